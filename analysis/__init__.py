@@ -1,0 +1,1 @@
+"""What one measures, and the ledger of what the papers claim."""

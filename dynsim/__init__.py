@@ -1,0 +1,1 @@
+"""Systems and the means to run them."""

@@ -1,0 +1,1 @@
+"""Figures: computed numbers first, then ink."""
