@@ -1,0 +1,26 @@
+"""What goes wrong, and the sentence in which it is said."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class IntegrationError(RuntimeError):
+    """A trajectory could not be followed to its last time.
+
+    `cause` is the short name of what stopped it, one of the values of `dynsim.integrators.CAUSES`.
+    """
+
+    def __init__(self, message: str, *, cause: str = "unknown"):
+        super().__init__(message)
+        self.cause = cause
+
+
+def argument_error(name: str, must: str, but: str) -> ValueError:
+    """Return the error of a bad argument: what it must be, what it is."""
+    return ValueError(f"Argument `{name}` must {must}, but {but}.")
+
+
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """Return `", did you mean `x`?"` for the choice closest to `word`, or an empty string."""
+    close = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.5)
+    return f", did you mean `{close[0]}`?" if close else ""

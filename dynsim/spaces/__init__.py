@@ -1,0 +1,9 @@
+"""The spaces in which states live."""
+
+from dynsim.spaces.base import AbstractSpace
+from dynsim.spaces.ellipsoid import Ellipsoid, Sphere
+from dynsim.spaces.euclidean import Euclidean
+from dynsim.spaces.product import Product
+from dynsim.spaces.simplex import Simplex
+
+__all__ = ["AbstractSpace", "Ellipsoid", "Euclidean", "Product", "Simplex", "Sphere"]

@@ -1,0 +1,89 @@
+"""Ellipsoids, and the sphere among them."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
+
+from dynsim._types import Key, Scalar, State
+from dynsim.errors import argument_error
+from dynsim.spaces.base import AbstractSpace
+
+
+class Sphere(AbstractSpace):
+    r"""The unit sphere of any dimension, $\{y : y^\top y = 1\}$.
+
+    Source: CONSENSUS, Remark 2.2.
+    """
+
+    def project(self, y: State) -> State:
+        """Return y / |y|."""
+        return y / jnp.linalg.norm(y, axis=-1, keepdims=True)
+
+    def tangent(self, x: State, v: State) -> State:
+        """Return v - (x . v) x."""
+        return v - jnp.sum(x * v, axis=-1, keepdims=True) * x
+
+    def defect(self, y: State) -> Scalar:
+        """Return the largest | |y| - 1 |."""
+        return jnp.max(jnp.abs(jnp.linalg.norm(y, axis=-1) - 1))
+
+    def sample(self, key: Key, shape: tuple[int, ...]) -> State:
+        """Return points of the uniform law."""
+        return self.project(jax.random.normal(key, shape))
+
+
+class Ellipsoid(AbstractSpace):
+    r"""The ellipsoid $\mathcal E_W = \{y : y^\top W y = 1\}$ of a symmetric positive definite matrix.
+
+    The retraction $y / |y|_W$ is not the nearest point; its derivative at a point $x$ of the ellipsoid,
+    $v - (x^\top W v)\, x$, is the orthogonal projection for $\langle\cdot, W \cdot\rangle$.
+
+    Source: CONSENSUS, eq. (2), (3).
+    """
+
+    matrix: Float[Array, "d d"]
+
+    def __init__(self, matrix: ArrayLike):
+        """Store `matrix`; raise `ValueError` unless it is finite, symmetric and positive definite."""
+        self.matrix = definite("matrix", matrix)
+
+    def _dual(self, x: State) -> State:
+        return x @ self.matrix.astype(x.dtype)
+
+    def project(self, y: State) -> State:
+        """Return y / |y|_W."""
+        return y / jnp.sqrt(jnp.sum(self._dual(y) * y, axis=-1, keepdims=True))
+
+    def tangent(self, x: State, v: State) -> State:
+        """Return v - (x^T W v) x."""
+        return v - jnp.sum(self._dual(x) * v, axis=-1, keepdims=True) * x
+
+    def defect(self, y: State) -> Scalar:
+        """Return the largest | |y|_W - 1 |."""
+        return jnp.max(jnp.abs(jnp.sqrt(jnp.sum(self._dual(y) * y, axis=-1)) - 1))
+
+    def sample(self, key: Key, shape: tuple[int, ...]) -> State:
+        """Return points of the uniform law of the sphere, carried over by W^{-1/2}."""
+        u = Sphere().sample(key, shape)
+        lower = jnp.linalg.cholesky(self.matrix)
+        return self.project(jax.scipy.linalg.solve_triangular(lower.T, u[..., None], lower=False)[..., 0])
+
+
+def definite(name: str, matrix: ArrayLike) -> Float[Array, "d d"]:
+    """Return `matrix` as an array; raise `ValueError` unless it is finite, symmetric and positive definite."""
+    if isinstance(matrix, jax.core.Tracer):
+        return matrix
+    W = np.asarray(matrix)
+    if W.ndim != 2 or W.shape[0] != W.shape[1]:
+        raise argument_error(name, "have shape (d, d)", f"has shape {W.shape}")
+    if not np.all(np.isfinite(W)):
+        raise argument_error(name, "be finite", "has an entry that is not")
+    gap = float(np.max(np.abs(W - W.T)))
+    if gap > 1e-9 * float(np.max(np.abs(W))):
+        raise argument_error(name, "be symmetric", f"differs from its transpose by {gap:.3g}")
+    least = float(np.linalg.eigvalsh(W)[0])
+    if least <= 0:
+        raise argument_error(name, "be positive definite", f"has the eigenvalue {least:.6g}")
+    return jnp.asarray(W if W.dtype == np.float32 else W.astype(np.float64))

@@ -1,0 +1,28 @@
+"""The vector space itself."""
+
+import jax
+import jax.numpy as jnp
+
+from dynsim._types import Key, Scalar, State
+from dynsim.spaces.base import AbstractSpace
+
+
+class Euclidean(AbstractSpace):
+    """All of R^d: nothing to project."""
+
+    def project(self, y: State) -> State:
+        """Return `y`."""
+        return y
+
+    def tangent(self, x: State, v: State) -> State:
+        """Return `v`."""
+        del x
+        return v
+
+    def defect(self, y: State) -> Scalar:
+        """Return zero."""
+        return jnp.zeros((), jax.tree.leaves(y)[0].dtype)
+
+    def sample(self, key: Key, shape: tuple[int, ...]) -> State:
+        """Return standard normal entries."""
+        return jax.random.normal(key, shape)

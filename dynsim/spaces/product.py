@@ -1,0 +1,43 @@
+"""Products of spaces, for states with named parts."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from dynsim._types import Key, Scalar, State
+from dynsim.errors import argument_error
+from dynsim.spaces.base import AbstractSpace
+
+
+class Product(AbstractSpace):
+    """A product: a named tuple of spaces for a named tuple of arrays, part by part."""
+
+    parts: Any
+
+    def __init__(self, parts: Any):
+        """Store a (named) tuple of spaces."""
+        if not isinstance(parts, tuple) or not all(isinstance(part, AbstractSpace) for part in parts):
+            raise argument_error("parts", "be a (named) tuple of spaces", f"is {type(parts).__name__}")
+        self.parts = parts
+
+    def _build(self, values: list) -> State:
+        make = getattr(type(self.parts), "_make", tuple)
+        return make(values)
+
+    def project(self, y: State) -> State:
+        """Project each part."""
+        return self._build([space.project(part) for space, part in zip(self.parts, y, strict=True)])
+
+    def tangent(self, x: State, v: State) -> State:
+        """Take the tangent part of each part."""
+        return self._build([space.tangent(*pair) for space, *pair in zip(self.parts, x, v, strict=True)])
+
+    def defect(self, y: State) -> Scalar:
+        """Return the largest defect of a part."""
+        return jnp.max(jnp.stack([space.defect(part) for space, part in zip(self.parts, y, strict=True)]))
+
+    def sample(self, key: Key, shape: Any) -> State:
+        """Sample each part; `shape` is a tuple of shapes."""
+        keys = jax.random.split(key, len(self.parts))
+        return self._build([s.sample(k, n) for s, k, n in zip(self.parts, keys, shape, strict=True)])

@@ -1,0 +1,116 @@
+"""Flows and maps: what a system must say of itself, and a user's own function as one."""
+
+import abc
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from dynsim._types import State, Step, Time
+from dynsim.errors import argument_error
+from dynsim.spaces import AbstractSpace, Euclidean
+
+
+class AbstractFlow(eqx.Module):
+    """A system in continuous time, x' = velocity(t, x) on `space`."""
+
+    space: eqx.AbstractVar[AbstractSpace]
+
+    @abc.abstractmethod
+    def velocity(self, t: Time, x: State) -> State:
+        """Return the paper's right-hand side at the point `x` of the space, tangent or not."""
+
+    def vector_field(self, t: Time, y: State, args: Any = None) -> State:
+        """Return `velocity`, made tangent and extended to the ambient space along `project`."""
+        del args
+        x = self.space.project(y)
+        return self.space.tangent(x, self.velocity(t, x))
+
+    def breakpoints(self, t0: float, t1: float) -> np.ndarray:
+        """Return the times strictly between `t0` and `t1` at which the field jumps."""
+        del t0, t1
+        return np.empty(0)
+
+    def step_limit(self) -> float:
+        """Return the longest step that cannot miss an oscillation of the field, in the flow's time unit."""
+        return math.inf
+
+    def check_horizon(self, t0: float, t1: float) -> None:
+        """Raise `ValueError` if the field is not defined on all of [t0, t1]."""
+
+
+class AbstractMap(eqx.Module):
+    """A system in discrete time, x <- step(k, x)."""
+
+    space: eqx.AbstractVar[AbstractSpace]
+    on_host: ClassVar[bool] = False  # True: `step` is NumPy or exact arithmetic, and `iterate` loops over it
+
+    @abc.abstractmethod
+    def step(self, k: Step, x: State) -> State:
+        """Return the state after layer `k`, exactly as the map gives it."""
+
+
+class FunctionFlow(AbstractFlow):
+    r"""A flow from a right-hand side of your own, $\dot x = f(t, x)$ on a space.
+
+    `rhs` may be a plain function or a callable PyTree (its arrays are parameters). It need not be tangent. `breaks` are
+    the times at which it jumps, `fastest_period` its fastest period, both in its own time unit.
+    """
+
+    rhs: Callable[[Time, State], State]
+    space: AbstractSpace
+    breaks: tuple[float, ...] = eqx.field(static=True)
+    fastest_period: float = eqx.field(static=True)
+
+    def __init__(
+        self,
+        rhs: Callable[[Time, State], State],
+        space: AbstractSpace | None = None,
+        *,
+        breaks: Sequence[float] = (),
+        fastest_period: float = math.inf,
+    ):
+        """Store the function, its space and what a solver must know of its time dependence."""
+        if not callable(rhs):
+            raise argument_error("rhs", "be a function of (t, x)", f"is {type(rhs).__name__}")
+        if not fastest_period > 0:
+            raise argument_error("fastest_period", "be positive", f"is {fastest_period}")
+        self.rhs = rhs
+        self.space = Euclidean() if space is None else space
+        self.breaks = tuple(sorted(float(b) for b in breaks))
+        self.fastest_period = float(fastest_period)
+
+    def velocity(self, t: Time, x: State) -> State:
+        """Return `rhs(t, x)`."""
+        v = self.rhs(t, x)
+        shapes = [jax.tree.map(lambda a: a.shape, s) for s in (x, v)]
+        if shapes[0] != shapes[1]:
+            raise argument_error("rhs", f"return the shape of its state, {shapes[0]}", f"returns {shapes[1]}")
+        return v
+
+    def breakpoints(self, t0: float, t1: float) -> np.ndarray:
+        """Return the given `breaks` inside (t0, t1)."""
+        return np.array([b for b in self.breaks if t0 < b < t1])
+
+    def step_limit(self) -> float:
+        """Return half of the fastest period."""
+        return self.fastest_period / 2
+
+
+class FunctionMap(AbstractMap):
+    """A map from a function of your own, x <- step_function(k, x)."""
+
+    step_function: Callable[[Step, State], State]
+    space: AbstractSpace
+
+    def __init__(self, step_function: Callable[[Step, State], State], space: AbstractSpace | None = None):
+        """Store the function and its space."""
+        self.step_function = step_function
+        self.space = Euclidean() if space is None else space
+
+    def step(self, k: Step, x: State) -> State:
+        """Return `step_function(k, x)`."""
+        return self.step_function(k, x)

@@ -1,0 +1,33 @@
+"""Forward Euler as the exact map that it is."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
+
+from dynsim._types import State, Step
+from dynsim.spaces import AbstractSpace
+from dynsim.systems.base import AbstractFlow, AbstractMap
+
+
+class EulerMap(AbstractMap):
+    r"""The map $x \leftarrow \pi(x + h f(kh, x))$ out of a flow, with the retraction of its space."""
+
+    flow: AbstractFlow
+    step_size: Float[Array, ""]
+
+    def __init__(self, flow: AbstractFlow, step_size: ArrayLike):
+        """Store the flow and the step, in the flow's time unit."""
+        self.flow = flow
+        self.step_size = jnp.asarray(step_size, float)
+
+    @property
+    def space(self) -> AbstractSpace:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The space of the flow."""
+        return self.flow.space
+
+    def step(self, k: Step, x: State) -> State:
+        """Return the retraction of one Euler step."""
+        h = self.step_size
+        v = self.flow.velocity(k * h, x)
+        return self.flow.space.project(jax.tree.map(lambda a, b: a + h.astype(a.dtype) * b, x, v))

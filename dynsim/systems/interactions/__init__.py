@@ -1,0 +1,1 @@
+"""How a sum over tokens is weighted and computed."""

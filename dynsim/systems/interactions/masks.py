@@ -1,0 +1,60 @@
+"""Which tokens a token sees."""
+
+import abc
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from dynsim.errors import argument_error
+
+
+class AbstractMask(eqx.Module):
+    """A relation between tokens: `mask(n)[i, j]` says whether token i sees token j."""
+
+    @abc.abstractmethod
+    def __call__(self, n: int) -> Bool[Array, "n n"]:
+        """Return the relation among `n` tokens."""
+
+    def hide(self, scores: Float[Array, "heads n n"]) -> Float[Array, "heads n n"]:
+        """Return the scores with minus infinity wherever a token is not seen."""
+        return jnp.where(self(scores.shape[-1])[None], scores, -jnp.inf)
+
+
+class Full(AbstractMask):
+    """Every token sees every token."""
+
+    def __call__(self, n: int) -> Bool[Array, "n n"]:
+        """Return a matrix of ones."""
+        return jnp.ones((n, n), bool)
+
+    def hide(self, scores: Float[Array, "heads n n"]) -> Float[Array, "heads n n"]:
+        """Return the scores as they are."""
+        return scores
+
+
+class Causal(AbstractMask):
+    """A token sees itself and the tokens before it.
+
+    Source: CONSENSUS, Section 5.
+    """
+
+    def __call__(self, n: int) -> Bool[Array, "n n"]:
+        """Return a lower triangular matrix of ones."""
+        return jnp.tril(jnp.ones((n, n), bool))
+
+
+class Window(AbstractMask):
+    """A token sees itself and the `width - 1` tokens before it."""
+
+    width: int = eqx.field(static=True)
+
+    def __init__(self, width: int):
+        """Store the width, at least one."""
+        if width < 1:
+            raise argument_error("width", "be at least 1", f"is {width}")
+        self.width = int(width)
+
+    def __call__(self, n: int) -> Bool[Array, "n n"]:
+        """Return a band below the diagonal."""
+        return jnp.tril(jnp.ones((n, n), bool)) & jnp.triu(jnp.ones((n, n), bool), 1 - self.width)
