@@ -1,0 +1,1 @@
+"""The dynamical systems, filed by mechanism."""

@@ -1,0 +1,122 @@
+"""Two flows on the sphere driven by a scalar rate, with solutions in closed form."""
+
+import math
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
+
+from dynsim._types import Scalar, State, Time
+from dynsim.errors import argument_error
+from dynsim.spaces import Sphere
+from dynsim.systems.base import AbstractFlow
+
+
+class Rate(eqx.Module):
+    r"""The rate $a(t) = m + A \sin(\omega t + \varphi)$, with its integral in closed form."""
+
+    mean: Scalar
+    amplitude: Scalar
+    frequency: Scalar
+    phase: Scalar
+
+    def __init__(
+        self, mean: ArrayLike, amplitude: ArrayLike = 0.0, frequency: ArrayLike = 1.0, phase: ArrayLike = 0.0
+    ):
+        """Store the four numbers; `frequency` is angular and not zero."""
+        if not np.all(np.asarray(frequency) != 0):
+            raise argument_error("frequency", "not be zero", "is zero")
+        self.mean, self.amplitude, self.frequency, self.phase = (
+            jnp.asarray(a, float) for a in (mean, amplitude, frequency, phase)
+        )
+
+    def __call__(self, t: Time) -> Scalar:
+        """Return a(t)."""
+        return self.mean + self.amplitude * jnp.sin(self.frequency * t + self.phase)
+
+    def integral(self, t: Time) -> Scalar:
+        """Return the integral of a over [0, t]."""
+        waves = jnp.cos(self.phase) - jnp.cos(self.frequency * t + self.phase)
+        return self.mean * t + self.amplitude * waves / self.frequency
+
+
+class _Driven(AbstractFlow):
+    """What both flows share: the sphere, and a rate that a solver must not step over."""
+
+    rate: eqx.AbstractVar[Rate]
+
+    def step_limit(self) -> float:
+        """Return half of the rate's period, infinite for a constant rate."""
+        still = float(self.rate.amplitude) == 0
+        return math.inf if still else math.pi / abs(float(self.rate.frequency))
+
+
+def _as_rate(rate: Rate | ArrayLike) -> Rate:
+    return rate if isinstance(rate, Rate) else Rate(rate)
+
+
+class AttractedFlow(_Driven):
+    r"""One token drawn to a target, $\dot y = a(t)\,(y_0 - (y^\top y_0)\, y)$.
+
+    Source: CONSENSUS, eq. (16).
+    """
+
+    target: Float[Array, " d"]
+    rate: Rate
+    space: Sphere
+
+    def __init__(self, target: ArrayLike, rate: Rate | ArrayLike = 1.0):
+        """Store the target, a unit vector, and the rate."""
+        target = np.asarray(target, float)
+        if target.ndim != 1 or abs(np.linalg.norm(target) - 1) > 1e-9:
+            raise argument_error("target", "be a unit vector", f"has norm {np.linalg.norm(target):.6g}")
+        self.target = jnp.asarray(target)
+        self.rate = _as_rate(rate)
+        self.space = Sphere()
+
+    def velocity(self, t: Time, x: State) -> State:
+        """Return the right-hand side of (16), as printed."""
+        p = self.target.astype(x.dtype)
+        a = self.rate(t).astype(x.dtype)
+        return a * (jnp.broadcast_to(p, x.shape) - jnp.sum(x * p, axis=-1, keepdims=True) * x)
+
+    def solution(self, t: Time, start: State) -> State:
+        r"""Return $y(t)$ from $y(0)$: with $A = \int_0^t a$ the coordinate along the target is a Moebius function of tanh A."""
+        p, A = self.target, self.rate.integral(t)
+        a = jnp.sum(start * p, axis=-1, keepdims=True)
+        along = (jnp.tanh(A) + a) * p
+        return (along + (start - a * p) / jnp.cosh(A)) / (1 + a * jnp.tanh(A))
+
+
+class OjaFlow(_Driven):
+    r"""One token under a symmetric matrix, $\dot y = a(t)\,(U y - (y^\top U y)\, y)$.
+
+    Source: CONSENSUS, eq. (22).
+    """
+
+    matrix: Float[Array, "d d"]
+    rate: Rate
+    space: Sphere
+
+    def __init__(self, matrix: ArrayLike, rate: Rate | ArrayLike = 1.0):
+        """Store the symmetric matrix and the rate."""
+        U = np.asarray(matrix, float)
+        if U.ndim != 2 or U.shape[0] != U.shape[1] or not np.allclose(U, U.T, rtol=0, atol=1e-12):
+            raise argument_error("matrix", "be symmetric", f"of shape {U.shape} is not")
+        self.matrix = jnp.asarray(U)
+        self.rate = _as_rate(rate)
+        self.space = Sphere()
+
+    def velocity(self, t: Time, x: State) -> State:
+        """Return the right-hand side of (22), as printed."""
+        Uy = x @ self.matrix.astype(x.dtype)
+        return self.rate(t).astype(x.dtype) * (Uy - jnp.sum(x * Uy, axis=-1, keepdims=True) * x)
+
+    def solution(self, t: Time, start: State) -> State:
+        r"""Return $e^{AU} y(0)$ normalised, $A = \int_0^t a$, the exponent shifted by its largest entry."""
+        values, vectors = jnp.linalg.eigh(self.matrix)
+        exponent = values * self.rate.integral(t)
+        y = ((start @ vectors) * jnp.exp(exponent - jnp.max(exponent))) @ vectors.T
+        return self.space.project(y)

@@ -1,0 +1,269 @@
+"""Matrices that depend on time: P(t) and U(t), one matrix per head."""
+
+import abc
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
+
+from dynsim._types import Key, Time
+from dynsim.errors import argument_error
+
+Matrices = Float[Array, "heads d d"]
+
+
+class AbstractSchedule(eqx.Module):
+    """A time-dependent stack of matrices, heads first; it tells the solver where it jumps and how fast it turns."""
+
+    @abc.abstractmethod
+    def __call__(self, t: Time) -> Matrices:
+        """Return the matrices at time `t`."""
+
+    @property
+    @abc.abstractmethod
+    def shape(self) -> tuple[int, int, int]:
+        """The shape (heads, d, d)."""
+
+    def bilinear(
+        self, t: Time, x: Float[Array, "n d"], y: Float[Array, "m d"]
+    ) -> Float[Array, "heads n m"]:
+        """Return x P_h(t) y^T for every head, in the type of `x`."""
+        return jnp.einsum("hnd,md->hnm", jnp.einsum("nd,hde->hne", x, self(t).astype(x.dtype)), y)
+
+    def mix(self, t: Time, contexts: Float[Array, "heads n d"]) -> Float[Array, "n d"]:
+        """Return the sum over heads of U_h(t) applied to the rows of `contexts[h]`, as one fused product."""
+        return jnp.einsum("hnd,hed->ne", contexts, self(t).astype(contexts.dtype))
+
+    def breakpoints(self, t0: float, t1: float) -> np.ndarray:
+        """Return the jumps strictly between `t0` and `t1`."""
+        del t0, t1
+        return np.empty(0)
+
+    def fastest_period(self) -> float:
+        """Return the shortest period, in the flow's time unit; infinite if nothing oscillates."""
+        return math.inf
+
+    def end(self) -> float:
+        """Return the time up to which the schedule is defined."""
+        return math.inf
+
+
+class Constant(AbstractSchedule):
+    """The same matrices at all times."""
+
+    value: Matrices
+
+    def __init__(self, value: ArrayLike, *, name: str = "value"):
+        """Store `value`, of shape (heads, d, d), or (d, d) for one head."""
+        self.value = stack(name, value)
+
+    def __call__(self, t: Time) -> Matrices:
+        """Return the matrices."""
+        del t
+        return self.value
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The shape (heads, d, d)."""
+        return self.value.shape
+
+
+class ScaledIdentity(AbstractSchedule):
+    """The matrices c_h I: the value matrices of Sections 3 to 5, and the case in which the span form is exact."""
+
+    factor: Float[Array, " heads"]
+    dimension: int = eqx.field(static=True)
+
+    def __init__(self, factor: ArrayLike, dimension: int):
+        """Store one factor for each head, and the dimension."""
+        self.factor = jnp.atleast_1d(jnp.asarray(factor, float))
+        self.dimension = int(dimension)
+        if self.factor.ndim != 1 or not np.all(np.isfinite(np.asarray(self.factor))):
+            raise argument_error("factor", "be one finite number for each head", f"is {factor}")
+
+    def __call__(self, t: Time) -> Matrices:
+        """Return c_h I, formed."""
+        del t
+        return self.factor[:, None, None] * jnp.eye(self.dimension)[None]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The shape (heads, d, d)."""
+        return (self.factor.shape[0], self.dimension, self.dimension)
+
+    def mix(self, t: Time, contexts: Float[Array, "heads n d"]) -> Float[Array, "n d"]:
+        """Return the sum of c_h times the contexts."""
+        del t
+        return jnp.einsum("h,hnd->nd", self.factor.astype(contexts.dtype), contexts)
+
+
+class Modulated(AbstractSchedule):
+    r"""D_h(t) P_h' with a diagonal D_h(t) of sinusoids, $a \sin(\omega t + \varphi)$ or its modulus.
+
+    The product is never formed: rows of the tokens are scaled instead. `frequency` is angular, in radians per time unit.
+
+    Source: CONSENSUS, Sections 7.2 to 7.4.
+    """
+
+    base: Matrices
+    amplitude: Float[Array, "heads d"]
+    frequency: Float[Array, "heads d"]
+    phase: Float[Array, "heads d"]
+    rectified: bool = eqx.field(static=True)
+    period: float = eqx.field(static=True)
+
+    def __init__(
+        self, base: ArrayLike, amplitude: ArrayLike, frequency: ArrayLike, phase: ArrayLike, *, rectified: bool = False
+    ):
+        """Store the matrices P' (heads, d, d) and the three tables of D, broadcast to (heads, d)."""
+        self.base = stack("base", base)
+        rows = self.base.shape[:2]
+        tables = {"amplitude": amplitude, "frequency": frequency, "phase": phase}
+        for name, table in tables.items():
+            values = np.asarray(table, self.base.dtype)
+            if not np.all(np.isfinite(values)):
+                raise argument_error(name, "be finite", "has an entry that is not")
+            if values.ndim == 1 and rows[0] > 1 and values.shape[0] not in (1, rows[1]) or values.ndim > 2:
+                raise argument_error(name, f"have shape {rows}", f"has shape {values.shape}")
+            try:
+                tables[name] = jnp.asarray(np.broadcast_to(values, rows))
+            except ValueError:
+                raise argument_error(name, f"have shape {rows}", f"has shape {values.shape}") from None
+        self.amplitude, self.frequency, self.phase = tables.values()
+        self.rectified = bool(rectified)
+        fastest = float(np.max(np.abs(np.asarray(self.frequency))))
+        self.period = math.inf if fastest == 0 else (1 if rectified else 2) * math.pi / fastest
+
+    def diagonal(self, t: Time) -> Float[Array, "heads d"]:
+        """Return the diagonal of D_h(t)."""
+        t = jnp.asarray(t, self.base.dtype)
+        wave = self.amplitude * jnp.sin(self.frequency * t + self.phase)
+        return jnp.abs(wave) if self.rectified else wave
+
+    def __call__(self, t: Time) -> Matrices:
+        """Return D_h(t) P_h', formed."""
+        return self.diagonal(t)[..., None] * self.base
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The shape (heads, d, d)."""
+        return self.base.shape
+
+    def bilinear(
+        self, t: Time, x: Float[Array, "n d"], y: Float[Array, "m d"]
+    ) -> Float[Array, "heads n m"]:
+        """Return (x D_h) P_h' y^T without forming D_h P_h'."""
+        scaled = x[None] * self.diagonal(t).astype(x.dtype)[:, None, :]
+        return jnp.einsum("hnd,md->hnm", jnp.einsum("hnd,hde->hne", scaled, self.base.astype(x.dtype)), y)
+
+    def fastest_period(self) -> float:
+        """Return the shortest period of an entry of D."""
+        return self.period
+
+
+class PiecewiseConstant(AbstractSchedule):
+    """One stack of matrices for each layer, each held for its duration; once, or over and over."""
+
+    values: Float[Array, "layers heads d d"]
+    edges: tuple[float, ...] = eqx.field(static=True)
+    periodic: bool = eqx.field(static=True)
+
+    def __init__(self, values: ArrayLike, durations: ArrayLike = 1.0, *, periodic: bool = True):
+        """Store `values` (layers, heads, d, d) and one positive duration for all layers or for each."""
+        values = np.asarray(values)
+        if values.ndim != 4 or values.shape[2] != values.shape[3]:
+            raise argument_error("values", "have shape (layers, heads, d, d)", f"has shape {values.shape}")
+        self.values = jnp.stack([stack("values", v) for v in values])
+        spans = np.asarray(durations, float)
+        if spans.ndim > 1 or spans.ndim == 1 and spans.shape != (len(values),) or not np.all(spans > 0):
+            raise argument_error("durations", f"be positive, one or {len(values)}", f"is {durations}")
+        self.edges = tuple(float(e) for e in np.cumsum(np.broadcast_to(spans, (len(values),))))
+        self.periodic = bool(periodic)
+
+    def layer(self, t: Time) -> Array:
+        """Return the number of the layer at time `t`; a jump belongs to the layer that begins."""
+        t = jnp.asarray(t, float)
+        t = jnp.mod(t, self.edges[-1]) if self.periodic else t
+        return jnp.clip(jnp.searchsorted(jnp.asarray(self.edges), t, side="right"), 0, len(self.edges) - 1)
+
+    def __call__(self, t: Time) -> Matrices:
+        """Return the matrices of the layer at time `t`."""
+        return self.values[self.layer(t)]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The shape (heads, d, d)."""
+        return self.values.shape[1:]
+
+    def breakpoints(self, t0: float, t1: float) -> np.ndarray:
+        """Return the ends of layers inside (t0, t1)."""
+        edges = np.array((0.0, *self.edges))
+        if self.periodic:
+            turns = np.arange(math.floor(t0 / edges[-1]), math.floor(t1 / edges[-1]) + 1)
+            edges = np.unique(turns[:, None] * edges[-1] + edges[None, :-1])
+        return edges[(edges > t0) & (edges < t1)]
+
+    def end(self) -> float:
+        """Return the end of the last layer; infinite if periodic."""
+        return math.inf if self.periodic else self.edges[-1]
+
+
+class Resampled(AbstractSchedule):
+    """Gaussian matrices drawn anew for each layer, from a key and the layer's number.
+
+    Source: CONSENSUS, Section 7.5 (weights redrawn at every pass).
+    """
+
+    key: Key
+    heads: int = eqx.field(static=True)
+    dimension: int = eqx.field(static=True)
+    deviation: Float[Array, ""]
+    duration: float = eqx.field(static=True)
+
+    def __init__(self, key: Key, shape: tuple[int, int, int], deviation: float = 0.02, duration: float = 1.0):
+        """Store the key, the shape (heads, d, d), the standard deviation, and the time a layer lasts."""
+        if len(shape) != 3 or shape[1] != shape[2]:
+            raise argument_error("shape", "be (heads, d, d)", f"is {shape}")
+        if not duration > 0:
+            raise argument_error("duration", "be positive", f"is {duration}")
+        self.key = key
+        self.heads, self.dimension = int(shape[0]), int(shape[1])
+        self.deviation = jnp.asarray(deviation, float)
+        self.duration = float(duration)
+
+    def __call__(self, t: Time) -> Matrices:
+        """Return the matrices of layer floor(t / duration)."""
+        layer = jnp.floor(jnp.asarray(t, float) / self.duration).astype(jnp.uint32)
+        return self.deviation * jax.random.normal(jax.random.fold_in(self.key, layer), self.shape)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The shape (heads, d, d)."""
+        return (self.heads, self.dimension, self.dimension)
+
+    def breakpoints(self, t0: float, t1: float) -> np.ndarray:
+        """Return the multiples of `duration` inside (t0, t1)."""
+        edges = np.arange(math.floor(t0 / self.duration), math.ceil(t1 / self.duration) + 1) * self.duration
+        return edges[(edges > t0) & (edges < t1)]
+
+
+def stack(name: str, value: ArrayLike) -> Matrices:
+    """Return `value` as (heads, d, d), a single (d, d) matrix as one head; float32 stays float32."""
+    if isinstance(value, jax.core.Tracer):
+        return value if value.ndim == 3 else value[None]
+    M = np.asarray(value)
+    M = M[None] if M.ndim == 2 else M
+    if M.ndim != 3 or M.shape[1] != M.shape[2]:
+        raise argument_error(name, "have shape (heads, d, d)", f"has shape {np.shape(value)}")
+    if not np.issubdtype(M.dtype, np.number) or not np.all(np.isfinite(M)):
+        raise argument_error(name, "be finite numbers", "has an entry that is not")
+    return jnp.asarray(M if M.dtype == np.float32 else M.astype(np.float64))
+
+
+def as_schedule(name: str, value: AbstractSchedule | ArrayLike) -> AbstractSchedule:
+    """Return a schedule as it is, an array as `Constant`."""
+    return value if isinstance(value, AbstractSchedule) else Constant(value, name=name)
