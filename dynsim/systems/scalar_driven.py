@@ -22,9 +22,7 @@ class Rate(eqx.Module):
     frequency: Scalar
     phase: Scalar
 
-    def __init__(
-        self, mean: ArrayLike, amplitude: ArrayLike = 0.0, frequency: ArrayLike = 1.0, phase: ArrayLike = 0.0
-    ):
+    def __init__(self, mean: ArrayLike, amplitude: ArrayLike = 0.0, frequency: ArrayLike = 1.0, phase: ArrayLike = 0.0):
         """Store the four numbers; `frequency` is angular and not zero."""
         if not np.all(np.asarray(frequency) != 0):
             raise argument_error("frequency", "not be zero", "is zero")

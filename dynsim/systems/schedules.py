@@ -28,9 +28,7 @@ class AbstractSchedule(eqx.Module):
     def shape(self) -> tuple[int, int, int]:
         """The shape (heads, d, d)."""
 
-    def bilinear(
-        self, t: Time, x: Float[Array, "n d"], y: Float[Array, "m d"]
-    ) -> Float[Array, "heads n m"]:
+    def bilinear(self, t: Time, x: Float[Array, "n d"], y: Float[Array, "m d"]) -> Float[Array, "heads n m"]:
         """Return x P_h(t) y^T for every head, in the type of `x`."""
         return jnp.einsum("hnd,md->hnm", jnp.einsum("nd,hde->hne", x, self(t).astype(x.dtype)), y)
 
@@ -153,9 +151,7 @@ class Modulated(AbstractSchedule):
         """The shape (heads, d, d)."""
         return self.base.shape
 
-    def bilinear(
-        self, t: Time, x: Float[Array, "n d"], y: Float[Array, "m d"]
-    ) -> Float[Array, "heads n m"]:
+    def bilinear(self, t: Time, x: Float[Array, "n d"], y: Float[Array, "m d"]) -> Float[Array, "heads n m"]:
         """Return (x D_h) P_h' y^T without forming D_h P_h'."""
         scaled = x[None] * self.diagonal(t).astype(x.dtype)[:, None, :]
         return jnp.einsum("hnd,md->hnm", jnp.einsum("hnd,hde->hne", scaled, self.base.astype(x.dtype)), y)

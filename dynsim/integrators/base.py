@@ -1,0 +1,83 @@
+"""What an integrator takes and gives, and why it may stop."""
+
+import abc
+from collections.abc import Callable, Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from dynsim._types import Scalar, State, Time
+from dynsim.errors import argument_error
+from dynsim.systems.base import AbstractFlow
+
+CAUSES = ("finished", "max_steps", "non_finite", "step_underflow", "implicit_solver")
+
+ADVICE = {
+    "max_steps": "all {steps} allowed steps were used: take a stiff solver (`Diffrax(solver=Kvaerno5())`, "
+    "`Scipy(method='Radau')`), a shorter horizon or more `max_steps`",
+    "non_finite": "the field is not finite on every step tried, however short: look for a zero token, an overflow or a finite escape time",
+    "step_underflow": "the step size fell to rounding error: the state escapes to infinity there, the field jumps where no "
+    "breakpoint is declared or is singular, or the tolerances are below what its precision allows",
+    "implicit_solver": "the implicit stage equations were not solved: take float64 states or looser tolerances",
+}
+
+
+class Stats(eqx.Module):
+    """How an integration went; every field is an array, so that an ensemble has one for each member.
+
+    `cause` is an index of `CAUSES`; `max_defect` is the distance of the solver's own states from the space.
+    """
+
+    succeeded: Array
+    cause: Int[Array, "..."]
+    num_steps: Int[Array, "..."]
+    num_rejected: Int[Array, "..."]
+    max_defect: Float[Array, "..."]
+    last_time: Float[Array, "..."]
+
+    def explain(self) -> str:
+        """Return one sentence: how far it came, what stopped it and what to try."""
+        cause = CAUSES[int(self.cause)]
+        reached = f"reached t = {float(self.last_time):.6g} after {int(self.num_steps)} steps"
+        rejected = f"{int(self.num_rejected)} of them rejected"
+        if cause == "finished":
+            return f"The integration finished: it {reached}, {rejected}."
+        return f"The integration only {reached}, {rejected}: {ADVICE[cause].format(steps=int(self.num_steps))}."
+
+
+class Event(eqx.Module):
+    """A zero of `fn(t, x)`; `direction` +1 or -1 counts only up- or down-crossings, 0 counts both."""
+
+    fn: Callable[[Time, State], Scalar]
+    direction: int = eqx.field(static=True, default=0)
+
+    def __check_init__(self):
+        if self.direction not in (-1, 0, 1):
+            raise argument_error("direction", "be -1, 0 or 1", f"is {self.direction}")
+
+    def crosses(self, before: float, after: float) -> bool:
+        """Return whether the event lies between two values of `fn`."""
+        up, down = before < 0 <= after, before > 0 >= after
+        return (up and self.direction >= 0) or (down and self.direction <= 0)
+
+
+class AbstractIntegrator(eqx.Module):
+    """A method with its tolerances."""
+
+    @abc.abstractmethod
+    def integrate(self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"]) -> tuple[State, Stats]:
+        """Return the states at `ts`, on the space, times first, and how it went; NaN from a failure on."""
+
+    @abc.abstractmethod
+    def locate(
+        self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"], events: Sequence[Event]
+    ) -> tuple[State, Stats, float, State, int]:
+        """Integrate up to the first event: states at `ts`, how it went, time and state of the end, which event (-1)."""
+
+
+def on_space(flow: AbstractFlow, ys: State) -> tuple[State, Scalar]:
+    """Return the states of a trajectory projected to the space, and the largest defect before."""
+    defects = jax.vmap(flow.space.defect)(ys)
+    return jax.vmap(flow.space.project)(ys), jnp.max(jnp.where(jnp.isfinite(defects), defects, 0))

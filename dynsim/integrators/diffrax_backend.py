@@ -1,0 +1,178 @@
+"""Integration by diffrax: compiled, differentiable, and safe under `vmap`."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import diffrax as dfx
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optimistix as optx
+from jaxtyping import Array, Float
+
+from dynsim._types import State, Time
+from dynsim.errors import argument_error
+from dynsim.integrators.base import CAUSES, AbstractIntegrator, Event, Stats, on_space
+from dynsim.integrators.guard import Guarded, StopEarly
+from dynsim.systems.base import AbstractFlow
+
+
+def _positive(value: Any) -> np.ndarray:
+    if isinstance(value, jax.Array):
+        return value  # pyright: ignore[reportReturnType]
+    value = np.asarray(value, float)
+    if not np.all(np.isfinite(value)) or not np.all(value > 0):
+        raise argument_error("rtol` or `atol", "be positive", f"is {value}")
+    return value
+
+
+class Diffrax(AbstractIntegrator):
+    """An adaptive diffrax solver; the tolerances are arrays, so that a new value does not compile anew."""
+
+    solver: dfx.AbstractAdaptiveSolver
+    rtol: np.ndarray
+    atol: np.ndarray
+    max_steps: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        solver: dfx.AbstractAdaptiveSolver | None = None,
+        rtol: Any = 1e-9,
+        atol: Any = 1e-11,
+        max_steps: int = 100_000,
+    ):
+        """Store the solver (Tsit5 by default), the tolerances and the cap on steps."""
+        if max_steps < 1:
+            raise argument_error("max_steps", "be at least 1", f"is {max_steps}")
+        self.solver = dfx.Tsit5() if solver is None else solver
+        self.rtol, self.atol, self.max_steps = _positive(rtol), _positive(atol), int(max_steps)
+
+    def _check(self, y0: State) -> None:
+        single = any(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(y0))
+        if single and isinstance(self.solver, dfx.AbstractImplicitSolver):
+            raise argument_error("y0", "be float64 for an implicit solver", "is float32")
+
+    def integrate(self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"]) -> tuple[State, Stats]:
+        """Return the states at `ts`, on the space, and how it went."""
+        self._check(y0)
+        jumps, limit = _time_structure(flow, ts)
+        return _integrate(self, flow, y0, ts, jumps, limit)
+
+    def observe(
+        self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"], fn: Callable[[Time, State], Any]
+    ) -> tuple[Any, State, Stats]:
+        """Return `fn(t, x)` at `ts`, the last state and how it went; the trajectory is not kept."""
+        self._check(y0)
+        jumps, limit = _time_structure(flow, ts)
+        return _observe(self, flow, y0, ts, jumps, limit, fn)
+
+    def locate(
+        self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"], events: Sequence[Event]
+    ) -> tuple[State, Stats, float, State, int]:
+        """Integrate up to the first event, located by bisection and Newton on the dense output."""
+        self._check(y0)
+        jumps, limit = _time_structure(flow, ts)
+        ys, stats, t, y, mask = _locate(self, flow, y0, ts, jumps, limit, tuple(events))
+        fired = [index for index, hit in enumerate(mask) if bool(hit)]
+        return ys, stats, float(t), y, fired[0] if fired else -1
+
+
+def _time_structure(flow: AbstractFlow, ts: Array) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return breakpoints and longest step; under a transformation `ts` is traced, and only the limit is known."""
+    limit = None if math.isinf(flow.step_limit()) else np.asarray(flow.step_limit())
+    if isinstance(ts, jax.core.Tracer):
+        if flow.breakpoints(0.0, 1e3).size:
+            raise argument_error("ts", "not be traced for a flow whose field jumps", "is")
+        return np.empty(0), limit
+    return flow.breakpoints(float(ts[0]), float(ts[-1])), limit
+
+
+def _solve(integrator: Diffrax, flow: AbstractFlow, y0: State, ts: Array, jumps: Array, limit: Any, **options: Any):
+    """Run diffrax with the guard, the early stop and the time structure of the flow."""
+    rtol, atol, dtmax = jax.tree.map(lambda a: jnp.asarray(a, ts.dtype), (integrator.rtol, integrator.atol, limit))
+    control = dfx.PIDController(rtol=rtol, atol=atol, dtmax=dtmax)
+    if jumps.shape[0]:
+        control = dfx.ClipStepSizeController(control, jump_ts=jnp.asarray(jumps, ts.dtype))
+    return dfx.diffeqsolve(
+        dfx.ODETerm(flow.vector_field),  # pyright: ignore[reportArgumentType]
+        Guarded(integrator.solver),
+        ts[0],
+        ts[-1],
+        None,
+        y0,
+        stepsize_controller=StopEarly(control),
+        max_steps=integrator.max_steps,
+        throw=False,
+        **options,
+    )
+
+
+def _stats(solution: dfx.Solution, defect: Array) -> Stats:
+    """Translate diffrax's result into a cause."""
+    watch = solution.controller_state
+    event = solution.result == dfx.RESULTS.event_occurred
+    succeeded = (solution.result == dfx.RESULTS.successful) | event
+    spent = solution.result == dfx.RESULTS.max_steps_reached
+    early = solution.result == dfx.RESULTS.dt_min_reached
+    code = lambda name: CAUSES.index(name)
+    failure = jnp.where(watch.finite, code("step_underflow"), code("non_finite"))
+    failure = jnp.where(early, failure, jnp.where(spent, code("max_steps"), code("implicit_solver")))
+    stats = solution.stats
+    return Stats(
+        succeeded=succeeded,
+        cause=jnp.where(succeeded, code("finished"), failure),
+        num_steps=stats["num_steps"],
+        num_rejected=stats["num_rejected_steps"],
+        max_defect=defect,
+        last_time=watch.time,
+    )
+
+
+def _masked(values: Any, ts: Array, stats: Stats) -> Any:
+    """Return saved values with NaN at every time that a failed run did not reach."""
+    reached = stats.succeeded | (ts <= stats.last_time)
+
+    def blank(v: Array) -> Array:
+        kept = reached.reshape(reached.shape + (1,) * (v.ndim - 1))
+        return jnp.where(kept, v, jnp.nan) if jnp.issubdtype(v.dtype, jnp.inexact) else v
+
+    return jax.tree.map(blank, values)
+
+
+@eqx.filter_jit
+def _integrate(integrator, flow, y0, ts, jumps, limit):
+    save = dfx.SaveAt(ts=ts, controller_state=True)
+    solution = _solve(integrator, flow, y0, ts, jumps, limit, saveat=save)
+    ys, defect = on_space(flow, solution.ys)
+    stats = _stats(solution, defect)
+    return _masked(ys, ts, stats), stats
+
+
+@eqx.filter_jit
+def _observe(integrator, flow, y0, ts, jumps, limit, fn):
+    seen = dfx.SubSaveAt(ts=ts, fn=lambda t, y, args: fn(t, flow.space.project(y)))
+    last = dfx.SubSaveAt(t1=True)
+    save = dfx.SaveAt(subs=(seen, last), controller_state=True)
+    solution = _solve(integrator, flow, y0, ts, jumps, limit, saveat=save)
+    values, final = solution.ys
+    final, defect = on_space(flow, final)
+    stats = _stats(solution, defect)
+    final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y[0], jnp.nan), final)
+    return _masked(values, ts, stats), final, stats
+
+
+@eqx.filter_jit
+def _locate(integrator, flow, y0, ts, jumps, limit, events):
+    conditions = tuple(lambda t, y, args, e=e, **kw: e.fn(t, flow.space.project(y)) for e in events)
+    directions = tuple({0: None, 1: True, -1: False}[e.direction] for e in events)
+    find = dfx.Event(conditions, optx.Newton(1e-12, 1e-12, norm=optx.max_norm), directions)
+    last = dfx.SubSaveAt(t1=True)
+    save = dfx.SaveAt(subs=(dfx.SubSaveAt(ts=ts), last), controller_state=True)
+    solution = _solve(integrator, flow, y0, ts, jumps, limit, saveat=save, event=find)
+    ys, final = solution.ys
+    ys, defect = on_space(flow, ys)
+    stats = _stats(solution, defect)
+    final = jax.tree.map(lambda y: y[0], jax.vmap(flow.space.project)(final))
+    return ys, stats, solution.ts[1][0], final, solution.event_mask

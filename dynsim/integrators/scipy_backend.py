@@ -1,0 +1,172 @@
+"""Integration by SciPy: other code and other tolerances, the referee."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.flatten_util
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from dynsim._types import State
+from dynsim.errors import argument_error, nearest
+from dynsim.integrators.base import CAUSES, AbstractIntegrator, Event, Stats, on_space
+from dynsim.systems.base import AbstractFlow
+
+METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
+
+
+class Scipy(AbstractIntegrator):
+    """A SciPy solver on the jitted field; not for `vmap` or `jit`."""
+
+    method: str = eqx.field(static=True, default="DOP853")
+    rtol: float = eqx.field(static=True, default=1e-12)
+    atol: float = eqx.field(static=True, default=1e-13)
+    max_steps: int = eqx.field(static=True, default=1_000_000)
+
+    def __check_init__(self):
+        if self.method not in METHODS:
+            but = f"is `{self.method}`{nearest(self.method, METHODS)}"
+            raise argument_error("method", f"be one of {', '.join(METHODS)}", but)
+        if not (self.rtol > 0 and self.atol > 0):
+            raise argument_error("rtol` or `atol", "be positive", f"is {min(self.rtol, self.atol)}")
+
+    def integrate(self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"]) -> tuple[State, Stats]:
+        """Return the states at `ts`, on the space, and how it went."""
+        ys, stats, _, _, _ = self._follow(flow, y0, np.asarray(ts, float), ())
+        return ys, stats
+
+    def locate(
+        self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"], events: Sequence[Event]
+    ) -> tuple[State, Stats, float, State, int]:
+        """Integrate up to the first event, located by Brent's method on the dense output."""
+        return self._follow(flow, y0, np.asarray(ts, float), tuple(events))
+
+    def _follow(self, flow: AbstractFlow, y0: State, ts: np.ndarray, events: tuple[Event, ...]):
+        flat, unravel = jax.flatten_util.ravel_pytree(y0)
+        field = _flat_field(flow, unravel)
+        saved = np.full((len(ts), flat.size), np.nan)
+        saved[0] = np.asarray(flat, float)
+        walk = _Walk(self, flow, field, unravel, events)
+        t, y, fired, cause, steps = ts[0], saved[0], -1, "finished", 0
+        for piece in walk.pieces(ts, saved[0]):
+            steps += 1
+            inside = (ts > piece.t0) & (ts <= piece.t1)
+            if piece.cause:
+                cause = piece.cause
+                break
+            if inside.any():
+                saved[inside] = piece.dense(ts[inside]).T
+            t, y, fired = piece.t1, piece.y1, piece.event
+            if fired >= 0:
+                break
+        ys, defect = _finish(flow, jax.vmap(unravel)(jnp.asarray(saved, flat.dtype)))
+        final = flow.space.project(unravel(jnp.asarray(y, flat.dtype)))
+        stats = Stats(
+            succeeded=jnp.asarray(cause == "finished"),
+            cause=jnp.asarray(CAUSES.index(cause)),
+            num_steps=jnp.asarray(steps),
+            num_rejected=jnp.asarray(0),
+            max_defect=defect,
+            last_time=jnp.asarray(float(t)),
+        )
+        return ys, stats, float(t), final, fired
+
+
+class _Piece(NamedTuple):
+    """One accepted step: its ends, its dense output, the event in it, or the cause of a failure."""
+
+    t0: float
+    t1: float
+    y1: np.ndarray
+    dense: Callable[[np.ndarray], np.ndarray]
+    event: int
+    cause: str
+
+
+class _Walk(NamedTuple):
+    """The solver, restarted at every breakpoint, step by step."""
+
+    integrator: Scipy
+    flow: AbstractFlow
+    field: Callable[[float, np.ndarray], np.ndarray]
+    unravel: Callable[[Array], State]
+    events: tuple[Event, ...]
+
+    def pieces(self, ts: np.ndarray, y: np.ndarray) -> Iterator[_Piece]:
+        """Yield the steps from `ts[0]` to `ts[-1]`, or to an event or a failure."""
+        import scipy.integrate as si
+
+        edges = [ts[0], *self.flow.breakpoints(float(ts[0]), float(ts[-1])), ts[-1]]
+        values = [self.value(e, ts[0], y) for e in self.events]
+        left = self.integrator.max_steps
+        for a, b in zip(edges[:-1], edges[1:], strict=True):
+            if a == b:
+                return
+            if not np.all(np.isfinite(self.field(a, y))):
+                yield _Piece(a, a, y, lambda t: t, -1, "non_finite")
+                return
+            solver = getattr(si, self.integrator.method)(
+                self.field, a, y, b, rtol=self.integrator.rtol, atol=self.integrator.atol,
+                max_step=self.flow.step_limit(),
+            )  # fmt: skip
+            while solver.status == "running":
+                with np.errstate(all="ignore"):
+                    solver.step()
+                left -= 1
+                cause = self.cause(solver, left)
+                if cause:
+                    yield _Piece(solver.t, solver.t, solver.y, lambda t: t, -1, cause)
+                    return
+                piece, values = self.look(solver, values)
+                yield piece
+                if piece.event >= 0:
+                    return
+            y = solver.y
+
+    def cause(self, solver: Any, left: int) -> str:
+        """Return why the solver cannot go on, or an empty string."""
+        if not np.all(np.isfinite(solver.y)):
+            return "non_finite"
+        if solver.status == "failed":
+            ahead = self.field(solver.t + 1e-9 * max(1.0, abs(solver.t)), solver.y)
+            return "step_underflow" if np.all(np.isfinite(ahead)) else "non_finite"
+        return "max_steps" if left <= 0 and solver.status == "running" else ""
+
+    def value(self, event: Event, t: float, y: np.ndarray) -> float:
+        """Return an event's function at an ambient state."""
+        return float(event.fn(jnp.asarray(t), self.flow.space.project(self.unravel(jnp.asarray(y)))))
+
+    def look(self, solver: Any, before: list[float]) -> tuple[_Piece, list[float]]:
+        """Return the last step, cut at its first event, and the events' values at its end."""
+        from scipy.optimize import brentq
+
+        dense = solver.dense_output()
+        after = [self.value(e, solver.t, solver.y) for e in self.events]
+        hits = []
+        for index, event in enumerate(self.events):
+            if event.crosses(before[index], after[index]):
+                f = lambda t, e=event: self.value(e, t, dense(t))
+                hits.append((brentq(f, solver.t_old, solver.t, xtol=1e-15, rtol=1e-14), index))
+        if not hits:
+            return _Piece(solver.t_old, solver.t, solver.y, dense, -1, ""), after
+        t, index = min(hits)
+        return _Piece(solver.t_old, t, dense(t), dense, index, ""), after
+
+
+def _flat_field(flow: AbstractFlow, unravel: Callable[[Array], State]) -> Callable[[float, np.ndarray], np.ndarray]:
+    arrays, static = eqx.partition(flow, eqx.is_array)
+
+    @jax.jit
+    def field(arrays: Any, t: Array, y: Array) -> Array:
+        whole = eqx.combine(arrays, static)
+        return jax.flatten_util.ravel_pytree(whole.vector_field(t, unravel(y)))[0]
+
+    return lambda t, y: np.asarray(field(arrays, t, y), float)
+
+
+@eqx.filter_jit
+def _finish(flow: AbstractFlow, ys: State) -> tuple[State, Array]:
+    return on_space(flow, ys)

@@ -1,0 +1,178 @@
+"""One call for a flow, one for a flow with events, one for a map."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dynsim._types import State
+from dynsim.errors import IntegrationError, argument_error
+from dynsim.integrators import CAUSES, AbstractIntegrator, Diffrax, Event, Stats
+from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.trajectory import Trajectory
+
+OFF_SPACE = 1e-6  # a start further off than this was not meant to be on the space; float32 rounding is below it
+
+
+class Stop(eqx.Module):
+    """A trajectory up to its event: `path` ends there; `event` says which fired, -1 if none before the last time."""
+
+    path: Trajectory
+    event: int = eqx.field(static=True)
+
+
+def simulate(
+    flow: AbstractFlow,
+    y0: State,
+    ts: ArrayLike,
+    *,
+    integrator: AbstractIntegrator = Diffrax(),
+    throw: bool = True,
+) -> Trajectory:
+    """Follow a flow from `y0` and return its states at `ts`.
+
+    Args:
+        flow: the system; `velocity` is made tangent and evaluated at the projected point.
+        y0: a point of the space (an array, or a named tuple of arrays); float32 stays float32.
+        ts: increasing times, in the flow's time unit; `ts[0]` is the time of `y0`.
+        integrator: `Diffrax()` or `Scipy()`.
+        throw: raise on failure; else the states are NaN from there on and `stats.succeeded` is False.
+
+    Raises:
+        ValueError: for a start off the space, unsorted times, or a schedule shorter than the horizon.
+        IntegrationError: if the last time is not reached, with the cause and what to try.
+    """
+    y0, ts = _checked(flow, y0, ts)
+    ys, stats = integrator.integrate(flow, y0, ts)
+    if throw:
+        raise_if_failed(stats)
+    return Trajectory(ts, ys, flow, stats)
+
+
+def simulate_until(
+    flow: AbstractFlow,
+    y0: State,
+    ts: ArrayLike,
+    events: Sequence[Event],
+    *,
+    integrator: AbstractIntegrator = Diffrax(),
+) -> Stop:
+    """Follow a flow up to the first of `events`, located between steps, or to `ts[-1]`.
+
+    The path holds the times of `ts` before the event and then the event itself.
+    """
+    if not events:
+        raise argument_error("events", "hold at least one event", "is empty")
+    y0, ts = _checked(flow, y0, ts)
+    ys, stats, t, y, fired = integrator.locate(flow, y0, ts, events)
+    raise_if_failed(stats)
+    kept = int(np.sum(np.asarray(ts) < t)) if fired >= 0 else len(ts) - 1
+    ys = jax.tree.map(lambda a, b: jnp.concatenate([a[:kept], b[None]]), ys, y)
+    times = jnp.concatenate([ts[:kept], jnp.asarray([t], ts.dtype)])
+    return Stop(Trajectory(times, ys, flow, stats), fired)
+
+
+def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> Trajectory:
+    """Apply a map `num_steps` times and return every `every`-th state; `ts` are layer numbers, the start is layer 0.
+
+    A map in JAX is scanned; one on the host (`on_host`) is looped over, in whatever arithmetic it has.
+    """
+    if num_steps < 1 or every < 1 or num_steps % every:
+        raise argument_error("num_steps", f"be a positive multiple of `every` = {every}", f"is {num_steps}")
+    ts = np.arange(0, num_steps + 1, every)
+    if map.on_host:
+        return _looped(map, x0, ts, every)
+    x0 = jax.tree.map(jnp.asarray, x0)
+    ys, defect = _scanned(map, x0, num_steps // every, every)
+    ok = all(bool(jnp.all(jnp.isfinite(y))) for y in jax.tree.leaves(ys))
+    return Trajectory(jnp.asarray(ts), ys, map, _map_stats(ok, num_steps, defect))
+
+
+@eqx.filter_jit
+def _scanned(map: AbstractMap, x0: State, saves: int, every: int) -> tuple[State, Any]:
+    def inner(x: State, k: Any) -> tuple[State, None]:
+        return map.step(k, x), None
+
+    def outer(x: State, block: Any) -> tuple[State, State]:
+        x, _ = jax.lax.scan(inner, x, block * every + jnp.arange(every))
+        return x, x
+
+    _, ys = jax.lax.scan(outer, x0, jnp.arange(saves))
+    ys = jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), x0, ys)
+    return ys, jnp.max(jax.vmap(map.space.defect)(ys))
+
+
+def _looped(map: AbstractMap, x0: State, ts: np.ndarray, every: int) -> Trajectory:
+    x, kept = x0, [x0]
+    for k in range(int(ts[-1])):
+        x = map.step(k, x)
+        if (k + 1) % every == 0:
+            kept.append(x)
+    ys = jax.tree.map(lambda *parts: np.stack([np.asarray(p) for p in parts]), *kept)
+    return Trajectory(jnp.asarray(ts), ys, map, _map_stats(True, int(ts[-1]), jnp.zeros(())))
+
+
+def _map_stats(ok: bool, steps: int, defect: Any) -> Stats:
+    cause = "finished" if ok else "non_finite"
+    return Stats(
+        succeeded=jnp.asarray(ok),
+        cause=jnp.asarray(CAUSES.index(cause)),
+        num_steps=jnp.asarray(steps),
+        num_rejected=jnp.asarray(0),
+        max_defect=defect,
+        last_time=jnp.asarray(float(steps)),
+    )
+
+
+def raise_if_failed(stats: Stats) -> None:
+    """Raise `IntegrationError` if the last time was not reached; nothing can be raised about traced values."""
+    if not isinstance(stats.succeeded, jax.core.Tracer) and not bool(jnp.all(stats.succeeded)):
+        raise IntegrationError(stats.explain(), cause=CAUSES[int(stats.cause)])
+
+
+def _checked(flow: AbstractFlow, y0: State, ts: ArrayLike) -> tuple[State, Any]:
+    """Return start and times as arrays of one type; raise on what no integrator could use."""
+    y0 = jax.tree.map(_inexact, y0)
+    dtype = jax.tree.leaves(y0)[0].dtype
+    if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((y0, ts))):
+        return y0, ts if isinstance(ts, jax.core.Tracer) else np.asarray(ts, dtype)
+    times = np.asarray(ts, float)
+    check_times(times)
+    check_start(flow, y0)
+    flow.check_horizon(float(times[0]), float(times[-1]))
+    return y0, jnp.asarray(times, dtype)
+
+
+def _inexact(y: ArrayLike) -> jax.Array:
+    y = jnp.asarray(y)
+    return y if jnp.issubdtype(y.dtype, jnp.inexact) else y.astype(float)
+
+
+def check_times(times: np.ndarray) -> None:
+    """Raise `ValueError` unless `times` are at least two finite, strictly increasing numbers."""
+    if times.ndim != 1 or times.size < 2:
+        raise argument_error("ts", "hold at least two times", f"has shape {times.shape}")
+    if not np.all(np.isfinite(times)):
+        raise argument_error("ts", "be finite", "has an entry that is not")
+    if not np.all(np.diff(times) > 0):
+        where = int(np.argmax(np.diff(times) <= 0))
+        raise argument_error("ts", "increase", f"goes from {times[where]:.6g} to {times[where + 1]:.6g}")
+
+
+def check_start(flow: AbstractFlow, y0: State) -> None:
+    """Raise `ValueError` unless `y0` is finite and on the flow's space."""
+    if not all(bool(jnp.all(jnp.isfinite(leaf))) for leaf in jax.tree.leaves(y0)):
+        raise argument_error("y0", "be finite", "has an entry that is not")
+    try:
+        defect = float(flow.space.defect(y0))
+    except (TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise argument_error("y0", "fit the space of the flow", f"does not ({reason})") from None
+    if not defect < OFF_SPACE:
+        name = type(flow.space).__name__
+        must = f"lie on the space, {name} (its `project` takes any non-zero point there)"
+        raise argument_error("y0", must, f"is off it by {defect:.3g}")

@@ -1,0 +1,48 @@
+"""A trajectory: times, states, and where they came from."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array, PyTree, Real
+
+from dynsim._types import State, Time
+from dynsim.integrators.base import Stats
+from dynsim.systems.base import AbstractFlow, AbstractMap
+
+
+class Trajectory(eqx.Module):
+    """States `ys` (times first) at `ts`, the system that made them, and how it went.
+
+    A measure is written for one state and used at a point, along a path, and over an ensemble.
+    """
+
+    ts: Real[Array, " times"]
+    ys: PyTree
+    system: AbstractFlow | AbstractMap
+    stats: Stats
+
+    @property
+    def initial(self) -> State:
+        """The first state."""
+        return jax.tree.map(lambda y: y[0], self.ys)
+
+    @property
+    def final(self) -> State:
+        """The last state."""
+        return jax.tree.map(lambda y: y[-1], self.ys)
+
+    def along(self, fn: Callable[[State], PyTree]) -> PyTree:
+        """Return `fn(x)` at every time, times first."""
+        return self.along_time(lambda t, x: fn(x))
+
+    def along_time(self, fn: Callable[[Time, State], PyTree]) -> PyTree:
+        """Return `fn(t, x)` at every time, times first; states on the host (exact fractions) are looped over."""
+        if any(isinstance(y, np.ndarray) for y in jax.tree.leaves(self.ys)):
+            values: list[Any] = [
+                fn(t, jax.tree.map(lambda y, k=k: y[k], self.ys)) for k, t in enumerate(np.asarray(self.ts))
+            ]
+            return jax.tree.map(lambda *parts: np.stack([np.asarray(p) for p in parts]), *values)
+        return jax.vmap(fn)(self.ts, self.ys)
