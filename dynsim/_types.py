@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from jaxtyping import Array, Float, Int, Key as KeyArray, PyTree
+from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Key as KeyArray
 
 from dynsim import _precision  # noqa: F401  (precision is set before the first array exists)
 

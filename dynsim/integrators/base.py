@@ -17,9 +17,10 @@ CAUSES = ("finished", "max_steps", "non_finite", "step_underflow", "implicit_sol
 ADVICE = {
     "max_steps": "all {steps} allowed steps were used: take a stiff solver (`Diffrax(solver=Kvaerno5())`, "
     "`Scipy(method='Radau')`), a shorter horizon or more `max_steps`",
-    "non_finite": "the field is not finite on every step tried, however short: look for a zero token, an overflow or a finite escape time",
-    "step_underflow": "the step size fell to rounding error: the state escapes to infinity there, the field jumps where no "
-    "breakpoint is declared or is singular, or the tolerances are below what its precision allows",
+    "non_finite": "the field is not finite on every step tried, however short: look for a zero token, "
+    "an overflow or a finite escape time",
+    "step_underflow": "the step size fell to rounding error: the state escapes to infinity there, the field jumps "
+    "where no breakpoint is declared or is singular, or the tolerances are below what its precision allows",
     "implicit_solver": "the implicit stage equations were not solved: take float64 states or looser tolerances",
 }
 

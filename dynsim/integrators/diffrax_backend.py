@@ -130,6 +130,11 @@ def _stats(solution: dfx.Solution, defect: Array) -> Stats:
     )
 
 
+def _begun(values: Any, first: Any) -> Any:
+    """Return saved values with the first as it is: diffrax leaves it out if no step at all was accepted."""
+    return jax.tree.map(lambda v, a: v.at[0].set(a), values, first)
+
+
 def _masked(values: Any, ts: Array, stats: Stats) -> Any:
     """Return saved values with NaN at every time that a failed run did not reach."""
     reached = stats.succeeded | (ts <= stats.last_time)
@@ -145,7 +150,7 @@ def _masked(values: Any, ts: Array, stats: Stats) -> Any:
 def _integrate(integrator, flow, y0, ts, jumps, limit):
     save = dfx.SaveAt(ts=ts, controller_state=True)
     solution = _solve(integrator, flow, y0, ts, jumps, limit, saveat=save)
-    ys, defect = on_space(flow, solution.ys)
+    ys, defect = on_space(flow, _begun(solution.ys, y0))
     stats = _stats(solution, defect)
     return _masked(ys, ts, stats), stats
 
@@ -157,6 +162,7 @@ def _observe(integrator, flow, y0, ts, jumps, limit, fn):
     save = dfx.SaveAt(subs=(seen, last), controller_state=True)
     solution = _solve(integrator, flow, y0, ts, jumps, limit, saveat=save)
     values, final = solution.ys
+    values = _begun(values, fn(ts[0], flow.space.project(y0)))
     final, defect = on_space(flow, final)
     stats = _stats(solution, defect)
     final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y[0], jnp.nan), final)
@@ -172,7 +178,7 @@ def _locate(integrator, flow, y0, ts, jumps, limit, events):
     save = dfx.SaveAt(subs=(dfx.SubSaveAt(ts=ts), last), controller_state=True)
     solution = _solve(integrator, flow, y0, ts, jumps, limit, saveat=save, event=find)
     ys, final = solution.ys
-    ys, defect = on_space(flow, ys)
+    ys, defect = on_space(flow, _begun(ys, y0))
     stats = _stats(solution, defect)
     final = jax.tree.map(lambda y: y[0], jax.vmap(flow.space.project)(final))
     return ys, stats, solution.ts[1][0], final, solution.event_mask

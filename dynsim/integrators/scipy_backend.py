@@ -108,8 +108,10 @@ class _Walk(NamedTuple):
             if not np.all(np.isfinite(self.field(a, y))):
                 yield _Piece(a, a, y, lambda t: t, -1, "non_finite")
                 return
+            inside = np.nextafter(b, a) if b < ts[-1] else b  # the field at a breakpoint belongs to the next piece
+            field = lambda t, y, inside=inside: self.field(min(t, inside), y)
             solver = getattr(si, self.integrator.method)(
-                self.field, a, y, b, rtol=self.integrator.rtol, atol=self.integrator.atol,
+                field, a, y, b, rtol=self.integrator.rtol, atol=self.integrator.atol,
                 max_step=self.flow.step_limit(),
             )  # fmt: skip
             while solver.status == "running":

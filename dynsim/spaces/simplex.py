@@ -10,8 +10,8 @@ from dynsim.spaces.base import AbstractSpace
 class Simplex(AbstractSpace):
     r"""The simplex $\{p \ge 0 : \sum_k p_k = 1\}$ on the last axis.
 
-    The retraction $p / \sum_k p_k$ restores the sum and leaves signs to the flow: clipping would hide a flow that leaves
-    the simplex. A negative entry shows in `defect`.
+    The retraction $p / \sum_k p_k$ restores the sum and leaves signs to the flow: clipping would hide a flow that
+    leaves the simplex. A negative entry shows in `defect`.
     """
 
     def project(self, y: State) -> State:

@@ -81,7 +81,7 @@ class AttractedFlow(_Driven):
         return a * (jnp.broadcast_to(p, x.shape) - jnp.sum(x * p, axis=-1, keepdims=True) * x)
 
     def solution(self, t: Time, start: State) -> State:
-        r"""Return $y(t)$ from $y(0)$: with $A = \int_0^t a$ the coordinate along the target is a Moebius function of tanh A."""
+        r"""Return $y(t)$ from $y(0)$; along the target it is a Moebius function of $\tanh A$, $A = \int_0^t a$."""
         p, A = self.target, self.rate.integral(t)
         a = jnp.sum(start * p, axis=-1, keepdims=True)
         along = (jnp.tanh(A) + a) * p

@@ -102,7 +102,7 @@ class ScaledIdentity(AbstractSchedule):
 class Modulated(AbstractSchedule):
     r"""D_h(t) P_h' with a diagonal D_h(t) of sinusoids, $a \sin(\omega t + \varphi)$ or its modulus.
 
-    The product is never formed: rows of the tokens are scaled instead. `frequency` is angular, in radians per time unit.
+    The product is never formed: the tokens are scaled instead. `frequency` is angular, in radians per time unit.
 
     Source: CONSENSUS, Sections 7.2 to 7.4.
     """

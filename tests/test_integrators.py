@@ -1,0 +1,199 @@
+"""Both integrators: order, failures with their cause, events, time structure."""
+
+import diffrax as dfx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dynsim.errors import IntegrationError
+from dynsim.integrators import CAUSES, Diffrax, Event, Scipy
+from dynsim.simulate import simulate, simulate_until
+from dynsim.spaces import Sphere
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.euler import EulerMap
+from dynsim.systems.published import published_gradient_flow
+from dynsim.systems.scalar_driven import AttractedFlow, OjaFlow, Rate
+from dynsim.systems.token_flow import LayerMap, TokenFlow
+
+BOTH = [Diffrax(), Scipy()]
+WAVE = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0]]))
+
+
+def _names(integrator):
+    return type(integrator).__name__
+
+
+@pytest.mark.parametrize("integrator", BOTH, ids=_names)
+@pytest.mark.parametrize("rate", [Rate(0.7), Rate(1.0, 0.9, 20.0, 0.3)])
+def test_the_scalar_driven_flows_have_their_closed_forms(integrator, rate):
+    x = Sphere().sample(jax.random.key(4), (3,))
+    ts = np.linspace(0.0, 5.0, 6)
+    U = np.array([[0.5, 0.2, 0.0], [0.2, -1.0, 0.3], [0.0, 0.3, 0.1]])
+    for flow in (AttractedFlow(np.array([0.6, 0.8, 0.0]), rate), OjaFlow(U, rate)):
+        path = simulate(flow, x, ts, integrator=integrator)
+        exact = jnp.stack([flow.solution(t, x) for t in ts])
+        np.testing.assert_allclose(path.ys, exact, atol=1e-8)
+
+
+def test_dense_times_cost_no_accuracy():
+    x = jnp.array([1.0, 0.0])
+    ts = np.linspace(0.0, 20.0, 201)
+    exact = np.stack([np.cos(ts), -np.sin(ts)], axis=1)
+    for integrator in BOTH:
+        np.testing.assert_allclose(simulate(WAVE, x, ts, integrator=integrator).ys, exact, atol=3e-8)
+
+
+def test_the_layer_map_is_a_first_order_approximation_of_the_flow():
+    flow = published_gradient_flow()
+    x = flow.space.sample(jax.random.key(0), (6, 3))
+    steps = np.array([0.1, 0.05, 0.025, 0.0125])
+    one = [float(jnp.max(jnp.abs(LayerMap(flow, h).step(0, x) - simulate(flow, x, [0, h]).final))) for h in steps]
+    slope = np.polyfit(np.log(steps), np.log(one), 1)[0]
+    assert abs(slope - 2) < 0.1  # O(tau^2) in one step
+    same = EulerMap(flow, 0.1).step(0, x)
+    np.testing.assert_allclose(same, LayerMap(flow, 0.1).step(0, x), atol=1e-2)  # differ by the normal part of m
+
+
+@pytest.mark.parametrize(("solver", "order"), [(dfx.Tsit5(), 5), (dfx.Dopri8(), 8)])
+def test_the_solvers_have_their_order_on_the_lifted_field(solver, order):
+    flow = published_gradient_flow()
+    x = flow.space.sample(jax.random.key(0), (6, 3))
+    exact = simulate(flow, x, [0.0, 8.0], integrator=Scipy()).final
+    steps = np.array([2.0, 1.0]) if order == 8 else np.array([1.0, 0.5])
+    errors = []
+    for h in steps:
+        sol = dfx.diffeqsolve(dfx.ODETerm(flow.vector_field), solver, 0.0, 8.0, h, x, max_steps=100)
+        errors.append(float(jnp.max(jnp.abs(flow.space.project(sol.ys[0]) - exact))))
+    assert abs(np.log2(errors[0] / errors[1]) - order) < 1.5  # two coarse steps: the asymptotic range only begins
+
+
+@pytest.mark.parametrize("integrator", BOTH, ids=_names)
+def test_a_repelling_sphere_is_followed(integrator):
+    flow = TokenFlow(4 * np.eye(3), -1.0, scale=1.0)
+    x = Sphere().sample(jax.random.key(1), (8, 3))
+    path = simulate(flow, x, [0.0, 20.0, 40.0], integrator=integrator)
+    assert path.stats.max_defect < 1e-6
+    assert bool(path.stats.succeeded)
+
+
+CASES = {
+    "escape in finite time": (lambda t, x: x**2, 1.0, "step_underflow"),
+    "a field that ends": (lambda t, x: jnp.sqrt(1 - t) * x, 1.0, "non_finite"),
+    "a field that is never finite": (lambda t, x: jnp.log(-x), 0.0, "non_finite"),
+}
+
+
+@pytest.mark.parametrize("integrator", BOTH, ids=_names)
+@pytest.mark.parametrize("name", CASES)
+def test_a_failure_names_its_cause_and_keeps_what_was_reached(integrator, name):
+    rhs, until, cause = CASES[name]
+    flow = FunctionFlow(rhs)
+    ts = np.array([0.0, 0.5, 2.0])
+    path = simulate(flow, jnp.ones(1), ts, integrator=integrator, throw=False)
+    assert not bool(path.stats.succeeded)
+    assert CAUSES[int(path.stats.cause)] == cause
+    np.testing.assert_array_equal(np.isfinite(path.ys[:, 0]), ts <= max(until, 0))
+    np.testing.assert_allclose(path.stats.last_time, until, atol=1e-6)
+    with pytest.raises(IntegrationError, match="only reached t = ") as error:
+        simulate(flow, jnp.ones(1), ts, integrator=integrator)
+    assert error.value.cause == cause
+
+
+@pytest.mark.parametrize("integrator", [Diffrax(max_steps=20), Scipy(max_steps=20)], ids=_names)
+def test_too_few_steps_are_named(integrator):
+    with pytest.raises(IntegrationError, match="all 20 allowed steps were used"):
+        simulate(WAVE, jnp.array([1.0, 0.0]), [0.0, 100.0], integrator=integrator)
+
+
+def test_a_trial_step_that_overflows_does_not_poison_the_controller():
+    stiff = FunctionFlow(lambda t, x: -(x**3) * 1e4 + jnp.exp(50 * (jnp.abs(x) - 1)))
+    path = simulate(stiff, jnp.array([1.0]), [0.0, 1.0], integrator=Diffrax(rtol=1e-3, atol=1e-6))
+    assert bool(path.stats.succeeded)
+    for solver in (dfx.Kvaerno3(), dfx.Kvaerno5()):
+        slow = FunctionFlow(lambda t, x: (jnp.cos(t) - x) / 1e-5)
+        end = simulate(slow, jnp.array([2.0]), [0.0, 1.0], integrator=Diffrax(solver, 1e-6, 1e-8)).final
+        np.testing.assert_allclose(end, np.cos(1.0), atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["Radau", "LSODA", "RK45"])
+def test_scipy_offers_its_methods(method):
+    end = simulate(WAVE, jnp.array([1.0, 0.0]), [0.0, 2.0], integrator=Scipy(method, 1e-8, 1e-10)).final
+    np.testing.assert_allclose(end, [np.cos(2.0), -np.sin(2.0)], atol=1e-6)
+
+
+@pytest.mark.parametrize("integrator", BOTH, ids=_names)
+@pytest.mark.parametrize(("direction", "time"), [(0, np.pi / 2), (-1, np.pi / 2), (1, 3 * np.pi / 2)])
+def test_events_are_located_in_their_direction(integrator, direction, time):
+    far = Event(lambda t, x: t - 100.0)
+    event = Event(lambda t, x: x[0], direction)
+    stop = simulate_until(WAVE, jnp.array([1.0, 0.0]), [0.0, 1.0, 2.0, 10.0], [far, event], integrator=integrator)
+    assert stop.event == 1
+    np.testing.assert_allclose(stop.path.ts[-1], time, atol=1e-7)
+    np.testing.assert_allclose(stop.path.final[0], 0.0, atol=1e-7)
+    assert np.all(np.diff(stop.path.ts) > 0)
+
+
+@pytest.mark.parametrize("integrator", BOTH, ids=_names)
+def test_without_its_event_the_path_is_whole(integrator):
+    event = Event(lambda t, x: x[0] - 5.0)
+    stop = simulate_until(WAVE, jnp.array([1.0, 0.0]), [0.0, 1.0, 2.0], [event], integrator=integrator)
+    assert stop.event == -1
+    np.testing.assert_allclose(stop.path.ys[:, 0], np.cos([0.0, 1.0, 2.0]), atol=1e-8)
+
+
+def test_no_event_fires_on_a_rejected_step():
+    kick = FunctionFlow(lambda t, x: 1 - 200 * jnp.maximum(x - 0.5, 0.0))  # long first steps overshoot and are rejected
+    event = Event(lambda t, x: x[0] - 0.51)  # the state saturates at 0.505
+    stop = simulate_until(kick, jnp.array([0.0]), [0.0, 5.0], [event], integrator=Diffrax(rtol=1e-6, atol=1e-9))
+    assert stop.event == -1
+
+
+@pytest.mark.parametrize("integrator", BOTH, ids=_names)
+def test_a_jump_of_the_field_is_landed_on(integrator):
+    flow = FunctionFlow(lambda t, x: jnp.where(t < 1.0, 1.0, -2.0) * jnp.ones_like(x), breaks=(1.0,))
+    path = simulate(flow, jnp.zeros(1), [0.0, 1.0, 2.0], integrator=integrator)
+    np.testing.assert_allclose(path.ys[:, 0], [0.0, 1.0, -1.0], atol=1e-12)
+    assert int(path.stats.num_steps) < 60
+
+
+@pytest.mark.parametrize("integrator", BOTH, ids=_names)
+def test_a_fast_oscillation_is_not_stepped_over(integrator):
+    period = 0.01
+    rhs = lambda t, x: jnp.maximum(jnp.sin(2 * jnp.pi * t / period), 0.0) * jnp.ones_like(x)
+    path = simulate(FunctionFlow(rhs, fastest_period=period), jnp.zeros(1), [0.0, 1.0], integrator=integrator)
+    np.testing.assert_allclose(path.final, 1 / np.pi, atol=1e-5)
+
+
+def test_an_implicit_solver_refuses_single_precision():
+    with pytest.raises(ValueError, match="must be float64 for an implicit solver"):
+        simulate(WAVE, jnp.ones(2, jnp.float32), [0.0, 1.0], integrator=Diffrax(dfx.Kvaerno5()))
+
+
+def test_a_new_tolerance_does_not_compile_anew():
+    traces = []
+
+    def rhs(t, x):
+        traces.append(1)
+        return -x
+
+    flow = FunctionFlow(rhs)
+    simulate(flow, jnp.ones(2), [0.0, 1.0], integrator=Diffrax(rtol=1e-6))
+    count = len(traces)
+    simulate(flow, jnp.ones(2), [0.0, 3.0], integrator=Diffrax(rtol=1e-8))
+    assert len(traces) == count
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Diffrax(rtol=0.0), "must be positive"),
+        (lambda: Scipy("DOP85"), "did you mean `DOP853`"),
+        (lambda: Scipy(rtol=-1.0), "must be positive"),
+        (lambda: Diffrax(max_steps=0), "`max_steps` must be at least 1"),
+        (lambda: Event(lambda t, x: t, 2), "`direction` must be -1, 0 or 1"),
+    ],
+)
+def test_a_bad_integrator_is_refused(make, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make()

@@ -1,0 +1,127 @@
+"""The refusals of `simulate` and its relatives, and the verbs of a trajectory."""
+
+from fractions import Fraction
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dynsim.initial import initial
+from dynsim.keys import stream
+from dynsim.simulate import iterate, simulate, simulate_until
+from dynsim.spaces import Euclidean, Sphere
+from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
+from dynsim.systems.published import published_gradient_flow
+from dynsim.systems.schedules import PiecewiseConstant
+from dynsim.systems.token_flow import TokenFlow
+
+FLOW = TokenFlow(np.eye(3))
+X = Sphere().sample(jax.random.key(0), (4, 3))
+
+
+@pytest.mark.parametrize(
+    ("start", "ts", "sentence"),
+    [
+        (2 * X, [0, 1], "`y0` must lie on the space, Sphere .* but is off it by 1"),
+        (X.at[0].set(0.0), [0, 1], "`y0` must lie on the space"),
+        (X.at[0, 0].set(np.nan), [0, 1], "`y0` must be finite"),
+        (X, [], "`ts` must hold at least two times, but has shape \\(0,\\)"),
+        (X, [0], "`ts` must hold at least two times"),
+        (X, [0, 2, 1], "`ts` must increase, but goes from 2 to 1"),
+        (X, [0, 0], "`ts` must increase"),
+        (X, [0, np.inf], "`ts` must be finite"),
+    ],
+)
+def test_a_bad_start_or_bad_times_are_refused(start, ts, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        simulate(FLOW, start, ts)
+
+
+def test_a_start_of_the_wrong_dimension_is_refused_in_one_sentence():
+    with pytest.raises(ValueError, match="`y0` must fit the space of the flow") as error:
+        simulate(published_gradient_flow(), jnp.ones((2, 4)) / 2, [0, 1])
+    assert "\n" not in str(error.value)
+
+
+def test_a_schedule_shorter_than_the_horizon_is_refused():
+    flow = TokenFlow(PiecewiseConstant(np.ones((3, 1, 3, 3)), 0.5, periodic=False))
+    simulate(flow, X, [0, 1.5])
+    with pytest.raises(ValueError, match=r"`ts` must stay inside the schedule of `query_key`, \[0, 1.5\]"):
+        simulate(flow, X, [0, 2.0])
+
+
+def test_no_events_are_refused():
+    with pytest.raises(ValueError, match="`events` must hold at least one event"):
+        simulate_until(FLOW, X, [0, 1], [])
+
+
+def test_a_trajectory_measures_along_itself():
+    path = simulate(FLOW, X, [0.0, 1.0, 2.0])
+    np.testing.assert_allclose(path.along(lambda x: jnp.sum(x, -1)), jnp.sum(path.ys, -1))
+    np.testing.assert_allclose(path.along_time(lambda t, x: t * x[0, 0]), path.ts * path.ys[:, 0, 0])
+    np.testing.assert_array_equal(path.final, path.ys[-1])
+
+
+def test_a_jump_is_not_lost_under_jit():
+    flow = TokenFlow(PiecewiseConstant(np.stack([np.eye(3)[None] * 9, -np.eye(3)[None] * 9]), 0.37))
+    whole = simulate(flow, X, [0.0, 2.0]).final
+    jitted = jax.jit(lambda x: simulate(flow, x, [0.0, 2.0], throw=False).final)(X)
+    np.testing.assert_allclose(jitted, whole, atol=1e-9)
+    with pytest.raises(ValueError, match="`ts` must not be traced for a flow whose field jumps"):
+        jax.jit(lambda ts: simulate(flow, X, ts, throw=False).final)(jnp.array([0.0, 2.0]))
+
+
+def test_integers_become_floats_and_single_stays_single():
+    decay = FunctionFlow(lambda t, x: -x)
+    assert simulate(decay, np.array([1, 2]), [0, 1]).ys.dtype == jnp.float64
+    assert simulate(decay, np.ones(2, np.float32), [0, 1]).ys.dtype == jnp.float32
+
+
+class Halving(AbstractMap):
+    space: Euclidean = Euclidean()
+    on_host: ClassVar[bool] = True
+
+    def step(self, k, x):
+        return np.array([Fraction(v) / 2 for v in x], dtype=object)
+
+
+def test_a_map_on_the_host_is_exact():
+    path = iterate(Halving(), np.array([Fraction(1, 3), Fraction(1)], dtype=object), 70, every=7)
+    assert path.final[0] == Fraction(1, 3 * 2**70)
+    total = path.along(lambda x: x[0] + x[1])
+    assert total[0] == Fraction(4, 3)
+
+
+@pytest.mark.parametrize(("steps", "every"), [(0, 1), (5, 2), (4, 0), (-1, 1)])
+def test_a_bad_number_of_steps_is_refused(steps, every):
+    with pytest.raises(ValueError, match="`num_steps` must be a positive multiple of `every`"):
+        iterate(FunctionMap(lambda k, x: x), jnp.ones(1), steps, every=every)
+
+
+def test_a_function_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match=r"`rhs` must return the shape of its state, \(2,\), but returns \(3,\)"):
+        simulate(FunctionFlow(lambda t, x: jnp.ones(3)), jnp.ones(2), [0, 1])
+    with pytest.raises(ValueError, match="`rhs` must be a function"):
+        FunctionFlow(3)
+    with pytest.raises(ValueError, match="`fastest_period` must be positive"):
+        FunctionFlow(lambda t, x: x, fastest_period=0.0)
+
+
+def test_the_named_laws_give_points_of_the_space():
+    key = stream(0, "laws")
+    for law in ("uniform", "box", "hemisphere", "cluster"):
+        x = initial(law, key, (20, 3))
+        assert Sphere().defect(x) < 1e-14
+    assert jnp.all(initial("hemisphere", key, (20, 3))[:, 0] > 0)
+    with pytest.raises(ValueError, match="did you mean `hemisphere`"):
+        initial("hemispher", key, (2, 3))
+
+
+def test_streams_are_named_and_stable():
+    assert not np.array_equal(jax.random.key_data(stream(0, "a")), jax.random.key_data(stream(0, "b")))
+    assert not np.array_equal(jax.random.key_data(stream(0, "a", 0)), jax.random.key_data(stream(0, "a", 1)))
+    np.testing.assert_array_equal(jax.random.key_data(stream(3, "a", 2)), jax.random.key_data(stream(3, "a", 2)))
+    with pytest.raises(ValueError, match="must not be negative"):
+        stream(-1, "a")

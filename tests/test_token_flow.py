@@ -1,0 +1,169 @@
+"""The token flow and its schedules against the formulas of the paper, written out by hand."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dynsim.keys import stream
+from dynsim.spaces import Ellipsoid, Sphere
+from dynsim.systems.interactions.masks import Causal, Window
+from dynsim.systems.published import published_hemisphere_flow, published_symmetric_flow
+from dynsim.systems.schedules import Constant, Modulated, PiecewiseConstant, Resampled, ScaledIdentity
+from dynsim.systems.token_flow import (
+    LayerMap,
+    ProjectedValueFlow,
+    TokenFlow,
+    causal_symmetric_flow,
+    gradient_token_flow,
+)
+
+W = np.array([[2.0, 0.3, 0.0], [0.3, 1.0, -0.2], [0.0, -0.2, 0.7]])
+
+
+def _random(name, *shape):
+    return np.asarray(jax.random.normal(stream(1, name), shape))
+
+
+def _by_hand(x, P, U, W, see):
+    """(7) as printed, token by token."""
+    n, d = x.shape
+    v = np.zeros_like(x)
+    for i in range(n):
+        for Ph, Uh in zip(P, U, strict=True):
+            Z = np.sqrt(d) * sum(np.exp(x[i] @ Ph @ x[k]) for k in range(n) if see(i, k))
+            for j in range(n):
+                if see(i, j):
+                    a = np.exp(x[i] @ Ph @ x[j]) / Z
+                    v[i] += a * (Uh @ x[j] - (x[i] @ W @ Uh @ x[j]) * x[i])
+    return v
+
+
+@pytest.mark.parametrize(
+    ("mask", "see"),
+    [
+        (None, lambda i, j: True),
+        (Causal(), lambda i, j: j <= i),
+        (Window(2), lambda i, j: i - 1 <= j <= i),
+    ],
+)
+def test_the_field_is_equation_7(mask, see):
+    P, U = _random("P", 2, 3, 3), _random("U", 2, 3, 3)
+    flow = TokenFlow(P, U, space=Ellipsoid(W), mask=mask)
+    x = np.asarray(flow.space.sample(stream(1, "x"), (5, 3)))
+    np.testing.assert_allclose(flow.velocity(0.0, x), _by_hand(x, P, U, W, see), atol=1e-13)
+    np.testing.assert_allclose(jnp.sum(flow.weights(0.0, x), -1), 1.0, atol=1e-14)
+
+
+def test_the_printed_schedule_of_the_hemisphere_experiment():
+    t = 0.037
+    c, s = np.cos, np.sin
+    D1 = np.diag([2 * c(10 * np.pi * t), 2 * s(10 * np.pi * t), 2 * c(6 * np.pi * t)])
+    D2 = np.diag([2 * c(6 * np.pi * t), 2 * s(6 * np.pi * t), 2 * c(4 * np.pi * t)])
+    P = published_hemisphere_flow().query_key
+    np.testing.assert_allclose(P(t), np.stack([D1 @ P.base[0], D2 @ P.base[1]]), atol=1e-14)
+    np.testing.assert_allclose(published_hemisphere_flow().step_limit(), 0.1)
+    np.testing.assert_allclose(
+        published_symmetric_flow().query_key(t)[0], D1 @ published_symmetric_flow().query_key.base[0]
+    )
+
+
+SCHEDULES = {
+    "constant": Constant(_random("c", 2, 3, 3)),
+    "identity": ScaledIdentity([1.0, -0.5], 3),
+    "modulated": Modulated(_random("m", 2, 3, 3), _random("a", 2, 3), _random("f", 2, 3), 0.3, rectified=True),
+    "piecewise": PiecewiseConstant(_random("p", 3, 2, 3, 3), [0.5, 1.0, 0.25]),
+    "resampled": Resampled(stream(1, "key"), (2, 3, 3), 1.0, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_a_schedule_applies_itself_as_its_matrices_do(name):
+    M = SCHEDULES[name]
+    x, y, contexts = _random("x", 4, 3), _random("y", 5, 3), _random("z", 2, 4, 3)
+    for t in (0.0, 0.8, 1.9):
+        full = np.asarray(M(t))
+        assert full.shape == M.shape == (2, 3, 3)
+        np.testing.assert_allclose(M.bilinear(t, x, y), np.einsum("nd,hde,me->hnm", x, full, y), atol=1e-13)
+        np.testing.assert_allclose(M.mix(t, contexts), np.einsum("hed,hnd->ne", full, contexts), atol=1e-13)
+
+
+def test_layers_change_at_their_breakpoints():
+    once = PiecewiseConstant(
+        np.arange(3.0).reshape(3, 1, 1, 1) * np.ones((3, 1, 2, 2)), [0.5, 1.0, 0.25], periodic=False
+    )
+    assert [float(once(t)[0, 0, 0]) for t in (0.0, 0.4999, 0.5, 1.4999, 1.5, 1.7)] == [0, 0, 1, 1, 2, 2]
+    np.testing.assert_allclose(once.breakpoints(0.0, 1.75), [0.5, 1.5])
+    assert once.end() == 1.75
+    again = PiecewiseConstant(np.ones((3, 1, 2, 2)), [0.5, 1.0, 0.25])
+    np.testing.assert_allclose(again.breakpoints(1.0, 4.0), [1.5, 1.75, 2.25, 3.25, 3.5])
+    assert again.end() == np.inf
+
+
+def test_layers_drawn_anew_are_distinct_and_reproducible():
+    drawn = Resampled(stream(1, "key"), (1, 3, 3), 0.02, 0.5)
+    np.testing.assert_array_equal(drawn(0.1), drawn(0.4))
+    assert not np.allclose(drawn(0.4), drawn(0.5))
+    np.testing.assert_allclose(drawn.breakpoints(0.2, 1.7), [0.5, 1.0, 1.5])
+    many = np.stack([drawn(0.5 * k) for k in range(300)])
+    assert abs(many.std() - 0.02) < 0.002  # 2700 entries: standard error 3e-4
+
+
+def test_an_identity_value_needs_no_matrix():
+    P = _random("P", 2, 3, 3)
+    x = Sphere().sample(stream(1, "x"), (5, 3))
+    eye = np.broadcast_to(np.eye(3), (2, 3, 3))
+    np.testing.assert_allclose(TokenFlow(P).velocity(0, x), TokenFlow(P, eye).velocity(0, x), atol=1e-14)
+
+
+def test_the_projection_of_remark_5_1_gives_the_printed_right_hand_side():
+    U, P = np.eye(3) + 0.3 * _random("U", 3, 3), _random("P", 1, 3, 3)
+    flow = ProjectedValueFlow(P, U)
+    x = np.asarray(flow.space.sample(stream(1, "x"), (4, 3)))
+    eye = np.eye(3)[None]
+    np.testing.assert_allclose(flow.velocity(0.0, x), _by_hand(x, P, eye, U.T @ U, lambda i, j: j <= i), atol=1e-12)
+
+
+def test_large_scores_do_not_overflow():
+    flow = TokenFlow(1e4 * np.eye(3))
+    x = Sphere().sample(stream(1, "x"), (5, 3))
+    assert bool(jnp.all(jnp.isfinite(flow.velocity(0.0, x))))
+    np.testing.assert_allclose(flow.weights(0.0, x)[0], np.eye(5), atol=1e-12)
+
+
+def test_the_layer_map_is_equation_6():
+    P, U = _random("P", 1, 3, 3), _random("U", 1, 3, 3)
+    flow = TokenFlow(P, U)
+    x = np.asarray(Sphere().sample(stream(1, "x"), (4, 3)))
+    A = np.exp(x @ P[0] @ x.T)
+    moved = x + 0.3 * (A / A.sum(1, keepdims=True)) @ x @ U[0].T / np.sqrt(3)
+    np.testing.assert_allclose(
+        LayerMap(flow, 0.3).step(0, x), moved / np.linalg.norm(moved, axis=1)[:, None], atol=1e-14
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: TokenFlow(np.ones((2, 3))), r"`query_key` must have shape \(heads, d, d\), but has shape \(2, 3\)"),
+        (lambda: TokenFlow(np.full((3, 3), np.inf)), "`query_key` must be finite"),
+        (lambda: TokenFlow(np.eye(3), np.ones((2, 3, 3))), "`value` must have as many heads and dimensions"),
+        (
+            lambda: TokenFlow(np.eye(3), space=Ellipsoid(np.eye(2))),
+            "`space` must have dimension 3, but has dimension 2",
+        ),
+        (lambda: gradient_token_flow(-np.eye(3)), "`query_key` must be positive definite, but has the eigenvalue -1"),
+        (lambda: causal_symmetric_flow(np.eye(2), [[0.0, 1.0], [0.0, 0.0]]), "`value` must be symmetric"),
+        (lambda: causal_symmetric_flow(np.ones((2, 2, 2)), np.eye(2)), "must have one head, but has 2"),
+        (lambda: ProjectedValueFlow(np.eye(2), np.zeros((2, 2))), "`value` must be a regular matrix"),
+        (lambda: LayerMap(TokenFlow(np.eye(2)), 0.0), "`step_size` must be positive"),
+        (lambda: Window(0), "`width` must be at least 1"),
+        (lambda: Modulated(np.eye(3), 1.0, np.ones(2), 0.0), r"`frequency` must have shape \(1, 3\)"),
+        (lambda: PiecewiseConstant(np.ones((3, 3, 3))), r"`values` must have shape \(layers, heads, d, d\)"),
+        (lambda: PiecewiseConstant(np.ones((2, 1, 3, 3)), [1.0, 0.0]), "`durations` must be positive, one or 2"),
+        (lambda: Resampled(stream(0, "k"), (2, 3, 3), 1.0, 0.0), "`duration` must be positive"),
+    ],
+)
+def test_bad_parameters_are_refused(make, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make()

@@ -1,0 +1,90 @@
+"""One small instance of every flow and map, for the contracts that all of them keep."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dynsim.keys import stream
+from dynsim.spaces import Ellipsoid, Euclidean, Simplex, Sphere
+from dynsim.systems.base import FunctionFlow, FunctionMap
+from dynsim.systems.euler import EulerMap
+from dynsim.systems.gradient import GradientFlow
+from dynsim.systems.interactions.masks import Causal, Window
+from dynsim.systems.published import (
+    published_ensemble_flow,
+    published_gradient_flow,
+    published_hemisphere_flow,
+    published_symmetric_flow,
+)
+from dynsim.systems.scalar_driven import AttractedFlow, OjaFlow, Rate
+from dynsim.systems.schedules import PiecewiseConstant, Resampled
+from dynsim.systems.token_flow import LayerMap, ProjectedValueFlow, TokenFlow
+
+N, D = 5, 3
+KEY = jax.random.key(7)
+
+
+def _matrices(name: str, *shape: int) -> np.ndarray:
+    return np.asarray(jax.random.normal(stream(7, name), shape)) / 2
+
+
+def _spd(name: str) -> np.ndarray:
+    A = _matrices(name, D, D)
+    return A @ A.T + 0.5 * np.eye(D)
+
+
+def _regular() -> np.ndarray:
+    return np.eye(D) + _matrices("regular", D, D) / 4
+
+
+def _symmetric() -> np.ndarray:
+    A = _matrices("symmetric", D, D)
+    return A + A.T
+
+
+def _swirl(t, x):
+    return jnp.stack([-x[..., 1], x[..., 0], jnp.cos(t) * x[..., 2]], axis=-1)
+
+
+def _replicator(t, p):
+    return p * (jnp.asarray([1.0, 2.0, 0.5]) - p)
+
+
+FLOWS = {
+    "published 7.1": (published_gradient_flow, (N, D)),
+    "published 7.2": (published_hemisphere_flow, (N, D)),
+    "published 7.3": (published_symmetric_flow, (N, D)),
+    "published 7.4, small": (lambda: published_ensemble_flow(KEY, d=6), (N, 6)),
+    "general heads on an ellipsoid": (
+        lambda: TokenFlow(_matrices("P", 2, D, D), _matrices("U", 2, D, D), space=Ellipsoid(_spd("W"))),
+        (N, D),
+    ),
+    "repulsive": (lambda: TokenFlow(np.eye(D), -1.0, mask=Causal()), (N, D)),
+    "windowed": (lambda: TokenFlow(_matrices("P", 1, D, D), mask=Window(2)), (N, D)),
+    "piecewise": (lambda: TokenFlow(PiecewiseConstant(_matrices("layers", 3, 2, D, D), [0.3, 0.5, 0.2])), (N, D)),
+    "resampled": (lambda: TokenFlow(Resampled(KEY, (1, D, D), 1.0, 0.7)), (N, D)),
+    "projected value": (lambda: ProjectedValueFlow(_matrices("P", 1, D, D), _regular()), (N, D)),
+    "attracted": (lambda: AttractedFlow(np.eye(D)[0], Rate(1.0, 0.5, 3.0, 0.2)), (D,)),
+    "oja": (lambda: OjaFlow(_symmetric(), Rate(1.0, 0.5, 3.0)), (D,)),
+    "gradient": (lambda: GradientFlow(lambda x: jnp.sum(x[..., 0] ** 3 + x[..., 1]), Sphere()), (N, D)),
+    "a user's own, plane": (lambda: FunctionFlow(_swirl, Euclidean(), fastest_period=6.28), (N, D)),
+    "a user's own, simplex": (lambda: FunctionFlow(_replicator, Simplex()), (D,)),
+}
+
+MAPS = {
+    "layer map": (lambda: LayerMap(published_hemisphere_flow(), 0.2), (N, D)),
+    "euler map": (lambda: EulerMap(published_gradient_flow(), 0.1), (N, D)),
+    "a user's own map": (lambda: FunctionMap(lambda k, x: x / 2, Euclidean()), (N, D)),
+}
+
+
+def flow_and_start(name: str):
+    make, shape = FLOWS[name]
+    flow = make()
+    return flow, flow.space.sample(stream(7, name), shape)
+
+
+def map_and_start(name: str):
+    make, shape = MAPS[name]
+    map = make()
+    return map, map.space.sample(stream(7, name), shape)
