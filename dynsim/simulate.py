@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from dynsim._types import State
 from dynsim.errors import IntegrationError, argument_error
 from dynsim.integrators import CAUSES, AbstractIntegrator, Diffrax, Event, Stats
+from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.trajectory import Trajectory
 
@@ -50,7 +51,7 @@ def simulate(
     ys, stats = integrator.integrate(flow, y0, ts)
     if throw:
         raise_if_failed(stats)
-    return Trajectory(ts, ys, flow, stats)
+    return Trajectory(ts, ys, flow, stats, integrator)
 
 
 def simulate_until(
@@ -139,12 +140,20 @@ def _checked(flow: AbstractFlow, y0: State, ts: ArrayLike) -> tuple[State, Any]:
     y0 = jax.tree.map(_inexact, y0)
     dtype = jax.tree.leaves(y0)[0].dtype
     if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((y0, ts))):
-        return y0, ts if isinstance(ts, jax.core.Tracer) else np.asarray(ts, dtype)
+        return start_on(flow.space, y0), ts if isinstance(ts, jax.core.Tracer) else np.asarray(ts, dtype)
     times = np.asarray(ts, float)
     check_times(times)
     check_start(flow, y0)
     flow.check_horizon(float(times[0]), float(times[-1]))
-    return y0, jnp.asarray(times, dtype)
+    return start_on(flow.space, y0), jnp.asarray(times, dtype)
+
+
+@eqx.filter_jit
+def start_on(space: AbstractSpace, y0: State) -> State:
+    """Return `y0` projected to the space, or as it is, to the bit, if its defect is rounding error already."""
+    rounding = 16 * jnp.finfo(jax.tree.leaves(y0)[0].dtype).eps
+    near = space.defect(y0) <= rounding
+    return jax.tree.map(lambda x, y: jnp.where(near, y, x), space.project(y0), y0)
 
 
 def _inexact(y: ArrayLike) -> jax.Array:

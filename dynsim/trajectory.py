@@ -9,12 +9,14 @@ import numpy as np
 from jaxtyping import Array, PyTree, Real
 
 from dynsim._types import State, Time
-from dynsim.integrators.base import Stats
+from dynsim.integrators.base import AbstractIntegrator, Stats
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 
 class Trajectory(eqx.Module):
     """States `ys` (times first) at `ts`, the system that made them, and how it went.
+
+    `integrator` is the one that a rerun needs; None for a map, and for a path cut at an event.
 
     A measure is written for one state and used at a point, along a path, and over an ensemble.
     """
@@ -23,6 +25,7 @@ class Trajectory(eqx.Module):
     ys: PyTree
     system: AbstractFlow | AbstractMap
     stats: Stats
+    integrator: AbstractIntegrator | None = None
 
     @property
     def initial(self) -> State:

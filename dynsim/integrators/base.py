@@ -79,6 +79,11 @@ class AbstractIntegrator(eqx.Module):
 
 
 def on_space(flow: AbstractFlow, ys: State) -> tuple[State, Scalar]:
-    """Return the states of a trajectory projected to the space, and the largest defect before."""
+    """Return the states of a trajectory projected to the space, and the largest defect before.
+
+    The first is left as it is: it is the start that was integrated from, and a rerun needs its very bits.
+    """
     defects = jax.vmap(flow.space.defect)(ys)
-    return jax.vmap(flow.space.project)(ys), jnp.max(jnp.where(jnp.isfinite(defects), defects, 0))
+    projected = jax.vmap(flow.space.project)(ys)
+    kept = jax.tree.map(lambda x, y: x.at[0].set(y[0]), projected, ys)
+    return kept, jnp.max(jnp.where(jnp.isfinite(defects), defects, 0))

@@ -162,10 +162,10 @@ def _observe(integrator, flow, y0, ts, jumps, limit, fn):
     save = dfx.SaveAt(subs=(seen, last), controller_state=True)
     solution = _solve(integrator, flow, y0, ts, jumps, limit, saveat=save)
     values, final = solution.ys
-    values = _begun(values, fn(ts[0], flow.space.project(y0)))
-    final, defect = on_space(flow, final)
-    stats = _stats(solution, defect)
-    final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y[0], jnp.nan), final)
+    values = _begun(values, fn(ts[0], y0))
+    final = jax.tree.map(lambda y: y[0], final)
+    stats = _stats(solution, flow.space.defect(final))
+    final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y, jnp.nan), flow.space.project(final))
     return _masked(values, ts, stats), final, stats
 
 
