@@ -1,0 +1,47 @@
+"""Rational instances: matrices, unit vectors, points of ellipsoids, all exact."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import jax
+import numpy as np
+
+from dynsim._types import Key
+
+Exact = np.ndarray  # of `Fraction`, dtype object
+
+
+def matrix(values: np.ndarray | Sequence) -> Exact:
+    """Return integers or fractions as an array of `Fraction`."""
+    flat = [Fraction(int(v)) if not isinstance(v, Fraction) else v for v in np.asarray(values, object).ravel()]
+    out = np.empty(len(flat), object)
+    out[:] = flat
+    return out.reshape(np.shape(values))
+
+
+def rational_matrix(key: Key, *shape: int) -> Exact:
+    """Return entries k/4 with k drawn from -6 to 6."""
+    return matrix(np.asarray(jax.random.randint(key, shape, -6, 7))) / 4
+
+
+def rational_unit(key: Key, d: int) -> Exact:
+    """Return a rational unit vector, by stereographic projection of a rational point."""
+    s = rational_matrix(key, d - 1)
+    q = sum(s * s)
+    return np.append(2 * s, q - 1) / (q + 1)
+
+
+def on_ellipsoid(key: Key, d: int) -> tuple[Exact, Exact]:
+    """Return a rational positive definite P = L L^T and a rational y with y^T P y = 1 (y = L^{-T} u)."""
+    lower = np.tril(rational_matrix(key, d, d), -1) + matrix(np.eye(d, dtype=int))
+    lower = lower + matrix(np.zeros((d, d), int))
+    u = rational_unit(jax.random.fold_in(key, 99), d)
+    y = u.copy()
+    for i in reversed(range(d)):  # back substitution, unit diagonal
+        y[i] = u[i] - sum((lower[j, i] * y[j] for j in range(i + 1, d)), Fraction(0))
+    return lower @ lower.T, y
+
+
+def tangent_part(P: Exact, y: Exact, X: Exact) -> Exact:
+    """Return (I - y y^T P) X."""
+    return X - (y @ P @ X) * y
