@@ -5,10 +5,10 @@ from fractions import Fraction
 import jax
 import jax.numpy as jnp
 import numpy as np
+from analysis.consensus import diameter
 
 from analysis.claim import claim
 from analysis.claims.consensus.rational import rational_matrix
-from analysis.consensus import diameter
 from analysis.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -36,14 +36,17 @@ def _bounded(P: Modulated):
     return at_most("sup |P_h(t)|", np.max(norms), BOUND, tolerance=ROUNDING)
 
 
-def _attraction_trial(key: Key, integrator: AbstractIntegrator, x0: jax.Array, value: float) -> Trial:
+def _attraction_trial(
+    key: Key, integrator: AbstractIntegrator, x0: jax.Array, value: float = 1.0, *, off_antipode: bool
+) -> Trial:
     P = _schedule(key)
     flow = TokenFlow(P, value, mask=Causal())
     path = simulate(flow, x0, [0.0, 60.0, 120.0], integrator=integrator)
     widths = path.along(diameter)
     antipode = jnp.min(jnp.linalg.norm(x0[1:] + x0[0], axis=-1))
+    off = at_least("distance of the later tokens from -y_1", antipode, 0.0, tolerance=ROUNDING)
     return Trial(
-        hypotheses=(_bounded(P), at_least("distance of tokens from -y_1", antipode, -1.0, tolerance=ROUNDING)),
+        hypotheses=(_bounded(P), off) if off_antipode else (_bounded(P),),
         conclusions=(
             at_most("diameter at t=60", widths[1], 0.1, tolerance=SOLVER),
             at_most("diameter at t=120", widths[2], 1e-3, tolerance=SOLVER),
@@ -147,29 +150,15 @@ def domain_contains_all_but_the_antipode(key: Key, integrator: AbstractIntegrato
 @claim("consensus/theorem-5.1-domain/two-tokens", CONSENSUS.at("Theorem 5.1"), variant="special case", num_trials=8)
 def domain_for_two_tokens(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For l = 2 the domain of attraction contains every start with y_2 != -y_1."""
-    P = _schedule(key)
     x0 = Sphere().sample(key, (2, D))
     x0 = x0.at[1].set(Sphere().project(-x0[0] + 0.05 * x0[1]))
-    return _two_tokens(P, x0, integrator, 1.0)
+    return _attraction_trial(key, integrator, x0, off_antipode=True)
 
 
 @domain_for_two_tokens.with_control
 def domain_for_two_tokens(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The value matrix -I."""
-    P = _schedule(key)
-    x0 = Sphere().sample(key, (2, D))
-    return _two_tokens(P, x0, integrator, -1.0)
-
-
-def _two_tokens(P: Modulated, x0: jax.Array, integrator: AbstractIntegrator, value: float) -> Trial:
-    path = simulate(TokenFlow(P, value, mask=Causal()), x0, [0.0, 60.0, 120.0], integrator=integrator)
-    widths = path.along(diameter)
-    off = jnp.linalg.norm(x0[1] + x0[0])
-    return Trial(
-        hypotheses=(_bounded(P), at_least("distance of y_2 from -y_1", off, 0.0, tolerance=SOLVER)),
-        conclusions=(at_most("diameter at t=120", widths[2], 1e-3, tolerance=SOLVER),),
-        witness={"P'": np.asarray(P.base), "x0": np.asarray(x0)},
-    )
+    return _attraction_trial(key, integrator, Sphere().sample(key, (2, D)), -1.0, off_antipode=True)
 
 
 @claim("consensus/theorem-5.1-conull", CONSENSUS.at("Table 1"), num_trials=16)
@@ -178,25 +167,26 @@ def domain_is_conull(key: Key, integrator: AbstractIntegrator) -> Trial:
 
     Read: random starts from the uniform law converge; the control starts on the exceptional set.
     """
-    return _attraction_trial(key, integrator, Sphere().sample(key, (N, D)), 1.0)
+    return _attraction_trial(key, integrator, Sphere().sample(key, (N, D)), off_antipode=False)
 
 
 @domain_is_conull.with_control
 def domain_is_conull(key: Key, integrator: AbstractIntegrator) -> Trial:
     """A second token exactly opposite to the first, which stays there exactly."""
-    return _attraction_trial(key, integrator, jnp.asarray(np.outer([1.0, -1, 1, 1], np.eye(D)[0])), 1.0)
+    opposite = jnp.asarray(np.outer([1.0, -1, 1, 1], np.eye(D)[0]))
+    return _attraction_trial(key, integrator, opposite, off_antipode=False)
 
 
 @claim("consensus/theorem-5.1-domain/corrected", CONSENSUS.at("Theorem 5.1"), variant="corrected", num_trials=16)
 def domain_contains_almost_every_start(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The domain of attraction contains almost every start with y_j != -y_1 for all j >= 2. Added: almost every."""
-    return _attraction_trial(key, integrator, Sphere().sample(key, (N, D)), 1.0)
+    return _attraction_trial(key, integrator, Sphere().sample(key, (N, D)), off_antipode=True)
 
 
 @domain_contains_almost_every_start.with_control
 def domain_contains_almost_every_start(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A start on the exceptional set."""
-    return _attraction_trial(key, integrator, jnp.asarray(np.outer([1.0, 1, -1, 1], np.eye(D)[0])), 1.0)
+    """The value matrix -I."""
+    return _attraction_trial(key, integrator, Sphere().sample(key, (N, D)), -1.0, off_antipode=True)
 
 
 def _iss_trial(key: Key, from_edge: Fraction, shift: Fraction) -> Trial:

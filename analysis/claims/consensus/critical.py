@@ -5,12 +5,12 @@ from fractions import Fraction
 import jax
 import jax.numpy as jnp
 import numpy as np
+from analysis.consensus import diameter
+from analysis.linearisation import eigenvalues, tangent_jacobian
 
 from analysis.claim import claim
 from analysis.claims.consensus.rational import matrix, rational_unit, tangent_part
-from analysis.consensus import diameter
 from analysis.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
-from analysis.linearisation import eigenvalues, tangent_jacobian
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
@@ -87,7 +87,8 @@ def other_equilibria_are_unstable(key: Key, integrator: AbstractIntegrator) -> T
     CONSENSUS.at("Section 3.3"),
     evidence="certified",
     num_trials=8,
-    note="no control: a neighbour that is itself at rest refutes it for every start; the claim on the set is its positive case",
+    note="no control: a neighbour that is itself at rest refutes it for every start; the claim on the set is its "
+    "positive case",
 )
 def consensus_point_is_asymptotically_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For P = I each consensus equilibrium y, as one point of (S^n)^l, is asymptotically stable.
@@ -134,7 +135,9 @@ def _near_consensus(key: Key) -> jax.Array:
     return sphere.project(sphere.sample(a, (1, D)) + 0.05 * jax.random.normal(b, (N, D)))
 
 
-@claim("consensus/claim-identity-consensus-point/corrected", CONSENSUS.at("Section 3.3"), variant="corrected", num_trials=8)
+@claim(
+    "consensus/claim-identity-consensus-point/corrected", CONSENSUS.at("Section 3.3"), variant="corrected", num_trials=8
+)
 def consensus_set_is_asymptotically_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For P = I the set of consensus equilibria is asymptotically stable. Changed: the set instead of each point."""
     return _attraction_trial(key, integrator, _near_consensus(key), 1.0, 1.0)
@@ -169,7 +172,12 @@ def every_start_reaches_consensus(key: Key, integrator: AbstractIntegrator) -> T
     )
 
 
-@claim("consensus/claim-identity-every-initial-position/corrected", CONSENSUS.at("Section 1"), variant="corrected", num_trials=16)
+@claim(
+    "consensus/claim-identity-every-initial-position/corrected",
+    CONSENSUS.at("Section 1"),
+    variant="corrected",
+    num_trials=16,
+)
 def almost_every_start_reaches_consensus(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For P = I the tokens converge to a consensus equilibrium from almost every start. Added: almost."""
     return _attraction_trial(key, integrator, TokenFlow(np.eye(D)).space.sample(key, (N, D)), 1.0, 2.0 + SOLVER)

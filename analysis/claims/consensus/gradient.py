@@ -5,6 +5,7 @@ from fractions import Fraction
 import jax
 import jax.numpy as jnp
 import numpy as np
+from analysis.consensus import diameter
 
 from analysis.claim import claim, rule
 from analysis.claims.consensus.rational import (
@@ -14,7 +15,6 @@ from analysis.claims.consensus.rational import (
     rational_unit,
     tangent_part,
 )
-from analysis.consensus import diameter
 from analysis.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
 from analysis.verdict import Verdict
 from dynsim._types import Key
@@ -208,9 +208,7 @@ def printed_lojasiewicz_inequality(key: Key, integrator: AbstractIntegrator) -> 
     coefficient = -Fraction(N * N, 2)
     return Trial(
         hypotheses=(holds("u is a unit vector exactly", sum(u * u) == 1),),
-        conclusions=(
-            holds("grad V is not zero where V = c e is not", any(f != 0 for f in field) or coefficient == 0),
-        ),
+        conclusions=(holds("grad V is not zero where V = c e is not", any(f != 0 for f in field) or coefficient == 0),),
         witness={"every token": u, "V / e": coefficient},
     )
 

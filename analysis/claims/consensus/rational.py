@@ -33,8 +33,7 @@ def rational_unit(key: Key, d: int) -> Exact:
 
 def on_ellipsoid(key: Key, d: int) -> tuple[Exact, Exact]:
     """Return a rational positive definite P = L L^T and a rational y with y^T P y = 1 (y = L^{-T} u)."""
-    lower = np.tril(rational_matrix(key, d, d), -1) + matrix(np.eye(d, dtype=int))
-    lower = lower + matrix(np.zeros((d, d), int))
+    lower = rational_matrix(key, d, d) * np.tri(d, k=-1, dtype=int) + matrix(np.eye(d, dtype=int))
     u = rational_unit(jax.random.fold_in(key, 99), d)
     y = u.copy()
     for i in reversed(range(d)):  # back substitution, unit diagonal

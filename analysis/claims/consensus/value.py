@@ -34,7 +34,9 @@ def _convergence_trial(key: Key, integrator: AbstractIntegrator, sign: float, ne
     U = _value(a)
     values, vectors = np.linalg.eigh(U)
     v = vectors[:, -1]
-    P = Modulated(jax.random.uniform(b, (1, D, D), minval=-0.5, maxval=0.5), 2.0, jax.random.uniform(c, (1, D)) + 0.5, 0.3)
+    P = Modulated(
+        jax.random.uniform(b, (1, D, D), minval=-0.5, maxval=0.5), 2.0, jax.random.uniform(c, (1, D)) + 0.5, 0.3
+    )
     x0 = Sphere().sample(d, (N, D))
     x0 = Sphere().project(x0 * jnp.sign(x0 @ v)[:, None] + near * v)
     path = simulate(causal_symmetric_flow(P, sign * U), x0, np.linspace(0.0, 120.0, 61), integrator=integrator)
@@ -90,7 +92,7 @@ def top_eigenvector_is_stable(key: Key, integrator: AbstractIntegrator) -> Trial
 
 
 def _equilibria_trial(key: Key, lowest: int, sign: int) -> Trial:
-    """Exact, d = 2 and e = 0: b' = (1 - b^2) (A lambda + alpha_ii (lambda - mu) b), where y^T U y is by mu and lambda."""
+    """Exact, d = 2, e = 0: b' = (1 - b^2) (A lambda + alpha_ii (lambda - mu) b), mu the other eigenvalue."""
     draw = [int(k) for k in jax.random.randint(key, (3,), 1, 9)]
     lam, mu = Fraction(draw[0]), -Fraction(draw[1] + 2 * draw[0] + 1)
     own = Fraction(1, 2)  # P = 0 and i = 2: both weights are equal, whatever the scale
@@ -111,7 +113,8 @@ def _equilibria_trial(key: Key, lowest: int, sign: int) -> Trial:
     CONSENSUS.at("Theorem 6.1, proof", "(23)"),
     evidence="certified",
     num_trials=8,
-    note="hangs on b < 0, which the theorem does not need; no control: the corrected claim is measured by the same function",
+    note="hangs on b < 0, which the theorem does not need; no control: the corrected claim is measured by the same "
+    "function",
 )
 def ends_are_the_only_equilibria(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For e = 0 and lambda > 0 the only equilibria of (23) in [-1, 1] are b_i = 1 and b_i = -1."""
