@@ -68,7 +68,7 @@ def projection_is_orthogonal(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 def _gradient_trial(key: Key, factor: int) -> Trial:
-    """Exact: after the metric factor Z_k, both sides are sums of exponentials of rationals with rational coefficients."""
+    """Exact: times the metric factor Z_k, both sides are sums of exponentials of rationals."""
     import sympy as sp
 
     P = on_ellipsoid(key, 2)[0]
