@@ -2,6 +2,7 @@
 
 import abc
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -87,3 +88,14 @@ def on_space(flow: AbstractFlow, ys: State) -> tuple[State, Scalar]:
     projected = jax.vmap(flow.space.project)(ys)
     kept = jax.tree.map(lambda x, y: x.at[0].set(y[0]), projected, ys)
     return kept, jnp.max(jnp.where(jnp.isfinite(defects), defects, 0))
+
+
+def masked(values: Any, ts: Array, stats: Stats) -> Any:
+    """Return saved values with NaN at every time that a failed run did not reach."""
+    reached = stats.succeeded | (ts <= stats.last_time)
+
+    def blank(v: Array) -> Array:
+        kept = reached.reshape(reached.shape + (1,) * (v.ndim - 1))
+        return jnp.where(kept, v, jnp.nan) if jnp.issubdtype(v.dtype, jnp.inexact) else v
+
+    return jax.tree.map(blank, values)

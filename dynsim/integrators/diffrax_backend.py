@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 
 from dynsim._types import State, Time
 from dynsim.errors import argument_error
-from dynsim.integrators.base import CAUSES, AbstractIntegrator, Event, Stats, on_space
+from dynsim.integrators.base import CAUSES, AbstractIntegrator, Event, Stats, masked, on_space
 from dynsim.integrators.guard import Guarded, StopEarly
 from dynsim.systems.base import AbstractFlow
 
@@ -135,24 +135,13 @@ def _begun(values: Any, first: Any) -> Any:
     return jax.tree.map(lambda v, a: v.at[0].set(a), values, first)
 
 
-def _masked(values: Any, ts: Array, stats: Stats) -> Any:
-    """Return saved values with NaN at every time that a failed run did not reach."""
-    reached = stats.succeeded | (ts <= stats.last_time)
-
-    def blank(v: Array) -> Array:
-        kept = reached.reshape(reached.shape + (1,) * (v.ndim - 1))
-        return jnp.where(kept, v, jnp.nan) if jnp.issubdtype(v.dtype, jnp.inexact) else v
-
-    return jax.tree.map(blank, values)
-
-
 @eqx.filter_jit
 def _integrate(integrator, flow, y0, ts, jumps, limit):
     save = dfx.SaveAt(ts=ts, controller_state=True)
     solution = _solve(integrator, flow, y0, ts, jumps, limit, saveat=save)
     ys, defect = on_space(flow, _begun(solution.ys, y0))
     stats = _stats(solution, defect)
-    return _masked(ys, ts, stats), stats
+    return masked(ys, ts, stats), stats
 
 
 @eqx.filter_jit
@@ -166,7 +155,7 @@ def _observe(integrator, flow, y0, ts, jumps, limit, fn):
     final = jax.tree.map(lambda y: y[0], final)
     stats = _stats(solution, flow.space.defect(final))
     final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y, jnp.nan), flow.space.project(final))
-    return _masked(values, ts, stats), final, stats
+    return masked(values, ts, stats), final, stats
 
 
 @eqx.filter_jit

@@ -1,0 +1,271 @@
+"""Many starts of a flow: what is observed along the way, both ends, and one status for each member."""
+
+import hashlib
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import diffrax as dfx
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, PyTree, Real
+from numpy.typing import ArrayLike
+
+from dynsim._types import Scalar, State, Time
+from dynsim.errors import argument_error
+from dynsim.integrators import CAUSES, AbstractIntegrator, Diffrax, Stats
+from dynsim.integrators.base import masked
+from dynsim.progress import progress
+from dynsim.shelf import Shelf
+from dynsim.simulate import OFF_SPACE, check_times, start_on
+from dynsim.systems.base import AbstractFlow
+
+Observable = Callable[[Time, State], PyTree]
+Part = tuple[PyTree, State, Stats]  # values, last states and statuses of some members
+
+
+class Ensemble(eqx.Module):
+    """Observed `values` (members, times, ...) at `ts`, both ends, and one status for each member; no trajectories.
+
+    A member that failed has NaN from its failure on, and as its end; `stats.succeeded` and `stats.cause` say which
+    and why. `flow` is held once, or is a tuple with one flow for each member.
+    """
+
+    ts: Real[Array, " times"]
+    values: PyTree
+    initial: State
+    final: State
+    stats: Stats
+    flow: AbstractFlow | tuple[AbstractFlow, ...]
+    integrator: AbstractIntegrator
+
+    def explain(self) -> str:
+        """Return one sentence: how many members finished, and what stopped the others."""
+        causes, failed = np.asarray(self.stats.cause), np.flatnonzero(~np.asarray(self.stats.succeeded))
+        done = f"{len(causes) - len(failed)} of {len(causes)} members finished"
+        named = ", ".join(f"member {k} was stopped by `{CAUSES[causes[k]]}`" for k in failed[:5])
+        more = f", and so on for {len(failed) - 5} more" if len(failed) > 5 else ""
+        return f"{done}; {named}{more}." if failed.size else f"{done}."
+
+
+class _Work(eqx.Module):
+    """All that decides the numbers of an ensemble."""
+
+    flows: tuple[AbstractFlow, ...]
+    integrator: AbstractIntegrator
+    y0s: State
+    ts: Array
+    fn: Observable
+
+    @property
+    def members(self) -> int:
+        return len(jax.tree.leaves(self.y0s)[0])
+
+    def start(self, member: Any) -> State:
+        return jax.tree.map(lambda y: y[member], self.y0s)
+
+    def flow(self, member: int) -> AbstractFlow:
+        return self.flows[member % len(self.flows)]
+
+
+def ensemble(
+    flow: AbstractFlow | Sequence[AbstractFlow],
+    y0s: State,
+    ts: ArrayLike,
+    fn: Observable,
+    *,
+    integrator: AbstractIntegrator = Diffrax(),
+    chunk: int = 32,
+    cost: Callable[[State], Scalar] | None = None,
+    folder: str | Path | None = None,
+    shown: bool | None = None,
+) -> Ensemble:
+    """Follow every start of `y0s` and keep `fn(t, x)` at `ts`, both ends and a status for each.
+
+    One flow under `Diffrax` is solved `chunk` members at a time, each member with its own steps; a sequence of flows,
+    or an integrator of the host, is looped over. No member spoils another.
+
+    Args:
+        flow: the system of all members, or a sequence of one for each.
+        y0s: starts, members first on every array; float32 stays float32.
+        ts: increasing times, shared by all members.
+        fn: what to keep of the state `x` at time `t`, in JAX.
+        integrator: `Diffrax()` or `Scipy()`.
+        chunk: the most members solved together; they take as many steps as the slowest of them.
+        cost: a prediction of a start's number of steps, up to a factor: members of like cost are solved together.
+        folder: where finished members are kept; the same call with the same folder resumes, to the same bits.
+        shown: a progress bar; None shows it on terminals only.
+
+    Raises:
+        ValueError: for a start off the space, unsorted times, a folder that cannot be written or holds another run.
+        KeyboardInterrupt: on Ctrl-C, with a sentence on what is kept.
+    """
+    flows = (flow,) if isinstance(flow, AbstractFlow) else tuple(flow)
+    work = _checked(flows, integrator, y0s, ts, fn)
+    together = isinstance(flow, AbstractFlow) and isinstance(integrator, Diffrax)
+    parts = _parts(work, cost, chunk) if together else [np.array([k]) for k in range(work.members)]
+    shelf = None if folder is None else Shelf(folder, _digest(work, parts), _structure(work))
+    done = _solved(_together if together else _alone, work, parts, shelf, shown)
+    back = np.argsort(np.concatenate(parts), kind="stable")
+    joined = jax.tree.map(lambda *pieces: jnp.concatenate(pieces)[back], *done)
+    values, final, stats = joined
+    kept = flows[0] if isinstance(flow, AbstractFlow) else flows
+    return Ensemble(work.ts, values, work.y0s, final, stats, kept, integrator)
+
+
+def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: ArrayLike, fn: Observable) -> _Work:
+    """Return the work, starts on the space; raise `ValueError` on what no member, or one of them, could use."""
+    y0s = jax.tree.map(
+        lambda y: jnp.asarray(y, None if jnp.issubdtype(jnp.result_type(y), jnp.inexact) else float), y0s
+    )
+    counts = {y.shape[0] if y.ndim else 0 for y in jax.tree.leaves(y0s)}
+    if len(counts) != 1 or 0 in counts:
+        raise argument_error(
+            "y0s", "have the members on the first axis of every array", f"has lengths {sorted(counts)}"
+        )
+    if len(flows) not in (1, *counts):
+        raise argument_error("flow", f"be one flow or one for each of {counts.pop()} starts", f"holds {len(flows)}")
+    times = np.asarray(ts, float)
+    check_times(times)
+    for flow in flows:
+        flow.check_horizon(float(times[0]), float(times[-1]))
+    work = _Work(flows, integrator, y0s, jnp.asarray(times, jax.tree.leaves(y0s)[0].dtype), fn)
+    spaces = [flow.space for flow in flows]
+    _check_starts(work)
+    if len(spaces) == 1:
+        return eqx.tree_at(lambda w: w.y0s, work, eqx.filter_vmap(lambda y: start_on(spaces[0], y))(y0s))
+    starts = [start_on(space, work.start(k)) for k, space in enumerate(spaces)]
+    return eqx.tree_at(lambda w: w.y0s, work, jax.tree.map(lambda *ys: jnp.stack(ys), *starts))
+
+
+def _check_starts(work: _Work) -> None:
+    """Raise `ValueError` naming the first member whose start is not finite or off its space."""
+    try:
+        if len(work.flows) == 1:
+            defects = np.asarray(eqx.filter_vmap(work.flows[0].space.defect)(work.y0s))
+        else:
+            defects = np.array([flow.space.defect(work.start(k)) for k, flow in enumerate(work.flows)])
+    except (TypeError, ValueError) as error:
+        raise argument_error("y0s", "fit the space of the flow", f"does not ({str(error).splitlines()[0]})") from None
+    finite = [np.isfinite(np.asarray(y)).reshape(work.members, -1).all(axis=1) for y in jax.tree.leaves(work.y0s)]
+    bad = np.flatnonzero(~(np.all(finite, axis=0) & (defects < OFF_SPACE)))
+    if bad.size:
+        off = f"member {bad[0]} is off it by {defects[bad[0]]:.3g}"
+        raise argument_error("y0s", "be finite and lie on the space of the flow", off)
+    look = lambda t, y: (work.flow(0).vector_field(t, y), work.fn(t, y))
+    jax.eval_shape(look, work.ts[0], work.start(0))  # a function that cannot work says so now, not once for each member
+
+
+def _parts(work: _Work, cost: Callable[[State], Scalar] | None, chunk: int) -> list[np.ndarray]:
+    """Return the members of each part: sorted by cost, nearly equal in number, so that one program serves all."""
+    if chunk < 1:
+        raise argument_error("chunk", "be at least 1", f"is {chunk}")
+    costs = np.zeros(work.members) if cost is None else np.asarray(eqx.filter_vmap(cost)(work.y0s), float)
+    if costs.shape != (work.members,) or np.isnan(costs).any():
+        raise argument_error("cost", "return one number for a start", f"returns shape {costs.shape[1:]} or NaN")
+    return np.array_split(np.argsort(costs, kind="stable"), -(-work.members // chunk))
+
+
+def _solved(
+    solve: Callable[[_Work, np.ndarray, int], Part],
+    work: _Work,
+    parts: list[np.ndarray],
+    shelf: Shelf | None,
+    shown: bool | None,
+) -> list[Part]:
+    """Return the results of all parts, those on the shelf without solving them again."""
+    width, done = max(len(part) for part in parts), []
+    try:
+        with progress(work.members, "ensemble", unit="members", shown=shown) as bar:
+            for index, part in enumerate(parts):
+                if shelf is not None and shelf.finished(index):
+                    done.append(shelf.take(index))
+                else:
+                    done.append(jax.block_until_ready(solve(work, part, width)))
+                    if shelf is not None:
+                        shelf.put(index, done[-1])
+                bar.update(len(part))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_stopped(parts[: len(done)], work.members, shelf)) from None
+    return done
+
+
+def _stopped(parts: list[np.ndarray], members: int, shelf: Shelf | None) -> str:
+    finished = f"The ensemble was interrupted after {sum(map(len, parts))} of {members} members"
+    if shelf is None:
+        return f"{finished}; none is kept, since no `folder` was given."
+    return f"{finished}; they are kept in `{shelf.folder}`, and the same call resumes from there."
+
+
+def _together(work: _Work, part: np.ndarray, width: int) -> Part:
+    """Solve the members of a part under `vmap`, the last one repeated up to the common width."""
+    padded = np.concatenate([part, np.repeat(part[-1:], width - len(part))])
+    one = lambda y0: work.integrator.observe(work.flows[0], y0, work.ts, work.fn)  # pyright: ignore
+    return jax.tree.map(lambda a: a[: len(part)], eqx.filter_vmap(one)(work.start(padded)))
+
+
+def _alone(work: _Work, part: np.ndarray, width: int) -> Part:
+    """Solve one member by itself; an integrator that raises has failed for this member only."""
+    del width
+    member = int(part[0])
+    flow, y0 = work.flow(member), work.start(member)
+    try:
+        ys, stats = work.integrator.integrate(flow, y0, work.ts)
+    except (ArithmeticError, ValueError, RuntimeError) as error:
+        warnings.warn(f"Member {member} of the ensemble raised: {error}", RuntimeWarning, stacklevel=2)
+        ys, stats = _lost(work, y0)
+    values = masked(_watched(work.fn, work.ts, ys), work.ts, stats)
+    final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y[-1], jnp.nan), ys)
+    return jax.tree.map(lambda a: jnp.asarray(a)[None], (values, final, stats))
+
+
+@eqx.filter_jit
+def _watched(fn: Observable, ts: Array, ys: State) -> PyTree:
+    return jax.vmap(fn)(ts, ys)
+
+
+def _lost(work: _Work, y0: State) -> tuple[State, Stats]:
+    """Return the states and the status of a member that went no further than its start."""
+    ys = jax.tree.map(lambda y: jnp.full((len(work.ts), *y.shape), jnp.nan, y.dtype).at[0].set(y), y0)
+    cause, none = jnp.asarray(CAUSES.index("non_finite")), jnp.asarray(0)
+    zero = jnp.zeros((), work.ts.dtype)
+    return ys, Stats(jnp.asarray(False), cause, none, none, zero, work.ts[0])
+
+
+def _structure(work: _Work) -> Any:
+    """Return the tree structure of a part."""
+    values = jax.eval_shape(work.fn, work.ts[0], work.start(0))
+    return jax.tree.structure((values, work.start(0), _lost(work, work.start(0))[1]))
+
+
+def _digest(work: _Work, parts: list[np.ndarray]) -> str:
+    """Return a digest of the mathematics, as JAX traces it, of all numbers, of the division into parts, of versions."""
+    found = hashlib.sha256(f"{jax.__version__} {dfx.__version__} {[part.tolist() for part in parts]}".encode())
+    t0, t1 = float(work.ts[0]), float(work.ts[-1])
+    for flow in work.flows:
+        look = lambda t, y, flow=flow: (flow.vector_field(t, y), flow.space.project(y), work.fn(t, y))
+        traced = jax.make_jaxpr(look)(work.ts[0], work.start(0))
+        times = [*flow.breakpoints(t0, t1), flow.step_limit()]
+        found.update(f"{_without_addresses(traced.jaxpr)} {times}".encode())
+        for leaf in traced.consts:
+            found.update(_bytes(leaf))
+    found.update(_without_addresses(work.integrator).encode())
+    for leaf in jax.tree.leaves(eqx.filter((work.flows, work.integrator, work.y0s, work.ts), eqx.is_array)):
+        found.update(_bytes(leaf))
+    return found.hexdigest()
+
+
+def _without_addresses(thing: Any) -> str:
+    return re.sub("0x[0-9a-f]+", "", str(thing))
+
+
+def _bytes(leaf: Any) -> bytes:
+    """Return type, shape and bits of an array or a random key."""
+    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        leaf = jax.random.key_data(leaf)
+    leaf = np.asarray(leaf)
+    return f"{leaf.dtype} {leaf.shape}".encode() + leaf.tobytes()

@@ -1,0 +1,223 @@
+"""Objects as data: a recipe of names and numbers from which another process builds the same object.
+
+A recipe is JSON; its arrays are members of the same file. Nothing in it is executed: classes and functions are named by
+import path, and a path outside our own packages is imported only if the reader has named it as trusted.
+"""
+
+import dataclasses
+import hashlib
+import importlib
+import importlib.machinery
+import importlib.util
+import inspect
+import math
+import sys
+from collections.abc import Collection, Mapping
+from fractions import Fraction
+from pathlib import Path
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dynsim.errors import argument_error
+
+TRUSTED = ("dynsim", "analysis", "diffrax", "optimistix", "lineax")  # packages whose classes a file may name
+
+Arrays = dict[str, np.ndarray]
+
+
+def describe(name: str, value: Any, arrays: Arrays) -> Any:
+    """Return `value` as JSON and put its arrays into `arrays`, under names that begin with `name`.
+
+    Raises:
+        ValueError: for what no other process can find again, as a lambda.
+    """
+    if value is None or isinstance(value, bool | str) or type(value) is int:
+        return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else {"float": repr(float(value))}
+    if isinstance(value, Fraction):
+        return {"fraction": str(value)}
+    if isinstance(value, jax.Array | np.ndarray | np.generic):
+        return _describe_array(name, value, arrays)
+    if isinstance(value, Mapping):
+        return {"dict": {k: describe(f"{name}.{k}", v, arrays) for k, v in value.items()}}
+    if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        return {kind: [describe(f"{name}.{k}", v, arrays) for k, v in enumerate(value)]}
+    if isinstance(value, tuple) or dataclasses.is_dataclass(value) and not isinstance(value, type):
+        parts = {k: describe(f"{name}.{k}", getattr(value, k), arrays) for k in _field_names(type(value))}
+        return {"class": import_path(name, type(value)), "fields": parts}
+    if callable(value) or isinstance(value, type):
+        return {"name": import_path(name, value), "sha256": _source_digest(value)}
+    return {"name": _constant_path(name, value)}
+
+
+def rebuild(node: Any, arrays: Mapping[str, np.ndarray], trust: Collection[str] = ()) -> Any:
+    """Return the object of a recipe; `trust` lists import paths (or their modules) that may be imported."""
+    if not isinstance(node, dict):
+        return node
+    tag, content = next(iter(node.items()), ("", None))
+    if tag in ("tuple", "list"):
+        return (tuple if tag == "tuple" else list)(rebuild(part, arrays, trust) for part in content)
+    if tag == "dict":
+        return {key: rebuild(part, arrays, trust) for key, part in content.items()}
+    if tag == "class":
+        return _rebuild_instance(content, node["fields"], arrays, trust)
+    if tag == "name":
+        return resolve(content, trust)
+    if tag in ("float", "fraction"):
+        return (float if tag == "float" else Fraction)(content)
+    return _rebuild_array(tag, node, arrays)
+
+
+def _field_names(kind: type) -> tuple[str, ...]:
+    """Return the fields of a dataclass (every equinox Module is one) or of a named tuple."""
+    named = getattr(kind, "_fields", None)
+    return tuple(named) if named is not None else tuple(f.name for f in dataclasses.fields(kind))
+
+
+def _describe_array(name: str, value: Any, arrays: Arrays) -> Any:
+    if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+        arrays[name] = np.asarray(jax.random.key_data(value))
+        return {"key": name, "impl": str(jax.random.key_impl(value))}
+    if isinstance(value, jax.Array):
+        arrays[name] = np.asarray(value)
+        # A weak type, as of `jnp.asarray(0.5)`, takes part in promotion; it is kept, or a rerun is another program.
+        return {"jax": name, "weak": True} if value.weak_type else {"jax": name}
+    value = np.asarray(value)
+    if value.dtype != object:
+        arrays[name] = value
+        return {"numpy": name}
+    if not all(isinstance(entry, int | Fraction) for entry in value.flat):
+        raise argument_error(name, "hold numbers or fractions", "holds other objects")
+    arrays[name] = np.array([str(entry) for entry in value.flat], dtype=str).reshape(value.shape)
+    return {"fractions": name}
+
+
+def _rebuild_array(tag: str, node: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
+    if tag not in ("jax", "numpy", "key", "fractions"):
+        raise argument_error("path", "hold only parts that this version knows", f"holds a `{tag}`")
+    if node[tag] not in arrays:
+        raise argument_error("path", f"hold the array `{node[tag]}`", "does not")
+    value = arrays[node[tag]]
+    if tag == "key":
+        return jax.random.wrap_key_data(jnp.asarray(value), impl=node["impl"])
+    if tag == "fractions":
+        entries = np.array([Fraction(entry) for entry in value.ravel()] + [None], dtype=object)[:-1]
+        return entries.reshape(value.shape)
+    if tag == "jax":
+        weak = node.get("weak", False) and value.ndim == 0
+        return jnp.asarray(value.item()) if weak else jnp.asarray(value)
+    return value
+
+
+def _rebuild_instance(path: str, parts: Mapping[str, Any], arrays: Mapping[str, np.ndarray], trust: Collection[str]):
+    """Return an instance with the stored fields; `__init__` is not called, since it may round or sample."""
+    kind = resolve(path, trust)
+    if not isinstance(kind, type) or not (dataclasses.is_dataclass(kind) or hasattr(kind, "_fields")):
+        raise argument_error("path", "name only classes with fields", f"names `{path}`")
+    names = _field_names(kind)
+    if set(names) != set(parts):
+        missing = ", ".join(f"`{k}`" for k in sorted(set(names) ^ set(parts)))
+        raise argument_error("path", f"hold the fields that `{path}` has in this version", f"differs in {missing}")
+    values = {k: rebuild(parts[k], arrays, trust) for k in names}
+    if hasattr(kind, "_fields"):
+        return kind(**values)
+    instance = object.__new__(kind)
+    for k, value in values.items():
+        object.__setattr__(instance, k, value)
+    return instance
+
+
+def import_path(name: str, thing: Any) -> str:
+    """Return `module:name`, or `file.py:name` for a script, of a class or function.
+
+    Raises:
+        ValueError: for a lambda, an inner function, or anything else that has no name in its module.
+    """
+    module, qualified = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
+    must = "be named at the top level of a module, so that another process can import it"
+    if not module or not qualified:
+        raise argument_error(name, must, f"is a {type(thing).__name__}")
+    if "<" in qualified:
+        raise argument_error(name, must, "is a lambda" if "<lambda>" in qualified else f"is the inner `{qualified}`")
+    if _look_up(sys.modules.get(module), qualified) is not thing:
+        raise argument_error(name, must, f"`{module}:{qualified}` is something else")
+    return f"{_module_or_file(module)}:{qualified}"
+
+
+def _module_or_file(module: str) -> str:
+    """Return the module's name if a new process finds it under that name, else its file."""
+    file = getattr(sys.modules[module], "__file__", None)
+    top, _, inner = module.partition(".")
+    spec = importlib.machinery.PathFinder.find_spec(top)  # `importlib.util.find_spec` would believe `sys.modules`
+    if file is None or spec is not None and (inner or spec.origin == file):
+        return module
+    path, here = Path(file).resolve(), Path.cwd()
+    return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
+
+
+def _constant_path(name: str, value: Any) -> str:
+    """Return the import path of an object that is a named constant of the module of its class."""
+    module = type(value).__module__
+    for key, candidate in vars(sys.modules[module]).items():
+        if candidate is value:
+            return f"{module}:{key}"
+    raise argument_error(name, "be made of numbers, arrays and modules", f"is a {type(value).__name__}")
+
+
+def _source_digest(thing: Any) -> str | None:
+    """Return a digest of a function's source, so that a later change is seen; None for what has no source."""
+    inner = inspect.unwrap(thing)
+    if isinstance(inner, BuiltinFunctionType) or not isinstance(inner, FunctionType | type):
+        return None
+    try:
+        return hashlib.sha256(inspect.getsource(inner).encode()).hexdigest()
+    except (OSError, TypeError):
+        return None
+
+
+def resolve(path: str, trust: Collection[str] = ()) -> Any:
+    """Return what an import path names, if it belongs to our own packages or is listed in `trust`."""
+    origin, _, qualified = path.rpartition(":")
+    own = origin.split(".")[0] in TRUSTED and not origin.endswith(".py")
+    if not own and not {path, origin} & set(trust):
+        raise argument_error("trust", f"name `{path}` before the file may import it", f"is {tuple(trust)}")
+    try:
+        module = _load_file(origin) if origin.endswith(".py") else importlib.import_module(origin)
+    except (ImportError, OSError) as error:
+        raise argument_error("path", f"name things that can be imported, as `{path}`", f"fails ({error})") from None
+    thing = _look_up(module, qualified)
+    if thing is None:
+        raise argument_error("path", f"name things that exist, as `{path}`", "that is not there")
+    # `diffrax:os.system` would reach another module through ours: what is found must be at home in ours.
+    home = getattr(thing, "__module__", None) or type(thing).__module__
+    if own and home.split(".")[0] not in TRUSTED:
+        raise argument_error("path", "name things of our own packages by their own names", f"names `{path}`")
+    return thing
+
+
+def _look_up(owner: Any, qualified: str) -> Any:
+    for part in qualified.split("."):
+        owner = getattr(owner, part, None)
+    return owner
+
+
+def _load_file(file: str) -> Any:
+    """Return the module of a file, executed at most once for a process."""
+    path = Path(file).resolve()
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None) and Path(str(module.__file__)) == path:
+            return module
+    name = f"dynsim_file_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"`{file}` is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,162 @@
+"""Runs as files: one npz with a JSON header, from which another process loads a run, or makes it again to the bit.
+
+The arrays are plain members (`numpy.load(path)["ys"]`), the text is the member `header`. No pickle, no code.
+"""
+
+import importlib.metadata
+import json
+import platform
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from dynsim._types import Key
+from dynsim.archive import read_arrays, write_arrays
+from dynsim.errors import argument_error
+from dynsim.recipe import describe, rebuild
+from dynsim.simulate import iterate
+from dynsim.systems.base import AbstractMap
+from dynsim.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import xarray
+
+    from dynsim.ensemble import Ensemble
+
+FORMAT = "dynsim run"
+FORMAT_VERSION = 1
+PACKAGES = ("dynsim", "jax", "jaxlib", "diffrax", "equinox", "optimistix", "lineax", "numpy", "scipy")
+
+
+def save(path: str | Path, run: "Trajectory | Ensemble", *, key: Key | None = None, seed: int | None = None) -> None:
+    """Write a trajectory or an ensemble to `path`, whole or not at all.
+
+    Args:
+        path: the file; its folder is made if need be.
+        run: what `simulate`, `iterate` or `ensemble` returned.
+        key: the random key from which start and parameters were drawn, if any.
+        seed: the seed of that key, if it has one.
+
+    Raises:
+        ValueError: if the folder cannot be written, or the system has a function that cannot be found again (a lambda).
+    """
+    arrays: dict[str, np.ndarray] = {}
+    parts = {name: describe(name, getattr(run, name), arrays) for name in _field_names(run)}
+    header = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "kind": type(run).__name__,
+        "seed": None if seed is None else int(seed),
+        "key": None if key is None else _key(key),
+        "dtype": str(_dtype(run)),
+        "versions": versions(),
+        "run": {"class": f"{type(run).__module__}:{type(run).__name__}", "fields": parts},
+    }
+    text = json.dumps(header, allow_nan=False)
+    write_arrays(path, {"header": np.array(text), **arrays})
+
+
+def header(path: str | Path) -> dict[str, Any]:
+    """Return the header of a run file: format, kind, seed, key, dtype, versions, and the recipe of the run."""
+    return _parsed(path, read_arrays(path))
+
+
+def load(path: str | Path, *, trust: Collection[str] = ()) -> "Trajectory | Ensemble":
+    """Return the run of a file, with its system rebuilt.
+
+    Args:
+        path: a file that `save` wrote.
+        trust: import paths (`module:name`, `file.py:name`, or a module) of functions and classes of yours, which
+            loading imports and so executes; what belongs to dynsim needs no mention.
+
+    Raises:
+        ValueError: if the file is truncated, of another format or version, incomplete, or names what is not trusted.
+    """
+    arrays = read_arrays(path)
+    return rebuild(_parsed(path, arrays)["run"], arrays, trust)
+
+
+def rerun(path: str | Path, *, trust: Collection[str] = ()) -> Trajectory:
+    """Make the trajectory of a file again, from its system, its first state, its times and its integrator.
+
+    On the machine and with the versions that made the file the result is the same to the bit.
+
+    Raises:
+        ValueError: as `load`, for an ensemble, for a path cut at an event, and if a function has changed since.
+    """
+    stored, run = header(path), load(path, trust=trust)
+    if not isinstance(run, Trajectory):
+        raise argument_error("path", "hold a trajectory, to be run again", f"holds an {stored['kind']}")
+    if describe("system", run.system, {}) != stored["run"]["fields"]["system"]:
+        raise argument_error("path", "name functions as they were when it was written", "one has changed since")
+    if isinstance(run.system, AbstractMap):
+        layers = np.asarray(run.ts)
+        return iterate(run.system, run.initial, int(layers[-1]), every=int(layers[1] - layers[0]))
+    if run.integrator is None:
+        raise argument_error("path", "hold the integrator of its trajectory", "does not, as for a path cut at an event")
+    ys, stats = run.integrator.integrate(run.system, run.initial, run.ts)
+    return Trajectory(run.ts, ys, run.system, stats, run.integrator)
+
+
+def to_xarray(run: Trajectory) -> "xarray.Dataset":
+    """Return a trajectory as an xarray Dataset with named dimensions: time (or layer), token, coordinate.
+
+    Raises:
+        ValueError: if xarray is not installed.
+    """
+    try:
+        import xarray
+    except ImportError:
+        raise argument_error("run", "be converted by xarray (`pip install dynsim[io]`)", "it is missing") from None
+    first = "layer" if isinstance(run.system, AbstractMap) else "time"
+    parts = run.ys._asdict() if hasattr(run.ys, "_asdict") else {"state": run.ys}
+    states = {name: ((first, *_axes(name, np.ndim(y) - 1)), np.asarray(y)) for name, y in parts.items()}
+    stats = {name: np.asarray(value).item() for name, value in vars(run.stats).items()}
+    stats["succeeded"] = int(stats["succeeded"])
+    attributes = {"system": type(run.system).__name__, **stats, **{f"version_{k}": v for k, v in versions().items()}}
+    return xarray.Dataset(states, coords={first: np.asarray(run.ts)}, attrs=attributes)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that decide a run's bits."""
+    found = {name: importlib.metadata.version(name) for name in PACKAGES}
+    return {**found, "python": platform.python_version(), "device": jax.devices()[0].device_kind}
+
+
+def _axes(name: str, ndim: int) -> tuple[str, ...]:
+    """Return the names of a state's axes: tokens are rows, the last axis is a coordinate, parts do not share axes."""
+    names = {0: (), 1: ("coordinate",), 2: ("token", "coordinate")}.get(ndim)
+    names = tuple(f"axis_{k}" for k in range(ndim)) if names is None else names
+    return names if name == "state" else tuple(f"{name}_{axis}" for axis in names)
+
+
+def _field_names(run: "Trajectory | Ensemble") -> tuple[str, ...]:
+    return tuple(type(run).__dataclass_fields__)
+
+
+def _key(key: Key) -> dict[str, Any]:
+    return {"impl": str(jax.random.key_impl(key)), "data": np.asarray(jax.random.key_data(key)).tolist()}
+
+
+def _dtype(run: "Trajectory | Ensemble") -> np.dtype:
+    return np.asarray(jax.tree.leaves(run.initial)[0]).dtype
+
+
+def _parsed(path: str | Path, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Return the header among `arrays`; raise `ValueError` unless it is one of ours, of this version and complete."""
+    try:
+        parsed = json.loads(str(arrays["header"]))
+    except (KeyError, json.JSONDecodeError):
+        raise argument_error("path", "be a run file", f"`{path}` has no header") from None
+    if not isinstance(parsed, dict) or parsed.get("format") != FORMAT:
+        raise argument_error("path", "be a run file", f"`{path}` has the header of something else")
+    if parsed.get("format_version") != FORMAT_VERSION:
+        found = parsed.get("format_version")
+        raise argument_error("path", f"be of format version {FORMAT_VERSION}", f"`{path}` is of version {found}")
+    missing = [name for name in ("kind", "run", "versions", "dtype") if name not in parsed]
+    if missing or not {"class", "fields"} <= set(parsed["run"]):
+        raise argument_error("path", "be a complete run file", f"`{path}` lacks the field `{(missing or ['run'])[0]}`")
+    return parsed
