@@ -68,7 +68,8 @@ class Ellipsoid(AbstractSpace):
         """Return points of the uniform law of the sphere, carried over by W^{-1/2}."""
         u = Sphere().sample(key, shape)
         lower = jnp.linalg.cholesky(self.matrix)
-        return self.project(jax.scipy.linalg.solve_triangular(lower.T, u[..., None], lower=False)[..., 0])
+        rows = jax.scipy.linalg.solve_triangular(lower.T, u.reshape(-1, shape[-1]).T, lower=False).T
+        return self.project(rows.reshape(shape))
 
 
 def definite(name: str, matrix: ArrayLike) -> Float[Array, "d d"]:

@@ -1,0 +1,31 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: env demo test test-all lint bench
+
+env: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: env
+	$(BIN)/dynsim demo
+
+test: env
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+test-all: env
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not gpu"
+
+lint: env
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+
+bench: env
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt 'torch==2.13.0'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
+	$(BIN)/python -m tests.benchmarks
