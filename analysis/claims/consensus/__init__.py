@@ -10,7 +10,7 @@ STATEMENTS = (
     Statement(
         "equation-5",
         CONSENSUS.at("Sec 2.2, (5) vs (6)"),
-        "the boxed matrix form (5) \"more explicitly\" is (6)",
+        'the boxed matrix form (5) "more explicitly" is (6)',
     ),
     Statement(
         "equation-6-first-order",
@@ -127,8 +127,7 @@ STATEMENTS = (
     Statement(
         "theorem-6.1",
         CONSENSUS.at("Sec 6"),
-        "symmetric U, simple top eigenvalue lambda > 0: (v,..,v) asymptotically stable, domain contains "
-        "the hemisphere",
+        "symmetric U, simple top eigenvalue lambda > 0: (v,..,v) asymptotically stable, domain contains the hemisphere",
     ),
     Statement("equation-23-24", CONSENSUS.at("(23), (24)"), "the equation for b_i and the bound on g"),
     Statement(

@@ -5,10 +5,10 @@ from fractions import Fraction
 import jax
 import jax.numpy as jnp
 import numpy as np
-from analysis.consensus import diameter
 
 from analysis.claim import claim
 from analysis.claims.consensus.rational import rational_matrix
+from analysis.consensus import diameter
 from analysis.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -43,7 +43,7 @@ def _attraction_trial(
     flow = TokenFlow(P, value, mask=Causal())
     path = simulate(flow, x0, [0.0, 60.0, 120.0], integrator=integrator)
     widths = path.along(diameter)
-    antipode = jnp.min(jnp.linalg.norm(x0[1:] + x0[0], axis=-1))
+    antipode = jnp.min(jnp.linalg.norm(x0[1:] + x0[:1], axis=-1))
     off = at_least("distance of the later tokens from -y_1", antipode, 0.0, tolerance=ROUNDING)
     return Trial(
         hypotheses=(_bounded(P), off) if off_antipode else (_bounded(P),),

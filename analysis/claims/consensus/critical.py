@@ -5,12 +5,12 @@ from fractions import Fraction
 import jax
 import jax.numpy as jnp
 import numpy as np
-from analysis.consensus import diameter
-from analysis.linearisation import eigenvalues, tangent_jacobian
 
 from analysis.claim import claim
 from analysis.claims.consensus.rational import matrix, rational_unit, tangent_part
+from analysis.consensus import diameter
 from analysis.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
+from analysis.linearisation import eigenvalues, tangent_jacobian
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS

@@ -5,7 +5,6 @@ from fractions import Fraction
 import jax
 import jax.numpy as jnp
 import numpy as np
-from analysis.consensus import diameter
 
 from analysis.claim import claim, rule
 from analysis.claims.consensus.rational import (
@@ -15,6 +14,7 @@ from analysis.claims.consensus.rational import (
     rational_unit,
     tangent_part,
 )
+from analysis.consensus import diameter
 from analysis.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
 from analysis.verdict import Verdict
 from dynsim._types import Key

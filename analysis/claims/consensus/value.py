@@ -38,10 +38,10 @@ def _convergence_trial(key: Key, integrator: AbstractIntegrator, sign: float, ne
         jax.random.uniform(b, (1, D, D), minval=-0.5, maxval=0.5), 2.0, jax.random.uniform(c, (1, D)) + 0.5, 0.3
     )
     x0 = Sphere().sample(d, (N, D))
-    x0 = Sphere().project(x0 * jnp.sign(x0 @ v)[:, None] + near * v)
+    x0 = Sphere().project(x0 * jnp.sign(x0 @ v)[:, None] + near * v[None])
     path = simulate(causal_symmetric_flow(P, sign * U), x0, np.linspace(0.0, 120.0, 61), integrator=integrator)
     margins = path.along(lambda x: jnp.min(x @ v))
-    far = path.along(lambda x: jnp.max(jnp.linalg.norm(x - v, axis=-1)))
+    far = path.along(lambda x: jnp.max(jnp.linalg.norm(x - v[None], axis=-1)))
     norm = float(np.linalg.norm(np.asarray(P.base), 2, axis=(1, 2)).max() * 2)
     return Trial(
         hypotheses=(

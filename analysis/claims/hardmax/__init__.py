@@ -11,8 +11,7 @@ STATEMENTS = (
     Statement(
         "theorem-1.1-ii",
         HARDMAX.at("Thm 1.1"),
-        "every leader reaches a distinct vertex of K in finitely many layers; K has as many vertices as "
-        "leaders",
+        "every leader reaches a distinct vertex of K in finitely many layers; K has as many vertices as leaders",
     ),
     Statement(
         "theorem-1.1-iii",

@@ -56,8 +56,7 @@ STATEMENTS = (
     Statement(
         "claim-qss-equals-stationary",
         MULTIRATE.at("Sec 1, 7, 12"),
-        "under the generator structure (27) the equilibrium phi(y) of the fast dynamics is exactly "
-        "p_st(y)",
+        "under the generator structure (27) the equilibrium phi(y) of the fast dynamics is exactly p_st(y)",
     ),
     Statement(
         "corollary-29",

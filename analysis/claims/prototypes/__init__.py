@@ -27,8 +27,7 @@ STATEMENTS = (
     Statement(
         "fact-1",
         PROTOTYPES.at("Fact 1"),
-        "lambda > 2 eta_P C(K,2): the frozen-encoder flow has a global Lyapunov function and converges to "
-        "A",
+        "lambda > 2 eta_P C(K,2): the frozen-encoder flow has a global Lyapunov function and converges to A",
     ),
     Statement("remark-1", PROTOTYPES.at("Remark 1"), "the output is the soft centroid"),
     Statement("claim-multihead", PROTOTYPES.at("Sec 3.2"), "the decomposition holds per head"),

@@ -1,0 +1,277 @@
+"""The report: the ledger run, kept as it finishes, and written as a table, Markdown or JSON lines."""
+
+import datetime
+import hashlib
+import importlib.util
+import json
+import math
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from fractions import Fraction
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analysis.check import Check, check
+from analysis.claim import Claim
+from analysis.claims import claims as all_claims
+from analysis.claims import statements
+from analysis.ledger import Entry, Finding, entry
+from analysis.verdict import Verdict
+from dynsim.errors import argument_error
+
+Line = dict[str, Any]
+BEGIN, END = "<!-- ledger -->", "<!-- /ledger -->"
+LARGEST_WITNESS = 64  # entries of an array that a line shows; a larger one is named by its shape
+
+
+def run_checks(
+    claims: Sequence[Claim], *, seed: int = 0, num_trials: int | None = None, jobs: int = 1, folder: Path | None = None
+) -> Iterator[tuple[Check, Line]]:
+    """Check claims one after another or in `jobs` processes; yield each with its line as it finishes.
+
+    With a `folder`, a line is kept there as soon as it is known, and a claim whose kept line is of the same seed, the
+    same trials and the same source is not run again: a killed report resumes.
+    """
+    if jobs < 1:
+        raise argument_error("jobs", "be at least 1", f"is {jobs}")
+    if folder is not None:
+        writable(folder)
+    todo: list[Claim] = []
+    for claim in claims:
+        kept = _kept(folder, claim, seed, num_trials)
+        if kept is None:
+            todo.append(claim)
+        else:
+            yield _restored(claim, kept), kept
+    for done in _checks(todo, seed, num_trials, jobs):
+        line = claim_line(done)
+        if folder is not None:
+            path = _shelf(folder, done.claim, seed, num_trials)
+            write_atomically(path, json.dumps(line))
+        yield done, line
+
+
+def _checks(todo: Sequence[Claim], seed: int, num_trials: int | None, jobs: int) -> Iterator[Check]:
+    if jobs == 1 or len(todo) < 2:
+        for claim in todo:
+            yield check(claim, seed=seed, num_trials=num_trials)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
+        pending = {pool.submit(_check_by_id, claim.id, seed, num_trials): claim for claim in todo}
+        for future in as_completed(pending):
+            verdict, rest = future.result()
+            yield Check(pending[future], verdict, *rest)
+
+
+def _one_thread() -> None:
+    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
+
+
+def _check_by_id(id: str, seed: int, num_trials: int | None) -> tuple[Verdict, tuple]:
+    """Check a claim in another process; a claim is a module's function and goes by its id."""
+    claim = next(c for c in all_claims() if c.id == id)
+    c = check(claim, seed=seed, num_trials=num_trials)
+    return c.verdict, (c.trials, c.counterexample, c.control, c.seed, c.seconds, c.doubt, c.broken)
+
+
+def claim_line(c: Check) -> Line:
+    """Return what the ledger keeps of one check."""
+    worst = c.worst
+    return {
+        "id": c.claim.id,
+        "variant": c.claim.variant,
+        "verdict": c.verdict.name,
+        "evidence": c.claim.evidence,
+        "trials": len(c.trials),
+        "applied": c.applied,
+        "worst": None if worst is None else {"what": worst.what, "slack": plain(worst.slack)},
+        "control": None if c.control is None else c.control.name,
+        "counterexample": None if c.counterexample is None else plain(dict(c.counterexample.witness)),
+        "seconds": round(c.seconds, 2),
+        "doubt": c.doubt,
+        "broken": c.broken,
+        "seed": c.seed,
+    }
+
+
+def _restored(claim: Claim, line: Line) -> Check:
+    """Return a check from its kept line: all but the trials themselves."""
+    control = None if line["control"] is None else Verdict[line["control"]]
+    return Check(
+        claim, Verdict[line["verdict"]], (), None, control, line["seed"], line["seconds"], line["doubt"], line["broken"]
+    )  # fmt: skip
+
+
+def _shelf(folder: Path, claim: Claim, seed: int, num_trials: int | None) -> Path:
+    count = claim.num_trials if num_trials is None else num_trials
+    return folder / f"{claim.id.replace('/', '.')}.{seed}.{count}.{_digest(claim)}.json"
+
+
+def _digest(claim: Claim) -> str:
+    """Return a digest of the sources that a verdict depends on: the claim's module, the measures, and dynsim."""
+    digest = hashlib.sha256()
+    own = claim.trial.__module__ if claim.trial is not None else ""
+    for package in ("analysis", "dynsim"):
+        spec = importlib.util.find_spec(package)
+        root = Path(str(spec.origin)).parent if spec is not None else Path()
+        for path in sorted(root.rglob("*.py")):
+            name = ".".join((package, *path.relative_to(root).with_suffix("").parts))
+            if "claims" not in path.parts or name == own or path.stem == "rational":
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _kept(folder: Path | None, claim: Claim, seed: int, num_trials: int | None) -> Line | None:
+    if folder is None:
+        return None
+    path = _shelf(folder, claim, seed, num_trials)
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def entries(checks: Sequence[Check]) -> tuple[Entry, ...]:
+    """Return the ledger: one entry for every statement, decided or open."""
+    return tuple(entry(statement, checks) for statement in statements())
+
+
+def json_lines(ledger: Sequence[Entry], lines: Mapping[str, Line]) -> str:
+    """Return one JSON line for each entry; `lines` are the claims' lines by id."""
+    fields = (
+        "id",
+        "variant",
+        "verdict",
+        "evidence",
+        "trials",
+        "applied",
+        "worst",
+        "control",
+        "counterexample",
+        "seconds",
+    )
+    rows = []
+    for e in ledger:
+        own = [{name: lines[c.claim.id][name] for name in fields} for c in e.checks]
+        rows.append(
+            json.dumps(
+                {
+                    "statement": e.statement.full_id,
+                    "source": str(e.statement.source),
+                    "text": e.statement.text,
+                    "finding": e.finding.name,
+                    "note": e.note,
+                    "claims": own,
+                }
+            )
+        )
+    return "\n".join(rows) + "\n"
+
+
+def table(lines: Sequence[Line]) -> str:
+    """Return the claims' lines as an aligned table of plain text."""
+    head = ("claim", "variant", "verdict", "applied", "control", "worst", "s")
+    rows = [head]
+    for line in lines:
+        worst = line["worst"]
+        shown = "-" if worst is None else f"{worst['slack']} ({worst['what']})"
+        applied = f"{line['applied']}/{line['trials']}"
+        rows.append(
+            (line["id"], line["variant"], line["verdict"], applied, line["control"] or "-", shown, str(line["seconds"]))
+        )
+    widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def markdown(ledger: Sequence[Entry], lines: Mapping[str, Line]) -> str:
+    """Return the ledger as Markdown, one table for each paper."""
+    out: list[str] = ["# Ledger", ""]
+    for key in dict.fromkeys(e.statement.source.paper.key for e in ledger):
+        own = [e for e in ledger if e.statement.source.paper.key == key]
+        out += [f"## {key}", "", "| statement | where | finding | evidence | note |", "|---|---|---|---|---|"]
+        for e in own:
+            evidence = "; ".join(in_words(lines[c.claim.id]) for c in e.checks) or "-"
+            place, note = str(e.statement.source.label), e.note.replace("|", "\\|")
+            out.append(f"| `{e.statement.id}` | {place} | {e.finding.value} | {evidence} | {note} |")
+        out.append("")
+    return "\n".join(out)
+
+
+def in_words(line: Line) -> str:
+    """Return a claim's verdict in words that claim no more than was measured."""
+    verdict, name = Verdict[line["verdict"]], line["id"].split("/", 1)[1]
+    words = {
+        Verdict.EXACT: f"exact on {line['applied']} instances",
+        Verdict.SUPPORTED: f"supported on {line['applied']} instances",
+        Verdict.REFUTED: "refuted, certified" if line["evidence"] == "certified" else "refuted, by both integrators",
+    }
+    return f"{name} ({line['variant']}): {words.get(verdict, verdict.value)}"
+
+
+def summary(ledger: Sequence[Entry], lines: Mapping[str, Line], date: datetime.date) -> str:
+    """Return the counts of findings for each paper, with date and trial counts."""
+    trials = sum(line["trials"] for line in lines.values())
+    rows = [f"As of {date.isoformat()}, {len(lines)} claims, {trials} trials:", ""]
+    head = [f.value for f in Finding if f is not Finding.OUT_OF_SCOPE]
+    rows += [f"| paper | {' | '.join(head)} |", "|---|" + "---|" * len(head)]
+    for key in dict.fromkeys(e.statement.source.paper.key for e in ledger):
+        count = Counter(e.finding.value for e in ledger if e.statement.source.paper.key == key)
+        rows.append(f"| `{key}` | " + " | ".join(str(count[name]) for name in head) + " |")
+    return "\n".join(rows)
+
+
+def update_readme(path: Path, text: str) -> None:
+    """Write `text` between the two markers of the README."""
+    whole = path.read_text()
+    if BEGIN not in whole or END not in whole:
+        raise argument_error("readme", f"hold the markers {BEGIN} and {END}", "does not")
+    before, rest = whole.split(BEGIN, 1)
+    after = rest.split(END, 1)[1]
+    write_atomically(path, f"{before}{BEGIN}\n{text}\n{END}{after}")
+
+
+def writable(folder: Path) -> None:
+    """Make `folder`; raise `ValueError` if nothing can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise argument_error(
+            "folder", "be a folder that can be written", f"`{folder}` is not ({error.strerror})"
+        ) from None
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    try:
+        part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        part.write_text(text)
+        part.replace(path)
+    except OSError as error:
+        raise argument_error("path", "be a file that can be written", f"`{path}` is not ({error.strerror})") from None
+
+
+def plain(value: Any) -> Any:
+    """Return a witness in JSON's types: floats that round-trip, fractions as "p/q", a large array by its shape."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, Fraction):
+        return str(value)
+    if (
+        isinstance(value, (np.ndarray, np.generic))
+        or hasattr(value, "__jax_array__")
+        or hasattr(value, "addressable_shards")
+    ):
+        array = np.asarray(value)
+        return plain(array.tolist()) if array.size <= LARGEST_WITNESS else f"array of shape {array.shape}"
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return value if isinstance(value, (bool, int, str)) or value is None else str(value)

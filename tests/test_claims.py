@@ -1,0 +1,24 @@
+"""Every claim of the ledger, with few trials: nothing breaks down, and every control comes out REFUTED."""
+
+import pytest
+
+from analysis.check import check
+from analysis.claims import claims
+from analysis.verdict import Verdict
+
+
+@pytest.mark.parametrize("claim", claims(), ids=lambda c: c.id)
+def test_a_claim_is_decided_and_its_control_is_refuted(claim):
+    found = check(claim, num_trials=2 if claim.trial else None)
+    assert not found.broken
+    assert found.verdict not in (Verdict.VACUOUS, Verdict.INCONCLUSIVE), found.doubt
+    if claim.control is not None:
+        assert found.control is Verdict.REFUTED
+    elif claim.ruling is None:
+        assert "no control:" in claim.note
+
+
+@pytest.mark.parametrize("claim", claims(), ids=lambda c: c.id)
+def test_a_claim_states_itself(claim):
+    assert len(claim.statement) > 20
+    assert claim.key == claim.source.paper.key

@@ -1,0 +1,282 @@
+"""The judge, the check and the ledger, on paper rather than on physics."""
+
+import datetime
+import json
+import math
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analysis.check import Check, check
+from analysis.claim import Claim, claim, rule
+from analysis.claims import claims, collect, statements
+from analysis.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
+from analysis.ledger import Finding, entry, find, select
+from analysis.report import (
+    BEGIN,
+    END,
+    claim_line,
+    entries,
+    in_words,
+    json_lines,
+    markdown,
+    plain,
+    run_checks,
+    summary,
+    table,
+    update_readme,
+)
+from analysis.verdict import Verdict, judge
+from dynsim.errors import IntegrationError
+from dynsim.integrators import Diffrax
+from dynsim.papers import CONSENSUS
+
+SOURCE = CONSENSUS.at("Lemma 3.1")
+YES, NO = holds("yes", True), holds("no", False)
+CLOSE = at_most("close", 1.0, 1.0, tolerance=0.1)
+NAN = at_most("nan", math.nan, 1.0, tolerance=0.1)
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "conclusion", "verdict"),
+    [
+        (YES, YES, Verdict.SUPPORTED),
+        (YES, NO, Verdict.REFUTED),
+        (NO, NO, Verdict.VACUOUS),
+        (CLOSE, NO, Verdict.VACUOUS),  # a hypothesis counts only if it holds clearly
+        (YES, CLOSE, Verdict.SUPPORTED),  # a conclusion fails only if it fails clearly
+        (YES, NAN, Verdict.INCONCLUSIVE),
+        (NAN, YES, Verdict.INCONCLUSIVE),
+        (equal("e", 1.0, 1.0 + 1e-9, tolerance=1e-8), YES, Verdict.SUPPORTED),
+        (equal("e", 1.0, 1.1, tolerance=1e-8), YES, Verdict.VACUOUS),
+        (YES, equal("e", 1.0, 1.1, tolerance=1e-8), Verdict.REFUTED),
+    ],
+)
+def test_the_judge_on_paper(hypothesis, conclusion, verdict):
+    assert judge([Trial((hypothesis,), (conclusion,))]) is verdict
+
+
+def test_one_contradiction_outweighs_everything_and_one_doubt_all_support():
+    good, bad, doubt = Trial((YES,), (YES,)), Trial((YES,), (NO,)), Trial.unfinished("why")
+    assert judge([good, doubt, bad]) is Verdict.REFUTED
+    assert judge([good, doubt]) is Verdict.INCONCLUSIVE
+    assert judge([good, Trial((NO,), (NO,))], exact=True) is Verdict.EXACT
+    assert judge([]) is Verdict.VACUOUS
+
+
+def test_an_infinite_value_fails_its_bound_and_nan_decides_nothing():
+    assert not at_most("a", math.inf, 1.0, tolerance=0.0).decided
+    assert not at_least("a", math.nan, 1.0, tolerance=0.0).decided
+    with pytest.raises(ValueError, match="`tolerance` must be a non-negative number"):
+        at_most("a", 0.0, 1.0, tolerance=-1.0)
+
+
+def _claim(trial, **options) -> Claim:
+    trial.__doc__ = "A statement."
+    return claim("consensus/lemma-3.1", SOURCE, num_trials=4, **options)(trial)
+
+
+def test_a_contradiction_that_the_referee_does_not_repeat_is_not_refuted():
+    first = _claim(lambda key, integrator: Trial((YES,), (NO if isinstance(integrator, Diffrax) else YES,)))
+    found = check(first)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "with Diffrax but not with Scipy" in found.doubt
+    both = check(_claim(lambda key, integrator: Trial((YES,), (NO,), {"a": 1})))
+    assert both.verdict is Verdict.REFUTED
+    assert both.counterexample is not None
+    assert len(both.trials) == 1
+
+
+def test_a_control_that_passes_is_seen():
+    weak = _claim(lambda key, integrator: Trial((YES,), (YES,))).with_control(lambda k, i: Trial((YES,), (YES,)))
+    assert not check(weak).sound
+    strong = weak.with_control(lambda k, i: Trial((YES,), (NO,)))
+    assert check(strong).sound
+    assert find([check(weak)]) is Finding.OPEN
+    assert find([check(strong)]) is Finding.HOLDS
+
+
+def test_a_failed_solve_decides_nothing_and_a_breakdown_is_named():
+    def stuck(key, integrator):
+        raise IntegrationError("It only reached t = 1.", cause="max_steps")
+
+    def broken(key, integrator):
+        raise KeyError("oops")
+
+    found = check(_claim(stuck))
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert found.sound
+    assert found.trials[0].reason == "It only reached t = 1."
+    worse = check(_claim(broken))
+    assert not worse.sound
+    assert worse.broken == "trial 0: KeyError: 'oops'"
+
+
+def test_only_certified_evidence_is_exact():
+    trial = lambda key, integrator: Trial((YES,), (YES,))
+    assert check(_claim(trial, evidence="certified")).verdict is Verdict.EXACT
+    assert check(_claim(trial)).verdict is Verdict.SUPPORTED
+
+
+def test_the_samples_of_a_claim_are_its_own():
+    seen = []
+    one = _claim(lambda key, integrator: seen.append(str(key)) or Trial((YES,), (YES,)))
+    check(one, seed=3)
+    check(one, seed=3, num_trials=2)
+    check(one, seed=4, num_trials=1)
+    assert seen[:2] == seen[4:6]
+    assert len(set(seen)) == 5
+    with pytest.raises(ValueError, match="`num_trials` must be at least 1"):
+        check(one, num_trials=0)
+
+
+def _checked(variant: str, verdict: Verdict) -> Check:
+    return Check(Claim("consensus/lemma-3.1", SOURCE, "", variant=variant), verdict)
+
+
+@pytest.mark.parametrize(
+    ("rows", "finding"),
+    [
+        ([("printed", "SUPPORTED")], Finding.HOLDS),
+        ([("printed", "EXACT"), ("reading", "REFUTED")], Finding.HOLDS),
+        ([("printed", "REFUTED")], Finding.FAILS),
+        ([("printed", "REFUTED"), ("corrected", "REFUTED")], Finding.FAILS),
+        ([("printed", "REFUTED"), ("corrected", "EXACT")], Finding.HOLDS_CORRECTED),
+        ([("printed", "REFUTED"), ("special case", "SUPPORTED")], Finding.HOLDS_CORRECTED),
+        ([("printed", "VACUOUS")], Finding.OPEN),
+        ([("printed", "SUPPORTED"), ("printed", "INCONCLUSIVE")], Finding.OPEN),
+        ([("printed", "ILL_POSED")], Finding.ILL_POSED),
+        ([("printed", "ILL_POSED"), ("reading", "SUPPORTED")], Finding.HOLDS),
+        ([("printed", "ILL_POSED"), ("reading", "REFUTED")], Finding.FAILS),
+        ([("printed", "OUT_OF_SCOPE")], Finding.OUT_OF_SCOPE),
+        ([("corrected", "SUPPORTED")], Finding.OPEN),
+        ([], Finding.OPEN),
+    ],
+)
+def test_the_finding_is_computed(rows, finding):
+    assert find(_checked(variant, Verdict[name]) for variant, name in rows) is finding
+
+
+def test_ids_and_rulings_are_refused_in_one_sentence():
+    with pytest.raises(ValueError, match="`id` must be `consensus/<statement>`"):
+        claim("hardmax/lemma-3.1", SOURCE)
+    with pytest.raises(ValueError, match="must state its theorem in the docstring"):
+        claim("consensus/lemma-3.1", SOURCE)(lambda key, integrator: Trial((), ()))
+    with pytest.raises(ValueError, match="`verdict` must be ILL_POSED or OUT_OF_SCOPE, but is SUPPORTED"):
+        rule("consensus/lemma-3.1", SOURCE, Verdict.SUPPORTED, "because")
+    one = _claim(lambda key, integrator: Trial((), ()))
+    with pytest.raises(ValueError, match="must be written once, but stands twice"):
+        collect([one, one], statements())
+    with pytest.raises(ValueError, match="must belong to a statement, but `consensus/lemma-9` is none"):
+        collect([Claim("consensus/lemma-9", SOURCE, "")], statements())
+
+
+def test_every_statement_is_listed_to_the_letter():
+    path = Path("../shared/STATEMENTS.md")
+    if not path.exists():
+        pytest.skip("the list of statements is not beside the checkout")
+    listed = []
+    for section in re.split(r"^## ", path.read_text(), flags=re.M)[1:]:
+        key = section.split("`")[1]
+        listed += [f"{key}/{id}" for id in re.findall(r"^\| `([^`]+)` \|", section, flags=re.M)]
+    assert [s.full_id for s in statements()] == listed
+
+
+def test_a_pattern_names_a_statement_and_its_variants_only():
+    chosen = {c.id for c in select(["theorem-5.1-domain"], claims())}
+    assert chosen == {"consensus/theorem-5.1-domain" + end for end in ("", "/two-tokens", "/corrected")}
+    assert {c.id for c in select(["consensus/theorem-6.1"], claims())} == {
+        "consensus/theorem-6.1",
+        "consensus/theorem-6.1/stability",
+    }
+    assert len(select(["consensus"], claims())) == len(select([], claims())) == len(claims())
+    assert {c.id for c in select(["lemma-3.?"], claims())} == {f"consensus/lemma-3.{k}" for k in (1, 2, 3)}
+    with pytest.raises(ValueError, match="`theorem-5.1-domian` names none, did you mean `theorem-5.1-domain`"):
+        select(["theorem-5.1-domian"], claims())
+
+
+CHEAP = ("consensus/lemma-3.1", "consensus/theorem-6.1-equilibria", "consensus/claim-identity-every-initial-position")
+
+
+def _cheap():
+    return [c for c in claims() if c.id in CHEAP]
+
+
+def test_a_report_lists_everything_and_resumes(tmp_path):
+    first = list(run_checks(_cheap(), num_trials=2, folder=tmp_path))
+    kept = sorted(tmp_path.iterdir())
+    assert len(kept) == len(CHEAP)
+    stamps = [p.stat().st_mtime_ns for p in kept]
+    again = list(run_checks(_cheap(), num_trials=2, folder=tmp_path))
+    assert [p.stat().st_mtime_ns for p in kept] == stamps
+    assert [line for _, line in first] == [line for _, line in again]
+    lines = {line["id"]: line for _, line in first}
+    for pairs in (first, again):
+        ledger = entries([c for c, _ in pairs])
+        rows = [json.loads(row) for row in json_lines(ledger, lines).splitlines()]
+        assert [row["statement"] for row in rows] == [s.full_id for s in statements()]
+        found = {row["statement"]: row for row in rows}
+        assert found["consensus/lemma-3.1"]["finding"] == "HOLDS"
+        assert found["consensus/theorem-6.1-equilibria"]["finding"] == "FAILS"  # its corrected claim was not run
+        assert found["hardmax/lemma-3.1"]["finding"] == "OPEN"
+        assert "would decide it" in found["hardmax/lemma-3.1"]["note"]
+    witness = found["consensus/theorem-6.1-equilibria"]["claims"][0]["counterexample"]
+    assert Fraction(witness["b*"]) < 0
+    assert "exact on 2 instances" in markdown(ledger, lines)
+    assert "refuted, certified" in markdown(ledger, lines)
+    assert "consensus/lemma-3.1" in table(list(lines.values()))
+
+
+def test_two_processes_find_what_one_finds():
+    one = {line["id"]: line["verdict"] for _, line in run_checks(_cheap(), num_trials=1)}
+    two = {line["id"]: line["verdict"] for _, line in run_checks(_cheap(), num_trials=1, jobs=2)}
+    assert one == two
+
+
+def test_a_witness_is_plain_json():
+    value = {"x": np.array([0.1, 2.0]), "q": Fraction(1, 3), "big": np.zeros(100), "nan": math.nan, "pair": (1, "a")}
+    found = plain(value)
+    assert json.loads(json.dumps(found)) == {
+        "x": [0.1, 2.0],
+        "q": "1/3",
+        "big": "array of shape (100,)",
+        "nan": "nan",
+        "pair": [1, "a"],
+    }
+
+
+def test_the_readme_is_written_between_its_markers_only(tmp_path):
+    path = tmp_path / "README.md"
+    path.write_text(f"top\n{BEGIN}\nold\n{END}\nbottom\n")
+    update_readme(path, summary(entries([]), {}, datetime.date(2020, 1, 2)))
+    text = path.read_text()
+    assert text.startswith("top\n")
+    assert text.endswith("bottom\n")
+    assert "old" not in text
+    assert "As of 2020-01-02, 0 claims, 0 trials" in text
+    path.write_text("none")
+    with pytest.raises(ValueError, match="`readme` must hold the markers"):
+        update_readme(path, "")
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="`folder` must be a folder that can be written"):
+        list(run_checks(_cheap(), folder=tmp_path / "file" / "below"))
+
+
+def test_words_claim_no_more_than_was_measured():
+    trial = lambda key, integrator: Trial((YES,), (at_most("a", 0.0, 1.0, tolerance=ROUNDING),))
+    words = in_words(claim_line(check(_claim(trial))))
+    assert "supported on 4 instances" in words
+    assert not re.search("verif|prove|guarantee", words)
+
+
+def test_an_entry_says_what_would_decide_it():
+    statement = next(s for s in statements() if s.full_id == "consensus/lemma-3.1")
+    vacuous = entry(statement, [_checked("printed", Verdict.VACUOUS)])
+    assert vacuous.finding is Finding.OPEN
+    assert "instances that meet its hypotheses would decide it" in vacuous.note
