@@ -250,12 +250,12 @@ def test_a_witness_is_plain_json():
 
 def test_the_readme_is_written_between_its_markers_only(tmp_path):
     path = tmp_path / "README.md"
-    path.write_text(f"top\n{BEGIN}\nold\n{END}\nbottom\n")
+    path.write_text(f"top\n{BEGIN}\nstale text\n{END}\nbottom\n")
     update_readme(path, summary(entries([]), {}, datetime.date(2020, 1, 2)))
     text = path.read_text()
     assert text.startswith("top\n")
     assert text.endswith("bottom\n")
-    assert "old" not in text
+    assert "stale text" not in text
     assert "As of 2020-01-02, 0 claims, 0 trials" in text
     path.write_text("none")
     with pytest.raises(ValueError, match="`readme` must hold the markers"):
