@@ -5,6 +5,7 @@ The arrays are plain members (`numpy.load(path)["ys"]`), the text is the member 
 
 import importlib.metadata
 import json
+import os
 import platform
 from collections.abc import Collection
 from pathlib import Path
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 FORMAT = "dynsim run"
 FORMAT_VERSION = 1
+# Variables that choose the kernels of linear algebra, and with them the last bits: seen with OPENBLAS_CORETYPE.
+KERNELS = ("XLA_FLAGS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 PACKAGES = ("dynsim", "jax", "jaxlib", "diffrax", "equinox", "optimistix", "lineax", "numpy", "scipy")
 
 
@@ -53,6 +56,7 @@ def save(path: str | Path, run: "Trajectory | Ensemble", *, key: Key | None = No
         "key": None if key is None else _key(key),
         "dtype": str(_dtype(run)),
         "versions": versions(),
+        "environment": {name: os.environ[name] for name in KERNELS if name in os.environ},
         "run": {"class": f"{type(run).__module__}:{type(run).__name__}", "fields": parts},
     }
     text = json.dumps(header, allow_nan=False)
@@ -82,7 +86,7 @@ def load(path: str | Path, *, trust: Collection[str] = ()) -> "Trajectory | Ense
 def rerun(path: str | Path, *, trust: Collection[str] = ()) -> Trajectory:
     """Make the trajectory of a file again, from its system, its first state, its times and its integrator.
 
-    On the machine and with the versions that made the file the result is the same to the bit.
+    On the machine, with the versions and with the environment that made the file the result is the same to the bit.
 
     Raises:
         ValueError: as `load`, for an ensemble, for a path cut at an event, and if a function has changed since.

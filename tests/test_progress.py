@@ -1,0 +1,78 @@
+"""Progress bars: on terminals only, and not for what ends at once."""
+
+import io
+import sys
+
+import pytest
+
+from dynsim.progress import progress, tracked
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("tqdm.std.time", clock)
+    return clock
+
+
+def written(stream: io.StringIO, monkeypatch, clock: Clock, pause: float, **options) -> str:
+    """Return what a bar over three items writes, `pause` seconds for each."""
+    monkeypatch.setattr(sys, "stderr", stream)
+    for _ in tracked(range(3), 3, "members", unit="runs", **options):
+        clock.now += pause
+    return stream.getvalue()
+
+
+def test_a_terminal_sees_a_bar_with_its_name_and_unit(clock, monkeypatch):
+    text = written(Terminal(), monkeypatch, clock, 1.5)
+    assert "members" in text
+    assert "2/3" in text
+    assert "1/3" not in text  # that was before two seconds
+    assert "runs" in text
+    assert text.endswith("\r")  # the bar is gone afterwards
+
+
+def test_what_ends_before_two_seconds_shows_nothing(clock, monkeypatch):
+    assert written(Terminal(), monkeypatch, clock, 0.6).strip() == ""
+
+
+def test_a_pipe_sees_nothing_unless_asked_for(clock, monkeypatch):
+    assert written(io.StringIO(), monkeypatch, clock, 1.5) == ""
+    assert "2/3" in written(io.StringIO(), monkeypatch, clock, 1.5, shown=True)
+    assert written(Terminal(), monkeypatch, clock, 1.5, shown=False) == ""
+
+
+def test_items_pass_through():
+    assert list(tracked("abc", 3, "letters")) == ["a", "b", "c"]
+
+
+def test_an_interruption_clears_the_bar(clock, monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+
+    def work():
+        with progress(2, "work") as bar:
+            clock.now = 3.0
+            bar.update()
+            assert "1/2" in stream.getvalue()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert stream.getvalue().endswith("\r")
