@@ -1,27 +1,21 @@
 """One progress bar for everything that can exceed two seconds."""
 
+import contextlib
 import sys
+import threading
+import time
 from collections.abc import Iterable, Iterator
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 SILENT_SECONDS = 2.0  # what ends sooner shows nothing
 
 Item = TypeVar("Item")
 
 
-class Bar(Protocol):
-    """What a caller may do with a bar; it is a context manager, gone when left."""
-
-    def update(self, n: float = 1) -> bool | None:
-        """Advance by `n`."""
-        ...
-
-    def __enter__(self) -> "Bar": ...
-
-    def __exit__(self, *exc: object) -> None: ...
-
-
-def progress(total: float, what: str, *, unit: str = "", shown: bool | None = None) -> Bar:
+def progress(total: float, what: str, *, unit: str = "", shown: bool | None = None) -> "tqdm":
     """Return a bar on stderr that appears after two seconds and goes when it is left.
 
     Args:
@@ -52,3 +46,33 @@ def tracked(
         for item in items:
             yield item
             bar.update()
+
+
+@contextlib.contextmanager
+def waiting(what: str, *, shown: bool | None = None) -> Iterator[None]:
+    """Show on stderr, after two seconds, for how long one compiled call has been running.
+
+    A bar from inside the call would be another program, with other last bits on a terminal than in a batch.
+    """
+    if not (sys.stderr.isatty() if shown is None else shown):
+        yield
+        return
+    over = threading.Event()
+    clock = threading.Thread(target=_tell, args=(what, over), daemon=True)
+    clock.start()
+    try:
+        yield
+    finally:
+        over.set()
+        clock.join()
+
+
+def _tell(what: str, over: threading.Event) -> None:
+    start, line = time.monotonic(), ""
+    while not over.wait(SILENT_SECONDS if not line else 1.0):
+        line = f"{what}: {time.monotonic() - start:.0f} s"
+        sys.stderr.write(f"\r{line}")
+        sys.stderr.flush()
+    if line:
+        sys.stderr.write(f"\r{' ' * len(line)}\r")
+        sys.stderr.flush()

@@ -58,9 +58,9 @@ def describe(name: str, value: Any, arrays: Arrays) -> Any:
 
 def rebuild(node: Any, arrays: Mapping[str, np.ndarray], trust: Collection[str] = ()) -> Any:
     """Return the object of a recipe; `trust` lists import paths (or their modules) that may be imported."""
-    if not isinstance(node, dict):
+    if not isinstance(node, dict) or not node:
         return node
-    tag, content = next(iter(node.items()), ("", None))
+    tag, content = next(iter(node.items()))
     if tag in ("tuple", "list"):
         return (tuple if tag == "tuple" else list)(rebuild(part, arrays, trust) for part in content)
     if tag == "dict":

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from dynsim._types import State
 from dynsim.errors import IntegrationError, argument_error
 from dynsim.integrators import CAUSES, AbstractIntegrator, Diffrax, Event, Stats
+from dynsim.progress import waiting
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.trajectory import Trajectory
@@ -48,9 +49,10 @@ def simulate(
         IntegrationError: if the last time is not reached, with the cause and what to try.
     """
     y0, ts = _checked(flow, y0, ts)
-    ys, stats = integrator.integrate(flow, y0, ts)
-    if throw:
-        raise_if_failed(stats)
+    with waiting("simulate"):
+        ys, stats = integrator.integrate(flow, y0, ts)
+        if throw:
+            raise_if_failed(stats)
     return Trajectory(ts, ys, flow, stats, integrator)
 
 
@@ -69,7 +71,8 @@ def simulate_until(
     if not events:
         raise argument_error("events", "hold at least one event", "is empty")
     y0, ts = _checked(flow, y0, ts)
-    ys, stats, t, y, fired = integrator.locate(flow, y0, ts, events)
+    with waiting("simulate"):
+        ys, stats, t, y, fired = integrator.locate(flow, y0, ts, events)
     raise_if_failed(stats)
     kept = int(np.sum(np.asarray(ts) < t)) if fired >= 0 else len(ts) - 1
     ys = jax.tree.map(lambda a, b: jnp.concatenate([a[:kept], b[None]]), ys, y)

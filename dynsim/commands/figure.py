@@ -1,0 +1,44 @@
+"""`dynsim figure`: compute once, draw as often as you like."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from dynsim.commands.options import parse, say
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Draw figures: a name, a paper's key for all of its figures, or a shell pattern."""
+
+    names: Annotated[tuple[str, ...], tyro.conf.Positional]
+    """which figures"""
+    out: Path = Path("out")
+    """the folder of figures and of the numbers behind them, which are kept"""
+    formats: tuple[str, ...] = ("pdf", "svg", "png")
+    """pdf, svg, png"""
+    seed: int = 0
+    """of the figure's random stream"""
+    size: str = "quick"
+    """quick, or paper where a figure has it"""
+    fresh: bool = False
+    """compute even if numbers are kept"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Draw and name the files."""
+    from figures.gallery import find_figures
+
+    from dynsim.progress import tracked
+    from figures.figure import save
+
+    o = parse(Figure, words, "figure")
+    chosen = list(dict.fromkeys(f for name in o.names for f in find_figures(name)))
+    sized = [figure.at_size(o.size) for figure in chosen]
+    for figure in tracked(sized, len(sized), "figure"):
+        for file in save(figure, o.out, formats=o.formats, seed=o.seed, fresh=o.fresh):
+            say(str(file))
+    return 0

@@ -1,0 +1,55 @@
+"""`dynsim list`: what there is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import tyro
+
+from dynsim.commands.options import parse, say
+
+
+@dataclass(frozen=True)
+class List:
+    """List what there is: systems, laws, claims, figures, or all of it."""
+
+    what: Annotated[Literal["all", "systems", "laws", "claims", "figures"], tyro.conf.Positional] = "all"
+    """what to list"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Print the lists."""
+    o = parse(List, words, "list")
+    for name, rows in (("systems", _systems), ("laws", _laws), ("claims", _claims), ("figures", _figures)):
+        if o.what in ("all", name):
+            say(f"{name}:")
+            for row in rows():
+                say(f"  {row}")
+    return 0
+
+
+def _systems() -> list[str]:
+    from dynsim.commands.systems import SYSTEMS
+
+    return [f"{name:<22}{text}" for name, (text, _) in SYSTEMS.items()]
+
+
+def _laws() -> list[str]:
+    from dynsim.initial import LAWS
+
+    return [f"{name:<22}{(law.__doc__ or '').splitlines()[0]}" for name, law in LAWS.items()]
+
+
+def _claims() -> list[str]:
+    from analysis.claims import claims, statements
+
+    decided = {claim.statement_id for claim in claims()}
+    open_ones = sum(statement.full_id not in decided for statement in statements())
+    rows = [f"{claim.id:<62}{claim.variant}" for claim in claims()]
+    return [*rows, f"and {open_ones} statements without a claim, which the ledger lists as open"]
+
+
+def _figures() -> list[str]:
+    from figures.gallery import FIGURES
+
+    return [f"{figure.name:<30}{figure.caption.splitlines()[0]}" for figure in FIGURES]

@@ -1,0 +1,69 @@
+"""How a verb reads its options: frozen dataclasses, from flags or from a TOML file."""
+
+import dataclasses
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import tyro
+
+from dynsim.errors import argument_error, nearest
+
+Options = TypeVar("Options")
+
+
+def parse(options: type[Options], words: Sequence[str], verb: str) -> Options:
+    """Return the options of a verb; a first `--config FILE` gives the defaults that flags then override."""
+    words = list(words)
+    default = None
+    if "--config" in words:
+        where = words.index("--config")
+        if where + 1 == len(words):
+            raise argument_error("--config", "be followed by a TOML file", "is not")
+        default = from_toml(options, Path(words[where + 1]))
+        del words[where : where + 2]
+    return tyro.cli(options, args=words, default=default, prog=f"dynsim {verb}")
+
+
+def from_toml(options: type[Options], path: Path) -> Options:
+    """Return options from a TOML file, every field known and of its type."""
+    try:
+        table = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise argument_error("--config", "be a file that can be read", f"`{path}` is not ({error.strerror})") from None
+    except tomllib.TOMLDecodeError as error:
+        raise argument_error("--config", "be TOML", f"`{path}` is not ({error})") from None
+    fields = {f.name: f for f in dataclasses.fields(options)}  # pyright: ignore[reportArgumentType]
+    for name in table:
+        if name.replace("-", "_") not in fields:
+            must = f"hold only {', '.join(fields)}"
+            raise argument_error("--config", must, f"`{path}` holds `{name}`{nearest(name, fields)}")
+    given = {name.replace("-", "_"): value for name, value in table.items()}
+    typed = {name: _typed(fields[name], value, path) for name, value in given.items()}
+    missing = [f.name for f in fields.values() if f.default is dataclasses.MISSING and f.name not in typed]
+    if missing:
+        raise argument_error("--config", f"hold `{missing[0]}`", f"`{path}` does not")
+    return options(**typed)
+
+
+def _typed(field: dataclasses.Field, value: object, path: Path) -> object:
+    """Return a TOML value in the type of its field's default."""
+    default = field.default
+    wants_path = "Path" in str(field.type)
+    if wants_path and isinstance(value, str):
+        return Path(value)
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    plain = (bool, int, float, str)
+    if isinstance(default, plain) and not wants_path and type(value) is not type(default):
+        must = f"give `{field.name}` as {type(default).__name__}"
+        raise argument_error("--config", must, f"`{path}` gives {type(value).__name__}")
+    return tuple(value) if isinstance(value, list) else value
+
+
+def say(text: str) -> None:
+    """Print a line of results."""
+    print(text)
+    sys.stdout.flush()

@@ -1,0 +1,198 @@
+"""`dynsim simulate`: a system, its options, an ensemble size, an output file, a figure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tyro
+
+from dynsim.commands.options import parse, say
+from dynsim.commands.systems import array, build
+from dynsim.errors import argument_error
+from dynsim.initial import initial
+from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy
+from dynsim.keys import stream
+from dynsim.simulate import simulate
+from dynsim.systems.base import AbstractFlow
+from dynsim.trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class Simulate:
+    """Follow a system from a random or given start, or an ensemble of starts.
+
+    SYSTEM is a name that `dynsim list` shows, `file.py:name` or `module:name` of a function f(t, x) of yours, or a run
+    file (.npz), which is run again and compared bit for bit. `--config FILE` reads the same options from TOML.
+    """
+
+    system: Annotated[str, tyro.conf.Positional]
+    """what to follow"""
+    tokens: int = 10
+    """number of tokens (rows of the state)"""
+    dimension: int = 3
+    """their dimension"""
+    heads: int = 1
+    """number of heads, where P is not from a file"""
+    beta: float = 1.0
+    """P = beta I, where P is not from a file"""
+    query_key: Path | None = None
+    """a .npy or .csv file with P"""
+    value: Path | None = None
+    """a .npy or .csv file with U"""
+    causal: bool = False
+    """causal attention (token-flow)"""
+    space: str = "sphere"
+    """sphere, euclidean, simplex or ellipsoid:FILE (token-flow, or a function of yours)"""
+    initial: str = "uniform"
+    """an initial law, or a .npy or .csv file with a start"""
+    members: int = 1
+    """how many starts; more than one makes an ensemble that keeps diameter and E"""
+    seed: int = 0
+    """of all that is random"""
+    end: float = 20.0
+    """last time"""
+    frames: int = 201
+    """number of times that are kept"""
+    integrator: Literal["diffrax", "scipy"] = "diffrax"
+    """the solver"""
+    rtol: float = 1e-9
+    """relative tolerance; the absolute one is a hundredth of it"""
+    precision: Literal["float64", "float32"] = "float64"
+    """of the state"""
+    out: Path | None = None
+    """where the run file (.npz) goes; an ensemble's finished members are kept beside it and resumed"""
+    figure: Path | None = None
+    """where a figure (.pdf, .svg or .png) goes"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Simulate, say what came out, and write what was asked for."""
+    o = parse(Simulate, words, "simulate")
+    if o.system.endswith(".npz"):
+        return again(Path(o.system))
+    if min(o.tokens, o.dimension, o.heads, o.members) < 1:
+        raise argument_error("tokens`, `dimension`, `heads` or `members", "be at least 1", "is not")
+    if o.frames < 2:
+        raise argument_error("frames", "be at least 2", f"is {o.frames}")
+    for path in (o.out, o.figure):
+        if path is not None:
+            writable(path)
+    flow = build(o)
+    ts = np.linspace(0.0, o.end, o.frames)
+    return one(o, flow, ts) if o.members == 1 else many(o, flow, ts)
+
+
+def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray) -> int:
+    """Follow one start."""
+    from dynsim.storage import save
+
+    path = simulate(flow, start(o, flow, 0), ts, integrator=integrator(o))
+    say(path.stats.explain())
+    say(f"states {tuple(path.ys.shape)}, largest defect {float(path.stats.max_defect):.2g}")
+    if path.ys.ndim == 3:
+        first, last = (float(measures(x)[0]) for x in (path.initial, path.final))
+        say(f"diameter {first:.6g} at t = 0, {last:.6g} at t = {o.end:g}")
+    if o.out is not None:
+        save(o.out, path, seed=o.seed)
+        say(f"run file {o.out}")
+    if o.figure is not None:
+        draw(o.figure, path.ts, *_curves(path))
+        say(f"figure {o.figure}")
+    return 0
+
+
+def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray) -> int:
+    """Follow an ensemble; one failed member is named and spoils no other."""
+    from dynsim.ensemble import ensemble
+    from dynsim.storage import save
+
+    starts = jnp.stack([start(o, flow, k) for k in range(o.members)])
+    folder = None if o.out is None else o.out.with_suffix(".members")
+    found = ensemble(flow, starts, ts, observed, integrator=integrator(o), folder=folder)
+    say(found.explain())
+    diameter = np.asarray(found.values)[:, :, 0]
+    middle, most = np.nanmedian(diameter[:, -1]), np.nanmax(diameter[:, -1])
+    say(f"diameter at t = {o.end:g}: median {middle:.6g}, largest {most:.6g}")
+    if o.out is not None:
+        save(o.out, found, seed=o.seed)
+        say(f"run file {o.out}")
+    if o.figure is not None:
+        draw(o.figure, found.ts, diameter, "diameter")
+        say(f"figure {o.figure}")
+    return 0 if bool(np.all(np.asarray(found.stats.succeeded))) else 1
+
+
+def observed(t: jax.Array, x: jax.Array) -> jax.Array:
+    """Return what an ensemble keeps of a state."""
+    del t
+    return measures(x)
+
+
+def measures(x: jax.Array) -> jax.Array:
+    """Return diameter and E of (25) of tokens; of a single vector, its entries' range twice."""
+    from analysis.consensus import diameter, misalignment
+
+    if x.ndim != 2:
+        return jnp.stack([jnp.max(x) - jnp.min(x)] * 2)
+    return jnp.stack([diameter(x), misalignment(x)])
+
+
+def _curves(path: Trajectory) -> tuple[np.ndarray, str]:
+    if path.ys.ndim == 3:
+        return np.asarray(path.along(measures))[None, :, 0], "diameter"
+    return np.asarray(path.ys).T, "state"
+
+
+def again(path: Path) -> int:
+    """Run a stored run once more and say whether it agrees bit for bit."""
+    from dynsim.storage import load, rerun
+
+    stored, made = load(path), rerun(path)
+    same = all(bool(jnp.array_equal(a, b, equal_nan=True)) for a, b in zip(
+        jax.tree.leaves(stored.ys), jax.tree.leaves(made.ys), strict=True))  # fmt: skip
+    gap = max(float(np.max(np.abs(np.asarray(a) - np.asarray(b)))) for a, b in zip(
+        jax.tree.leaves(stored.ys), jax.tree.leaves(made.ys), strict=True))  # fmt: skip
+    say(f"{path}: the same to the bit" if same else f"{path}: differs by {gap:.3g}, other versions or another machine")
+    return 0 if same else 1
+
+
+def start(o: Simulate, flow: AbstractFlow, member: int) -> jax.Array:
+    """Return the start of a member: from a file, or from the law of that name."""
+    dtype = jnp.dtype(o.precision)
+    if o.initial.endswith((".npy", ".csv")):
+        if o.members > 1:
+            raise argument_error("initial", "be a law for an ensemble", "is a file")
+        return jnp.asarray(array(Path(o.initial), "initial"), dtype)
+    d = getattr(getattr(flow, "query_key", None), "shape", (1, 0, o.dimension))[-1]
+    return initial(o.initial, stream(o.seed, "start", member), (o.tokens, d), flow.space).astype(dtype)
+
+
+def integrator(o: Simulate) -> AbstractIntegrator:
+    """Return the solver of the options."""
+    make = Diffrax if o.integrator == "diffrax" else Scipy
+    return make(rtol=o.rtol, atol=o.rtol / 100)
+
+
+def writable(path: Path) -> None:
+    """Raise `ValueError` unless the folder of `path` can be written."""
+    from dynsim.archive import writable_folder
+
+    writable_folder("out", path.parent)
+
+
+def draw(path: Path, ts: jax.Array, values: np.ndarray, label: str) -> None:
+    """Draw one curve over time, or the band of many."""
+    from figures.panels.curves import bands, over_time
+    from figures.style import canvas, settings
+
+    with settings():
+        drawn, (ax,) = canvas()
+        if len(values) == 1:
+            over_time(ax, np.asarray(ts), values[0], role="token", ylabel=label)
+        else:
+            bands(ax, np.asarray(ts), values, ylabel=label)
+        drawn.savefig(path)

@@ -1,0 +1,143 @@
+"""The systems that the command line knows by name, and a user's own by its import path."""
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from dynsim.errors import argument_error, nearest
+from dynsim.keys import stream
+from dynsim.spaces import AbstractSpace, Ellipsoid, Euclidean, Simplex, Sphere
+from dynsim.systems.base import AbstractFlow, FunctionFlow
+from dynsim.systems.interactions.masks import AbstractMask, Causal, Full
+from dynsim.systems.published import (
+    published_ensemble_flow,
+    published_gradient_flow,
+    published_hemisphere_flow,
+    published_symmetric_flow,
+)
+from dynsim.systems.scalar_driven import AttractedFlow, OjaFlow
+from dynsim.systems.token_flow import (
+    ProjectedValueFlow,
+    TokenFlow,
+    causal_identity_flow,
+    causal_symmetric_flow,
+    gradient_token_flow,
+)
+
+if TYPE_CHECKING:
+    from dynsim.commands.simulate import Simulate
+
+Maker = Callable[["Simulate"], AbstractFlow]
+
+
+def _query_key(o: "Simulate") -> np.ndarray:
+    """Return P: from a file, or beta I in every head."""
+    if o.query_key is not None:
+        return array(o.query_key, "query_key")
+    return np.broadcast_to(o.beta * np.eye(o.dimension), (o.heads, o.dimension, o.dimension))
+
+
+def _value(o: "Simulate") -> Any:
+    return 1.0 if o.value is None else array(o.value, "value")
+
+
+def _mask(o: "Simulate") -> AbstractMask:
+    return Causal() if o.causal else Full()
+
+
+def _symmetric(o: "Simulate") -> np.ndarray:
+    if o.value is not None:
+        return array(o.value, "value")
+    A = np.asarray(jax.random.uniform(stream(o.seed, "value"), (o.dimension,) * 2, minval=-0.5, maxval=0.5))
+    return A + A.T
+
+
+SYSTEMS: dict[str, tuple[str, Maker]] = {
+    "token-flow": ("self-attention, (7): P and U from files or beta I and I", lambda o: TokenFlow(
+        _query_key(o), _value(o), space=space(o.space), mask=_mask(o))),
+    "gradient": ("(8): one head, U = I, W = P symmetric positive definite", lambda o: gradient_token_flow(
+        _query_key(o)[0] if o.query_key is None else array(o.query_key, "query_key"))),
+    "causal": ("(15): causal, U = I, sphere", lambda o: causal_identity_flow(_query_key(o))),
+    "causal-symmetric": ("(21): causal, one head, U symmetric", lambda o: causal_symmetric_flow(
+        _query_key(o), _symmetric(o))),
+    "projected-value": ("(20): causal, U regular with its own projection", lambda o: ProjectedValueFlow(
+        _query_key(o), np.eye(o.dimension) if o.value is None else array(o.value, "value"))),
+    "attracted": ("(16): tokens drawn to the first axis", lambda o: AttractedFlow(np.eye(o.dimension)[0])),
+    "oja": ("(22): tokens under a symmetric matrix", lambda o: OjaFlow(_symmetric(o))),
+    "published-gradient": ("Section 7.1 of CONSENSUS", lambda o: published_gradient_flow()),
+    "published-hemisphere": ("Section 7.2 of CONSENSUS", lambda o: published_hemisphere_flow()),
+    "published-symmetric": ("Section 7.3 of CONSENSUS", lambda o: published_symmetric_flow()),
+    "published-ensemble": ("Section 7.4 of CONSENSUS", lambda o: published_ensemble_flow(
+        stream(o.seed, "weights"), o.dimension, o.heads)),
+}  # fmt: skip
+
+
+def build(options: "Simulate") -> AbstractFlow:
+    """Return the flow that `options.system` names: one of ours, or `file.py:name` or `module:name` of the user's."""
+    name = options.system
+    if name in SYSTEMS:
+        return SYSTEMS[name][1](options)
+    if ":" in name:
+        thing = imported(name)
+        return thing if isinstance(thing, AbstractFlow) else FunctionFlow(thing, space(options.space))
+    must = "be a name that `dynsim list` shows, `file.py:name` or `module:name`"
+    raise argument_error("system", must, f"is `{name}`{nearest(name, SYSTEMS)}")
+
+
+def imported(path: str) -> Any:
+    """Return the function (or flow) at `file.py:name` or `module:name`."""
+    where, _, name = path.rpartition(":")
+    module = _module(where)
+    if not hasattr(module, name):
+        names = [n for n in vars(module) if not n.startswith("_")]
+        raise argument_error("system", f"name something in `{where}`", f"`{name}` is not there{nearest(name, names)}")
+    return getattr(module, name)
+
+
+def _module(where: str) -> ModuleType:
+    if not where.endswith(".py"):
+        try:
+            return importlib.import_module(where)
+        except ImportError as error:
+            raise argument_error(
+                "system", "name a module that can be imported", f"`{where}` is not ({error})"
+            ) from None
+    path = Path(where)
+    if not path.exists():
+        raise argument_error("system", "name a file", f"`{where}` does not exist")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise argument_error("system", "name a Python file", f"`{where}` is not one")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def space(name: str) -> AbstractSpace:
+    """Return the space of that name, `ellipsoid:FILE` for the ellipsoid of a stored matrix."""
+    plain = {"sphere": Sphere, "euclidean": Euclidean, "simplex": Simplex}
+    if name in plain:
+        return plain[name]()
+    if name.startswith("ellipsoid:"):
+        return Ellipsoid(array(Path(name.partition(":")[2]), "space"))
+    must = "be sphere, euclidean, simplex or ellipsoid:FILE"
+    raise argument_error("space", must, f"is `{name}`{nearest(name, plain)}")
+
+
+def array(path: Path, name: str) -> np.ndarray:
+    """Return the numbers of a .npy or .csv file."""
+    if path.suffix not in (".npy", ".csv"):
+        raise argument_error(name, "be a .npy or .csv file", f"is `{path}`")
+    try:
+        return np.load(path, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(path, delimiter=",", ndmin=2)
+    except OSError as error:
+        raise argument_error(name, "be a file that can be read", f"`{path}` is not ({error})") from None
+    except ValueError as error:
+        reason = str(error).splitlines()[0]
+        raise argument_error(name, "be a file of numbers", f"`{path}` is not ({reason})") from None
