@@ -1,11 +1,15 @@
 """Progress bars: on terminals only, and not for what ends at once."""
 
+import importlib
 import io
 import sys
+import threading
 
 import pytest
 
-from dynsim.progress import progress, tracked
+from dynsim.progress import progress, tracked, waiting
+
+module = importlib.import_module("dynsim.progress")
 
 
 class Terminal(io.StringIO):
@@ -76,3 +80,39 @@ def test_an_interruption_clears_the_bar(clock, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         work()
     assert stream.getvalue().endswith("\r")
+
+
+class Watched(Terminal):
+    """A terminal that tells a waiting test when something is written."""
+
+    def __init__(self):
+        super().__init__()
+        self.touched = threading.Event()
+
+    def flush(self):
+        self.touched.set()
+
+
+def test_a_compiled_call_shows_how_long_it_has_been_running(monkeypatch):
+    monkeypatch.setattr(module, "SILENT_SECONDS", 0.0)
+    stream = Watched()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with waiting("simulate"):
+        assert stream.touched.wait(10)
+    assert "simulate: 0 s" in stream.getvalue()
+    assert stream.getvalue().endswith("\r")
+
+
+def test_a_short_call_and_a_pipe_show_nothing(monkeypatch):
+    for stream in (Terminal(), io.StringIO()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with waiting("simulate"):
+            pass
+        assert stream.getvalue() == ""
+
+
+def test_a_failing_call_ends_the_display():
+    before = threading.active_count()
+    with pytest.raises(ValueError, match="inside"), waiting("simulate", shown=True):
+        raise ValueError("inside")
+    assert threading.active_count() == before
