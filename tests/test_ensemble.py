@@ -168,9 +168,10 @@ def test_an_interruption_without_a_folder_says_that_nothing_is_kept(monkeypatch)
 )
 def test_a_folder_of_another_run_is_refused(other, tmp_path, monkeypatch):
     same = {"flow": FLOW, "y0s": STARTS, "ts": TS, "fn": alignment, "chunk": 3, "folder": tmp_path}
-    interrupted_after(monkeypatch, 1)
-    with pytest.raises(KeyboardInterrupt):
-        ensemble(**same)
+    with monkeypatch.context() as patch:
+        interrupted_after(patch, 1)
+        with pytest.raises(KeyboardInterrupt):
+            ensemble(**same)
     with pytest.raises(
         ValueError, match=r"Argument `folder` must be empty or hold parts of this very run .* of another\."
     ):

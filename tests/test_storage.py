@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -124,6 +125,8 @@ def test_the_arrays_and_the_header_are_read_without_us(path, file):
 def test_the_same_run_gives_the_same_file(path, file, tmp_path):
     save(tmp_path / "other.npz", path, key=stream(7, "start"), seed=7)
     assert (tmp_path / "other.npz").read_bytes() == file.read_bytes()
+    with zipfile.ZipFile(file) as archive:
+        assert {member.date_time[0] for member in archive.infolist()} == {1980}  # the clock is not in the file
 
 
 @pytest.mark.parametrize(
