@@ -1,0 +1,232 @@
+"""Phase portraits, from computed numbers: on the circle, on the sphere, and in the plane.
+
+Equilibria are filled if stable, open if unstable, half-filled if a saddle, and a diamond if that is undecided. A basin
+has the colour of its limit; grey is where the limit is not known.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.quiver import Quiver
+from matplotlib.streamplot import StreamplotSet
+from numpy.typing import ArrayLike
+from scipy.spatial import SphericalVoronoi
+
+from dynsim.errors import argument_error
+from figures.panels.tokens import HIDDEN, View, surface
+from figures.style import basin_colour, colour, paler
+
+KINDS = ("stable", "unstable", "saddle", "undecided")
+_FILLS = {"stable": "full", "unstable": "full", "saddle": "left", "undecided": "full"}
+
+
+def equilibria(ax: Axes, places: ArrayLike, kinds: Sequence[str], *, pale: Sequence[bool] | None = None) -> None:
+    """Mark equilibria at `places` (equilibria, 2) by their kinds, each kind named once for a legend."""
+    places = np.asarray(places, float).reshape(-1, 2)
+    pale = [False] * len(places) if pale is None else pale
+    named: set[str] = set()
+    for place, kind, hidden in zip(places, map(str, kinds), pale, strict=True):
+        if kind not in KINDS:
+            raise argument_error("kinds", f"hold only {', '.join(KINDS)}", f"holds `{kind}`")
+        ink = paler(colour(kind), HIDDEN) if hidden else colour(kind)
+        ax.plot(
+            *place,
+            marker="D" if kind == "undecided" else "o",
+            fillstyle=_FILLS[kind],
+            color=ink,
+            markerfacecolor="white" if kind == "unstable" else ink,
+            markerfacecoloralt="white",
+            markeredgewidth=0.9,
+            markersize=5.0,
+            linestyle="none",
+            zorder=5.0 if hidden else 6.0,
+            label=None if kind in named else kind,
+        )
+        named.add(kind)
+
+
+def circle_portrait(
+    ax: Axes,
+    angles: ArrayLike,
+    speeds: ArrayLike,
+    *,
+    limits: ArrayLike,
+    equilibrium_angles: ArrayLike,
+    kinds: Sequence[str],
+) -> LineCollection:
+    r"""Draw a flow on the circle, $\dot\theta = f(\theta)$, and return the circle, an arc in the colour of each basin.
+
+    The radial curve around the circle is the speed: outside where the flow turns counter-clockwise.
+
+    Args:
+        ax: the axes.
+        angles: (points,), increasing over one turn, radians.
+        speeds: f, (points,), radians per time unit.
+        limits: (points,), the number of the limit from each angle; -1 if it is not known.
+        equilibrium_angles: (equilibria,), radians.
+        kinds: of the equilibria.
+    """
+    angles, speeds, limits = np.asarray(angles), np.asarray(speeds), np.asarray(limits)
+    closed = np.append(angles, angles[0] + 2 * np.pi)
+    pieces, owners = _arcs(closed, limits)
+    arcs = LineCollection(pieces, colors=[basin_colour(k) for k in owners], linewidths=3.0, zorder=2.0)
+    ax.add_collection(arcs)
+    radius = 1 + 0.45 * np.append(speeds, speeds[0]) / max(float(np.max(np.abs(speeds))), 1e-300)
+    ax.plot(*(radius * _ring(closed).T), color=colour("field"), linewidth=0.8, zorder=1.0, label="speed")
+    _turns(ax, angles, speeds)
+    equilibria(ax, _ring(np.asarray(equilibrium_angles, float)), kinds)
+    ax.set_aspect("equal")
+    ax.set_xlim(-1.55, 1.55)
+    ax.set_ylim(-1.55, 1.55)
+    ax.set_xlabel("$y_1$")
+    ax.set_ylabel("$y_2$")
+    ax.set_xticks([-1, 0, 1])
+    ax.set_yticks([-1, 0, 1])
+    return arcs
+
+
+def _ring(angles: np.ndarray) -> np.ndarray:
+    return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+
+
+def _arcs(closed: np.ndarray, limits: np.ndarray) -> tuple[list[np.ndarray], list[int]]:
+    """Return one arc for each run of angles with one limit, from midway to midway, and the limits."""
+    middles = np.concatenate([[closed[0] + closed[-2] - 2 * np.pi], closed[1:] + closed[:-1]]) / 2
+    cuts = [0, *(np.flatnonzero(np.diff(limits)) + 1), len(limits)]
+    arcs = [
+        _ring(np.linspace(middles[a], middles[b], 2 + int(90 * (middles[b] - middles[a]))))
+        for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+    ]
+    return arcs, [int(limits[a]) for a in cuts[:-1]]
+
+
+def _turns(ax: Axes, angles: np.ndarray, speeds: np.ndarray) -> None:
+    """Draw arrow heads on the circle that say which way the flow turns, where it is not nearly at rest."""
+    for angle in np.arange(12) * np.pi / 6 + np.pi / 12:
+        speed = np.interp(angle, angles, speeds, period=2 * np.pi)
+        if abs(speed) > 0.05 * np.max(np.abs(speeds)):
+            turn = np.sign(speed) * 0.09
+            tip, tail = _ring(np.array([angle + turn / 2, angle - turn / 2]))
+            ax.annotate(
+                "", tip, tail, arrowprops={"arrowstyle": "-|>", "color": "black", "lw": 0.6, "mutation_scale": 7,
+                                           "shrinkA": 0, "shrinkB": 0}, zorder=4.0,
+            )  # fmt: skip
+
+
+def sphere_portrait(
+    ax: Axes,
+    points: ArrayLike,
+    limits: ArrayLike,
+    *,
+    field_points: ArrayLike,
+    field: ArrayLike,
+    equilibrium_points: ArrayLike,
+    kinds: Sequence[str],
+    view: View = View(),
+) -> PolyCollection:
+    """Draw a flow on the unit sphere, and return the cells of the basins.
+
+    Args:
+        ax: the axes.
+        points: (points, 3), spread over the sphere; each colours the cell of what is nearest to it.
+        limits: (points,), the number of the limit from each point; -1 if it is not known.
+        field_points: (arrows, 3).
+        field: (arrows, 3), tangent; arrows show its direction, and their length its size, evened out.
+        equilibrium_points: (equilibria, 3); those on the hidden side are pale.
+        kinds: of the equilibria.
+        view: where the eye is.
+    """
+    points, limits, sphere = np.asarray(points, float), np.asarray(limits), np.eye(3)
+    surface(ax, view=view)
+    cells, colours = _cells(points, limits, view)
+    basins = PolyCollection(cells, facecolors=colours, edgecolors=colours, linewidths=0.3, zorder=0.5)
+    basins.set_rasterized(True)
+    ax.add_collection(basins)
+    _arrows(ax, np.asarray(field_points, float), np.asarray(field, float), view)
+    places = np.asarray(equilibrium_points, float).reshape(-1, 3)
+    equilibria(ax, view.project(places), kinds, pale=~view.sees(places, sphere))
+    return basins
+
+
+def _cells(points: np.ndarray, limits: np.ndarray, view: View) -> tuple[list[np.ndarray], list[tuple]]:
+    """Return the Voronoi cells whose centres are seen, cut at the outline, and their colours."""
+    voronoi = SphericalVoronoi(points, radius=1.0, threshold=1e-9)
+    voronoi.sort_vertices_of_regions()
+    toward, cells, colours = view.frame()[2], [], []
+    for point, region, limit in zip(points, voronoi.regions, limits, strict=True):
+        corners = voronoi.vertices[region]
+        if np.max(corners @ toward) <= 0:
+            continue
+        inside = corners - np.minimum(corners @ toward, 0.0)[:, None] * toward
+        cells.append(view.project(inside / np.linalg.norm(inside, axis=-1, keepdims=True)))
+        colours.append(paler(basin_colour(int(limit)), 0.55 - 0.15 * max(float(point @ toward), 0.0)))
+    return cells, colours
+
+
+def _arrows(ax: Axes, points: np.ndarray, field: np.ndarray, view: View) -> Quiver:
+    seen = points @ view.frame()[2] > 0.12  # at the rim an arrow would be a dot
+    points, field = points[seen], field[seen]
+    size = np.linalg.norm(field, axis=-1, keepdims=True)
+    even = field / np.maximum(size, 1e-300) * (size / max(float(np.max(size)), 1e-300)) ** 0.3
+    return ax.quiver(
+        *view.project(points).T,
+        *view.project(even).T,
+        angles="xy",
+        scale_units="xy",
+        scale=7.5,
+        width=0.006,
+        headwidth=4.0,
+        color="#404040",
+        pivot="mid",
+        zorder=4.0,
+    )
+
+
+def planar_portrait(
+    ax: Axes,
+    xs: ArrayLike,
+    ys: ArrayLike,
+    velocity: ArrayLike,
+    *,
+    equilibrium_points: ArrayLike = (),
+    kinds: Sequence[str] = (),
+    labels: tuple[str, str] = ("$x$", "$y$"),
+) -> StreamplotSet:
+    """Draw a flow in the plane, and return its stream lines, coloured by speed.
+
+    The nullclines of the two coordinates differ in colour and in line style.
+
+    Args:
+        ax: the axes.
+        xs: (columns,), evenly spaced.
+        ys: (rows,), evenly spaced.
+        velocity: (rows, columns, 2).
+        equilibrium_points: (equilibria, 2).
+        kinds: of the equilibria.
+        labels: of the coordinates.
+    """
+    xs, ys, velocity = np.asarray(xs, float), np.asarray(ys, float), np.asarray(velocity, float)
+    if velocity.shape != (len(ys), len(xs), 2):
+        must = f"have shape (rows, columns, 2) = {(len(ys), len(xs), 2)}"
+        raise argument_error("velocity", must, f"has shape {velocity.shape}")
+    u, v = velocity[..., 0], velocity[..., 1]
+    speed = np.hypot(u, v)
+    lines = ax.streamplot(xs, ys, u, v, color=speed, cmap="cividis_r", linewidth=0.6, density=1.1, arrowsize=0.6)
+    if ax.figure is not None:
+        bar = ax.figure.colorbar(lines.lines, ax=ax, shrink=0.9, aspect=25, pad=0.02)
+        bar.set_label("speed")
+        bar.outline.set_linewidth(0.5)  # pyright: ignore[reportAttributeAccessIssue, reportCallIssue]
+    for number, (part, style) in enumerate(((u, "--"), (v, "-."))):
+        if part.min() < 0 < part.max():
+            ink = colour(f"nullcline-{number + 1}")
+            ax.contour(xs, ys, part, levels=[0.0], colors=[ink], linestyles=[style], linewidths=1.1, zorder=3.0)
+            name = labels[number].strip("$")
+            ax.plot([], [], color=ink, linestyle=style, linewidth=1.1, label=rf"$\dot {name} = 0$")
+    equilibria(ax, equilibrium_points, kinds)
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
+    ax.set_xlim(xs[0], xs[-1])
+    ax.set_ylim(ys[0], ys[-1])
+    return lines

@@ -1,0 +1,92 @@
+"""Eigenvalues in the complex plane."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
+from numpy.typing import ArrayLike
+
+from figures.style import colour, paler
+
+MARKERS = {"first": "o", "second": "^", "third": "s"}
+
+
+def eigenvalues(ax: Axes, values: ArrayLike, *, role: str, label: str = "", zero: float = 1e-9) -> PathCollection:
+    """Draw eigenvalues, those with a positive real part filled, and return them.
+
+    Equal ones are drawn once, larger the more they are. The right half-plane, where a linear flow grows, is shaded.
+
+    Args:
+        ax: the axes.
+        values: (eigenvalues,), real or complex, in the inverse of the flow's time unit.
+        role: `first`, `second` or `third`, which decides colour and mark.
+        label: what they are eigenvalues of, for a legend.
+        zero: real parts up to this size are not positive, and eigenvalues this close are equal.
+    """
+    values = np.asarray(values, complex).ravel()
+    places, counts = _distinct(values, zero)
+    ink = colour(role)
+    marks = ax.scatter(
+        places.real,
+        places.imag,
+        s=14 * np.sqrt(counts),
+        marker=MARKERS.get(role, "o"),
+        facecolors=[ink if place.real > zero else "white" for place in places],
+        edgecolors=ink,
+        linewidths=0.8,
+        zorder=3.0,
+        label=label or None,
+    )
+    _plane(ax)
+    _count(ax, places, counts, ink)
+    return marks
+
+
+def _distinct(values: np.ndarray, zero: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the different values and how often each occurs."""
+    tolerance = max(zero, 1e-6 * float(np.max(np.abs(values), initial=0.0)))
+    places: list[complex] = []
+    counts: list[int] = []
+    for value in values:
+        near = [k for k, place in enumerate(places) if abs(place - value) <= tolerance]
+        if near:
+            counts[near[0]] += 1
+        else:
+            places.append(complex(value))
+            counts.append(1)
+    return np.array(places), np.array(counts)
+
+
+def _count(ax: Axes, places: np.ndarray, counts: np.ndarray, ink: str) -> None:
+    """Write the number of equal eigenvalues above each mark, or below it where the last one is too near."""
+    near, last = 0.1 * float(np.ptp(ax.get_xlim())), -np.inf
+    above = True
+    for k in np.argsort(places.real, kind="stable"):
+        if counts[k] > 1:
+            above = not above if places[k].real - last < near else True
+            last = float(places[k].real)
+            ax.annotate(
+                rf"$\times{counts[k]}$",
+                (places[k].real, places[k].imag),
+                (0, 5 if above else -6),
+                textcoords="offset points",
+                ha="center",
+                va="bottom" if above else "top",
+                fontsize=6.5,
+                color=ink,
+            )
+
+
+def _plane(ax: Axes) -> None:
+    """Draw the two axes of the plane and shade its right half; again for each spectrum, to the panel's new limits."""
+    if not ax.get_label().startswith("spectrum"):
+        ax.set_label("spectrum")
+        ax.axhline(0.0, color=paler(colour("reference"), 0.4), linewidth=0.5, zorder=1.0)
+        ax.axvline(0.0, color=colour("reference"), linewidth=0.7, zorder=1.0)
+        ax.axvspan(0.0, 1e6, color=paler(colour("unstable"), 0.93), linewidth=0.0, zorder=0.0)
+    points = np.concatenate([np.asarray(c.get_offsets()) for c in ax.collections])
+    reach = max(float(np.ptp(points[:, 0])), 0.2 * float(np.max(np.abs(points[:, 0]))), 1e-3)
+    height = max(1.6 * float(np.max(np.abs(points[:, 1]))), 0.25 * reach)
+    ax.set_xlim(min(points[:, 0].min(), 0.0) - 0.12 * reach, max(points[:, 0].max(), 0.0) + 0.12 * reach)
+    ax.set_ylim(-height, height)
+    ax.set_xlabel(r"$\mathrm{Re}\,\lambda$")
+    ax.set_ylabel(r"$\mathrm{Im}\,\lambda$")

@@ -1,0 +1,150 @@
+"""How every figure looks: sizes in inches, colours by role, and Matplotlib's settings, in a context.
+
+A figure is made at the size in which it is printed, and never rescaled; no text in it is smaller than 6 pt.
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+
+import matplotlib
+import matplotlib.colors
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dynsim.errors import argument_error, nearest
+
+WIDTHS = {
+    "aps-1": 3.375,
+    "aps-2": 7.0,
+    "nature-1": 89 / 25.4,
+    "nature-1.5": 120 / 25.4,
+    "nature-2": 183 / 25.4,
+    "neurips": 5.5,
+}
+COLUMN, PAGE = WIDTHS["aps-1"], WIDTHS["nature-2"]
+
+_BLACK, _GREY = "#000000", "#8C8C8C"
+_ORANGE, _SKY, _GREEN, _YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
+_BLUE, _VERMILION, _PURPLE = "#0072B2", "#D55E00", "#CC79A7"
+
+# Okabe and Ito, "Color Universal Design" (2008): told apart with every kind of colour vision.
+COLOURS = {
+    "token": _BLUE,
+    "leader": _VERMILION,
+    "follower": _SKY,
+    "energy": _BLUE,
+    "lyapunov": _VERMILION,
+    "potential": _BLUE,
+    "member": _SKY,
+    "band": _SKY,
+    "median": _BLUE,
+    "first": _BLUE,
+    "second": _VERMILION,
+    "third": _GREEN,
+    "consensus": _GREEN,
+    "bound": _BLACK,
+    "stable": _BLACK,
+    "unstable": _BLACK,
+    "saddle": _BLACK,
+    "undecided": _PURPLE,
+    "start": _BLACK,
+    "end": _BLACK,
+    "surface": _GREY,
+    "field": _GREY,
+    "nullcline-1": _VERMILION,
+    "nullcline-2": _GREEN,
+    "reference": _GREY,
+}
+BASINS = (_ORANGE, _SKY, _GREEN, _PURPLE, _YELLOW, _BLUE, _VERMILION)
+NO_BASIN = "#D9D9D9"
+
+_RC = {
+    "axes.axisbelow": True,
+    "axes.formatter.limits": (-3, 4),
+    "axes.formatter.use_mathtext": True,
+    "axes.labelpad": 2.0,
+    "axes.labelsize": 8.0,
+    "axes.linewidth": 0.6,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 8.0,
+    "figure.dpi": 150,
+    "font.family": "serif",
+    "font.serif": ["STIXGeneral", "STIX Two Text", "Times New Roman"],  # the first comes with Matplotlib
+    "font.size": 8.0,
+    "grid.linewidth": 0.4,
+    "hatch.linewidth": 0.5,
+    "legend.fontsize": 7.0,
+    "legend.frameon": False,
+    "legend.handlelength": 1.6,
+    "lines.linewidth": 1.0,
+    "lines.markersize": 4.0,
+    "mathtext.fontset": "stix",
+    "path.simplify": True,
+    "path.simplify_threshold": 0.1,
+    "pdf.fonttype": 42,
+    "savefig.dpi": 450,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "dynsim",
+    "text.usetex": False,
+    "xtick.direction": "out",
+    "xtick.labelsize": 7.0,
+    "xtick.major.size": 2.5,
+    "xtick.major.width": 0.6,
+    "ytick.direction": "out",
+    "ytick.labelsize": 7.0,
+    "ytick.major.size": 2.5,
+    "ytick.major.width": 0.6,
+}
+
+
+@contextlib.contextmanager
+def settings() -> Iterator[None]:
+    """Draw and write figures in this context: the house's settings, whatever the user's are, which come back after."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        with matplotlib.rc_context(_RC):
+            yield
+
+
+def colour(role: str) -> str:
+    """Return the colour of a role; raise `ValueError` for an unknown one."""
+    if role not in COLOURS:
+        raise argument_error("role", f"be one of {', '.join(COLOURS)}", f"is `{role}`{nearest(role, COLOURS)}")
+    return COLOURS[role]
+
+
+def basin_colour(limit: int) -> str:
+    """Return the colour of the basin of limit number `limit`; grey for -1, a point whose limit is not known."""
+    return NO_BASIN if limit < 0 else BASINS[limit % len(BASINS)]
+
+
+def paler(colour: str, share: float) -> tuple[float, float, float]:
+    """Return the colour mixed with `share` of white: the hidden side, without the seams of transparent ink."""
+    red, green, blue = matplotlib.colors.to_rgb(colour)
+    return (1 - share) * red + share, (1 - share) * green + share, (1 - share) * blue + share
+
+
+def canvas(
+    width: float = COLUMN, aspect: float = 0.75, *, rows: int = 1, columns: int = 1
+) -> tuple[Figure, list[Axes]]:
+    """Return an empty figure and its axes, row by row.
+
+    Args:
+        width: in inches, at final size; see `WIDTHS`.
+        aspect: height over width, of the whole figure.
+        rows: of panels.
+        columns: of panels.
+    """
+    if not (width > 0 and aspect > 0):
+        raise argument_error("width", "be positive, as `aspect`", f"they are {width} and {aspect}")
+    drawn = Figure(figsize=(width, width * aspect), layout="constrained")
+    drawn.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.04)  # pyright: ignore
+    return drawn, list(drawn.subplots(rows, columns, squeeze=False).flat)
+
+
+def letter(axes: Sequence[Axes], names: Sequence[str] = ()) -> None:
+    """Name panels (a), (b), ... at the upper left corner of each, with a word after the letter if `names` has one."""
+    for number, ax in enumerate(axes):
+        name = f" {names[number]}" if names else ""
+        ax.set_title(rf"$\mathbf{{({chr(ord('a') + number)})}}${name}", loc="left", pad=3.0)

@@ -1,0 +1,87 @@
+"""Every figure of `consensus`: finite numbers, labelled axes, the data drawn, and what the caption says."""
+
+import matplotlib.figure
+import numpy as np
+import pytest
+
+from dynsim.archive import read_arrays
+from figures.gallery import FIGURES, find_figures
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("figures")
+
+
+def panel_data(drawn):
+    """Return every number that a figure's artists hold, rounded, as one set."""
+    held = [line.get_xydata() for ax in drawn.axes for line in ax.lines]
+    for collection in (c for ax in drawn.axes for c in ax.collections):
+        held += [np.asarray(collection.get_offsets()), *(path.vertices for path in collection.get_paths())]
+    return {float(x) for part in held for x in np.round(np.ravel(np.ma.filled(part, 0.0)), 9)}
+
+
+DRAWN = {
+    "consensus/figure-1": ("potential", "ts"),
+    "consensus/figure-2": ("norms", "ts"),
+    "consensus/figure-3": ("lyapunov", "ts"),
+    "consensus/figure-4": ("distances", "ts"),
+    "consensus/figure-5": ("misalignment", "ts"),
+    "consensus/spectrum": ("consensus", "hexagon"),
+    "consensus/portrait-circle": ("equilibrium_points",),
+    "consensus/portrait-sphere": (),
+}
+
+
+def test_every_figure_of_the_catalogue_says_what_it_draws():
+    assert DRAWN.keys() == {f.name for f in FIGURES}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_numbers_are_finite_the_axes_are_labelled_and_the_data_is_drawn(name, folder):
+    (shown,) = find_figures(name)
+    numbers = shown.data(folder)
+    for array in numbers.values():
+        if array.dtype.kind in "fc":
+            assert np.all(np.isfinite(array)), name
+    drawn = shown.drawn(numbers)
+    assert isinstance(drawn, matplotlib.figure.Figure)
+    for ax in drawn.axes:
+        if ax.axison:
+            assert ax.get_ylabel(), name
+            assert ax.get_xlabel() or ax is not drawn.axes[-1], name
+        else:
+            assert {"$y_1$", "$y_2$", "$y_3$"} <= {text.get_text() for text in ax.texts}
+    held = panel_data(drawn)
+    for key in DRAWN[name]:
+        assert {float(x) for x in np.round(np.real(np.ravel(numbers[key])), 9)} <= held, key
+
+
+def test_the_figures_show_what_their_captions_say(folder):
+    one, three, four, five = (find_figures(f"figure-{k}")[0].data(folder) for k in (1, 3, 4, 5))
+    W = one["matrix"]
+    np.testing.assert_allclose(np.einsum("tni,ij,tnj->tn", one["paths"], W, one["paths"]), 1.0, atol=1e-9)
+    assert np.all(np.diff(one["potential"]) <= 1e-6)
+    assert abs(one["potential"][-1] - one["least"]) < 1e-2 * abs(one["least"])
+    assert np.all(three["paths"][0, :, 0] > 0)
+    assert np.all(np.diff(three["lyapunov"]) <= 1e-6)
+    assert np.ptp(three["paths"][-1], axis=0).max() < 0.05
+    assert np.all(four["paths"][0] @ four["axis"] > 0)
+    assert np.all(four["distances"][:, -1] < 0.02)
+    assert five["misalignment"].shape == (24, len(five["ts"]))
+    assert np.all(five["misalignment"][:, -1] < 0.02)
+
+
+def test_the_spectrum_is_taken_at_equilibria_and_has_the_zeros_of_its_symmetry(folder):
+    numbers = find_figures("spectrum")[0].data(folder)
+    assert np.max(numbers["speeds"]) < 1e-14
+    zeros = {name: int(np.sum(np.abs(numbers[name]) < 1e-9)) for name in ("consensus", "hexagon")}
+    assert zeros == {"consensus": 2, "hexagon": 3}
+    assert np.max(numbers["consensus"].real) < 1e-9 < 0.1 < np.max(numbers["hexagon"].real)
+
+
+def test_a_kept_file_is_one_open_file_with_a_header(folder):
+    find_figures("figure-2")[0].data(folder)
+    header = str(read_arrays(folder / "consensus/figure-2.npz")["header"])
+    assert '"figure": "consensus/figure-2"' in header
+    assert '"seed": 0' in header
