@@ -6,7 +6,6 @@ import importlib.util
 import json
 import math
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -23,6 +22,7 @@ from analysis.claims import claims as all_claims
 from analysis.claims import statements
 from analysis.ledger import Entry, Finding, entry
 from analysis.verdict import Verdict
+from dynsim.archive import writable_folder
 from dynsim.errors import argument_error
 
 Line = dict[str, Any]
@@ -41,7 +41,7 @@ def run_checks(
     if jobs < 1:
         raise argument_error("jobs", "be at least 1", f"is {jobs}")
     if folder is not None:
-        writable(folder)
+        writable_folder("folder", folder)
     todo: list[Claim] = []
     for claim in claims:
         kept = _kept(folder, claim, seed, num_trials)
@@ -233,18 +233,6 @@ def update_readme(path: Path, text: str) -> None:
     before, rest = whole.split(BEGIN, 1)
     after = rest.split(END, 1)[1]
     write_atomically(path, f"{before}{BEGIN}\n{text}\n{END}{after}")
-
-
-def writable(folder: Path) -> None:
-    """Make `folder`; raise `ValueError` if nothing can be written there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise argument_error(
-            "folder", "be a folder that can be written", f"`{folder}` is not ({error.strerror})"
-        ) from None
 
 
 def write_atomically(path: Path, text: str) -> None:

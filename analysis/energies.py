@@ -1,0 +1,87 @@
+"""The energies and Lyapunov functions of the papers, and how fast they change."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from dynsim._types import Scalar, Time
+from dynsim.systems.base import AbstractFlow
+
+Tokens = Float[Array, "n d"]
+
+
+def consensus_potential(x: Tokens, query_key: Float[Array, "d d"]) -> Scalar:
+    r"""Return $V(x) = -\frac12 \sum_{ij} e^{x_i^\top P x_j}$, dimensionless; least at consensus on the ellipsoid of P.
+
+    Source: CONSENSUS, eq. (10).
+    """
+    return -0.5 * jnp.sum(jnp.exp(x @ query_key @ x.T))
+
+
+def consensus_potential_gradient(x: Tokens, query_key: Float[Array, "d d"]) -> Tokens:
+    r"""Return $\partial V / \partial x_k = -\sum_i e^{x_k^\top P x_i} P x_i$ for symmetric P, in closed form.
+
+    Source: CONSENSUS, Lemma 3.2.
+    """
+    P = query_key
+    return -jnp.exp(x @ P @ x.T) @ x @ P
+
+
+def metric_factors(x: Tokens, query_key: Float[Array, "d d"]) -> Float[Array, " n"]:
+    r"""Return $Z_i = \sqrt d \sum_j e^{x_i^\top P x_j}$, the factors of the metric (9).
+
+    Source: CONSENSUS, eq. (9).
+    """
+    return jnp.sqrt(x.shape[-1]) * jnp.sum(jnp.exp(x @ query_key @ x.T), axis=1)
+
+
+def hemisphere_lyapunov(x: Tokens, axis: Float[Array, " d"]) -> Scalar:
+    r"""Return $V(x) = \max_i (1 - v^\top x_i)$.
+
+    Source: CONSENSUS, eq. (13).
+    """
+    return jnp.max(1 - x @ axis)
+
+
+def alignment_potential(a: Scalar) -> Scalar:
+    r"""Return $V(a) = \frac23 - a + \frac{a^3}{3}$, zero at a = 1 and 4/3 at a = -1.
+
+    Source: CONSENSUS, eq. (17).
+    """
+    return 2 / 3 - a + a**3 / 3
+
+
+class DiniRate(NamedTuple):
+    """An upper Dini derivative and the indices that are active in it."""
+
+    rate: Scalar
+    active: Bool[Array, " n"]
+
+
+def upper_dini(values: Float[Array, " n"], rates: Float[Array, " n"], *, tolerance: float = 0.0) -> DiniRate:
+    r"""Return the upper Dini derivative of a maximum, $\max_{i \in I} \dot f_i$ with $I$ the active indices.
+
+    An index is active if its value is within `tolerance` of the maximum; 0 takes exact ties only.
+
+    Source: CONSENSUS, eq. (12).
+    """
+    active = values >= jnp.max(values) - tolerance
+    return DiniRate(jnp.max(jnp.where(active, rates, -jnp.inf)), active)
+
+
+def hemisphere_lyapunov_rate(
+    flow: AbstractFlow, t: Time, x: Tokens, axis: Float[Array, " d"], *, tolerance: float = 0.0
+) -> DiniRate:
+    """Return the upper Dini derivative of (13) along a flow, from the field itself.
+
+    Source: CONSENSUS, proof of Theorem 4.1.
+    """
+    return upper_dini(1 - x @ axis, -flow.vector_field(t, x) @ axis, tolerance=tolerance)
+
+
+def rate_along(flow: AbstractFlow, t: Time, x: Tokens, energy: Callable[[Tokens], Scalar]) -> Scalar:
+    """Return the derivative of a smooth energy along a flow, by differentiating the energy in the field's direction."""
+    return jax.jvp(energy, (x,), (flow.vector_field(t, x),))[1]

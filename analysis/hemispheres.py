@@ -1,0 +1,83 @@
+"""Whether tokens share an open hemisphere, by how much, and how likely that is."""
+
+import math
+from fractions import Fraction
+
+import jax.numpy as jnp
+import numpy as np
+import scipy.optimize
+from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
+
+from dynsim._types import Scalar
+from dynsim.errors import argument_error
+
+
+def margin_along(x: Float[Array, "n d"], axis: Float[Array, " d"]) -> Scalar:
+    """Return the least v^T x_i: positive exactly if all tokens lie in the open hemisphere of v.
+
+    Source: CONSENSUS, Theorem 4.1.
+    """
+    return jnp.min(x @ axis)
+
+
+def hemisphere_axis(x: ArrayLike) -> np.ndarray | None:
+    """Return a unit vector v with v^T x_i > 0 for all i, as deep inside as possible, or None if there is none.
+
+    The deepest axis points to the point of conv{x_i / |x_i|} nearest to the origin. NumPy: not for `jit`.
+    """
+    nearest = _nearest_point(_directions(x))
+    size = float(np.linalg.norm(nearest))
+    axis = nearest / size if size > 0 else nearest
+    return axis if size > 0 and np.min(_directions(x) @ axis) > 0 else None
+
+
+def hemisphere_margin(x: ArrayLike) -> float:
+    r"""Return $\max_{|v| = 1} \min_i v^\top x_i / |x_i|$ where it is positive, else 0, up to rounding (about 1e-12).
+
+    Positive: the tokens share an open hemisphere. Any dimension: the nearest point of the hull to the origin, by
+    non-negative least squares. NumPy: not for `jit`.
+    """
+    axis = hemisphere_axis(x)
+    return 0.0 if axis is None else float(np.min(_directions(x) @ axis))
+
+
+def _directions(x: ArrayLike) -> np.ndarray:
+    x = np.asarray(x, float)
+    if x.ndim != 2 or x.size == 0:
+        raise argument_error("x", "have shape (n, d)", f"has shape {x.shape}")
+    sizes = np.linalg.norm(x, axis=1, keepdims=True)
+    if not np.all(np.isfinite(x)) or np.any(sizes == 0):
+        raise argument_error("x", "be finite without a zero token", "is not")
+    return x / sizes
+
+
+def _nearest_point(directions: np.ndarray) -> np.ndarray:
+    """Return the point of conv(rows) nearest to the origin: NNLS of [X^T; 1^T] w = [0; 1] has proportional w."""
+    n, d = directions.shape
+    system = np.vstack([directions.T, np.ones((1, n))])
+    weights, _ = scipy.optimize.nnls(system, np.append(np.zeros(d), 1.0), maxiter=50 * (n + d))
+    return directions.T @ (weights / np.sum(weights))
+
+
+def wendel_probability(num_tokens: int, ambient_dimension: int) -> Fraction:
+    r"""Return the probability that N uniform tokens in $R^D$ share a half-space, $2^{1-N} \sum_{k<D} \binom{N-1}{k}$.
+
+    Source: Wendel (1962); CONSENSUS, Remark 4.2, with D = n + 1.
+    """
+    N, D = _positive("num_tokens", num_tokens), _positive("ambient_dimension", ambient_dimension)
+    return Fraction(sum(math.comb(N - 1, k) for k in range(D)), 2 ** (N - 1))
+
+
+def printed_wendel_probability(num_tokens: int, sphere_dimension: int) -> Fraction:
+    r"""Return the formula of the remark as printed, $2^{1-\ell} \sum_{\mu=0}^{n-1} \binom{\ell-1}{\mu}$ on $S^n$.
+
+    Source: CONSENSUS, Remark 4.2.
+    """
+    return wendel_probability(num_tokens, _positive("sphere_dimension", sphere_dimension))
+
+
+def _positive(name: str, value: int) -> int:
+    if value < 1:
+        raise argument_error(name, "be at least 1", f"is {value}")
+    return int(value)
