@@ -1,0 +1,174 @@
+"""The command line, as a user types it: results, and every bad input in one sentence."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dynsim.__main__ import main
+
+
+def run(capsys, *words):
+    try:
+        status = main([str(w) for w in words])
+    except SystemExit as stop:  # tyro's own, for an unknown flag
+        status = int(stop.code or 0)
+    out = capsys.readouterr()
+    return status, out.out, out.err
+
+
+def refused(capsys, *words):
+    status, _, err = run(capsys, *words)
+    assert status == 2
+    assert len(err.strip().splitlines()) == 1
+    assert "Traceback" not in err
+    return err
+
+
+def test_help_and_import_load_nothing_heavy():
+    code = (
+        "import sys, dynsim, dynsim.__main__ as m; m.main(['--help']); heavy = {'jax', 'scipy', 'matplotlib', 'numpy'}"
+    )
+    code += "; print(sorted(heavy & set(sys.modules)))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip().endswith("[]")
+    assert all(verb in out for verb in ("demo", "list", "simulate", "experiment", "check", "figure", "report"))
+
+
+def test_every_exported_name_is_there():
+    import dynsim
+
+    for name in dynsim.__all__:
+        assert getattr(dynsim, name) is not None
+
+
+def test_a_run_is_written_and_made_again_to_the_bit(capsys, tmp_path):
+    out, drawn = tmp_path / "run.npz", tmp_path / "run.pdf"
+    status, said, _ = run(
+        capsys, "simulate", "published-gradient", "--end", 5, "--frames", 11, "--out", out, "--figure", drawn
+    )
+    assert status == 0
+    assert "The integration finished" in said
+    assert drawn.read_bytes().startswith(b"%PDF")
+    status, said, _ = run(capsys, "simulate", out)
+    assert status == 0
+    assert "the same to the bit" in said
+    out.write_bytes(out.read_bytes()[:-200])
+    assert "run.npz" in refused(capsys, "simulate", out)
+
+
+def test_an_ensemble_and_a_toml_file(capsys, tmp_path):
+    config = tmp_path / "run.toml"
+    config.write_text('system = "token-flow"\nbeta = 2\nmembers = 3\nend = 4.0\nframes = 5\ninitial = "hemisphere"\n')
+    status, said, _ = run(capsys, "simulate", "--config", config)
+    assert status == 0
+    assert "3 of 3 members finished" in said
+    status, again, _ = run(capsys, "simulate", "--config", config, "--members", 2)
+    assert status == 0
+    assert "2 of 2 members finished" in again
+
+
+def test_a_function_of_your_own(capsys, tmp_path):
+    source = tmp_path / "mine.py"
+    source.write_text(
+        "import jax.numpy as jnp\n\ndef spiral(t, x):\n    return jnp.stack([-x[1] - x[0], x[0] - x[1]])\n"
+    )
+    np.savetxt(tmp_path / "start.csv", [[1.0, 0.0]], delimiter=",")
+    np.save(tmp_path / "start.npy", np.array([1.0, 0.0]))
+    words = ("--space", "euclidean", "--initial", tmp_path / "start.npy", "--end", 1, "--frames", 3)
+    status, said, _ = run(capsys, "simulate", f"{source}:spiral", *words, "--figure", tmp_path / "spiral.svg")
+    assert status == 0
+    assert "states (3, 2)" in said
+    assert "did you mean `spiral`" in refused(capsys, "simulate", f"{source}:spirl", *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("smulate",), "did you mean `simulate`"),
+        (("simulate", "tokenflow"), "did you mean `token-flow`"),
+        (("simulate", "nowhere.py:f"), "`nowhere.py` does not exist"),
+        (("simulate", "causal", "--initial", "hemispher"), "did you mean `hemisphere`"),
+        (("simulate", "causal", "--space", "spere"), ""),
+        (("simulate", "token-flow", "--space", "spere"), "did you mean `sphere`"),
+        (("simulate", "causal", "--frames", "1"), "`frames` must be at least 2"),
+        (("simulate", "causal", "--end", "-1"), "`ts` must increase"),
+        (("simulate", "causal", "--tokens", "0"), "must be at least 1"),
+        (("simulate", "causal", "--rtol", "-1"), "must be positive"),
+        (("simulate", "causal", "--out", "/proc/nowhere/run.npz"), "must be a folder"),
+        (("simulate", "causal", "--query-key", "missing.npy"), "be a file that can be read"),
+        (("simulate", "--config", "missing.toml"), "`missing.toml` is not"),
+        (("simulate", "nothing.npz"), "nothing.npz"),
+        (("check", "theorem-3.11"), "did you mean `theorem-3.1`"),
+        (("check", "theorem-3.1", "--trials", "0"), "`trials` must be at least 1"),
+        (("figure", "consensus/figure-11"), "did you mean"),
+        (("experiment", "7.4"), "there is none yet"),
+    ],
+)
+def test_bad_input_is_one_sentence(capsys, words, sentence):
+    if not sentence:
+        status, _, _ = run(capsys, *words, "--end", 0.1, "--frames", 2)
+        assert status == 0  # a special case has its own space: the option is not read
+        return
+    assert sentence in refused(capsys, *words)
+
+
+def test_a_toml_file_with_an_unknown_key_is_refused(capsys, tmp_path):
+    config = tmp_path / "run.toml"
+    config.write_text('system = "causal"\nmember = 3\n')
+    assert "did you mean `members`" in refused(capsys, "simulate", "--config", config)
+    config.write_text("system = causal")
+    assert "be TOML" in refused(capsys, "simulate", "--config", config)
+    config.write_text('system = "causal"\ntokens = "ten"\n')
+    assert "give `tokens` as int" in refused(capsys, "simulate", "--config", config)
+
+
+def test_a_horizon_that_cannot_be_reached_says_why(capsys, tmp_path):
+    source = tmp_path / "escape.py"
+    source.write_text("def square(t, x):\n    return x**2\n")
+    np.save(tmp_path / "one.npy", np.array([1.0]))
+    words = ("--space", "euclidean", "--initial", tmp_path / "one.npy", "--end", 2)
+    err = refused(capsys, "simulate", f"{source}:square", *words)
+    assert "only reached t = 1" in err
+    assert "escapes to infinity" in err
+
+
+def test_checks_are_written_as_json_lines(capsys, tmp_path):
+    path = tmp_path / "lines.jsonl"
+    status, said, _ = run(capsys, "check", "theorem-6.1-equilibria", "--trials", 2, "--json", path)
+    assert status == 0
+    assert "REFUTED" in said
+    (row,) = [json.loads(line) for line in path.read_text().splitlines()]
+    assert row["statement"] == "consensus/theorem-6.1-equilibria"
+    assert row["finding"] == "HOLDS_CORRECTED"
+    assert {c["variant"] for c in row["claims"]} == {"printed", "corrected"}
+
+
+def test_the_lists_are_complete(capsys):
+    from analysis.claims import claims
+
+    status, said, _ = run(capsys, "list")
+    assert status == 0
+    assert all(claim.id in said for claim in claims())
+    assert "published-ensemble" in said
+    assert "consensus/figure-1" in said
+
+
+def test_the_demonstration_leaves_a_run_and_a_figure(capsys, tmp_path):
+    status, said, _ = run(capsys, "demo", "--out", tmp_path)
+    assert status == 0
+    assert "supported on 4 instances" in said
+    assert "refuted, certified" in said
+    assert (tmp_path / "demo.npz").exists()
+    assert (tmp_path / "consensus" / "figure-1.pdf").exists()
+
+
+def test_the_script_of_the_readme_runs(tmp_path, monkeypatch):
+    text = (Path(__file__).parent.parent / "README.md").read_text()
+    script = text.split("```python\n", 1)[1].split("```", 1)[0]
+    monkeypatch.chdir(tmp_path)
+    exec(compile(script, "README.md", "exec"), {"__name__": "readme"})
+    assert (tmp_path / "run.npz").exists()
