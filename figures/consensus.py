@@ -30,6 +30,7 @@ from dynsim.systems.published import (
     published_symmetric_flow,
 )
 from dynsim.systems.token_flow import gradient_token_flow
+from dynsim.trajectory import Trajectory
 from figures import panels
 from figures.figure import Numbers, figure
 from figures.style import COLUMN, canvas, colour, letter
@@ -38,6 +39,10 @@ TOKENS = 10
 TS_GRADIENT = np.linspace(0.0, 15.0, 301)
 TS_HEMISPHERE = np.linspace(0.0, 5.0, 501)
 TS_SYMMETRIC = np.linspace(0.0, 20.0, 1001)
+
+
+def _kept(path: Trajectory) -> Numbers:
+    return {"ts": np.asarray(path.ts), "paths": np.asarray(path.ys)}
 
 
 def _view(data: Numbers) -> panels.View:
@@ -83,7 +88,7 @@ def norm_figure(key: Key) -> Numbers:
     del key
     flow, ts = published_hemisphere_flow(), np.linspace(0.0, 1.0, 601)
     norms = jax.vmap(lambda t: jnp.linalg.norm(flow.query_key(t), axis=(1, 2)))(ts)
-    return {"ts": ts, "norms": norms.T}
+    return {"ts": ts, "norms": np.asarray(norms).T}
 
 
 @norm_figure.with_drawing
@@ -105,7 +110,7 @@ def hemisphere_figure(key: Key) -> Numbers:
     """
     flow, v = published_hemisphere_flow(), jnp.asarray(HEMISPHERE_AXIS)
     path = simulate(flow, initial("hemisphere", key, (TOKENS, 3)), TS_HEMISPHERE, integrator=Scipy())
-    return {"ts": path.ts, "paths": path.ys, "lyapunov": path.along(lambda x: hemisphere_lyapunov(x, v))}
+    return {**_kept(path), "lyapunov": np.asarray(path.along(lambda x: hemisphere_lyapunov(x, v)))}
 
 
 @hemisphere_figure.with_drawing
@@ -130,7 +135,7 @@ def symmetric_figure(key: Key) -> Numbers:
     x0 = initial("uniform", key, (TOKENS, 3))
     x0 = jnp.where(x0 @ v[:, None] < 0, -x0, x0)  # reflected into the hemisphere of v
     path = simulate(flow, x0, TS_SYMMETRIC, integrator=Scipy())
-    return {"ts": path.ts, "paths": path.ys, "axis": v, "distances": path.along(lambda x: 1 - x[:2] @ v).T}
+    return {**_kept(path), "axis": v, "distances": np.asarray(path.along(lambda x: 1 - x[:2] @ v)).T}
 
 
 @symmetric_figure.with_drawing
@@ -159,7 +164,7 @@ def _misalignment(key: Key, members: int, n: int, d: int, end: float) -> Numbers
     found = ensemble(
         flow, y0s, ts, lambda t, x: misalignment(x), integrator=Diffrax(rtol=1e-3, atol=1e-5), chunk=members
     )
-    return {"ts": ts, "misalignment": found.values, "tokens": np.array([n, d])}
+    return {"ts": ts, "misalignment": np.asarray(found.values), "tokens": np.array([n, d])}
 
 
 @figure("consensus/figure-5", CONSENSUS.at("Figure 5"))

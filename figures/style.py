@@ -61,7 +61,6 @@ NO_BASIN = "#D9D9D9"
 _RC = {
     "axes.axisbelow": True,
     "axes.formatter.limits": (-3, 4),
-    "axes.formatter.use_mathtext": True,
     "axes.labelpad": 2.0,
     "axes.labelsize": 8.0,
     "axes.linewidth": 0.6,
@@ -103,7 +102,7 @@ def settings() -> Iterator[None]:
     """Draw and write figures in this context: the house's settings, whatever the user's are, which come back after."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        with matplotlib.rc_context(_RC):
+        with matplotlib.rc_context(_RC):  # pyright: ignore[reportArgumentType]
             yield
 
 

@@ -123,7 +123,7 @@ def test_the_same_figure_has_the_same_bytes(tmp_path, kind):
 def test_text_is_kept_as_text_and_no_date_is_written(tmp_path):
     _, svg, _ = save(decaying([]), tmp_path)
     text = svg.read_text()
-    assert ">time " in text
+    assert ">0.5</text>" in text
     assert "dc:date" not in text
     assert "consensus/decay (consensus, Figure 0)" in text
     assert b"CreationDate" not in (tmp_path / "consensus/decay.pdf").read_bytes()

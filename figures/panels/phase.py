@@ -22,15 +22,15 @@ KINDS = ("stable", "unstable", "saddle", "undecided")
 _FILLS = {"stable": "full", "unstable": "full", "saddle": "left", "undecided": "full"}
 
 
-def equilibria(ax: Axes, places: ArrayLike, kinds: Sequence[str], *, pale: Sequence[bool] | None = None) -> None:
+def equilibria(ax: Axes, places: ArrayLike, kinds: Sequence[str], *, pale: ArrayLike | None = None) -> None:
     """Mark equilibria at `places` (equilibria, 2) by their kinds, each kind named once for a legend."""
     places = np.asarray(places, float).reshape(-1, 2)
-    pale = [False] * len(places) if pale is None else pale
+    hidden = np.zeros(len(places), bool) if pale is None else np.asarray(pale)
     named: set[str] = set()
-    for place, kind, hidden in zip(places, map(str, kinds), pale, strict=True):
+    for place, kind, behind in zip(places, map(str, kinds), hidden, strict=True):
         if kind not in KINDS:
             raise argument_error("kinds", f"hold only {', '.join(KINDS)}", f"holds `{kind}`")
-        ink = paler(colour(kind), HIDDEN) if hidden else colour(kind)
+        ink = paler(colour(kind), HIDDEN) if behind else colour(kind)
         ax.plot(
             *place,
             marker="D" if kind == "undecided" else "o",
@@ -41,7 +41,7 @@ def equilibria(ax: Axes, places: ArrayLike, kinds: Sequence[str], *, pale: Seque
             markeredgewidth=0.9,
             markersize=5.0,
             linestyle="none",
-            zorder=5.0 if hidden else 6.0,
+            zorder=5.0 if behind else 6.0,
             label=None if kind in named else kind,
         )
         named.add(kind)
@@ -152,7 +152,7 @@ def sphere_portrait(
 
 def _cells(points: np.ndarray, limits: np.ndarray, view: View) -> tuple[list[np.ndarray], list[tuple]]:
     """Return the Voronoi cells whose centres are seen, cut at the outline, and their colours."""
-    voronoi = SphericalVoronoi(points, radius=1.0, threshold=1e-9)
+    voronoi = SphericalVoronoi(points, threshold=1e-9)
     voronoi.sort_vertices_of_regions()
     toward, cells, colours = view.frame()[2], [], []
     for point, region, limit in zip(points, voronoi.regions, limits, strict=True):

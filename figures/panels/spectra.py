@@ -26,11 +26,10 @@ def eigenvalues(ax: Axes, values: ArrayLike, *, role: str, label: str = "", zero
     places, counts = _distinct(values, zero)
     ink = colour(role)
     marks = ax.scatter(
-        places.real,
-        places.imag,
+        *places.T,
         s=14 * np.sqrt(counts),
         marker=MARKERS.get(role, "o"),
-        facecolors=[ink if place.real > zero else "white" for place in places],
+        facecolors=[ink if place[0] > zero else "white" for place in places],
         edgecolors=ink,
         linewidths=0.8,
         zorder=3.0,
@@ -42,7 +41,7 @@ def eigenvalues(ax: Axes, values: ArrayLike, *, role: str, label: str = "", zero
 
 
 def _distinct(values: np.ndarray, zero: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the different values and how often each occurs."""
+    """Return the different values, real and imaginary parts in columns, and how often each occurs."""
     tolerance = max(zero, 1e-6 * float(np.max(np.abs(values), initial=0.0)))
     places: list[complex] = []
     counts: list[int] = []
@@ -53,20 +52,20 @@ def _distinct(values: np.ndarray, zero: float) -> tuple[np.ndarray, np.ndarray]:
         else:
             places.append(complex(value))
             counts.append(1)
-    return np.array(places), np.array(counts)
+    return np.array([(place.real, place.imag) for place in places]).reshape(-1, 2), np.array(counts, int)
 
 
 def _count(ax: Axes, places: np.ndarray, counts: np.ndarray, ink: str) -> None:
     """Write the number of equal eigenvalues above each mark, or below it where the last one is too near."""
     near, last = 0.1 * float(np.ptp(ax.get_xlim())), -np.inf
     above = True
-    for k in np.argsort(places.real, kind="stable"):
+    for k in np.argsort(places[:, 0], kind="stable"):
         if counts[k] > 1:
-            above = not above if places[k].real - last < near else True
-            last = float(places[k].real)
+            above = not above if places[k, 0] - last < near else True
+            last = float(places[k, 0])
             ax.annotate(
                 rf"$\times{counts[k]}$",
-                (places[k].real, places[k].imag),
+                (float(places[k, 0]), float(places[k, 1])),
                 (0, 5 if above else -6),
                 textcoords="offset points",
                 ha="center",
@@ -78,7 +77,7 @@ def _count(ax: Axes, places: np.ndarray, counts: np.ndarray, ink: str) -> None:
 
 def _plane(ax: Axes) -> None:
     """Draw the two axes of the plane and shade its right half; again for each spectrum, to the panel's new limits."""
-    if not ax.get_label().startswith("spectrum"):
+    if not str(ax.get_label()).startswith("spectrum"):
         ax.set_label("spectrum")
         ax.axhline(0.0, color=paler(colour("reference"), 0.4), linewidth=0.5, zorder=1.0)
         ax.axvline(0.0, color=colour("reference"), linewidth=0.7, zorder=1.0)

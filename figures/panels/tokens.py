@@ -214,4 +214,12 @@ def _triad(ax: Axes, outline: np.ndarray, view: View) -> None:
         ax.plot(*np.stack([corner, corner + tip]).T, color=colour("reference"), linewidth=0.7, clip_on=False)
         size = max(float(np.linalg.norm(tip)), 0.3 * length)
         at = corner + tip * (1 + 0.09 * reach / size)
-        ax.text(*at, f"$y_{number + 1}$", fontsize=7, ha="center", va="center", color=paler("#000000", 0.25))
+        ax.text(
+            float(at[0]),
+            float(at[1]),
+            f"$y_{number + 1}$",
+            fontsize=7,
+            ha="center",
+            va="center",
+            color=paler("#000000", 0.25),
+        )
