@@ -25,8 +25,6 @@ class Demo:
 def main(words: Sequence[str]) -> int:
     """Run the demonstration and print a summary."""
     started = time.perf_counter()
-    from figures.gallery import find_figures
-
     from analysis.claims import claims
     from analysis.consensus import diameter
     from analysis.ledger import select
@@ -39,6 +37,7 @@ def main(words: Sequence[str]) -> int:
     from dynsim.storage import save
     from dynsim.systems.published import published_gradient_flow
     from figures import figure
+    from figures.gallery import find_figures
 
     o = parse(Demo, words, "demo")
     writable_folder("out", o.out)

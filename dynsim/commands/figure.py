@@ -30,10 +30,9 @@ class Figure:
 
 def main(words: Sequence[str]) -> int:
     """Draw and name the files."""
-    from figures.gallery import find_figures
-
     from dynsim.progress import tracked
     from figures.figure import save
+    from figures.gallery import find_figures
 
     o = parse(Figure, words, "figure")
     chosen = list(dict.fromkeys(f for name in o.names for f in find_figures(name)))

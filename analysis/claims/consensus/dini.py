@@ -102,7 +102,7 @@ def _danskin_trial(key: Key, active_only: bool) -> Trial:
     note="for a finite family, as the tokens are; for an infinite one it fails (`/infinite-family`)",
 )
 def danskin(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For finitely many C^1 functions f_i the upper Dini derivative of max_i f_i is the largest one of an active f_i."""
+    """For finitely many C^1 functions f_i the upper Dini derivative of max_i f_i is the largest of an active f_i."""
     return _danskin_trial(key, active_only=True)
 
 
