@@ -14,12 +14,15 @@ import numpy as np
 from analysis.consensus import misalignment
 from analysis.energies import consensus_potential, hemisphere_lyapunov
 from analysis.linearisation import eigenvalues, tangent_jacobian
+from analysis.portrait import circle_portrait, sphere_portrait
 from dynsim._types import Key
 from dynsim.ensemble import ensemble
 from dynsim.initial import initial
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.papers import CONSENSUS
 from dynsim.simulate import simulate
+from dynsim.spaces import Sphere
+from dynsim.systems.base import FunctionFlow
 from dynsim.systems.published import (
     GRADIENT_MATRIX,
     HEMISPHERE_AXIS,
@@ -222,4 +225,63 @@ def spectrum_figure(data: Numbers) -> matplotlib.figure.Figure:
         ax.set_xlim(low.min(), high.max())
     top.set_xlabel("")
     letter([top, bottom], ("consensus", "regular hexagon"))
+    return drawn
+
+
+@figure("consensus/portrait-circle", CONSENSUS.at("Theorem 6.1", "(21)"))
+def circle_figure(key: Key) -> Numbers:
+    """The second token of (21) on the circle while the first rests at the top eigenvector (1, 0) of U.
+
+    P = 0 and U = diag(1, -1.5). The curve is the angular speed, outside where the token turns counter-clockwise; arcs
+    have the colour of the limit. Two equilibria lie at y_1 = -0.4, and the antipode attracts all between them.
+    """
+    del key
+    U, rest = jnp.diag(jnp.array([1.0, -1.5])), jnp.array([1.0, 0.0])
+    flow = FunctionFlow(lambda t, x: (rest + x) @ U / (2 * jnp.sqrt(2.0)), Sphere())
+    return circle_portrait(flow, 180).arrays()
+
+
+@circle_figure.with_drawing
+def circle_figure(data: Numbers) -> matplotlib.figure.Figure:
+    """Draw the portrait on the circle."""
+    drawn, (ax,) = canvas(COLUMN, 0.9)
+    points, places = data["points"], data["equilibrium_points"]
+    panels.circle_portrait(
+        ax,
+        np.unwrap(np.arctan2(points[:, 1], points[:, 0])),
+        points[:, 0] * data["field"][:, 1] - points[:, 1] * data["field"][:, 0],
+        limits=data["limits"],
+        equilibrium_angles=np.arctan2(places[:, 1], places[:, 0]),
+        kinds=data["kinds"].tolist(),
+    )
+    drawn.legend(loc="outside upper center", ncols=3)
+    return drawn
+
+
+@figure("consensus/portrait-sphere", CONSENSUS.at("Section 7.3", "(22)"))
+def sphere_figure(key: Key) -> Numbers:
+    """The first token of (21) on the sphere, with the U of Section 7.3: field, equilibria and basins.
+
+    The equilibria are the eigenvectors of U and their opposites. Each half of the sphere belongs to one sign of the top
+    eigenvector.
+    """
+    del key
+    U = jnp.asarray(SYMMETRIC_VALUE) / jnp.sqrt(3.0)
+    return sphere_portrait(FunctionFlow(lambda t, x: x @ U, Sphere()), 800).arrays()
+
+
+@sphere_figure.with_drawing
+def sphere_figure(data: Numbers) -> matplotlib.figure.Figure:
+    """Draw the portrait on the sphere."""
+    drawn, (ax,) = canvas(COLUMN, 0.95)
+    panels.sphere_portrait(
+        ax,
+        data["points"],
+        data["limits"],
+        field_points=data["points"][::3],
+        field=data["field"][::3],
+        equilibrium_points=data["equilibrium_points"],
+        kinds=data["kinds"].tolist(),
+    )
+    drawn.legend(loc="outside upper center", ncols=3)
     return drawn

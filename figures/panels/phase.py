@@ -27,7 +27,11 @@ def equilibria(ax: Axes, places: ArrayLike, kinds: Sequence[str], *, pale: Array
     places = np.asarray(places, float).reshape(-1, 2)
     hidden = np.zeros(len(places), bool) if pale is None else np.asarray(pale)
     named: set[str] = set()
-    for place, kind, behind in zip(places, map(str, kinds), hidden, strict=True):
+    words = [str(kind) for kind in kinds]
+    if len(words) != len(places):
+        raise argument_error("kinds", f"have one word for each of {len(places)} equilibria", f"has {len(words)}")
+    for number in np.argsort(hidden, kind="stable"):  # the legend shows one that is seen, where there is one
+        place, kind, behind = places[number], words[number], bool(hidden[number])
         if kind not in KINDS:
             raise argument_error("kinds", f"hold only {', '.join(KINDS)}", f"holds `{kind}`")
         ink = paler(colour(kind), HIDDEN) if behind else colour(kind)
