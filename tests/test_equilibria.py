@@ -1,0 +1,145 @@
+"""Equilibria by Newton in the space, portraits, and outcomes by bisection."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.equilibria import equilibria, newton, spread
+from analysis.linearisation import rotations
+from analysis.portrait import circle_portrait, planar_portrait, sphere_portrait
+from analysis.shooting import bisect_outcome
+from dynsim.keys import stream
+from dynsim.simulate import simulate
+from dynsim.spaces import Euclidean, Sphere
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.published import SYMMETRIC_VALUE
+from dynsim.systems.token_flow import TokenFlow
+
+
+@pytest.fixture(scope="module")
+def oja():
+    return FunctionFlow(lambda t, x: x @ jnp.asarray(SYMMETRIC_VALUE), Sphere())
+
+
+def test_the_equilibria_of_oja_are_the_eigenvectors(oja):
+    found = equilibria(oja, spread(oja, stream(0, "starts"), (3,), 40))
+    values, vectors = np.linalg.eigh(SYMMETRIC_VALUE)
+    assert [e.kind for e in found] == ["stable"] * 2 + ["saddle"] * 2 + ["unstable"] * 2
+    for e, k in zip(found, (2, 2, 1, 1, 0, 0), strict=True):
+        assert abs(abs(float(e.state @ vectors[:, k])) - 1) < 1e-12
+        assert e.speed < 1e-14
+    assert sum(e.times_found for e in found) == 40
+
+
+def test_the_double_well_has_three_equilibria_and_none_where_the_speed_is_only_least():
+    flow = FunctionFlow(lambda t, x: x - x**3, Euclidean())
+    found = equilibria(flow, np.linspace(-2, 2, 21)[:, None])
+    assert sorted((round(float(e.state[0]), 12), e.kind) for e in found) == [
+        (-1.0, "stable"), (0.0, "unstable"), (1.0, "stable"),
+    ]  # fmt: skip
+    none = FunctionFlow(lambda t, x: x**2 + 1, Euclidean())
+    assert equilibria(none, np.linspace(-2, 2, 9)[:, None]) == []
+
+
+def test_a_degenerate_equilibrium_is_undecided():
+    flow = FunctionFlow(lambda t, x: -(x**3), Euclidean())
+    x, speed = newton(flow, jnp.array([0.1]))
+    assert abs(float(x[0])) < 1e-3
+    assert speed < 1e-9
+    (found,) = equilibria(flow, np.zeros((1, 1)))
+    assert found.kind == "undecided"
+
+
+def test_a_frozen_time_is_that_time():
+    flow = FunctionFlow(lambda t, x: jnp.cos(t) - x, Euclidean())
+    (found,) = equilibria(flow, np.zeros((3, 1)), t=2.0)
+    assert float(found.state[0]) == pytest.approx(np.cos(2.0), abs=1e-13)
+
+
+def test_duplicates_up_to_rotation_and_permutation_are_one():
+    flow = TokenFlow(np.eye(3))
+    gram = lambda x: jnp.sort(jnp.ravel(x @ x.T))
+    found = equilibria(flow, spread(flow, stream(0, "many"), (3, 3), 40), symmetries=rotations(3), invariant=gram)
+    assert [e.kind for e in found].count("stable") == 1  # consensus
+    assert len(found) <= 4  # consensus, two against one, the triangle
+    stable = found[0]
+    assert float(jnp.min(stable.state @ stable.state.T)) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_bad_starts_are_refused(oja):
+    with pytest.raises(ValueError, match="starts` must be finite"):
+        equilibria(oja, np.full((2, 3), np.nan))
+    with pytest.raises(ValueError, match="starts` must have the starts on the first axis"):
+        equilibria(oja, np.float64(1.0))
+    with pytest.raises(ValueError, match="num_starts` must be at least 1"):
+        spread(oja, stream(0, "none"), (3,), 0)
+
+
+def test_the_portrait_on_the_circle_finds_basins_that_end_at_the_unstable_points():
+    U, rest = jnp.diag(jnp.array([1.0, -1.5])), jnp.array([1.0, 0.0])
+    found = circle_portrait(FunctionFlow(lambda t, x: (rest + x) @ U, Sphere()), 60)
+    assert sorted(found.kinds) == ["stable", "stable", "unstable", "unstable"]
+    unstable = found.places[[k == "unstable" for k in found.kinds]]
+    np.testing.assert_allclose(unstable[:, 0], -0.4, atol=1e-12)  # -lambda / (lambda - mu)
+    for point, limit in zip(found.points, found.limits, strict=True):
+        assert found.places[limit][0] == pytest.approx(1.0 if point[0] > -0.4 else -1.0)
+
+
+def test_the_portrait_on_the_sphere_has_two_half_spheres(oja):
+    found = sphere_portrait(oja, 200)
+    top = np.linalg.eigh(SYMMETRIC_VALUE)[1][:, -1]
+    assert set(found.kinds) == {"stable", "saddle", "unstable"}
+    np.testing.assert_allclose(np.linalg.norm(found.points, axis=1), 1.0, atol=1e-12)
+    assert np.all(np.sign(found.points @ top) == np.sign(found.places[found.limits] @ top))
+    assert np.max(np.abs(np.sum(found.points * found.field, axis=1))) < 1e-14
+
+
+def test_the_portrait_in_the_plane_knows_its_window_and_its_separatrix():
+    flow = FunctionFlow(lambda t, x: jnp.stack([x[0] - x[0] ** 3, -x[1]]))
+    xs, ys = np.linspace(-0.5, 2, 11), np.linspace(-1, 1, 5)
+    found = planar_portrait(flow, xs, ys)
+    assert sorted(zip(np.round(found.places[:, 0], 9), found.kinds, strict=True)) == [(0.0, "saddle"), (1.0, "stable")]
+    x = found.points[:, 0]
+    assert np.all(found.limits[x > 0.1] == 0)
+    assert np.all(found.limits[x < 0.1] == -1)  # on the separatrix, or bound for a limit outside the window
+
+
+def test_bad_portraits_are_refused(oja):
+    with pytest.raises(ValueError, match=r"flow` must have states of shape \(2,\)"):
+        circle_portrait(oja)
+    with pytest.raises(ValueError, match="num_points` must be at least 8"):
+        sphere_portrait(oja, 3)
+    with pytest.raises(ValueError, match="horizon` must be positive"):
+        sphere_portrait(oja, horizon=-1.0)
+    with pytest.raises(ValueError, match="xs` must be one-dimensional"):
+        planar_portrait(oja, np.zeros(1), np.zeros(3))
+
+
+def test_bisection_finds_the_boundary_of_two_basins():
+    flow = FunctionFlow(lambda t, x: x - x**3 + 0.1, Euclidean())
+    goes_up = lambda a: bool(simulate(flow, jnp.array([a]), [0.0, 100.0]).final[0] > 0)
+    found = bisect_outcome(goes_up, -1.0, 1.0, width=1e-8)
+    root = np.roots([-1, 0, 1, 0.1])
+    middle = float(np.sort(root.real)[1])
+    assert found.low <= middle + 1e-9
+    assert middle - 1e-9 <= found.high
+    assert found.high - found.low <= 1e-8
+    assert (found.at_low, found.at_high) == (False, True)
+
+
+def test_bisection_stops_at_neighbouring_floats_and_narrows_a_third_outcome():
+    found = bisect_outcome(lambda a: a > 1 / 3, 0.0, 1.0, width=1e-300)
+    assert found.high == np.nextafter(found.low, 1.0)
+    third = bisect_outcome(lambda a: int(a // 0.3), 0.0, 1.0)
+    assert third.at_low == 0
+    assert third.at_high == 1
+    assert third.middle == pytest.approx(0.3)
+
+
+def test_bisection_refuses_what_has_no_boundary():
+    with pytest.raises(ValueError, match="outcome` must differ"):
+        bisect_outcome(lambda a: 0, 0.0, 1.0)
+    with pytest.raises(ValueError, match="high` must be finite and above"):
+        bisect_outcome(lambda a: a, 1.0, 0.0)
+    with pytest.raises(ValueError, match="width` must be positive"):
+        bisect_outcome(lambda a: a, 0.0, 1.0, width=0.0)

@@ -1,0 +1,116 @@
+"""Limits: stationary, metastable, undecided, moving; clusters and the rate at which they merge."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.clusters import clusters, drift
+from analysis.limits import look, settle
+from dynsim.integrators import Scipy
+from dynsim.keys import stream
+from dynsim.simulate import simulate
+from dynsim.spaces import Euclidean, Sphere
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.published import published_hemisphere_flow
+from dynsim.systems.token_flow import TokenFlow, gradient_token_flow
+
+
+def two_clusters(angle: float, members: int = 2) -> jnp.ndarray:
+    a, b = np.array([1.0, 0.0, 0.0]), np.array([np.cos(angle), np.sin(angle), 0.0])
+    return jnp.asarray(np.stack([a] * members + [b] * members))
+
+
+@pytest.mark.parametrize("beta", [4.0, 9.0, 16.0, 25.0, 40.0])
+def test_two_clusters_are_never_stationary(beta):
+    flow = TokenFlow(beta * np.eye(3))
+    found = settle(flow, two_clusters(1.5), max_time=512.0)
+    count = len(set(clusters(found.state, 1e-3)))
+    assert not (found.settled and count > 1)
+    if beta >= 25:  # below, they still move at more than 1e-8
+        assert (found.verdict, count) == ("metastable", 2)
+        assert 0 < found.rate < 1e-5
+
+
+@pytest.mark.parametrize("beta", [1.0, 9.0, 40.0, 300.0])
+def test_the_merge_rate_is_the_closed_form_far_below_rounding(beta):
+    angle = 1.2
+    found = drift(TokenFlow(beta * np.eye(3)), two_clusters(angle))
+    weight = 1 / (1 + np.exp(beta * (1 - np.cos(angle))))
+    expected = weight * np.sin(angle) / np.tan(angle / 2) / np.sqrt(3)
+    assert found.rate == pytest.approx(expected, rel=1e-10)
+    assert found.imbalance == pytest.approx(1.0)
+
+
+def test_the_merge_rate_is_what_a_trajectory_does():
+    flow, x0 = TokenFlow(6.0 * np.eye(3)), two_clusters(1.0)
+    path = simulate(flow, x0, [0.0, 1e-2, 2e-2], integrator=Scipy())
+    gaps = np.log(np.asarray(path.along(lambda x: jnp.linalg.norm(x[0] - x[-1]))))
+    assert drift(flow, path.ys[1]).rate == pytest.approx(-(gaps[2] - gaps[0]) / 2e-2, rel=1e-5)
+
+
+def test_consensus_is_stationary_for_the_identity_for_a_metric_and_for_moving_P():
+    A = np.diag([0.5, 1.0, 2.0])
+    for flow in (TokenFlow(np.eye(3)), gradient_token_flow(A), published_hemisphere_flow()):
+        x = flow.space.sample(stream(0, "x"), (4, 3))
+        found = settle(flow, x * jnp.sign(x[:, :1]))
+        assert found.settled, found
+        assert len(set(clusters(found.state, 1e-4))) == 1
+        assert found.rate == 0
+
+
+def test_saddles_are_not_limits():
+    antipodal = jnp.asarray(np.outer([1.0, 1, 1, -1], np.eye(3)[0]))
+    found = settle(TokenFlow(np.eye(3)), antipodal)
+    assert found.verdict == "metastable"
+    assert found.rate > 0.1  # it stays by symmetry only
+
+
+def test_an_eigenvector_is_a_limit_and_a_centre_is_none():
+    oja = FunctionFlow(lambda t, x: x @ jnp.diag(jnp.array([2.0, 1.0, -1.0])), Sphere())
+    found = settle(oja, Sphere().project(jnp.ones(3)))
+    assert found.settled
+    np.testing.assert_allclose(found.state, [1.0, 0, 0], atol=1e-6)
+    circle = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0]]), Euclidean())
+    turning = settle(circle, jnp.ones(2), max_time=64.0)
+    assert (turning.verdict, turning.settled) == ("moving", False)
+    assert look(circle, jnp.zeros(2)).verdict == "undecided"
+
+
+def test_a_power_law_is_undecided():
+    flow = FunctionFlow(lambda t, x: -(x**3), Euclidean())
+    found = settle(flow, jnp.ones(1), max_time=2.0**20)
+    assert found.verdict == "undecided"
+
+
+def test_repelling_tokens_rest_on_a_manifold_of_equilibria():
+    flow = TokenFlow(np.eye(2), -1.0)
+    angles = np.array([0.1, 2.0, 4.5])
+    found = settle(flow, jnp.asarray(np.stack([np.cos(angles), np.sin(angles)], 1)))
+    assert found.settled
+    assert float(jnp.linalg.norm(jnp.sum(found.state, axis=0))) < 1e-6
+
+
+def test_a_field_that_decays_at_changing_rates_settles():
+    flow = FunctionFlow(lambda t, x: -(2 + jnp.sin(t)) * x, Euclidean(), fastest_period=6.28)
+    found = settle(flow, jnp.ones(2))
+    assert found.settled
+    swings = FunctionFlow(lambda t, x: -jnp.sin(t) * x, Euclidean(), fastest_period=6.28)
+    assert look(swings, jnp.zeros(2), [0.0, 1.0, 4.0]).verdict == "undecided"
+
+
+def test_clusters_are_chains():
+    x = np.array([[0.0], [1.0], [0.9], [0.05], [5.0]])
+    assert clusters(x, 0.2).tolist() == [0, 1, 1, 0, 2]
+    assert clusters(x, 1.0).tolist() == [0, 0, 0, 0, 1]
+    assert clusters(x[:1]).tolist() == [0]
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match=r"first_time` must lie in \(0, max_time"):
+        settle(TokenFlow(np.eye(3)), two_clusters(1.0), first_time=0.0)
+    with pytest.raises(ValueError, match="x` must be finite"):
+        clusters([[np.nan, 0.0]])
+    with pytest.raises(ValueError, match="radius` must be at least 0"):
+        clusters([[0.0]], -1.0)
+    with pytest.raises(ValueError, match="flow` must have the value c I"):
+        drift(TokenFlow(np.eye(3), np.eye(3)), two_clusters(1.0))
