@@ -2,6 +2,7 @@ from .ensemble import Ensemble as Ensemble
 from .errors import IntegrationError as IntegrationError
 from .integrators import Diffrax as Diffrax
 from .integrators import Event as Event
+from .integrators import InSpan as InSpan
 from .integrators import Scipy as Scipy
 from .integrators import Stats as Stats
 from .keys import stream as stream
@@ -35,6 +36,7 @@ from .systems.schedules import Constant as Constant
 from .systems.schedules import Modulated as Modulated
 from .systems.schedules import PiecewiseConstant as PiecewiseConstant
 from .systems.schedules import Resampled as Resampled
+from .systems.span_form import SpanForm as SpanForm
 from .systems.token_flow import LayerMap as LayerMap
 from .systems.token_flow import ProjectedValueFlow as ProjectedValueFlow
 from .systems.token_flow import TokenFlow as TokenFlow

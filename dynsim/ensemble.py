@@ -1,9 +1,11 @@
 """Many starts of a flow: what is observed along the way, both ends, and one status for each member."""
 
 import hashlib
+import os
 import re
 import warnings
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -79,15 +81,15 @@ def ensemble(
     fn: Observable,
     *,
     integrator: AbstractIntegrator = Diffrax(),
-    chunk: int = 32,
+    chunk: int | None = None,
     cost: Callable[[State], Scalar] | None = None,
     folder: str | Path | None = None,
     shown: bool | None = None,
 ) -> Ensemble:
     """Follow every start of `y0s` and keep `fn(t, x)` at `ts`, both ends and a status for each.
 
-    One flow under `Diffrax` is solved `chunk` members at a time, each member with its own steps; a sequence of flows,
-    or an integrator of the host, is looped over. No member spoils another.
+    Under `Diffrax` one flow, or flows that differ in numbers only, are solved `chunk` members at a time, each member
+    with its own steps; under `Scipy`, or for flows of several kinds, members are looped over. None spoils another.
 
     Args:
         flow: the system of all members, or a sequence of one for each.
@@ -95,7 +97,8 @@ def ensemble(
         ts: increasing times, shared by all members.
         fn: what to keep of the state `x` at time `t`, in JAX.
         integrator: `Diffrax()` or `Scipy()`.
-        chunk: the most members solved together; they take as many steps as the slowest of them.
+        chunk: the most members solved together; they take as many steps as the slowest of them. By default 32, or as
+            many as have states of one megabyte (of 256 on an accelerator); parts are shared among the cores.
         cost: a prediction of a start's number of steps, up to a factor: members of like cost are solved together.
         folder: where finished members are kept; the same call with the same folder resumes, to the same bits.
         shown: a progress bar; None shows it on terminals only.
@@ -106,7 +109,7 @@ def ensemble(
     """
     flows = (flow,) if isinstance(flow, AbstractFlow) else tuple(flow)
     work = _checked(flows, integrator, y0s, ts, fn)
-    together = isinstance(flow, AbstractFlow) and isinstance(integrator, Diffrax)
+    together = integrator.batched and _alike(flows)
     parts = _parts(work, cost, chunk) if together else [np.array([k]) for k in range(work.members)]
     shelf = None if folder is None else Shelf(folder, _digest(work, parts), _structure(work))
     done = _solved(_together if together else _alone, work, parts, shelf, shown)
@@ -160,8 +163,12 @@ def _check_starts(work: _Work) -> None:
     jax.eval_shape(look, work.ts[0], work.start(0))  # a function that cannot work says so now, not once for each member
 
 
-def _parts(work: _Work, cost: Callable[[State], Scalar] | None, chunk: int) -> list[np.ndarray]:
+def _parts(work: _Work, cost: Callable[[State], Scalar] | None, chunk: int | None) -> list[np.ndarray]:
     """Return the members of each part: sorted by cost, nearly equal in number, so that one program serves all."""
+    if chunk is None:
+        size = sum(y.nbytes for y in jax.tree.leaves(work.y0s)) / work.members
+        host = jax.default_backend() == "cpu"
+        chunk = int(np.clip((2**20 if host else 2**28) / size, 1, 32 if host else work.members))
     if chunk < 1:
         raise argument_error("chunk", "be at least 1", f"is {chunk}")
     costs = np.zeros(work.members) if cost is None else np.asarray(eqx.filter_vmap(cost)(work.y0s), float)
@@ -178,20 +185,42 @@ def _solved(
     shown: bool | None,
 ) -> list[Part]:
     """Return the results of all parts, those on the shelf without solving them again."""
-    width, done = max(len(part) for part in parts), []
-    try:
-        with progress(work.members, "ensemble", unit="members", shown=shown) as bar:
+    width = max(len(part) for part in parts)
+    cores = _cores() if solve is _together else 1
+    done: list[Part] = []
+    with progress(work.members, "ensemble", unit="members", shown=shown) as bar, ThreadPoolExecutor(cores) as pool:
+        running: dict[int, Future[Part]] = {}
+
+        def begin(index: int) -> None:
+            """Begin a part that is not on the shelf; the first compiles, and none begins before it has ended."""
+            if index < len(parts) and not (shelf is not None and shelf.finished(index)):
+                running[index] = pool.submit(lambda: jax.block_until_ready(solve(work, parts[index], width)))
+
+        try:
             for index, part in enumerate(parts):
-                if shelf is not None and shelf.finished(index):
-                    done.append(shelf.take(index))
-                else:
-                    done.append(jax.block_until_ready(solve(work, part, width)))
+                for ahead in range(index, index + cores if done else index + 1):
+                    if ahead not in running:
+                        begin(ahead)
+                if index in running:
+                    done.append(running.pop(index).result())
                     if shelf is not None:
                         shelf.put(index, done[-1])
+                elif shelf is not None:
+                    done.append(shelf.take(index))
                 bar.update(len(part))
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(_stopped(parts[: len(done)], work.members, shelf)) from None
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise KeyboardInterrupt(_stopped(parts[: len(done)], work.members, shelf)) from None
     return done
+
+
+def _cores() -> int:
+    """Return how many parts to solve at a time: the cores of this process, or fewer if `OMP_NUM_THREADS` says so."""
+    if jax.default_backend() != "cpu":
+        return 1
+    free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    return min(free, int(told)) if told.isdigit() and int(told) else free
 
 
 def _stopped(parts: list[np.ndarray], members: int, shelf: Shelf | None) -> str:
@@ -204,8 +233,21 @@ def _stopped(parts: list[np.ndarray], members: int, shelf: Shelf | None) -> str:
 def _together(work: _Work, part: np.ndarray, width: int) -> Part:
     """Solve the members of a part under `vmap`, the last one repeated up to the common width."""
     padded = np.concatenate([part, np.repeat(part[-1:], width - len(part))])
-    one = lambda y0: work.integrator.observe(work.flows[0], y0, work.ts, work.fn)  # pyright: ignore
-    return jax.tree.map(lambda a: a[: len(part)], eqx.filter_vmap(one)(work.start(padded)))
+    flows = work.flows if len(work.flows) == 1 else tuple(work.flows[k] for k in padded)
+    found = work.integrator.observe(flows, work.start(padded), work.ts, work.fn)
+    return jax.tree.map(lambda a: a[: len(part)], found)
+
+
+def _alike(flows: tuple[AbstractFlow, ...]) -> bool:
+    """Return whether one program serves all flows: they differ in the numbers of their arrays only."""
+    shapes = [jax.tree.map(lambda a: (a.shape, a.dtype), eqx.filter(flow, eqx.is_array)) for flow in flows]
+    static = [eqx.filter(flow, eqx.is_array, inverse=True) for flow in flows]
+    try:
+        return all(
+            a == shapes[0] and bool(eqx.tree_equal(b, static[0])) for a, b in zip(shapes[1:], static[1:], strict=True)
+        )
+    except (TypeError, ValueError):
+        return False
 
 
 def _alone(work: _Work, part: np.ndarray, width: int) -> Part:

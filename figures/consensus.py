@@ -18,7 +18,7 @@ from analysis.portrait import circle_portrait, sphere_portrait
 from dynsim._types import Key
 from dynsim.ensemble import ensemble
 from dynsim.initial import initial
-from dynsim.integrators import Diffrax, Scipy
+from dynsim.integrators import Diffrax, InSpan, Scipy
 from dynsim.papers import CONSENSUS
 from dynsim.simulate import simulate
 from dynsim.spaces import Sphere
@@ -165,7 +165,7 @@ def _misalignment(key: Key, members: int, n: int, d: int, end: float) -> Numbers
     flow, ts = published_ensemble_flow(parameters, d=d), np.linspace(0.0, end, 201)
     y0s = jax.vmap(lambda k: initial("box", k, (n, d)))(jax.random.split(starts, members))
     found = ensemble(
-        flow, y0s, ts, lambda t, x: misalignment(x), integrator=Diffrax(rtol=1e-3, atol=1e-5), chunk=members
+        flow, y0s, ts, lambda t, x: misalignment(x), integrator=InSpan(Diffrax(rtol=1e-3, atol=1e-5))
     )
     return {"ts": ts, "misalignment": np.asarray(found.values), "tokens": np.array([n, d])}
 

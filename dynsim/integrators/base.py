@@ -66,17 +66,43 @@ class Event(eqx.Module):
 
 
 class AbstractIntegrator(eqx.Module):
-    """A method with its tolerances."""
+    """A method with its tolerances; `batched` says whether it works under `vmap`, and then it has `observe`."""
+
+    def step_limit(self, flow: AbstractFlow) -> float:
+        """Return the longest step: the integrator's `longest_step` if it has one, else what the flow asks for."""
+        own = getattr(self, "longest_step", None)
+        return flow.step_limit() if own is None else own
+
+    @property
+    def batched(self) -> bool:
+        """Whether many starts can be solved together."""
+        return False
 
     @abc.abstractmethod
     def integrate(self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"]) -> tuple[State, Stats]:
         """Return the states at `ts`, on the space, times first, and how it went; NaN from a failure on."""
+
+    def observe(
+        self, flows: Sequence[AbstractFlow], y0s: State, ts: Float[Array, " times"], fn: Callable[[Time, State], Any]
+    ) -> tuple[Any, State, Stats]:
+        """Return `fn(t, x)` at `ts`, the last state and how it went for each start of `y0s`, members first.
+
+        `flows` is one flow for all, or one for each; no trajectory is kept; NaN after a failure.
+        """
+        raise NotImplementedError(f"`{type(self).__name__}` keeps the trajectory: use `integrate`")
 
     @abc.abstractmethod
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"], events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
         """Integrate up to the first event: states at `ts`, how it went, time and state of the end, which event (-1)."""
+
+
+def check_longest_step(value: float | None) -> float | None:
+    """Return the cap on steps as a number; raise `ValueError` unless it is positive."""
+    if value is not None and not value > 0:
+        raise argument_error("longest_step", "be positive", f"is {value}")
+    return None if value is None else float(value)
 
 
 def on_space(flow: AbstractFlow, ys: State) -> tuple[State, Scalar]:

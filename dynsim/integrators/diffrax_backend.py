@@ -14,9 +14,20 @@ from jaxtyping import Array, Float
 
 from dynsim._types import State, Time
 from dynsim.errors import argument_error
-from dynsim.integrators.base import CAUSES, AbstractIntegrator, Event, Stats, masked, on_space
+from dynsim.integrators.base import CAUSES, AbstractIntegrator, Event, Stats, check_longest_step, masked, on_space
 from dynsim.integrators.guard import Guarded, StopEarly
 from dynsim.systems.base import AbstractFlow
+
+Coordinates = Callable[[AbstractFlow, State], tuple[AbstractFlow, State, Callable[[State], State]]]
+
+
+def _as_is(flow: AbstractFlow, y0: State) -> tuple[AbstractFlow, State, Callable[[State], State]]:
+    """Return the coordinates that change nothing."""
+    return flow, y0, _same
+
+
+def _same(x: State) -> State:
+    return x
 
 
 def _positive(value: Any) -> np.ndarray:
@@ -29,12 +40,17 @@ def _positive(value: Any) -> np.ndarray:
 
 
 class Diffrax(AbstractIntegrator):
-    """An adaptive diffrax solver; the tolerances are arrays, so that a new value does not compile anew."""
+    """An adaptive diffrax solver; the tolerances are arrays, so that a new value does not compile anew.
+
+    `longest_step`, in the flow's time unit, replaces the flow's own cap, half of its fastest period, which is there so
+    that no oscillation is stepped over; infinity leaves it to the error control alone.
+    """
 
     solver: dfx.AbstractAdaptiveSolver
     rtol: np.ndarray
     atol: np.ndarray
     max_steps: int = eqx.field(static=True)
+    longest_step: float | None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -42,12 +58,19 @@ class Diffrax(AbstractIntegrator):
         rtol: Any = 1e-9,
         atol: Any = 1e-11,
         max_steps: int = 100_000,
+        longest_step: float | None = None,
     ):
-        """Store the solver (Tsit5 by default), the tolerances and the cap on steps."""
+        """Store the solver (Tsit5 by default), the tolerances, the cap on steps and on their length."""
         if max_steps < 1:
             raise argument_error("max_steps", "be at least 1", f"is {max_steps}")
         self.solver = dfx.Tsit5() if solver is None else solver
         self.rtol, self.atol, self.max_steps = _positive(rtol), _positive(atol), int(max_steps)
+        self.longest_step = check_longest_step(longest_step)
+
+    @property
+    def batched(self) -> bool:
+        """Whether many starts can be solved together: yes."""
+        return True
 
     def _check(self, y0: State) -> None:
         single = any(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(y0))
@@ -57,31 +80,44 @@ class Diffrax(AbstractIntegrator):
     def integrate(self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"]) -> tuple[State, Stats]:
         """Return the states at `ts`, on the space, and how it went."""
         self._check(y0)
-        jumps, limit = _time_structure(flow, ts)
+        jumps, limit = _time_structure(self, flow, ts)
         return _integrate(self, flow, y0, ts, jumps, limit)
 
     def observe(
-        self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"], fn: Callable[[Time, State], Any]
+        self,
+        flows: Sequence[AbstractFlow],
+        y0s: State,
+        ts: Float[Array, " times"],
+        fn: Callable[[Time, State], Any],
+        *,
+        coordinates: Coordinates = _as_is,
     ) -> tuple[Any, State, Stats]:
-        """Return `fn(t, x)` at `ts`, the last state and how it went; the trajectory is not kept."""
-        self._check(y0)
-        jumps, limit = _time_structure(flow, ts)
-        return _observe(self, flow, y0, ts, jumps, limit, fn)
+        """Return `fn(t, x)` at `ts`, the last state and how it went for each start, members first, in one program.
+
+        `coordinates` takes a flow and a start to another flow, its start, and the way back to states.
+        """
+        self._check(y0s)
+        times = [_time_structure(self, flow, ts) for flow in flows]
+        limits = [limit for _, limit in times if limit is not None]
+        jumps = np.unique(np.concatenate([jumps for jumps, _ in times]))
+        limit = min(limits) if limits else None
+        return _observe(self, *_stacked(flows), y0s, ts, jumps, limit, fn, coordinates)
 
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"], events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
         """Integrate up to the first event, located by bisection and Newton on the dense output."""
         self._check(y0)
-        jumps, limit = _time_structure(flow, ts)
+        jumps, limit = _time_structure(self, flow, ts)
         ys, stats, t, y, mask = _locate(self, flow, y0, ts, jumps, limit, tuple(events))
         fired = [index for index, hit in enumerate(mask) if bool(hit)]
         return ys, stats, float(t), y, fired[0] if fired else -1
 
 
-def _time_structure(flow: AbstractFlow, ts: Array) -> tuple[np.ndarray, np.ndarray | None]:
+def _time_structure(integrator: Diffrax, flow: AbstractFlow, ts: Array) -> tuple[np.ndarray, np.ndarray | None]:
     """Return breakpoints and longest step; under a transformation `ts` is traced, and only the limit is known."""
-    limit = None if math.isinf(flow.step_limit()) else np.asarray(flow.step_limit())
+    longest = integrator.step_limit(flow)
+    limit = None if math.isinf(longest) else np.asarray(longest)
     if isinstance(ts, jax.core.Tracer):
         if flow.breakpoints(0.0, 1e3).size:
             raise argument_error("ts", "not be traced for a flow whose field jumps", "is")
@@ -144,18 +180,31 @@ def _integrate(integrator, flow, y0, ts, jumps, limit):
     return masked(ys, ts, stats), stats
 
 
+def _stacked(flows: Sequence[AbstractFlow]) -> tuple[AbstractFlow, Any]:
+    """Return one flow whose arrays have the members first wherever the flows differ, and which arrays these are."""
+    differs = lambda *leaves: 0 if any(leaf is not leaves[0] for leaf in leaves) and eqx.is_array(leaves[0]) else None
+    axes = jax.tree.map(differs, *flows)
+    join = lambda axis, *leaves: leaves[0] if axis is None else jnp.stack(leaves)
+    return jax.tree.map(join, axes, *flows, is_leaf=lambda axis: axis is None), axes
+
+
 @eqx.filter_jit
-def _observe(integrator, flow, y0, ts, jumps, limit, fn):
-    seen = dfx.SubSaveAt(ts=ts, fn=lambda t, y, args: fn(t, flow.space.project(y)))
-    last = dfx.SubSaveAt(t1=True)
-    save = dfx.SaveAt(subs=(seen, last), controller_state=True)
-    solution = _solve(integrator, flow, y0, ts, jumps, limit, saveat=save)
-    values, final = solution.ys
-    values = _begun(values, fn(ts[0], y0))
-    final = jax.tree.map(lambda y: y[0], final)
-    stats = _stats(solution, flow.space.defect(final))
-    final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y, jnp.nan), flow.space.project(final))
-    return masked(values, ts, stats), final, stats
+def _observe(integrator, flow, axes, y0s, ts, jumps, limit, fn, coordinates):
+    def one(flow, y0):
+        form, z0, back = coordinates(flow, y0)
+        state = lambda z: back(form.space.project(z))
+        seen = dfx.SubSaveAt(ts=ts, fn=lambda t, z, args: fn(t, state(z)))
+        last = dfx.SubSaveAt(t1=True)
+        save = dfx.SaveAt(subs=(seen, last), controller_state=True)
+        solution = _solve(integrator, form, z0, ts, jumps, limit, saveat=save)
+        values, final = solution.ys
+        values = _begun(values, fn(ts[0], y0))
+        final = jax.tree.map(lambda z: z[0], final)
+        stats = _stats(solution, form.space.defect(final))
+        final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y, jnp.nan), state(final))
+        return masked(values, ts, stats), final, stats
+
+    return eqx.filter_vmap(one, in_axes=(axes, 0))(flow, y0s)
 
 
 @eqx.filter_jit

@@ -12,19 +12,20 @@ from jaxtyping import Array, Float
 
 from dynsim._types import State
 from dynsim.errors import argument_error, nearest
-from dynsim.integrators.base import CAUSES, AbstractIntegrator, Event, Stats, on_space
+from dynsim.integrators.base import CAUSES, AbstractIntegrator, Event, Stats, check_longest_step, on_space
 from dynsim.systems.base import AbstractFlow
 
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
 
 
 class Scipy(AbstractIntegrator):
-    """A SciPy solver on the jitted field; not for `vmap` or `jit`."""
+    """A SciPy solver on the jitted field; not for `vmap` or `jit`. `longest_step` is that of `Diffrax`."""
 
     method: str = eqx.field(static=True, default="DOP853")
     rtol: float = eqx.field(static=True, default=1e-12)
     atol: float = eqx.field(static=True, default=1e-13)
     max_steps: int = eqx.field(static=True, default=1_000_000)
+    longest_step: float | None = eqx.field(static=True, default=None)
 
     def __check_init__(self):
         if self.method not in METHODS:
@@ -32,6 +33,7 @@ class Scipy(AbstractIntegrator):
             raise argument_error("method", f"be one of {', '.join(METHODS)}", but)
         if not (self.rtol > 0 and self.atol > 0):
             raise argument_error("rtol` or `atol", "be positive", f"is {min(self.rtol, self.atol)}")
+        check_longest_step(self.longest_step)
 
     def integrate(self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"]) -> tuple[State, Stats]:
         """Return the states at `ts`, on the space, and how it went."""
@@ -112,7 +114,7 @@ class _Walk(NamedTuple):
             field = lambda t, y, inside=inside: self.field(min(t, inside), y)
             solver = getattr(si, self.integrator.method)(
                 field, a, y, b, rtol=self.integrator.rtol, atol=self.integrator.atol,
-                max_step=self.flow.step_limit(),
+                max_step=self.integrator.step_limit(self.flow),
             )  # fmt: skip
             while solver.status == "running":
                 with np.errstate(all="ignore"):

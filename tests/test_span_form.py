@@ -1,0 +1,123 @@
+"""The span form is the token flow in other coordinates: same answers from both integrators, and the same contract."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dynsim.ensemble import ensemble
+from dynsim.integrators import Diffrax, Event, InSpan, Scipy
+from dynsim.keys import stream
+from dynsim.simulate import simulate, simulate_until
+from dynsim.spaces import Ellipsoid, Euclidean
+from dynsim.storage import rerun, save
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.interactions.masks import Causal, Window
+from dynsim.systems.published import published_ensemble_flow, published_hemisphere_flow
+from dynsim.systems.schedules import PiecewiseConstant, Resampled
+from dynsim.systems.span_form import SpanForm
+from dynsim.systems.token_flow import TokenFlow
+
+N, D = 4, 7
+RANDOM = np.asarray(jax.random.normal(stream(0, "P"), (3, 2, D, D))) / 2
+METRIC = RANDOM[0, 0] @ RANDOM[0, 0].T + np.eye(D)
+
+FLOWS = {
+    "constant, ellipsoid": lambda: TokenFlow(RANDOM[0], -0.7, space=Ellipsoid(METRIC)),
+    "modulated, causal": lambda: published_ensemble_flow(stream(0, "P"), d=D),
+    "piecewise, windowed": lambda: TokenFlow(PiecewiseConstant(RANDOM, [0.3, 0.5, 0.2]), mask=Window(2)),
+    "resampled": lambda: TokenFlow(Resampled(stream(0, "R"), (1, D, D), 1.0, 0.7)),
+    "more tokens than dimensions": lambda: published_hemisphere_flow(),
+}
+
+
+def flow_and_start(name: str):
+    flow = FLOWS[name]()
+    d = flow.query_key.shape[1]
+    return flow, flow.space.sample(stream(0, name), (N if d == D else 6, d))
+
+
+@pytest.mark.parametrize("name", FLOWS)
+def test_the_field_is_that_of_the_tokens(name):
+    flow, x = flow_and_start(name)
+    form = SpanForm(flow, x)
+    M = jnp.eye(len(x)) + 0.3 * jnp.tril(form.space.sample(stream(1, name), (len(x), len(x))))
+    M = form.space.project(M)
+    for t in (0.0, 0.41, 1.3):
+        expected = flow.vector_field(t, form.tokens(M))
+        np.testing.assert_allclose(form.tokens(form.vector_field(t, M)), expected, atol=1e-12)
+    np.testing.assert_allclose(form.tokens(form.start), x, atol=0)
+    assert float(form.space.defect(form.start)) < 1e-14
+    v = form.vector_field(0.3, M)
+    np.testing.assert_allclose(form.space.tangent(M, v), v, atol=1e-12)
+    np.testing.assert_allclose(form.vector_field(0.3, 1.7 * M), v, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", FLOWS)
+def test_trajectories_are_those_of_the_tokens(name):
+    flow, x = flow_and_start(name)
+    ts = np.linspace(0.0, 2.0, 5)
+    direct = simulate(flow, x, ts, integrator=Scipy())
+    for integrator in (InSpan(), InSpan(Scipy())):
+        path = simulate(flow, x, ts, integrator=integrator)
+        np.testing.assert_allclose(path.ys, direct.ys, atol=1e-7)
+        np.testing.assert_array_equal(path.initial, x)
+        assert float(path.stats.max_defect) < 1e-6
+
+
+def test_causal_coordinates_stay_lower_triangular():
+    flow, x = flow_and_start("modulated, causal")
+    form = SpanForm(flow, x)
+    path = simulate(form, form.start, [0.0, 1.0, 5.0])
+    assert float(jnp.max(jnp.abs(jnp.triu(path.final, 1)))) == 0.0
+
+
+def observed(t, x):
+    return x[0] @ x[-1]
+
+
+@pytest.mark.parametrize("inner", [Diffrax(), Scipy()])
+def test_an_ensemble_in_the_span_is_the_same_ensemble(inner):
+    flow, _ = flow_and_start("constant, ellipsoid")
+    y0s = flow.space.sample(stream(0, "starts"), (5, N, D))
+    ts = np.linspace(0.0, 3.0, 4)
+    plain = ensemble(flow, y0s, ts, observed)
+    found = ensemble(flow, y0s, ts, observed, integrator=InSpan(inner), chunk=2)
+    np.testing.assert_allclose(found.values, plain.values, atol=1e-7)
+    np.testing.assert_allclose(found.final, plain.final, atol=1e-7)
+    np.testing.assert_array_equal(found.initial, plain.initial)
+
+
+def test_float32_stays_float32():
+    flow, x = flow_and_start("modulated, causal")
+    run = ensemble(flow, x[None].astype(jnp.float32), [0.0, 1.0], observed, integrator=InSpan(Diffrax(rtol=1e-4)))
+    assert run.values.dtype == run.final.dtype == jnp.float32
+
+
+def test_events_are_seen_by_the_tokens():
+    flow, x = flow_and_start("piecewise, windowed")
+    start, end = simulate(flow, x, [0.0, 3.0]).along(lambda x: x[0] @ x[-1])
+    meets = Event(lambda t, x: x[0] @ x[-1] - (start + end) / 2)
+    plain, spanned = (
+        simulate_until(flow, x, np.linspace(0.0, 3.0, 5), [meets], integrator=i) for i in (Diffrax(), InSpan())
+    )
+    assert plain.event == spanned.event == 0
+    assert float(spanned.path.ts[-1]) == pytest.approx(float(plain.path.ts[-1]), abs=1e-6)
+    np.testing.assert_allclose(spanned.path.final, plain.path.final, atol=1e-6)
+
+
+def test_a_run_in_the_span_is_made_again_from_its_file(tmp_path):
+    flow, x = flow_and_start("constant, ellipsoid")
+    path = simulate(flow, x, [0.0, 1.0, 2.0], integrator=InSpan(Diffrax(rtol=1e-6)))
+    save(tmp_path / "run.npz", path)
+    np.testing.assert_array_equal(rerun(tmp_path / "run.npz").ys, path.ys)
+
+
+def test_a_flow_without_a_span_form_is_refused():
+    x = jnp.eye(D)[:N]
+    with pytest.raises(ValueError, match="flow` must have the value c I to have a span form, but has Constant"):
+        simulate(TokenFlow(np.eye(D), np.eye(D)), x, [0.0, 1.0], integrator=InSpan())
+    with pytest.raises(ValueError, match="flow` must be a token flow to have a span form"):
+        ensemble(FunctionFlow(lambda t, x: -x), x[None], [0.0, 1.0], observed, integrator=InSpan())
+    with pytest.raises(ValueError, match="flow` must live on a sphere or an ellipsoid"):
+        SpanForm(TokenFlow(np.eye(D), mask=Causal(), space=Euclidean()), x)
