@@ -50,7 +50,7 @@ def simulate(
     """
     y0, ts = _checked(flow, y0, ts)
     with waiting("simulate"):
-        ys, stats = integrator.integrate(flow, y0, ts)
+        ys, stats = type(integrator).integrate(integrator, flow, y0, ts)
         if throw:
             raise_if_failed(stats)
     return Trajectory(ts, ys, flow, stats, integrator)
@@ -146,17 +146,23 @@ def _checked(flow: AbstractFlow, y0: State, ts: ArrayLike) -> tuple[State, Any]:
         return start_on(flow.space, y0), ts if isinstance(ts, jax.core.Tracer) else np.asarray(ts, dtype)
     times = np.asarray(ts, float)
     check_times(times)
-    check_start(flow, y0)
-    flow.check_horizon(float(times[0]), float(times[-1]))
-    return start_on(flow.space, y0), jnp.asarray(times, dtype)
+    start = check_start(flow, y0)
+    type(flow).check_horizon(flow, float(times[0]), float(times[-1]))
+    return start, jnp.asarray(times, dtype)
+
+
+def start_on(space: AbstractSpace, y0: State) -> State:
+    """Return `y0` projected to the space, or as it is, to the bit, if its defect is rounding error already."""
+    return _looked_at(space, y0)[2]
 
 
 @eqx.filter_jit
-def start_on(space: AbstractSpace, y0: State) -> State:
-    """Return `y0` projected to the space, or as it is, to the bit, if its defect is rounding error already."""
+def _looked_at(space: AbstractSpace, y0: State) -> tuple[Any, Any, State]:
+    """Return whether a start is finite, its defect, and the start on the space, by one compiled call."""
+    finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(y0)]))
+    defect = space.defect(y0)
     rounding = 16 * jnp.finfo(jax.tree.leaves(y0)[0].dtype).eps
-    near = space.defect(y0) <= rounding
-    return jax.tree.map(lambda x, y: jnp.where(near, y, x), space.project(y0), y0)
+    return finite, defect, jax.tree.map(lambda x, y: jnp.where(defect <= rounding, y, x), space.project(y0), y0)
 
 
 def _inexact(y: ArrayLike) -> jax.Array:
@@ -175,16 +181,17 @@ def check_times(times: np.ndarray) -> None:
         raise argument_error("ts", "increase", f"goes from {times[where]:.6g} to {times[where + 1]:.6g}")
 
 
-def check_start(flow: AbstractFlow, y0: State) -> None:
-    """Raise `ValueError` unless `y0` is finite and on the flow's space."""
-    if not all(bool(jnp.all(jnp.isfinite(leaf))) for leaf in jax.tree.leaves(y0)):
-        raise argument_error("y0", "be finite", "has an entry that is not")
+def check_start(flow: AbstractFlow, y0: State) -> State:
+    """Return `y0` on the flow's space; raise `ValueError` unless it is finite and was on it but for rounding."""
     try:
-        defect = float(flow.space.defect(y0))
+        finite, defect, start = _looked_at(flow.space, y0)
     except (TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise argument_error("y0", "fit the space of the flow", f"does not ({reason})") from None
-    if not defect < OFF_SPACE:
+    if not bool(finite):
+        raise argument_error("y0", "be finite", "has an entry that is not")
+    if not float(defect) < OFF_SPACE:
         name = type(flow.space).__name__
         must = f"lie on the space, {name} (its `project` takes any non-zero point there)"
-        raise argument_error("y0", must, f"is off it by {defect:.3g}")
+        raise argument_error("y0", must, f"is off it by {float(defect):.3g}")
+    return start

@@ -14,7 +14,16 @@ from jaxtyping import Array, Float
 
 from dynsim._types import State, Time
 from dynsim.errors import argument_error
-from dynsim.integrators.base import CAUSES, AbstractIntegrator, Event, Stats, check_longest_step, masked, on_space
+from dynsim.integrators.base import (
+    CAUSES,
+    AbstractIntegrator,
+    Event,
+    Stats,
+    check_longest_step,
+    masked,
+    on_space,
+    step_limit,
+)
 from dynsim.integrators.guard import Guarded, StopEarly
 from dynsim.systems.base import AbstractFlow
 
@@ -72,14 +81,9 @@ class Diffrax(AbstractIntegrator):
         """Whether many starts can be solved together: yes."""
         return True
 
-    def _check(self, y0: State) -> None:
-        single = any(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(y0))
-        if single and isinstance(self.solver, dfx.AbstractImplicitSolver):
-            raise argument_error("y0", "be float64 for an implicit solver", "is float32")
-
     def integrate(self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"]) -> tuple[State, Stats]:
         """Return the states at `ts`, on the space, and how it went."""
-        self._check(y0)
+        _check(self, y0)
         jumps, limit = _time_structure(self, flow, ts)
         return _integrate(self, flow, y0, ts, jumps, limit)
 
@@ -96,7 +100,7 @@ class Diffrax(AbstractIntegrator):
 
         `coordinates` takes a flow and a start to another flow, its start, and the way back to states.
         """
-        self._check(y0s)
+        _check(self, y0s)
         times = [_time_structure(self, flow, ts) for flow in flows]
         limits = [limit for _, limit in times if limit is not None]
         jumps = np.unique(np.concatenate([jumps for jumps, _ in times]))
@@ -107,22 +111,29 @@ class Diffrax(AbstractIntegrator):
         self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"], events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
         """Integrate up to the first event, located by bisection and Newton on the dense output."""
-        self._check(y0)
+        _check(self, y0)
         jumps, limit = _time_structure(self, flow, ts)
         ys, stats, t, y, mask = _locate(self, flow, y0, ts, jumps, limit, tuple(events))
         fired = [index for index, hit in enumerate(mask) if bool(hit)]
         return ys, stats, float(t), y, fired[0] if fired else -1
 
 
+def _check(integrator: Diffrax, y0: State) -> None:
+    single = any(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(y0))
+    if single and isinstance(integrator.solver, dfx.AbstractImplicitSolver):
+        raise argument_error("y0", "be float64 for an implicit solver", "is float32")
+
+
 def _time_structure(integrator: Diffrax, flow: AbstractFlow, ts: Array) -> tuple[np.ndarray, np.ndarray | None]:
     """Return breakpoints and longest step; under a transformation `ts` is traced, and only the limit is known."""
-    longest = integrator.step_limit(flow)
+    longest = step_limit(integrator, flow)
     limit = None if math.isinf(longest) else np.asarray(longest)
     if isinstance(ts, jax.core.Tracer):
         if flow.breakpoints(0.0, 1e3).size:
             raise argument_error("ts", "not be traced for a flow whose field jumps", "is")
         return np.empty(0), limit
-    return flow.breakpoints(float(ts[0]), float(ts[-1])), limit
+    times = np.asarray(ts)  # indexing on the device would be a call of its own
+    return type(flow).breakpoints(flow, float(times[0]), float(times[-1])), limit
 
 
 def _solve(integrator: Diffrax, flow: AbstractFlow, y0: State, ts: Array, jumps: Array, limit: Any, **options: Any):
@@ -175,7 +186,7 @@ def _begun(values: Any, first: Any) -> Any:
 def _integrate(integrator, flow, y0, ts, jumps, limit):
     save = dfx.SaveAt(ts=ts, controller_state=True)
     solution = _solve(integrator, flow, y0, ts, jumps, limit, saveat=save)
-    ys, defect = on_space(flow, _begun(solution.ys, y0))
+    ys, defect = on_space(flow.space, _begun(solution.ys, y0))
     stats = _stats(solution, defect)
     return masked(ys, ts, stats), stats
 
@@ -216,7 +227,7 @@ def _locate(integrator, flow, y0, ts, jumps, limit, events):
     save = dfx.SaveAt(subs=(dfx.SubSaveAt(ts=ts), last), controller_state=True)
     solution = _solve(integrator, flow, y0, ts, jumps, limit, saveat=save, event=find)
     ys, final = solution.ys
-    ys, defect = on_space(flow, _begun(ys, y0))
+    ys, defect = on_space(flow.space, _begun(ys, y0))
     stats = _stats(solution, defect)
     final = jax.tree.map(lambda y: y[0], jax.vmap(flow.space.project)(final))
     return ys, stats, solution.ts[1][0], final, solution.event_mask

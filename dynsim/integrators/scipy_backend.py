@@ -1,18 +1,20 @@
 """Integration by SciPy: other code and other tolerances, the referee."""
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
-import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
 
 from dynsim._types import State
 from dynsim.errors import argument_error, nearest
-from dynsim.integrators.base import CAUSES, AbstractIntegrator, Event, Stats, check_longest_step, on_space
+from dynsim.integrators.base import CAUSES, AbstractIntegrator, Event, Stats, check_longest_step, on_space, step_limit
+from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
@@ -37,20 +39,20 @@ class Scipy(AbstractIntegrator):
 
     def integrate(self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"]) -> tuple[State, Stats]:
         """Return the states at `ts`, on the space, and how it went."""
-        ys, stats, _, _, _ = self._follow(flow, y0, np.asarray(ts, float), ())
-        return ys, stats
+        return self._follow(flow, y0, np.asarray(ts, float), ())[:2]
 
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"], events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
         """Integrate up to the first event, located by Brent's method on the dense output."""
-        return self._follow(flow, y0, np.asarray(ts, float), tuple(events))
+        ys, stats, t, final, fired = self._follow(flow, y0, np.asarray(ts, float), tuple(events))
+        return ys, stats, t, flow.space.project(final), fired
 
     def _follow(self, flow: AbstractFlow, y0: State, ts: np.ndarray, events: tuple[Event, ...]):
-        flat, unravel = jax.flatten_util.ravel_pytree(y0)
+        flat, unravel = _flattened(y0)
         field = _flat_field(flow, unravel)
         saved = np.full((len(ts), flat.size), np.nan)
-        saved[0] = np.asarray(flat, float)
+        saved[0] = flat
         walk = _Walk(self, flow, field, unravel, events)
         t, y, fired, cause, steps = ts[0], saved[0], -1, "finished", 0
         for piece in walk.pieces(ts, saved[0]):
@@ -64,8 +66,7 @@ class Scipy(AbstractIntegrator):
             t, y, fired = piece.t1, piece.y1, piece.event
             if fired >= 0:
                 break
-        ys, defect = _finish(flow, jax.vmap(unravel)(jnp.asarray(saved, flat.dtype)))
-        final = flow.space.project(unravel(jnp.asarray(y, flat.dtype)))
+        ys, defect = _finish(flow.space, unravel, saved)
         stats = Stats(
             succeeded=jnp.asarray(cause == "finished"),
             cause=jnp.asarray(CAUSES.index(cause)),
@@ -74,7 +75,7 @@ class Scipy(AbstractIntegrator):
             max_defect=defect,
             last_time=jnp.asarray(float(t)),
         )
-        return ys, stats, float(t), final, fired
+        return ys, stats, float(t), unravel(y), fired
 
 
 class _Piece(NamedTuple):
@@ -114,7 +115,7 @@ class _Walk(NamedTuple):
             field = lambda t, y, inside=inside: self.field(min(t, inside), y)
             solver = getattr(si, self.integrator.method)(
                 field, a, y, b, rtol=self.integrator.rtol, atol=self.integrator.atol,
-                max_step=self.integrator.step_limit(self.flow),
+                max_step=step_limit(self.integrator, self.flow),
             )  # fmt: skip
             while solver.status == "running":
                 with np.errstate(all="ignore"):
@@ -160,17 +161,48 @@ class _Walk(NamedTuple):
         return _Piece(solver.t_old, t, dense(t), dense, index, ""), after
 
 
-def _flat_field(flow: AbstractFlow, unravel: Callable[[Array], State]) -> Callable[[float, np.ndarray], np.ndarray]:
+def _flat_field(flow: AbstractFlow, unravel: "_Unravel") -> Callable[[float, np.ndarray], np.ndarray]:
+    """Return the field of flat vectors; compiled once for all flows of one kind, whatever their numbers."""
     arrays, static = eqx.partition(flow, eqx.is_array)
-
-    @jax.jit
-    def field(arrays: Any, t: Array, y: Array) -> Array:
-        whole = eqx.combine(arrays, static)
-        return jax.flatten_util.ravel_pytree(whole.vector_field(t, unravel(y)))[0]
-
+    try:
+        field = _compiled(static, unravel)
+    except TypeError:  # something static that cannot be hashed
+        field = _compiled.__wrapped__(static, unravel)
     return lambda t, y: np.asarray(field(arrays, t, y), float)
 
 
+@functools.lru_cache(maxsize=32)
+def _compiled(static: AbstractFlow, unravel: "_Unravel") -> Callable[[AbstractFlow, Any, Any], Array]:
+    @jax.jit
+    def field(arrays: AbstractFlow, t: Any, y: Any) -> Array:
+        whole = eqx.combine(arrays, static)
+        return jnp.concatenate([jnp.ravel(v) for v in jax.tree.leaves(whole.vector_field(t, unravel(y)))])
+
+    return field
+
+
+class _Unravel(NamedTuple):
+    """The way back from a flat vector to a state; hashable, and compiled into what it is used in."""
+
+    tree: Any
+    shapes: tuple[tuple[int, ...], ...]
+    dtypes: tuple[np.dtype, ...]
+
+    def __call__(self, flat: ArrayLike) -> State:
+        ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
+        pieces = jnp.split(jnp.asarray(flat), ends)
+        leaves = [a.reshape(s).astype(d) for a, s, d in zip(pieces, self.shapes, self.dtypes, strict=True)]
+        return jax.tree.unflatten(self.tree, leaves)
+
+
+def _flattened(y0: State) -> tuple[np.ndarray, _Unravel]:
+    """Return a state as one float64 vector and the way back, on the host: `ravel_pytree` would compile twice."""
+    leaves, tree = jax.tree.flatten(y0)
+    flat = np.concatenate([np.asarray(leaf, float).ravel() for leaf in leaves])
+    return flat, _Unravel(tree, tuple(leaf.shape for leaf in leaves), tuple(leaf.dtype for leaf in leaves))
+
+
 @eqx.filter_jit
-def _finish(flow: AbstractFlow, ys: State) -> tuple[State, Array]:
-    return on_space(flow, ys)
+def _finish(space: AbstractSpace, unravel: _Unravel, saved: Array) -> tuple[State, Array]:
+    """Return the saved states on the space, and the largest defect before, in one program."""
+    return on_space(space, jax.vmap(unravel)(saved))

@@ -30,7 +30,7 @@ class AbstractSchedule(eqx.Module):
 
     def bilinear(self, t: Time, x: Float[Array, "n d"], y: Float[Array, "m d"]) -> Float[Array, "heads n m"]:
         """Return x P_h(t) y^T for every head, in the type of `x`."""
-        return jnp.einsum("hnd,md->hnm", jnp.einsum("nd,hde->hne", x, self(t).astype(x.dtype)), y)
+        return (x[None] @ self(t).astype(x.dtype)) @ y.T[None]
 
     def mix(self, t: Time, contexts: Float[Array, "heads n d"]) -> Float[Array, "n d"]:
         """Return the sum over heads of U_h(t) applied to the rows of `contexts[h]`, as one fused product."""
@@ -154,7 +154,7 @@ class Modulated(AbstractSchedule):
     def bilinear(self, t: Time, x: Float[Array, "n d"], y: Float[Array, "m d"]) -> Float[Array, "heads n m"]:
         """Return (x D_h) P_h' y^T without forming D_h P_h'."""
         scaled = x[None] * self.diagonal(t).astype(x.dtype)[:, None, :]
-        return jnp.einsum("hnd,md->hnm", jnp.einsum("hnd,hde->hne", scaled, self.base.astype(x.dtype)), y)
+        return (scaled @ self.base.astype(x.dtype)) @ y.T[None]
 
     def fastest_period(self) -> float:
         """Return the shortest period of an entry of D."""

@@ -1,0 +1,36 @@
+"""`python -m tests.benchmarks [--quick] [--only NAME ...] [--json FILE]`: all races, with the machine named."""
+
+import argparse
+import json
+from pathlib import Path
+
+from tests.benchmarks import ensemble, single
+from tests.benchmarks.harness import machine
+
+
+def main() -> None:
+    """Run the benchmarks."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    names = ("single", "start", "ensemble", "memory")
+    parser.add_argument("--quick", action="store_true", help="8 members in R^100, one round: does it run at all")
+    parser.add_argument("--only", nargs="+", choices=names, default=names)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", type=Path, help="a file for the numbers")
+    options = parser.parse_args()
+    members, d, rounds = (8, 100, 1) if options.quick else (100, 500, options.rounds)
+    print(machine())
+    found: dict[str, object] = {"machine": machine(), "members": members, "dimension": d, "rounds": rounds}
+    if "single" in options.only:
+        found["single"] = [row._asdict() for row in single.repeated(max(rounds, 5))]
+    if "start" in options.only:
+        found["start"] = [row._asdict() for row in single.from_the_start(max(rounds, 3))]
+    if "ensemble" in options.only:
+        found["ensemble"] = [row._asdict() for row in ensemble.ensembles(members, rounds, d)]
+    if "memory" in options.only:
+        found["memory"] = ensemble.memory(members, d)
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

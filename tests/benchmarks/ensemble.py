@@ -1,0 +1,151 @@
+"""The ensemble of CONSENSUS, Section 7.4: 100 trajectories of 50 tokens in R^500, two heads, causal, P(t) as given."""
+
+import math
+from typing import Any
+
+import diffrax as dfx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dynsim.ensemble import ensemble
+from dynsim.initial import initial
+from dynsim.integrators import AbstractIntegrator, Diffrax, InSpan
+from dynsim.keys import stream
+from dynsim.systems.interactions.masks import Causal
+from dynsim.systems.published import published_ensemble_flow
+from dynsim.systems.token_flow import TokenFlow
+from tests.benchmarks import opponents
+from tests.benchmarks.harness import Contender, Row, in_fresh_process, largest_gap, race
+
+RTOL, ATOL = 1e-3, 1e-6
+TS = np.linspace(0.0, 200.0, 200)
+HEADS, N, D = 2, 50, 500
+
+
+def seen(t: Any, x: Any) -> Any:
+    """Return E of (25)."""
+    del t
+    return opponents.misalignment(x, jnp)
+
+
+def solved(flow: TokenFlow, starts: Any, integrator: AbstractIntegrator) -> opponents.Answer:
+    """Return E and the last tokens, by dynsim."""
+    run = ensemble(flow, starts, TS, seen, integrator=integrator, shown=False)
+    if not bool(jnp.all(run.stats.succeeded)):
+        raise RuntimeError(run.explain())
+    return np.asarray(run.values), np.asarray(run.final)
+
+
+def flows(dtype: Any, d: int = D) -> tuple[TokenFlow, TokenFlow]:
+    """Return the flow of 7.4, and the same with two general value matrices, whose parameters have a type."""
+    cast = lambda tree: jax.tree.map(lambda a: a.astype(dtype) if jnp.issubdtype(a.dtype, jnp.floating) else a, tree)
+    identity = published_ensemble_flow(stream(0, "parameters"), d=d)
+    value = jax.random.normal(stream(0, "value"), (HEADS, d, d)) / math.sqrt(d)
+    return cast(identity), cast(TokenFlow(identity.query_key, np.asarray(value), mask=Causal()))
+
+
+def starts(members: int, dtype: Any, d: int = D) -> jax.Array:
+    """Return tokens uniform in ]-0.5, 0.5[ in every entry, projected to the sphere."""
+    keys = jax.random.split(stream(0, "starts"), 100)[:members]
+    return jax.vmap(lambda key: initial("uniform", key, (N, d)))(keys).astype(dtype)
+
+
+def fast(solver: Any = None, **options: Any) -> Diffrax:
+    """Return diffrax at the tolerances of the benchmark, with the error control alone to choose the step, as others."""
+    return Diffrax(solver, rtol=RTOL, atol=ATOL, longest_step=math.inf, **options)
+
+
+def ensembles(members: int, rounds: int, d: int = D) -> list[Row]:
+    """Race for the ensemble with U = I, and with general U."""
+    identity, general = flows(jnp.float64, d)
+    identity32, general32 = flows(jnp.float32, d)
+    y64, y32 = starts(members, jnp.float64, d), starts(members, jnp.float32, d)
+    P = identity.query_key
+    tables = (np.asarray(P.base), np.asarray(P.frequency), np.asarray(P.phase))
+    plain = opponents.Problem(*tables, 1.0, np.asarray(y64), TS)
+    full = plain._replace(value=np.asarray(general.value(0.0)))
+    few = plain._replace(starts=plain.starts[: min(8, members)])
+    exact = Diffrax(rtol=1e-7, atol=1e-9)
+    reference = solved(identity, y64, InSpan(exact))[0]
+    rows = race(
+        f"U = I: {members} trajectories, {N} tokens in R^{d}, rtol {RTOL:g}, atol {ATOL:g}; error of E",
+        [
+            Contender("SciPy RK45, NumPy", lambda: opponents.scipy_rk45(plain, RTOL, ATOL)),
+            Contender("torchdiffeq dopri5, float64", lambda: opponents.torchdiffeq_dopri5(plain, RTOL, ATOL)),
+            Contender(
+                "torchdiffeq dopri5, float32",
+                lambda: opponents.torchdiffeq_dopri5(plain.cast(np.float32), RTOL, ATOL),
+            ),
+            Contender("dynsim span form, float64", lambda: solved(identity, y64, InSpan(fast())), 3.0),
+            Contender("dynsim span form, float32", lambda: solved(identity32, y32, InSpan(fast())), 6.0),
+            Contender("dynsim span form, float64, default step cap",
+                      lambda: solved(identity, y64, InSpan(Diffrax(rtol=RTOL, atol=ATOL)))),
+            Contender("dynsim direct form, float64", lambda: solved(identity, y64, fast())),
+        ],
+        largest_gap(reference),
+        rounds=rounds,
+    )  # fmt: skip
+    rows += [_against(rows, "dynsim span form, float64", "torchdiffeq dopri5, float64", 4.0)]
+    rows += race(
+        f"U = I: {len(few.starts)} of these trajectories",
+        [
+            Contender("diffrax Tsit5 as is, float64", lambda: opponents.diffrax_as_is(few, RTOL, ATOL)),
+            Contender(
+                "dynsim span form, float64", lambda: solved(identity, y64[: len(few.starts)], InSpan(fast())), 10.0
+            ),
+        ],
+        largest_gap(reference),
+        rounds=min(rounds, 3),
+    )
+    rows += race(
+        f"general U: {members} trajectories, {N} tokens in R^{d}, rtol {RTOL:g}, atol {ATOL:g}; error of E",
+        [
+            Contender(
+                "torchdiffeq dopri5, float32", lambda: opponents.torchdiffeq_dopri5(full.cast(np.float32), RTOL, ATOL)
+            ),
+            Contender("dynsim Tsit5, float32", lambda: solved(general32, y32, fast())),
+            Contender("dynsim Bosh3, float32", lambda: solved(general32, y32, fast(dfx.Bosh3())), 2.0),
+        ],
+        largest_gap(solved(general, y64, exact)[0]),
+        rounds=rounds,
+    )
+    return rows
+
+
+def _against(rows: list[Row], name: str, other: str, aim: float) -> Row:
+    """Print and return the ratio of two rows of a race."""
+    a, b = (next(row for row in rows if row.name == wanted) for wanted in (name, other))
+    row = a._replace(ratio=b.seconds / a.seconds, aim=aim, against=other)
+    print(f"{row.name:44s} {'':29s}{row.ratio:6.2f} x {other}  (aim {aim:g})")
+    return row
+
+
+_MEMORY = """
+import diffrax, equinox, jax, numpy, optimistix, scipy.integrate
+import tests.benchmarks.ensemble as e
+import jax.numpy as jnp
+from pathlib import Path
+jnp.zeros(3).block_until_ready()
+Path("/proc/self/clear_refs").write_text("5")  # the peak so far is forgotten
+peak = lambda: next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+bare = peak()
+flow = e.flows(jnp.{dtype}, {d})[{general}]
+e.solved(flow, e.starts({members}, jnp.{dtype}, {d}), {integrator})
+print((peak() - bare) / 1024)
+"""
+
+
+def memory(members: int, d: int = D) -> dict[str, float]:
+    """Print and return the peak memory above the bare imports, in megabytes, each way in its own process."""
+    print(f"\npeak memory above the bare imports, {members} trajectories (aim: at most 500 MB)")
+    ways = {
+        "span form, float64": {"dtype": "float64", "general": 0, "integrator": "e.InSpan(e.fast())"},
+        "span form, float32": {"dtype": "float32", "general": 0, "integrator": "e.InSpan(e.fast())"},
+        "general U, float32": {"dtype": "float32", "general": 1, "integrator": "e.fast()"},
+    }
+    found = {}
+    for name, way in ways.items():
+        found[name] = float(in_fresh_process(_MEMORY.format(members=members, d=d, **way)).split()[-1])
+        print(f"{name:44s} {found[name]:9.0f} MB", flush=True)
+    return found
