@@ -67,13 +67,15 @@ class Simulate:
     """where the run file (.npz) goes; an ensemble's finished members are kept beside it and resumed"""
     figure: Path | None = None
     """where a figure (.pdf, .svg or .png) goes"""
+    trust: tuple[str, ...] = ()
+    """functions (`module:name`, `file.py:name`) or modules of yours that a run file may import"""
 
 
 def main(words: Sequence[str]) -> int:
     """Simulate, say what came out, and write what was asked for."""
     o = parse(Simulate, words, "simulate")
     if o.system.endswith(".npz"):
-        return again(Path(o.system))
+        return again(Path(o.system), o.trust)
     if min(o.tokens, o.dimension, o.heads, o.members) < 1:
         raise argument_error("tokens`, `dimension`, `heads` or `members", "be at least 1", "is not")
     if o.frames < 2:
@@ -147,11 +149,11 @@ def _curves(path: Trajectory) -> tuple[np.ndarray, str]:
     return np.asarray(path.ys).T, "state"
 
 
-def again(path: Path) -> int:
+def again(path: Path, trust: tuple[str, ...]) -> int:
     """Run a stored run once more and say whether it agrees bit for bit."""
     from dynsim.storage import load, rerun
 
-    stored, made = load(path), rerun(path)
+    stored, made = load(path, trust=trust), rerun(path, trust=trust)
     same = all(bool(jnp.array_equal(a, b, equal_nan=True)) for a, b in zip(
         jax.tree.leaves(stored.ys), jax.tree.leaves(made.ys), strict=True))  # fmt: skip
     gap = max(float(np.max(np.abs(np.asarray(a) - np.asarray(b)))) for a, b in zip(

@@ -11,7 +11,7 @@ from tests.benchmarks.harness import machine
 def main() -> None:
     """Run the benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    names = ("single", "start", "ensemble", "memory")
+    names = ("single", "start", "identity", "general", "memory")
     parser.add_argument("--quick", action="store_true", help="8 members in R^100, one round: does it run at all")
     parser.add_argument("--only", nargs="+", choices=names, default=names)
     parser.add_argument("--rounds", type=int, default=3)
@@ -24,8 +24,10 @@ def main() -> None:
         found["single"] = [row._asdict() for row in single.repeated(max(rounds, 5))]
     if "start" in options.only:
         found["start"] = [row._asdict() for row in single.from_the_start(max(rounds, 3))]
-    if "ensemble" in options.only:
-        found["ensemble"] = [row._asdict() for row in ensemble.ensembles(members, rounds, d)]
+    if "identity" in options.only:
+        found["identity"] = [row._asdict() for row in ensemble.identity(members, rounds, d)]
+    if "general" in options.only:
+        found["general"] = [row._asdict() for row in ensemble.general(members, rounds, d)]
     if "memory" in options.only:
         found["memory"] = ensemble.memory(members, d)
     if options.json:

@@ -14,6 +14,7 @@ from dynsim.integrators import AbstractIntegrator, Diffrax, InSpan
 from dynsim.keys import stream
 from dynsim.systems.interactions.masks import Causal
 from dynsim.systems.published import published_ensemble_flow
+from dynsim.systems.schedules import ScaledIdentity
 from dynsim.systems.token_flow import TokenFlow
 from tests.benchmarks import opponents
 from tests.benchmarks.harness import Contender, Row, in_fresh_process, largest_gap, race
@@ -56,18 +57,25 @@ def fast(solver: Any = None, **options: Any) -> Diffrax:
     return Diffrax(solver, rtol=RTOL, atol=ATOL, longest_step=math.inf, **options)
 
 
-def ensembles(members: int, rounds: int, d: int = D) -> list[Row]:
-    """Race for the ensemble with U = I, and with general U."""
-    identity, general = flows(jnp.float64, d)
-    identity32, general32 = flows(jnp.float32, d)
-    y64, y32 = starts(members, jnp.float64, d), starts(members, jnp.float32, d)
-    P = identity.query_key
-    tables = (np.asarray(P.base), np.asarray(P.frequency), np.asarray(P.phase))
-    plain = opponents.Problem(*tables, 1.0, np.asarray(y64), TS)
-    full = plain._replace(value=np.asarray(general.value(0.0)))
-    few = plain._replace(starts=plain.starts[: min(8, members)])
-    exact = Diffrax(rtol=1e-7, atol=1e-9)
-    reference = solved(identity, y64, InSpan(exact))[0]
+EXACT = Diffrax(rtol=1e-7, atol=1e-9)
+FEW = 8  # members of the naive contender, and of the reference for general U
+
+
+def problem(flow: TokenFlow, starts: Any) -> opponents.Problem:
+    """Return the numbers of a flow for the opponents."""
+    P = flow.query_key
+    value = 1.0 if isinstance(flow.value, ScaledIdentity) else np.asarray(flow.value(0.0))
+    tables = (np.asarray(a) for a in (P.base, P.frequency, P.phase))  # pyright: ignore
+    return opponents.Problem(*tables, value, np.asarray(starts), TS)
+
+
+def identity(members: int, rounds: int, d: int = D) -> list[Row]:
+    """Race for the ensemble with U = I."""
+    flow, y64 = flows(jnp.float64, d)[0], starts(members, jnp.float64, d)
+    flow32, y32 = flows(jnp.float32, d)[0], starts(members, jnp.float32, d)
+    plain = problem(flow, y64)
+    few = plain._replace(starts=plain.starts[:FEW])
+    reference = solved(flow, y64, InSpan(EXACT))[0]
     rows = race(
         f"U = I: {members} trajectories, {N} tokens in R^{d}, rtol {RTOL:g}, atol {ATOL:g}; error of E",
         [
@@ -77,40 +85,41 @@ def ensembles(members: int, rounds: int, d: int = D) -> list[Row]:
                 "torchdiffeq dopri5, float32",
                 lambda: opponents.torchdiffeq_dopri5(plain.cast(np.float32), RTOL, ATOL),
             ),
-            Contender("dynsim span form, float64", lambda: solved(identity, y64, InSpan(fast())), 3.0),
-            Contender("dynsim span form, float32", lambda: solved(identity32, y32, InSpan(fast())), 6.0),
+            Contender("dynsim span form, float64", lambda: solved(flow, y64, InSpan(fast())), 3.0),
+            Contender("dynsim span form, float32", lambda: solved(flow32, y32, InSpan(fast())), 6.0),
             Contender("dynsim span form, float64, default step cap",
-                      lambda: solved(identity, y64, InSpan(Diffrax(rtol=RTOL, atol=ATOL)))),
-            Contender("dynsim direct form, float64", lambda: solved(identity, y64, fast())),
+                      lambda: solved(flow, y64, InSpan(Diffrax(rtol=RTOL, atol=ATOL)))),
+            Contender("dynsim direct form, float64", lambda: solved(flow, y64, fast())),
         ],
         largest_gap(reference),
         rounds=rounds,
     )  # fmt: skip
     rows += [_against(rows, "dynsim span form, float64", "torchdiffeq dopri5, float64", 4.0)]
-    rows += race(
+    return rows + race(
         f"U = I: {len(few.starts)} of these trajectories",
         [
             Contender("diffrax Tsit5 as is, float64", lambda: opponents.diffrax_as_is(few, RTOL, ATOL)),
-            Contender(
-                "dynsim span form, float64", lambda: solved(identity, y64[: len(few.starts)], InSpan(fast())), 10.0
-            ),
+            Contender("dynsim span form, float64", lambda: solved(flow, y64[:FEW], InSpan(fast())), 10.0),
         ],
         largest_gap(reference),
         rounds=min(rounds, 3),
     )
-    rows += race(
+
+
+def general(members: int, rounds: int, d: int = D) -> list[Row]:
+    """Race for the ensemble with two general value matrices, in float32; the reference has fewer members."""
+    flow32, y32 = flows(jnp.float32, d)[1], starts(members, jnp.float32, d)
+    full = problem(flow32, y32)
+    return race(
         f"general U: {members} trajectories, {N} tokens in R^{d}, rtol {RTOL:g}, atol {ATOL:g}; error of E",
         [
-            Contender(
-                "torchdiffeq dopri5, float32", lambda: opponents.torchdiffeq_dopri5(full.cast(np.float32), RTOL, ATOL)
-            ),
-            Contender("dynsim Tsit5, float32", lambda: solved(general32, y32, fast())),
-            Contender("dynsim Bosh3, float32", lambda: solved(general32, y32, fast(dfx.Bosh3())), 2.0),
+            Contender("torchdiffeq dopri5, float32", lambda: opponents.torchdiffeq_dopri5(full, RTOL, ATOL)),
+            Contender("dynsim Tsit5, float32", lambda: solved(flow32, y32, fast())),
+            Contender("dynsim Bosh3, float32", lambda: solved(flow32, y32, fast(dfx.Bosh3())), 2.0),
         ],
-        largest_gap(solved(general, y64, exact)[0]),
+        largest_gap(solved(flows(jnp.float64, d)[1], starts(min(FEW, members), jnp.float64, d), EXACT)[0]),
         rounds=rounds,
     )
-    return rows
 
 
 def _against(rows: list[Row], name: str, other: str, aim: float) -> Row:

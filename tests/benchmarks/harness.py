@@ -110,5 +110,10 @@ def start_to_end(sources: dict[str, str], *, rounds: int) -> dict[str, float]:
 
 
 def largest_gap(reference: np.ndarray) -> Callable[[Any], float]:
-    """Return a function: the largest difference of an answer's first part from `reference`."""
-    return lambda answer: float(np.max(np.abs(np.asarray(answer[0]) - reference[: len(answer[0])])))
+    """Return a function: the largest difference of an answer's first part from `reference`, as far as both go."""
+
+    def gap(answer: Any) -> float:
+        members = min(len(answer[0]), len(reference))
+        return float(np.max(np.abs(np.asarray(answer[0])[:members] - reference[:members])))
+
+    return gap

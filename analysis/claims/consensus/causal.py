@@ -10,6 +10,7 @@ from analysis.claim import claim
 from analysis.claims.consensus.rational import rational_matrix
 from analysis.consensus import diameter
 from analysis.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
+from analysis.shooting import Bracket, bisect_outcome
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
@@ -99,25 +100,18 @@ def _lifted_end(flow: TokenFlow, angles: np.ndarray, integrator: AbstractIntegra
     return float(turns[-1] - turns[0] + angles[-1])
 
 
-def _bracket(flow: TokenFlow, others: np.ndarray, integrator: AbstractIntegrator) -> tuple[float, float, float, float]:
-    """Bisect the last token's start between 90 and 270 degrees: two starts next to each other, and their ends."""
-    low, high = np.pi / 2, 3 * np.pi / 2
-    ends = [_lifted_end(flow, np.append(others, s), integrator) for s in (low, high)]
-    while high - low > 1e-9:
-        middle = (low + high) / 2
-        end = _lifted_end(flow, np.append(others, middle), integrator)
-        if abs(end - ends[0]) < abs(end - ends[1]):
-            low, ends[0] = middle, end
-        else:
-            high, ends[1] = middle, end
-    return low, high, *ends
+def _bracket(flow: TokenFlow, others: np.ndarray, integrator: AbstractIntegrator) -> tuple[Bracket, float, float]:
+    """Return two starts of the last token next to each other that go round on different sides, and their ends."""
+    end = lambda start: _lifted_end(flow, np.append(others, start), integrator)
+    found = bisect_outcome(lambda start: round(end(start) / (2 * np.pi)), np.pi / 2, 3 * np.pi / 2, width=1e-9)
+    return found, end(found.low), end(found.high)
 
 
 def _domain_trial(key: Key, integrator: AbstractIntegrator, num_tokens: int) -> Trial:
     flow = causal_identity_flow(np.zeros((1, 2, 2)))
     second = float(jax.random.uniform(key, (), minval=0.3, maxval=2.5))
     others = np.array([0.0, second])[: num_tokens - 1]
-    low, high, left, right = _bracket(flow, others, integrator)
+    (low, high, *_), left, right = _bracket(flow, others, integrator)
     # on the domain of attraction the lifted limit is locally constant: two limits leave out a start in between
     off = max(0.0, low - np.pi, np.pi - high)
     return Trial(

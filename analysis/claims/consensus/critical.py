@@ -9,8 +9,9 @@ import numpy as np
 from analysis.claim import claim
 from analysis.claims.consensus.rational import matrix, rational_unit, tangent_part
 from analysis.consensus import diameter
+from analysis.equilibria import Equilibrium, equilibria, spread
 from analysis.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
-from analysis.linearisation import eigenvalues, tangent_jacobian
+from analysis.linearisation import eigenvalues, rotations, tangent_jacobian
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
@@ -45,22 +46,36 @@ def _instability_trial(key: Key, value: float) -> Trial:
     flow, model = TokenFlow(np.eye(D), value), TokenFlow(np.eye(D))
     speed = float(jnp.max(jnp.abs(model.vector_field(0.0, x))))
     growth = float(np.max(eigenvalues(tangent_jacobian(flow, x)).real))
+    found = _searched(flow, key)
+    others = [e.spectrum.values.real.max() for e in found if float(diameter(e.state)) > 1e-3]
     return Trial(
         hypotheses=(
             at_most("speed at the configuration", speed, ROUNDING, tolerance=0.0),
             at_least("distance from consensus", diameter(x), 0.0, tolerance=SOLVER),
         ),
-        conclusions=(at_least("largest real part of the linearisation", growth, SOLVER, tolerance=ROUNDING),),
-        witness={"configuration": name, "x": np.asarray(x)},
+        conclusions=(
+            at_least("largest real part of the linearisation", growth, SOLVER, tolerance=ROUNDING),
+            at_least(
+                "the same at equilibria that Newton's method finds", min(others, default=1.0), SOLVER, tolerance=0.0
+            ),
+        ),
+        witness={"configuration": name, "x": np.asarray(x), "others found": len(others)},
     )
+
+
+def _searched(flow: TokenFlow, key: Key) -> list[Equilibrium]:
+    """Return the equilibria found from random tokens, one of each up to rotation and renumbering."""
+    gram = lambda x: jnp.sort(jnp.sum(x @ x.T, axis=1))
+    return equilibria(flow, spread(flow, key, (N, D), 16), symmetries=rotations(D), invariant=gram)
 
 
 @claim(
     "consensus/claim-identity-stable-equilibria",
     CONSENSUS.at("Section 3.3"),
     num_trials=16,
-    note="hangs on the equilibria that were built (antipodal splits, a square, a tetrahedron, turned at random): "
-    "a complete list of equilibria is not known; by rotation no single point is asymptotically stable anyway",
+    note="hangs on the equilibria that were built (antipodal splits, a square, a tetrahedron, turned at random) and on "
+    "those that Newton's method finds; a complete list is not known; by rotation no single point is asymptotically "
+    "stable anyway",
 )
 def other_equilibria_are_unstable(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For P = I no equilibrium of (8) other than a consensus equilibrium is asymptotically stable.

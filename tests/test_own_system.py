@@ -1,0 +1,136 @@
+"""A function of time and state with a space goes through every door, without a class of ours being subclassed."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.check import check
+from analysis.claim import claim
+from analysis.equilibria import equilibria, spread
+from analysis.evidence import SOLVER, Trial, at_least, at_most
+from analysis.ledger import find
+from analysis.limits import settle
+from analysis.monotone import worst_increase
+from analysis.portrait import circle_portrait, planar_portrait
+from analysis.verdict import Verdict
+from dynsim import Event, FunctionFlow, Scipy, Sphere, iterate, load, rerun, save, simulate_until, stream
+from dynsim.__main__ import main
+from dynsim.ensemble import ensemble
+from dynsim.papers import Paper
+from dynsim.simulate import simulate
+from dynsim.systems.euler import EulerMap
+from figures.figure import figure
+from figures.panels import circle_portrait as draw_circle
+from figures.style import canvas
+from tests.own_system import compass, rotor, twin_wells
+
+NEEDLE = FunctionFlow(compass, Sphere())
+WELLS = FunctionFlow(twin_wells)
+MINE = Paper("mine", "Notes on two wells", "A. User")
+
+
+def test_simulate_with_both_integrators_against_the_closed_form():
+    ts = np.linspace(0.0, 3.0, 7)
+    for integrator in (None, Scipy()):
+        options = {} if integrator is None else {"integrator": integrator}
+        path = simulate(FunctionFlow(rotor, fastest_period=np.pi), jnp.array([1.0, 0.0]), ts, **options)
+        np.testing.assert_allclose(path.ys, np.stack([np.cos(2 * ts), np.sin(2 * ts)], 1), atol=1e-8)
+
+
+def test_ensemble():
+    y0s = Sphere().sample(stream(0, "needles"), (9, 2))
+    run = ensemble(NEEDLE, y0s, [0.0, 5.0, 10.0], lambda t, x: x[0])
+    np.testing.assert_allclose(run.values[:, -1], 1.0, atol=1e-3)
+    assert "9 of 9 members finished" in run.explain()
+
+
+def test_events():
+    flow = FunctionFlow(rotor, fastest_period=np.pi)
+    stop = simulate_until(flow, jnp.array([1.0, 0.0]), [0.0, 5.0], [Event(lambda t, x: x[0], -1)])
+    assert float(stop.path.ts[-1]) == pytest.approx(np.pi / 4, abs=1e-9)
+
+
+def test_a_map_of_it():
+    path = iterate(EulerMap(WELLS, 0.1), jnp.array([0.5, 1.0]), 200)
+    np.testing.assert_allclose(path.final, [1.0, 0.0], atol=1e-9)
+
+
+def test_equilibria_and_limits():
+    found = equilibria(WELLS, spread(WELLS, stream(0, "wells"), (2,), 30))
+    assert [(e.kind, round(float(e.state[0]), 9)) for e in found if e.kind == "saddle"] == [("saddle", 0.0)]
+    assert sorted(round(float(e.state[0]), 9) for e in found if e.kind == "stable") == [-1.0, 1.0]
+    limit = settle(WELLS, jnp.array([0.3, 2.0]))
+    assert limit.settled
+    np.testing.assert_allclose(limit.state, [1.0, 0.0], atol=1e-7)
+
+
+def test_portraits_and_a_figure_of_one(tmp_path):
+    plane = planar_portrait(WELLS, np.linspace(-2, 2, 8), np.linspace(-1, 1, 4))
+    assert sorted(plane.kinds) == ["saddle", "stable", "stable"]
+
+    @figure("mine/needle", MINE.at("Figure 1"))
+    def needle(key):
+        """The needle's portrait."""
+        return circle_portrait(NEEDLE, 60).arrays()
+
+    @needle.with_drawing
+    def needle(data):
+        """Draw it."""
+        drawn, (ax,) = canvas()
+        angles = np.unwrap(np.arctan2(data["points"][:, 1], data["points"][:, 0]))
+        places = data["equilibrium_points"]
+        draw_circle(
+            ax,
+            angles,
+            np.sum(data["field"] * np.stack([-np.sin(angles), np.cos(angles)], 1), axis=1),
+            limits=data["limits"],
+            equilibrium_angles=np.arctan2(places[:, 1], places[:, 0]),
+            kinds=data["kinds"].tolist(),
+        )
+        return drawn
+
+    numbers = needle.data(tmp_path)
+    assert sorted(numbers["kinds"].tolist()) == ["stable", "unstable"]
+    assert needle.drawn(numbers).axes[0].get_xlabel() == "$y_1$"
+
+
+def test_a_run_file_is_made_again_once_the_reader_trusts_the_function(tmp_path, capsys):
+    path = simulate(WELLS, jnp.array([0.5, 1.0]), [0.0, 1.0, 2.0])
+    save(tmp_path / "run.npz", path)
+    with pytest.raises(ValueError, match="trust` must name `tests.own_system:twin_wells`"):
+        load(tmp_path / "run.npz")
+    again = rerun(tmp_path / "run.npz", trust=["tests.own_system:twin_wells"])
+    np.testing.assert_array_equal(again.ys, path.ys)
+    assert main(["simulate", str(tmp_path / "run.npz")]) == 2
+    assert "trust" in capsys.readouterr().err
+    assert main(["simulate", str(tmp_path / "run.npz"), "--trust", "tests.own_system"]) == 0
+    assert "the same to the bit" in capsys.readouterr().out
+
+
+def test_a_claim_about_it():
+    def trial(key, integrator, sign):
+        x0 = spread(WELLS, key, (2,), 1)[0]
+        path = simulate(FunctionFlow(lambda t, x: sign * twin_wells(t, x)), x0, [0.0, 0.2, 0.4], integrator=integrator)
+        rise = worst_increase(path, lambda x: x[0] ** 4 / 4 - x[0] ** 2 / 2 + x[1] ** 2)
+        distance = float(jnp.linalg.norm(twin_wells(0.0, x0)))
+        return Trial(
+            hypotheses=(at_least("speed at the start", distance, 0.0, tolerance=SOLVER),),
+            conclusions=(at_most("rise of the energy", rise.amount, 0.0, tolerance=rise.error),),
+            witness={"x0": np.asarray(x0)},
+        )
+
+    @claim("mine/energy-falls", MINE.at("Lemma 1"), num_trials=4)
+    def falls(key, integrator):
+        """The energy x^4/4 - x^2/2 + y^2 never rises."""
+        return trial(key, integrator, 1.0)
+
+    falls = falls.with_control(lambda key, integrator: trial(key, integrator, -1.0))
+    found = check(falls)
+    assert (found.verdict, found.control, found.applied) == (Verdict.SUPPORTED, Verdict.REFUTED, 4)
+    assert find([found]).name == "HOLDS"
+
+
+def test_a_function_of_another_shape_is_refused_by_name():
+    wrong = FunctionFlow(lambda t, x: x[:1])
+    with pytest.raises(ValueError, match=r"rhs` must return the shape of its state, \(2,\), but returns \(1,\)"):
+        simulate(wrong, jnp.zeros(2), [0.0, 1.0])
