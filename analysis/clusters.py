@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 import scipy.cluster.hierarchy
 from numpy.typing import ArrayLike
@@ -61,7 +62,8 @@ def drift(flow: TokenFlow, x: ArrayLike, t: Time = 0.0, *, radius: float = 1e-6)
     means = np.stack([x[labels == k].mean(axis=0) for k in range(labels.max() + 1)])
     placed = np.asarray(flow.space.project(means))[labels]
     W = np.asarray(flow.space.matrix) if isinstance(flow.space, Ellipsoid) else np.eye(x.shape[1])
-    pull = float(flow.scale) * np.tensordot(np.asarray(flow.value.factor), np.asarray(flow.weights(t, placed)), 1)
+    weights = np.asarray(flow.weights(t, jnp.asarray(placed)))
+    pull = float(flow.scale) * np.tensordot(np.asarray(flow.value.factor), weights, 1)
     pull = np.where(labels[:, None] == labels[None], 0.0, pull)
     # (I - y y^T W)(z - y) = (I - y y^T W) z, without the cancellation that z alone would bring
     gaps = placed[None] - placed[:, None]

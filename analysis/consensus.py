@@ -3,9 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynsim._types import Scalar
-
-Tokens = Float[Array, "n d"]
+from dynsim._types import Scalar, Tokens
 
 
 def diameter(x: Tokens) -> Scalar:

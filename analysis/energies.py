@@ -5,12 +5,13 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from dynsim._types import Scalar, Time
+from dynsim._types import Scalar, Time, Tokens
 from dynsim.systems.base import AbstractFlow
 
-Tokens = Float[Array, "n d"]
+Numbers = Float[Array | np.ndarray, " n"]
 
 
 def consensus_potential(x: Tokens, query_key: Float[Array, "d d"]) -> Scalar:
@@ -61,14 +62,14 @@ class DiniRate(NamedTuple):
     active: Bool[Array, " n"]
 
 
-def upper_dini(values: Float[Array, " n"], rates: Float[Array, " n"], *, tolerance: float = 0.0) -> DiniRate:
+def upper_dini(values: Numbers, rates: Numbers, *, tolerance: float = 0.0) -> DiniRate:
     r"""Return the upper Dini derivative of a maximum, $\max_{i \in I} \dot f_i$ with $I$ the active indices.
 
     An index is active if its value is within `tolerance` of the maximum; 0 takes exact ties only.
 
     Source: CONSENSUS, eq. (12).
     """
-    active = values >= jnp.max(values) - tolerance
+    active = jnp.asarray(values) >= jnp.max(values) - tolerance
     return DiniRate(jnp.max(jnp.where(active, rates, -jnp.inf)), active)
 
 

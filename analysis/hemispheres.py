@@ -9,11 +9,11 @@ import scipy.optimize
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from dynsim._types import Scalar
+from dynsim._types import Scalar, Tokens
 from dynsim.errors import argument_error
 
 
-def margin_along(x: Float[Array, "n d"], axis: Float[Array, " d"]) -> Scalar:
+def margin_along(x: Tokens, axis: Float[Array | np.ndarray, " d"]) -> Scalar:
     """Return the least v^T x_i: positive exactly if all tokens lie in the open hemisphere of v.
 
     Source: CONSENSUS, Theorem 4.1.

@@ -110,7 +110,7 @@ def look(flow: AbstractFlow, x: State, times: list[float] | None = None) -> Rest
     if max(float(np.max(np.abs(J - jacobians[0]))) for J in jacobians) > tolerance:
         norm = max(float(np.linalg.eigvalsh((J + J.T) / 2)[-1]) for J in jacobians)
         return Rest("stationary", 0.0) if norm < -tolerance else Rest("undecided", 0.0)
-    values = eigenvalues(jacobians[0]).real
+    values = np.real(eigenvalues(jacobians[0]))
     if values.size and values[0] > tolerance:
         return Rest("metastable", float(values[0]))
     neutral = int(np.sum(np.abs(values) <= tolerance))
@@ -126,8 +126,9 @@ def _speed(flow: AbstractFlow, x: State, t: float) -> float:
 
 def _merging(flow: AbstractFlow, x: State, times: list[float]) -> float:
     """Return the rate at which clusters merge that the field, rounded, may not show; 0 if that is not known."""
-    known = isinstance(flow, TokenFlow) and isinstance(flow.value, ScaledIdentity)
-    if not known or not isinstance(flow.space, Sphere | Ellipsoid):
+    if not isinstance(flow, TokenFlow) or not isinstance(flow.value, ScaledIdentity):
+        return 0.0
+    if not isinstance(flow.space, Sphere | Ellipsoid):
         return 0.0
     radius = 1e-4
     if len(set(clusters(np.asarray(x), radius))) == 1:

@@ -67,7 +67,7 @@ def _square(name: str, matrix: ArrayLike) -> np.ndarray:
 
 def index(values: ArrayLike, *, tolerance: float = 0.0) -> int:
     """Return the number of eigenvalues with real part above `tolerance`: the dimension of the unstable directions."""
-    return int(np.sum(np.asarray(values).real > tolerance))
+    return int(np.sum(np.real(values) > tolerance))
 
 
 class Spectrum(NamedTuple):
@@ -110,7 +110,7 @@ def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequenc
 
 def kind(values: ArrayLike, tolerance: float) -> str:
     """Return what eigenvalues say of an equilibrium: `stable`, `saddle`, `unstable` or `undecided`."""
-    parts = np.asarray(values).real
+    parts = np.real(values)
     if np.all(parts < -tolerance):
         return "stable"
     if np.any(parts > tolerance):

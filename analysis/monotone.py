@@ -27,7 +27,7 @@ class Increase(NamedTuple):
     @property
     def falls(self) -> bool:
         """Whether the quantity never rises by more than its error."""
-        return self.amount <= self.error
+        return bool(self.amount <= self.error)
 
 
 def second_opinion(path: Trajectory, integrator: AbstractIntegrator = Scipy()) -> Trajectory:

@@ -176,7 +176,7 @@ def json_lines(ledger: Sequence[Entry], lines: Mapping[str, Line]) -> str:
 def table(lines: Sequence[Line]) -> str:
     """Return the claims' lines as an aligned table of plain text."""
     head = ("claim", "variant", "verdict", "applied", "control", "worst", "s")
-    rows = [head]
+    rows: list[tuple[str, ...]] = [head]
     for line in lines:
         worst = line["worst"]
         shown = "-" if worst is None else f"{worst['slack']} ({worst['what']})"

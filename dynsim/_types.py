@@ -2,12 +2,15 @@
 
 from typing import Any
 
-from jaxtyping import Array, Float, Int, PyTree
+import numpy as np
+from jaxtyping import Array, Float, Int, PyTree, Shaped
 from jaxtyping import Key as KeyArray
 
 from dynsim import _precision  # noqa: F401  (precision is set before the first array exists)
 
-State = PyTree[Float[Array, "..."]]
+State = PyTree[Shaped[Array | np.ndarray, "..."]]  # NumPy for maps on the host, and as what users hand in
+Tokens = Float[Array | np.ndarray, "n d"]
+Times = Float[Array | np.ndarray, " times"]
 Time = Float[Array, ""] | float
 Step = Int[Array, ""] | int
 Key = KeyArray[Array, ""]

@@ -37,7 +37,7 @@ class Ensemble(eqx.Module):
     and why. `flow` is held once, or is a tuple with one flow for each member.
     """
 
-    ts: Real[Array, " times"]
+    ts: Real[Array | np.ndarray, " times"]
     values: PyTree
     initial: State
     final: State

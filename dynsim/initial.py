@@ -11,15 +11,13 @@ from dynsim._types import Key
 from dynsim.errors import argument_error, nearest
 from dynsim.spaces import AbstractSpace, Sphere
 
-Tokens = Float[Array, "n d"]
 
-
-def uniform(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Tokens:
+def uniform(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Float[Array, "n d"]:
     """Return tokens from the space's own law: uniform on a sphere."""
     return space.sample(key, shape)
 
 
-def box(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Tokens:
+def box(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Float[Array, "n d"]:
     """Return tokens uniform in ]-0.5, 0.5[^d, projected to the space.
 
     Source: CONSENSUS, Section 7.4.
@@ -27,19 +25,19 @@ def box(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Tokens:
     return space.project(jax.random.uniform(key, shape, minval=-0.5, maxval=0.5))
 
 
-def hemisphere(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Tokens:
+def hemisphere(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Float[Array, "n d"]:
     """Return tokens of `uniform`, those with a negative first coordinate reflected: all in one open half-space."""
     x = space.sample(key, shape)
     return jnp.where(x[:, :1] < 0, -x, x)
 
 
-def cluster(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Tokens:
+def cluster(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Float[Array, "n d"]:
     """Return tokens within about 0.1 of one random point."""
     one, rest = jax.random.split(key)
     return space.project(space.sample(one, (1, shape[1])) + 0.1 * jax.random.normal(rest, shape) / np.sqrt(shape[1]))
 
 
-LAWS: dict[str, Callable[[Key, tuple[int, int], AbstractSpace], Tokens]] = {
+LAWS: dict[str, Callable[[Key, tuple[int, int], AbstractSpace], Float[Array, "n d"]]] = {
     "uniform": uniform,
     "box": box,
     "hemisphere": hemisphere,
@@ -47,7 +45,7 @@ LAWS: dict[str, Callable[[Key, tuple[int, int], AbstractSpace], Tokens]] = {
 }
 
 
-def initial(law: str, key: Key, shape: tuple[int, int], space: AbstractSpace | None = None) -> Tokens:
+def initial(law: str, key: Key, shape: tuple[int, int], space: AbstractSpace | None = None) -> Float[Array, "n d"]:
     """Return the tokens (n, d) of the law of that name on `space`, the sphere by default."""
     if law not in LAWS:
         raise argument_error("law", f"be one of {', '.join(LAWS)}", f"is `{law}`{nearest(law, LAWS)}")

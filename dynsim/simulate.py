@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from numpy.typing import ArrayLike
 
 from dynsim._types import State
@@ -48,12 +49,12 @@ def simulate(
         ValueError: for a start off the space, unsorted times, or a schedule shorter than the horizon.
         IntegrationError: if the last time is not reached, with the cause and what to try.
     """
-    y0, ts = _checked(flow, y0, ts)
+    y0, times = _checked(flow, y0, ts)
     with waiting("simulate"):
-        ys, stats = type(integrator).integrate(integrator, flow, y0, ts)
+        ys, stats = type(integrator).integrate(integrator, flow, y0, times)
         if throw:
             raise_if_failed(stats)
-    return Trajectory(ts, ys, flow, stats, integrator)
+    return Trajectory(times, ys, flow, stats, integrator)
 
 
 def simulate_until(
@@ -70,14 +71,14 @@ def simulate_until(
     """
     if not events:
         raise argument_error("events", "hold at least one event", "is empty")
-    y0, ts = _checked(flow, y0, ts)
+    y0, times = _checked(flow, y0, ts)
     with waiting("simulate"):
-        ys, stats, t, y, fired = integrator.locate(flow, y0, ts, events)
+        ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
     raise_if_failed(stats)
-    kept = int(np.sum(np.asarray(ts) < t)) if fired >= 0 else len(ts) - 1
+    kept = int(np.sum(np.asarray(times) < t)) if fired >= 0 else len(times) - 1
     ys = jax.tree.map(lambda a, b: jnp.concatenate([a[:kept], b[None]]), ys, y)
-    times = jnp.concatenate([ts[:kept], jnp.asarray([t], ts.dtype)])
-    return Stop(Trajectory(times, ys, flow, stats), fired)
+    reached = jnp.concatenate([times[:kept], jnp.asarray([t], times.dtype)])
+    return Stop(Trajectory(reached, ys, flow, stats), fired)
 
 
 def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> Trajectory:
@@ -134,7 +135,7 @@ def _map_stats(ok: bool, steps: int, defect: Any) -> Stats:
 
 def raise_if_failed(stats: Stats) -> None:
     """Raise `IntegrationError` if the last time was not reached; nothing can be raised about traced values."""
-    if not isinstance(stats.succeeded, jax.core.Tracer) and not bool(jnp.all(stats.succeeded)):
+    if not isinstance(stats.succeeded, Tracer) and not bool(jnp.all(stats.succeeded)):
         raise IntegrationError(stats.explain(), cause=CAUSES[int(stats.cause)])
 
 
@@ -142,8 +143,8 @@ def _checked(flow: AbstractFlow, y0: State, ts: ArrayLike) -> tuple[State, Any]:
     """Return start and times as arrays of one type; raise on what no integrator could use."""
     y0 = jax.tree.map(_inexact, y0)
     dtype = jax.tree.leaves(y0)[0].dtype
-    if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((y0, ts))):
-        return start_on(flow.space, y0), ts if isinstance(ts, jax.core.Tracer) else np.asarray(ts, dtype)
+    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((y0, ts))):
+        return start_on(flow.space, y0), ts if isinstance(ts, Tracer) else np.asarray(ts, dtype)
     times = np.asarray(ts, float)
     check_times(times)
     start = check_start(flow, y0)

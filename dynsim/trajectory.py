@@ -5,6 +5,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree, Real
 
@@ -21,7 +22,7 @@ class Trajectory(eqx.Module):
     A measure is written for one state and used at a point, along a path, and over an ensemble.
     """
 
-    ts: Real[Array, " times"]
+    ts: Real[Array | np.ndarray, " times"]
     ys: PyTree
     system: AbstractFlow | AbstractMap
     stats: Stats
@@ -48,4 +49,4 @@ class Trajectory(eqx.Module):
                 fn(t, jax.tree.map(lambda y, k=k: y[k], self.ys)) for k, t in enumerate(np.asarray(self.ts))
             ]
             return jax.tree.map(lambda *parts: np.stack([np.asarray(p) for p in parts]), *values)
-        return jax.vmap(fn)(self.ts, self.ys)
+        return jax.vmap(fn)(jnp.asarray(self.ts), self.ys)

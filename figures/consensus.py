@@ -65,10 +65,10 @@ def gradient_figure(key: Key) -> Numbers:
     potential = path.along(lambda x: consensus_potential(x, jnp.asarray(GRADIENT_MATRIX)))
     least = -0.5 * TOKENS**2 * math.e  # exp(y^T P y) = e for every pair
     return {
-        "ts": path.ts,
-        "paths": path.ys,
+        "ts": np.asarray(path.ts),
+        "paths": np.asarray(path.ys),
         "matrix": GRADIENT_MATRIX,
-        "potential": potential,
+        "potential": np.asarray(potential),
         "least": np.array(least),
     }
 
@@ -164,9 +164,7 @@ def _misalignment(key: Key, members: int, n: int, d: int, end: float) -> Numbers
     parameters, starts = jax.random.split(key)
     flow, ts = published_ensemble_flow(parameters, d=d), np.linspace(0.0, end, 201)
     y0s = jax.vmap(lambda k: initial("box", k, (n, d)))(jax.random.split(starts, members))
-    found = ensemble(
-        flow, y0s, ts, lambda t, x: misalignment(x), integrator=InSpan(Diffrax(rtol=1e-3, atol=1e-5))
-    )
+    found = ensemble(flow, y0s, ts, lambda t, x: misalignment(x), integrator=InSpan(Diffrax(rtol=1e-3, atol=1e-5)))
     return {"ts": ts, "misalignment": np.asarray(found.values), "tokens": np.array([n, d])}
 
 

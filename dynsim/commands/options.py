@@ -24,6 +24,8 @@ def parse(options: type[Options], words: Sequence[str], verb: str) -> Options:
             raise argument_error("--config", "be followed by a TOML file", "is not")
         default = from_toml(options, Path(words[where + 1]))
         del words[where : where + 2]
+    if default is None:
+        return tyro.cli(options, args=words, prog=f"dynsim {verb}")
     return tyro.cli(options, args=words, default=default, prog=f"dynsim {verb}")
 
 

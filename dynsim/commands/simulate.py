@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import tyro
 
+from dynsim._types import Time
 from dynsim.commands.options import parse, say
 from dynsim.commands.systems import array, build
 from dynsim.errors import argument_error
@@ -128,7 +129,7 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray) -> int:
     return 0 if bool(np.all(np.asarray(found.stats.succeeded))) else 1
 
 
-def observed(t: jax.Array, x: jax.Array) -> jax.Array:
+def observed(t: Time, x: jax.Array) -> jax.Array:
     """Return what an ensemble keeps of a state."""
     del t
     return measures(x)
@@ -153,7 +154,8 @@ def again(path: Path, trust: tuple[str, ...]) -> int:
     """Run a stored run once more and say whether it agrees bit for bit."""
     from dynsim.storage import load, rerun
 
-    stored, made = load(path, trust=trust), rerun(path, trust=trust)
+    made = rerun(path, trust=trust)
+    stored: Any = load(path, trust=trust)
     same = all(bool(jnp.array_equal(a, b, equal_nan=True)) for a, b in zip(
         jax.tree.leaves(stored.ys), jax.tree.leaves(made.ys), strict=True))  # fmt: skip
     gap = max(float(np.max(np.abs(np.asarray(a) - np.asarray(b)))) for a, b in zip(
@@ -186,7 +188,7 @@ def writable(path: Path) -> None:
     writable_folder("out", path.parent)
 
 
-def draw(path: Path, ts: jax.Array, values: np.ndarray, label: str) -> None:
+def draw(path: Path, ts: jax.Array | np.ndarray, values: np.ndarray, label: str) -> None:
     """Draw one curve over time, or the band of many."""
     from figures.panels.curves import bands, over_time
     from figures.style import canvas, settings

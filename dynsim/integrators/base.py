@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from dynsim._types import Scalar, State, Time
+from dynsim._types import Scalar, State, Time, Times
 from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
@@ -75,11 +75,11 @@ class AbstractIntegrator(eqx.Module):
         return False
 
     @abc.abstractmethod
-    def integrate(self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"]) -> tuple[State, Stats]:
+    def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
         """Return the states at `ts`, on the space, times first, and how it went; NaN from a failure on."""
 
     def observe(
-        self, flows: Sequence[AbstractFlow], y0s: State, ts: Float[Array, " times"], fn: Callable[[Time, State], Any]
+        self, flows: Sequence[AbstractFlow], y0s: State, ts: Times, fn: Callable[[Time, State], Any]
     ) -> tuple[Any, State, Stats]:
         """Return `fn(t, x)` at `ts`, the last state and how it went for each start of `y0s`, members first.
 
@@ -89,7 +89,7 @@ class AbstractIntegrator(eqx.Module):
 
     @abc.abstractmethod
     def locate(
-        self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"], events: Sequence[Event]
+        self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
         """Integrate up to the first event: states at `ts`, how it went, time and state of the end, which event (-1)."""
 

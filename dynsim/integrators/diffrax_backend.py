@@ -10,9 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optimistix as optx
-from jaxtyping import Array, Float
+from jax.core import Tracer
+from jaxtyping import Array
 
-from dynsim._types import State, Time
+from dynsim._types import State, Time, Times
 from dynsim.errors import argument_error
 from dynsim.integrators.base import (
     CAUSES,
@@ -81,7 +82,7 @@ class Diffrax(AbstractIntegrator):
         """Whether many starts can be solved together: yes."""
         return True
 
-    def integrate(self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"]) -> tuple[State, Stats]:
+    def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
         """Return the states at `ts`, on the space, and how it went."""
         _check(self, y0)
         jumps, limit = _time_structure(self, flow, ts)
@@ -91,7 +92,7 @@ class Diffrax(AbstractIntegrator):
         self,
         flows: Sequence[AbstractFlow],
         y0s: State,
-        ts: Float[Array, " times"],
+        ts: Times,
         fn: Callable[[Time, State], Any],
         *,
         coordinates: Coordinates = _as_is,
@@ -108,7 +109,7 @@ class Diffrax(AbstractIntegrator):
         return _observe(self, *_stacked(flows), y0s, ts, jumps, limit, fn, coordinates)
 
     def locate(
-        self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"], events: Sequence[Event]
+        self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
         """Integrate up to the first event, located by bisection and Newton on the dense output."""
         _check(self, y0)
@@ -124,11 +125,11 @@ def _check(integrator: Diffrax, y0: State) -> None:
         raise argument_error("y0", "be float64 for an implicit solver", "is float32")
 
 
-def _time_structure(integrator: Diffrax, flow: AbstractFlow, ts: Array) -> tuple[np.ndarray, np.ndarray | None]:
+def _time_structure(integrator: Diffrax, flow: AbstractFlow, ts: Times) -> tuple[np.ndarray, np.ndarray | None]:
     """Return breakpoints and longest step; under a transformation `ts` is traced, and only the limit is known."""
     longest = step_limit(integrator, flow)
     limit = None if math.isinf(longest) else np.asarray(longest)
-    if isinstance(ts, jax.core.Tracer):
+    if isinstance(ts, Tracer):
         if flow.breakpoints(0.0, 1e3).size:
             raise argument_error("ts", "not be traced for a flow whose field jumps", "is")
         return np.empty(0), limit
@@ -136,7 +137,9 @@ def _time_structure(integrator: Diffrax, flow: AbstractFlow, ts: Array) -> tuple
     return type(flow).breakpoints(flow, float(times[0]), float(times[-1])), limit
 
 
-def _solve(integrator: Diffrax, flow: AbstractFlow, y0: State, ts: Array, jumps: Array, limit: Any, **options: Any):
+def _solve(
+    integrator: Diffrax, flow: AbstractFlow, y0: State, ts: Array, jumps: Array, limit: Any, **options: Any
+) -> Any:
     """Run diffrax with the guard, the early stop and the time structure of the flow."""
     rtol, atol, dtmax = jax.tree.map(lambda a: jnp.asarray(a, ts.dtype), (integrator.rtol, integrator.atol, limit))
     control = dfx.PIDController(rtol=rtol, atol=atol, dtmax=dtmax)
@@ -149,14 +152,14 @@ def _solve(integrator: Diffrax, flow: AbstractFlow, y0: State, ts: Array, jumps:
         ts[-1],
         None,
         y0,
-        stepsize_controller=StopEarly(control),
+        stepsize_controller=StopEarly(control),  # pyright: ignore[reportCallIssue]
         max_steps=integrator.max_steps,
         throw=False,
         **options,
     )
 
 
-def _stats(solution: dfx.Solution, defect: Array) -> Stats:
+def _stats(solution: Any, defect: Array) -> Stats:
     """Translate diffrax's result into a cause."""
     watch = solution.controller_state
     event = solution.result == dfx.RESULTS.event_occurred

@@ -95,16 +95,18 @@ class StopEarly(dfx.AbstractAdaptiveStepSizeController):
 
     def wrap(self, direction):
         """Wrap the inner controller."""
-        return StopEarly(self.controller.wrap(direction))
+        return StopEarly(self.controller.wrap(direction))  # pyright: ignore[reportCallIssue]
 
     def init(self, terms, t0, t1, y0, dt0, args, func, error_order):
         """Start with no rejection."""
+        t0 = jnp.asarray(t0)
         t1, inner = self.controller.init(terms, t0, t1, y0, dt0, args, func, error_order)
         t1 = jnp.where(jnp.isfinite(t1), t1, t0 + jnp.asarray(1e-6, t0.dtype))  # a field not finite at the start
         return t1, Watch(inner, jnp.zeros((), int), jnp.ones((), bool), t0)
 
     def adapt_step_size(self, t0, t1, y0, y1_candidate, args, y_error, error_order, controller_state):
         """Adapt as the inner controller does, and count."""
+        t0 = jnp.asarray(t0)
         keep, next0, next1, jump, inner, result = self.controller.adapt_step_size(
             t0, t1, y0, y1_candidate, args, y_error, error_order, controller_state.inner
         )

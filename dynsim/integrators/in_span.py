@@ -6,9 +6,8 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
-from dynsim._types import State, Time
+from dynsim._types import State, Time, Times
 from dynsim.integrators.base import AbstractIntegrator, Event, Stats
 from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.systems.base import AbstractFlow
@@ -32,14 +31,14 @@ class InSpan(AbstractIntegrator):
         """Whether many starts can be solved together."""
         return self.inner.batched
 
-    def integrate(self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"]) -> tuple[State, Stats]:
+    def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
         """Return the tokens at `ts`, and how it went."""
         form = _form(flow, y0)
         ys, stats = self.inner.integrate(form, form.start, ts)
         return _tokens(form, ys).at[0].set(y0), stats
 
     def observe(
-        self, flows: Sequence[AbstractFlow], y0s: State, ts: Float[Array, " times"], fn: Callable[[Time, State], Any]
+        self, flows: Sequence[AbstractFlow], y0s: State, ts: Times, fn: Callable[[Time, State], Any]
     ) -> tuple[Any, State, Stats]:
         """Return `fn(t, x)` of the tokens x at `ts`, the last tokens and how it went, for each start."""
         for flow in flows:
@@ -47,7 +46,7 @@ class InSpan(AbstractIntegrator):
         return self.inner.observe(flows, y0s, ts, fn, coordinates=_span)  # pyright: ignore[reportCallIssue]
 
     def locate(
-        self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"], events: Sequence[Event]
+        self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
         """Integrate up to the first event of the tokens."""
         form = _form(flow, y0)

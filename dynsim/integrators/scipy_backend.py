@@ -8,10 +8,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array
 from numpy.typing import ArrayLike
 
-from dynsim._types import State
+from dynsim._types import State, Times
 from dynsim.errors import argument_error, nearest
 from dynsim.integrators.base import CAUSES, AbstractIntegrator, Event, Stats, check_longest_step, on_space, step_limit
 from dynsim.spaces import AbstractSpace
@@ -37,12 +37,12 @@ class Scipy(AbstractIntegrator):
             raise argument_error("rtol` or `atol", "be positive", f"is {min(self.rtol, self.atol)}")
         check_longest_step(self.longest_step)
 
-    def integrate(self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"]) -> tuple[State, Stats]:
+    def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
         """Return the states at `ts`, on the space, and how it went."""
         return self._follow(flow, y0, np.asarray(ts, float), ())[:2]
 
     def locate(
-        self, flow: AbstractFlow, y0: State, ts: Float[Array, " times"], events: Sequence[Event]
+        self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
         """Integrate up to the first event, located by Brent's method on the dense output."""
         ys, stats, t, final, fired = self._follow(flow, y0, np.asarray(ts, float), tuple(events))
@@ -154,7 +154,7 @@ class _Walk(NamedTuple):
         for index, event in enumerate(self.events):
             if event.crosses(before[index], after[index]):
                 f = lambda t, e=event: self.value(e, t, dense(t))
-                hits.append((brentq(f, solver.t_old, solver.t, xtol=1e-15, rtol=1e-14), index))
+                hits.append((brentq(f, solver.t_old, solver.t, xtol=1e-15, rtol=np.float64(1e-14)), index))
         if not hits:
             return _Piece(solver.t_old, solver.t, solver.y, dense, -1, ""), after
         t, index = min(hits)
@@ -203,6 +203,6 @@ def _flattened(y0: State) -> tuple[np.ndarray, _Unravel]:
 
 
 @eqx.filter_jit
-def _finish(space: AbstractSpace, unravel: _Unravel, saved: Array) -> tuple[State, Array]:
+def _finish(space: AbstractSpace, unravel: _Unravel, saved: np.ndarray | Array) -> tuple[State, Array]:
     """Return the saved states on the space, and the largest defect before, in one program."""
     return on_space(space, jax.vmap(unravel)(saved))

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
@@ -74,8 +75,8 @@ class Ellipsoid(AbstractSpace):
 
 def definite(name: str, matrix: ArrayLike) -> Float[Array, "d d"]:
     """Return `matrix` as an array; raise `ValueError` unless it is finite, symmetric and positive definite."""
-    if isinstance(matrix, jax.core.Tracer):
-        return matrix
+    if isinstance(matrix, Tracer):
+        return jnp.asarray(matrix)
     W = np.asarray(matrix)
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
         raise argument_error(name, "have shape (d, d)", f"has shape {W.shape}")

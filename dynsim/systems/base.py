@@ -67,7 +67,7 @@ class FunctionFlow(AbstractFlow):
 
     def __init__(
         self,
-        rhs: Callable[[Time, State], State],
+        rhs: Any,  # checked here, in one sentence
         space: AbstractSpace | None = None,
         *,
         breaks: Sequence[float] = (),

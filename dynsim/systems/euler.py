@@ -29,5 +29,5 @@ class EulerMap(AbstractMap):
     def step(self, k: Step, x: State) -> State:
         """Return the retraction of one Euler step."""
         h = self.step_size
-        v = self.flow.velocity(k * h, x)
+        v = self.flow.velocity(jnp.asarray(k, h.dtype) * h, x)
         return self.flow.space.project(jax.tree.map(lambda a, b: a + h.astype(a.dtype) * b, x, v))

@@ -7,10 +7,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from dynsim._types import Key, Time
+from dynsim._types import Key, Time, Tokens
 from dynsim.errors import argument_error
 
 Matrices = Float[Array, "heads d d"]
@@ -28,11 +29,11 @@ class AbstractSchedule(eqx.Module):
     def shape(self) -> tuple[int, int, int]:
         """The shape (heads, d, d)."""
 
-    def bilinear(self, t: Time, x: Float[Array, "n d"], y: Float[Array, "m d"]) -> Float[Array, "heads n m"]:
+    def bilinear(self, t: Time, x: Tokens, y: Float[Array | np.ndarray, "m d"]) -> Float[Array, "heads n m"]:
         """Return x P_h(t) y^T for every head, in the type of `x`."""
-        return (x[None] @ self(t).astype(x.dtype)) @ y.T[None]
+        return (jnp.asarray(x[None]) @ self(t).astype(x.dtype)) @ jnp.asarray(y.T[None])
 
-    def mix(self, t: Time, contexts: Float[Array, "heads n d"]) -> Float[Array, "n d"]:
+    def mix(self, t: Time, contexts: Float[Array | np.ndarray, "heads n d"]) -> Float[Array, "n d"]:
         """Return the sum over heads of U_h(t) applied to the rows of `contexts[h]`, as one fused product."""
         return jnp.einsum("hnd,hed->ne", contexts, self(t).astype(contexts.dtype))
 
@@ -67,7 +68,7 @@ class Constant(AbstractSchedule):
     @property
     def shape(self) -> tuple[int, int, int]:
         """The shape (heads, d, d)."""
-        return self.value.shape
+        return _matrices(self.value)
 
 
 class ScaledIdentity(AbstractSchedule):
@@ -93,7 +94,7 @@ class ScaledIdentity(AbstractSchedule):
         """The shape (heads, d, d)."""
         return (self.factor.shape[0], self.dimension, self.dimension)
 
-    def mix(self, t: Time, contexts: Float[Array, "heads n d"]) -> Float[Array, "n d"]:
+    def mix(self, t: Time, contexts: Float[Array | np.ndarray, "heads n d"]) -> Float[Array, "n d"]:
         """Return the sum of c_h times the contexts."""
         del t
         return jnp.einsum("h,hnd->nd", self.factor.astype(contexts.dtype), contexts)
@@ -120,18 +121,18 @@ class Modulated(AbstractSchedule):
         """Store the matrices P' (heads, d, d) and the three tables of D, broadcast to (heads, d)."""
         self.base = stack("base", base)
         rows = self.base.shape[:2]
-        tables = {"amplitude": amplitude, "frequency": frequency, "phase": phase}
-        for name, table in tables.items():
+        tables = []
+        for name, table in (("amplitude", amplitude), ("frequency", frequency), ("phase", phase)):
             values = np.asarray(table, self.base.dtype)
             if not np.all(np.isfinite(values)):
                 raise argument_error(name, "be finite", "has an entry that is not")
             if values.ndim == 1 and rows[0] > 1 and values.shape[0] not in (1, rows[1]) or values.ndim > 2:
                 raise argument_error(name, f"have shape {rows}", f"has shape {values.shape}")
             try:
-                tables[name] = jnp.asarray(np.broadcast_to(values, rows))
+                tables.append(jnp.asarray(np.broadcast_to(values, rows)))
             except ValueError:
                 raise argument_error(name, f"have shape {rows}", f"has shape {values.shape}") from None
-        self.amplitude, self.frequency, self.phase = tables.values()
+        self.amplitude, self.frequency, self.phase = tables
         self.rectified = bool(rectified)
         fastest = float(np.max(np.abs(np.asarray(self.frequency))))
         self.period = math.inf if fastest == 0 else (1 if rectified else 2) * math.pi / fastest
@@ -149,12 +150,12 @@ class Modulated(AbstractSchedule):
     @property
     def shape(self) -> tuple[int, int, int]:
         """The shape (heads, d, d)."""
-        return self.base.shape
+        return _matrices(self.base)
 
-    def bilinear(self, t: Time, x: Float[Array, "n d"], y: Float[Array, "m d"]) -> Float[Array, "heads n m"]:
+    def bilinear(self, t: Time, x: Tokens, y: Float[Array | np.ndarray, "m d"]) -> Float[Array, "heads n m"]:
         """Return (x D_h) P_h' y^T without forming D_h P_h'."""
-        scaled = x[None] * self.diagonal(t).astype(x.dtype)[:, None, :]
-        return (scaled @ self.base.astype(x.dtype)) @ y.T[None]
+        scaled = jnp.asarray(x[None]) * self.diagonal(t).astype(x.dtype)[:, None, :]
+        return (scaled @ self.base.astype(x.dtype)) @ jnp.asarray(y.T[None])
 
     def fastest_period(self) -> float:
         """Return the shortest period of an entry of D."""
@@ -193,7 +194,7 @@ class PiecewiseConstant(AbstractSchedule):
     @property
     def shape(self) -> tuple[int, int, int]:
         """The shape (heads, d, d)."""
-        return self.values.shape[1:]
+        return _matrices(self.values[0])
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
         """Return the ends of layers inside (t0, t1)."""
@@ -247,10 +248,15 @@ class Resampled(AbstractSchedule):
         return edges[(edges > t0) & (edges < t1)]
 
 
+def _matrices(value: Matrices) -> tuple[int, int, int]:
+    heads, d, _ = value.shape
+    return heads, d, d
+
+
 def stack(name: str, value: ArrayLike) -> Matrices:
     """Return `value` as (heads, d, d), a single (d, d) matrix as one head; float32 stays float32."""
-    if isinstance(value, jax.core.Tracer):
-        return value if value.ndim == 3 else value[None]
+    if isinstance(value, Tracer):
+        return jnp.asarray(value) if np.ndim(value) == 3 else jnp.asarray(value)[None]
     M = np.asarray(value)
     M = M[None] if M.ndim == 2 else M
     if M.ndim != 3 or M.shape[1] != M.shape[2]:

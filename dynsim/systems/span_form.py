@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from dynsim._types import Key, Scalar, State, Time
+from dynsim._types import Key, Scalar, State, Time, Tokens
 from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
 from dynsim.systems.base import AbstractFlow
@@ -57,7 +57,7 @@ class SpanForm(AbstractFlow):
     Source: CONSENSUS, eq. (11), (15), by a change of coordinates.
     """
 
-    start_tokens: Float[Array, "n d"]
+    start_tokens: Tokens
     scores: Callable[[Time], Float[Array, "heads n n"]]
     factor: Float[Array, " heads"]
     mask: AbstractMask
@@ -65,7 +65,7 @@ class SpanForm(AbstractFlow):
     space: SpanSpace
     query_key: AbstractSchedule
 
-    def __init__(self, flow: TokenFlow, start_tokens: Float[Array, "n d"]):
+    def __init__(self, flow: TokenFlow, start_tokens: Tokens):
         """Store what the flow becomes on the span of `start_tokens` (n, d), in their type.
 
         Raises:
@@ -86,7 +86,7 @@ class SpanForm(AbstractFlow):
         """The coordinates of the start: the identity."""
         return jnp.eye(self.start_tokens.shape[0], dtype=self.start_tokens.dtype)
 
-    def tokens(self, coordinates: Coordinates) -> Float[Array, "n d"]:
+    def tokens(self, coordinates: Coordinates) -> Tokens:
         """Return the tokens that have these coordinates."""
         return coordinates @ self.start_tokens
 

@@ -1,16 +1,17 @@
 """The scores of tokens among the starting tokens, y P(t) z^T, with all that does not depend on time computed once."""
 
 import functools
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynsim._types import Time
+from dynsim._types import Time, Tokens
 from dynsim.systems.schedules import AbstractSchedule, Constant, Modulated, PiecewiseConstant
 
-Tokens = Float[Array, "n d"]
+Scores = Callable[[Time], Float[Array, "heads n n"]]
 
 
 class GeneralScores(eqx.Module):
@@ -62,23 +63,23 @@ class ModulatedScores(eqx.Module):
 
 
 @functools.singledispatch
-def span_scores(schedule: AbstractSchedule, tokens: Tokens):
+def span_scores(schedule: AbstractSchedule, tokens: Tokens) -> Scores:
     """Return a function of time: the scores (heads, n, n) that a schedule gives to `tokens` (n, d), in their type."""
     return GeneralScores(schedule, tokens)
 
 
-@span_scores.register
+@span_scores.register(Constant)
 def _(schedule: Constant, tokens: Tokens) -> ConstantScores:
     return ConstantScores(schedule.bilinear(0.0, tokens, tokens))
 
 
-@span_scores.register
+@span_scores.register(PiecewiseConstant)
 def _(schedule: PiecewiseConstant, tokens: Tokens) -> PiecewiseScores:
     P = schedule.values.astype(tokens.dtype)
     left = jnp.einsum("nd,lhde->lhne", tokens, P)
     return PiecewiseScores(schedule, jnp.einsum("lhne,me->lhnm", left, tokens))
 
 
-@span_scores.register
+@span_scores.register(Modulated)
 def _(schedule: Modulated, tokens: Tokens) -> ModulatedScores:
     return ModulatedScores(schedule, tokens, jnp.einsum("hde,me->hdm", schedule.base.astype(tokens.dtype), tokens))

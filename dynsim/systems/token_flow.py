@@ -6,17 +6,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from dynsim._types import Step, Time
+from dynsim._types import Step, Time, Tokens
 from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.interactions.masks import AbstractMask, Causal, Full
 from dynsim.systems.schedules import AbstractSchedule, Constant, ScaledIdentity, as_schedule
-
-Tokens = Float[Array, "n d"]
 
 
 class TokenFlow(AbstractFlow):
@@ -125,8 +124,8 @@ class LayerMap(AbstractMap):
 
     def step(self, k: Step, x: Tokens) -> Tokens:
         """Return the tokens after layer `k`."""
-        tau = self.step_size.astype(x.dtype)
-        return self.flow.space.project(x + tau * self.flow.attention(k * self.step_size, x))
+        tau, t = self.step_size.astype(x.dtype), jnp.asarray(k, self.step_size.dtype) * self.step_size
+        return self.flow.space.project(x + tau * self.flow.attention(t, x))
 
 
 class ProjectedValueFlow(AbstractFlow):
@@ -198,6 +197,6 @@ def causal_symmetric_flow(query_key: AbstractSchedule | ArrayLike, value: ArrayL
     P, U = as_schedule("query_key", query_key), Constant(value, name="value")
     if P.shape[0] != 1 or U.shape[0] != 1:
         raise argument_error("query_key", "have one head", f"has {max(P.shape[0], U.shape[0])}")
-    if not isinstance(value, jax.core.Tracer) and not np.allclose(U.value[0], U.value[0].T, rtol=0, atol=1e-9):
+    if not isinstance(value, Tracer) and not np.allclose(U.value[0], U.value[0].T, rtol=0, atol=1e-9):
         raise argument_error("value", "be symmetric", "is not")
     return TokenFlow(P, U, mask=Causal())

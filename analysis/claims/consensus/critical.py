@@ -45,9 +45,9 @@ def _instability_trial(key: Key, value: float) -> Trial:
     x = jnp.asarray(configurations()[name] @ rotation.T)
     flow, model = TokenFlow(np.eye(D), value), TokenFlow(np.eye(D))
     speed = float(jnp.max(jnp.abs(model.vector_field(0.0, x))))
-    growth = float(np.max(eigenvalues(tangent_jacobian(flow, x)).real))
+    growth = float(np.max(np.real(eigenvalues(tangent_jacobian(flow, x)))))
     found = _searched(flow, key)
-    others = [e.spectrum.values.real.max() for e in found if float(diameter(e.state)) > 1e-3]
+    others = [np.real(e.spectrum.values).max() for e in found if float(diameter(e.state)) > 1e-3]
     return Trial(
         hypotheses=(
             at_most("speed at the configuration", speed, ROUNDING, tolerance=0.0),
@@ -89,7 +89,7 @@ def other_equilibria_are_unstable(key: Key, integrator: AbstractIntegrator) -> T
 def other_equilibria_are_unstable(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The value matrix -I, under which the tetrahedron attracts and antipodal pairs hold."""
     flow, x = TokenFlow(np.eye(D), -1.0), jnp.asarray(configurations()["tetrahedron"])
-    growth = float(np.max(eigenvalues(tangent_jacobian(flow, x)).real))
+    growth = float(np.max(np.real(eigenvalues(tangent_jacobian(flow, x)))))
     return Trial(
         hypotheses=(at_least("distance from consensus", diameter(x), 0.0, tolerance=SOLVER),),
         conclusions=(at_least("largest real part of the linearisation", growth, SOLVER, tolerance=ROUNDING),),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -137,10 +138,10 @@ def _crossing(key: Key) -> tuple[np.ndarray, np.ndarray, list[Fraction]]:
     low, high = Fraction(3, 5), Fraction(4, 5)
     turn = rational_unit(key, 2)
     first = np.array([low, high, Fraction(0)], object)
-    second = np.append(low, high * turn)
+    second = np.array([low, *(high * turn)], object)
     third = np.array([Fraction(12, 13), Fraction(5, 13), Fraction(0)], object)
     x = np.stack([first, second, third])
-    rates = [sum((x[j] @ v) - (x[i] @ x[j]) * (x[i] @ v) for j in range(3)) for i in range(3)]
+    rates = [sum(((x[j] @ v) - (x[i] @ x[j]) * (x[i] @ v) for j in range(3)), Fraction(0)) for i in range(3)]
     return x, v, rates
 
 
@@ -189,7 +190,8 @@ class Chirp(AbstractSchedule):
     @property
     def shape(self) -> tuple[int, int, int]:
         """The shape (heads, d, d)."""
-        return self.base.shape
+        heads, d, _ = self.base.shape
+        return heads, d, d
 
     def fastest_period(self) -> float:
         """Return the period reached at t = 4."""
@@ -200,8 +202,8 @@ def _modulus_trial(key: Key, integrator: AbstractIntegrator, chirp: bool, watch:
     """Measure the modulus of continuity on [0, 4] at 0.01 against that at 0.16: a sixteenth if f is Lipschitz."""
     a, b = jax.random.split(key)
     model = random_flow(a)
-    P = Chirp(20.0 * model.query_key.base) if chirp else model.query_key
-    flow = TokenFlow(P, 1.0, space=model.space)
+    P: Any = model.query_key
+    flow = TokenFlow(Chirp(20.0 * P.base) if chirp else P, 1.0, space=model.space)
     v, x0 = start_in_hemisphere(b, model, 2)
     ts = np.linspace(0.0, 4.0, 401)
     path = simulate(flow, x0, ts, integrator=integrator)
@@ -212,7 +214,7 @@ def _modulus_trial(key: Key, integrator: AbstractIntegrator, chirp: bool, watch:
     modulus = lambda k: float(np.max(np.abs(f[k:] - f[:-k])))
     gaps = np.asarray(path.along(lambda x: (x[0] - x[1]) @ v))
     kept = at_least("least gap of v^T y between the two tokens", np.min(gaps * np.sign(gaps[0])), 0.0, tolerance=SOLVER)
-    steady = float(jnp.max(jnp.abs(jnp.diff(jax.vmap(model.query_key)(ts), axis=0))))
+    steady = float(jnp.max(jnp.abs(jnp.diff(jax.vmap(model.query_key)(jnp.asarray(ts)), axis=0))))
     return Trial(
         hypotheses=(
             at_most("sup |P_h|", bound_of(model.query_key), 10.0, tolerance=ROUNDING),

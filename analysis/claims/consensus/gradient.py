@@ -24,7 +24,7 @@ from dynsim.simulate import simulate
 from dynsim.systems.token_flow import TokenFlow, gradient_token_flow
 
 N, D = 4, 3
-HORIZONS = (0.0, 80.0, 160.0)
+HORIZONS = np.array([0.0, 80.0, 160.0])
 
 
 def _definite(key: Key) -> np.ndarray:
@@ -74,7 +74,7 @@ def _gradient_trial(key: Key, factor: int) -> Trial:
     P = on_ellipsoid(key, 2)[0]
     symbols = sp.symbols("x0:4")
     x = sp.Matrix(2, 2, symbols)
-    S = sp.Matrix(2, 2, lambda i, j: sp.Rational(P[i, j].numerator, P[i, j].denominator))
+    S = sp.Matrix(2, 2, [sp.Rational(p.numerator, p.denominator) for p in P.ravel()])
     V = -sum(sp.exp((x.row(i) * S * x.row(j).T)[0]) for i in range(2) for j in range(2)) / factor
     values = rational_matrix(jax.random.fold_in(key, 2), 2, 2)
     at = {s: sp.Rational(v.numerator, v.denominator) for s, v in zip(symbols, values.ravel(), strict=True)}

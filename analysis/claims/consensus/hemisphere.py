@@ -1,6 +1,7 @@
 """Claims of Section 4: tokens in a hemisphere, with the identity as value matrix."""
 
 from fractions import Fraction
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -33,8 +34,14 @@ def random_flow(key: Key, value: float = 1.0) -> TokenFlow:
     return TokenFlow(P, value, space=Ellipsoid(A @ A.T / D + 0.3 * np.eye(D)))
 
 
-def bound_of(P: Modulated) -> float:
-    """Return a bound of sup |P_h(t)|: the largest |D_h| |P_h'|."""
+def metric(flow: TokenFlow) -> np.ndarray:
+    """Return W of a flow on ellipsoids."""
+    space: Any = flow.space
+    return np.asarray(space.matrix)
+
+
+def bound_of(P: Any) -> float:
+    """Return a bound of sup |P_h(t)| for P = D(t) P': the largest |D_h| |P_h'|."""
     return float(np.max(np.linalg.norm(np.asarray(P.base), 2, axis=(1, 2)) * np.max(np.abs(P.amplitude), axis=1)))
 
 
@@ -62,7 +69,7 @@ def _attraction_trial(key: Key, integrator: AbstractIntegrator, value: float) ->
             at_most("diameter at t=40", widths[20], 0.3 * widths[0], tolerance=SOLVER),
             at_most("diameter at t=80 against t=40", widths[40], 0.5 * widths[20], tolerance=SOLVER),
         ),
-        witness={"W": np.asarray(flow.space.matrix), "v": np.asarray(v), "x0": np.asarray(x0)},
+        witness={"W": metric(flow), "v": np.asarray(v), "x0": np.asarray(x0)},
     )
 
 
@@ -129,7 +136,7 @@ def _dini_trial(key: Key, value: float, tie: bool) -> Trial:
     flow = random_flow(a, value)
     v, x = start_in_hemisphere(b, flow)
     if tie:  # the second token is the mirror image of the first in the plane that holds W v and v: v^T y agrees
-        W = flow.space.matrix
+        W = metric(flow)
         w = flow.space.tangent(v, x[1])
         w = w / jnp.sqrt(w @ W @ w)
         lift = jnp.linalg.solve(W, v)
@@ -168,7 +175,7 @@ def _lyapunov_trial(key: Key) -> tuple[Fraction, Fraction, Fraction]:
     u, v = rational_unit(key, D), rational_unit(jax.random.fold_in(key, 1), D)
     near = v
     far = u if sum(u * v) > 0 else -u
-    return sum(v * v), 1 - sum(near * v), 1 - sum(far * v)
+    return np.dot(v, v), 1 - np.dot(near, v), 1 - np.dot(far, v)
 
 
 @claim(
@@ -208,7 +215,7 @@ def _bounds_trial(key: Key, causal: bool, lower_triangle: bool, shrink: float) -
     full = random_flow(a)
     flow = TokenFlow(full.query_key, 1.0, space=full.space, mask=Causal() if causal else Full())
     x = flow.space.sample(b, (N, D))
-    K = 1 / np.sqrt(float(np.linalg.eigvalsh(np.asarray(full.space.matrix))[0]))  # the longest semi-axis
+    K = 1 / np.sqrt(float(np.linalg.eigvalsh(metric(full))[0]))  # the longest semi-axis
     limit = bound_of(full.query_key)
     exponent = shrink * 2 * K * K * limit
     c1, c2 = np.exp(-exponent) / (np.sqrt(D) * N), np.exp(exponent)
