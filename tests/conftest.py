@@ -15,3 +15,4 @@ from dynsim import _precision  # noqa: E402, F401
 @pytest.fixture(autouse=True, scope="session")
 def _strict():
     jax.config.update("jax_numpy_rank_promotion", "raise")
+    jax.config.update("jax_numpy_dtype_promotion", "strict")

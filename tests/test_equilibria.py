@@ -70,7 +70,7 @@ def test_bad_starts_are_refused(oja):
     with pytest.raises(ValueError, match="starts` must be finite"):
         equilibria(oja, np.full((2, 3), np.nan))
     with pytest.raises(ValueError, match="starts` must have the starts on the first axis"):
-        equilibria(oja, np.float64(1.0))
+        equilibria(oja, jnp.asarray(1.0))
     with pytest.raises(ValueError, match="num_starts` must be at least 1"):
         spread(oja, stream(0, "none"), (3,), 0)
 
