@@ -14,7 +14,7 @@ from jaxtyping import Array
 from analysis.linearisation import Generator, Spectrum, spectrum, tangent_basis, tangent_jacobian
 from dynsim._types import Key, State, Time
 from dynsim.errors import argument_error
-from dynsim.simulate import start_on
+from dynsim.simulation import start_on
 from dynsim.systems.base import AbstractFlow
 
 AT_REST = 1e-10  # a speed below this, in units of the field on the starts, is rest up to rounding

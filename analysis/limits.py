@@ -13,7 +13,7 @@ from analysis.linearisation import NEAR_ZERO, eigenvalues, tangent_basis, tangen
 from dynsim._types import State
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, Diffrax
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 from dynsim.spaces import Ellipsoid, Sphere
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.schedules import ScaledIdentity

@@ -8,7 +8,7 @@ import numpy as np
 from dynsim._types import Scalar, State
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, Scipy
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 from dynsim.systems.base import AbstractFlow
 from dynsim.trajectory import Trajectory
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from analysis.equilibria import Equilibrium, equilibria
 from dynsim._types import Time
-from dynsim.ensemble import ensemble
+from dynsim.ensembles import ensemble
 from dynsim.errors import argument_error
 from dynsim.integrators import Diffrax
 from dynsim.spaces import Euclidean

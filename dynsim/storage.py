@@ -18,14 +18,14 @@ from dynsim._types import Key
 from dynsim.archive import read_arrays, write_arrays
 from dynsim.errors import argument_error
 from dynsim.recipe import describe, rebuild
-from dynsim.simulate import iterate
+from dynsim.simulation import iterate
 from dynsim.systems.base import AbstractMap
 from dynsim.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import xarray
 
-    from dynsim.ensemble import Ensemble
+    from dynsim.ensembles import Ensemble
 
 FORMAT = "dynsim run"
 FORMAT_VERSION = 1

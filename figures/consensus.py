@@ -16,11 +16,11 @@ from analysis.energies import consensus_potential, hemisphere_lyapunov
 from analysis.linearisation import eigenvalues, tangent_jacobian
 from analysis.portrait import circle_portrait, sphere_portrait
 from dynsim._types import Key
-from dynsim.ensemble import ensemble
-from dynsim.initial import initial
+from dynsim.ensembles import ensemble
+from dynsim.initial_laws import initial
 from dynsim.integrators import Diffrax, InSpan, Scipy
 from dynsim.papers import CONSENSUS
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.published import (

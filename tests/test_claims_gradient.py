@@ -11,7 +11,7 @@ from analysis.claims.consensus import causal, critical, gradient, value
 from analysis.claims.consensus.rational import matrix, on_ellipsoid, rational_unit, tangent_part
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 from dynsim.systems.token_flow import TokenFlow, causal_identity_flow
 
 KEY = stream(0, "claims by hand")

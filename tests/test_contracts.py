@@ -12,7 +12,7 @@ import pytest
 
 import dynsim.systems
 from dynsim.integrators import Diffrax, Scipy
-from dynsim.simulate import iterate, simulate
+from dynsim.simulation import iterate, simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from tests.zoo import FLOWS, MAPS, flow_and_start, map_and_start
 

@@ -27,7 +27,7 @@ from analysis.hemispheres import (
     printed_wendel_probability,
     wendel_probability,
 )
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.published import GRADIENT_MATRIX, published_gradient_flow
 from dynsim.systems.token_flow import TokenFlow

@@ -7,14 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.ensemble import Ensemble, ensemble
+from dynsim.ensembles import Ensemble, ensemble
 from dynsim.integrators import CAUSES, Diffrax, Scipy
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.token_flow import TokenFlow
 
-module = importlib.import_module("dynsim.ensemble")  # not the function of that name
+module = importlib.import_module("dynsim.ensembles")  # not the function of that name
 
 TS = np.linspace(0.0, 2.0, 5)
 FLOW = TokenFlow(np.eye(3), 1.0)

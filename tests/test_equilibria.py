@@ -9,7 +9,7 @@ from analysis.linearisation import rotations
 from analysis.portrait import circle_portrait, planar_portrait, sphere_portrait
 from analysis.shooting import bisect_outcome
 from dynsim.keys import stream
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.published import SYMMETRIC_VALUE

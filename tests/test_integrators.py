@@ -8,7 +8,7 @@ import pytest
 
 from dynsim.errors import IntegrationError
 from dynsim.integrators import CAUSES, Diffrax, Event, Scipy
-from dynsim.simulate import simulate, simulate_until
+from dynsim.simulation import simulate, simulate_until
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.euler import EulerMap

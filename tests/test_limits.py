@@ -8,7 +8,7 @@ from analysis.clusters import clusters, drift
 from analysis.limits import look, settle
 from dynsim.integrators import Scipy
 from dynsim.keys import stream
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.published import published_hemisphere_flow

@@ -15,9 +15,9 @@ from analysis.portrait import circle_portrait, planar_portrait
 from analysis.verdict import Verdict
 from dynsim import Event, FunctionFlow, Scipy, Sphere, iterate, load, rerun, save, simulate_until, stream
 from dynsim.__main__ import main
-from dynsim.ensemble import ensemble
+from dynsim.ensembles import ensemble
 from dynsim.papers import Paper
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 from dynsim.systems.euler import EulerMap
 from figures.figure import figure
 from figures.panels import circle_portrait as draw_circle

@@ -10,7 +10,7 @@ from analysis.monotone import second_opinion, worst_increase
 from analysis.rates import decay_rate, observed_order
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
-from dynsim.simulate import iterate, simulate
+from dynsim.simulation import iterate, simulate
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.published import GRADIENT_MATRIX, published_gradient_flow

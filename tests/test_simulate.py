@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.initial import initial
+from dynsim.initial_laws import initial
 from dynsim.keys import stream
-from dynsim.simulate import iterate, simulate, simulate_until
+from dynsim.simulation import iterate, simulate, simulate_until
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.published import published_gradient_flow

@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.ensemble import ensemble
+from dynsim.ensembles import ensemble
 from dynsim.integrators import Diffrax, Event, InSpan, Scipy
 from dynsim.keys import stream
-from dynsim.simulate import simulate, simulate_until
+from dynsim.simulation import simulate, simulate_until
 from dynsim.spaces import Ellipsoid, Euclidean
 from dynsim.storage import rerun, save
 from dynsim.systems.base import FunctionFlow

@@ -8,7 +8,7 @@ import pytest
 from analysis.linearisation import tangent_basis
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 from tests.zoo import FLOWS, flow_and_start
 
 TS = np.linspace(0.0, 20.0, 11)

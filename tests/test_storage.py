@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 from dynsim.archive import read_arrays, write_arrays
-from dynsim.ensemble import ensemble
+from dynsim.ensembles import ensemble
 from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.keys import stream
 from dynsim.recipe import describe, rebuild, resolve
-from dynsim.simulate import iterate, simulate, simulate_until
+from dynsim.simulation import iterate, simulate, simulate_until
 from dynsim.spaces import Ellipsoid, Euclidean, Product, Sphere
 from dynsim.storage import FORMAT_VERSION, header, load, rerun, save, to_xarray
 from dynsim.systems.base import AbstractMap, FunctionFlow
@@ -211,7 +211,7 @@ def test_a_function_of_a_script_is_found_by_its_file(tmp_path):
         "import jax.numpy as jnp, sys\n"
         "def spin(t, x):\n    return jnp.stack([-x[1], x[0]])\n"
         "if __name__ == '__main__':\n"
-        "    from dynsim.simulate import simulate\n    from dynsim.storage import save\n"
+        "    from dynsim.simulation import simulate\n    from dynsim.storage import save\n"
         "    from dynsim.systems.base import FunctionFlow\n    from dynsim.integrators import Scipy\n"
         "    save(sys.argv[1], simulate(FunctionFlow(spin), jnp.array([1.0, 0.0]), [0.0, 1.0], integrator=Scipy()))\n"
     )

@@ -30,10 +30,10 @@ def main(words: Sequence[str]) -> int:
     from analysis.ledger import select
     from analysis.report import in_words, run_checks
     from dynsim.archive import writable_folder
-    from dynsim.initial import initial
+    from dynsim.initial_laws import initial
     from dynsim.integrators import Scipy
     from dynsim.keys import stream
-    from dynsim.simulate import simulate
+    from dynsim.simulation import simulate
     from dynsim.storage import save
     from dynsim.systems.published import published_gradient_flow
     from figures import figure

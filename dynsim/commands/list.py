@@ -35,7 +35,7 @@ def _systems() -> list[str]:
 
 
 def _laws() -> list[str]:
-    from dynsim.initial import LAWS
+    from dynsim.initial_laws import LAWS
 
     return [f"{name:<22}{(law.__doc__ or '').splitlines()[0]}" for name, law in LAWS.items()]
 

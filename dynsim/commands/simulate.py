@@ -14,10 +14,10 @@ from dynsim._types import Time
 from dynsim.commands.options import parse, say
 from dynsim.commands.systems import array, build
 from dynsim.errors import argument_error
-from dynsim.initial import initial
+from dynsim.initial_laws import initial
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy
 from dynsim.keys import stream
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 from dynsim.systems.base import AbstractFlow
 from dynsim.trajectory import Trajectory
 
@@ -110,7 +110,7 @@ def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray) -> int:
 
 def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray) -> int:
     """Follow an ensemble; one failed member is named and spoils no other."""
-    from dynsim.ensemble import ensemble
+    from dynsim.ensembles import ensemble
     from dynsim.storage import save
 
     starts = jnp.stack([start(o, flow, k) for k in range(o.members)])

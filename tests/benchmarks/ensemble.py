@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim.ensemble import ensemble
-from dynsim.initial import initial
+from dynsim.ensembles import ensemble
+from dynsim.initial_laws import initial
 from dynsim.integrators import AbstractIntegrator, Diffrax, InSpan
 from dynsim.keys import stream
 from dynsim.systems.interactions.masks import Causal

@@ -7,7 +7,7 @@ import numpy as np
 
 from dynsim.integrators import Diffrax
 from dynsim.keys import stream
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 from dynsim.systems.published import published_gradient_flow
 from tests.benchmarks.harness import Contender, Row, race, show, start_to_end
 
@@ -43,7 +43,7 @@ print(s.y[0, -1])
     "dynsim, Scipy()": """
 import numpy as np
 from dynsim import Scipy, published_gradient_flow
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 flow = published_gradient_flow()
 P = np.asarray(flow.query_key.value[0])
 y0 = np.random.default_rng(0).normal(size=(10, 3))
@@ -61,7 +61,7 @@ print(np.asarray(solve(jnp.asarray(y0)))[-1, 0, 0])
     "dynsim, Diffrax()": """
 import numpy as np
 from dynsim import Diffrax, published_gradient_flow
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 flow = published_gradient_flow()
 P = np.asarray(flow.query_key.value[0])
 y0 = np.random.default_rng(0).normal(size=(10, 3))

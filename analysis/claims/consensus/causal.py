@@ -14,7 +14,7 @@ from analysis.shooting import Bracket, bisect_outcome
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.interactions.masks import Causal
 from dynsim.systems.schedules import Modulated

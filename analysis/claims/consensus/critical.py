@@ -15,7 +15,7 @@ from analysis.linearisation import eigenvalues, rotations, tangent_jacobian
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 from dynsim.systems.token_flow import TokenFlow
 
 N, D = 4, 3

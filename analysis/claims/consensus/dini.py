@@ -18,7 +18,7 @@ from analysis.hemispheres import hemisphere_margin, printed_wendel_probability, 
 from dynsim._types import Key, Time
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.schedules import AbstractSchedule
 from dynsim.systems.token_flow import TokenFlow

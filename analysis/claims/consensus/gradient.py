@@ -20,7 +20,7 @@ from analysis.verdict import Verdict
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 from dynsim.systems.token_flow import TokenFlow, gradient_token_flow
 
 N, D = 4, 3

@@ -15,7 +15,7 @@ from analysis.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.interactions.masks import Causal, Full
 from dynsim.systems.schedules import Modulated

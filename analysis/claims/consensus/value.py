@@ -11,7 +11,7 @@ from analysis.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
-from dynsim.simulate import simulate
+from dynsim.simulation import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.schedules import Modulated
 from dynsim.systems.token_flow import causal_symmetric_flow

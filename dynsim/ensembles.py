@@ -23,7 +23,7 @@ from dynsim.integrators import CAUSES, AbstractIntegrator, Diffrax, Stats
 from dynsim.integrators.base import masked
 from dynsim.progress import progress
 from dynsim.shelf import Shelf
-from dynsim.simulate import OFF_SPACE, check_times, start_on
+from dynsim.simulation import OFF_SPACE, check_times, start_on
 from dynsim.systems.base import AbstractFlow
 
 Observable = Callable[[Time, State], PyTree]
