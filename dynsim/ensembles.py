@@ -98,7 +98,7 @@ def ensemble(
         fn: what to keep of the state `x` at time `t`, in JAX.
         integrator: `Diffrax()` or `Scipy()`.
         chunk: the most members solved together; they take as many steps as the slowest of them. By default 32, or as
-            many as have states of one megabyte (of 256 on an accelerator); parts are shared among the cores.
+            many as have states of half a megabyte (of 256 on an accelerator); parts are shared among the cores.
         cost: a prediction of a start's number of steps, up to a factor: members of like cost are solved together.
         folder: where finished members are kept; the same call with the same folder resumes, to the same bits.
         shown: a progress bar; None shows it on terminals only.
@@ -168,7 +168,7 @@ def _parts(work: _Work, cost: Callable[[State], Scalar] | None, chunk: int | Non
     if chunk is None:
         size = sum(y.nbytes for y in jax.tree.leaves(work.y0s)) / work.members
         host = jax.default_backend() == "cpu"
-        chunk = int(np.clip((2**20 if host else 2**28) / size, 1, 32 if host else work.members))
+        chunk = int(np.clip((2**19 if host else 2**28) / size, 1, 32 if host else work.members))
     if chunk < 1:
         raise argument_error("chunk", "be at least 1", f"is {chunk}")
     costs = np.zeros(work.members) if cost is None else np.asarray(eqx.filter_vmap(cost)(work.y0s), float)

@@ -80,12 +80,13 @@ SCHEDULES = {
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_a_schedule_applies_itself_as_its_matrices_do(name):
     M = SCHEDULES[name]
-    x, y, contexts = _random("x", 4, 3), _random("y", 5, 3), _random("z", 2, 4, 3)
+    x, y, weights = _random("x", 4, 3), _random("y", 5, 3), jnp.asarray(_random("z", 2, 6, 5))
     for t in (0.0, 0.8, 1.9):
         full = np.asarray(M(t))
         assert full.shape == M.shape == (2, 3, 3)
         np.testing.assert_allclose(M.bilinear(t, x, y), np.einsum("nd,hde,me->hnm", x, full, y), atol=1e-13)
-        np.testing.assert_allclose(M.mix(t, contexts), np.einsum("hed,hnd->ne", full, contexts), atol=1e-13)
+        expected = np.einsum("hij,hed,jd->ie", weights, full, y)
+        np.testing.assert_allclose(M.mix(t, weights, y), expected, atol=1e-13)
 
 
 def test_layers_change_at_their_breakpoints():

@@ -67,8 +67,7 @@ class TokenFlow(AbstractFlow):
 
     def attention(self, t: Time, x: Tokens) -> Tokens:
         """Return the sum m_i before it is made tangent, `scale` included."""
-        contexts = jnp.einsum("hij,jd->hid", self.weights(t, x), x)
-        return self.scale.astype(x.dtype) * self.value.mix(t, contexts)
+        return self.scale.astype(x.dtype) * self.value.mix(t, self.weights(t, x), x)
 
     def velocity(self, t: Time, x: Tokens) -> Tokens:
         """Return m_i - (y_i^T W m_i) y_i, the right-hand side of (7)."""

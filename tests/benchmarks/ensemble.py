@@ -115,7 +115,7 @@ def general(members: int, rounds: int, d: int = D) -> list[Row]:
         [
             Contender("torchdiffeq dopri5, float32", lambda: opponents.torchdiffeq_dopri5(full, RTOL, ATOL)),
             Contender("dynsim Tsit5, float32", lambda: solved(flow32, y32, fast())),
-            Contender("dynsim Bosh3, float32", lambda: solved(flow32, y32, fast(dfx.Bosh3())), 2.0),
+            Contender("dynsim Dopri5, float32", lambda: solved(flow32, y32, fast(dfx.Dopri5())), 2.0),
         ],
         largest_gap(solved(flows(jnp.float64, d)[1], starts(min(FEW, members), jnp.float64, d), EXACT)[0]),
         rounds=rounds,
