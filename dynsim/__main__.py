@@ -1,6 +1,7 @@
 """The command line: one door, and nothing heavy behind it until a verb is chosen."""
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -29,13 +30,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     verb, rest = words[0], words[1:]
     if verb not in VERBS:
-        from dynsim.errors import nearest
+        from dynsim.errors import argument_error, nearest
 
-        return _refuse(f"Verb `{verb}` is none of {', '.join(VERBS)}{nearest(verb, VERBS)}.")
+        return _refuse(
+            str(argument_error("verb", f"be one of {', '.join(VERBS)}", f"is `{verb}`{nearest(verb, VERBS)}"))
+        )
     try:
         return importlib.import_module(f"dynsim.commands.{verb}").main(rest)
     except KeyboardInterrupt as stop:
         return _refuse(str(stop) or "Stopped.", 130)
+    except BrokenPipeError:  # the reader, `head` for example, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except (ValueError, OSError) as error:
         return _refuse(" ".join(str(error).split()))
     except RuntimeError as error:

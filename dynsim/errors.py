@@ -17,7 +17,7 @@ class IntegrationError(RuntimeError):
 
 def argument_error(name: str, must: str, but: str) -> ValueError:
     """Return the error of a bad argument: what it must be, what it is."""
-    return ValueError(f"Argument `{name}` must {must}, but {but}.")
+    return ValueError(f"Argument `{name}` must {must}, but {but}{'' if but.endswith('?') else '.'}")
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:

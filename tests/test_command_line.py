@@ -91,6 +91,17 @@ def test_a_function_of_your_own(capsys, tmp_path):
     assert status == 0
     assert "states (3, 2)" in said
     assert "did you mean `spiral`" in refused(capsys, "simulate", f"{source}:spirl", *words)
+    assert "states (201, 2)" in run(capsys, "simulate", f"{source}:spiral", "--space", "euclidean", "--dimension", 2)[1]
+    source.write_text("import jax.numpy as jnp\n\ndef sum(t, x):\n    return x @ jnp.ones((2, 2))\n")
+    said = refused(capsys, "simulate", f"{source}:sum", "--space", "euclidean")
+    assert "take (t, x) with x of shape (3,)" in said
+    assert "raised TypeError" in said
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    command = f"set -o pipefail; {sys.executable} -m dynsim list | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("systems:\n", "")
 
 
 @pytest.mark.parametrize(
@@ -132,6 +143,8 @@ def test_a_toml_file_with_an_unknown_key_is_refused(capsys, tmp_path):
     assert "be TOML" in refused(capsys, "simulate", "--config", config)
     config.write_text('system = "causal"\ntokens = "ten"\n')
     assert "give `tokens` as int" in refused(capsys, "simulate", "--config", config)
+    config.write_text('system = "causal"\nintegrator = "euler"\n')
+    assert "give `integrator` as `diffrax` or `scipy`" in refused(capsys, "simulate", "--config", config)
 
 
 def test_a_horizon_that_cannot_be_reached_says_why(capsys, tmp_path):

@@ -5,7 +5,7 @@ import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 import tyro
 
@@ -51,18 +51,18 @@ def from_toml(options: type[Options], path: Path) -> Options:
 
 
 def _typed(field: dataclasses.Field, value: object, path: Path) -> object:
-    """Return a TOML value in the type of its field's default."""
-    default = field.default
-    wants_path = "Path" in str(field.type)
-    if wants_path and isinstance(value, str):
+    """Return a TOML value in the type of its field."""
+    kinds = get_args(field.type) or (field.type,)
+    if Path in kinds and isinstance(value, str):
         return Path(value)
-    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+    if float in kinds and type(value) is int:
         return float(value)
-    plain = (bool, int, float, str)
-    if isinstance(default, plain) and not wants_path and type(value) is not type(default):
-        must = f"give `{field.name}` as {type(default).__name__}"
-        raise argument_error("--config", must, f"`{path}` gives {type(value).__name__}")
-    return tuple(value) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return tuple(value)
+    if value not in kinds and type(value) not in kinds:  # a value of a `Literal`, or of one of the types
+        names = " or ".join(kind.__name__ if isinstance(kind, type) else f"`{kind}`" for kind in kinds)
+        raise argument_error("--config", f"give `{field.name}` as {names}", f"`{path}` gives {value!r}")
+    return value
 
 
 def say(text: str) -> None:

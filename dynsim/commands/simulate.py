@@ -18,8 +18,10 @@ from dynsim.initial_laws import initial
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy
 from dynsim.keys import stream
 from dynsim.simulation import simulate
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.trajectory import Trajectory
+
+TOKENS = 10
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,8 @@ class Simulate:
 
     system: Annotated[str, tyro.conf.Positional]
     """what to follow"""
-    tokens: int = 10
-    """number of tokens (rows of the state)"""
+    tokens: int | None = None
+    """number of tokens (rows of the state); by default 10, but for a function of yours the state is one vector"""
     dimension: int = 3
     """their dimension"""
     heads: int = 1
@@ -77,7 +79,7 @@ def main(words: Sequence[str]) -> int:
     o = parse(Simulate, words, "simulate")
     if o.system.endswith(".npz"):
         return again(Path(o.system), o.trust)
-    if min(o.tokens, o.dimension, o.heads, o.members) < 1:
+    if min(TOKENS if o.tokens is None else o.tokens, o.dimension, o.heads, o.members) < 1:
         raise argument_error("tokens`, `dimension`, `heads` or `members", "be at least 1", "is not")
     if o.frames < 2:
         raise argument_error("frames", "be at least 2", f"is {o.frames}")
@@ -85,6 +87,8 @@ def main(words: Sequence[str]) -> int:
         if path is not None:
             writable(path)
     flow = build(o)
+    if isinstance(flow, FunctionFlow):
+        check_function(flow, start(o, flow, 0))
     ts = np.linspace(0.0, o.end, o.frames)
     return one(o, flow, ts) if o.members == 1 else many(o, flow, ts)
 
@@ -164,6 +168,16 @@ def again(path: Path, trust: tuple[str, ...]) -> int:
     return 0 if same else 1
 
 
+def check_function(flow: FunctionFlow, x: jax.Array) -> None:
+    """Raise `ValueError`, in one sentence, if a user's function does not take a time and a state of this shape."""
+    try:
+        jax.eval_shape(flow.velocity, 0.0, x)
+    except (TypeError, IndexError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        must = f"take (t, x) with x of shape {x.shape} (see `--tokens`, `--dimension`, `--initial`), in JAX"
+        raise argument_error("system", must, f"raised {type(error).__name__}: {reason}") from None
+
+
 def start(o: Simulate, flow: AbstractFlow, member: int) -> jax.Array:
     """Return the start of a member: from a file, or from the law of that name."""
     dtype = jnp.dtype(o.precision)
@@ -172,7 +186,10 @@ def start(o: Simulate, flow: AbstractFlow, member: int) -> jax.Array:
             raise argument_error("initial", "be a law for an ensemble", "is a file")
         return jnp.asarray(array(Path(o.initial), "initial"), dtype)
     d = getattr(getattr(flow, "query_key", None), "shape", (1, 0, o.dimension))[-1]
-    return initial(o.initial, stream(o.seed, "start", member), (o.tokens, d), flow.space).astype(dtype)
+    vector = o.tokens is None and isinstance(flow, FunctionFlow)
+    tokens = 1 if vector else TOKENS if o.tokens is None else o.tokens
+    x = initial(o.initial, stream(o.seed, "start", member), (tokens, d), flow.space).astype(dtype)
+    return x[0] if vector else x
 
 
 def integrator(o: Simulate) -> AbstractIntegrator:
