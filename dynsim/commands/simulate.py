@@ -1,18 +1,16 @@
 """`dynsim simulate`: a system, its options, an ensemble size, an output file, a figure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import tyro
 
 from dynsim._types import Time
 from dynsim.commands.options import parse, say
-from dynsim.commands.systems import array, build
+from dynsim.commands.systems import Simulate, array, build
 from dynsim.errors import argument_error
 from dynsim.initial_laws import initial
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy
@@ -22,56 +20,6 @@ from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.trajectory import Trajectory
 
 TOKENS = 10
-
-
-@dataclass(frozen=True)
-class Simulate:
-    """Follow a system from a random or given start, or an ensemble of starts.
-
-    SYSTEM is a name that `dynsim list` shows, `file.py:name` or `module:name` of a function f(t, x) of yours, or a run
-    file (.npz), which is run again and compared bit for bit. `--config FILE` reads the same options from TOML.
-    """
-
-    system: Annotated[str, tyro.conf.Positional]
-    """what to follow"""
-    tokens: int | None = None
-    """number of tokens (rows of the state); by default 10, but for a function of yours the state is one vector"""
-    dimension: int = 3
-    """their dimension"""
-    heads: int = 1
-    """number of heads, where P is not from a file"""
-    beta: float = 1.0
-    """P = beta I, where P is not from a file"""
-    query_key: Path | None = None
-    """a .npy or .csv file with P"""
-    value: Path | None = None
-    """a .npy or .csv file with U"""
-    causal: bool = False
-    """causal attention (token-flow)"""
-    space: str = "sphere"
-    """sphere, euclidean, simplex or ellipsoid:FILE (token-flow, or a function of yours)"""
-    initial: str = "uniform"
-    """an initial law, or a .npy or .csv file with a start"""
-    members: int = 1
-    """how many starts; more than one makes an ensemble that keeps diameter and E"""
-    seed: int = 0
-    """of all that is random"""
-    end: float = 20.0
-    """last time"""
-    frames: int = 201
-    """number of times that are kept"""
-    integrator: Literal["diffrax", "scipy"] = "diffrax"
-    """the solver"""
-    rtol: float = 1e-9
-    """relative tolerance; the absolute one is a hundredth of it"""
-    precision: Literal["float64", "float32"] = "float64"
-    """of the state"""
-    out: Path | None = None
-    """where the run file (.npz) goes; an ensemble's finished members are kept beside it and resumed"""
-    figure: Path | None = None
-    """where a figure (.pdf, .svg or .png) goes"""
-    trust: tuple[str, ...] = ()
-    """functions (`module:name`, `file.py:name`) or modules of yours that a run file may import"""
 
 
 def main(words: Sequence[str]) -> int:

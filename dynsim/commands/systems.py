@@ -1,14 +1,16 @@
-"""The systems that the command line knows by name, and a user's own by its import path."""
+"""What `dynsim simulate` can follow: systems by name, a user's own by its import path, and the options they take."""
 
 import importlib
 import importlib.util
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, Literal
 
 import jax
 import numpy as np
+import tyro
 
 from dynsim.errors import argument_error, nearest
 from dynsim.keys import stream
@@ -30,28 +32,76 @@ from dynsim.systems.token_flow import (
     gradient_token_flow,
 )
 
-if TYPE_CHECKING:
-    from dynsim.commands.simulate import Simulate
 
-Maker = Callable[["Simulate"], AbstractFlow]
+@dataclass(frozen=True)
+class Simulate:
+    """Follow a system from a random or given start, or an ensemble of starts.
+
+    SYSTEM is a name that `dynsim list` shows, `file.py:name` or `module:name` of a function f(t, x) of yours, or a run
+    file (.npz), which is run again and compared bit for bit. `--config FILE` reads the same options from TOML.
+    """
+
+    system: Annotated[str, tyro.conf.Positional]
+    """what to follow"""
+    tokens: int | None = None
+    """number of tokens (rows of the state); by default 10, but for a function of yours the state is one vector"""
+    dimension: int = 3
+    """their dimension"""
+    heads: int = 1
+    """number of heads, where P is not from a file"""
+    beta: float = 1.0
+    """P = beta I, where P is not from a file"""
+    query_key: Path | None = None
+    """a .npy or .csv file with P"""
+    value: Path | None = None
+    """a .npy or .csv file with U"""
+    causal: bool = False
+    """causal attention (token-flow)"""
+    space: str = "sphere"
+    """sphere, euclidean, simplex or ellipsoid:FILE (token-flow, or a function of yours)"""
+    initial: str = "uniform"
+    """an initial law, or a .npy or .csv file with a start"""
+    members: int = 1
+    """how many starts; more than one makes an ensemble that keeps diameter and E"""
+    seed: int = 0
+    """of all that is random"""
+    end: float = 20.0
+    """last time"""
+    frames: int = 201
+    """number of times that are kept"""
+    integrator: Literal["diffrax", "scipy"] = "diffrax"
+    """the solver"""
+    rtol: float = 1e-9
+    """relative tolerance; the absolute one is a hundredth of it"""
+    precision: Literal["float64", "float32"] = "float64"
+    """of the state"""
+    out: Path | None = None
+    """where the run file (.npz) goes; an ensemble's finished members are kept beside it and resumed"""
+    figure: Path | None = None
+    """where a figure (.pdf, .svg or .png) goes"""
+    trust: tuple[str, ...] = ()
+    """functions (`module:name`, `file.py:name`) or modules of yours that a run file may import"""
 
 
-def _query_key(o: "Simulate") -> np.ndarray:
+Maker = Callable[[Simulate], AbstractFlow]
+
+
+def _query_key(o: Simulate) -> np.ndarray:
     """Return P: from a file, or beta I in every head."""
     if o.query_key is not None:
         return array(o.query_key, "query_key")
     return np.broadcast_to(o.beta * np.eye(o.dimension), (o.heads, o.dimension, o.dimension))
 
 
-def _value(o: "Simulate") -> Any:
+def _value(o: Simulate) -> Any:
     return 1.0 if o.value is None else array(o.value, "value")
 
 
-def _mask(o: "Simulate") -> AbstractMask:
+def _mask(o: Simulate) -> AbstractMask:
     return Causal() if o.causal else Full()
 
 
-def _symmetric(o: "Simulate") -> np.ndarray:
+def _symmetric(o: Simulate) -> np.ndarray:
     if o.value is not None:
         return array(o.value, "value")
     A = np.asarray(jax.random.uniform(stream(o.seed, "value"), (o.dimension,) * 2, minval=-0.5, maxval=0.5))
@@ -78,7 +128,7 @@ SYSTEMS: dict[str, tuple[str, Maker]] = {
 }  # fmt: skip
 
 
-def build(options: "Simulate") -> AbstractFlow:
+def build(options: Simulate) -> AbstractFlow:
     """Return the flow that `options.system` names: one of ours, or `file.py:name` or `module:name` of the user's."""
     name = options.system
     if name in SYSTEMS:
