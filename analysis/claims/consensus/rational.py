@@ -1,7 +1,7 @@
 """Rational instances: matrices, unit vectors, points of ellipsoids, all exact."""
 
-from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import jax
 import numpy as np
@@ -11,7 +11,7 @@ from dynsim._types import Key
 Exact = np.ndarray  # of `Fraction`, dtype object
 
 
-def matrix(values: np.ndarray | Sequence) -> Exact:
+def matrix(values: Any) -> Exact:
     """Return integers or fractions as an array of `Fraction`."""
     flat = [Fraction(int(v)) if not isinstance(v, Fraction) else v for v in np.asarray(values, object).ravel()]
     out = np.empty(len(flat), object)
@@ -31,14 +31,27 @@ def rational_unit(key: Key, d: int) -> Exact:
     return np.append(2 * s, q - 1) / (q + 1)
 
 
+def rational_weights(key: Key, *shape: int) -> Exact:
+    """Return positive fractions k/8 with k drawn from 1 to 16, for statements that hold for any weights."""
+    return matrix(np.asarray(jax.random.randint(key, shape, 1, 17))) / 8
+
+
 def on_ellipsoid(key: Key, d: int) -> tuple[Exact, Exact]:
-    """Return a rational positive definite P = L L^T and a rational y with y^T P y = 1 (y = L^{-T} u)."""
+    """Return a rational positive definite P = L L^T and a rational y with y^T P y = 1."""
+    P, points = on_one_ellipsoid(key, d, 1)
+    return P, points[0]
+
+
+def on_one_ellipsoid(key: Key, d: int, n: int) -> tuple[Exact, Exact]:
+    """Return a rational positive definite P = L L^T and n rational points y = L^{-T} u of its ellipsoid, as rows."""
     lower = rational_matrix(key, d, d) * np.tri(d, k=-1, dtype=int) + matrix(np.eye(d, dtype=int))
-    u = rational_unit(jax.random.fold_in(key, 99), d)
-    y = u.copy()
-    for i in reversed(range(d)):  # back substitution, unit diagonal
-        y[i] = u[i] - sum((lower[j, i] * y[j] for j in range(i + 1, d)), Fraction(0))
-    return lower @ lower.T, y
+    rows = []
+    for k in range(n):
+        y = rational_unit(jax.random.fold_in(key, 99 + k), d).copy()
+        for i in reversed(range(d)):  # back substitution, unit diagonal
+            y[i] = y[i] - sum((lower[j, i] * y[j] for j in range(i + 1, d)), Fraction(0))
+        rows.append(y)
+    return lower @ lower.T, np.stack(rows)
 
 
 def tangent_part(P: Exact, y: Exact, X: Exact) -> Exact:
