@@ -26,24 +26,19 @@ def _units(key: Key, n: int) -> Exact:
     return np.stack([rational_unit(k, D) for k in jax.random.split(key, n)])
 
 
-def _total(terms, zero):
-    """Return the sum of a possibly empty series of fractions, or of vectors of them."""
-    return sum(terms, zero)
-
-
 def _cascade_trial(key: Key, first: int) -> Trial:
     """Exact: token i = N of (15), with e_j = y_j - y_1, the second sums beginning at `first` (2 in the paper)."""
     a, b = jax.random.split(key)
     y, alpha = _units(a, N), rational_weights(b, HEADS, N)
     yi, y1 = y[-1], y[0]
     zero = matrix(np.zeros(D, int))
-    field = _total((alpha[h, j] * (y[j] - (yi @ y[j]) * yi) for h in range(HEADS) for j in range(N)), zero)
+    field = sum((alpha[h, j] * (y[j] - (yi @ y[j]) * yi) for h in range(HEADS) for j in range(N)), zero)
     e = y - y1
     late = range(first - 1, N - 1)
-    first_sum = _total((alpha[h, j] * (y1 - (yi @ y1) * yi) for h in range(HEADS) for j in range(N - 1)), zero)
-    second_sum = _total((alpha[h, j] * (e[j] - (yi @ e[j]) * yi) for h in range(HEADS) for j in late), zero)
+    first_sum = sum((alpha[h, j] * (y1 - (yi @ y1) * yi) for h in range(HEADS) for j in range(N - 1)), zero)
+    second_sum = sum((alpha[h, j] * (e[j] - (yi @ e[j]) * yi) for h in range(HEADS) for j in late), zero)
     a_i, both = y1 @ yi, alpha.sum(axis=0)  # the sum over heads, which the second sum of (19) leaves out
-    pushed = _total((both[j] * (e[j] @ (y1 - a_i * yi)) for j in late), Fraction(0))
+    pushed = sum((both[j] * (e[j] @ (y1 - a_i * yi)) for j in late), Fraction(0))
     slope = sum(both[: N - 1]) * (1 - a_i * a_i) + pushed
     return Trial(
         hypotheses=(holds("tokens are on the sphere, exactly", all(v @ v == 1 for v in y)),),
@@ -93,7 +88,7 @@ def _cholesky(W: Exact) -> Exact:
     L = matrix(np.eye(D, dtype=int))
     for j in range(D):
         for i in range(j + 1, D):
-            L[i, j] = W[i, j] - _total((L[i, k] * L[j, k] for k in range(j)), Fraction(0))
+            L[i, j] = W[i, j] - sum((L[i, k] * L[j, k] for k in range(j)), Fraction(0))
     return L
 
 
@@ -106,9 +101,9 @@ def _coordinates_trial(key: Key, turned: bool) -> Trial:
     zero = matrix(np.zeros(D, int))
     fields = []
     for i in range(N):
-        pulled = _total((alpha[j] * (U @ y[j]) for j in range(i + 1)), zero)
+        pulled = sum((alpha[j] * (U @ y[j]) for j in range(i + 1)), zero)
         own = inverse @ (pulled - (U @ y[i]) * ((U @ y[i]) @ pulled))  # (20), its projection as printed
-        plain = _total((alpha[j] * (z[j] - (z[i] @ z[j]) * z[i]) for j in range(i + 1)), zero)  # (15)
+        plain = sum((alpha[j] * (z[j] - (z[i] @ z[j]) * z[i]) for j in range(i + 1)), zero)  # (15)
         fields.append(all((U if turned else identity) @ own == plain))
     scores = all(y[i] @ P @ y[j] == z[i] @ inverse.T @ P @ inverse @ z[j] for i in range(N) for j in range(N))
     return Trial(
@@ -225,9 +220,9 @@ def _symmetric_cascade_trial(key: Key, sign: int) -> Trial:
     y, raw = _units(c, N), rational_weights(d, N)
     alpha = raw / (2 * sum(raw))  # rows of (14) sum to 1 / sqrt(d) <= 1
     yi, zero = y[-1], matrix(np.zeros(D, int))
-    field = _total((alpha[j] * (U @ y[j] - (yi @ U @ y[j]) * yi) for j in range(N)), zero)
+    field = sum((alpha[j] * (U @ y[j] - (yi @ U @ y[j]) * yi) for j in range(N)), zero)
     lam, b_i, e = values[0], v @ yi, y - v
-    g = _total((alpha[j] * ((lam * v - sign * b_i * (U @ yi)) @ e[j]) for j in range(N - 1)), Fraction(0))
+    g = sum((alpha[j] * ((lam * v - sign * b_i * (U @ yi)) @ e[j]) for j in range(N - 1)), Fraction(0))
     slope = sum(alpha[:-1]) * lam * (1 - b_i * b_i) + alpha[-1] * (lam - yi @ U @ yi) * b_i + g
     # (24) squared term by term: |g| <= C_2 sum |e_j| follows if each term obeys it, with c_2 = 1 <= exp(2 K^2 b)
     norm = max(abs(w) for w in values)
