@@ -3,7 +3,18 @@
 from analysis.statement import Statement
 from dynsim.papers import CONSENSUS
 
-MODULES = ("model", "gradient", "critical", "hemisphere", "dini", "causal", "scalar", "rewritings", "value")
+MODULES = (
+    "model",
+    "gradient",
+    "critical",
+    "hemisphere",
+    "dini",
+    "causal",
+    "scalar",
+    "rewritings",
+    "value",
+    "simulations",
+)
 
 STATEMENTS = (
     Statement("equation-3", CONSENSUS.at("Sec 2.1, (3)"), "tangent map of pi_W and the tangent space of E_W"),
