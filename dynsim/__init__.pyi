@@ -8,6 +8,10 @@ from .integrators import InSpan as InSpan
 from .integrators import Scipy as Scipy
 from .integrators import Stats as Stats
 from .keys import stream as stream
+from .networks.pretrained import load_transformer as load_transformer
+from .networks.schedules import attention_flow as attention_flow
+from .networks.transformer import Transformer as Transformer
+from .networks.transformer import TransformerMap as TransformerMap
 from .simulation import Stop as Stop
 from .simulation import iterate as iterate
 from .simulation import simulate as simulate

@@ -28,6 +28,7 @@ FLOORS = {
     "dynsim.simulation": 3.1,
     "dynsim.ensembles": 3.2,
     "dynsim.storage": 3.2,
+    "dynsim.networks": 3.3,
     "analysis": 4,
     "analysis.evidence": 5,
     "analysis.verdict": 5.1,

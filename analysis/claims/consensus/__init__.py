@@ -13,6 +13,7 @@ MODULES = (
     "scalar",
     "rewritings",
     "value",
+    "introduction",
     "simulations",
 )
 

@@ -163,7 +163,7 @@ def _misalignment_trial(key: Key, signs: bool, opposite: bool) -> Trial:
     CONSENSUS.at("Section 7.4", "(25)"),
     evidence="certified",
     num_trials=4,
-    note="E is blind to signs and vanishes at y and -y; its sum is read from i = 1, as there is no y_0; no control: the "
+    note="E is blind to signs and vanishes at y and -y; its sum is read from i = 1, without a y_0; no control: the "
     "corrected claim is measured by the same function",
 )
 def misalignment_vanishes_at_consensus_only(key: Key, integrator: AbstractIntegrator) -> Trial:
