@@ -31,3 +31,13 @@ def misalignment(x: Tokens) -> Scalar:
 def distance_to_point(x: Tokens, v: Float[Array, " d"]) -> Scalar:
     """Return the largest Euclidean distance of a token from `v`."""
     return jnp.max(jnp.linalg.norm(x - v[None], axis=-1))
+
+
+def effective_rank(x: Tokens) -> Scalar:
+    r"""Return $\exp(-\sum_k p_k \ln p_k)$, $p_k$ the squared singular values of the tokens over their sum; 1 on a line.
+
+    Dimensionless, between 1 and min(n, d). Source: the entropy of the spectrum of the Gram matrix.
+    """
+    values = jnp.linalg.eigvalsh(x @ x.T if x.shape[0] <= x.shape[1] else x.T @ x)
+    p = jnp.maximum(values, 0) / jnp.sum(x * x)
+    return jnp.exp(-jnp.sum(jnp.where(p > 0, p * jnp.log(jnp.where(p > 0, p, 1)), 0)))

@@ -1,5 +1,6 @@
 """`dynsim experiment`: the papers' experiments."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,26 +8,42 @@ from typing import Annotated, Literal
 
 import tyro
 
-from dynsim.commands.options import parse
-from dynsim.errors import argument_error
+from dynsim.commands.options import parse, say
+from dynsim.errors import argument_error, nearest
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """Run one of the papers' experiments, resumably."""
+    """Run one of the papers' experiments; a killed run goes on where it was, and a finished one is only reported."""
 
     name: Annotated[str, tyro.conf.Positional]
-    """which experiment"""
+    """which experiment: a name that `dynsim list` shows"""
     size: Literal["quick", "paper"] = "quick"
     """half a minute, or the paper's own numbers"""
     seeds: int = 1
     """how many"""
-    out: Path = Path("results")
-    """where records go"""
+    out: Path | None = None
+    """where records go: by default the folder that DYNSIM_RESULTS names, or results/experiments"""
+    data: Path | None = None
+    """the folder of real data, by default the one that DYNSIM_DATA names"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Refuse: the first experiments come with the trained transformers of Section 7.5."""
+    """Run what is missing, and say what came out."""
+    from analysis.experiments import experiments, record, results_folder
+
     o = parse(Experiment, words, "experiment")
-    must = "name an experiment, of which there is none yet (Sections 7.1 to 7.4 run by `dynsim simulate published-...`)"
-    raise argument_error("name", must, f"is `{o.name}`")
+    found = {e.name: e for e in experiments()} | {e.name.split("/", 1)[1]: e for e in experiments()}
+    if o.name not in found:
+        must = f"be one of {', '.join(e.name for e in experiments())}"
+        raise argument_error("name", must, f"is `{o.name}`{nearest(o.name, found)}")
+    if o.seeds < 1:
+        raise argument_error("seeds", "be at least 1", f"is {o.seeds}")
+    if o.data is not None:
+        os.environ["DYNSIM_DATA"] = str(o.data)
+    folder = results_folder() if o.out is None else o.out
+    for seed in range(o.seeds):
+        kept = record(found[o.name], o.size, seed, folder)
+        say(f"{kept.name}, size {kept.size}, seed {kept.seed}, kept in {folder}")
+        say(found[o.name].summary(kept.arrays))
+    return 0

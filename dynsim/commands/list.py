@@ -13,14 +13,15 @@ from dynsim.commands.options import parse, say
 class List:
     """List what there is: systems, laws, claims, figures, or all of it."""
 
-    what: Annotated[Literal["all", "systems", "laws", "claims", "figures"], tyro.conf.Positional] = "all"
+    what: Annotated[Literal["all", "systems", "laws", "claims", "experiments", "figures"], tyro.conf.Positional] = "all"
     """what to list"""
 
 
 def main(words: Sequence[str]) -> int:
     """Print the lists."""
     o = parse(List, words, "list")
-    for name, rows in (("systems", _systems), ("laws", _laws), ("claims", _claims), ("figures", _figures)):
+    lists = {"systems": _systems, "laws": _laws, "claims": _claims, "experiments": _experiments, "figures": _figures}
+    for name, rows in lists.items():
         if o.what in ("all", name):
             say(f"{name}:")
             for row in rows():
@@ -47,6 +48,12 @@ def _claims() -> list[str]:
     open_ones = sum(statement.full_id not in decided for statement in statements())
     rows = [f"{claim.id:<62}{claim.variant}" for claim in claims()]
     return [*rows, f"and {open_ones} statements without a claim, which the ledger lists as open"]
+
+
+def _experiments() -> list[str]:
+    from analysis.experiments import experiments
+
+    return [f"{experiment.name:<22}{experiment.text}" for experiment in experiments()]
 
 
 def _figures() -> list[str]:

@@ -1,0 +1,103 @@
+"""The papers' experiments in two sizes; each run leaves one record, which claims, figures and commands read."""
+
+import importlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from dynsim._types import Key
+from dynsim.archive import read_arrays, write_arrays
+from dynsim.errors import argument_error
+from dynsim.keys import stream
+from dynsim.papers import Source
+
+Size = Literal["quick", "paper"]
+Arrays = Mapping[str, np.ndarray]
+RESULTS = "DYNSIM_RESULTS"
+MODULES = ("consensus",)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment: a configuration for each size, and a function of one, a key and a folder for unfinished parts.
+
+    `quick` takes at most half a minute on two cores; `paper` has the paper's own numbers. `run` must resume from what
+    it finds in its folder, to the same bits. `summary` says in a few lines what came out.
+    """
+
+    name: str
+    source: Source
+    text: str
+    quick: Any
+    paper: Any
+    run: Callable[[Any, Key, Path], Arrays]
+    summary: Callable[[Arrays], str]
+
+    def config(self, size: Size) -> Any:
+        """Return the configuration of a size."""
+        return self.quick if size == "quick" else self.paper
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a run left: its numbers, and which experiment, size, seed and configuration they belong to."""
+
+    name: str
+    size: Size
+    seed: int
+    config: Mapping[str, Any]
+    arrays: Arrays
+
+
+def experiments() -> tuple[Experiment, ...]:
+    """Return the experiments of all papers."""
+    rooms = [importlib.import_module(f"analysis.experiments.{name}") for name in MODULES]
+    return tuple(experiment for room in rooms for experiment in room.EXPERIMENTS)
+
+
+def results_folder() -> Path:
+    """Return the folder of records: that of the variable `DYNSIM_RESULTS`, else `results/experiments`."""
+    return Path(os.environ.get(RESULTS, "results/experiments"))
+
+
+def record(experiment: Experiment, size: Size, seed: int = 0, results: Path | None = None) -> Record:
+    """Return the record of a run, made now if it is not there; a killed run goes on where it was.
+
+    Raises:
+        ValueError: if the folder cannot be written, or what is there is of another configuration.
+    """
+    place = _file(experiment, size, seed, results)
+    config = json.loads(json.dumps(asdict(experiment.config(size))))
+    if place.exists():
+        return _loaded(place, experiment, size, seed, config)
+    arrays = experiment.run(experiment.config(size), stream(seed, experiment.name), place.with_suffix(".parts"))
+    header = {"name": experiment.name, "size": size, "seed": seed, "config": config, "source": str(experiment.source)}
+    write_arrays(place, {"header": np.array(json.dumps(header)), **arrays})
+    return Record(experiment.name, size, seed, config, arrays)
+
+
+def best_record(experiment: Experiment, seed: int = 0, results: Path | None = None) -> Record:
+    """Return the record of the paper's size if there is one, else of the quick one, made now if need be."""
+    finished = _file(experiment, "paper", seed, results).exists()
+    return record(experiment, "paper" if finished else "quick", seed, results)
+
+
+def _file(experiment: Experiment, size: Size, seed: int, results: Path | None) -> Path:
+    return (results_folder() if results is None else results) / experiment.name / f"{size}-{seed}.npz"
+
+
+def _loaded(path: Path, experiment: Experiment, size: Size, seed: int, config: Mapping[str, Any]) -> Record:
+    arrays = read_arrays(path)
+    try:
+        header = json.loads(str(arrays.pop("header")))
+    except (KeyError, json.JSONDecodeError):
+        raise argument_error("results", "hold records of experiments", f"`{path}` is none") from None
+    if (header.get("name"), header.get("config")) != (experiment.name, config):
+        must = f"hold records of `{experiment.name}` as it is configured now"
+        raise argument_error("results", must, f"`{path}` is of another configuration")
+    return Record(experiment.name, size, seed, config, arrays)

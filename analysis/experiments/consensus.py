@@ -1,0 +1,186 @@
+"""The experiments 7.4 and 7.5 of CONSENSUS: an ensemble of many tokens, and a trained network passed over and over."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from analysis.consensus import diameter, effective_rank, min_inner_product, misalignment
+from analysis.experiments import Arrays, Experiment
+from analysis.experiments.prompts import FIRST_PROMPT, LAST_PROMPT, PROMPTS
+from dynsim._types import Key, Time
+from dynsim.archive import read_arrays, write_arrays
+from dynsim.data import data_file
+from dynsim.ensembles import ensemble
+from dynsim.initial_laws import initial
+from dynsim.integrators import Diffrax, InSpan
+from dynsim.networks.pretrained import load_transformer
+from dynsim.networks.tokenizer import load_tokenizer
+from dynsim.networks.transformer import Block, Transformer
+from dynsim.papers import CONSENSUS
+from dynsim.progress import tracked
+from dynsim.systems.published import published_ensemble_flow
+
+MEASURES = ("E", "least cosine", "effective rank")
+
+
+@dataclass(frozen=True)
+class EnsembleConfig:
+    """Numbers of 7.4."""
+
+    members: int
+    tokens: int
+    dimension: int
+    end: float
+    rtol: float = 1e-3
+
+
+def _seen(t: Time, x: Array) -> Array:
+    del t
+    return jnp.stack([misalignment(x), diameter(x)])
+
+
+def run_ensemble(config: EnsembleConfig, key: Key, folder: Path) -> Arrays:
+    """Return E and the diameter of every member at 201 times; finished members are kept in `folder`."""
+    weights, starts = jax.random.split(key)
+    flow = published_ensemble_flow(weights, d=config.dimension)
+    shape = (config.tokens, config.dimension)
+    y0s = jnp.stack([initial("box", k, shape) for k in jax.random.split(starts, config.members)])
+    ts = np.linspace(0.0, config.end, 201)
+    solver = InSpan(Diffrax(rtol=config.rtol, atol=config.rtol / 1000))
+    found = ensemble(flow, y0s, ts, _seen, integrator=solver, folder=folder)
+    values = np.asarray(found.values)
+    return {
+        "ts": ts,
+        "E": values[:, :, 0],
+        "diameter": values[:, :, 1],
+        "succeeded": np.asarray(found.stats.succeeded),
+    }
+
+
+def say_ensemble(arrays: Arrays) -> str:
+    """Return what the ensemble came to."""
+    E, widths = arrays["E"][:, -1], arrays["diameter"][:, -1]
+    done = f"{int(arrays['succeeded'].sum())} of {len(E)} members finished at t = {arrays['ts'][-1]:g}"
+    return f"{done}: E median {np.median(E):.2g}, largest {np.max(E):.2g}; largest diameter {np.max(widths):.2g}"
+
+
+ENSEMBLE = Experiment(
+    "consensus/7.4",
+    CONSENSUS.at("Section 7.4, Figure 5"),
+    "tokens under (15) with two heads and random P_h(t): E of (25) along an ensemble",
+    EnsembleConfig(members=12, tokens=20, dimension=100, end=100.0),
+    EnsembleConfig(members=100, tokens=50, dimension=500, end=200.0),
+    run_ensemble,
+    say_ensemble,
+)
+
+
+@dataclass(frozen=True)
+class PassesConfig:
+    """Numbers of 7.5: how often the network is passed, and after how many passes its output is decoded."""
+
+    passes: int
+    decoded: tuple[int, ...]
+    network: str = "stories260k.npz"
+    deviation: float = 0.02
+
+
+def redrawn(transformer: Transformer, key: Key, deviation: float) -> Transformer:
+    """Return the network with Gaussian weight matrices; norms have gain one, biases are zero, embeddings stay."""
+    leaves, structure = jax.tree.flatten(transformer.blocks)
+    keys = jax.random.split(key, len(leaves))
+    draw = lambda k, a: deviation * jax.random.normal(k, a.shape, a.dtype) if a.ndim > 1 else a
+    new = [draw(k, a) for k, a in zip(keys, leaves, strict=True)]
+    blocks = jax.tree.unflatten(structure, new)
+    plain = tuple(_plain(block) for block in blocks)
+    return eqx.tree_at(lambda t: t.blocks, transformer, plain)
+
+
+def _plain(block: Block) -> Block:
+    """Return a block with unit gains and no biases."""
+    gains = lambda b: (b.attention_norm.gain, b.feedforward_norm.gain)
+    block = eqx.tree_at(gains, block, replace_fn=jnp.ones_like)
+    biased = lambda b: [a for a in jax.tree.leaves(b.attention) if a.ndim == 1]
+    return eqx.tree_at(biased, block, replace_fn=jnp.zeros_like) if biased(block) else block
+
+
+def measures(x: Float[Array, "n d"]) -> Float[Array, " measures"]:
+    """Return E of (25), the least cosine of two tokens, which sees signs, and the effective rank, of the directions."""
+    u = x / jnp.linalg.norm(x, axis=-1, keepdims=True)
+    return jnp.stack([misalignment(u), min_inner_product(u), effective_rank(u)])
+
+
+@eqx.filter_jit
+def passed(transformer: Transformer, x: Array, keys: Array, feedforward: bool, deviation: float | None) -> Array:
+    """Return the measures before the first and after every pass; with a deviation the weights are drawn anew."""
+
+    def once(x: Array, key: Array) -> tuple[Array, Array]:
+        network = transformer if deviation is None else redrawn(transformer, key, deviation)
+        x = network.apply_layers(x, feedforward=feedforward)
+        return x, measures(x)
+
+    _, found = jax.lax.scan(once, x, keys)
+    return jnp.concatenate([measures(x)[None], found])
+
+
+def run_passes(config: PassesConfig, key: Key, folder: Path) -> Arrays:
+    """Return the measures along the passes of every variant and prompt, and what the trained network says."""
+    path = data_file(config.network)
+    trained, tokenizer = load_transformer(path), load_tokenizer(path)
+    draw, again = jax.random.split(key)
+    random = redrawn(trained, draw, config.deviation)
+    keys = jax.random.split(again, config.passes)
+    first = trained.embed(tokenizer.encode(FIRST_PROMPT))
+    plan = {
+        "trained": (trained, first, True, None),
+        "trained, float32": (trained, first.astype(jnp.float32), True, None),
+        "trained, attention only": (trained, first, False, None),
+        "random": (random, first, True, None),
+        "random, attention only": (random, first, False, None),
+        "redrawn": (trained, first, True, config.deviation),
+        "redrawn, attention only": (trained, first, False, config.deviation),
+    }
+    for k, prompt in enumerate(PROMPTS, 1):
+        plan[f"prompt {k}"] = (random, trained.embed(tokenizer.encode(prompt)), True, None)
+    arrays = {"passes": np.arange(config.passes + 1)}
+    for name, (network, x, feedforward, deviation) in tracked(plan.items(), len(plan), "7.5"):
+        part = folder / f"{name}.npz"
+        if not part.exists():
+            write_arrays(part, {"measures": np.asarray(passed(network, x, keys, feedforward, deviation))})
+        arrays[name] = read_arrays(part)["measures"]
+    ids = tokenizer.encode(LAST_PROMPT)
+    texts = [LAST_PROMPT]
+    for passes in config.decoded:
+        x = trained.apply_layers(trained.embed(ids), passes=passes)
+        texts.append(tokenizer.decode(np.argmax(np.asarray(trained.logits(x)), axis=-1)))
+    return {**arrays, "decoded after": np.array([0, *config.decoded]), "decoded": np.array(texts)}
+
+
+def say_passes(arrays: Arrays) -> str:
+    """Return the first and last measures of every variant, and the decoded output."""
+    rows = [f"{'':28s}" + "".join(f"{name:>20s}" for name in MEASURES)]
+    for name, values in arrays.items():
+        if values.ndim == 2:
+            ends = (f"{first:.3f} -> {last:.3f}" for first, last in zip(values[0], values[-1], strict=True))
+            rows.append(f"{name:28s}" + "".join(f"{end:>20s}" for end in ends))
+    for passes, text in zip(arrays["decoded after"], arrays["decoded"], strict=True):
+        rows.append(f"after {passes} passes: {' '.join(str(text).split())[:160]}")
+    return "\n".join(rows)
+
+
+PASSES = Experiment(
+    "consensus/7.5",
+    CONSENSUS.at("Section 7.5, Figures 6 to 8, Table 3"),
+    "a trained network passed over and over, with its own, random and redrawn weights: E of (25) and signed measures",
+    PassesConfig(passes=100, decoded=(1, 5, 10, 100)),
+    PassesConfig(passes=2000, decoded=(1, 5, 10, 100, 1000)),
+    run_passes,
+    say_passes,
+)
+
+EXPERIMENTS = (ENSEMBLE, PASSES)
