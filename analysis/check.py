@@ -19,7 +19,7 @@ class Check:
     """A claim, checked: its verdict, its trials, and what its control came out as.
 
     `broken` is the sentence of an error that is no verdict: a trial that broke down. `doubt` says why a contradiction
-    did not become REFUTED.
+    did not become REFUTED, or why a trial could not be decided.
     """
 
     claim: Claim
@@ -117,6 +117,8 @@ def _run(
             )
         trials.append(found)
     verdict = judge(trials, exact=claim.evidence == "certified")
+    if verdict is Verdict.INCONCLUSIVE and not doubt:
+        doubt = next((found.reason for found in trials if found.reason), "")
     return _Outcome(verdict, tuple(trials), doubt=doubt)
 
 

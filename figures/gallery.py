@@ -5,7 +5,7 @@ from types import ModuleType
 
 from dynsim.errors import nearest
 from dynsim.papers import PAPERS
-from figures import consensus
+from figures import consensus, consensus_networks
 from figures.figure import Figure
 
 
@@ -25,7 +25,7 @@ def collect(*rooms: ModuleType) -> tuple[Figure, ...]:
     return tuple(found.values())
 
 
-FIGURES = collect(consensus)
+FIGURES = collect(consensus, consensus_networks)
 
 
 def find_figures(pattern: str) -> tuple[Figure, ...]:

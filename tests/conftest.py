@@ -13,6 +13,14 @@ from dynsim import _precision  # noqa: E402, F401
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _records(tmp_path_factory):
+    """Keep records of experiments among the tests' own files, shared by all processes of a run."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    os.environ["DYNSIM_RESULTS"] = str(shared / "results")
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _strict():
     jax.config.update("jax_numpy_rank_promotion", "raise")
     jax.config.update("jax_numpy_dtype_promotion", "strict")

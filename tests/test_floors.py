@@ -45,6 +45,7 @@ FLOORS = {
     "figures.figure": 7.1,
     "figures.panels": 8,
     "figures.consensus": 9,
+    "figures.consensus_networks": 9,
     "figures.gallery": 9.1,
     "dynsim.commands": 10,
     "dynsim.__main__": 10,

@@ -15,6 +15,7 @@ MODULES = (
     "value",
     "introduction",
     "simulations",
+    "networks",
 )
 
 STATEMENTS = (
