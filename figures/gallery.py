@@ -1,8 +1,12 @@
-"""The one list of figures, and how they are found by name."""
+"""The one list of figures, how they are found by name, and the page that shows those of a paper."""
 
 import fnmatch
+import html
+from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 
+from dynsim.archive import writable_folder
 from dynsim.errors import nearest
 from dynsim.papers import PAPERS
 from figures import consensus, consensus_networks
@@ -26,6 +30,46 @@ def collect(*rooms: ModuleType) -> tuple[Figure, ...]:
 
 
 FIGURES = collect(consensus, consensus_networks)
+
+
+def write_index(folder: str | Path, figures: Sequence[Figure], formats: Sequence[str]) -> list[Path]:
+    """Write `index.html` and `index.md` into the folder of each paper: its figures, captions and files."""
+    written = []
+    for key in dict.fromkeys(f.source.paper.key for f in figures):
+        mine = [f for f in figures if f.source.paper.key == key]
+        title = mine[0].source.paper.title
+        shown = next((kind for kind in ("svg", "png") if kind in formats), None)
+        for name, page in (("index.html", _html), ("index.md", _markdown)):
+            file = writable_folder("out", Path(folder) / key) / name
+            file.write_text(page(title, mine, formats, shown), encoding="utf-8")
+            written.append(file)
+    return written
+
+
+def _stem(figure: Figure) -> str:
+    return figure.name.split("/", 1)[1]
+
+
+def _html(title: str, figures: Sequence[Figure], formats: Sequence[str], shown: str | None) -> str:
+    parts = []
+    for figure in figures:
+        stem, caption = _stem(figure), "</p><p>".join(html.escape(figure.caption).split("\n\n"))
+        picture = f'<img src="{stem}.{shown}" alt="{stem}">' if shown else ""
+        links = " ".join(f'<a href="{stem}.{kind}">{kind}</a>' for kind in (*formats, "npz"))
+        parts.append(f"<h2>{html.escape(str(figure.source))}</h2>\n{picture}\n<p>{caption}</p>\n<p>{links}</p>")
+    head = f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{html.escape(title)}</title>'
+    style = "<style>body{max-width:50em;margin:2em auto;font-family:serif}img{max-width:100%}</style>"
+    return "\n".join([head, style, f"<h1>{html.escape(title)}</h1>", *parts, "</html>", ""])
+
+
+def _markdown(title: str, figures: Sequence[Figure], formats: Sequence[str], shown: str | None) -> str:
+    parts = [f"# {title}"]
+    for figure in figures:
+        stem = _stem(figure)
+        picture = [f"![{stem}]({stem}.{shown})"] if shown else []
+        links = " ".join(f"[{kind}]({stem}.{kind})" for kind in (*formats, "npz"))
+        parts += [f"## {figure.source}", *picture, figure.caption, links]
+    return "\n\n".join(parts) + "\n"
 
 
 def find_figures(pattern: str) -> tuple[Figure, ...]:

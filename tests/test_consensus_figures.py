@@ -6,6 +6,7 @@ import matplotlib.figure
 import numpy as np
 import pytest
 
+from dynsim.__main__ import main
 from dynsim.archive import read_arrays
 from figures.gallery import FIGURES, find_figures
 
@@ -93,3 +94,18 @@ def test_a_kept_file_is_one_open_file_with_a_header(folder):
     header = str(read_arrays(folder / "consensus/figure-2.npz")["header"])
     assert '"figure": "consensus/figure-2"' in header
     assert '"seed": 0' in header
+
+
+def test_a_paper_gets_a_page_and_what_cannot_be_drawn_is_named(tmp_path, capsys, monkeypatch):
+    chosen = find_figures("figure-2") + find_figures("figure-6")
+    monkeypatch.setattr("figures.gallery.FIGURES", chosen)
+    monkeypatch.delenv("DYNSIM_DATA", raising=False)
+    monkeypatch.setenv("DYNSIM_RESULTS", str(tmp_path / "results"))
+    assert main(["figure", "consensus", "--out", str(tmp_path), "--formats", "svg"]) == 2
+    said = capsys.readouterr()
+    assert "`consensus/figure-6`: Argument `data` must name the folder" in said.err
+    page, text = ((tmp_path / "consensus" / name).read_text() for name in ("index.html", "index.md"))
+    assert '<img src="figure-2.svg" alt="figure-2">' in page
+    assert "![figure-2](figure-2.svg)" in text
+    assert "figure-6" not in page + text
+    assert (tmp_path / "consensus/figure-2.svg").is_file()

@@ -8,11 +8,12 @@ from typing import Annotated
 import tyro
 
 from dynsim.commands.options import parse, say
+from dynsim.papers import PAPERS
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Draw figures: a name, a paper's key for all of its figures, or a shell pattern."""
+    """Draw figures: a name, a shell pattern, or a paper's key for all of its figures and a page that shows them."""
 
     names: Annotated[tuple[str, ...], tyro.conf.Positional]
     """which figures"""
@@ -32,12 +33,25 @@ def main(words: Sequence[str]) -> int:
     """Draw and name the files."""
     from dynsim.progress import tracked
     from figures.figure import save
-    from figures.gallery import find_figures
+    from figures.gallery import find_figures, write_index
 
     o = parse(Figure, words, "figure")
     chosen = list(dict.fromkeys(f for name in o.names for f in find_figures(name)))
     sized = [figure.at_size(o.size) for figure in chosen]
+    troubles = {}
     for figure in tracked(sized, len(sized), "figure"):
-        for file in save(figure, o.out, formats=o.formats, seed=o.seed, fresh=o.fresh):
+        try:
+            for file in save(figure, o.out, formats=o.formats, seed=o.seed, fresh=o.fresh):
+                say(str(file))
+        except ValueError as error:
+            if len(sized) == 1:
+                raise
+            troubles[figure.name] = error  # the others are drawn all the same
+    drawn = [figure for figure in sized if figure.name not in troubles]
+    if any(name in PAPERS for name in o.names) and drawn:
+        for file in write_index(o.out, drawn, o.formats):
             say(str(file))
+    if troubles:
+        names = ", ".join(f"`{name}`" for name in troubles)
+        raise ValueError(f"{names}: {next(iter(troubles.values()))}")
     return 0
