@@ -15,6 +15,12 @@ class IntegrationError(RuntimeError):
         self.cause = cause
 
 
+class TrainingError(RuntimeError):
+    """A model could not be trained to its last step, because its loss is not finite."""
+
+    cause = "non_finite"
+
+
 def argument_error(name: str, must: str, but: str) -> ValueError:
     """Return the error of a bad argument: what it must be, what it is."""
     return ValueError(f"Argument `{name}` must {must}, but {but}{'' if but.endswith('?') else '.'}")

@@ -1,0 +1,103 @@
+"""The training loop: it minimises, resumes to the same bits, and refuses what is not its own."""
+
+import sys
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from dynsim.errors import TrainingError
+from dynsim.keys import stream
+from dynsim.networks import training
+from dynsim.networks.training import train
+
+KEY = stream(0, "training")
+TRUE = jnp.array([1.0, -2.0, 0.5])
+
+
+class Linear(eqx.Module):
+    weight: jax.Array
+    name: str = eqx.field(static=True, default="line")
+
+
+def batches(step, key):
+    x = jax.random.normal(key, (16, 3))
+    return x, x @ TRUE
+
+
+def loss(model, batch, key):
+    x, y = batch
+    return jnp.mean((x @ model.weight - y) ** 2)
+
+
+def run(**options):
+    return train(Linear(jnp.zeros(3)), loss, batches, KEY, **{"num_steps": 50, "every": 20, **options})
+
+
+def test_a_linear_model_is_found_and_the_loss_falls():
+    found = run(num_steps=400, every=100, optimiser=optax.adam(5e-2))
+    np.testing.assert_allclose(found.model.weight, TRUE, atol=1e-2)
+    assert found.losses.shape == (400,)
+    assert found.losses[-1] < 1e-3 * found.losses[0]
+
+
+def test_the_first_step_is_plain_gradient_descent():
+    found = run(num_steps=1, optimiser=optax.sgd(0.1))
+    x, y = batches(0, jax.random.split(jax.random.fold_in(KEY, 0))[0])
+    np.testing.assert_allclose(found.model.weight, 0.1 * 2 * y @ x / 16, atol=1e-14)
+
+
+def test_a_killed_run_ends_with_the_same_bits(tmp_path, monkeypatch):
+    whole = run(folder=tmp_path / "whole")
+    keep, kept = training._keep, []
+
+    def killed(*arguments):
+        keep(*arguments)
+        kept.append(1)
+        if len(kept) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "_keep", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run(folder=tmp_path / "killed")
+    monkeypatch.setattr(training, "_keep", keep)
+    again = run(folder=tmp_path / "killed")
+    np.testing.assert_array_equal(again.model.weight, whole.model.weight)
+    np.testing.assert_array_equal(again.losses, whole.losses)
+    files = (tmp_path / name / "checkpoint.npz" for name in ("whole", "killed"))
+    assert len({file.read_bytes() for file in files}) == 1
+
+
+def test_a_finished_run_goes_on_when_more_steps_are_asked_for(tmp_path):
+    run(num_steps=40, folder=tmp_path)
+    more = run(num_steps=60, folder=tmp_path)
+    np.testing.assert_array_equal(more.losses, run(num_steps=60).losses)
+    with pytest.raises(ValueError, match="num_steps` must be at least 60, which the checkpoint has, but is 40"):
+        run(num_steps=40, folder=tmp_path)
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    run(folder=tmp_path)
+    with pytest.raises(ValueError, match="holds one of another"):
+        train(Linear(jnp.ones(3)), loss, batches, KEY, num_steps=50, every=20, folder=tmp_path)
+    with pytest.raises(ValueError, match="holds one of another"):
+        run(folder=tmp_path, optimiser=optax.sgd(0.1))
+    (tmp_path / "checkpoint.npz").write_bytes(b"half")
+    with pytest.raises(ValueError, match="be a complete npz file"):
+        run(folder=tmp_path)
+
+
+def test_bad_numbers_and_a_diverging_loss_are_one_sentence(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="num_steps` or `every` must be at least 1, but is 0"):
+        run(num_steps=0)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="be a folder that can be written"):
+        run(folder=tmp_path / "file")
+    with pytest.raises(TrainingError, match="is not finite: try a smaller learning rate; the checkpoint of step 20"):
+        run(num_steps=4000, optimiser=optax.sgd(3.0), folder=tmp_path / "run")
+    monkeypatch.setitem(sys.modules, "optax", None)
+    with pytest.raises(ValueError, match=r"pip install dynsim\[train\]"):
+        run()
