@@ -78,12 +78,12 @@ class AttractedFlow(_Driven):
         """Return the right-hand side of (16), as printed."""
         p = self.target.astype(x.dtype)
         a = self.rate(t).astype(x.dtype)
-        return a * (jnp.broadcast_to(p, x.shape) - jnp.sum(x * p, axis=-1, keepdims=True) * x)
+        return a * (jnp.broadcast_to(p, x.shape) - (x @ p)[..., None] * x)
 
     def solution(self, t: Time, start: State) -> State:
         r"""Return $y(t)$ from $y(0)$; along the target it is a Moebius function of $\tanh A$, $A = \int_0^t a$."""
         p, A = self.target, self.rate.integral(t)
-        a = jnp.sum(start * p, axis=-1, keepdims=True)
+        a, p = (start @ p)[..., None], jnp.broadcast_to(p, start.shape)
         along = (jnp.tanh(A) + a) * p
         return (along + (start - a * p) / jnp.cosh(A)) / (1 + a * jnp.tanh(A))
 

@@ -26,7 +26,7 @@ def _values_trial(key: Key, integrator: AbstractIntegrator, U: np.ndarray, *, sp
     """Four causal tokens, P = 0; apart: around v and -v, together: in the hemisphere of v."""
     v = jnp.eye(D)[0]
     signs = jnp.array([1.0, -1.0, 1.0, -1.0])[:, None] if spread else jnp.ones((4, 1))
-    x0 = Sphere().project(signs * v + 0.2 * jax.random.normal(key, (4, D)))
+    x0 = Sphere().project(signs * v[None] + 0.2 * jax.random.normal(key, (4, D)))
     flow = TokenFlow(np.zeros((1, D, D)), U, mask=Causal())
     widths = simulate(flow, x0, [0.0, 60.0, 120.0], integrator=integrator).along(diameter)
     values = np.linalg.eigvalsh(U)
@@ -114,7 +114,7 @@ def _heads_trial(key: Key, integrator: AbstractIntegrator, sign: float) -> Trial
             ),
             at_most(
                 "distance of v from being a common eigenvector",
-                np.abs(U @ v - tops[:, None] * v).max(),
+                np.abs(U @ v - tops[:, None] * v[None]).max(),
                 1e-9,
                 tolerance=ROUNDING,
             ),

@@ -32,11 +32,11 @@ def _attracted_trial(key: Key, integrator: AbstractIntegrator, sign: float) -> T
     target = Sphere().sample(b, (1, D))[0]
     flow = AttractedFlow(sign * np.asarray(target), rate)
     far = Sphere().sample(c, (3, D))
-    near = Sphere().project(-target + 1e-3 * far[:1])  # almost opposite: it must come round all the same
-    close = Sphere().project(target + 1e-3 * far[:1])
+    near = Sphere().project(1e-3 * far[:1] - target[None])  # almost opposite: it must come round all the same
+    close = Sphere().project(1e-3 * far[:1] + target[None])
     x0 = jnp.concatenate([far, near, close])
     path = simulate(flow, x0, TS, integrator=integrator)
-    gap, away = (jnp.linalg.norm(path.ys - point, axis=-1) for point in (target, -target))
+    gap, away = (jnp.linalg.norm(path.ys - point[None, None], axis=-1) for point in (target, -target))
     rise = worst_increase(path, lambda x: jnp.max(alignment_potential(x @ target)))
     speed = lambda x: float(jnp.linalg.norm(flow.velocity(0.0, x)))
     return Trial(
@@ -96,7 +96,7 @@ def _top_trial(key: Key, integrator: AbstractIntegrator, sign: float) -> Trial:
     near = Sphere().project(v[None] + 1e-3 * x[:1])
     x0 = jnp.concatenate([inside, near, -inside])
     path = simulate(OjaFlow(sign * U, rate), x0, TS, integrator=integrator)
-    gap = jnp.linalg.norm(path.ys - v, axis=-1)
+    gap = jnp.linalg.norm(path.ys - v[None, None], axis=-1)
     return Trial(
         hypotheses=(
             at_least("gap below the top eigenvalue", values[0] - max(values[1:]), 0.0, tolerance=ROUNDING),
@@ -136,7 +136,7 @@ def _lower_trial(key: Key, integrator: AbstractIntegrator, in_plane: bool, unsta
     start = jnp.array([0.0 if in_plane else 0.3, np.cos(angle), np.sin(angle)])
     x0 = Sphere().project(jnp.stack([start, target + jnp.array([1e-4, 0.0, 0.0])]))
     path = simulate(OjaFlow(U, rate), x0, TS, integrator=integrator)
-    gap = jnp.linalg.norm(path.ys - target, axis=-1)
+    gap = jnp.linalg.norm(path.ys - target[None, None], axis=-1)
     leaves = at_least("largest distance from y* on the way from 1e-4", jnp.max(gap[:, 1]), 1.0, tolerance=SOLVER)
     return Trial(
         hypotheses=(
