@@ -124,7 +124,7 @@ def test_a_reader_that_has_seen_enough_is_no_error():
         (("check", "theorem-3.11"), "did you mean `theorem-3.1`"),
         (("check", "theorem-3.1", "--trials", "0"), "`trials` must be at least 1"),
         (("figure", "consensus/figure-11"), "did you mean"),
-        (("experiment", "7.4"), "there is none yet"),
+        (("experiment", "7.4x"), "did you mean `7.4`"),
     ],
 )
 def test_bad_input_is_one_sentence(capsys, words, sentence):

@@ -37,7 +37,7 @@ def _attracted_trial(key: Key, integrator: AbstractIntegrator, sign: float) -> T
     x0 = jnp.concatenate([far, near, close])
     path = simulate(flow, x0, TS, integrator=integrator)
     gap, away = (jnp.linalg.norm(path.ys - point[None, None], axis=-1) for point in (target, -target))
-    rise = worst_increase(path, lambda x: jnp.max(alignment_potential(x @ target)))
+    rise = worst_increase(path, lambda x: jnp.max(jax.vmap(alignment_potential)(x @ target)))
     speed = lambda x: float(jnp.linalg.norm(flow.velocity(0.0, x)))
     return Trial(
         hypotheses=(
