@@ -1,5 +1,6 @@
 """The experiments 7.4 and 7.5 of CONSENSUS: an ensemble of many tokens, and a trained network passed over and over."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,7 +74,7 @@ ENSEMBLE = Experiment(
     "consensus/7.4",
     CONSENSUS.at("Section 7.4, Figure 5"),
     "tokens under (15) with two heads and random P_h(t): E of (25) along an ensemble",
-    EnsembleConfig(members=12, tokens=20, dimension=100, end=100.0),
+    EnsembleConfig(members=24, tokens=50, dimension=50, end=200 / math.sqrt(10)),
     EnsembleConfig(members=100, tokens=50, dimension=500, end=200.0),
     run_ensemble,
     say_ensemble,
