@@ -126,6 +126,17 @@ def hemisphere_figure(data: Numbers) -> matplotlib.figure.Figure:
     return drawn
 
 
+@hemisphere_figure.with_animation
+def hemisphere_figure(data: Numbers, phase: float) -> matplotlib.figure.Figure:
+    """Turn the sphere of Figure 3 once."""
+    drawn, (ax,) = canvas(COLUMN, 1.0)
+    start = _view(data)
+    panels.token_paths(ax, data["paths"], view=panels.View(start.elevation, start.azimuth + 360 * phase))
+    drawn.set_layout_engine("none")  # the same frame in every phase, whatever the labels take
+    ax.set(position=(0.0, 0.0, 1.0, 1.0), xlim=(-1.3, 1.1), ylim=(-1.3, 1.1))
+    return drawn
+
+
 @figure("consensus/figure-4", CONSENSUS.at("Figure 4"))
 def symmetric_figure(key: Key) -> Numbers:
     """Ten tokens of the causal flow (21) with the printed U and P(t), that start in the hemisphere of v.

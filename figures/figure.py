@@ -23,6 +23,7 @@ from dynsim.archive import read_arrays, writable_folder, write_arrays
 from dynsim.errors import argument_error, nearest
 from dynsim.keys import stream
 from dynsim.papers import Source
+from figures.movie import write_movie
 from figures.style import settings
 
 Numbers = Mapping[str, np.ndarray]
@@ -43,6 +44,7 @@ class Figure:
     compute: Callable[[Key], Numbers]
     draw: Callable[[Numbers], matplotlib.figure.Figure] | None = None
     larger: Callable[[Key], Numbers] | None = None
+    animate: Callable[[Numbers, float], matplotlib.figure.Figure] | None = None
 
     def with_drawing(self, draw: Callable[[Numbers], matplotlib.figure.Figure]) -> "Figure":
         """Return the figure with its drawing."""
@@ -51,6 +53,10 @@ class Figure:
     def with_larger(self, compute: Callable[[Key], Numbers]) -> "Figure":
         """Return the figure with its numbers at the paper's size."""
         return replace(self, larger=compute)
+
+    def with_animation(self, animate: Callable[[Numbers, float], matplotlib.figure.Figure]) -> "Figure":
+        """Return the figure with its movie: a drawing for each phase in [0, 1)."""
+        return replace(self, animate=animate)
 
     def at_size(self, size: str) -> "Figure":
         """Return the figure at size `quick`, itself, or `paper`, whose name ends in `-paper`."""
@@ -131,17 +137,29 @@ def save(
     cannot be written, is refused before anything is computed.
     """
     for kind in formats:
-        if kind not in FORMATS:
+        if kind == "gif" and figure.animate is None:
+            raise argument_error("formats", "hold gif for figures with a movie only", f"`{figure.name}` has none")
+        if kind not in (*FORMATS, "gif"):
             but = f"holds `{kind}`{nearest(kind, FORMATS)}"
             raise argument_error("formats", f"hold only {', '.join(FORMATS)}", but)
     stem = Path(folder) / figure.name
     writable_folder("folder", stem.parent)
     numbers = figure.data(folder, seed=seed, fresh=fresh)
     drawn = figure.drawn(numbers)
+    if "gif" in formats:
+        write_movie(stem.with_name(f"{stem.name}.gif"), functools.partial(_phase, figure, numbers))
     files = [stem.with_name(f"{stem.name}.{kind}") for kind in formats]
     for file, kind in zip(files, formats, strict=True):
-        _write(drawn, file, _metadata(figure, kind))
+        if kind != "gif":
+            _write(drawn, file, _metadata(figure, kind))
     return files
+
+
+def _phase(figure: Figure, numbers: Numbers, phase: float) -> matplotlib.figure.Figure:
+    if figure.animate is None:
+        raise argument_error("figure", "have a movie", f"`{figure.name}` has none")
+    with settings():
+        return figure.animate(numbers, phase)
 
 
 def _write(drawn: matplotlib.figure.Figure, file: Path, metadata: dict[str, str | None]) -> None:
@@ -197,7 +215,7 @@ def _computing(source: str) -> str:
 
 def _draws(node: ast.stmt) -> bool:
     decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
-    return any(isinstance(d, ast.Attribute) and d.attr == "with_drawing" for d in decorators)
+    return any(isinstance(d, ast.Attribute) and d.attr in ("with_drawing", "with_animation") for d in decorators)
 
 
 @functools.cache

@@ -5,9 +5,11 @@ import os
 import matplotlib.figure
 import numpy as np
 import pytest
+from PIL import Image
 
 from dynsim.__main__ import main
 from dynsim.archive import read_arrays
+from figures.figure import save
 from figures.gallery import FIGURES, find_figures
 
 
@@ -111,3 +113,22 @@ def test_a_paper_gets_a_page_and_what_cannot_be_drawn_is_named(tmp_path, capsys,
     assert "![figure-2](figure-2.svg)" in text
     assert "figure-6" not in page + text
     assert (tmp_path / "consensus/figure-2.svg").is_file()
+
+
+def test_the_sphere_turns_once_in_the_same_bytes(tmp_path, monkeypatch):
+    monkeypatch.setattr("figures.movie.write_movie.__kwdefaults__", {"frames": 3, "pause": 80})
+    (turning,) = find_figures("figure-3")
+    for name in ("first", "second"):
+        assert save(turning, tmp_path / name, formats=("gif",))[0].name == "figure-3.gif"
+    first, second = (tmp_path / name / "consensus/figure-3.gif" for name in ("first", "second"))
+    assert first.read_bytes() == second.read_bytes()
+    with Image.open(first) as movie:
+        assert movie.n_frames == 3
+        assert movie.info["loop"] == 0
+        pictures = []
+        for frame in range(3):
+            movie.seek(frame)
+            pictures.append(np.asarray(movie.convert("RGB")))
+    assert not np.array_equal(pictures[0], pictures[1])
+    with pytest.raises(ValueError, match="hold gif for figures with a movie only, but `consensus/figure-2` has none"):
+        save(find_figures("figure-2")[0], tmp_path, formats=("gif",))

@@ -20,7 +20,7 @@ class Figure:
     out: Path = Path("out")
     """the folder of figures and of the numbers behind them, which are kept"""
     formats: tuple[str, ...] = ("pdf", "svg", "png")
-    """pdf, svg, png"""
+    """pdf, svg, png; gif for a figure with a movie (figure-3)"""
     seed: int = 0
     """of the figure's random stream"""
     size: str = "quick"

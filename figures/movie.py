@@ -1,0 +1,49 @@
+"""Movies: one drawing for each phase of a turn, written as a GIF by Pillow; the same bytes for the same numbers."""
+
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib.figure
+from PIL import Image
+
+from dynsim.errors import argument_error
+from figures.style import settings
+
+DPI = 120
+FRAMES = 36
+MILLISECONDS = 80
+
+
+def write_movie(
+    file: Path, drawing: Callable[[float], matplotlib.figure.Figure], *, frames: int = FRAMES, pause: int = MILLISECONDS
+) -> Path:
+    """Write the drawings of the phases 0, 1/frames, ... as a GIF that repeats without end; return the file.
+
+    Args:
+        file: written whole or not at all.
+        drawing: a figure for a phase in [0, 1).
+        frames: how many, at least 2.
+        pause: milliseconds between two.
+    """
+    if frames < 2:
+        raise argument_error("frames", "be at least 2", f"is {frames}")
+    pictures = [_picture(drawing(k / frames)) for k in range(frames)]
+    palette = pictures[0].quantize(128)
+    turned = [picture.quantize(128, palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+    part = file.with_name(f".{file.stem}.{os.getpid()}.part.gif")
+    try:
+        turned[0].save(part, save_all=True, append_images=turned[1:], duration=pause, loop=0)
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+    return file
+
+
+def _picture(drawn: matplotlib.figure.Figure) -> Image.Image:
+    stream = io.BytesIO()
+    with settings():
+        drawn.savefig(stream, format="png", dpi=DPI)
+    stream.seek(0)
+    return Image.open(stream).convert("RGB")
