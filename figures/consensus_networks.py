@@ -4,13 +4,11 @@ The paper's network is GPT-2 XL; ours is the one that the experiment names. Besi
 cosine of two tokens.
 """
 
-import equinox as eqx
-import jax.numpy as jnp
 import matplotlib.figure
 import numpy as np
 
 from analysis.experiments import Size, record
-from analysis.experiments.consensus import MEASURES, PASSES
+from analysis.experiments.consensus import MEASURES, PASSES, states_after
 from analysis.experiments.prompts import FIRST_PROMPT
 from dynsim._types import Key
 from dynsim.data import data_file
@@ -60,17 +58,7 @@ def passes_figure(key: Key) -> Numbers:
     return _variants(TRAINED, "quick")
 
 
-@passes_figure.with_larger
-def passes_figure(key: Key) -> Numbers:
-    """Compute Figure 6 at the paper's number of passes."""
-    del key
-    return _variants(TRAINED, "paper")
-
-
-@passes_figure.with_drawing
-def passes_figure(data: Numbers) -> matplotlib.figure.Figure:
-    """Draw Figure 6."""
-    return _drawn(data)
+passes_figure = passes_figure.with_larger(lambda key: _variants(TRAINED, "paper")).with_drawing(_drawn)
 
 
 @figure("consensus/figure-7", CONSENSUS.at("Figure 7"))
@@ -80,17 +68,7 @@ def redrawn_figure(key: Key) -> Numbers:
     return _variants(REDRAWN, "quick")
 
 
-@redrawn_figure.with_larger
-def redrawn_figure(key: Key) -> Numbers:
-    """Compute Figure 7 at the paper's number of passes."""
-    del key
-    return _variants(REDRAWN, "paper")
-
-
-@redrawn_figure.with_drawing
-def redrawn_figure(data: Numbers) -> matplotlib.figure.Figure:
-    """Draw Figure 7."""
-    return _drawn(data)
+redrawn_figure = redrawn_figure.with_larger(lambda key: _variants(REDRAWN, "paper")).with_drawing(_drawn)
 
 
 @figure("consensus/figure-8", CONSENSUS.at("Figure 8"))
@@ -100,17 +78,7 @@ def prompts_figure(key: Key) -> Numbers:
     return _variants(PROMPTED, "quick")
 
 
-@prompts_figure.with_larger
-def prompts_figure(key: Key) -> Numbers:
-    """Compute Figure 8 at the paper's number of passes."""
-    del key
-    return _variants(PROMPTED, "paper")
-
-
-@prompts_figure.with_drawing
-def prompts_figure(data: Numbers) -> matplotlib.figure.Figure:
-    """Draw Figure 8."""
-    return _drawn(data)
+prompts_figure = prompts_figure.with_larger(lambda key: _variants(PROMPTED, "paper")).with_drawing(_drawn)
 
 
 PASSES_SHOWN = (1, 10, 100)
@@ -125,12 +93,9 @@ def attention_figure(key: Key) -> Numbers:
     del key
     path = data_file(PASSES.quick.network)
     network = load_transformer(path)
-    x = network.embed(load_tokenizer(path).encode(FIRST_PROMPT))
-    further = eqx.filter_jit(lambda x, passes: network.apply_layers(x, passes=passes))
-    found, done = [], 0
-    for shown in PASSES_SHOWN:
-        if shown - 1 > done:
-            x, done = further(x, jnp.asarray(shown - 1 - done)), shown - 1
+    start = network.embed(load_tokenizer(path).encode(FIRST_PROMPT))
+    found = []
+    for x in states_after(network, start, [shown - 1 for shown in PASSES_SHOWN]):
         before = [x, *network.states(x)[:-1]]
         pairs = zip(network.blocks, before, strict=True)
         seen = (block.attention.weights(block.attention_norm(y)) for block, y in pairs)

@@ -1,6 +1,8 @@
 """The experiments 7.4 and 7.5 of CONSENSUS: an ensemble of many tokens, and a trained network passed over and over."""
 
+import itertools
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +16,6 @@ from analysis.consensus import diameter, effective_rank, min_inner_product, misa
 from analysis.experiments import Arrays, Experiment
 from analysis.experiments.prompts import FIRST_PROMPT, LAST_PROMPT, PROMPTS
 from dynsim._types import Key, Time
-from dynsim.archive import read_arrays, write_arrays
 from dynsim.data import data_file
 from dynsim.ensembles import ensemble
 from dynsim.initial_laws import initial
@@ -24,6 +25,7 @@ from dynsim.networks.tokenizer import load_tokenizer
 from dynsim.networks.transformer import Block, Transformer
 from dynsim.papers import CONSENSUS
 from dynsim.progress import tracked
+from dynsim.shelf import Shelf
 from dynsim.systems.published import published_ensemble_flow
 
 MEASURES = ("E", "least cosine", "effective rank")
@@ -129,6 +131,14 @@ def passed(transformer: Transformer, x: Array, keys: Array, feedforward: bool, d
     return jnp.concatenate([measures(x)[None], found])
 
 
+def states_after(transformer: Transformer, x: Array, counts: Sequence[int]) -> Iterator[Array]:
+    """Yield the state after each of these increasing numbers of passes, each from the one before."""
+    further = eqx.filter_jit(lambda network, x, passes: network.apply_layers(x, passes=passes))
+    for before, count in itertools.pairwise((0, *counts)):
+        x = further(transformer, x, jnp.asarray(count - before)) if count > before else x
+        yield x
+
+
 def run_passes(config: PassesConfig, key: Key, folder: Path) -> Arrays:
     """Return the measures along the passes of every variant and prompt, and what the trained network says."""
     path = data_file(config.network)
@@ -149,15 +159,14 @@ def run_passes(config: PassesConfig, key: Key, folder: Path) -> Arrays:
     for k, prompt in enumerate(PROMPTS, 1):
         plan[f"prompt {k}"] = (random, trained.embed(tokenizer.encode(prompt)), True, None)
     arrays = {"passes": np.arange(config.passes + 1)}
-    for name, (network, x, feedforward, deviation) in tracked(plan.items(), len(plan), "7.5"):
-        part = folder / f"{name}.npz"
-        if not part.exists():
-            write_arrays(part, {"measures": np.asarray(passed(network, x, keys, feedforward, deviation))})
-        arrays[name] = read_arrays(part)["measures"]
-    ids = tokenizer.encode(LAST_PROMPT)
+    shelf = Shelf(folder, f"{config} {jax.random.key_data(key).tolist()}", jax.tree.structure(0))
+    for index, (name, work) in enumerate(tracked(plan.items(), len(plan), "7.5")):
+        network, x, feedforward, deviation = work
+        if not shelf.finished(index):
+            shelf.put(index, passed(network, x, keys, feedforward, deviation))
+        arrays[name] = np.asarray(shelf.take(index))
     texts = [LAST_PROMPT]
-    for passes in config.decoded:
-        x = trained.apply_layers(trained.embed(ids), passes=passes)
+    for x in states_after(trained, trained.embed(tokenizer.encode(LAST_PROMPT)), config.decoded):
         texts.append(tokenizer.decode(np.argmax(np.asarray(trained.logits(x)), axis=-1)))
     return {**arrays, "decoded after": np.array([0, *config.decoded]), "decoded": np.array(texts)}
 

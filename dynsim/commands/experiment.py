@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import tyro
 
 from dynsim.commands.options import parse, say
+from dynsim.data import VARIABLE
 from dynsim.errors import argument_error, nearest
 
 
@@ -40,7 +41,7 @@ def main(words: Sequence[str]) -> int:
     if o.seeds < 1:
         raise argument_error("seeds", "be at least 1", f"is {o.seeds}")
     if o.data is not None:
-        os.environ["DYNSIM_DATA"] = str(o.data)
+        os.environ[VARIABLE] = str(o.data)
     folder = results_folder() if o.out is None else o.out
     for seed in range(o.seeds):
         kept = record(found[o.name], o.size, seed, folder)
