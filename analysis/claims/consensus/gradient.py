@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.claim import claim, rule
 from analysis.claims.consensus.rational import (
-    matrix,
+    identity,
     on_ellipsoid,
     rational_matrix,
     rational_unit,
@@ -34,7 +34,7 @@ def _definite(key: Key) -> np.ndarray:
 
 def _projection_trial(key: Key, metric_of: str) -> Trial:
     P, y = on_ellipsoid(key, D)
-    metric = P if metric_of == "P" else matrix(np.eye(D, dtype=int))
+    metric = P if metric_of == "P" else identity(D)
     X = rational_matrix(jax.random.fold_in(key, 1), D, D)
     inner = lambda a, b: sum(a[i] * P[i, j] * b[j] for i in range(D) for j in range(D))
     parts = [tangent_part(metric, y, X[k]) for k in range(D)]
@@ -202,7 +202,7 @@ def trajectories_converge_to_an_equilibrium(key: Key, integrator: AbstractIntegr
 def printed_lojasiewicz_inequality(key: Key, integrator: AbstractIntegrator) -> Trial:
     """There is lambda > 0 with |V_P| <= lambda |grad V_P| on all of (E_P)^l (here P = I, rational consensus tokens)."""
     u = rational_unit(key, D)
-    eye = matrix(np.eye(D, dtype=int))
+    eye = identity(D)
     # at y_1 = ... = y_l = u the exponentials are all e: the field is a multiple of u - (u.u) u, and V = -l^2 e / 2
     field = tangent_part(eye, u, u)
     coefficient = -Fraction(N * N, 2)

@@ -10,9 +10,10 @@ from jaxtyping import Array
 
 from analysis.claim import claim
 from analysis.claims.consensus.rational import (
+    factor_and_points,
+    identity,
     matrix,
     on_ellipsoid,
-    on_one_ellipsoid,
     rational_matrix,
     rational_weights,
     tangent_part,
@@ -39,7 +40,7 @@ def _tangent_map_trial(key: Key, metric_of: str) -> Trial:
     X = rational_matrix(jax.random.fold_in(key, 8), D)
     number = lambda v: sp.Rational(*v.as_integer_ratio())
     rational = lambda a: sp.Matrix(a.shape[0], a.size // a.shape[0], [number(v) for v in a.flat])
-    s, S, T = sp.Symbol("s"), rational(W), rational(W if metric_of == "W" else matrix(np.eye(D, dtype=int)))
+    s, S, T = sp.Symbol("s"), rational(W), rational(W if metric_of == "W" else identity(D))
     x = rational(norm * y)
     moved = x + s * rational(X)
     derivative = (moved / sp.sqrt((moved.T * S * moved)[0])).diff(s).subs(s, 0)
@@ -175,9 +176,10 @@ def layer_is_first_order(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 def _tangency_trial(key: Key, metric_of: str) -> Trial:
     a, b, c = jax.random.split(key, 3)
-    W, tokens = on_one_ellipsoid(a, D, N)
+    lower, tokens = factor_and_points(a, D, N)
+    W = lower @ lower.T
     U, alpha = rational_matrix(b, 2, D, D), rational_weights(c, 2, N, N)
-    metric = W if metric_of == "W" else matrix(np.eye(D, dtype=int))
+    metric = W if metric_of == "W" else identity(D)
     inner = []
     for i in range(N):
         Y = sum(alpha[h, i, j] * tangent_part(metric, tokens[i], U[h] @ tokens[j]) for h in range(2) for j in range(N))

@@ -36,22 +36,27 @@ def rational_weights(key: Key, *shape: int) -> Exact:
     return matrix(np.asarray(jax.random.randint(key, shape, 1, 17))) / 8
 
 
+def identity(d: int) -> Exact:
+    """Return the identity matrix."""
+    return matrix(np.eye(d, dtype=int))
+
+
 def on_ellipsoid(key: Key, d: int) -> tuple[Exact, Exact]:
     """Return a rational positive definite P = L L^T and a rational y with y^T P y = 1."""
-    P, points = on_one_ellipsoid(key, d, 1)
-    return P, points[0]
+    lower, points = factor_and_points(key, d, 1)
+    return lower @ lower.T, points[0]
 
 
-def on_one_ellipsoid(key: Key, d: int, n: int) -> tuple[Exact, Exact]:
-    """Return a rational positive definite P = L L^T and n rational points y = L^{-T} u of its ellipsoid, as rows."""
-    lower = rational_matrix(key, d, d) * np.tri(d, k=-1, dtype=int) + matrix(np.eye(d, dtype=int))
+def factor_and_points(key: Key, d: int, n: int) -> tuple[Exact, Exact]:
+    """Return a unit lower triangular L and n rational points y = L^{-T} u of the ellipsoid of L L^T, as rows."""
+    lower = rational_matrix(key, d, d) * np.tri(d, k=-1, dtype=int) + identity(d)
     rows = []
     for k in range(n):
         y = rational_unit(jax.random.fold_in(key, 99 + k), d).copy()
         for i in reversed(range(d)):  # back substitution, unit diagonal
             y[i] = y[i] - sum((lower[j, i] * y[j] for j in range(i + 1, d)), Fraction(0))
         rows.append(y)
-    return lower @ lower.T, np.stack(rows)
+    return lower, np.stack(rows)
 
 
 def tangent_part(P: Exact, y: Exact, X: Exact) -> Exact:

@@ -8,8 +8,9 @@ import numpy as np
 from analysis.claim import claim
 from analysis.claims.consensus.rational import (
     Exact,
+    factor_and_points,
+    identity,
     matrix,
-    on_one_ellipsoid,
     rational_matrix,
     rational_unit,
     rational_weights,
@@ -73,44 +74,33 @@ def cascade_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 def _regular(key: Key) -> tuple[Exact, Exact, Exact]:
     """Return a unit upper triangular U, its inverse, and N points of the ellipsoid of W = U^T U."""
-    W, y = on_one_ellipsoid(key, D, N)
-    lower = _cholesky(W)
-    U = lower.T
-    inverse = matrix(np.eye(D, dtype=int))
+    lower, y = factor_and_points(key, D, N)
+    U, inverse = lower.T, identity(D)
     for i in reversed(range(D)):
         for j in range(i + 1, D):
             inverse[i] = inverse[i] - U[i, j] * inverse[j]
     return U, inverse, y
 
 
-def _cholesky(W: Exact) -> Exact:
-    """Return the unit lower triangular L with W = L L^T, which `on_one_ellipsoid` began with."""
-    L = matrix(np.eye(D, dtype=int))
-    for j in range(D):
-        for i in range(j + 1, D):
-            L[i, j] = W[i, j] - sum((L[i, k] * L[j, k] for k in range(j)), Fraction(0))
-    return L
-
-
 def _coordinates_trial(key: Key, turned: bool) -> Trial:
     a, b, c = jax.random.split(key, 3)
     U, inverse, y = _regular(a)
     alpha, P = rational_weights(b, N), rational_matrix(c, D, D)
-    identity = matrix(np.eye(D, dtype=int))
-    z = y @ (U.T if turned else identity)
+    turn = U if turned else identity(D)
+    z = y @ turn.T
     zero = matrix(np.zeros(D, int))
     fields = []
     for i in range(N):
         pulled = sum((alpha[j] * (U @ y[j]) for j in range(i + 1)), zero)
         own = inverse @ (pulled - (U @ y[i]) * ((U @ y[i]) @ pulled))  # (20), its projection as printed
         plain = sum((alpha[j] * (z[j] - (z[i] @ z[j]) * z[i]) for j in range(i + 1)), zero)  # (15)
-        fields.append(all((U if turned else identity) @ own == plain))
+        fields.append(all(turn @ own == plain))
     scores = all(y[i] @ P @ y[j] == z[i] @ inverse.T @ P @ inverse @ z[j] for i in range(N) for j in range(N))
     return Trial(
         hypotheses=(
-            holds("W = U^T U", bool(np.all(_cholesky(U.T @ U) @ _cholesky(U.T @ U).T == U.T @ U))),
+            holds("U is regular", bool(np.all(inverse @ U == identity(D)))),
             holds("tokens are on the ellipsoid, exactly", all(v @ U.T @ U @ v == 1 for v in y)),
-            holds("U is not the identity", bool(np.any(identity != U))),
+            holds("U is not the identity", bool(np.any(identity(D) != U))),
         ),
         conclusions=(
             holds("the image is on the sphere", all(v @ v == 1 for v in z)),
@@ -142,15 +132,14 @@ def coordinates_turn_20_into_15(key: Key, integrator: AbstractIntegrator) -> Tri
 def _projection_trial(key: Key, kind: str, *, idempotent: bool = True) -> Trial:
     U, inverse, points = _regular(key)
     y, W = points[0], U.T @ U
-    identity = matrix(np.eye(D, dtype=int))
-    printed = inverse @ (identity - np.outer(U @ y, U @ y))
-    map = {"printed": printed, "after the value": printed @ U, "sphere": identity - np.outer(y, y)}[kind]
+    printed = inverse @ (identity(D) - np.outer(U @ y, U @ y))
+    map = {"printed": printed, "after the value": printed @ U, "sphere": identity(D) - np.outer(y, y)}[kind]
     tangent = holds("its images are tangent, y^T W Y = 0", all(v == 0 for v in y @ W @ map))
     once = holds("applied twice it is itself", bool(np.all(map @ map == map)))
     return Trial(
         hypotheses=(
             holds("y^T W y = 1 exactly", y @ W @ y == 1),
-            holds("U is not the identity", bool(np.any(matrix(np.eye(D, dtype=int)) != U))),
+            holds("U is not the identity", bool(np.any(identity(D) != U))),
         ),
         conclusions=(tangent, once) if idempotent else (tangent,),
         witness={"U": U, "y": y},
@@ -213,7 +202,7 @@ def _symmetric_cascade_trial(key: Key, sign: int) -> Trial:
     """Exact: token i = N of (21); U = Q diag Q with a rational reflection Q, so that its eigenpairs are rational."""
     a, b, c, d = jax.random.split(key, 4)
     u = rational_unit(a, D)
-    Q = matrix(np.eye(D, dtype=int)) - 2 * np.outer(u, u)
+    Q = identity(D) - 2 * np.outer(u, u)
     drop = rational_weights(b, D)
     values = np.array([drop[0], -drop[1], -drop[1] - drop[2]], object)  # simple top, positive; |U| = max |value|
     U, v = Q @ np.diag(values) @ Q, Q[:, 0]
