@@ -1,0 +1,1 @@
+"""Hardmax clustering: who follows whom, the maps in floats and fractions, and their geometry."""

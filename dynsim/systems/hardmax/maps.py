@@ -1,0 +1,156 @@
+"""The clustering maps: hardmax in floats or fractions, softmax, several heads with any value matrices."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from dynsim._types import Step
+from dynsim.errors import argument_error
+from dynsim.spaces import Euclidean
+from dynsim.systems.base import AbstractMap
+from dynsim.systems.hardmax.attention import AbstractAttention, ExactHardmax, Hardmax, Softmax
+from dynsim.systems.hardmax.follower_sets import FollowerSets
+from dynsim.systems.hardmax.rational import rational
+
+
+class HardmaxMap(AbstractMap):
+    r"""One layer of the pure-attention hardmax transformer, in float64.
+
+    $$
+        z_i \leftarrow z_i + \frac{\alpha}{1 + \alpha} \frac{1}{|C_i|} \sum_{j \in C_i} (z_j - z_i), \quad
+        C_i = \{j : \langle A z_i, z_j \rangle = \max_l \langle A z_i, z_l \rangle\}
+    $$
+
+    All maximisers count, by exact comparison of the given floats; only the averages are rounded.
+
+    Source: HARDMAX, (1.1).
+    """
+
+    alpha: float
+    rule: Hardmax
+    space: Euclidean
+    on_host: ClassVar[bool] = True
+
+    def __init__(self, alpha: Any, attention: Any = None):
+        """Store the step size alpha (dimensionless) and A, shape (d, d), by default the identity.
+
+        Neither is refused where the theorems exclude it (alpha <= 0, A not definite): see `hypotheses`.
+        """
+        self.alpha = float(step_size(alpha))
+        self.rule = Hardmax(attention)
+        self.space = Euclidean()
+
+    def follower_sets(self, x: Any) -> FollowerSets:
+        """Return C_1, ..., C_n at the tokens `x`, shape (n, d)."""
+        return self.rule.follower_sets(x)
+
+    def step(self, k: Step, x: Any) -> np.ndarray:
+        """Return the tokens after layer `k`; one that follows only itself does not move at all."""
+        del k
+        z, a = self.rule.tokens(x), self.alpha
+        return z + a / (1 + a) * (self.rule.averages(z) - z)
+
+
+class ExactHardmaxMap(AbstractMap):
+    """`HardmaxMap` in rational arithmetic, on arrays of `Fraction`: equality means equality.
+
+    Source: HARDMAX, (1.1).
+    """
+
+    alpha: Fraction
+    rule: ExactHardmax
+    space: Euclidean
+    on_host: ClassVar[bool] = True
+
+    def __init__(self, alpha: Any, attention: Any = None):
+        """Store alpha and A exactly: ints, Fractions, strings as `1/3` or `0.1`, floats at their binary value."""
+        self.alpha = step_size(alpha)
+        self.rule = ExactHardmax(attention)
+        self.space = Euclidean()
+
+    def follower_sets(self, x: Any) -> FollowerSets:
+        """Return C_1, ..., C_n at the tokens `x`, shape (n, d)."""
+        return self.rule.follower_sets(x)
+
+    def step(self, k: Step, x: Any) -> np.ndarray:
+        """Return the tokens after layer `k`, in fractions."""
+        del k
+        z, a = self.rule.tokens(x), self.alpha
+        return z + a / (1 + a) * (self.rule.averages(z) - z)
+
+
+class SoftmaxMap(AbstractMap):
+    r"""The differentiable stand-in of `HardmaxMap`, in JAX, with temperature $\tau$.
+
+    $$
+        z_i \leftarrow \frac{1}{1 + \alpha} \Big(z_i + \alpha
+            \frac{\sum_j e^{\langle A z_i, z_j \rangle / \tau} z_j}{\sum_j e^{\langle A z_i, z_j \rangle / \tau}}\Big)
+    $$
+
+    Source: HARDMAX, (2.5) with (2.6).
+    """
+
+    alpha: Array
+    rule: Softmax
+    space: Euclidean
+
+    def __init__(self, alpha: Any, temperature: Any, attention: Any = None):
+        """Store alpha (dimensionless), the temperature (in the unit of the scores) and A, by default the identity."""
+        self.alpha = jnp.asarray(alpha, float)
+        self.rule = Softmax(temperature, attention)
+        self.space = Euclidean()
+
+    def step(self, k: Step, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        """Return the tokens after layer `k`, in the precision of `x`."""
+        del k
+        a = self.alpha.astype(x.dtype)
+        return (x + a * self.rule.averages(x)) / (1 + a)
+
+
+class MultiHeadMap(AbstractMap):
+    r"""Self-attention with several heads and any value matrices, $z_i \leftarrow c\,(z_i + \sum_h V_h \bar z_i^h)$.
+
+    $\bar z_i^h$ is the average of head h's attention rule (`Hardmax`, `ExactHardmax` or `Softmax`). The paper's
+    normalisation (2.4) has no counterpart for general V, so that c is a field of its own, 1 by default.
+
+    Source: HARDMAX, (7.1), and (2.2) with one head.
+    """
+
+    rules: tuple[AbstractAttention, ...]
+    value: Any
+    scale: Any
+    space: Euclidean
+
+    def __init__(self, rules: Sequence[AbstractAttention], value: Any, *, scale: Any = 1):
+        """Store the heads, the value matrices V_h of shape (heads, d, d), and the factor c."""
+        self.rules = tuple(rules)
+        shape = np.shape(value)
+        if not self.rules or len(shape) != 3 or shape[0] != len(self.rules) or shape[1] != shape[2]:
+            raise argument_error("value", f"have shape ({len(self.rules)}, d, d)", f"has shape {shape}")
+        if len({rule.on_host for rule in self.rules}) > 1:
+            raise argument_error("rules", "be all hard or all soft", "mix both")
+        self.value, self.scale = value, scale
+        self.space = Euclidean()
+
+    @property
+    def on_host(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the heads are hard."""
+        return self.rules[0].on_host
+
+    def step(self, k: Step, x: Any) -> Any:
+        """Return the tokens after layer `k`, in the arithmetic of the heads."""
+        del k
+        heads = zip(self.rules, self.value, strict=True)
+        return self.scale * (x + sum(rule.averages(x) @ V.T for rule, V in heads))
+
+
+def step_size(alpha: Any) -> Fraction:
+    """Return alpha exactly; raise `ValueError` if it is -1, where (1.1) divides by zero."""
+    found = rational("alpha", alpha)
+    if found == -1:
+        raise argument_error("alpha", "not be -1, where the layer divides by zero", "is")
+    return found
