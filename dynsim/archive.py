@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, reason
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # of every member: a file depends on its arrays and on nothing else
 
@@ -21,13 +21,16 @@ def writable_folder(name: str, folder: Path) -> Path:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise argument_error(name, "be a folder that can be written", f"is `{folder}` ({reason})") from None
+        raise argument_error(name, "be a folder that can be written", f"is `{folder}` ({reason(error)})") from None
     return folder
 
 
 def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write `arrays` to `path` as an npz file; a reader sees the old file or the new one, never a part."""
+    """Write `arrays` to `path` as an npz file; a reader sees the old file or the new one, never a part.
+
+    Raises:
+        ValueError: if the folder cannot be written, or the writing stops half-way, on a full disk for example.
+    """
     path = Path(path)
     writable_folder("path", path.parent)
     if path.is_dir():
@@ -39,6 +42,8 @@ def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
                 with archive.open(zipfile.ZipInfo(f"{name}.npy", _EPOCH), "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
         os.replace(part, path)  # noqa: PTH105  (atomic, and the same on every system)
+    except OSError as error:
+        raise argument_error("path", "be a file that can be written", f"`{path}` is not ({reason(error)})") from None
     finally:
         part.unlink(missing_ok=True)
 
@@ -51,8 +56,8 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
     try:
         with zipfile.ZipFile(path) as archive:
             return {name.removesuffix(".npy"): _member(archive, name) for name in archive.namelist()}
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError) as error:
-        raise argument_error("path", "be a complete npz file", f"`{path}` is not ({error})") from None
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, RuntimeError) as error:
+        raise argument_error("path", "be a complete npz file", f"`{path}` is not ({reason(error)})") from None
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:

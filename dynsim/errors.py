@@ -26,6 +26,12 @@ def argument_error(name: str, must: str, but: str) -> ValueError:
     return ValueError(f"Argument `{name}` must {must}, but {but}{'' if but.endswith('?') else '.'}")
 
 
+def reason(error: BaseException) -> str:
+    """Return what an error says, in one line that fits into brackets: its kind if it says nothing."""
+    said = getattr(error, "strerror", None) or str(error)
+    return said.splitlines()[0].rstrip(".") if said.strip() else type(error).__name__
+
+
 def nearest(word: str, choices: Iterable[str]) -> str:
     """Return `", did you mean `x`?"` for the choice closest to `word`, or an empty string."""
     close = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.5)

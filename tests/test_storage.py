@@ -337,10 +337,27 @@ def test_a_folder_that_cannot_be_written_is_refused(path, tmp_path):
 def test_a_failed_write_leaves_the_old_file(file, path, monkeypatch):
     before = file.read_bytes()
     monkeypatch.setattr(np.lib.format, "write_array", lambda *a, **k: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(ValueError, match=r"`path` must be a file that can be written, but `.*` is not \(disk full\)"):
         save(file, path)
     assert file.read_bytes() == before
     assert [entry.name for entry in file.parent.iterdir()] == [file.name]
+
+
+def test_a_write_that_the_system_stops_leaves_the_old_file(tmp_path):
+    resource = pytest.importorskip("resource")
+    write_arrays(tmp_path / "a.npz", {"a": np.zeros(3)})
+    before = (tmp_path / "a.npz").read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, hard))  # as a full disk, half-way through the array
+        with pytest.raises(
+            ValueError, match=r"must be a file that can be written, but `.*a.npz` is not \(File too large"
+        ):
+            write_arrays(tmp_path / "a.npz", {"a": np.zeros(100_000)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (tmp_path / "a.npz").read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.npz"]
 
 
 def test_xarray_names_the_dimensions(path):

@@ -9,10 +9,12 @@ import numpy as np
 import optax
 import pytest
 
+from dynsim.archive import read_arrays
 from dynsim.errors import TrainingError
 from dynsim.keys import stream
 from dynsim.networks import training
 from dynsim.networks.training import train
+from tests.full_disk import fill_the_disk
 
 KEY = stream(0, "training")
 TRUE = jnp.array([1.0, -2.0, 0.5])
@@ -68,6 +70,21 @@ def test_a_killed_run_ends_with_the_same_bits(tmp_path, monkeypatch):
     np.testing.assert_array_equal(again.model.weight, whole.model.weight)
     np.testing.assert_array_equal(again.losses, whole.losses)
     files = (tmp_path / name / "checkpoint.npz" for name in ("whole", "killed"))
+    assert len({file.read_bytes() for file in files}) == 1
+
+
+def test_a_full_disk_keeps_the_checkpoint_before_and_the_run_goes_on(tmp_path, monkeypatch):
+    whole = run(folder=tmp_path / "whole")
+    with monkeypatch.context() as change:
+        fill_the_disk(change, after=7)  # in the middle of the second checkpoint
+        with pytest.raises(
+            ValueError, match=r"be a file that can be written, but `.*full.checkpoint\.npz` is not \(No sp"
+        ):
+            run(folder=tmp_path / "full")
+    assert [file.name for file in (tmp_path / "full").iterdir()] == ["checkpoint.npz"]
+    assert len(read_arrays(tmp_path / "full" / "checkpoint.npz")["losses"]) == 20
+    np.testing.assert_array_equal(run(folder=tmp_path / "full").model.weight, whole.model.weight)
+    files = (tmp_path / name / "checkpoint.npz" for name in ("whole", "full"))
     assert len({file.read_bytes() for file in files}) == 1
 
 

@@ -1,8 +1,6 @@
 """Trained weights from files: three layouts, recognised by the names of their tensors."""
 
 import re
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +10,8 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from dynsim.errors import argument_error
+from dynsim.archive import read_arrays
+from dynsim.errors import argument_error, reason
 from dynsim.networks.transformer import Attention, Block, GeluMLP, LayerNorm, RMSNorm, SwiGLU, Transformer
 
 Weights = Float[Array, "..."]
@@ -65,7 +64,7 @@ def read_tensors(path: str | Path, *, dtype: DTypeLike = np.float64) -> Tensors:
         raise argument_error("path", "end in `.npz` or `.safetensors`", f"is `{path}`")
     if not path.is_file():
         raise argument_error("path", "be a file", f"there is none at `{path}`")
-    arrays = _read_npz(path) if path.suffix == ".npz" else _read_safetensors(path)
+    arrays = read_arrays(path) if path.suffix == ".npz" else _read_safetensors(path)
     return Tensors(arrays, path.name, dtype)
 
 
@@ -204,14 +203,6 @@ def _written(shape: tuple[int | None, ...]) -> str:
     return "(" + ", ".join("any" if size is None else str(size) for size in shape) + ")"
 
 
-def _read_npz(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile, zlib.error) as error:
-        raise _unreadable(path, error) from None
-
-
 def _read_safetensors(path: Path) -> dict[str, np.ndarray]:
     try:
         from safetensors import SafetensorError
@@ -222,9 +213,5 @@ def _read_safetensors(path: Path) -> dict[str, np.ndarray]:
     try:
         return load_file(path)
     except (SafetensorError, OSError, KeyError, TypeError, AttributeError) as error:  # the last three: unknown types
-        raise _unreadable(path, error) from None
-
-
-def _unreadable(path: Path, error: Exception) -> ValueError:
-    reason = type(error).__name__ if not str(error) else str(error).splitlines()[0].rstrip(".")
-    return argument_error("path", "be a readable file of arrays", f"`{path.name}` is not: {reason}")
+        but = f"`{path}` is not ({reason(error)})"
+        raise argument_error("path", "be a complete safetensors file", but) from None
