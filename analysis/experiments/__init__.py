@@ -65,11 +65,24 @@ def results_folder() -> Path:
     return Path(os.environ.get(RESULTS, "results/experiments"))
 
 
+def use_results(folder: Path | None) -> None:
+    """Make `folder` the folder of records, in this process and in those that it starts; None leaves it as it is.
+
+    Raises:
+        ValueError: if it is no folder.
+    """
+    if folder is None:
+        return
+    if not folder.is_dir():
+        raise argument_error("results", "be a folder of records of experiments", f"`{folder}` is no folder")
+    os.environ[RESULTS] = str(folder.resolve())
+
+
 def record(experiment: Experiment, size: Size, seed: int = 0, results: Path | None = None) -> Record:
     """Return the record of a run, made now if it is not there; a killed run goes on where it was.
 
     Raises:
-        ValueError: if the folder cannot be written, or what is there is of another configuration.
+        ValueError: if the folder cannot be written, the disk is full, or what is there is of another configuration.
     """
     place = _file(experiment, size, seed, results)
     config = json.loads(json.dumps(asdict(experiment.config(size))))

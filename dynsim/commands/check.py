@@ -28,18 +28,22 @@ class Check:
     json: Path | None = None
     """a file for one JSON line for each statement that was checked"""
     results: Path | None = None
+    """the folder of records of experiments, by default the one that DYNSIM_RESULTS names, or results/experiments"""
+    lines: Path | None = None
     """a folder for lines as they finish, from which a killed run resumes"""
 
 
 def main(words: Sequence[str]) -> int:
     """Check, print the table, and write the lines."""
     from analysis.claims import claims
+    from analysis.experiments import use_results
     from analysis.ledger import entry, select
     from analysis.report import json_lines, run_checks, table, write_atomically
     from dynsim.archive import writable_folder
     from dynsim.progress import tracked
 
     o = parse(Check, words, "check")
+    use_results(o.results)
     chosen = select(o.patterns, claims())
     if o.trials is not None and o.trials < 1:
         from dynsim.errors import argument_error
@@ -47,7 +51,7 @@ def main(words: Sequence[str]) -> int:
         raise argument_error("trials", "be at least 1", f"is {o.trials}")
     if o.json is not None:
         writable_folder("json", o.json.parent)
-    runs = run_checks(chosen, seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=o.results)
+    runs = run_checks(chosen, seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=o.lines)
     pairs = list(tracked(runs, len(chosen), "check"))
     order = {claim.id: k for k, claim in enumerate(chosen)}
     pairs.sort(key=lambda pair: order[pair[0].claim.id])

@@ -25,17 +25,21 @@ class Figure:
     """of the figure's random stream"""
     size: str = "quick"
     """quick, or paper where a figure has it"""
+    results: Path | None = None
+    """the folder of records of experiments, by default the one that DYNSIM_RESULTS names, or results/experiments"""
     fresh: bool = False
     """compute even if numbers are kept"""
 
 
 def main(words: Sequence[str]) -> int:
     """Draw and name the files."""
+    from analysis.experiments import use_results
     from dynsim.progress import tracked
     from figures.figure import save
     from figures.gallery import find_figures, write_index
 
     o = parse(Figure, words, "figure")
+    use_results(o.results)
     chosen = list(dict.fromkeys(f for name in o.names for f in find_figures(name)))
     sized = [figure.at_size(o.size) for figure in chosen]
     troubles = {}

@@ -18,7 +18,9 @@ class Report:
     """how many, instead of each claim's own number"""
     jobs: int = 2
     """processes"""
-    results: Path = Path("results/ledger")
+    results: Path | None = None
+    """the folder of records of experiments, by default the one that DYNSIM_RESULTS names, or results/experiments"""
+    lines: Path = Path("results/ledger")
     """where lines are kept"""
     json: Path | None = None
     """a file for one JSON line for each statement"""
@@ -31,6 +33,7 @@ class Report:
 def main(words: Sequence[str]) -> int:
     """Run what is missing, and write the ledger."""
     from analysis.claims import claims
+    from analysis.experiments import use_results
     from analysis.report import (
         entries,
         json_lines,
@@ -45,10 +48,11 @@ def main(words: Sequence[str]) -> int:
     from dynsim.progress import tracked
 
     o = parse(Report, words, "report")
+    use_results(o.results)
     for path in (o.json, o.markdown, o.readme):
         if path is not None:
             writable_folder("json`, `markdown` or `readme", path.parent)
-    runs = run_checks(claims(), seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=o.results)
+    runs = run_checks(claims(), seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=o.lines)
     pairs = list(tracked(runs, len(claims()), "report"))
     lines = {line["id"]: line for _, line in pairs}
     ledger = entries([c for c, _ in pairs])
