@@ -73,7 +73,7 @@ redrawn_figure = redrawn_figure.with_larger(lambda key: _variants(REDRAWN, "pape
 
 @figure("consensus/figure-8", CONSENSUS.at("Figure 8"))
 def prompts_figure(key: Key) -> Numbers:
-    """As Figure 6, with random weights (deviation 0.02), for the five prompts of Table 2, each at its own length."""
+    """As Figure 6, with random weights (deviation 0.02), for the prompts of Table 2 padded with zeros to one length."""
     del key
     return _variants(PROMPTED, "quick")
 

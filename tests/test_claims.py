@@ -1,20 +1,19 @@
 """Every claim of the ledger, with few trials: nothing breaks down, and every control comes out REFUTED."""
 
-import os
-
 import pytest
 
 from analysis.check import check
 from analysis.claims import claims
 from analysis.verdict import Verdict
+from tests import data_or_skip
 
 NEED_DATA = ("consensus/experiment-7.5",)
 
 
 @pytest.mark.parametrize("claim", claims(), ids=lambda c: c.id)
 def test_a_claim_is_decided_and_its_control_is_refuted(claim):
-    if claim.statement_id in NEED_DATA and "DYNSIM_DATA" not in os.environ:
-        pytest.skip("DYNSIM_DATA is not set")
+    if claim.statement_id in NEED_DATA:
+        data_or_skip()
     found = check(claim, num_trials=min(2, claim.num_trials) if claim.trial else None)
     assert not found.broken
     assert found.verdict not in (Verdict.VACUOUS, Verdict.INCONCLUSIVE), found.doubt

@@ -1,6 +1,6 @@
 """Experiments leave one record, resume to the same bits, and say in one sentence what they cannot use."""
 
-import os
+import json
 from dataclasses import dataclass, replace
 
 import jax
@@ -11,21 +11,48 @@ import pytest
 import dynsim.ensembles
 from analysis.consensus import effective_rank
 from analysis.experiments import Experiment, best_record, experiments, record
-from analysis.experiments.consensus import ENSEMBLE, EnsembleConfig, measures, passed, redrawn
+from analysis.experiments.consensus import (
+    ENSEMBLE,
+    PASSES,
+    SORTING,
+    EnsembleConfig,
+    PassesConfig,
+    measures,
+    passed,
+    redrawn,
+)
+from analysis.experiments.prompts import FIRST_PROMPT, PROMPTS, padded_prompts, reference_letters
 from dynsim.__main__ import main
 from dynsim.archive import read_arrays
 from dynsim.data import data_file
 from dynsim.keys import stream
 from dynsim.networks.pretrained import load_transformer
+from dynsim.networks.tokenizer import load_tokenizer
 from dynsim.papers import CONSENSUS
+from tests import data_or_skip
+from tests.full_disk import fill_the_disk
 
 SMALL = EnsembleConfig(members=40, tokens=4, dimension=8, end=40.0)
-needs_data = pytest.mark.skipif("DYNSIM_DATA" not in os.environ, reason="DYNSIM_DATA is not set")
+LETTERS = PassesConfig(passes=2, decoded=(1,), network="letters.npz", inputs="reference letters", deviation=0.5)
 
 
 @dataclass(frozen=True)
 class Counted:
     numbers: int
+
+
+@pytest.fixture
+def letters(tmp_path, monkeypatch):
+    """Experiment 7.5 on a random network of one layer and three letters, whose file is all the data there is."""
+    d, shapes = 4, {"wte_w": (3, 4), "wpe_w": (5, 4), "lm_head_w": (3, 4), "ln_f_w": (4,), "ln_f_b": (4,)}
+    for part, rows, columns in (("attn_c_attn", 3 * d, d), ("attn_c_proj", d, d), ("mlp_c_fc", 4 * d, d)):
+        shapes |= {f"h_0_{part}_w": (rows, columns), f"h_0_{part}_b": (rows,)}
+    shapes |= {"h_0_mlp_c_proj_w": (d, 4 * d), "h_0_mlp_c_proj_b": (d,)}
+    shapes |= {f"h_0_ln_{k}_{part}": (d,) for k in (1, 2) for part in "wb"}
+    arrays = {name: np.asarray(jax.random.normal(stream(0, name), shape)) for name, shape in shapes.items()}
+    np.savez(tmp_path / "letters.npz", **arrays, config=[1, 2, d, 3, 5], ref_idx=[[2, 0, 1, 0, 0], [1.0, 1, 0, 0, 0]])
+    monkeypatch.setenv("DYNSIM_DATA", str(tmp_path))
+    return replace(SORTING, quick=LETTERS)
 
 
 def counting(runs):
@@ -88,6 +115,106 @@ def test_the_ensemble_that_was_killed_ends_with_the_same_bytes(tmp_path, monkeyp
     assert np.median(arrays["E"][:, -1]) < 0.1 * np.median(arrays["E"][:, 0])
 
 
+def test_the_passes_that_were_killed_end_with_the_same_bytes(letters, tmp_path, monkeypatch):
+    whole = record(letters, "quick", 0, tmp_path / "whole")
+    assert whole.arrays["prompt 2"].shape == (3, 3)
+    np.testing.assert_array_equal(whole.arrays["trained"], whole.arrays["trained, prompt 1"])
+    assert not np.allclose(whole.arrays["trained"], whole.arrays["random"], atol=0.1)
+    assert whole.arrays["decoded"].tolist()[0] == "CABAA"
+    calls = []
+
+    def counted(*arguments):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return passed(*arguments)
+
+    monkeypatch.setattr("analysis.experiments.consensus.passed", counted)
+    with pytest.raises(KeyboardInterrupt):
+        record(letters, "quick", 0, tmp_path / "killed")
+    record(letters, "quick", 0, tmp_path / "killed")
+    assert len(calls) == 1 + 11  # seven variants and two for each prompt, the first three not passed again
+    file = "consensus/7.5-sorting/quick-0.npz"
+    assert (tmp_path / "whole" / file).read_bytes() == (tmp_path / "killed" / file).read_bytes()
+
+
+def test_passes_of_another_configuration_are_refused(letters, tmp_path):
+    record(letters, "quick", 0, tmp_path)
+    (tmp_path / "consensus/7.5-sorting/quick-0.npz").unlink()  # the passes stay on their shelf
+    with pytest.raises(
+        ValueError, match=r"be empty or hold parts of this very run .*quick-0.parts` holds parts of anoth"
+    ):
+        record(replace(letters, quick=replace(LETTERS, deviation=0.1)), "quick", 0, tmp_path)
+    record(letters, "quick", 0, tmp_path)
+
+
+@pytest.mark.parametrize(("name", "after"), [("7.4", 13), ("7.5-sorting", 5), ("7.5-sorting", 25)])
+def test_a_full_disk_is_one_sentence_and_the_run_goes_on(letters, name, after, tmp_path, monkeypatch, capsys):
+    small = {"7.4": replace(ENSEMBLE, quick=SMALL), "7.5-sorting": letters}[name]  # in a part, a part, the record
+    monkeypatch.setattr("analysis.experiments.consensus.EXPERIMENTS", (small,))
+    words = ["experiment", name, "--out"]
+    assert main([*words, str(tmp_path / "whole")]) == 0
+    with monkeypatch.context() as change:
+        fill_the_disk(change, after=after)
+        assert main([*words, str(tmp_path / "full")]) == 2
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert said.startswith("dynsim: Argument `path` must be a file that can be written, but `")
+    assert str(tmp_path / "full") in said
+    assert said.endswith("is not (No space left on device).")
+    kept = [file for file in (tmp_path / "full").rglob("*") if file.is_file()]
+    assert kept
+    assert {file.suffix for file in kept} == {".npz"}  # nothing half-written, under no name
+    assert all(read_arrays(file) for file in kept)
+    assert not (tmp_path / "full" / small.name / "quick-0.npz").exists()
+    assert main([*words, str(tmp_path / "full")]) == 0
+    whole, again = (tmp_path / out / small.name / "quick-0.npz" for out in ("whole", "full"))
+    assert whole.read_bytes() == again.read_bytes()
+
+
+def test_the_prompts_are_padded_with_zeros_to_one_length():
+    path = data_or_skip("stories260k.npz")
+    tokenizer, inputs = load_tokenizer(path), padded_prompts(path)
+    own = [len(tokenizer.encode(prompt)) for prompt in PROMPTS]
+    assert {len(ids) for ids in inputs.several} == {max(own)}
+    for ids, prompt, n in zip(inputs.several, PROMPTS, own, strict=True):
+        assert tokenizer.decode(ids[:n]) == prompt
+        assert not ids[n:].any()
+    assert tokenizer.decode(inputs.first) == FIRST_PROMPT
+    network = load_transformer(path)
+    short = int(np.argmin(own))
+    alone = network.apply_layers(network.embed(inputs.several[short][: own[short]]), passes=3)
+    padded = network.apply_layers(network.embed(inputs.several[short]), passes=3)
+    np.testing.assert_allclose(padded[: own[short]], alone, atol=1e-10)  # causal: nothing behind a token moves it
+
+
+def test_the_letters_are_those_that_the_network_came_with():
+    inputs = reference_letters(data_or_skip("gpt_nano_sort.npz"))
+    assert [inputs.decode(ids) for ids in inputs.several] == ["AACBABAAAAA", "ABCCCAAAAAA", "BACBCCAAAAA"]
+    np.testing.assert_array_equal(inputs.first, inputs.several[0])
+
+
+def test_claims_read_the_records_of_the_folder_that_is_named_also_in_other_processes(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DYNSIM_RESULTS", str(tmp_path / "elsewhere"))  # and put back afterwards
+    passes = np.arange(101)
+    E = {"trained": 0.5 + 0.4 / (1 + passes), "attention only": 0.9 / (1 + passes)}  # as no network does it
+    columns = lambda values: np.stack([values, values, values], axis=1)
+    made = {name: columns(E["trained"]) for name in ("trained", "trained, float32")}
+    made |= {f"trained, prompt {k}": made["trained"] for k in (1, 2, 3)}
+    made["trained, attention only"] = columns(E["attention only"])
+    for experiment in (PASSES, SORTING):
+        record(replace(experiment, run=lambda config, key, folder: made), "paper", 0, tmp_path / "named")
+    lines = tmp_path / "lines.jsonl"
+    words = ["check", "consensus/experiment-7.5", "--results", str(tmp_path / "named"), "--jobs", "2"]
+    assert main([*words, "--json", str(lines)]) == 0
+    (row,) = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert {claim["id"]: claim["verdict"] for claim in row["claims"]} == {
+        "consensus/experiment-7.5": "SUPPORTED",
+        "consensus/experiment-7.5/sorting-network": "SUPPORTED",
+        "consensus/experiment-7.5/attention-only": "SUPPORTED",
+    }
+    assert not (tmp_path / "elsewhere").exists()
+
+
 def test_an_experiment_is_run_and_reported_from_the_command_line(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr("analysis.experiments.consensus.EXPERIMENTS", (replace(ENSEMBLE, quick=SMALL),))
     assert main(["experiment", "7.4", "--out", str(tmp_path), "--seeds", "2"]) == 0
@@ -110,6 +237,19 @@ def test_missing_data_is_named(monkeypatch, tmp_path, capsys):
     assert "`stories260k.npz`" in capsys.readouterr().err
 
 
+def test_biases_are_zero_in_redrawn_weights_whatever_their_shape(letters):
+    network = load_transformer(data_file("letters.npz"))
+    block = redrawn(network, stream(0, "draw"), 0.5).blocks[0]
+    attention, mlp = block.attention, block.feedforward
+    zeros = (attention.query_bias, attention.key_bias, attention.value_bias, attention.output_bias)
+    zeros += (mlp.inner_bias, mlp.outer_bias, block.attention_norm.bias, block.feedforward_norm.bias)
+    assert not any(bool(jnp.any(bias)) for bias in zeros)
+    assert all(bool(jnp.all(norm.gain == 1)) for norm in (block.attention_norm, block.feedforward_norm))
+    drawn = (attention.query, attention.key, attention.value, attention.output, mlp.inner, mlp.outer)
+    sizes = np.concatenate([np.ravel(W) for W in drawn])
+    assert abs(sizes.std() - 0.5) < 0.1
+
+
 def test_every_experiment_has_a_name_of_its_own_and_says_what_it_does():
     names = [experiment.name for experiment in experiments()]
     assert len(set(names)) == len(names)
@@ -128,15 +268,19 @@ def test_the_measures_of_antipodal_tokens():
     np.testing.assert_allclose(measures(x), [0.0, -1.0, 1.0], atol=1e-12)
 
 
-@needs_data
-def test_redrawn_weights_are_gaussian_with_plain_norms_and_passes_are_the_networks_own():
-    network = load_transformer(data_file("stories260k.npz"))
+def test_redrawn_weights_are_gaussian_with_plain_norms():
+    network = load_transformer(data_or_skip("stories260k.npz"))
     drawn = redrawn(network, stream(0, "draw"), 0.02)
     sizes = np.concatenate([np.ravel(a) for a in jax.tree.leaves(drawn.blocks) if a.ndim > 1])
     assert abs(sizes.std() - 0.02) < 2e-4
     assert all(bool(jnp.all(block.attention_norm.gain == 1)) for block in drawn.blocks)
-    x = network.embed(np.arange(1, 9))
+    np.testing.assert_array_equal(drawn.token_embedding, network.token_embedding)
+
+
+def test_passes_are_the_networks_own_and_redrawn_ones_are_not(letters):
+    network = load_transformer(data_file(letters.quick.network))
+    x = network.embed(np.array([2, 0, 1]))
     found = passed(network, x, jax.random.split(stream(0, "passes"), 2), True, None)
     np.testing.assert_allclose(found[2], measures(network.apply_layers(x, passes=2)), atol=1e-10)
-    new = passed(network, x, jax.random.split(stream(0, "passes"), 2), True, 0.02)
+    new = passed(network, x, jax.random.split(stream(0, "passes"), 2), True, 0.5)
     assert not np.allclose(new[2], found[2])

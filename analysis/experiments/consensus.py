@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import equinox as eqx
@@ -14,15 +14,14 @@ from jaxtyping import Array, Float
 
 from analysis.consensus import diameter, effective_rank, min_inner_product, misalignment
 from analysis.experiments import Arrays, Experiment
-from analysis.experiments.prompts import FIRST_PROMPT, LAST_PROMPT, PROMPTS
+from analysis.experiments.prompts import INPUTS, Inputs
 from dynsim._types import Key, Time
 from dynsim.data import data_file
 from dynsim.ensembles import ensemble
 from dynsim.initial_laws import initial
 from dynsim.integrators import Diffrax, InSpan
 from dynsim.networks.pretrained import load_transformer
-from dynsim.networks.tokenizer import load_tokenizer
-from dynsim.networks.transformer import Block, Transformer
+from dynsim.networks.transformer import Transformer
 from dynsim.papers import CONSENSUS
 from dynsim.progress import tracked
 from dynsim.shelf import Shelf
@@ -85,31 +84,32 @@ ENSEMBLE = Experiment(
 
 @dataclass(frozen=True)
 class PassesConfig:
-    """Numbers of 7.5: how often the network is passed, and after how many passes its output is decoded."""
+    """Numbers of 7.5: how often the network is passed, and after how many passes its output is decoded.
+
+    `network` is a file of real data, `inputs` one of `prompts.INPUTS`.
+    """
 
     passes: int
     decoded: tuple[int, ...]
     network: str = "stories260k.npz"
+    inputs: str = "padded prompts"
     deviation: float = 0.02
 
 
 def redrawn(transformer: Transformer, key: Key, deviation: float) -> Transformer:
     """Return the network with Gaussian weight matrices; norms have gain one, biases are zero, embeddings stay."""
-    leaves, structure = jax.tree.flatten(transformer.blocks)
+    leaves, structure = jax.tree_util.tree_flatten_with_path(transformer.blocks)
     keys = jax.random.split(key, len(leaves))
-    draw = lambda k, a: deviation * jax.random.normal(k, a.shape, a.dtype) if a.ndim > 1 else a
-    new = [draw(k, a) for k, a in zip(keys, leaves, strict=True)]
-    blocks = jax.tree.unflatten(structure, new)
-    plain = tuple(_plain(block) for block in blocks)
-    return eqx.tree_at(lambda t: t.blocks, transformer, plain)
+    pairs = zip(keys, leaves, strict=True)
+    new = [_redrawn_array(path[-1].name, a, k, deviation) for k, (path, a) in pairs]
+    return eqx.tree_at(lambda t: t.blocks, transformer, jax.tree.unflatten(structure, new))
 
 
-def _plain(block: Block) -> Block:
-    """Return a block with unit gains and no biases."""
-    gains = lambda b: (b.attention_norm.gain, b.feedforward_norm.gain)
-    block = eqx.tree_at(gains, block, replace_fn=jnp.ones_like)
-    biased = lambda b: [a for a in jax.tree.leaves(b.attention) if a.ndim == 1]
-    return eqx.tree_at(biased, block, replace_fn=jnp.zeros_like) if biased(block) else block
+def _redrawn_array(name: str, a: Array, key: Key, deviation: float) -> Array:
+    """Return what stands for the array of this field; a bias may have two axes, so its name tells."""
+    if name.endswith("gain"):
+        return jnp.ones_like(a)
+    return jnp.zeros_like(a) if name.endswith("bias") else deviation * jax.random.normal(key, a.shape, a.dtype)
 
 
 def measures(x: Float[Array, "n d"]) -> Float[Array, " measures"]:
@@ -139,14 +139,9 @@ def states_after(transformer: Transformer, x: Array, counts: Sequence[int]) -> I
         yield x
 
 
-def run_passes(config: PassesConfig, key: Key, folder: Path) -> Arrays:
-    """Return the measures along the passes of every variant and prompt, and what the trained network says."""
-    path = data_file(config.network)
-    trained, tokenizer = load_transformer(path), load_tokenizer(path)
-    draw, again = jax.random.split(key)
-    random = redrawn(trained, draw, config.deviation)
-    keys = jax.random.split(again, config.passes)
-    first = trained.embed(tokenizer.encode(FIRST_PROMPT))
+def _plan(config: PassesConfig, trained: Transformer, inputs: Inputs, key: Key) -> dict[str, tuple]:
+    """Return, for each variant, the arguments of `passed` without the keys: weights, start, feed-forward, deviation."""
+    random, first = redrawn(trained, key, config.deviation), trained.embed(inputs.first)
     plan = {
         "trained": (trained, first, True, None),
         "trained, float32": (trained, first.astype(jnp.float32), True, None),
@@ -156,8 +151,26 @@ def run_passes(config: PassesConfig, key: Key, folder: Path) -> Arrays:
         "redrawn": (trained, first, True, config.deviation),
         "redrawn, attention only": (trained, first, False, config.deviation),
     }
-    for k, prompt in enumerate(PROMPTS, 1):
-        plan[f"prompt {k}"] = (random, trained.embed(tokenizer.encode(prompt)), True, None)
+    for k, ids in enumerate(inputs.several, 1):
+        x = trained.embed(ids)
+        plan |= {f"prompt {k}": (random, x, True, None), f"trained, prompt {k}": (trained, x, True, None)}
+    return plan
+
+
+def _decoded(network: Transformer, inputs: Inputs, counts: Sequence[int]) -> list[str]:
+    """Return the last input, and what every one of its tokens reads out after these numbers of passes."""
+    states = states_after(network, network.embed(inputs.last), counts)
+    likeliest = (np.argmax(np.asarray(network.logits(x)), axis=-1) for x in states)
+    return [inputs.decode(ids) for ids in (inputs.last, *likeliest)]
+
+
+def run_passes(config: PassesConfig, key: Key, folder: Path) -> Arrays:
+    """Return the measures along the passes of every variant and prompt, and what the trained network says."""
+    path = data_file(config.network)
+    trained, inputs = load_transformer(path), INPUTS[config.inputs](path)
+    draw, again = jax.random.split(key)
+    keys = jax.random.split(again, config.passes)
+    plan = _plan(config, trained, inputs, draw)
     arrays = {"passes": np.arange(config.passes + 1)}
     shelf = Shelf(folder, f"{config} {jax.random.key_data(key).tolist()}", jax.tree.structure(0))
     for index, (name, work) in enumerate(tracked(plan.items(), len(plan), "7.5")):
@@ -165,9 +178,7 @@ def run_passes(config: PassesConfig, key: Key, folder: Path) -> Arrays:
         if not shelf.finished(index):
             shelf.put(index, passed(network, x, keys, feedforward, deviation))
         arrays[name] = np.asarray(shelf.take(index))
-    texts = [LAST_PROMPT]
-    for x in states_after(trained, trained.embed(tokenizer.encode(LAST_PROMPT)), config.decoded):
-        texts.append(tokenizer.decode(np.argmax(np.asarray(trained.logits(x)), axis=-1)))
+    texts = _decoded(trained, inputs, config.decoded)
     return {**arrays, "decoded after": np.array([0, *config.decoded]), "decoded": np.array(texts)}
 
 
@@ -186,11 +197,23 @@ def say_passes(arrays: Arrays) -> str:
 PASSES = Experiment(
     "consensus/7.5",
     CONSENSUS.at("Section 7.5, Figures 6 to 8, Table 3"),
-    "a trained network passed over and over, with its own, random and redrawn weights: E of (25) and signed measures",
+    "a trained network passed over and over, with its own, random and redrawn weights: E of (25) and signed measures; "
+    "prompts of Table 2 padded with zeros (token number 0, behind them) to one length",
     PassesConfig(passes=100, decoded=(1, 5, 10, 100)),
     PassesConfig(passes=2000, decoded=(1, 5, 10, 100, 1000)),
     run_passes,
     say_passes,
 )
 
-EXPERIMENTS = (ENSEMBLE, PASSES)
+_LETTERS = {"network": "gpt_nano_sort.npz", "inputs": "reference letters"}
+SORTING = Experiment(
+    "consensus/7.5-sorting",
+    CONSENSUS.at("Section 7.5, Figures 6 to 8, Table 3"),
+    "as 7.5, on a network that was trained to sort six letters, with its own reference inputs",
+    replace(PASSES.quick, **_LETTERS),
+    replace(PASSES.paper, **_LETTERS),
+    run_passes,
+    say_passes,
+)
+
+EXPERIMENTS = (ENSEMBLE, PASSES, SORTING)

@@ -1,4 +1,15 @@
-"""The prompts of CONSENSUS, Section 7.5, as printed (Table 2 in the middle)."""
+"""What a network is passed with: the prompts of CONSENSUS, Section 7.5 (Table 2 in the middle), or letters."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int
+from numpy.typing import ArrayLike
+
+from dynsim.networks.pretrained import read_tensors
+from dynsim.networks.tokenizer import decode_letters, load_tokenizer
 
 FIRST_PROMPT = (
     "Describe a futuristic city where humans and robots live together. Talk about what the city looks "
@@ -35,3 +46,39 @@ LAST_PROMPT = (
     "the weight of mortality presses upon me, I must reveal to you the one truth that transcends all "
     "others: the meaning of life is..."
 )
+PADDING = 0  # the token number that fills the prompts of Table 2 up
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Token numbers: `first` is passed with all weights, `several` are compared, `last` is decoded.
+
+    `decode` returns the text of token numbers.
+    """
+
+    first: Int[np.ndarray, " n"]
+    several: Int[np.ndarray, "inputs length"]
+    last: Int[np.ndarray, " m"]
+    decode: Callable[[ArrayLike], str]
+
+
+def padded_prompts(path: Path) -> Inputs:
+    """Return the prompts in the tokens of the network in `path`, those of Table 2 padded with zeros to one length.
+
+    Read: token number 0 behind the prompt. Attention is causal, so the prompt's own tokens go as they would without it,
+    but E is the mean over all tokens, padding included.
+    """
+    tokenizer = load_tokenizer(path)
+    found = [tokenizer.encode(prompt) for prompt in PROMPTS]
+    longest = max(map(len, found))
+    several = np.stack([np.pad(ids, (0, longest - len(ids)), constant_values=PADDING) for ids in found])
+    return Inputs(tokenizer.encode(FIRST_PROMPT), several, tokenizer.encode(LAST_PROMPT), tokenizer.decode)
+
+
+def reference_letters(path: Path) -> Inputs:
+    """Return the inputs that a sorting network came with, `ref_idx`: six letters each, filled up with zeros as well."""
+    inputs = read_tensors(path).raw("ref_idx", None, None).astype(int)
+    return Inputs(inputs[0], inputs, inputs[0], decode_letters)
+
+
+INPUTS = {"padded prompts": padded_prompts, "reference letters": reference_letters}

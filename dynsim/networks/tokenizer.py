@@ -103,3 +103,10 @@ def encode_letters(text: str) -> np.ndarray:
         must = "be a word in the letters A, B and C"
         raise argument_error("text", must, f"holds {strangers[0]!r}" if strangers else "is empty")
     return np.array([LETTERS.index(letter) for letter in text])
+
+
+def decode_letters(ids: ArrayLike) -> str:
+    """Return the word in the letters A, B, C of these token numbers."""
+    numbers = np.asarray(ids)
+    check_ids("ids", numbers, len(LETTERS))
+    return "".join(LETTERS[i] for i in numbers.tolist())
