@@ -1,8 +1,6 @@
 """The report: the ledger run, kept as it finishes, and written as a table, Markdown or JSON lines."""
 
 import datetime
-import hashlib
-import importlib.util
 import json
 import math
 import os
@@ -21,6 +19,7 @@ from analysis.claim import Claim
 from analysis.claims import claims as all_claims
 from analysis.claims import statements
 from analysis.ledger import Entry, Finding, entry
+from analysis.provenance import made_of
 from analysis.verdict import Verdict
 from dynsim.archive import writable_folder
 from dynsim.errors import argument_error
@@ -36,7 +35,7 @@ def run_checks(
     """Check claims one after another or in `jobs` processes; yield each with its line as it finishes.
 
     With a `folder`, a line is kept there as soon as it is known, and a claim whose kept line is of the same seed, the
-    same trials and the same source is not run again: a killed report resumes.
+    same trials, the same sources and the same records is not run again: a killed report resumes.
     """
     if jobs < 1:
         raise argument_error("jobs", "be at least 1", f"is {jobs}")
@@ -112,21 +111,7 @@ def _restored(claim: Claim, line: Line) -> Check:
 
 def _shelf(folder: Path, claim: Claim, seed: int, num_trials: int | None) -> Path:
     count = claim.num_trials if num_trials is None else num_trials
-    return folder / f"{claim.id.replace('/', '.')}.{seed}.{count}.{_digest(claim)}.json"
-
-
-def _digest(claim: Claim) -> str:
-    """Return a digest of the sources that a verdict depends on: the claim's module, the measures, and dynsim."""
-    digest = hashlib.sha256()
-    own = claim.trial.__module__ if claim.trial is not None else ""
-    for package in ("analysis", "dynsim"):
-        spec = importlib.util.find_spec(package)
-        root = Path(str(spec.origin)).parent if spec is not None else Path()
-        for path in sorted(root.rglob("*.py")):
-            name = ".".join((package, *path.relative_to(root).with_suffix("").parts))
-            if "claims" not in path.parts or name == own or path.stem == "rational":
-                digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
+    return folder / f"{claim.id.replace('/', '.')}.{seed}.{count}.{made_of(claim)}.json"
 
 
 def _kept(folder: Path | None, claim: Claim, seed: int, num_trials: int | None) -> Line | None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.claims.consensus import causal, critical, gradient, value
-from analysis.claims.consensus.rational import matrix, on_ellipsoid, rational_unit, tangent_part
+from analysis.claims.rational import matrix, on_ellipsoid, rational_unit, tangent_part
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
 from dynsim.simulation import simulate

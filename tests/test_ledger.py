@@ -15,6 +15,7 @@ from analysis.claim import Claim, claim, rule
 from analysis.claims import claims, collect, statements
 from analysis.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
 from analysis.ledger import Finding, entry, find, select
+from analysis.provenance import made_of
 from analysis.report import (
     BEGIN,
     END,
@@ -228,6 +229,16 @@ def test_a_report_lists_everything_and_resumes(tmp_path):
     assert "exact on 2 instances" in markdown(ledger, lines)
     assert "refuted, certified" in markdown(ledger, lines)
     assert "consensus/lemma-3.1" in table(list(lines.values()))
+
+
+def test_a_kept_line_knows_the_records_that_its_claim_may_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("DYNSIM_RESULTS", str(tmp_path))
+    reads, does_not = (next(c for c in claims() if c.id == f"consensus/{id}") for id in ("experiment-7.5", "lemma-3.1"))
+    before = made_of(reads), made_of(does_not)
+    (tmp_path / "consensus" / "7.5").mkdir(parents=True)
+    (tmp_path / "consensus" / "7.5" / "paper-0.npz").write_bytes(b"a record")
+    assert made_of(reads) != before[0]
+    assert made_of(does_not) == before[1]
 
 
 def test_two_processes_find_what_one_finds():

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claim import claim
-from analysis.claims.consensus.rational import rational_matrix
+from analysis.claims.rational import rational_matrix
 from analysis.consensus import diameter
 from analysis.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
 from analysis.shooting import Bracket, bisect_outcome

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claim import claim
-from analysis.claims.consensus.rational import matrix, rational_unit, tangent_part
+from analysis.claims.rational import matrix, rational_unit, tangent_part
 from analysis.consensus import diameter
 from analysis.equilibria import Equilibrium, equilibria, spread
 from analysis.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds

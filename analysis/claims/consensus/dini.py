@@ -11,7 +11,7 @@ from jaxtyping import Array
 
 from analysis.claim import claim
 from analysis.claims.consensus.hemisphere import bound_of, random_flow, start_in_hemisphere
-from analysis.claims.consensus.rational import rational_matrix, rational_unit
+from analysis.claims.rational import rational_matrix, rational_unit
 from analysis.energies import hemisphere_lyapunov_rate
 from analysis.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
 from analysis.hemispheres import hemisphere_margin, printed_wendel_probability, wendel_probability

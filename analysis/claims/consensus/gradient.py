@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claim import claim, rule
-from analysis.claims.consensus.rational import (
+from analysis.claims.rational import (
     identity,
     on_ellipsoid,
     rational_matrix,

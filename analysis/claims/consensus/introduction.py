@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claim import claim, rule
-from analysis.claims.consensus.rational import rational_unit
+from analysis.claims.rational import rational_unit
 from analysis.consensus import diameter
 from analysis.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
 from analysis.verdict import Verdict

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array
 
 from analysis.claim import claim
-from analysis.claims.consensus.rational import (
+from analysis.claims.rational import (
     factor_and_points,
     identity,
     matrix,

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from analysis.claim import claim
-from analysis.claims.consensus.rational import (
+from analysis.claims.rational import (
     Exact,
     factor_and_points,
     identity,

@@ -1,0 +1,54 @@
+"""What a verdict was made of: the sources that a claim runs, and the records of experiments that it may read."""
+
+import ast
+import functools
+import hashlib
+import importlib.util
+from pathlib import Path
+
+from analysis.claim import Claim
+from analysis.experiments import results_folder
+
+CLAIMS = "analysis.claims"
+
+
+def made_of(claim: Claim) -> str:
+    """Return a digest of the measures, of dynsim, of the claim's module and those of claims that it imports.
+
+    If one of these reads experiments, the records that there are count too, by name, size and time.
+    """
+    digest = hashlib.sha256(_measures())
+    own = claim.trial.__module__ if claim.trial is not None else CLAIMS
+    sources = [_file(module).read_bytes() for module in sorted(_imported(own))]
+    for source in sources:
+        digest.update(source)
+    if any(b"analysis.experiments" in source for source in sources):
+        for path in sorted(results_folder().glob("*/*/*.npz")):
+            found = path.stat()
+            digest.update(f"{path} {found.st_size} {found.st_mtime_ns}".encode())
+    return digest.hexdigest()[:12]
+
+
+@functools.cache
+def _measures() -> bytes:
+    """Return a digest of the sources of dynsim and of all of analysis but its claims."""
+    digest = hashlib.sha256()
+    for package in ("analysis", "dynsim"):
+        for path in sorted(_file(package).parent.rglob("*.py")):
+            if "claims" not in path.parts:
+                digest.update(path.read_bytes())
+    return digest.digest()
+
+
+@functools.cache
+def _imported(module: str) -> frozenset[str]:
+    """Return a module of claims and those that it imports, directly or not."""
+    tree = ast.parse(_file(module).read_text())
+    named = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    inner = [name for name in named if name.startswith(f"{CLAIMS}.")]
+    return frozenset({module}).union(*(_imported(name) for name in inner if name != module))
+
+
+def _file(module: str) -> Path:
+    spec = importlib.util.find_spec(module)
+    return Path(str(spec.origin)) if spec is not None else Path()
