@@ -26,6 +26,7 @@ FLOORS = {
     "dynsim.initial_laws": 1.1,
     "dynsim.integrators": 2,
     "dynsim.trajectory": 3,
+    "dynsim.systems.hardmax.run": 3.2,
     "dynsim.simulation": 3.1,
     "dynsim.ensembles": 3.2,
     "dynsim.storage": 3.2,
@@ -39,6 +40,7 @@ FLOORS = {
     "analysis.check": 6,
     "analysis.claims": 8,
     "analysis.ledger": 7,
+    "analysis.provenance": 8.5,
     "analysis.report": 9,
     "figures": 7,
     "figures.style": 7,
@@ -47,13 +49,16 @@ FLOORS = {
     "figures.panels": 8,
     "figures.consensus": 9,
     "figures.consensus_networks": 9,
+    "figures.hardmax": 9,
+    "figures.hardmax_reviews": 9.05,
     "figures.gallery": 9.1,
     "dynsim.commands": 10,
     "dynsim.__main__": 10,
 }
 MEASURES = {
     "consensus", "energies", "hemispheres", "linearisation", "monotone", "rates", "equilibria", "limits", "shooting",
-    "clusters", "exact", "portrait",
+    "clusters", "exact", "portrait", "leaders", "polytopes", "candidates", "frozen", "tails", "certificate",
+    "approach",
 }  # fmt: skip
 
 
@@ -113,7 +118,7 @@ def test_imports_point_down(module, path):
 def test_measures_know_no_claims_and_figures_none_either():
     for module, path in modules():
         parts = module.split(".")
-        if parts[0] == "figures" or (parts[0] == "analysis" and parts[-1] in MEASURES):
+        if parts[0] == "figures" or (parts[0] == "analysis" and len(parts) == 2 and parts[-1] in MEASURES):
             assert not any(name.startswith(("analysis.claim", "analysis.check")) for name in imports(path)), module
 
 

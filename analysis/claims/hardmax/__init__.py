@@ -3,7 +3,17 @@
 from analysis.statement import Statement
 from dynsim.papers import HARDMAX
 
-MODULES = ()
+MODULES = (
+    "model",
+    "preliminary",
+    "zero_tokens",
+    "leaders",
+    "metastability",
+    "theorem",
+    "attracting",
+    "correspondence",
+    "reviews",
+)
 
 STATEMENTS = (
     Statement("theorem-1.1-leaders-exist", HARDMAX.at("Thm 1.1"), "the set of leaders is not empty"),

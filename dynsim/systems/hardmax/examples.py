@@ -1,0 +1,23 @@
+"""Tokens of the paper's examples, as it prints them, and of its figures where it prints none: then they are ours.
+
+Numbers are ints or strings as `1/3`, which both arithmetics take; every cloud is for A = I unless it says otherwise.
+"""
+
+ALPHA = "1/2"  # of Example 5.2 and Figure 2
+
+EXAMPLE_5_2 = ((-1, 1), (0, 3), (12, 4))
+REMARK_1_3 = ((-1,), ("-1/2",), (0,), ("1/2",), (1,))
+
+# Figure 1: for A = I token 0 follows tokens 1 and 2, for FIGURE_1_ATTENTION token 3.
+FIGURE_1 = ((1, 0), (2, 1), (2, -1), ("3/2", 3), (-1, "-1/2"), ("-1/2", 2))
+FIGURE_1_ATTENTION = ((2, 1), (1, 1))
+
+# Figure 2, row by row: three leaders from the start; a leader of layer 1; four leaders; the same four, and two ties.
+_CORNERS = ((2, 1), (-2, 1), (-2, -1), (2, -1))
+_INNER = ((1, "1/4"), (-1, "-1/2"), ("-1/2", "3/5"), ("3/4", "-1/4"))
+FIGURE_2 = {
+    "A": ((0, 3), (-3, -2), (3, -2), (1, "1/2"), (-1, "1/3"), ("1/2", -1), (2, "-1/2"), (-1, -1), ("-1/4", 2), ("1/3", "3/2")),
+    "B": ((-1, 1), (0, 3), (12, 4), (-5, -4), (3, -6), (2, 1), (-2, "-3/2"), (1, -2), (5, -2), (4, 3)),
+    "C": (*_CORNERS, *_INNER, ("1/2", "1/10"), ("1/10", "-1/3")),
+    "D": (*_CORNERS, *_INNER, ("1/2", 0), (0, "-1/3")),
+}  # fmt: skip

@@ -1,0 +1,158 @@
+"""The instances behind the claims on the hardmax map, held against numbers worked out by hand."""
+
+import math
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.claims.hardmax import instances, leaders, metastability, model, preliminary, zero_tokens
+from analysis.claims.rational import identity, matrix
+from dynsim.keys import stream
+from dynsim.systems.hardmax.attention import Softmax
+from dynsim.systems.hardmax.hypotheses import hypotheses
+from dynsim.systems.hardmax.maps import ExactHardmaxMap
+
+HALF = Fraction(1, 2)
+
+
+def outcomes(trial):
+    return [m.slack > 0 for m in trial.conclusions]
+
+
+def test_instances_meet_the_hypotheses_of_the_theorem():
+    seen = set()
+    for index in range(20):
+        given = instances.case(stream(0, "cases", index))
+        assert hypotheses(given.map, given.tokens).hold
+        assert len(given.tokens) >= 2
+        assert hypotheses(given.mirrored.map, given.mirrored.tokens).hold
+        assert not hypotheses(given.map, given.with_zero.tokens).nonzero
+        assert not hypotheses(given.map, given.doubled.tokens).distinct
+        assert not hypotheses(given.turned, given.tokens).definite
+        seen.add((given.alpha, len(given.factor), bool(np.all(given.attention == identity(len(given.factor))))))
+    assert {d for _, d, _ in seen} == {2, 3}
+    assert {plain for *_, plain in seen} == {True, False}
+    assert len({alpha for alpha, *_ in seen}) > 3
+
+
+def test_a_token_of_the_circle_follows_a_longer_one_in_the_norm_of_attention():
+    # A = diag(4, 1): (3/5, 4/5) has the score 12/5 for (1, 0) and 36/25 + 16/25 = 52/25 for itself
+    z, B = matrix([[1, 0], [Fraction(3, 5), Fraction(4, 5)]]), matrix([[2, 0], [0, 1]])
+    given = instances.Case(z, B, Fraction(1))
+    assert given.map.follower_sets(z).lists() == [[0], [0]]
+    assert given.map.step(0, z)[1].tolist() == [Fraction(4, 5), Fraction(2, 5)]  # not on the ray of (3, 4)
+    assert model._fixed_trial(given, identity(2), given.map).contradicts
+    assert not model._fixed_trial(given.plain, identity(2), given.plain.map).contradicts
+    given = given._replace(tokens=z / matrix([[2, 1]] * 2))  # B^{-1} z
+    assert not model._fixed_trial(given, given.attention, given.map).contradicts
+
+
+def test_the_weights_in_powers_of_two_are_those_of_the_softmax_map():
+    z = matrix([[1, 0], [0, 2], [1, 1], [0, 0]])
+    rule = Softmax(1 / (3 * math.log(2)))
+    averages = np.stack([model.soft_weights(row, 3) @ z for row in z @ z.T]).astype(float)
+    np.testing.assert_allclose(rule.averages(jnp.asarray(z.astype(float))), averages, rtol=1e-13)
+
+
+def test_near_a_tie_softmax_is_off_by_a_third_at_every_temperature():
+    for m in (64, 2048):
+        z = matrix([[HALF, 0], [1, 1], [1 - Fraction(2, m), -1]])
+        weights = model.soft_weights(z @ z[0], m)
+        assert weights[2] == weights[1] / 2
+        assert 0 < Fraction(2, 3) - weights[1] < Fraction(1, 2**15)
+        assert model.similarity(z, identity(2))[0].tolist() == [0, 1, 0]
+
+
+def test_a_token_may_come_nearer_to_the_origin_unless_attention_is_the_identity():
+    # A = diag(4, 1): (1, 2) has the score 8 for itself and 9 for (9/4, 0), half-way to which it is shorter
+    z = matrix([[1, 2], [Fraction(9, 4), 0]])
+    given = instances.Case(z, matrix([[2, 0], [0, 1]]), Fraction(1))
+    moved = given.map.step(0, z)[0]
+    assert moved.tolist() == [Fraction(13, 8), 1]
+    assert moved @ moved == Fraction(233, 64) < 5
+    assert preliminary._norms_trial(given, given.map, identity(2)).contradicts
+    assert not preliminary._norms_trial(given, given.map, given.attention).contradicts
+
+
+def test_opposite_tokens_that_repel_nothing_meet_at_the_origin():
+    given = instances.Case(matrix([[1, 2], [3, -1]]), identity(2), HALF).mirrored
+    assert given.tokens.tolist() == [[1, 2], [3, -1], [-1, -2], [-3, 1]]
+    assert np.sum(np.all(given.turned.step(0, given.tokens) == 0, axis=1)) >= 2
+    assert preliminary._distinct_trial(given, given.turned).contradicts
+
+
+def test_the_example_is_sensitive_to_each_of_its_numbers(monkeypatch):
+    assert outcomes(leaders._example_trial(HALF)) == [True, True, True]
+    assert outcomes(leaders._example_trial(Fraction(1, 3)))[0] is False
+    monkeypatch.setattr(leaders, "EXAMPLE_SETS", ([[1], [2], [2]], [[0], [1], [2]]))
+    assert outcomes(leaders._example_trial(HALF)) == [True, False, True]
+
+
+def test_a_late_leader_is_among_the_cases():
+    given = leaders._late(stream(0, "late"))
+    states = instances.run(given.map, given.tokens)
+    born = [given.map.follower_sets(x).leaders for x in states]
+    assert not born[0][0]
+    assert born[1][0]
+
+
+def test_a_zero_token_that_moves_leaves_nothing_behind_at_the_origin():
+    given = instances.Case(matrix([[1, 0], [0, 1], [0, 0]]), identity(2), Fraction(1))
+    assert given.map.step(0, given.tokens)[2].tolist() == [Fraction(1, 6), Fraction(1, 6)]  # half the mean of all
+    assert not zero_tokens._moved_trial(given, doubled=False).contradicts
+    assert zero_tokens._moved_trial(given, doubled=True).contradicts
+    cross = instances.Case(matrix([[1, 0], [-1, 0], [0, 1], [0, -1], [0, 0]]), identity(2), Fraction(1))
+    assert not zero_tokens._zero_trial(cross, origin=True).contradicts
+    assert zero_tokens._zero_trial(cross, origin=False).contradicts
+
+
+@pytest.mark.parametrize("layers", [8, 16, 64])
+@pytest.mark.parametrize("alpha", ["1/2", "1", "2"])
+def test_the_tied_tokens_leave_at_the_layer_worked_out_by_hand(layers, alpha):
+    given = metastability.tied(Fraction(alpha), layers)
+    e, r, s = given.tokens[2, 0] - 1, 1 / (1 + Fraction(alpha)), Fraction(1, 3)
+    # the last token is ((2 - r^k) / 2, 0, -r^k s) while it follows a and b: c is better once (2 - r^k) e / 2 > r^k s
+    leaves = next(k for k in range(400) if (2 - r**k) * e / 2 > r**k * s)
+    assert leaves > layers
+    sets = [given.map.follower_sets(x).lists() for x in instances.run(given.map, given.tokens, leaves + 1)]
+    assert [found[4] for found in sets] == [[0, 1]] * leaves + [[2]] * 2
+    assert all(found[:3] == [[0], [1], [2]] for found in sets)
+
+
+def test_tokens_neither_near_nor_apart_form_no_clusters():
+    near, apart = metastability.NEAR, metastability.APART
+    line = lambda *values: matrix([[v] for v in values])
+    assert metastability.clusters(line(0, near, apart + near)) == [[0, 1], [2]]
+    assert metastability.clusters(line(0, near, apart)) == []
+    assert metastability.clusters(line(0, near, 2 * near)) == []
+    assert metastability.clusters(line(0, 1, 2)) == [[0], [1], [2]]
+
+
+def test_a_stand_ends_where_a_token_moves_or_changes_its_cluster():
+    line = lambda *values: matrix([[v] for v in values])
+    states = [line(0, 1), line(Fraction(1, 4), 1), *[line(0, 1)] * 5, line(0, HALF), line(0, 0)]
+    found = metastability.longest_stand(states)
+    assert (found.first, found.last, found.groups) == (2, 6, [[0], [1]])
+    assert found.merged == [([1], [0])]
+
+
+def test_the_random_cases_follow_one_token_each():
+    given = metastability._random_case(jax.random.key(3))
+    trial = metastability._leaders_trial(given, single=True)
+    assert trial.applies
+    assert not trial.contradicts
+
+
+def test_rows_of_the_similarity_matrix_by_hand():
+    z = matrix([[2, 1], [2, -1], [1, 0], [0, 0]])
+    quarter = Fraction(1, 4)
+    assert model.similarity(z, identity(2)).tolist() == [
+        [1, 0, 0, 0],
+        [0, 1, 0, 0],
+        [HALF, HALF, 0, 0],
+        [quarter] * 4,
+    ]
+    assert ExactHardmaxMap(1).follower_sets(z).lists() == [[0], [1], [0, 1], [0, 1, 2, 3]]
