@@ -1,6 +1,7 @@
 """Panels: each takes its axes first, draws arrays in them, and returns the artist that holds the data."""
 
 from figures.panels.curves import bands, curves, over_time
+from figures.panels.hulls import balls, followed_tokens, half_plane, plain_plane, polygon
 from figures.panels.matrices import attention
 from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
 from figures.panels.spectra import eigenvalues
@@ -9,13 +10,18 @@ from figures.panels.tokens import View, surface, token_paths
 __all__ = [
     "View",
     "attention",
+    "balls",
     "bands",
     "circle_portrait",
     "curves",
     "eigenvalues",
     "equilibria",
+    "followed_tokens",
+    "half_plane",
     "over_time",
+    "plain_plane",
     "planar_portrait",
+    "polygon",
     "sphere_portrait",
     "surface",
     "token_paths",

@@ -1,0 +1,93 @@
+"""Every figure of `hardmax`: finite numbers, labelled axes, and what the caption says, measured on the numbers."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from dynsim.__main__ import main
+from figures.gallery import find_figures
+from figures.panels.hulls import ALONE, followed_tokens
+from figures.style import canvas, settings
+
+THEORY = ("figure-1", "figure-2", "figure-5", "figure-6", "figure-7", "layers")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("figures")
+
+
+def numbers(name, folder):
+    (shown,) = find_figures(f"hardmax/{name}")
+    return shown.data(folder)
+
+
+@pytest.mark.parametrize("name", THEORY)
+def test_the_numbers_are_finite_and_the_axes_are_labelled(name, folder):
+    (shown,) = find_figures(f"hardmax/{name}")
+    found = shown.data(folder)
+    assert all(np.all(np.isfinite(array)) for array in found.values() if array.dtype.kind == "f")
+    drawn = shown.drawn(found)
+    assert all(ax.get_aspect() == 1.0 for ax in drawn.axes)
+    assert drawn.axes[-1].get_xlabel()
+    assert drawn.axes[0].get_ylabel()
+
+
+def test_figure_1_shows_two_tokens_that_attract_and_then_another(folder):
+    found = numbers("figure-1", folder)
+    assert found["members identity"].tolist() == [1, 2]
+    assert found["members general"].tolist() == [3]
+
+
+def test_figure_2_shows_what_its_caption_says(folder):
+    found = numbers("figure-2", folder)
+    layers = {row: found[f"layers {row}"] for row in "ABCD"}
+    assert {row: int(np.sum(first >= 0)) for row, first in layers.items()} == {"A": 3, "B": 4, "C": 4, "D": 4}
+    assert [int(np.max(first)) for first in layers.values()] == [0, 1, 0, 0]
+    ends = found["states B"][-1][layers["B"] >= 0]
+    nearest = np.flatnonzero(layers["B"] >= 0)[np.argmin(np.linalg.norm(ends, axis=1))]
+    assert layers["B"][nearest] == 1
+    np.testing.assert_array_equal(found["hull C"], found["hull D"])
+    limits = {row: {tuple(x) for x in found[f"states {row}"][-1]} for row in "CD"}
+    assert limits["C"] < limits["D"]
+    assert limits["D"] - limits["C"] == {(2.0, 0.0), (0.0, -1.0)}
+    assert len(found["missed C"]) == len(found["missed D"]) + 2  # one K, one S: what is not attained differs
+
+
+def test_figure_5_separates_the_balls_and_figure_6_lets_one_token_jump(folder):
+    five, six = numbers("figure-5", folder), numbers("figure-6", folder)
+    s, radius = five["points"], float(five["radius"])
+    for x in five["starts"]:
+        assert all(other @ x + radius * np.linalg.norm(x) < x @ x for other in s[1:])
+    ends = six["paths"][-1]
+    for end, level in zip(ends, ((2, -1), (2, 0), (2, 1)), strict=True):
+        assert np.linalg.norm(end - level) < 0.25
+    assert np.linalg.norm(six["paths"][0, 2] - (2, 0)) < 0.25  # where the jump begins
+
+
+def test_figure_7_has_the_printed_values_and_the_hulls_of_the_layers_are_nested(folder):
+    seven, layers = numbers("figure-7", folder), numbers("layers", folder)
+    np.testing.assert_allclose(seven["states"][1], [[-2 / 3, 5 / 3], [4, 10 / 3], [12, 4]], rtol=1e-15)
+    assert seven["followed"][1].tolist() == [[0, ALONE], [2, ALONE], [2, ALONE]]
+    x = layers["states"]
+    for u in np.c_[np.cos(np.arange(36)), np.sin(np.arange(36))]:
+        assert np.all(np.diff(np.max(x @ u, axis=1)) <= 1e-12)
+
+
+def test_a_token_in_two_halves_a_star_and_a_bad_shape():
+    with settings():
+        _, (ax,) = canvas()
+        points, followed = np.array([[1.0, 1], [1, -1], [0.5, 0]]), np.array([[0, ALONE], [1, ALONE], [0, 1]])
+        drawn = followed_tokens(ax, points, followed, inks={0: 0, 1: 1})
+        assert [line.get_marker() for line in drawn] == ["*", "*", "o"]
+        assert [line.get_fillstyle() for line in drawn] == ["full", "full", "left"]
+        assert drawn[2].get_markerfacecolor() == drawn[0].get_markerfacecolor()
+        assert drawn[2].get_markerfacecoloralt() == drawn[1].get_markerfacecolor()
+        with pytest.raises(ValueError, match="`points` must have shape"):
+            followed_tokens(ax, points[:, :1], followed, inks={})
+
+
+def test_the_movie_shows_the_layers(folder, capsys):
+    assert main(["figure", "hardmax/layers", "--formats", "gif", "--out", str(folder)]) == 0
+    with Image.open(folder / "hardmax" / "layers.gif") as movie:
+        assert movie.n_frames > 12
