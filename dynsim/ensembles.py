@@ -186,9 +186,9 @@ def _solved(
 ) -> list[Part]:
     """Return the results of all parts, those on the shelf without solving them again."""
     width = max(len(part) for part in parts)
-    cores = _cores() if solve is _together else 1
+    workers = cores() if solve is _together else 1
     done: list[Part] = []
-    with progress(work.members, "ensemble", unit="members", shown=shown) as bar, ThreadPoolExecutor(cores) as pool:
+    with progress(work.members, "ensemble", unit="members", shown=shown) as bar, ThreadPoolExecutor(workers) as pool:
         running: dict[int, Future[Part]] = {}
 
         def begin(index: int) -> None:
@@ -198,7 +198,7 @@ def _solved(
 
         try:
             for index, part in enumerate(parts):
-                for ahead in range(index, index + cores if done else index + 1):
+                for ahead in range(index, index + workers if done else index + 1):
                     if ahead not in running:
                         begin(ahead)
                 if index in running:
@@ -214,8 +214,8 @@ def _solved(
     return done
 
 
-def _cores() -> int:
-    """Return how many parts to solve at a time: the cores of this process, or fewer if `OMP_NUM_THREADS` says so."""
+def cores() -> int:
+    """Return how many parts to work on at a time: the cores of this process, or fewer if `OMP_NUM_THREADS` says so."""
     if jax.default_backend() != "cpu":
         return 1
     free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Model = Any  # an equinox module, or any PyTree with floating arrays
 Loss = Callable[[Model, PyTree, Key], Scalar]
 Batches = Callable[[Int[Array, ""], Key], PyTree]
+Watcher = Callable[[int, Model], None]
 
 
 class Trained(NamedTuple):
@@ -41,6 +42,7 @@ def train(
     optimiser: "optax.GradientTransformation | None" = None,
     every: int = 100,
     folder: str | Path | None = None,
+    watcher: Watcher | None = None,
     shown: bool | None = None,
 ) -> Trained:
     """Minimise a loss by stochastic gradients.
@@ -56,6 +58,8 @@ def train(
         optimiser: from optax; Adam with rate 1e-3 by default.
         every: steps between two checkpoints, compiled as one loop.
         folder: where the checkpoint is kept; the same call with the same folder resumes, to the same bits.
+        watcher: called with the number of steps done and the model, first as the run begins or resumes, then after each
+            checkpoint: a watcher that keeps what it found misses none, and may see one twice.
         shown: a progress bar; None shows it on terminals only.
 
     Raises:
@@ -67,7 +71,6 @@ def train(
     rule = _adam() if optimiser is None else optimiser
     weights, rest = eqx.partition(model, eqx.is_inexact_array)
     state = (weights, rule.init(weights))
-    block = _block(loss, batches, rule, rest, key)
     place = None if folder is None else writable_folder("folder", Path(folder)) / "checkpoint.npz"
     digest = _digest(state, key, every)
     losses = np.empty(0)
@@ -77,9 +80,12 @@ def train(
             raise argument_error("num_steps", f"be at least {len(losses)}, which the checkpoint has", f"is {num_steps}")
     with progress(num_steps, "training", unit="steps", shown=shown) as bar:
         bar.update(len(losses))
+        if watcher is not None:
+            watcher(len(losses), eqx.combine(state[0], rest))
         while len(losses) < num_steps:
             count = min(every, num_steps - len(losses))
-            state, found = block(state, jnp.arange(len(losses), len(losses) + count))
+            steps = jnp.arange(len(losses), len(losses) + count)
+            state, found = _steps(state, steps, key, rest, loss, batches, rule)
             if not np.all(np.isfinite(found)):
                 bad = len(losses) + int(np.argmin(np.isfinite(found)))
                 kept = f"; the checkpoint of step {len(losses)} is kept" if place is not None and len(losses) else ""
@@ -87,6 +93,8 @@ def train(
             losses = np.append(losses, np.asarray(found, float))
             if place is not None:
                 _keep(place, state, losses, digest)
+            if watcher is not None:
+                watcher(len(losses), eqx.combine(state[0], rest))
             bar.update(count)
     return Trained(eqx.combine(state[0], rest), losses)
 
@@ -101,8 +109,11 @@ def _adam() -> "optax.GradientTransformation":
     return optax.adam(1e-3)
 
 
-def _block(loss: Loss, batches: Batches, rule: Any, rest: Model, key: Key) -> Callable[[Any, Array], tuple[Any, Array]]:
-    """Return the compiled loop over some steps: state and step numbers to state and losses."""
+@eqx.filter_jit
+def _steps(
+    state: Any, steps: Int[Array, " steps"], key: Key, rest: Model, loss: Loss, batches: Batches, rule: Any
+) -> tuple[Any, Array]:
+    """Return state and losses after some steps; runs with the same loss, batches and optimiser share one program."""
 
     def step(state: Any, k: Array) -> tuple[Any, Array]:
         weights, memory = state
@@ -113,7 +124,7 @@ def _block(loss: Loss, batches: Batches, rule: Any, rest: Model, key: Key) -> Ca
             change, memory = rule.update(slope, memory, weights)
         return (eqx.apply_updates(weights, change), memory), value
 
-    return jax.jit(lambda state, steps: jax.lax.scan(step, state, steps))
+    return jax.lax.scan(step, state, steps)
 
 
 def _digest(state: Any, key: Key, every: int) -> str:
