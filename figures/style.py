@@ -54,6 +54,8 @@ COLOURS = {
     "nullcline-1": _VERMILION,
     "nullcline-2": _GREEN,
     "reference": _GREY,
+    "positive": _GREEN,
+    "negative": _VERMILION,
 }
 BASINS = (_ORANGE, _SKY, _GREEN, _PURPLE, _YELLOW, _BLUE, _VERMILION)
 NO_BASIN = "#D9D9D9"

@@ -7,7 +7,8 @@ from analysis.claims import claims
 from analysis.verdict import Verdict
 from tests import data_or_skip
 
-NEED_DATA = ("consensus/experiment-7.5",)
+NEED_DATA = ("consensus/experiment-7.5", "hardmax/claim-training-loss", "hardmax/claim-theory-applies-to-reviews",
+             "hardmax/claim-eight-layers", "hardmax/experiment-table-1")  # fmt: skip
 
 
 @pytest.mark.parametrize("claim", claims(), ids=lambda c: c.id)
