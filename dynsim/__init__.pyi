@@ -29,6 +29,12 @@ from .systems.base import FunctionFlow as FunctionFlow
 from .systems.base import FunctionMap as FunctionMap
 from .systems.euler import EulerMap as EulerMap
 from .systems.gradient import GradientFlow as GradientFlow
+from .systems.hardmax.hypotheses import hypotheses as hypotheses
+from .systems.hardmax.maps import ExactHardmaxMap as ExactHardmaxMap
+from .systems.hardmax.maps import HardmaxMap as HardmaxMap
+from .systems.hardmax.maps import MultiHeadMap as MultiHeadMap
+from .systems.hardmax.maps import SoftmaxMap as SoftmaxMap
+from .systems.hardmax.run import cluster as cluster
 from .systems.interactions.masks import Causal as Causal
 from .systems.interactions.masks import Full as Full
 from .systems.interactions.masks import Window as Window

@@ -117,6 +117,11 @@ def _looped(map: AbstractMap, x0: State, ts: np.ndarray, every: int) -> Trajecto
         x = map.step(k, x)
         if (k + 1) % every == 0:
             kept.append(x)
+    return path_on_host(map, kept, ts)
+
+
+def path_on_host(map: AbstractMap, kept: Sequence[State], ts: np.ndarray) -> Trajectory:
+    """Return the trajectory of a map on the host from its states at the layers `ts`."""
     ys = jax.tree.map(lambda *parts: np.stack([np.asarray(p) for p in parts]), *kept)
     return Trajectory(jnp.asarray(ts), ys, map, _map_stats(True, int(ts[-1]), jnp.zeros(())))
 

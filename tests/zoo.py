@@ -9,6 +9,8 @@ from dynsim.spaces import Ellipsoid, Euclidean, Simplex, Sphere
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.euler import EulerMap
 from dynsim.systems.gradient import GradientFlow
+from dynsim.systems.hardmax.attention import Hardmax, Softmax
+from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap, MultiHeadMap, SoftmaxMap
 from dynsim.systems.interactions.masks import Causal, Window
 from dynsim.systems.published import (
     published_ensemble_flow,
@@ -74,6 +76,11 @@ FLOWS = {
 MAPS = {
     "layer map": (lambda: LayerMap(published_hemisphere_flow(), 0.2), (N, D)),
     "euler map": (lambda: EulerMap(published_gradient_flow(), 0.1), (N, D)),
+    "hardmax": (lambda: HardmaxMap(0.5, _regular()), (N, D)),
+    "exact hardmax": (lambda: ExactHardmaxMap("1/3", _spd("attention")), (N, D)),
+    "softmax": (lambda: SoftmaxMap(0.5, 0.1, _regular()), (N, D)),
+    "two hard heads": (lambda: MultiHeadMap([Hardmax(), Hardmax(_spd("head"))], _matrices("V", 2, D, D)), (N, D)),
+    "two soft heads": (lambda: MultiHeadMap([Softmax(0.1), Softmax(0.2)], _matrices("V", 2, D, D)), (N, D)),
     "a user's own map": (lambda: FunctionMap(lambda k, x: x / 2, Euclidean()), (N, D)),
 }
 

@@ -4,14 +4,14 @@ import argparse
 import json
 from pathlib import Path
 
-from tests.benchmarks import ensemble, single
+from tests.benchmarks import ensemble, hardmax, single
 from tests.benchmarks.harness import machine
 
 
 def main() -> None:
     """Run the benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    names = ("single", "start", "identity", "general", "memory")
+    names = ("single", "start", "identity", "general", "memory", "hardmax")
     parser.add_argument("--quick", action="store_true", help="8 members in R^100, one round: does it run at all")
     parser.add_argument("--only", nargs="+", choices=names, default=names)
     parser.add_argument("--rounds", type=int, default=3)
@@ -30,6 +30,8 @@ def main() -> None:
         found["general"] = [row._asdict() for row in ensemble.general(members, rounds, d)]
     if "memory" in options.only:
         found["memory"] = ensemble.memory(members, d)
+    if "hardmax" in options.only:
+        found["hardmax"] = hardmax.everything(max(rounds, 3), quick=options.quick)
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
 

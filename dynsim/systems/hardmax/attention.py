@@ -7,12 +7,18 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from dynsim.errors import argument_error
-from dynsim.systems.hardmax.brute import Scores, brute_force, expanded
 from dynsim.systems.hardmax.follower_sets import FollowerSets
+from dynsim.systems.hardmax.grouping import equal_keys
 from dynsim.systems.hardmax.rational import Exact, integers, nearest_floats, rationals
+from dynsim.systems.hardmax.scores import Scores
+from dynsim.systems.hardmax.search import AbstractSearch, search_for
+from dynsim.systems.hardmax.ties import FloatTies, IntegerTies, exact_queries
+
+LARGEST = 1e300  # of an entry: a sum of a million is finite
 
 
 class AbstractAttention(eqx.Module):
@@ -35,8 +41,22 @@ class AbstractHardmax(AbstractAttention):
         """Return `x` as an (n, d) array in this rule's arithmetic; raise `ValueError` for what is no such array."""
 
     @abc.abstractmethod
-    def follower_sets(self, x: Any) -> FollowerSets:
-        """Return the sets C_i of (1.1b), exactly those of the numbers in `x`."""
+    def scores(self, z: Any) -> Scores:
+        """Return what floats know of the scores of tokens from `tokens`, and what decides ties exactly."""
+
+    @abc.abstractmethod
+    def scaled(self, z: Any, exponent: int) -> Float[np.ndarray, "n d"]:
+        """Return tokens over $2^e$ in floats, each entry within half a unit in its last place."""
+
+    @abc.abstractmethod
+    def scaled_attention(self) -> Float[np.ndarray, "d d"] | None:
+        """Return A over a power of two, in floats, its largest entry in [1/2, 1]."""
+
+    def follower_sets(self, x: Any, *, search: AbstractSearch | None = None) -> FollowerSets:
+        """Return the sets C_i of (1.1b), exactly those of the numbers in `x`, by the fastest or a given search."""
+        scores = self.scores(self.tokens(x))
+        every = np.arange(len(scores.tokens))
+        return (search_for(scores, len(every)) if search is None else search).sets(scores, every)
 
     def averages(self, x: Any) -> np.ndarray:
         """Return the mean over C_i for every token, shape (n, d)."""
@@ -54,36 +74,44 @@ class Hardmax(AbstractHardmax):
 
     def __init__(self, attention: Any = None):
         """Store A in float64; it need not be symmetric or definite (see `hypotheses`)."""
-        self.attention = None if attention is None else square("attention", np.asarray(attention, float))
+        self.attention = None if attention is None else square("attention", floats("attention", attention))
 
     def tokens(self, x: Any) -> np.ndarray:
         """Return `x` in float64."""
-        try:
-            z = np.asarray(x, np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise argument_error("x", "hold numbers, one row for each token", "does not") from None
-        return (
-            checked(z, bool(np.all(np.isfinite(z))), self.attention) + 0.0
-        )  # no negative zero: equal rows have equal bytes
+        z = checked(floats("x", x), self.attention)
+        bad = np.argwhere(~(np.abs(z) < LARGEST))
+        if len(bad):
+            where = tuple(bad[0])
+            must = (
+                "be finite" if not np.isfinite(z[where]) else f"have entries below {LARGEST:g}, so that sums are finite"
+            )
+            raise argument_error("x", must, f"has {z[where]} in token {where[0]}")
+        return z + 0.0  # no negative zero: equal rows have equal bytes
 
-    def follower_sets(self, x: Any) -> FollowerSets:
-        """Return the sets C_i of (1.1b); near ties are compared exactly, at the floats' binary values."""
-        z = self.tokens(x)
-        values, inverse, counts = np.unique(z, axis=0, return_inverse=True, return_counts=True)
-        scale = float(np.max(np.abs(values))) or 1.0
-        u = values / 2.0 ** np.frexp(scale)[1]  # no product overflows; a power of two rounds nothing
+    def scores(self, z: np.ndarray) -> Scores:
+        """Return what floats know of the scores; near ties are compared exactly, at the floats' binary values."""
+        u = np.ldexp(z, -int(np.frexp(np.max(np.abs(z)))[1]))  # a power of two rounds nothing
+        A, scaled = self.attention, self.scaled_attention()
+        if A is None or scaled is None:
+            q = level(u, z)
+            return Scores(q, u, np.sqrt(np.einsum("nd,nd->n", q, q)), FloatTies(z, None))
+        q = level(u, z) @ scaled.T
+        norms = np.sqrt(np.einsum("nd,nd->n", q, q))
+        sizes = np.linalg.norm(level(u, z), axis=1) * len(A)
+        weak = np.flatnonzero(norms < 2.0**-9 * sizes)
+        if len(weak):  # what has cancelled is computed again from exact numbers
+            q[weak] = ratios(exact_queries(z[weak], A))
+            sizes[weak] = norms[weak] = np.sqrt(np.einsum("nd,nd->n", q[weak], q[weak]))
+        return Scores(q, u, sizes, FloatTies(z, A))
+
+    def scaled(self, z: np.ndarray, exponent: int) -> np.ndarray:
+        """See `AbstractHardmax`."""
+        return np.ldexp(z, -exponent)
+
+    def scaled_attention(self) -> np.ndarray | None:
+        """See `AbstractHardmax`."""
         A = self.attention
-        norms = np.linalg.norm(u, axis=1)
-        queries = u if A is None else u @ A.T
-        sizes = norms if A is None else norms * float(np.linalg.norm(A))
-        decide = lambda i, c: exact_maximisers(rationals("x", values[[i]])[0], rationals("x", values[c]), self.exact, c)
-        sets, gaps = brute_force(Scores(queries, u, sizes, decide))
-        return expanded(sets, gaps, inverse.reshape(-1), counts)
-
-    @property
-    def exact(self) -> Exact | None:
-        """A in fractions, None for the identity."""
-        return None if self.attention is None else rationals("attention", self.attention)
+        return None if A is None else np.ldexp(A, -int(np.frexp(np.max(np.abs(A)))[1]))
 
 
 class ExactHardmax(AbstractHardmax):
@@ -100,25 +128,26 @@ class ExactHardmax(AbstractHardmax):
 
     def tokens(self, x: Any) -> Exact:
         """Return `x` in fractions."""
-        return checked(rationals("x", x), True, self.attention)
+        return checked(rationals("x", x), self.attention)
 
-    def follower_sets(self, x: Any) -> FollowerSets:
-        """Return the sets C_i of (1.1b); floats only spare the comparisons that their error bounds decide."""
-        z = self.tokens(x)
-        numerators, _ = integers(z)
-        numbers: dict[tuple[int, ...], int] = {}
-        inverse = np.array([numbers.setdefault(tuple(row), len(numbers)) for row in numerators], int)
-        first = np.unique(inverse, return_index=True)[1]
-        values = numerators[first]
-        A = self.attention
-        weights = None if A is None else integers(A)[0]
-        queries = values if weights is None else values @ weights.T
-        u, _ = nearest_floats(queries_as(z[first]))
-        q = u if A is None else nearest_floats(queries_as(queries))[0]
-        sizes = np.linalg.norm(q, axis=1)
-        decide = lambda i, c: best_of(queries[i], values[c], c)
-        sets, gaps = brute_force(Scores(q, u, sizes, decide))
-        return expanded(sets, gaps, inverse, np.bincount(inverse))
+    def scores(self, z: Exact) -> Scores:
+        """Return floats that spare the comparisons which their error bounds decide, and integers for the others."""
+        A, numerators = self.attention, integers(z)[0]
+        queries = numerators if A is None else numerators @ integers(A)[0].T
+        q = ratios(queries)
+        u = numerators / 2 ** int(np.max(np.abs(numerators))).bit_length()
+        sizes = np.sqrt(np.einsum("nd,nd->n", q, q))
+        equal = equal_keys([tuple(row) for row in numerators.tolist()])
+        return Scores(q, u.astype(float), sizes, IntegerTies(queries, numerators), equal)
+
+    def scaled(self, z: Exact, exponent: int) -> np.ndarray:
+        """See `AbstractHardmax`."""
+        numerators, denominator = integers(z)
+        return (numerators * 2 ** max(-exponent, 0) / (denominator * 2 ** max(exponent, 0))).astype(float)
+
+    def scaled_attention(self) -> np.ndarray | None:
+        """See `AbstractHardmax`."""
+        return None if self.attention is None else nearest_floats(self.attention)[0]
 
 
 class Softmax(AbstractAttention):
@@ -132,12 +161,10 @@ class Softmax(AbstractAttention):
     attention: Array | None
 
     def __init__(self, temperature: Any, attention: Any = None):
-        """Store both; they may be traced."""
-        self.temperature = eqx.error_if(
-            jnp.asarray(temperature, float),
-            jnp.asarray(temperature, float) <= 0,
-            "Argument `temperature` must be positive.",
-        )
+        """Store both; they may be traced, and a traced temperature is not looked at."""
+        if not isinstance(temperature, Tracer) and not float(temperature) > 0:
+            raise argument_error("temperature", "be positive", f"is {float(temperature)}")
+        self.temperature = jnp.asarray(temperature, float)
         self.attention = None if attention is None else jnp.asarray(attention, float)
 
     def averages(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
@@ -146,39 +173,49 @@ class Softmax(AbstractAttention):
         return jax.nn.softmax(queries @ x.T / self.temperature.astype(x.dtype), axis=-1) @ x
 
 
-def queries_as(values: np.ndarray) -> Exact:
-    """Return an array of ints or fractions as fractions."""
-    return rationals("x", values)
+def ratios(rows: np.ndarray) -> Float[np.ndarray, "n d"]:
+    """Return rows of Python ints, each over a power of two of its own so that its largest entry is in [1/2, 1)."""
+    scale = np.array([2 ** max(abs(entry) for entry in row).bit_length() for row in rows.tolist()], object)
+    return (rows / scale[:, None]).astype(float)
 
 
-def exact_maximisers(token: Exact, candidates: Exact, attention: Exact | None, names: np.ndarray) -> np.ndarray:
-    """Return which of `names` have the best score for `token`, all in fractions."""
-    return best_of(token if attention is None else attention @ token, candidates, names)
+def level(u: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return `u`, with rows brought to order one by powers of two if squares of some of them might vanish."""
+    if np.min(np.einsum("nd->n", np.abs(u))) > 2.0**-300:
+        return u
+    return np.ldexp(z, -np.frexp(np.max(np.abs(z), axis=1))[1][:, None])
 
 
-def best_of(query: np.ndarray, candidates: np.ndarray, names: np.ndarray) -> np.ndarray:
-    """Return the `names` of the candidates with the largest inner product with `query`, in the arithmetic of both."""
-    found = candidates @ query
-    best = max(found)
-    return names[[value == best for value in found]]
+def floats(name: str, values: Any) -> np.ndarray:
+    """Return an array of float64; fractions and strings as `1/3` are rounded, truth values refused."""
+    try:
+        given = np.asarray(values)
+    except ValueError:
+        raise argument_error(name, "have rows of one length", "does not") from None
+    if given.dtype.kind in "iuf":
+        return given.astype(np.float64)
+    exact = rationals(name, given)
+    try:
+        return exact.astype(np.float64)
+    except OverflowError:
+        raise argument_error(
+            name, f"have entries below {LARGEST:g}, so that sums are finite", "has larger ones"
+        ) from None
 
 
 def square(name: str, matrix: np.ndarray) -> np.ndarray:
     """Return a finite square matrix; raise `ValueError` for another array."""
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise argument_error(name, "have shape (d, d)", f"has shape {matrix.shape}")
-    if matrix.dtype != object and not np.all(np.isfinite(matrix)):
-        raise argument_error(name, "be finite", "has an entry that is not")
+    if matrix.dtype != object and not np.all(np.abs(matrix) < LARGEST):
+        raise argument_error(name, f"be finite and below {LARGEST:g}", "has an entry that is not")
     return matrix
 
 
-def checked(z: np.ndarray, finite: bool, attention: np.ndarray | None) -> np.ndarray:
+def checked(z: np.ndarray, attention: np.ndarray | None) -> np.ndarray:
     """Return tokens of shape (n, d), n and d at least one, that fit A; raise `ValueError` for others."""
     if z.ndim != 2 or 0 in z.shape:
         raise argument_error("x", "have shape (n, d), with at least one token", f"has shape {z.shape}")
-    if not finite:
-        where = np.argwhere(~np.isfinite(z))[0]
-        raise argument_error("x", "be finite", f"has {z[tuple(where)]} in token {where[0]}")
     if attention is not None and attention.shape[0] != z.shape[1]:
         raise argument_error("x", f"have the dimension {attention.shape[0]} of `attention`", f"has {z.shape[1]}")
     return z

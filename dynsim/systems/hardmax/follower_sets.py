@@ -43,10 +43,17 @@ class FollowerSets(NamedTuple):
         return (self.sizes == 1) & (first == np.arange(len(self.which)))
 
     def averages(self, x: np.ndarray) -> np.ndarray:
-        """Return the mean of the tokens that each token follows, shape (n, d), in the arithmetic of `x`."""
-        sums = np.add.reduceat(x[self.members], self.starts[:-1], axis=0)
-        sizes = np.diff(self.starts)[:, None]
-        return (sums / (sizes.astype(object) if x.dtype == object else sizes))[self.which]
+        """Return the mean of the tokens that each token follows, shape (n, d), in the arithmetic of `x`.
+
+        In floats it is the first of them plus the mean difference from it: exact where all are equal.
+        """
+        sizes, first = np.diff(self.starts), x[self.members[self.starts[:-1]]]
+        if x.dtype == object:
+            return (np.add.reduceat(x[self.members], self.starts[:-1], axis=0) / sizes.astype(object)[:, None])[
+                self.which
+            ]
+        differences = x[self.members] - np.repeat(first, sizes, axis=0)
+        return (first + np.add.reduceat(differences, self.starts[:-1], axis=0) / sizes[:, None])[self.which]
 
     def same_as(self, other: "FollowerSets") -> bool:
         """Return whether every token follows the same tokens in both."""

@@ -1,5 +1,6 @@
 """The clustering maps: hardmax in floats or fractions, softmax, several heads with any value matrices."""
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -14,7 +15,8 @@ from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.hardmax.attention import AbstractAttention, ExactHardmax, Hardmax, Softmax
 from dynsim.systems.hardmax.follower_sets import FollowerSets
-from dynsim.systems.hardmax.rational import rational
+from dynsim.systems.hardmax.rational import Exact, integers, rational
+from dynsim.systems.hardmax.search import AbstractSearch
 
 
 class HardmaxMap(AbstractMap):
@@ -44,15 +46,19 @@ class HardmaxMap(AbstractMap):
         self.rule = Hardmax(attention)
         self.space = Euclidean()
 
-    def follower_sets(self, x: Any) -> FollowerSets:
-        """Return C_1, ..., C_n at the tokens `x`, shape (n, d)."""
-        return self.rule.follower_sets(x)
+    def follower_sets(self, x: Any, *, search: AbstractSearch | None = None) -> FollowerSets:
+        """Return C_1, ..., C_n at the tokens `x`, shape (n, d), by the fastest search or by the given one."""
+        return self.rule.follower_sets(x, search=search)
 
     def step(self, k: Step, x: Any) -> np.ndarray:
         """Return the tokens after layer `k`; one that follows only itself does not move at all."""
         del k
-        z, a = self.rule.tokens(x), self.alpha
-        return z + a / (1 + a) * (self.rule.averages(z) - z)
+        z = self.rule.tokens(x)
+        return self.moved(z, self.rule.follower_sets(z))
+
+    def moved(self, z: np.ndarray, sets: FollowerSets) -> np.ndarray:
+        """Return where the tokens `z`, shape (n, d), go when they follow `sets`."""
+        return z + self.alpha / (1 + self.alpha) * (sets.averages(z) - z)
 
 
 class ExactHardmaxMap(AbstractMap):
@@ -72,15 +78,33 @@ class ExactHardmaxMap(AbstractMap):
         self.rule = ExactHardmax(attention)
         self.space = Euclidean()
 
-    def follower_sets(self, x: Any) -> FollowerSets:
-        """Return C_1, ..., C_n at the tokens `x`, shape (n, d)."""
-        return self.rule.follower_sets(x)
+    def follower_sets(self, x: Any, *, search: AbstractSearch | None = None) -> FollowerSets:
+        """Return C_1, ..., C_n at the tokens `x`, shape (n, d), by the fastest search or by the given one."""
+        return self.rule.follower_sets(x, search=search)
 
     def step(self, k: Step, x: Any) -> np.ndarray:
         """Return the tokens after layer `k`, in fractions."""
         del k
-        z, a = self.rule.tokens(x), self.alpha
-        return z + a / (1 + a) * (self.rule.averages(z) - z)
+        z = self.rule.tokens(x)
+        return self.moved(z, self.rule.follower_sets(z))
+
+    def moved(self, z: Exact, sets: FollowerSets) -> Exact:
+        """Return where the tokens `z`, shape (n, d), go when they follow `sets`, by one common denominator.
+
+        Tokens that stay are handed on as they are.
+        """
+        N, D = integers(z)
+        sizes = np.diff(sets.starts)
+        whole, share = math.lcm(*sizes.tolist()), self.alpha / (1 + self.alpha)
+        p, q = share.numerator, share.denominator
+        sums = np.add.reduceat(N[sets.members], sets.starts[:-1], axis=0)
+        means = sums * np.array([whole // size for size in sizes.tolist()], object)[:, None]
+        found = z.copy()
+        moving = np.flatnonzero(np.any((means[sets.which] != whole * N).astype(bool), axis=1))
+        new = (q - p) * whole * N[moving] + p * means[sets.which[moving]]
+        bottom = q * whole * D
+        found[moving] = np.array([Fraction(top, bottom) for top in new.flat] + [None], object)[:-1].reshape(new.shape)
+        return found
 
 
 class SoftmaxMap(AbstractMap):

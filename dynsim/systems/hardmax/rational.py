@@ -1,6 +1,7 @@
 """Exact numbers: ints, fractions, decimal strings, and floats at their binary value, as arrays of `Fraction`."""
 
 import math
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
@@ -31,19 +32,19 @@ def rational(name: str, value: Any) -> Fraction:
 def rationals(name: str, values: Any) -> Exact:
     """Return an array of Fractions with the shape of `values`, whatever its entries; see `rational`."""
     given = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
-    found = np.empty(given.shape, dtype=object)
-    for index, value in np.ndenumerate(given):
-        found[index] = rational(name, value)
-    return found
+    return _array((rational(name, value) for value in given.flat), given.shape)
 
 
 def integers(values: Exact) -> tuple[np.ndarray, int]:
     """Return Python ints N and a positive D with N / D = `values`: sums and products without a gcd each."""
-    denominator = math.lcm(*(entry.denominator for entry in values.flat))
-    numerators = np.empty(values.shape, dtype=object)
-    for index, entry in np.ndenumerate(values):
-        numerators[index] = entry.numerator * (denominator // entry.denominator)
-    return numerators, denominator
+    denominator = math.lcm(*{entry.denominator for entry in values.flat})
+    numerators = (entry.numerator * (denominator // entry.denominator) for entry in values.flat)
+    return _array(numerators, values.shape), denominator
+
+
+def _array(entries: Iterable[Any], shape: tuple[int, ...]) -> np.ndarray:
+    """Return an object array of these entries; the extra one keeps NumPy from looking into them."""
+    return np.array([*entries, None], dtype=object)[:-1].reshape(shape)
 
 
 def nearest_floats(values: Exact) -> tuple[np.ndarray, Fraction]:

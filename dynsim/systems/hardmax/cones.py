@@ -1,0 +1,296 @@
+"""Bisection of directions: cones of queries, each with the few tokens that can be best or second best in it.
+
+In a cone with the generators $g_1, ..., g_d$ a query is $\\sum_k \\lambda_k g_k$ with $\\lambda \\ge 0$. A token p
+scores less than v for all of them if $\\langle g_k, p \\rangle < \\langle g_k, v \\rangle$ for every k; a token that
+two others of different value beat in this way is neither best nor second best there. No hull is formed, so that flat,
+collinear and repeated tokens are no special cases: tokens that tie on an edge or a face stay in the cones that its
+normal lies in. Where the tokens of a cone have become a small cluster, places are counted from one of them, so that the
+rounding shrinks with it.
+"""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from dynsim.systems.hardmax.scores import EPSILON
+from dynsim.systems.hardmax.ties import SMALLEST, Candidates
+
+DEEPEST = 30  # bisections
+ZOOM = 4  # bisections after which the tokens of a cone are looked at from nearby
+ENOUGH = 6  # tokens of a cone that need no further bisection: best, second best and those at its boundary
+QUERIES = 12  # with fewer of them in a cone it costs more to bisect it than to score them
+MANY = 2_000  # tokens from which a sample of them first removes those deep inside
+SHARE = 16  # of the tokens are a sample
+COARSE = {1: 0, 2: 3, 3: 4}  # bisections of the cones of a sample, by dimension
+FINE = {2: 5, 3: 6}  # bisections of those of the tokens that are left
+SMALLEST_REACH = 2.0**-400  # below it squares of lengths vanish
+PAIRS = 2**20  # of queries and tokens scored at a time
+
+
+class Cones(NamedTuple):
+    """Cones, the tokens that may be best or second best in each, and the queries that lie in it.
+
+    `generators[c]` span cone c. Places are counted from `origin[c]` and at most `reach[c]` away. Its tokens are
+    `token[starts[c] : starts[c + 1]]`, increasing, and `at[p, k]` is the score of such a token's place at generator k.
+    Query i lies in cone `cone[i]`, with the coefficients `weights[i]`.
+    """
+
+    generators: Float[np.ndarray, "c d d"]
+    origin: Float[np.ndarray, "c d"]
+    reach: Float[np.ndarray, " c"]
+    starts: Int[np.ndarray, " bounds"]
+    token: Int[np.ndarray, " pairs"]
+    at: Float[np.ndarray, "pairs d"]
+    query: Int[np.ndarray, " q"]
+    cone: Int[np.ndarray, " q"]
+    weights: Float[np.ndarray, "q d"]
+
+
+class Leaves(NamedTuple):
+    """Cones that are not bisected further: as in `Cones`, with the queries of each."""
+
+    origin: Float[np.ndarray, "c d"]
+    reach: Float[np.ndarray, " c"]
+    starts: Int[np.ndarray, " bounds"]
+    token: Int[np.ndarray, " pairs"]
+    query: Int[np.ndarray, " q"]
+    cone: Int[np.ndarray, " q"]
+
+
+class Margin(NamedTuple):
+    """By how much a token must win at a unit generator to be certain to win: `part` of the reach, and `fixed`."""
+
+    part: float
+    fixed: float
+
+
+def near_best_by_cones(
+    queries: Float[np.ndarray, "r d"], keys: Float[np.ndarray, "m d"], sizes: Float[np.ndarray, " r"], margin: Margin
+) -> tuple[Candidates, Float[np.ndarray, " r"]]:
+    """Return what `near_best` returns, from the few tokens of each query's cone; rows may come in another order.
+
+    `sizes` are those of `Scores`.
+    """
+    cones = _orthants(keys, margin, queries)
+    parts: list[tuple[Candidates, np.ndarray]] = []
+    for depth in range(DEEPEST + 1):
+        size = np.diff(cones.starts)
+        count = np.bincount(cones.cone, minlength=len(size))
+        split = (
+            (size > ENOUGH) & (count > QUERIES) if depth < DEEPEST and keys.shape[1] > 1 else np.zeros(len(size), bool)
+        )
+        parts += _scored(_leaves(cones, ~split), queries, keys, sizes, margin.fixed)
+        if not np.any(split):
+            break
+        cones = _some(cones, split)
+        if depth % ZOOM == ZOOM - 1:
+            cones = _pruned(_zoomed(cones, keys), margin)
+        cones = _pruned(_bisected(cones), margin)
+    return _concatenated([part for part, _ in parts]), np.concatenate([slack for _, slack in parts])
+
+
+def margin_of(
+    queries: Float[np.ndarray, "r d"], sizes: Float[np.ndarray, " r"], largest: float, *, rounded: bool
+) -> Margin:
+    """Return what covers the errors of scores at unit generators, and those of `DEEPEST` bisections.
+
+    `rounded` is whether the tokens themselves are.
+    """
+    norms = np.sqrt(np.einsum("nd,nd->n", queries, queries))
+    part = EPSILON * (16 * (queries.shape[1] + 3) * float(np.max(sizes / norms)) + 16 * DEEPEST)
+    return Margin(part, part * largest if rounded else 0.0)
+
+
+def columns_within(tokens: Float[np.ndarray, "n d"], margin: Margin) -> Int[np.ndarray, " some"]:
+    """Return the tokens that can be best or second best for any query, with some more; all of them if they are few."""
+    n, d = tokens.shape
+    if n < MANY:
+        return np.arange(n)
+    among = _outside(tokens, tokens[:: max(SHARE, n // 4096)], COARSE[d], margin)
+    if 2 * len(among) > n or d == 1:
+        return among
+    left = tokens[among]
+    if d == 2:
+        return among[_outside(left, left[: 2 * MANY], FINE[d], margin)]
+    cones = _orthants(left, margin, np.empty((0, d)))
+    for _ in range(FINE[d]):
+        cones = _pruned(_bisected(cones), margin)
+    return among[np.unique(cones.token)]
+
+
+def _outside(tokens: np.ndarray, sample: np.ndarray, depth: int, margin: Margin) -> Int[np.ndarray, " some"]:
+    """Return which tokens are not certainly inside a sample: what a token of the sample beats, it beats among all."""
+    directions, cones = _fan(tokens.shape[1], depth)
+    at = (directions @ sample.T)[cones]  # (cones, d, sample)
+    middle, each = np.einsum("cdm->cm", at), np.arange(len(cones))
+    first = np.argmax(middle, axis=1)
+    top = middle[each, first]
+    middle[middle == top[:, None]] = -np.inf  # equal tokens have equal sums: the next one has another value
+    second = np.argmax(middle, axis=1)
+    reach = float(np.sqrt(np.max(np.einsum("nd,nd->n", tokens, tokens))))
+    least = np.minimum(at[each, :, first], at[each, :, second]) - (margin.part * reach + margin.fixed)
+    least[np.isinf(middle[each, second])] = -np.inf
+    bounds = np.full(len(directions), np.inf)
+    np.minimum.at(bounds, cones, least)
+    kept = np.empty(len(tokens), bool)
+    for start in range(0, len(tokens), 2**14):
+        here = slice(start, start + 2**14)
+        kept[here] = np.max(directions @ tokens[here].T - bounds[:, None], axis=0) >= 0
+    return np.flatnonzero(kept)
+
+
+@functools.cache
+def _fan(d: int, depth: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return directions (directions, d) and cones (cones, d) of them: the orthants, all bisected `depth` times."""
+    cones = _orthants(np.zeros((1, d)), Margin(0.0, 0.0), np.empty((0, d)))
+    for _ in range(depth):
+        cones = _bisected(cones)
+    directions, which = np.unique(cones.generators.reshape(-1, d), axis=0, return_inverse=True)
+    return directions, which.reshape(-1, d)
+
+
+def _orthants(keys: np.ndarray, margin: Margin, queries: np.ndarray) -> Cones:
+    """Return the $2^d$ orthants, pruned, and the queries in them."""
+    (m, d), powers = keys.shape, 2 ** np.arange(keys.shape[1])
+    signs = 1.0 - 2.0 * (np.arange(2**d)[:, None] // powers % 2)
+    token = np.tile(np.arange(m), 2**d)
+    at = (signs[:, None, :] * keys).reshape(-1, d)
+    cone = (queries < 0) @ powers
+    reach = np.full(2**d, np.sqrt(np.max(np.einsum("nd,nd->n", keys, keys))))
+    tokens = np.zeros((2**d, d)), reach, m * np.arange(2**d + 1), token, at
+    return _pruned(
+        Cones(signs[:, :, None] * np.eye(d), *tokens, np.arange(len(queries)), cone, np.abs(queries)), margin
+    )
+
+
+def _zoomed(cones: Cones, keys: np.ndarray) -> Cones:
+    """Return the cones with places counted from one token of each, where this makes them much smaller."""
+    size = np.diff(cones.starts)
+    place = keys[cones.token] - np.repeat(keys[cones.token[cones.starts[:-1]]], size, axis=0)
+    reach = np.sqrt(np.maximum.reduceat(np.einsum("nd,nd->n", place, place), cones.starts[:-1]))
+    nearer = (reach < cones.reach / 8) & (reach > SMALLEST_REACH)
+    here = np.repeat(nearer, size)
+    at = cones.at.copy()
+    of = np.repeat(np.arange(len(size)), size)[here]
+    at[here] = np.einsum("pd,pkd->pk", place[here], cones.generators[of])
+    origin = np.where(nearer[:, None], keys[cones.token[cones.starts[:-1]]], cones.origin)
+    return cones._replace(at=at, origin=origin, reach=np.where(nearer, reach, cones.reach))
+
+
+def _thresholds(cones: Cones, margin: Margin) -> Float[np.ndarray, "c d"]:
+    """Return what a token must reach at one generator of each cone to be best or second best in it."""
+    bounds, size = cones.starts[:-1], np.diff(cones.starts)
+    middle = np.einsum("pd->p", cones.at)  # several times as fast as `sum` over a short axis
+    top = np.repeat(np.maximum.reduceat(middle, bounds), size)
+    first = np.maximum.reduceat(np.where(middle == top, np.arange(len(middle)), 0), bounds)
+    middle = np.where(middle == top, -np.inf, middle)  # equal tokens have equal sums: the next one has another value
+    top = np.maximum.reduceat(middle, bounds)
+    second = np.maximum.reduceat(np.where(middle == np.repeat(top, size), np.arange(len(middle)), 0), bounds)
+    found = np.minimum(cones.at[first], cones.at[second]) - (margin.part * cones.reach + margin.fixed)[:, None]
+    return np.where(np.isinf(top)[:, None], -np.inf, found)
+
+
+def _pruned(cones: Cones, margin: Margin) -> Cones:
+    """Return the cones without the tokens that two others of different value beat at every generator."""
+    size = np.diff(cones.starts)
+    bounds = _thresholds(cones, margin)
+    kept = np.zeros(len(cones.token), bool)
+    for at, bound in zip(cones.at.T, bounds.T, strict=True):  # `any` over a short axis is slow
+        kept |= at >= np.repeat(bound, size)
+    sizes = np.add.reduceat(kept, cones.starts[:-1], dtype=int)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    return cones._replace(starts=starts, token=cones.token[kept], at=cones.at[kept])
+
+
+def _bisected(cones: Cones) -> Cones:
+    """Return the halves of every cone, cut at the middle of its longest edge: first all of one side, then the other."""
+    G, (c, d) = cones.generators, cones.generators.shape[:2]
+    pairs = np.array([(i, j) for i in range(d) for j in range(i + 1, d)])
+    cosines = np.stack([np.sum(G[:, i] * G[:, j], axis=1) for i, j in pairs], axis=1)
+    i, j = pairs[np.argmin(cosines, axis=1)].T
+    each = np.arange(c)
+    length = np.linalg.norm(G[each, i] + G[each, j], axis=1)
+    middle = (G[each, i] + G[each, j]) / length[:, None]
+    generators = np.concatenate([G, G])
+    generators[each, j], generators[c + each, i] = middle, middle
+    size = np.diff(cones.starts)
+    of, p = np.repeat(each, size), np.arange(len(cones.token))
+    here = (cones.at[p, i[of]] + cones.at[p, j[of]]) / length[of]
+    at = np.concatenate([cones.at, cones.at])
+    at[p, j[of]], at[len(p) + p, i[of]] = here, here
+    cone, weights = _sides(cones, i, j, length)
+    starts = np.concatenate([[0], np.cumsum(np.concatenate([size, size]))])
+    origin, reach = np.concatenate([cones.origin] * 2), np.concatenate([cones.reach] * 2)
+    return Cones(generators, origin, reach, starts, np.concatenate([cones.token] * 2), at, cones.query, cone, weights)
+
+
+def _sides(cones: Cones, i: np.ndarray, j: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the half in which each query lies, and its coefficients there.
+
+    With $m = (g_i + g_j) / l$: $\\lambda_i g_i + \\lambda_j g_j = (\\lambda_i - \\lambda_j) g_i + l \\lambda_j m$.
+    """
+    c, weights = cones.cone, cones.weights.copy()
+    one = weights.shape[1] == 2  # one edge only: columns are faster than entries
+    at_i, at_j = ((slice(None), k) if one else (np.arange(len(c)), e[c]) for k, e in enumerate((i, j)))
+    a, b = cones.weights[at_i], cones.weights[at_j]
+    left, stretch = a >= b, length[c]
+    weights[at_i] = np.where(left, a - b, stretch * a)
+    weights[at_j] = np.where(left, stretch * b, b - a)
+    return np.where(left, c, c + len(length)), weights
+
+
+def _some(cones: Cones, chosen: np.ndarray) -> Cones:
+    """Return the chosen cones with their tokens and queries."""
+    size = np.diff(cones.starts)
+    pairs, inside = np.repeat(chosen, size), chosen[cones.cone]
+    starts = np.concatenate([[0], np.cumsum(size[chosen])])
+    number = (np.cumsum(chosen) - 1)[cones.cone[inside]]
+    tokens = cones.origin[chosen], cones.reach[chosen], starts, cones.token[pairs], cones.at[pairs]
+    return Cones(cones.generators[chosen], *tokens, cones.query[inside], number, cones.weights[inside])
+
+
+def _leaves(cones: Cones, chosen: np.ndarray) -> Leaves:
+    """Return the chosen cones as leaves, with their queries."""
+    inside = chosen[cones.cone]
+    return Leaves(cones.origin, cones.reach, cones.starts, cones.token, cones.query[inside], cones.cone[inside])
+
+
+def _scored(
+    leaves: Leaves, queries: np.ndarray, keys: np.ndarray, sizes: np.ndarray, fixed: float
+) -> list[tuple[Candidates, np.ndarray]]:
+    """Return candidates and slack of the queries in leaves, some queries at a time."""
+    size = np.diff(leaves.starts)[leaves.cone]
+    if not len(size):
+        return []
+    cuts = np.searchsorted(np.cumsum(size), np.arange(PAIRS, np.sum(size), PAIRS))
+    parts = [part for part in np.split(np.arange(len(size)), np.unique(cuts)) if len(part)]
+    return [_score(leaves, part, queries, keys, sizes, fixed) for part in parts]
+
+
+def _score(
+    leaves: Leaves, part: np.ndarray, queries: np.ndarray, keys: np.ndarray, sizes: np.ndarray, fixed: float
+) -> tuple[Candidates, np.ndarray]:
+    """Score these queries against the tokens of their leaves."""
+    rows, cone, d = leaves.query[part], leaves.cone[part], keys.shape[1]
+    size = np.diff(leaves.starts)[cone]
+    bounds = np.concatenate([[0], np.cumsum(size)])
+    token = leaves.token[np.repeat(leaves.starts[cone] - bounds[:-1], size) + np.arange(bounds[-1])]
+    place = lambda k: keys[token, k] - np.repeat(leaves.origin[cone, k], size)
+    found = sum(np.repeat(queries[rows, k], size) * place(k) for k in range(d))
+    errors = (16 * (d + 3) * EPSILON * leaves.reach[cone] + fixed) * sizes[rows] + SMALLEST
+    best = np.maximum.reduceat(found, bounds[:-1])
+    near = found >= np.repeat(best - errors, size)
+    second = np.maximum.reduceat(np.where(near, -np.inf, found), bounds[:-1])
+    return Candidates(rows, bounds, token).only(near), best - second - errors
+
+
+def _concatenated(parts: list[Candidates]) -> Candidates:
+    """Return the rows of all parts."""
+    sizes = np.concatenate([[0], *(part.sizes for part in parts)])
+    return Candidates(
+        np.concatenate([part.rows for part in parts]),
+        np.cumsum(sizes),
+        np.concatenate([part.columns for part in parts]),
+    )
