@@ -30,9 +30,10 @@ def main(words: Sequence[str]) -> int:
 
 
 def _systems() -> list[str]:
-    from dynsim.commands.systems import SYSTEMS
+    from dynsim.commands.systems import MAPS, SYSTEMS
 
-    return [f"{name:<22}{text}" for name, (text, _) in SYSTEMS.items()]
+    rows = [(name, text) for name, (text, _) in SYSTEMS.items()] + [(name, text) for name, (_, text) in MAPS.items()]
+    return [f"{name:<22}{text}" for name, text in rows]
 
 
 def _laws() -> list[str]:

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 import tyro
 
+from dynsim.commands.tables import array
 from dynsim.errors import argument_error, nearest
 from dynsim.keys import stream
 from dynsim.spaces import AbstractSpace, Ellipsoid, Euclidean, Simplex, Sphere
@@ -39,6 +40,7 @@ class Simulate:
 
     SYSTEM is a name that `dynsim list` shows, `file.py:name` or `module:name` of a function f(t, x) of yours, or a run
     file (.npz), which is run again and compared bit for bit. `--config FILE` reads the same options from TOML.
+    `hardmax` has options of its own: `dynsim simulate hardmax --help`.
     """
 
     system: Annotated[str, tyro.conf.Positional]
@@ -128,6 +130,10 @@ SYSTEMS: dict[str, tuple[str, Maker]] = {
 }  # fmt: skip
 
 
+# Systems with options of their own: the module that reads them, and what they are.
+MAPS = {"hardmax": ("clustering", "the clustering map of HARDMAX, in floats, exact, or with a softmax")}
+
+
 def build(options: Simulate) -> AbstractFlow:
     """Return the flow that `options.system` names: one of ours, or `file.py:name` or `module:name` of the user's."""
     name = options.system
@@ -137,7 +143,7 @@ def build(options: Simulate) -> AbstractFlow:
         thing = imported(name)
         return thing if isinstance(thing, AbstractFlow) else FunctionFlow(thing, space(options.space))
     must = "be a name that `dynsim list` shows, `file.py:name` or `module:name`"
-    raise argument_error("system", must, f"is `{name}`{nearest(name, SYSTEMS)}")
+    raise argument_error("system", must, f"is `{name}`{nearest(name, (*SYSTEMS, *MAPS))}")
 
 
 def imported(path: str) -> Any:
@@ -178,16 +184,3 @@ def space(name: str) -> AbstractSpace:
         return Ellipsoid(array(Path(name.partition(":")[2]), "space"))
     must = "be sphere, euclidean, simplex or ellipsoid:FILE"
     raise argument_error("space", must, f"is `{name}`{nearest(name, plain)}")
-
-
-def array(path: Path, name: str) -> np.ndarray:
-    """Return the numbers of a .npy or .csv file."""
-    if path.suffix not in (".npy", ".csv"):
-        raise argument_error(name, "be a .npy or .csv file", f"is `{path}`")
-    try:
-        return np.load(path, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(path, delimiter=",", ndmin=2)
-    except OSError as error:
-        raise argument_error(name, "be a file that can be read", f"`{path}` is not ({error})") from None
-    except ValueError as error:
-        reason = str(error).splitlines()[0]
-        raise argument_error(name, "be a file of numbers", f"`{path}` is not ({reason})") from None
