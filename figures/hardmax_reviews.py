@@ -67,7 +67,7 @@ def _reviews(name: str, size: Size) -> Numbers:
         states, words = arrays[f"{name}: {kind} review states"], arrays[f"{name}: {kind} review words"]
         first = np.sort(np.unique(states[0], axis=0, return_index=True)[1])  # equal words move as one
         layers = states[[0, -1]][:, first]
-        rule = HardmaxMap(arrays[f"{name}: alpha"])
+        rule = HardmaxMap(float(arrays[f"{name}: alpha"]))
         found |= {
             f"{kind} states": layers,
             f"{kind} followed": np.stack([pairs(rule.follower_sets(x)) for x in layers]),
@@ -106,8 +106,8 @@ def _draw_review(ax: Axes, data: Numbers, kind: str, layer: int) -> None:
     w, v = data["weight"], float(data["bias"])
     panels.plain_plane(ax, data[f"{kind} states"][0], margin=0.2)
     foot = -v * w / (w @ w)
-    for sign, role in ((1, "positive"), (-1, "negative")):
-        panels.half_plane(ax, foot, sign * w, role=role).set(color=colour("bound"), linestyle="--")
+    panels.half_plane(ax, foot, w, role="positive").remove()
+    panels.half_plane(ax, foot, -w, role="negative").set(color=colour("bound"), linestyle="--")
     panels.followed_tokens(ax, x, followed[layer], inks=numbered(followed), size=3.5)
     ax.plot(*data[f"{kind} means"][layer], marker="^", color=colour("bound"), markersize=6.0, zorder=7.0)
     heights = np.abs(x @ w + v)

@@ -8,6 +8,7 @@ from dynsim.__main__ import main
 from figures.gallery import find_figures
 from figures.panels.hulls import ALONE, followed_tokens
 from figures.style import canvas, settings
+from tests import data_or_skip
 
 THEORY = ("figure-1", "figure-2", "figure-5", "figure-6", "figure-7", "layers")
 
@@ -72,6 +73,32 @@ def test_figure_7_has_the_printed_values_and_the_hulls_of_the_layers_are_nested(
     x = layers["states"]
     for u in np.c_[np.cos(np.arange(36)), np.sin(np.arange(36))]:
         assert np.all(np.diff(np.max(x @ u, axis=1)) <= 1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["figure-8", "figure-9", "figure-9-published", "figure-10", "table-1"])
+def test_the_figures_of_reviews_are_drawn_from_the_record(name, folder):
+    data_or_skip()
+    (shown,) = find_figures(f"hardmax/{name}")
+    found = shown.data(folder)
+    assert all(np.all(np.isfinite(array)) for array in found.values() if array.dtype.kind == "f")
+    drawn = shown.drawn(found)
+    assert all(ax.get_ylabel() for ax in drawn.axes)
+
+
+@pytest.mark.slow
+def test_the_reviews_show_what_their_captions_say(folder):
+    data_or_skip()
+    losses, words, table = (numbers(name, folder) for name in ("figure-8", "figure-10", "table-1"))
+    for d in (2, 4):
+        np.testing.assert_allclose(losses[f"softmax {d}"][losses[f"epochs {d}"]], losses[f"hardmax {d}"], rtol=0.02)
+    assert np.all(np.diff(words["published counts"]) <= 0)
+    assert {"great", "worst"} <= set(words["published words"].tolist())
+    assert np.all(table["by index"][:, 0] <= table["by value"][:, 0])
+    shown = numbers("figure-9-published", folder)
+    w, v = shown["weight"], shown["bias"]
+    assert shown["positive means"][-1] @ w + v > 0 > shown["negative means"][-1] @ w + v
+    assert np.ptp(shown["positive states"][-1], axis=0).max() <= np.ptp(shown["positive states"][0], axis=0).max()
 
 
 def test_a_token_in_two_halves_a_star_and_a_bad_shape():
