@@ -7,11 +7,22 @@ from analysis.claims import claims
 from analysis.verdict import Verdict
 from tests import data_or_skip
 
-NEED_DATA = ("consensus/experiment-7.5", "hardmax/claim-training-loss", "hardmax/claim-theory-applies-to-reviews",
-             "hardmax/claim-eight-layers", "hardmax/experiment-table-1")  # fmt: skip
+NEED_DATA = (
+    "consensus/experiment-7.5",
+    "hardmax/claim-training-loss",
+    "hardmax/claim-theory-applies-to-reviews",
+    "hardmax/claim-eight-layers",
+    "hardmax/experiment-table-1",
+)
+RUN_EXPERIMENTS = ("consensus/experiment-7.5", "hardmax/claim-training-loss", "hardmax/experiment-table-1")
 
 
-@pytest.mark.parametrize("claim", claims(), ids=lambda c: c.id)
+def _marked(claim):
+    """Return a claim as a parameter, marked slow if it trains networks, or passes them many times."""
+    return pytest.param(claim, marks=[pytest.mark.slow] if claim.statement_id in RUN_EXPERIMENTS else [], id=claim.id)
+
+
+@pytest.mark.parametrize("claim", [_marked(claim) for claim in claims()])
 def test_a_claim_is_decided_and_its_control_is_refuted(claim):
     if claim.statement_id in NEED_DATA:
         data_or_skip()
@@ -24,7 +35,7 @@ def test_a_claim_is_decided_and_its_control_is_refuted(claim):
         assert "no control:" in claim.note
 
 
-@pytest.mark.parametrize("claim", claims(), ids=lambda c: c.id)
+@pytest.mark.parametrize("claim", [_marked(claim) for claim in claims()])
 def test_a_claim_states_itself(claim):
     assert len(claim.statement) > 20
     assert claim.key == claim.source.paper.key
