@@ -170,7 +170,7 @@ def test_figures_are_found_by_name_by_paper_and_by_pattern():
     assert {f"consensus/figure-{k}" for k in range(1, 6)} <= {*names}
     assert [f.name for f in find_figures("consensus/figure-2")] == ["consensus/figure-2"]
     assert [f.name for f in find_figures("figure-2")] == ["consensus/figure-2", "hardmax/figure-2"]
-    assert [f.name for f in find_figures("consensus")] == names
+    assert [f.name for f in find_figures("consensus")] == [name for name in names if name.startswith("consensus/")]
     assert [f.name for f in find_figures("portrait-*")] == ["consensus/portrait-circle", "consensus/portrait-sphere"]
 
 
