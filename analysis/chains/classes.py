@@ -1,0 +1,110 @@
+"""Which states a chain can reach from which: communicating classes, closed or transient, and their periods."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.csgraph
+from jaxtyping import Int
+
+from dynsim.systems.master_equation.checks import Matrix, check_generator, check_transition, entries
+
+SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The communicating classes of a chain; those that are closed (never left) come first.
+
+    `labels[j]` is the number of the class of state j; the first `num_closed` classes are closed, the others transient.
+    """
+
+    labels: Int[np.ndarray, " k"]
+    num_classes: int
+    num_closed: int
+
+    @property
+    def irreducible(self) -> bool:
+        """Whether all states are one class."""
+        return self.num_classes == 1
+
+    def states(self, number: int) -> Int[np.ndarray, " states"]:
+        """Return the states of a class, increasing."""
+        return np.flatnonzero(self.labels == number)
+
+    @property
+    def transient(self) -> Int[np.ndarray, " states"]:
+        """The states of no closed class, increasing."""
+        return np.flatnonzero(self.labels >= self.num_closed)
+
+    def explain(self) -> str:
+        """Return one sentence: irreducible, or which classes are closed."""
+        if self.irreducible:
+            return f"The chain is irreducible: its {_count(len(self.labels), 'state')} form one class."
+        closed = ", ".join(shown(self.states(c)) for c in range(min(self.num_closed, SHOWN)))
+        more = ", ..." if self.num_closed > SHOWN else ""
+        words = f"{_count(self.num_classes, 'class', 'classes')}, {self.num_closed} of them closed: {closed}{more}"
+        return f"The chain is reducible: {words}; {_count(len(self.transient), 'state')} transient."
+
+
+def communicating_classes(generator: Any) -> Classes:
+    """Return the classes of a generator, shape (k, k), from which of its rates are not zero."""
+    return classes_of_pattern(check_generator(generator))
+
+
+def transition_classes(weights: Any) -> Classes:
+    """Return the classes of a row-stochastic matrix, shape (k, k), from which of its entries are not zero."""
+    return classes_of_pattern(check_transition(weights).T)
+
+
+def periods(weights: Any) -> tuple[int, ...]:
+    """Return the period of each closed class of a row-stochastic matrix, in the order of `transition_classes`.
+
+    A closed class converges under the powers of its matrix if and only if its period is 1. Decided from which entries
+    are not zero, rounding errors among them.
+    """
+    A = check_transition(weights)
+    classes = classes_of_pattern(A.T)
+    return tuple(_period(_graph(A.T), classes.states(c)) for c in range(classes.num_closed))
+
+
+def shown(states: np.ndarray) -> str:
+    """Return a set of states in braces, the first few of many."""
+    numbers = ", ".join(str(s) for s in states[:SHOWN].tolist())
+    return f"{{{numbers}{', ...' if len(states) > SHOWN else ''}}}"
+
+
+def _graph(matrix: Matrix | Any) -> scipy.sparse.csr_array:
+    """Return the graph whose edge j -> i is a non-zero `matrix[i, j]`."""
+    rows, columns, values = entries(matrix if isinstance(matrix, np.ndarray) else scipy.sparse.csc_array(matrix))
+    edges = (np.ones(len(values)), (columns, rows))
+    return scipy.sparse.csr_array(edges, shape=matrix.shape)
+
+
+def classes_of_pattern(matrix: Matrix | Any) -> Classes:
+    """Return the classes of the graph whose edge j -> i is a non-zero `matrix[i, j]`."""
+    graph = _graph(matrix)
+    number, labels = scipy.sparse.csgraph.connected_components(graph, directed=True, connection="strong")
+    begin, end = graph.nonzero()
+    left = np.unique(labels[begin[labels[begin] != labels[end]]])
+    first = np.full(number, len(labels))
+    np.minimum.at(first, labels, np.arange(len(labels)))
+    is_left = np.isin(np.arange(number), left)
+    order = np.lexsort((first, is_left))
+    rank = np.empty(number, int)
+    rank[order] = np.arange(number)
+    return Classes(rank[labels], int(number), int(number - len(left)))
+
+
+def _period(graph: scipy.sparse.csr_array, states: np.ndarray) -> int:
+    """Return the greatest common divisor of the lengths of the cycles in a class: from levels of a first search."""
+    part = scipy.sparse.csr_array(graph[states][:, states])
+    level = scipy.sparse.csgraph.shortest_path(part, unweighted=True, indices=0).astype(int)
+    begin, end = part.nonzero()
+    return int(math.gcd(*(level[begin] + 1 - level[end]).tolist()))
+
+
+def _count(number: int, word: str, plural: str = "") -> str:
+    return f"{number} {word if number == 1 else plural or word + 's'}"

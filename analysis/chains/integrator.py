@@ -1,0 +1,49 @@
+"""The exponential of a constant generator as an integrator, so that `simulate` and run files take it as any other."""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+
+from analysis.chains.relaxation import relaxation
+from dynsim._types import State, Times
+from dynsim.errors import argument_error
+from dynsim.integrators import CAUSES, AbstractIntegrator, Event, Stats
+from dynsim.integrators.base import on_space
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.master_equation.flow import MasterEquationFlow
+
+
+class Exponential(AbstractIntegrator):
+    """`relaxation` for a `MasterEquationFlow` whose generator is constant; `method` is one of its methods.
+
+    There are no steps and no tolerance: each time is reached from the start, and `relaxation` gives the error.
+    """
+
+    method: str = eqx.field(static=True, default="auto")
+
+    def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
+        """Return the distributions at `ts`, and how it went."""
+        if not isinstance(flow, MasterEquationFlow):
+            raise argument_error("integrator", "suit the flow", f"is for master equations, not {type(flow).__name__}")
+        p0, times = np.asarray(y0, float), np.asarray(ts, float)
+        if p0.ndim != 1:
+            raise argument_error("y0", "be one distribution", f"has shape {p0.shape}")
+        found = relaxation(flow.matrix(), p0, times - times[0], method=self.method)
+        ys, defect = on_space(flow.space, jnp.asarray(found.probabilities))
+        stats = Stats(
+            succeeded=jnp.asarray(True),
+            cause=jnp.asarray(CAUSES.index("finished")),
+            num_steps=jnp.asarray(len(times) - 1),
+            num_rejected=jnp.asarray(0),
+            max_defect=defect,
+            last_time=jnp.asarray(times[-1]),
+        )
+        return ys, stats
+
+    def locate(
+        self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
+    ) -> tuple[State, Stats, float, State, int]:
+        """Refuse: an exponential has no steps between which an event could be located."""
+        raise argument_error("integrator", "locate events, as `Diffrax()` does", "is `Exponential()`")

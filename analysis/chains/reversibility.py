@@ -1,0 +1,117 @@
+"""Detailed balance: whether a chain is reversible, where it fails worst, and the law that a spanning tree gives."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.csgraph
+from jaxtyping import Float
+
+from analysis.chains.classes import Classes, classes_of_pattern
+from dynsim.systems.master_equation.checks import Matrix, check_generator, entries, num_states
+
+BALANCED = 1e-11  # of a rate: the rounding of the products around a cycle of a thousand edges is below it
+
+
+@dataclass(frozen=True)
+class Reversibility:
+    r"""How well detailed balance $Q_{ij} \pi_j = Q_{ji} \pi_i$ holds along a spanning tree's law, and off it.
+
+    `violation` is the largest $|\log (Q_{ij} \pi_j / Q_{ji} \pi_i)|$ over all pairs (Kolmogorov's criterion: the defect
+    of the cycle that the pair closes in the tree), infinite where a rate has no rate back; `edge` is the pair (i, j) at
+    which it is attained; `accumulated` is the sum over the states of the largest violation at each. `log_weights`,
+    shape (k,), is $\log \pi$ up to a constant in each class, in extended precision; NaN if a rate has no rate back.
+    """
+
+    violation: float
+    edge: tuple[int, int]
+    accumulated: float
+    log_weights: np.ndarray
+
+    @property
+    def law(self) -> Float[np.ndarray, " k"]:
+        """The probabilities, those of a single class: rounded once, although the logarithms may be large."""
+        weights = self.log_weights - np.max(self.log_weights)
+        leading = weights.astype(float)
+        p = np.exp(leading) * (1 + (weights - leading).astype(float))
+        return p / np.sum(p)
+
+    @property
+    def reversible(self) -> bool:
+        """Whether detailed balance holds up to rounding."""
+        return self.violation <= BALANCED
+
+
+def reversibility(generator: Any) -> Reversibility:
+    """Return how far a generator, shape (k, k), is from detailed balance; of several classes, each for itself.
+
+    A one-way rate between classes is a violation: under a law that vanishes on transient states it would be balanced,
+    and is so for the class alone.
+    """
+    return tree_balance(check_generator(generator))
+
+
+def tree_balance(Q: Matrix, classes: Classes | None = None) -> Reversibility:
+    """Return the same for a generator that is known to be one, and for classes that may be known."""
+    R = off_diagonal(Q)
+    back = scipy.sparse.csc_array(R.T)
+    back.sort_indices()
+    k = num_states(R)
+    if not (np.array_equal(R.indptr, back.indptr) and np.array_equal(R.indices, back.indices)):
+        one_way = (R.astype(bool).astype(int) - back.astype(bool).astype(int)).tocoo()
+        first = int(np.argmax(one_way.data > 0))
+        i, j = int(one_way.row[first]), int(one_way.col[first])
+        return Reversibility(np.inf, (i, j), np.inf, np.full(k, np.nan))
+    if R.nnz == 0:
+        return Reversibility(0.0, (0, 0), 0.0, np.zeros(k))
+    rows, columns, values = entries(R)
+    ratio = _log_ratio(values, back.data)
+    weights = _potential(R, rows, columns, ratio, classes_of_pattern(R) if classes is None else classes)
+    once = np.flatnonzero(rows < columns)  # each pair once: extended precision is slow
+    i, j = rows[once], columns[once]
+    defects = abs(ratio[once] - (weights[i] - weights[j]))
+    worst = int(np.argmax(defects))
+    at_state = np.zeros(k)
+    for ends in (i, j):
+        np.maximum.at(at_state, ends, defects.astype(float))
+    return Reversibility(float(defects[worst]), (int(i[worst]), int(j[worst])), float(np.sum(at_state)), weights)
+
+
+def off_diagonal(Q: Matrix) -> scipy.sparse.csc_array:
+    """Return the rates alone, sparse, with sorted indices."""
+    rows, columns, values = entries(Q)
+    away = rows != columns
+    starts = np.concatenate([[0], np.cumsum(np.bincount(columns[away], minlength=num_states(Q)))])
+    return scipy.sparse.csc_array((values[away].astype(float), rows[away], starts), shape=Q.shape)
+
+
+def _log_ratio(values: np.ndarray, back: np.ndarray) -> np.ndarray:
+    """Return log(values / back), by one rounding where the quotient is in range."""
+    with np.errstate(over="ignore", under="ignore"):
+        quotient = values / back
+    if np.all(np.isfinite(quotient) & (quotient > np.finfo(float).tiny)):
+        return np.log(quotient)
+    return np.log(values) - np.log(back)
+
+
+def _potential(
+    R: scipy.sparse.csc_array, rows: np.ndarray, columns: np.ndarray, ratio: np.ndarray, classes: Classes
+) -> np.ndarray:
+    """Return log pi by summing log ratios along a breadth-first tree of each class, by doubling: few roundings.
+
+    The sums are in extended precision where there is any: what is left is the rounding of the rates themselves.
+    """
+    k = num_states(R)
+    roots = np.unique(classes.labels, return_index=True)[1]
+    # One more node, joined to one state of each class, from which a single search reaches all of them.
+    edges = (np.concatenate([R.data, np.ones(len(roots))]), np.concatenate([R.indices, roots]))
+    graph = scipy.sparse.csc_array((*edges, np.append(R.indptr, R.nnz + len(roots))), shape=(k + 1, k + 1)).T
+    _, parent = scipy.sparse.csgraph.breadth_first_order(graph, k)
+    parent = np.where(parent[:k] == k, np.arange(k), parent[:k])
+    weight = np.zeros(k, dtype=np.longdouble)
+    tree = parent[rows] == columns
+    weight[rows[tree]] = ratio[tree]
+    while np.any(parent != parent[parent]):
+        weight, parent = weight + weight[parent], parent[parent]
+    return weight

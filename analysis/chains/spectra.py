@@ -1,0 +1,186 @@
+"""Eigenvalues of a generator: the gap, and up to which step forward Euler converges."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+import scipy.sparse.linalg
+
+from analysis.chains.classes import classes_of_pattern, periods
+from analysis.chains.reversibility import tree_balance
+from analysis.chains.stationary import stationary_laws
+from dynsim.errors import argument_error
+from dynsim.systems.master_equation.checks import Matrix, check_generator, exit_rates, num_states
+from dynsim.systems.master_equation.flow import step_bound
+
+DENSE = 1000  # states up to which all eigenvalues are computed
+SHIFT = 1e-9  # of the largest exit rate: where the sparse methods look for eigenvalues near zero
+NEAR = 6  # eigenvalues beside those that are zero, for chains that are not reversible
+EPSILON = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class SpectralGap:
+    """The slowest rate of relaxation, -Re of the non-zero `eigenvalue` nearest to the imaginary axis, per time unit.
+
+    As many eigenvalues are taken for zero as there are closed classes. `error` estimates the error of `value`; a gap
+    below it is not resolved. By `arnoldi` only the eigenvalues of least modulus were looked at. Infinite for one state.
+    """
+
+    value: float
+    eigenvalue: complex
+    error: float
+    method: str
+
+    @property
+    def relaxation_time(self) -> float:
+        """The time in which the slowest mode falls by a factor e."""
+        return 1 / self.value if self.value > 0 else math.inf
+
+
+@dataclass(frozen=True)
+class EulerBounds:
+    r"""Steps of forward Euler, $p \leftarrow (I + \tau Q) p$, in the time unit of Q.
+
+    Up to `nonnegative`, the inverse of the largest exit rate, probabilities stay such. Below `convergent`, the least
+    $-2\,\mathrm{Re}\,\lambda / |\lambda|^2$ over the non-zero eigenvalues, the iterates converge from every start;
+    above it they do not. `period` is the largest period of a closed class at the step `nonnegative`: above 1 the
+    iterates do not converge there, and the two bounds are equal.
+    """
+
+    nonnegative: float
+    convergent: float
+    period: int
+
+    def explain(self) -> str:
+        """Return two clauses: the bounds, and what happens at the first."""
+        end = "converges" if self.period == 1 else f"is periodic (period {self.period}) and does not converge"
+        return (
+            f"Forward Euler keeps probabilities up to the step {self.nonnegative:.6g}, where it {end}; "
+            f"it converges below {self.convergent:.6g}."
+        )
+
+
+def spectral_gap(generator: Any) -> SpectralGap:
+    """Return the gap of a generator, shape (k, k): of the whole chain, transient states included.
+
+    All eigenvalues up to 1000 states (symmetrised if reversible); above, shift-invert Lanczos or Arnoldi near zero.
+    """
+    Q = check_generator(generator)
+    closed = classes_of_pattern(Q).num_closed
+    if num_states(Q) <= closed:
+        return SpectralGap(math.inf, complex(-math.inf), 0.0, "none")
+    balance = tree_balance(Q)
+    if balance.reversible and np.ptp(balance.log_weights) < 600:
+        return _symmetric(_symmetrised(Q, np.exp(balance.log_weights.astype(float))), closed)
+    return _all(Q, closed) if num_states(Q) <= DENSE else _nearest(scipy.sparse.csc_array(Q.astype(float)), closed)
+
+
+def reversibilised_gap(generator: Any) -> float:
+    r"""Return the gap g* of $(Q + Q^*) / 2$, Q* being the reversed chain: $\chi^2(p, \pi)$ falls as $e^{-2g^*t}$.
+
+    For a chain with one closed class; zero if that class is not all of it.
+    """
+    Q = check_generator(generator)
+    law = stationary_laws(Q).only.probabilities.astype(float)
+    if np.min(law) == 0:
+        return 0.0
+    S = _symmetrised(Q, law)
+    return _symmetric((S + S.T) / 2, 1).value
+
+
+def euler_bounds(generator: Any) -> EulerBounds:
+    """Return the step bounds of forward Euler for a generator of at most 1000 states, or a reversible one.
+
+    Raises:
+        ValueError: for a larger chain that is not reversible, whose whole spectrum the second bound needs.
+    """
+    Q = check_generator(generator)
+    bound = float(step_bound(Q))
+    if math.isinf(bound):
+        return EulerBounds(math.inf, math.inf, 1)
+    k, closed = num_states(Q), classes_of_pattern(Q).num_closed
+    I = scipy.sparse.eye_array(k, format="csc") if scipy.sparse.issparse(Q) else np.eye(k)
+    step = np.array(I + bound * Q.astype(float)) if isinstance(Q, np.ndarray) else I + bound * Q
+    diagonal = exit_rates(Q).astype(float) * bound
+    step = _without_rounding(scipy.sparse.csc_array(step), diagonal >= 1 - 4 * EPSILON)
+    at_bound = max(periods(step.T))
+    return EulerBounds(bound, 2 * _least_ratio(Q, closed), at_bound)
+
+
+def _without_rounding(step: scipy.sparse.csc_array, left: np.ndarray) -> scipy.sparse.csc_array:
+    """Return the matrix with an exact zero on the diagonal wherever the exit rate is the largest."""
+    stays = np.where(left, 0.0, step.diagonal())
+    off = step - scipy.sparse.diags_array(step.diagonal())
+    found = scipy.sparse.csc_array(off + scipy.sparse.diags_array(stays))
+    found.eliminate_zeros()
+    return found
+
+
+def _least_ratio(Q: Matrix, closed: int) -> float:
+    """Return the least -Re / |.|^2 over the eigenvalues that are not zero."""
+    if num_states(Q) <= DENSE:
+        dense = Q if isinstance(Q, np.ndarray) else Q.toarray()
+        values = np.linalg.eigvals(dense.astype(float))
+        values = values[np.argsort(abs(values))][closed:]
+        return float(np.min(-values.real / abs(values) ** 2, initial=math.inf))
+    balance = tree_balance(Q)
+    if not balance.reversible:
+        must = f"have at most {DENSE} states or be reversible"
+        raise argument_error("generator", must, f"has {num_states(Q)} states")
+    S = _symmetrised(Q, np.exp(balance.log_weights.astype(float)))
+    lowest = scipy.sparse.linalg.eigsh(S, k=1, which="SA", v0=_start(num_states(Q)), return_eigenvectors=False)
+    return float(-1 / lowest[0])
+
+
+def _symmetrised(Q: Matrix, weights: np.ndarray) -> scipy.sparse.csc_array:
+    r"""Return $\pi^{-1/2} Q \pi^{1/2}$, symmetric if Q is reversible for the weights."""
+    root = np.sqrt(weights / np.max(weights))
+    middle = scipy.sparse.csc_array(Q.astype(float))
+    return scipy.sparse.csc_array(scipy.sparse.diags_array(1 / root) @ middle @ scipy.sparse.diags_array(root))
+
+
+def _symmetric(S: Any, closed: int) -> SpectralGap:
+    S = scipy.sparse.csc_array((S + S.T) / 2)
+    size = float(np.max(abs(S.diagonal())))
+    if num_states(S) <= DENSE:
+        values = np.linalg.eigvalsh(S.toarray())
+        value, method = float(-values[-1 - closed]), "all eigenvalues, symmetrised"
+        return SpectralGap(max(value, 0.0), complex(-value), 4 * EPSILON * size * math.sqrt(num_states(S)), method)
+    values, vectors = scipy.sparse.linalg.eigsh(
+        S, k=closed + 1, sigma=SHIFT * size, which="LM", v0=_start(num_states(S))
+    )
+    place = np.argsort(-values)[closed]
+    value, v = float(values[place]), vectors[:, place]
+    error = float(np.linalg.norm(S @ v - value * v)) + EPSILON * size
+    return SpectralGap(max(-value, 0.0), complex(value), error, "lanczos, shift-invert")
+
+
+def _all(Q: Matrix, closed: int) -> SpectralGap:
+    dense = (Q if isinstance(Q, np.ndarray) else Q.toarray()).astype(float)
+    found: Any = scipy.linalg.eig(dense, left=True, right=True)
+    values, left, right = found
+    order = np.argsort(abs(values))[closed:]
+    slowest = order[np.argmax(values[order].real)]
+    angle = abs(np.vdot(left[:, slowest], right[:, slowest]))
+    error = EPSILON * float(np.linalg.norm(dense, 2)) * math.sqrt(len(dense)) / float(max(angle, EPSILON))
+    return SpectralGap(max(float(-values[slowest].real), 0.0), complex(values[slowest]), error, "all eigenvalues")
+
+
+def _nearest(Q: scipy.sparse.csc_array, closed: int) -> SpectralGap:
+    size = float(np.max(exit_rates(Q)))
+    found: Any = scipy.sparse.linalg.eigs(Q, k=closed + NEAR, sigma=SHIFT * size, v0=_start(num_states(Q)))
+    values, vectors = found
+    order = np.argsort(abs(values))[closed:]
+    slowest = order[np.argmax(values[order].real)]
+    v = vectors[:, slowest]
+    error = float(np.linalg.norm(Q @ v - values[slowest] * v)) + EPSILON * size
+    return SpectralGap(max(float(-values[slowest].real), 0.0), complex(values[slowest]), error, "arnoldi, shift-invert")
+
+
+def _start(k: int) -> np.ndarray:
+    """Return a start for the iterations that is the same in every run and orthogonal to nothing special."""
+    return 1 + np.cos(np.arange(k) * math.sqrt(2))

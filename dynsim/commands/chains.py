@@ -1,0 +1,196 @@
+"""`dynsim simulate master-equation`: a chain, its classes, its law, and how it gets there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dynsim.commands.options import parse, say
+from dynsim.commands.tables import array
+from dynsim.errors import argument_error
+
+if TYPE_CHECKING:
+    from analysis.chains.stationary import StationaryLaws
+    from dynsim.trajectory import Trajectory
+
+SHOWN = 10
+
+
+@dataclass(frozen=True)
+class MasterEquation:
+    """Follow p' = Q p, (26) of MULTIRATE: columns of Q sum to zero, Q[i, j] is the rate from state j to state i.
+
+    Says which classes the chain has, its stationary law for each closed one, its gap and mixing time, and the step
+    bounds of forward Euler; then follows the exponential e^(Qt), or with --euler the iterates of I + tau Q.
+    """
+
+    chain: Literal["birth-death", "grid", "random"] = "birth-death"
+    """where no file gives it: a queue, a walk in two wells in the plane, or random rates"""
+    generator: Path | None = None
+    """a .npy or .csv file with Q"""
+    attention: Path | None = None
+    """a .npy or .csv file with a row-stochastic A, read as the chain of A^T - I"""
+    size: int = 50
+    """number of states of a chain by name (of a grid, the next smaller square)"""
+    birth: float = 1.0
+    """rate upwards (birth-death)"""
+    death: float = 1.2
+    """rate downwards (birth-death)"""
+    initial: str = "first"
+    """first, last, uniform, or a .npy or .csv file with a distribution"""
+    end: float = 20.0
+    """last time"""
+    frames: int = 201
+    """number of times that are kept"""
+    method: str = "auto"
+    """of the exponential: auto, dense, rational, chebyshev, shift-invert or uniformisation"""
+    euler: float | None = None
+    """a step tau: iterate forward Euler up to `end` instead"""
+    seed: int = 0
+    """of random rates"""
+    out: Path | None = None
+    """where the run file (.npz) goes"""
+    figure: Path | None = None
+    """where a figure (.pdf, .svg or .png) of the distance to the limit goes"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Describe the chain, follow it, and write what was asked for."""
+    o = parse(MasterEquation, words, "simulate master-equation")
+    if o.frames < 2 or o.size < 2:
+        raise argument_error("frames` and `size", "be at least 2", f"are {o.frames} and {o.size}")
+    if not (o.end > 0 and np.isfinite(o.end)):
+        raise argument_error("end", "be positive", f"is {o.end}")
+    from analysis.chains.stationary import stationary_laws
+    from dynsim.archive import writable_folder
+
+    for path in (o.out, o.figure):
+        if path is not None:
+            writable_folder("out", path.parent)
+    Q = chain(o)
+    p0 = start(o, Q.shape[0])
+    laws = stationary_laws(Q)
+    describe(Q, laws)
+    path = by_euler(o, Q, p0) if o.euler is not None else by_exponential(o, Q, p0)
+    gaps = distances(path, laws.limit(p0))
+    say(f"total variation distance to the limit: {gaps[0]:.6g} at t = 0, {gaps[-1]:.6g} at t = {o.end:g}")
+    write(o, path, gaps)
+    return 0
+
+
+def chain(o: MasterEquation) -> Any:
+    """Return the generator: of a file, of an attention matrix, or of the chain by name."""
+    from dynsim.keys import stream
+    from dynsim.systems.master_equation.checks import check_generator
+    from dynsim.systems.master_equation.generators import (
+        attention_generator,
+        birth_death,
+        random_generator,
+        walk_in_potential,
+    )
+
+    if o.generator is not None and o.attention is not None:
+        raise argument_error("attention", "be given without `generator`", "is given with it")
+    if o.generator is not None:
+        return check_generator(array(o.generator, "generator"))
+    if o.attention is not None:
+        return attention_generator(array(o.attention, "attention"))
+    if o.chain == "birth-death":
+        return birth_death(np.full(o.size - 1, o.birth), np.full(o.size - 1, o.death))
+    if o.chain == "random":
+        return random_generator(stream(o.seed, "rates"), o.size)
+    x = np.linspace(-1.5, 1.5, int(np.sqrt(o.size)))
+    return walk_in_potential(2 * (x[:, None] ** 2 - 1) ** 2 + x[None] ** 2)
+
+
+def start(o: MasterEquation, k: int) -> np.ndarray:
+    """Return the first distribution, (k,)."""
+    from dynsim.errors import nearest
+    from dynsim.systems.master_equation.checks import check_distribution
+
+    if o.initial.endswith((".npy", ".csv")):
+        return check_distribution(array(Path(o.initial), "initial").ravel(), k, name="initial")
+    named = {"first": np.eye(1, k)[0], "last": np.eye(1, k, k - 1)[0], "uniform": np.full(k, 1 / k)}
+    if o.initial not in named:
+        must = "be first, last, uniform, or a .npy or .csv file"
+        raise argument_error("initial", must, f"is `{o.initial}`{nearest(o.initial, named)}")
+    return named[o.initial]
+
+
+def describe(Q: Any, laws: "StationaryLaws") -> None:
+    """Say what the chain is: classes, laws, gap, mixing time, step bounds."""
+    from analysis.chains.mixing import mixing_time
+    from analysis.chains.spectra import DENSE, euler_bounds, spectral_gap
+
+    say(laws.explain())
+    for law in laws.laws[:SHOWN]:
+        likely = np.argsort(-law.probabilities, kind="stable")[: min(SHOWN, len(law.states))]
+        likely = [int(i) for i in likely]
+        shown = ", ".join(f"{i}: {law.probabilities[i]:.6g}" for i in likely)
+        say(f"  stationary law ({law.method}, residual {law.residual:.2g}), most likely states: {shown}")
+    gap = spectral_gap(Q)
+    say(f"spectral gap {gap.value:.6g} ({gap.method}, error {gap.error:.2g})")
+    if laws.unique:
+        mixing = mixing_time(Q)
+        say(f"mixing time to {mixing.distance:g}: from {mixing.lower:.6g} to {mixing.upper:.6g} (by {mixing.method})")
+    else:
+        say("no mixing time: the limit depends on the start")
+    reversible = gap.method.startswith("lanczos") or "symmetrised" in gap.method
+    if Q.shape[0] <= DENSE or reversible:
+        say(euler_bounds(Q).explain())
+
+
+def by_exponential(o: MasterEquation, Q: Any, p0: np.ndarray) -> "Trajectory":
+    """Return the trajectory of the exponential, and say its method and error."""
+    from analysis.chains.integrator import Exponential
+    from analysis.chains.relaxation import relaxation
+    from dynsim.simulation import simulate
+    from dynsim.systems.master_equation.flow import MasterEquationFlow
+
+    ts = np.linspace(0.0, o.end, o.frames)
+    last = relaxation(Q, p0, [o.end], method=o.method)
+    path = simulate(MasterEquationFlow(Q), p0, ts, integrator=Exponential(o.method))
+    say(
+        f"method {last.method}, error at most {last.errors[0]:.2g} at t = {o.end:g}; mass off by {last.mass_defect:.2g}"
+    )
+    return path
+
+
+def by_euler(o: MasterEquation, Q: Any, p0: np.ndarray) -> "Trajectory":
+    """Return the trajectory of forward Euler, every so many steps."""
+    from dynsim.simulation import iterate
+    from dynsim.systems.master_equation.flow import MasterEquationMap
+
+    map = MasterEquationMap(Q, o.euler)
+    every = max(1, round(o.end / map.step_size / (o.frames - 1)))
+    steps = every * max(1, round(o.end / map.step_size / every))
+    say(f"forward Euler: {steps} steps of {map.step_size:g}, every {every} kept")
+    return iterate(map, p0, steps, every=every)
+
+
+def distances(path: "Trajectory", limit: np.ndarray) -> np.ndarray:
+    """Return the total variation distance of each kept distribution from the limit."""
+    from analysis.chains.mixing import total_variation
+
+    return total_variation(np.asarray(path.ys), limit)
+
+
+def write(o: MasterEquation, path: "Trajectory", gaps: np.ndarray) -> None:
+    """Write the run file and the figure, where they are asked for."""
+    if o.out is not None:
+        from dynsim.storage import save
+
+        save(o.out, path, seed=o.seed)
+        say(f"run file {o.out}")
+    if o.figure is not None:
+        from figures.panels.curves import over_time
+        from figures.style import canvas, settings
+
+        with settings():
+            drawn, (ax,) = canvas()
+            scale = 1.0 if o.euler is None else o.euler
+            over_time(ax, np.asarray(path.ts) * scale, gaps, role="token", ylabel="distance to the limit")
+            drawn.savefig(o.figure)
+        say(f"figure {o.figure}")

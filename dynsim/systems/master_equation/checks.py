@@ -1,0 +1,148 @@
+"""What a generator and a transition matrix must be, said of the entry that is not."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from dynsim.errors import argument_error
+from dynsim.systems.hardmax.rational import Exact, rationals
+
+COLUMN_SUM = 1e-9  # of a column's exit rate: above the rounding of six-digit tables, far below a forgotten rate
+
+Matrix = np.ndarray | scipy.sparse.csc_array
+"""Square: float64, an array of `Fraction` (exact), or sparse with sorted indices and no stored zeros."""
+
+
+def check_generator(generator: Any, *, name: str = "generator", tolerance: float = COLUMN_SUM) -> Matrix:
+    r"""Return a generator Q of $\dot p = Q p$, shape (k, k), checked: columns sum to zero, rates are not negative.
+
+    Dense input comes back as float64, sparse input as `csc_array`; an object array is taken exactly, as Fractions, and
+    its columns must sum to zero exactly. `Q[i, j]`, i != j, is the rate from state j to state i, in inverse time units.
+
+    Args:
+        generator: an array, a nested sequence, or a SciPy sparse array.
+        name: how the error calls the argument.
+        tolerance: how far a column of floats may be from zero, as a part of its exit rate.
+
+    Raises:
+        ValueError: naming the first offending entry or column.
+
+    Source: MULTIRATE, (26).
+    """
+    Q = square(name, generator)
+    rows, columns, values = entries(Q)
+    bad = np.flatnonzero((rows != columns) & (values < 0))
+    if bad.size:
+        i, j, value = rows[bad[0]], columns[bad[0]], values[bad[0]]
+        raise argument_error(name, "have no negative rate off its diagonal", f"entry ({i}, {j}) is {_shown(value)}")
+    sums, sizes = np.asarray(Q.sum(axis=0)), exit_rates(Q)
+    allowed = 0 if Q.dtype == object else tolerance * np.maximum(sizes, abs(Q.diagonal()))
+    bad = np.flatnonzero(abs(sums) > allowed)
+    if bad.size:
+        j = bad[0]
+        but = f"column {j} sums to {_shown(sums[j])}, with an exit rate of {_shown(sizes[j])}"
+        raise argument_error(name, "have columns that sum to zero", but)
+    return Q
+
+
+def check_transition(weights: Any, *, name: str = "weights", tolerance: float = COLUMN_SUM) -> Matrix:
+    """Return a transition matrix A, shape (k, k), checked: rows sum to one, no entry is negative.
+
+    `A[i, j]` is the probability of the step from i to j, or what token i gives to token j. Types as in
+    `check_generator`.
+
+    Raises:
+        ValueError: naming the first offending entry or row.
+    """
+    A = square(name, weights)
+    rows, columns, values = entries(A)
+    bad = np.flatnonzero(values < 0)
+    if bad.size:
+        i, j, value = rows[bad[0]], columns[bad[0]], values[bad[0]]
+        raise argument_error(name, "have no negative entry", f"entry ({i}, {j}) is {_shown(value)}")
+    sums = np.asarray(A.sum(axis=1))
+    bad = np.flatnonzero(abs(sums - 1) > (0 if A.dtype == object else tolerance))
+    if bad.size:
+        raise argument_error(name, "have rows that sum to one", f"row {bad[0]} sums to {_shown(sums[bad[0]])}")
+    return A
+
+
+def check_distribution(probabilities: Any, size: int, *, name: str = "p0", tolerance: float = COLUMN_SUM) -> np.ndarray:
+    """Return a probability vector of shape (k,), checked; Fractions stay exact.
+
+    Raises:
+        ValueError: for another shape, a negative entry (named), or a sum that is not one.
+    """
+    p = np.asarray(probabilities)
+    p = rationals(name, p) if p.dtype == object else p.astype(float)
+    if p.shape != (size,):
+        raise argument_error(name, f"have shape ({size},)", f"has shape {p.shape}")
+    bad = np.flatnonzero(~(p >= 0) | (p == np.inf))
+    if bad.size:
+        raise argument_error(name, "be a distribution", f"entry {bad[0]} is {_shown(p[bad[0]])}")
+    if abs(p.sum() - 1) > (0 if p.dtype == object else tolerance):
+        raise argument_error(name, "be a distribution", f"sums to {_shown(p.sum())}")
+    return p
+
+
+def exit_rates(generator: Matrix) -> np.ndarray:
+    """Return the sum of the rates out of each state, shape (k,), from the off-diagonal entries alone."""
+    rows, columns, values = entries(generator)
+    away = rows != columns
+    if generator.dtype == object:
+        sums = np.array([Fraction(0)] * num_states(generator) + [None], dtype=object)[:-1]
+        np.add.at(sums, columns[away], values[away])
+        return sums
+    sums = np.bincount(columns[away], weights=values[away], minlength=num_states(generator))
+    return sums.astype(float)  # ints where there is no rate at all
+
+
+def num_states(matrix: Matrix) -> int:
+    """Return k for a matrix of shape (k, k)."""
+    return matrix.shape[0]  # pyright: ignore[reportOptionalSubscript]
+
+
+def entries(matrix: Matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows, columns and values of the entries that are not zero, column by column."""
+    if isinstance(matrix, np.ndarray):
+        columns, rows = np.nonzero(matrix.T)
+        return rows, columns, matrix[rows, columns]
+    columns = np.repeat(np.arange(num_states(matrix)), np.diff(matrix.indptr))
+    return matrix.indices, columns, matrix.data
+
+
+def square(name: str, matrix: Any) -> Matrix:
+    """Return a finite square matrix of at least one state in one of the three types of `Matrix`."""
+    if scipy.sparse.issparse(matrix):
+        found: Matrix = scipy.sparse.csc_array(matrix, dtype=float)
+        found.sum_duplicates()
+        found.eliminate_zeros()
+        found.sort_indices()
+    else:
+        found = _dense(name, matrix)
+    shape = tuple(found.shape)  # pyright: ignore[reportArgumentType]
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
+        raise argument_error(name, "have shape (k, k)", f"has shape {shape}")
+    if found.dtype != object:
+        rows, columns, values = entries(found)
+        bad = np.flatnonzero(~np.isfinite(values))
+        if bad.size:
+            i, j, value = rows[bad[0]], columns[bad[0]], values[bad[0]]
+            raise argument_error(name, "be finite", f"entry ({i}, {j}) is {value}")
+    return found
+
+
+def _dense(name: str, matrix: Any) -> np.ndarray | Exact:
+    try:
+        found = np.asarray(matrix)
+        return rationals(name, found) if found.dtype == object else found.astype(float)
+    except (ValueError, TypeError) as error:
+        if str(error).startswith("Argument"):
+            raise
+        raise argument_error(name, "be a matrix of numbers", f"is not ({str(error).splitlines()[0]})") from None
+
+
+def _shown(value: Any) -> str:
+    return str(value) if isinstance(value, Fraction) else f"{value:.6g}"

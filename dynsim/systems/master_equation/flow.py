@@ -1,0 +1,139 @@
+"""The master equation as a flow on the simplex, and its forward-Euler step as the map that it is."""
+
+import math
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array, Float
+
+from dynsim._types import Step, Time
+from dynsim.errors import argument_error
+from dynsim.spaces import Simplex
+from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.hardmax.rational import rational
+from dynsim.systems.master_equation.checks import Matrix, check_generator, exit_rates
+from dynsim.systems.master_equation.rates import SparseGenerator
+from dynsim.systems.schedules import AbstractSchedule, Constant
+
+CHECKED_TIMES = 65  # evenly over a horizon, at which a schedule is held to be a generator
+
+
+class MasterEquationFlow(AbstractFlow):
+    r"""The master equation $\dot p = Q(t)\, p$ on the simplex; columns of Q sum to zero.
+
+    For constant Q, the integrator `analysis.chains.integrator.Exponential` gives the states without a solver.
+
+    Source: MULTIRATE, (26) and (27).
+    """
+
+    generator: AbstractSchedule
+    space: Simplex
+
+    def __init__(self, generator: AbstractSchedule | Matrix | Any):
+        """Store Q: an array or sparse array of shape (k, k), or a schedule of one head (checked along the horizon)."""
+        if not isinstance(generator, AbstractSchedule):
+            Q = check_generator(generator)
+            dense = isinstance(Q, np.ndarray)
+            generator = Constant(Q.astype(float), name="generator") if dense else SparseGenerator(Q)
+        if generator.shape[0] != 1:
+            raise argument_error("generator", "have one head", f"has {generator.shape[0]}")
+        self.generator = generator
+        self.space = Simplex()
+
+    def velocity(self, t: Time, x: Float[Array, "*batch k"]) -> Float[Array, "*batch k"]:
+        """Return Q(t) p."""
+        p = x
+        if p.shape[-1] != self.generator.shape[-1]:
+            raise argument_error("y0", f"have {self.generator.shape[-1]} states", f"has {p.shape[-1]}")
+        if isinstance(self.generator, SparseGenerator):
+            return self.generator.flow_of(p)
+        return p @ self.generator(t)[0].astype(p.dtype).T
+
+    def matrix(self) -> Matrix:
+        """Return Q, if it is constant, as an array or a SciPy sparse array.
+
+        Raises:
+            ValueError: if it depends on time.
+        """
+        if isinstance(self.generator, SparseGenerator):
+            return self.generator.matrix()
+        if isinstance(self.generator, Constant):
+            return np.asarray(self.generator.value[0])
+        raise argument_error("flow", "have a constant generator", f"has a {type(self.generator).__name__}")
+
+    def breakpoints(self, t0: float, t1: float) -> np.ndarray:
+        """Return the jumps of Q."""
+        return type(self.generator).breakpoints(self.generator, t0, t1)
+
+    def step_limit(self) -> float:
+        """Return half of the fastest period of Q."""
+        return type(self.generator).fastest_period(self.generator) / 2
+
+    def check_horizon(self, t0: float, t1: float) -> None:
+        """Raise `ValueError` if Q ends before `t1`, or is seen to be no generator at one of many times on the way."""
+        end = type(self.generator).end(self.generator)
+        if t1 > end or (t0 < 0 and math.isfinite(end)):
+            raise argument_error("ts", f"stay inside the schedule of `generator`, [0, {end}]", f"ends at {t1}")
+        if isinstance(self.generator, SparseGenerator):
+            return
+        constant = isinstance(self.generator, Constant)
+        times = np.linspace(t0, t1, 1 if constant else CHECKED_TIMES)
+        matrices = jax.lax.map(lambda t: self.generator(t)[0], jnp.asarray(times))
+        if not isinstance(matrices, Tracer):
+            for t, Q in zip(times, np.asarray(matrices, float), strict=True):
+                check_generator(Q, name="generator" if constant else f"generator` at t = {t:.6g}, `Q(t)")
+
+
+class MasterEquationMap(AbstractMap):
+    r"""The forward-Euler iterate $p \leftarrow (I + \tau Q)\, p$: exact, no solver; in Fractions for an exact Q.
+
+    Columns of $I + \tau Q$ sum to one for every $\tau$; its entries are not negative for $\tau$ up to `step_bound`, the
+    inverse of the largest exit rate. Above it the step is refused: it is no transition of a chain. At the bound the
+    chain may be periodic, and then the iterates do not converge: `analysis.chains.euler_bounds` says so.
+
+    Source: MULTIRATE, Theorem 28 (iii).
+    """
+
+    generator: Any
+    step_size: Any
+    space: Simplex
+    on_host: ClassVar[bool] = True
+
+    def __init__(self, generator: Matrix | Any, step_size: Any):
+        """Store Q, shape (k, k), dense, sparse or exact, and the step tau in its time unit.
+
+        Raises:
+            ValueError: for a step that is not positive, or above the bound.
+        """
+        Q = check_generator(generator)
+        self.step_size = rational("step_size", step_size) if Q.dtype == object else float(step_size)
+        bound = step_bound(Q)
+        if not self.step_size > 0:
+            raise argument_error("step_size", "be positive", f"is {step_size}")
+        if self.step_size > bound:
+            must = f"be at most 1 / (largest exit rate) = {bound}, above which probabilities turn negative"
+            raise argument_error("step_size", must, f"is {self.step_size}")
+        self.generator = Q if isinstance(Q, np.ndarray) else SparseGenerator(Q)
+        self.space = Simplex()
+
+    def matrix(self) -> Matrix:
+        """Return Q as it was given: dense, exact or sparse."""
+        Q = self.generator
+        return Q.matrix() if isinstance(Q, SparseGenerator) else Q
+
+    def step(self, k: Step, x: Any) -> np.ndarray:
+        """Return the distribution (or a batch of them, states last) after one step."""
+        del k
+        p = np.asarray(x)
+        if p.shape[-1] != self.generator.shape[-1]:
+            raise argument_error("x0", f"have {self.generator.shape[-1]} states", f"has {p.shape[-1]}")
+        return p + self.step_size * (self.matrix() @ p.T).T
+
+
+def step_bound(generator: Matrix) -> Any:
+    """Return 1 / (largest exit rate), up to which I + tau Q has no negative entry; infinite where nothing moves."""
+    fastest = np.max(exit_rates(generator))
+    return 1 / fastest if fastest > 0 else math.inf

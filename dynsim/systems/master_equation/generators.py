@@ -1,0 +1,148 @@
+"""Generators: from rates, birth and death, walks in a potential, random, from attention; dense, sparse, or exact."""
+
+from typing import Any
+
+import jax
+import numpy as np
+import scipy.sparse
+from jaxtyping import Float
+
+from dynsim._types import Key
+from dynsim.errors import argument_error
+from dynsim.systems.hardmax.rational import Exact, rationals
+from dynsim.systems.master_equation.checks import Matrix, check_transition, entries, exit_rates, square
+
+
+def generator_from_rates(rates: Any) -> Matrix:
+    """Return the generator whose rate from state j to state i is `rates[i, j]`, shape (k, k), the diagonal being zero.
+
+    Dense, sparse or exact as `rates` is (an object array counts exactly).
+
+    Raises:
+        ValueError: naming an entry that is negative, not finite, or on the diagonal.
+    """
+    R = square("rates", rates)
+    rows, columns, values = entries(R)
+    bad = np.flatnonzero((values < 0) | (rows == columns))
+    if bad.size:
+        must = "be at least zero, and zero on the diagonal"
+        raise argument_error("rates", must, f"entry ({rows[bad[0]]}, {columns[bad[0]]}) is {values[bad[0]]}")
+    return _conserving(R)
+
+
+def birth_death(birth: Any, death: Any) -> Matrix:
+    """Return the chain on 0, ..., k-1 that goes from i to i+1 at rate `birth[i]` and from i+1 to i at `death[i]`.
+
+    Both have shape (k-1,). Sparse; an exact dense array if one of them is an object array.
+
+    Raises:
+        ValueError: for lengths that differ, a negative or non-finite rate.
+    """
+    up, down = _rates("birth", birth), _rates("death", death)
+    if up.shape != down.shape or up.ndim != 1:
+        raise argument_error("death", f"have the shape of `birth`, {up.shape}", f"has shape {down.shape}")
+    k = len(up) + 1
+    if object in (up.dtype, down.dtype):
+        R = rationals("birth", np.zeros((k, k), dtype=int).astype(object))
+        R[np.arange(1, k), np.arange(k - 1)] = rationals("birth", up)
+        R[np.arange(k - 1), np.arange(1, k)] = rationals("death", down)
+        return generator_from_rates(R)
+    return generator_from_rates(scipy.sparse.diags_array([up, down], offsets=[-1, 1], shape=(k, k)))  # pyright: ignore[reportArgumentType]
+
+
+def walk_in_potential(
+    potential: Float[np.ndarray, "..."], *, temperature: float = 1.0, rate: float = 1.0
+) -> scipy.sparse.csc_array:
+    r"""Return the nearest-neighbour walk on a grid, from a to b at rate $r\, e^{-(V_b - V_a)/2T}$; states in C order.
+
+    It is reversible, with stationary law proportional to $e^{-V/T}$.
+
+    Args:
+        potential: V at the points of a grid of any dimension, in the unit of `temperature`.
+        temperature: T, positive.
+        rate: r, the rate where V is flat, in inverse time units.
+
+    Raises:
+        ValueError: for a non-finite potential, or a temperature or rate that is not positive.
+    """
+    V = np.asarray(potential, float)
+    if not np.all(np.isfinite(V)) or V.size == 0:
+        raise argument_error("potential", "hold finite numbers", f"of shape {V.shape} does not")
+    for name, value in (("temperature", temperature), ("rate", rate)):
+        if not (value > 0 and np.isfinite(value)):
+            raise argument_error(name, "be positive", f"is {value}")
+    number, pairs = np.arange(V.size).reshape(V.shape), []
+    for axis in range(V.ndim):
+        line = np.moveaxis(number, axis, 0)
+        pairs.append(np.stack([line[:-1].ravel(), line[1:].ravel()]))
+    low, high = np.concatenate(pairs, axis=1) if pairs else np.empty((2, 0), int)
+    drop = (V.flat[low] - V.flat[high]) / (2 * temperature)
+    with np.errstate(over="ignore"):  # what overflows is refused below, by name
+        values = rate * np.exp(np.concatenate([drop, -drop]))
+    places = (np.concatenate([high, low]), np.concatenate([low, high]))
+    R = scipy.sparse.csc_array((values, places), shape=(V.size, V.size))
+    return generator_from_rates(R)  # pyright: ignore[reportReturnType]
+
+
+def random_generator(key: Key, size: int) -> Float[np.ndarray, "k k"]:
+    """Return a dense generator with independent exponential rates of mean one, irreducible."""
+    if size < 1:
+        raise argument_error("size", "be at least 1", f"is {size}")
+    R = np.array(jax.random.exponential(key, (size, size), float))
+    np.fill_diagonal(R, 0.0)
+    return generator_from_rates(R)  # pyright: ignore[reportReturnType]
+
+
+def random_sparse_generator(key: Key, size: int, degree: int) -> scipy.sparse.csc_array:
+    """Return a sparse generator with `degree` random ways out of each state, at exponential rates of mean one.
+
+    Ways that coincide are added. Nothing makes it irreducible: ask `communicating_classes`.
+    """
+    if size < 2 or not 1 <= degree < size:
+        raise argument_error("degree", "be between 1 and `size` - 1", f"is {degree}, for {size} states")
+    where, how_fast = jax.random.split(key)
+    values = np.array(jax.random.exponential(how_fast, (size * degree,), float))
+    columns = np.repeat(np.arange(size), degree)
+    ahead = np.asarray(jax.random.randint(where, (size * degree,), 1, size))
+    R = scipy.sparse.coo_array((values, ((columns + ahead) % size, columns)), shape=(size, size))
+    return generator_from_rates(R)  # pyright: ignore[reportReturnType]
+
+
+def attention_generator(weights: Any, *, rate: Any = 1) -> Matrix:
+    r"""Return $r (A^\top - I)$ for a row-stochastic attention matrix A: steps at the times of a Poisson clock.
+
+    Attention reads from i to j with probability `weights[i, j]`; a distribution over tokens is then a column and moves
+    by $A^\top$, while token values move by A. The stationary law is the left eigenvector of A, $\pi^\top A = \pi^\top$.
+
+    Args:
+        weights: A, shape (n, n), rows sum to one; dense, sparse, or exact.
+        rate: r, in inverse time units, positive.
+
+    Raises:
+        ValueError: naming the first row that does not sum to one, or a negative entry.
+
+    Source: MULTIRATE, Section 8.
+    """
+    if not rate > 0:
+        raise argument_error("rate", "be positive", f"is {rate}")
+    return _conserving(rate * check_transition(weights).T)
+
+
+def _rates(name: str, values: Any) -> np.ndarray | Exact:
+    found = np.asarray(values)
+    found = rationals(name, found) if found.dtype == object else found.astype(float)
+    bad = np.flatnonzero(~(found >= 0) | (found == np.inf))
+    if bad.size:
+        raise argument_error(name, "hold finite rates of at least zero", f"entry {bad[0]} is {found.flat[bad[0]]}")
+    return found
+
+
+def _conserving(rates: Any) -> Matrix:
+    """Return the generator of the off-diagonal entries of `rates`, whatever the diagonal is."""
+    R = square("rates", rates)
+    if isinstance(R, np.ndarray):
+        Q = R.copy()
+        Q[np.diag_indices(len(Q))] = -exit_rates(R)
+        return Q
+    diagonal = scipy.sparse.diags_array(R.diagonal() + exit_rates(R))
+    return square("rates", R - diagonal)

@@ -1,0 +1,105 @@
+"""Generators as schedules: sparse ones, and rates that follow a slow variable, Q(y(t))."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.sparse
+from jaxtyping import Array, Float, Int
+
+from dynsim._types import Time
+from dynsim.errors import argument_error
+from dynsim.systems.master_equation.checks import Matrix, check_generator, entries, num_states
+from dynsim.systems.schedules import AbstractSchedule
+
+
+class SparseGenerator(AbstractSchedule):
+    """A constant sparse generator in JAX: its entries, row by row."""
+
+    rows: Int[Array, " entries"]
+    columns: Int[Array, " entries"]
+    values: Float[Array, " entries"]
+    size: int = eqx.field(static=True)
+
+    def __init__(self, generator: Matrix | Any):
+        """Store a generator, shape (k, k), checked."""
+        Q = check_generator(generator)
+        rows, columns, values = entries(Q)
+        order = np.lexsort((columns, rows))
+        self.rows, self.columns = jnp.asarray(rows[order]), jnp.asarray(columns[order])
+        self.values = jnp.asarray(values[order].astype(float))
+        self.size = num_states(Q)
+
+    def __call__(self, t: Time) -> Float[Array, "1 k k"]:
+        """Return Q, formed."""
+        del t
+        return jnp.zeros((1, self.size, self.size)).at[0, self.rows, self.columns].add(self.values)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The shape (1, k, k)."""
+        return (1, self.size, self.size)
+
+    def matrix(self) -> scipy.sparse.csc_array:
+        """Return Q as a SciPy array."""
+        places = (np.asarray(self.rows), np.asarray(self.columns))
+        return scipy.sparse.csc_array((np.asarray(self.values), places), shape=self.shape[1:])
+
+    def flow_of(self, p: Float[Array, "*batch k"]) -> Float[Array, "*batch k"]:
+        """Return Q p without forming Q, in the type of `p`."""
+        terms = jnp.moveaxis(p, -1, 0)[self.columns]
+        terms = terms * self.values.astype(p.dtype).reshape(-1, *(1,) * (p.ndim - 1))
+        sums = jax.ops.segment_sum(terms, self.rows, self.size, indices_are_sorted=True)
+        return jnp.moveaxis(sums, 0, -1)
+
+
+class DrivenRates(AbstractSchedule):
+    r"""The generator $Q(y(t))$ whose rate from j to i is `rates(t)[i, j]`; its diagonal makes the columns sum to zero.
+
+    `rates` is a function of time alone, in JAX: the slow variable y is inside it. What it has on its diagonal does not
+    count. `breaks` are the times at which it jumps, `period` its fastest period, in its own time unit.
+
+    Source: MULTIRATE, (27).
+    """
+
+    rates: Callable[[Time], Array]
+    size: int = eqx.field(static=True)
+    breaks: tuple[float, ...] = eqx.field(static=True)
+    period: float = eqx.field(static=True)
+
+    def __init__(self, rates: Any, *, breaks: Sequence[float] = (), fastest_period: float = math.inf):
+        """Store the function (or callable PyTree) and what a solver must know of its time dependence."""
+        if not callable(rates):
+            raise argument_error("rates", "be a function of t", f"is {type(rates).__name__}")
+        if not fastest_period > 0:
+            raise argument_error("fastest_period", "be positive", f"is {fastest_period}")
+        shape = jax.eval_shape(rates, jnp.zeros(())).shape
+        if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
+            raise argument_error("rates", "return shape (k, k)", f"returns shape {shape}")
+        self.rates = rates  # pyright: ignore[reportAttributeAccessIssue]
+        self.size = int(shape[0])
+        self.breaks = tuple(sorted(float(b) for b in breaks))
+        self.period = float(fastest_period)
+
+    def __call__(self, t: Time) -> Float[Array, "1 k k"]:
+        """Return Q at time `t`."""
+        R = self.rates(jnp.asarray(t, float))
+        R = R * (1 - jnp.eye(self.size, dtype=R.dtype))
+        return (R - jnp.diag(jnp.sum(R, axis=0)))[None]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The shape (1, k, k)."""
+        return (1, self.size, self.size)
+
+    def breakpoints(self, t0: float, t1: float) -> np.ndarray:
+        """Return the given `breaks` inside (t0, t1)."""
+        return np.array([b for b in self.breaks if t0 < b < t1])
+
+    def fastest_period(self) -> float:
+        """Return the given period."""
+        return self.period
