@@ -188,7 +188,7 @@ def resolve(path: str, trust: Collection[str] = ()) -> Any:
     if not own and not {path, origin} & set(trust):
         raise argument_error("trust", f"name `{path}` before the file may import it", f"is {tuple(trust)}")
     try:
-        module = _load_file(origin) if origin.endswith(".py") else importlib.import_module(origin)
+        module = load_file(origin) if origin.endswith(".py") else importlib.import_module(origin)
     except (ImportError, OSError) as error:
         raise argument_error("path", f"name things that can be imported, as `{path}`", f"fails ({error})") from None
     thing = _look_up(module, qualified)
@@ -207,7 +207,7 @@ def _look_up(owner: Any, qualified: str) -> Any:
     return owner
 
 
-def _load_file(file: str) -> Any:
+def load_file(file: str) -> Any:
     """Return the module of a file, executed at most once for a process."""
     path = Path(file).resolve()
     for module in list(sys.modules.values()):

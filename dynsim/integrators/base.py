@@ -17,12 +17,13 @@ from dynsim.systems.base import AbstractFlow
 CAUSES = ("finished", "max_steps", "non_finite", "step_underflow", "implicit_solver")
 
 ADVICE = {
-    "max_steps": "all {steps} allowed steps were used: take a stiff solver (`Diffrax(solver=Kvaerno5())`, "
-    "`Scipy(method='Radau')`), a shorter horizon or more `max_steps`",
+    "max_steps": "all {steps} allowed steps were used: take a stiff solver (`stiff()`, "
+    "`Diffrax(solver=Kvaerno5())`), a shorter horizon or more `max_steps`",
     "non_finite": "the field is not finite on every step tried, however short: look for a zero token, "
-    "an overflow or a finite escape time",
+    "an overflow, a finite escape time or a manifold that ends at a fold",
     "step_underflow": "the step size fell to rounding error: the state escapes to infinity there, the field jumps "
-    "where no breakpoint is declared or is singular, or the tolerances are below what its precision allows",
+    "where no breakpoint is declared or is singular, a manifold ends at a fold, or the tolerances are below what its "
+    "precision allows",
     "implicit_solver": "the implicit stage equations were not solved: take float64 states or looser tolerances",
 }
 

@@ -118,10 +118,9 @@ class _Walk(NamedTuple):
                 max_step=step_limit(self.integrator, self.flow),
             )  # fmt: skip
             while solver.status == "running":
-                with np.errstate(all="ignore"):
-                    solver.step()
+                overflowed = _overflows(solver)
                 left -= 1
-                cause = self.cause(solver, left)
+                cause = "non_finite" if overflowed else self.cause(solver, left)
                 if cause:
                     yield _Piece(solver.t, solver.t, solver.y, lambda t: t, -1, cause)
                     return
@@ -159,6 +158,16 @@ class _Walk(NamedTuple):
             return _Piece(solver.t_old, solver.t, solver.y, dense, -1, ""), after
         t, index = min(hits)
         return _Piece(solver.t_old, t, dense(t), dense, index, ""), after
+
+
+def _overflows(solver: Any) -> bool:
+    """Take a step, and return whether SciPy's linear algebra refused a Jacobian that is not finite."""
+    try:
+        with np.errstate(all="ignore"):
+            solver.step()
+    except ValueError:  # of `lu_factor`; the field has been traced by now and raises nothing any more
+        return True
+    return False
 
 
 def _flat_field(flow: AbstractFlow, unravel: "_Unravel") -> Callable[[float, np.ndarray], np.ndarray]:

@@ -2,6 +2,7 @@
 
 from figures.panels.curves import bands, curves, over_time
 from figures.panels.hulls import balls, followed_tokens, half_plane, plain_plane, polygon
+from figures.panels.manifolds import error_against, relaxations, slow_manifold
 from figures.panels.matrices import attention
 from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
 from figures.panels.spectra import eigenvalues
@@ -16,12 +17,15 @@ __all__ = [
     "curves",
     "eigenvalues",
     "equilibria",
+    "error_against",
     "followed_tokens",
     "half_plane",
     "over_time",
     "plain_plane",
     "planar_portrait",
     "polygon",
+    "relaxations",
+    "slow_manifold",
     "sphere_portrait",
     "surface",
     "token_paths",

@@ -1,0 +1,140 @@
+"""Slow manifolds with trajectories that relax onto them, and errors against epsilon."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike
+
+from dynsim.errors import argument_error
+from figures.panels.curves import STYLES
+from figures.style import colour
+
+ROLES = ("first", "second", "third", "undecided", "follower")
+HYPERBOLIC = {"attracting": STYLES[0], "repelling": STYLES[1], "saddle": STYLES[3], "undecided": STYLES[2]}
+
+
+def slow_manifold(
+    ax: Axes,
+    slow: ArrayLike,
+    fast: ArrayLike,
+    kinds: Sequence[str],
+    *,
+    folds: ArrayLike = (),
+    labels: tuple[str, str] = ("slow variable $y$", "fast variable $x$"),
+) -> LineCollection:
+    """Draw a branch, full where it attracts and dashed where it repels, with its folds, and return its pieces.
+
+    Args:
+        ax: the axes.
+        slow: (points,), in the order of the branch.
+        fast: (points,).
+        kinds: of the points: `attracting`, `repelling`, `saddle` or `undecided`. A piece has the kind of its ends, if
+            one of them is decided that of this one: a fold, or a point where branches cross, belongs to no side.
+        folds: (folds, 2), slow and fast variable.
+        labels: of the slow and the fast axis.
+    """
+    points = np.column_stack([np.asarray(slow, float), np.asarray(fast, float)])
+    words = [str(word) for word in kinds]
+    if len(words) != len(points) or not set(words) <= set(HYPERBOLIC):
+        raise argument_error("kinds", f"name each of {len(points)} points by {', '.join(HYPERBOLIC)}", f"are {words}")
+    pieces = [(_side(words[k], words[k + 1]), points[k : k + 2]) for k in range(len(points) - 1)]
+    runs = _runs(pieces)
+    lines = LineCollection(
+        [run for _, run in runs],
+        linestyles=[HYPERBOLIC[word] for word, _ in runs],
+        colors=[colour("undecided" if word == "undecided" else "stable") for word, _ in runs],
+        linewidths=1.2,
+        zorder=3.0,
+    )
+    ax.add_collection(lines)
+    _name(ax, dict.fromkeys(word for word, _ in runs), labels)
+    places = np.asarray(folds, float).reshape(-1, 2)
+    if places.size:
+        named = "fold" in {line.get_label() for line in ax.lines}
+        ax.plot(*places.T, marker="D", color=colour("end"), linestyle="none", zorder=6.0, markersize=4.0,
+                label=None if named else "fold")  # fmt: skip
+    ax.autoscale_view()
+    return lines
+
+
+def _side(one: str, other: str) -> str:
+    return other if one == "undecided" else one
+
+
+def _runs(pieces: list[tuple[str, np.ndarray]]) -> list[tuple[str, np.ndarray]]:
+    """Return pieces of one kind after another as one line each, since a dash needs room."""
+    runs: list[tuple[str, np.ndarray]] = []
+    for word, piece in pieces:
+        if runs and runs[-1][0] == word:
+            runs[-1] = (word, np.concatenate([runs[-1][1], piece[1:]]))
+        else:
+            runs.append((word, piece))
+    return runs
+
+
+def _name(ax: Axes, words: dict[str, None], labels: tuple[str, str]) -> None:
+    """Name the axes, and each kind of branch once for a legend."""
+    named = {line.get_label() for line in ax.lines}
+    for word in words:
+        if word not in named:
+            ink = colour("undecided" if word == "undecided" else "stable")
+            ax.plot([], [], color=ink, linestyle=HYPERBOLIC[word], linewidth=1.2, label=word)
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
+
+
+def relaxations(
+    ax: Axes, slow: Sequence[ArrayLike], fast: Sequence[ArrayLike], *, labels: Sequence[str]
+) -> list[Line2D]:
+    """Draw trajectories from their starts (open), each with its label, in its own colour.
+
+    `slow` and `fast` hold one (times,) for each.
+    """
+    if not len(slow) == len(fast) == len(labels):
+        raise argument_error("labels", f"name each of {len(slow)} trajectories", f"are {len(labels)}")
+    lines = []
+    for number, (ys, xs, label) in enumerate(zip(slow, fast, labels, strict=True)):
+        ink = colour(ROLES[number % len(ROLES)])
+        lines += ax.plot(np.asarray(ys), np.asarray(xs), color=ink, linewidth=0.8, label=label, zorder=2.0)
+        ax.plot(np.asarray(ys)[0], np.asarray(xs)[0], marker="o", markerfacecolor="white", color=colour("start"),
+                linestyle="none", markersize=3.5, zorder=5.0)  # fmt: skip
+    return lines
+
+
+def error_against(
+    ax: Axes,
+    sizes: ArrayLike,
+    errors: ArrayLike,
+    *,
+    labels: Sequence[str],
+    roles: Sequence[str],
+    slopes: Sequence[int] = (1,),
+    xlabel: str = r"$\varepsilon$",
+    ylabel: str = "largest error",
+) -> list[Line2D]:
+    """Draw errors (curves, sizes) against what they go to zero with, and lines of the given slopes to compare.
+
+    Each line of a slope goes through the first point of the first curve that is nearest to it in slope.
+    """
+    h, e = np.asarray(sizes, float), np.asarray(errors, float)
+    if e.ndim != 2 or e.shape[1:] != h.shape or not len(labels) == len(roles) == len(e):
+        raise argument_error("errors", "have shape (curves, sizes), as `labels` and `roles`", f"has {e.shape}")
+    marks = ("o", "s", "^", "v", "D")
+    rows = enumerate(zip(e, labels, roles, strict=True))
+    lines = [
+        ax.loglog(h, row, color=colour(role), marker=marks[k % len(marks)], markersize=3.5, linestyle="-", label=label)[
+            0
+        ]
+        for k, (row, label, role) in rows
+    ]
+    found = [np.polyfit(np.log(h), np.log(row), 1)[0] for row in e]
+    for slope in slopes:
+        nearest = e[int(np.argmin(np.abs(np.array(found) - slope)))]
+        guide = nearest[0] * (h / h[0]) ** slope / 2
+        ax.loglog(h, guide, color=colour("reference"), linestyle=STYLES[2], label=f"slope {slope}", zorder=1.0)
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel)
+    return lines
