@@ -19,7 +19,7 @@ from dynsim.papers import Source
 Size = Literal["quick", "paper"]
 Arrays = Mapping[str, np.ndarray]
 RESULTS = "DYNSIM_RESULTS"
-MODULES = ("consensus", "hardmax")
+MODULES = ("consensus", "hardmax", "multirate")
 
 
 @dataclass(frozen=True)

@@ -72,15 +72,15 @@ class Attention(eqx.Module):
 
     def weights(self, x: Float[Array, "n d"]) -> Float[Array, "heads n n"]:
         """Return what token i gives to token j, `weights[h, i, j]`; rows sum to one."""
-        q, k = _linear(self.query, self.query_bias, x), _linear(self.key, self.key_bias, x)
+        q, k = projected(self.query, self.query_bias, x), projected(self.key, self.key_bias, x)
         if self.rotary_base is not None:
-            q, k = _rotated(q, self.rotary_base), _rotated(k, self.rotary_base)
+            q, k = rotated(q, self.rotary_base), rotated(k, self.rotary_base)
         scores = jnp.einsum("him,hjm->hij", q, k) / math.sqrt(q.shape[-1])
         return jax.nn.softmax(Causal().hide(scores), axis=-1)
 
     def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
         """Return what attention adds to the tokens."""
-        mixed = jnp.einsum("hij,hjm->him", self.weights(x), _linear(self.value, self.value_bias, x))
+        mixed = jnp.einsum("hij,hjm->him", self.weights(x), projected(self.value, self.value_bias, x))
         out = jnp.einsum("him,hdm->id", mixed, self.output)
         return out if self.output_bias is None else out + self.output_bias[None]
 
@@ -251,12 +251,14 @@ def _continued(
     return jax.lax.fori_loop(start, ids.shape[0], extend, ids)
 
 
-def _linear(W: Float[Array, "heads head_dim d"], b: Float[Array, "heads head_dim"] | None, x: Tokens) -> Heads:
+def projected(W: Float[Array, "heads head_dim d"], b: Float[Array, "heads head_dim"] | None, x: Tokens) -> Heads:
+    """Return queries, keys or values of all heads."""
     y = jnp.einsum("hmd,nd->hnm", W, x)
     return y if b is None else y + b[:, None]
 
 
-def _rotated(x: Heads, base: float) -> Heads:
+def rotated(x: Heads, base: float) -> Heads:
+    """Return queries or keys, coordinates 2m and 2m + 1 turned by position * base^(-2m / head_dim) radians."""
     n, width = x.shape[1:]
     angle = np.arange(n)[:, None] * base ** (-np.arange(0, width, 2) / width)
     c, s = (jnp.asarray(turn, x.dtype)[None] for turn in (np.cos(angle), np.sin(angle)))

@@ -1,0 +1,109 @@
+"""The numbers of a multirate network, and the dense network of about the same cost."""
+
+from dataclasses import dataclass, replace
+
+from dynsim.errors import argument_error
+
+
+@dataclass(frozen=True)
+class MultirateConfig:
+    """Numbers of MULTIRATE, Proposition 9.
+
+    The paper's own are lost from its text but for what it says in words. With these, biases in the layers and none in
+    the projector, there are 775,681 parameters; the paper prints 0.78M.
+
+    Attributes:
+        vocabulary: how many symbols; 256 for bytes.
+        width: d.
+        query_heads: of every layer.
+        key_heads: of every layer; divides `query_heads`.
+        hidden: of the feed-forward parts.
+        layers_before: L_pre, applied once.
+        rounds: R; 0 is a dense causal network.
+        slow_layers: L_slow, on the pooled sequence of each round.
+        layers_after: L_post of each round.
+        block: P, tokens that are pooled into one.
+        slow_mask: "causal" as in the proof of Proposition 21, or "full" as in the abstract.
+        shared_rounds: whether all rounds have the same weights.
+        tied: whether the head is the embedding.
+        projector: "linear", or "learned" for the two-layer map of Section 11.5.
+        projector_hidden: of the learned projector.
+        equilibrium: "passes" (Sections 11.1 and 11.2) or "anderson" (11.3).
+        passes: M, how often each round applies its L_post layers.
+        rotary_base: of the positions.
+    """
+
+    vocabulary: int = 256
+    width: int = 128
+    query_heads: int = 4
+    key_heads: int = 2
+    hidden: int = 512
+    layers_before: int = 1
+    rounds: int = 1
+    slow_layers: int = 1
+    layers_after: int = 2
+    block: int = 8
+    slow_mask: str = "causal"
+    shared_rounds: bool = False
+    tied: bool = True
+    projector: str = "linear"
+    projector_hidden: int = 128
+    equilibrium: str = "passes"
+    passes: int = 1
+    rotary_base: float = 10000.0
+
+    def __post_init__(self):
+        """Refuse numbers that make no network."""
+        for name in ("vocabulary", "width", "query_heads", "key_heads", "hidden", "block", "projector_hidden"):
+            if getattr(self, name) < 1:
+                raise argument_error(name, "be at least 1", f"is {getattr(self, name)}")
+        for name in ("layers_before", "rounds", "slow_layers", "layers_after"):
+            if getattr(self, name) < 0:
+                raise argument_error(name, "not be negative", f"is {getattr(self, name)}")
+        if self.layers_before + self.rounds * self.layers_after < 1:
+            raise argument_error("layers_before", "leave at least one layer at the rate of tokens", "leaves none")
+        if self.width % (2 * self.query_heads):
+            must = f"be a multiple of {2 * self.query_heads}, twice the number of heads, to be rotated"
+            raise argument_error("width", must, f"is {self.width}")
+        if self.query_heads % self.key_heads:
+            raise argument_error("key_heads", f"divide {self.query_heads}, the query heads", f"is {self.key_heads}")
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in known:
+                raise argument_error(name, f"be {known[0]} or {known[1]}", f"is `{getattr(self, name)}`")
+        least = 2 if self.equilibrium == "anderson" else 1
+        if self.passes < least:
+            raise argument_error("passes", f"be at least {least} for `{self.equilibrium}`", f"is {self.passes}")
+
+    @property
+    def depth(self) -> int:
+        """How many layers a token passes; the slow ones are not counted."""
+        return self.layers_before + self.rounds * self.layers_after
+
+
+CHOICES = {
+    "slow_mask": ("causal", "full"),
+    "projector": ("linear", "learned"),
+    "equilibrium": ("passes", "anderson"),
+}
+
+
+def layer_equivalent_cost(config: MultirateConfig) -> float:
+    r"""Return the cost in layers of full attention over the tokens, as the paper counts them.
+
+    $$ C = L_{\mathrm{pre}} + R \left( M L_{\mathrm{post}} + \frac{L_{\mathrm{slow}}}{P^2} \right) $$
+
+    The paper has M = 1. The factor P^2 is that of the scores alone: all else in a slow layer, and all of the interface,
+    costs 1/P of a fast one or more (`layer_equivalents` counts).
+
+    Source: MULTIRATE, Proposition 19, (20), and Section 11.2.
+    """
+    fast = config.passes * config.layers_after
+    return config.layers_before + config.rounds * (fast + config.slow_layers / config.block**2)
+
+
+def dense(config: MultirateConfig, layers: int | None = None) -> MultirateConfig:
+    """Return a dense causal network of the same width, by default of `layer_equivalent_cost` rounded."""
+    count = round(layer_equivalent_cost(config)) if layers is None else layers
+    if count < 1:
+        raise argument_error("layers", "be at least 1", f"is {count}")
+    return replace(config, layers_before=count, rounds=0)

@@ -1,0 +1,70 @@
+"""Between the rate of tokens and the rate of blocks: means of blocks, and blocks handed back to the tokens."""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from dynsim.errors import argument_error
+
+
+def num_blocks(n: int, block: int) -> int:
+    """Return into how many blocks of `block` tokens a sequence of `n` falls; the last one may be shorter."""
+    if n < 1:
+        raise argument_error("n", "be at least 1", f"is {n}")
+    if block < 1:
+        raise argument_error("block", "be at least 1", f"is {block}")
+    return -(-n // block)
+
+
+def causal_pool(x: Float[Array, "n d"], *, block: int) -> Float[Array, "blocks d"]:
+    r"""Return the mean of every block of tokens; the last block's is over the tokens that it has.
+
+    $$ y_k = \frac{1}{|B_k|} \sum_{i \in B_k} x_i, \quad B_k = \{i < n : \lfloor i / P \rfloor = k\} $$
+
+    A sequence shorter than a block is one block.
+
+    Source: MULTIRATE, Definition 3, (4), and the remark on the tail under Definition 6.
+
+    Raises:
+        ValueError: if there is no token, or `block` is less than 1.
+    """
+    n, d = x.shape
+    blocks = num_blocks(n, block)
+    whole = jnp.pad(x, ((0, blocks * block - n), (0, 0)))
+    sums = jnp.sum(whole.reshape(blocks, block, d), axis=1)
+    counts = np.minimum(block, n - block * np.arange(blocks))
+    return sums / jnp.asarray(counts, x.dtype)[:, None]
+
+
+def causal_upsample(y: Float[Array, "blocks d"], n: int, *, block: int) -> Float[Array, "n d"]:
+    r"""Return for each token the block before its own, $c_i = y_{\lfloor i/P \rfloor - 1}$, zero in the first block.
+
+    The last block is never read.
+
+    Source: MULTIRATE, Definition 6, (7).
+
+    Raises:
+        ValueError: if `y` has not as many rows as `n` tokens have blocks, or `n` or `block` is less than 1.
+    """
+    _check_rows(y, n, block)
+    before = jnp.concatenate([jnp.zeros_like(y[:1]), y[:-1]])
+    return jnp.repeat(before, block, axis=0)[:n]
+
+
+def leaking_upsample(y: Float[Array, "blocks d"], n: int, *, block: int) -> Float[Array, "n d"]:
+    r"""Return for each token its own block, $c_i = y_{\lfloor i/P \rfloor}$: what Definition 6 warns against.
+
+    Source: MULTIRATE, Definition 6 and Section 4.1.
+
+    Raises:
+        ValueError: if `y` has not as many rows as `n` tokens have blocks, or `n` or `block` is less than 1.
+    """
+    _check_rows(y, n, block)
+    return jnp.repeat(y, block, axis=0)[:n]
+
+
+def _check_rows(y: Float[Array, "blocks d"], n: int, block: int) -> None:
+    blocks = num_blocks(n, block)
+    if y.shape[0] != blocks:
+        must = f"have {blocks} rows, the blocks of {block} that {n} tokens have"
+        raise argument_error("y", must, f"has {y.shape[0]}")

@@ -1,0 +1,342 @@
+"""The multirate network: pooling, the forward pass in NumPy, causality to the bit, gates, approximations, costs."""
+
+import math
+from dataclasses import replace
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.leaks import felt, leak_matrix, worst_leak
+from dynsim.keys import stream
+from dynsim.networks.equilibrium import Anderson, Passes
+from dynsim.networks.flops import layer_equivalents, matmul_flops
+from dynsim.networks.multirate import Round, draw_multirate, frozen, num_parameters, with_gates
+from dynsim.networks.multirate_config import MultirateConfig, dense, layer_equivalent_cost
+from dynsim.networks.pooling import causal_pool, causal_upsample, leaking_upsample
+
+KEY = stream(0, "multirate")
+SMALL = MultirateConfig(vocabulary=11, width=16, query_heads=4, key_heads=2, hidden=24, layers_after=1, block=4)
+IDS = np.array(jax.random.randint(KEY, (10,), 0, 11))  # two blocks and a tail of two
+
+
+def drawn(config=SMALL, *, gate=0.7, dtype=jnp.float64):
+    """Return a network whose biases, gains and gates are not those of the start, so that each one is seen."""
+    rng = np.random.default_rng(0)  # NumPy's, since JAX would compile a draw for each shape: 3 s a network
+
+    def filled(leaf):
+        if not jnp.issubdtype(leaf.dtype, jnp.inexact):
+            return jnp.array(False)
+        shape = leaf.shape
+        entries = rng.normal(size=shape) / math.sqrt(shape[-1]) if len(shape) > 1 else rng.uniform(0.3, 1.2, shape)
+        return jnp.asarray(entries, dtype)
+
+    return with_gates(jax.tree.map(filled, eqx.filter_eval_shape(draw_multirate, KEY, config, dtype=dtype)), gate)
+
+
+OPEN = drawn()
+SLOPE = eqx.filter_jit(eqx.filter_grad(lambda model: model(IDS)[-1, 0]))
+SCORES = eqx.filter_jit(lambda model, ids: model(ids))
+
+
+def norm_by_hand(x, gain):
+    return x / np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + 1e-5) * gain
+
+
+def turned_by_hand(vector, position, base=10000.0):
+    out = np.empty_like(vector)
+    for m in range(0, len(vector), 2):
+        angle = position * base ** (-m / len(vector))
+        a, b = vector[m], vector[m + 1]
+        out[m : m + 2] = a * math.cos(angle) - b * math.sin(angle), a * math.sin(angle) + b * math.cos(angle)
+    return out
+
+
+def layer_by_hand(layer, x, *, causal):
+    a, n = layer.attention, len(x)
+    z, heads, shared = norm_by_hand(x, layer.attention_norm.gain), len(a.query), len(a.query) // len(a.key)
+    total = np.tile(np.asarray(a.output_bias), (n, 1))
+    for h in range(heads):
+        g = h // shared
+        q, k = z @ a.query[h].T + a.query_bias[h], z @ a.key[g].T + a.key_bias[g]
+        v = z @ a.value[g].T + a.value_bias[g]
+        q = [turned_by_hand(row, i) for i, row in enumerate(norm_by_hand(q, a.query_norm.gain))]
+        k = [turned_by_hand(row, i) for i, row in enumerate(norm_by_hand(k, a.key_norm.gain))]
+        for i in range(n):
+            seen = range(i + 1) if causal else range(n)
+            scores = np.array([q[i] @ k[j] / math.sqrt(len(k[j])) for j in seen])
+            weights = np.exp(scores) / np.sum(np.exp(scores))
+            total[i] += a.output[h] @ sum(w * v[j] for w, j in zip(weights, seen, strict=True))
+    x, f = x + total, layer.feedforward
+    z = norm_by_hand(x, layer.feedforward_norm.gain) @ f.inner.T + f.inner_bias
+    bent = z * (1 + np.vectorize(math.erf)(z / math.sqrt(2))) / 2
+    return x + bent @ f.outer.T + f.outer_bias
+
+
+def network_by_hand(model, ids, *, causal):
+    model = jax.tree.map(np.asarray, model)
+    x = model.token_embedding[ids]
+    n = len(x)
+    for layer in model.before:
+        x = layer_by_hand(layer, x, causal=True)
+    for k in range(model.num_rounds):
+        r = model.rounds[k % len(model.rounds)]
+        y = np.stack([x[first : first + r.block].mean(axis=0) for first in range(0, n, r.block)])
+        for layer in r.slow:
+            y = layer_by_hand(layer, y, causal=causal)
+        c = np.stack([y[i // r.block - 1] if i >= r.block else np.zeros(x.shape[1]) for i in range(n)])
+        x = x + float(r.gate) * norm_by_hand(c, r.injection_norm.gain) @ r.projector.matrix.T
+        for layer in r.after:
+            x = layer_by_hand(layer, x, causal=True)
+    return norm_by_hand(x, model.final_norm.gain) @ model.token_embedding.T
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{}, {"slow_mask": "full"}, {"rounds": 2}, {"rounds": 2, "shared_rounds": True}],
+    ids=["as in the proof", "full", "two rounds", "shared rounds"],
+)
+def test_the_network_is_the_one_written_again_in_numpy(change):
+    model = drawn(replace(SMALL, **change))
+    by_hand = network_by_hand(model, IDS, causal=change.get("slow_mask") != "full")
+    assert np.max(np.abs(np.asarray(SCORES(model, IDS)) - by_hand)) < 1e-12
+    assert np.ptp(by_hand) > 0.1
+
+
+@given(n=st.integers(1, 40), block=st.integers(1, 12))
+@settings(max_examples=12, deadline=None)
+def test_blocks_are_means_over_the_tokens_that_they_have(n, block):
+    x = np.arange(2.0 * n).reshape(n, 2) ** 2
+    y = causal_pool(jnp.asarray(x), block=block)
+    means = [x[first : first + block].mean(axis=0) for first in range(0, n, block)]
+    np.testing.assert_allclose(y, np.stack(means), rtol=1e-15)
+    for upsample, shift in ((causal_upsample, 1), (leaking_upsample, 0)):
+        c = np.asarray(upsample(y, n, block=block))
+        for i in range(n):
+            k = i // block - shift
+            np.testing.assert_array_equal(c[i], np.zeros(2) if k < 0 else y[k])
+
+
+def test_a_token_in_the_first_block_has_no_context_and_a_short_sequence_has_none_at_all():
+    forcing = eqx.filter_jit(Round.forcing)(OPEN.rounds[0], OPEN.embed(IDS))
+    assert not np.any(forcing[:4])
+    assert np.all(np.any(np.asarray(forcing[4:]) != 0, axis=1))
+    np.testing.assert_array_equal(SCORES(OPEN, IDS[:3]), SCORES(frozen(OPEN), IDS[:3]))
+    assert jax.eval_shape(OPEN.rounds[0].slow_state, OPEN.embed(IDS[:3])).shape == (1, 16)
+
+
+@settings(max_examples=25, deadline=None)
+@given(position=st.integers(0, 9), shift=st.integers(1, 10), gate=st.sampled_from([0.0, 0.7, 1.0, 30.0]))
+def test_no_logit_before_a_changed_symbol_changes_in_any_bit(position, shift, gate):
+    for model in (OPEN, SINGLE):
+        changed = felt(with_gates(model, gate), IDS, position, int((IDS[position] + shift) % 11))
+        assert not np.any(changed[:position])
+        assert changed[position]
+
+
+SINGLE = drawn(dtype=jnp.float32)
+FULL = drawn(replace(SMALL, slow_mask="full"))
+
+
+def test_the_full_slow_mask_reads_the_future_beyond_the_first_block():
+    matrix = np.asarray(leak_matrix(FULL, IDS))
+    assert not np.any(np.triu(matrix, 1)[:4])
+    assert np.all(matrix[4:] > 0)
+    changed = felt(FULL, IDS, 9, int((IDS[9] + 1) % 11))
+    np.testing.assert_array_equal(changed, np.arange(10) >= 4)
+    assert float(worst_leak(leak_matrix(with_gates(FULL, 0.0), IDS))) == 0
+
+
+def test_the_leak_matrix_is_the_jacobian_and_exactly_lower_triangular():
+    matrix = np.asarray(leak_matrix(OPEN, IDS))
+    whole = eqx.filter_jit(jax.jacrev(lambda x: OPEN.logits(OPEN.apply_layers(x))))(OPEN.embed(IDS))
+    np.testing.assert_allclose(matrix, np.max(np.abs(whole), axis=(1, 3)), rtol=1e-10, atol=1e-14)
+    assert not np.any(np.triu(matrix, 1))
+    assert float(worst_leak(jnp.asarray(matrix))) == 0
+    assert np.all(np.diag(matrix) > 0)
+
+
+def test_reading_the_own_block_would_leak():
+    causal = jax.jacobian(lambda x: causal_upsample(causal_pool(x, block=4), 10, block=4))(OPEN.embed(IDS))
+    leaking = jax.jacobian(lambda x: leaking_upsample(causal_pool(x, block=4), 10, block=4))(OPEN.embed(IDS))
+    feels = lambda J: np.max(np.abs(J), axis=(1, 3))
+    assert not np.any(np.triu(feels(causal), 1))
+    assert feels(leaking)[4, 7] == 0.25
+
+
+def test_a_gate_at_zero_is_the_frozen_network_to_the_bit_and_its_gradient_is_not_zero():
+    closed = with_gates(OPEN, 0.0)
+    np.testing.assert_array_equal(SCORES(closed, IDS), SCORES(frozen(OPEN), IDS))
+    assert np.any(np.asarray(SCORES(OPEN, IDS)) != np.asarray(SCORES(closed, IDS)))
+    slope = lambda model: SLOPE(model).gates
+    assert abs(float(slope(closed)[0])) > 1e-6
+    assert float(slope(frozen(OPEN))[0]) == 0
+    step = 1e-6
+    moved = [float(SCORES(with_gates(OPEN, gate), IDS)[-1, 0]) for gate in (step, -step)]
+    assert abs((moved[0] - moved[1]) / (2 * step) - float(slope(closed)[0])) < 1e-8  # central difference
+
+
+def counted(config):
+    """Return how many numbers a network has, without drawing them."""
+    leaves = jax.tree.leaves(eqx.filter_eval_shape(draw_multirate, KEY, config))
+    return sum(math.prod(leaf.shape) for leaf in leaves if leaf.dtype == jnp.float32)
+
+
+def test_a_network_starts_with_closed_gates_and_a_nearly_uniform_guess():
+    model = draw_multirate(KEY, SMALL)
+    assert np.all(model.gates == 0)
+    assert np.max(np.abs(jax.nn.log_softmax(SCORES(model, IDS)) + math.log(11))) < 0.5
+    assert num_parameters(model) == counted(SMALL)
+
+
+def test_the_networks_of_the_paper_have_the_printed_number_of_parameters():
+    assert counted(MultirateConfig()) == 775_681  # printed: 0.78M
+    layer = 128 * (2 * 128 + 2 * 64 + 2 * 512) + (2 * 128 + 2 * 64) + (512 + 128) + 2 * 128 + 2 * 32
+    assert counted(MultirateConfig()) == 4 * layer + 128 * 256 + 128 + 128**2 + 128 + 1
+    assert counted(dense(MultirateConfig(), 4)) == 4 * layer + 128 * 256 + 128
+    assert counted(replace(SMALL, tied=False)) - counted(SMALL) == 11 * 16
+    assert counted(replace(SMALL, rounds=3, shared_rounds=True)) == counted(SMALL)
+
+
+def test_passes_apply_the_layers_with_the_same_context():
+    model, x = drawn(replace(SMALL, passes=3)), OPEN.embed(IDS)
+    r = model.rounds[0]
+    plain = drawn().rounds[0]
+    once, forcing = eqx.filter_jit(Round.once), eqx.filter_jit(Round.forcing)(r, x)
+    z = x
+    for _ in range(3):
+        z = once(plain, z, forcing)
+    after, residual = eqx.filter_jit(Round.with_residual)(r, x)
+    np.testing.assert_allclose(after, z, rtol=1e-12)
+    assert abs(float(residual) - float(jnp.mean((once(plain, z, forcing) - z) ** 2))) < 1e-12
+    np.testing.assert_allclose(eqx.filter_jit(model.apply_layers)(x), eqx.filter_jit(_first_and)(model, x), rtol=1e-12)
+
+
+def _first_and(model, x):
+    return model.rounds[0].with_residual(model.before[0](x))[0]
+
+
+@given(
+    slopes=st.lists(st.floats(-3, 0.9), min_size=3, max_size=3),
+    shifts=st.lists(st.floats(-5, 5), min_size=3, max_size=3),
+)
+@settings(max_examples=12, deadline=None)
+def test_a_secant_finds_the_rest_of_an_affine_map_of_each_token(slopes, shifts):
+    a, b = jnp.array(slopes)[:, None], jnp.outer(jnp.array(shifts), jnp.array([1.0, -2.0]))
+    x = Anderson()(lambda x: a * x + b, jnp.ones((3, 2)))
+    np.testing.assert_allclose(x, b / (1 - a), atol=1e-11)
+
+
+def test_a_secant_of_equal_residuals_is_a_plain_step_and_one_over_the_sequence_sees_the_future():
+    np.testing.assert_array_equal(Anderson()(lambda x: x + 1, jnp.zeros((2, 2))), np.full((2, 2), 2.0))
+    assert np.all(np.isfinite(jax.grad(lambda x: jnp.sum(Anderson()(lambda z: z + 1, x)))(jnp.zeros((2, 2)))))
+    bent = lambda x: jnp.tanh(x) - 0.3 * x**2
+    slope = lambda span: jax.jacobian(lambda x: Anderson(2, span)(bent, x)[0])(jnp.array([[0.3, 0.1], [0.5, -0.2]]))
+    assert not np.any(slope("token")[:, 1])
+    assert np.any(slope("sequence")[:, 1] != 0)
+
+
+def test_a_rotation_takes_two_points_per_dimension_and_more_passes_come_nearer():
+    angle = 0.5
+    R = 0.9 * jnp.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+    G = lambda x: x @ R.T + 1
+    rest = jnp.linalg.solve(jnp.eye(2) - R, jnp.ones(2))
+    far = [float(jnp.max(jnp.abs(Anderson(k)(G, jnp.zeros((1, 2))) - rest[None]))) for k in (2, 4, 8)]
+    plain = float(jnp.max(jnp.abs(Passes(8)(G, jnp.zeros((1, 2))) - rest[None])))
+    assert far[0] > far[1] > far[2]
+    assert far[2] < plain
+
+
+@pytest.mark.parametrize(
+    "change", [{"passes": 2}, {"equilibrium": "anderson", "passes": 2}, {"projector": "learned"}], ids=str
+)
+def test_every_approximation_is_causal_to_the_bit_and_starts_as_the_frozen_network(change):
+    model = drawn(replace(SMALL, **change))
+    changed = np.where(np.arange(10) == 6, (IDS + 1) % 11, IDS)
+    np.testing.assert_array_equal(SCORES(model, changed)[:6], SCORES(model, IDS)[:6])
+    assert np.all(np.asarray(SCORES(model, changed)[6:] != SCORES(model, IDS)[6:]).any(axis=1))
+    np.testing.assert_array_equal(SCORES(with_gates(model, 0.0), IDS), SCORES(frozen(model), IDS))
+    assert np.any(np.asarray(SCORES(model, IDS) != SCORES(frozen(model), IDS)))
+
+
+def test_the_printed_cost_and_the_counted_one():
+    assert layer_equivalent_cost(MultirateConfig()) == 1 + 2 + 1 / 64
+    assert layer_equivalent_cost(replace(SMALL, rounds=3, slow_layers=2, passes=2)) == 1 + 3 * (2 + 2 / 16)
+    assert dense(MultirateConfig()) == MultirateConfig(layers_before=3, rounds=0)
+    n, d, F, h, k, m = 12, 16, 24, 4, 2, 4
+    layer = lambda n: 2 * n * d * m * (2 * h + 2 * k) + 4 * h * m * n**2 + 4 * n * d * F
+    model = draw_multirate(KEY, SMALL)
+    assert matmul_flops(model.before[0], jnp.zeros((n, d), jnp.float32)) == layer(n)
+    whole = 2 * layer(n) + layer(3) + 2 * n * d * d
+    assert layer_equivalents(model, n) == whole / layer(n)
+    assert matmul_flops(model, IDS) == layer(10) * 2 + layer(3) + 2 * 10 * d * (d + 11)
+    assert layer_equivalents(draw_multirate(KEY, dense(SMALL, 5)), n) == 5
+    twice = draw_multirate(KEY, replace(SMALL, passes=2))
+    assert layer_equivalents(twice, n) == (whole + layer(n)) / layer(n)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"block": 0}, "`block` must be at least 1, but is 0"),
+        ({"rounds": -1}, "`rounds` must not be negative, but is -1"),
+        ({"layers_before": 0, "rounds": 0}, "must leave at least one layer at the rate of tokens, but leaves none"),
+        ({"width": 18}, "`width` must be a multiple of 8, twice the number of heads, to be rotated, but is 18"),
+        ({"key_heads": 3}, "`key_heads` must divide 4, the query heads, but is 3"),
+        ({"passes": 0}, "`passes` must be at least 1 for `passes`, but is 0"),
+        ({"equilibrium": "anderson"}, "`passes` must be at least 2 for `anderson`, but is 1"),
+        ({"slow_mask": "half"}, "`slow_mask` must be causal or full, but is `half`"),
+        ({"projector": "none"}, "`projector` must be linear or learned, but is `none`"),
+    ],
+)
+def test_numbers_that_make_no_network_are_refused(change, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        replace(SMALL, **change)
+
+
+def test_bad_sequences_are_refused_in_one_sentence():
+    x = jnp.zeros((10, 2))
+    for call, sentence in (
+        (lambda: OPEN([]), r"`ids` must be one sequence of at least one symbol, but has shape \(0,\)"),
+        (lambda: OPEN(IDS[None]), r"has shape \(1, 10\)"),
+        (lambda: OPEN([1, 11]), "`ids` must lie between 0 and 10, the numbers of the vocabulary, but holds 11"),
+        (lambda: OPEN([0.5]), "`ids` must be whole numbers"),
+        (lambda: causal_pool(x, block=0), "`block` must be at least 1, but is 0"),
+        (lambda: causal_pool(x[:0], block=4), "`n` must be at least 1, but is 0"),
+        (lambda: causal_upsample(x[:2], 10, block=4), "`y` must have 3 rows, the blocks of 4 that 10 tokens have, bu"),
+        (lambda: leaking_upsample(x[:4], 10, block=4), "tokens have, but has 4"),
+        (lambda: Passes(0), "`passes` must be at least 1, but is 0"),
+        (lambda: Anderson(1), "`passes` must be at least 2 for a secant, but is 1"),
+        (lambda: Anderson(2, "all"), "`span` must be token or sequence, but is `all`"),
+        (lambda: dense(SMALL, 0), "`layers` must be at least 1, but is 0"),
+        (lambda: layer_equivalents(OPEN, 0), "`n` must be at least 1, but is 0"),
+        (lambda: felt(OPEN, IDS, 10, 0), "`position` must lie between 0 and 9, but is 10"),
+        (lambda: felt(OPEN, IDS, 0, 11), "`symbol` must lie between 0 and 10"),
+        (lambda: felt(OPEN, IDS, 0, int(IDS[0])), "`symbol` must differ from the one at position 0"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            call()
+
+
+def test_heads_that_cannot_be_shared_are_refused():
+    layer = OPEN.before[0].attention
+    shared = lambda a: (a.key, a.value, a.key_bias, a.value_bias)
+    three = eqx.tree_at(shared, layer, [jnp.zeros((3, 4, 16))] * 2 + [jnp.zeros((3, 4))] * 2)
+    with pytest.raises(ValueError, match="`key` must have a number of heads that divides 4, but has 3"):
+        replace(three)
+    sized = lambda a: (a.query, *shared(a), a.output, a.query_bias)
+    shapes = [(4, 3, 16), (2, 3, 16), (2, 3, 16), (2, 3), (2, 3), (4, 16, 3), (4, 3)]
+    odd = eqx.tree_at(sized, layer, [jnp.zeros(shape) for shape in shapes])
+    with pytest.raises(ValueError, match="`query` must have heads of even size to be rotated, but has heads of size 3"):
+        replace(odd)
+
+
+def test_attention_gives_rows_that_sum_to_one():
+    weights = np.asarray(FULL.rounds[0].slow[0].attention.weights(FULL.embed(IDS)))
+    assert weights.shape == (4, 10, 10)
+    assert np.all(weights > 0)
+    np.testing.assert_allclose(np.sum(weights, axis=2), 1, atol=1e-14)
