@@ -32,6 +32,7 @@ FLOORS = {
     "dynsim.storage": 3.2,
     "dynsim.networks": 3.3,
     "analysis": 4,
+    "analysis.chains": 4,
     "analysis.experiments": 4.1,
     "analysis.evidence": 5,
     "analysis.verdict": 5.1,
@@ -51,6 +52,7 @@ FLOORS = {
     "figures.consensus_networks": 9,
     "figures.hardmax": 9,
     "figures.hardmax_reviews": 9.05,
+    "figures.multirate": 9,
     "figures.gallery": 9.1,
     "dynsim.commands": 10,
     "dynsim.__main__": 10,
@@ -58,7 +60,7 @@ FLOORS = {
 MEASURES = {
     "consensus", "energies", "hemispheres", "linearisation", "monotone", "rates", "equilibria", "limits", "shooting",
     "clusters", "exact", "portrait", "leaders", "polytopes", "candidates", "frozen", "tails", "certificate",
-    "approach",
+    "approach", "leaks", "folds", "quasi_steady_states", "slow_manifolds", "reductions",
 }  # fmt: skip
 
 

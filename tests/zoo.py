@@ -8,16 +8,22 @@ from dynsim.keys import stream
 from dynsim.spaces import Ellipsoid, Euclidean, Simplex, Sphere
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.euler import EulerMap
+from dynsim.systems.fast_slow import FastTimeFlow, LayerFlow
+from dynsim.systems.fast_slow_examples import linear_flow, switching_flow, van_der_pol_flow
 from dynsim.systems.gradient import GradientFlow
 from dynsim.systems.hardmax.attention import Hardmax, Softmax
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap, MultiHeadMap, SoftmaxMap
 from dynsim.systems.interactions.masks import Causal, Window
+from dynsim.systems.master_equation.flow import MasterEquationFlow, MasterEquationMap
+from dynsim.systems.master_equation.generators import birth_death, random_generator
+from dynsim.systems.master_equation.rates import DrivenRates
 from dynsim.systems.published import (
     published_ensemble_flow,
     published_gradient_flow,
     published_hemisphere_flow,
     published_symmetric_flow,
 )
+from dynsim.systems.reduction import ReducedFlow
 from dynsim.systems.scalar_driven import AttractedFlow, OjaFlow, Rate
 from dynsim.systems.schedules import PiecewiseConstant, Resampled
 from dynsim.systems.token_flow import LayerMap, ProjectedValueFlow, TokenFlow
@@ -52,6 +58,10 @@ def _replicator(t, p):
     return p * (jnp.asarray([1.0, 2.0, 0.5]) - p)
 
 
+def _driven(t):
+    return jnp.asarray([[0.0, 1.0, 0.5], [2.0, 0.0, 1.0], [0.3, 0.1, 0.0]]) * (1 + jnp.sin(3 * t) / 2)
+
+
 FLOWS = {
     "published 7.1": (published_gradient_flow, (N, D)),
     "published 7.2": (published_hemisphere_flow, (N, D)),
@@ -69,7 +79,14 @@ FLOWS = {
     "attracted": (lambda: AttractedFlow(np.eye(D)[0], Rate(1.0, 0.5, 3.0, 0.2)), (D,)),
     "oja": (lambda: OjaFlow(_symmetric(), Rate(1.0, 0.5, 3.0)), (D,)),
     "gradient": (lambda: GradientFlow(lambda x: jnp.sum(x[..., 0] ** 3 + x[..., 1]), Sphere()), (N, D)),
+    "fast and slow": (lambda: switching_flow(0.1), ((3,), ())),
+    "in fast time": (lambda: FastTimeFlow(van_der_pol_flow(0.1)), ((), ())),
+    "layer": (lambda: LayerFlow(switching_flow(0.1), 0.3), (3,)),
+    "reduced": (lambda: ReducedFlow(linear_flow(0.1)), ((), ())),
     "a user's own, plane": (lambda: FunctionFlow(_swirl, Euclidean(), fastest_period=6.28), (N, D)),
+    "master equation": (lambda: MasterEquationFlow(random_generator(KEY, D)), (D,)),
+    "master equation, sparse": (lambda: MasterEquationFlow(birth_death([1.0, 2.0], [0.5, 3.0])), (D,)),
+    "master equation, driven": (lambda: MasterEquationFlow(DrivenRates(_driven, fastest_period=2.0)), (D,)),
     "a user's own, simplex": (lambda: FunctionFlow(_replicator, Simplex()), (D,)),
 }
 
@@ -81,6 +98,7 @@ MAPS = {
     "softmax": (lambda: SoftmaxMap(0.5, 0.1, _regular()), (N, D)),
     "two hard heads": (lambda: MultiHeadMap([Hardmax(), Hardmax(_spd("head"))], _matrices("V", 2, D, D)), (N, D)),
     "two soft heads": (lambda: MultiHeadMap([Softmax(0.1), Softmax(0.2)], _matrices("V", 2, D, D)), (N, D)),
+    "forward Euler of a chain": (lambda: MasterEquationMap(random_generator(KEY, D), 0.1), (D,)),
     "a user's own map": (lambda: FunctionMap(lambda k, x: x / 2, Euclidean()), (N, D)),
 }
 

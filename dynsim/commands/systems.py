@@ -1,7 +1,6 @@
 """What `dynsim simulate` can follow: systems by name, a user's own by its import path, and the options they take."""
 
 import importlib
-import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ import tyro
 from dynsim.commands.tables import array
 from dynsim.errors import argument_error, nearest
 from dynsim.keys import stream
+from dynsim.recipe import load_file
 from dynsim.spaces import AbstractSpace, Ellipsoid, Euclidean, Simplex, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.interactions.masks import AbstractMask, Causal, Full
@@ -40,7 +40,7 @@ class Simulate:
 
     SYSTEM is a name that `dynsim list` shows, `file.py:name` or `module:name` of a function f(t, x) of yours, or a run
     file (.npz), which is run again and compared bit for bit. `--config FILE` reads the same options from TOML.
-    `hardmax` has options of its own: `dynsim simulate hardmax --help`.
+    `hardmax`, `fast-slow` and `multirate` have options of their own: `dynsim simulate hardmax --help`.
     """
 
     system: Annotated[str, tyro.conf.Positional]
@@ -131,7 +131,12 @@ SYSTEMS: dict[str, tuple[str, Maker]] = {
 
 
 # Systems with options of their own: the module that reads them, and what they are.
-MAPS = {"hardmax": ("clustering", "the clustering map of HARDMAX, in floats, exact, or with a softmax")}
+MAPS = {
+    "hardmax": ("clustering", "the clustering map of HARDMAX, in floats, exact, or with a softmax"),
+    "master-equation": ("chains", "(26) of MULTIRATE: a Markov chain in continuous time, its law, gap and relaxation"),
+    "fast-slow": ("reduction", "(1) of MULTIRATE: fast and slow variables, their manifold and reduced flow"),
+    "multirate": ("multirate", "the network of MULTIRATE: read a text, continue it, look for leaks"),
+}
 
 
 def build(options: Simulate) -> AbstractFlow:
@@ -167,12 +172,7 @@ def _module(where: str) -> ModuleType:
     path = Path(where)
     if not path.exists():
         raise argument_error("system", "name a file", f"`{where}` does not exist")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise argument_error("system", "name a Python file", f"`{where}` is not one")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_file(where)  # as a run file does it, which can then name what is in there
 
 
 def space(name: str) -> AbstractSpace:
