@@ -188,7 +188,7 @@ def resolve(path: str, trust: Collection[str] = ()) -> Any:
     if not own and not {path, origin} & set(trust):
         raise argument_error("trust", f"name `{path}` before the file may import it", f"is {tuple(trust)}")
     try:
-        module = load_file(origin) if origin.endswith(".py") else importlib.import_module(origin)
+        module = _load_file(origin) if origin.endswith(".py") else importlib.import_module(origin)
     except (ImportError, OSError) as error:
         raise argument_error("path", f"name things that can be imported, as `{path}`", f"fails ({error})") from None
     thing = _look_up(module, qualified)
@@ -207,17 +207,27 @@ def _look_up(owner: Any, qualified: str) -> Any:
     return owner
 
 
-def load_file(file: str) -> Any:
+def _load_file(file: str) -> Any:
     """Return the module of a file, executed at most once for a process."""
     path = Path(file).resolve()
     for module in list(sys.modules.values()):
         if getattr(module, "__file__", None) and Path(str(module.__file__)) == path:
             return module
+    return execute_file(file)
+
+
+def execute_file(file: str) -> Any:
+    """Return the module of a file as it is now, under a name by which a recipe finds what is in it."""
+    path = Path(file).resolve()
     name = f"dynsim_file_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"`{file}` is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]  # half a module is none
+        raise
     return module

@@ -14,7 +14,7 @@ import tyro
 from dynsim.commands.tables import array
 from dynsim.errors import argument_error, nearest
 from dynsim.keys import stream
-from dynsim.recipe import load_file
+from dynsim.recipe import execute_file
 from dynsim.spaces import AbstractSpace, Ellipsoid, Euclidean, Simplex, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.interactions.masks import AbstractMask, Causal, Full
@@ -172,7 +172,7 @@ def _module(where: str) -> ModuleType:
     path = Path(where)
     if not path.exists():
         raise argument_error("system", "name a file", f"`{where}` does not exist")
-    return load_file(where)  # as a run file does it, which can then name what is in there
+    return execute_file(where)  # under a name that a run file can find again
 
 
 def space(name: str) -> AbstractSpace:
