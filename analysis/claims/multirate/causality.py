@@ -7,7 +7,8 @@ import numpy as np
 
 from analysis.claim import claim
 from analysis.claims.multirate.networks import LENGTH, OPEN, SMALL, generator, network, symbols
-from analysis.evidence import Measurement, Trial, equal, holds
+from analysis.claims.multirate.written_out import scores
+from analysis.evidence import ROUNDING, Measurement, Trial, at_most, equal, holds
 from analysis.leaks import felt
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -89,6 +90,17 @@ def secant_over_the_sequence_is_causal(key: Key, integrator: AbstractIntegrator)
     return _change_trial(b, replace(model, rounds=(secant,)), LENGTH, _causal(model), first=LATE)
 
 
+def _sized_trial(key: Key, model: MultirateNetwork, told: Measurement, *, first: int = 1) -> Trial:
+    """Measure in NumPy as well by how much the logits before the changed symbol change."""
+    trial = _change_trial(key, model, LENGTH, told, first=first)
+    ids, position = symbols(key), trial.witness["changed symbol"]
+    changed = ids.copy()
+    changed[position] = (ids[position] + 1) % SMALL.vocabulary
+    gap = np.max(np.abs(scores(model, ids) - scores(model, changed))[:position], initial=0.0)
+    largest = at_most("largest change of a logit before it", gap, 0.0, tolerance=ROUNDING)
+    return replace(trial, conclusions=(*trial.conclusions, largest), witness={**trial.witness, "largest change": gap})
+
+
 @claim(
     "multirate/proposition-21-full-slow",
     MULTIRATE.at("abstract, Section 3.2, Proposition 21"),
@@ -100,9 +112,7 @@ def full_slow_attention_is_causal(key: Key, integrator: AbstractIntegrator) -> T
     """With full attention over the pooled tokens, changing symbol t changes no logit of any symbol s < t."""
     a, b = jax.random.split(key)
     model = network(a, FULL)
-    return _change_trial(
-        b, model, LENGTH, holds("slow attention is over all pooled tokens", not _hidden(model)), first=LATE
-    )
+    return _sized_trial(b, model, holds("slow attention is over all pooled tokens", not _hidden(model)), first=LATE)
 
 
 @claim(
@@ -116,11 +126,11 @@ def causal_slow_attention_is_causal(key: Key, integrator: AbstractIntegrator) ->
     """With attention over the pooled tokens so far, changing symbol t changes no logit of any symbol s < t."""
     a, b = jax.random.split(key)
     model = network(a)
-    return _change_trial(b, model, LENGTH, _causal(model))
+    return _sized_trial(b, model, _causal(model))
 
 
 @causal_slow_attention_is_causal.with_control
 def causal_slow_attention_is_causal(key: Key, integrator: AbstractIntegrator) -> Trial:
     """With full slow attention."""
     a, b = jax.random.split(key)
-    return _change_trial(b, network(a, FULL), LENGTH, _causal(network(a)), first=LATE)
+    return _sized_trial(b, network(a, FULL), _causal(network(a)), first=LATE)

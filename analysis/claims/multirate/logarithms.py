@@ -1,5 +1,6 @@
 """Logarithms of fractions between two fractions, and the signs of entropies that follow from them."""
 
+import functools
 import math
 from collections.abc import Iterable
 from fractions import Fraction
@@ -7,8 +8,7 @@ from typing import NamedTuple
 
 from analysis.claims.rational import Exact
 
-BITS = 160  # kept of an argument; the width of an enclosure is about 2^-155
-TERMS = 32  # of the series of atanh at |z| < 1/5: what is left out is below 5^-65
+BITS = 160  # kept of arguments and results; the width of an enclosure is some 2^-157, and times the binary exponent
 
 
 class Enclosure(NamedTuple):
@@ -32,22 +32,31 @@ def total(terms: Iterable[Enclosure]) -> Enclosure:
 def logarithm(x: Fraction) -> Enclosure:
     """Return an enclosure of the natural logarithm of a positive fraction."""
     halvings = math.floor(math.log2(x.numerator) - math.log2(x.denominator) + 0.5)
-    y = x / Fraction(2) ** halvings  # about 2^-1/2 to 2^1/2
-    scaled = y * 2**BITS
-    below, above = Fraction(math.floor(scaled), 2**BITS), Fraction(math.ceil(scaled), 2**BITS)
-    near = Enclosure(_near_one(below).low, _near_one(above).high)
-    return total([near, _twice_atanh(Fraction(1, 3)).times(Fraction(halvings))])
+    scaled = x / Fraction(2) ** halvings
+    y = _rounded(scaled, scaled)  # about 2^-1/2 to 2^1/2
+    near = Enclosure(_near_one(y.low).low, _near_one(y.high).high)
+    return total([near, _near_one(Fraction(2)).times(Fraction(halvings))])
 
 
+@functools.lru_cache(maxsize=1024)
 def _near_one(y: Fraction) -> Enclosure:
-    return _twice_atanh((y - 1) / (y + 1))
+    """Return an enclosure of log y = 2 atanh z, z = (y - 1) / (y + 1)."""
+    z = (y - 1) / (y + 1)
+    if z == 0:
+        return Enclosure(z, z)
+    return _rounded(*twice_atanh(z, math.ceil(BITS / (-2 * math.log2(abs(z))))))
 
 
-def _twice_atanh(z: Fraction) -> Enclosure:
-    """Return an enclosure of 2 atanh z = log((1 + z) / (1 - z)): the series, and a geometric bound of its rest."""
-    value = 2 * sum((z ** (2 * n + 1) / (2 * n + 1) for n in range(TERMS)), Fraction(0))
-    rest = 2 * z ** (2 * TERMS + 1) / ((2 * TERMS + 1) * (1 - z * z))
+def twice_atanh(z: Fraction, terms: int) -> Enclosure:
+    """Return an enclosure of 2 atanh z, |z| < 1: so many terms of the series, and a geometric bound of its rest."""
+    value = 2 * sum((z ** (2 * n + 1) / (2 * n + 1) for n in range(terms)), Fraction(0))
+    rest = 2 * z ** (2 * terms + 1) / ((2 * terms + 1) * (1 - z * z))
     return Enclosure(min(value, value + rest), max(value, value + rest))
+
+
+def _rounded(low: Fraction, high: Fraction) -> Enclosure:
+    """Return an enclosure with few digits: ends rounded outwards."""
+    return Enclosure(Fraction(math.floor(low * 2**BITS), 2**BITS), Fraction(math.ceil(high * 2**BITS), 2**BITS))
 
 
 def divergence(p: Exact, law: Exact) -> Enclosure:

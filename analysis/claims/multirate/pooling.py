@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array
 
 from analysis.claim import claim
-from analysis.claims.multirate.networks import OPEN, SMALL, Stages, network, stages, symbols
+from analysis.claims.multirate.networks import OPEN, SMALL, Stages, generator, network, stages, symbols
 from analysis.claims.multirate.written_out import scores
 from analysis.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
@@ -51,11 +51,10 @@ class Blocks(NamedTuple):
 
 def blocks(key: Key, *, least: int = 1, tail: bool = False) -> Blocks:
     """Return blocks of `least` to 12 tokens; with `tail`, a last block that is shorter, but no single token."""
-    a, b, c = jax.random.split(key, 3)
-    P = int(jax.random.randint(a, (), max(least, 3 if tail else 1), LONGEST + 1))
-    n = P * int(jax.random.randint(b, (), 1, 4))
-    n += 2 + int(jax.random.randint(c, (), 0, P - 2)) if tail else int(jax.random.randint(c, (), 0, P))
-    return Blocks(MULTIPLE * np.asarray(jax.random.randint(a, (n, WIDTH), -99, 100)), P)
+    rng = generator(key)
+    P = int(rng.integers(max(least, 3 if tail else 1), LONGEST + 1))
+    n = P * int(rng.integers(1, 4)) + int(rng.integers(2 if tail else 0, P))
+    return Blocks(MULTIPLE * rng.integers(-99, 100, (n, WIDTH)), P)
 
 
 _pooled = jax.jit(causal_pool, static_argnames="block")  # one program for each shape

@@ -1,0 +1,234 @@
+"""The instances behind the claims on the multirate network and its slow manifold, held against numbers by hand."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.claims.multirate import causality, cost, equilibrium, forward, manifolds, norms, pooling, training
+from analysis.claims.multirate.networks import SMALL, network, symbols
+from analysis.claims.multirate.written_out import injection, pooled, turned, upsampled
+from analysis.claims.rational import identity, matrix
+from analysis.evidence import Trial
+from analysis.experiments import Record
+from dynsim.keys import stream
+from dynsim.networks.equilibrium import Anderson
+
+HALF = Fraction(1, 2)
+KEY = stream(0, "multirate claims")
+
+
+def outcomes(trial):
+    return [m.slack >= 0 for m in trial.conclusions]
+
+
+def test_blocks_are_pooled_and_handed_back_as_by_hand():
+    x = np.array([[2.0], [4.0], [6.0], [10.0], [7.0]])
+    assert pooled(x, 2).tolist() == [[3], [8], [7]]
+    assert upsampled(pooled(x, 2), 5, 2).tolist() == [[0], [0], [3], [3], [8]]
+    assert upsampled(pooled(x, 2), 5, 2, shift=0).tolist() == [[3], [3], [8], [8], [7]]
+    given = pooling.Blocks(pooling.MULTIPLE * np.array([[2, 0], [4, 1], [6, 0]]), 2)
+    assert given.means == [[3 * pooling.MULTIPLE, pooling.MULTIPLE * HALF], [6 * pooling.MULTIPLE, 0]]
+    y = np.array([[3.0, 0.5], [6.0, 0.0]]) * pooling.MULTIPLE
+    assert not pooling._mean_trial(given, y, y).contradicts
+    assert pooling._mean_trial(given, y / 2, y).contradicts
+    assert pooling._mean_trial(given, y, y + 1).contradicts  # the first block has seen a later token
+    assert pooling._pool(given.x, 2).tolist() == y.tolist()
+
+
+def test_drawn_blocks_are_of_the_kind_that_is_asked_for():
+    for index in range(20):
+        tail, two = (pooling.blocks(stream(0, "blocks", index), **kind) for kind in ({"tail": True}, {"least": 2}))
+        assert len(tail.x) % tail.block >= 2
+        assert two.block >= 2
+        assert len(two.x) >= two.block
+
+
+def test_a_context_that_changes_too_often_or_not_at_its_blocks_is_noticed():
+    found = forward.run(KEY).found
+    n = len(found.x)
+    held = lambda period, start=0: ((np.arange(n) + start) // period)[:, None].astype(float)
+    assert outcomes(pooling._held_trial(found, held(4), 4)) == [True, True, True]
+    assert outcomes(pooling._held_trial(found, held(4, 1), 4)) == [True, False, True]
+    assert outcomes(pooling._held_trial(found, held(2), 4)) == [False, False, True]
+    assert not pooling._held_trial(found, 0 * held(4), 4).applies
+
+
+def test_a_pair_of_coordinates_is_turned_by_its_position():
+    x = np.tile([1.0, 0.0, 0.0, 1.0], (3, 1))
+    one, slow = 2.0, 2.0 / 10.0  # positions times 1 and times 100^(-1/2)
+    expected = [np.cos(one), np.sin(one), -np.sin(slow), np.cos(slow)]
+    np.testing.assert_allclose(turned(x, 100.0)[2], expected, rtol=1e-15)
+
+
+def test_the_injection_written_out_refuses_another_projector():
+    model = network(KEY, replace(SMALL, projector="learned"))
+    with pytest.raises(ValueError, match="Argument `r` must have a linear projector, but has a LearnedProjector"):
+        injection(model.rounds[0], np.zeros((5, SMALL.width)))
+
+
+def test_the_sum_of_two_terms_is_the_round_at_a_closed_gate_only():
+    closed = forward.run(KEY, gate=0.0)
+    trial = forward._sum_trial(closed, np.asarray(closed.found.alone + closed.found.injected))
+    assert outcomes(trial) == [True]
+    assert not trial.applies  # nothing is injected
+    near, nearer = (forward.run(KEY, gate=gate).found for gate in (2e-4, 1e-4))
+    gaps = [float(jnp.max(jnp.abs(found.alone + found.injected - found.after))) for found in (near, nearer)]
+    assert gaps[0] / gaps[1] == pytest.approx(2, rel=1e-2)  # first order in the gate
+
+
+def test_the_masks_of_slow_layers_are_told_apart():
+    assert causality._hidden(network(KEY))
+    assert not causality._hidden(network(KEY, causality.FULL))
+
+
+def test_the_work_of_section_9_is_253_eightieths_of_a_layer():
+    # 128 x 128 for q and for the output, 64 x 128 for k and v each, 2 x 128 x 512 for the MLP; 128 for q k^T and w v
+    given = cost.counted(cost.SECTION_9, 256)
+    assert given.layer == (2 * (3 * 128**2 + 2 * 128 * 512), 2 * 2 * 128)
+    assert given.whole.on(256) / given.layer.on(256) == Fraction(253, 80)
+    assert given.equivalents(Fraction(1, 64)) == Fraction(193, 64)
+    assert cost._corrected_trial(given, given.layer).contradicts is False
+    assert cost._corrected_trial(given, given.layer._replace(pair=Fraction(0))).contradicts
+
+
+def test_rms_norm_reaches_its_bound_without_epsilon_and_not_with_it():
+    c, one = matrix([3, 4]), matrix([1, 1])
+    assert norms.squared_norm(c, one, Fraction(0)) == 2
+    assert norms.squared_norm(c, one) == Fraction(25) / (Fraction(25, 2) + norms.EPSILON) < 2
+    assert norms.squared_norm(matrix([0, 0]), one) == 0
+    assert norms.squared_norm(c, 2 * one, Fraction(0)) == 8
+
+
+def test_two_tokens_spread_from_the_least_stretched_direction():
+    x, z = matrix([[Fraction(4, 5), Fraction(3, 5), 0], [Fraction(4, 5), -Fraction(3, 5), 0]])
+    move = lambda x, stretch: stretch * x - (x @ (stretch * x)) * x
+    for stretch, growth in ((matrix([-1, 1, 2]), Fraction(32, 25)), (matrix([1, -1, 2]), Fraction(-32, 25))):
+        pair = norms.Pair("the unit sphere", x, z, move(x, stretch), move(z, stretch))
+        assert pair.approach == growth  # 2 cos^2 of the angle to the axis
+        assert norms._contraction_trial(pair, True).contradicts == (growth > 0)
+
+
+def test_a_mixture_of_permutations_is_doubly_stochastic():
+    assert norms._doubly_stochastic(KEY)
+    M = norms.mixing(KEY)
+    assert np.all(M @ matrix([1, 1, 1, 1]) == 1)
+    assert not np.all(np.isin(M, [0, 1]))
+
+
+def test_the_graph_over_a_saddle_is_invariant():
+    A, b = matrix([[1, 0], [0, -1]]), matrix([[1, 1], [0, 0], [2, 0]])
+    given = manifolds.Polynomial(A, b, Fraction(1))
+    assert given.hyperbolic
+    assert not given.contractive
+    quarter = Fraction(1, 4)
+    graph = given.coefficients(A, quarter)
+    assert graph[0].tolist() == [Fraction(4, 3), Fraction(4, 5)]
+    assert graph[2].tolist() == [8, 0]  # 2 / (1 - 3/4)
+    for y in (Fraction(1, 3), Fraction(-2)):
+        x = sum(k * y**j for j, k in enumerate(graph, 1))
+        phi = sum(k * y**j for j, k in enumerate(b, 1))
+        speed = sum(j * k * y**j for j, k in enumerate(graph, 1))
+        assert np.all(quarter * speed == A @ (x - phi))
+    assert given.persists(A, given.epsilon)
+    assert not given.persists(given.epsilon * identity(2), given.epsilon)
+    assert not manifolds.Polynomial(matrix([[0, 1], [-1, 0]]), b, Fraction(1)).hyperbolic
+
+
+def test_the_reduction_of_an_expanding_system_is_not_called_well_posed():
+    for index in range(4):
+        expanding, contractive = (
+            manifolds.polynomial(stream(0, "polynomial", index), kind) for kind in ("expanding", "contractive")
+        )
+        assert manifolds._necessity_trial(contractive).contradicts
+        assert outcomes(manifolds._necessity_trial(expanding)) == [True]
+
+
+def test_residuals_are_between_the_bounds_and_reach_them():
+    line = lambda slope: equilibrium.Bent(matrix([[slope]]), matrix([0]))
+    up, down = line(Fraction(9, 10)), line(Fraction(-9, 10))
+    for G, edge in ((up, 1), (down, 0)):
+        trial = equilibrium._sandwich_trial(G, G.lipschitz, matrix([1]))
+        assert outcomes(trial) == [True, True]
+        told = G.lipschitz - Fraction(1, 100)
+        assert outcomes(equilibrium._sandwich_trial(G, told, matrix([1])))[edge] is False  # the bound is attained
+    assert equilibrium.bent(KEY, HALF).lipschitz == HALF
+
+
+def test_a_map_that_halves_passes_for_a_contraction_and_one_that_stretches_does_not():
+    x = np.array([[1.0, -2.0], [0.5, 3.0]])
+    assert not equilibrium.contraction_trial(lambda x: x / 2, x).contradicts
+    bent = lambda x: x / 2 + np.array([0.8, 0.0]) * np.sin(x)
+    trial = equilibrium.contraction_trial(bent, x)
+    assert trial.contradicts
+    assert trial.witness["largest expansion"] == pytest.approx(0.5 + 0.8 * np.cos(0.5), abs=1e-6)
+
+
+def test_the_secant_ends_at_the_fixed_point_of_a_line_and_is_the_step_of_the_network():
+    line = equilibrium.iterates(lambda x: x / 2 + 1, matrix([0]), matrix([1]))
+    assert line.coefficient == -1
+    assert line.mixed(line.coefficient).tolist() == [2]
+    W = matrix([[HALF, 0], [1, Fraction(1, 4)]])
+    plane = equilibrium.iterates(lambda x: W @ x + 1, matrix([0, 0]), matrix([1, 1]))
+    step = plane.mixed(plane.coefficient)
+    assert np.any(W @ step + 1 != step)
+    floats = W.astype(float)
+    found = Anderson(2)(lambda x: x @ jnp.asarray(floats).T + 1, jnp.zeros((1, 2)))
+    np.testing.assert_allclose(found[0], step.astype(float), rtol=1e-14)
+
+
+def record(gaps, gates):
+    frozen = np.array([2.0, 2.2, 2.1])
+    start = np.full((3, 1), 5.5)
+    return Record(
+        "multirate/section-9",
+        "quick",
+        0,
+        {},
+        {
+            "coupled: final validation loss": frozen + gaps,
+            "frozen: final validation loss": frozen,
+            "coupled: validation loss": np.concatenate([start, frozen[:, None]], axis=1),
+            "frozen: validation loss": np.concatenate([start, frozen[:, None]], axis=1),
+            "coupled: gates": np.stack([np.zeros((3, 1)), np.array(gates)[:, None]], axis=1),
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("gaps", "gates", "neutral", "paired"),
+    [
+        ([0.01, -0.01, 0.0], [0.01, -0.02, 0.0], [True, True], [True, True]),
+        ([0.01, 0.01, 0.011], [0.01, -0.02, 0.0], [True, True], [False, True]),
+        ([0.3, 0.3, 0.31], [0.01, -0.02, 0.0], [False, True], [False, True]),
+        ([0.01, -0.01, 0.0], [0.01, -0.2, 0.0], [True, False], [True, False]),
+    ],
+    ids=["alike", "a little worse at every seed", "worse", "open gate"],
+)
+def test_coupling_is_judged_by_seeds_and_gates(monkeypatch, gaps, gates, neutral, paired):
+    monkeypatch.setattr(training, "best_record", lambda experiment: record(np.array(gaps), gates))
+    clear = lambda trial: [not m.fails_clearly for m in trial.conclusions]
+    assert clear(training._neutral_trial(True)) == neutral
+    assert clear(training._neutral_trial(False)) == paired
+    assert training._neutral_trial(True, trained_frozen=False).contradicts
+
+
+def test_without_data_nothing_is_decided_and_the_file_is_named(monkeypatch):
+    def missing(experiment):
+        raise ValueError("Argument `data` must hold the file x.txt.gz, but does not.")
+
+    monkeypatch.setattr(training, "best_record", missing)
+    for trial in (training._neutral_trial(True), training._effect_trial(0.0)):
+        assert isinstance(trial, Trial)
+        assert not trial.decided
+        assert "x.txt.gz" in trial.reason
+
+
+def test_networks_are_drawn_from_their_keys():
+    one, same, other = (network(key) for key in (KEY, KEY, jax.random.fold_in(KEY, 1)))
+    assert np.array_equal(one.token_embedding, same.token_embedding)
+    assert not np.array_equal(one.token_embedding, other.token_embedding)
+    assert symbols(KEY).tolist() == symbols(KEY).tolist()
