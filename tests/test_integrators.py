@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 from dynsim.errors import IntegrationError
 from dynsim.integrators import CAUSES, Diffrax, Event, Scipy
@@ -42,6 +43,19 @@ def test_dense_times_cost_no_accuracy():
     exact = np.stack([np.cos(ts), -np.sin(ts)], axis=1)
     for integrator in BOTH:
         np.testing.assert_allclose(simulate(WAVE, x, ts, integrator=integrator).ys, exact, atol=3e-8)
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "BDF"])
+def test_saved_states_are_as_accurate_as_the_steps_where_stability_sets_their_length(method):
+    A = np.array([[-100.0, 100.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -150.0]])
+    flow, x, ts = FunctionFlow(lambda t, x: jnp.asarray(A) @ x), np.array([2.0, 1.0, 0.5]), np.linspace(0.0, 20.0, 11)
+    exact = np.stack([expm(A * t) @ x for t in ts])
+    np.testing.assert_allclose(simulate(flow, x, ts, integrator=Scipy(method)).ys, exact, atol=2e-11)
+
+
+def test_saved_times_do_not_hide_that_the_steps_have_run_out():
+    with pytest.raises(IntegrationError, match="max_steps"):
+        simulate(WAVE, np.array([1.0, 0.0]), np.linspace(0.0, 20.0, 400), integrator=Scipy(max_steps=20))
 
 
 def test_one_layer_errs_by_the_square_of_its_step():
