@@ -13,14 +13,29 @@ from dynsim import _precision  # noqa: E402, F401
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _records(tmp_path_factory):
-    """Keep records of experiments among the tests' own files, shared by all processes of a run."""
+def _shared_files(tmp_path_factory):
+    """Keep records of experiments and compiled programs among the tests' own files, for all processes of a run."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     os.environ["DYNSIM_RESULTS"] = str(shared / "results")
+    kept = {"dir": str(shared / "compiled"), "min_compile_time_secs": 0, "min_entry_size_bytes": -1}
+    for name, value in kept.items():
+        option = f"jax_compilation_cache_{name}" if name == "dir" else f"jax_persistent_cache_{name}"
+        jax.config.update(option, value)
+        os.environ[option.upper()] = str(value)  # of commands that tests start
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _strict():
     jax.config.update("jax_numpy_rank_promotion", "raise")
     jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+
+@pytest.fixture(autouse=True)
+def _same_environment():
+    """Give back the variables that a command's options set for their whole process."""
+    before = dict(os.environ)
+    yield
+    for name in {*os.environ} - {*before}:
+        del os.environ[name]
+    os.environ.update(before)

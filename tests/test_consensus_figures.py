@@ -40,14 +40,16 @@ DRAWN = {
     "consensus/trained-attention": (),
     "consensus/trained-spectra": ("P asymmetry", "P least", "U asymmetry", "U greatest"),
 }
-NEED_DATA = {name for name in DRAWN if name.endswith(("-6", "-7", "-8")) or "trained" in name}
+RUN_EXPERIMENTS = {name for name in DRAWN if name.endswith(("-6", "-7", "-8"))}
+NEED_DATA = RUN_EXPERIMENTS | {name for name in DRAWN if "trained" in name}
+MARKED = [pytest.param(name, marks=[pytest.mark.slow] if name in RUN_EXPERIMENTS else []) for name in DRAWN]
 
 
 def test_every_figure_of_the_catalogue_says_what_it_draws():
     assert DRAWN.keys() == {f.name for f in FIGURES if f.source.paper.key == "consensus"}
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", MARKED)
 def test_the_numbers_are_finite_the_axes_are_labelled_and_the_data_is_drawn(name, folder):
     if name in NEED_DATA:
         data_or_skip()
