@@ -9,7 +9,15 @@ from types import ModuleType
 from dynsim.archive import writable_folder
 from dynsim.errors import nearest
 from dynsim.papers import PAPERS
-from figures import consensus, consensus_networks, hardmax, hardmax_reviews, multirate
+from figures import (
+    consensus,
+    consensus_networks,
+    hardmax,
+    hardmax_reviews,
+    multirate,
+    multirate_chains,
+    multirate_network,
+)
 from figures.figure import Figure
 
 
@@ -29,7 +37,9 @@ def collect(*rooms: ModuleType) -> tuple[Figure, ...]:
     return tuple(found.values())
 
 
-FIGURES = collect(consensus, consensus_networks, hardmax, hardmax_reviews, multirate)
+FIGURES = collect(
+    consensus, consensus_networks, hardmax, hardmax_reviews, multirate, multirate_chains, multirate_network
+)
 
 
 def write_index(folder: str | Path, figures: Sequence[Figure], formats: Sequence[str]) -> list[Path]:

@@ -53,6 +53,8 @@ FLOORS = {
     "figures.hardmax": 9,
     "figures.hardmax_reviews": 9.05,
     "figures.multirate": 9,
+    "figures.multirate_chains": 9,
+    "figures.multirate_network": 9,
     "figures.gallery": 9.1,
     "dynsim.commands": 10,
     "dynsim.__main__": 10,

@@ -3,8 +3,9 @@
 from figures.panels.curves import bands, curves, over_time
 from figures.panels.hulls import balls, followed_tokens, half_plane, plain_plane, polygon
 from figures.panels.manifolds import error_against, relaxations, slow_manifold
-from figures.panels.matrices import attention
+from figures.panels.matrices import attention, leaks
 from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
+from figures.panels.simplices import orbits, simplex_portrait
 from figures.panels.spectra import eigenvalues
 from figures.panels.tokens import View, surface, token_paths
 
@@ -20,11 +21,14 @@ __all__ = [
     "error_against",
     "followed_tokens",
     "half_plane",
+    "leaks",
+    "orbits",
     "over_time",
     "plain_plane",
     "planar_portrait",
     "polygon",
     "relaxations",
+    "simplex_portrait",
     "slow_manifold",
     "sphere_portrait",
     "surface",

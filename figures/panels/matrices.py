@@ -1,11 +1,13 @@
-"""Attention matrices: what each token gives to each."""
+"""Matrices over pairs of tokens: what each gives to each, and what each feels of each."""
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
 from matplotlib.image import AxesImage
 from numpy.typing import ArrayLike
 
 from dynsim.errors import argument_error
+from figures.style import colour
 
 
 def attention(ax: Axes, weights: ArrayLike, *, label: str = "") -> AxesImage:
@@ -28,4 +30,39 @@ def attention(ax: Axes, weights: ArrayLike, *, label: str = "") -> AxesImage:
     ax.set_yticks([])
     if label:
         ax.set_title(label)
+    return image
+
+
+def leaks(ax: Axes, matrix: ArrayLike, *, block: int, top: float | None = None, decades: int = 2) -> AxesImage:
+    """Draw what each position (row) feels of each (column), colour by decade, and return the image.
+
+    Exact zeros are white, and what is smaller than the scale has its lowest colour; thin lines part the blocks, and a
+    dashed one is the diagonal, above which the future is.
+
+    Args:
+        ax: the axes.
+        matrix: (n, n), not negative.
+        block: positions in a block.
+        top: the upper end of the scale; the largest entry if None.
+        decades: that the scale spans.
+    """
+    L = np.asarray(matrix, float)
+    if L.ndim != 2 or L.shape[0] != L.shape[1]:
+        raise argument_error("matrix", "have shape (n, n)", f"has shape {L.shape}")
+    if not np.all(L >= 0):
+        raise argument_error("matrix", "not be negative", f"reaches down to {np.nanmin(L):.3g}")
+    if block < 1:
+        raise argument_error("block", "be at least 1", f"is {block}")
+    high = float(np.max(L)) if top is None else top
+    high = high if high > 0 else 1.0
+    low = high / 10.0**decades
+    shown = np.ma.masked_equal(np.where(L > 0, np.maximum(L, low), 0.0), 0.0)
+    image = ax.imshow(shown, cmap="cividis", norm=LogNorm(low, high), interpolation="nearest", rasterized=True)
+    n = len(L)
+    for edge in np.arange(block, n, block) - 0.5:
+        ax.axhline(edge, color=colour("surface"), linewidth=0.3)
+        ax.axvline(edge, color=colour("surface"), linewidth=0.3)
+    ax.plot([-0.5, n - 0.5], [-0.5, n - 0.5], color=colour("negative"), linestyle="--", linewidth=0.8)
+    ax.set_xticks(np.arange(0, n, block))
+    ax.set_yticks(np.arange(0, n, block))
     return image

@@ -1,0 +1,79 @@
+"""Distributions on three states as points of a triangle: the flow of a chain, its stationary laws, discrete orbits."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike
+
+from dynsim.errors import argument_error
+from figures.style import colour
+
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
+MARKS = ("s", "^", "v", "D")
+ROLES = ("first", "second", "third", "undecided")
+
+
+def in_triangle(p: ArrayLike) -> np.ndarray:
+    """Return distributions (..., 3) as points (..., 2) of the triangle whose corners are the states."""
+    p = np.asarray(p, float)
+    if not p.ndim or p.shape[-1] != 3:
+        raise argument_error("p", "have three states, shape (..., 3)", f"has shape {p.shape}")
+    return p @ CORNERS
+
+
+def simplex_portrait(
+    ax: Axes, paths: ArrayLike, stationary: ArrayLike, *, states: Sequence[str] = ("1", "2", "3")
+) -> LineCollection:
+    """Draw the flow of a chain on the simplex as paths with arrow heads, and return the paths.
+
+    Args:
+        ax: the axes.
+        paths: (paths, times, 3), from where each starts.
+        stationary: (laws, 3): one is a disc; of two, every mixture is stationary too, and a thick line joins them.
+        states: names of the corners.
+    """
+    lines = in_triangle(paths)
+    outline = CORNERS[[0, 1, 2, 0]]
+    ax.plot(*outline.T, color=colour("surface"), linewidth=0.8, zorder=1.0)
+    drawn = LineCollection(list(lines), colors=[colour("field")], linewidths=0.7, zorder=1.5)
+    ax.add_collection(drawn)
+    for line in lines:
+        _head(ax, line)
+    laws = in_triangle(stationary).reshape(-1, 2)
+    name = "stationary law" if len(laws) == 1 else "stationary laws"
+    ax.plot(*laws.T, marker="o", color=colour("stable"), linewidth=2.0, markersize=4.5, zorder=6.0,
+            linestyle="-" if len(laws) > 1 else "none", label=name)  # fmt: skip
+    middle = CORNERS.mean(axis=0)
+    for place, word in zip(CORNERS + 0.11 * (CORNERS - middle), states, strict=True):
+        ax.text(float(place[0]), float(place[1]), word, ha="center", va="center", fontsize=7)
+    ax.set_aspect("equal")
+    ax.set_xlim(-0.14, 1.14)
+    ax.set_ylim(-0.13, 1.0)
+    ax.set_axis_off()
+    return drawn
+
+
+def _head(ax: Axes, line: np.ndarray) -> None:
+    """Draw an arrow head where a third of the path's length is behind, unless the path rests."""
+    steps = np.linalg.norm(np.diff(line, axis=0), axis=1)
+    length = np.concatenate([[0.0], np.cumsum(steps)])
+    if length[-1] < 0.05:
+        return
+    x, y = line.T
+    at = lambda share: (np.interp(share * length[-1], length, x), np.interp(share * length[-1], length, y))
+    arrow = {"arrowstyle": "-|>", "color": colour("field"), "lw": 0.0, "mutation_scale": 6, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", at(0.36), at(0.33), arrowprops=arrow, zorder=1.6)
+
+
+def orbits(ax: Axes, steps: Sequence[ArrayLike], *, labels: Sequence[str]) -> list[Line2D]:
+    """Draw discrete orbits (steps, 3) as marks joined by thin lines, each with its colour, mark and label."""
+    if not len(steps) == len(labels) <= len(MARKS):
+        raise argument_error("labels", f"name each of {len(steps)} orbits, at most {len(MARKS)}", f"are {len(labels)}")
+    lines = []
+    for orbit, label, mark, role in zip(steps, labels, MARKS, ROLES, strict=False):
+        lines += ax.plot(*in_triangle(orbit).T, marker=mark, markersize=2.6, linewidth=0.5, color=colour(role),
+                         label=label, zorder=4.0)  # fmt: skip
+    return lines
