@@ -1,5 +1,6 @@
 """The hardmax map: exact follower sets by every search, in floats and fractions, and how far a run is certain."""
 
+import contextlib
 from fractions import Fraction
 
 import jax
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from dynsim.keys import stream
 from dynsim.simulation import iterate
 from dynsim.storage import load, rerun, save
-from dynsim.systems.hardmax import all_scores, cones, grouping, search
+from dynsim.systems.hardmax import all_scores, cells, cones, grouping, search
 from dynsim.systems.hardmax.attention import ExactHardmax, Hardmax, Softmax
 from dynsim.systems.hardmax.examples import EXAMPLE_5_2, REMARK_1_3
 from dynsim.systems.hardmax.hypotheses import hypotheses
@@ -25,11 +26,27 @@ LAYERS = 6
 ALPHAS = (1.0, 0.5, 2.0, 0.1, 7.0, -0.3, -3.0)
 
 
+MANNERS = {
+    "cells as they are": {},
+    "cells to the finest": {"QUERIES": 0, "LIGHT": 0.0, "MOST": {2: 6, 3: 3}},
+    "no cells": {"CROWD": -1},  # bisected cones for all queries
+}
+
+
 @pytest.fixture(autouse=True, scope="module")
-def _cones_bisect():
-    """Let `Cones` bisect where all scores would be faster, as they are for the few tokens of tests."""
+def _cones_are_used():
+    """Let `Cones` search where all scores would be faster, as they are for the few tokens of tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "SCORE", 1.0)
+        yield
+
+
+@contextlib.contextmanager
+def manner(name):
+    """Let `Cones` search in a manner of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        for constant, value in MANNERS[name].items():
+            patch.setattr(cells, constant, value)
         yield
 
 
@@ -76,14 +93,15 @@ def clouds(draw, largest=9):
 
 
 @settings(max_examples=1000, deadline=None, derandomize=True, database=None)
-@given(clouds())
-def test_every_search_in_both_arithmetics_finds_the_sets_of_the_definition(cloud):
+@given(clouds(), st.sampled_from(list(MANNERS)))
+def test_every_search_in_both_arithmetics_finds_the_sets_of_the_definition(cloud, name):
     x, A = cloud
     expected = by_definition(x, A)
     ways = (AllScores(), Cones()) if x.shape[1] <= 3 else (AllScores(),)
     for map in (HardmaxMap(1, A), ExactHardmaxMap(1, A)):
         for way in ways:
-            assert map.follower_sets(x, search=way).lists() == expected
+            with manner(name):
+                assert map.follower_sets(x, search=way).lists() == expected
 
 
 @settings(max_examples=400, deadline=None, derandomize=True, database=None)
@@ -125,6 +143,7 @@ BIG = {
     "cubic lattice": lambda: np.stack(np.meshgrid(*[np.arange(-4.0, 5)] * 3), -1).reshape(-1, 3),
     "sphere": lambda: normal("sphere", 900, 3) / np.linalg.norm(normal("sphere", 900, 3), axis=1, keepdims=True),
     "few clusters": lambda: normal("few", 5, 2)[np.arange(900) % 5] * (1 + np.round(normal("last", 900, 2)) * 2.0**-52),
+    "clusters in space": lambda: normal("few", 5, 3)[np.arange(900) % 5] * (1 + normal("near", 900, 3) * 1e-15),
 }
 
 
@@ -136,12 +155,15 @@ def test_all_searches_agree_in_sets_and_gaps_on_many_tokens(name, attention, mon
     general = np.asarray(normal("A", d, d))
     A = {"identity": None, "general": general, "singular": np.outer(np.arange(d) + 1.0, np.eye(d)[0])}[attention]
     map = HardmaxMap(1, A)
-    by_cones, single = map.follower_sets(x, search=Cones()), map.follower_sets(x, search=AllScores())
+    single = map.follower_sets(x, search=AllScores())
     monkeypatch.setattr(all_scores, "FEW", 10**9)
     double = map.follower_sets(x, search=AllScores())
     assert double.same_as(single)
-    assert double.same_as(by_cones)
-    np.testing.assert_allclose(by_cones.gaps, double.gaps, rtol=1e-6, atol=1e-10)
+    for name in MANNERS:
+        with manner(name):
+            by_cones = map.follower_sets(x, search=Cones())
+        assert double.same_as(by_cones)
+        np.testing.assert_allclose(by_cones.gaps, double.gaps, rtol=1e-6, atol=1e-10)
     assert np.all(single.gaps <= double.gaps * (1 + 1e-9) + 1e-10)
     assert np.all(single.gaps >= double.gaps / 1.05 - 1e-12)
     assert map.follower_sets(x).same_as(double)

@@ -94,7 +94,8 @@ class Hardmax(AbstractHardmax):
         A, scaled = self.attention, self.scaled_attention()
         if A is None or scaled is None:
             q = level(u, z)
-            return Scores(q, u, np.sqrt(np.einsum("nd,nd->n", q, q)), FloatTies(z, None))
+            norms = np.sqrt(np.einsum("nd,nd->n", q, q))
+            return Scores(q, u, norms, norms, FloatTies(z, None))
         q = level(u, z) @ scaled.T
         norms = np.sqrt(np.einsum("nd,nd->n", q, q))
         sizes = np.linalg.norm(level(u, z), axis=1) * len(A)
@@ -102,7 +103,7 @@ class Hardmax(AbstractHardmax):
         if len(weak):  # what has cancelled is computed again from exact numbers
             q[weak] = ratios(exact_queries(z[weak], A))
             sizes[weak] = norms[weak] = np.sqrt(np.einsum("nd,nd->n", q[weak], q[weak]))
-        return Scores(q, u, sizes, FloatTies(z, A))
+        return Scores(q, u, norms, sizes, FloatTies(z, A))
 
     def scaled(self, z: np.ndarray, exponent: int) -> np.ndarray:
         """See `AbstractHardmax`."""
@@ -136,9 +137,9 @@ class ExactHardmax(AbstractHardmax):
         queries = numerators if A is None else numerators @ integers(A)[0].T
         q = ratios(queries)
         u = numerators / 2 ** int(np.max(np.abs(numerators))).bit_length()
-        sizes = np.sqrt(np.einsum("nd,nd->n", q, q))
+        norms = np.sqrt(np.einsum("nd,nd->n", q, q))
         equal = equal_keys([tuple(row) for row in numerators.tolist()])
-        return Scores(q, u.astype(float), sizes, IntegerTies(queries, numerators), equal)
+        return Scores(q, u.astype(float), norms, norms, IntegerTies(queries, numerators), equal)
 
     def scaled(self, z: Exact, exponent: int) -> np.ndarray:
         """See `AbstractHardmax`."""

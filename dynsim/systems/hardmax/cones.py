@@ -14,19 +14,19 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from dynsim.systems.hardmax.scores import EPSILON
-from dynsim.systems.hardmax.ties import SMALLEST, Candidates
+from dynsim.systems.hardmax.leaves import Leaves, concatenated, scored
+from dynsim.systems.hardmax.scores import EPSILON, Scores
+from dynsim.systems.hardmax.ties import Candidates
 
 DEEPEST = 30  # bisections
 ZOOM = 4  # bisections after which the tokens of a cone are looked at from nearby
 ENOUGH = 6  # tokens of a cone that need no further bisection: best, second best and those at its boundary
 QUERIES = 12  # with fewer of them in a cone it costs more to bisect it than to score them
 MANY = 2_000  # tokens from which a sample of them first removes those deep inside
-SHARE = 16  # of the tokens are a sample
-COARSE = {1: 0, 2: 3, 3: 4}  # bisections of the cones of a sample, by dimension
-FINE = {2: 5, 3: 6}  # bisections of those of the tokens that are left
+SHARE = 8  # of the tokens are a sample
+COARSE = {1: 0, 2: 2, 3: 3}  # bisections of the cones of a sample, by dimension
 SMALLEST_REACH = 2.0**-400  # below it squares of lengths vanish
-PAIRS = 2**20  # of queries and tokens scored at a time
+STEP = 2**12  # tokens held against a sample at a time
 
 
 class Cones(NamedTuple):
@@ -46,17 +46,6 @@ class Cones(NamedTuple):
     query: Int[np.ndarray, " q"]
     cone: Int[np.ndarray, " q"]
     weights: Float[np.ndarray, "q d"]
-
-
-class Leaves(NamedTuple):
-    """Cones that are not bisected further: as in `Cones`, with the queries of each."""
-
-    origin: Float[np.ndarray, "c d"]
-    reach: Float[np.ndarray, " c"]
-    starts: Int[np.ndarray, " bounds"]
-    token: Int[np.ndarray, " pairs"]
-    query: Int[np.ndarray, " q"]
-    cone: Int[np.ndarray, " q"]
 
 
 class Margin(NamedTuple):
@@ -81,43 +70,30 @@ def near_best_by_cones(
         split = (
             (size > ENOUGH) & (count > QUERIES) if depth < DEEPEST and keys.shape[1] > 1 else np.zeros(len(size), bool)
         )
-        parts += _scored(_leaves(cones, ~split), queries, keys, sizes, margin.fixed)
+        parts += scored(_leaves(cones, ~split), queries, keys, sizes, margin.fixed)
         if not np.any(split):
             break
         cones = _some(cones, split)
         if depth % ZOOM == ZOOM - 1:
             cones = _pruned(_zoomed(cones, keys), margin)
         cones = _pruned(_bisected(cones), margin)
-    return _concatenated([part for part, _ in parts]), np.concatenate([slack for _, slack in parts])
+    return concatenated(parts)
 
 
-def margin_of(
-    queries: Float[np.ndarray, "r d"], sizes: Float[np.ndarray, " r"], largest: float, *, rounded: bool
-) -> Margin:
-    """Return what covers the errors of scores at unit generators, and those of `DEEPEST` bisections.
+def margin_of(scores: Scores, rows: Int[np.ndarray, " r"] | slice) -> Margin:
+    """Return what covers the errors of scores of these queries at unit generators, and those of `DEEPEST` bisections.
 
-    `rounded` is whether the tokens themselves are.
+    Where equal tokens are known from elsewhere the tokens themselves are rounded.
     """
-    norms = np.sqrt(np.einsum("nd,nd->n", queries, queries))
-    part = EPSILON * (16 * (queries.shape[1] + 3) * float(np.max(sizes / norms)) + 16 * DEEPEST)
-    return Margin(part, part * largest if rounded else 0.0)
+    d, largest = scores.tokens.shape[1], scores.largest
+    part = EPSILON * (16 * (d + 3) * float(np.max(scores.sizes[rows] / scores.norms[rows])) + 16 * DEEPEST)
+    return Margin(part, 0.0 if scores.equal is None else part * largest)
 
 
 def columns_within(tokens: Float[np.ndarray, "n d"], margin: Margin) -> Int[np.ndarray, " some"]:
     """Return the tokens that can be best or second best for any query, with some more; all of them if they are few."""
     n, d = tokens.shape
-    if n < MANY:
-        return np.arange(n)
-    among = _outside(tokens, tokens[:: max(SHARE, n // 4096)], COARSE[d], margin)
-    if 2 * len(among) > n or d == 1:
-        return among
-    left = tokens[among]
-    if d == 2:
-        return among[_outside(left, left[: 2 * MANY], FINE[d], margin)]
-    cones = _orthants(left, margin, np.empty((0, d)))
-    for _ in range(FINE[d]):
-        cones = _pruned(_bisected(cones), margin)
-    return among[np.unique(cones.token)]
+    return np.arange(n) if n < MANY else _outside(tokens, tokens[:: max(SHARE, n // 4096)], COARSE[d], margin)
 
 
 def _outside(tokens: np.ndarray, sample: np.ndarray, depth: int, margin: Margin) -> Int[np.ndarray, " some"]:
@@ -134,10 +110,12 @@ def _outside(tokens: np.ndarray, sample: np.ndarray, depth: int, margin: Margin)
     least[np.isinf(middle[each, second])] = -np.inf
     bounds = np.full(len(directions), np.inf)
     np.minimum.at(bounds, cones, least)
-    kept = np.empty(len(tokens), bool)
-    for start in range(0, len(tokens), 2**14):
-        here = slice(start, start + 2**14)
-        kept[here] = np.max(directions @ tokens[here].T - bounds[:, None], axis=0) >= 0
+    kept, room = np.empty(len(tokens), bool), np.empty((len(directions), min(len(tokens), STEP)))
+    for start in range(0, len(tokens), STEP):  # in one piece of memory, which stays in the cache
+        part = tokens[start : start + STEP]
+        over = np.matmul(directions, part.T, out=room[:, : len(part)])
+        over -= bounds[:, None]
+        kept[start : start + STEP] = np.max(over, axis=0) >= 0
     return np.flatnonzero(kept)
 
 
@@ -255,42 +233,3 @@ def _leaves(cones: Cones, chosen: np.ndarray) -> Leaves:
     """Return the chosen cones as leaves, with their queries."""
     inside = chosen[cones.cone]
     return Leaves(cones.origin, cones.reach, cones.starts, cones.token, cones.query[inside], cones.cone[inside])
-
-
-def _scored(
-    leaves: Leaves, queries: np.ndarray, keys: np.ndarray, sizes: np.ndarray, fixed: float
-) -> list[tuple[Candidates, np.ndarray]]:
-    """Return candidates and slack of the queries in leaves, some queries at a time."""
-    size = np.diff(leaves.starts)[leaves.cone]
-    if not len(size):
-        return []
-    cuts = np.searchsorted(np.cumsum(size), np.arange(PAIRS, np.sum(size), PAIRS))
-    parts = [part for part in np.split(np.arange(len(size)), np.unique(cuts)) if len(part)]
-    return [_score(leaves, part, queries, keys, sizes, fixed) for part in parts]
-
-
-def _score(
-    leaves: Leaves, part: np.ndarray, queries: np.ndarray, keys: np.ndarray, sizes: np.ndarray, fixed: float
-) -> tuple[Candidates, np.ndarray]:
-    """Score these queries against the tokens of their leaves."""
-    rows, cone, d = leaves.query[part], leaves.cone[part], keys.shape[1]
-    size = np.diff(leaves.starts)[cone]
-    bounds = np.concatenate([[0], np.cumsum(size)])
-    token = leaves.token[np.repeat(leaves.starts[cone] - bounds[:-1], size) + np.arange(bounds[-1])]
-    place = lambda k: keys[token, k] - np.repeat(leaves.origin[cone, k], size)
-    found = sum(np.repeat(queries[rows, k], size) * place(k) for k in range(d))
-    errors = (16 * (d + 3) * EPSILON * leaves.reach[cone] + fixed) * sizes[rows] + SMALLEST
-    best = np.maximum.reduceat(found, bounds[:-1])
-    near = found >= np.repeat(best - errors, size)
-    second = np.maximum.reduceat(np.where(near, -np.inf, found), bounds[:-1])
-    return Candidates(rows, bounds, token).only(near), best - second - errors
-
-
-def _concatenated(parts: list[Candidates]) -> Candidates:
-    """Return the rows of all parts."""
-    sizes = np.concatenate([[0], *(part.sizes for part in parts)])
-    return Candidates(
-        np.concatenate([part.rows for part in parts]),
-        np.cumsum(sizes),
-        np.concatenate([part.columns for part in parts]),
-    )

@@ -15,7 +15,8 @@ EPSILON = 2.0**-52
 class Scores(NamedTuple):
     """Queries $A z_i$, tokens $z_j$, and what decides where rounding cannot tell two scores apart.
 
-    `queries` are $A z_i$ up to a positive factor for each token, `tokens` are $z_j$ up to a positive factor for all.
+    `queries` are $A z_i$ up to a positive factor for each token, and `norms` their lengths; `tokens` are $z_j$ up to a
+    positive factor for all.
     `sizes` are bounds of $\\|A\\| |z_i|$ in the units of `queries`, at most $2^{10}$ times their norms, and zero only
     where $A z_i = 0$ exactly. `equal` are the groups of equal tokens; None where rows of `tokens` are equal only if the
     tokens are.
@@ -23,6 +24,7 @@ class Scores(NamedTuple):
 
     queries: Float[np.ndarray, "n d"]
     tokens: Float[np.ndarray, "n d"]
+    norms: Float[np.ndarray, " n"]
     sizes: Float[np.ndarray, " n"]
     ties: AbstractTies
     equal: Groups | None = None
@@ -58,8 +60,7 @@ class Columns(NamedTuple):
 
 def relative_gaps(scores: Scores, rows: np.ndarray, differences: np.ndarray) -> Float[np.ndarray, " r"]:
     """Return differences of scores as gaps of `FollowerSets`; infinite where nothing was left to compare with."""
-    queries = scores.queries[rows]
-    units = np.sqrt(np.einsum("nd,nd->n", queries, queries)) * scores.largest * (1 + 64 * EPSILON)
+    units = scores.norms[rows] * (scores.largest * (1 + 64 * EPSILON))
     return np.where(np.isinf(differences), np.inf, np.maximum(differences, 0.0) / units)
 
 

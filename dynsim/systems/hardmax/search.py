@@ -2,23 +2,23 @@
 
 import abc
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import Float, Int
 
 from dynsim.systems.hardmax.all_scores import near_best
-from dynsim.systems.hardmax.cones import MANY, columns_within, margin_of, near_best_by_cones
+from dynsim.systems.hardmax.cells import near_best_by_cells
+from dynsim.systems.hardmax.cones import MANY, columns_within, margin_of
 from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.scores import Columns, Scores, assembled, decided, everything, joined, relative_gaps
 from dynsim.systems.hardmax.ties import Candidates
 
 FEW = 200  # tokens up to which all scores are the fastest: measured in d = 2, 150 to 300
 HIGHEST = 3  # dimension in which cones win
-SCORE = 0.45e-9  # seconds of one score, measured, as are those of bisections and of a token's way through the cones
-LEVELS, CONE = 1.5e-3, {1: 1e-7, 2: 0.5e-6, 3: 3.5e-6}
+SCORE = 0.45e-9  # seconds of one score, measured, as are those of a grid of cells and of a token's way through it
+GRID, TOKEN = 1.5e-4, {1: 1e-7, 2: 5e-7, 3: 1.5e-6}
 
 
-class AbstractSearch(eqx.Module):
+class AbstractSearch(abc.ABC):
     """A way to the exact follower sets."""
 
     @abc.abstractmethod
@@ -67,13 +67,16 @@ class AllScores(AbstractSearch):
 
 
 class Cones(AbstractSearch):
-    """Cones of directions, each with the few tokens that can be best or second best in it: for d at most 3."""
+    """Cones of directions, each with the few tokens that can be best or second best in it: for d at most 3.
+
+    A grid of them first (`cells`), bisected ones where tokens have become clusters (`cones`).
+    """
 
     def near(self, scores, rows):
         """See `AbstractSearch`."""
-        margin = margin_of(scores.queries[rows], scores.sizes[rows], scores.largest, rounded=scores.equal is not None)
+        margin = margin_of(scores, rows)
         among = columns_within(scores.tokens, margin)
-        if 4 * len(among) < len(scores.tokens) and scores.equal is None:
+        if 2 * len(among) < len(scores.tokens) and scores.equal is None:
             columns = Columns(among, scores._replace(tokens=scores.tokens[among]).groups())
             distinct, number = rows, np.arange(len(rows))
         else:
@@ -83,7 +86,8 @@ class Cones(AbstractSearch):
         if _all_are_faster(len(distinct), *keys.shape):
             near, slack = near_best(scores.queries[distinct], keys, scores.errors(distinct))
         else:
-            near, slack = near_best_by_cones(scores.queries[distinct], keys, scores.sizes[distinct], margin)
+            part = slice(None) if np.array_equal(distinct, np.arange(len(scores.tokens))) else distinct  # spares copies
+            near, slack = near_best_by_cells(scores.queries[part], keys, scores.sizes[part], margin)
         place = np.empty(len(distinct), int)
         place[near.rows] = np.arange(len(distinct))
         return columns, near._replace(rows=distinct[near.rows]), slack, place[number]
@@ -105,9 +109,9 @@ class Cones(AbstractSearch):
         if not len(rest):
             return found
         sizes = scores.sizes[tied.rows]
-        margin = margin_of(queries, sizes, scores.largest, rounded=scores.equal is not None)
+        margin = margin_of(scores, tied.rows)
         rest = rest[columns_within(scores.tokens[rest], margin)]
-        near, _ = near_best_by_cones(queries, scores.tokens[rest], sizes, margin)
+        near, _ = near_best_by_cells(queries, scores.tokens[rest], sizes, margin)
         best = _products(scores, near._replace(rows=tied.rows[near.rows]), rest)
         found[near.rows] = np.maximum(found[near.rows], best)
         return found
@@ -119,8 +123,8 @@ def _products(scores: Scores, near: Candidates, tokens: np.ndarray) -> Float[np.
 
 
 def _all_are_faster(rows: int, columns: int, d: int) -> bool:
-    """Return whether all scores take less time than the cones: seconds as measured."""
-    return SCORE * rows * columns < LEVELS + CONE[d] * (rows + columns)
+    """Return whether all scores take less time than cells, beside what each row takes in both: seconds as measured."""
+    return SCORE * rows * columns < GRID + TOKEN[d] * columns
 
 
 def search_for(scores: Scores, rows: int) -> AbstractSearch:
