@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from dynsim.__main__ import main
 from dynsim.papers import CONSENSUS
 from figures import panels
 from figures.figure import FORMATS, figure, save
@@ -163,6 +164,10 @@ def test_the_papers_size_is_another_figure_for_those_that_have_one(tmp_path):
     assert five.at_size("paper").compute is five.larger
     with pytest.raises(ValueError, match="Argument `size` must be `quick`"):
         one.at_size("paper")
+    words = ["figure", one.name, "consensus/figure-2", "--formats", "svg", "--out", str(tmp_path)]
+    assert main([*words, "--size", "paper"]) == 0  # neither has another size, and nobody asked for one of them alone
+    assert (tmp_path / "consensus/figure-2.svg").is_file()
+    assert main([*words, "--size", "papr"]) == 2
 
 
 def test_figures_are_found_by_name_by_paper_and_by_pattern():

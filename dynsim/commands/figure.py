@@ -24,7 +24,7 @@ class Figure:
     seed: int = 0
     """of the figure's random stream"""
     size: str = "quick"
-    """quick, or paper where a figure has it"""
+    """quick, or paper; among several figures those that have one size only are drawn in that"""
     results: Path | None = None
     """the folder of records of experiments, by default the one that DYNSIM_RESULTS names, or results/experiments"""
     fresh: bool = False
@@ -41,7 +41,8 @@ def main(words: Sequence[str]) -> int:
     o = parse(Figure, words, "figure")
     use_results(o.results)
     chosen = list(dict.fromkeys(f for name in o.names for f in find_figures(name)))
-    sized = [figure.at_size(o.size) for figure in chosen]
+    several = len(chosen) > 1 and o.size == "paper"  # of which those are drawn as they are that have one size only
+    sized = [figure if several and figure.larger is None else figure.at_size(o.size) for figure in chosen]
     troubles = {}
     for figure in tracked(sized, len(sized), "figure"):
         try:
