@@ -6,7 +6,6 @@ import hashlib
 import importlib.metadata
 import inspect
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,11 +22,11 @@ from dynsim.archive import read_arrays, writable_folder, write_arrays
 from dynsim.errors import argument_error, nearest
 from dynsim.keys import stream
 from dynsim.papers import Source
+from figures.files import FORMATS, write_figure
 from figures.movie import write_movie
 from figures.style import settings
 
 Numbers = Mapping[str, np.ndarray]
-FORMATS = ("pdf", "svg", "png")
 _HEADER = "header"
 
 
@@ -151,7 +150,7 @@ def save(
     files = [stem.with_name(f"{stem.name}.{kind}") for kind in formats]
     for file, kind in zip(files, formats, strict=True):
         if kind != "gif":
-            _write(drawn, file, _metadata(figure, kind))
+            write_figure(drawn, file, f"{figure.name} ({figure.source})")
     return files
 
 
@@ -160,26 +159,6 @@ def _phase(figure: Figure, numbers: Numbers, phase: float) -> matplotlib.figure.
         raise argument_error("figure", "have a movie", f"`{figure.name}` has none")
     with settings():
         return figure.animate(numbers, phase)
-
-
-def _write(drawn: matplotlib.figure.Figure, file: Path, metadata: dict[str, str | None]) -> None:
-    part = file.with_name(f".{file.stem}.{os.getpid()}.part{file.suffix}")
-    try:
-        with settings():
-            drawn.savefig(part, metadata=metadata)
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _metadata(figure: Figure, kind: str) -> dict[str, str | None]:
-    """Return what each format says of itself: no date, no machine."""
-    title, maker = f"{figure.name} ({figure.source})", "dynsim"
-    return {
-        "pdf": {"Title": title, "Creator": maker, "Producer": maker, "CreationDate": None},
-        "svg": {"Title": title, "Creator": maker, "Date": None},
-        "png": {"Title": title, "Software": maker},
-    }[kind]
 
 
 def _kept(file: Path, wanted: str) -> Numbers | None:

@@ -90,10 +90,13 @@ def study(seeds=2, steps=60, points=4):
 def test_training_curves_are_the_means_over_seeds_with_bands_that_hold_them():
     (found,) = find_figures("multirate/training")
     data = study()
-    training, held_out, gates = found.drawn(data).axes
+    training, held_out, beside, gates = found.drawn(data).axes
     np.testing.assert_allclose(held_out.lines[0].get_ydata(), data["coupled: validation loss"].mean(axis=0))
     corners = held_out.collections[1].get_paths()[0].vertices
     assert np.max(corners[:, 1]) == np.max(data["frozen: validation loss"])
+    gaps = data["coupled: validation loss"] - data["frozen: validation loss"]
+    np.testing.assert_allclose(beside.lines[0].get_ydata(), gaps.mean(axis=0))
+    assert [line.get_label() for line in beside.lines if line.get_label()[0] != "_"] == ["coupled"]
     assert training.lines[0].get_xdata()[-1] == 60
     assert training.lines[0].get_ydata()[0] == pytest.approx(data["coupled: training loss"][:, :12].mean())
     np.testing.assert_array_equal([line.get_ydata() for line in gates.lines[:2]], data["gates"][:, :, 0])
@@ -105,7 +108,7 @@ def test_the_training_study_is_drawn_from_its_record(folder):
     data_or_skip("tinyshakespeare_train.txt.gz")
     drawing, data = shown("training", folder)
     assert set(data["names"]) >= {"coupled", "frozen"}
-    assert len(drawing.drawn(data).axes) == 3
+    assert len(drawing.drawn(data).axes) == 4
     assert drawing.at_size("paper").name == "multirate/training-paper"
 
 

@@ -48,6 +48,26 @@ def test_a_matrix_of_a_file_may_be_reducible_and_is_answered_per_class(capsys, t
     assert "no mixing time: the limit depends on the start" in said
 
 
+def test_three_states_are_drawn_on_the_simplex_in_the_same_bytes(capsys, tmp_path):
+    file, words = tmp_path / "Q.csv", ("--initial", "last", "--frames", 21)
+    file.write_text("-1,0.5,0\n1,-1.5,1\n0,1,-1\n")
+    for name, how in (("one.svg", ()), ("other.svg", ()), ("euler.svg", ("--euler", 0.5, "--end", 10))):
+        drawn = tmp_path / name
+        assert run(capsys, "simulate", "master-equation", "--generator", file, *words, *how, "--figure", drawn)[0] == 0
+    one, other, euler = ((tmp_path / name).read_text() for name in ("one.svg", "other.svg", "euler.svg"))
+    assert one == other
+    assert "stationary law" in one
+    assert "forward Euler" in euler
+    assert "forward Euler" not in one
+
+
+def test_what_is_refused_says_nothing_else(capsys, tmp_path):
+    for words in (("--euler", 10), ("--figure", tmp_path / "a.foo"), ("--figure", tmp_path / "a")):
+        status, said, wrong = run(capsys, "simulate", "master-equation", *words)
+        assert (status, said) == (2, "")
+        assert "`step_size` must be at most" in wrong or "`figure` must end in .pdf, .svg, .png" in wrong
+
+
 def test_an_attention_matrix_and_a_walk_and_random_rates(capsys, tmp_path):
     file, first = tmp_path / "A.npy", tmp_path / "p.csv"
     np.save(file, np.tril(np.ones((3, 3))) / np.arange(1, 4)[:, None])

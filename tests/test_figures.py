@@ -12,7 +12,8 @@ import pytest
 from dynsim.__main__ import main
 from dynsim.papers import CONSENSUS
 from figures import panels
-from figures.figure import FORMATS, figure, save
+from figures.figure import figure, save
+from figures.files import FORMATS
 from figures.gallery import FIGURES, collect, find_figures
 from figures.style import canvas
 

@@ -45,6 +45,7 @@ FLOORS = {
     "analysis.report": 9,
     "figures": 7,
     "figures.style": 7,
+    "figures.files": 7.05,
     "figures.movie": 7.05,
     "figures.figure": 7.1,
     "figures.panels": 8,

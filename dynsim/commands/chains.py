@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dynsim.commands.options import parse, say
+from dynsim.commands.options import check_outputs, parse, say
 from dynsim.commands.tables import array
 from dynsim.errors import argument_error
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from analysis.chains.stationary import StationaryLaws
     from dynsim.trajectory import Trajectory
 
@@ -53,7 +55,7 @@ class MasterEquation:
     out: Path | None = None
     """where the run file (.npz) goes"""
     figure: Path | None = None
-    """where a figure (.pdf, .svg or .png) of the distance to the limit goes"""
+    """where a figure (.pdf, .svg or .png) goes: of the distance to the limit, or the simplex of three states"""
 
 
 def main(words: Sequence[str]) -> int:
@@ -64,19 +66,17 @@ def main(words: Sequence[str]) -> int:
     if not (o.end > 0 and np.isfinite(o.end)):
         raise argument_error("end", "be positive", f"is {o.end}")
     from analysis.chains.stationary import stationary_laws
-    from dynsim.archive import writable_folder
 
-    for path in (o.out, o.figure):
-        if path is not None:
-            writable_folder("out", path.parent)
+    check_outputs(o.out, o.figure)
     Q = chain(o)
     p0 = start(o, Q.shape[0])
+    path, how = by_euler(o, Q, p0) if o.euler is not None else by_exponential(o, Q, p0)
     laws = stationary_laws(Q)
     describe(Q, laws)
-    path = by_euler(o, Q, p0) if o.euler is not None else by_exponential(o, Q, p0)
+    say(how)
     gaps = distances(path, laws.limit(p0))
     say(f"total variation distance to the limit: {gaps[0]:.6g} at t = 0, {gaps[-1]:.6g} at t = {o.end:g}")
-    write(o, path, gaps)
+    write(o, path, laws, gaps)
     return 0
 
 
@@ -142,8 +142,8 @@ def describe(Q: Any, laws: "StationaryLaws") -> None:
         say(euler_bounds(Q).explain())
 
 
-def by_exponential(o: MasterEquation, Q: Any, p0: np.ndarray) -> "Trajectory":
-    """Return the trajectory of the exponential, and say its method and error."""
+def by_exponential(o: MasterEquation, Q: Any, p0: np.ndarray) -> tuple["Trajectory", str]:
+    """Return the trajectory of the exponential, and its method and error."""
     from analysis.chains.integrator import Exponential
     from analysis.chains.relaxation import relaxation
     from dynsim.simulation import simulate
@@ -152,22 +152,21 @@ def by_exponential(o: MasterEquation, Q: Any, p0: np.ndarray) -> "Trajectory":
     ts = np.linspace(0.0, o.end, o.frames)
     last = relaxation(Q, p0, [o.end], method=o.method)
     path = simulate(MasterEquationFlow(Q), p0, ts, integrator=Exponential(o.method))
-    say(
-        f"method {last.method}, error at most {last.errors[0]:.2g} at t = {o.end:g}; mass off by {last.mass_defect:.2g}"
-    )
-    return path
+    error = f"error at most {last.errors[0]:.2g} at t = {o.end:g}"
+    return path, f"method {last.method}, {error}; mass off by {last.mass_defect:.2g}"
 
 
-def by_euler(o: MasterEquation, Q: Any, p0: np.ndarray) -> "Trajectory":
-    """Return the trajectory of forward Euler, every so many steps."""
+def by_euler(o: MasterEquation, Q: Any, p0: np.ndarray) -> tuple["Trajectory", str]:
+    """Return the trajectory of forward Euler, every so many steps, and how many."""
     from dynsim.simulation import iterate
     from dynsim.systems.master_equation.flow import MasterEquationMap
 
     map = MasterEquationMap(Q, o.euler)
     every = max(1, round(o.end / map.step_size / (o.frames - 1)))
     steps = every * max(1, round(o.end / map.step_size / every))
-    say(f"forward Euler: {steps} steps of {map.step_size:g}, every {every} kept")
-    return iterate(map, p0, steps, every=every)
+    return iterate(
+        map, p0, steps, every=every
+    ), f"forward Euler: {steps} steps of {map.step_size:g}, every {every} kept"
 
 
 def distances(path: "Trajectory", limit: np.ndarray) -> np.ndarray:
@@ -177,7 +176,7 @@ def distances(path: "Trajectory", limit: np.ndarray) -> np.ndarray:
     return total_variation(np.asarray(path.ys), limit)
 
 
-def write(o: MasterEquation, path: "Trajectory", gaps: np.ndarray) -> None:
+def write(o: MasterEquation, path: "Trajectory", laws: "StationaryLaws", gaps: np.ndarray) -> None:
     """Write the run file and the figure, where they are asked for."""
     if o.out is not None:
         from dynsim.storage import save
@@ -185,12 +184,28 @@ def write(o: MasterEquation, path: "Trajectory", gaps: np.ndarray) -> None:
         save(o.out, path, seed=o.seed)
         say(f"run file {o.out}")
     if o.figure is not None:
-        from figures.panels.curves import over_time
+        from figures.files import write_figure
         from figures.style import canvas, settings
 
         with settings():
             drawn, (ax,) = canvas()
-            scale = 1.0 if o.euler is None else o.euler
-            over_time(ax, np.asarray(path.ts) * scale, gaps, role="token", ylabel="distance to the limit")
-            drawn.savefig(o.figure)
+            draw(ax, o, path, laws, gaps)
+            write_figure(drawn, o.figure, "a master equation")
         say(f"figure {o.figure}")
+
+
+def draw(ax: "Axes", o: MasterEquation, path: "Trajectory", laws: "StationaryLaws", gaps: np.ndarray) -> None:
+    """Draw three states on the simplex, and of other chains the distance to the limit."""
+    from figures import panels
+
+    ys = np.asarray(path.ys)
+    if ys.shape[1] == 3:
+        panels.simplex_portrait(
+            ax, ys[None], np.stack([law.probabilities for law in laws.laws]), states=("0", "1", "2")
+        )
+        if o.euler is not None:
+            panels.orbits(ax, [ys], labels=["forward Euler"])
+        ax.legend(loc="upper left")
+    else:
+        scale = 1.0 if o.euler is None else o.euler
+        panels.over_time(ax, np.asarray(path.ts) * scale, gaps, role="token", ylabel="distance to the limit")

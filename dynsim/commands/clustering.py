@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dynsim.commands.options import parse, say
+from dynsim.commands.options import check_outputs, parse, say
 from dynsim.commands.tables import array, exact_array
 from dynsim.errors import argument_error
 
@@ -56,11 +56,8 @@ def main(words: Sequence[str]) -> int:
     o = parse(Hardmax, words, "simulate hardmax")
     if min(o.tokens, o.dimension, o.layers, o.every) < 1:
         raise argument_error("tokens`, `dimension`, `layers` or `every", "be at least 1", "is not")
-    from dynsim.archive import writable_folder
 
-    for path in (o.out, o.figure):
-        if path is not None:
-            writable_folder("out", path.parent)
+    check_outputs(o.out, o.figure)
     x = starts(o)
     if o.figure is not None and x.shape[1] != 2:
         raise argument_error("figure", "be asked for tokens in the plane", f"is, for dimension {x.shape[1]}")
@@ -144,6 +141,7 @@ def _leaders(map: Any, x: np.ndarray) -> None:
 
 def draw(path: Path, run: "Trajectory") -> None:
     """Draw the paths of tokens in the plane, from the first kept layer (open) to the last (filled)."""
+    from figures.files import write_figure
     from figures.panels.hulls import plain_plane
     from figures.style import canvas, colour, settings
 
@@ -156,4 +154,4 @@ def draw(path: Path, run: "Trajectory") -> None:
         ax.plot(*ys[0].T, marker="o", markerfacecolor="white", color=colour("start"), linestyle="none", markersize=3.0)
         ax.plot(*ys[-1].T, marker="o", color=colour("leader"), linestyle="none", markersize=3.5)
         ax.set(xlabel="$z_1$", ylabel="$z_2$")
-        drawn.savefig(path)
+        write_figure(drawn, path, "tokens in the plane")

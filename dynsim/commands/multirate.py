@@ -87,7 +87,11 @@ def _trained(o: Multirate) -> "MultirateNetwork":
     from analysis.experiments import best_record
     from analysis.experiments.multirate import SECTION_9, trained
     from dynsim.data import VARIABLE
+    from dynsim.errors import nearest
 
+    known = [variant.name for variant in SECTION_9.paper.variants]
+    if o.variant not in known:
+        raise argument_error("variant", f"be one of {', '.join(known)}", f"is `{o.variant}`{nearest(o.variant, known)}")
     if o.data is not None:
         os.environ[VARIABLE] = str(o.data)
     found = best_record(SECTION_9)

@@ -29,6 +29,18 @@ def parse(options: type[Options], words: Sequence[str], verb: str) -> Options:
     return tyro.cli(options, args=words, default=default, prog=f"dynsim {verb}")
 
 
+def check_outputs(out: Path | None, figure: Path | None) -> None:
+    """Raise `ValueError` unless a run file and a figure can be written where the options say, before any work."""
+    from dynsim.archive import writable_folder
+
+    if out is not None:
+        writable_folder("out", out.parent)
+    if figure is not None:
+        from figures.files import check_file
+
+        check_file("figure", figure)
+
+
 def from_toml(options: type[Options], path: Path) -> Options:
     """Return options from a TOML file, every field known and of its type."""
     try:

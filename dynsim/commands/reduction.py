@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import tyro
 
-from dynsim.commands.options import parse, say
+from dynsim.commands.options import check_outputs, parse, say
 from dynsim.errors import argument_error, nearest, reason
 
 if TYPE_CHECKING:
@@ -54,16 +54,13 @@ class FastSlowOptions:
 
 def main(words: Sequence[str]) -> int:
     """Follow the system, say what its manifold and the errors are, and write what was asked for."""
-    from dynsim.archive import writable_folder
 
     o = parse(FastSlowOptions, words, "simulate fast-slow")
     if not o.epsilon:
         raise argument_error("epsilon", "hold at least one number", "is empty")
     if o.frames < 2:
         raise argument_error("frames", "be at least 2", f"is {o.frames}")
-    for path in (o.out, o.figure):
-        if path is not None:
-            writable_folder("out", path.parent)
+    check_outputs(o.out, o.figure)
     case = example(o)
     if o.figure is not None and not case.path.size:
         raise argument_error("figure", "come with a `--window` of the slow variable, one number", "does not")
@@ -207,6 +204,7 @@ def _write(out: Path, ratios: tuple[float, ...], runs: "Sequence[Trajectory]") -
 
 def draw(path: Path, branches: "Sequence[Branch]", runs: "Sequence[Trajectory]", ratios: Sequence[float]) -> None:
     """Draw the manifold, the first entry of x over y, and the trajectories."""
+    from figures.files import write_figure
     from figures.panels.manifolds import relaxations, slow_manifold
     from figures.style import canvas, settings
 
@@ -225,4 +223,4 @@ def draw(path: Path, branches: "Sequence[Branch]", runs: "Sequence[Trajectory]",
             labels=[rf"$\varepsilon = {ratio:g}$" for ratio in ratios],
         )
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        drawn.savefig(path)
+        write_figure(drawn, path, "a slow manifold and trajectories")

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim._types import Time
-from dynsim.commands.options import parse, say
+from dynsim.commands.options import check_outputs, parse, say
 from dynsim.commands.systems import MAPS, Simulate, build
 from dynsim.commands.tables import array
 from dynsim.errors import argument_error
@@ -35,9 +35,7 @@ def main(words: Sequence[str]) -> int:
         raise argument_error("tokens`, `dimension`, `heads` or `members", "be at least 1", "is not")
     if o.frames < 2:
         raise argument_error("frames", "be at least 2", f"is {o.frames}")
-    for path in (o.out, o.figure):
-        if path is not None:
-            writable(path)
+    check_outputs(o.out, o.figure)
     flow = build(o)
     if isinstance(flow, FunctionFlow):
         check_function(flow, start(o, flow, 0))
@@ -150,15 +148,9 @@ def integrator(o: Simulate) -> AbstractIntegrator:
     return make(rtol=o.rtol, atol=o.rtol / 100)
 
 
-def writable(path: Path) -> None:
-    """Raise `ValueError` unless the folder of `path` can be written."""
-    from dynsim.archive import writable_folder
-
-    writable_folder("out", path.parent)
-
-
 def draw(path: Path, ts: jax.Array | np.ndarray, values: np.ndarray, label: str) -> None:
     """Draw one curve over time, or the band of many."""
+    from figures.files import write_figure
     from figures.panels.curves import bands, over_time
     from figures.style import canvas, settings
 
@@ -168,4 +160,4 @@ def draw(path: Path, ts: jax.Array | np.ndarray, values: np.ndarray, label: str)
             over_time(ax, np.asarray(ts), values[0], role="token", ylabel=label)
         else:
             bands(ax, np.asarray(ts), values, ylabel=label)
-        drawn.savefig(path)
+        write_figure(drawn, path, f"{label} over time")

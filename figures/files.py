@@ -1,0 +1,40 @@
+"""Files of figures: their formats, written whole or not at all, with the same bytes for the same drawing."""
+
+import os
+from pathlib import Path
+
+import matplotlib.figure
+
+from dynsim.archive import writable_folder
+from dynsim.errors import argument_error, nearest
+from figures.style import settings
+
+FORMATS = ("pdf", "svg", "png")
+
+
+def check_file(name: str, path: Path) -> None:
+    """Raise `ValueError` unless a figure can be written to `path`, which the argument `name` gives."""
+    kind = path.suffix.removeprefix(".")
+    if kind not in FORMATS:
+        raise argument_error(name, f"end in .{', .'.join(FORMATS)}", f"is `{path}`{nearest(kind, FORMATS)}")
+    writable_folder(name, path.parent)
+
+
+def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str) -> None:
+    """Write a drawing in the format of the file's ending, with its title, and neither date nor machine."""
+    part = file.with_name(f".{file.stem}.{os.getpid()}.part{file.suffix}")
+    try:
+        with settings():
+            drawn.savefig(part, metadata=_metadata(title, file.suffix.removeprefix(".")))
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _metadata(title: str, kind: str) -> dict[str, str | None]:
+    maker = "dynsim"
+    return {
+        "pdf": {"Title": title, "Creator": maker, "Producer": maker, "CreationDate": None},
+        "svg": {"Title": title, "Creator": maker, "Date": None},
+        "png": {"Title": title, "Software": maker},
+    }[kind]
