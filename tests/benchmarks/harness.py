@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+LEAST = 0.05  # seconds of a contender in a round
+
 
 class Contender(NamedTuple):
     """A way to the answer, and the least ratio to the first contender's time that is aimed at; 0 aims at none."""
@@ -40,7 +42,10 @@ class Row(NamedTuple):
 def race(
     title: str, contenders: Sequence[Contender], error: Callable[[Any], float], *, rounds: int, warm: bool = True
 ) -> list[Row]:
-    """Run every contender once for warmth and then `rounds` times in turns; print the table and return its rows."""
+    """Run every contender once for warmth and then `rounds` times in turns; print the table and return its rows.
+
+    In a round each runs for at least `LEAST` seconds: a short answer is computed several times over, as by `timeit`.
+    """
     times: dict[str, list[float]] = {c.name: [] for c in contenders}
     errors: dict[str, float] = {}
     if warm:
@@ -50,9 +55,10 @@ def race(
     for _ in range(rounds):
         for c in contenders:
             gc.collect()
-            begin = time.perf_counter()
-            answer = jax.block_until_ready(c.run())
-            times[c.name].append(time.perf_counter() - begin)
+            begin, runs, answer = time.perf_counter(), 0, None
+            while not runs or time.perf_counter() - begin < LEAST:
+                answer, runs = jax.block_until_ready(c.run()), runs + 1
+            times[c.name].append((time.perf_counter() - begin) / runs)
             errors.setdefault(c.name, error(answer))
     medians = {name: statistics.median(values) for name, values in times.items()}
     rows = []
