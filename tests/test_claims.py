@@ -7,8 +7,8 @@ from analysis.claims import claims
 from analysis.verdict import Verdict
 from tests import data_or_skip
 
+SIMULATE_LONG = ("consensus/experiment-7.2", "consensus/experiment-7.3", "consensus/experiment-7.4")
 RUN_EXPERIMENTS = (
-    "consensus/experiment-7.4",
     "consensus/experiment-7.5",
     "consensus/experiment-7.5/sorting-network",
     "consensus/experiment-7.5/attention-only",
@@ -21,7 +21,7 @@ RUN_EXPERIMENTS = (
     "multirate/claim-rmsnorm-contraction/trained",
 )
 NEED_DATA = (
-    *RUN_EXPERIMENTS[1:],
+    *RUN_EXPERIMENTS,
     "hardmax/claim-theory-applies-to-reviews",
     "hardmax/claim-theory-applies-to-reviews/corrected",
     "hardmax/claim-eight-layers",
@@ -30,12 +30,13 @@ NEED_DATA = (
 
 
 def test_the_lists_name_claims():
-    assert {claim.id for claim in claims()} >= {*RUN_EXPERIMENTS, *NEED_DATA}
+    assert {claim.id for claim in claims()} >= {*SIMULATE_LONG, *NEED_DATA}
 
 
 def _marked(claim):
-    """Return a claim as a parameter, marked slow if it trains networks, or passes them many times."""
-    return pytest.param(claim, marks=[pytest.mark.slow] if claim.id in RUN_EXPERIMENTS else [], id=claim.id)
+    """Return a claim as a parameter, marked slow if it trains networks, passes them often, or simulates for long."""
+    long = claim.id in SIMULATE_LONG + RUN_EXPERIMENTS
+    return pytest.param(claim, marks=[pytest.mark.slow] if long else [], id=claim.id)
 
 
 @pytest.mark.parametrize("claim", [_marked(claim) for claim in claims()])
