@@ -1,5 +1,6 @@
 """Strictness: no silent broadcasting or promotion, and a warning is an error (pyproject.toml)."""
 
+import gc
 import os
 
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
@@ -10,6 +11,8 @@ import jax  # noqa: E402
 import pytest  # noqa: E402
 
 from dynsim import _precision  # noqa: E402, F401
+
+gc.set_threshold(50_000)  # tracing makes many small objects, and the default looks at them too often
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -29,6 +32,13 @@ def _shared_files(tmp_path_factory):
 def _strict():
     jax.config.update("jax_numpy_rank_promotion", "raise")
     jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _nothing_compiled_stays():
+    """Forget the compiled programs of a file: with those of all files a process would hold six gigabytes."""
+    yield
+    jax.clear_caches()
 
 
 @pytest.fixture(autouse=True)
