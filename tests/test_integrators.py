@@ -45,12 +45,30 @@ def test_dense_times_cost_no_accuracy():
         np.testing.assert_allclose(simulate(WAVE, x, ts, integrator=integrator).ys, exact, atol=3e-8)
 
 
-@pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "BDF"])
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "BDF", "LSODA"])
 def test_saved_states_are_as_accurate_as_the_steps_where_stability_sets_their_length(method):
     A = np.array([[-100.0, 100.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -150.0]])
     flow, x, ts = FunctionFlow(lambda t, x: jnp.asarray(A) @ x), np.array([2.0, 1.0, 0.5]), np.linspace(0.0, 20.0, 11)
     exact = np.stack([expm(A * t) @ x for t in ts])
     np.testing.assert_allclose(simulate(flow, x, ts, integrator=Scipy(method)).ys, exact, atol=2e-11)
+
+
+def test_many_saved_times_take_hardly_more_evaluations():
+    seen = []
+
+    def field(t, x):
+        jax.debug.callback(lambda: seen.append(1))
+        return jnp.stack([x[1], -x[0]])
+
+    counts = []
+    for frames in (2, 2001):
+        seen.clear()
+        path = simulate(FunctionFlow(field), np.array([1.0, 0.0]), np.linspace(0.0, 20.0, frames), integrator=Scipy())
+        jax.effects_barrier()
+        counts.append(len(seen))
+    exact = np.stack([np.cos(path.ts), -np.sin(path.ts)], axis=1)
+    np.testing.assert_allclose(path.ys, exact, atol=1e-9)
+    assert counts[1] < 1.4 * counts[0]
 
 
 def test_saved_times_do_not_hide_that_the_steps_have_run_out():

@@ -23,8 +23,9 @@ METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
 class Scipy(AbstractIntegrator):
     """A SciPy solver on the jitted field; not for `vmap` or `jit`. `longest_step` is that of `Diffrax`.
 
-    Steps end at the saved times, except LSODA's: a dense output is less accurate than the steps, by four digits where
-    stability and not accuracy sets their length.
+    Saved states come from the dense output of a step, or, where that does not solve the equation to some hundred
+    tolerances, from steps that end there: it is less accurate than the steps, by four digits where stability and not
+    accuracy sets their length.
     """
 
     method: str = eqx.field(static=True, default="DOP853")
@@ -66,7 +67,7 @@ class Scipy(AbstractIntegrator):
                 break
             inside = (ts > piece.t0) & (ts <= piece.t1)
             if inside.any():
-                saved[inside] = piece.at(ts[inside])
+                saved[inside] = piece.states(ts[inside])
             t, y, fired = piece.t1, piece.y1, piece.event
             if fired >= 0:
                 break
@@ -83,18 +84,14 @@ class Scipy(AbstractIntegrator):
 
 
 class _Piece(NamedTuple):
-    """One accepted step: its ends, its dense output, the event in it, or the cause of a failure."""
+    """One accepted step: its ends, its states at times within, the event in it, or the cause of a failure."""
 
     t0: float
     t1: float
     y1: np.ndarray
-    dense: Callable[[np.ndarray], np.ndarray] | None
+    states: Callable[[np.ndarray], np.ndarray]
     event: int
     cause: str
-
-    def at(self, ts: np.ndarray) -> np.ndarray:
-        """Return the states at times within the step, one in each row."""
-        return self.y1 if self.dense is None else self.dense(ts).T
 
 
 class _Walk(NamedTuple):
@@ -117,57 +114,117 @@ class _Walk(NamedTuple):
             if a == b:
                 return
             if not np.all(np.isfinite(self.field(a, y))):
-                yield _Piece(a, a, y, None, -1, "non_finite")
+                yield _Piece(a, a, y, _no_states, -1, "non_finite")
                 return
             inside = np.nextafter(b, a) if b < ts[-1] else b  # the field at a breakpoint belongs to the next piece
             field = lambda t, y, inside=inside: self.field(min(t, inside), y)
-            solver = getattr(si, self.integrator.method)(
-                field, a, y, b, rtol=self.integrator.rtol, atol=self.integrator.atol,
+            start = functools.partial(
+                getattr(si, self.integrator.method), field, rtol=self.integrator.rtol, atol=self.integrator.atol,
                 max_step=step_limit(self.integrator, self.flow),
             )  # fmt: skip
-            stops = np.append(ts[(ts > a) & (ts < b)] if self.integrator.method != "LSODA" else [], b)
-            while solver.t < b:
-                solver.t_bound, solver.status = stops[np.searchsorted(stops, solver.t, "right")], "running"
+            solver = start(a, y, b)
+            while solver.status == "running":
+                before = solver.y
                 overflowed = _overflows(solver)
                 left -= 1
-                cause = "non_finite" if overflowed else self.cause(solver, left, b)
+                cause = "non_finite" if overflowed else self.cause(solver, left)
                 if cause:
-                    yield _Piece(solver.t, solver.t, solver.y, None, -1, cause)
+                    yield _Piece(solver.t, solver.t, solver.y, _no_states, -1, cause)
                     return
-                piece, values = self.look(solver, values)
+                piece, values = self.look(solver, _Output(start, solver, before), values)
                 yield piece
                 if piece.event >= 0:
                     return
             y = solver.y
 
-    def cause(self, solver: Any, left: int, end: float) -> str:
+    def cause(self, solver: Any, left: int) -> str:
         """Return why the solver cannot go on, or an empty string."""
         if not np.all(np.isfinite(solver.y)):
             return "non_finite"
         if solver.status == "failed":
             ahead = self.field(solver.t + 1e-9 * max(1.0, abs(solver.t)), solver.y)
             return "step_underflow" if np.all(np.isfinite(ahead)) else "non_finite"
-        return "max_steps" if left <= 0 and solver.t < end else ""
+        return "max_steps" if left <= 0 and solver.status == "running" else ""
 
     def value(self, event: Event, t: float, y: np.ndarray) -> float:
         """Return an event's function at an ambient state."""
         return float(event.fn(jnp.asarray(t), self.flow.space.project(self.unravel(jnp.asarray(y)))))
 
-    def look(self, solver: Any, before: list[float]) -> tuple[_Piece, list[float]]:
+    def look(self, solver: Any, output: "_Output", before: list[float]) -> tuple[_Piece, list[float]]:
         """Return the last step, cut at its first event, and the events' values at its end."""
         from scipy.optimize import brentq
 
         after = [self.value(e, solver.t, solver.y) for e in self.events]
         crossed = [i for i, event in enumerate(self.events) if event.crosses(before[i], after[i])]
-        if not crossed and self.integrator.method != "LSODA":
-            return _Piece(solver.t_old, solver.t, solver.y, None, -1, ""), after
-        dense = solver.dense_output()
         if not crossed:
-            return _Piece(solver.t_old, solver.t, solver.y, dense, -1, ""), after
+            return _Piece(solver.t_old, solver.t, solver.y, output, -1, ""), after
+        at = lambda t: output(np.array([t]))[0]
         ends, tight = (solver.t_old, solver.t), {"xtol": 1e-15, "rtol": np.float64(1e-14)}
-        root = lambda e: float(brentq(lambda t: self.value(e, t, dense(t)), *ends, **tight))  # pyright: ignore
+        root = lambda e: float(brentq(lambda t: self.value(e, t, at(t)), *ends, **tight))  # pyright: ignore
         t, index = min((root(self.events[i]), i) for i in crossed)
-        return _Piece(solver.t_old, t, dense(t), dense, index, ""), after
+        return _Piece(solver.t_old, t, at(t), output, index, ""), after
+
+
+def _no_states(ts: np.ndarray) -> np.ndarray:
+    """Return the states of a step that failed: none."""
+    return np.empty((len(ts), 0))
+
+
+class _Output:
+    """The states within a solver's last step, which began at `y`, before it takes the next one.
+
+    `start(t, y, end)` makes another such solver.
+    """
+
+    def __init__(self, start: functools.partial, solver: Any, y: np.ndarray):
+        self.start, self.y, self.ends = start, y, (solver.t_old, solver.t)
+        self.solver, self.last = solver, solver.y
+
+    @functools.cached_property
+    def dense(self) -> Callable[[np.ndarray], np.ndarray]:
+        """The dense output, a polynomial."""
+        return self.solver.dense_output()
+
+    @functools.cached_property
+    def solves(self) -> bool:
+        """Whether the dense output solves the equation well enough."""
+        (begin, end), tolerances = self.ends, self.start.keywords
+        states = self.dense(begin + NODES * (end - begin))
+        t, y = begin + PLACE * (end - begin), states @ AT_PLACE
+        missed = np.abs(states @ SLOPE_AT_PLACE - (end - begin) * self.solver.fun(t, y))
+        return bool(np.all(missed <= MISS * (tolerances["atol"] + tolerances["rtol"] * np.abs(y))))
+
+    def __call__(self, ts: np.ndarray) -> np.ndarray:
+        """Return the states at increasing times within the step, one in each row."""
+        if np.all(ts == self.ends[1]):
+            return np.tile(self.last, (len(ts), 1))
+        if self.solves:
+            return self.dense(ts).T
+        found, (t, _), y = [], self.ends, self.y
+        for end in ts.tolist():
+            if end > t:
+                solver = self.start(t, y, end)
+                while solver.status == "running":
+                    solver.step()
+                if solver.status == "failed":  # on a way that the step before has been
+                    return self.dense(ts).T
+                t, y = end, solver.y
+            found.append(y)
+        return np.stack(found)
+
+
+def _weights(place: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights of values at `NODES` in the value, and in the slope, of their polynomial at a place."""
+    powers = np.vander(2 * NODES - 1, increasing=True)
+    x, k = 2 * place - 1, np.arange(len(NODES))
+    slopes = np.concatenate([[0.0], 2 * k[1:] * x ** (k[1:] - 1)])
+    return np.linalg.solve(powers.T, x**k), np.linalg.solve(powers.T, slopes)
+
+
+NODES = (1 - np.cos(np.pi * np.arange(9) / 8)) / 2  # of a step: as many as fix every method's polynomial
+PLACE = 0.3  # of a step, where a dense output is looked at: no node, and no symmetric place
+AT_PLACE, SLOPE_AT_PLACE = _weights(PLACE)
+MISS = 300.0  # tolerances by which a dense output may miss the equation over a step; its error is some tenth of that
 
 
 def _overflows(solver: Any) -> bool:
