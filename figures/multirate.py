@@ -13,7 +13,7 @@ from dynsim.systems.fast_slow import FastSlow
 from dynsim.systems.fast_slow_examples import EXAMPLES, michaelis_menten_flow, van_der_pol_flow
 from figures import panels
 from figures.figure import Numbers, figure
-from figures.style import COLUMN, PAGE, canvas, letter
+from figures.style import COLUMN, PAGE, SERIES, canvas, letter
 
 EPSILONS = (0.3, 0.05, 0.002)
 RATIOS = (3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
@@ -106,7 +106,8 @@ def error_figure(data: Numbers) -> matplotlib.figure.Figure:
     names = ("$x$", "$y$", "distance from $f = 0$", "distance, corrected")
     fits = zip(names, data["orders"], data["standard errors"], strict=True)
     labels = [rf"{name}: order ${rate:.2f} \pm {error:.2f}$" for name, rate, error in fits]
-    roles = ("first", "second", "third", "undecided")
-    panels.error_against(ax, data["epsilons"], data["errors"], labels=labels, roles=roles, slopes=(1, 2))
+    panels.error_against(
+        ax, data["epsilons"], data["errors"], labels=labels, roles=SERIES[: len(labels)], slopes=(1, 2)
+    )
     ax.legend(fontsize=6)
     return drawn

@@ -21,7 +21,7 @@ from dynsim.systems.master_equation.generators import (
 )
 from figures import panels
 from figures.figure import Numbers, figure
-from figures.style import PAGE, WIDTHS, canvas, colour, letter
+from figures.style import PAGE, SERIES, WIDTHS, canvas, colour, letter
 
 SHARES = (0.25, 1.0)  # of the step up to which forward Euler keeps probabilities
 DECAYS = (0.25, 0.9, 1.0)
@@ -110,7 +110,7 @@ def entropy_figure(data: Numbers) -> matplotlib.figure.Figure:
     drawn, (fall, rate, steps) = canvas(PAGE, 0.36, columns=3)
     ts, entropies = data["ts"], data["entropies"]
     labels = [f"from state {k + 1}" for k in range(len(entropies))]
-    panels.curves(fall, ts, entropies, roles=("first", "second", "third", "undecided"), labels=labels,
+    panels.curves(fall, ts, entropies, roles=SERIES[: len(labels)], labels=labels,
                   ylabel=r"$D(p \| \pi)$ (nats)")  # fmt: skip
     guide = 0.3 * np.min(entropies[:, 0]) * np.exp(-2 * float(data["gap"]) * ts)
     panels.over_time(fall, ts, guide, role="reference", ylabel=r"$D(p \| \pi)$ (nats)", label="rate $2g$", style=2)

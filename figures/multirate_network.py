@@ -15,11 +15,10 @@ from dynsim.networks.multirate_config import MultirateConfig
 from dynsim.papers import MULTIRATE
 from figures import panels
 from figures.figure import Numbers, figure
-from figures.style import PAGE, WIDTHS, canvas, colour, letter
+from figures.style import PAGE, SERIES, WIDTHS, canvas, colour, letter
 
 BLOCK, LENGTH, SYMBOLS, GATE = 4, 26, 32, 1.0
 MASKS = {"causal": GATE, "full": GATE, "gate closed": 0.0}
-ROLES = ("first", "second", "third", "undecided")
 SMOOTHED = 25  # steps over which a training loss is averaged, fewer in a short training
 
 
@@ -108,7 +107,7 @@ def training_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 
 def _spread(ax: Axes, steps: np.ndarray, losses: np.ndarray, number: int, name: str) -> None:
-    role = ROLES[number % len(ROLES)]
+    role = SERIES[number % len(SERIES)]
     ax.fill_between(steps, losses.min(axis=0), losses.max(axis=0), color=colour(role), alpha=0.25, linewidth=0.0)
     panels.over_time(ax, steps, losses.mean(axis=0), role=role, xlabel="step", ylabel="loss", label=name, style=number)
 

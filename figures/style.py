@@ -57,6 +57,7 @@ COLOURS = {
     "positive": _GREEN,
     "negative": _VERMILION,
 }
+SERIES = ("first", "second", "third", "undecided", "follower")  # roles of curves of which none stands out
 BASINS = (_ORANGE, _SKY, _GREEN, _PURPLE, _YELLOW, _BLUE, _VERMILION)
 NO_BASIN = "#D9D9D9"
 

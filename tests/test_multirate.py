@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.claims.multirate.networks import SMALL, network
 from analysis.claims.multirate.written_out import scores
 from analysis.leaks import felt, leak_matrix, worst_leak
 from dynsim.keys import stream
@@ -21,22 +22,13 @@ from dynsim.networks.multirate_config import MultirateConfig, dense, layer_equiv
 from dynsim.networks.pooling import causal_pool, causal_upsample, leaking_upsample
 
 KEY = stream(0, "multirate")
-SMALL = MultirateConfig(vocabulary=11, width=16, query_heads=4, key_heads=2, hidden=24, layers_after=1, block=4)
 IDS = np.array(jax.random.randint(KEY, (10,), 0, 11))  # two blocks and a tail of two
 
 
 def drawn(config=SMALL, *, gate=0.7, dtype=jnp.float64):
     """Return a network whose biases, gains and gates are not those of the start, so that each one is seen."""
-    rng = np.random.default_rng(0)  # NumPy's, since JAX would compile a draw for each shape: 3 s a network
-
-    def filled(leaf):
-        if not jnp.issubdtype(leaf.dtype, jnp.inexact):
-            return jnp.array(False)
-        shape = leaf.shape
-        entries = rng.normal(size=shape) / math.sqrt(shape[-1]) if len(shape) > 1 else rng.uniform(0.3, 1.2, shape)
-        return jnp.asarray(entries, dtype)
-
-    return with_gates(jax.tree.map(filled, eqx.filter_eval_shape(draw_multirate, KEY, config, dtype=dtype)), gate)
+    model = network(KEY, config, gate=gate)
+    return jax.tree.map(lambda leaf: leaf.astype(dtype) if eqx.is_inexact_array(leaf) else leaf, model)
 
 
 OPEN = drawn()

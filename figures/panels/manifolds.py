@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from dynsim.errors import argument_error
 from figures.panels.curves import STYLES
-from figures.style import colour
+from figures.style import SERIES, colour
 
-ROLES = ("first", "second", "third", "undecided", "follower")
 HYPERBOLIC = {"attracting": STYLES[0], "repelling": STYLES[1], "saddle": STYLES[3], "undecided": STYLES[2]}
 
 
@@ -97,7 +96,7 @@ def relaxations(
         raise argument_error("labels", f"name each of {len(slow)} trajectories", f"are {len(labels)}")
     lines = []
     for number, (ys, xs, label) in enumerate(zip(slow, fast, labels, strict=True)):
-        ink = colour(ROLES[number % len(ROLES)])
+        ink = colour(SERIES[number % len(SERIES)])
         lines += ax.plot(np.asarray(ys), np.asarray(xs), color=ink, linewidth=0.8, label=label, zorder=2.0)
         ax.plot(np.asarray(ys)[0], np.asarray(xs)[0], marker="o", markerfacecolor="white", color=colour("start"),
                 linestyle="none", markersize=3.5, zorder=5.0)  # fmt: skip

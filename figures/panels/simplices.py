@@ -9,11 +9,10 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from dynsim.errors import argument_error
-from figures.style import colour
+from figures.style import SERIES, colour
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
 MARKS = ("s", "^", "v", "D")
-ROLES = ("first", "second", "third", "undecided")
 
 
 def in_triangle(p: ArrayLike) -> np.ndarray:
@@ -73,7 +72,7 @@ def orbits(ax: Axes, steps: Sequence[ArrayLike], *, labels: Sequence[str]) -> li
     if not len(steps) == len(labels) <= len(MARKS):
         raise argument_error("labels", f"name each of {len(steps)} orbits, at most {len(MARKS)}", f"are {len(labels)}")
     lines = []
-    for orbit, label, mark, role in zip(steps, labels, MARKS, ROLES, strict=False):
+    for orbit, label, mark, role in zip(steps, labels, MARKS, SERIES, strict=False):
         lines += ax.plot(*in_triangle(orbit).T, marker=mark, markersize=2.6, linewidth=0.5, color=colour(role),
                          label=label, zorder=4.0)  # fmt: skip
     return lines
