@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from dynsim.systems.hardmax.cones import Margin, near_best_by_cones
+from dynsim.systems.hardmax.cones import Margin, least_needed, near_best_by_cones, unbeaten
 from dynsim.systems.hardmax.leaves import Leaves, concatenated, scored
 from dynsim.systems.hardmax.ties import Candidates
 
@@ -88,14 +88,8 @@ def _first(keys: np.ndarray, room: float) -> Cells:
     corners = _corners(keys.shape[1])
     (K, C, d), m = corners.shape, len(keys)
     at = (corners.reshape(-1, d) @ keys.T).reshape(K, C, m)
-    middle, each = np.einsum("kcm->cm", at), np.arange(C)
-    first = np.argmax(middle, axis=1)
-    middle[middle == middle[each, first][:, None]] = -np.inf  # equal tokens have equal sums
-    second = np.argmax(middle, axis=1)
-    least = np.minimum(at[:, each, first], at[:, each, second]) - room
-    least[:, np.isinf(middle[each, second])] = -np.inf
     kept = np.zeros((C, m), bool)
-    for scores, bound in zip(at, least, strict=True):
+    for scores, bound in zip(at, least_needed(at, room), strict=True):
         kept |= scores >= bound[:, None]
     where = np.flatnonzero(kept)
     starts = np.concatenate([[0], np.cumsum(np.count_nonzero(kept, axis=1))])
@@ -135,18 +129,7 @@ def _halved(cells: Cells, axis: int) -> Cells:
 
 def _pruned(cells: Cells, room: float) -> Cells:
     """Return the cells without the tokens that two others of different value beat at every corner."""
-    bounds, size = cells.starts[:-1], np.diff(cells.starts)
-    middle, place = np.einsum("kp->p", cells.at), np.arange(len(cells.token))
-    highest = middle == np.repeat(np.maximum.reduceat(middle, bounds), size)
-    first = np.maximum.reduceat(np.where(highest, place, 0), bounds)
-    middle[highest] = -np.inf  # equal tokens have equal sums: the next one has another value
-    top = np.maximum.reduceat(middle, bounds)
-    second = np.maximum.reduceat(np.where(middle == np.repeat(top, size), place, 0), bounds)
-    kept = np.zeros(len(place), bool)
-    for scores in cells.at:
-        least = np.where(np.isinf(top), -np.inf, np.minimum(scores[first], scores[second]) - room)
-        kept |= scores >= np.repeat(least, size)
-    starts = np.concatenate([[0], np.cumsum(np.add.reduceat(kept, bounds, dtype=int))])
+    kept, starts = unbeaten(cells.at, cells.starts, room)
     return Cells(starts, cells.token[kept], cells.at[:, kept])
 
 

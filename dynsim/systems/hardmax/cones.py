@@ -99,17 +99,10 @@ def columns_within(tokens: Float[np.ndarray, "n d"], margin: Margin) -> Int[np.n
 def _outside(tokens: np.ndarray, sample: np.ndarray, depth: int, margin: Margin) -> Int[np.ndarray, " some"]:
     """Return which tokens are not certainly inside a sample: what a token of the sample beats, it beats among all."""
     directions, cones = _fan(tokens.shape[1], depth)
-    at = (directions @ sample.T)[cones]  # (cones, d, sample)
-    middle, each = np.einsum("cdm->cm", at), np.arange(len(cones))
-    first = np.argmax(middle, axis=1)
-    top = middle[each, first]
-    middle[middle == top[:, None]] = -np.inf  # equal tokens have equal sums: the next one has another value
-    second = np.argmax(middle, axis=1)
+    at = (directions @ sample.T)[cones.T]  # (d, cones, sample)
     reach = float(np.sqrt(np.max(np.einsum("nd,nd->n", tokens, tokens))))
-    least = np.minimum(at[each, :, first], at[each, :, second]) - (margin.part * reach + margin.fixed)
-    least[np.isinf(middle[each, second])] = -np.inf
     bounds = np.full(len(directions), np.inf)
-    np.minimum.at(bounds, cones, least)
+    np.minimum.at(bounds, cones.T, least_needed(at, margin.part * reach + margin.fixed))
     kept, room = np.empty(len(tokens), bool), np.empty((len(directions), min(len(tokens), STEP)))
     for start in range(0, len(tokens), STEP):  # in one piece of memory, which stays in the cache
         part = tokens[start : start + STEP]
@@ -117,6 +110,19 @@ def _outside(tokens: np.ndarray, sample: np.ndarray, depth: int, margin: Margin)
         over -= bounds[:, None]
         kept[start : start + STEP] = np.max(over, axis=0) >= 0
     return np.flatnonzero(kept)
+
+
+def least_needed(at: Float[np.ndarray, "d c m"], room: float) -> Float[np.ndarray, "d c"]:
+    """Return what a token must reach at some generator of a cone, lest two others beat it by `room` at all of them.
+
+    `at[k, c]` are the scores of the same tokens for every cone at its generator k.
+    """
+    middle, each = np.einsum("kcm->cm", at), np.arange(at.shape[1])
+    first = np.argmax(middle, axis=1)
+    middle = np.where(middle == middle[each, first][:, None], -np.inf, middle)  # equal tokens have equal sums
+    second = np.argmax(middle, axis=1)
+    least = np.minimum(at[:, each, first], at[:, each, second]) - room
+    return np.where(np.isinf(middle[each, second]), -np.inf, least)
 
 
 @functools.cache
@@ -157,28 +163,30 @@ def _zoomed(cones: Cones, keys: np.ndarray) -> Cones:
     return cones._replace(at=at, origin=origin, reach=np.where(nearer, reach, cones.reach))
 
 
-def _thresholds(cones: Cones, margin: Margin) -> Float[np.ndarray, "c d"]:
-    """Return what a token must reach at one generator of each cone to be best or second best in it."""
-    bounds, size = cones.starts[:-1], np.diff(cones.starts)
-    middle = np.einsum("pd->p", cones.at)  # several times as fast as `sum` over a short axis
-    top = np.repeat(np.maximum.reduceat(middle, bounds), size)
-    first = np.maximum.reduceat(np.where(middle == top, np.arange(len(middle)), 0), bounds)
-    middle = np.where(middle == top, -np.inf, middle)  # equal tokens have equal sums: the next one has another value
+def unbeaten(
+    at: Float[np.ndarray, "d pairs"], starts: Int[np.ndarray, " bounds"], room: Float[np.ndarray, "*c"] | float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which tokens of each cone no two others of different value beat at every generator, and their bounds.
+
+    `at[k]` are the scores at generator k; a token is beaten by more than `room`, one number or one for each cone.
+    """
+    bounds, size, place = starts[:-1], np.diff(starts), np.arange(at.shape[1])
+    middle = np.einsum("kp->p", at)  # several times as fast as `sum` over a short axis
+    highest = middle == np.repeat(np.maximum.reduceat(middle, bounds), size)
+    first = np.maximum.reduceat(np.where(highest, place, 0), bounds)
+    middle = np.where(highest, -np.inf, middle)  # equal tokens have equal sums: the next one has another value
     top = np.maximum.reduceat(middle, bounds)
-    second = np.maximum.reduceat(np.where(middle == np.repeat(top, size), np.arange(len(middle)), 0), bounds)
-    found = np.minimum(cones.at[first], cones.at[second]) - (margin.part * cones.reach + margin.fixed)[:, None]
-    return np.where(np.isinf(top)[:, None], -np.inf, found)
+    second = np.maximum.reduceat(np.where(middle == np.repeat(top, size), place, 0), bounds)
+    kept = np.zeros(len(place), bool)
+    for scores in at:  # `any` over a short axis is slow
+        least = np.where(np.isinf(top), -np.inf, np.minimum(scores[first], scores[second]) - room)
+        kept |= scores >= np.repeat(least, size)
+    return kept, np.concatenate([[0], np.cumsum(np.add.reduceat(kept, bounds, dtype=int))])
 
 
 def _pruned(cones: Cones, margin: Margin) -> Cones:
     """Return the cones without the tokens that two others of different value beat at every generator."""
-    size = np.diff(cones.starts)
-    bounds = _thresholds(cones, margin)
-    kept = np.zeros(len(cones.token), bool)
-    for at, bound in zip(cones.at.T, bounds.T, strict=True):  # `any` over a short axis is slow
-        kept |= at >= np.repeat(bound, size)
-    sizes = np.add.reduceat(kept, cones.starts[:-1], dtype=int)
-    starts = np.concatenate([[0], np.cumsum(sizes)])
+    kept, starts = unbeaten(cones.at.T, cones.starts, margin.part * cones.reach + margin.fixed)
     return cones._replace(starts=starts, token=cones.token[kept], at=cones.at[kept])
 
 
