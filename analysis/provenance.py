@@ -6,8 +6,8 @@ import hashlib
 import importlib.util
 from pathlib import Path
 
-from analysis.claim import Claim
 from analysis.experiments import results_folder
+from analysis.ledger.claim import Claim
 
 CLAIMS = "analysis.claims"
 

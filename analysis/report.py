@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from analysis.check import Check, check
-from analysis.claim import Claim
 from analysis.claims import claims as all_claims
 from analysis.claims import statements
-from analysis.ledger import Entry, Finding, entry
+from analysis.ledger.check import Check, check
+from analysis.ledger.claim import Claim
+from analysis.ledger.findings import Entry, Finding, entry
+from analysis.ledger.verdict import Verdict
 from analysis.provenance import made_of
-from analysis.verdict import Verdict
-from dynsim.archive import writable_folder
 from dynsim.errors import argument_error
+from dynsim.io.npz import writable_folder
 
 Line = dict[str, Any]
 BEGIN, END = "<!-- ledger -->", "<!-- /ledger -->"

@@ -21,8 +21,8 @@ from dynsim._types import Scalar, State, Time
 from dynsim.errors import argument_error
 from dynsim.integrators import CAUSES, AbstractIntegrator, Diffrax, Stats
 from dynsim.integrators.base import masked
+from dynsim.io.checkpoints import Shelf
 from dynsim.progress import progress
-from dynsim.shelf import Shelf
 from dynsim.simulation import OFF_SPACE, check_times, start_on
 from dynsim.systems.base import AbstractFlow
 

@@ -15,9 +15,9 @@ import jax
 import numpy as np
 
 from dynsim._types import Key
-from dynsim.archive import read_arrays, write_arrays
 from dynsim.errors import argument_error
-from dynsim.recipe import describe, rebuild
+from dynsim.io.npz import read_arrays, write_arrays
+from dynsim.io.serialisation import describe, rebuild
 from dynsim.simulation import iterate
 from dynsim.systems.base import AbstractMap
 from dynsim.trajectory import Trajectory

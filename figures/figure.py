@@ -18,8 +18,8 @@ import numpy as np
 import analysis
 import dynsim
 from dynsim._types import Key
-from dynsim.archive import read_arrays, writable_folder, write_arrays
 from dynsim.errors import argument_error, nearest
+from dynsim.io.npz import read_arrays, writable_folder, write_arrays
 from dynsim.keys import stream
 from dynsim.papers import Source
 from figures.files import FORMATS, write_figure

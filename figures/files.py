@@ -5,8 +5,8 @@ from pathlib import Path
 
 import matplotlib.figure
 
-from dynsim.archive import writable_folder
 from dynsim.errors import argument_error, nearest
+from dynsim.io.npz import writable_folder
 from figures.style import settings
 
 FORMATS = ("pdf", "svg", "png")

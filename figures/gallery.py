@@ -6,19 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from dynsim.archive import writable_folder
 from dynsim.errors import nearest
+from dynsim.io.npz import writable_folder
 from dynsim.papers import PAPERS
-from figures import (
-    consensus,
-    consensus_networks,
-    hardmax,
-    hardmax_reviews,
-    multirate,
-    multirate_chains,
-    multirate_network,
-)
+from figures.consensus import simulations, trained_networks
 from figures.figure import Figure
+from figures.hardmax import geometry, reviews
+from figures.multirate import chains, network, slow_manifolds
 
 
 def collect(*rooms: ModuleType) -> tuple[Figure, ...]:
@@ -37,9 +31,7 @@ def collect(*rooms: ModuleType) -> tuple[Figure, ...]:
     return tuple(found.values())
 
 
-FIGURES = collect(
-    consensus, consensus_networks, hardmax, hardmax_reviews, multirate, multirate_chains, multirate_network
-)
+FIGURES = collect(simulations, trained_networks, geometry, reviews, slow_manifolds, chains, network)
 
 
 def write_index(folder: str | Path, figures: Sequence[Figure], formats: Sequence[str]) -> list[Path]:

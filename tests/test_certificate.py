@@ -9,16 +9,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from analysis.approach import approach_rate, distances, near_vertices, ratios
-from analysis.candidates import candidate_set
-from analysis.certificate import certify
-from analysis.frozen import crest, exact_gap, frozen_motion, least_on_unit_interval, product_of_binomials
-from analysis.leaders import leader_layers, leader_layers_by_value, value_numbers
-from analysis.polytopes import attained, contains, polytope
-from analysis.tails import Approach
+from analysis.hardmax.candidates import candidate_set
+from analysis.hardmax.certificate import certify
+from analysis.hardmax.convergence import approach_rate, distances, near_vertices, ratios
+from analysis.hardmax.frozen import crest, exact_gap, frozen_motion, least_on_unit_interval, product_of_binomials
+from analysis.hardmax.leaders import leader_layers, leader_layers_by_value, value_numbers
+from analysis.hardmax.polytopes import attained, contains, polytope
+from analysis.hardmax.tails import Approach
+from dynsim.exact import rationals
 from dynsim.systems.hardmax.follower_sets import from_lists
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
-from dynsim.systems.hardmax.rational import rationals
 
 HALF = Fraction(1, 2)
 ALPHAS = st.sampled_from([Fraction(1, 10), Fraction(1, 3), HALF, Fraction(1), Fraction(7, 2)])

@@ -6,8 +6,8 @@ import pytest
 from dynsim.systems.master_equation.generators import attention_generator
 from figures import panels
 from figures.gallery import find_figures
-from figures.multirate_chains import ATTENTION, CHAINS, DECAYS
-from figures.multirate_network import BLOCK
+from figures.multirate.chains import ATTENTION, CHAINS, DECAYS
+from figures.multirate.network import BLOCK
 from figures.panels.simplices import CORNERS, in_triangle
 from figures.style import canvas, settings
 from tests import data_or_skip

@@ -2,9 +2,9 @@
 
 import pytest
 
-from analysis.check import check
 from analysis.claims import claims
-from analysis.verdict import Verdict
+from analysis.ledger.check import check
+from analysis.ledger.verdict import Verdict
 from tests import data_or_skip
 
 SIMULATE_LONG = ("consensus/experiment-7.2", "consensus/experiment-7.3", "consensus/experiment-7.4")

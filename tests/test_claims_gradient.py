@@ -7,12 +7,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.claims.consensus import causal, critical, gradient, value
-from analysis.claims.rational import matrix, on_ellipsoid, rational_unit, tangent_part
+from analysis.claims.consensus import section_3_equilibria as critical
+from analysis.claims.consensus import section_3_gradient_flow as gradient
+from analysis.claims.consensus import section_5_causal as causal
+from analysis.claims.consensus import section_6_value_matrix as value
+from analysis.claims.rational_instances import matrix, on_ellipsoid, rational_unit, tangent_part
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
 from dynsim.simulation import simulate
-from dynsim.systems.token_flow import TokenFlow, causal_identity_flow
+from dynsim.systems.tokens.flow import TokenFlow, causal_identity_flow
 
 KEY = stream(0, "claims by hand")
 

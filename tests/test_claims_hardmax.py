@@ -8,8 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.claims.hardmax import instances, leaders, metastability, model, preliminary, zero_tokens
-from analysis.claims.rational import identity, matrix
+from analysis.claims.hardmax import section_1_metastability as metastability
+from analysis.claims.hardmax import section_1_zero_tokens as zero_tokens
+from analysis.claims.hardmax import section_2_model as model
+from analysis.claims.hardmax import section_3_preliminaries as preliminary
+from analysis.claims.hardmax import section_5_leaders as leaders
+from analysis.claims.hardmax.instances import clouds as instances
+from analysis.claims.rational_instances import identity, matrix
 from dynsim.keys import stream
 from dynsim.systems.hardmax.attention import Softmax
 from dynsim.systems.hardmax.hypotheses import hypotheses

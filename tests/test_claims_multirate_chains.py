@@ -16,18 +16,16 @@ from analysis.chains.classes import communicating_classes
 from analysis.chains.entropies import dissipation
 from analysis.chains.lumping import lumping
 from analysis.chains.stationary import stationary_law
-from analysis.claims.multirate import (
-    attention_chains,
-    entropies,
-    lumpings,
-    projector,
-    stationary,
-    trained_blocks,
-)
-from analysis.claims.multirate import chains_instances as instances
-from analysis.claims.multirate.logarithms import divergence, entropy, logarithm, twice_atanh
-from analysis.claims.rational import identity, matrix
-from analysis.exact import determinant
+from analysis.claims.multirate import section_7_learned_projector as projector
+from analysis.claims.multirate import section_7_stationary_distribution as stationary
+from analysis.claims.multirate import section_7_trained_blocks as trained_blocks
+from analysis.claims.multirate import section_8_attention as attention_chains
+from analysis.claims.multirate import section_8_lumping as lumpings
+from analysis.claims.multirate import sections_6_8_entropies as entropies
+from analysis.claims.multirate.instances import chains as instances
+from analysis.claims.multirate.rational_logarithms import divergence, entropy, logarithm, twice_atanh
+from analysis.claims.rational_instances import identity, matrix
+from analysis.hardmax.exact_geometry import determinant
 from dynsim.integrators import Diffrax
 from dynsim.keys import stream
 

@@ -8,14 +8,21 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.claims.multirate import causality, cost, equilibrium, forward, manifolds, norms, pooling, training
-from analysis.claims.multirate.networks import SMALL, network, symbols
-from analysis.claims.multirate.written_out import injection, pooled, turned, upsampled
-from analysis.claims.rational import identity, matrix
-from analysis.evidence import Trial
+from analysis.claims.multirate import section_3_cost as cost
+from analysis.claims.multirate import section_4_causality as causality
+from analysis.claims.multirate import section_5_norm_constraints as norms
+from analysis.claims.multirate import section_9_training as training
+from analysis.claims.multirate import section_11_equilibrium as equilibrium
+from analysis.claims.multirate import sections_2_4_forward_pass as forward
+from analysis.claims.multirate import sections_2_5_slow_manifold as manifolds
+from analysis.claims.multirate import sections_3_4_pooling as pooling
+from analysis.claims.multirate.instances.networks import SMALL, network, symbols
+from analysis.claims.multirate.numpy_forward_pass import injection, pooled, turned, upsampled
+from analysis.claims.rational_instances import identity, matrix
 from analysis.experiments import Record
+from analysis.ledger.evidence import Trial
 from dynsim.keys import stream
-from dynsim.networks.equilibrium import Anderson
+from dynsim.networks.multirate.equilibrium import Anderson
 
 HALF = Fraction(1, 2)
 KEY = stream(0, "multirate claims")

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from dynsim.__main__ import main
-from dynsim.archive import read_arrays
+from dynsim.io.npz import read_arrays
 from figures.figure import save
 from figures.gallery import FIGURES, find_figures
 from tests import data_or_skip

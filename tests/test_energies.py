@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.consensus import diameter, min_inner_product, misalignment
-from analysis.energies import (
+from analysis.tokens.consensus import diameter, min_inner_product, misalignment
+from analysis.tokens.energies import (
     alignment_potential,
     consensus_potential,
     consensus_potential_gradient,
@@ -20,7 +20,7 @@ from analysis.energies import (
     rate_along,
     upper_dini,
 )
-from analysis.hemispheres import (
+from analysis.tokens.hemispheres import (
     hemisphere_axis,
     hemisphere_margin,
     margin_along,
@@ -29,8 +29,8 @@ from analysis.hemispheres import (
 )
 from dynsim.simulation import simulate
 from dynsim.spaces import Sphere
-from dynsim.systems.published import GRADIENT_MATRIX, published_gradient_flow
-from dynsim.systems.token_flow import TokenFlow
+from dynsim.systems.tokens.flow import TokenFlow
+from dynsim.systems.tokens.published import GRADIENT_MATRIX, published_gradient_flow
 
 P = jnp.asarray(GRADIENT_MATRIX)
 X = published_gradient_flow().space.sample(jax.random.key(0), (6, 3))

@@ -12,7 +12,7 @@ from dynsim.integrators import CAUSES, Diffrax, Scipy
 from dynsim.simulation import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
-from dynsim.systems.token_flow import TokenFlow
+from dynsim.systems.tokens.flow import TokenFlow
 
 module = importlib.import_module("dynsim.ensembles")  # not the function of that name
 

@@ -4,16 +4,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.equilibria import equilibria, newton, spread
-from analysis.linearisation import rotations
-from analysis.portrait import circle_portrait, planar_portrait, sphere_portrait
-from analysis.shooting import bisect_outcome
+from analysis.dynamics.basin_boundary import bisect_outcome
+from analysis.dynamics.equilibria import equilibria, newton, spread
+from analysis.dynamics.linearisation import rotations
+from analysis.dynamics.portrait import circle_portrait, planar_portrait, sphere_portrait
 from dynsim.keys import stream
 from dynsim.simulation import simulate
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import FunctionFlow
-from dynsim.systems.published import SYMMETRIC_VALUE
-from dynsim.systems.token_flow import TokenFlow
+from dynsim.systems.tokens.flow import TokenFlow
+from dynsim.systems.tokens.published import SYMMETRIC_VALUE
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dynsim.ensembles
-from analysis.consensus import effective_rank
 from analysis.experiments import Experiment, best_record, experiments, record
-from analysis.experiments.consensus import (
+from analysis.experiments.consensus.prompts import FIRST_PROMPT, PROMPTS, padded_prompts, reference_letters
+from analysis.experiments.consensus.simulations import (
     ENSEMBLE,
     PASSES,
     SORTING,
@@ -21,13 +21,13 @@ from analysis.experiments.consensus import (
     passed,
     redrawn,
 )
-from analysis.experiments.prompts import FIRST_PROMPT, PROMPTS, padded_prompts, reference_letters
+from analysis.tokens.consensus import effective_rank
 from dynsim.__main__ import main
-from dynsim.archive import read_arrays
 from dynsim.data import data_file
+from dynsim.io.npz import read_arrays
 from dynsim.keys import stream
-from dynsim.networks.pretrained import load_transformer
-from dynsim.networks.tokenizer import load_tokenizer
+from dynsim.networks.decoder.pretrained import load_transformer
+from dynsim.networks.decoder.tokenizer import load_tokenizer
 from dynsim.papers import CONSENSUS
 from tests import data_or_skip
 from tests.full_disk import fill_the_disk
@@ -129,7 +129,7 @@ def test_the_passes_that_were_killed_end_with_the_same_bytes(letters, tmp_path, 
             raise KeyboardInterrupt
         return passed(*arguments)
 
-    monkeypatch.setattr("analysis.experiments.consensus.passed", counted)
+    monkeypatch.setattr("analysis.experiments.consensus.simulations.passed", counted)
     with pytest.raises(KeyboardInterrupt):
         record(letters, "quick", 0, tmp_path / "killed")
     record(letters, "quick", 0, tmp_path / "killed")
@@ -151,7 +151,7 @@ def test_passes_of_another_configuration_are_refused(letters, tmp_path):
 @pytest.mark.parametrize(("name", "after"), [("7.4", 13), ("7.5-sorting", 5), ("7.5-sorting", 25)])
 def test_a_full_disk_is_one_sentence_and_the_run_goes_on(letters, name, after, tmp_path, monkeypatch, capsys):
     small = {"7.4": replace(ENSEMBLE, quick=SMALL), "7.5-sorting": letters}[name]  # in a part, a part, the record
-    monkeypatch.setattr("analysis.experiments.consensus.EXPERIMENTS", (small,))
+    monkeypatch.setattr("analysis.experiments.consensus.simulations.EXPERIMENTS", (small,))
     words = ["experiment", name, "--out"]
     assert main([*words, str(tmp_path / "whole")]) == 0
     with monkeypatch.context() as change:
@@ -216,7 +216,7 @@ def test_claims_read_the_records_of_the_folder_that_is_named_also_in_other_proce
 
 
 def test_an_experiment_is_run_and_reported_from_the_command_line(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("analysis.experiments.consensus.EXPERIMENTS", (replace(ENSEMBLE, quick=SMALL),))
+    monkeypatch.setattr("analysis.experiments.consensus.simulations.EXPERIMENTS", (replace(ENSEMBLE, quick=SMALL),))
     assert main(["experiment", "7.4", "--out", str(tmp_path), "--seeds", "2"]) == 0
     said = capsys.readouterr().out
     assert said.count("40 of 40 members finished at t = 40") == 2

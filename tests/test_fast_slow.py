@@ -12,8 +12,7 @@ from dynsim.integrators import Scipy, stiff
 from dynsim.simulation import simulate
 from dynsim.spaces import Euclidean, Simplex
 from dynsim.storage import rerun, save
-from dynsim.systems.fast_slow import FastSlow, FastSlowFlow, FastTimeFlow, LayerFlow
-from dynsim.systems.fast_slow_examples import (
+from dynsim.systems.fast_slow.examples import (
     EXAMPLES,
     generator,
     linear_flow,
@@ -22,7 +21,8 @@ from dynsim.systems.fast_slow_examples import (
     switching_flow,
     van_der_pol_flow,
 )
-from dynsim.systems.reduction import ReducedFlow
+from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, FastTimeFlow, LayerFlow
+from dynsim.systems.fast_slow.reduced import ReducedFlow
 
 
 def state(fast, slow):

@@ -1,6 +1,7 @@
-"""Imports point down: every module is on a floor, and imports from its own floor or below."""
+"""Imports point down: a folder has the layer listed here, a module beside the folders that of what it imports."""
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -8,126 +9,115 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("dynsim", "analysis", "figures")
 
-# the longest prefix that matches counts
-FLOORS = {
-    "dynsim": 0,
-    "dynsim._precision": 0,
-    "dynsim._types": 0,
-    "dynsim.errors": 0,
-    "dynsim.papers": 0,
-    "dynsim.keys": 0,
-    "dynsim.archive": 0,
-    "dynsim.progress": 0,
-    "dynsim.shelf": 0,
-    "dynsim.recipe": 0,
-    "dynsim.data": 0,
-    "dynsim.spaces": 1,
-    "dynsim.systems": 1.1,
-    "dynsim.initial_laws": 1.1,
-    "dynsim.integrators": 2,
-    "dynsim.trajectory": 3,
-    "dynsim.systems.hardmax.run": 3.2,
-    "dynsim.simulation": 3.1,
-    "dynsim.ensembles": 3.2,
-    "dynsim.storage": 3.2,
-    "dynsim.networks": 3.3,
-    "analysis": 4,
-    "analysis.chains": 4,
-    "analysis.experiments": 4.1,
-    "analysis.evidence": 5,
-    "analysis.verdict": 5.1,
-    "analysis.claim": 5.2,
-    "analysis.statement": 5.2,
-    "analysis.check": 6,
-    "analysis.claims": 8,
-    "analysis.ledger": 7,
-    "analysis.provenance": 8.5,
-    "analysis.report": 9,
-    "figures": 7,
-    "figures.style": 7,
-    "figures.files": 7.05,
-    "figures.movie": 7.05,
-    "figures.figure": 7.1,
-    "figures.panels": 8,
-    "figures.consensus": 9,
-    "figures.consensus_networks": 9,
-    "figures.hardmax": 9,
-    "figures.hardmax_reviews": 9.05,
-    "figures.multirate": 9,
-    "figures.multirate_chains": 9,
-    "figures.multirate_network": 9,
-    "figures.gallery": 9.1,
-    "dynsim.commands": 10,
-    "dynsim.__main__": 10,
+# Of the folders; a folder inside one of these has its layer. ARCHITECTURE: the order in which one may import.
+LAYERS = {
+    "dynsim/io": 0,
+    "dynsim/spaces": 1,
+    "dynsim/systems": 2,
+    "dynsim/integrators": 3,
+    "dynsim/networks": 4,
+    "analysis/tokens": 5,
+    "analysis/dynamics": 5,
+    "analysis/fast_slow": 5,
+    "analysis/hardmax": 5,
+    "analysis/chains": 5,
+    "analysis/networks": 5,
+    "analysis/experiments": 6,
+    "analysis/ledger": 7,
+    "analysis/claims": 8,
+    "figures/panels": 8,
+    "figures": 9,
+    "dynsim/commands": 10,
 }
-MEASURES = {
-    "consensus", "energies", "hemispheres", "linearisation", "monotone", "rates", "equilibria", "limits", "shooting",
-    "clusters", "exact", "portrait", "leaders", "polytopes", "candidates", "frozen", "tails", "certificate",
-    "approach", "leaks", "folds", "quasi_steady_states", "slow_manifolds", "reductions",
-}  # fmt: skip
+# What a module beside the folders may reach at most; `__main__` opens every folder.
+HIGHEST = {"dynsim": 4, "analysis": 9, "figures": 9}
 
 
-def modules():
+@functools.cache
+def modules() -> dict[str, Path]:
+    found = {}
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             parts = path.relative_to(ROOT).with_suffix("").parts
-            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
 
 
-def floor(module: str) -> float:
-    parts = module.split(".")
-    if parts[0] == "analysis" and len(parts) == 2 and parts[1] in MEASURES:
-        return FLOORS["analysis"]
-    for length in range(len(parts), 0, -1):
-        prefix = ".".join(parts[:length])
-        if prefix in FLOORS:
-            if length == 1 and len(parts) > 1:
-                break  # a module of its own needs a floor of its own
-            return FLOORS[prefix]
-    raise AssertionError(f"{module} is on no floor")
-
-
-def imports(path: Path):
-    """Yield the imported modules of our packages; those under `if TYPE_CHECKING` do not run."""
-    tree = ast.parse(path.read_text())
+@functools.cache
+def imports(module: str) -> frozenset[str]:
+    """Return our modules that a module imports; those under `if TYPE_CHECKING` do not run."""
+    tree = ast.parse(modules()[module].read_text())
     idle = {
         child
         for node in ast.walk(tree)
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
         for child in ast.walk(node)
     }
+    names = set()
     for node in ast.walk(tree):
         if node in idle:
             continue
-        names = []
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module]
-            if node.module in PACKAGES or (ROOT / node.module.replace(".", "/")).is_dir():
-                whole = [f"{node.module}.{alias.name}" for alias in node.names]
-                found = dict(modules())
-                names = [name if name in found else node.module for name in whole]
-        yield from (name for name in names if name.split(".")[0] in PACKAGES)
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            names |= {name if name in modules() else node.module for name in inner}
+    return frozenset(name for name in names if name.split(".")[0] in PACKAGES) - {module}
 
 
-@pytest.mark.parametrize(("module", "path"), list(modules()), ids=lambda v: v if isinstance(v, str) else "")
-def test_imports_point_down(module, path):
-    here = floor(module)
-    for name in imports(path):
-        if name == module or module == "dynsim" and name == "dynsim":
-            continue
-        assert floor(name) <= here, f"{module} (floor {here}) imports {name} (floor {floor(name)})"
+def folder_of(module: str) -> str:
+    return modules()[module].parent.relative_to(ROOT).as_posix()
 
 
-def test_measures_know_no_claims_and_figures_none_either():
-    for module, path in modules():
-        parts = module.split(".")
-        if parts[0] == "figures" or (parts[0] == "analysis" and len(parts) == 2 and parts[-1] in MEASURES):
-            assert not any(name.startswith(("analysis.claim", "analysis.check")) for name in imports(path)), module
+def beside_the_folders(module: str) -> bool:
+    """Whether a module lies in a package itself and not in one of its folders; `__main__` is a command."""
+    return folder_of(module) in PACKAGES and module not in PACKAGES and not module.endswith("__main__")
+
+
+@functools.cache
+def layer(module: str) -> int:
+    if module in PACKAGES:
+        return 0  # the lists of public names
+    if beside_the_folders(module):
+        return max((layer(name) for name in imports(module)), default=0)
+    if module.endswith("__main__"):
+        return LAYERS["dynsim/commands"]
+    parts = folder_of(module).split("/")
+    found = [LAYERS[name] for k in range(len(parts), 0, -1) if (name := "/".join(parts[:k])) in LAYERS]
+    assert found, f"the folder of {module} has no layer"
+    return found[0]
+
+
+@pytest.mark.parametrize("module", modules())
+def test_imports_point_down(module):
+    if beside_the_folders(module):
+        assert layer(module) <= HIGHEST[module.split(".")[0]], f"{module} reaches layer {layer(module)}"
+    for name in imports(module):
+        assert layer(name) <= layer(module), f"{module} ({layer(module)}) imports {name} ({layer(name)})"
+
+
+def test_no_module_imports_itself_through_others():
+    done: set[str] = set()
+
+    def walk(module: str, above: tuple[str, ...]) -> None:
+        assert module not in above, " -> ".join([*above, module])
+        if module not in done:
+            for name in imports(module):
+                walk(name, (*above, module))
+            done.add(module)
+
+    for module in modules():
+        walk(module, ())
+
+
+def test_measures_and_figures_know_no_claims():
+    for module in modules():
+        if module.split(".")[0] == "figures" or layer(module) <= LAYERS["analysis/experiments"]:
+            known = {name for name in imports(module) if name.startswith(("analysis.ledger", "analysis.claims"))}
+            assert not known, f"{module} imports {known}"
 
 
 def test_the_precision_is_set_in_one_place():
-    for module, path in modules():
+    for module, path in modules().items():
         if module != "dynsim._precision":
             assert "jax.config.update" not in path.read_text(), module

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.experiments import hardmax, record
-from analysis.experiments.hardmax import REVIEWS, ReviewsConfig, classifiers, read_data, table_1, together
-from analysis.experiments.reviews import HISTORY, leader_words
-from analysis.leaders import leader_layers, leader_layers_by_value
-from dynsim.archive import read_arrays, write_arrays
+from analysis.experiments import record
+from analysis.experiments.hardmax import reviews as hardmax
+from analysis.experiments.hardmax.classifier_measures import HISTORY, leader_words
+from analysis.experiments.hardmax.reviews import REVIEWS, ReviewsConfig, classifiers, read_data, table_1, together
+from analysis.hardmax.leaders import leader_layers, leader_layers_by_value
+from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.keys import stream
-from dynsim.networks.hardmax_classifier import (
+from dynsim.networks.sentiment.classifier import (
     ReviewClassifier,
     accuracy,
     batch_loss,
@@ -29,9 +30,9 @@ from dynsim.networks.hardmax_classifier import (
     softmax_logits,
     train_classifier,
 )
-from dynsim.networks.review_passage import far_state
-from dynsim.networks.reviews import Encoded, Part, read_reviews
-from dynsim.networks.words import PADDING, Cleaning, Vocabulary
+from dynsim.networks.sentiment.passage import far_state
+from dynsim.networks.sentiment.reviews import Encoded, Part, read_reviews
+from dynsim.networks.sentiment.words import PADDING, Cleaning, Vocabulary
 from dynsim.systems.hardmax.examples import EXAMPLE_5_2
 from dynsim.systems.hardmax.maps import HardmaxMap
 from tests import data_or_skip

@@ -10,17 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dynsim.clustering import cluster
 from dynsim.keys import stream
 from dynsim.simulation import iterate
 from dynsim.storage import load, rerun, save
-from dynsim.systems.hardmax import all_scores, cells, cones, grouping, search
 from dynsim.systems.hardmax.attention import ExactHardmax, Hardmax, Softmax
 from dynsim.systems.hardmax.examples import EXAMPLE_5_2, REMARK_1_3
 from dynsim.systems.hardmax.hypotheses import hypotheses
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap, MultiHeadMap, SoftmaxMap
-from dynsim.systems.hardmax.run import cluster
-from dynsim.systems.hardmax.search import AllScores, Cones
-from dynsim.systems.hardmax.ties import binary_extent, float_integers
+from dynsim.systems.hardmax.search import brute_force as all_scores
+from dynsim.systems.hardmax.search import choice as search
+from dynsim.systems.hardmax.search import cone_bisection as cones
+from dynsim.systems.hardmax.search import direction_grid as cells
+from dynsim.systems.hardmax.search import grouping
+from dynsim.systems.hardmax.search.choice import AllScores, Cones
+from dynsim.systems.hardmax.search.ties import binary_extent, float_integers
 
 LAYERS = 6
 ALPHAS = (1.0, 0.5, 2.0, 0.1, 7.0, -0.3, -3.0)

@@ -13,9 +13,9 @@ from dynsim.simulation import simulate, simulate_until
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.euler import EulerMap
-from dynsim.systems.published import published_gradient_flow
-from dynsim.systems.scalar_driven import AttractedFlow, OjaFlow, Rate
-from dynsim.systems.token_flow import LayerMap, TokenFlow
+from dynsim.systems.tokens.flow import LayerMap, TokenFlow
+from dynsim.systems.tokens.published import published_gradient_flow
+from dynsim.systems.tokens.scalar_driven import AttractedFlow, OjaFlow, Rate
 
 BOTH = [Diffrax(), Scipy()]
 WAVE = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0]]))

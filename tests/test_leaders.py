@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.leaders import leader_layers, leader_layers_by_value, leaders_by_value, value_numbers
+from analysis.hardmax.leaders import leader_layers, leader_layers_by_value, leaders_by_value, value_numbers
 from dynsim.simulation import iterate
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 

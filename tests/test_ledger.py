@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.check import Check, check
-from analysis.claim import Claim, claim, rule
 from analysis.claims import claims, collect, statements
-from analysis.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
-from analysis.ledger import Finding, entry, find, select
+from analysis.ledger.check import Check, check
+from analysis.ledger.claim import Claim, claim, rule
+from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
+from analysis.ledger.findings import Finding, entry, find, select
+from analysis.ledger.verdict import Verdict, judge
 from analysis.provenance import made_of
 from analysis.report import (
     BEGIN,
@@ -30,7 +31,6 @@ from analysis.report import (
     table,
     update_readme,
 )
-from analysis.verdict import Verdict, judge
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Diffrax
 from dynsim.papers import CONSENSUS

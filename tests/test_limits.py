@@ -4,15 +4,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.clusters import clusters, drift
-from analysis.limits import look, settle
+from analysis.dynamics.limits import look, settle
+from analysis.tokens.clusters import clusters, drift
 from dynsim.integrators import Scipy
 from dynsim.keys import stream
 from dynsim.simulation import simulate
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import FunctionFlow
-from dynsim.systems.published import published_hemisphere_flow
-from dynsim.systems.token_flow import TokenFlow, gradient_token_flow
+from dynsim.systems.tokens.flow import TokenFlow, gradient_token_flow
+from dynsim.systems.tokens.published import published_hemisphere_flow
 
 
 def two_clusters(angle: float, members: int = 2) -> jnp.ndarray:

@@ -5,12 +5,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.linearisation import eigenvalues, index, kind, rotations, spectrum, tangent_basis, tangent_jacobian
+from analysis.dynamics.linearisation import (
+    eigenvalues,
+    index,
+    kind,
+    rotations,
+    spectrum,
+    tangent_basis,
+    tangent_jacobian,
+)
 from dynsim.keys import stream
 from dynsim.spaces import Euclidean, Simplex
 from dynsim.systems.base import FunctionFlow
-from dynsim.systems.scalar_driven import OjaFlow
-from dynsim.systems.token_flow import TokenFlow, gradient_token_flow
+from dynsim.systems.tokens.flow import TokenFlow, gradient_token_flow
+from dynsim.systems.tokens.scalar_driven import OjaFlow
 from tests.zoo import FLOWS, flow_and_start
 
 

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.claims.multirate.networks import SMALL, network
-from analysis.claims.multirate.written_out import scores
-from analysis.leaks import felt, leak_matrix, worst_leak
+from analysis.claims.multirate.instances.networks import SMALL, network
+from analysis.claims.multirate.numpy_forward_pass import scores
+from analysis.networks.leaks import felt, leak_matrix, worst_leak
 from dynsim.keys import stream
-from dynsim.networks.equilibrium import Anderson, Passes
-from dynsim.networks.flops import layer_equivalents, matmul_flops
-from dynsim.networks.multirate import Round, draw_multirate, frozen, num_parameters, with_gates
-from dynsim.networks.multirate_config import MultirateConfig, dense, layer_equivalent_cost
-from dynsim.networks.pooling import causal_pool, causal_upsample, leaking_upsample
+from dynsim.networks.multirate.config import MultirateConfig, dense, layer_equivalent_cost
+from dynsim.networks.multirate.equilibrium import Anderson, Passes
+from dynsim.networks.multirate.flops import layer_equivalents, matmul_flops
+from dynsim.networks.multirate.network import Round, draw_multirate, frozen, num_parameters, with_gates
+from dynsim.networks.multirate.pooling import causal_pool, causal_upsample, leaking_upsample
 
 KEY = stream(0, "multirate")
 IDS = np.array(jax.random.randint(KEY, (10,), 0, 11))  # two blocks and a tail of two

@@ -5,7 +5,7 @@ import pytest
 
 from figures import panels
 from figures.gallery import find_figures
-from figures.multirate import EPSILONS
+from figures.multirate.slow_manifolds import EPSILONS
 from figures.style import canvas, colour, settings
 
 

@@ -12,13 +12,21 @@ import numpy as np
 import pytest
 
 from analysis.experiments import Experiment, experiments, multirate, record
-from analysis.experiments.multirate import SECTION_9, StudyConfig, Variant, difference, names, say_study, trained
+from analysis.experiments.multirate.training_study import (
+    SECTION_9,
+    StudyConfig,
+    Variant,
+    difference,
+    names,
+    say_study,
+    trained,
+)
 from dynsim.keys import stream
 from dynsim.networks import training
-from dynsim.networks.byte_text import greedy, random_windows, read_bytes, sampled, windows
-from dynsim.networks.multirate import draw_multirate, frozen, with_gates
-from dynsim.networks.multirate_config import MultirateConfig, dense
-from dynsim.networks.multirate_training import (
+from dynsim.networks.multirate.byte_text import greedy, random_windows, read_bytes, sampled, windows
+from dynsim.networks.multirate.config import MultirateConfig, dense
+from dynsim.networks.multirate.network import draw_multirate, frozen, with_gates
+from dynsim.networks.multirate.training import (
     adamw,
     byte_loss,
     loss_with_residual,

@@ -10,12 +10,12 @@ import pytest
 
 import dynsim
 from dynsim.keys import stream
-from dynsim.networks.pretrained import load_transformer
-from dynsim.networks.schedules import attention_flow, attention_schedules
-from dynsim.networks.tokenizer import encode_letters, load_tokenizer
-from dynsim.networks.transformer import Attention, GeluMLP, Transformer, TransformerMap
+from dynsim.networks.decoder.attention_flow import attention_flow, attention_schedules
+from dynsim.networks.decoder.pretrained import load_transformer
+from dynsim.networks.decoder.tokenizer import encode_letters, load_tokenizer
+from dynsim.networks.decoder.transformer import Attention, GeluMLP, Transformer, TransformerMap
 from dynsim.spaces import Sphere
-from dynsim.systems.interactions.masks import Causal
+from dynsim.systems.tokens.masks import Causal
 from tests import data_or_skip
 from tests.gpt2_layout import HEADS, IDS, LAYERS, VOCABULARY, D, gpt2_states, gpt2_tensors, random
 

@@ -4,15 +4,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.check import check
-from analysis.claim import claim
-from analysis.equilibria import equilibria, spread
-from analysis.evidence import SOLVER, Trial, at_least, at_most
-from analysis.ledger import find
-from analysis.limits import settle
-from analysis.monotone import worst_increase
-from analysis.portrait import circle_portrait, planar_portrait
-from analysis.verdict import Verdict
+from analysis.dynamics.equilibria import equilibria, spread
+from analysis.dynamics.limits import settle
+from analysis.dynamics.monotone import worst_increase
+from analysis.dynamics.portrait import circle_portrait, planar_portrait
+from analysis.ledger.check import check
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import SOLVER, Trial, at_least, at_most
+from analysis.ledger.findings import find
+from analysis.ledger.verdict import Verdict
 from dynsim import Event, FunctionFlow, Scipy, Sphere, iterate, load, rerun, save, simulate_until, stream
 from dynsim.__main__ import main
 from dynsim.ensembles import ensemble

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.candidates import candidate_set, projection_of_origin, reach
-from analysis.exact import determinant, facets, in_hull, row_echelon, solved
-from analysis.polytopes import attained, contains, faces, nested, outside, polytope, vertices, volume
+from analysis.hardmax.candidates import candidate_set, projection_of_origin, reach
+from analysis.hardmax.exact_geometry import determinant, facets, in_hull, row_echelon, solved
+from analysis.hardmax.polytopes import attained, contains, faces, nested, outside, polytope, vertices, volume
+from dynsim.exact import rationals
 from dynsim.simulation import iterate
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
-from dynsim.systems.hardmax.rational import rationals
 
 HALF = Fraction(1, 2)
 SQUARE = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [HALF, HALF], [HALF, 0], [0, 0]], object)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from dynsim.archive import read_arrays, write_arrays
-from dynsim.networks.pretrained import load_transformer, read_tensors
-from dynsim.networks.tokenizer import Tokenizer, decode_letters, encode_letters, load_tokenizer
+from dynsim.io.npz import read_arrays, write_arrays
+from dynsim.networks.decoder.pretrained import load_transformer, read_tensors
+from dynsim.networks.decoder.tokenizer import Tokenizer, decode_letters, encode_letters, load_tokenizer
 from tests import data_or_skip
 from tests.gpt2_layout import HEADS, IDS, POSITIONS, gpt2_states, gpt2_tensors
 

@@ -4,17 +4,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.consensus import diameter
-from analysis.energies import consensus_potential
-from analysis.monotone import second_opinion, worst_increase
-from analysis.rates import decay_rate, observed_order
+from analysis.dynamics.monotone import second_opinion, worst_increase
+from analysis.dynamics.rates import decay_rate, observed_order
+from analysis.tokens.consensus import diameter
+from analysis.tokens.energies import consensus_potential
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
 from dynsim.simulation import iterate, simulate
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import FunctionFlow
-from dynsim.systems.published import GRADIENT_MATRIX, published_gradient_flow
-from dynsim.systems.token_flow import LayerMap, TokenFlow
+from dynsim.systems.tokens.flow import LayerMap, TokenFlow
+from dynsim.systems.tokens.published import GRADIENT_MATRIX, published_gradient_flow
 
 TS = np.linspace(0.0, 60.0, 241)
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynsim.networks.reviews import Part, cleaned, encoded, read_reviews, summary
-from dynsim.networks.words import PADDING, Cleaning, Vocabulary, vocabulary
+from dynsim.networks.sentiment.reviews import Part, cleaned, encoded, read_reviews, summary
+from dynsim.networks.sentiment.words import PADDING, Cleaning, Vocabulary, vocabulary
 from tests import data_or_skip
 
 PLAIN = Cleaning("none", shortest=1)

@@ -8,14 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.initial_laws import initial
+from dynsim.initial_distributions import initial
 from dynsim.keys import stream
 from dynsim.simulation import iterate, simulate, simulate_until
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
-from dynsim.systems.published import published_gradient_flow
 from dynsim.systems.schedules import PiecewiseConstant
-from dynsim.systems.token_flow import TokenFlow
+from dynsim.systems.tokens.flow import TokenFlow
+from dynsim.systems.tokens.published import published_gradient_flow
 
 FLOW = TokenFlow(np.eye(3))
 X = Sphere().sample(jax.random.key(0), (4, 3))

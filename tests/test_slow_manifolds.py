@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.folds import fold_near
-from analysis.quasi_steady_states import quasi_steady_state, settled
-from analysis.reductions import Reduction, first_order, reduction_error
-from analysis.slow_manifolds import branch, manifold, sheet
+from analysis.fast_slow.critical_manifold import branch, manifold, sheet
+from analysis.fast_slow.folds import fold_near
+from analysis.fast_slow.quasi_steady_states import quasi_steady_state, settled
+from analysis.fast_slow.reductions import Reduction, first_order, reduction_error
 from dynsim.spaces import Simplex
-from dynsim.systems.fast_slow import FastSlow, FastSlowFlow
-from dynsim.systems.fast_slow_examples import EXAMPLES, generator, linear_flow, switching_flow, van_der_pol_flow
+from dynsim.systems.fast_slow.examples import EXAMPLES, generator, linear_flow, switching_flow, van_der_pol_flow
+from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
 from tests.test_fast_slow import linear_solution, state
 
 CUBIC = van_der_pol_flow(1.0)

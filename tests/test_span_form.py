@@ -12,11 +12,11 @@ from dynsim.simulation import simulate, simulate_until
 from dynsim.spaces import Ellipsoid, Euclidean
 from dynsim.storage import rerun, save
 from dynsim.systems.base import FunctionFlow
-from dynsim.systems.interactions.masks import Causal, Window
-from dynsim.systems.published import published_ensemble_flow, published_hemisphere_flow
 from dynsim.systems.schedules import PiecewiseConstant, Resampled
-from dynsim.systems.span_form import SpanForm
-from dynsim.systems.token_flow import TokenFlow
+from dynsim.systems.tokens.flow import TokenFlow
+from dynsim.systems.tokens.masks import Causal, Window
+from dynsim.systems.tokens.published import published_ensemble_flow, published_hemisphere_flow
+from dynsim.systems.tokens.span_form import SpanForm
 
 N, D = 4, 7
 RANDOM = np.asarray(jax.random.normal(stream(0, "P"), (3, 2, D, D))) / 2

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.linearisation import tangent_basis
+from analysis.dynamics.linearisation import tangent_basis
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
 from dynsim.simulation import simulate

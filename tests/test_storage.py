@@ -16,18 +16,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.archive import read_arrays, write_arrays
 from dynsim.ensembles import ensemble
 from dynsim.integrators import Diffrax, Event, Scipy
+from dynsim.io.npz import read_arrays, write_arrays
+from dynsim.io.serialisation import describe, rebuild, resolve
 from dynsim.keys import stream
-from dynsim.recipe import describe, rebuild, resolve
 from dynsim.simulation import iterate, simulate, simulate_until
 from dynsim.spaces import Ellipsoid, Euclidean, Product, Sphere
 from dynsim.storage import FORMAT_VERSION, header, load, rerun, save, to_xarray
 from dynsim.systems.base import AbstractMap, FunctionFlow
-from dynsim.systems.published import published_hemisphere_flow
 from dynsim.systems.schedules import PiecewiseConstant, Resampled
-from dynsim.systems.token_flow import LayerMap, TokenFlow
+from dynsim.systems.tokens.flow import LayerMap, TokenFlow
+from dynsim.systems.tokens.published import published_hemisphere_flow
 from dynsim.trajectory import Trajectory
 from tests.storage_systems import rotation
 
@@ -113,7 +113,7 @@ def test_the_arrays_and_the_header_are_read_without_us(path, file):
         assert np.array_equal(arrays["system.query_key.base"], FLOW.query_key.base)
         text = json.loads(str(arrays["header"]))
     system = text["run"]["fields"]["system"]
-    assert system["class"] == "dynsim.systems.token_flow:TokenFlow"
+    assert system["class"] == "dynsim.systems.tokens.flow:TokenFlow"
     assert system["fields"]["query_key"]["class"] == "dynsim.systems.schedules:Modulated"
     assert (text["seed"], text["dtype"], text["kind"]) == (7, "float64", "Trajectory")
     assert text["key"]["data"] == np.asarray(jax.random.key_data(stream(7, "start"))).tolist()
@@ -247,7 +247,7 @@ def test_foreign_names_are_not_imported(name):
         resolve(name)
 
 
-@pytest.mark.parametrize("name", ["dynsim.recipe:sys.modules", "dynsim.archive:os.remove", "dynsim.archive:os"])
+@pytest.mark.parametrize("name", ["dynsim.io.serialisation:sys.modules", "dynsim.io.npz:os.remove", "dynsim.io.npz:os"])
 def test_foreign_things_are_not_reached_through_our_modules(name):
     with pytest.raises(ValueError, match="must name things of our own packages by their own names"):
         resolve(name)

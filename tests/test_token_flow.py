@@ -7,16 +7,16 @@ import pytest
 
 from dynsim.keys import stream
 from dynsim.spaces import Ellipsoid, Sphere
-from dynsim.systems.interactions.masks import Causal, Window
-from dynsim.systems.published import published_hemisphere_flow, published_symmetric_flow
 from dynsim.systems.schedules import Constant, Modulated, PiecewiseConstant, Resampled, ScaledIdentity
-from dynsim.systems.token_flow import (
+from dynsim.systems.tokens.flow import (
     LayerMap,
     ProjectedValueFlow,
     TokenFlow,
     causal_symmetric_flow,
     gradient_token_flow,
 )
+from dynsim.systems.tokens.masks import Causal, Window
+from dynsim.systems.tokens.published import published_hemisphere_flow, published_symmetric_flow
 
 W = np.array([[2.0, 0.3, 0.0], [0.3, 1.0, -0.2], [0.0, -0.2, 0.7]])
 

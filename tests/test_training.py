@@ -9,8 +9,8 @@ import numpy as np
 import optax
 import pytest
 
-from dynsim.archive import read_arrays
 from dynsim.errors import TrainingError
+from dynsim.io.npz import read_arrays
 from dynsim.keys import stream
 from dynsim.networks import training
 from dynsim.networks.training import train

@@ -8,25 +8,25 @@ from dynsim.keys import stream
 from dynsim.spaces import Ellipsoid, Euclidean, Simplex, Sphere
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.euler import EulerMap
-from dynsim.systems.fast_slow import FastTimeFlow, LayerFlow
-from dynsim.systems.fast_slow_examples import linear_flow, switching_flow, van_der_pol_flow
+from dynsim.systems.fast_slow.examples import linear_flow, switching_flow, van_der_pol_flow
+from dynsim.systems.fast_slow.flow import FastTimeFlow, LayerFlow
+from dynsim.systems.fast_slow.reduced import ReducedFlow
 from dynsim.systems.gradient import GradientFlow
 from dynsim.systems.hardmax.attention import Hardmax, Softmax
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap, MultiHeadMap, SoftmaxMap
-from dynsim.systems.interactions.masks import Causal, Window
 from dynsim.systems.master_equation.flow import MasterEquationFlow, MasterEquationMap
 from dynsim.systems.master_equation.generators import birth_death, random_generator
 from dynsim.systems.master_equation.rates import DrivenRates
-from dynsim.systems.published import (
+from dynsim.systems.schedules import PiecewiseConstant, Resampled
+from dynsim.systems.tokens.flow import LayerMap, ProjectedValueFlow, TokenFlow
+from dynsim.systems.tokens.masks import Causal, Window
+from dynsim.systems.tokens.published import (
     published_ensemble_flow,
     published_gradient_flow,
     published_hemisphere_flow,
     published_symmetric_flow,
 )
-from dynsim.systems.reduction import ReducedFlow
-from dynsim.systems.scalar_driven import AttractedFlow, OjaFlow, Rate
-from dynsim.systems.schedules import PiecewiseConstant, Resampled
-from dynsim.systems.token_flow import LayerMap, ProjectedValueFlow, TokenFlow
+from dynsim.systems.tokens.scalar_driven import AttractedFlow, OjaFlow, Rate
 
 N, D = 5, 3
 KEY = jax.random.key(7)

@@ -8,7 +8,7 @@ import scipy.sparse
 from jaxtyping import Int
 
 from dynsim.errors import argument_error
-from dynsim.systems.hardmax.rational import rationals
+from dynsim.exact import rationals
 from dynsim.systems.master_equation.checks import Matrix, check_generator, num_states
 from dynsim.systems.master_equation.generators import attention_generator
 

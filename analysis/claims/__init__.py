@@ -2,9 +2,11 @@
 
 import functools
 import importlib
+import pkgutil
+import re
 
-from analysis.claim import Claim
-from analysis.statement import Statement
+from analysis.ledger.claim import Claim
+from analysis.ledger.statement import Statement
 from dynsim.papers import PAPERS
 
 
@@ -20,11 +22,18 @@ def claims() -> tuple[Claim, ...]:
     """Return every claim; raise `ValueError` on an id that stands twice or belongs to no statement."""
     found: list[Claim] = []
     for key in PAPERS:
-        room = importlib.import_module(f"{__name__}.{key}")
-        for name in room.MODULES:
-            module = importlib.import_module(f"{__name__}.{key}.{name}")
+        for name in _modules(f"{__name__}.{key}"):
+            module = importlib.import_module(name)
             found.extend(thing for thing in vars(module).values() if isinstance(thing, Claim))
     return collect(found, statements())
+
+
+def _modules(package: str) -> list[str]:
+    """Return the modules of a package, those of Section 2 before those of Section 11."""
+    numbers = lambda name: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+    paths = importlib.import_module(package).__path__
+    names = [module.name for module in pkgutil.iter_modules(paths) if not module.ispkg]
+    return [f"{package}.{name}" for name in sorted(names, key=numbers)]
 
 
 def collect(found: list[Claim], known: tuple[Statement, ...]) -> tuple[Claim, ...]:

@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,15 +12,14 @@ from typing import Any, Literal
 import numpy as np
 
 from dynsim._types import Key
-from dynsim.archive import read_arrays, write_arrays
 from dynsim.errors import argument_error
+from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.keys import stream
 from dynsim.papers import Source
 
 Size = Literal["quick", "paper"]
 Arrays = Mapping[str, np.ndarray]
 RESULTS = "DYNSIM_RESULTS"
-MODULES = ("consensus", "hardmax", "multirate")
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,9 @@ class Record:
 
 def experiments() -> tuple[Experiment, ...]:
     """Return the experiments of all papers."""
-    rooms = [importlib.import_module(f"analysis.experiments.{name}") for name in MODULES]
-    return tuple(experiment for room in rooms for experiment in room.EXPERIMENTS)
+    found = [module.name for module in pkgutil.walk_packages(__path__, f"{__name__}.") if not module.ispkg]
+    modules = [importlib.import_module(name) for name in found]
+    return tuple(experiment for module in modules for experiment in getattr(module, "EXPERIMENTS", ()))
 
 
 def results_folder() -> Path:

@@ -37,9 +37,9 @@ def main(words: Sequence[str]) -> int:
     """Check, print the table, and write the lines."""
     from analysis.claims import claims
     from analysis.experiments import use_results
-    from analysis.ledger import entry, select
+    from analysis.ledger.findings import entry, select
     from analysis.report import json_lines, run_checks, table, write_atomically
-    from dynsim.archive import writable_folder
+    from dynsim.io.npz import writable_folder
     from dynsim.progress import tracked
 
     o = parse(Check, words, "check")

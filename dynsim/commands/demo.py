@@ -26,16 +26,16 @@ def main(words: Sequence[str]) -> int:
     """Run the demonstration and print a summary."""
     started = time.perf_counter()
     from analysis.claims import claims
-    from analysis.consensus import diameter
-    from analysis.ledger import select
+    from analysis.ledger.findings import select
     from analysis.report import in_words, run_checks
-    from dynsim.archive import writable_folder
-    from dynsim.initial_laws import initial
+    from analysis.tokens.consensus import diameter
+    from dynsim.initial_distributions import initial
     from dynsim.integrators import Scipy
+    from dynsim.io.npz import writable_folder
     from dynsim.keys import stream
     from dynsim.simulation import simulate
     from dynsim.storage import save
-    from dynsim.systems.published import published_gradient_flow
+    from dynsim.systems.tokens.published import published_gradient_flow
     from figures import figure
     from figures.gallery import find_figures
 

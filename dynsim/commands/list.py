@@ -30,14 +30,15 @@ def main(words: Sequence[str]) -> int:
 
 
 def _systems() -> list[str]:
-    from dynsim.commands.systems import MAPS, SYSTEMS
+    from dynsim.commands.simulate import WITH_OWN_OPTIONS
+    from dynsim.commands.simulate.systems import SYSTEMS
 
-    rows = [(name, text) for name, (text, _) in SYSTEMS.items()] + [(name, text) for name, (_, text) in MAPS.items()]
-    return [f"{name:<22}{text}" for name, text in rows]
+    rows = {name: text for name, (text, _) in SYSTEMS.items()} | WITH_OWN_OPTIONS
+    return [f"{name:<22}{text}" for name, text in rows.items()]
 
 
 def _laws() -> list[str]:
-    from dynsim.initial_laws import LAWS
+    from dynsim.initial_distributions import LAWS
 
     return [f"{name:<22}{(law.__doc__ or '').splitlines()[0]}" for name, law in LAWS.items()]
 

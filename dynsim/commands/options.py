@@ -31,7 +31,7 @@ def parse(options: type[Options], words: Sequence[str], verb: str) -> Options:
 
 def check_outputs(out: Path | None, figure: Path | None) -> None:
     """Raise `ValueError` unless a run file and a figure can be written where the options say, before any work."""
-    from dynsim.archive import writable_folder
+    from dynsim.io.npz import writable_folder
 
     if out is not None:
         writable_folder("out", out.parent)

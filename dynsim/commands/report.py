@@ -44,7 +44,7 @@ def main(words: Sequence[str]) -> int:
         update_readme,
         write_atomically,
     )
-    from dynsim.archive import writable_folder
+    from dynsim.io.npz import writable_folder
     from dynsim.progress import tracked
 
     o = parse(Report, words, "report")

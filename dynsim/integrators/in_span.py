@@ -11,7 +11,7 @@ from dynsim._types import State, Time, Times
 from dynsim.integrators.base import AbstractIntegrator, Event, Stats
 from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.span_form import SpanForm, check_spannable
+from dynsim.systems.tokens.span_form import SpanForm, check_spannable
 
 
 class InSpan(AbstractIntegrator):

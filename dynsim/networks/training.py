@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from dynsim._types import Key, Scalar
-from dynsim.archive import read_arrays, writable_folder, write_arrays
 from dynsim.errors import TrainingError, argument_error
+from dynsim.io.npz import read_arrays, writable_folder, write_arrays
 from dynsim.progress import progress
 
 if TYPE_CHECKING:

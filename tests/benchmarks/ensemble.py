@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim.ensembles import ensemble
-from dynsim.initial_laws import initial
+from dynsim.initial_distributions import initial
 from dynsim.integrators import AbstractIntegrator, Diffrax, InSpan
 from dynsim.keys import stream
-from dynsim.systems.interactions.masks import Causal
-from dynsim.systems.published import published_ensemble_flow
 from dynsim.systems.schedules import ScaledIdentity
-from dynsim.systems.token_flow import TokenFlow
+from dynsim.systems.tokens.flow import TokenFlow
+from dynsim.systems.tokens.masks import Causal
+from dynsim.systems.tokens.published import published_ensemble_flow
 from tests.benchmarks import opponents
 from tests.benchmarks.harness import Contender, Row, in_fresh_process, largest_gap, race
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.spatial
 
+from dynsim.clustering import cluster
 from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
-from dynsim.systems.hardmax.run import cluster
 from tests.benchmarks.harness import Contender, Row, in_fresh_process, race
 
 BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512)  # rows at a time, from which each NumPy contender gets its best
@@ -166,7 +166,7 @@ _MANY = """
 import time
 import numpy as np
 from dynsim.systems.hardmax.maps import HardmaxMap
-from dynsim.systems.hardmax.run import cluster
+from dynsim.clustering import cluster
 x = np.random.default_rng(0).normal(size=({n}, 2))
 begin = time.perf_counter()
 run = cluster(HardmaxMap({alpha}), x, 50, every=50)

@@ -10,10 +10,10 @@ import numpy as np
 
 from dynsim.ensembles import cores
 from dynsim.keys import stream
-from dynsim.networks.byte_text import random_windows
-from dynsim.networks.multirate import MultirateNetwork, draw_multirate, frozen, num_parameters
-from dynsim.networks.multirate_config import MultirateConfig, dense
-from dynsim.networks.multirate_training import train_multirate
+from dynsim.networks.multirate.byte_text import random_windows
+from dynsim.networks.multirate.config import MultirateConfig, dense
+from dynsim.networks.multirate.network import MultirateNetwork, draw_multirate, frozen, num_parameters
+from dynsim.networks.multirate.training import train_multirate
 from tests.benchmarks.harness import Contender, Row, race
 
 STEPS = 20

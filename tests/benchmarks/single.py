@@ -8,7 +8,7 @@ import numpy as np
 from dynsim.integrators import Diffrax
 from dynsim.keys import stream
 from dynsim.simulation import simulate
-from dynsim.systems.published import published_gradient_flow
+from dynsim.systems.tokens.published import published_gradient_flow
 from tests.benchmarks.harness import Contender, Row, race, show, start_to_end
 
 TS = np.linspace(0.0, 15.0, 200)

@@ -1,22 +1,7 @@
 """The statements of `consensus`, in the order of the paper."""
 
-from analysis.statement import Statement
+from analysis.ledger.statement import Statement
 from dynsim.papers import CONSENSUS
-
-MODULES = (
-    "model",
-    "gradient",
-    "critical",
-    "hemisphere",
-    "dini",
-    "causal",
-    "scalar",
-    "rewritings",
-    "value",
-    "introduction",
-    "simulations",
-    "networks",
-)
 
 STATEMENTS = (
     Statement("equation-3", CONSENSUS.at("Sec 2.1, (3)"), "tangent map of pi_W and the tangent space of E_W"),

@@ -1,9 +1,7 @@
 """The statements of `growing`, in the order of the paper."""
 
-from analysis.statement import Statement
+from analysis.ledger.statement import Statement
 from dynsim.papers import GROWING
-
-MODULES = ()
 
 STATEMENTS = (
     Statement("equation-2", GROWING.at("Sec 3.1, after (2)"), "Lq = L_OLS + V with L_OLS = sum_n min_k d_nk"),

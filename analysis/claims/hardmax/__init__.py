@@ -1,19 +1,7 @@
 """The statements of `hardmax`, in the order of the paper."""
 
-from analysis.statement import Statement
+from analysis.ledger.statement import Statement
 from dynsim.papers import HARDMAX
-
-MODULES = (
-    "model",
-    "preliminary",
-    "zero_tokens",
-    "leaders",
-    "metastability",
-    "theorem",
-    "attracting",
-    "correspondence",
-    "reviews",
-)
 
 STATEMENTS = (
     Statement("theorem-1.1-leaders-exist", HARDMAX.at("Thm 1.1"), "the set of leaders is not empty"),

@@ -1,24 +1,7 @@
 """The statements of `multirate`, in the order of the paper."""
 
-from analysis.statement import Statement
+from analysis.ledger.statement import Statement
 from dynsim.papers import MULTIRATE
-
-MODULES = (
-    "pooling",
-    "forward",
-    "causality",
-    "cost",
-    "norms",
-    "manifolds",
-    "equilibrium",
-    "training",
-    "stationary",
-    "attention_chains",
-    "entropies",
-    "lumpings",
-    "trained_blocks",
-    "projector",
-)
 
 STATEMENTS = (
     Statement("claim-qss-reduction", MULTIRATE.at("Sec 2.1"), "QSS reduction approximates the slow variable"),

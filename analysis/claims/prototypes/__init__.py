@@ -1,9 +1,7 @@
 """The statements of `prototypes`, in the order of the paper."""
 
-from analysis.statement import Statement
+from analysis.ledger.statement import Statement
 from dynsim.papers import PROTOTYPES
-
-MODULES = ()
 
 STATEMENTS = (
     Statement("equation-3", PROTOTYPES.at("(3)"), "Lq = L_OLS + V with L_OLS = sum_n min_k d_nk, exactly"),

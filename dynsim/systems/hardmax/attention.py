@@ -11,12 +11,12 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from dynsim.errors import argument_error
+from dynsim.exact import Exact, integers, nearest_floats, rationals
 from dynsim.systems.hardmax.follower_sets import FollowerSets
-from dynsim.systems.hardmax.grouping import equal_keys
-from dynsim.systems.hardmax.rational import Exact, integers, nearest_floats, rationals
-from dynsim.systems.hardmax.scores import Scores
-from dynsim.systems.hardmax.search import AbstractSearch, search_for
-from dynsim.systems.hardmax.ties import FloatTies, IntegerTies, exact_queries
+from dynsim.systems.hardmax.search.choice import AbstractSearch, search_for
+from dynsim.systems.hardmax.search.grouping import equal_keys
+from dynsim.systems.hardmax.search.scores import Scores
+from dynsim.systems.hardmax.search.ties import FloatTies, IntegerTies, exact_queries
 
 LARGEST = 1e300  # of an entry: a sum of a million is finite
 

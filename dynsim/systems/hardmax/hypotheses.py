@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from dynsim.exact import positive_definite, rational, rationals
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
-from dynsim.systems.hardmax.rational import positive_definite, rational, rationals
 
 
 @dataclass(frozen=True)

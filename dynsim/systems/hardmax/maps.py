@@ -11,12 +11,12 @@ from jaxtyping import Array, Float
 
 from dynsim._types import Step
 from dynsim.errors import argument_error
+from dynsim.exact import Exact, integers, rational
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.hardmax.attention import AbstractAttention, ExactHardmax, Hardmax, Softmax
 from dynsim.systems.hardmax.follower_sets import FollowerSets
-from dynsim.systems.hardmax.rational import Exact, integers, rational
-from dynsim.systems.hardmax.search import AbstractSearch
+from dynsim.systems.hardmax.search.choice import AbstractSearch
 
 
 class HardmaxMap(AbstractMap):

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse
 
 from dynsim.errors import argument_error
-from dynsim.systems.hardmax.rational import Exact, rationals
+from dynsim.exact import Exact, rationals
 
 COLUMN_SUM = 1e-9  # of a column's exit rate: above the rounding of six-digit tables, far below a forgotten rate
 

@@ -11,9 +11,9 @@ from jaxtyping import Array, Float
 
 from dynsim._types import Step, Time
 from dynsim.errors import argument_error
+from dynsim.exact import rational
 from dynsim.spaces import Simplex
 from dynsim.systems.base import AbstractFlow, AbstractMap
-from dynsim.systems.hardmax.rational import rational
 from dynsim.systems.master_equation.checks import Matrix, check_generator, exit_rates
 from dynsim.systems.master_equation.rates import SparseGenerator
 from dynsim.systems.schedules import AbstractSchedule, Constant

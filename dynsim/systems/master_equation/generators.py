@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from dynsim._types import Key
 from dynsim.errors import argument_error
-from dynsim.systems.hardmax.rational import Exact, rationals
+from dynsim.exact import Exact, rationals
 from dynsim.systems.master_equation.checks import Matrix, check_transition, entries, exit_rates, square
 
 

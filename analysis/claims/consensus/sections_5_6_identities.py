@@ -1,0 +1,252 @@
+"""Claims on the identities inside Sections 5 and 6: exact, since they hold for any weights."""
+
+from fractions import Fraction
+
+import jax
+import numpy as np
+
+from analysis.claims.rational_instances import (
+    Exact,
+    factor_and_points,
+    identity,
+    matrix,
+    rational_matrix,
+    rational_unit,
+    rational_weights,
+)
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import Trial, holds
+from dynsim._types import Key
+from dynsim.integrators import AbstractIntegrator
+from dynsim.papers import CONSENSUS
+
+N, D, HEADS = 4, 3, 2
+
+
+def _units(key: Key, n: int) -> Exact:
+    return np.stack([rational_unit(k, D) for k in jax.random.split(key, n)])
+
+
+def _cascade_trial(key: Key, first: int) -> Trial:
+    """Exact: token i = N of (15), with e_j = y_j - y_1, the second sums beginning at `first` (2 in the paper)."""
+    a, b = jax.random.split(key)
+    y, alpha = _units(a, N), rational_weights(b, HEADS, N)
+    yi, y1 = y[-1], y[0]
+    zero = matrix(np.zeros(D, int))
+    field = sum((alpha[h, j] * (y[j] - (yi @ y[j]) * yi) for h in range(HEADS) for j in range(N)), zero)
+    e = y - y1
+    late = range(first - 1, N - 1)
+    first_sum = sum((alpha[h, j] * (y1 - (yi @ y1) * yi) for h in range(HEADS) for j in range(N - 1)), zero)
+    second_sum = sum((alpha[h, j] * (e[j] - (yi @ e[j]) * yi) for h in range(HEADS) for j in late), zero)
+    a_i, both = y1 @ yi, alpha.sum(axis=0)  # the sum over heads, which the second sum of (19) leaves out
+    pushed = sum((both[j] * (e[j] @ (y1 - a_i * yi)) for j in late), Fraction(0))
+    slope = sum(both[: N - 1]) * (1 - a_i * a_i) + pushed
+    return Trial(
+        hypotheses=(holds("tokens are on the sphere, exactly", all(v @ v == 1 for v in y)),),
+        conclusions=(
+            holds("(18) is the right-hand side of (15)", bool(np.all(field == first_sum + second_sum))),
+            holds("(19) is the derivative of y_1^T y_i", y1 @ field == slope),
+        ),
+        witness={"y": y, "alpha": alpha},
+    )
+
+
+@claim(
+    "consensus/equation-18-19",
+    CONSENSUS.at("Theorem 5.1, proof", "(18), (19)"),
+    evidence="certified",
+    num_trials=16,
+    note="in (19) the printed second sum has lost its sum over heads; the weight without a head is read as that sum",
+)
+def cascade_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """With e_j = y_j - y_1 the equation of token i in (15) is (18), and a_i = y_1^T y_i satisfies (19).
+
+    Read: in the second sum of (19) the weight without a head is the sum over the heads. For any weights and tokens.
+    """
+    return _cascade_trial(key, 2)
+
+
+@cascade_is_rewritten.with_control
+def cascade_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The second sums from j = 3."""
+    return _cascade_trial(key, 3)
+
+
+def _regular(key: Key) -> tuple[Exact, Exact, Exact]:
+    """Return a unit upper triangular U, its inverse, and N points of the ellipsoid of W = U^T U."""
+    lower, y = factor_and_points(key, D, N)
+    U, inverse = lower.T, identity(D)
+    for i in reversed(range(D)):
+        for j in range(i + 1, D):
+            inverse[i] = inverse[i] - U[i, j] * inverse[j]
+    return U, inverse, y
+
+
+def _coordinates_trial(key: Key, turned: bool) -> Trial:
+    a, b, c = jax.random.split(key, 3)
+    U, inverse, y = _regular(a)
+    alpha, P = rational_weights(b, N), rational_matrix(c, D, D)
+    turn = U if turned else identity(D)
+    z = y @ turn.T
+    zero = matrix(np.zeros(D, int))
+    fields = []
+    for i in range(N):
+        pulled = sum((alpha[j] * (U @ y[j]) for j in range(i + 1)), zero)
+        own = inverse @ (pulled - (U @ y[i]) * ((U @ y[i]) @ pulled))  # (20), its projection as printed
+        plain = sum((alpha[j] * (z[j] - (z[i] @ z[j]) * z[i]) for j in range(i + 1)), zero)  # (15)
+        fields.append(all(turn @ own == plain))
+    scores = all(y[i] @ P @ y[j] == z[i] @ inverse.T @ P @ inverse @ z[j] for i in range(N) for j in range(N))
+    return Trial(
+        hypotheses=(
+            holds("U is regular", bool(np.all(inverse @ U == identity(D)))),
+            holds("tokens are on the ellipsoid, exactly", all(v @ U.T @ U @ v == 1 for v in y)),
+            holds("U is not the identity", bool(np.any(identity(D) != U))),
+        ),
+        conclusions=(
+            holds("the image is on the sphere", all(v @ v == 1 for v in z)),
+            holds("U times the field (20) is the field (15) at z", all(fields)),
+            holds("the scores at z are those of U^{-T} P U^{-1}", scores),
+        ),
+        witness={"U": U, "y": y, "alpha": alpha},
+    )
+
+
+@claim(
+    "consensus/remark-5.1-coordinates",
+    CONSENSUS.at("Remark 5.1", "(20)"),
+    evidence="certified",
+    num_trials=16,
+    note="what the remark concludes from Theorem 5.1 shares the fate of `theorem-5.1-domain`",
+)
+def coordinates_turn_20_into_15(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """For U regular and W = U^T U, z = U y turns (20) into (15) with one head and beta(t, z) = alpha(t, U^{-1} z)."""
+    return _coordinates_trial(key, True)
+
+
+@coordinates_turn_20_into_15.with_control
+def coordinates_turn_20_into_15(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The coordinates left as they are."""
+    return _coordinates_trial(key, False)
+
+
+def _projection_trial(key: Key, kind: str, *, idempotent: bool = True) -> Trial:
+    U, inverse, points = _regular(key)
+    y, W = points[0], U.T @ U
+    printed = inverse @ (identity(D) - np.outer(U @ y, U @ y))
+    map = {"printed": printed, "after the value": printed @ U, "sphere": identity(D) - np.outer(y, y)}[kind]
+    tangent = holds("its images are tangent, y^T W Y = 0", all(v == 0 for v in y @ W @ map))
+    once = holds("applied twice it is itself", bool(np.all(map @ map == map)))
+    return Trial(
+        hypotheses=(
+            holds("y^T W y = 1 exactly", y @ W @ y == 1),
+            holds("U is not the identity", bool(np.any(identity(D) != U))),
+        ),
+        conclusions=(tangent, once) if idempotent else (tangent,),
+        witness={"U": U, "y": y},
+    )
+
+
+@claim(
+    "consensus/remark-5.1-projection",
+    CONSENSUS.at("Remark 5.1"),
+    evidence="certified",
+    num_trials=8,
+    note="it maps onto the tangent space, but moves tangent vectors unless U = I; nothing in the remark needs more; no "
+    "control: the corrected claim is measured by the same function",
+)
+def new_projection_is_one(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """For U regular, W = U^T U and y in E_W, Pi_W = U^{-1} (I - U y y^T U^T) is a projection to T_y E_W.
+
+    Read: a linear map onto the tangent space that leaves tangent vectors where they are.
+    """
+    return _projection_trial(key, "printed")
+
+
+@claim(
+    "consensus/remark-5.1-projection/corrected",
+    CONSENSUS.at("Remark 5.1"),
+    variant="corrected",
+    evidence="certified",
+    num_trials=16,
+)
+def new_projection_after_the_value(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """U^{-1} (I - U y y^T U^T) U is a projection to T_y E_W. Added: the factor U, with which (20) applies it."""
+    return _projection_trial(key, "after the value")
+
+
+@new_projection_after_the_value.with_control
+def new_projection_after_the_value(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Without the factor."""
+    return _projection_trial(key, "printed")
+
+
+@claim(
+    "consensus/remark-5.1-projection/onto",
+    CONSENSUS.at("Remark 5.1"),
+    variant="reading",
+    evidence="certified",
+    num_trials=16,
+)
+def new_projection_has_tangent_images(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Read: Pi_W sends every vector to a tangent one, and no more is meant by projection."""
+    return _projection_trial(key, "printed", idempotent=False)
+
+
+@new_projection_has_tangent_images.with_control
+def new_projection_has_tangent_images(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The projection of the sphere, I - y y^T."""
+    return _projection_trial(key, "sphere", idempotent=False)
+
+
+def _symmetric_cascade_trial(key: Key, sign: int) -> Trial:
+    """Exact: token i = N of (21); U = Q diag Q with a rational reflection Q, so that its eigenpairs are rational."""
+    a, b, c, d = jax.random.split(key, 4)
+    u = rational_unit(a, D)
+    Q = identity(D) - 2 * np.outer(u, u)
+    drop = rational_weights(b, D)
+    values = np.array([drop[0], -drop[1], -drop[1] - drop[2]], object)  # simple top, positive; |U| = max |value|
+    U, v = Q @ np.diag(values) @ Q, Q[:, 0]
+    y, raw = _units(c, N), rational_weights(d, N)
+    alpha = raw / (2 * sum(raw))  # rows of (14) sum to 1 / sqrt(d) <= 1
+    yi, zero = y[-1], matrix(np.zeros(D, int))
+    field = sum((alpha[j] * (U @ y[j] - (yi @ U @ y[j]) * yi) for j in range(N)), zero)
+    lam, b_i, e = values[0], v @ yi, y - v
+    g = sum((alpha[j] * ((lam * v - sign * b_i * (U @ yi)) @ e[j]) for j in range(N - 1)), Fraction(0))
+    slope = sum(alpha[:-1]) * lam * (1 - b_i * b_i) + alpha[-1] * (lam - yi @ U @ yi) * b_i + g
+    # (24) squared term by term: |g| <= C_2 sum |e_j| follows if each term obeys it, with c_2 = 1 <= exp(2 K^2 b)
+    norm = max(abs(w) for w in values)
+    terms = [
+        (alpha[j] * ((lam * v - b_i * (U @ yi)) @ e[j])) ** 2 <= (lam + norm) ** 2 * (e[j] @ e[j]) for j in range(N - 1)
+    ]
+    return Trial(
+        hypotheses=(
+            holds(
+                "lambda > 0 is the simple top eigenvalue of v",
+                lam > 0 and all(U @ v == lam * v) and max(values[1:]) < lam,
+            ),
+            holds("tokens are on the sphere, exactly", all(w @ w == 1 for w in y)),
+        ),
+        conclusions=(
+            holds("(23) is the derivative of v^T y_i", v @ field == slope),
+            holds("every term of g obeys (24)", all(terms)),
+        ),
+        witness={"U": U, "v": v, "y": y, "alpha": alpha},
+    )
+
+
+@claim(
+    "consensus/equation-23-24",
+    CONSENSUS.at("Theorem 6.1, proof", "(23), (24)"),
+    evidence="certified",
+    num_trials=16,
+    note="with c_2 = exp(2 K^2 b) >= 1 of Lemma 4.1; already c_2 = 1 bounds the causal weights",
+)
+def top_coordinate_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """b_i = v^T y_i satisfies (23) under (21), and |g(t, e)| <= C_2 sum_{j<i} |e_j| with C_2 = c_2 (lambda + |U|)."""
+    return _symmetric_cascade_trial(key, 1)
+
+
+@top_coordinate_is_rewritten.with_control
+def top_coordinate_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The sign of the second term of g turned."""
+    return _symmetric_cascade_trial(key, -1)

@@ -1,0 +1,1 @@
+"""Instances for the claims of `hardmax`: rational tokens, and runs with certified limits."""

@@ -1,0 +1,128 @@
+"""Rational clouds of tokens, attention matrices and steps, exact, with the hypotheses that they meet measured."""
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix, rational_unit
+from analysis.ledger.evidence import Measurement, holds
+from dynsim._types import Key
+from dynsim.exact import positive_definite
+from dynsim.systems.base import AbstractMap
+from dynsim.systems.hardmax.hypotheses import hypotheses
+from dynsim.systems.hardmax.maps import ExactHardmaxMap
+
+N = 7  # tokens drawn; repeated and zero ones are left out
+LAYERS = 6
+ALPHAS = tuple(Fraction(a) for a in ("1/1000000", "1/7", "1/2", "1", "5/2", "1000000"))
+WORDS = {
+    "symmetric": "A is symmetric",
+    "definite": "A is positive definite",
+    "positive_step": "alpha > 0",
+    "distinct": "the tokens are distinct",
+    "nonzero": "no token is zero",
+}
+
+
+class Case(NamedTuple):
+    """Tokens, shape (n, d), a factor B of A = B^T B, shape (d, d), and a step alpha."""
+
+    tokens: Exact
+    factor: Exact
+    alpha: Fraction
+
+    @property
+    def attention(self) -> Exact:
+        """The matrix A."""
+        return self.factor.T @ self.factor
+
+    @property
+    def map(self) -> ExactHardmaxMap:
+        """The layer (1.1)."""
+        return ExactHardmaxMap(self.alpha, self.attention)
+
+    @property
+    def turned(self) -> ExactHardmaxMap:
+        """The layer with -A in place of A: what the controls run behind the back of the hypotheses."""
+        return ExactHardmaxMap(self.alpha, -self.attention)
+
+    @property
+    def plain(self) -> "Case":
+        """The case with A = I."""
+        return self._replace(factor=identity(len(self.factor)))
+
+    @property
+    def mirrored(self) -> "Case":
+        """The tokens and their negatives, with alpha = 1: here -A sends the longest ones to the origin."""
+        return self._replace(tokens=distinct(np.concatenate([self.tokens, -self.tokens])), alpha=Fraction(1))
+
+    @property
+    def doubled(self) -> "Case":
+        """Every token twice."""
+        return self._replace(tokens=np.concatenate([self.tokens, self.tokens]))
+
+    @property
+    def with_zero(self) -> "Case":
+        """One token more, at the origin."""
+        zero = matrix(np.zeros((1, self.tokens.shape[1]), int))
+        return self._replace(tokens=np.concatenate([self.tokens, zero]))
+
+    def measured(self, *names: str) -> tuple[Measurement, ...]:
+        """Measure the named hypotheses, by default all of Theorem 1.1."""
+        found = hypotheses(self.map, self.tokens)
+        return tuple(holds(WORDS[name], getattr(found, name)) for name in names or WORDS)
+
+    def witness(self) -> dict:
+        """Return what a reader needs to repeat the case."""
+        return {"tokens": self.tokens, "A": self.attention, "alpha": self.alpha}
+
+
+def case(key: Key) -> Case:
+    """Return distinct nonzero tokens in two or three dimensions, a positive definite A, and an alpha, tiny or huge.
+
+    The tokens are fractions, points of a coarse lattice (with many ties) or points of a sphere about the origin.
+    """
+    a, b, c = jax.random.split(key, 3)
+    kind, d, step, plain = (int(v) for v in jax.random.randint(a, (4,), 0, 12))
+    d = 2 + d % 2
+    factor = identity(d) if plain % 3 == 0 else invertible(b, d)
+    return Case(cloud(c, d, kind % 3), factor, ALPHAS[step % len(ALPHAS)])
+
+
+def cloud(key: Key, d: int, kind: int) -> Exact:
+    """Return distinct nonzero tokens, shape (n, d): fractions (0), on a lattice (1) or of equal norm (2)."""
+    if kind == 2:
+        return distinct(np.stack([3 * rational_unit(k, d) for k in jax.random.split(key, N)]))
+    return distinct(lattice(key, d) if kind == 1 else rational_matrix(key, N, d))
+
+
+def lattice(key: Key, d: int) -> Exact:
+    """Return tokens with entries -2 to 2, shape (N, d); some may be equal, or zero."""
+    return matrix(np.asarray(jax.random.randint(key, (N, d), -2, 3)))
+
+
+def invertible(key: Key, d: int) -> Exact:
+    """Return an invertible matrix with entries k/4."""
+    found = rational_matrix(key, d, d)
+    return found if positive_definite(found.T @ found) else invertible(jax.random.fold_in(key, 0), d)
+
+
+def distinct(x: Exact) -> Exact:
+    """Return the nonzero rows, each value once, in the order of occurrence."""
+    rows = dict.fromkeys(tuple(row) for row in x if any(entry != 0 for entry in row))
+    return matrix([list(row) for row in rows])
+
+
+def run(map: AbstractMap, x: Exact, num_layers: int = LAYERS) -> list[Exact]:
+    """Return the tokens at every layer, the first included."""
+    states = [x]
+    for k in range(num_layers):
+        states.append(map.step(k, states[-1]))
+    return states
+
+
+def squared_norms(x: Exact, attention: Exact) -> list[Fraction]:
+    """Return the square of every token's A-norm."""
+    return [row @ attention @ row for row in x]

@@ -1,0 +1,1 @@
+"""Instances for the claims of `multirate`: chains and networks."""

@@ -1,0 +1,190 @@
+"""Chains in Fractions to try statements on: generators with tiny and huge rates, and softmax attention."""
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from analysis.chains.classes import communicating_classes
+from analysis.chains.stationary import stationary_laws
+from analysis.claims.rational_instances import Exact, identity, matrix
+from analysis.hardmax.exact_geometry import row_echelon
+from analysis.ledger.evidence import Measurement, holds
+from dynsim._types import Key
+from dynsim.systems.master_equation.generators import generator_from_rates
+
+RATES = tuple(Fraction(r) for r in ("1/1000000", "1/7", "1", "5/2", "1000000"))
+KINDS = ("dense", "sparse", "cycle", "line", "reversible")
+LARGEST = 5  # states
+
+
+class Chain(NamedTuple):
+    """A generator Q, shape (k, k), columns summing to zero."""
+
+    generator: Exact
+
+    @property
+    def size(self) -> int:
+        """The number of states."""
+        return len(self.generator)
+
+    @property
+    def fastest(self) -> Fraction:
+        """The largest exit rate, max |Q_jj|."""
+        return max(-self.generator.diagonal())
+
+    @property
+    def laws(self) -> list[Exact]:
+        """A stationary law for each closed class, by elimination without subtraction."""
+        return [law.probabilities for law in stationary_laws(self.generator).laws]
+
+    def step(self, tau: Fraction) -> Exact:
+        """Return I + tau Q."""
+        return identity(self.size) + tau * self.generator
+
+    def measured(self, *, irreducible: bool = True) -> tuple[Measurement, ...]:
+        """Measure the generator structure, and irreducibility if asked for."""
+        Q = self.generator
+        rates = Q - np.diag(Q.diagonal())
+        found = (
+            holds("no rate is negative", bool(np.all(rates >= 0))),
+            holds("every column sums to zero", all(column.sum() == 0 for column in Q.T)),
+        )
+        if not irreducible:
+            return found
+        return (*found, holds("Q is irreducible", communicating_classes(Q).irreducible))
+
+    def witness(self) -> dict:
+        """Return what a reader needs to repeat the case."""
+        return {"Q": self.generator}
+
+
+def draws(key: Key, purpose: str) -> np.random.Generator:
+    """Return NumPy's generator, seeded by a key and a word, so that two purposes draw independently."""
+    return np.random.default_rng([*np.asarray(jax.random.key_data(key)), *purpose.encode()])
+
+
+def chain(key: Key) -> Chain:
+    """Return an irreducible chain of two to five states, with rates from a millionth to a million."""
+    rng = draws(key, "chain")
+    return _drawn(rng, KINDS[rng.integers(len(KINDS))], int(rng.integers(2, LARGEST + 1)))
+
+
+def two_traps(key: Key, *, transient: bool = True) -> Chain:
+    """Return a chain with two closed classes, and a state that leads into both if asked for."""
+    rng = draws(key, "traps")
+    a, b = (_drawn(rng, "dense", int(rng.integers(1, 4))) for _ in range(2))
+    k = a.size + b.size
+    Q = matrix(np.zeros((k + transient, k + transient), int))
+    Q[: a.size, : a.size], Q[a.size : k, a.size : k] = a.generator, b.generator
+    if transient:
+        Q[0, k], Q[k - 1, k], Q[k, k] = Fraction(1), Fraction(2), Fraction(-3)
+    return Chain(Q)
+
+
+def with_transient(key: Key) -> Chain:
+    """Return a chain with one closed class, and a state that leads into it and is never entered again."""
+    inner = chain(key)
+    Q = matrix(np.zeros((inner.size + 1, inner.size + 1), int))
+    Q[:-1, :-1] = inner.generator
+    Q[0, -1], Q[-1, -1] = Fraction(1), Fraction(-1)
+    return Chain(Q)
+
+
+def uniform_cycle(size: int, rate: Fraction) -> Chain:
+    """Return a cycle that is left at one rate everywhere; with two states it is a symmetric chain."""
+    return Chain(generator_from_rates(rate * matrix(np.roll(np.eye(size, dtype=int), 1, axis=0))))  # pyright: ignore[reportArgumentType]
+
+
+def _drawn(rng: np.random.Generator, kind: str, k: int) -> Chain:
+    ring, line = np.roll(np.eye(k, dtype=int), 1, axis=0), np.eye(k, k=1, dtype=int)
+    if kind == "reversible":
+        weights, conductances = _rates(rng, k), _rates(rng, (k, k))
+        R = (conductances + conductances.T) / weights[None]
+    else:
+        masks = {
+            "dense": np.ones((k, k), int),
+            "sparse": np.maximum(ring, rng.integers(0, 2, (k, k))),
+            "cycle": ring,
+            "line": line + line.T,
+        }
+        R = _rates(rng, (k, k)) * matrix(masks[kind])
+    R[np.diag_indices(k)] = Fraction(0)
+    return Chain(generator_from_rates(R))  # pyright: ignore[reportArgumentType]
+
+
+def _rates(rng: np.random.Generator, shape: int | tuple[int, ...]) -> Exact:
+    return np.array([*RATES, None], object)[:-1][rng.integers(0, len(RATES), shape)]
+
+
+def distribution(key: Key, size: int) -> Exact:
+    """Return a distribution in fractions, shape (size,), of which some entries may be zero but not all but one are."""
+    rng = draws(key, "distribution")
+    weights = rng.integers(0, 6, size)
+    weights[rng.permutation(size)[:2]] += 1
+    return matrix(weights) / int(np.sum(weights))
+
+
+def kernel(M: Exact) -> Exact:
+    """Return a basis of the vectors x with M x = 0, shape (dimension, k), by elimination."""
+    rows, pivots = row_echelon(M)
+    free = [j for j in range(M.shape[1]) if j not in pivots]
+    basis = matrix(np.zeros((len(free), M.shape[1]), int))
+    for n, j in enumerate(free):
+        basis[n, j] = Fraction(1)
+        basis[n, pivots] = -rows[:, j]
+    return basis
+
+
+def contraction(M: Exact) -> Fraction:
+    """Return the largest distance in total variation of two columns of a column-stochastic matrix.
+
+    By this factor, at least, M brings any two distributions together (Dobrushin).
+    """
+    k = len(M)
+    pairs = [(i, j) for i in range(k) for j in range(i)]
+    return max((distance(M[:, i], M[:, j]) for i, j in pairs), default=Fraction(0))
+
+
+def power(M: Exact, exponent: int) -> Exact:
+    """Return a power of a square matrix."""
+    found = identity(len(M))
+    for _ in range(exponent):
+        found = M @ found
+    return found
+
+
+def distance(p: Exact, q: Exact) -> Fraction:
+    """Return the total variation between two distributions."""
+    return sum(abs(p - q), Fraction(0)) / 2
+
+
+def softmax(weights: Exact, *, causal: bool = False) -> Exact:
+    """Return the attention matrix whose scores are the logarithms of positive `weights`, shape (n, n).
+
+    Queries log w_i and the unit vectors as keys have these scores; a causal one hides the columns j > i.
+    """
+    n = len(weights)
+    seen = weights * matrix(np.tri(n, dtype=int)) if causal else weights
+    return seen / np.sum(seen, axis=1)[:, None]
+
+
+def attention(key: Key, *, causal: bool = False, least: int = 2) -> Exact:
+    """Return the attention matrix of `least` to five tokens with integer queries and keys in the plane.
+
+    The temperature is 1 / ln 2, at which the exponentials are powers of two.
+    """
+    rng = draws(key, "attention")
+    n = int(rng.integers(least, LARGEST + 1))
+    scores = rng.integers(-2, 3, (n, 2)) @ rng.integers(-2, 3, (n, 2)).T
+    weights = [[Fraction(2) ** int(s) for s in row] for row in scores]
+    return softmax(matrix(weights), causal=causal)
+
+
+def is_attention(A: Exact, *, causal: bool = False) -> Measurement:
+    """Measure that a matrix is what softmax returns: positive where a token is seen, rows summing to one."""
+    seen = np.tri(len(A), dtype=bool) if causal else np.ones(A.shape, bool)
+    positive = bool(np.all(A[seen] > 0) and np.all(A[~seen] == 0))
+    what = "causal" if causal else "full"
+    return holds(f"A is {what} softmax attention", positive and all(sum(row) == 1 for row in A))

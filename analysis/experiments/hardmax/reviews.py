@@ -1,0 +1,272 @@
+"""The experiments of HARDMAX, Section 6: classifiers of film reviews, trained, and looked through at their leaders."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeVar
+
+import jax
+import numpy as np
+
+from analysis.experiments import Arrays, Experiment
+from analysis.experiments.hardmax.classifier_measures import HISTORY, history_row, measured
+from dynsim._types import Key
+from dynsim.data import data_file
+from dynsim.ensembles import cores
+from dynsim.io.checkpoints import Shelf
+from dynsim.networks.decoder.pretrained import read_tensors
+from dynsim.networks.decoder.transformer import check_ids
+from dynsim.networks.sentiment.classifier import ReviewClassifier, draw_classifier, load_classifier, train_classifier
+from dynsim.networks.sentiment.reviews import Encoded, Part, cleaned, encoded, read_reviews
+from dynsim.networks.sentiment.words import Cleaning, Vocabulary, vocabulary
+from dynsim.papers import HARDMAX
+from dynsim.progress import progress
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class ReviewsConfig:
+    """Numbers of Section 6.2, and which reviews are read.
+
+    Attributes:
+        train: the reviews of the training set.
+        test: those of the test set.
+        dimensions: one classifier is trained for each.
+        epochs: how often each sees the training set.
+        every: epochs between two evaluations with the hardmax layer.
+        cleaning: what is removed from a review.
+        words_of: whose words make the vocabulary. As in the paper it is both sets: a word that only test reviews have
+            keeps its random row of E. With "train" such words are skipped.
+        length: words of a review; longer ones are cut, shorter ones padded.
+        batch: reviews of a step.
+        depth: layers K.
+        temperature: of the softmax layer.
+        further: layers beyond K whose state stands in for the limit.
+        published: a file of trained weights with the numbers of the words of both sets, or nothing.
+    """
+
+    train: Part
+    test: Part
+    dimensions: tuple[int, ...]
+    epochs: int
+    every: int = 10
+    cleaning: Cleaning = Cleaning()
+    words_of: Literal["both", "train"] = "both"
+    length: int = 128
+    batch: int = 64
+    depth: int = 8
+    temperature: float = 1e-3
+    further: int = 52
+    published: str = ""
+
+
+class ReviewData(NamedTuple):
+    """Both sets as numbers, the words, and how many distinct words there are in both sets before and after cleaning."""
+
+    train: Encoded
+    test: Encoded
+    words: Vocabulary
+    sizes: tuple[int, int]
+
+
+def read_data(config: ReviewsConfig) -> ReviewData:
+    """Return the reviews of a configuration from the folder of real data."""
+    sets = [read_reviews(data_file(part.file), part) for part in (config.train, config.test)]
+    texts = [cleaned(reviews, config.cleaning) for reviews in sets]
+    plain = Cleaning("none", keep_case=config.cleaning.keep_case, shortest=1)
+    whole = vocabulary(words for reviews in sets for words in cleaned(reviews, plain))
+    words = vocabulary(texts[0] if config.words_of == "train" else texts[0] + texts[1])
+    train, test = (encoded(t, r.labels, words, config.length) for t, r in zip(texts, sets, strict=True))
+    return ReviewData(train, test, words, (len(whole) - 1, len(vocabulary(texts[0] + texts[1])) - 1))
+
+
+def run_reviews(config: ReviewsConfig, key: Key, folder: Path) -> Arrays:
+    """Return the measures of every classifier, trained here or published; see `measured` and `HISTORY` for their names.
+
+    Trainings of several dimensions share the cores; each keeps its checkpoint and its losses in a folder of its own.
+    """
+    data = read_data(config)
+    keys = jax.random.split(key, len(config.dimensions))
+    arrays = {
+        "dimensions": np.array(config.dimensions),
+        "labels": data.test.labels,
+        "training labels": data.train.labels,
+        "distinct words before and after cleaning": np.array(data.sizes),
+    }
+    with progress(config.epochs * len(keys), "training", unit="epochs") as bar:
+        work = [
+            lambda stopped, d=d, k=k: _trained(config, data, k, folder / f"d={d}", d, stopped, bar.update)
+            for d, k in zip(config.dimensions, keys, strict=True)
+        ]
+        trained = together(work, cores())
+    for d, (model, history) in zip(config.dimensions, trained, strict=True):
+        arrays |= {f"d={d}: {name}": column for name, column in zip(HISTORY, history.T, strict=True)}
+        arrays |= measured(f"d={d}", model, data.train, data.test, data.words, config.further)
+    return {**arrays, **(_published(config, data) if config.published else {})}
+
+
+def together(work: Sequence[Callable[[threading.Event], Result]], workers: int) -> list[Result]:
+    """Return the results of some long calls in threads; if one fails or Ctrl-C is pressed, the others are told to stop.
+
+    A call is told by the event that it gets; it may end as it likes then.
+    """
+    stopped = threading.Event()
+    with ThreadPoolExecutor(max(1, min(workers, len(work)))) as pool:
+        running = [pool.submit(call, stopped) for call in work]
+        try:
+            return [call.result() for call in running]
+        except BaseException:
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _trained(
+    config: ReviewsConfig,
+    data: ReviewData,
+    key: Key,
+    folder: Path,
+    d: int,
+    stopped: threading.Event,
+    advance: Callable[[int], object],
+) -> tuple[ReviewClassifier, np.ndarray]:
+    """Return the classifier of dimension d, and a row of `HISTORY` for each number of epochs from 0 on."""
+    draw, order = jax.random.split(key)
+    start = draw_classifier(draw, words=len(data.words), d=d, depth=config.depth, temperature=config.temperature)
+    shelf = Shelf(folder, f"{config} {d} {jax.random.key_data(key).tolist()}", jax.tree.structure(0))
+    seen = 0
+
+    def look(epoch: int, model: ReviewClassifier) -> None:
+        nonlocal seen
+        if not shelf.finished(epoch):
+            hard = epoch % config.every == 0 or epoch == config.epochs
+            shelf.put(epoch, history_row(model, data.train, data.test, hard=hard))
+        advance(epoch - seen)
+        seen = epoch
+        if stopped.is_set():
+            raise KeyboardInterrupt
+
+    found = train_classifier(
+        start, data.train, order, epochs=config.epochs, batch=config.batch, folder=folder, watcher=look, shown=False
+    )
+    return found.model, np.stack([np.asarray(shelf.take(epoch)) for epoch in range(config.epochs + 1)])
+
+
+def _published(config: ReviewsConfig, data: ReviewData) -> Arrays:
+    """Return the measures of published weights on the same reviews, by the word numbers that their file holds."""
+    path = data_file(config.published)
+    model, words = load_classifier(path)
+    tensors = read_tensors(path)
+
+    def numbered(name: str, part: Part, own: Encoded) -> Encoded:
+        ids = tensors.raw(name, None, None)[part.first : part.last]
+        check_ids(name, ids, len(words))
+        return Encoded(ids, own.labels)
+
+    train = numbered("ids_train", config.train, data.train)
+    test = numbered("ids_test", config.test, data.test)
+    return measured("published", model, train, test, words, config.further)
+
+
+def say_reviews(arrays: Arrays) -> str:
+    """Return losses, accuracies and Table 1 of each classifier."""
+    before, after = arrays["distinct words before and after cleaning"]
+    lines = [f"{before} distinct words with stop words, {after} without"]
+    for name in classifiers(arrays):
+        lines += [name, *_said(name, arrays)]
+    return "\n".join(lines)
+
+
+def classifiers(arrays: Arrays) -> list[str]:
+    """Return the names of the classifiers in a record, `d=2` and the like, and `published`."""
+    return [name.removesuffix(": alpha") for name in arrays if name.endswith(": alpha")]
+
+
+def table_1(arrays: Arrays, name: str, count: str = "leaders by value") -> np.ndarray:
+    """Return a row of Table 1: mean, standard deviation, least and largest number of leaders, share from the start.
+
+    Args:
+        arrays: of a record.
+        name: a classifier, as `d=2`.
+        count: "leaders by value", equal tokens counting as one (what the authors' code does, which asks whether a token
+            is the first of those it follows), or "leaders by index", Definition 1.1 to the letter, by which repeated
+            words and the padding never lead. The share is a mean over the reviews that have leaders.
+    """
+    m, m_0 = arrays[f"{name}: {count}"], arrays[f"{name}: initial {count}"]
+    share = np.mean(m_0[m > 0] / m[m > 0]) if np.any(m > 0) else np.nan
+    return np.array([np.mean(m), np.std(m), np.min(m), np.max(m), share])
+
+
+def _said(name: str, arrays: Arrays) -> Iterator[str]:
+    labels = arrays["labels"]
+    for layer in ("softmax", "hardmax"):
+        right = np.mean((arrays[f"{name}: {layer} logits"] > 0) == (labels == 1))
+        trained = np.mean((arrays[f"{name}: {layer} training logits"] > 0) == (arrays["training labels"] == 1))
+        losses = arrays.get(f"{name}: {layer} loss")
+        ends = "" if losses is None else f", training loss {losses[0]:.4f} -> {losses[-1]:.4f}"
+        yield f"  {layer}: accuracy {trained:.3f} in training, {right:.3f} in the test{ends}"
+    for count in ("leaders by value", "leaders by index"):
+        mean, deviation, least, most, share = table_1(arrays, name, count)
+        yield f"  {count}: {mean:.3f} +- {deviation:.3f}, {least:.0f} to {most:.0f}, {share:.3f} from the start"
+    before = arrays.get(f"{name}: mean leaders by value")
+    if before is not None:
+        yield f"  leaders by value before training: {before[0]:.3f}"
+    words = [str(word) for word in arrays[f"{name}: leader words"][:15]]
+    far = arrays[f"{name}: distance to the limit"] / arrays[f"{name}: longest token"]
+    yield f"  {np.mean(arrays[f'{name}: distinct and nonzero']):.4f} of the reviews have distinct nonzero tokens"
+    yield f"  distance to the limit, over the longest token: median {np.median(far):.2g}, largest {np.max(far):.2g}"
+    yield f"  words far from the hyperplane that lead most often: {', '.join(words)}"
+
+
+QUICK = ReviewsConfig(
+    train=Part("imdb_train.csv.gz", last=400),
+    test=Part("imdb_test.csv.gz", last=400),
+    dimensions=(2, 4, 8, 16),
+    epochs=6,
+    every=3,
+    published="hardmax_imdb_d2.npz",
+)
+PAPER = replace(QUICK, train=Part("imdb_train.csv.gz"), test=Part("imdb_test.csv.gz"), epochs=300, every=10)
+
+REVIEWS = Experiment(
+    "hardmax/reviews",
+    HARDMAX.at("Section 6, Figures 8 to 10, Table 1"),
+    "sentiment classifiers of film reviews: losses with both layers, accuracies, leaders and their words",
+    QUICK,
+    PAPER,
+    run_reviews,
+    say_reviews,
+)
+
+_FOLDS = tuple(str(fold) for fold in range(8))
+_LONG = replace(
+    QUICK,
+    train=Part("movie_reviews_v2.csv.gz", column="fold", values=_FOLDS, last=400),
+    test=Part("movie_reviews_v2.csv.gz", column="fold", values=("8",)),
+    published="",
+)
+
+LONG = replace(
+    REVIEWS,
+    name="hardmax/reviews-long",
+    text="the same on reviews that may be redistributed (movie_reviews_v2.csv.gz, CC BY 4.0): folds 0 to 7, test 8",
+    quick=_LONG,
+    paper=replace(_LONG, train=replace(_LONG.train, last=None), epochs=300, every=10),
+)
+
+_FULL = replace(PAPER, train=Part("IMDB Dataset.csv", last=35_000), test=Part("IMDB Dataset.csv", 35_000), published="")
+
+FULL = replace(
+    REVIEWS,
+    name="hardmax/reviews-full",
+    text="the same on all 50,000 reviews, split as in the paper (`IMDB Dataset.csv` with columns review, sentiment)",
+    quick=replace(
+        _FULL, train=replace(_FULL.train, last=400), test=replace(_FULL.test, last=35_400), epochs=6, every=3
+    ),
+    paper=replace(_FULL, epochs=100),
+)
+
+EXPERIMENTS = (REVIEWS, LONG, FULL)

@@ -1,0 +1,302 @@
+"""The experiment of MULTIRATE, Section 9: the coupled network against frozen and dense ones, over paired seeds."""
+
+import math
+import time
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from analysis.experiments import Arrays, Experiment
+from dynsim._types import Key
+from dynsim.data import data_file
+from dynsim.errors import argument_error
+from dynsim.io.checkpoints import Shelf
+from dynsim.networks.multirate.byte_text import random_windows, read_bytes, windows
+from dynsim.networks.multirate.config import MultirateConfig, dense, layer_equivalent_cost
+from dynsim.networks.multirate.flops import layer_equivalents
+from dynsim.networks.multirate.network import MultirateNetwork, draw_multirate, frozen, num_parameters
+from dynsim.networks.multirate.training import text_loss, train_multirate
+from dynsim.networks.training import Batches
+from dynsim.papers import MULTIRATE
+from dynsim.progress import progress
+
+CURVES = ("training loss", "validation loss", "final validation loss", "gates", "milliseconds per step")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One network of a study, and how it is trained.
+
+    Attributes:
+        name: under which its numbers are kept.
+        network: its numbers.
+        held: whether its gates stay at zero.
+        residual_weight: of the auxiliary loss of Section 11.4.
+    """
+
+    name: str
+    network: MultirateConfig = MultirateConfig()
+    held: bool = False
+    residual_weight: float = 0.0
+
+
+@dataclass(frozen=True)
+class StudyConfig:
+    """Numbers of Section 9; what its text has lost is as in `MultirateConfig` and in PyTorch's AdamW.
+
+    Attributes:
+        variants: every one is trained from every seed; the others are compared with the first.
+        seeds: how many; a seed draws the weights and the batches, the same for variants of one configuration.
+        steps: of each training.
+        batch: windows of a step.
+        length: bytes of a window.
+        learning_rate: of AdamW.
+        weight_decay: of AdamW.
+        every: steps between two checkpoints, evaluations and measured times.
+        evaluated: windows of the held-out text that are evaluated on the way; None for all.
+        final: windows of it that are evaluated at the end; None for all.
+        train: the text that is learned.
+        validation: the text that is held out.
+    """
+
+    variants: tuple[Variant, ...]
+    seeds: int = 5
+    steps: int = 650
+    batch: int = 3
+    length: int = 256
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-2
+    every: int = 50
+    evaluated: int | None = 64
+    final: int | None = None
+    train: str = "tinyshakespeare_train.txt.gz"
+    validation: str = "tinyshakespeare_val.txt.gz"
+
+    @property
+    def points(self) -> list[int]:
+        """After how many steps the networks are looked at."""
+        return [*range(0, self.steps, self.every), self.steps]
+
+
+class Run(NamedTuple):
+    """One training: `CURVES` in their order, and the trained floating numbers."""
+
+    training: np.ndarray
+    validation: np.ndarray
+    final: np.ndarray
+    gates: np.ndarray
+    milliseconds: np.ndarray
+    weights: tuple[np.ndarray, ...]
+
+
+class Material(NamedTuple):
+    """What all trainings share, and the checksums of both texts."""
+
+    batches: Batches
+    on_the_way: np.ndarray
+    held_out: np.ndarray
+    checksums: tuple[int, int]
+
+
+def run_study(config: StudyConfig, key: Key, folder: Path) -> Arrays:
+    """Return the numbers of every variant under its name, a row for each seed, and the first seed's trained weights.
+
+    Losses are in nats a byte; a time is NaN where a program was compiled in it. Times depend on the machine, all else
+    comes out to the same bits however often the run was killed. Seeds go one after another, the variants of one in
+    turns, so that what slows the machine slows all alike.
+    """
+    material = _material(config)
+    runs: dict[str, list[Run]] = {variant.name: [] for variant in config.variants}
+    with progress(config.seeds * len(config.variants) * config.steps, "training", unit="steps") as bar:
+        for seed in range(config.seeds):
+            for variant in config.variants:
+                own = jax.random.fold_in(key, seed)
+                runs[variant.name].append(_run(config, variant, material, own, folder / variant.name / str(seed), bar))
+    arrays: dict[str, np.ndarray] = {"steps": np.array(config.points)}
+    for variant in config.variants:
+        found = runs[variant.name]
+        columns = zip(*(run[: len(CURVES)] for run in found), strict=True)
+        arrays |= {f"{variant.name}: {name}": np.stack(rows) for name, rows in zip(CURVES, columns, strict=True)}
+        arrays |= {f"{variant.name}: {name}": value for name, value in _size(config, variant).items()}
+        arrays |= {f"{variant.name}: weights {k}": leaf for k, leaf in enumerate(found[0].weights)}
+    return arrays
+
+
+def _material(config: StudyConfig) -> Material:
+    train, held_out = (read_bytes(data_file(name)) for name in (config.train, config.validation))
+    return Material(
+        random_windows(train, batch=config.batch, length=config.length),
+        windows(held_out, config.length, count=config.evaluated),
+        windows(held_out, config.length, count=config.final),
+        (zlib.crc32(train.tobytes()), zlib.crc32(held_out.tobytes())),
+    )
+
+
+def _start(variant: Variant, key: Key) -> MultirateNetwork:
+    model = draw_multirate(key, variant.network)
+    return frozen(model) if variant.held else model
+
+
+def _size(config: StudyConfig, variant: Variant) -> Arrays:
+    model = _start(variant, jax.random.key(0))
+    return {
+        "parameters": np.array(num_parameters(model)),
+        "layer-equivalent cost": np.array(layer_equivalent_cost(variant.network)),
+        "counted layer equivalents": np.array(layer_equivalents(model, config.length)),
+    }
+
+
+def _run(config: StudyConfig, variant: Variant, material: Material, key: Key, folder: Path, bar: Any) -> Run:
+    """Return one training, from its folder if it is finished."""
+    numbers = (replace(config, variants=(), seeds=0), variant, material.checksums, jax.random.key_data(key).tolist())
+    digest = " ".join(str(part) for part in numbers)
+    draw, order = jax.random.split(key)
+    start = _start(variant, draw)
+    weights = jax.tree.leaves(eqx.filter(start, eqx.is_inexact_array))
+    z = np.zeros(())
+    done = Shelf(folder / "finished", digest, jax.tree.structure(Run(z, z, z, z, z, tuple(weights))))
+    if not done.finished(0):
+        rows = Shelf(folder, digest, jax.tree.structure((0, 0, 0)))
+        look = Watch(config, material, rows, bar)
+        found = train_multirate(
+            start,
+            material.batches,
+            order,
+            num_steps=config.steps,
+            residual_weight=variant.residual_weight,
+            learning_rate=config.learning_rate,
+            weight_decay=config.weight_decay,
+            every=config.every,
+            folder=folder,
+            watcher=look,
+            shown=False,
+        )
+        seen = [np.stack(part) for part in zip(*(rows.take(step) for step in config.points), strict=True)]
+        final = np.array(text_loss(found.model, material.held_out))
+        leaves = tuple(np.asarray(leaf) for leaf in jax.tree.leaves(eqx.filter(found.model, eqx.is_inexact_array)))
+        done.put(0, Run(found.losses, seen[0], final, seen[1], seen[2], leaves))
+    else:
+        bar.update(config.steps)
+    return Run(*jax.tree.map(np.asarray, done.take(0)))
+
+
+class Watch:
+    """What is kept at each checkpoint: the held-out loss, the gates, and the time of a step since the one before."""
+
+    def __init__(self, config: StudyConfig, material: Material, rows: Shelf, bar: Any):
+        """Start with no time measured: the first steps compile."""
+        self.config, self.material, self.rows, self.bar = config, material, rows, bar
+        self.seen, self.since = 0, math.nan
+
+    def __call__(self, done: int, model: MultirateNetwork) -> None:
+        """Keep a row, unless a run before kept it."""
+        steps = done - self.seen
+        each = (time.perf_counter() - self.since) / steps * 1e3 if steps else math.nan
+        if not self.rows.finished(done):
+            loss = np.array(text_loss(model, self.material.on_the_way))
+            self.rows.put(done, (loss, np.asarray(model.gates), np.array(each)))
+        self.bar.update(steps)
+        self.seen, self.since = done, time.perf_counter() if steps else math.nan
+
+
+def trained(record: Arrays, config: Mapping[str, Any], name: str) -> MultirateNetwork:
+    """Return the network of a variant that the first seed trained.
+
+    Args:
+        record: the arrays of a record of this module.
+        config: its configuration, as the record has it.
+        name: of the variant.
+
+    Raises:
+        ValueError: if there is no such variant.
+    """
+    variants = {found["name"]: found for found in config["variants"]}
+    if name not in variants:
+        raise argument_error("name", f"be one of {', '.join(variants)}", f"is `{name}`")
+    entry = variants[name]
+    model = _start(Variant(name, MultirateConfig(**entry["network"]), entry["held"]), jax.random.key(0))
+    moving, still = eqx.partition(model, eqx.is_inexact_array)
+    leaves, structure = jax.tree.flatten(moving)
+    kept = [jnp.asarray(record[f"{name}: weights {k}"]) for k in range(len(leaves))]
+    return eqx.combine(jax.tree.unflatten(structure, kept), still)
+
+
+class Difference(NamedTuple):
+    """The mean over seeds of a difference of final losses, in nats a byte, its standard error, and how many seeds."""
+
+    mean: float
+    error: float
+    seeds: int
+
+
+def difference(arrays: Arrays, first: str, second: str) -> Difference:
+    """Return by how much the held-out loss of `first` is above that of `second` at the end, seed by seed.
+
+    With one seed the error is NaN.
+    """
+    gaps = arrays[f"{first}: final validation loss"] - arrays[f"{second}: final validation loss"]
+    count = len(gaps)
+    error = float(np.std(gaps, ddof=1)) / math.sqrt(count) if count > 1 else math.nan
+    return Difference(float(np.mean(gaps)), error, count)
+
+
+def names(arrays: Arrays) -> list[str]:
+    """Return the variants of a record."""
+    return [name.removesuffix(": parameters") for name in arrays if name.endswith(": parameters")]
+
+
+def say_study(arrays: Arrays) -> str:
+    """Return losses, gates, costs and times of every variant, and the differences from the first."""
+    first, *others = names(arrays)
+    lines = [line for name in (first, *others) for line in _said(name, arrays)]
+    for name in others:
+        gap = difference(arrays, first, name)
+        seeds = f"{gap.seeds} paired seeds" if gap.seeds > 1 else "one seed: no error can be given"
+        lines.append(f"{first} - {name}: {gap.mean:+.5f} +- {gap.error:.5f} nats a byte (standard error, {seeds})")
+    return "\n".join(lines)
+
+
+def _said(name: str, arrays: Arrays) -> Iterator[str]:
+    of = lambda what: arrays[f"{name}: {what}"]
+    final, gates, times = of("final validation loss"), of("gates")[:, -1], of("milliseconds per step")
+    yield (
+        f"{name}: {int(of('parameters')):,} parameters, cost {float(of('layer-equivalent cost')):.3f} layers by (20), "
+        f"{float(of('counted layer equivalents')):.3f} by counted products"
+    )
+    told = np.all(np.isnan(times))
+    speed = "" if told else f", {np.nanmedian(times):.1f} ms a step (median)"
+    yield f"  held-out loss {np.mean(final):.4f} (from {np.min(final):.4f} to {np.max(final):.4f}){speed}"
+    if gates.size:
+        yield f"  gates at the end: {', '.join(f'{gate:+.4f}' for gate in gates.ravel())}"
+
+
+_NETWORK = MultirateConfig()
+# With these numbers the frozen network is, as a function, the dense one of equal cost, from other draws. The dense one
+# of four layers has the depth of the paper's baselines and nearly as many parameters as the coupled network.
+_SECTION_9 = (
+    Variant("coupled"),
+    Variant("frozen", held=True),
+    Variant("dense of equal cost", dense(_NETWORK)),
+    Variant("dense of four layers", dense(_NETWORK, 4)),
+)
+PAPER = StudyConfig(_SECTION_9)
+QUICK = replace(PAPER, variants=_SECTION_9[:3], seeds=2, steps=40, every=20, evaluated=16, final=64)
+
+SECTION_9 = Experiment(
+    "multirate/section-9",
+    MULTIRATE.at("Section 9, Table 2"),
+    "byte-level training: coupled, frozen and dense networks over paired seeds, with gates, costs and times",
+    QUICK,
+    PAPER,
+    run_study,
+    say_study,
+)
+
+EXPERIMENTS = (SECTION_9,)

@@ -1,0 +1,1 @@
+"""Measures of fast-slow systems: critical manifolds, folds, and the error of the reduced flow."""

@@ -1,0 +1,105 @@
+"""Points of the quasi-steady-state manifold: roots of the fast part, and the one that the fast dynamics goes to."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optimistix as optx
+from jaxtyping import Array
+from numpy.typing import ArrayLike
+
+from analysis.dynamics.limits import settle
+from dynsim.errors import argument_error
+from dynsim.integrators import stiff
+from dynsim.simulation import check_start
+from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, LayerFlow, rates
+from dynsim.systems.fast_slow.reduced import fast_jacobian, nearby_root, residual
+
+FLAT = 1e-9  # of the size of D_x f: a singular value below this is zero, but for rounding
+
+
+def quasi_steady_state(flow: FastSlowFlow, slow: ArrayLike, guess: ArrayLike) -> FastSlow:
+    """Return a point of the manifold with the given slow variable, found from a guess of the fast one.
+
+    By Powell's dogleg and then Newton's method, in the space of x. Which of several roots is found depends on the
+    guess; `settled` returns the one that the fast dynamics goes to, and `equilibria` of a `LayerFlow` looks for all.
+
+    Raises:
+        ValueError: if no root is found; if the fast part conserves something that its space does not hold constant.
+    """
+    start = _point(flow, guess, slow)
+    x, size = _solved(flow, start.fast, start.slow)
+    if not bool(jnp.all(jnp.isfinite(x))):
+        _check_isolated(flow, start)
+        must = "lead to a quasi-steady state, f(x, y) = 0, at this y"
+        raise argument_error("guess", must, f"the least |f| found from it is {float(size):.3g}")
+    found = FastSlow(x, start.slow)
+    _check_isolated(flow, found)
+    return found
+
+
+def settled(flow: FastSlowFlow, start: FastSlow) -> FastSlow:
+    """Return the point of the manifold to which the fast dynamics goes from `start`, its slow variable held fixed.
+
+    Raises:
+        ValueError: if it does not come to rest, or not on a normally attracting point.
+    """
+    start = _point(flow, *start)
+    limit = settle(LayerFlow(flow, start.slow), start.fast, integrator=stiff(1e-10))
+    if not limit.settled:
+        must = "lie where the fast variable comes to rest on an attracting branch"
+        raise argument_error("start", must, f"its limit at this y is {limit.verdict}")
+    return quasi_steady_state(flow, start.slow, limit.state)
+
+
+def _point(flow: FastSlowFlow, fast: ArrayLike, slow: ArrayLike) -> FastSlow:
+    """Return a state as arrays; raise `ValueError` unless it is finite, on the space, and f and g have its shape."""
+    state = FastSlow(jnp.asarray(fast, float), jnp.asarray(slow, float))
+    state = check_start(flow, state)
+    jax.eval_shape(lambda x: rates(flow, x), state)
+    return state
+
+
+@eqx.filter_jit
+def _solved(flow: FastSlowFlow, x: Array, slow: Array) -> tuple[Array, Array]:
+    """Return the root found from x, NaN if there is none, and the least |f| found."""
+    fast, space = flow.fast, flow.space.parts.fast
+    solver = optx.Dogleg(1e-8, 1e-10)
+    near = optx.root_find(lambda z, _: residual(fast, space, z, slow), solver, x, max_steps=200, throw=False).value
+    root = nearby_root(fast, space, near, slow)
+    return root, jnp.max(jnp.abs(residual(fast, space, near, slow)))
+
+
+@eqx.filter_jit
+def _root(flow: FastSlowFlow, x: Array, slow: Array) -> Array:
+    return nearby_root(flow.fast, flow.space.parts.fast, x, slow)
+
+
+def _check_isolated(flow: FastSlowFlow, state: FastSlow) -> None:
+    """Raise `ValueError` if f conserves a combination of x that the space of x does not hold constant.
+
+    That is a left null vector of D_x f at this point which is one at other points as well.
+    """
+    kept, rng = _left_null(np.eye(state.fast.size), _jacobian(flow, state)), np.random.default_rng(0)
+    for _ in range(3):
+        if not kept.size:
+            return
+        moved = jax.tree.map(lambda part: part + jnp.asarray(rng.normal(size=part.shape)) / 3, state)
+        kept = _left_null(kept, _jacobian(flow, moved))
+    if kept.size:
+        weights = ", ".join(f"{weight:.6g}" for weight in kept[:, 0] / np.max(np.abs(kept[:, 0])))
+        must = "have a `fast_space` on which what f conserves is constant, such as `Simplex()`"
+        raise argument_error("flow", must, f"f conserves the combination ({weights}) of x")
+
+
+def _left_null(basis: np.ndarray, jacobian: Array) -> np.ndarray:
+    """Return the part of a span (n, k) that is orthogonal to every column of a matrix."""
+    J = np.asarray(jacobian)
+    left, sizes, _ = np.linalg.svd(basis.T @ J)
+    full = np.append(sizes, np.zeros(len(left) - len(sizes)))
+    return basis @ left[:, full <= FLAT * max(1.0, float(np.linalg.norm(J)))]
+
+
+@eqx.filter_jit
+def _jacobian(flow: FastSlowFlow, state: FastSlow) -> Array:
+    return fast_jacobian(flow.fast, flow.space.parts.fast, *state)

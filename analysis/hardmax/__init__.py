@@ -1,0 +1,1 @@
+"""Measures of hardmax clustering: leaders, limit polytopes, candidate sets, and certified limits."""

@@ -1,0 +1,133 @@
+"""Check a claim: run its trials, let the referee repeat a contradiction, run its control."""
+
+import time
+from dataclasses import dataclass, field
+
+from analysis.ledger.claim import Claim, TrialFn
+from analysis.ledger.evidence import Measurement, Trial
+from analysis.ledger.verdict import Verdict, judge
+from dynsim._types import Key
+from dynsim.errors import IntegrationError
+from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy
+from dynsim.keys import stream
+
+CONTROL_TRIALS = 2
+
+
+@dataclass(frozen=True)
+class Check:
+    """A claim, checked: its verdict, its trials, and what its control came out as.
+
+    `broken` is the sentence of an error that is no verdict: a trial that broke down. `doubt` says why a contradiction
+    did not become REFUTED, or why a trial could not be decided.
+    """
+
+    claim: Claim
+    verdict: Verdict
+    trials: tuple[Trial, ...] = ()
+    counterexample: Trial | None = None
+    control: Verdict | None = None
+    seed: int = 0
+    seconds: float = 0.0
+    doubt: str = ""
+    broken: str = ""
+
+    @property
+    def applied(self) -> int:
+        """The number of trials that met the hypotheses."""
+        return sum(trial.applies for trial in self.trials)
+
+    @property
+    def worst(self) -> Measurement | None:
+        """The least slack of a conclusion over the trials that apply."""
+        found = [trial.worst for trial in self.trials if trial.applies and trial.conclusions]
+        return min(found, key=lambda m: m.slack if m.decided else float("-inf"), default=None)
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing broke down and the control, if there is one, came out REFUTED."""
+        return not self.broken and self.control in (None, Verdict.REFUTED)
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    verdict: Verdict
+    trials: tuple[Trial, ...] = ()
+    counterexample: Trial | None = None
+    doubt: str = ""
+    broken: str = field(default="")
+
+
+def check(
+    claim: Claim,
+    *,
+    seed: int = 0,
+    num_trials: int | None = None,
+    integrator: AbstractIntegrator = Diffrax(),
+    referee: AbstractIntegrator = Scipy(),
+) -> Check:
+    """Check a claim with keys named after it, so that another claim changes none of its samples.
+
+    A contradiction is repeated with the referee before it counts; a trial in exact arithmetic that ignores its
+    integrator is repeated as it is, which shows that it is reproducible.
+    """
+    started = time.perf_counter()
+    if claim.ruling is not None or claim.trial is None:
+        return Check(claim, claim.ruling or Verdict.INCONCLUSIVE, seed=seed)
+    if num_trials is not None and num_trials < 1:
+        raise ValueError(f"Argument `num_trials` must be at least 1, but is {num_trials}.")
+    count = claim.num_trials if num_trials is None else num_trials
+    main = _run(claim, claim.trial, claim.id, seed, count, integrator, referee)
+    control, broken = None, main.broken
+    if claim.control is not None:
+        outcome = _run(claim, claim.control, f"{claim.id} control", seed, CONTROL_TRIALS, integrator, referee)
+        control, broken = outcome.verdict, broken or outcome.broken
+    seconds = time.perf_counter() - started
+    return Check(
+        claim, main.verdict, main.trials, main.counterexample, control, seed, seconds, main.doubt, broken
+    )  # fmt: skip
+
+
+def _run(
+    claim: Claim,
+    trial: TrialFn,
+    name: str,
+    seed: int,
+    count: int,
+    integrator: AbstractIntegrator,
+    referee: AbstractIntegrator,
+) -> _Outcome:
+    """Run trials and judge; a breakdown is reported with its sentence and decides nothing."""
+    trials: list[Trial] = []
+    doubt = ""
+    for index in range(count):
+        key = stream(seed, name, index)
+        try:
+            found = _attempt(trial, key, integrator)
+            if found.contradicts:
+                repeated = _attempt(trial, key, referee)
+                if repeated.contradicts:
+                    return _Outcome(Verdict.REFUTED, (*trials, found), found)
+                doubt = f"trial {index} contradicts the claim with {_name(integrator)} but not with {_name(referee)}"
+                found = Trial.unfinished(doubt)
+        except Exception as error:  # noqa: BLE001  (one claim that breaks must not lose the others' lines)
+            sentence = (str(error).splitlines() or [""])[0]
+            return _Outcome(
+                Verdict.INCONCLUSIVE, tuple(trials), broken=f"trial {index}: {type(error).__name__}: {sentence}"
+            )
+        trials.append(found)
+    verdict = judge(trials, exact=claim.evidence == "certified")
+    if verdict is Verdict.INCONCLUSIVE and not doubt:
+        doubt = next((found.reason for found in trials if found.reason), "")
+    return _Outcome(verdict, tuple(trials), doubt=doubt)
+
+
+def _attempt(trial: TrialFn, key: Key, integrator: AbstractIntegrator) -> Trial:
+    try:
+        return trial(key, integrator)
+    except IntegrationError as error:
+        return Trial.unfinished(str(error))
+
+
+def _name(integrator: AbstractIntegrator) -> str:
+    return type(integrator).__name__

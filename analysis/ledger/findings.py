@@ -1,0 +1,117 @@
+"""The ledger: what all variants of a statement say together."""
+
+import enum
+import fnmatch
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from analysis.ledger.check import Check
+from analysis.ledger.claim import Claim
+from analysis.ledger.statement import Statement
+from analysis.ledger.verdict import Verdict
+from dynsim.errors import nearest
+from dynsim.papers import PAPERS
+
+GOOD = (Verdict.SUPPORTED, Verdict.EXACT)
+
+
+class Finding(enum.Enum):
+    """What is found on a statement; computed, never typed."""
+
+    HOLDS = "holds"
+    HOLDS_CORRECTED = "holds, corrected"
+    FAILS = "fails"
+    ILL_POSED = "ill-posed"
+    OPEN = "open"
+    OUT_OF_SCOPE = "out of scope"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A statement with its checks, its finding and a note."""
+
+    statement: Statement
+    checks: tuple[Check, ...]
+    finding: Finding
+    note: str
+
+
+def find(checks: Iterable[Check]) -> Finding:
+    """Return the finding on one statement from the checks of all its variants.
+
+    Several printed claims are parts of one statement: it holds if all of them do, and one that is refuted refutes it.
+    """
+    checks = tuple(checks)
+    printed = [c.verdict for c in checks if c.claim.variant == "printed"]
+    others = [c.verdict for c in checks if c.claim.variant != "printed"]
+    readings = [c.verdict for c in checks if c.claim.variant == "reading"]
+    if not printed or not all(c.sound for c in checks):
+        return Finding.OPEN
+    if Verdict.REFUTED in printed:
+        return Finding.HOLDS_CORRECTED if any(v in GOOD for v in others) else Finding.FAILS
+    if all(v is Verdict.ILL_POSED for v in printed):
+        return _over_readings(readings)
+    if all(v is Verdict.OUT_OF_SCOPE for v in printed):
+        return Finding.OUT_OF_SCOPE
+    return Finding.HOLDS if all(v in GOOD for v in printed) else Finding.OPEN
+
+
+def _over_readings(readings: Sequence[Verdict]) -> Finding:
+    """Return the finding on a statement that is ill-posed as printed: that of its readings, if one can be run."""
+    if not readings:
+        return Finding.ILL_POSED
+    if Verdict.REFUTED in readings:
+        return Finding.HOLDS_CORRECTED if any(v in GOOD for v in readings) else Finding.FAILS
+    return Finding.HOLDS if all(v in GOOD for v in readings) else Finding.OPEN
+
+
+def entry(statement: Statement, checks: Iterable[Check]) -> Entry:
+    """Return the ledger's line on a statement from its checks, none at all included."""
+    own = tuple(c for c in checks if c.claim.statement_id == statement.full_id)
+    return Entry(statement, own, find(own), _note(own))
+
+
+def _note(checks: Sequence[Check]) -> str:
+    """Return the notes of the claims, and what would decide the statement if it is open."""
+    if not checks:
+        return "no claim has been written for this statement yet; a trial that measures it would decide it"
+    notes = [c.claim.note for c in checks if c.claim.note]
+    for c in checks:
+        name = c.claim.id
+        if c.broken:
+            notes.append(f"`{name}` broke down ({c.broken})")
+        elif not c.sound:
+            notes.append(f"the control of `{name}` came out {c.control.name if c.control else 'unrun'}")
+        elif c.verdict is Verdict.INCONCLUSIVE:
+            why = c.doubt or next((t.reason for t in c.trials if t.reason), "a measurement is not a number")
+            notes.append(f"`{name}` is inconclusive: {why}")
+        elif c.verdict is Verdict.VACUOUS:
+            notes.append(f"`{name}` is vacuous: instances that meet its hypotheses would decide it")
+    return "; ".join(dict.fromkeys(notes))
+
+
+def select(patterns: Sequence[str], claims: Sequence[Claim]) -> tuple[Claim, ...]:
+    """Return the claims that the patterns name: a key, an id with its variants, or a shell pattern; all if none.
+
+    A pattern without a key is tried under every key.
+
+    Raises:
+        ValueError: for a pattern that names nothing, with the nearest id.
+    """
+    if not patterns:
+        return tuple(claims)
+    chosen: list[Claim] = []
+    for pattern in patterns:
+        forms = (pattern, *(f"{key}/{pattern}" for key in PAPERS))
+        hits = [c for c in claims if any(_matches(c, form) for form in forms)]
+        if not hits:
+            names = {name for c in claims for name in (c.id, c.id.split("/", 1)[1], c.key)}
+            must = "name a paper, a statement or a claim"
+            raise ValueError(f"Argument `pattern` must {must}, but `{pattern}` names none{nearest(pattern, names)}.")
+        chosen.extend(c for c in hits if c not in chosen)
+    return tuple(chosen)
+
+
+def _matches(claim: Claim, form: str) -> bool:
+    """Return whether a pattern is the claim's key, its id or its statement, or matches its id as a shell pattern."""
+    return form in (claim.key, claim.id, claim.statement_id) or fnmatch.fnmatchcase(claim.id, form)

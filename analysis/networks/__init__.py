@@ -1,0 +1,1 @@
+"""Measures of networks: which inputs their outputs depend on."""

@@ -1,0 +1,1 @@
+"""Measures of tokens: distance from consensus, hemispheres, energies and Lyapunov functions, clusters."""

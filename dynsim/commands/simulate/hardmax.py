@@ -1,0 +1,157 @@
+"""`dynsim simulate hardmax`: tokens through the clustering map, in floats, exactly, or with a softmax."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dynsim.commands.options import check_outputs, parse, say
+from dynsim.commands.tables import array, exact_array
+from dynsim.errors import argument_error
+
+if TYPE_CHECKING:
+    from dynsim.trajectory import Trajectory
+
+SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Hardmax:
+    """Follow tokens through the layers of the clustering map (1.1) of HARDMAX.
+
+    In floats the run says up to which layer its follower sets are certain; in exact arithmetic it ends with a
+    certificate: the limit of every token, the leaders, and the layer from which nothing changes any more.
+    """
+
+    arithmetic: Literal["float", "exact", "softmax"] = "float"
+    """float64 with exact comparisons, fractions, or the softmax variant (2.6)"""
+    alpha: str = "1/2"
+    """the step size: a number or a fraction"""
+    attention: Path | None = None
+    """a .npy or .csv file with A; by default the identity"""
+    temperature: float = 1e-3
+    """of the softmax, in the unit of the scores"""
+    tokens: int = 10
+    """number of tokens, where they are not from a file"""
+    dimension: int = 2
+    """their dimension"""
+    initial: str = "uniform"
+    """an initial law (standard normal: uniform), or a .npy or .csv file with one token a row"""
+    layers: int = 50
+    """how many"""
+    every: int = 1
+    """layers between two that are kept"""
+    seed: int = 0
+    """of the first tokens"""
+    out: Path | None = None
+    """where the run file (.npz) goes"""
+    figure: Path | None = None
+    """where a figure (.pdf, .svg or .png) of the tokens, in the plane, goes"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Follow the tokens, say what came out, and write what was asked for."""
+    o = parse(Hardmax, words, "simulate hardmax")
+    if min(o.tokens, o.dimension, o.layers, o.every) < 1:
+        raise argument_error("tokens`, `dimension`, `layers` or `every", "be at least 1", "is not")
+
+    check_outputs(o.out, o.figure)
+    x = starts(o)
+    if o.figure is not None and x.shape[1] != 2:
+        raise argument_error("figure", "be asked for tokens in the plane", f"is, for dimension {x.shape[1]}")
+    path = {"float": _in_floats, "exact": _exactly, "softmax": _softly}[o.arithmetic](o, x)
+    if o.out is not None:
+        from dynsim.storage import save
+
+        save(o.out, path, seed=o.seed)
+        say(f"run file {o.out}")
+    if o.figure is not None:
+        draw(o.figure, path)
+        say(f"figure {o.figure}")
+    return 0
+
+
+def starts(o: Hardmax) -> np.ndarray:
+    """Return the first tokens, (n, d): of a file (exactly as written there, for exact arithmetic), or of a law."""
+    from dynsim.initial_distributions import initial
+    from dynsim.keys import stream
+    from dynsim.spaces import Euclidean
+
+    if o.initial.endswith((".npy", ".csv")):
+        return (exact_array if o.arithmetic == "exact" else array)(Path(o.initial), "initial")
+    return np.asarray(initial(o.initial, stream(o.seed, "start", 0), (o.tokens, o.dimension), Euclidean()))
+
+
+def _attention(o: Hardmax) -> np.ndarray | None:
+    if o.attention is None:
+        return None
+    return (exact_array if o.arithmetic == "exact" else array)(o.attention, "attention")
+
+
+def _in_floats(o: Hardmax, x: np.ndarray) -> "Trajectory":
+    from dynsim.clustering import cluster
+    from dynsim.systems.hardmax.hypotheses import hypotheses
+    from dynsim.systems.hardmax.maps import HardmaxMap
+
+    map = HardmaxMap(o.alpha, _attention(o))
+    say(hypotheses(map, x).explain())
+    run = cluster(map, x, o.layers, every=o.every)
+    say(f"smallest relative gap between best and second-best score: {np.min(run.gaps):.3g} in {o.layers} layers")
+    say(f"follower sets certain in the first {run.certain} layers: those of exact arithmetic from these floats")
+    _leaders(map, run.path.final)
+    return run.path
+
+
+def _exactly(o: Hardmax, x: np.ndarray) -> "Trajectory":
+    from analysis.hardmax.certificate import certify
+    from dynsim.simulation import iterate
+    from dynsim.systems.hardmax.hypotheses import hypotheses
+    from dynsim.systems.hardmax.maps import ExactHardmaxMap
+
+    map = ExactHardmaxMap(o.alpha, _attention(o))
+    found = hypotheses(map, x)
+    say(found.explain())
+    path = iterate(map, map.rule.tokens(x), o.layers, every=o.every)
+    _leaders(map, path.final)
+    if found.symmetric and found.definite and found.positive_step:
+        say(certify(map, x, max_layers=o.layers).explain())
+    return path
+
+
+def _softly(o: Hardmax, x: np.ndarray) -> "Trajectory":
+    from dynsim.exact import rational
+    from dynsim.simulation import iterate
+    from dynsim.systems.hardmax.maps import SoftmaxMap
+
+    A = _attention(o)
+    return iterate(
+        SoftmaxMap(float(rational("alpha", o.alpha)), o.temperature, A), np.asarray(x, float), o.layers, every=o.every
+    )
+
+
+def _leaders(map: Any, x: np.ndarray) -> None:
+    """Say which tokens follow only themselves at the end, the first few with their values."""
+    mask = map.follower_sets(x).leaders
+    say(f"{int(np.sum(mask))} of {len(x)} tokens follow only themselves after the last layer")
+    for i in np.flatnonzero(mask)[:SHOWN]:
+        say(f"  token {i} at ({', '.join(str(entry) for entry in x[i].tolist())})")
+
+
+def draw(path: Path, run: "Trajectory") -> None:
+    """Draw the paths of tokens in the plane, from the first kept layer (open) to the last (filled)."""
+    from figures.files import write_figure
+    from figures.panels.hulls import plain_plane
+    from figures.style import canvas, colour, settings
+
+    ys = np.asarray(run.ys, float)
+    with settings():
+        drawn, (ax,) = canvas(aspect=0.9)
+        plain_plane(ax, ys.reshape(-1, 2))
+        for token in np.moveaxis(ys, 1, 0):
+            ax.plot(*token.T, color=colour("token"), linewidth=0.5)
+        ax.plot(*ys[0].T, marker="o", markerfacecolor="white", color=colour("start"), linestyle="none", markersize=3.0)
+        ax.plot(*ys[-1].T, marker="o", color=colour("leader"), linestyle="none", markersize=3.5)
+        ax.set(xlabel="$z_1$", ylabel="$z_2$")
+        write_figure(drawn, path, "tokens in the plane")

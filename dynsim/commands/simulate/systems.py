@@ -1,0 +1,178 @@
+"""What `dynsim simulate` can follow: systems by name, a user's own by its import path, and the options they take."""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any, Literal
+
+import jax
+import numpy as np
+import tyro
+
+from dynsim.commands.simulate import WITH_OWN_OPTIONS
+from dynsim.commands.tables import array
+from dynsim.errors import argument_error, nearest
+from dynsim.io.serialisation import execute_file
+from dynsim.keys import stream
+from dynsim.spaces import AbstractSpace, Ellipsoid, Euclidean, Simplex, Sphere
+from dynsim.systems.base import AbstractFlow, FunctionFlow
+from dynsim.systems.tokens.flow import (
+    ProjectedValueFlow,
+    TokenFlow,
+    causal_identity_flow,
+    causal_symmetric_flow,
+    gradient_token_flow,
+)
+from dynsim.systems.tokens.masks import AbstractMask, Causal, Full
+from dynsim.systems.tokens.published import (
+    published_ensemble_flow,
+    published_gradient_flow,
+    published_hemisphere_flow,
+    published_symmetric_flow,
+)
+from dynsim.systems.tokens.scalar_driven import AttractedFlow, OjaFlow
+
+
+@dataclass(frozen=True)
+class Simulate:
+    """Follow a system from a random or given start, or an ensemble of starts.
+
+    SYSTEM is a name that `dynsim list` shows, `file.py:name` or `module:name` of a function f(t, x) of yours, or a run
+    file (.npz), which is run again and compared bit for bit. `--config FILE` reads the same options from TOML.
+    `hardmax`, `fast-slow` and `multirate` have options of their own: `dynsim simulate hardmax --help`.
+    """
+
+    system: Annotated[str, tyro.conf.Positional]
+    """what to follow"""
+    tokens: int | None = None
+    """number of tokens (rows of the state); by default 10, but for a function of yours the state is one vector"""
+    dimension: int = 3
+    """their dimension"""
+    heads: int = 1
+    """number of heads, where P is not from a file"""
+    beta: float = 1.0
+    """P = beta I, where P is not from a file"""
+    query_key: Path | None = None
+    """a .npy or .csv file with P"""
+    value: Path | None = None
+    """a .npy or .csv file with U"""
+    causal: bool = False
+    """causal attention (token-flow)"""
+    space: str = "sphere"
+    """sphere, euclidean, simplex or ellipsoid:FILE (token-flow, or a function of yours)"""
+    initial: str = "uniform"
+    """an initial law, or a .npy or .csv file with a start"""
+    members: int = 1
+    """how many starts; more than one makes an ensemble that keeps diameter and E"""
+    seed: int = 0
+    """of all that is random"""
+    end: float = 20.0
+    """last time"""
+    frames: int = 201
+    """number of times that are kept"""
+    integrator: Literal["diffrax", "scipy"] = "diffrax"
+    """the solver"""
+    rtol: float = 1e-9
+    """relative tolerance; the absolute one is a hundredth of it"""
+    precision: Literal["float64", "float32"] = "float64"
+    """of the state"""
+    out: Path | None = None
+    """where the run file (.npz) goes; an ensemble's finished members are kept beside it and resumed"""
+    figure: Path | None = None
+    """where a figure (.pdf, .svg or .png) goes"""
+    trust: tuple[str, ...] = ()
+    """functions (`module:name`, `file.py:name`) or modules of yours that a run file may import"""
+
+
+Maker = Callable[[Simulate], AbstractFlow]
+
+
+def _query_key(o: Simulate) -> np.ndarray:
+    """Return P: from a file, or beta I in every head."""
+    if o.query_key is not None:
+        return array(o.query_key, "query_key")
+    return np.broadcast_to(o.beta * np.eye(o.dimension), (o.heads, o.dimension, o.dimension))
+
+
+def _value(o: Simulate) -> Any:
+    return 1.0 if o.value is None else array(o.value, "value")
+
+
+def _mask(o: Simulate) -> AbstractMask:
+    return Causal() if o.causal else Full()
+
+
+def _symmetric(o: Simulate) -> np.ndarray:
+    if o.value is not None:
+        return array(o.value, "value")
+    A = np.asarray(jax.random.uniform(stream(o.seed, "value"), (o.dimension,) * 2, minval=-0.5, maxval=0.5))
+    return A + A.T
+
+
+SYSTEMS: dict[str, tuple[str, Maker]] = {
+    "token-flow": ("self-attention, (7): P and U from files or beta I and I", lambda o: TokenFlow(
+        _query_key(o), _value(o), space=space(o.space), mask=_mask(o))),
+    "gradient": ("(8): one head, U = I, W = P symmetric positive definite", lambda o: gradient_token_flow(
+        _query_key(o)[0] if o.query_key is None else array(o.query_key, "query_key"))),
+    "causal": ("(15): causal, U = I, sphere", lambda o: causal_identity_flow(_query_key(o))),
+    "causal-symmetric": ("(21): causal, one head, U symmetric", lambda o: causal_symmetric_flow(
+        _query_key(o), _symmetric(o))),
+    "projected-value": ("(20): causal, U regular with its own projection", lambda o: ProjectedValueFlow(
+        _query_key(o), np.eye(o.dimension) if o.value is None else array(o.value, "value"))),
+    "attracted": ("(16): tokens drawn to the first axis", lambda o: AttractedFlow(np.eye(o.dimension)[0])),
+    "oja": ("(22): tokens under a symmetric matrix", lambda o: OjaFlow(_symmetric(o))),
+    "published-gradient": ("Section 7.1 of CONSENSUS", lambda o: published_gradient_flow()),
+    "published-hemisphere": ("Section 7.2 of CONSENSUS", lambda o: published_hemisphere_flow()),
+    "published-symmetric": ("Section 7.3 of CONSENSUS", lambda o: published_symmetric_flow()),
+    "published-ensemble": ("Section 7.4 of CONSENSUS", lambda o: published_ensemble_flow(
+        stream(o.seed, "weights"), o.dimension, o.heads)),
+}  # fmt: skip
+
+
+def build(options: Simulate) -> AbstractFlow:
+    """Return the flow that `options.system` names: one of ours, or `file.py:name` or `module:name` of the user's."""
+    name = options.system
+    if name in SYSTEMS:
+        return SYSTEMS[name][1](options)
+    if ":" in name:
+        thing = imported(name)
+        return thing if isinstance(thing, AbstractFlow) else FunctionFlow(thing, space(options.space))
+    must = "be a name that `dynsim list` shows, `file.py:name` or `module:name`"
+    raise argument_error("system", must, f"is `{name}`{nearest(name, (*SYSTEMS, *WITH_OWN_OPTIONS))}")
+
+
+def imported(path: str) -> Any:
+    """Return the function (or flow) at `file.py:name` or `module:name`."""
+    where, _, name = path.rpartition(":")
+    module = _module(where)
+    if not hasattr(module, name):
+        names = [n for n in vars(module) if not n.startswith("_")]
+        raise argument_error("system", f"name something in `{where}`", f"`{name}` is not there{nearest(name, names)}")
+    return getattr(module, name)
+
+
+def _module(where: str) -> ModuleType:
+    if not where.endswith(".py"):
+        try:
+            return importlib.import_module(where)
+        except ImportError as error:
+            raise argument_error(
+                "system", "name a module that can be imported", f"`{where}` is not ({error})"
+            ) from None
+    path = Path(where)
+    if not path.exists():
+        raise argument_error("system", "name a file", f"`{where}` does not exist")
+    return execute_file(where)  # under a name that a run file can find again
+
+
+def space(name: str) -> AbstractSpace:
+    """Return the space of that name, `ellipsoid:FILE` for the ellipsoid of a stored matrix."""
+    plain = {"sphere": Sphere, "euclidean": Euclidean, "simplex": Simplex}
+    if name in plain:
+        return plain[name]()
+    if name.startswith("ellipsoid:"):
+        return Ellipsoid(array(Path(name.partition(":")[2]), "space"))
+    must = "be sphere, euclidean, simplex or ellipsoid:FILE"
+    raise argument_error("space", must, f"is `{name}`{nearest(name, plain)}")

@@ -1,0 +1,1 @@
+"""Files: arrays in npz archives, objects as data, and checkpoints of long runs."""

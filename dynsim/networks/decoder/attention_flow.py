@@ -1,0 +1,43 @@
+"""What the theory keeps of a trained network: its matrices P and U as schedules that jump from layer to layer."""
+
+import math
+
+import jax.numpy as jnp
+
+from dynsim.networks.decoder.transformer import Transformer
+from dynsim.systems.schedules import PiecewiseConstant
+from dynsim.systems.tokens.flow import TokenFlow
+from dynsim.systems.tokens.masks import Causal
+
+
+def attention_schedules(
+    transformer: Transformer, *, duration: float = 1.0, periodic: bool = True
+) -> tuple[PiecewiseConstant, PiecewiseConstant]:
+    r"""Return P and U of every layer and head, $P_h = W_Q^\top W_K / \sqrt{m}$ and $U_h = W_O W_V$, m the heads' size.
+
+    Each layer lasts for `duration`; periodic schedules begin again after the last one. Without biases and rotation,
+    $\langle x_i, P_h x_j \rangle$ is the network's score of the normalised tokens i and j. Left out are all biases, the
+    rotation of queries and keys by position (P is the one at relative position 0), the norms with their gains, and the
+    feed-forward layers.
+
+    Source: CONSENSUS, Section 7.5 (the same network applied over and over).
+    """
+    layers = [block.attention for block in transformer.blocks]
+    scale = math.sqrt(layers[0].query.shape[1])
+    P = jnp.stack([jnp.einsum("hma,hmb->hab", a.query, a.key) / scale for a in layers])
+    U = jnp.stack([jnp.einsum("ham,hmb->hab", a.output, a.value) for a in layers])
+    return PiecewiseConstant(P, duration, periodic=periodic), PiecewiseConstant(U, duration, periodic=periodic)
+
+
+def attention_flow(
+    transformer: Transformer, *, duration: float = 1.0, periodic: bool = True, scale: float | None = None
+) -> TokenFlow:
+    r"""Return the flow (7) with the network's P and U: causal, on the unit sphere.
+
+    It leaves out what `attention_schedules` leaves out. Its tokens have norm 1, those that the network's attention sees
+    have norm about $\sqrt d$ (times the gains). `scale` is the factor of (7), by default $1/\sqrt d$.
+
+    Source: CONSENSUS, eq. (7).
+    """
+    P, U = attention_schedules(transformer, duration=duration, periodic=periodic)
+    return TokenFlow(P, U, mask=Causal(), scale=scale)

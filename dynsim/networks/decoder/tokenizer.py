@@ -1,0 +1,112 @@
+"""Text as token numbers: the byte-pair encoding of llama2.c, and the letters of gpt-nano."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dynsim.errors import argument_error
+from dynsim.networks.decoder.pretrained import read_tensors
+from dynsim.networks.decoder.transformer import check_ids
+
+BEGIN, END = 1, 2  # <s> and </s>
+FIRST_BYTE = 3  # tokens 3 to 258 stand for the bytes 0 to 255
+LETTERS = "ABC"
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """A byte-pair encoding whose pieces merge by score, with a token for every byte that has no piece.
+
+    Source: llama2.c, `encode` and `decode` in run.c.
+    """
+
+    pieces: tuple[bytes, ...]
+    scores: tuple[float, ...]
+    numbers: dict[bytes, int] = field(init=False, repr=False)
+
+    def __post_init__(self):
+        """Number the pieces; the first of two equal ones counts."""
+        if len(self.scores) != len(self.pieces) or len(self.pieces) < FIRST_BYTE + 256:
+            must = f"have one score for each of at least {FIRST_BYTE + 256} pieces"
+            raise argument_error("pieces", must, f"has {len(self.pieces)} pieces and {len(self.scores)} scores")
+        numbers = {piece: i for i, piece in reversed(list(enumerate(self.pieces)))}
+        object.__setattr__(self, "numbers", numbers)
+
+    def encode(self, text: str) -> np.ndarray:
+        """Return the token numbers of `text`, behind the token that begins a text.
+
+        A space is put in front. Characters without a piece become their bytes in UTF-8. Then the neighbours that merge
+        into the piece of the best score do so, the leftmost first, until none do.
+        """
+        spaced = f" {text}" if text else ""
+        ids = [i for character in spaced for i in self._spelled(character.encode())]
+        while (place := self._best_merge(ids)) is not None:
+            ids[place : place + 2] = [self.numbers[self._joined(ids, place)]]
+        return np.array([BEGIN, *ids])
+
+    def decode_bytes(self, ids: ArrayLike) -> bytes:
+        """Return the bytes of the tokens; the space in front of a text is left out with the token that begins it."""
+        numbers = np.asarray(ids)
+        if numbers.ndim != 1:
+            raise argument_error("ids", "be one sequence of tokens", f"has shape {numbers.shape}")
+        if numbers.size:
+            check_ids("ids", numbers, len(self.pieces))
+        ends = [None, *numbers.tolist()]
+        pairs = zip(ends, ends[1:], strict=False)
+        return b"".join(self._bytes(after, i) for after, i in pairs if i not in (BEGIN, END))
+
+    def decode(self, ids: ArrayLike) -> str:
+        """Return the text of the tokens; bytes that are no UTF-8 become U+FFFD."""
+        return self.decode_bytes(ids).decode(errors="replace")
+
+    def _spelled(self, character: bytes) -> list[int]:
+        if character in self.numbers:
+            return [self.numbers[character]]
+        return [FIRST_BYTE + byte for byte in character]
+
+    def _joined(self, ids: list[int], place: int) -> bytes:
+        return self.pieces[ids[place]] + self.pieces[ids[place + 1]]
+
+    def _best_merge(self, ids: list[int]) -> int | None:
+        places = [p for p in range(len(ids) - 1) if self._joined(ids, p) in self.numbers]
+        return max(places, key=lambda p: self.scores[self.numbers[self._joined(ids, p)]], default=None)
+
+    def _bytes(self, after: int | None, i: int) -> bytes:
+        piece = self.pieces[i]
+        if after == BEGIN and piece.startswith(b" "):
+            piece = piece[1:]
+        byte = re.fullmatch(rb"<0x([0-9A-F]{2})>", piece)
+        return bytes([int(byte[1], 16)]) if byte else piece
+
+
+def load_tokenizer(path: str | Path) -> Tokenizer:
+    """Return the tokenizer in an `.npz` file with `vocab`, `vocab_len` and `vocab_score`, such as stories260K's."""
+    tensors = read_tensors(path)
+    vocabulary = tensors.raw("vocab", None)
+    if vocabulary.dtype.kind != "S":
+        must = "be a file with byte strings in the tensor `vocab`"
+        raise argument_error("path", must, f"in `{tensors.file}` it is of type {vocabulary.dtype}")
+    lengths = tensors.raw("vocab_len", len(vocabulary)).tolist()
+    scores = np.asarray(tensors.take("vocab_score", len(vocabulary))).tolist()
+    # NumPy drops zero bytes at the end of a string.
+    pieces = tuple(bytes(piece).ljust(size, b"\0") for piece, size in zip(vocabulary.tolist(), lengths, strict=True))
+    return Tokenizer(pieces, tuple(scores))
+
+
+def encode_letters(text: str) -> np.ndarray:
+    """Return the token numbers of a word in the letters A, B, C, the alphabet of gpt-nano."""
+    strangers = [letter for letter in text if letter not in LETTERS]
+    if strangers or not text:
+        must = "be a word in the letters A, B and C"
+        raise argument_error("text", must, f"holds {strangers[0]!r}" if strangers else "is empty")
+    return np.array([LETTERS.index(letter) for letter in text])
+
+
+def decode_letters(ids: ArrayLike) -> str:
+    """Return the word in the letters A, B, C of these token numbers."""
+    numbers = np.asarray(ids)
+    check_ids("ids", numbers, len(LETTERS))
+    return "".join(LETTERS[i] for i in numbers.tolist())

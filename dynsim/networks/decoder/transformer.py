@@ -1,0 +1,275 @@
+"""A decoder as it is trained: pre-norm blocks of causal attention and feed-forward layers, and the map they are."""
+
+import math
+from typing import TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jax.typing import DTypeLike
+from jaxtyping import Array, Float, Int
+from numpy.typing import ArrayLike
+
+from dynsim._types import State, Step, Tokens
+from dynsim.errors import argument_error
+from dynsim.spaces import AbstractSpace, Euclidean
+from dynsim.systems.base import AbstractMap
+from dynsim.systems.tokens.masks import Causal
+
+Tree = TypeVar("Tree")
+Heads = Float[Array, "heads n head_dim"]
+
+
+class LayerNorm(eqx.Module):
+    """Every token minus its mean, over its standard deviation, times a gain, plus a bias."""
+
+    gain: Float[Array, " d"]
+    bias: Float[Array, " d"]
+    epsilon: float = eqx.field(static=True, default=1e-5)
+
+    def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        """Return the normalised tokens."""
+        z = x - jnp.mean(x, axis=-1, keepdims=True)
+        variance = jnp.mean(z**2, axis=-1, keepdims=True)
+        return z / jnp.sqrt(variance + self.epsilon) * self.gain[None] + self.bias[None]
+
+
+class RMSNorm(eqx.Module):
+    """Every token over the root of its mean square, times a gain."""
+
+    gain: Float[Array, " d"]
+    epsilon: float = eqx.field(static=True, default=1e-5)
+
+    def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        """Return the normalised tokens."""
+        square = jnp.mean(x**2, axis=-1, keepdims=True)
+        return x / jnp.sqrt(square + self.epsilon) * self.gain[None]
+
+
+class Attention(eqx.Module):
+    """Causal multi-head attention; with `rotary_base`, queries and keys are turned by their position.
+
+    As in llama2.c, the coordinates 2m and 2m + 1 of a head turn together, by position * base^(-2m / head_dim) radians.
+    """
+
+    query: Float[Array, "heads head_dim d"]
+    key: Float[Array, "heads head_dim d"]
+    value: Float[Array, "heads head_dim d"]
+    output: Float[Array, "heads d head_dim"]
+    query_bias: Float[Array, "heads head_dim"] | None = None
+    key_bias: Float[Array, "heads head_dim"] | None = None
+    value_bias: Float[Array, "heads head_dim"] | None = None
+    output_bias: Float[Array, " d"] | None = None
+    rotary_base: float | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self):
+        """Refuse a rotation of heads of odd size."""
+        width = self.query.shape[1]
+        if self.rotary_base is not None and width % 2:
+            raise argument_error("query", "have heads of even size to be rotated", f"has heads of size {width}")
+
+    def weights(self, x: Float[Array, "n d"]) -> Float[Array, "heads n n"]:
+        """Return what token i gives to token j, `weights[h, i, j]`; rows sum to one."""
+        q, k = projected(self.query, self.query_bias, x), projected(self.key, self.key_bias, x)
+        if self.rotary_base is not None:
+            q, k = rotated(q, self.rotary_base), rotated(k, self.rotary_base)
+        scores = jnp.einsum("him,hjm->hij", q, k) / math.sqrt(q.shape[-1])
+        return jax.nn.softmax(Causal().hide(scores), axis=-1)
+
+    def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        """Return what attention adds to the tokens."""
+        mixed = jnp.einsum("hij,hjm->him", self.weights(x), projected(self.value, self.value_bias, x))
+        out = jnp.einsum("him,hdm->id", mixed, self.output)
+        return out if self.output_bias is None else out + self.output_bias[None]
+
+
+class GeluMLP(eqx.Module):
+    """Two affine maps with a GELU between them: its tanh form, as in GPT-2, or the exact one."""
+
+    inner: Float[Array, "hidden d"]
+    inner_bias: Float[Array, " hidden"]
+    outer: Float[Array, "d hidden"]
+    outer_bias: Float[Array, " d"]
+    exact: bool = eqx.field(static=True, default=False)
+
+    def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        """Return what the layer adds to the tokens."""
+        z = jax.nn.gelu(x @ self.inner.T + self.inner_bias[None], approximate=not self.exact)
+        return z @ self.outer.T + self.outer_bias[None]
+
+
+class SwiGLU(eqx.Module):
+    """A linear map of the product of silu(gate x) and up x."""
+
+    gate: Float[Array, "hidden d"]
+    up: Float[Array, "hidden d"]
+    down: Float[Array, "d hidden"]
+
+    def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        """Return what the layer adds to the tokens."""
+        return (jax.nn.silu(x @ self.gate.T) * (x @ self.up.T)) @ self.down.T
+
+
+class Block(eqx.Module):
+    """One pre-norm layer: x + attention(norm(x)), then the same with the feed-forward part."""
+
+    attention_norm: LayerNorm | RMSNorm
+    attention: Attention
+    feedforward_norm: LayerNorm | RMSNorm
+    feedforward: GeluMLP | SwiGLU
+
+    def __call__(self, x: Float[Array, "n d"], *, feedforward: bool = True) -> Float[Array, "n d"]:
+        """Return the tokens after the layer, or after its attention alone."""
+        x = x + self.attention(self.attention_norm(x))
+        return x + self.feedforward(self.feedforward_norm(x)) if feedforward else x
+
+
+class Transformer(eqx.Module):
+    """A decoder: an embedding of tokens and positions, a stack of layers, and a read-out.
+
+    Its state is the residual stream x, of shape (n, d); weights are taken in the type of x.
+    """
+
+    token_embedding: Float[Array, "vocabulary d"]
+    position_embedding: Float[Array, "positions d"] | None
+    blocks: tuple[Block, ...]
+    final_norm: LayerNorm | RMSNorm
+    unembedding: Float[Array, "vocabulary d"]
+    context: int = eqx.field(static=True)
+
+    def __check_init__(self):
+        """Refuse a network without layers or with too few positions."""
+        if not self.blocks:
+            raise argument_error("blocks", "hold at least one layer", "is empty")
+        table = self.position_embedding
+        longest = math.inf if table is None else table.shape[0]
+        if not 1 <= self.context <= longest:
+            must = f"lie between 1 and {longest}, the number of positions"
+            raise argument_error("context", must, f"is {self.context}")
+
+    def embed(self, ids: ArrayLike) -> Float[Array, "n d"]:
+        """Return the state in which the network starts on the tokens `ids`, at most `context` of them."""
+        return self._embedded(self._checked("ids", ids))
+
+    def apply_layers(self, x: Tokens, *, passes: Step = 1, feedforward: bool = True) -> Float[Array, "n d"]:
+        """Apply the whole stack of layers `passes` times over, with or without its feed-forward parts.
+
+        The output of the last layer is the input of the first; positions are added by `embed` only, once.
+        """
+        _check_passes(passes)
+        blocks = _cast(self.blocks, x.dtype)
+
+        def once(_, x: Array) -> Array:
+            for block in blocks:
+                x = block(x, feedforward=feedforward)
+            return x
+
+        return jax.lax.fori_loop(0, passes, once, jnp.asarray(x))
+
+    def states(self, x: Tokens, *, feedforward: bool = True) -> Float[Array, "layers n d"]:
+        """Return the state after every layer of one pass."""
+        x, path = jnp.asarray(x), []
+        for block in _cast(self.blocks, x.dtype):
+            x = block(x, feedforward=feedforward)
+            path.append(x)
+        return jnp.stack(path)
+
+    def logits(self, x: Tokens) -> Float[Array, "n vocabulary"]:
+        """Return the scores of the next token that every token reads out of its state."""
+        norm, U = _cast((self.final_norm, self.unembedding), x.dtype)
+        return norm(jnp.asarray(x)) @ U.T
+
+    def greedy(
+        self, prompt_ids: ArrayLike, num_tokens: int, *, passes: Step = 1, feedforward: bool = True
+    ) -> Int[Array, " total"]:
+        """Return the prompt continued by `num_tokens` tokens, each the likeliest after those before it.
+
+        The prompt and all but the last new token must fit into `context`. Ties go to the smallest number. Compiles once
+        for each total length; traced prompts (under `vmap`) are not checked against the vocabulary.
+        """
+        prompt = self._checked("prompt_ids", prompt_ids)
+        room = self.context - prompt.shape[0] + 1  # nothing is read out behind the last token
+        if not 1 <= num_tokens <= room:
+            must = f"lie between 1 and {room}, what a context of {self.context} leaves after {prompt.shape[0]} tokens"
+            raise argument_error("num_tokens", must, f"is {num_tokens}")
+        _check_passes(passes)
+        ids = jnp.concatenate([prompt, jnp.zeros(num_tokens, prompt.dtype)])
+        return _continued(self, ids, jnp.asarray(prompt.shape[0]), jnp.asarray(passes), feedforward)
+
+    def _embedded(self, ids: Int[Array, " n"]) -> Float[Array, "n d"]:
+        x = self.token_embedding[ids]
+        return x if self.position_embedding is None else x + self.position_embedding[: ids.shape[0]]
+
+    def _checked(self, name: str, ids: ArrayLike) -> Int[Array, " n"]:
+        shape, vocabulary = np.shape(ids), self.token_embedding.shape[0]
+        if len(shape) != 1 or shape[0] == 0:
+            raise argument_error(name, "be one sequence of at least one token", f"has shape {shape}")
+        if shape[0] > self.context:
+            raise argument_error(name, f"have at most {self.context} tokens, the context", f"has {shape[0]}")
+        if not isinstance(ids, Tracer):
+            check_ids(name, np.asarray(ids), vocabulary)
+        return jnp.asarray(ids).astype(int)
+
+
+class TransformerMap(AbstractMap):
+    """The layers of a network as a map, layer k modulo their number: `iterate` runs it over and over."""
+
+    transformer: Transformer
+    feedforward: bool = eqx.field(static=True, default=True)
+    space: AbstractSpace = Euclidean()
+
+    def step(self, k: Step, x: State) -> State:
+        """Return the state after layer `k`."""
+        blocks = _cast(self.transformer.blocks, x.dtype)
+        layers = [lambda x, block=block: block(x, feedforward=self.feedforward) for block in blocks]
+        return jax.lax.switch(jnp.asarray(k) % len(layers), layers, x)
+
+
+def check_ids(name: str, ids: np.ndarray, vocabulary: int) -> None:
+    """Raise `ValueError` unless `ids` are whole numbers from 0 to below `vocabulary`."""
+    if not np.issubdtype(ids.dtype, np.integer):
+        raise argument_error(name, "be whole numbers", f"has entries of type {ids.dtype}")
+    strangers = ids[(ids < 0) | (ids >= vocabulary)]
+    if strangers.size:
+        must = f"lie between 0 and {vocabulary - 1}, the numbers of the vocabulary"
+        raise argument_error(name, must, f"holds {strangers[0]}")
+
+
+@eqx.filter_jit
+def _continued(
+    transformer: Transformer, ids: Int[Array, " total"], start: Step, passes: Step, feedforward: bool
+) -> Int[Array, " total"]:
+    """Fill `ids` from `start` on; what is behind a token is hidden from it, so zeros there do no harm."""
+
+    def extend(i: Array, ids: Array) -> Array:
+        x = transformer.apply_layers(transformer._embedded(ids[:-1]), passes=passes, feedforward=feedforward)
+        scores = transformer.logits(jax.lax.dynamic_slice_in_dim(x, i - 1, 1))
+        return ids.at[i].set(jnp.argmax(scores[0]))
+
+    return jax.lax.fori_loop(start, ids.shape[0], extend, ids)
+
+
+def projected(W: Float[Array, "heads head_dim d"], b: Float[Array, "heads head_dim"] | None, x: Tokens) -> Heads:
+    """Return queries, keys or values of all heads."""
+    y = jnp.einsum("hmd,nd->hnm", W, x)
+    return y if b is None else y + b[:, None]
+
+
+def rotated(x: Heads, base: float) -> Heads:
+    """Return queries or keys, coordinates 2m and 2m + 1 turned by position * base^(-2m / head_dim) radians."""
+    n, width = x.shape[1:]
+    angle = np.arange(n)[:, None] * base ** (-np.arange(0, width, 2) / width)
+    c, s = (jnp.asarray(turn, x.dtype)[None] for turn in (np.cos(angle), np.sin(angle)))
+    a, b = x[..., 0::2], x[..., 1::2]
+    return jnp.stack([a * c - b * s, a * s + b * c], axis=-1).reshape(x.shape)
+
+
+def _cast(tree: Tree, dtype: DTypeLike) -> Tree:
+    return jax.tree.map(lambda a: a.astype(dtype), tree)
+
+
+def _check_passes(passes: Step) -> None:
+    if isinstance(passes, int) and passes < 1:
+        raise argument_error("passes", "be at least 1", f"is {passes}")

@@ -1,0 +1,138 @@
+"""Text as bytes: read from a file, cut into windows, and continued by a network."""
+
+import gzip
+import zlib
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, UInt8
+from numpy.typing import ArrayLike
+
+from dynsim._types import Key, Step
+from dynsim.errors import argument_error, reason
+from dynsim.networks.decoder.transformer import check_ids
+from dynsim.networks.multirate.network import MultirateNetwork
+from dynsim.systems.tokens.masks import Causal
+
+Bytes = UInt8[np.ndarray, " bytes"]
+
+
+def read_bytes(path: str | Path) -> Bytes:
+    """Return the bytes of a text, unpacked if its name ends with `.gz`.
+
+    Raises:
+        ValueError: if the file is missing, unreadable or empty.
+    """
+    path = Path(path)
+    try:
+        found = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (OSError, EOFError, zlib.error) as error:
+        raise argument_error("path", "be a text, plain or .gz", f"`{path}` is not ({reason(error)})") from None
+    if not found:
+        raise argument_error("path", "be a text of at least one byte", f"`{path}` is empty")
+    return np.frombuffer(found, np.uint8)
+
+
+def windows(text: Bytes, length: int, *, count: int | None = None) -> Int[np.ndarray, "windows length_and_next"]:
+    """Return windows of `length` + 1 bytes that share only their ends: all of them, or `count` evenly spread ones.
+
+    What is left behind the last whole window is not read.
+
+    Raises:
+        ValueError: if a number is less than 1, or the text has not `count` windows, or none.
+    """
+    least = length if count is None else min(length, count)
+    if least < 1:
+        raise argument_error("length` or `count", "be at least 1", f"is {least}")
+    most = (len(text) - 1) // length
+    if most < (count or 1):
+        must = f"have at least {(count or 1) * length + 1} bytes, for {count or 1} windows of {length}"
+        raise argument_error("text", must, f"has {len(text)}")
+    chosen = np.arange(most) if count is None else np.arange(count) * most // count
+    return text[chosen[:, None] * length + np.arange(length + 1)].astype(np.int32)
+
+
+class RandomWindows(eqx.Module):
+    """Batches for `train`: windows of `length` + 1 bytes that begin anywhere in a text."""
+
+    text: UInt8[Array, " bytes"]
+    batch: int = eqx.field(static=True)
+    length: int = eqx.field(static=True)
+
+    def __call__(self, step: Int[Array, ""], key: Key) -> Int[Array, "batch length_and_next"]:
+        """Return the windows of a step."""
+        del step
+        starts = jax.random.randint(key, (self.batch,), 0, self.text.shape[0] - self.length)
+        return self.text[starts[:, None] + jnp.arange(self.length + 1)[None]].astype(jnp.int32)
+
+
+def random_windows(text: Bytes, *, batch: int, length: int) -> RandomWindows:
+    """Return batches of `batch` windows of `length` + 1 bytes.
+
+    Raises:
+        ValueError: if a number is less than 1 or the text is shorter than a window.
+    """
+    if min(batch, length) < 1:
+        raise argument_error("batch` or `length", "be at least 1", f"is {min(batch, length)}")
+    if len(text) < length + 1:
+        raise argument_error("text", f"have at least {length + 1} bytes, one window", f"has {len(text)}")
+    return RandomWindows(jnp.asarray(text), batch, length)
+
+
+def greedy(model: MultirateNetwork, prompt: ArrayLike, count: int) -> Int[np.ndarray, " total"]:
+    """Return the prompt continued by `count` symbols, each the likeliest; ties go to the smallest.
+
+    Compiles once for each total length.
+
+    Raises:
+        ValueError: if the prompt is empty or holds other symbols, `count` is less than 1, or the slow mask is full.
+    """
+    ids, start = _room(model, prompt, count)
+    return np.asarray(_continued(model, ids, start, jax.random.key(0), jnp.zeros(())))
+
+
+def sampled(
+    model: MultirateNetwork, prompt: ArrayLike, count: int, key: Key, *, temperature: float = 1.0
+) -> Int[np.ndarray, " total"]:
+    """Return the prompt continued by `count` symbols drawn from softmax(scores / temperature), each after those before.
+
+    Raises:
+        ValueError: as `greedy`, or if the temperature is not positive.
+    """
+    if not temperature > 0:
+        raise argument_error("temperature", "be positive", f"is {temperature}")
+    ids, start = _room(model, prompt, count)
+    return np.asarray(_continued(model, ids, start, key, jnp.asarray(temperature, float)))
+
+
+def _room(model: MultirateNetwork, prompt: ArrayLike, count: int) -> tuple[Int[Array, " total"], Step]:
+    """Return the prompt with zeros behind it, and where they begin."""
+    known = np.asarray(prompt)
+    if known.ndim != 1 or len(known) == 0:
+        raise argument_error("prompt", "be one sequence of at least one symbol", f"has shape {known.shape}")
+    check_ids("prompt", known, model.token_embedding.shape[0])
+    if count < 1:
+        raise argument_error("count", "be at least 1", f"is {count}")
+    masks = [layer.attention.mask for r in model.rounds for layer in r.slow]
+    if not all(isinstance(mask, Causal) for mask in masks):
+        raise argument_error(
+            "model", "have causal slow layers to write text", "its slow layers read what is not written"
+        )
+    return jnp.pad(jnp.asarray(known, jnp.int32), (0, count)), jnp.asarray(len(known))
+
+
+@eqx.filter_jit
+def _continued(
+    model: MultirateNetwork, ids: Int[Array, " total"], start: Step, key: Key, temperature: Float[Array, ""]
+) -> Int[Array, " total"]:
+    """Fill `ids` from `start` on; what is behind a symbol is hidden from it, so zeros there do no harm."""
+
+    def extend(i: Array, ids: Array) -> Array:
+        scores = model(ids)[i - 1]
+        noise = jax.random.gumbel(jax.random.fold_in(key, i), scores.shape, scores.dtype)
+        return ids.at[i].set(jnp.argmax(scores + temperature.astype(scores.dtype) * noise).astype(ids.dtype))
+
+    return jax.lax.fori_loop(start, ids.shape[0], extend, ids)

@@ -1,0 +1,62 @@
+"""What a function costs: the multiplications and additions of its matrix products, counted in its traced program."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.extend.core import ClosedJaxpr, Jaxpr
+
+from dynsim.errors import argument_error
+from dynsim.networks.multirate.network import MultirateNetwork
+
+
+def matmul_flops(function: Callable[..., Any], *arguments: Any) -> int:
+    """Return twice the products of numbers in all matrix products of `function`, loops included; nothing is run.
+
+    Hidden entries of causal scores count: they are computed. Loops of unknown length are counted once.
+    """
+    moving, still = eqx.partition(arguments, eqx.is_array)
+    traced = jax.make_jaxpr(lambda moving: function(*eqx.combine(moving, still)))(moving)
+    return _counted(traced.jaxpr)
+
+
+def layer_equivalents(model: MultirateNetwork, n: int) -> float:
+    """Return the work on `n` symbols, without embedding and head, in layers of the tokens' own rate.
+
+    The printed counterpart is `layer_equivalent_cost`.
+
+    Raises:
+        ValueError: if `n` is less than 1.
+    """
+    if n < 1:
+        raise argument_error("n", "be at least 1", f"is {n}")
+    x = jnp.zeros((n, model.token_embedding.shape[1]), model.token_embedding.dtype)
+    layer = next(iter((*model.before, *(layer for r in model.rounds for layer in r.after))))
+    return matmul_flops(model.apply_layers, x) / matmul_flops(layer, x)
+
+
+def _counted(program: Jaxpr) -> int:
+    total = 0
+    for equation in program.eqns:
+        if equation.primitive.name == "dot_general":
+            (contracted, _), _ = equation.params["dimension_numbers"]
+            terms = math.prod(_shape(equation.invars[0])[axis] for axis in contracted)
+            total += 2 * terms * math.prod(_shape(equation.outvars[0]))
+        inner = sum(_counted(part) for value in equation.params.values() for part in _programs(value))
+        total += inner * (equation.params["length"] if equation.primitive.name == "scan" else 1)
+    return total
+
+
+def _shape(variable: Any) -> tuple[int, ...]:
+    return variable.aval.shape
+
+
+def _programs(value: Any) -> Iterator[Jaxpr]:
+    for part in value if isinstance(value, tuple | list) else (value,):
+        if isinstance(part, ClosedJaxpr):
+            yield part.jaxpr
+        elif isinstance(part, Jaxpr):
+            yield part

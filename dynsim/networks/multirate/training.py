@@ -1,0 +1,124 @@
+"""How the multirate network is trained: its loss on bytes, its optimiser, and its loss on text that it has not seen."""
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from dynsim._types import Key, Scalar
+from dynsim.errors import argument_error
+from dynsim.networks.multirate.network import MultirateNetwork
+from dynsim.networks.training import Batches, Loss, Trained, Watcher, train
+
+if TYPE_CHECKING:
+    import optax
+
+Windows = Int[Array, "windows length_and_next"]
+EVALUATED = 8  # windows at a time outside of training
+
+
+def byte_loss(model: MultirateNetwork, batch: Windows, key: Key) -> Scalar:
+    """Return the mean of minus the logarithm of the probability of the next symbol, in nats."""
+    del key
+    return _cross_entropy(jax.vmap(model)(batch[:, :-1]), batch[:, 1:])
+
+
+@functools.cache
+def loss_with_residual(weight: float) -> Loss:
+    """Return `byte_loss` plus `weight` times the mean square residual of the rounds.
+
+    The same weight gives the same function, so that its trainings share one program.
+
+    Source: MULTIRATE, Section 11.4.
+
+    Raises:
+        ValueError: if the weight is not positive.
+    """
+    if not weight > 0:
+        raise argument_error("weight", "be positive", f"is {weight}")
+
+    def loss(model: MultirateNetwork, batch: Windows, key: Key) -> Scalar:
+        del key
+        read = jax.vmap(model.read)(batch[:, :-1])
+        return _cross_entropy(read.logits, batch[:, 1:]) + weight * jnp.mean(read.residual)
+
+    return loss
+
+
+@functools.cache
+def adamw(learning_rate: float = 1e-3, weight_decay: float = 1e-2) -> "optax.GradientTransformation":
+    """Return AdamW with the constants that PyTorch has by default; the paper's are lost from its text.
+
+    Raises:
+        ValueError: if a rate is not positive, the decay negative, or optax is missing.
+    """
+    if not learning_rate > 0 or weight_decay < 0:
+        must = "be positive (the rate) and not negative (the decay)"
+        raise argument_error("learning_rate` or `weight_decay", must, f"are {learning_rate} and {weight_decay}")
+    try:
+        import optax
+    except ImportError:
+        raise argument_error("optimiser", "have optax (`pip install dynsim[train]`)", "it is missing") from None
+    return optax.adamw(learning_rate, weight_decay=weight_decay)
+
+
+def train_multirate(
+    model: MultirateNetwork,
+    batches: Batches,
+    key: Key,
+    *,
+    num_steps: int = 650,
+    residual_weight: float = 0.0,
+    learning_rate: float = 1e-3,
+    weight_decay: float = 1e-2,
+    every: int = 50,
+    folder: str | Path | None = None,
+    watcher: Watcher | None = None,
+    shown: bool | None = None,
+) -> Trained:
+    """Minimise the loss on bytes by AdamW; see `train` for `every`, `folder`, `watcher` and `shown`.
+
+    Trainings with the same `batches`, numbers and configuration share one program, the frozen network's included.
+    """
+    loss = loss_with_residual(residual_weight) if residual_weight else byte_loss
+    rule = adamw(learning_rate, weight_decay)
+    return train(
+        model,
+        loss,
+        batches,
+        key,
+        num_steps=num_steps,
+        optimiser=rule,
+        every=every,
+        folder=folder,
+        watcher=watcher,
+        shown=shown,
+    )
+
+
+def text_loss(model: MultirateNetwork, found: Int[np.ndarray, "windows length_and_next"]) -> float:
+    """Return the mean loss over windows of text, in nats a symbol."""
+    if len(found) == 0:
+        raise argument_error("found", "hold at least one window", "is empty")
+    short = -len(found) % EVALUATED
+    parts = np.pad(found, ((0, short), (0, 0))).reshape(-1, EVALUATED, found.shape[1])
+    losses = np.asarray(_window_losses(model, jnp.asarray(parts)), np.float64)
+    return float(np.mean(losses.reshape(-1)[: len(found)]))
+
+
+@eqx.filter_jit
+def _window_losses(
+    model: MultirateNetwork, parts: Int[Array, "parts part length_and_next"]
+) -> Float[Array, "parts part"]:
+    one = lambda window: _cross_entropy(model(window[:-1]), window[1:])
+    return jax.lax.map(jax.vmap(one), parts)
+
+
+def _cross_entropy(logits: Float[Array, "*batch vocabulary"], ids: Int[Array, "*batch"]) -> Scalar:
+    chosen = jnp.take_along_axis(logits, ids[..., None], axis=-1)[..., 0]
+    return jnp.mean(jax.nn.logsumexp(logits, axis=-1) - chosen)

@@ -1,0 +1,148 @@
+"""Labelled reviews from a CSV file, and as rows of word numbers."""
+
+import csv
+import gzip
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+
+from dynsim.errors import argument_error
+from dynsim.networks.sentiment.words import Cleaning, Vocabulary, vocabulary
+
+COLUMNS = (("text", "label"), ("review", "sentiment"))
+LABELS = {"1": 1, "0": 0, "positive": 1, "negative": 0}
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which reviews of a CSV file are meant.
+
+    Attributes:
+        file: a `.csv` or `.csv.gz` file in UTF-8 with the columns `text` and `label` (0 or 1), or with `review` and
+            `sentiment` (negative or positive) as in the file "IMDB Dataset.csv" of all 50,000 reviews.
+        first: the number of the first row, from 0.
+        last: the number behind the last row, or None for all that follow.
+        column: only rows with one of `values` in this column, where one is named.
+        values: see `column`.
+    """
+
+    file: str
+    first: int = 0
+    last: int | None = None
+    column: str = ""
+    values: tuple[str, ...] = ()
+
+
+class Reviews(NamedTuple):
+    """Texts, their labels (1 is positive), and the line of the file on which each ends."""
+
+    texts: tuple[str, ...]
+    labels: Int[np.ndarray, " reviews"]
+    lines: tuple[int, ...]
+
+
+class Encoded(NamedTuple):
+    """Reviews as numbers of words, padded with 0, and their labels (1 is positive)."""
+
+    ids: Int[np.ndarray, "reviews length"]
+    labels: Int[np.ndarray, " reviews"]
+
+
+def read_reviews(path: str | Path, part: Part) -> Reviews:
+    """Return the reviews of a part of the file at `path`.
+
+    Raises:
+        ValueError: the file is missing, unreadable or malformed (with the number of the line), a label is unknown, a
+            review is empty, or the part has none.
+    """
+    path = Path(path)
+    found = [_review(path, line, row) for number, (line, row) in enumerate(_rows(path)) if _wanted(part, number, row)]
+    if not found:
+        raise argument_error("path", "be a file with the reviews that are asked for", f"`{path.name}` has none of them")
+    texts, labels, lines = zip(*found, strict=True)
+    return Reviews(texts, np.array(labels, np.int32), lines)
+
+
+def _wanted(part: Part, number: int, row: dict[str, str]) -> bool:
+    inside = part.first <= number and (part.last is None or number < part.last)
+    if part.column and part.column not in row:
+        raise argument_error("column", f"be one of {', '.join(f'`{name}`' for name in row)}", f"is `{part.column}`")
+    return inside and (not part.column or row[part.column] in part.values)
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield each record with the number of its last line, counted from 1, the line of names."""
+    if not path.is_file():
+        raise argument_error("path", "be a file of reviews", f"there is none at `{path}`")
+    opened = gzip.open if path.suffix == ".gz" else open
+    line = 0
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
+            reader = csv.DictReader(stream, strict=True)
+            if not any(set(names) <= set(reader.fieldnames or ()) for names in COLUMNS):
+                must = "be a file whose first line names the columns `text` and `label`, or `review` and `sentiment`"
+                raise argument_error("path", must, _begins(path, reader))
+            line = reader.line_num
+            for row in reader:
+                line = reader.line_num
+                _check_fields(path, line, row)
+                yield line, row
+    except (csv.Error, UnicodeDecodeError, EOFError, OSError, zlib.error) as error:
+        but = f"`{path.name}` cannot be read from line {line + 1} on ({str(error).rstrip('.')})"
+        raise argument_error("path", "be a well-formed CSV file of reviews", but) from None
+
+
+def _begins(path: Path, reader: csv.DictReader) -> str:
+    return f"`{path.name}` begins with {', '.join(f'`{name}`' for name in reader.fieldnames or ()) or 'nothing'}"
+
+
+def _malformed(path: Path, line: int, what: str) -> ValueError:
+    return argument_error("path", "be a well-formed CSV file of reviews", f"line {line} of `{path.name}` {what}")
+
+
+def _check_fields(path: Path, line: int, row: dict) -> None:
+    if None in row:
+        raise _malformed(path, line, f"has {len(row[None])} fields too many")
+    if None in row.values():
+        missing = next(name for name, value in row.items() if value is None)
+        raise _malformed(path, line, f"has no field `{missing}`")
+
+
+def _review(path: Path, line: int, row: dict[str, str]) -> tuple[str, int, int]:
+    text, label = next((row[names[0]], row[names[1]]) for names in COLUMNS if set(names) <= set(row))
+    if label.strip().lower() not in LABELS:
+        raise _malformed(path, line, f"has the label {label!r}, not one of {', '.join(LABELS)}")
+    if not text.strip():
+        raise _malformed(path, line, "has an empty review")
+    return text, LABELS[label.strip().lower()], line
+
+
+def cleaned(reviews: Reviews, cleaning: Cleaning) -> list[list[str]]:
+    """Return the words that are left of each review; raise `ValueError` where none is, with the line."""
+    words = [cleaning(text) for text in reviews.texts]
+    for line, left in zip(reviews.lines, words, strict=True):
+        if not left:
+            must = "hold reviews with at least one word that the cleaning leaves"
+            raise argument_error("reviews", must, f"the one on line {line} has none")
+    return words
+
+
+def encoded(texts: list[list[str]], labels: Int[np.ndarray, " reviews"], known: Vocabulary, length: int) -> Encoded:
+    """Return cleaned reviews as numbers, cut or padded to `length` words."""
+    return Encoded(np.stack([known.encode(words, length) for words in texts]), labels)
+
+
+def summary(reviews: Reviews, cleaning: Cleaning, *, length: int = 128) -> str:
+    """Return what cleaning does: distinct words, words in all and reviews longer than `length`, beside no cleaning."""
+    kinds = {"cleaned": cleaning, "with stop words": Cleaning("none", cleaning.lemmas, cleaning.keep_case, 1)}
+    found = {}
+    for name, kind in kinds.items():
+        texts = [kind(text) for text in reviews.texts]
+        found[name] = (len(vocabulary(texts)) - 1, sum(map(len, texts)), sum(len(words) > length for words in texts))
+    lines = (f"{a} distinct of {b} words {name}, {c} reviews above {length} words" for name, (a, b, c) in found.items())
+    return f"{len(reviews.texts)} reviews: " + "; ".join(lines)

@@ -1,0 +1,1 @@
+"""Fast-slow systems: the full flow, the critical manifold, and the reduced flow."""

@@ -1,0 +1,171 @@
+"""Fast-slow systems whose manifolds are known in closed form."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
+
+from dynsim.spaces import Simplex
+from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, Part
+
+SATURATION = 1.0  # K_M of the enzyme, in units of its amount, as is the substrate
+TURNOVER = 1.0  # k_2 of the enzyme, per unit of slow time
+
+
+def _relaxing(x: Part, y: Part) -> Part:
+    return y - x
+
+
+def _minus_fast(x: Part, y: Part) -> Part:
+    del y
+    return -x
+
+
+def linear_flow(epsilon: ArrayLike) -> FastSlowFlow:
+    r"""Return $\varepsilon \dot x = y - x$, $\dot y = -x$: one attracting branch, $\varphi(y) = y$."""
+    return FastSlowFlow(_relaxing, _minus_fast, epsilon)
+
+
+def _cubic(x: Part, y: Part) -> Part:
+    return y - (x**3 / 3 - x)
+
+
+def van_der_pol_flow(epsilon: ArrayLike) -> FastSlowFlow:
+    r"""Return van der Pol's oscillator, $\varepsilon \dot x = y - (x^3/3 - x)$, $\dot y = -x$.
+
+    Attracting for |x| > 1, repelling between the folds at (x, y) = (1, -2/3) and (-1, 2/3).
+    """
+    return FastSlowFlow(_cubic, _minus_fast, epsilon)
+
+
+def _binding(x: Part, y: Part) -> Part:
+    return (1 - x) * (y - x) - SATURATION * x
+
+
+def _conversion(x: Part, y: Part) -> Part:
+    del y
+    return -TURNOVER * x
+
+
+def michaelis_menten_flow(epsilon: ArrayLike) -> FastSlowFlow:
+    r"""Return an enzyme reaction in its total substrate y, $\varepsilon \dot x = (1 - x)(y - x) - x$, $\dot y = -x$.
+
+    x is the complex, in units of the enzyme, as y, and K_M = 1. The smaller root of the quadratic attracts (the total
+    quasi-steady state), the larger one, above the enzyme's amount, repels.
+    """
+    return FastSlowFlow(_binding, _conversion, epsilon)
+
+
+def generator(y: Part) -> Float[Array, "3 3"]:
+    """Return the generator of a three-state cycle whose rates the slow variable sets; columns sum to zero."""
+    up, down = 1 + jnp.exp(y), 1 + jnp.exp(-y)
+    one = jnp.ones_like(y)
+    rows = [[-up - one, down, one], [up, -down - one, one], [one, one, -2 * one]]
+    return jnp.stack([jnp.stack(row) for row in rows])
+
+
+def _jumping(x: Part, y: Part) -> Part:
+    return generator(y) @ x
+
+
+def _mean_force(x: Part, y: Part) -> Part:
+    return x[0] - x[1] - y / 2
+
+
+def switching_flow(epsilon: ArrayLike) -> FastSlowFlow:
+    r"""Return a chain of three states and a force, $\varepsilon \dot x = Q(y) x$, $\dot y = x_1 - x_2 - y/2$.
+
+    x lives on the simplex: the sum of x is conserved, and the manifold is the stationary law of Q(y).
+
+    Source: MULTIRATE, Theorem 28.
+    """
+    return FastSlowFlow(_jumping, _mean_force, epsilon, fast_space=Simplex())
+
+
+def _crossing(x: Part, y: Part) -> Part:
+    return x * (y - x)
+
+
+def _passing(x: Part, y: Part) -> Part:
+    del x
+    return jnp.ones_like(y)
+
+
+def transcritical_flow(epsilon: ArrayLike) -> FastSlowFlow:
+    r"""Return $\varepsilon \dot x = x (y - x)$, $\dot y = 1$: two lines exchange their stability at the origin.
+
+    There the manifold is not normally hyperbolic, though it has no fold: no reduced flow passes it.
+    """
+    return FastSlowFlow(_crossing, _passing, epsilon)
+
+
+def _stretching(x: Part, y: Part) -> Part:
+    return jnp.stack([y - x[0], x[1] - y])
+
+
+def _first_fast(x: Part, y: Part) -> Part:
+    del y
+    return -x[0]
+
+
+def saddle_flow(epsilon: ArrayLike) -> FastSlowFlow:
+    r"""Return $\varepsilon \dot x = (y - x_1, x_2 - y)$, $\dot y = -x_1$: a manifold that attracts and repels."""
+    return FastSlowFlow(_stretching, _first_fast, epsilon)
+
+
+Coordinates = tuple[float, ...] | float
+
+
+class Example(NamedTuple):
+    """A system by its epsilon, and where to look at it; its slow variable is one number.
+
+    `start` is off the manifold; `path` (points,) are slow variables to continue the manifold over, from the root near
+    `guess` above the first of them; up to `end` it is followed, and up to `compare` the reduced flow is compared with
+    it, which is zero where there is none that attracts.
+    """
+
+    text: str
+    flow: Callable[[float], FastSlowFlow]
+    start: FastSlow
+    path: np.ndarray
+    guess: np.ndarray
+    end: float
+    compare: float
+
+
+def _example(
+    text: str,
+    flow: Callable[[float], FastSlowFlow],
+    start: tuple[Coordinates, float],
+    window: tuple[float, float],
+    guess: Coordinates,
+    times: tuple[float, float],
+) -> Example:
+    state = FastSlow(*(np.asarray(part, float) for part in start))
+    return Example(text, flow, state, np.linspace(*window, 161), np.asarray(guess, float), *times)
+
+
+EXAMPLES = {
+    "linear": _example("eps x' = y - x, y' = -x", linear_flow, (2.0, 1.0), (-0.5, 1.5), -0.5, (1.0, 1.0)),
+    "van-der-pol": _example(
+        "eps x' = y - (x^3/3 - x), y' = -x: two folds", van_der_pol_flow, (2.5, 0.4), (-1.0, 1.0), -2.0, (4.0, 0.5)
+    ),
+    "michaelis-menten": _example(
+        "an enzyme and its total substrate", michaelis_menten_flow, (0.0, 2.0), (0.0, 2.5), 0.0, (2.0, 2.0)
+    ),
+    "switching": _example(
+        "eps x' = Q(y) x on the simplex, three states", switching_flow, ((1.0, 0.0, 0.0), 1.0), (-2.0, 2.0),
+        (1 / 3, 1 / 3, 1 / 3), (2.0, 2.0),
+    ),
+    "transcritical": _example(
+        "eps x' = x (y - x), y' = 1: two lines exchange stability", transcritical_flow, (0.5, -1.0), (-1.0, 1.0), 0.0,
+        (0.9, 0.5),
+    ),
+    "saddle": _example(
+        "eps x' = (y - x1, x2 - y): attracting and repelling", saddle_flow, ((1.0, 1.0), 1.0), (-1.0, 1.0),
+        (-1.0, -1.0), (1.0, 0.0),
+    ),
+}  # fmt: skip

@@ -1,0 +1,103 @@
+"""Scores of queries against the few tokens of the cone that each lies in."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from dynsim.systems.hardmax.search.scores import EPSILON
+from dynsim.systems.hardmax.search.ties import SMALLEST, Candidates
+
+PAIRS = 2**17  # of queries and tokens scored at a time: what stays in the cache
+NARROW = 16  # tokens of a leaf up to which all queries of leaves of that size are one rectangle
+
+
+class Leaves(NamedTuple):
+    """Cones that are not cut further, the tokens that may be best or second best in each, and the queries of each.
+
+    Places of the tokens are counted from `origin[c]`, or from zero if that is None, and at most `reach[c]` away. The
+    tokens of cone c are `token[starts[c] : starts[c + 1]]`; `query[i]` lies in cone `cone[i]`.
+    """
+
+    origin: Float[np.ndarray, "c d"] | None
+    reach: Float[np.ndarray, " c"]
+    starts: Int[np.ndarray, " bounds"]
+    token: Int[np.ndarray, " pairs"]
+    query: Int[np.ndarray, " q"]
+    cone: Int[np.ndarray, " q"]
+
+
+def scored(
+    leaves: Leaves, queries: np.ndarray, keys: np.ndarray, sizes: np.ndarray, fixed: float
+) -> list[tuple[Candidates, Float[np.ndarray, " r"]]]:
+    """Return candidates and slack, as `near_best` does, of all queries in leaves, in pieces of whatever order."""
+    found = []
+    for part, size in _pieces(np.diff(leaves.starts)[leaves.cone]):
+        rows, cone = leaves.query[part], leaves.cone[part]
+        errors = (16 * (keys.shape[1] + 3) * EPSILON * leaves.reach[cone] + fixed) * sizes[rows] + SMALLEST
+        score = _in_rectangle if size else _one_after_another
+        found.append(score(leaves, rows, cone, queries[rows], keys, errors))
+    return found
+
+
+def _pieces(sizes: Int[np.ndarray, " q"]) -> Iterator[tuple[Int[np.ndarray, " some"], int]]:
+    """Yield some queries at a time and the number of tokens of each, or 0 where these differ."""
+    for size in np.flatnonzero(np.bincount(np.minimum(sizes, NARROW + 1))).tolist():
+        here = np.flatnonzero(sizes == size if size <= NARROW else sizes > NARROW)
+        if size <= NARROW:
+            cuts = np.arange(PAIRS // size, len(here), PAIRS // size)
+        else:
+            total = np.cumsum(sizes[here])
+            cuts = np.unique(np.searchsorted(total, np.arange(PAIRS, total[-1], PAIRS)))
+        for part in np.split(here, cuts):
+            if len(part):
+                yield part, size if size <= NARROW else 0
+
+
+def _in_rectangle(
+    leaves: Leaves, rows: np.ndarray, cone: np.ndarray, queries: np.ndarray, keys: np.ndarray, errors: np.ndarray
+) -> tuple[Candidates, np.ndarray]:
+    """Score queries whose leaves have equally many tokens."""
+    first = leaves.starts[cone]
+    size = int(leaves.starts[cone[0] + 1] - first[0])
+    token = leaves.token[first + np.arange(size)[:, None]]
+    found = np.zeros(token.shape)
+    for k in range(keys.shape[1]):
+        place = keys[:, k][token]
+        if leaves.origin is not None:
+            place -= leaves.origin[cone, k]
+        place *= queries[:, k]
+        found += place
+    best = np.max(found, axis=0)
+    near = found >= best - errors
+    found[near] = -np.inf
+    sizes = np.count_nonzero(near, axis=0)
+    at = np.flatnonzero(near.T)
+    columns = token[at % size, at // size]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    return Candidates(rows, starts, columns), best - np.max(found, axis=0) - errors
+
+
+def _one_after_another(
+    leaves: Leaves, rows: np.ndarray, cone: np.ndarray, queries: np.ndarray, keys: np.ndarray, errors: np.ndarray
+) -> tuple[Candidates, np.ndarray]:
+    """Score queries whose leaves have differently many tokens."""
+    size = np.diff(leaves.starts)[cone]
+    bounds = np.concatenate([[0], np.cumsum(size)])
+    token = leaves.token[np.repeat(leaves.starts[cone] - bounds[:-1], size) + np.arange(bounds[-1])]
+    origin = None if leaves.origin is None else leaves.origin[cone]
+    place = lambda k: keys[token, k] if origin is None else keys[token, k] - np.repeat(origin[:, k], size)
+    found = sum(np.repeat(queries[:, k], size) * place(k) for k in range(keys.shape[1]))
+    best = np.maximum.reduceat(found, bounds[:-1])
+    near = found >= np.repeat(best - errors, size)
+    second = np.maximum.reduceat(np.where(near, -np.inf, found), bounds[:-1])
+    return Candidates(rows, bounds, token).only(near), best - second - errors
+
+
+def concatenated(parts: list[tuple[Candidates, np.ndarray]]) -> tuple[Candidates, Float[np.ndarray, " r"]]:
+    """Return the rows of all pieces, and their slack."""
+    near = [part for part, _ in parts]
+    sizes = np.concatenate([[0], *(part.sizes for part in near)])
+    rows, columns = (np.concatenate([part[k] for part in near]) for k in (0, 2))
+    return Candidates(rows, np.cumsum(sizes), columns), np.concatenate([slack for _, slack in parts])

@@ -1,0 +1,134 @@
+"""What floats know of the scores $\\langle A z_i, z_j\\rangle$, and the sets of tokens that follow from them."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from dynsim.systems.hardmax.follower_sets import FollowerSets
+from dynsim.systems.hardmax.search.grouping import Groups, equal_rows
+from dynsim.systems.hardmax.search.ties import AbstractTies, Candidates
+
+EPSILON = 2.0**-52
+
+
+class Scores(NamedTuple):
+    """Queries $A z_i$, tokens $z_j$, and what decides where rounding cannot tell two scores apart.
+
+    `queries` are $A z_i$ up to a positive factor for each token, and `norms` their lengths; `tokens` are $z_j$ up to a
+    positive factor for all.
+    `sizes` are bounds of $\\|A\\| |z_i|$ in the units of `queries`, at most $2^{10}$ times their norms, and zero only
+    where $A z_i = 0$ exactly. `equal` are the groups of equal tokens; None where rows of `tokens` are equal only if the
+    tokens are.
+    """
+
+    queries: Float[np.ndarray, "n d"]
+    tokens: Float[np.ndarray, "n d"]
+    norms: Float[np.ndarray, " n"]
+    sizes: Float[np.ndarray, " n"]
+    ties: AbstractTies
+    equal: Groups | None = None
+
+    def groups(self) -> Groups:
+        """Return the groups of equal tokens."""
+        return equal_rows(self.tokens) if self.equal is None else self.equal
+
+    @property
+    def largest(self) -> float:
+        """The largest norm of a token."""
+        return float(np.sqrt(np.max(np.einsum("nd,nd->n", self.tokens, self.tokens))))
+
+    def errors(self, rows: Int[np.ndarray, " r"]) -> Float[np.ndarray, " r"]:
+        """Return bounds of the rounding error of the difference of two scores of these tokens."""
+        return 16 * (self.tokens.shape[1] + 3) * EPSILON * self.largest * self.sizes[rows]
+
+
+class Columns(NamedTuple):
+    """The tokens among which the best and the second best value of every query are: distinct ones, with their equals.
+
+    Column c is `tokens[c]`; the tokens `among[i]` with `groups.label[i] = c` are equal to it.
+    """
+
+    among: Int[np.ndarray, " some"]
+    groups: Groups
+
+    @property
+    def tokens(self) -> Int[np.ndarray, " columns"]:
+        """One token of each value."""
+        return self.among[self.groups.first]
+
+
+def relative_gaps(scores: Scores, rows: np.ndarray, differences: np.ndarray) -> Float[np.ndarray, " r"]:
+    """Return differences of scores as gaps of `FollowerSets`; infinite where nothing was left to compare with."""
+    units = scores.norms[rows] * (scores.largest * (1 + 64 * EPSILON))
+    return np.where(np.isinf(differences), np.inf, np.maximum(differences, 0.0) / units)
+
+
+def decided(
+    scores: Scores, columns: Columns, near: Candidates, slack: Float[np.ndarray, " r"]
+) -> tuple[Candidates, Float[np.ndarray, " r"]]:
+    """Return the members among near candidates, by columns, and how much less all others have, at least.
+
+    `slack` is a lower bound of how much less those have that are not near.
+    """
+    several = near.sizes > 1
+    if np.any(several):
+        part = near.among(several)
+        named = Candidates(part.rows, part.starts, columns.tokens[part.columns])
+        kept, lost = scores.ties.best(named, scores.queries[named.rows], scores.tokens)
+        slack[several] = np.minimum(slack[several], lost)
+        every = np.ones(len(near.columns), bool)
+        every[np.repeat(several, near.sizes)] = kept
+        near = near.only(every)
+    return near, slack
+
+
+def assembled(near: Candidates, gaps: np.ndarray, columns: Columns) -> FollowerSets:
+    """Return the follower sets of these rows, in their order, with all tokens that are equal to a member."""
+    key = near.columns[near.starts[:-1]].copy()
+    tuples: dict[bytes, int] = {}
+    several: list[np.ndarray] = []
+    for r in np.flatnonzero(near.sizes > 1):
+        members = near.columns[near.starts[r] : near.starts[r + 1]]
+        key[r] = len(columns.groups.first) + tuples.setdefault(members.tobytes(), len(several))
+        if len(tuples) > len(several):
+            several.append(members)
+    used = np.flatnonzero(np.bincount(key))
+    number = np.empty(used[-1] + 1, int)
+    number[used] = np.arange(len(used))
+    single = used[used < len(columns.groups.first)]
+    return FollowerSets(number[key], *_with_equals(columns, single, several), gaps)
+
+
+def _with_equals(columns: Columns, single: np.ndarray, several: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return bounds and tokens of the sets: one for each column of `single`, then one for each of `several`."""
+    inside, bounds = columns.groups.tokens(single)
+    members, starts = [columns.among[inside]], [bounds]
+    for s in several:
+        inside, _ = columns.groups.tokens(s)
+        members.append(np.sort(columns.among[inside]))
+        starts.append(starts[-1][-1:] + len(inside))
+    return np.concatenate(starts), np.concatenate(members)
+
+
+def everything(n: int, rows: int) -> FollowerSets:
+    """Return the sets of tokens with $A z_i = 0$, which follow all n tokens."""
+    return FollowerSets(np.zeros(rows, int), np.array([0, n]), np.arange(n), np.full(rows, np.inf))
+
+
+def joined(parts: list[FollowerSets], where: list[Bool[np.ndarray, " n"]]) -> FollowerSets:
+    """Return one from the sets of disjoint parts of the tokens, which `where` says; equal sets are stored once."""
+    n = len(where[0])
+    which, gaps = np.empty(n, int), np.empty(n)
+    seen: dict[bytes, int] = {}
+    members: list[np.ndarray] = []
+    for part, inside in zip(parts, where, strict=True):
+        number = np.empty(len(part.starts) - 1, int)
+        for s in np.flatnonzero(np.bincount(part.which)):
+            held = part.members[part.starts[s] : part.starts[s + 1]]
+            number[s] = seen.setdefault(held.tobytes(), len(members))
+            if number[s] == len(members):
+                members.append(held)
+        which[inside], gaps[inside] = number[part.which], part.gaps
+    starts = np.concatenate([[0], np.cumsum([len(m) for m in members])]).astype(int)
+    return FollowerSets(which, starts, np.concatenate(members), gaps)

@@ -1,1 +1,0 @@
-"""How a sum over tokens is weighted and computed."""

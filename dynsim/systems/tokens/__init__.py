@@ -1,0 +1,1 @@
+"""Self-attention as a flow of tokens on ellipsoids, and the scalar-driven flows of its proofs."""

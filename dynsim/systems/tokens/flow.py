@@ -1,0 +1,201 @@
+"""Self-attention on ellipsoids: the flow (7), the layer map (6), and the special cases."""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
+
+from dynsim._types import Step, Time, Tokens
+from dynsim.errors import argument_error
+from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
+from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.schedules import AbstractSchedule, Constant, ScaledIdentity, as_schedule
+from dynsim.systems.tokens.masks import AbstractMask, Causal, Full
+
+
+class TokenFlow(AbstractFlow):
+    r"""Multi-head self-attention on a product of ellipsoids.
+
+    $$
+        \dot y_i = T_{y_i}\pi_W \cdot \sum_h \sum_j \alpha^h_{ij}(t, y)\, U_h(t) y_j, \qquad
+        \alpha^h_{ij} = \frac{e^{y_i^\top P_h(t) y_j}}{\sqrt d \sum_k e^{y_i^\top P_h(t) y_k}}
+    $$
+
+    The factor $1/\sqrt d$ is the field `scale`; it is not part of `weights`, whose rows sum to one.
+
+    Source: CONSENSUS, eq. (7).
+    """
+
+    query_key: AbstractSchedule
+    value: AbstractSchedule
+    space: AbstractSpace
+    mask: AbstractMask
+    scale: Float[Array, ""]
+
+    def __init__(
+        self,
+        query_key: AbstractSchedule | ArrayLike,
+        value: AbstractSchedule | ArrayLike = 1.0,
+        *,
+        space: AbstractSpace | None = None,
+        mask: AbstractMask | None = None,
+        scale: float | None = None,
+    ):
+        """Store P and U, schedules or arrays (heads, d, d); a number c for `value` is c I in every head."""
+        self.query_key = as_schedule("query_key", query_key)
+        heads, d, _ = self.query_key.shape
+        if not isinstance(value, AbstractSchedule) and np.ndim(value) == 0:
+            value = ScaledIdentity(np.full(heads, float(value)), d)  # pyright: ignore[reportArgumentType]
+        self.value = as_schedule("value", value)
+        if self.value.shape != self.query_key.shape:
+            must = f"have as many heads and dimensions as `query_key`, {self.query_key.shape}"
+            raise argument_error("value", must, f"has shape {self.value.shape}")
+        self.space = Sphere() if space is None else space
+        if isinstance(self.space, Ellipsoid) and self.space.matrix.shape[0] != d:
+            raise argument_error("space", f"have dimension {d}", f"has dimension {self.space.matrix.shape[0]}")
+        self.mask = Full() if mask is None else mask
+        self.scale = jnp.asarray(1 / math.sqrt(d) if scale is None else scale, float)
+
+    def weights(self, t: Time, x: Tokens) -> Float[Array, "heads n n"]:
+        """Return what token i gives to token j, `weights[h, i, j]`; rows sum to one."""
+        return jax.nn.softmax(self.mask.hide(self.query_key.bilinear(t, x, x)), axis=-1)
+
+    def attention(self, t: Time, x: Tokens) -> Tokens:
+        """Return the sum m_i before it is made tangent, `scale` included."""
+        return self.scale.astype(x.dtype) * self.value.mix(t, self.weights(t, x), x)
+
+    def velocity(self, t: Time, x: Tokens) -> Tokens:
+        """Return m_i - (y_i^T W m_i) y_i, the right-hand side of (7)."""
+        return self.space.tangent(x, self.attention(t, x))
+
+    def vector_field(self, t: Time, y: Tokens, args: Any = None) -> Tokens:
+        """Return the extension of `velocity`, made tangent once and not twice."""
+        del args
+        x = self.space.project(y)
+        return self.space.tangent(x, self.attention(t, x))
+
+    # Called once per solve, through the class: equinox makes an object of a bound method, 20 microseconds each.
+
+    def breakpoints(self, t0: float, t1: float) -> np.ndarray:
+        """Return the jumps of P and U."""
+        jumps = [type(part).breakpoints(part, t0, t1) for part in (self.query_key, self.value)]
+        return np.union1d(*jumps) if jumps[0].size or jumps[1].size else jumps[0]
+
+    def step_limit(self) -> float:
+        """Return half of the fastest period of P and U."""
+        return min(type(part).fastest_period(part) for part in (self.query_key, self.value)) / 2
+
+    def check_horizon(self, t0: float, t1: float) -> None:
+        """Raise `ValueError` if a schedule ends before `t1` or `t0` is negative where it begins at zero."""
+        for name, part in (("query_key", self.query_key), ("value", self.value)):
+            end = type(part).end(part)
+            if t1 > end or (t0 < 0 and math.isfinite(end)):
+                raise argument_error("ts", f"stay inside the schedule of `{name}`, [0, {end}]", f"ends at {t1}")
+
+
+class LayerMap(AbstractMap):
+    r"""One layer of the discrete transformer, $y_i \leftarrow \pi_W(y_i + \tau m_i)$: exact, no solver.
+
+    Layer k uses P and U at time `k * step_size`, so that the same schedules serve the map and the flow.
+
+    Source: CONSENSUS, eq. (6).
+    """
+
+    flow: TokenFlow
+    step_size: Float[Array, ""]
+
+    def __init__(self, flow: TokenFlow, step_size: ArrayLike = 1.0):
+        """Store the flow that holds P, U, mask and space, and the step tau."""
+        self.flow = flow
+        self.step_size = jnp.asarray(step_size, float)
+        if not np.all(np.asarray(self.step_size) > 0):
+            raise argument_error("step_size", "be positive", f"is {step_size}")
+
+    @property
+    def space(self) -> AbstractSpace:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The ellipsoids of the flow."""
+        return self.flow.space
+
+    def step(self, k: Step, x: Tokens) -> Tokens:
+        """Return the tokens after layer `k`."""
+        tau, t = self.step_size.astype(x.dtype), jnp.asarray(k, self.step_size.dtype) * self.step_size
+        return self.flow.space.project(x + tau * self.flow.attention(t, x))
+
+
+class ProjectedValueFlow(AbstractFlow):
+    r"""Causal attention with value matrix U on the ellipsoid of $W = U^\top U$, with its own projection $\Pi_W$.
+
+    $$ \dot y_i = U^{-1} (I - U y_i y_i^\top U^\top) \sum_{j \le i} \alpha_{ij} U y_j $$
+
+    Source: CONSENSUS, eq. (20).
+    """
+
+    attention: TokenFlow
+    matrix: Float[Array, "d d"]
+    space: Ellipsoid
+
+    def __init__(self, query_key: AbstractSchedule | ArrayLike, value: ArrayLike):
+        """Store P (one head) and the regular matrix U."""
+        U = np.asarray(value, float)
+        P = as_schedule("query_key", query_key)
+        if P.shape[0] != 1:
+            raise argument_error("query_key", "have one head", f"has {P.shape[0]}")
+        if U.shape != P.shape[1:] or np.linalg.matrix_rank(U) < len(U):
+            raise argument_error("value", f"be a regular matrix of shape {P.shape[1:]}", f"has shape {U.shape}")
+        self.space = Ellipsoid(U.T @ U)
+        self.attention = TokenFlow(P, U, space=self.space, mask=Causal())
+        self.matrix = jnp.asarray(U)
+
+    def velocity(self, t: Time, x: Tokens) -> Tokens:
+        """Return the right-hand side of (20) with the projection as printed."""
+        U = self.matrix.astype(x.dtype)
+        X = self.attention.attention(t, x)
+        z = x @ U.T
+        return jnp.linalg.solve(U, (X - jnp.sum(z * X, axis=-1, keepdims=True) * z).T).T
+
+    def breakpoints(self, t0: float, t1: float) -> np.ndarray:
+        """Return the jumps of P."""
+        return self.attention.breakpoints(t0, t1)
+
+    def step_limit(self) -> float:
+        """Return half of the fastest period of P."""
+        return self.attention.step_limit()
+
+    def check_horizon(self, t0: float, t1: float) -> None:
+        """Raise `ValueError` if P ends before `t1`."""
+        self.attention.check_horizon(t0, t1)
+
+
+def gradient_token_flow(query_key: ArrayLike) -> TokenFlow:
+    """Return the flow (8): one head, U = I, W = P constant, symmetric and positive definite."""
+    P = np.asarray(query_key)
+    try:
+        space = Ellipsoid(P)
+    except ValueError as error:
+        raise ValueError(str(error).replace("`matrix`", "`query_key`")) from None
+    return TokenFlow(P, 1.0, space=space)
+
+
+def identity_value_flow(query_key: AbstractSchedule | ArrayLike, *, space: AbstractSpace | None = None) -> TokenFlow:
+    """Return the flow (11): U = I, any heads, any ellipsoid."""
+    return TokenFlow(query_key, 1.0, space=space)
+
+
+def causal_identity_flow(query_key: AbstractSchedule | ArrayLike) -> TokenFlow:
+    """Return the flow (15): causal, U = I, on the sphere."""
+    return TokenFlow(query_key, 1.0, mask=Causal())
+
+
+def causal_symmetric_flow(query_key: AbstractSchedule | ArrayLike, value: ArrayLike) -> TokenFlow:
+    """Return the flow (21): causal, one head, U symmetric, on the sphere."""
+    P, U = as_schedule("query_key", query_key), Constant(value, name="value")
+    if P.shape[0] != 1 or U.shape[0] != 1:
+        raise argument_error("query_key", "have one head", f"has {max(P.shape[0], U.shape[0])}")
+    if not isinstance(value, Tracer) and not np.allclose(U.value[0], U.value[0].T, rtol=0, atol=1e-9):
+        raise argument_error("value", "be symmetric", "is not")
+    return TokenFlow(P, U, mask=Causal())

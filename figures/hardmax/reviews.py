@@ -1,0 +1,210 @@
+"""Figures 8 to 10 and Table 1 of `hardmax`: what the classifiers of film reviews do, from the experiment's record."""
+
+import matplotlib.figure
+import numpy as np
+from matplotlib.axes import Axes
+
+from analysis.experiments import Size, record
+from analysis.experiments.hardmax.reviews import REVIEWS, table_1
+from dynsim._types import Key
+from dynsim.papers import HARDMAX
+from dynsim.systems.hardmax.maps import HardmaxMap
+from figures import panels
+from figures.figure import Numbers, figure
+from figures.hardmax.geometry import named, numbered, pairs
+from figures.style import COLUMN, PAGE, canvas, colour, letter
+
+DIMENSIONS = (2, 4, 8, 16)
+PRINTED = {2: (5.960, 1.247, 2, 11, 0.995), 4: (19.321, 4.095, 4, 34, 0.999), 8: (49.866, 13.131, 6, 84, 0.999),
+           16: (75.423, 23.646, 7, 113, 1.000)}  # fmt: skip
+MOST = 15  # words of Figure 10
+TAGGED = 8  # leaders that are tagged with their word, the farthest from the hyperplane first
+
+
+def _losses(size: Size) -> Numbers:
+    arrays = record(REVIEWS, size).arrays
+    kept = {}
+    for d in DIMENSIONS[:2]:
+        soft, hard = arrays[f"d={d}: softmax loss"], arrays[f"d={d}: hardmax loss"]
+        epochs = np.flatnonzero(np.isfinite(hard))
+        kept |= {f"softmax {d}": soft, f"hardmax {d}": hard[epochs], f"epochs {d}": epochs}
+    return kept
+
+
+@figure("hardmax/figure-8", HARDMAX.at("Figure 8"))
+def losses_figure(key: Key) -> Numbers:
+    """The loss on the training set, in nats, for d = 2 and 4: with the softmax layer used in training, and the hardmax.
+
+    Lines: after every epoch, with the softmax at temperature 0.001. Rings: with the exact hardmax layer, every few
+    epochs. On our subset of the reviews; the quick size trains on 500 of them.
+    """
+    del key
+    return _losses("quick")
+
+
+@losses_figure.with_drawing
+def losses_figure(data: Numbers) -> matplotlib.figure.Figure:
+    """Draw Figure 8."""
+    drawn, (ax,) = canvas(COLUMN, 0.7)
+    for d, role in zip(DIMENSIONS[:2], ("first", "second"), strict=True):
+        soft = data[f"softmax {d}"]
+        ax.plot(np.arange(len(soft)), soft, color=colour(role), label=f"softmax, $d = {d}$")
+        (rings,) = ax.plot(data[f"epochs {d}"], data[f"hardmax {d}"], "o", label=f"hardmax, $d = {d}$")
+        rings.set(color=colour(role), markerfacecolor="white")
+    ax.set(xlabel="epoch", ylabel="training loss (nats)", ylim=(0.0, None))
+    ax.legend()
+    return drawn
+
+
+losses_figure = losses_figure.with_larger(lambda key: _losses("paper"))
+
+
+def _reviews(name: str, size: Size) -> Numbers:
+    arrays = record(REVIEWS, size).arrays
+    w, v = arrays[f"{name}: decoder"][:2], arrays[f"{name}: decoder"][2]
+    found = {"weight": w, "bias": v}
+    for kind in ("positive", "negative"):
+        states, words = arrays[f"{name}: {kind} review states"], arrays[f"{name}: {kind} review words"]
+        first = np.sort(np.unique(states[0], axis=0, return_index=True)[1])  # equal words move as one
+        layers = states[[0, -1]][:, first]
+        rule = HardmaxMap(float(arrays[f"{name}: alpha"]))
+        found |= {
+            f"{kind} states": layers,
+            f"{kind} followed": np.stack([pairs(rule.follower_sets(x)) for x in layers]),
+            f"{kind} means": states[[0, -1]].mean(axis=1),
+            f"{kind} words": words[first],
+            f"{kind} leads": arrays[f"{name}: {kind} review leading"][first] >= 0,
+        }
+    return found
+
+
+@figure("hardmax/figure-9", HARDMAX.at("Figure 9"))
+def reviews_figure(key: Key) -> Numbers:
+    """A positive (top) and a negative review (bottom) before the first layer and after the eighth, for d = 2.
+
+    Both are test reviews, the surest among the correctly classified. Stars: leaders, the ones farthest from the
+    hyperplane tagged with their words; colours as in Figure 2. Triangle: the mean token. Dashed: the hyperplane that
+    divides the half-planes of the positive class (green) and of the negative one (red).
+    """
+    del key
+    return _reviews("d=2", "quick")
+
+
+def _draw_reviews(data: Numbers) -> matplotlib.figure.Figure:
+    drawn, axes = canvas(PAGE, 0.8, rows=2, columns=2)
+    for row, kind in enumerate(("positive", "negative")):
+        for column, title in enumerate(("before the first layer", "after the last layer")):
+            ax = axes[2 * row + column]
+            _draw_review(ax, data, kind, column)
+            ax.set_title(f"{kind} review, {title}", loc="left")
+            named(ax)
+    return drawn
+
+
+def _draw_review(ax: Axes, data: Numbers, kind: str, layer: int) -> None:
+    x, followed, leads = data[f"{kind} states"][layer], data[f"{kind} followed"], data[f"{kind} leads"]
+    w, v = data["weight"], float(data["bias"])
+    panels.plain_plane(ax, data[f"{kind} states"][0], margin=0.2)
+    foot = -v * w / (w @ w)
+    panels.half_plane(ax, foot, w, role="positive").remove()
+    panels.half_plane(ax, foot, -w, role="negative").set(color=colour("bound"), linestyle="--")
+    panels.followed_tokens(ax, x, followed[layer], inks=numbered(followed), size=3.5)
+    ax.plot(*data[f"{kind} means"][layer], marker="^", color=colour("bound"), markersize=6.0, zorder=7.0)
+    heights = np.abs(x @ w + v)
+    for i in sorted(np.flatnonzero(leads), key=lambda i: -heights[i])[:TAGGED]:
+        word = str(data[f"{kind} words"][i])
+        ax.annotate(word, x[i], xytext=(4, 4), textcoords="offset points", fontsize=6.5, zorder=8.0)
+
+
+reviews_figure = reviews_figure.with_drawing(_draw_reviews).with_larger(lambda key: _reviews("d=2", "paper"))
+
+
+@figure("hardmax/figure-9-published", HARDMAX.at("Figure 9"))
+def published_figure(key: Key) -> Numbers:
+    """As Figure 9, for the weights that the authors published (d = 2, trained on most of these very reviews)."""
+    del key
+    return _reviews("published", "quick")
+
+
+published_figure = published_figure.with_drawing(_draw_reviews).with_larger(lambda key: _reviews("published", "paper"))
+
+
+def _words(size: Size) -> Numbers:
+    arrays = record(REVIEWS, size).arrays
+    kept = {}
+    for name in ("d=2", "published"):
+        kept |= {f"{name} words": arrays[f"{name}: leader words"][:MOST]}
+        kept |= {f"{name} counts": arrays[f"{name}: leader word counts"][:MOST]}
+    return kept
+
+
+@figure("hardmax/figure-10", HARDMAX.at("Figure 10"))
+def words_figure(key: Key) -> Numbers:
+    """The words that lead most often in correctly classified test reviews, with |H(z)| of at least 2, for d = 2.
+
+    (a) Our classifier. (b) The weights that the authors published. A word counts once for each review in which it leads
+    at some layer, equal tokens taken as one.
+    """
+    del key
+    return _words("quick")
+
+
+@words_figure.with_drawing
+def words_figure(data: Numbers) -> matplotlib.figure.Figure:
+    """Draw Figure 10."""
+    drawn, axes = canvas(PAGE, 0.45, columns=2)
+    for ax, name in zip(axes, ("d=2", "published"), strict=True):
+        words, counts = data[f"{name} words"], data[f"{name} counts"]
+        places = np.arange(len(words))[::-1]
+        ax.barh(places, counts, color=colour("token"), height=0.7)
+        ax.set_yticks(places, [str(word) for word in words])
+        ax.set(xlabel="reviews", ylabel="leader word")
+    letter(axes, ("ours", "published"))
+    return drawn
+
+
+words_figure = words_figure.with_larger(lambda key: _words("paper"))
+
+
+def _table(size: Size) -> Numbers:
+    arrays = record(REVIEWS, size).arrays
+    rows = lambda count: np.stack([table_1(arrays, f"d={d}", count) for d in DIMENSIONS])
+    return {
+        "dimensions": np.array(DIMENSIONS),
+        "by value": rows("leaders by value"),
+        "by index": rows("leaders by index"),
+        "printed": np.array([PRINTED[d] for d in DIMENSIONS]),
+    }
+
+
+@figure("hardmax/table-1", HARDMAX.at("Table 1"))
+def table_figure(key: Key) -> Numbers:
+    """Leaders of a test review up to the eighth layer, for d = 2, 4, 8, 16, beside the numbers that the paper prints.
+
+    (a) Mean and standard deviation (bars), least and largest number (thin lines). (b) The mean share of leaders that
+    lead from the first layer on. Equal tokens count as one ("by value"), or, by Definition 1.1 to the letter, as tokens
+    that follow each other and do not lead ("by index").
+    """
+    del key
+    return _table("quick")
+
+
+@table_figure.with_drawing
+def table_figure(data: Numbers) -> matplotlib.figure.Figure:
+    """Draw Table 1."""
+    drawn, (left, right) = canvas(PAGE, 0.4, columns=2)
+    for name, role, shift in (("by value", "first", -0.2), ("by index", "third", 0.0), ("printed", "second", 0.2)):
+        mean, deviation, least, most, share = data[name].T
+        place = np.arange(len(mean)) + shift
+        left.vlines(place, least, most, color=colour(role), linewidth=0.6)
+        left.errorbar(place, mean, deviation, fmt="o", color=colour(role), label=name, capsize=2.0, linewidth=1.2)
+        right.plot(place, share, marker="o", linestyle="none", color=colour(role), label=name)
+    for ax, label in ((left, "leaders in a review"), (right, "share from the first layer on")):
+        ax.set_xticks(np.arange(len(data["dimensions"])), [str(d) for d in data["dimensions"]])
+        ax.set(xlabel="dimension $d$", ylabel=label)
+    left.legend()
+    letter((left, right))
+    return drawn
+
+
+table_figure = table_figure.with_larger(lambda key: _table("paper"))

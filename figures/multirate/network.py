@@ -1,0 +1,115 @@
+"""Figures of `multirate` on its network: what each symbol feels of the others, and the training study of Section 9."""
+
+import jax
+import jax.numpy as jnp
+import matplotlib.figure
+import numpy as np
+from matplotlib.axes import Axes
+
+from analysis.experiments import Size, record
+from analysis.experiments.multirate.training_study import SECTION_9, names
+from analysis.networks.leaks import leak_matrix
+from dynsim._types import Key
+from dynsim.networks.multirate.config import MultirateConfig
+from dynsim.networks.multirate.network import draw_multirate, with_gates
+from dynsim.papers import MULTIRATE
+from figures import panels
+from figures.figure import Numbers, figure
+from figures.style import PAGE, SERIES, WIDTHS, canvas, colour, letter
+
+BLOCK, LENGTH, SYMBOLS, GATE = 4, 26, 32, 1.0
+MASKS = {"causal": GATE, "full": GATE, "gate closed": 0.0}
+SMOOTHED = 25  # steps over which a training loss is averaged, fewer in a short training
+
+
+@figure("multirate/leak-matrices", MULTIRATE.at("Proposition 21"))
+def leaks_figure(key: Key) -> Numbers:
+    """How much the scores at each symbol feel the embedding of each, in an untrained network with blocks of four.
+
+    The colour is the largest derivative; entries that are exactly zero are white. (a) The slow layers see earlier
+    blocks: nothing is felt from the future, above the diagonal. (b) They see all blocks: from the second block on every
+    symbol feels all. (c) The network of (b) with its gates at zero hides it. The sequence ends within a block.
+    """
+    draw, text = jax.random.split(key)
+    ids = jax.random.randint(text, (LENGTH,), 0, SYMBOLS)
+    found = {}
+    for name, gate in MASKS.items():
+        mask = "causal" if name == "causal" else "full"
+        numbers = MultirateConfig(vocabulary=SYMBOLS, width=32, hidden=64, block=BLOCK, slow_mask=mask)
+        model = with_gates(draw_multirate(draw, numbers, dtype=jnp.float64), gate)
+        found[name] = np.asarray(leak_matrix(model, ids))
+    return found
+
+
+@leaks_figure.with_drawing
+def leaks_figure(data: Numbers) -> matplotlib.figure.Figure:
+    """Draw the three matrices on one scale."""
+    drawn, axes = canvas(PAGE, 0.36, columns=3)
+    top = max(float(np.max(data[name])) for name in MASKS)
+    images = [panels.leaks(ax, data[name], block=BLOCK, top=top) for ax, name in zip(axes, MASKS, strict=True)]
+    axes[0].set_ylabel("scores at symbol $s$")
+    for ax in axes:
+        ax.set_xlabel("embedding of symbol $t$")
+    bar = drawn.colorbar(images[0], ax=axes, shrink=0.85, pad=0.01, aspect=25)
+    bar.set_label("largest derivative")
+    letter(axes, ["slow mask causal", "slow mask full", "gate closed"])
+    return drawn
+
+
+def _study(size: Size) -> Numbers:
+    arrays = record(SECTION_9, size).arrays
+    known = names(arrays)
+    kept: Numbers = {"names": np.array(known), "steps": arrays["steps"], "gates": arrays[f"{known[0]}: gates"]}
+    for name in known:
+        kept |= {f"{name}: {curve}": arrays[f"{name}: {curve}"] for curve in ("training loss", "validation loss")}
+    return kept
+
+
+@figure("multirate/training", MULTIRATE.at("Section 9"))
+def training_figure(key: Key) -> Numbers:
+    """Byte-level training on Shakespeare's plays: the coupled network, and networks without its slow path.
+
+    (a) The loss on the batches, averaged over 25 steps (a fifth of a shorter training). (b) The loss on held-out text.
+    (c) By how much that is above the frozen network's from the same seed. Lines: means over the seeds; bands: from the
+    lowest to the highest of them. (d) The gate of the coupled network, a line for each seed. The quick size stops after
+    40 steps, of two seeds.
+    """
+    del key
+    return _study("quick")
+
+
+@training_figure.with_drawing
+def training_figure(data: Numbers) -> matplotlib.figure.Figure:
+    """Draw the four panels."""
+    drawn, axes = canvas(WIDTHS["nature-1.5"], 0.85, rows=2, columns=2)
+    training, held_out, beside, gates = axes
+    known = [str(name) for name in data["names"]]
+    for number, name in enumerate(known):
+        losses = data[f"{name}: training loss"]
+        window = min(SMOOTHED, losses.shape[1] // 5)
+        smooth = np.stack([np.convolve(row, np.full(window, 1 / window), "valid") for row in losses])
+        _spread(training, np.arange(smooth.shape[1]) + window, smooth, number, name)
+        losses = data[f"{name}: validation loss"]
+        _spread(held_out, data["steps"], losses, number, name)
+        if name != "frozen":
+            _spread(beside, data["steps"], losses - data["frozen: validation loss"], number, name)
+    training.set_ylabel("training loss (nats a byte)")
+    held_out.set_ylabel("held-out loss (nats a byte)")
+    beside.set_ylabel("less the frozen network's")
+    training.legend(fontsize=6)
+    for k, row in enumerate(data["gates"]):
+        for part in row.T:
+            panels.over_time(gates, data["steps"], part, role="first", xlabel="step", ylabel=r"gate $\alpha$", style=k)
+    for ax in (beside, gates):
+        ax.axhline(0.0, color=colour("reference"), linewidth=0.6, zorder=0.5)
+    letter(axes)
+    return drawn
+
+
+def _spread(ax: Axes, steps: np.ndarray, losses: np.ndarray, number: int, name: str) -> None:
+    role = SERIES[number % len(SERIES)]
+    ax.fill_between(steps, losses.min(axis=0), losses.max(axis=0), color=colour(role), alpha=0.25, linewidth=0.0)
+    panels.over_time(ax, steps, losses.mean(axis=0), role=role, xlabel="step", ylabel="loss", label=name, style=number)
+
+
+training_figure = training_figure.with_larger(lambda key: _study("paper"))

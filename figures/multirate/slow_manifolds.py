@@ -1,0 +1,113 @@
+"""Figures of `multirate`: slow manifolds, and the error of the reduced flow against epsilon."""
+
+import matplotlib.figure
+import numpy as np
+
+from analysis.fast_slow.critical_manifold import Branch, manifold
+from analysis.fast_slow.reductions import reduction_error
+from dynsim._types import Key
+from dynsim.integrators import stiff
+from dynsim.papers import MULTIRATE
+from dynsim.simulation import simulate
+from dynsim.systems.fast_slow.examples import EXAMPLES, michaelis_menten_flow, van_der_pol_flow
+from dynsim.systems.fast_slow.flow import FastSlow
+from figures import panels
+from figures.figure import Numbers, figure
+from figures.style import COLUMN, PAGE, SERIES, canvas, letter
+
+EPSILONS = (0.3, 0.05, 0.002)
+RATIOS = (3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
+
+
+def _branches(name: str, found: tuple[Branch, ...]) -> Numbers:
+    """Return branches as arrays: their points one after the other, each with its kind and the number of its branch."""
+    numbers = np.concatenate([np.full(len(branch.kinds), k) for k, branch in enumerate(found)])
+    folds = {(float(loss.slow), float(loss.fast)) for branch in found for loss in branch.losses if loss.kind == "fold"}
+    return {
+        f"{name} slow": np.concatenate([branch.slow for branch in found]),
+        f"{name} fast": np.concatenate([branch.fast for branch in found]),
+        f"{name} kinds": np.concatenate([np.array(branch.kinds) for branch in found]),
+        f"{name} branches": numbers,
+        f"{name} folds": np.array(sorted(folds)).reshape(-1, 2),
+    }
+
+
+@figure("multirate/manifold", MULTIRATE.at("Section 2.1", equation="(1)"))
+def manifold_figure(key: Key) -> Numbers:
+    """Trajectories that relax onto the quasi-steady-state manifold, at three ratios of the time scales.
+
+    (a) Van der Pol's oscillator: the attracting branches (full) end at folds (diamonds), where trajectories jump; the
+    middle branch (dashed) repels. (b) Michaelis and Menten's reaction in its total substrate, from two starts: the
+    lower root of the quadratic attracts. Open circles are starts.
+    """
+    del key
+    case, found = EXAMPLES["van-der-pol"], {}
+    found |= _branches("cubic", manifold(case.flow(1.0), FastSlow(case.guess, case.path[0]), case.path))
+    enzyme = EXAMPLES["michaelis-menten"]
+    found |= _branches("enzyme", manifold(enzyme.flow(1.0), FastSlow(enzyme.guess, enzyme.path[0]), enzyme.path))
+    for number, ratio in enumerate(EPSILONS):
+        ts = np.linspace(0.0, 4.0, 4001)
+        path = simulate(van_der_pol_flow(ratio), case.start, ts, integrator=stiff())
+        found |= {f"cubic path {number}": np.stack([path.ys.slow, path.ys.fast])}
+        for start, fast in enumerate((0.0, 0.9)):
+            y0 = FastSlow(np.asarray(fast), np.asarray(2.0))
+            path = simulate(michaelis_menten_flow(ratio), y0, np.linspace(0.0, 2.0, 2001), integrator=stiff())
+            found |= {f"enzyme path {number} {start}": np.stack([path.ys.slow, path.ys.fast])}
+    return found
+
+
+@manifold_figure.with_drawing
+def manifold_figure(data: Numbers) -> matplotlib.figure.Figure:
+    """Draw both manifolds."""
+    drawn, (left, right) = canvas(PAGE, 0.42, columns=2)
+    for ax, name in ((left, "cubic"), (right, "enzyme")):
+        for branch in np.unique(data[f"{name} branches"]):
+            mine = data[f"{name} branches"] == branch
+            slow, fast, kinds = (data[f"{name} {part}"][mine] for part in ("slow", "fast", "kinds"))
+            panels.slow_manifold(ax, slow, fast, [str(word) for word in kinds], folds=data[f"{name} folds"])
+    labels = [rf"$\varepsilon = {ratio:g}$" for ratio in EPSILONS]
+    paths = [data[f"cubic path {k}"] for k in range(len(EPSILONS))]
+    panels.relaxations(left, [p[0] for p in paths], [p[1] for p in paths], labels=labels)
+    for start in range(2):
+        paths = [data[f"enzyme path {k} {start}"] for k in range(len(EPSILONS))]
+        names = labels if start == 0 else [""] * len(labels)
+        panels.relaxations(right, [p[0] for p in paths], [p[1] for p in paths], labels=names)
+    right.set_xlabel("total substrate $y$")
+    right.set_ylabel("complex $x$")
+    right.legend(*left.get_legend_handles_labels(), loc=(0.35, 0.04))  # where (b) has room for what (a) shows too
+    letter([left, right])
+    return drawn
+
+
+@figure("multirate/error-against-eps", MULTIRATE.at("Section 2.1"))
+def error_figure(key: Key) -> Numbers:
+    """The error of the reduced flow against epsilon, boundary layer excluded, in the enzyme reaction: order one.
+
+    The distance of the trajectory from the manifold has order one as well, and order two from the manifold with its
+    first-order correction.
+    """
+    del key
+    case = EXAMPLES["michaelis-menten"]
+    found = reduction_error(case.flow(1.0), case.start, case.compare, RATIOS, integrator=stiff(1e-11))
+    errors = (found.fast_errors, found.slow_errors, found.distances, found.corrected)
+    fits = [found.order(part) for part in errors]
+    return {
+        "epsilons": found.epsilons,
+        "errors": np.stack(errors),
+        "orders": np.array([fit.rate for fit in fits]),
+        "standard errors": np.array([fit.error for fit in fits]),
+    }
+
+
+@error_figure.with_drawing
+def error_figure(data: Numbers) -> matplotlib.figure.Figure:
+    """Draw the errors and the slopes one and two."""
+    drawn, (ax,) = canvas(COLUMN, 0.85)
+    names = ("$x$", "$y$", "distance from $f = 0$", "distance, corrected")
+    fits = zip(names, data["orders"], data["standard errors"], strict=True)
+    labels = [rf"{name}: order ${rate:.2f} \pm {error:.2f}$" for name, rate, error in fits]
+    panels.error_against(
+        ax, data["epsilons"], data["errors"], labels=labels, roles=SERIES[: len(labels)], slopes=(1, 2)
+    )
+    ax.legend(fontsize=6)
+    return drawn
