@@ -1,4 +1,4 @@
-from .clustering import cluster as cluster
+from .clustering import iterate_hardmax as iterate_hardmax
 from .ensembles import Ensemble as Ensemble
 from .ensembles import ensemble as ensemble
 from .errors import IntegrationError as IntegrationError
@@ -35,10 +35,10 @@ from .systems.base import FunctionMap as FunctionMap
 from .systems.euler import EulerMap as EulerMap
 from .systems.fast_slow.flow import FastSlow as FastSlow
 from .systems.fast_slow.flow import FastSlowFlow as FastSlowFlow
+from .systems.fast_slow.flow import FastSubsystem as FastSubsystem
 from .systems.fast_slow.flow import FastTimeFlow as FastTimeFlow
-from .systems.fast_slow.flow import LayerFlow as LayerFlow
+from .systems.fast_slow.reduced import CriticalManifold as CriticalManifold
 from .systems.fast_slow.reduced import ReducedFlow as ReducedFlow
-from .systems.fast_slow.reduced import SlowManifold as SlowManifold
 from .systems.gradient import GradientFlow as GradientFlow
 from .systems.hardmax.hypotheses import hypotheses as hypotheses
 from .systems.hardmax.maps import ExactHardmaxMap as ExactHardmaxMap
@@ -74,6 +74,6 @@ from .systems.tokens.published import published_hemisphere_flow as published_hem
 from .systems.tokens.published import published_symmetric_flow as published_symmetric_flow
 from .systems.tokens.scalar_driven import AttractedFlow as AttractedFlow
 from .systems.tokens.scalar_driven import OjaFlow as OjaFlow
-from .systems.tokens.scalar_driven import Rate as Rate
+from .systems.tokens.scalar_driven import SinusoidalRate as SinusoidalRate
 from .systems.tokens.span_form import SpanForm as SpanForm
 from .trajectory import Trajectory as Trajectory

@@ -12,7 +12,7 @@ from dynsim.simulation import path_on_host
 from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 from dynsim.systems.hardmax.search.grouping import equal_rows
-from dynsim.systems.hardmax.search.reuse import Memory, Sizes
+from dynsim.systems.hardmax.search.reuse import ReusedFollowerSets, Sizes
 from dynsim.systems.hardmax.search.scores import EPSILON
 from dynsim.systems.hardmax.search.ties import binary_extent
 from dynsim.trajectory import Trajectory
@@ -33,7 +33,7 @@ class Clustering(eqx.Module):
     certain: int = eqx.field(static=True)
 
 
-def cluster(
+def iterate_hardmax(
     map: Any,  # checked here, in one sentence
     x0: Any,
     num_layers: int,
@@ -42,7 +42,7 @@ def cluster(
 ) -> Clustering:
     """Apply a hardmax map `num_layers` times to the tokens `x0`, shape (n, d), and keep every `every`-th state.
 
-    Tokens whose follower sets cannot have changed since the last layer are not searched again: see `Memory`.
+    Follower sets that cannot have changed since the last layer are not searched again: see `ReusedFollowerSets`.
 
     Raises:
         ValueError: for a map of another kind, for what are no tokens, or if `num_layers` is no multiple of `every`.
@@ -55,8 +55,8 @@ def cluster(
     exact = isinstance(map, ExactHardmaxMap)
     share = float(map.alpha / (1 + map.alpha))
     sizes = Sizes(map.rule, _exponent(z))
-    memory = Memory(map.rule, share, sizes, rounding=not exact)
-    proof = None if exact else Proof(map, z, memory)
+    memory = ReusedFollowerSets(map.rule, share, sizes, rounding=not exact)
+    proof = None if exact else CertainLayers(map, z, memory)
     kept, gaps = [z], np.empty(num_layers)
     for k in range(num_layers):
         sets = memory.follow(z)
@@ -70,7 +70,7 @@ def cluster(
     return Clustering(path, gaps, num_layers if proof is None else proof.certain)
 
 
-class Proof:
+class CertainLayers:
     """How far the follower sets of floats are those of exact arithmetic.
 
     While they are, both runs average the same tokens, so that an error of the tokens grows by a layer's rounding and,
@@ -78,7 +78,7 @@ class Proof:
     were equal from the start, since then they still are. Before anything is rounded all sets are.
     """
 
-    def __init__(self, map: HardmaxMap, z: np.ndarray, memory: Memory):
+    def __init__(self, map: HardmaxMap, z: np.ndarray, memory: ReusedFollowerSets):
         self.map, self.memory = map, memory
         self.origin = equal_rows(z).label
         self.error = 0.0  # of a token's place, in the unit of the memory's sizes

@@ -21,7 +21,7 @@ from dynsim._types import Scalar, State, Time
 from dynsim.errors import argument_error
 from dynsim.integrators import CAUSES, AbstractIntegrator, Diffrax, Stats
 from dynsim.integrators.base import masked
-from dynsim.io.checkpoints import Shelf
+from dynsim.io.checkpoints import Checkpoints
 from dynsim.progress import progress
 from dynsim.simulation import OFF_SPACE, check_times, start_on
 from dynsim.systems.base import AbstractFlow
@@ -111,7 +111,7 @@ def ensemble(
     work = _checked(flows, integrator, y0s, ts, fn)
     together = integrator.batched and _alike(flows)
     parts = _parts(work, cost, chunk) if together else [np.array([k]) for k in range(work.members)]
-    shelf = None if folder is None else Shelf(folder, _digest(work, parts), _structure(work))
+    shelf = None if folder is None else Checkpoints(folder, _digest(work, parts), _structure(work))
     done = _solved(_together if together else _alone, work, parts, shelf, shown)
     back = np.argsort(np.concatenate(parts), kind="stable")
     joined = jax.tree.map(lambda *pieces: jnp.concatenate(pieces)[back], *done)
@@ -181,7 +181,7 @@ def _solved(
     solve: Callable[[_Work, np.ndarray, int], Part],
     work: _Work,
     parts: list[np.ndarray],
-    shelf: Shelf | None,
+    shelf: Checkpoints | None,
     shown: bool | None,
 ) -> list[Part]:
     """Return the results of all parts, those on the shelf without solving them again."""
@@ -223,7 +223,7 @@ def cores() -> int:
     return min(free, int(told)) if told.isdigit() and int(told) else free
 
 
-def _stopped(parts: list[np.ndarray], members: int, shelf: Shelf | None) -> str:
+def _stopped(parts: list[np.ndarray], members: int, shelf: Checkpoints | None) -> str:
     finished = f"The ensemble was interrupted after {sum(map(len, parts))} of {members} members"
     if shelf is None:
         return f"{finished}; none is kept, since no `folder` was given."

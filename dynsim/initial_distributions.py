@@ -37,7 +37,7 @@ def cluster(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Float[Arr
     return space.project(space.sample(one, (1, shape[1])) + 0.1 * jax.random.normal(rest, shape) / np.sqrt(shape[1]))
 
 
-LAWS: dict[str, Callable[[Key, tuple[int, int], AbstractSpace], Float[Array, "n d"]]] = {
+DISTRIBUTIONS: dict[str, Callable[[Key, tuple[int, int], AbstractSpace], Float[Array, "n d"]]] = {
     "uniform": uniform,
     "box": box,
     "hemisphere": hemisphere,
@@ -47,8 +47,8 @@ LAWS: dict[str, Callable[[Key, tuple[int, int], AbstractSpace], Float[Array, "n 
 
 def initial(law: str, key: Key, shape: tuple[int, int], space: AbstractSpace | None = None) -> Float[Array, "n d"]:
     """Return the tokens (n, d) of the law of that name on `space`, the sphere by default."""
-    if law not in LAWS:
-        raise argument_error("law", f"be one of {', '.join(LAWS)}", f"is `{law}`{nearest(law, LAWS)}")
+    if law not in DISTRIBUTIONS:
+        raise argument_error("law", f"be one of {', '.join(DISTRIBUTIONS)}", f"is `{law}`{nearest(law, DISTRIBUTIONS)}")
     if min(shape) < 1:
         raise argument_error("shape", "be (n, d) with n, d >= 1", f"is {shape}")
-    return LAWS[law](key, shape, Sphere() if space is None else space)
+    return DISTRIBUTIONS[law](key, shape, Sphere() if space is None else space)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from analysis.hardmax.candidates import candidate_set
 from analysis.hardmax.certificate import certify
-from analysis.hardmax.convergence import approach_rate, distances, near_vertices, ratios
+from analysis.hardmax.convergence import convergence_rate, distances, near_vertices, ratios
 from analysis.hardmax.frozen import crest, exact_gap, frozen_motion, least_on_unit_interval, product_of_binomials
 from analysis.hardmax.leaders import leader_layers, leader_layers_by_value, value_numbers
 from analysis.hardmax.polytopes import attained, contains, polytope
-from analysis.hardmax.tails import Approach
+from analysis.hardmax.tails import FloatMotion
 from dynsim.exact import rationals
 from dynsim.systems.hardmax.follower_sets import from_lists
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
@@ -107,7 +107,7 @@ def test_a_token_that_follows_moving_tokens_forever_moves_with_a_polynomial():
     assert len(found.motion.terms[6]) == 2
     run = layers(layer, x, 40)
     assert run[40, 6, 3] == Fraction(2, 3) ** 40 * (quarter / 2 + HALF * 40 * quarter) == found.tokens(40)[6, 3]
-    rate = approach_rate(distances(run, found.limits)[10:, 6], first_layer=10)
+    rate = convergence_rate(distances(run, found.limits)[10:, 6], first_layer=10)
     assert rate.ratio == pytest.approx(2 / 3, rel=0.02)
     assert rate.degree > 0.3
 
@@ -155,13 +155,13 @@ def test_tokens_approach_vertices_and_other_points_with_the_ratio_of_the_layer()
     found, run = certify(layer, tokens), layers(layer, tokens, 60)
     away = distances(run, found.limits)
     assert ratios(away)[-1] == pytest.approx([0, 0, 0, 0.5, 0.5])
-    assert approach_rate(away[:, 4]).ratio == pytest.approx(0.5)
-    assert approach_rate(away[:, 4]).degree == pytest.approx(0, abs=1e-6)
+    assert convergence_rate(away[:, 4]).ratio == pytest.approx(0.5)
+    assert convergence_rate(away[:, 4]).degree == pytest.approx(0, abs=1e-6)
     K = polytope(found.limits)
     assert near_vertices(found.limits, K.corners).tolist() == [False, True, True, False, True]
     assert {tuple(s) for s in attained(found.limits)[0]} <= {tuple(s) for s in candidate_set(K).points}
     with pytest.raises(ValueError, match="`distance` must hold 4 positive values"):
-        approach_rate(away[:, 0])
+        convergence_rate(away[:, 0])
     with pytest.raises(ValueError, match="`limits` must have shape"):
         distances(run, found.limits[:2])
 
@@ -244,9 +244,9 @@ def test_what_is_called_settled_is_positive_at_every_layer(tokens, alpha, random
     i, ahead, behind = (index.ravel() for index in np.indices((n, n, n)))
     s = motion.limits
     fair = [s[u] @ (s[v] - s[w]) >= 0 for u, v, w in zip(i, ahead, behind, strict=True)]  # the others lose in the end
-    assert Approach(motion, None).tail(i, ahead, behind).doomed == (not all(fair))
+    assert FloatMotion(motion, None).tail(i, ahead, behind).doomed == (not all(fair))
     i, ahead, behind = i[fair], ahead[fair], behind[fair]
-    tail = Approach(motion, None).tail(i, ahead, behind)
+    tail = FloatMotion(motion, None).tail(i, ahead, behind)
     assert not tail.doomed
     run = np.stack([motion.after(m) for m in (*range(25), 60, 200)])
     scores = np.einsum("mid,mjd->mij", run, run)

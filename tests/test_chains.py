@@ -19,7 +19,7 @@ from analysis.chains.mixing import mixing_bounds, mixing_time, total_variation
 from analysis.chains.relaxation import relaxation
 from analysis.chains.reversibility import reversibility
 from analysis.chains.spectra import euler_bounds, reversibilised_gap, spectral_gap
-from analysis.chains.stationary import stationary_law, stationary_laws
+from analysis.chains.stationary import stationary_distribution, stationary_distributions
 from dynsim.errors import IntegrationError
 from dynsim.systems.master_equation.generators import (
     attention_generator,
@@ -59,13 +59,13 @@ def exact_chains(draw, largest=6):
 @given(exact_chains())
 def test_all_methods_agree_with_exact_elimination(rates):
     Q = generator_from_rates(rates)
-    exact = stationary_law(Q)
+    exact = stationary_distribution(Q)
     assert exact.error == 0
     assert exact.probabilities.sum() == 1
     assert all(entry == 0 for entry in Q @ exact.probabilities)
     expected = exact.probabilities.astype(float)
     for method in ("elimination", "lu", "inverse-iteration"):
-        law = stationary_law(Q.astype(float), method=method)
+        law = stationary_distribution(Q.astype(float), method=method)
         off = np.max(abs(law.probabilities / expected - 1))
         assert off <= max(law.error, 1e-14) + 1e-15
         assert law.residual < 1e-13
@@ -77,8 +77,8 @@ def test_all_methods_agree_with_exact_elimination(rates):
 def test_the_law_goes_with_the_names_of_the_states(rates, order):
     Q = generator_from_rates(rates)
     order = [i for i in order if i < len(Q)]
-    renamed = stationary_law(Q[order][:, order]).probabilities
-    assert renamed.tolist() == stationary_law(Q).probabilities[order].tolist()
+    renamed = stationary_distribution(Q[order][:, order]).probabilities
+    assert renamed.tolist() == stationary_distribution(Q).probabilities[order].tolist()
 
 
 def test_the_tree_agrees_with_the_gibbs_law_and_with_lu_on_a_grid():
@@ -88,7 +88,7 @@ def test_the_tree_agrees_with_the_gibbs_law_and_with_lu_on_a_grid():
     expected = np.exp(-V.ravel())
     expected /= expected.sum()
     for method, how in (("auto", "tree"), ("lu", "lu"), ("inverse-iteration", "inverse-iteration")):
-        law = stationary_law(Q, method=method)
+        law = stationary_distribution(Q, method=method)
         assert law.method == how
         assert np.max(abs(law.probabilities / expected - 1)) <= law.error + 1e-14
         assert law.error < 1e-10
@@ -98,22 +98,24 @@ def test_small_probabilities_keep_their_relative_precision():
     Q = birth_death(np.full(299, 0.1), np.ones(299))
     expected = 0.1 ** np.arange(300.0) * 0.9
     for method in ("elimination", "tree", "lu"):
-        law = stationary_law(Q, method=method)
+        law = stationary_distribution(Q, method=method)
         np.testing.assert_allclose(law.probabilities, expected, rtol=1e-12)
         assert law.error < 1e-12
-    upwards = stationary_law(birth_death(np.ones(299), np.full(299, 0.1)), method="elimination")
+    upwards = stationary_distribution(birth_death(np.ones(299), np.full(299, 0.1)), method="elimination")
     np.testing.assert_allclose(upwards.probabilities[::-1], expected, rtol=1e-12)
 
 
 def test_closed_forms_of_queues_urns_and_cycles():
     rho, k = 0.7, 30
-    queue = stationary_law(birth_death(np.full(k, rho), np.ones(k))).probabilities
+    queue = stationary_distribution(birth_death(np.full(k, rho), np.ones(k))).probabilities
     np.testing.assert_allclose(queue, (1 - rho) / (1 - rho ** (k + 1)) * rho ** np.arange(k + 1), rtol=1e-13)
-    urns = stationary_law(ehrenfest(10)).probabilities
+    urns = stationary_distribution(ehrenfest(10)).probabilities
     np.testing.assert_allclose(urns, [math.comb(10, i) / 2**10 for i in range(11)], rtol=1e-13)
-    np.testing.assert_allclose(stationary_law(CYCLE).probabilities, 1 / 3, rtol=1e-15)
+    np.testing.assert_allclose(stationary_distribution(CYCLE).probabilities, 1 / 3, rtol=1e-15)
     speeds = np.array([1.0, 2.0, 4.0])
-    np.testing.assert_allclose(stationary_law(CYCLE * speeds).probabilities, np.array([4, 2, 1]) / 7, rtol=1e-15)
+    np.testing.assert_allclose(
+        stationary_distribution(CYCLE * speeds).probabilities, np.array([4, 2, 1]) / 7, rtol=1e-15
+    )
 
 
 def test_a_nearly_decoupled_chain_is_solved_or_said_not_to_be():
@@ -121,21 +123,21 @@ def test_a_nearly_decoupled_chain_is_solved_or_said_not_to_be():
     Q[0, 2], Q[2, 2] = 1e-14, -1 - 1e-14
     Q[2, 0], Q[0, 0] = 3e-14, -1 - 3e-14
     expected = np.array([1, 1, 3, 3]) / 8
-    np.testing.assert_allclose(stationary_law(Q, method="elimination").probabilities, expected, rtol=1e-14)
+    np.testing.assert_allclose(stationary_distribution(Q, method="elimination").probabilities, expected, rtol=1e-14)
     with pytest.raises(IntegrationError, match="gap is far below"):
         by_inverse_iteration(scipy.sparse.csc_array(Q))
 
 
 def test_a_reducible_chain_is_answered_for_each_closed_class():
-    found = stationary_laws(TRAPS)
+    found = stationary_distributions(TRAPS)
     assert not found.unique
     assert [law.states.tolist() for law in found.laws] == [[1], [2]]
     assert "2 stationary laws, one for each closed class" in found.explain()
     assert "4 classes, 2 of them closed: {1}, {2}; 2 states transient" in found.classes.explain()
     with pytest.raises(ValueError, match=r"have one closed class, but has 2: \{1\}, \{2\}"):
-        stationary_law(TRAPS)
+        stationary_distribution(TRAPS)
     np.testing.assert_allclose(found.limit([0.0, 0.0, 0.0, 1.0]), [0, 0.75, 0.25, 0], atol=1e-15)
-    exact = stationary_laws(np.vectorize(F)(TRAPS).astype(object))
+    exact = stationary_distributions(np.vectorize(F)(TRAPS).astype(object))
     assert exact.limit([F(0), F(0), F(0), F(1)]).tolist() == [0, F(3, 4), F(1, 4), 0]
     late = relaxation(TRAPS, [0.0, 0.0, 0.0, 1.0], [200.0]).final
     np.testing.assert_allclose(late, found.limit([0.0, 0.0, 0.0, 1.0]), atol=1e-14)
@@ -143,13 +145,13 @@ def test_a_reducible_chain_is_answered_for_each_closed_class():
 
 def test_one_closed_class_with_transient_states_has_one_law():
     Q = np.array([[-1.0, 1.0, 0.0], [1.0, -1.0, 2.0], [0.0, 0.0, -2.0]])
-    found = stationary_laws(Q)
+    found = stationary_distributions(Q)
     assert found.unique
     assert "unique" in found.explain()
     np.testing.assert_allclose(found.only.probabilities, [0.5, 0.5, 0.0], atol=1e-15)
     np.testing.assert_allclose(found.limit([0.0, 0.0, 1.0]), [0.5, 0.5, 0.0], atol=1e-15)
     large = random_sparse_generator(jax.random.key(1), 900, 3)
-    laws = stationary_laws(large)
+    laws = stationary_distributions(large)
     assert laws.classes.transient.size > 0
     assert laws.only.method == "lu"
     assert np.all(laws.only.probabilities[laws.classes.transient] == 0)
@@ -157,7 +159,7 @@ def test_one_closed_class_with_transient_states_has_one_law():
 
 def test_causal_attention_ends_in_its_first_token():
     A = np.tril(np.ones((4, 4))) / np.arange(1, 5)[:, None]
-    found = stationary_laws(attention_generator(A))
+    found = stationary_distributions(attention_generator(A))
     assert not found.classes.irreducible
     assert found.classes.transient.tolist() == [1, 2, 3]
     np.testing.assert_allclose(found.only.probabilities, [1, 0, 0, 0], atol=1e-15)
@@ -193,7 +195,7 @@ def test_reversibility_names_the_edge_of_the_worst_cycle():
     assert one_way.violation == math.inf
     assert CYCLE[one_way.edge] == 1
     with pytest.raises(ValueError, match=r"be reversible for the tree method, but is off detailed balance by inf"):
-        stationary_law(CYCLE, method="tree")
+        stationary_distribution(CYCLE, method="tree")
     two = scipy.sparse.block_diag([SWAP, 2 * SWAP], format="csc")
     assert reversibility(two).reversible
 
@@ -230,7 +232,7 @@ def test_the_mixing_time_of_two_states_and_its_bounds():
         measured, bounds = mixing_time(Q, distance=0.1), mixing_bounds(Q, distance=0.1)
         assert bounds.lower <= measured.upper
         assert measured.lower <= bounds.upper
-        law = stationary_law(Q).probabilities
+        law = stationary_distribution(Q).probabilities
         k = len(law)
         ends = [relaxation(Q, np.eye(k)[j], [measured.lower, measured.upper]).probabilities for j in range(k)]
         distances = np.max([total_variation(end, law) for end in ends], axis=0)
@@ -259,7 +261,7 @@ def test_euler_bounds_of_large_chains_need_reversibility():
 @given(exact_chains(5), st.integers(0, 2**31 - 1), st.sampled_from([1.0, 1e-3, 1e-7]))
 def test_dissipation_is_the_slope_of_relative_entropy(rates, seed, size):
     Q = generator_from_rates(rates.astype(float))
-    law = stationary_law(Q).probabilities
+    law = stationary_distribution(Q).probabilities
     p = (1 - size) * law + size * np.random.default_rng(seed).dirichlet(np.ones(len(law)))
     rate = dissipation(Q, p, law)
     plain = -np.sum((Q @ p) * np.log(p / law))
@@ -306,7 +308,7 @@ def test_entropy_and_dissipation_near_the_law_keep_twelve_digits(size):
 def test_attention_entropy_is_not_relative_entropy():
     A = np.array([[0.5, 0.5, 0.0], [0.25, 0.25, 0.5], [0.0, 1.0, 0.0]])
     np.testing.assert_allclose(attention_entropy(A), [math.log(2), 1.5 * math.log(2), 0.0], atol=1e-15)
-    law = stationary_law(attention_generator(A)).probabilities
+    law = stationary_distribution(attention_generator(A)).probabilities
     assert entropy_rate(A, law) == pytest.approx(float(law @ attention_entropy(A)))
 
 
@@ -373,9 +375,9 @@ def test_pooling_by_block_means_is_closed_under_exactly_lumpable_attention():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: stationary_laws(SWAP, method="power"), "`method` must be one of auto, elimination"),
-        (lambda: stationary_laws(np.eye(2)), "columns that sum to zero"),
-        (lambda: stationary_laws(SWAP).limit([1.0]), r"have shape \(2,\)"),
+        (lambda: stationary_distributions(SWAP, method="power"), "`method` must be one of auto, elimination"),
+        (lambda: stationary_distributions(np.eye(2)), "columns that sum to zero"),
+        (lambda: stationary_distributions(SWAP).limit([1.0]), r"have shape \(2,\)"),
         (lambda: lumping(SWAP, [0]), "`labels` must be 2 block numbers"),
         (lambda: lumping(SWAP, [0, 2]), "leave none empty"),
         (lambda: lumping(SWAP, [0.0, 1.0]), "`labels` must be 2 block numbers"),

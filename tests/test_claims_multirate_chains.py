@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from analysis.chains.classes import communicating_classes
 from analysis.chains.entropies import dissipation
 from analysis.chains.lumping import lumping
-from analysis.chains.stationary import stationary_law
+from analysis.chains.stationary import stationary_distribution
 from analysis.claims.multirate import section_7_learned_projector as projector
 from analysis.claims.multirate import section_7_stationary_distribution as stationary
 from analysis.claims.multirate import section_7_trained_blocks as trained_blocks
@@ -250,7 +250,7 @@ def test_targets_of_the_projector_are_stationary_laws():
     Q = projector._generators(KEYS[0], 50)
     laws = projector._laws(Q)
     for generator, law in zip(np.asarray(Q), np.asarray(laws), strict=True):
-        np.testing.assert_allclose(law, stationary_law(generator).probabilities, rtol=1e-12)
+        np.testing.assert_allclose(law, stationary_distribution(generator).probabilities, rtol=1e-12)
     once, tau = projector._euler(np.asarray(Q), 1), 1 / np.max(-np.diagonal(np.asarray(Q[0])))
     np.testing.assert_allclose(once[0], 0.2 + tau * np.asarray(Q[0]) @ np.full(5, 0.2), rtol=1e-14)
     np.testing.assert_allclose(np.sum(projector._euler(np.asarray(Q), 3), axis=1), 1.0, rtol=1e-14)

@@ -21,7 +21,7 @@ from dynsim.systems.fast_slow.examples import (
     switching_flow,
     van_der_pol_flow,
 )
-from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, FastTimeFlow, LayerFlow
+from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, FastSubsystem, FastTimeFlow
 from dynsim.systems.fast_slow.reduced import ReducedFlow
 
 
@@ -80,7 +80,7 @@ def test_fast_time_is_slow_time_over_epsilon():
 
 
 def test_a_layer_holds_y_and_goes_to_the_manifold():
-    flow = LayerFlow(michaelis_menten_flow(1e-3), 2.0)
+    flow = FastSubsystem(michaelis_menten_flow(1e-3), 2.0)
     end = simulate(flow, jnp.asarray(0.0), [0.0, 20.0], integrator=Scipy()).final
     assert float(end) == pytest.approx(2 - np.sqrt(2), abs=1e-11)  # x^2 - 4 x + 2 = 0
 
@@ -198,7 +198,7 @@ def test_a_rate_that_is_no_function_is_refused():
 
 def test_a_start_off_the_manifold_or_above_none_of_it_is_refused():
     flow = ReducedFlow(van_der_pol_flow(0.1))
-    with pytest.raises(ValueError, match="`y0` must lie on the space, SlowManifold"):
+    with pytest.raises(ValueError, match="`y0` must lie on the space, CriticalManifold"):
         simulate(flow, state(2.0, 0.0), [0.0, 0.1])
     with pytest.raises(ValueError, match="is off it by nan"):
         simulate(ReducedFlow(FastSlowFlow(lambda x, y: x**2 + y, lambda x, y: y, 0.1)), state(0.5, 1.0), [0.0, 0.1])

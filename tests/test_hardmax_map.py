@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynsim.clustering import cluster
+from dynsim.clustering import iterate_hardmax
 from dynsim.keys import stream
 from dynsim.simulation import iterate
 from dynsim.storage import load, rerun, save
@@ -23,7 +23,7 @@ from dynsim.systems.hardmax.search import choice as search
 from dynsim.systems.hardmax.search import cone_bisection as cones
 from dynsim.systems.hardmax.search import direction_grid as cells
 from dynsim.systems.hardmax.search import grouping
-from dynsim.systems.hardmax.search.choice import AllScores, Cones
+from dynsim.systems.hardmax.search.choice import BruteForce, ConeBisection
 from dynsim.systems.hardmax.search.ties import binary_extent, float_integers
 
 LAYERS = 6
@@ -39,7 +39,7 @@ MANNERS = {
 
 @pytest.fixture(autouse=True, scope="module")
 def _cones_are_used():
-    """Let `Cones` search where all scores would be faster, as they are for the few tokens of tests."""
+    """Let `ConeBisection` search where all scores would be faster, as they are for the few tokens of tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "SCORE", 1.0)
         yield
@@ -47,7 +47,7 @@ def _cones_are_used():
 
 @contextlib.contextmanager
 def manner(name):
-    """Let `Cones` search in a manner of its own."""
+    """Let `ConeBisection` search in a manner of its own."""
     with pytest.MonkeyPatch.context() as patch:
         for constant, value in MANNERS[name].items():
             patch.setattr(cells, constant, value)
@@ -101,7 +101,7 @@ def clouds(draw, largest=9):
 def test_every_search_in_both_arithmetics_finds_the_sets_of_the_definition(cloud, name):
     x, A = cloud
     expected = by_definition(x, A)
-    ways = (AllScores(), Cones()) if x.shape[1] <= 3 else (AllScores(),)
+    ways = (BruteForce(), ConeBisection()) if x.shape[1] <= 3 else (BruteForce(),)
     for map in (HardmaxMap(1, A), ExactHardmaxMap(1, A)):
         for way in ways:
             with manner(name):
@@ -113,7 +113,7 @@ def test_every_search_in_both_arithmetics_finds_the_sets_of_the_definition(cloud
 def test_floats_and_fractions_agree_as_far_as_a_run_is_certain(cloud, alpha):
     x, A = cloud
     floats, exact = HardmaxMap(alpha, A), ExactHardmaxMap(alpha, A)
-    one, other = cluster(floats, x, LAYERS), cluster(exact, x, LAYERS)
+    one, other = iterate_hardmax(floats, x, LAYERS), iterate_hardmax(exact, x, LAYERS)
     assert 1 <= one.certain <= LAYERS
     assert other.certain == LAYERS
     for k in range(one.certain):
@@ -126,10 +126,10 @@ def test_a_recorded_run_has_the_states_of_iterate_to_the_bit(cloud, alpha):
     x, A = cloud
     for map in (HardmaxMap(alpha, A), ExactHardmaxMap(alpha, A)):
         z = map.rule.tokens(x)
-        run, plain = cluster(map, x, LAYERS), iterate(map, z, LAYERS)
+        run, plain = iterate_hardmax(map, x, LAYERS), iterate(map, z, LAYERS)
         assert run.path.ys.dtype == plain.ys.dtype
         assert run.path.ys.tolist() == plain.ys.tolist()
-        assert np.array_equal(cluster(map, x, LAYERS, every=LAYERS).path.ys, plain.ys[[0, -1]])
+        assert np.array_equal(iterate_hardmax(map, x, LAYERS, every=LAYERS).path.ys, plain.ys[[0, -1]])
         for k in range(LAYERS):  # gaps of the record are lower bounds of those found anew
             assert run.gaps[k] <= np.min(map.follower_sets(plain.ys[k]).gaps) * (1 + 1e-9) + 1e-10
 
@@ -159,13 +159,13 @@ def test_all_searches_agree_in_sets_and_gaps_on_many_tokens(name, attention, mon
     general = np.asarray(normal("A", d, d))
     A = {"identity": None, "general": general, "singular": np.outer(np.arange(d) + 1.0, np.eye(d)[0])}[attention]
     map = HardmaxMap(1, A)
-    single = map.follower_sets(x, search=AllScores())
+    single = map.follower_sets(x, search=BruteForce())
     monkeypatch.setattr(all_scores, "FEW", 10**9)
-    double = map.follower_sets(x, search=AllScores())
+    double = map.follower_sets(x, search=BruteForce())
     assert double.same_as(single)
     for name in MANNERS:
         with manner(name):
-            by_cones = map.follower_sets(x, search=Cones())
+            by_cones = map.follower_sets(x, search=ConeBisection())
         assert double.same_as(by_cones)
         np.testing.assert_allclose(by_cones.gaps, double.gaps, rtol=1e-6, atol=1e-10)
     assert np.all(single.gaps <= double.gaps * (1 + 1e-9) + 1e-10)
@@ -178,7 +178,7 @@ def test_gaps_are_those_of_the_definition():
     scores = x @ x.T
     best = np.sort(scores, axis=1)
     expected = (best[:, -1] - best[:, -2]) / np.linalg.norm(x, axis=1) / np.max(np.linalg.norm(x, axis=1))
-    for way in (AllScores(), Cones()):
+    for way in (BruteForce(), ConeBisection()):
         for map in (HardmaxMap(1), ExactHardmaxMap(1)):
             found = map.follower_sets(x, search=way).gaps
             assert np.all(found <= expected * (1 + 1e-12))
@@ -187,7 +187,7 @@ def test_gaps_are_those_of_the_definition():
 
 def test_the_gap_beside_a_tie_is_that_to_the_best_token_outside():
     x = np.array([[1, 3], [-1, 3], [0, 1], [0, 2.5], [5, 0]], float)
-    for way in (AllScores(), Cones()):
+    for way in (BruteForce(), ConeBisection()):
         sets = HardmaxMap(1).follower_sets(x, search=way)
         assert sets.of(2).tolist() == [0, 1]
         assert sets.gaps[2] == pytest.approx(0.5 / 5, abs=1e-12)  # |z_2| = 1, the largest token has norm 5
@@ -196,10 +196,10 @@ def test_the_gap_beside_a_tie_is_that_to_the_best_token_outside():
 def test_a_sample_removes_only_tokens_deep_inside(monkeypatch):
     x = BIG["plane"]()
     monkeypatch.setattr(all_scores, "FEW", 10**9)
-    expected = HardmaxMap(1).follower_sets(x, search=AllScores())
+    expected = HardmaxMap(1).follower_sets(x, search=BruteForce())
     monkeypatch.setattr(cones, "MANY", 100)
     assert len(cones.columns_within(x, cones.Margin(1e-12, 0.0))) < 300
-    found = HardmaxMap(1).follower_sets(x, search=Cones())
+    found = HardmaxMap(1).follower_sets(x, search=ConeBisection())
     assert found.same_as(expected)
     np.testing.assert_allclose(found.gaps, expected.gaps, atol=1e-10)
 
@@ -252,7 +252,7 @@ def test_a_tie_that_every_product_rounds_away_is_found():
     query, tie = np.array([top + 1, 1, 1]), np.array([top + 1, -(2.0**54) - 2.0**28, -1])
     assert query @ tie == -1.0  # zero in exact arithmetic
     x = np.array([-query, np.zeros(3), tie])
-    for way in (AllScores(), Cones()):
+    for way in (BruteForce(), ConeBisection()):
         assert HardmaxMap(1, -np.eye(3)).follower_sets(x, search=way).of(0).tolist() == [1, 2]
 
 
@@ -279,7 +279,7 @@ def by_integers(x, A):
 def test_a_permutation_of_the_tokens_permutes_the_run(map):
     x = np.round(normal("permuted", 12, 2) * 3)
     order = np.asarray(jax.random.permutation(stream(4, "order"), 12))
-    one, other = cluster(map, x, 5), cluster(map, x[order], 5)
+    one, other = iterate_hardmax(map, x, 5), iterate_hardmax(map, x[order], 5)
     place = np.argsort(order)
     for k in range(5):
         sets, permuted = map.follower_sets(one.path.ys[k]), map.follower_sets(other.path.ys[k])
@@ -291,8 +291,8 @@ def test_a_permutation_of_the_tokens_permutes_the_run(map):
 @pytest.mark.parametrize("power", [-500, -60, 3, 480])
 def test_a_power_of_two_changes_neither_sets_nor_bits(power):
     x, A = normal("scaled", 40, 2), normal("scaled A", 2, 2)
-    plain = cluster(HardmaxMap(0.5, A), x, 10)
-    scaled = cluster(HardmaxMap(0.5, A), np.ldexp(x, power), 10)
+    plain = iterate_hardmax(HardmaxMap(0.5, A), x, 10)
+    scaled = iterate_hardmax(HardmaxMap(0.5, A), np.ldexp(x, power), 10)
     assert np.array_equal(scaled.path.ys, np.ldexp(plain.path.ys, power))
     assert scaled.certain == plain.certain
     np.testing.assert_allclose(scaled.gaps, plain.gaps, rtol=1e-12)
@@ -314,15 +314,15 @@ def test_leaders_and_equal_tokens_that_follow_themselves_do_not_move():
 
 def test_dyadic_ties_stay_certain_while_nothing_is_rounded():
     x = np.array([[1.0, 1.0], [-1.0, 1.0], [0.0, 0.5], [0.25, 0.125]])
-    assert cluster(HardmaxMap(1.0), x, 20).certain == 20
-    assert cluster(HardmaxMap(0.5), x, 20).certain < 20
+    assert iterate_hardmax(HardmaxMap(1.0), x, 20).certain == 20
+    assert iterate_hardmax(HardmaxMap(0.5), x, 20).certain < 20
 
 
 def test_a_collapsed_run_is_not_called_certain():
     x = normal("collapsed", 30, 2)
-    run = cluster(HardmaxMap(1.0), x, 80)
+    run = iterate_hardmax(HardmaxMap(1.0), x, 80)
     assert 10 < run.certain < 80
-    exact = cluster(ExactHardmaxMap(1.0), x, run.certain)
+    exact = iterate_hardmax(ExactHardmaxMap(1.0), x, run.certain)
     last = run.certain - 1
     map = HardmaxMap(1.0)
     assert map.follower_sets(run.path.ys[last]).same_as(ExactHardmaxMap(1).follower_sets(exact.path.ys[last]))
@@ -369,12 +369,12 @@ def test_a_hypothesis_that_fails_is_reported_and_the_map_runs(alpha, attention, 
         found = hypotheses(map, x)
         assert found.hold == (failed is None)
         assert failed is None or failed in found.explain()
-        assert cluster(map, x, 3).path.ys.shape == (4, 2, 2)
+        assert iterate_hardmax(map, x, 3).path.ys.shape == (4, 2, 2)
 
 
 @pytest.mark.parametrize("map", [HardmaxMap(0.5, [[2.0, 1.0], [0.0, 1.0]]), ExactHardmaxMap("1/3")])
 def test_a_run_is_saved_loaded_and_made_again(map, tmp_path):
-    path = cluster(map, normal("saved", 6, 2), 4, every=2).path
+    path = iterate_hardmax(map, normal("saved", 6, 2), 4, every=2).path
     save(tmp_path / "run.npz", path)
     for back in (load(tmp_path / "run.npz"), rerun(tmp_path / "run.npz")):
         assert back.ys.tolist() == path.ys.tolist()
@@ -420,9 +420,9 @@ def test_floats_too_large_to_add_are_refused():
 
 def test_a_run_refuses_other_maps_and_layers_that_do_not_fit():
     with pytest.raises(ValueError, match="HardmaxMap or an ExactHardmaxMap"):
-        cluster(SoftmaxMap(1.0, 0.1), np.ones((2, 2)), 3)
+        iterate_hardmax(SoftmaxMap(1.0, 0.1), np.ones((2, 2)), 3)
     with pytest.raises(ValueError, match="multiple of `every` = 2"):
-        cluster(HardmaxMap(1), np.ones((2, 2)), 3, every=2)
+        iterate_hardmax(HardmaxMap(1), np.ones((2, 2)), 3, every=2)
     with pytest.raises(ValueError, match="all hard or all soft"):
         MultiHeadMap([Hardmax(), Softmax(0.1)], np.ones((2, 2, 2)))
     with pytest.raises(ValueError, match=r"shape \(1, d, d\)"):

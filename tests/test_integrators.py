@@ -15,7 +15,7 @@ from dynsim.systems.base import FunctionFlow
 from dynsim.systems.euler import EulerMap
 from dynsim.systems.tokens.flow import LayerMap, TokenFlow
 from dynsim.systems.tokens.published import published_gradient_flow
-from dynsim.systems.tokens.scalar_driven import AttractedFlow, OjaFlow, Rate
+from dynsim.systems.tokens.scalar_driven import AttractedFlow, OjaFlow, SinusoidalRate
 
 BOTH = [Diffrax(), Scipy()]
 WAVE = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0]]))
@@ -26,7 +26,7 @@ def _names(integrator):
 
 
 @pytest.mark.parametrize("integrator", BOTH, ids=_names)
-@pytest.mark.parametrize("rate", [Rate(0.7), Rate(1.0, 0.9, 20.0, 0.3)])
+@pytest.mark.parametrize("rate", [SinusoidalRate(0.7), SinusoidalRate(1.0, 0.9, 20.0, 0.3)])
 def test_the_scalar_driven_flows_have_their_closed_forms(integrator, rate):
     x = Sphere().sample(jax.random.key(4), (3,))
     ts = np.linspace(0.0, 5.0, 6)

@@ -15,7 +15,7 @@ from analysis.chains.dense_exponential import transition_matrix
 from analysis.chains.polynomial_exponential import chebyshev_terms, poisson_weights
 from analysis.chains.rational_exponential import AT_INFINITY, POLES, RESIDUES, scalar_exponential
 from analysis.chains.relaxation import relaxation
-from analysis.chains.stationary import stationary_law
+from analysis.chains.stationary import stationary_distribution
 from dynsim.errors import IntegrationError
 from dynsim.simulation import simulate
 from dynsim.systems.master_equation.flow import MasterEquationFlow
@@ -59,7 +59,7 @@ def test_all_methods_agree_within_their_errors(name):
         assert np.max(found.errors) < (1e-8 if method == "chebyshev" else 1e-10)
         np.testing.assert_array_equal(found.probabilities[0], start)
     if name != "line":  # which has two wells
-        assert np.max(abs(found.final - stationary_law(Q).probabilities)) < 1e-6
+        assert np.max(abs(found.final - stationary_distribution(Q).probabilities)) < 1e-6
 
 
 def test_two_states_relax_as_the_closed_form():
@@ -161,14 +161,16 @@ def test_mass_is_kept_however_stiff_the_chain_is():
     Q = birth_death(np.full(n - 1, 1e9), np.full(n - 1, 1.001e9))
     found = relaxation(Q, np.eye(n)[n // 2], [1e-9, 1e-3, 1.0, 1e3])
     kept(found)
-    law = stationary_law(Q).probabilities
+    law = stationary_distribution(Q).probabilities
     assert np.max(abs(found.final - law)) < 1e-12
     slow = np.array([[0.0, 2e-12, 0.0], [1e-12, 0.0, 1.0], [0.0, 1.0, 0.0]])
     late = relaxation(generator_from_rates(slow), [1.0, 0.0, 0.0], [1e11, 1e15])
     rate = 2e-12  # leaves at 1e-12, comes back from half of the rest at 2e-12
     left = 0.5 + 0.5 * np.exp(-rate * 1e11)
     assert late.probabilities[0, 0] == pytest.approx(left, rel=1e-10)
-    np.testing.assert_allclose(late.final, stationary_law(generator_from_rates(slow)).probabilities, rtol=1e-12)
+    np.testing.assert_allclose(
+        late.final, stationary_distribution(generator_from_rates(slow)).probabilities, rtol=1e-12
+    )
 
 
 def test_nothing_moves_without_rates_or_time():

@@ -9,7 +9,7 @@ from dynsim.spaces import Ellipsoid, Euclidean, Simplex, Sphere
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.euler import EulerMap
 from dynsim.systems.fast_slow.examples import linear_flow, switching_flow, van_der_pol_flow
-from dynsim.systems.fast_slow.flow import FastTimeFlow, LayerFlow
+from dynsim.systems.fast_slow.flow import FastSubsystem, FastTimeFlow
 from dynsim.systems.fast_slow.reduced import ReducedFlow
 from dynsim.systems.gradient import GradientFlow
 from dynsim.systems.hardmax.attention import Hardmax, Softmax
@@ -26,7 +26,7 @@ from dynsim.systems.tokens.published import (
     published_hemisphere_flow,
     published_symmetric_flow,
 )
-from dynsim.systems.tokens.scalar_driven import AttractedFlow, OjaFlow, Rate
+from dynsim.systems.tokens.scalar_driven import AttractedFlow, OjaFlow, SinusoidalRate
 
 N, D = 5, 3
 KEY = jax.random.key(7)
@@ -76,12 +76,12 @@ FLOWS = {
     "piecewise": (lambda: TokenFlow(PiecewiseConstant(_matrices("layers", 3, 2, D, D), [0.3, 0.5, 0.2])), (N, D)),
     "resampled": (lambda: TokenFlow(Resampled(KEY, (1, D, D), 1.0, 0.7)), (N, D)),
     "projected value": (lambda: ProjectedValueFlow(_matrices("P", 1, D, D), _regular()), (N, D)),
-    "attracted": (lambda: AttractedFlow(np.eye(D)[0], Rate(1.0, 0.5, 3.0, 0.2)), (D,)),
-    "oja": (lambda: OjaFlow(_symmetric(), Rate(1.0, 0.5, 3.0)), (D,)),
+    "attracted": (lambda: AttractedFlow(np.eye(D)[0], SinusoidalRate(1.0, 0.5, 3.0, 0.2)), (D,)),
+    "oja": (lambda: OjaFlow(_symmetric(), SinusoidalRate(1.0, 0.5, 3.0)), (D,)),
     "gradient": (lambda: GradientFlow(lambda x: jnp.sum(x[..., 0] ** 3 + x[..., 1]), Sphere()), (N, D)),
     "fast and slow": (lambda: switching_flow(0.1), ((3,), ())),
     "in fast time": (lambda: FastTimeFlow(van_der_pol_flow(0.1)), ((), ())),
-    "layer": (lambda: LayerFlow(switching_flow(0.1), 0.3), (3,)),
+    "layer": (lambda: FastSubsystem(switching_flow(0.1), 0.3), (3,)),
     "reduced": (lambda: ReducedFlow(linear_flow(0.1)), ((), ())),
     "a user's own, plane": (lambda: FunctionFlow(_swirl, Euclidean(), fastest_period=6.28), (N, D)),
     "master equation": (lambda: MasterEquationFlow(random_generator(KEY, D)), (D,)),

@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.chains.dense_exponential import conserving, transition_matrix
 from analysis.chains.spectra import reversibilised_gap, spectral_gap
-from analysis.chains.stationary import stationary_law
+from analysis.chains.stationary import stationary_distribution
 from dynsim.errors import argument_error
 from dynsim.systems.master_equation.checks import Matrix, check_generator, num_states
 
@@ -42,7 +42,7 @@ def mixing_time(generator: Any, *, distance: float = 0.25) -> MixingTime:
     if not 0 < distance < 0.5:
         raise argument_error("distance", "lie in (0, 1/2)", f"is {distance}")
     Q = check_generator(generator)
-    law = stationary_law(Q).probabilities.astype(float)
+    law = stationary_distribution(Q).probabilities.astype(float)
     if num_states(Q) == 1:
         return MixingTime(0.0, 0.0, distance, "relaxation")
     return _measured(Q, law, distance) if num_states(Q) <= DENSE else mixing_bounds(Q, distance=distance)
@@ -51,7 +51,7 @@ def mixing_time(generator: Any, *, distance: float = 0.25) -> MixingTime:
 def mixing_bounds(generator: Any, *, distance: float = 0.25) -> MixingTime:
     """Return what the spectrum says of the mixing time, for a chain of any size with one closed class."""
     Q = check_generator(generator)
-    least = float(np.min(stationary_law(Q).probabilities))
+    least = float(np.min(stationary_distribution(Q).probabilities))
     gap = spectral_gap(Q).value
     sideways = reversibilised_gap(Q)
     lower = math.log(1 / (2 * distance)) / gap if gap > 0 else math.inf

@@ -16,7 +16,7 @@ from analysis.chains.krylov_exponential import by_shift_and_invert
 from analysis.chains.polynomial_exponential import by_chebyshev, by_uniformisation, chebyshev_terms
 from analysis.chains.rational_exponential import birth_and_death, by_partial_fractions
 from analysis.chains.reversibility import off_diagonal, tree_balance
-from analysis.chains.stationary import stationary_laws
+from analysis.chains.stationary import stationary_distributions
 from dynsim.errors import IntegrationError, argument_error
 from dynsim.systems.master_equation.checks import (
     Matrix,
@@ -167,7 +167,7 @@ def _by_uniformisation(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Answer:
 
 
 def _by_shift_and_invert(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Answer:
-    limit = stationary_laws(chain.Q).limit(p) if chain.law is None else chain.law
+    limit = stationary_distributions(chain.Q).limit(p) if chain.law is None else chain.law
     found, errors = by_shift_and_invert(chain.Q, p, limit, ts, reversible=chain.law is not None)
     if np.all(np.isfinite(errors)):
         return found, errors

@@ -11,7 +11,7 @@ import scipy.sparse.linalg
 
 from analysis.chains.classes import classes_of_pattern, periods
 from analysis.chains.reversibility import tree_balance
-from analysis.chains.stationary import stationary_laws
+from analysis.chains.stationary import stationary_distributions
 from dynsim.errors import argument_error
 from dynsim.systems.master_equation.checks import Matrix, check_generator, exit_rates, num_states
 from dynsim.systems.master_equation.flow import step_bound
@@ -85,7 +85,7 @@ def reversibilised_gap(generator: Any) -> float:
     For a chain with one closed class; zero if that class is not all of it.
     """
     Q = check_generator(generator)
-    law = stationary_laws(Q).only.probabilities.astype(float)
+    law = stationary_distributions(Q).only.probabilities.astype(float)
     if np.min(law) == 0:
         return 0.0
     S = _symmetrised(Q, law)

@@ -27,7 +27,7 @@ DENSE = 200  # states up to which elimination is used whatever the structure: ev
 
 
 @dataclass(frozen=True)
-class StationaryLaw:
+class StationaryDistribution:
     r"""The stationary law of one closed class.
 
     `probabilities` is over all states of the chain, zero outside `states`. `residual` is the largest $|(Q \pi)_i|$ over
@@ -43,12 +43,12 @@ class StationaryLaw:
 
 
 @dataclass(frozen=True)
-class StationaryLaws:
+class StationaryDistributions:
     """All stationary laws of a chain are mixtures of `laws`, one for each closed class."""
 
     generator: Matrix
     classes: Classes
-    laws: tuple[StationaryLaw, ...]
+    laws: tuple[StationaryDistribution, ...]
 
     @property
     def unique(self) -> bool:
@@ -56,7 +56,7 @@ class StationaryLaws:
         return len(self.laws) == 1
 
     @property
-    def only(self) -> StationaryLaw:
+    def only(self) -> StationaryDistribution:
         """The one law; `ValueError` naming the closed classes if there are several."""
         if not self.unique:
             closed = ", ".join(shown(law.states) for law in self.laws[:8])
@@ -84,7 +84,7 @@ class StationaryLaws:
         return sum((w * law.probabilities for w, law in zip(absorbed, self.laws, strict=True)), start=0 * p)
 
 
-def stationary_laws(generator: Any, *, method: str = "auto") -> StationaryLaws:
+def stationary_distributions(generator: Any, *, method: str = "auto") -> StationaryDistributions:
     """Return the stationary laws of a generator, shape (k, k): p with Q p = 0, one for each closed class.
 
     Args:
@@ -107,17 +107,17 @@ def stationary_laws(generator: Any, *, method: str = "auto") -> StationaryLaws:
         name, inner, error = _solved(part, method, classes if classes.irreducible else None)
         p = 0 * Q.diagonal()
         p[states] = inner
-        laws.append(StationaryLaw(states, p, name, _residual(Q, p), float(error)))
-    return StationaryLaws(Q, classes, tuple(laws))
+        laws.append(StationaryDistribution(states, p, name, _residual(Q, p), float(error)))
+    return StationaryDistributions(Q, classes, tuple(laws))
 
 
-def stationary_law(generator: Any, *, method: str = "auto") -> StationaryLaw:
+def stationary_distribution(generator: Any, *, method: str = "auto") -> StationaryDistribution:
     """Return the one stationary law of a generator.
 
     Raises:
-        ValueError: if it has several closed classes, naming them; `stationary_laws` answers for each.
+        ValueError: if it has several closed classes, naming them; `stationary_distributions` answers for each.
     """
-    return stationary_laws(generator, method=method).only
+    return stationary_distributions(generator, method=method).only
 
 
 def _solved(Q: Matrix, method: str, classes: Classes | None) -> tuple[str, np.ndarray, float]:

@@ -15,7 +15,7 @@ from analysis.fast_slow.folds import Loss, Values, along, fast_eigenvalues, fold
 from analysis.fast_slow.quasi_steady_states import quasi_steady_state
 from dynsim.errors import argument_error
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
-from dynsim.systems.fast_slow.reduced import SlowManifold, nearby_root
+from dynsim.systems.fast_slow.reduced import CriticalManifold, nearby_root
 
 KINDS = {"stable": "attracting", "unstable": "repelling", "saddle": "saddle", "undecided": "undecided"}
 SHORT = 2.0**-12  # of the distance between two points of the path: by then a fold is near enough to be solved for
@@ -212,7 +212,7 @@ def _step(flow: FastSlowFlow, x: Values, slow: Values, aim: Values) -> np.ndarra
 @eqx.filter_jit
 def _predicted(flow: FastSlowFlow, x: Array, slow: Array, aim: Array) -> tuple[Array, Array, Array, Array]:
     """Return the root next to the tangent's prediction, and the sizes of move, correction and turn."""
-    lift, still = SlowManifold(flow), jnp.zeros_like(x)
+    lift, still = CriticalManifold(flow), jnp.zeros_like(x)
     move = lift.tangent(FastSlow(x, slow), FastSlow(still, aim - slow)).fast
     guess = lift.parts.fast.project(x + move)
     root = nearby_root(flow.fast, lift.parts.fast, guess, aim)

@@ -10,7 +10,7 @@ import optimistix as optx
 from jaxtyping import Array
 
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
-from dynsim.systems.fast_slow.flow import FastSlowFlow, LayerFlow
+from dynsim.systems.fast_slow.flow import FastSlowFlow, FastSubsystem
 from dynsim.systems.fast_slow.reduced import fast_jacobian, nearby_root, residual
 
 TRANSVERSE = 1e-6  # f_y beside f_xx and f_xy along the null vector: below it branches cross there, and it is no fold
@@ -124,7 +124,7 @@ def _growing(flow: FastSlowFlow, x: Values, slow: Values) -> int:
 
 def fast_eigenvalues(flow: FastSlowFlow, x: Values, slow: Values) -> np.ndarray:
     """Return the eigenvalues of D_x f in the tangent space of the fast variable: rates in fast time."""
-    return eigenvalues(tangent_jacobian(LayerFlow(flow, slow), jnp.asarray(x)))
+    return eigenvalues(tangent_jacobian(FastSubsystem(flow, slow), jnp.asarray(x)))
 
 
 def root_near(flow: FastSlowFlow, guess: Values, slow: Values) -> np.ndarray:

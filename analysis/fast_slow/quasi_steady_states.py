@@ -12,7 +12,7 @@ from analysis.dynamics.limits import settle
 from dynsim.errors import argument_error
 from dynsim.integrators import stiff
 from dynsim.simulation import check_start
-from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, LayerFlow, rates
+from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, FastSubsystem, rates
 from dynsim.systems.fast_slow.reduced import fast_jacobian, nearby_root, residual
 
 FLAT = 1e-9  # of the size of D_x f: a singular value below this is zero, but for rounding
@@ -22,7 +22,7 @@ def quasi_steady_state(flow: FastSlowFlow, slow: ArrayLike, guess: ArrayLike) ->
     """Return a point of the manifold with the given slow variable, found from a guess of the fast one.
 
     By Powell's dogleg and then Newton's method, in the space of x. Which of several roots is found depends on the
-    guess; `settled` returns the one that the fast dynamics goes to, and `equilibria` of a `LayerFlow` looks for all.
+    guess; `settled` returns the one that the fast dynamics goes to, `equilibria` of a `FastSubsystem` looks for all.
 
     Raises:
         ValueError: if no root is found; if the fast part conserves something that its space does not hold constant.
@@ -45,7 +45,7 @@ def settled(flow: FastSlowFlow, start: FastSlow) -> FastSlow:
         ValueError: if it does not come to rest, or not on a normally attracting point.
     """
     start = _point(flow, *start)
-    limit = settle(LayerFlow(flow, start.slow), start.fast, integrator=stiff(1e-10))
+    limit = settle(FastSubsystem(flow, start.slow), start.fast, integrator=stiff(1e-10))
     if not limit.settled:
         must = "lie where the fast variable comes to rest on an attracting branch"
         raise argument_error("start", must, f"its limit at this y is {limit.verdict}")

@@ -18,7 +18,7 @@ from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, Scipy, stiff
 from dynsim.simulation import simulate
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
-from dynsim.systems.fast_slow.reduced import ReducedFlow, SlowManifold, fast_jacobian
+from dynsim.systems.fast_slow.reduced import CriticalManifold, ReducedFlow, fast_jacobian
 from dynsim.trajectory import Trajectory
 
 EPSILONS = (3e-3, 1e-3, 3e-4, 1e-4)
@@ -108,7 +108,7 @@ def first_order(flow: FastSlowFlow, state: FastSlow) -> Array:
 
     That is the slow manifold; $h_1 = (D_x f)^{-1} D\varphi\, g$, from its invariance.
     """
-    lift = SlowManifold(flow)
+    lift = CriticalManifold(flow)
     velocity = FastSlow(jnp.zeros_like(state.fast), flow.slow(*state))
     drift = lift.tangent(state, velocity).fast
     jacobian = fast_jacobian(flow.fast, lift.parts.fast, *state)
@@ -118,7 +118,7 @@ def first_order(flow: FastSlowFlow, state: FastSlow) -> Array:
 @eqx.filter_jit
 def _errors(flow: FastSlowFlow, full: State, reduced: State, ratio: Array) -> tuple[Array, ...]:
     """Return the four largest errors after the first time, which is in the layer."""
-    lift = SlowManifold(flow)
+    lift = CriticalManifold(flow)
     below = jax.vmap(lift.project)(full)
     shift = ratio * jax.vmap(lambda state: first_order(flow, state))(below)
     largest = lambda part: jnp.max(jnp.abs(part[1:]))

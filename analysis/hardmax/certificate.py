@@ -8,7 +8,7 @@ from jaxtyping import Int
 
 from analysis.hardmax.frozen import Motion, exact_gap, frozen_motion
 from analysis.hardmax.leaders import value_numbers
-from analysis.hardmax.tails import Approach
+from analysis.hardmax.tails import FloatMotion
 from dynsim.errors import argument_error
 from dynsim.exact import Exact, positive_definite
 from dynsim.systems.hardmax.follower_sets import FollowerSets
@@ -131,7 +131,7 @@ class _Stretch:
         if not self.started and not self._ties_stay(motion):
             self.doomed = True
             return False
-        found = Approach(motion, A).tail(self.tokens, self.leading[self.tokens], self.behind)
+        found = FloatMotion(motion, A).tail(self.tokens, self.leading[self.tokens], self.behind)
         self.doomed = found.doomed
         left, doubtful = ~found.settled, found.doubtful[~found.settled]
         self.tokens, self.behind = self.tokens[left], self.behind[left]

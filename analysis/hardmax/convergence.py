@@ -11,7 +11,7 @@ from dynsim.exact import Exact, nearest_floats, rationals
 FEWEST = 4  # layers that a fit of three numbers needs
 
 
-class Rate(NamedTuple):
+class ConvergenceRate(NamedTuple):
     r"""A distance like $C k^{degree} ratio^k$: `error` is the largest relative error of the fit, over `num_layers`."""
 
     ratio: float
@@ -53,7 +53,7 @@ def ratios(distance: Float[np.ndarray, "layers n"]) -> Float[np.ndarray, "steps 
     return np.divide(after, before, out=np.zeros_like(after), where=before > 0)
 
 
-def approach_rate(distance: Float[np.ndarray, " layers"], *, first_layer: int = 0) -> Rate:
+def convergence_rate(distance: Float[np.ndarray, " layers"], *, first_layer: int = 0) -> ConvergenceRate:
     r"""Return the rate of one token's distances, by least squares of $\log C + p \log k + k \log r$.
 
     Args:
@@ -70,7 +70,7 @@ def approach_rate(distance: Float[np.ndarray, " layers"], *, first_layer: int = 
     values = np.log(distance)
     found = np.linalg.lstsq(design, values)[0]
     error = float(np.max(np.abs(np.expm1(design @ found - values))))
-    return Rate(float(np.exp(found[2])), float(found[1]), error, len(k))
+    return ConvergenceRate(float(np.exp(found[2])), float(found[1]), error, len(k))
 
 
 def near_vertices(limits: np.ndarray, corners: np.ndarray) -> Bool[np.ndarray, " n"]:

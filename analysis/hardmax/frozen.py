@@ -16,7 +16,7 @@ from jaxtyping import Int
 from dynsim.exact import Exact, integers, rationals
 from dynsim.systems.hardmax.follower_sets import FollowerSets
 
-NAPIER = Fraction(2718, 1000)  # less than e, so that what is divided by it is bounded from above
+BELOW_E = Fraction(2718, 1000)  # less than e, so that what is divided by it is bounded from above
 Terms = list[Exact]  # the vectors q^0, q^1, ... of one token, the last one not zero
 
 
@@ -163,7 +163,7 @@ def crest(ratio: Fraction, *degrees: int) -> Fraction:
     From binom(m, t) <= m^t / t! and log(1 / ratio) >= 1 - ratio.
     """
     total = sum(degrees)
-    return (total / (NAPIER * (1 - ratio))) ** total / math.prod(math.factorial(t) for t in degrees)
+    return (total / (BELOW_E * (1 - ratio))) ** total / math.prod(math.factorial(t) for t in degrees)
 
 
 def least_on_unit_interval(a: Fraction, b: Fraction, c: Fraction) -> Fraction:

@@ -26,7 +26,7 @@ class Tail(NamedTuple):
     doomed: bool
 
 
-class Approach:
+class FloatMotion:
     """A motion in floats, each number with a relative error of half a unit in the last place."""
 
     def __init__(self, motion: Motion, attention: Exact | None):

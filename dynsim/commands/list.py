@@ -38,9 +38,9 @@ def _systems() -> list[str]:
 
 
 def _laws() -> list[str]:
-    from dynsim.initial_distributions import LAWS
+    from dynsim.initial_distributions import DISTRIBUTIONS
 
-    return [f"{name:<22}{(law.__doc__ or '').splitlines()[0]}" for name, law in LAWS.items()]
+    return [f"{name:<22}{(law.__doc__ or '').splitlines()[0]}" for name, law in DISTRIBUTIONS.items()]
 
 
 def _claims() -> list[str]:

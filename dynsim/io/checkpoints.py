@@ -12,7 +12,7 @@ from dynsim.errors import argument_error
 from dynsim.io.npz import read_arrays, writable_folder, write_arrays
 
 
-class Shelf:
+class Checkpoints:
     """Numbered parts, PyTrees of arrays of one `structure`, that belong to the run with the given `digest`."""
 
     def __init__(self, folder: str | Path, digest: str, structure: Any):

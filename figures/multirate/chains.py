@@ -8,7 +8,7 @@ import numpy as np
 from analysis.chains.entropies import dissipation, relative_entropy
 from analysis.chains.integrator import Exponential
 from analysis.chains.spectra import spectral_gap
-from analysis.chains.stationary import stationary_law, stationary_laws
+from analysis.chains.stationary import stationary_distribution, stationary_distributions
 from dynsim._types import Key
 from dynsim.papers import MULTIRATE
 from dynsim.simulation import iterate, simulate
@@ -60,7 +60,7 @@ def simplex_figure(key: Key) -> Numbers:
     for name, Q in CHAINS.items():
         end = 8 / spectral_gap(Q).value
         found[f"{name} paths"] = np.stack([_path(Q, p / p.sum(), end, 401) for p in STARTS.astype(float)])
-        found[f"{name} laws"] = np.stack([law.probabilities for law in stationary_laws(Q).laws]).astype(float)
+        found[f"{name} laws"] = np.stack([law.probabilities for law in stationary_distributions(Q).laws]).astype(float)
         for share in SHARES:
             found[f"{name} orbit {share}"] = _orbit(Q, ORBIT_START, share, 48)
     return found
@@ -88,13 +88,13 @@ def entropy_figure(key: Key) -> Numbers:
     Euler on a cycle of three states: at the largest step that keeps probabilities, nothing falls.
     """
     Q = random_generator(key, 6)
-    law, gap = stationary_law(Q).probabilities, spectral_gap(Q).value
+    law, gap = stationary_distribution(Q).probabilities, spectral_gap(Q).value
     ts = np.linspace(0.0, 6 / gap, 601)
     paths = np.stack([_path(Q, p, ts[-1], len(ts)) for p in np.eye(6)[:4]])
     mixed = _path(Q, 0.9 * np.eye(6)[0] + 0.1 * law, ts[-1], len(ts))
     entropy = relative_entropy(mixed, law)
     cycle = CHAINS["cycle"]
-    even = stationary_law(cycle).probabilities
+    even = stationary_distribution(cycle).probabilities
     return {
         "ts": ts,
         "entropies": relative_entropy(paths, law),

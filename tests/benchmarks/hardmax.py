@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.spatial
 
-from dynsim.clustering import cluster
+from dynsim.clustering import iterate_hardmax
 from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 from tests.benchmarks.harness import Contender, Row, in_fresh_process, race
@@ -129,6 +129,7 @@ def cloud(name: str, n: int) -> np.ndarray:
 def layers(n: int, rounds: int) -> list[Row]:
     """Race for 20 layers in R^64: Gaussian tokens, all of them leaders, and tokens of spread lengths, few of them."""
     rows = []
+    ours = lambda x: np.asarray(iterate_hardmax(HardmaxMap(0.5), x, 20, every=20).path.final)
     for name in ("Gaussian d=64", "spread d=64"):
         x = cloud(name, n)
         block = best_block(x)
@@ -136,9 +137,9 @@ def layers(n: int, rounds: int) -> list[Row]:
             f"20 layers, {name}, n={n}, alpha=1/2, blocks of {block}; error of the last state",
             [
                 Contender("NumPy", lambda x=x, block=block: by_numpy_layers(x, 20, block)),
-                Contender("dynsim", lambda x=x: np.asarray(cluster(HardmaxMap(0.5), x, 20, every=20).path.final), 15.0),
+                Contender("dynsim", lambda x=x: ours(x), 15.0),
             ],
-            lambda answer, x=x: float(np.max(np.abs(answer - cluster(HardmaxMap(0.5), x, 20, every=20).path.final))),
+            lambda answer, x=x: float(np.max(np.abs(answer - ours(x)))),
             rounds=rounds,
         )
     return rows
@@ -157,7 +158,7 @@ def by_numpy_layers(x: np.ndarray, count: int, rows: int) -> np.ndarray:
 def exact(n: int, rounds: int) -> list[Row]:
     """Time 100 layers in fractions, alpha = 1/2."""
     x = cloud("Gaussian d=2", n)
-    run = lambda: cluster(ExactHardmaxMap("1/2"), x, 100, every=100).path.final
+    run = lambda: iterate_hardmax(ExactHardmaxMap("1/2"), x, 100, every=100).path.final
     ours = Contender("dynsim, fractions", run)
     return race(f"100 layers in fractions, d=2, n={n}", [ours], lambda answer: 0.0, rounds=rounds)
 
@@ -166,10 +167,10 @@ _MANY = """
 import time
 import numpy as np
 from dynsim.systems.hardmax.maps import HardmaxMap
-from dynsim.clustering import cluster
+from dynsim.clustering import iterate_hardmax
 x = np.random.default_rng(0).normal(size=({n}, 2))
 begin = time.perf_counter()
-run = cluster(HardmaxMap({alpha}), x, 50, every=50)
+run = iterate_hardmax(HardmaxMap({alpha}), x, 50, every=50)
 peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(time.perf_counter() - begin, peak / 1024, run.certain)
 """

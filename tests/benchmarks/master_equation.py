@@ -10,7 +10,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from analysis.chains.relaxation import relaxation
-from analysis.chains.stationary import stationary_law
+from analysis.chains.stationary import stationary_distribution
 from dynsim.systems.master_equation.generators import birth_death, walk_in_potential
 from tests.benchmarks.harness import Contender, Row, race
 
@@ -94,8 +94,8 @@ def law(side: int, rounds: int) -> list[Row]:
         f"stationary law of {side**2} states; largest relative error",
         [
             Contender("SciPy eigs, shift-invert", eigs),
-            Contender("dynsim, LU", lambda: stationary_law(Q, method="lu").probabilities),
-            Contender("dynsim", lambda: stationary_law(Q).probabilities, 15.0, "SciPy eigs, shift-invert"),
+            Contender("dynsim, LU", lambda: stationary_distribution(Q, method="lu").probabilities),
+            Contender("dynsim", lambda: stationary_distribution(Q).probabilities, 15.0, "SciPy eigs, shift-invert"),
         ],
         lambda p: float(np.max(abs(p / exact - 1))),
         rounds=rounds,

@@ -13,17 +13,17 @@ from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 from dynsim.simulation import simulate
 from dynsim.spaces import Sphere
-from dynsim.systems.tokens.scalar_driven import AttractedFlow, OjaFlow, Rate
+from dynsim.systems.tokens.scalar_driven import AttractedFlow, OjaFlow, SinusoidalRate
 
 D = 4
 TS = np.linspace(0.0, 60.0, 61)
 
 
-def _rate(key: Key) -> tuple[Rate, float]:
+def _rate(key: Key) -> tuple[SinusoidalRate, float]:
     """Return a rate a(t) = m + s sin(w t + p) and its lower bound c = m - |s| > 0."""
     mean, share, frequency, phase = np.asarray(jax.random.uniform(key, (4,)))
     mean = 0.5 + mean
-    return Rate(mean, 0.8 * share * mean, 0.5 + 2 * frequency, 6 * phase), float(mean * (1 - 0.8 * share))
+    return SinusoidalRate(mean, 0.8 * share * mean, 0.5 + 2 * frequency, 6 * phase), float(mean * (1 - 0.8 * share))
 
 
 def _attracted_trial(key: Key, integrator: AbstractIntegrator, sign: float) -> Trial:

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from analysis.chains.mixing import total_variation
-from analysis.chains.stationary import stationary_law
+from analysis.chains.stationary import stationary_distribution
 from analysis.ledger.claim import claim, rule
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.ledger.verdict import Verdict
@@ -225,7 +225,7 @@ def network_minimises_the_divergence(key: Key, integrator: AbstractIntegrator) -
 
 def _iteration_trial(Q: np.ndarray, share: float, hypotheses: tuple[Measurement, ...]) -> Trial:
     """Iterate forward Euler until its bound, a power of the contraction in total variation, is below rounding."""
-    law = stationary_law(Q).probabilities
+    law = stationary_distribution(Q).probabilities
     step = MasterEquationMap(Q, share * float(step_bound(Q)))
     M = np.eye(len(Q)) + float(step.step_size) * Q
     factor = float(np.max(total_variation(M.T[:, None], M.T[None])))

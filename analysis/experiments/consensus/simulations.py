@@ -20,7 +20,7 @@ from dynsim.data import data_file
 from dynsim.ensembles import ensemble
 from dynsim.initial_distributions import initial
 from dynsim.integrators import Diffrax, InSpan
-from dynsim.io.checkpoints import Shelf
+from dynsim.io.checkpoints import Checkpoints
 from dynsim.networks.decoder.pretrained import load_transformer
 from dynsim.networks.decoder.transformer import Transformer
 from dynsim.papers import CONSENSUS
@@ -172,7 +172,7 @@ def run_passes(config: PassesConfig, key: Key, folder: Path) -> Arrays:
     keys = jax.random.split(again, config.passes)
     plan = _plan(config, trained, inputs, draw)
     arrays = {"passes": np.arange(config.passes + 1)}
-    shelf = Shelf(folder, f"{config} {jax.random.key_data(key).tolist()}", jax.tree.structure(0))
+    shelf = Checkpoints(folder, f"{config} {jax.random.key_data(key).tolist()}", jax.tree.structure(0))
     for index, (name, work) in enumerate(tracked(plan.items(), len(plan), "7.5")):
         network, x, feedforward, deviation = work
         if not shelf.finished(index):

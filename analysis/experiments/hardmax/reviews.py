@@ -15,7 +15,7 @@ from analysis.experiments.hardmax.classifier_measures import HISTORY, history_ro
 from dynsim._types import Key
 from dynsim.data import data_file
 from dynsim.ensembles import cores
-from dynsim.io.checkpoints import Shelf
+from dynsim.io.checkpoints import Checkpoints
 from dynsim.networks.decoder.pretrained import read_tensors
 from dynsim.networks.decoder.transformer import check_ids
 from dynsim.networks.sentiment.classifier import ReviewClassifier, draw_classifier, load_classifier, train_classifier
@@ -136,7 +136,7 @@ def _trained(
     """Return the classifier of dimension d, and a row of `HISTORY` for each number of epochs from 0 on."""
     draw, order = jax.random.split(key)
     start = draw_classifier(draw, words=len(data.words), d=d, depth=config.depth, temperature=config.temperature)
-    shelf = Shelf(folder, f"{config} {d} {jax.random.key_data(key).tolist()}", jax.tree.structure(0))
+    shelf = Checkpoints(folder, f"{config} {d} {jax.random.key_data(key).tolist()}", jax.tree.structure(0))
     seen = 0
 
     def look(epoch: int, model: ReviewClassifier) -> None:

@@ -17,7 +17,7 @@ from analysis.experiments import Arrays, Experiment
 from dynsim._types import Key
 from dynsim.data import data_file
 from dynsim.errors import argument_error
-from dynsim.io.checkpoints import Shelf
+from dynsim.io.checkpoints import Checkpoints
 from dynsim.networks.multirate.byte_text import random_windows, read_bytes, windows
 from dynsim.networks.multirate.config import MultirateConfig, dense, layer_equivalent_cost
 from dynsim.networks.multirate.flops import layer_equivalents
@@ -161,9 +161,9 @@ def _run(config: StudyConfig, variant: Variant, material: Material, key: Key, fo
     start = _start(variant, draw)
     weights = jax.tree.leaves(eqx.filter(start, eqx.is_inexact_array))
     z = np.zeros(())
-    done = Shelf(folder / "finished", digest, jax.tree.structure(Run(z, z, z, z, z, tuple(weights))))
+    done = Checkpoints(folder / "finished", digest, jax.tree.structure(Run(z, z, z, z, z, tuple(weights))))
     if not done.finished(0):
-        rows = Shelf(folder, digest, jax.tree.structure((0, 0, 0)))
+        rows = Checkpoints(folder, digest, jax.tree.structure((0, 0, 0)))
         look = Watch(config, material, rows, bar)
         found = train_multirate(
             start,
@@ -190,7 +190,7 @@ def _run(config: StudyConfig, variant: Variant, material: Material, key: Key, fo
 class Watch:
     """What is kept at each checkpoint: the held-out loss, the gates, and the time of a step since the one before."""
 
-    def __init__(self, config: StudyConfig, material: Material, rows: Shelf, bar: Any):
+    def __init__(self, config: StudyConfig, material: Material, rows: Checkpoints, bar: Any):
         """Start with no time measured: the first steps compile."""
         self.config, self.material, self.rows, self.bar = config, material, rows, bar
         self.seen, self.since = 0, math.nan

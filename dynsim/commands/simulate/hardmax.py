@@ -91,13 +91,13 @@ def _attention(o: Hardmax) -> np.ndarray | None:
 
 
 def _in_floats(o: Hardmax, x: np.ndarray) -> "Trajectory":
-    from dynsim.clustering import cluster
+    from dynsim.clustering import iterate_hardmax
     from dynsim.systems.hardmax.hypotheses import hypotheses
     from dynsim.systems.hardmax.maps import HardmaxMap
 
     map = HardmaxMap(o.alpha, _attention(o))
     say(hypotheses(map, x).explain())
-    run = cluster(map, x, o.layers, every=o.every)
+    run = iterate_hardmax(map, x, o.layers, every=o.every)
     say(f"smallest relative gap between best and second-best score: {np.min(run.gaps):.3g} in {o.layers} layers")
     say(f"follower sets certain in the first {run.certain} layers: those of exact arithmetic from these floats")
     _leaders(map, run.path.final)

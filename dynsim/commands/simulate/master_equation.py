@@ -14,7 +14,7 @@ from dynsim.errors import argument_error
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from analysis.chains.stationary import StationaryLaws
+    from analysis.chains.stationary import StationaryDistributions
     from dynsim.trajectory import Trajectory
 
 SHOWN = 10
@@ -65,13 +65,13 @@ def main(words: Sequence[str]) -> int:
         raise argument_error("frames` and `size", "be at least 2", f"are {o.frames} and {o.size}")
     if not (o.end > 0 and np.isfinite(o.end)):
         raise argument_error("end", "be positive", f"is {o.end}")
-    from analysis.chains.stationary import stationary_laws
+    from analysis.chains.stationary import stationary_distributions
 
     check_outputs(o.out, o.figure)
     Q = chain(o)
     p0 = start(o, Q.shape[0])
     path, how = by_euler(o, Q, p0) if o.euler is not None else by_exponential(o, Q, p0)
-    laws = stationary_laws(Q)
+    laws = stationary_distributions(Q)
     describe(Q, laws)
     say(how)
     gaps = distances(path, laws.limit(p0))
@@ -119,7 +119,7 @@ def start(o: MasterEquation, k: int) -> np.ndarray:
     return named[o.initial]
 
 
-def describe(Q: Any, laws: "StationaryLaws") -> None:
+def describe(Q: Any, laws: "StationaryDistributions") -> None:
     """Say what the chain is: classes, laws, gap, mixing time, step bounds."""
     from analysis.chains.mixing import mixing_time
     from analysis.chains.spectra import DENSE, euler_bounds, spectral_gap
@@ -176,7 +176,7 @@ def distances(path: "Trajectory", limit: np.ndarray) -> np.ndarray:
     return total_variation(np.asarray(path.ys), limit)
 
 
-def write(o: MasterEquation, path: "Trajectory", laws: "StationaryLaws", gaps: np.ndarray) -> None:
+def write(o: MasterEquation, path: "Trajectory", laws: "StationaryDistributions", gaps: np.ndarray) -> None:
     """Write the run file and the figure, where they are asked for."""
     if o.out is not None:
         from dynsim.storage import save
@@ -194,7 +194,7 @@ def write(o: MasterEquation, path: "Trajectory", laws: "StationaryLaws", gaps: n
         say(f"figure {o.figure}")
 
 
-def draw(ax: "Axes", o: MasterEquation, path: "Trajectory", laws: "StationaryLaws", gaps: np.ndarray) -> None:
+def draw(ax: "Axes", o: MasterEquation, path: "Trajectory", laws: "StationaryDistributions", gaps: np.ndarray) -> None:
     """Draw three states on the simplex, and of other chains the distance to the limit."""
     from figures import panels
 

@@ -13,7 +13,7 @@ BLOCK = 32  # reviews at a time: their scores stay in the cache
 Values = Float[np.ndarray, "reviews n d"]
 
 
-class Groups(NamedTuple):
+class WordGroups(NamedTuple):
     """The distinct tokens of each review, of which `counts` says how often they occur; 0 marks an empty slot.
 
     `words` are the numbers of the first words with these values, `which[r, i]` is the slot of token i of review r.
@@ -34,7 +34,7 @@ class Passage(NamedTuple):
     which reviews the rounding of all layers before cannot have changed any follower set.
     """
 
-    groups: Groups
+    groups: WordGroups
     final: Values
     leading: Int[np.ndarray, "reviews n"]
     certain: Bool[np.ndarray, " reviews"]
@@ -63,7 +63,7 @@ class Followed(NamedTuple):
     safety: Float[np.ndarray, " reviews"]
 
 
-def grouped(ids: Int[np.ndarray, "reviews n"], embedding: Float[np.ndarray, "words d"]) -> Groups:
+def grouped(ids: Int[np.ndarray, "reviews n"], embedding: Float[np.ndarray, "words d"]) -> WordGroups:
     """Return the distinct tokens of each review; words with equal values count as one."""
     used, place = np.unique(ids, return_inverse=True)
     _, first, kind = np.unique(embedding[used], axis=0, return_index=True, return_inverse=True)
@@ -73,10 +73,10 @@ def grouped(ids: Int[np.ndarray, "reviews n"], embedding: Float[np.ndarray, "wor
         distinct, where, inverse, count = np.unique(row, return_index=True, return_inverse=True, return_counts=True)
         words[r, : len(distinct)], counts[r, : len(distinct)], which[r] = ids[r, where], count, inverse.reshape(-1)
     values = np.where(counts[..., None] > 0, embedding[words].astype(np.float64), 0.0)
-    return Groups(words, counts, which, values)
+    return WordGroups(words, counts, which, values)
 
 
-def passed(groups: Groups, layer: HardmaxMap, depth: int) -> Passage:
+def passed(groups: WordGroups, layer: HardmaxMap, depth: int) -> Passage:
     """Return the reviews after `depth` hardmax layers; follower sets of the values in floats are exact."""
     final, leading = groups.values.copy(), np.full(groups.counts.shape, -1)
     certain = np.ones(len(leading), bool)
@@ -153,7 +153,7 @@ def _exactly(layer: HardmaxMap, x: np.ndarray, counts: np.ndarray) -> tuple[np.n
     return averages, alone
 
 
-def _blocks(groups: Groups) -> Iterator[tuple[Int[np.ndarray, " block"], int]]:
+def _blocks(groups: WordGroups) -> Iterator[tuple[Int[np.ndarray, " block"], int]]:
     """Yield some reviews of about the same number of distinct tokens, and the largest such number."""
     sizes = np.count_nonzero(groups.counts, axis=1)
     order = np.argsort(sizes, kind="stable")

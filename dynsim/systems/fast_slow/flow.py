@@ -16,7 +16,7 @@ from dynsim.spaces import AbstractSpace, Euclidean, Product
 from dynsim.systems.base import AbstractFlow
 
 Part = Float[Array, "..."]
-Rate = Callable[[Part, Part], Part]
+RightHandSide = Callable[[Part, Part], Part]
 
 
 class FastSlow(NamedTuple):
@@ -39,8 +39,8 @@ class FastSlowFlow(AbstractFlow):
     Source: MULTIRATE, eq. (1).
     """
 
-    fast: Rate
-    slow: Rate
+    fast: RightHandSide
+    slow: RightHandSide
     epsilon: Float[Array, ""]
     space: Product
 
@@ -92,10 +92,10 @@ class FastTimeFlow(AbstractFlow):
         return FastSlow(f, self.flow.epsilon.astype(g.dtype) * g)
 
 
-class LayerFlow(AbstractFlow):
+class FastSubsystem(AbstractFlow):
     """The fast subsystem x' = f(x, y) in fast time, its slow variable held fixed: the limit of epsilon to zero."""
 
-    fast: Rate
+    fast: RightHandSide
     slow: Part
     space: AbstractSpace
 

@@ -10,13 +10,13 @@ from jaxtyping import Array, Float
 from dynsim._types import Key, Scalar, State, Time
 from dynsim.spaces import AbstractSpace, Product
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, Part, Rate
+from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, Part, RightHandSide
 
 NEWTON_STEPS = 30
 """Newton's method doubles its digits in each step once it is near: what has not converged by then is near no root."""
 
 
-class SlowManifold(AbstractSpace):
+class CriticalManifold(AbstractSpace):
     r"""The manifold $\{(x, y) : f(x, y) = 0\}$ near a point of it, where it is the graph of $x = \varphi(y)$.
 
     The retraction keeps y and takes x to the root that Newton's method finds from it, so that a state carries its
@@ -25,7 +25,7 @@ class SlowManifold(AbstractSpace):
     Source: MULTIRATE, Section 2.1.
     """
 
-    fast: Rate
+    fast: RightHandSide
     parts: FastSlow
 
     def __init__(self, flow: FastSlowFlow):
@@ -63,12 +63,12 @@ class ReducedFlow(AbstractFlow):
     Source: MULTIRATE, Section 2.1.
     """
 
-    slow: Rate
-    space: SlowManifold
+    slow: RightHandSide
+    space: CriticalManifold
 
     def __init__(self, flow: FastSlowFlow):
         """Take f, g and the spaces from the flow, whatever its epsilon is."""
-        self.slow, self.space = flow.slow, SlowManifold(flow)
+        self.slow, self.space = flow.slow, CriticalManifold(flow)
 
     def velocity(self, t: Time, x: State) -> State:
         """Return g; the space lifts it to the manifold, whatever x is said to do."""
@@ -76,7 +76,7 @@ class ReducedFlow(AbstractFlow):
         return FastSlow(jnp.zeros_like(x.fast), self.slow(x.fast, x.slow))
 
 
-def residual(fast: Rate, space: AbstractSpace, x: Part, y: Part) -> Part:
+def residual(fast: RightHandSide, space: AbstractSpace, x: Part, y: Part) -> Part:
     """Return what vanishes at quasi-steady states: f, made tangent to the space of x, and how far x is off that space.
 
     The second part makes the Jacobian regular where f conserves what the space holds constant.
@@ -85,13 +85,13 @@ def residual(fast: Rate, space: AbstractSpace, x: Part, y: Part) -> Part:
     return space.tangent(on, fast(on, y)) + (x - on)
 
 
-def fast_jacobian(fast: Rate, space: AbstractSpace, x: Part, y: Part) -> Float[Array, "n n"]:
+def fast_jacobian(fast: RightHandSide, space: AbstractSpace, x: Part, y: Part) -> Float[Array, "n n"]:
     """Return the derivative of `residual` in x, flattened: D_x f where the space is all of R^n."""
     size = math.prod(x.shape)
     return jax.jacfwd(lambda z: residual(fast, space, z, y))(x).reshape(size, size)
 
 
-def nearby_root(fast: Rate, space: AbstractSpace, x: Part, y: Part) -> Part:
+def nearby_root(fast: RightHandSide, space: AbstractSpace, x: Part, y: Part) -> Part:
     """Return the root of f(., y) that Newton's method reaches from x, or NaN."""
     solver = optx.Newton(rtol=1e-10, atol=1e-13)  # met by a step, after which the error is about its square
     found = optx.root_find(_residual, solver, x, (fast, space, y), max_steps=NEWTON_STEPS, throw=False)
@@ -99,6 +99,6 @@ def nearby_root(fast: Rate, space: AbstractSpace, x: Part, y: Part) -> Part:
     return jnp.where(reached, space.project(found.value), jnp.nan)
 
 
-def _residual(x: Part, args: tuple[Rate, AbstractSpace, Part]) -> Part:
+def _residual(x: Part, args: tuple[RightHandSide, AbstractSpace, Part]) -> Part:
     fast, space, y = args
     return residual(fast, space, x, y)

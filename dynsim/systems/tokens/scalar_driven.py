@@ -14,7 +14,7 @@ from dynsim.spaces import Sphere
 from dynsim.systems.base import AbstractFlow
 
 
-class Rate(eqx.Module):
+class SinusoidalRate(eqx.Module):
     r"""The rate $a(t) = m + A \sin(\omega t + \varphi)$, with its integral in closed form."""
 
     mean: Scalar
@@ -43,7 +43,7 @@ class Rate(eqx.Module):
 class _Driven(AbstractFlow):
     """What both flows share: the sphere, and a rate that a solver must not step over."""
 
-    rate: eqx.AbstractVar[Rate]
+    rate: eqx.AbstractVar[SinusoidalRate]
 
     def step_limit(self) -> float:
         """Return half of the rate's period, infinite for a constant rate."""
@@ -51,8 +51,8 @@ class _Driven(AbstractFlow):
         return math.inf if still else math.pi / abs(float(self.rate.frequency))
 
 
-def _as_rate(rate: Rate | ArrayLike) -> Rate:
-    return rate if isinstance(rate, Rate) else Rate(rate)
+def _as_rate(rate: SinusoidalRate | ArrayLike) -> SinusoidalRate:
+    return rate if isinstance(rate, SinusoidalRate) else SinusoidalRate(rate)
 
 
 class AttractedFlow(_Driven):
@@ -62,10 +62,10 @@ class AttractedFlow(_Driven):
     """
 
     target: Float[Array, " d"]
-    rate: Rate
+    rate: SinusoidalRate
     space: Sphere
 
-    def __init__(self, target: ArrayLike, rate: Rate | ArrayLike = 1.0):
+    def __init__(self, target: ArrayLike, rate: SinusoidalRate | ArrayLike = 1.0):
         """Store the target, a unit vector, and the rate."""
         target = np.asarray(target, float)
         if target.ndim != 1 or abs(np.linalg.norm(target) - 1) > 1e-9:
@@ -95,10 +95,10 @@ class OjaFlow(_Driven):
     """
 
     matrix: Float[Array, "d d"]
-    rate: Rate
+    rate: SinusoidalRate
     space: Sphere
 
-    def __init__(self, matrix: ArrayLike, rate: Rate | ArrayLike = 1.0):
+    def __init__(self, matrix: ArrayLike, rate: SinusoidalRate | ArrayLike = 1.0):
         """Store the symmetric matrix and the rate."""
         U = np.asarray(matrix, float)
         if U.ndim != 2 or U.shape[0] != U.shape[1] or not np.allclose(U, U.T, rtol=0, atol=1e-12):

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from analysis.chains.classes import communicating_classes
-from analysis.chains.stationary import stationary_laws
+from analysis.chains.stationary import stationary_distributions
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.exact_geometry import row_echelon
 from analysis.ledger.evidence import Measurement, holds
@@ -37,7 +37,7 @@ class Chain(NamedTuple):
     @property
     def laws(self) -> list[Exact]:
         """A stationary law for each closed class, by elimination without subtraction."""
-        return [law.probabilities for law in stationary_laws(self.generator).laws]
+        return [law.probabilities for law in stationary_distributions(self.generator).laws]
 
     def step(self, tau: Fraction) -> Exact:
         """Return I + tau Q."""

@@ -50,7 +50,7 @@ class AbstractSearch(abc.ABC):
         return joined([found, everything(len(scores.tokens), int(np.sum(zero)))], [~zero, zero])
 
 
-class AllScores(AbstractSearch):
+class BruteForce(AbstractSearch):
     """Every row against every distinct token, in any dimension."""
 
     def near(self, scores, rows):
@@ -66,7 +66,7 @@ class AllScores(AbstractSearch):
         return np.full(len(tied.rows), -np.inf)
 
 
-class Cones(AbstractSearch):
+class ConeBisection(AbstractSearch):
     """Cones of directions, each with the few tokens that can be best or second best in it: for d at most 3.
 
     A grid of them first (`cells`), bisected ones where tokens have become clusters (`cones`).
@@ -130,4 +130,4 @@ def _all_are_faster(rows: int, columns: int, d: int) -> bool:
 def search_for(scores: Scores, rows: int) -> AbstractSearch:
     """Return the search that is the fastest for that many rows."""
     n, d = scores.tokens.shape
-    return AllScores() if d > HIGHEST or n <= FEW or (rows <= FEW // 8 and n < MANY) else Cones()
+    return BruteForce() if d > HIGHEST or n <= FEW or (rows <= FEW // 8 and n < MANY) else ConeBisection()

@@ -40,7 +40,7 @@ class Sizes:
         return np.maximum(lengths - lost, 0.0) * SAFE, (lengths + lost) / SAFE, float(np.max(tokens)) / SAFE
 
 
-class Memory:
+class ReusedFollowerSets:
     """The follower sets of one layer after the other, searched only where the last layer does not tell.
 
     `share` is alpha / (1 + alpha); outside ]0, 1[ every layer is searched. `rounding` is whether tokens are rounded.
