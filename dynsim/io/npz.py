@@ -5,12 +5,15 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
 from dynsim.errors import argument_error, reason
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # of every member: a file depends on its arrays and on nothing else
+_COUNT_LIMIT = 0xFFFF  # of members in the record at the end of an archive; the count of a longer one stands elsewhere
+_LONGEST_END = 22 + 0xFFFF  # bytes: that record and its longest comment
 
 
 def writable_folder(name: str, folder: Path) -> Path:
@@ -54,12 +57,28 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
     if not path.is_file():
         raise argument_error("path", "be a file", f"`{path}` is not one")
     try:
-        with zipfile.ZipFile(path) as archive:
-            return {name.removesuffix(".npy"): _member(archive, name) for name in archive.namelist()}
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            members = archive.infolist()
+            # `zipfile` takes a part for the whole where a damaged length hides the members that follow it.
+            if _number_of_members(file) not in (len(members), _COUNT_LIMIT):
+                raise zipfile.BadZipFile("its directory lists another number of members than it says")
+            return {member.filename.removesuffix(".npy"): _member(archive, member) for member in members}
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, RuntimeError) as error:
         raise argument_error("path", "be a complete npz file", f"`{path}` is not ({reason(error)})") from None
 
 
-def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
-    with archive.open(name) as member:
-        return np.lib.format.read_array(member, allow_pickle=False)
+def _number_of_members(file: BinaryIO) -> int:
+    """Return the number that the record at the end of a zip archive states; `_COUNT_LIMIT` stands for any number."""
+    file.seek(max(0, file.seek(0, os.SEEK_END) - _LONGEST_END))
+    end = file.read()
+    start = end.rfind(b"PK\x05\x06")
+    return int.from_bytes(end[start + 10 : start + 12], "little")
+
+
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
+    # By the entry, not by its name: a damaged name may be that of another member, which would be read twice.
+    with archive.open(member) as content:
+        array = np.lib.format.read_array(content, allow_pickle=False)
+        if content.read(1):  # the checksum of a member is compared only where it ends
+            raise ValueError(f"`{member.filename}` is longer than its array")
+        return array
