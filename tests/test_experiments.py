@@ -140,7 +140,7 @@ def test_the_passes_that_were_killed_end_with_the_same_bytes(letters, tmp_path, 
 
 def test_passes_of_another_configuration_are_refused(letters, tmp_path):
     record(letters, "quick", 0, tmp_path)
-    (tmp_path / "consensus/7.5-sorting/quick-0.npz").unlink()  # the passes stay on their shelf
+    (tmp_path / "consensus/7.5-sorting/quick-0.npz").unlink()  # the checkpoints of the passes stay
     with pytest.raises(
         ValueError, match=r"be empty or hold parts of this very run .*quick-0.parts` holds parts of anoth"
     ):

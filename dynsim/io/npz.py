@@ -1,4 +1,4 @@
-"""Named arrays in one npz file: written whole or not at all, the same bytes for the same arrays, never a pickle."""
+"""Reading and writing npz files: written completely or not at all, the same bytes for the same arrays, no pickles."""
 
 import os
 import zipfile
@@ -17,7 +17,7 @@ _LONGEST_END = 22 + 0xFFFF  # bytes: that record and its longest comment
 
 
 def writable_folder(name: str, folder: Path) -> Path:
-    """Return `folder`, made if need be; raise `ValueError`, naming the argument, if nothing can be written in it."""
+    """Return `folder`, created if it is missing; raise `ValueError` for the argument `name` if it is not writable."""
     probe = folder / f".{os.getpid()}.probe"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -29,10 +29,10 @@ def writable_folder(name: str, folder: Path) -> Path:
 
 
 def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write `arrays` to `path` as an npz file; a reader sees the old file or the new one, never a part.
+    """Write `arrays` to `path` as an npz file, atomically: a reader sees the old file or the new one, never a part.
 
     Raises:
-        ValueError: if the folder cannot be written, or the writing stops half-way, on a full disk for example.
+        ValueError: if the folder cannot be written to, or writing fails, for example on a full disk.
     """
     path = Path(path)
     writable_folder("path", path.parent)
@@ -52,7 +52,7 @@ def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
-    """Return the arrays of an npz file; raise `ValueError` if it is not there, not an npz, truncated or pickled."""
+    """Return the arrays of an npz file by name; raise `ValueError` if it is missing, damaged, or holds pickles."""
     path = Path(path)
     if not path.is_file():
         raise argument_error("path", "be a file", f"`{path}` is not one")

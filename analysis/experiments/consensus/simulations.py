@@ -172,12 +172,12 @@ def run_passes(config: PassesConfig, key: Key, folder: Path) -> Arrays:
     keys = jax.random.split(again, config.passes)
     plan = _plan(config, trained, inputs, draw)
     arrays = {"passes": np.arange(config.passes + 1)}
-    shelf = Checkpoints(folder, f"{config} {jax.random.key_data(key).tolist()}", jax.tree.structure(0))
+    checkpoints = Checkpoints(folder, f"{config} {jax.random.key_data(key).tolist()}", jax.tree.structure(0))
     for index, (name, work) in enumerate(tracked(plan.items(), len(plan), "7.5")):
         network, x, feedforward, deviation = work
-        if not shelf.finished(index):
-            shelf.put(index, passed(network, x, keys, feedforward, deviation))
-        arrays[name] = np.asarray(shelf.take(index))
+        if not checkpoints.has(index):
+            checkpoints.save(index, passed(network, x, keys, feedforward, deviation))
+        arrays[name] = np.asarray(checkpoints.load(index))
     texts = _decoded(trained, inputs, config.decoded)
     return {**arrays, "decoded after": np.array([0, *config.decoded]), "decoded": np.array(texts)}
 

@@ -136,14 +136,14 @@ def _trained(
     """Return the classifier of dimension d, and a row of `HISTORY` for each number of epochs from 0 on."""
     draw, order = jax.random.split(key)
     start = draw_classifier(draw, words=len(data.words), d=d, depth=config.depth, temperature=config.temperature)
-    shelf = Checkpoints(folder, f"{config} {d} {jax.random.key_data(key).tolist()}", jax.tree.structure(0))
+    checkpoints = Checkpoints(folder, f"{config} {d} {jax.random.key_data(key).tolist()}", jax.tree.structure(0))
     seen = 0
 
     def look(epoch: int, model: ReviewClassifier) -> None:
         nonlocal seen
-        if not shelf.finished(epoch):
+        if not checkpoints.has(epoch):
             hard = epoch % config.every == 0 or epoch == config.epochs
-            shelf.put(epoch, history_row(model, data.train, data.test, hard=hard))
+            checkpoints.save(epoch, history_row(model, data.train, data.test, hard=hard))
         advance(epoch - seen)
         seen = epoch
         if stopped.is_set():
@@ -152,7 +152,7 @@ def _trained(
     found = train_classifier(
         start, data.train, order, epochs=config.epochs, batch=config.batch, folder=folder, watcher=look, shown=False
     )
-    return found.model, np.stack([np.asarray(shelf.take(epoch)) for epoch in range(config.epochs + 1)])
+    return found.model, np.stack([np.asarray(checkpoints.load(epoch)) for epoch in range(config.epochs + 1)])
 
 
 def _published(config: ReviewsConfig, data: ReviewData) -> Arrays:

@@ -162,7 +162,7 @@ def _run(config: StudyConfig, variant: Variant, material: Material, key: Key, fo
     weights = jax.tree.leaves(eqx.filter(start, eqx.is_inexact_array))
     z = np.zeros(())
     done = Checkpoints(folder / "finished", digest, jax.tree.structure(Run(z, z, z, z, z, tuple(weights))))
-    if not done.finished(0):
+    if not done.has(0):
         rows = Checkpoints(folder, digest, jax.tree.structure((0, 0, 0)))
         look = Watch(config, material, rows, bar)
         found = train_multirate(
@@ -178,13 +178,13 @@ def _run(config: StudyConfig, variant: Variant, material: Material, key: Key, fo
             watcher=look,
             shown=False,
         )
-        seen = [np.stack(part) for part in zip(*(rows.take(step) for step in config.points), strict=True)]
+        seen = [np.stack(part) for part in zip(*(rows.load(step) for step in config.points), strict=True)]
         final = np.array(text_loss(found.model, material.held_out))
         leaves = tuple(np.asarray(leaf) for leaf in jax.tree.leaves(eqx.filter(found.model, eqx.is_inexact_array)))
-        done.put(0, Run(found.losses, seen[0], final, seen[1], seen[2], leaves))
+        done.save(0, Run(found.losses, seen[0], final, seen[1], seen[2], leaves))
     else:
         bar.update(config.steps)
-    return Run(*jax.tree.map(np.asarray, done.take(0)))
+    return Run(*jax.tree.map(np.asarray, done.load(0)))
 
 
 class Watch:
@@ -199,9 +199,9 @@ class Watch:
         """Keep a row, unless a run before kept it."""
         steps = done - self.seen
         each = (time.perf_counter() - self.since) / steps * 1e3 if steps else math.nan
-        if not self.rows.finished(done):
+        if not self.rows.has(done):
             loss = np.array(text_loss(model, self.material.on_the_way))
-            self.rows.put(done, (loss, np.asarray(model.gates), np.array(each)))
+            self.rows.save(done, (loss, np.asarray(model.gates), np.array(each)))
         self.bar.update(steps)
         self.seen, self.since = done, time.perf_counter() if steps else math.nan
 
