@@ -45,7 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         return _refuse(" ".join(str(error).split()))
     except RuntimeError as error:
-        if not hasattr(error, "cause"):  # an `IntegrationError` names its cause; anything else is our own fault
+        from dynsim.errors import IntegrationError, TrainingError
+
+        if not isinstance(error, IntegrationError | TrainingError):
             raise
         return _refuse(str(error))
 

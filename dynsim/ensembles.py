@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike
 
 from dynsim._types import Scalar, State, Time
 from dynsim.errors import argument_error
-from dynsim.integrators import CAUSES, AbstractIntegrator, Diffrax, Stats
+from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
 from dynsim.integrators.base import masked
 from dynsim.io.checkpoints import Checkpoints
+from dynsim.outcome import Outcome
 from dynsim.progress import progress
 from dynsim.simulation import OFF_SPACE, check_times, start_on
 from dynsim.systems.base import AbstractFlow
@@ -33,7 +34,7 @@ Part = tuple[PyTree, State, Stats]  # values, last states and statuses of some m
 class Ensemble(eqx.Module):
     """Observed `values` (members, times, ...) at `ts`, both ends, and one status for each member; no trajectories.
 
-    A member that failed has NaN from its failure on, and as its end; `stats.succeeded` and `stats.cause` say which
+    A member that failed has NaN from its failure on, and as its end; `stats.succeeded` and `stats.outcome` say which
     and why. `flow` is held once, or is a tuple with one flow for each member.
     """
 
@@ -47,9 +48,9 @@ class Ensemble(eqx.Module):
 
     def explain(self) -> str:
         """Return one sentence: how many members finished, and what stopped the others."""
-        causes, failed = np.asarray(self.stats.cause), np.flatnonzero(~np.asarray(self.stats.succeeded))
-        done = f"{len(causes) - len(failed)} of {len(causes)} members finished"
-        named = ", ".join(f"member {k} was stopped by `{CAUSES[causes[k]]}`" for k in failed[:5])
+        outcomes, failed = np.asarray(self.stats.outcome), np.flatnonzero(~np.asarray(self.stats.succeeded))
+        done = f"{len(outcomes) - len(failed)} of {len(outcomes)} members finished"
+        named = "; ".join(f"member {k} failed: {Outcome(outcomes[k]).sentence}" for k in failed[:5])
         more = f", and so on for {len(failed) - 5} more" if len(failed) > 5 else ""
         return f"{done}; {named}{more}." if failed.size else f"{done}."
 
@@ -111,8 +112,8 @@ def ensemble(
     work = _checked(flows, integrator, y0s, ts, fn)
     together = integrator.batched and _alike(flows)
     parts = _parts(work, cost, chunk) if together else [np.array([k]) for k in range(work.members)]
-    shelf = None if folder is None else Checkpoints(folder, _digest(work, parts), _structure(work))
-    done = _solved(_together if together else _alone, work, parts, shelf, shown)
+    checkpoints = None if folder is None else Checkpoints(folder, _digest(work, parts), _structure(work))
+    done = _solved(_together if together else _alone, work, parts, checkpoints, shown)
     back = np.argsort(np.concatenate(parts), kind="stable")
     joined = jax.tree.map(lambda *pieces: jnp.concatenate(pieces)[back], *done)
     values, final, stats = joined
@@ -181,10 +182,10 @@ def _solved(
     solve: Callable[[_Work, np.ndarray, int], Part],
     work: _Work,
     parts: list[np.ndarray],
-    shelf: Checkpoints | None,
+    checkpoints: Checkpoints | None,
     shown: bool | None,
 ) -> list[Part]:
-    """Return the results of all parts, those on the shelf without solving them again."""
+    """Return the results of all parts; those with a checkpoint are loaded, not solved again."""
     width = max(len(part) for part in parts)
     workers = cores() if solve is _together else 1
     done: list[Part] = []
@@ -192,8 +193,8 @@ def _solved(
         running: dict[int, Future[Part]] = {}
 
         def begin(index: int) -> None:
-            """Begin a part that is not on the shelf; the first compiles, and none begins before it has ended."""
-            if index < len(parts) and not (shelf is not None and shelf.finished(index)):
+            """Begin a part without a checkpoint; the first one compiles, and no other begins before it has ended."""
+            if index < len(parts) and not (checkpoints is not None and checkpoints.has(index)):
                 running[index] = pool.submit(lambda: jax.block_until_ready(solve(work, parts[index], width)))
 
         try:
@@ -203,14 +204,14 @@ def _solved(
                         begin(ahead)
                 if index in running:
                     done.append(running.pop(index).result())
-                    if shelf is not None:
-                        shelf.put(index, done[-1])
-                elif shelf is not None:
-                    done.append(shelf.take(index))
+                    if checkpoints is not None:
+                        checkpoints.save(index, done[-1])
+                elif checkpoints is not None:
+                    done.append(checkpoints.load(index))
                 bar.update(len(part))
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
-            raise KeyboardInterrupt(_stopped(parts[: len(done)], work.members, shelf)) from None
+            raise KeyboardInterrupt(_stopped(parts[: len(done)], work.members, checkpoints)) from None
     return done
 
 
@@ -223,11 +224,11 @@ def cores() -> int:
     return min(free, int(told)) if told.isdigit() and int(told) else free
 
 
-def _stopped(parts: list[np.ndarray], members: int, shelf: Checkpoints | None) -> str:
+def _stopped(parts: list[np.ndarray], members: int, checkpoints: Checkpoints | None) -> str:
     finished = f"The ensemble was interrupted after {sum(map(len, parts))} of {members} members"
-    if shelf is None:
+    if checkpoints is None:
         return f"{finished}; none is kept, since no `folder` was given."
-    return f"{finished}; they are kept in `{shelf.folder}`, and the same call resumes from there."
+    return f"{finished}; they are kept in `{checkpoints.folder}`, and the same call resumes from there."
 
 
 def _together(work: _Work, part: np.ndarray, width: int) -> Part:
@@ -273,9 +274,9 @@ def _watched(fn: Observable, ts: Array, ys: State) -> PyTree:
 def _lost(work: _Work, y0: State) -> tuple[State, Stats]:
     """Return the states and the status of a member that went no further than its start."""
     ys = jax.tree.map(lambda y: jnp.full((len(work.ts), *y.shape), jnp.nan, y.dtype).at[0].set(y), y0)
-    cause, none = jnp.asarray(CAUSES.index("non_finite")), jnp.asarray(0)
+    outcome, none = jnp.asarray(Outcome.NON_FINITE), jnp.asarray(0)
     zero = jnp.zeros((), work.ts.dtype)
-    return ys, Stats(jnp.asarray(False), cause, none, none, zero, work.ts[0])
+    return ys, Stats(jnp.asarray(False), outcome, none, none, zero, work.ts[0])
 
 
 def _structure(work: _Work) -> Any:

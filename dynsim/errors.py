@@ -1,38 +1,53 @@
-"""What goes wrong, and the sentence in which it is said."""
+"""The exceptions of the library, and the sentences of their messages."""
 
 import difflib
 from collections.abc import Iterable
 
+from dynsim.outcome import Outcome
+
 
 class IntegrationError(RuntimeError):
-    """A trajectory could not be followed to its last time.
+    """An integration stopped before its last time.
 
-    `cause` is the short name of what stopped it, one of the values of `dynsim.integrators.CAUSES`.
+    `outcome` says what stopped it.
     """
 
-    def __init__(self, message: str, *, cause: str = "unknown"):
+    def __init__(self, message: str, *, outcome: Outcome):
         super().__init__(message)
-        self.cause = cause
+        self.outcome = outcome
 
 
 class TrainingError(RuntimeError):
-    """A model could not be trained to its last step, because its loss is not finite."""
-
-    cause = "non_finite"
+    """Training stopped before its last step because the loss is not finite."""
 
 
-def argument_error(name: str, must: str, but: str) -> ValueError:
-    """Return the error of a bad argument: what it must be, what it is."""
-    return ValueError(f"Argument `{name}` must {must}, but {but}{'' if but.endswith('?') else '.'}")
+def argument_error(names: str | Iterable[str], must: str, but: str) -> ValueError:
+    """Return the error for one invalid argument, or for several with one requirement: "... must ..., but ...".
+
+    Args:
+        names: the name of the argument, or the names of several.
+        must: the requirement, a verb phrase that follows "must".
+        but: the verb phrase or clause that follows "but": the value that was given.
+    """
+    *others, last = (f"`{name}`" for name in ((names,) if isinstance(names, str) else names))
+    subject = f"Arguments {', '.join(others)} and {last}" if others else f"Argument {last}"
+    return ValueError(f"{subject} must {must}, but {but}{'' if but.endswith('?') else '.'}")
+
+
+def check_at_least(least: float, **values: float) -> None:
+    """Raise `ValueError`, naming the first value that is too small, unless all these arguments are at least `least`."""
+    low = next((name for name, value in values.items() if not value >= least), None)
+    if low is not None:
+        raise argument_error(values, f"be at least {least:g}", f"`{low}` is {values[low]}")
 
 
 def reason(error: BaseException) -> str:
-    """Return what an error says, in one line that fits into brackets: its kind if it says nothing."""
+    """Return the message of an exception on one line without its full stop, or the exception's type if it has none."""
     said = getattr(error, "strerror", None) or str(error)
     return said.splitlines()[0].rstrip(".") if said.strip() else type(error).__name__
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:
-    """Return `", did you mean `x`?"` for the choice closest to `word`, or an empty string."""
+    """Return ", did you mean `x`?" with the choice x closest in spelling to `word`, or "" if none is close."""
     close = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.5)
     return f", did you mean `{close[0]}`?" if close else ""

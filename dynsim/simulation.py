@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from dynsim._types import State
 from dynsim.errors import IntegrationError, argument_error
-from dynsim.integrators import CAUSES, AbstractIntegrator, Diffrax, Event, Stats
+from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
+from dynsim.outcome import Outcome
 from dynsim.progress import waiting
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -51,7 +52,7 @@ def simulate(
     """
     y0, times = _checked(flow, y0, ts)
     with waiting("simulate"):
-        ys, stats = type(integrator).integrate(integrator, flow, y0, times)
+        ys, stats = integrator.integrate(flow, y0, times)
         if throw:
             raise_if_failed(stats)
     return Trajectory(times, ys, flow, stats, integrator)
@@ -127,10 +128,9 @@ def path_on_host(map: AbstractMap, kept: Sequence[State], ts: np.ndarray) -> Tra
 
 
 def _map_stats(ok: bool, steps: int, defect: Any) -> Stats:
-    cause = "finished" if ok else "non_finite"
     return Stats(
         succeeded=jnp.asarray(ok),
-        cause=jnp.asarray(CAUSES.index(cause)),
+        outcome=jnp.asarray(Outcome.FINISHED if ok else Outcome.NON_FINITE),
         num_steps=jnp.asarray(steps),
         num_rejected=jnp.asarray(0),
         max_defect=defect,
@@ -141,7 +141,7 @@ def _map_stats(ok: bool, steps: int, defect: Any) -> Stats:
 def raise_if_failed(stats: Stats) -> None:
     """Raise `IntegrationError` if the last time was not reached; nothing can be raised about traced values."""
     if not isinstance(stats.succeeded, Tracer) and not bool(jnp.all(stats.succeeded)):
-        raise IntegrationError(stats.explain(), cause=CAUSES[int(stats.cause)])
+        raise IntegrationError(stats.explain(), outcome=Outcome(int(stats.outcome)))
 
 
 def _checked(flow: AbstractFlow, y0: State, ts: ArrayLike) -> tuple[State, Any]:
@@ -153,7 +153,7 @@ def _checked(flow: AbstractFlow, y0: State, ts: ArrayLike) -> tuple[State, Any]:
     times = np.asarray(ts, float)
     check_times(times)
     start = check_start(flow, y0)
-    type(flow).check_horizon(flow, float(times[0]), float(times[-1]))
+    flow.check_horizon(float(times[0]), float(times[-1]))
     return start, jnp.asarray(times, dtype)
 
 

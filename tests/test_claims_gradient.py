@@ -87,4 +87,4 @@ def test_an_antipodal_start_stays_to_the_bit():
     for integrator in (Diffrax(), Scipy()):
         final = simulate(TokenFlow(np.eye(3)), x, [0.0, 200.0], integrator=integrator).final
         assert bool(jnp.all(final == x))
-    assert jax.numpy.max(jnp.abs(TokenFlow(np.eye(3)).velocity(0.0, x))) == 0
+    assert jax.numpy.max(jnp.abs(TokenFlow(np.eye(3)).vector_field(0.0, x))) == 0

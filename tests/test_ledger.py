@@ -33,6 +33,7 @@ from analysis.report import (
 )
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Diffrax
+from dynsim.outcome import Outcome
 from dynsim.papers import CONSENSUS
 
 SOURCE = CONSENSUS.at("Lemma 3.1")
@@ -102,7 +103,7 @@ def test_a_control_that_passes_is_seen():
 
 def test_a_failed_solve_decides_nothing_and_a_breakdown_is_named():
     def stuck(key, integrator):
-        raise IntegrationError("It only reached t = 1.", cause="max_steps")
+        raise IntegrationError("It only reached t = 1.", outcome=Outcome.MAX_STEPS)
 
     def broken(key, integrator):
         raise KeyError("oops")

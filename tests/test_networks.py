@@ -136,7 +136,7 @@ def test_attention_without_biases_is_the_attention_of_the_flow(small):
         a = block.attention
         plain = Attention(a.query, a.key, a.value, a.output)
         np.testing.assert_allclose(flow.weights(float(i), x), plain.weights(x), atol=1e-13)
-        np.testing.assert_allclose(flow.attention(float(i), x), plain(x), atol=1e-13)
+        np.testing.assert_allclose(flow.velocity(float(i), x), plain(x), atol=1e-13)
 
 
 def test_the_flow_of_a_network_jumps_from_layer_to_layer(small):

@@ -51,7 +51,7 @@ def test_the_field_is_equation_7(mask, see):
     P, U = _random("P", 2, 3, 3), _random("U", 2, 3, 3)
     flow = TokenFlow(P, U, space=Ellipsoid(W), mask=mask)
     x = np.asarray(flow.space.sample(stream(1, "x"), (5, 3)))
-    np.testing.assert_allclose(flow.velocity(0.0, x), _by_hand(x, P, U, W, see), atol=1e-13)
+    np.testing.assert_allclose(flow.vector_field(0.0, x), _by_hand(x, P, U, W, see), atol=1e-13)
     np.testing.assert_allclose(jnp.sum(flow.weights(0.0, x), -1), 1.0, atol=1e-14)
 
 
@@ -114,7 +114,7 @@ def test_an_identity_value_needs_no_matrix():
     P = _random("P", 2, 3, 3)
     x = Sphere().sample(stream(1, "x"), (5, 3))
     eye = np.broadcast_to(np.eye(3), (2, 3, 3))
-    np.testing.assert_allclose(TokenFlow(P).velocity(0, x), TokenFlow(P, eye).velocity(0, x), atol=1e-14)
+    np.testing.assert_allclose(TokenFlow(P).vector_field(0.0, x), TokenFlow(P, eye).vector_field(0.0, x), atol=1e-14)
 
 
 def test_the_projection_of_remark_5_1_gives_the_printed_right_hand_side():
@@ -122,13 +122,13 @@ def test_the_projection_of_remark_5_1_gives_the_printed_right_hand_side():
     flow = ProjectedValueFlow(P, U)
     x = np.asarray(flow.space.sample(stream(1, "x"), (4, 3)))
     eye = np.eye(3)[None]
-    np.testing.assert_allclose(flow.velocity(0.0, x), _by_hand(x, P, eye, U.T @ U, lambda i, j: j <= i), atol=1e-12)
+    np.testing.assert_allclose(flow.vector_field(0.0, x), _by_hand(x, P, eye, U.T @ U, lambda i, j: j <= i), atol=1e-12)
 
 
 def test_large_scores_do_not_overflow():
     flow = TokenFlow(1e4 * np.eye(3))
     x = Sphere().sample(stream(1, "x"), (5, 3))
-    assert bool(jnp.all(jnp.isfinite(flow.velocity(0.0, x))))
+    assert bool(jnp.all(jnp.isfinite(flow.vector_field(0.0, x))))
     np.testing.assert_allclose(flow.weights(0.0, x)[0], np.eye(5), atol=1e-12)
 
 

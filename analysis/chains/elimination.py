@@ -7,6 +7,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from dynsim.errors import IntegrationError
+from dynsim.outcome import Outcome
 from dynsim.systems.master_equation.checks import exit_rates, num_states
 
 EPSILON = float(np.finfo(float).eps)
@@ -108,7 +109,7 @@ def by_inverse_iteration(Q: scipy.sparse.csc_array) -> tuple[np.ndarray, float]:
     raise IntegrationError(
         f"Inverse iteration changed the stationary law by {error:.3g} still after {ROUNDS} rounds: the gap is far "
         f"below {shift:.3g}; take `elimination`.",
-        cause="max_steps",
+        outcome=Outcome.MAX_STEPS,
     )
 
 

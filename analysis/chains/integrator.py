@@ -9,8 +9,9 @@ import numpy as np
 from analysis.chains.relaxation import relaxation
 from dynsim._types import State, Times
 from dynsim.errors import argument_error
-from dynsim.integrators import CAUSES, AbstractIntegrator, Event, Stats
+from dynsim.integrators import AbstractIntegrator, Event, Stats
 from dynsim.integrators.base import on_space
+from dynsim.outcome import Outcome
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.master_equation.flow import MasterEquationFlow
 
@@ -34,7 +35,7 @@ class Exponential(AbstractIntegrator):
         ys, defect = on_space(flow.space, jnp.asarray(found.probabilities))
         stats = Stats(
             succeeded=jnp.asarray(True),
-            cause=jnp.asarray(CAUSES.index("finished")),
+            outcome=jnp.asarray(Outcome.FINISHED),
             num_steps=jnp.asarray(len(times) - 1),
             num_rejected=jnp.asarray(0),
             max_defect=defect,

@@ -18,6 +18,7 @@ from analysis.chains.rational_exponential import birth_and_death, by_partial_fra
 from analysis.chains.reversibility import off_diagonal, tree_balance
 from analysis.chains.stationary import stationary_distributions
 from dynsim.errors import IntegrationError, argument_error
+from dynsim.outcome import Outcome
 from dynsim.systems.master_equation.checks import (
     Matrix,
     check_distribution,
@@ -174,7 +175,7 @@ def _by_shift_and_invert(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Answer
     t = float(ts[np.argmax(errors)])
     raise IntegrationError(
         f"The space of `shift-invert` has not settled at t = {t:.6g}: take `uniformisation`, or leave the choice.",
-        cause="max_steps",
+        outcome=Outcome.MAX_STEPS,
     )
 
 

@@ -14,10 +14,7 @@ from dynsim._types import State
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.simulation import simulate
-from dynsim.spaces import Ellipsoid, Sphere
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.schedules import ScaledIdentity
-from dynsim.systems.tokens.flow import TokenFlow
 
 SLOW = 1e-8  # the speed, below that of the start, at which rest is looked into
 FRAMES = 17
@@ -126,9 +123,7 @@ def _speed(flow: AbstractFlow, x: State, t: float) -> float:
 
 def _merging(flow: AbstractFlow, x: State, times: list[float]) -> float:
     """Return the rate at which clusters merge that the field, rounded, may not show; 0 if that is not known."""
-    if not isinstance(flow, TokenFlow) or not isinstance(flow.value, ScaledIdentity):
-        return 0.0
-    if not isinstance(flow.space, Sphere | Ellipsoid):
+    if not flow.pulls(times[0], x).size:
         return 0.0
     radius = 1e-4
     if len(set(clusters(np.asarray(x), radius))) == 1:

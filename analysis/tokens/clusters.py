@@ -2,16 +2,13 @@
 
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 import scipy.cluster.hierarchy
 from numpy.typing import ArrayLike
 
 from dynsim._types import Time
 from dynsim.errors import argument_error
-from dynsim.spaces import Ellipsoid, Sphere
-from dynsim.systems.schedules import ScaledIdentity
-from dynsim.systems.tokens.flow import TokenFlow
+from dynsim.systems.base import AbstractFlow
 
 
 def clusters(x: ArrayLike, radius: float = 1e-6) -> np.ndarray:
@@ -46,29 +43,30 @@ class Drift(NamedTuple):
     imbalance: float
 
 
-def drift(flow: TokenFlow, x: ArrayLike, t: Time = 0.0, *, radius: float = 1e-6) -> Drift:
-    r"""Return how clusters drift under U = c I, like $e^{\beta(\cos\delta - 1)}$: far below rounding of the field.
+def drift(flow: AbstractFlow, x: ArrayLike, t: Time = 0.0, *, radius: float = 1e-6) -> Drift:
+    r"""Return the velocities of clusters of particles, accurate far below the rounding error of the field.
 
-    What a cluster gives to itself is parallel to itself and drops out exactly, so that only the small weights between
-    clusters are added up. Each cluster is put at its mean. NumPy: not for `jit`.
+    For tokens with U = c I they are like $e^{\beta(\cos\delta - 1)}$. Each cluster is put at its mean; its particles
+    then exert no pull on one another, and only the small pulls between clusters are added up. NumPy: not for `jit`.
+
+    Args:
+        flow: a flow that knows its pairwise `pulls`.
+        x: particles, shape (n, d).
+        t: the time, in the flow's unit.
+        radius: of single linkage, see `clusters`.
 
     Raises:
-        ValueError: unless every head's value matrix is a multiple of I, on a sphere or an ellipsoid.
+        ValueError: if the flow does not know its pulls.
     """
-    if not isinstance(flow.value, ScaledIdentity) or not isinstance(flow.space, Sphere | Ellipsoid):
-        raise argument_error("flow", "have the value c I and live on ellipsoids", f"has {type(flow.value).__name__}")
     x = np.asarray(x, float)
     labels = clusters(x, radius)
     means = np.stack([x[labels == k].mean(axis=0) for k in range(labels.max() + 1)])
     placed = np.asarray(flow.space.project(means))[labels]
-    W = np.asarray(flow.space.matrix) if isinstance(flow.space, Ellipsoid) else np.eye(x.shape[1])
-    weights = np.asarray(flow.weights(t, jnp.asarray(placed)))
-    pull = float(flow.scale) * np.tensordot(np.asarray(flow.value.factor), weights, 1)
-    pull = np.where(labels[:, None] == labels[None], 0.0, pull)
-    # (I - y y^T W)(z - y) = (I - y y^T W) z, without the cancellation that z alone would bring
-    gaps = placed[None] - placed[:, None]
-    tangent = gaps - np.einsum("ijd,de,ie->ij", gaps, W, placed)[..., None] * placed[:, None]
-    pulls = pull[..., None] * tangent
+    pulls = flow.pulls(t, placed)
+    if not pulls.size:
+        must = "know its pairwise pulls (`TokenFlow` on ellipsoids does, for the value c I)"
+        raise argument_error("flow", must, f"is a {type(flow).__name__} that does not")
+    pulls = np.where((labels[:, None] == labels[None])[..., None], 0.0, pulls)
     first = np.unique(labels, return_index=True)[1]  # under a causal mask the others are pulled by more tokens
     return _merging(placed[first], pulls[first])
 

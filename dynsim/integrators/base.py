@@ -1,4 +1,4 @@
-"""What an integrator takes and gives, and why it may stop."""
+"""The interface of integrators: events, statistics, and what every integrator must offer."""
 
 import abc
 from collections.abc import Callable, Sequence
@@ -11,44 +11,33 @@ from jaxtyping import Array, Float, Int
 
 from dynsim._types import Scalar, State, Time, Times
 from dynsim.errors import argument_error
+from dynsim.outcome import Outcome
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
-CAUSES = ("finished", "max_steps", "non_finite", "step_underflow", "implicit_solver")
-
-ADVICE = {
-    "max_steps": "all {steps} allowed steps were used: take a stiff solver (`stiff()`, "
-    "`Diffrax(solver=Kvaerno5())`), a shorter horizon or more `max_steps`",
-    "non_finite": "the field is not finite on every step tried, however short: look for a zero token, "
-    "an overflow, a finite escape time or a manifold that ends at a fold",
-    "step_underflow": "the step size fell to rounding error: the state escapes to infinity there, the field jumps "
-    "where no breakpoint is declared or is singular, a manifold ends at a fold, or the tolerances are below what its "
-    "precision allows",
-    "implicit_solver": "the implicit stage equations were not solved: take float64 states or looser tolerances",
-}
-
 
 class Stats(eqx.Module):
-    """How an integration went; every field is an array, so that an ensemble has one for each member.
+    """Statistics of an integration; every field is an array, so that an ensemble has one value for each member.
 
-    `cause` is an index of `CAUSES`; `max_defect` is the distance of the solver's own states from the space.
+    `outcome` is a value of `Outcome`; `max_defect` is the distance of the solver's own states from the space, before
+    they are projected to it; `last_time` is the last time that was reached.
     """
 
     succeeded: Array
-    cause: Int[Array, "..."]
+    outcome: Int[Array, "..."]
     num_steps: Int[Array, "..."]
     num_rejected: Int[Array, "..."]
     max_defect: Float[Array, "..."]
     last_time: Float[Array, "..."]
 
     def explain(self) -> str:
-        """Return one sentence: how far it came, what stopped it and what to try."""
-        cause = CAUSES[int(self.cause)]
+        """Return one sentence: the time reached, what stopped the integration and what to try."""
+        outcome = Outcome(int(self.outcome))
         reached = f"reached t = {float(self.last_time):.6g} after {int(self.num_steps)} steps"
         rejected = f"{int(self.num_rejected)} of them rejected"
-        if cause == "finished":
+        if outcome is Outcome.FINISHED:
             return f"The integration finished: it {reached}, {rejected}."
-        return f"The integration only {reached}, {rejected}: {ADVICE[cause].format(steps=int(self.num_steps))}."
+        return f"The integration only {reached}, {rejected}: {outcome.sentence}: {outcome.advice}."
 
 
 class Event(eqx.Module):
@@ -67,8 +56,21 @@ class Event(eqx.Module):
         return (up and self.direction >= 0) or (down and self.direction <= 0)
 
 
+Coordinates = Callable[[AbstractFlow, State], tuple[AbstractFlow, State, Callable[[State], State]]]
+"""A change of coordinates: from a flow and a start to another flow, its start, and the way back to states."""
+
+
+def unchanged(flow: AbstractFlow, y0: State) -> tuple[AbstractFlow, State, Callable[[State], State]]:
+    """Return the coordinates of the flow itself."""
+    return flow, y0, _identity
+
+
+def _identity(x: State) -> State:
+    return x
+
+
 class AbstractIntegrator(eqx.Module):
-    """A method with its tolerances; `batched` says whether it works under `vmap`, and then it has `observe`."""
+    """A numerical method with its tolerances; if `batched`, it solves many starts in one call of `observe`."""
 
     @property
     def batched(self) -> bool:
@@ -77,14 +79,21 @@ class AbstractIntegrator(eqx.Module):
 
     @abc.abstractmethod
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
-        """Return the states at `ts`, on the space, times first, and how it went; NaN from a failure on."""
+        """Return the states at `ts`, projected to the space, times first, and statistics; NaN from a failure on."""
 
     def observe(
-        self, flows: Sequence[AbstractFlow], y0s: State, ts: Times, fn: Callable[[Time, State], Any]
+        self,
+        flows: Sequence[AbstractFlow],
+        y0s: State,
+        ts: Times,
+        fn: Callable[[Time, State], Any],
+        *,
+        coordinates: Coordinates = unchanged,
     ) -> tuple[Any, State, Stats]:
-        """Return `fn(t, x)` at `ts`, the last state and how it went for each start of `y0s`, members first.
+        """Return `fn(t, x)` at `ts`, the last state and statistics for each start of `y0s`, members first.
 
-        `flows` is one flow for all, or one for each; no trajectory is kept; NaN after a failure.
+        `flows` is one flow for all, or one for each; no trajectory is kept; NaN after a failure. The equation is solved
+        in `coordinates`; `fn` and the last state see states of the flow.
         """
         raise NotImplementedError(f"`{type(self).__name__}` keeps the trajectory: use `integrate`")
 
@@ -92,13 +101,17 @@ class AbstractIntegrator(eqx.Module):
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
-        """Integrate up to the first event: states at `ts`, how it went, time and state of the end, which event (-1)."""
+        """Integrate up to the first event.
+
+        Returns:
+            The states at `ts`, statistics, time and state of the end, and the index of the event, -1 for none.
+        """
 
 
 def step_limit(integrator: AbstractIntegrator, flow: AbstractFlow) -> float:
     """Return the longest step: the integrator's `longest_step` if it has one, else what the flow asks for."""
     own = getattr(integrator, "longest_step", None)
-    return type(flow).step_limit(flow) if own is None else own  # a bound method of a module costs 20 microseconds
+    return flow.step_limit() if own is None else own
 
 
 def check_longest_step(value: float | None) -> float | None:

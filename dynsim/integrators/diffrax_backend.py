@@ -16,28 +16,19 @@ from jaxtyping import Array
 from dynsim._types import State, Time, Times
 from dynsim.errors import argument_error
 from dynsim.integrators.base import (
-    CAUSES,
     AbstractIntegrator,
+    Coordinates,
     Event,
     Stats,
     check_longest_step,
     masked,
     on_space,
     step_limit,
+    unchanged,
 )
 from dynsim.integrators.guard import Guarded, StopEarly
+from dynsim.outcome import Outcome
 from dynsim.systems.base import AbstractFlow
-
-Coordinates = Callable[[AbstractFlow, State], tuple[AbstractFlow, State, Callable[[State], State]]]
-
-
-def _as_is(flow: AbstractFlow, y0: State) -> tuple[AbstractFlow, State, Callable[[State], State]]:
-    """Return the coordinates that change nothing."""
-    return flow, y0, _same
-
-
-def _same(x: State) -> State:
-    return x
 
 
 def _positive(value: Any) -> np.ndarray:
@@ -45,7 +36,7 @@ def _positive(value: Any) -> np.ndarray:
         return value  # pyright: ignore[reportReturnType]
     value = np.asarray(value, float)
     if not np.all(np.isfinite(value)) or not np.all(value > 0):
-        raise argument_error("rtol` or `atol", "be positive", f"is {value}")
+        raise argument_error(("rtol", "atol"), "be positive", f"one of them is {value}")
     return value
 
 
@@ -83,7 +74,7 @@ class Diffrax(AbstractIntegrator):
         return True
 
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
-        """Return the states at `ts`, on the space, and how it went."""
+        """Return the states at `ts`, projected to the space, and statistics."""
         _check(self, y0)
         jumps, limit = _time_structure(self, flow, ts)
         return _integrate(self, flow, y0, ts, jumps, limit)
@@ -95,12 +86,9 @@ class Diffrax(AbstractIntegrator):
         ts: Times,
         fn: Callable[[Time, State], Any],
         *,
-        coordinates: Coordinates = _as_is,
+        coordinates: Coordinates = unchanged,
     ) -> tuple[Any, State, Stats]:
-        """Return `fn(t, x)` at `ts`, the last state and how it went for each start, members first, in one program.
-
-        `coordinates` takes a flow and a start to another flow, its start, and the way back to states.
-        """
+        """Return `fn(t, x)` at `ts`, the last state and statistics for each start, members first, in one program."""
         _check(self, y0s)
         times = [_time_structure(self, flow, ts) for flow in flows]
         limits = [limit for _, limit in times if limit is not None]
@@ -134,7 +122,7 @@ def _time_structure(integrator: Diffrax, flow: AbstractFlow, ts: Times) -> tuple
             raise argument_error("ts", "not be traced for a flow whose field jumps", "is")
         return np.empty(0), limit
     times = np.asarray(ts)  # indexing on the device would be a call of its own
-    return type(flow).breakpoints(flow, float(times[0]), float(times[-1])), limit
+    return flow.breakpoints(float(times[0]), float(times[-1])), limit
 
 
 def _solve(
@@ -160,19 +148,18 @@ def _solve(
 
 
 def _stats(solution: Any, defect: Array) -> Stats:
-    """Translate diffrax's result into a cause."""
+    """Return diffrax's result as `Stats`."""
     watch = solution.controller_state
     event = solution.result == dfx.RESULTS.event_occurred
     succeeded = (solution.result == dfx.RESULTS.successful) | event
     spent = solution.result == dfx.RESULTS.max_steps_reached
     early = solution.result == dfx.RESULTS.dt_min_reached
-    code = lambda name: CAUSES.index(name)
-    failure = jnp.where(watch.finite, code("step_underflow"), code("non_finite"))
-    failure = jnp.where(early, failure, jnp.where(spent, code("max_steps"), code("implicit_solver")))
+    failure = jnp.where(watch.finite, int(Outcome.STEP_UNDERFLOW), int(Outcome.NON_FINITE))
+    failure = jnp.where(early, failure, jnp.where(spent, int(Outcome.MAX_STEPS), int(Outcome.IMPLICIT_SOLVER)))
     stats = solution.stats
     return Stats(
         succeeded=succeeded,
-        cause=jnp.where(succeeded, code("finished"), failure),
+        outcome=jnp.where(succeeded, int(Outcome.FINISHED), failure),
         num_steps=stats["num_steps"],
         num_rejected=stats["num_rejected_steps"],
         max_defect=defect,

@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from dynsim._types import State, Time, Times
-from dynsim.integrators.base import AbstractIntegrator, Event, Stats
+from dynsim.errors import argument_error
+from dynsim.integrators.base import AbstractIntegrator, Coordinates, Event, Stats, unchanged
 from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.tokens.span_form import SpanForm, check_spannable
@@ -32,18 +33,26 @@ class InSpan(AbstractIntegrator):
         return self.inner.batched
 
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
-        """Return the tokens at `ts`, and how it went."""
+        """Return the tokens at `ts`, and statistics."""
         form = _form(flow, y0)
         ys, stats = self.inner.integrate(form, form.start, ts)
         return _tokens(form, ys).at[0].set(y0), stats
 
     def observe(
-        self, flows: Sequence[AbstractFlow], y0s: State, ts: Times, fn: Callable[[Time, State], Any]
+        self,
+        flows: Sequence[AbstractFlow],
+        y0s: State,
+        ts: Times,
+        fn: Callable[[Time, State], Any],
+        *,
+        coordinates: Coordinates = unchanged,
     ) -> tuple[Any, State, Stats]:
-        """Return `fn(t, x)` of the tokens x at `ts`, the last tokens and how it went, for each start."""
+        """Return `fn(t, x)` of the tokens x at `ts`, the last tokens and statistics, for each start."""
+        if coordinates is not unchanged:
+            raise argument_error("coordinates", "be left out: `InSpan` has its own", "is given")
         for flow in flows:
             check_spannable(flow)
-        return self.inner.observe(flows, y0s, ts, fn, coordinates=_span)  # pyright: ignore[reportCallIssue]
+        return self.inner.observe(flows, y0s, ts, fn, coordinates=_span)
 
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]

@@ -1,4 +1,4 @@
-"""Integration by SciPy: other code and other tolerances, the referee."""
+"""Integration by SciPy: independent code at tighter tolerances, to confirm what diffrax finds."""
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from dynsim._types import State, Times
 from dynsim.errors import argument_error, nearest
-from dynsim.integrators.base import CAUSES, AbstractIntegrator, Event, Stats, check_longest_step, on_space, step_limit
+from dynsim.integrators.base import AbstractIntegrator, Event, Stats, check_longest_step, on_space, step_limit
+from dynsim.outcome import Outcome
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
@@ -39,11 +40,11 @@ class Scipy(AbstractIntegrator):
             but = f"is `{self.method}`{nearest(self.method, METHODS)}"
             raise argument_error("method", f"be one of {', '.join(METHODS)}", but)
         if not (self.rtol > 0 and self.atol > 0):
-            raise argument_error("rtol` or `atol", "be positive", f"is {min(self.rtol, self.atol)}")
+            raise argument_error(("rtol", "atol"), "be positive", f"are {self.rtol} and {self.atol}")
         check_longest_step(self.longest_step)
 
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
-        """Return the states at `ts`, on the space, and how it went."""
+        """Return the states at `ts`, projected to the space, and statistics."""
         return self._follow(flow, y0, np.asarray(ts, float), ())[:2]
 
     def locate(
@@ -59,11 +60,11 @@ class Scipy(AbstractIntegrator):
         saved = np.full((len(ts), flat.size), np.nan)
         saved[0] = flat
         walk = _Walk(self, flow, field, unravel, events)
-        t, y, fired, cause, steps = ts[0], saved[0], -1, "finished", 0
+        t, y, fired, outcome, steps = ts[0], saved[0], -1, Outcome.FINISHED, 0
         for piece in walk.pieces(ts, saved[0]):
             steps += 1
-            if piece.cause:
-                cause = piece.cause
+            if piece.outcome is not Outcome.FINISHED:
+                outcome = piece.outcome
                 break
             inside = (ts > piece.t0) & (ts <= piece.t1)
             if inside.any():
@@ -73,8 +74,8 @@ class Scipy(AbstractIntegrator):
                 break
         ys, defect = _finish(flow.space, unravel, saved)
         stats = Stats(
-            succeeded=jnp.asarray(cause == "finished"),
-            cause=jnp.asarray(CAUSES.index(cause)),
+            succeeded=jnp.asarray(outcome is Outcome.FINISHED),
+            outcome=jnp.asarray(outcome),
             num_steps=jnp.asarray(steps),
             num_rejected=jnp.asarray(0),
             max_defect=defect,
@@ -84,14 +85,14 @@ class Scipy(AbstractIntegrator):
 
 
 class _Piece(NamedTuple):
-    """One accepted step: its ends, its states at times within, the event in it, or the cause of a failure."""
+    """One accepted step: its ends, its states at times within, the event in it; or how the integration failed."""
 
     t0: float
     t1: float
     y1: np.ndarray
     states: Callable[[np.ndarray], np.ndarray]
     event: int
-    cause: str
+    outcome: Outcome
 
 
 class _Walk(NamedTuple):
@@ -114,7 +115,7 @@ class _Walk(NamedTuple):
             if a == b:
                 return
             if not np.all(np.isfinite(self.field(a, y))):
-                yield _Piece(a, a, y, _no_states, -1, "non_finite")
+                yield _Piece(a, a, y, _no_states, -1, Outcome.NON_FINITE)
                 return
             inside = np.nextafter(b, a) if b < ts[-1] else b  # the field at a breakpoint belongs to the next piece
             field = lambda t, y, inside=inside: self.field(min(t, inside), y)
@@ -127,9 +128,9 @@ class _Walk(NamedTuple):
                 before = solver.y
                 overflowed = _overflows(solver)
                 left -= 1
-                cause = "non_finite" if overflowed else self.cause(solver, left)
-                if cause:
-                    yield _Piece(solver.t, solver.t, solver.y, _no_states, -1, cause)
+                outcome = Outcome.NON_FINITE if overflowed else self.outcome(solver, left)
+                if outcome is not Outcome.FINISHED:
+                    yield _Piece(solver.t, solver.t, solver.y, _no_states, -1, outcome)
                     return
                 piece, values = self.look(solver, _Output(start, solver, before), values)
                 yield piece
@@ -137,14 +138,14 @@ class _Walk(NamedTuple):
                     return
             y = solver.y
 
-    def cause(self, solver: Any, left: int) -> str:
-        """Return why the solver cannot go on, or an empty string."""
+    def outcome(self, solver: Any, left: int) -> Outcome:
+        """Return why the solver cannot go on; `FINISHED` if it can."""
         if not np.all(np.isfinite(solver.y)):
-            return "non_finite"
+            return Outcome.NON_FINITE
         if solver.status == "failed":
             ahead = self.field(solver.t + 1e-9 * max(1.0, abs(solver.t)), solver.y)
-            return "step_underflow" if np.all(np.isfinite(ahead)) else "non_finite"
-        return "max_steps" if left <= 0 and solver.status == "running" else ""
+            return Outcome.STEP_UNDERFLOW if np.all(np.isfinite(ahead)) else Outcome.NON_FINITE
+        return Outcome.MAX_STEPS if left <= 0 and solver.status == "running" else Outcome.FINISHED
 
     def value(self, event: Event, t: float, y: np.ndarray) -> float:
         """Return an event's function at an ambient state."""
@@ -157,12 +158,12 @@ class _Walk(NamedTuple):
         after = [self.value(e, solver.t, solver.y) for e in self.events]
         crossed = [i for i, event in enumerate(self.events) if event.crosses(before[i], after[i])]
         if not crossed:
-            return _Piece(solver.t_old, solver.t, solver.y, output, -1, ""), after
+            return _Piece(solver.t_old, solver.t, solver.y, output, -1, Outcome.FINISHED), after
         at = lambda t: output(np.array([t]))[0]
         ends, tight = (solver.t_old, solver.t), {"xtol": 1e-15, "rtol": np.float64(1e-14)}
         root = lambda e: float(brentq(lambda t: self.value(e, t, at(t)), *ends, **tight))  # pyright: ignore
         t, index = min((root(self.events[i]), i) for i in crossed)
-        return _Piece(solver.t_old, t, at(t), output, index, ""), after
+        return _Piece(solver.t_old, t, at(t), output, index, Outcome.FINISHED), after
 
 
 def _no_states(ts: np.ndarray) -> np.ndarray:

@@ -29,6 +29,15 @@ class AbstractFlow(eqx.Module):
         x = self.space.project(y)
         return self.space.tangent(x, self.velocity(t, x))
 
+    def pulls(self, t: Time, x: State) -> np.ndarray:
+        """Return the part of particle i's velocity that is due to particle j, shape (n, n, d), in NumPy.
+
+        Empty, shape (0, 0, 0), for a flow that is no such sum of pairwise interactions, or whose particles move without
+        others. `settle` finds in it how fast clusters merge that rounding lets appear at rest.
+        """
+        del t, x
+        return np.empty((0, 0, 0))
+
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
         """Return the times strictly between `t0` and `t1` at which the field jumps."""
         del t0, t1

@@ -11,7 +11,7 @@ from dynsim.systems.base import AbstractFlow, AbstractMap
 
 
 class EulerMap(AbstractMap):
-    r"""The map $x \leftarrow \pi(x + h f(kh, x))$ out of a flow, with the retraction of its space."""
+    r"""The forward-Euler map of a flow, $x \leftarrow \pi(x + h f(kh, x))$, with f tangent and $\pi$ the retraction."""
 
     flow: AbstractFlow
     step_size: Float[Array, ""]
@@ -29,5 +29,5 @@ class EulerMap(AbstractMap):
     def step(self, k: Step, x: State) -> State:
         """Return the retraction of one Euler step."""
         h = self.step_size
-        v = self.flow.velocity(jnp.asarray(k, h.dtype) * h, x)
+        v = self.flow.space.tangent(x, self.flow.velocity(jnp.asarray(k, h.dtype) * h, x))
         return self.flow.space.project(jax.tree.map(lambda a, b: a + h.astype(a.dtype) * b, x, v))

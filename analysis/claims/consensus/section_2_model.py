@@ -215,7 +215,7 @@ class _AttentionAndPerceptron(eqx.Module):
     share: Array
 
     def __call__(self, t: Time, x: Tokens) -> Tokens:
-        return self.attention.attention(t, x) + self.share * self.perceptron(x)
+        return self.attention.velocity(t, x) + self.share * self.perceptron(x)
 
     def perceptron(self, x: Tokens) -> Tokens:
         return jnp.tanh(x @ self.inner) @ self.outer.T

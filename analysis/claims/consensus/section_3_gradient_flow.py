@@ -115,7 +115,7 @@ def _restricted_gradient_trial(key: Key, metric_of: str) -> Trial:
     change = float(jnp.vdot(jax.grad(energy)(y), Z))
     factors = np.sqrt(D) * np.sum(np.exp(np.asarray(y @ P @ y.T)), axis=1)
     metric = P if metric_of == "P" else np.eye(D)
-    inner = float(np.sum(factors * np.einsum("id,de,ie->i", flow.velocity(0.0, y), metric, Z)))
+    inner = float(np.sum(factors * np.einsum("id,de,ie->i", flow.space.tangent(y, flow.velocity(0.0, y)), metric, Z)))
     return Trial(
         hypotheses=(at_least("smallest eigenvalue of P", np.linalg.eigvalsh(P)[0], 0.0, tolerance=ROUNDING),),
         conclusions=(equal("dV(Z) + <Y_P, Z>", change + inner, 0.0, tolerance=ROUNDING * (1 + abs(change))),),
@@ -267,7 +267,8 @@ def conjugacy_gap(key: Key, root_of: str) -> tuple[float, np.ndarray]:
     values, vectors = np.linalg.eigh(P)
     root = vectors @ np.diag(np.sqrt(values)) @ vectors.T if root_of == "P" else np.eye(D)
     z = identity.space.project(y @ root)
-    return float(jnp.max(jnp.abs(flow.velocity(0.0, y) @ root - identity.velocity(0.0, z)))), P
+    fields = (flow.space.tangent(y, flow.velocity(0.0, y)), identity.space.tangent(z, identity.velocity(0.0, z)))
+    return float(jnp.max(jnp.abs(fields[0] @ root - fields[1]))), P
 
 
 @claim(

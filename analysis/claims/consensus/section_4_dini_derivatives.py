@@ -208,7 +208,7 @@ def _modulus_trial(key: Key, integrator: AbstractIntegrator, chirp: bool, watch:
     ts = np.linspace(0.0, 4.0, 401)
     path = simulate(flow, x0, ts, integrator=integrator)
     if watch == "f":
-        f = np.asarray(path.along_time(lambda t, x: flow.velocity(t, x) @ v))
+        f = np.asarray(path.along_time(lambda t, x: flow.space.tangent(x, flow.velocity(t, x)) @ v))
     else:
         f = np.asarray(path.along_time(lambda t, x: hemisphere_lyapunov_rate(flow, t, x, v).rate[None]))
     modulus = lambda k: float(np.max(np.abs(f[k:] - f[:-k])))

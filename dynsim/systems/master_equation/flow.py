@@ -66,11 +66,11 @@ class MasterEquationFlow(AbstractFlow):
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
         """Return the jumps of Q."""
-        return type(self.generator).breakpoints(self.generator, t0, t1)
+        return self.generator.breakpoints(t0, t1)
 
     def step_limit(self) -> float:
         """Return half of the fastest period of Q."""
-        return type(self.generator).fastest_period(self.generator) / 2
+        return self.generator.fastest_period() / 2
 
     def check_horizon(self, t0: float, t1: float) -> None:
         """Raise `ValueError` if Q ends before `t1`, or is seen to be no generator at one of many times on the way."""
@@ -84,7 +84,7 @@ class MasterEquationFlow(AbstractFlow):
         matrices = jax.lax.map(lambda t: self.generator(t)[0], jnp.asarray(times))
         if not isinstance(matrices, Tracer):
             for t, Q in zip(times, np.asarray(matrices, float), strict=True):
-                check_generator(Q, name="generator" if constant else f"generator` at t = {t:.6g}, `Q(t)")
+                check_generator(Q, name="generator" if constant else f"generator(t = {t:.6g})")
 
 
 class MasterEquationMap(AbstractMap):

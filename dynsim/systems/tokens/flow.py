@@ -1,7 +1,6 @@
 """Self-attention on ellipsoids: the flow (7), the layer map (6), and the special cases."""
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -62,38 +61,47 @@ class TokenFlow(AbstractFlow):
         self.scale = jnp.asarray(1 / math.sqrt(d) if scale is None else scale, float)
 
     def weights(self, t: Time, x: Tokens) -> Float[Array, "heads n n"]:
-        """Return what token i gives to token j, `weights[h, i, j]`; rows sum to one."""
+        """Return the attention weight that token i places on token j, `weights[h, i, j]`; rows sum to one."""
         return jax.nn.softmax(self.mask.hide(self.query_key.bilinear(t, x, x)), axis=-1)
 
-    def attention(self, t: Time, x: Tokens) -> Tokens:
-        """Return the sum m_i before it is made tangent, `scale` included."""
+    def velocity(self, t: Time, x: Tokens) -> Tokens:
+        """Return the output of the attention heads, m_i = sum_h sum_j alpha_ij U_h y_j, not yet tangent.
+
+        Made tangent, as `vector_field` does, it is the right-hand side of (7).
+        """
         return self.scale.astype(x.dtype) * self.value.mix(t, self.weights(t, x), x)
 
-    def velocity(self, t: Time, x: Tokens) -> Tokens:
-        """Return m_i - (y_i^T W m_i) y_i, the right-hand side of (7)."""
-        return self.space.tangent(x, self.attention(t, x))
+    def pulls(self, t: Time, x: Tokens) -> np.ndarray:
+        """Return the tangent velocity of token i due to token j, shape (n, n, d); the sum over j is the field at x.
 
-    def vector_field(self, t: Time, y: Tokens, args: Any = None) -> Tokens:
-        """Return the extension of `velocity`, made tangent once and not twice."""
-        del args
-        x = self.space.project(y)
-        return self.space.tangent(x, self.attention(t, x))
-
-    # Called once per solve, through the class: equinox makes an object of a bound method, 20 microseconds each.
+        Known for U = c I on a sphere or an ellipsoid, where a token exerts no pull at its own place: computed from
+        differences of tokens, it is exact far below the rounding error of the sum. Empty for any other flow.
+        """
+        if not isinstance(self.value, ScaledIdentity) or not isinstance(self.space, Sphere | Ellipsoid):
+            return np.empty((0, 0, 0))
+        y = np.asarray(x)
+        W = np.asarray(self.space.matrix) if isinstance(self.space, Ellipsoid) else np.eye(y.shape[1])
+        strength = float(self.scale) * np.tensordot(
+            np.asarray(self.value.factor), np.asarray(self.weights(t, jnp.asarray(x))), 1
+        )
+        # (I - y y^T W) z = (I - y y^T W)(z - y), without the cancellation that z alone would bring
+        gaps = y[None] - y[:, None]
+        tangent = gaps - np.einsum("ijd,de,ie->ij", gaps, W, y)[..., None] * y[:, None]
+        return strength[..., None] * tangent
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
         """Return the jumps of P and U."""
-        jumps = [type(part).breakpoints(part, t0, t1) for part in (self.query_key, self.value)]
+        jumps = [part.breakpoints(t0, t1) for part in (self.query_key, self.value)]
         return np.union1d(*jumps) if jumps[0].size or jumps[1].size else jumps[0]
 
     def step_limit(self) -> float:
         """Return half of the fastest period of P and U."""
-        return min(type(part).fastest_period(part) for part in (self.query_key, self.value)) / 2
+        return min(part.fastest_period() for part in (self.query_key, self.value)) / 2
 
     def check_horizon(self, t0: float, t1: float) -> None:
         """Raise `ValueError` if a schedule ends before `t1` or `t0` is negative where it begins at zero."""
         for name, part in (("query_key", self.query_key), ("value", self.value)):
-            end = type(part).end(part)
+            end = part.end()
             if t1 > end or (t0 < 0 and math.isfinite(end)):
                 raise argument_error("ts", f"stay inside the schedule of `{name}`, [0, {end}]", f"ends at {t1}")
 
@@ -124,7 +132,7 @@ class LayerMap(AbstractMap):
     def step(self, k: Step, x: Tokens) -> Tokens:
         """Return the tokens after layer `k`."""
         tau, t = self.step_size.astype(x.dtype), jnp.asarray(k, self.step_size.dtype) * self.step_size
-        return self.flow.space.project(x + tau * self.flow.attention(t, x))
+        return self.flow.space.project(x + tau * self.flow.velocity(t, x))
 
 
 class ProjectedValueFlow(AbstractFlow):
@@ -154,7 +162,7 @@ class ProjectedValueFlow(AbstractFlow):
     def velocity(self, t: Time, x: Tokens) -> Tokens:
         """Return the right-hand side of (20) with the projection as printed."""
         U = self.matrix.astype(x.dtype)
-        X = self.attention.attention(t, x)
+        X = self.attention.velocity(t, x)
         z = x @ U.T
         return jnp.linalg.solve(U, (X - jnp.sum(z * X, axis=-1, keepdims=True) * z).T).T
 
