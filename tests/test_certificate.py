@@ -11,11 +11,17 @@ from hypothesis import strategies as st
 
 from analysis.hardmax.candidates import candidate_set
 from analysis.hardmax.certificate import certify
-from analysis.hardmax.convergence import convergence_rate, distances, near_vertices, ratios
-from analysis.hardmax.frozen import crest, exact_gap, frozen_motion, least_on_unit_interval, product_of_binomials
+from analysis.hardmax.constant_follower_sets import (
+    closed_form_motion,
+    exact_gap,
+    least_on_unit_interval,
+    product_of_binomials,
+    supremum_bound,
+)
+from analysis.hardmax.convergence import at_vertices, convergence_rate, distances, ratios
+from analysis.hardmax.float_score_gaps import FloatMotion
 from analysis.hardmax.leaders import leader_layers, leader_layers_by_value, value_numbers
-from analysis.hardmax.polytopes import attained, contains, polytope
-from analysis.hardmax.tails import FloatMotion
+from analysis.hardmax.polytopes import contains, distinct_limits, polytope
 from dynsim.exact import rationals
 from dynsim.systems.hardmax.follower_sets import from_lists
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
@@ -42,10 +48,10 @@ def test_example_5_2_has_its_limits_and_its_leaders():
     found = certify(ExactHardmaxMap(HALF), [[-1, 1], [0, 3], [12, 4]])
     assert found.certified
     assert found.limits.tolist() == [[Fraction(-2, 3), Fraction(5, 3)], [12, 4], [12, 4]]
-    assert found.leaders.tolist() == [1, -1, 0]
-    assert found.settled == 1
+    assert found.leader_layers.tolist() == [1, -1, 0]
+    assert found.constant_from == 1
     assert found.sets.lists() == [[0], [2], [2]]
-    assert found.explain() == "Certified: from layer 1 on, no token changes whom it follows."
+    assert found.explain() == "Certified: the follower sets are constant from layer 1 on."
 
 
 @pytest.mark.parametrize("alpha", ["1/100", "1/3", 0.1, 1, 40])
@@ -57,16 +63,16 @@ def test_remark_1_3_is_decided_in_every_order(alpha):
     for order in orders:
         found = certify(ExactHardmaxMap(alpha), [[value] for value in order])
         assert found.certified
-        assert found.settled == 0
+        assert found.constant_from == 0
         assert found.limits.ravel().tolist() == [tokens[value] for value in order]
-        assert found.leaders.tolist() == [0 if abs(value) == 1 else -1 for value in order]
+        assert found.leader_layers.tolist() == [0 if abs(value) == 1 else -1 for value in order]
 
 
 def test_a_zero_token_that_moves_is_followed_to_its_end():
     found = certify(ExactHardmaxMap(1), [[-1], [0], [2]])  # the mean is 1/3: the zero token leaves for 1/6
     assert found.limits.ravel().tolist() == [-1, 2, 2]
-    assert found.settled == 1
-    assert found.leaders.tolist() == [0, -1, 0]
+    assert found.constant_from == 1
+    assert found.leader_layers.tolist() == [0, -1, 0]
 
 
 def test_a_token_on_the_foot_of_an_edge_rests_and_follows_itself_and_others():
@@ -75,19 +81,19 @@ def test_a_token_on_the_foot_of_an_edge_rests_and_follows_itself_and_others():
     assert found.certified
     assert found.limits.tolist() == [[0, 1], [-1, 1], [1, 1], [0, 1], [1, 1]]
     assert found.sets.lists() == [[0, 1, 2], [1], [2], [0, 1, 2], [2]]
-    assert found.leaders.tolist() == [-1, 0, 0, -1, -1]
+    assert found.leader_layers.tolist() == [-1, 0, 0, -1, -1]
 
 
 def test_equal_tokens_are_merged_with_their_weight():
     found = certify(ExactHardmaxMap(1), [[1], [1], [-1], [0]])
     assert found.limits.ravel().tolist() == [1, 1, -1, 1]  # the zero token leaves towards the heavier side
-    assert found.leaders.tolist() == [-1, -1, 0, -1]
-    assert found.value_leaders.tolist() == [0, 0, 0, -1]
+    assert found.leader_layers.tolist() == [-1, -1, 0, -1]
+    assert found.leader_layers_by_value.tolist() == [0, 0, 0, -1]
     balanced = certify(ExactHardmaxMap(1), [[1], [1], [-2], [0]])
     assert balanced.limits.ravel().tolist() == [1, 1, -2, 0]
     one = certify(ExactHardmaxMap(1), [[3, 4], [3, 4]])
     assert one.limits.tolist() == [[3, 4], [3, 4]]
-    assert one.leaders.tolist() == [-1, -1]
+    assert one.leader_layers.tolist() == [-1, -1]
 
 
 def above_a_square(first, second, last):
@@ -101,7 +107,7 @@ def test_a_token_that_follows_moving_tokens_forever_moves_with_a_polynomial():
     x = above_a_square((1, quarter), (1, quarter), (HALF, quarter / 2))
     found = certify(layer, x)
     assert found.certified
-    assert found.settled == 0
+    assert found.constant_from == 0
     assert found.sets.lists()[4:] == [[0, 1], [2, 3], [4, 5]]
     assert found.limits[4:].tolist() == [[1, 0, 1, 0], [-1, 0, 1, 0], [0, 0, 1, 0]]
     assert len(found.motion.terms[6]) == 2
@@ -115,7 +121,9 @@ def test_a_token_that_follows_moving_tokens_forever_moves_with_a_polynomial():
 def test_a_token_that_would_follow_moving_tokens_overtakes_them_and_leads():
     found = certify(ExactHardmaxMap(HALF), above_a_square(("11/10", 0), ("11/10", 0), (HALF, 0)))
     assert found.certified
-    assert found.leaders[6] == found.settled > 8  # its height is 1 + (2/3)^m (m/20 - 1/2), that of the others less
+    assert (
+        found.leader_layers[6] == found.constant_from > 8
+    )  # its height is 1 + (2/3)^m (m/20 - 1/2), that of the others less
     assert found.limits[6, 2] > 1
 
 
@@ -125,7 +133,7 @@ def test_a_lead_of_second_order_that_is_lost_after_28_layers_is_not_certified_be
     fast = [[sign * HALF, 0, 1, Fraction(1, 8), -Fraction(1, 4)] for sign in (1, -1)]
     found = certify(ExactHardmaxMap(HALF), [*corners, *slow, *fast, [0, 0, HALF, Fraction(1, 8), Fraction(1, 4)]])
     assert found.certified
-    assert found.settled == 29  # until then the last token follows the slow ones, and at layer 28 all four
+    assert found.constant_from == 29  # until then the last token follows the slow ones, and at layer 28 all four
     assert found.sets.lists()[8] == [6, 7]
 
 
@@ -134,9 +142,9 @@ def test_a_tie_with_itself_that_lasts_two_layers_by_chance_is_not_taken_for_rest
     assert [layer.follower_sets(state).of(0).tolist() for state in layers(layer, x, 1)] == [[0, 1], [0, 1]]
     found = certify(layer, x)
     assert found.certified
-    assert found.settled == 2
+    assert found.constant_from == 2
     weights, alone = np.ones(2, int), layer.rule.tokens(x[:2])
-    assert not frozen_motion(alone, layer.follower_sets(alone), weights, Fraction(2), None).covered
+    assert not closed_form_motion(alone, layer.follower_sets(alone), weights, Fraction(2), None).valid
 
 
 def test_distances_are_those_of_the_given_norm():
@@ -158,8 +166,8 @@ def test_tokens_approach_vertices_and_other_points_with_the_ratio_of_the_layer()
     assert convergence_rate(away[:, 4]).ratio == pytest.approx(0.5)
     assert convergence_rate(away[:, 4]).degree == pytest.approx(0, abs=1e-6)
     K = polytope(found.limits)
-    assert near_vertices(found.limits, K.corners).tolist() == [False, True, True, False, True]
-    assert {tuple(s) for s in attained(found.limits)[0]} <= {tuple(s) for s in candidate_set(K).points}
+    assert at_vertices(found.limits, K.vertex_points).tolist() == [False, True, True, False, True]
+    assert {tuple(s) for s in distinct_limits(found.limits)[0]} <= {tuple(s) for s in candidate_set(K).points}
     with pytest.raises(ValueError, match="`distance` must hold 4 positive values"):
         convergence_rate(away[:, 0])
     with pytest.raises(ValueError, match="`limits` must have shape"):
@@ -172,15 +180,15 @@ def test_certified_runs_go_on_exactly_as_the_certificate_says(tokens, alpha, att
     layer = ExactHardmaxMap(alpha, attention)
     found = certify(layer, tokens, max_layers=120)
     assume(found.certified)
-    states = layers(layer, tokens, found.layers + 12)
+    states = layers(layer, tokens, found.num_layers + 12)
     followed = [layer.follower_sets(state) for state in states]
-    assert all(sets.same_as(found.sets) for sets in followed[found.settled :])
-    assert found.settled == 0 or not followed[found.settled - 1].same_as(found.sets)
-    assert np.all(states[-1] == found.tokens(found.layers + 12))
-    assert leader_layers(layer, states).tolist() == found.leaders.tolist()
-    assert leader_layers_by_value(layer, states).tolist() == found.value_leaders.tolist()
+    assert all(sets.same_as(found.sets) for sets in followed[found.constant_from :])
+    assert found.constant_from == 0 or not followed[found.constant_from - 1].same_as(found.sets)
+    assert np.all(states[-1] == found.tokens(found.num_layers + 12))
+    assert leader_layers(layer, states).tolist() == found.leader_layers.tolist()
+    assert leader_layers_by_value(layer, states).tolist() == found.leader_layers_by_value.tolist()
     A = rationals("A", np.eye(2, dtype=int) if attention is None else attention)
-    late = found.tokens(found.layers + 400)
+    late = found.tokens(found.num_layers + 400)
     bound = (1 / (1 + alpha)) ** 400 * 10**4 * 400**2  # the power of the ratio, up to a polynomial
     assert all(gap @ A @ gap <= bound**2 for gap in late - found.limits)
 
@@ -201,7 +209,9 @@ def test_four_hundred_float_layers_end_at_the_limits():
         x = layer.step(k, x)
     assert np.max(np.abs(x - found.limits.astype(float))) < 1e-12
     K = polytope(found.limits)
-    assert {tuple(found.limits[i]) for i in np.flatnonzero(found.leaders >= 0)} == {tuple(v) for v in K.corners}
+    assert {tuple(found.limits[i]) for i in np.flatnonzero(found.leader_layers >= 0)} == {
+        tuple(v) for v in K.vertex_points
+    }
     assert all(contains(K, s) for s in found.limits)
 
 
@@ -212,9 +222,9 @@ def test_order_and_scale_of_the_tokens_change_nothing(tokens, alpha, random, fac
     random.shuffle(order)
     first = certify(ExactHardmaxMap(alpha), tokens)
     other = certify(ExactHardmaxMap(alpha), rationals("x", tokens)[order] * factor)
-    assert (first.certified, first.settled) == (other.certified, other.settled)
+    assert (first.certified, first.constant_from) == (other.certified, other.constant_from)
     assert np.all(first.limits[order] * factor == other.limits)
-    assert first.leaders[order].tolist() == other.leaders.tolist()
+    assert first.leader_layers[order].tolist() == other.leader_layers.tolist()
 
 
 @settings(max_examples=30, deadline=None)
@@ -223,9 +233,9 @@ def test_a_change_of_variables_turns_a_into_the_identity(tokens, alpha, B):
     B = rationals("B", B)
     first = certify(ExactHardmaxMap(alpha, B.T @ B), tokens)
     other = certify(ExactHardmaxMap(alpha), rationals("x", tokens) @ B.T)
-    assert (first.certified, first.settled) == (other.certified, other.settled)
+    assert (first.certified, first.constant_from) == (other.certified, other.constant_from)
     assert np.all(first.limits @ B.T == other.limits)
-    assert first.leaders.tolist() == other.leaders.tolist()
+    assert first.leader_layers.tolist() == other.leader_layers.tolist()
 
 
 @settings(max_examples=50, deadline=None)
@@ -239,23 +249,23 @@ def test_what_is_called_settled_is_positive_at_every_layer(tokens, alpha, random
     lists = [random.sample(js, random.randint(1, min(2, len(js)))) if js else [i] for i, js in enumerate(larger)]
     weights = np.array([random.randint(1, 3) for _ in range(n)])
     sets = from_lists(lists, np.zeros(n))
-    motion = frozen_motion(x, sets, weights, alpha, None)
-    motion = frozen_motion(motion.after(shift), sets, weights, alpha, None) if shift < 4 else motion
+    motion = closed_form_motion(x, sets, weights, alpha, None)
+    motion = closed_form_motion(motion.after(shift), sets, weights, alpha, None) if shift < 4 else motion
     i, ahead, behind = (index.ravel() for index in np.indices((n, n, n)))
     s = motion.limits
     fair = [s[u] @ (s[v] - s[w]) >= 0 for u, v, w in zip(i, ahead, behind, strict=True)]  # the others lose in the end
-    assert FloatMotion(motion, None).tail(i, ahead, behind).doomed == (not all(fair))
+    assert FloatMotion(motion, None).gap_signs(i, ahead, behind).any_negative == (not all(fair))
     i, ahead, behind = i[fair], ahead[fair], behind[fair]
-    tail = FloatMotion(motion, None).tail(i, ahead, behind)
-    assert not tail.doomed
+    signs = FloatMotion(motion, None).gap_signs(i, ahead, behind)
+    assert not signs.any_negative
     run = np.stack([motion.after(m) for m in (*range(25), 60, 200)])
     scores = np.einsum("mid,mjd->mij", run, run)
     for p, (u, v, w) in enumerate(zip(i.tolist(), ahead.tolist(), behind.tolist(), strict=True)):
         gaps, gap = scores[:, u, v] - scores[:, u, w], exact_gap(motion, None, u, v, w)
-        value = [sum(c * binomial(m, t) for t, c in enumerate(level)) for m in (5,) for level in gap.levels]
+        value = [sum(c * binomial(m, t) for t, c in enumerate(level)) for m in (5,) for level in gap.coefficients]
         assert gaps[5] == sum(part * motion.ratio ** (5 * e) for e, part in enumerate(value))
         assert gap.vanishes == all(g == 0 for g in gaps)
-        if gap.stays_positive or tail.settled[p]:
+        if gap.stays_positive or signs.positive[p]:
             assert min(gaps) > 0
 
 
@@ -266,7 +276,7 @@ def binomial(m, t):
 def test_the_bounds_behind_the_proof_hold():
     for ratio, t, u in itertools.product([Fraction(1, 11), HALF, Fraction(99, 100)], range(4), range(4)):
         power = [float(ratio) ** m * float(binomial(m, t)) * float(binomial(m, u)) for m in range(1200)]
-        assert max(power) <= float(crest(ratio, t, u)) * (1 + 1e-12)
+        assert max(power) <= float(supremum_bound(ratio, t, u)) * (1 + 1e-12)
         assert binomial(9, t) * binomial(9, u) == sum(c * binomial(9, k) for k, c in product_of_binomials(t, u))
     for a, b, c in itertools.product([Fraction(k, 3) for k in range(-5, 6)], repeat=3):
         grid = [a + b * v + c * v * v for v in (Fraction(k, 60) for k in range(61))]
@@ -288,14 +298,14 @@ def test_five_hundred_random_tokens_are_certified_in_seconds():
     found = certify(ExactHardmaxMap(HALF), x)
     assert found.certified
     assert time.process_time() - begin < 10
-    assert np.sum(found.leaders >= 0) == len(attained(found.limits)[0])
+    assert np.sum(found.leader_layers >= 0) == len(distinct_limits(found.limits)[0])
 
 
 def test_giving_up_is_said_and_not_passed_over():
     found = certify(ExactHardmaxMap(HALF), [[-1, 1], [0, 3], [12, 4]], max_layers=1)
     assert not found.certified
-    assert (found.settled, found.layers, len(found.limits)) == (-1, 1, 0)
-    assert found.leaders.tolist() == [1, -1, 0]
+    assert (found.constant_from, found.num_layers, len(found.limits)) == (-1, 1, 0)
+    assert found.leader_layers.tolist() == [1, -1, 0]
     assert found.explain() == "Not certified within 1 layers."
     with pytest.raises(ValueError, match="`layer` must belong to a certified run"):
         found.tokens(7)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.hardmax.candidates import candidate_set, projection_of_origin, reach
+from analysis.hardmax.candidates import candidate_set, projection_of_origin, support_gap
 from analysis.hardmax.exact_geometry import determinant, facets, in_hull, row_echelon, solved
-from analysis.hardmax.polytopes import attained, contains, faces, nested, outside, polytope, vertices, volume
+from analysis.hardmax.polytopes import contains, distinct_limits, faces, nested, outside, polytope, vertices, volume
 from dynsim.exact import rationals
 from dynsim.simulation import iterate
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
@@ -154,7 +154,7 @@ def candidates_by_brute_force(body, A):
     for size in range(1, len(body.vertices) + 1):
         for chosen in itertools.combinations(body.vertices, size):
             x = projection_of_origin(body.points[list(chosen)], A)
-            if in_hull(x, body.points) and max((body.corners - x) @ (A @ x)) == 0:
+            if in_hull(x, body.points) and max((body.vertex_points - x) @ (A @ x)) == 0:
                 found.add(tuple(x))
     return found
 
@@ -167,7 +167,7 @@ def test_the_candidate_set_is_that_of_brute_force_in_the_plane(cloud, attention)
     found = candidate_set(body, attention)
     assert {tuple(x) for x in found.points} == candidates_by_brute_force(body, A)
     assert len({tuple(x) for x in found.points}) == len(found.points)
-    assert all(reach(body, x, attention) == 0 for x in found.points)
+    assert all(support_gap(body, x, attention) == 0 for x in found.points)
     rounded = candidate_set(polytope(cloud.astype(float)), attention)
     assert rounded.faces == found.faces
     assert rounded.points == pytest.approx(found.points.astype(float), abs=1e-9)
@@ -191,11 +191,11 @@ def test_the_origin_is_a_candidate_whenever_it_lies_in_the_polytope():
 
 
 def test_limits_are_counted_by_exact_equality():
-    values, numbers = attained(rationals("x", [["1/3", 1], [0, 0], ["1/3", 1]]))
+    values, numbers = distinct_limits(rationals("x", [["1/3", 1], [0, 0], ["1/3", 1]]))
     assert values.tolist() == [[Fraction(1, 3), 1], [0, 0]]
     assert numbers.tolist() == [0, 1, 0]
     with pytest.raises(ValueError, match="`limits` must be exact"):
-        attained([[0.1]])
+        distinct_limits([[0.1]])
 
 
 def test_what_is_no_cloud_is_refused():

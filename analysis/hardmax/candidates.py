@@ -1,31 +1,32 @@
-"""The candidate set S of (4.1), by faces: where tokens may come to rest, given the limit polytope."""
+"""The set S of (4.1), the only points to which tokens can converge, given the limit polytope K."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from analysis.hardmax.exact_geometry import independent_rows, is_exact, solved
-from analysis.hardmax.polytopes import Face, Polytope, cloud, faces
+from analysis.hardmax.polytopes import Face, Polytope, checked_points, faces
 from dynsim.errors import argument_error
 from dynsim.exact import rationals
 
 
 class Candidates(NamedTuple):
-    """The set S: its `points`, shape (s, d), and for each the vertices of the one face whose interior it lies in."""
+    """The set S of (4.1): `points`, shape (s, d), and for each the vertices of the face whose interior it lies in."""
 
     points: np.ndarray
     faces: tuple[Face, ...]
 
 
 def projection_of_origin(points: Any, attention: Any = None) -> np.ndarray:
-    r"""Return the point of the affine hull of `points`, shape (n, d), nearest to the origin in $|x|_A^2 = x^\top A x$.
+    r"""Return the A-orthogonal projection of the origin onto the affine hull of `points`, shape (n, d); shape (d,).
 
-    Exact for fractions or ints (A being taken exactly), rounded for floats. A is by default the identity.
+    It minimises $|x|_A^2 = x^\top A x$. Exact for fractions and ints (with A taken exactly), rounded for floats. A is
+    the identity by default.
 
     Raises:
-        ValueError: if A is singular on the directions of the hull.
+        ValueError: if A is singular on the direction space of the affine hull.
     """
-    x = cloud("points", points)
+    x = checked_points("points", points)
     A = _metric(attention, x)
     edges = x[1:] - x[0]
     if is_exact(x):
@@ -38,9 +39,10 @@ def projection_of_origin(points: Any, attention: Any = None) -> np.ndarray:
 def candidate_set(body: Polytope, attention: Any = None) -> Candidates:
     r"""Return $\mathcal{S} = \{x \in \mathcal{K} : \max_\ell \langle A(v_\ell - x), x\rangle = 0\}$.
 
-    Every element lies in the relative interior of one face only, and is the projection of the origin on its affine
-    hull; a projection belongs to S only if it lies inside that face and no vertex reaches beyond it. The origin belongs
-    to S whenever it lies in K. Exact for exact points; for floats up to the tolerance of the polytope.
+    Every element lies in the relative interior of exactly one face, and is the projection of the origin onto the affine
+    hull of that face. Such a projection belongs to S if it lies in the relative interior and K lies in the half-space
+    $\langle Ax, \cdot - x \rangle \le 0$. The origin belongs to S whenever it lies in K. Exact for exact points; for
+    floats up to the tolerance of the polytope.
 
     Source: HARDMAX, (4.1), with A in place of the identity.
     """
@@ -48,29 +50,31 @@ def candidate_set(body: Polytope, attention: Any = None) -> Candidates:
     found: list[tuple[np.ndarray, Face]] = []
     for face in (face for group in faces(body) for face in group):
         x = projection_of_origin(body.points[list(face)], attention)
-        if _inside(body, face, x) and reach(body, x, A) <= body.tolerance * _largest(body, A):
+        if _inside(body, face, x) and support_gap(body, x, A) <= body.tolerance * _scale(body, A):
             found.append((x, face))
     return Candidates(np.stack([x for x, _ in found]), tuple(face for _, face in found))
 
 
-def reach(body: Polytope, x: np.ndarray, attention: Any = None) -> Any:
-    r"""Return $\max_\ell \langle A(v_\ell - x), x \rangle$, the function of which S holds the zeros in K.
+def support_gap(body: Polytope, x: np.ndarray, attention: Any = None) -> Any:
+    r"""Return $\max_\ell \langle A(v_\ell - x), x \rangle = h_K(Ax) - \langle Ax, x \rangle$; its zeros in K are S.
 
-    Source: HARDMAX, (4.9).
+    $h_K$ is the support function of K.
+
+    Source: HARDMAX, (4.9), with A in place of the identity.
     """
     A = _metric(attention, body.points)
-    return max((body.corners - x) @ (A @ x))
+    return max((body.vertex_points - x) @ (A @ x))
 
 
 def _inside(body: Polytope, face: Face, x: np.ndarray) -> bool:
-    """Return whether a point of a face's affine hull is inside the face: off the facets that do not hold it."""
+    """Return whether a point of a face's affine hull is in its relative interior: off all facets without the face."""
     others = [not set(face) <= set(facet) for facet in body.facets]
     return all(slack > body.tolerance for slack, other in zip(body.slacks(x), others, strict=True) if other)
 
 
-def _largest(body: Polytope, A: np.ndarray) -> Any:
-    """Return the unit of inner products for floats, per unit of length."""
-    return 1 if is_exact(body.points) else float(np.max(np.linalg.norm(body.corners @ A, axis=1)))
+def _scale(body: Polytope, A: np.ndarray) -> Any:
+    """Return by how much an error of length one changes inner products at most; one for exact points."""
+    return 1 if is_exact(body.points) else float(np.max(np.linalg.norm(body.vertex_points @ A, axis=1)))
 
 
 def _metric(attention: Any, points: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Where the tokens of a hardmax map end, proved: from some layer on, nobody changes whom it follows."""
+"""Certified limits of the hardmax map: a proof that the follower sets are constant from some layer on."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from analysis.hardmax.frozen import Motion, exact_gap, frozen_motion
+from analysis.hardmax.constant_follower_sets import Motion, closed_form_motion, exact_gap
+from analysis.hardmax.float_score_gaps import FloatMotion
 from analysis.hardmax.leaders import value_numbers
-from analysis.hardmax.tails import FloatMotion
 from dynsim.errors import argument_error
 from dynsim.exact import Exact, positive_definite
 from dynsim.systems.hardmax.follower_sets import FollowerSets
@@ -17,54 +17,54 @@ from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is proved of tokens under a hardmax map.
+    """The result of `certify`: whether the follower sets were proved constant from some layer on, and the limits.
 
-    `certified` says whether the follower sets were proved never to change again from layer `settled` on, the first such
-    layer; the proof looked at `layers` of them. `limits`, shape (n, d), are then where the tokens tend, and `sets` whom
-    they follow from there on. `leaders` has for each token the first layer with C_i = {i}, -1 if there is none (ever,
-    if certified); `value_leaders` the same with equal tokens taken as one. Not certified: `limits` has no rows,
-    `settled` is -1, and the leaders are those of the first `layers` layers.
+    `certified`: the follower sets C_i were proved constant from layer `constant_from` on, the first such layer; the
+    proof took `num_layers` exact layers. `limits`, shape (n, d), are then the limits of the tokens, and `sets` their
+    follower sets from that layer on. `leader_layers` holds for each token the first layer with C_i = {i}, -1 if there
+    is none (at any layer, if certified); `leader_layers_by_value` the same with equal tokens identified. Not certified:
+    `limits` has shape (0, d), `constant_from` is -1, and the leaders are those of the first `num_layers` layers.
     """
 
     certified: bool
     limits: Exact
-    leaders: Int[np.ndarray, " n"]
-    value_leaders: Int[np.ndarray, " n"]
-    settled: int
-    layers: int
+    leader_layers: Int[np.ndarray, " n"]
+    leader_layers_by_value: Int[np.ndarray, " n"]
+    constant_from: int
+    num_layers: int
     sets: FollowerSets
-    motion: Motion  # of the distinct values, counted from layer `layers`
-    values: Int[np.ndarray, " n"]  # the number of each token's value
+    motion: Motion  # of the distinct tokens, with layers counted from layer `num_layers`
+    values: Int[np.ndarray, " n"]  # for each token, the index of its value among the distinct ones
 
     def tokens(self, layer: int) -> Exact:
-        """Return the exact tokens at a `layer` from `layers` on, shape (n, d), without a step of the map.
+        """Return the exact tokens at a `layer` of at least `num_layers`, shape (n, d), by the closed form.
 
         Raises:
-            ValueError: for an earlier layer, or without a certificate.
+            ValueError: for an earlier layer, or if the run is not certified.
         """
-        if not self.certified or layer < self.layers:
-            known = f"be at least {self.layers}" if self.certified else "belong to a certified run"
-            raise argument_error("layer", known, f"is {layer}")
-        return self.motion.after(layer - self.layers)[self.values]
+        if not self.certified or layer < self.num_layers:
+            must = f"be at least {self.num_layers}" if self.certified else "belong to a certified run"
+            raise argument_error("layer", must, f"is {layer}")
+        return self.motion.after(layer - self.num_layers)[self.values]
 
     def explain(self) -> str:
-        """Return one sentence: what is proved."""
+        """Return the result in one sentence."""
         if not self.certified:
-            return f"Not certified within {self.layers} layers."
-        return f"Certified: from layer {self.settled} on, no token changes whom it follows."
+            return f"Not certified within {self.num_layers} layers."
+        return f"Certified: the follower sets are constant from layer {self.constant_from} on."
 
 
 def certify(map: HardmaxMap | ExactHardmaxMap, x: Any, *, max_layers: int = 1000) -> Certificate:
-    """Iterate exactly until the follower sets are proved to be final, and return the limits in closed form.
+    """Iterate exactly until the follower sets are proved constant, and return the limits in closed form.
 
-    While the sets stay as they are, tokens move by a known formula; the proof shows for every token and every token it
-    does not follow that the gap of the scores stays positive, and that those it follows stay equal. Clear cases are
-    shown in floats with error bounds, the others in fractions. Equal tokens are merged, and zero tokens follow all.
+    With constant sets the tokens have a closed form. The proof shows that along it, for every token, the scores of the
+    tokens that it follows stay equal, and stay above the score of every other token. Signs are decided in floats with
+    error bounds where these suffice, else in fractions. Equal tokens are merged; zero tokens follow all tokens.
 
     Args:
-        map: in floats or fractions; floats are taken at their binary value.
+        map: the hardmax map, in floats or fractions; floats are taken at their exact binary values.
         x: the tokens at layer 0, shape (n, d).
-        max_layers: where it gives up.
+        max_layers: the number of layers after which it stops without a certificate.
 
     Raises:
         ValueError: unless alpha is positive and A symmetric and positive definite, which the formula needs.
@@ -77,92 +77,95 @@ def certify(map: HardmaxMap | ExactHardmaxMap, x: Any, *, max_layers: int = 1000
     z = exact.rule.tokens(x)
     number = value_numbers(z)
     values, weights = z[np.unique(number, return_index=True)[1]], np.bincount(number)
-    leads, stretch, layer = np.full(len(values), -1), _Stretch(0, exact.follower_sets(values), weights, exact), 0
+    first, phase, layer = np.full(len(values), -1), _Phase(0, exact.follower_sets(values), weights, exact), 0
     while True:
-        leads[(leads < 0) & stretch.sets.leaders] = layer
-        if (layer > stretch.begin and stretch.proved(values)) or layer == max_layers:
+        first[(first < 0) & phase.sets.leaders] = layer
+        if (layer > phase.begin and phase.proved(values)) or layer == max_layers:
             break
-        values, layer = stretch.next_values(values), layer + 1
+        values, layer = phase.next_values(values), layer + 1
         sets = exact.follower_sets(values)
-        stretch = stretch if _same(sets, stretch.sets) else _Stretch(layer, sets, weights, exact)
-    motion, proved = stretch.motion(values), stretch.certified
+        phase = phase if _same(sets, phase.sets) else _Phase(layer, sets, weights, exact)
+    motion, proved = phase.motion(values), phase.certified
     return Certificate(
         certified=proved,
         limits=motion.limits[number] if proved else z[:0],
-        leaders=np.where(weights[number] == 1, leads[number], -1),
-        value_leaders=leads[number],
-        settled=stretch.begin if proved else -1,
-        layers=layer,
+        leader_layers=np.where(weights[number] == 1, first[number], -1),
+        leader_layers_by_value=first[number],
+        constant_from=phase.begin if proved else -1,
+        num_layers=layer,
         sets=exact.follower_sets(values[number]),
         motion=motion,
         values=number,
     )
 
 
-class _Stretch:
-    """Layers, from `begin` on, in which distinct tokens follow the same `sets`, and what of them is proved so far."""
+class _Phase:
+    """Consecutive layers from `begin` on with the same follower `sets` of distinct tokens, and the proof so far."""
 
     def __init__(self, begin: int, sets: FollowerSets, weights: Int[np.ndarray, " n"], map: ExactHardmaxMap):
         n = len(sets.which)
         self.begin, self.sets, self.weights, self.map = begin, sets, weights, map
-        self.leading = sets.members[sets.starts[sets.which]]  # of those that a token follows, one
-        self.tokens, self.behind = np.zeros(0, int), np.zeros(0, int)  # pairs of which nothing is proved yet
-        self.started = self.doomed = self.certified = False
+        self.ahead = sets.members[sets.starts[sets.which]]  # one token of each follower set
+        self.tokens, self.behind = (
+            np.zeros(0, int),
+            np.zeros(0, int),
+        )  # pairs whose score gap is not proved positive yet
+        self.pairs_listed = self.refuted = self.certified = False
         self.n = n
 
     def motion(self, values: Exact) -> Motion:
-        """Return the motion from this layer on if the sets stay."""
-        return frozen_motion(values, self.sets, self.weights, self.map.alpha, self.map.rule.attention)
+        """Return the motion from this layer on if the sets stay the same."""
+        return closed_form_motion(values, self.sets, self.weights, self.map.alpha, self.map.rule.attention)
 
     def next_values(self, values: Exact) -> Exact:
-        """Return the tokens after one layer, equal ones counted as often as they occur."""
+        """Return the distinct tokens after one layer; means count each with its multiplicity."""
         members, starts = self.sets.members, self.sets.starts[:-1]
-        heavy = np.array([int(w) for w in self.weights], object)
-        sums = np.add.reduceat(values[members] * heavy[members][:, None], starts, axis=0)
-        means: Exact = sums / np.add.reduceat(heavy[members], starts)[:, None]
+        weights = np.array([int(w) for w in self.weights], object)
+        sums = np.add.reduceat(values[members] * weights[members][:, None], starts, axis=0)
+        means: Exact = sums / np.add.reduceat(weights[members], starts)[:, None]
         a = self.map.alpha / (1 + self.map.alpha)
         return values + a * (means[self.sets.which] - values)
 
     def proved(self, values: Exact) -> bool:
-        """Return whether the sets are shown to be final at this layer; what is shown of a pair need not be repeated."""
-        if self.doomed:
+        """Return whether the sets are proved constant from this layer on; a gap once proved positive is dropped."""
+        if self.refuted:
             return False
         motion, A = self.motion(values), self.map.rule.attention
-        if not self.started and not self._ties_stay(motion):
-            self.doomed = True
+        if not self.pairs_listed and not self._ties_stay(motion):
+            self.refuted = True
             return False
-        found = FloatMotion(motion, A).tail(self.tokens, self.leading[self.tokens], self.behind)
-        self.doomed = found.doomed
-        left, doubtful = ~found.settled, found.doubtful[~found.settled]
+        found = FloatMotion(motion, A).gap_signs(self.tokens, self.ahead[self.tokens], self.behind)
+        self.refuted = found.any_negative
+        left, unresolved = ~found.positive, found.unresolved[~found.positive]
         self.tokens, self.behind = self.tokens[left], self.behind[left]
-        self.certified = bool(np.all(doubtful)) and all(
-            exact_gap(motion, A, i, int(self.leading[i]), j).stays_positive
+        self.certified = bool(np.all(unresolved)) and all(
+            exact_gap(motion, A, i, int(self.ahead[i]), j).stays_positive
             for i, j in zip(self.tokens.tolist(), self.behind.tolist(), strict=True)
         )
-        return self.certified and not self.doomed
+        return self.certified and not self.refuted
 
     def _ties_stay(self, motion: Motion) -> bool:
-        """Return whether those whom a token follows keep equal scores; begin the list of all other pairs."""
-        self.started = True
+        """Return whether the scores of each follower set stay equal; list the pairs (token, token not followed)."""
+        self.pairs_listed = True
         pairs = np.ones((self.n, self.n), bool)
         for i in range(self.n):
             pairs[i, self.sets.of(i)] = False
         self.tokens, self.behind = np.nonzero(pairs)
-        return motion.covered and all(
-            exact_gap(motion, self.map.rule.attention, i, int(self.leading[i]), j).vanishes
+        return motion.valid and all(
+            exact_gap(motion, self.map.rule.attention, i, int(self.ahead[i]), j).vanishes
             for i in range(self.n)
             for j in self.sets.of(i)[1:].tolist()
         )
 
 
 def _same(sets: FollowerSets, others: FollowerSets) -> bool:
-    """Return whether two layers have the same sets, by their arrays where these have the same order."""
+    """Return whether two layers have the same sets; comparing arrays first is cheaper and decides most cases."""
     arrays = zip(sets[:3], others[:3], strict=True)
     return all(np.array_equal(a, b) for a, b in arrays) or sets.same_as(others)
 
 
 def _checked(map: HardmaxMap | ExactHardmaxMap) -> ExactHardmaxMap:
-    """Return the map in fractions; raise `ValueError` where the closed form has no proof."""
+    """Return the map in fractions; raise `ValueError` unless it meets the assumptions of the closed form."""
     exact = ExactHardmaxMap(map.alpha, map.rule.attention)
     A = exact.rule.attention
     if exact.alpha <= 0:

@@ -1,4 +1,4 @@
-"""How fast tokens approach where they end: ratios of successive distances, and a fit that allows for polynomials."""
+"""Rates of convergence of tokens to their limits: ratios of successive distances, and a fit of rate and power."""
 
 from typing import Any, NamedTuple
 
@@ -8,11 +8,11 @@ from jaxtyping import Bool, Float
 from dynsim.errors import argument_error
 from dynsim.exact import Exact, nearest_floats, rationals
 
-FEWEST = 4  # layers that a fit of three numbers needs
+MIN_LAYERS = 4  # one more than the fit has parameters
 
 
 class ConvergenceRate(NamedTuple):
-    r"""A distance like $C k^{degree} ratio^k$: `error` is the largest relative error of the fit, over `num_layers`."""
+    r"""A fit $C k^{degree} ratio^k$ to distances at `num_layers` layers k; `error` is its largest relative error."""
 
     ratio: float
     degree: float
@@ -21,14 +21,17 @@ class ConvergenceRate(NamedTuple):
 
 
 def distances(states: np.ndarray, limits: np.ndarray, attention: Any = None) -> Float[np.ndarray, "layers n"]:
-    r"""Return $|z_i^k - s_i|_A$ for every layer and token.
+    r"""Return the distances $|z_i^k - s_i|_A$ of all tokens to their limits, shape (layers, n).
 
-    Differences of exact states and limits are formed exactly, so that small ones are not lost to rounding.
+    Differences of exact states and limits are formed exactly, so that small ones have full relative precision.
 
     Args:
         states: tokens, shape (layers, n, d), fractions or floats.
-        limits: where they tend, shape (n, d).
+        limits: the limits s_i of the tokens, shape (n, d).
         attention: A, symmetric and positive definite, shape (d, d); the identity by default.
+
+    Raises:
+        ValueError: unless `limits` has the shape of each state.
     """
     if states.ndim != 3 or states.shape[1:] != limits.shape:
         raise argument_error("limits", f"have shape {states.shape[1:]}, as each state", f"has shape {limits.shape}")
@@ -45,26 +48,26 @@ def _floats(x: np.ndarray | Exact) -> tuple[np.ndarray, float]:
 
 
 def ratios(distance: Float[np.ndarray, "layers n"]) -> Float[np.ndarray, "steps n"]:
-    """Return the ratio of each distance to that of the layer before, zero once a token has arrived.
+    """Return the ratio of each distance to that of the layer before; zero where the latter is zero.
 
-    Towards a limit with frozen follower sets it tends to 1/(1 + alpha), from above if a polynomial goes with it.
+    With constant follower sets it tends to 1/(1 + alpha), from above if the distance has a polynomial factor.
     """
     before, after = distance[:-1], distance[1:]
     return np.divide(after, before, out=np.zeros_like(after), where=before > 0)
 
 
 def convergence_rate(distance: Float[np.ndarray, " layers"], *, first_layer: int = 0) -> ConvergenceRate:
-    r"""Return the rate of one token's distances, by least squares of $\log C + p \log k + k \log r$.
+    r"""Return the convergence rate of one token: $\log C + p \log k + k \log r$ fitted by least squares.
 
     Args:
-        distance: one for each layer, all positive.
-        first_layer: the number of the first one given; later layers only are used, so that a transient can be left out.
+        distance: the distance at each layer, all positive.
+        first_layer: the layer of the first distance; start late to leave out a transient.
 
     Raises:
         ValueError: for fewer than four layers, or distances that are not positive.
     """
-    if len(distance) < FEWEST or not np.all(distance > 0):
-        raise argument_error("distance", f"hold {FEWEST} positive values or more", f"holds {np.sum(distance > 0)}")
+    if len(distance) < MIN_LAYERS or not np.all(distance > 0):
+        raise argument_error("distance", f"hold {MIN_LAYERS} positive values or more", f"holds {np.sum(distance > 0)}")
     k = first_layer + 1.0 + np.arange(len(distance))
     design = np.stack([np.ones_like(k), np.log(k), k], axis=1)
     values = np.log(distance)
@@ -73,10 +76,10 @@ def convergence_rate(distance: Float[np.ndarray, " layers"], *, first_layer: int
     return ConvergenceRate(float(np.exp(found[2])), float(found[1]), error, len(k))
 
 
-def near_vertices(limits: np.ndarray, corners: np.ndarray) -> Bool[np.ndarray, " n"]:
-    """Return which limits, shape (n, d), are vertices of the limit polytope, shape (m, d), by equality.
+def at_vertices(limits: np.ndarray, vertices: np.ndarray) -> Bool[np.ndarray, " n"]:
+    """Return which limits, shape (n, d), are among the vertices of the limit polytope, shape (m, d); exact equality.
 
-    The tokens towards vertices and towards other points of the candidate set may then be told apart.
+    It separates the tokens that converge to vertices from those that converge to other points of the set S of (4.1).
     """
-    known = {tuple(corner) for corner in corners.tolist()}
+    known = {tuple(vertex) for vertex in vertices.tolist()}
     return np.array([tuple(limit) in known for limit in limits.tolist()])

@@ -1,4 +1,4 @@
-"""Rational arithmetic for geometry: elimination, membership in convex hulls, facets; equality means equality."""
+"""Linear algebra and convex geometry in exact rational arithmetic: elimination, hull membership, facets."""
 
 import math
 from fractions import Fraction
@@ -11,19 +11,19 @@ from dynsim.exact import Exact, integers, rationals
 
 
 def is_exact(values: np.ndarray) -> bool:
-    """Return whether an array holds fractions or ints, which are taken exactly, and not floats."""
+    """Return whether an array holds fractions or ints (computed with exactly), and not floats."""
     return values.dtype == object or np.issubdtype(values.dtype, np.integer)
 
 
 class Echelon(NamedTuple):
-    """Rows in reduced echelon form: `rows` (rank, d), with the identity in the columns `pivots`."""
+    """A matrix in reduced row echelon form: `rows` (rank, d), with the identity in the columns `pivots`."""
 
     rows: Exact
     pivots: list[int]
 
 
 def row_echelon(matrix: Exact) -> Echelon:
-    """Return a basis of the row space, shape (rank, d), in reduced echelon form."""
+    """Return the reduced row echelon form of a matrix, shape (n, d), without its zero rows."""
     rows = matrix.copy()
     pivots: list[int] = []
     for column in range(matrix.shape[1]):
@@ -41,12 +41,12 @@ def row_echelon(matrix: Exact) -> Echelon:
 
 
 def independent_rows(matrix: Exact) -> list[int]:
-    """Return the first rows that span the row space, by number."""
+    """Return the indices of the lexicographically first rows that form a basis of the row space."""
     return row_echelon(matrix.T).pivots
 
 
 def solved(matrix: Exact, right: Exact) -> Exact:
-    """Return the solution x of `matrix` x = `right`, for a square matrix and a vector or several columns.
+    """Return the solution x of `matrix` x = `right`: matrix (n, n), right-hand side and solution (n,) or (n, m).
 
     Raises:
         ValueError: if the matrix is singular.
@@ -60,7 +60,7 @@ def solved(matrix: Exact, right: Exact) -> Exact:
 
 
 def determinant(matrix: Exact) -> Fraction:
-    """Return the determinant."""
+    """Return the determinant of a square matrix."""
     rows, found = matrix.copy(), Fraction(1)
     for k in range(len(rows)):
         pivot = next((i for i in range(k, len(rows)) if rows[i, k] != 0), k)
@@ -76,16 +76,17 @@ def determinant(matrix: Exact) -> Fraction:
 
 
 def in_hull(x: Exact, points: Exact) -> bool:
-    """Return whether `x` is a convex combination of `points`, shape (n, d), by the first phase of the simplex method.
+    """Return whether `x`, shape (d,), is in the convex hull of `points`, (n, d), by phase one of the simplex method.
 
-    Bland's rule, which cannot cycle, on a tableau of ints: a pivot divides by the last one without a remainder.
+    Bland's rule, which cannot cycle, on a tableau of ints (fraction-free pivoting: division by the previous pivot is
+    without remainder).
     """
     whole, denominator = integers(np.concatenate([points, x[None]]))
     rows = np.concatenate([whole, np.full((len(whole), 1), denominator, object)], axis=1).T
     signs = np.array([-1 if row[-1] < 0 else 1 for row in rows], object)
     table = rows * signs[:, None]
-    table = np.concatenate([table, np.sum(table, axis=0)[None]])  # last row: what is missing, to be brought to zero
-    basis = [len(points) + k for k in range(len(rows))]  # artificial variables, which never enter again
+    table = np.concatenate([table, np.sum(table, axis=0)[None]])  # last row: the objective, the sum of infeasibilities
+    basis = [len(points) + k for k in range(len(rows))]  # artificial variables, which never re-enter
     last = 1
     while table[-1, -1] != 0:
         column = next((j for j in range(len(points)) if table[-1, j] > 0), -1)
@@ -99,24 +100,28 @@ def in_hull(x: Exact, points: Exact) -> bool:
 
 
 def _leaving(table: np.ndarray, column: int, basis: list[int]) -> int:
-    """Return the row of the least ratio, and among equal ones that of the first variable."""
+    """Return the row of the minimum ratio test, ties broken by the least index of the basic variable."""
     rows = [i for i in range(len(basis)) if table[i, column] > 0]
     return min(rows, key=lambda i: (Fraction(table[i, -1], table[i, column]), basis[i]))
 
 
 class Facets(NamedTuple):
-    """Facets of a polytope with interior: `normals` . x + `offsets` >= 0, with zero at the points in `incident`."""
+    """The facets of a full-dimensional polytope: `normals` @ x + `offsets` >= 0, with equality at `incident` points."""
 
     normals: Exact
     offsets: Exact
-    incident: list[int]  # a bit for each point
+    incident: list[int]  # a bit mask over the points for each facet
 
 
 def facets(points: Exact) -> Facets:
-    """Return the facets of the hull of `points`, shape (n, d), which must span d dimensions.
+    """Return the facets of the convex hull of `points`, shape (n, d), which must span d dimensions.
 
-    The double description method on ints: points are added one at a time, and a facet that a point cuts off meets each
-    of its neighbours in a new one. Flat position does no harm; the work grows with the number of facets squared.
+    By the double description method on ints: points are added one at a time; each pair of adjacent facets of which the
+    new point is inside one and outside the other gives a new facet. Points need not be in general position. The cost
+    grows with the square of the number of facets.
+
+    Raises:
+        ValueError: if the points span fewer dimensions.
     """
     whole, denominator = integers(points)
     rows = np.concatenate([np.full((len(whole), 1), denominator, object), whole], axis=1)
@@ -125,25 +130,25 @@ def facets(points: Exact) -> Facets:
         raise argument_error("points", f"span {points.shape[1]} dimensions", f"span {len(first) - 1}")
     rays = _simplex(rows, first)
     for k in sorted(set(range(len(rows))) - set(first)):
-        rays = _cut(rays, rows[k], 1 << k, points.shape[1])
+        rays = _with_point(rays, rows[k], 1 << k, points.shape[1])
     found = rationals("normals", np.stack([ray for ray, _ in rays]))
     return Facets(found[:, 1:], found[:, 0], [zeros for _, zeros in rays])
 
 
-Ray = tuple[np.ndarray, int]  # an inequality as ints, and a bit for each point at which it is an equality
+Ray = tuple[np.ndarray, int]  # the coefficients of an inequality, ints, and a bit mask of the points with equality
 
 
 def _simplex(rows: np.ndarray, first: list[int]) -> list[Ray]:
-    """Return the facets of a simplex, each opposite to one of its corners."""
-    corners = rationals("points", rows[first])
+    """Return the facets of a simplex, each opposite to one of its vertices."""
+    vertices = rationals("points", rows[first])
     unit = rationals("points", np.eye(len(first), dtype=int))
-    dual = solved(corners, unit)
+    dual = solved(vertices, unit)
     bits = [1 << k for k in first]
     return [(_primitive(integers(dual[:, [j]])[0][:, 0]), sum(bits) - bits[j]) for j in range(len(first))]
 
 
-def _cut(rays: list[Ray], row: np.ndarray, bit: int, d: int) -> list[Ray]:
-    """Return the facets after one more point."""
+def _with_point(rays: list[Ray], row: np.ndarray, bit: int, d: int) -> list[Ray]:
+    """Return the facets after one more point, given as a row (1, coordinates)."""
     values = [row @ ray for ray, _ in rays]
     kept = [(ray, zeros | bit if v == 0 else zeros) for (ray, zeros), v in zip(rays, values, strict=True) if v >= 0]
     above = [(k, v) for k, v in enumerate(values) if v > 0]
@@ -151,16 +156,16 @@ def _cut(rays: list[Ray], row: np.ndarray, bit: int, d: int) -> list[Ray]:
     for p, up in above:
         for q, down in below:
             common = rays[p][1] & rays[q][1]
-            if common.bit_count() >= d - 1 and _neighbours(rays, p, q, common):
+            if common.bit_count() >= d - 1 and _adjacent(rays, p, q, common):
                 kept.append((_primitive(up * rays[q][0] - down * rays[p][0]), common | bit))
     return kept
 
 
-def _neighbours(rays: list[Ray], p: int, q: int, common: int) -> bool:
-    """Return whether no third facet holds all points that two facets share."""
+def _adjacent(rays: list[Ray], p: int, q: int, common: int) -> bool:
+    """Return whether two facets are adjacent: no third facet contains all of their common points."""
     return not any(zeros & common == common for k, (_, zeros) in enumerate(rays) if k not in (p, q))
 
 
 def _primitive(ray: np.ndarray) -> np.ndarray:
-    """Return the shortest vector of ints in the direction of one."""
+    """Return the primitive integer vector in the direction of an integer vector."""
     return ray // math.gcd(*ray)

@@ -1,4 +1,4 @@
-"""Leaders along a run: which tokens come to follow only themselves, and from which layer on."""
+"""Leaders along a trajectory: the tokens that follow only themselves at some layer, and the first such layer."""
 
 from collections.abc import Callable, Iterable
 
@@ -15,11 +15,11 @@ Mask = Callable[[FollowerSets, np.ndarray], np.ndarray]
 def leader_layers(map: HardmaxMap | ExactHardmaxMap, states: Iterable[np.ndarray]) -> Int[np.ndarray, " n"]:
     r"""Return for every token the first layer with $\mathcal{C}_i(Z^k) = \{i\}$, -1 if there is none among `states`.
 
-    The definition goes by index: two equal tokens follow each other, and neither is a leader. It is applied at every
-    layer; that a leader stays one is not assumed.
+    Tokens are told apart by index: two equal tokens follow each other, and neither is a leader. That a leader remains
+    one (HARDMAX, Lemma 5.1) is not assumed.
 
     Args:
-        map: whose follower sets count, in floats or fractions.
+        map: the hardmax map, in floats or fractions.
         states: one array of shape (n, d) for each layer, from layer 0 on without a gap, as `Trajectory.ys`.
 
     Raises:
@@ -31,7 +31,9 @@ def leader_layers(map: HardmaxMap | ExactHardmaxMap, states: Iterable[np.ndarray
 
 
 def leader_layers_by_value(map: HardmaxMap | ExactHardmaxMap, states: Iterable[np.ndarray]) -> Int[np.ndarray, " n"]:
-    """Return the same with equal tokens taken as one: the first layer at which token i follows only tokens equal to it.
+    """Return the first layer at which token i follows only tokens equal to it, -1 if there is none among `states`.
+
+    This is `leader_layers` with equal tokens identified.
 
     Source: HARDMAX, Definition 1.1, for tokens that need not be distinct.
     """
@@ -39,7 +41,7 @@ def leader_layers_by_value(map: HardmaxMap | ExactHardmaxMap, states: Iterable[n
 
 
 def leaders_by_value(sets: FollowerSets, x: np.ndarray) -> Bool[np.ndarray, " n"]:
-    """Return which tokens follow only tokens of their own value in `x`, shape (n, d), exact or not."""
+    """Return which tokens of `x`, shape (n, d), follow only tokens equal to themselves; equality is exact."""
     value = value_numbers(x)
     followed, begin = value[sets.members], sets.starts[:-1]
     lowest, highest = np.minimum.reduceat(followed, begin), np.maximum.reduceat(followed, begin)
@@ -47,7 +49,7 @@ def leaders_by_value(sets: FollowerSets, x: np.ndarray) -> Bool[np.ndarray, " n"
 
 
 def value_numbers(x: np.ndarray) -> Int[np.ndarray, " n"]:
-    """Return the number of each token's value, in the order in which the values first occur; equality is exact."""
+    """Return for each token the index of its value, values numbered by first occurrence; equality is exact."""
     seen: dict[tuple, int] = {}
     return np.array([seen.setdefault(tuple(row), len(seen)) for row in x.tolist()], int)
 

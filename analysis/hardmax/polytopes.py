@@ -1,4 +1,4 @@
-"""Convex hulls of tokens and of their limits: vertices, faces, volume, what lies inside; exact for exact points."""
+"""Convex hulls of finite point sets: vertices, faces, volume and membership; exact for fractions and ints."""
 
 import math
 from collections.abc import Sequence
@@ -13,21 +13,22 @@ from jaxtyping import Bool, Int
 
 from analysis.hardmax.exact_geometry import determinant, facets, in_hull, is_exact, row_echelon
 from dynsim.errors import argument_error
+from dynsim.orientation import basis_of_range
 from dynsim.exact import rationals
 
-MAX_HULL = 7  # dimensions in which Qhull is fast; in more, floats are decided by linear programs and have no faces
-TOLERANCE = 1e-9  # of the size of a cloud of floats: what is nearer counts as on the face
-Face = tuple[int, ...]  # numbers of vertices among the points, increasing
+MAX_HULL = 7  # largest dimension for Qhull; above, floats are decided by linear programs and no faces are available
+TOLERANCE = 1e-9  # times the diameter scale of the points: a float nearer than that to a face counts as on it
+Face = tuple[int, ...]  # indices of the face's vertices among the points, increasing
 
 
 @dataclass(frozen=True)
 class Polytope:
-    """The hull of `points`, shape (n, d), flat or not: x is inside if `normals` . x + `offsets` >= 0 and it is in the
-    affine hull, `equations` (x - points[0]) = 0.
+    """The convex hull of `points`, shape (n, d), of any `dimension` up to d, by vertices and by inequalities.
 
-    `vertices` are numbers of points, the first of equal ones; each of `facets` holds the vertices on it, in the order
-    of `normals`. `dimension` is that of the affine hull. Fractions and ints are decided exactly, `tolerance` is then 0;
-    for floats it is an absolute length, the normals being of length one.
+    It is the set of x with `normals` @ x + `offsets` >= 0 and `equations` @ (x - points[0]) = 0; the latter is the
+    affine hull, of the given `dimension`. `vertices` are indices of points, the first of equal ones; each of `facets`
+    lists the vertices on it, in the order of `normals`. For fractions and ints all is exact and `tolerance` is 0; for
+    floats it is an absolute length, and the normals are unit vectors.
     """
 
     points: np.ndarray
@@ -40,31 +41,35 @@ class Polytope:
     tolerance: Any
 
     @property
-    def corners(self) -> np.ndarray:
-        """The values of the vertices, shape (m, d)."""
+    def vertex_points(self) -> np.ndarray:
+        """The coordinates of the vertices, shape (m, d)."""
         return self.points[list(self.vertices)]
 
     def slacks(self, x: np.ndarray) -> np.ndarray:
-        """Return how far inside each facet `x` is, shape (facets,); the distance for floats."""
+        """Return the slack of each facet inequality at `x`, shape (facets,); for floats the signed distance."""
         return self.normals @ x + self.offsets
 
-    def spans(self, x: np.ndarray) -> bool:
-        """Return whether `x` lies in the affine hull."""
+    def affine_hull_contains(self, x: np.ndarray) -> bool:
+        """Return whether `x`, shape (d,), lies in the affine hull."""
         return all(abs(entry) <= self.tolerance for entry in self.equations @ (x - self.points[0]))
 
 
 def polytope(points: Any) -> Polytope:
-    """Return the hull of `points`, shape (n, d): exactly for ints and fractions, by Qhull for floats.
+    """Return the convex hull of `points`, shape (n, d): exactly for ints and fractions, by Qhull for floats.
 
     Raises:
         ValueError: for no points, for floats that are not finite or span more than 7 dimensions.
     """
-    x = cloud("points", points)
+    x = checked_points("points", points)
     return _exact_polytope(x) if is_exact(x) else _float_polytope(x)
 
 
-def cloud(name: str, points: Any) -> np.ndarray:
-    """Return points of shape (n, d), n and d at least one: fractions if they are exact, else float64."""
+def checked_points(name: str, points: Any) -> np.ndarray:
+    """Return points of shape (n, d), n and d at least one: as fractions if they are exact, else as float64.
+
+    Raises:
+        ValueError: for another shape, or floats that are not finite; `name` is that of the argument.
+    """
     found = np.asarray(points)
     if found.ndim != 2 or 0 in found.shape:
         raise argument_error(name, "have shape (n, d), with at least one point", f"has shape {found.shape}")
@@ -76,15 +81,15 @@ def cloud(name: str, points: Any) -> np.ndarray:
 
 
 def contains(body: Polytope, x: Any) -> bool:
-    """Return whether a point, shape (d,), lies in a polytope; its boundary belongs to it."""
-    point = _like(body.points, x)
-    return body.spans(point) and all(slack >= -body.tolerance for slack in body.slacks(point))
+    """Return whether a point, shape (d,), lies in a closed polytope; for floats up to its tolerance."""
+    point = _checked_point(body.points, x)
+    return body.affine_hull_contains(point) and all(slack >= -body.tolerance for slack in body.slacks(point))
 
 
 def faces(body: Polytope) -> tuple[tuple[Face, ...], ...]:
-    """Return the faces by dimension, from the vertices to the polytope itself: each as its vertices, in order.
+    """Return the face lattice by dimension, from the vertices to the polytope itself, each face by its vertices.
 
-    All intersections of facets; their number may grow exponentially with the dimension.
+    Faces are the intersections of facets; their number may grow exponentially with the dimension.
     """
     whole = frozenset(body.vertices)
     found, new = {whole}, {whole}
@@ -93,16 +98,16 @@ def faces(body: Polytope) -> tuple[tuple[Face, ...], ...]:
         found |= new
     graded: list[list[Face]] = [[] for _ in range(body.dimension + 1)]
     rank: dict[frozenset[int], int] = {}
-    for face in sorted(found, key=len):  # the lattice is graded: a face is one above its largest proper face
+    for face in sorted(found, key=len):  # the lattice is graded: the rank is one more than that of the best proper face
         rank[face] = 1 + max((rank[part] for part in rank if part < face), default=-1)
         graded[rank[face]].append(tuple(sorted(face)))
     return tuple(tuple(sorted(group)) for group in graded)
 
 
 def volume(body: Polytope) -> Any:
-    """Return the volume in R^d, zero for a flat polytope; a fraction for exact points.
+    """Return the volume in R^d, zero for a polytope of lower dimension; a fraction for exact points.
 
-    By simplices from a corner of every face to its facets that do not hold it: cheap up to a few hundred faces.
+    By a triangulation that joins a vertex of every face to the facets without it: cheap up to a few hundred faces.
     """
     if body.dimension < body.points.shape[1]:
         return 0 * body.tolerance
@@ -113,12 +118,12 @@ def volume(body: Polytope) -> Any:
 
 
 def vertices(points: Any) -> Face:
-    """Return which points are vertices of the hull, the first of equal ones; works in any dimension.
+    """Return the indices of the vertices of the hull of `points`, shape (n, d), the first of equal points.
 
-    By facets where there are few, in up to 3 dimensions (7 for floats), and by linear programs above.
+    From the facets in up to 3 dimensions (7 for floats), by linear programs in more.
     """
-    x = cloud("points", points)
-    if x.shape[1] <= 3 or not is_exact(x) and len(_frame(x)[1]) <= MAX_HULL:
+    x = checked_points("points", points)
+    if x.shape[1] <= 3 or not is_exact(x) and len(_affine_coordinates(x)[1]) <= MAX_HULL:
         return polytope(x).vertices
     kept = list({tuple(row): i for i, row in reversed(list(enumerate(x.tolist())))}.values())
     for i in sorted(kept):
@@ -129,39 +134,42 @@ def vertices(points: Any) -> Face:
 
 
 def outside(points: Any, hull_of: Any) -> Bool[np.ndarray, " n"]:
-    """Return which of `points`, shape (n, d), lie outside the hull of the others, shape (m, d).
+    """Return which of `points`, shape (n, d), lie outside the convex hull of `hull_of`, shape (m, d).
 
-    Exact if both are, whatever the dimension; floats count as inside up to 1e-9 of the size of the cloud.
+    Exact in any dimension if both are exact; floats count as inside up to 1e-9 of the diameter scale of `hull_of`.
+
+    Raises:
+        ValueError: if the dimensions differ.
     """
-    x, others = cloud("points", points), cloud("hull_of", hull_of)
+    x, others = checked_points("points", points), checked_points("hull_of", hull_of)
     if x.shape[1] != others.shape[1]:
         raise argument_error("points", f"have dimension {others.shape[1]}, as `hull_of`", f"have {x.shape[1]}")
     if is_exact(x) and is_exact(others):
         known = {tuple(row) for row in others}
         return np.array([tuple(row) not in known and not in_hull(row, others) for row in x])
     x, others = x.astype(float), others.astype(float)
-    if _frame(others)[1].shape[0] > MAX_HULL:
-        return np.array([_distance(row, others) > TOLERANCE * _size(others) for row in x])
+    if _affine_coordinates(others)[1].shape[0] > MAX_HULL:
+        return np.array([_distance(row, others) > TOLERANCE * _length_scale(others) for row in x])
     body = _float_polytope(others)
     away = np.max(np.abs((x - others[0]) @ body.equations.T), axis=1) > body.tolerance
     return away | np.any(x @ body.normals.T + body.offsets < -body.tolerance, axis=1)
 
 
 def nested(inner: Any, outer: Any) -> bool:
-    """Return whether the hull of one cloud lies in that of another, as `outside` decides it.
+    """Return whether the convex hull of `inner`, shape (n, d), lies in that of `outer`, shape (m, d).
 
     Source: HARDMAX, Lemma 3.3.
     """
     return not np.any(outside(inner, outer))
 
 
-def attained(limits: Any) -> tuple[np.ndarray, Int[np.ndarray, " n"]]:
-    """Return the distinct values among exact limits, shape (s, d), and for each token the number of its own.
+def distinct_limits(limits: Any) -> tuple[np.ndarray, Int[np.ndarray, " n"]]:
+    """Return the distinct values among exact limits, shape (s, d), and for each token the index of its value.
 
     Raises:
-        ValueError: for floats, of which equality says nothing: see `analysis.tokens.clusters.clusters`.
+        ValueError: for floats, for which equality is not meaningful: see `analysis.tokens.clusters.clusters`.
     """
-    x = cloud("limits", limits)
+    x = checked_points("limits", limits)
     if not is_exact(x):
         raise argument_error("limits", "be exact (fractions or ints)", "are floats")
     seen: dict[tuple, int] = {}
@@ -169,7 +177,7 @@ def attained(limits: Any) -> tuple[np.ndarray, Int[np.ndarray, " n"]]:
     return rationals("limits", [list(row) for row in seen]), numbers
 
 
-def _like(points: np.ndarray, x: Any) -> np.ndarray:
+def _checked_point(points: np.ndarray, x: Any) -> np.ndarray:
     point = np.asarray(x)
     if point.shape != points.shape[1:]:
         raise argument_error("x", f"have shape {points.shape[1:]}", f"has shape {point.shape}")
@@ -177,7 +185,7 @@ def _like(points: np.ndarray, x: Any) -> np.ndarray:
 
 
 def _simplices(lattice: Sequence[Sequence[Face]], face: Face) -> list[Face]:
-    """Return a triangulation of a face, without new points."""
+    """Return a triangulation of a face whose simplices have vertices of the face only."""
     dimension = next(k for k, group in enumerate(lattice) if face in group)
     if dimension == 0:
         return [face]
@@ -187,7 +195,7 @@ def _simplices(lattice: Sequence[Sequence[Face]], face: Face) -> list[Face]:
 
 
 def _exact_polytope(x: np.ndarray) -> Polytope:
-    """Return the hull of fractions: facets in coordinates that determine all the others."""
+    """Return the hull of fractions; facets are computed in the pivot coordinates, which determine all the others."""
     d = x.shape[1]
     echelon = row_echelon(x - x[0])
     unit = rationals("equations", np.eye(d, dtype=int))
@@ -199,34 +207,35 @@ def _exact_polytope(x: np.ndarray) -> Polytope:
     normals = rationals("normals", np.zeros((len(found.offsets), d), int))
     normals[:, echelon.pivots] = found.normals
     on = np.array([[bool(zeros >> k & 1) for k in range(len(x))] for zeros in found.incident])
-    return Polytope(x, *_corners(on), len(echelon.pivots), normals, found.offsets, equations, Fraction(0))
+    return Polytope(x, *_incidences(on), len(echelon.pivots), normals, found.offsets, equations, Fraction(0))
 
 
-def _corners(on: Bool[np.ndarray, "facets points"]) -> tuple[Face, tuple[Face, ...]]:
-    """Return vertices and facets from incidences: no other point lies on all facets of a vertex and on one more."""
+def _incidences(on: Bool[np.ndarray, "facets points"]) -> tuple[Face, tuple[Face, ...]]:
+    """Return the vertices, and the vertices of each facet: a vertex is a point with a maximal set of facets."""
     boundary = np.flatnonzero(np.any(on, axis=0))
     sets, first = np.unique(on[:, boundary], axis=1, return_index=True)
     maximal = [k for k in range(len(first)) if np.sum(np.all(sets[sets[:, k]], axis=0)) == 1]
-    corners = sorted(int(boundary[first[k]]) for k in maximal)
-    return tuple(corners), tuple(tuple(i for i in corners if row[i]) for row in on)
+    found = sorted(int(boundary[first[k]]) for k in maximal)
+    return tuple(found), tuple(tuple(i for i in found if row[i]) for row in on)
 
 
-def _size(x: np.ndarray) -> float:
-    """Return the length to which tolerances refer: the extent of a cloud, or its distance from the origin."""
+def _length_scale(x: np.ndarray) -> float:
+    """Return the length to which tolerances are relative: the extent of the points, or 1e-3 of their coordinates."""
     return float(np.max(np.linalg.norm(x - x[0], axis=1), initial=np.max(np.abs(x)) * 1e-3))
 
 
-def _frame(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return coordinates of floats in their affine hull, shape (n, k), and its orthonormal basis, shape (k, d)."""
+def _affine_coordinates(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the coordinates of floats in their affine hull, shape (n, k), and its orthonormal basis, shape (k, d)."""
     _, sizes, right = np.linalg.svd(x - x[0], full_matrices=False)
-    basis = right[sizes > TOLERANCE * max(_size(x), np.finfo(float).tiny) * math.sqrt(len(x))]
+    span = right[sizes > TOLERANCE * max(_length_scale(x), np.finfo(float).tiny) * math.sqrt(len(x))]
+    basis = basis_of_range(span.T @ span).T
     return (x - x[0]) @ basis.T, basis
 
 
 def _float_polytope(x: np.ndarray) -> Polytope:
-    """Return the hull of floats: facets of Qhull that agree up to the tolerance are one."""
-    y, basis = _frame(x)
-    k, tolerance = len(basis), TOLERANCE * _size(x)
+    """Return the hull of floats; facets of Qhull whose points agree up to the tolerance are merged."""
+    y, basis = _affine_coordinates(x)
+    k, tolerance = len(basis), TOLERANCE * _length_scale(x)
     equations = np.eye(x.shape[1]) - basis.T @ basis
     if k > MAX_HULL:
         raise argument_error("points", f"span at most {MAX_HULL} dimensions, or be exact", f"span {k}")
@@ -237,11 +246,11 @@ def _float_polytope(x: np.ndarray) -> Polytope:
     on = (away <= tolerance).T
     first = np.sort(np.unique(on, axis=0, return_index=True)[1])
     normals, offsets = normals[first] @ basis, offsets[first]
-    return Polytope(x, *_corners(on[first]), k, normals, offsets - normals @ x[0], equations, tolerance)
+    return Polytope(x, *_incidences(on[first]), k, normals, offsets - normals @ x[0], equations, tolerance)
 
 
 def _inequalities(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return inward unit normals and offsets of the facets of floats that span all their dimensions."""
+    """Return the inward unit normals and the offsets of the facets of full-dimensional floats."""
     if y.shape[1] == 1:
         return np.array([[1.0], [-1.0]]), np.array([-np.min(y), np.max(y)])
     equations = -scipy.spatial.ConvexHull(y).equations
@@ -249,7 +258,7 @@ def _inequalities(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _distance(x: np.ndarray, points: np.ndarray) -> float:
-    """Return how far `x` is from the hull of floats, in the largest coordinate, by a linear program."""
+    """Return the distance of `x` from the hull of floats in the maximum norm, by a linear program."""
     n, d = points.shape
     slack = np.full((d, 1), -1.0)
     upper = np.block([[points.T, slack], [-points.T, slack]])

@@ -111,9 +111,9 @@ def clouds_figure(key: Key) -> Numbers:
         missed = [s for s in candidate_set(K).points if tuple(s) not in attained]
         found[f"states {row}"] = np.stack([floats(state) for state in states])
         found[f"followed {row}"] = np.stack([pairs(s) for s in (*sets, sets[-1])])
-        found[f"hull {row}"] = around(floats(K.corners))
+        found[f"hull {row}"] = around(floats(K.vertex_points))
         found[f"missed {row}"] = floats(missed).reshape(-1, 2)
-        found[f"layers {row}"] = limit.leaders
+        found[f"layers {row}"] = limit.leader_layers
     return found
 
 
@@ -265,7 +265,7 @@ def layers_figure(data: Numbers, phase: float) -> matplotlib.figure.Figure:
 
 def around(points: np.ndarray) -> np.ndarray:
     """Return the extreme ones among points of the plane, (m, 2), in order round their hull."""
-    corners = polytope(points).corners
+    corners = polytope(points).vertex_points
     middle = corners - corners.mean(axis=0)
     return corners[np.argsort(np.arctan2(middle[:, 1], middle[:, 0]))]
 

@@ -157,7 +157,7 @@ def _values_trial(key: Key, *, by_value: bool) -> Trial:
         return Trial.unfinished(f"a review has no certificate within {LAYERS} layers")
     body = polytope(end.limits)
     S = {tuple(s) for s in candidate_set(body).points}
-    leading = (end.value_leaders if by_value else end.leaders) >= 0
+    leading = (end.leader_layers_by_value if by_value else end.leader_layers) >= 0
     return Trial(
         hypotheses=(
             holds("no token is zero", hypotheses(model.layer, tokens).nonzero),
@@ -167,7 +167,7 @@ def _values_trial(key: Key, *, by_value: bool) -> Trial:
             holds("every limit is in S", {tuple(s) for s in end.limits} <= S),
             holds(
                 "leaders attain the vertices",
-                {tuple(s) for s in end.limits[leading]} == {tuple(v) for v in body.corners},
+                {tuple(s) for s in end.limits[leading]} == {tuple(v) for v in body.vertex_points},
             ),
         ),
         witness={"distinct": len(_counts(tokens)), "leaders": int(np.sum(leading)), "vertices": len(body.vertices)},
@@ -212,12 +212,16 @@ def _depth_trial(key: Key, depth: int) -> Trial:
             at_most(f"distance after {depth} layers, over the longest token", far, CLOSE, tolerance=ROUNDING),
             holds("every limit is the value of a leader", _limits_lead(end)),
         ),
-        witness={"alpha": float(model.alpha), "settled": end.settled, "leaders": int(np.sum(end.value_leaders >= 0))},
+        witness={
+            "alpha": float(model.alpha),
+            "settled": end.constant_from,
+            "leaders": int(np.sum(end.leader_layers_by_value >= 0)),
+        },
     )
 
 
 def _limits_lead(end: Certificate) -> bool:
-    led = {tuple(s) for s in end.limits[end.value_leaders >= 0]}
+    led = {tuple(s) for s in end.limits[end.leader_layers_by_value >= 0]}
     return {tuple(s) for s in end.limits} <= led
 
 
