@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._types import State, Time
 from dynsim.errors import argument_error
+from dynsim.orientation import TIE, basis_of_range
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
@@ -24,7 +25,8 @@ NEAR_ZERO = 1e-7
 def tangent_basis(space: AbstractSpace, x: State) -> np.ndarray:
     """Return an orthonormal basis (ambient, dimension) of the tangent space at `x`. NumPy: not for `jit`."""
     left, sizes, _ = np.linalg.svd(np.asarray(_projection(space, x)))
-    return left[:, sizes > 1e-9 * max(1.0, sizes[0])]
+    span = left[:, sizes > 1e-9 * max(1.0, sizes[0])]
+    return basis_of_range(span @ span.T)
 
 
 @eqx.filter_jit
@@ -51,9 +53,15 @@ def _ambient_jacobian(flow: AbstractFlow, x: State, t: jax.Array) -> jax.Array:
 
 
 def eigenvalues(jacobian: ArrayLike) -> np.ndarray:
-    """Return the eigenvalues, largest real part first, ties by imaginary part. NumPy: not for `jit`."""
+    """Return the eigenvalues, largest real part first, largest imaginary part first among equal real parts.
+
+    Real parts that differ by rounding errors only count as equal. NumPy: not for `jit`.
+    """
     values = np.linalg.eigvals(_square("jacobian", jacobian))
-    return values[np.lexsort((-values.imag, -values.real))]
+    values = values[np.argsort(-values.real, kind="stable")]
+    rounding = TIE * NEAR_ZERO * float(np.max(np.abs(values), initial=0.0))
+    group = np.cumsum(np.append(0, -np.diff(values.real) > rounding))[: len(values)]
+    return values[np.lexsort((-values.imag, group))]
 
 
 def _square(name: str, matrix: ArrayLike) -> np.ndarray:
@@ -145,5 +153,6 @@ def rotations(d: int, *matrices: ArrayLike) -> list[Generator]:
     if brackets and pairs:
         _, sizes, right = np.linalg.svd(np.concatenate(brackets))
         full = np.append(sizes, np.zeros(len(pairs) - len(sizes)))
-        skew = np.tensordot(right[full <= 1e-9 * max(1.0, full[0])], skew, axes=1)
+        kept = right[full <= 1e-9 * max(1.0, full[0])]
+        skew = np.tensordot(basis_of_range(kept.T @ kept).T, skew, axes=1)
     return [lambda x, A=jnp.asarray(a): x @ A.T for a in skew]

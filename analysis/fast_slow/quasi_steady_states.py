@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from analysis.dynamics.limits import settle
 from dynsim.errors import argument_error
 from dynsim.integrators import stiff
+from dynsim.orientation import oriented
 from dynsim.simulation import check_start
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, FastSubsystem, rates
 from dynsim.systems.fast_slow.reduced import fast_jacobian, nearby_root, residual
@@ -87,7 +88,7 @@ def _check_isolated(flow: FastSlowFlow, state: FastSlow) -> None:
         moved = jax.tree.map(lambda part: part + jnp.asarray(rng.normal(size=part.shape)) / 3, state)
         kept = _left_null(kept, _jacobian(flow, moved))
     if kept.size:
-        weights = ", ".join(f"{weight:.6g}" for weight in kept[:, 0] / np.max(np.abs(kept[:, 0])))
+        weights = ", ".join(f"{weight:.6g}" for weight in oriented(kept[:, 0]) / np.max(np.abs(kept[:, 0])))
         must = "have a `fast_space` on which what f conserves is constant, such as `Simplex()`"
         raise argument_error("flow", must, f"f conserves the combination ({weights}) of x")
 

@@ -19,6 +19,7 @@ from analysis.tokens.energies import consensus_potential, hemisphere_lyapunov
 from dynsim._types import Key
 from dynsim.initial_distributions import initial
 from dynsim.integrators import Scipy
+from dynsim.orientation import oriented
 from dynsim.papers import CONSENSUS
 from dynsim.simulation import simulate
 from dynsim.spaces import Sphere
@@ -144,7 +145,7 @@ def symmetric_figure(key: Key) -> Numbers:
     Here v is the eigenvector of U for its largest eigenvalue. (a) Their paths; the first token leads. (b) V_1 and V_2,
     that is 1 - v^T y_i for the first two tokens; V_2 need not decrease.
     """
-    flow, v = published_symmetric_flow(), np.linalg.eigh(SYMMETRIC_VALUE)[1][:, -1]
+    flow, v = published_symmetric_flow(), oriented(np.linalg.eigh(SYMMETRIC_VALUE)[1][:, -1])
     x0 = initial("uniform", key, (TOKENS, 3))
     x0 = jnp.where(x0 @ v[:, None] < 0, -x0, x0)  # reflected into the hemisphere of v
     path = simulate(flow, x0, TS_SYMMETRIC, integrator=Scipy())

@@ -14,6 +14,7 @@ from matplotlib.patches import Polygon
 from numpy.typing import ArrayLike
 
 from dynsim.errors import argument_error
+from dynsim.orientation import basis_of_range, oriented
 from figures.style import colour, paler
 
 HIDDEN = 0.65  # the share of white in what lies on the hidden side
@@ -127,16 +128,16 @@ def _matrix(matrix: ArrayLike | None) -> np.ndarray:
 def _principal(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the semi-axes of the ellipsoid and their directions, as columns."""
     sizes, directions = np.linalg.eigh(W)
-    return 1 / np.sqrt(sizes), directions
+    return 1 / np.sqrt(sizes), oriented(directions)
 
 
 def _silhouette(W: np.ndarray, view: View) -> np.ndarray:
     """Return the curve (points, 3) of the surface at which it turns away from the eye."""
     radii, directions = _principal(W)
     normal = (directions * radii).T @ W @ view.frame()[2]  # in the coordinates in which the ellipsoid is a unit sphere
-    _, _, basis = np.linalg.svd(normal[None])
+    basis = basis_of_range(np.eye(3) - np.outer(normal, normal) / (normal @ normal))
     angle = np.linspace(0.0, 2 * np.pi, 181)
-    return (np.outer(np.cos(angle), basis[1]) + np.outer(np.sin(angle), basis[2])) @ (directions * radii).T
+    return (np.outer(np.cos(angle), basis[:, 0]) + np.outer(np.sin(angle), basis[:, 1])) @ (directions * radii).T
 
 
 def _shade(W: np.ndarray, view: View, outline: np.ndarray) -> tuple[np.ndarray, tuple[float, float, float, float]]:

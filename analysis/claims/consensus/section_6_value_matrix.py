@@ -10,6 +10,7 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.orientation import oriented
 from dynsim.papers import CONSENSUS
 from dynsim.simulation import simulate
 from dynsim.spaces import Sphere
@@ -33,7 +34,7 @@ def _convergence_trial(key: Key, integrator: AbstractIntegrator, sign: float, ne
     a, b, c, d = jax.random.split(key, 4)
     U = _value(a)
     values, vectors = np.linalg.eigh(U)
-    v = vectors[:, -1]
+    v = oriented(vectors[:, -1])
     P = Modulated(
         jax.random.uniform(b, (1, D, D), minval=-0.5, maxval=0.5), 2.0, jax.random.uniform(c, (1, D)) + 0.5, 0.3
     )

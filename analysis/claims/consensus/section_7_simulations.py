@@ -14,6 +14,7 @@ from analysis.tokens.energies import consensus_potential, hemisphere_lyapunov
 from dynsim._types import Key
 from dynsim.initial_distributions import initial
 from dynsim.integrators import AbstractIntegrator, InSpan
+from dynsim.orientation import oriented
 from dynsim.papers import CONSENSUS
 from dynsim.simulation import simulate
 from dynsim.spaces import Sphere
@@ -117,7 +118,7 @@ def published_hemisphere_run(key: Key, integrator: AbstractIntegrator) -> Trial:
 def _symmetric_trial(key: Key, integrator: AbstractIntegrator, turned: bool) -> Trial:
     flow = published_symmetric_flow()
     values, vectors = np.linalg.eigh(SYMMETRIC_VALUE)
-    v = jnp.asarray(vectors[:, -1])
+    v = jnp.asarray(oriented(vectors[:, -1]))
     x = Sphere().sample(key, (N, D))
     x = x * jnp.sign(x @ v)[:, None]
     # the second token leaves v at first: it is beside v, where the first, far from v, drags it

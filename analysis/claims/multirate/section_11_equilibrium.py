@@ -17,6 +17,7 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.orientation import oriented
 from dynsim.papers import MULTIRATE
 
 D = 3
@@ -170,7 +171,7 @@ def expansion(post: numpy_forward_pass.Field, x: np.ndarray, step: float = STEP)
     pair = lambda v: (x + step * v.reshape(x.shape), x - step * v.reshape(x.shape))
     moved = lambda v: np.ravel(np.subtract(*map(post, pair(v)))) / (2 * step)
     J = np.stack([moved(e) for e in np.eye(n)], axis=1)
-    v = np.linalg.svd(J)[2][0]
+    v = oriented(np.linalg.svd(J)[2][0])
     return float(np.linalg.norm(moved(v))), v
 
 
