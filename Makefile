@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: env demo test test-all lint bench
+.PHONY: env demo test test-all test-kernels lint bench
 
 env: $(VENV)/.ready
 
@@ -19,6 +19,9 @@ test: env
 
 test-all: env
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not gpu"
+
+test-kernels: env
+	$(BIN)/python -m tests.kernels
 
 lint: env
 	$(BIN)/ruff format --check .
