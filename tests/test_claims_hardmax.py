@@ -33,10 +33,10 @@ def test_instances_meet_the_hypotheses_of_the_theorem():
         given = instances.case(stream(0, "cases", index))
         assert hypotheses(given.map, given.tokens).hold
         assert len(given.tokens) >= 2
-        assert hypotheses(given.mirrored.map, given.mirrored.tokens).hold
+        assert hypotheses(given.with_negatives.map, given.with_negatives.tokens).hold
         assert not hypotheses(given.map, given.with_zero.tokens).nonzero
         assert not hypotheses(given.map, given.doubled.tokens).distinct
-        assert not hypotheses(given.turned, given.tokens).definite
+        assert not hypotheses(given.negated_map, given.tokens).definite
         seen.add((given.alpha, len(given.factor), bool(np.all(given.attention == identity(len(given.factor))))))
     assert {d for _, d, _ in seen} == {2, 3}
     assert {plain for *_, plain in seen} == {True, False}
@@ -50,7 +50,7 @@ def test_a_token_of_the_circle_follows_a_longer_one_in_the_norm_of_attention():
     assert given.map.follower_sets(z).lists() == [[0], [0]]
     assert given.map.step(0, z)[1].tolist() == [Fraction(4, 5), Fraction(2, 5)]  # not on the ray of (3, 4)
     assert model._fixed_trial(given, identity(2), given.map).contradicts
-    assert not model._fixed_trial(given.plain, identity(2), given.plain.map).contradicts
+    assert not model._fixed_trial(given.with_identity, identity(2), given.with_identity.map).contradicts
     given = given._replace(tokens=z / matrix([[2, 1]] * 2))  # B^{-1} z
     assert not model._fixed_trial(given, given.attention, given.map).contradicts
 
@@ -58,14 +58,14 @@ def test_a_token_of_the_circle_follows_a_longer_one_in_the_norm_of_attention():
 def test_the_weights_in_powers_of_two_are_those_of_the_softmax_map():
     z = matrix([[1, 0], [0, 2], [1, 1], [0, 0]])
     rule = Softmax(1 / (3 * math.log(2)))
-    averages = np.stack([model.soft_weights(row, 3) @ z for row in z @ z.T]).astype(float)
+    averages = np.stack([model.softmax_weights(row, 3) @ z for row in z @ z.T]).astype(float)
     np.testing.assert_allclose(rule.averages(jnp.asarray(z.astype(float))), averages, rtol=1e-13)
 
 
 def test_near_a_tie_softmax_is_off_by_a_third_at_every_temperature():
     for m in (64, 2048):
         z = matrix([[HALF, 0], [1, 1], [1 - Fraction(2, m), -1]])
-        weights = model.soft_weights(z @ z[0], m)
+        weights = model.softmax_weights(z @ z[0], m)
         assert weights[2] == weights[1] / 2
         assert 0 < Fraction(2, 3) - weights[1] < Fraction(1, 2**15)
         assert model.similarity(z, identity(2))[0].tolist() == [0, 1, 0]
@@ -83,10 +83,10 @@ def test_a_token_may_come_nearer_to_the_origin_unless_attention_is_the_identity(
 
 
 def test_opposite_tokens_that_repel_nothing_meet_at_the_origin():
-    given = instances.Case(matrix([[1, 2], [3, -1]]), identity(2), HALF).mirrored
+    given = instances.Case(matrix([[1, 2], [3, -1]]), identity(2), HALF).with_negatives
     assert given.tokens.tolist() == [[1, 2], [3, -1], [-1, -2], [-3, 1]]
-    assert np.sum(np.all(given.turned.step(0, given.tokens) == 0, axis=1)) >= 2
-    assert preliminary._distinct_trial(given, given.turned).contradicts
+    assert np.sum(np.all(given.negated_map.step(0, given.tokens) == 0, axis=1)) >= 2
+    assert preliminary._distinct_trial(given, given.negated_map).contradicts
 
 
 def test_the_example_is_sensitive_to_each_of_its_numbers(monkeypatch):
@@ -97,7 +97,7 @@ def test_the_example_is_sensitive_to_each_of_its_numbers(monkeypatch):
 
 
 def test_a_late_leader_is_among_the_cases():
-    given = leaders._late(stream(0, "late"))
+    given = leaders._with_late_leader(stream(0, "late"))
     states = instances.run(given.map, given.tokens)
     born = [given.map.follower_sets(x).leaders for x in states]
     assert not born[0][0]
@@ -117,7 +117,7 @@ def test_a_zero_token_that_moves_leaves_nothing_behind_at_the_origin():
 @pytest.mark.parametrize("layers", [8, 16, 64])
 @pytest.mark.parametrize("alpha", ["1/2", "1", "2"])
 def test_the_tied_tokens_leave_at_the_layer_worked_out_by_hand(layers, alpha):
-    given = metastability.tied(Fraction(alpha), layers)
+    given = metastability.tied_followers(Fraction(alpha), layers)
     e, r, s = given.tokens[2, 0] - 1, 1 / (1 + Fraction(alpha)), Fraction(1, 3)
     # the last token is ((2 - r^k) / 2, 0, -r^k s) while it follows a and b: c is better once (2 - r^k) e / 2 > r^k s
     leaves = next(k for k in range(400) if (2 - r**k) * e / 2 > r**k * s)
@@ -139,7 +139,7 @@ def test_tokens_neither_near_nor_apart_form_no_clusters():
 def test_a_stand_ends_where_a_token_moves_or_changes_its_cluster():
     line = lambda *values: matrix([[v] for v in values])
     states = [line(0, 1), line(Fraction(1, 4), 1), *[line(0, 1)] * 5, line(0, HALF), line(0, 0)]
-    found = metastability.longest_stand(states)
+    found = metastability.longest_stationary_interval(states)
     assert (found.first, found.last, found.groups) == (2, 6, [[0], [1]])
     assert found.merged == [([1], [0])]
 

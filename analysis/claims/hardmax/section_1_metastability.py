@@ -1,4 +1,4 @@
-"""Claims of Section 1.3 on metastable states: clusters that stand for long and merge after all."""
+"""Claims of Section 1.3 on metastable states: clusters that are stationary for long and then merge."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -18,12 +18,12 @@ from dynsim.papers import HARDMAX
 from dynsim.simulation import iterate
 from dynsim.systems.hardmax.maps import SoftmaxMap
 
-NEAR = Fraction(1, 64)  # the size of a cluster, and how far a token may move in a layer that stands
-APART = Fraction(1, 2)  # the least distance of two clusters
+NEAR = Fraction(1, 64)  # the largest diameter of a cluster, and displacement in a layer that counts as stationary
+APART = Fraction(1, 2)  # the least distance between two clusters
 
 
-class Stand(NamedTuple):
-    """Layers `first` to `last` of `states` in which tokens stand in the same `groups`."""
+class StationaryInterval(NamedTuple):
+    """Layers `first` to `last` of `states` in which tokens are nearly stationary in the same clusters, `groups`."""
 
     states: Sequence[Any]
     first: int
@@ -32,16 +32,16 @@ class Stand(NamedTuple):
 
     @property
     def merged(self) -> list[tuple[list[int], list[int]]]:
-        """The pairs of groups of which all tokens are near each other at the end."""
+        """The pairs of clusters whose tokens are all within `NEAR` of each other in the last state."""
         x = self.states[-1]
         near = lambda members: all(square(x[i] - x[j]) <= NEAR**2 for i in members for j in members)
         return [(g, h) for k, g in enumerate(self.groups) for h in self.groups[:k] if near(g + h)]
 
     def measured(self, layers: int) -> tuple[Measurement, ...]:
-        """Measure that there are clusters, and that they stand for so many layers."""
+        """Measure that there are at least two clusters, stationary for at least `layers` layers."""
         return (
-            at_least("clusters", len(self.groups), 2, tolerance=0.0),
-            at_least("layers for which they stand", self.last - self.first, layers, tolerance=0.0),
+            at_least("number of clusters", len(self.groups), 2, tolerance=0.0),
+            at_least("layers for which they are stationary", self.last - self.first, layers, tolerance=0.0),
         )
 
 
@@ -50,19 +50,22 @@ def square(v: Any) -> Any:
     return v @ v
 
 
-def longest_stand(states: Sequence[Any]) -> Stand:
-    """Return the longest stretch of layers in which no token moves far and clusters, at least two, stay as they are."""
-    found, current = Stand(states, 0, 0, []), Stand(states, 0, 0, [])
+def longest_stationary_interval(states: Sequence[Any]) -> StationaryInterval:
+    """Return the longest interval of layers in which no token moves by more than `NEAR` and the clusters do not change.
+
+    There must be at least two clusters.
+    """
+    found, current = StationaryInterval(states, 0, 0, []), StationaryInterval(states, 0, 0, [])
     for k, (x, y) in enumerate(zip(states, states[1:], strict=False)):
         groups = clusters(x) if all(square(v) <= NEAR**2 for v in y - x) else []
-        current = Stand(states, current.first if groups == current.groups else k, k + 1, groups)
+        current = StationaryInterval(states, current.first if groups == current.groups else k, k + 1, groups)
         if len(groups) > 1 and current.last - current.first > found.last - found.first:
             found = current
     return found
 
 
 def clusters(x: Any) -> list[list[int]]:
-    """Return the clusters of tokens, none if some two tokens are neither near nor apart."""
+    """Return the clusters of tokens, as lists of indices; none if a distance lies between `NEAR` and `APART`."""
     groups: list[list[int]] = []
     for i in range(len(x)):
         home = next((g for g in groups if square(x[i] - x[g[0]]) <= NEAR**2), None)
@@ -73,11 +76,12 @@ def clusters(x: Any) -> list[list[int]]:
     return groups if all(bound(i, j) for i, j in pairs) else []
 
 
-def tied(alpha: Fraction, layers: int) -> Case:
-    """Return three leaders and two tokens that stand between the first two, then leave for the third.
+def tied_followers(alpha: Fraction, layers: int) -> Case:
+    """Return three leaders and two tokens that wait between the first two leaders and then converge to the third.
 
-    The two follow a = (1, 1, 0) and b = (1, -1, 0), equally good by symmetry, towards p = (1, 0, 0). The third leader
-    c = (1 + e, 0, 1) is better by e at p, but worse while they come from below: until their height is about e.
+    The two follow a = (1, 1, 0) and b = (1, -1, 0), tied by symmetry, and approach p = (1, 0, 0). At p the third leader
+    c = (1 + e, 0, 1) has a score larger by e; but they approach p from below, where its score is smaller until their
+    third coordinate is about -e.
     """
     e = (1 + alpha) ** -layers / 4096
     followers = [[Fraction(1, 2), 0, Fraction(-1, 4)], [Fraction(1, 2), 0, Fraction(-1, 3)]]
@@ -85,7 +89,7 @@ def tied(alpha: Fraction, layers: int) -> Case:
 
 
 def _drawn(key: Key) -> tuple[Fraction, int]:
-    """Return a step and a number of layers."""
+    """Return a random step alpha and number of layers."""
     step, layers = (int(v) for v in jax.random.randint(key, (2,), 0, 3))
     return (Fraction(1, 2), Fraction(1), Fraction(2))[step], (16, 32, 64)[layers]
 
@@ -95,22 +99,22 @@ def _drawn(key: Key) -> tuple[Fraction, int]:
     HARDMAX.at("Section 1.3"),
     evidence="certified",
     num_trials=4,
-    note="refuted for two clusters that merge while others stand: they wait for any number of layers one likes, about "
-    "log(1/e) / log(1 + alpha) if the later goal is better by e. Such states hang on exact ties, which almost no first "
-    "tokens have, see `one-follower`, and never do all clusters merge into one point, see `single-point`; no control: "
-    "these two are measured by the same functions",
+    note="refuted by two clusters that merge after having been stationary for arbitrarily many layers, about "
+    "log(1/e) / log(1 + alpha) if the score of the leader followed later is larger by e. Such states rest on exact "
+    "ties, which almost no initial tokens have, see `one-follower`, and clusters never merge into a single point, see "
+    "`single-point`; no control: these two are measured by the same functions",
 )
 def standing_clusters_do_not_merge(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """There are no metastable states: for all distinct nonzero first tokens, A symmetric positive definite and
+    """There are no metastable states: for all distinct nonzero initial tokens, A symmetric positive definite and
     alpha > 0, clusters that have formed do not merge later.
 
-    Read: clusters are tokens within 1/64 of each other and 1/2 from all others; they have formed when for N layers
-    no token moves by more than 1/64, N = 16, 32, 64 here and as large as one likes; two merge when all their tokens are
-    within 1/64.
+    Read: a cluster is a set of tokens within 1/64 of each other and at least 1/2 from all others; clusters have formed
+    when for N layers no token moves by more than 1/64, with N = 16, 32, 64 here and any N in the construction; two
+    clusters have merged when all their tokens are within 1/64 of each other.
     """
     alpha, layers = _drawn(key)
-    given = tied(alpha, layers)
-    found = longest_stand(run(given.map, given.tokens, layers + 60))
+    given = tied_followers(alpha, layers)
+    found = longest_stationary_interval(run(given.map, given.tokens, layers + 60))
     return Trial(
         hypotheses=(*given.measured(), *found.measured(layers)),
         conclusions=(holds("no two clusters have merged later", not found.merged),),
@@ -119,7 +123,7 @@ def standing_clusters_do_not_merge(key: Key, integrator: AbstractIntegrator) -> 
 
 
 def _random_case(key: Key) -> Case:
-    """Return tokens in general position: a cloud of fractions with small numbers added, no two alike."""
+    """Return tokens in general position: random fractions with small random perturbations."""
     a, b, c = jax.random.split(key, 3)
     noise = matrix(np.asarray(jax.random.randint(b, (8, 3), -999, 1000))) / 100_003
     x = 2 * cloud(a, 3, 0)
@@ -127,37 +131,41 @@ def _random_case(key: Key) -> Case:
 
 
 def _two_pairs(key: Key) -> Case:
-    """Return two pairs of tokens, at right angles as seen from the origin, for the controls in floats."""
+    """Return two pairs of nearby tokens in orthogonal directions, for the softmax controls in floating point."""
     size = 1 + int(jax.random.randint(key, (), 0, 8)) * Fraction(1, 1000)
     rows = [[size, size], [size - Fraction(1, 100), size], [size, -size], [size - Fraction(1, 128), -size]]
     return Case(matrix(rows), identity(2), Fraction(1))
 
 
-def softly(map: SoftmaxMap, given: Case) -> list[np.ndarray]:
-    """Return 300 layers of the softmax map, in floats."""
+def softmax_layers(map: SoftmaxMap, given: Case) -> list[np.ndarray]:
+    """Return layers 0 to 300 of the softmax map, in floating point."""
     path = iterate(map, jnp.asarray(given.tokens.astype(float)), 300)
     return list(np.asarray(path.ys))
 
 
 def _leaders_trial(given: Case, *, single: bool, soft: SoftmaxMap | None = None) -> Trial:
-    """Measure clusters that stand, under softmax if it is given; the hypotheses always under the hardmax map."""
+    """Measure whether clusters that have formed merge later, under the map `soft` if given, else the hardmax map.
+
+    With `single`, every C_i must be a singleton and every cluster hold a leader. The hypotheses are always measured
+    under the hardmax map.
+    """
     hard = run(given.map, given.tokens, 60)
     sizes = max(int(np.max(given.map.follower_sets(x).sizes)) for x in hard)
-    found = longest_stand(hard if soft is None else softly(soft, given))
+    found = longest_stationary_interval(hard if soft is None else softmax_layers(soft, given))
     x = found.states[found.first]
     leaders = set(np.flatnonzero(given.map.follower_sets(np.asarray(x)).leaders).tolist()) if found.groups else set()
     led = [bool(leaders & set(g)) for g in found.groups]
     last = found.states[-1]
     spread = max(square(z - w) for z in last for w in last)
     one = (
-        holds("every cluster holds a leader when it has formed", all(led)),
+        holds("every cluster contains a leader when it has formed", all(led)),
         holds("no two clusters have merged later", not found.merged),
     )
     several = (
-        holds("two tokens are leaders when clusters have formed", sum(led) >= 2),
-        holds("the tokens are not all in one place later", spread > NEAR**2),
+        holds("two clusters contain leaders when clusters have formed", sum(led) >= 2),
+        holds("the diameter of all tokens exceeds 1/64 later", spread > NEAR**2),
     )
-    follows = (holds("every token follows a single one in every layer", sizes == 1),)
+    follows = (holds("every follower set has one element in every layer", sizes == 1),)
     return Trial(
         hypotheses=(*given.measured(), *(follows if single else ()), *found.measured(16)),
         conclusions=one if single else several,
@@ -171,12 +179,12 @@ def _leaders_trial(given: Case, *, single: bool, soft: SoftmaxMap | None = None)
     variant="corrected",
     evidence="certified",
     num_trials=12,
-    note="almost every choice of first tokens meets the hypothesis",
+    note="almost every choice of initial tokens meets the hypothesis",
 )
 def clusters_without_ties_do_not_merge(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If every C_i holds one token in every layer, clusters that have formed do not merge: each holds a leader.
+    """If every C_i has exactly one element in every layer, clusters that have formed do not merge: each has a leader.
 
-    Added: that hypothesis. Clusters as in the printed claim, for 16 layers and steps alpha from 1/2 to 2.
+    Added: that hypothesis. Clusters are as in the printed claim, with N = 16 and steps alpha from 1/2 to 2.
     """
     given = _random_case(key)
     return _leaders_trial(given, single=True)
@@ -184,7 +192,7 @@ def clusters_without_ties_do_not_merge(key: Key, integrator: AbstractIntegrator)
 
 @clusters_without_ties_do_not_merge.with_control
 def clusters_without_ties_do_not_merge(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The softmax map, at the temperature 0.3."""
+    """The softmax map at temperature 0.3."""
     return _leaders_trial(_two_pairs(key), single=True, soft=SoftmaxMap(1.0, 0.3))
 
 
@@ -194,19 +202,19 @@ def clusters_without_ties_do_not_merge(key: Key, integrator: AbstractIntegrator)
     variant="reading",
     evidence="certified",
     num_trials=12,
-    note="of the clusters that have formed two at least hold leaders, which never move",
+    note="at least two of the clusters that have formed contain leaders, which never move",
 )
 def clusters_do_not_merge_into_a_single_point(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: tokens that have formed clusters never merge all into a single point, ties or not.
+    """Read: tokens that have formed clusters never all merge into a single point, whether there are ties or not.
 
-    Clusters as in the printed claim, for 16 layers. Half of the cases are those that refute the printed claim.
+    Clusters are as in the printed claim, with N = 16. Half of the cases are those that refute the printed claim.
     """
     tie = int(jax.random.randint(key, (), 0, 2))
-    given = tied(_drawn(key)[0], 16) if tie else _random_case(key)
+    given = tied_followers(_drawn(key)[0], 16) if tie else _random_case(key)
     return _leaders_trial(given, single=False)
 
 
 @clusters_do_not_merge_into_a_single_point.with_control
 def clusters_do_not_merge_into_a_single_point(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The softmax map, at the temperature 0.3."""
+    """The softmax map at temperature 0.3."""
     return _leaders_trial(_two_pairs(key), single=False, soft=SoftmaxMap(1.0, 0.3))

@@ -1,4 +1,4 @@
-"""Claims of Remark 1.3: what a token that is zero at first does to the clustering theorem."""
+"""Claims of Remark 1.3: Theorem 1.1 when an initial token is zero."""
 
 import itertools
 from fractions import Fraction
@@ -6,7 +6,7 @@ from fractions import Fraction
 import jax
 import numpy as np
 
-from analysis.claims.hardmax.instances.clouds import ALPHAS, LAYERS, WORDS, Case, case, run
+from analysis.claims.hardmax.instances.clouds import ALPHAS, HYPOTHESES, LAYERS, Case, case, run
 from analysis.claims.rational_instances import Exact
 from analysis.hardmax.candidates import candidate_set
 from analysis.hardmax.certificate import Certificate, certify
@@ -23,26 +23,26 @@ from dynsim.systems.hardmax.maps import ExactHardmaxMap
 
 
 def _clustered(found: Certificate, A: Exact, *, origin: bool) -> tuple[Measurement, ...]:
-    """Measure (i)-(iii) of Theorem 1.1, S being (4.1) on the boundary of K and, if asked, the origin."""
+    """Measure (i)-(iii) of Theorem 1.1 for S of (4.1) on the boundary of K, with the origin added if `origin`."""
     body = polytope(found.limits)
     S = candidate_set(body, A)
     flat = body.dimension < body.points.shape[1]
     boundary = [tuple(x) for x, face in zip(S.points, S.faces, strict=True) if flat or face != body.vertices]
     zero = tuple(Fraction(0) for _ in A)
     allowed = {*boundary, zero} if origin else set(boundary)
-    ends = {tuple(x) for x in found.limits[found.leaders >= 0]}
+    ends = {tuple(x) for x in found.limits[found.leader_layers >= 0]}
     return (
         holds("the follower sets are proved to be final", found.certified),
         holds("(i), (iii): every limit is in S", all(tuple(x) in allowed for x in found.limits)),
-        holds("(ii): leaders end at distinct vertices", len(ends) == int(np.sum(found.leaders >= 0))),
-        holds("(ii): at all of them", ends == {tuple(x) for x in body.corners}),
+        holds("(ii): the limits of leaders are distinct", len(ends) == int(np.sum(found.leader_layers >= 0))),
+        holds("(ii): they are the vertices of K", ends == {tuple(x) for x in body.vertex_points}),
     )
 
 
-def _balanced(key: Key) -> Case:
-    """Return tokens that include their negatives, and one at the origin, where it stays."""
+def _centrally_symmetric(key: Key) -> Case:
+    """Return a centrally symmetric set of tokens with one at the origin, which stays there."""
     given = case(key)
-    return given.mirrored.with_zero._replace(alpha=given.alpha)
+    return given.with_negatives.with_zero._replace(alpha=given.alpha)
 
 
 def _zero_trial(given: Case, *, origin: bool) -> Trial:
@@ -62,25 +62,25 @@ def _zero_trial(given: Case, *, origin: bool) -> Trial:
     HARDMAX.at("Remark 1.3"),
     evidence="certified",
     num_trials=12,
-    note="the origin that is added may lie inside K, as in the printed example, and not on its boundary as S does",
+    note="the added origin may be interior to K, as in the printed example, whereas S is on the boundary",
 )
 def theorem_holds_with_the_origin(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If one of the distinct first tokens is zero, Theorem 1.1 holds provided that the origin is added to S.
+    """If one of the distinct initial tokens is zero, Theorem 1.1 holds provided that the origin is added to S.
 
     Half of the cases are symmetric about the origin, so that the zero token stays; in the others it moves.
     """
-    given = _balanced(key) if int(jax.random.randint(key, (), 0, 2)) else case(key).with_zero
+    given = _centrally_symmetric(key) if int(jax.random.randint(key, (), 0, 2)) else case(key).with_zero
     return _zero_trial(given, origin=True)
 
 
 @theorem_holds_with_the_origin.with_control
 def theorem_holds_with_the_origin(key: Key, integrator: AbstractIntegrator) -> Trial:
     """S without the origin."""
-    return _zero_trial(_balanced(key), origin=False)
+    return _zero_trial(_centrally_symmetric(key), origin=False)
 
 
 def _example_trial(tokens: Exact, alpha: Fraction) -> Trial:
-    """Measure every order of five tokens against z_2 = -1 + r^k / 2 and z_4 = 1 - r^k / 2, r = 1 / (1 + alpha)."""
+    """Compare five tokens, in every order, with z_2 = -1 + r^k / 2 and z_4 = 1 - r^k / 2, r = 1 / (1 + alpha)."""
     map, r = ExactHardmaxMap(alpha), 1 / (1 + alpha)
     closed, ends = [], []
     for number, order in enumerate(itertools.permutations(range(5))):
@@ -89,14 +89,14 @@ def _example_trial(tokens: Exact, alpha: Fraction) -> Trial:
             half = r**k / 2
             closed.append([x[order.index(i), 0] for i in range(5)] == [-1, half - 1, 0, 1 - half, 1])
             x = map.step(k, x)
-        if number % 5:  # that layers are the same in every order is seen above; a certificate for 24 of them
+        if number % 5:  # all orders are compared above; limits are certified for 24 of the 120
             continue
         found = certify(map, tokens[list(order)])
         ends.append(found.certified and [found.limits[order.index(i), 0] for i in range(5)] == [-1, -1, 0, 1, 1])
     return Trial(
         hypotheses=(holds("alpha > 0", alpha > 0), holds("five tokens on the line", tokens.shape == (5, 1))),
         conclusions=(
-            holds("four layers are the closed form, in all 120 orders", all(closed)),
+            holds("layers 0 to 3 agree with the closed form, in all 120 orders", all(closed)),
             holds("the limits are -1, -1, 0, 1, 1", all(ends)),
         ),
         witness={"tokens": tokens, "alpha": alpha},
@@ -110,9 +110,9 @@ def _example_trial(tokens: Exact, alpha: Fraction) -> Trial:
     num_trials=6,
 )
 def five_tokens_cluster_at_three_points(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For A = I and alpha > 0 the tokens -1, -1/2, 0, 1/2, 1 in R converge to -1, 0 and 1, and the zero one stays.
+    """For A = I and alpha > 0 the tokens -1, -1/2, 0, 1/2, 1 in R, in every order, converge to -1, 0 and 1.
 
-    In every order of the tokens.
+    The zero token remains at the origin.
     """
     alpha = ALPHAS[int(jax.random.randint(key, (), 0, len(ALPHAS)))]
     return _example_trial(rationals("tokens", np.array(REMARK_1_3, object)), alpha)
@@ -120,26 +120,26 @@ def five_tokens_cluster_at_three_points(key: Key, integrator: AbstractIntegrator
 
 @five_tokens_cluster_at_three_points.with_control
 def five_tokens_cluster_at_three_points(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """-1/3 in place of -1/2."""
+    """The initial token -1/3 in place of -1/2."""
     tokens = rationals("tokens", np.array(REMARK_1_3, object))
     tokens[1, 0] = Fraction(-1, 3)
     return _example_trial(tokens, Fraction(1, 2))
 
 
 def _moved_trial(given: Case, doubled: bool) -> Trial:
-    """Measure the hypotheses of Theorem 1.1 in the layers after the last token, zero at first, has moved."""
+    """Measure the hypotheses of Theorem 1.1 in the layers after the last token, initially zero, has moved."""
     start = np.concatenate([given.tokens, given.tokens[-1:]]) if doubled else given.tokens
     states = run(given.map, start)
     moved = [bool(np.any(x[-1] != 0)) for x in states]
-    found = [hypotheses(given.map, x) for x, there in zip(states, moved, strict=True) if there]
+    found = [hypotheses(given.map, x) for x, left in zip(states, moved, strict=True) if left]
     return Trial(
         hypotheses=(
             *given.measured("symmetric", "definite", "positive_step", "distinct"),
-            holds("a token is zero", not given.measured("nonzero")[0].holds_clearly),
+            holds("an initial token is zero", not given.measured("nonzero")[0].holds_clearly),
             holds(f"it moves within {LAYERS} layers", any(moved)),
         ),
         conclusions=(
-            *(holds(f"afterwards {WORDS[name]}", all(getattr(f, name) for f in found)) for name in WORDS),
+            *(holds(f"afterwards {HYPOTHESES[name]}", all(getattr(f, name) for f in found)) for name in HYPOTHESES),
             *_clustered(certify(given.map, start), given.attention, origin=False),
         ),
         witness=given.witness(),
@@ -148,20 +148,20 @@ def _moved_trial(given: Case, doubled: bool) -> Trial:
 
 @claim("hardmax/remark-1.3/moved", HARDMAX.at("Remark 1.3"), evidence="certified", num_trials=12)
 def theorem_applies_after_the_move(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Once a token, zero at first, has moved, Theorem 1.1 applies as stated: tokens are distinct and nonzero, and their
-    limits are in S of (4.1), on the boundary of K.
+    """Once an initially zero token has moved, Theorem 1.1 applies as stated: the tokens are distinct and nonzero, and
+    their limits are in S of (4.1), on the boundary of K.
     """
     return _moved_trial(case(key).with_zero, doubled=False)
 
 
 @theorem_applies_after_the_move.with_control
 def theorem_applies_after_the_move(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Two tokens at the origin, which move together."""
+    """Two tokens at the origin, which remain equal."""
     return _moved_trial(case(key).with_zero, doubled=True)
 
 
 def _remains_trial(given: Case, twice: int) -> Trial:
-    """Measure, layer by layer, whether the zero token (the last) stays and whether the mean of all tokens is zero."""
+    """Measure at each layer whether the last token is still zero and whether the mean of all tokens is zero."""
     n = len(given.tokens)
     states = run(given.map, np.concatenate([given.tokens, *[given.tokens[:1]] * twice]))
     stays = [not np.any(x[n - 1]) for x in states]
@@ -172,7 +172,10 @@ def _remains_trial(given: Case, twice: int) -> Trial:
             holds("the last token is zero", stays[0]),
         ),
         conclusions=tuple(
-            holds(f"it is zero in layer {k} exactly if the mean was in all layers before", stays[k] == all(centred[:k]))
+            holds(
+                f"it is zero at layer {k} if and only if the mean is zero at all earlier layers",
+                stays[k] == all(centred[:k]),
+            )
             for k in range(1, len(states))
         ),
         witness=given.witness(),
@@ -185,18 +188,19 @@ def _remains_trial(given: Case, twice: int) -> Trial:
     variant="reading",
     evidence="certified",
     num_trials=12,
-    note="that highly symmetric situations are non-generic is a belief; these are d equations for every layer",
+    note="that highly symmetric situations are non-generic is only a belief in the paper; a zero mean is d equations "
+    "for every layer",
 )
 def zero_tokens_stay_by_symmetry(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: a token that is zero remains zero exactly as long as the mean of all tokens is zero.
+    """Read: an initially zero token remains zero exactly as long as the mean of all tokens is zero.
 
     Half of the cases are symmetric about the origin.
     """
-    given = _balanced(key) if int(jax.random.randint(key, (), 0, 2)) else case(key).with_zero
+    given = _centrally_symmetric(key) if int(jax.random.randint(key, (), 0, 2)) else case(key).with_zero
     return _remains_trial(given, 0)
 
 
 @zero_tokens_stay_by_symmetry.with_control
 def zero_tokens_stay_by_symmetry(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A token that counts twice in the map but once in the mean."""
-    return _remains_trial(_balanced(key), 1)
+    """A token that is repeated in the map but counted once in the mean."""
+    return _remains_trial(_centrally_symmetric(key), 1)

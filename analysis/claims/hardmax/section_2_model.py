@@ -1,4 +1,4 @@
-"""Claims of Section 2: how the layer is derived, and what other choices of its parts would give."""
+"""Claims of Section 2: derivation of the layer (1.1), other normalisations, and the softmax limit; also Section 6.2."""
 
 from fractions import Fraction
 
@@ -17,7 +17,7 @@ from dynsim.systems.hardmax.maps import ExactHardmaxMap
 
 
 def similarity(x: Exact, attention: Exact) -> Exact:
-    """Return the matrix of (2.3), shape (n, n), read off its definition."""
+    """Return the similarity matrix (2.3), shape (n, n), evaluated from its definition."""
     scores = x @ attention @ x.T
     chosen = matrix([[int(value == max(row)) for value in row] for row in scores])
     return chosen / np.sum(chosen, axis=1)[:, None]
@@ -30,13 +30,15 @@ def _layer_trial(key: Key, normalised: bool) -> Trial:
     attended = z + weights @ z @ (a * identity(z.shape[1]))  # (2.2) with V = alpha I
     layer = attended / (1 + a) if normalised else attended  # (2.4)
     sets = [np.flatnonzero(row) for row in weights]
-    pulls = [sum(z[j] - z[i] for j in members) / len(members) for i, members in enumerate(sets)]
+    drifts = [sum(z[j] - z[i] for j in members) / len(members) for i, members in enumerate(sets)]
     return Trial(
         hypotheses=given.measured("symmetric", "definite", "positive_step"),
         conclusions=(
             holds("the rows of the similarity matrix sum to one", all(sum(row) == 1 for row in weights)),
-            holds("the layer is the second form of (2.5)", bool(np.all(layer == z + a / (1 + a) * np.stack(pulls)))),
-            holds("and the map that is iterated elsewhere", bool(np.all(layer == given.map.step(0, z)))),
+            holds(
+                "the layer equals the second form of (2.5)", bool(np.all(layer == z + a / (1 + a) * np.stack(drifts)))
+            ),
+            holds("the layer equals that of `ExactHardmaxMap`", bool(np.all(layer == given.map.step(0, z)))),
         ),
         witness=given.witness(),
     )
@@ -52,12 +54,12 @@ def layer_is_normalised_attention(key: Key, integrator: AbstractIntegrator) -> T
 
 @layer_is_normalised_attention.with_control
 def layer_is_normalised_attention(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The normalisation left out."""
+    """Without the normalisation (2.4)."""
     return _layer_trial(key, False)
 
 
 def _on_sphere(key: Key) -> Case:
-    """Return unit tokens; the last is the first one reflected in A z_1, so that both have the same score for z_1."""
+    """Return unit tokens; the last is z_1 reflected in the line of A z_1, so that <A z_1, z> is the same for both."""
     given = case(key)
     units = [rational_unit(k, len(given.factor)) for k in jax.random.split(key, 4)]
     z, query = units[0], given.attention @ units[0]
@@ -71,9 +73,9 @@ def _on_ellipsoid(key: Key) -> Case:
 
 
 def _fixed_trial(given: Case, metric: Exact, step: ExactHardmaxMap) -> Trial:
-    """Measure whether tokens of the unit sphere of `metric` are at rest if they are projected back to it.
+    """Measure whether tokens on the unit sphere of `metric` are fixed by a layer followed by projection to the sphere.
 
-    The projection leaves a token where it was exactly if the layer moves it along its own ray, forwards.
+    A token is fixed if and only if the layer maps it to a positive multiple of itself.
     """
     moved = step.step(0, given.tokens)
     ahead = lambda z, w: np.all(np.outer(z, w) == np.outer(w, z)) and z @ w > 0
@@ -83,7 +85,7 @@ def _fixed_trial(given: Case, metric: Exact, step: ExactHardmaxMap) -> Trial:
             *given.measured("symmetric", "definite", "positive_step"),
             holds("the tokens are on the unit sphere, exactly", all(z @ metric @ z == 1 for z in given.tokens)),
         ),
-        conclusions=(holds("every token stays where it is", fixed),),
+        conclusions=(holds("every token is fixed", fixed),),
         witness=given.witness(),
     )
 
@@ -93,14 +95,15 @@ def _fixed_trial(given: Case, metric: Exact, step: ExactHardmaxMap) -> Trial:
     HARDMAX.at("Section 2.3"),
     evidence="certified",
     num_trials=16,
-    note="said of the model with any positive definite A, before Section 3 fixes A = I: on the round sphere a token "
-    "may have a better score for another than for itself; no control: both repairs are measured by the same function",
+    note="stated for any positive definite A, before Section 3 fixes A = I: on the Euclidean unit sphere the score "
+    "<A z_i, z_j> may be larger for another token than for z_i itself; no control: both repairs are measured by the "
+    "same function",
 )
 def unit_tokens_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For every symmetric positive definite A, alpha > 0 and tokens on the unit sphere of R^d, all tokens remain fixed
     for all times if the projection to that sphere replaces (2.4).
 
-    One layer decides: the map is the same in each. Sampled: A = diag(p^2, 1), where (3/5, 4/5) follows (1, 0).
+    One layer suffices, since all layers are the same map. Sampled: A = diag(p^2, 1), where (3/5, 4/5) follows (1, 0).
     """
     p = int(jax.random.randint(key, (), 2, 6))
     given = case(key)._replace(
@@ -118,15 +121,15 @@ def unit_tokens_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
 )
 def unit_tokens_stay_for_the_identity(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For A = I, alpha > 0 and tokens on the unit sphere all tokens remain fixed. Added: A = I."""
-    given = _on_sphere(key).plain
+    given = _on_sphere(key).with_identity
     return _fixed_trial(given, given.attention, given.map)
 
 
 @unit_tokens_stay_for_the_identity.with_control
 def unit_tokens_stay_for_the_identity(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """-I for the identity."""
-    given = _on_sphere(key).plain
-    return _fixed_trial(given, given.attention, given.turned)
+    """-I in place of I."""
+    given = _on_sphere(key).with_identity
+    return _fixed_trial(given, given.attention, given.negated_map)
 
 
 @claim(
@@ -146,13 +149,13 @@ def tokens_of_the_ellipsoid_stay(key: Key, integrator: AbstractIntegrator) -> Tr
 
 @tokens_of_the_ellipsoid_stay.with_control
 def tokens_of_the_ellipsoid_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """-A for A."""
+    """-A in place of A."""
     given = _on_ellipsoid(key)
-    return _fixed_trial(given, given.attention, given.turned)
+    return _fixed_trial(given, given.attention, given.negated_map)
 
 
 def _review_trial(key: Key, decoder: bool) -> Trial:
-    """Exact: logits of a classifier with A and of one with the identity, for a review in which words repeat."""
+    """Compare, exactly, the logits of a classifier with A and of one with I, for a review with repeated words."""
     a, b, c = jax.random.split(key, 3)
     given = case(a)
     words = np.asarray(jax.random.randint(b, (10,), 0, len(given.tokens)))
@@ -160,11 +163,11 @@ def _review_trial(key: Key, decoder: bool) -> Trial:
     w, bias = parameters[: len(given.factor)], parameters[3]
     absorbed = solved(given.factor.T, w) if decoder else w
     encoder = given.tokens @ given.factor.T
-    x, y, plain = given.tokens[words], encoder[words], given.plain.map
+    x, y, euclidean = given.tokens[words], encoder[words], given.with_identity.map
     logits = []
     for k in range(8):
         logits.append((np.mean(x, axis=0) @ w + bias, np.mean(y, axis=0) @ absorbed + bias))
-        x, y = given.map.step(k, x), plain.step(k, y)
+        x, y = given.map.step(k, x), euclidean.step(k, y)
     return Trial(
         hypotheses=(
             *given.measured("symmetric", "definite", "positive_step"),
@@ -180,8 +183,8 @@ def _review_trial(key: Key, decoder: bool) -> Trial:
     HARDMAX.at("Section 6.2"),
     evidence="certified",
     num_trials=16,
-    note="the paper names only the encoder; the decoder takes up B^{-T} too. Said of the functions that can be "
-    "represented, not of the path that a training takes; a semidefinite A has no such B",
+    note="the paper mentions only the encoder; the decoder must absorb B^{-T} as well. The statement is about the "
+    "functions that can be represented, not about the course of training; a singular A has no invertible B",
 )
 def identity_restricts_nothing(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For every symmetric positive definite A = B^T B, encoder E, alpha > 0 and decoder w, v, the encoder E' = E B^T
@@ -192,14 +195,14 @@ def identity_restricts_nothing(key: Key, integrator: AbstractIntegrator) -> Tria
 
 @identity_restricts_nothing.with_control
 def identity_restricts_nothing(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The decoder left as it is."""
+    """The decoder w unchanged."""
     return _review_trial(key, False)
 
 
-def soft_weights(scores: Exact, m: int) -> Exact:
-    """Return the softmax of one token's scores at the temperature 1/(m ln 2): there exponentials are powers of two.
+def softmax_weights(scores: Exact, m: int) -> Exact:
+    """Return the softmax of one token's scores at temperature 1/(m ln 2), at which exponentials are powers of two.
 
-    m times a difference of two scores must be an integer.
+    Every difference of two scores times m must be an integer.
     """
     powers = m * (scores - max(scores))
     raw = np.array([Fraction(2) ** power for power in powers], object)
@@ -211,7 +214,7 @@ def _limit_trial(key: Key, ties: bool) -> Trial:
     d = 2
     B = 4 * invertible(a, d)
     zero = matrix(np.zeros((1, d), int))
-    given = Case(np.concatenate([lattice(b, d), zero]), B, Fraction(1, 2))  # integers: so are the scores
+    given = Case(np.concatenate([lattice(b, d), zero]), B, Fraction(1, 2))  # integer data, hence integer scores
     scores = given.tokens @ given.attention @ given.tokens.T
     hard = similarity(given.tokens, given.attention)
     if not ties:
@@ -220,7 +223,7 @@ def _limit_trial(key: Key, ties: bool) -> Trial:
     others = [sum(v != max(row) for v in row) for row in scores]
     within, last = True, Fraction(0)
     for m in (1, 4, 64):
-        errors = [max(abs(soft_weights(s, m) - h)) for s, h in zip(scores, hard, strict=True)]
+        errors = [max(abs(softmax_weights(s, m) - h)) for s, h in zip(scores, hard, strict=True)]
         bounds = [count * Fraction(2) ** int(-m * gap) for count, gap in zip(others, gaps, strict=True)]
         within, last = within and all(e <= bound for e, bound in zip(errors, bounds, strict=True)), max(errors)
     return Trial(
@@ -230,7 +233,7 @@ def _limit_trial(key: Key, ties: bool) -> Trial:
         ),
         conclusions=(
             holds("the weights are within (n - |C_i|) exp(-gap_i / tau) of (2.3)", within),
-            at_most("their largest error at tau = 1/(64 ln 2)", last, Fraction(1, 2**60), tolerance=0.0),
+            at_most("largest error of a weight at tau = 1/(64 ln 2)", last, Fraction(1, 2**60), tolerance=0.0),
         ),
         witness=given.witness(),
     )
@@ -241,30 +244,30 @@ def _limit_trial(key: Key, ties: bool) -> Trial:
     HARDMAX.at("Section 2.3", "(2.6)"),
     evidence="certified",
     num_trials=8,
-    note="`formally` is read as: for fixed tokens. These need no compact set, and on one the limit is not uniform, see "
-    "`uniform`. Measured at temperatures at which the exponentials are powers of two",
+    note="`formally` is read as: for fixed tokens. Fixed tokens need no compact set, and over a compact set the limit "
+    "is not uniform, see `uniform`. Measured at temperatures at which the exponentials are powers of two",
 )
 def softmax_tends_to_hardmax(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For all tokens Z and every A, the weights (2.6) tend to (2.3) as tau -> 0, all maximisers weighing the same.
+    """For all tokens Z and every A, the weights (2.6) tend to (2.3) as tau -> 0: to 1 / |C_i| on each maximiser.
 
-    With the rate (n - |C_i|) exp(-gap_i / tau), gap_i being the distance from the best score to the next.
+    The error is at most (n - |C_i|) exp(-gap_i / tau), gap_i being the gap between the largest score and the next.
     """
     return _limit_trial(key, True)
 
 
 @softmax_tends_to_hardmax.with_control
 def softmax_tends_to_hardmax(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """One maximiser in place of the set."""
+    """A single maximiser in place of the set C_i."""
     return _limit_trial(key, False)
 
 
 def _uniform_trial(key: Key, separated: bool) -> Trial:
-    """Token 0 follows token 1; token 2, on the other side, has a score that is less by `gap`."""
+    """Measure the weights of token 0, which follows token 1; the score of token 2 is smaller by `gap`."""
     m = 2 ** int(jax.random.randint(key, (), 6, 12))
     gap = Fraction(1, 4) if separated else Fraction(1, m)
     z = matrix([[Fraction(1, 2), 0], [1, 1], [1 - 2 * gap, -1]])
     scores = z @ z[0]
-    error = soft_weights(scores, m) - similarity(z, identity(2))[0]
+    error = softmax_weights(scores, m) - similarity(z, identity(2))[0]
     return Trial(
         hypotheses=(
             holds("the tokens are in the square [-1, 1]^2", all(abs(entry) <= 1 for entry in z.flat)),
@@ -272,7 +275,7 @@ def _uniform_trial(key: Key, separated: bool) -> Trial:
         ),
         conclusions=(
             at_most("error of the weights of token 0", max(abs(error)), Fraction(1, 1000), tolerance=0.0),
-            at_most("error of its average", max(abs(error @ z)), Fraction(1, 1000), tolerance=0.0),
+            at_most("error of its weighted average", max(abs(error @ z)), Fraction(1, 1000), tolerance=0.0),
         ),
         witness={"tokens": z, "m": m},
     )
@@ -284,12 +287,12 @@ def _uniform_trial(key: Key, separated: bool) -> Trial:
     variant="reading",
     evidence="certified",
     num_trials=4,
-    note="at every temperature some tokens of a compact set are nearly tied; no control: tokens that keep a gap are "
+    note="at every temperature some tokens of a compact set are nearly tied; no control: tokens with a fixed gap are "
     "measured by the same function",
 )
 def softmax_tends_to_hardmax_uniformly(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Read: for tokens in a compact set the limit is uniform: there is a temperature below which all weights, and the
-    averages, are within 1/1000 of their limits.
+    weighted averages, are within 1/1000 of their limits.
     """
     return _uniform_trial(key, False)
 
@@ -302,14 +305,15 @@ def softmax_tends_to_hardmax_uniformly(key: Key, integrator: AbstractIntegrator)
     num_trials=4,
 )
 def softmax_tends_to_hardmax_off_ties(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The limit is uniform over the tokens of a compact set whose best and next scores are a fixed distance apart.
+    """The limit is uniform over tokens in a compact set for which the gap between the two largest scores is bounded
+    below.
 
-    Added: that distance, here 1/4. Token 0 of three tokens is measured.
+    Added: the lower bound of the gap, here 1/4. The weights of token 0 of three tokens are measured.
     """
     return _uniform_trial(key, True)
 
 
 @softmax_tends_to_hardmax_off_ties.with_control
 def softmax_tends_to_hardmax_off_ties(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A distance that shrinks with the temperature."""
+    """A gap that tends to zero with the temperature."""
     return _uniform_trial(key, False)

@@ -1,4 +1,4 @@
-"""Claims of Section 5.1: leaders exist, stay what they are, and may be born late."""
+"""Claims of Section 5.1: leaders exist, remain leaders and do not move; a token may become a leader after layer 0."""
 
 import itertools
 from fractions import Fraction
@@ -19,20 +19,23 @@ from dynsim.systems.base import AbstractMap
 from dynsim.systems.hardmax.examples import ALPHA, EXAMPLE_5_2
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
 
-EXAMPLE_SETS = [[1], [2], [2]], [[0], [2], [2]]  # of layers 0 and 1, as printed, the tokens counted from 0
-EXAMPLE_NEXT = (("-2/3", "5/3"), (4, "10/3"), (12, 4))
+EXAMPLE_SETS = (
+    [[1], [2], [2]],
+    [[0], [2], [2]],
+)  # follower sets of layers 0 and 1 as printed, with tokens numbered from 0
+EXAMPLE_LAYER_1 = (("-2/3", "5/3"), (4, "10/3"), (12, 4))
 
 
 def _leaders_trial(given: Case, map: ExactHardmaxMap) -> Trial:
     states = run(map, given.tokens)
     norms = squared_norms(given.tokens, given.attention)
     longest = [i for i, norm in enumerate(norms) if norm == max(norms)]
-    born = leader_layers(map, states)
+    first_layers = leader_layers(map, states)
     return Trial(
         hypotheses=given.measured(),
         conclusions=(
-            holds(f"some token is a leader within {LAYERS} layers", bool(np.any(born >= 0))),
-            holds("every token of largest norm is one from the start", all(born[i] == 0 for i in longest)),
+            holds(f"some token is a leader within {LAYERS} layers", bool(np.any(first_layers >= 0))),
+            holds("every token of largest norm is a leader at layer 0", all(first_layers[i] == 0 for i in longest)),
         ),
         witness=given.witness(),
     )
@@ -40,8 +43,8 @@ def _leaders_trial(given: Case, map: ExactHardmaxMap) -> Trial:
 
 @claim("hardmax/theorem-1.1-leaders-exist", HARDMAX.at("Theorem 1.1"), evidence="certified", num_trials=32)
 def some_token_is_a_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For distinct nonzero first tokens, A symmetric positive definite and alpha > 0 there is a leader: a token with
-    C_i = {i} at some layer. The tokens of largest A-norm are leaders from the start.
+    """For distinct nonzero initial tokens, A symmetric positive definite and alpha > 0 there is a leader: a token with
+    C_i = {i} at some layer. The tokens of largest A-norm are leaders at layer 0.
     """
     given = case(key)
     return _leaders_trial(given, given.map)
@@ -49,17 +52,17 @@ def some_token_is_a_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 @some_token_is_a_leader.with_control
 def some_token_is_a_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """-A for A, with every token's negative among the tokens."""
-    given = case(key).mirrored
-    return _leaders_trial(given, given.turned)
+    """-A in place of A, for a set of tokens that contains the negative of each token."""
+    given = case(key).with_negatives
+    return _leaders_trial(given, given.negated_map)
 
 
 def _index_trial(given: Case, tokens: Case) -> Trial:
-    """Measure the hypotheses of `given` and the leaders among `tokens`."""
-    born = leader_layers(tokens.map, run(tokens.map, tokens.tokens))
+    """Measure the hypotheses on `given`, and whether there are leaders among `tokens`."""
+    first_layers = leader_layers(tokens.map, run(tokens.map, tokens.tokens))
     return Trial(
         hypotheses=given.measured(),
-        conclusions=(holds(f"some token is a leader within {LAYERS} layers", bool(np.any(born >= 0))),),
+        conclusions=(holds(f"some token is a leader within {LAYERS} layers", bool(np.any(first_layers >= 0))),),
         witness=tokens.witness(),
     )
 
@@ -69,27 +72,34 @@ def _index_trial(given: Case, tokens: Case) -> Trial:
     HARDMAX.at("Lemma 5.1 (i)"),
     evidence="certified",
     num_trials=16,
-    note="hangs on the distinct tokens assumed throughout: two equal tokens follow each other, see `by-value`",
+    note="depends on the tokens being distinct, as assumed throughout: equal tokens follow each other, see `by-value`",
 )
 def leaders_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For distinct nonzero first tokens, A = I and alpha > 0, the set of leaders is not empty."""
-    given = case(key).plain
+    """For distinct nonzero initial tokens, A = I and alpha > 0, the set of leaders is not empty."""
+    given = case(key).with_identity
     return _index_trial(given, given)
 
 
 @leaders_exist.with_control
 def leaders_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Every token twice."""
-    given = case(key).plain
+    """Every token repeated."""
+    given = case(key).with_identity
     return _index_trial(given, given.doubled)
 
 
 def _value_trial(given: Case, map: ExactHardmaxMap) -> Trial:
-    born = leader_layers_by_value(map, run(map, given.tokens))
+    first_layers = leader_layers_by_value(map, run(map, given.tokens))
     repeated = len({tuple(z) for z in given.tokens}) < len(given.tokens)
     return Trial(
-        hypotheses=(*given.measured("symmetric", "definite", "positive_step"), holds("tokens are repeated", repeated)),
-        conclusions=(holds(f"some value is a leader within {LAYERS} layers", bool(np.any(born >= 0))),),
+        hypotheses=(
+            *given.measured("symmetric", "definite", "positive_step"),
+            holds("some tokens are equal", repeated),
+        ),
+        conclusions=(
+            holds(
+                f"some token follows only tokens equal to it within {LAYERS} layers", bool(np.any(first_layers >= 0))
+            ),
+        ),
         witness=given.witness(),
     )
 
@@ -102,7 +112,7 @@ def _value_trial(given: Case, map: ExactHardmaxMap) -> Trial:
     num_trials=16,
 )
 def leading_values_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read for tokens that may be equal: at some layer a token follows only tokens of its own value.
+    """Read for tokens that may be equal: at some layer there is a token that follows only tokens equal to itself.
 
     For every symmetric positive definite A and alpha > 0.
     """
@@ -112,13 +122,15 @@ def leading_values_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 @leading_values_exist.with_control
 def leading_values_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """-A for A, with every token's negative among the tokens."""
-    given = case(key).mirrored.doubled._replace(alpha=Fraction(1, 2))  # too short a step for all to meet at the origin
-    return _value_trial(given, given.turned)
+    """-A in place of A, for a set of tokens that contains the negative of each token."""
+    given = case(key).with_negatives.doubled._replace(
+        alpha=Fraction(1, 2)
+    )  # a step too short for all tokens to meet at the origin
+    return _value_trial(given, given.negated_map)
 
 
-def _late(key: Key) -> Case:
-    """Return the tokens of Example 5.2 and others shorter than the first of them, scaled and for alpha = 1/2."""
+def _with_late_leader(key: Key) -> Case:
+    """Return the scaled tokens of Example 5.2 with alpha = 1/2, and further tokens of small norm."""
     scale = 1 + abs(rational_matrix(key, 1)[0])
     others = rational_matrix(jax.random.fold_in(key, 1), 4, 2) / 4
     tokens = scale * np.concatenate([rationals("tokens", np.array(EXAMPLE_5_2, object)), others])
@@ -126,8 +138,8 @@ def _late(key: Key) -> Case:
     return given._replace(tokens=tokens, factor=matrix(np.eye(2, dtype=int)), alpha=Fraction(ALPHA))
 
 
-def _outrun(key: Key) -> Case:
-    """Return a leader, and a token that passes its hyperplane if nothing holds the tokens back."""
+def _overtaking(key: Key) -> Case:
+    """Return a leader and a token that crosses the leader's hyperplane <z - z_1, z_1> = 0 if alpha is negative."""
     scale = 1 + abs(rational_matrix(key, 1)[0])
     tokens = scale * matrix([[1, 0], [Fraction(9, 10), 1], [Fraction(1, 2), 5]])
     return case(key)._replace(tokens=tokens, factor=matrix(np.eye(2, dtype=int)), alpha=Fraction(1))
@@ -140,11 +152,11 @@ def _permanence_trial(given: Case, map: AbstractMap) -> Trial:
     return Trial(
         hypotheses=(
             *given.measured("symmetric", "definite", "positive_step"),
-            holds("there is a leader before the last layer", bool(np.any(masks[:-1]))),
+            holds("some token is a leader before the last layer", bool(np.any(masks[:-1]))),
         ),
         conclusions=(
-            holds("a leader remains one", all(np.all(after[now]) for now, after, _, _ in steps)),
-            holds("and does not move", all(np.all(x[now] == y[now]) for now, _, x, y in steps)),
+            holds("a leader remains a leader", all(np.all(after[now]) for now, after, _, _ in steps)),
+            holds("a leader does not move", all(np.all(x[now] == y[now]) for now, _, x, y in steps)),
         ),
         witness=given.witness(),
     )
@@ -155,24 +167,24 @@ def _permanence_trial(given: Case, map: AbstractMap) -> Trial:
     HARDMAX.at("Lemma 5.1 (ii)"),
     evidence="certified",
     num_trials=32,
-    note="needs neither distinct tokens nor a definite A; measured on leaders from the start and on late ones",
+    note="needs neither distinct tokens nor a definite A; measured on leaders at layer 0 and on later ones",
 )
 def leaders_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If C_i(Z^k) = {i}, then z_i^l = z_i^k and C_i(Z^l) = {i} for all l >= k."""
-    given = _late(key) if int(jax.random.randint(key, (), 0, 2)) else case(key)
+    given = _with_late_leader(key) if int(jax.random.randint(key, (), 0, 2)) else case(key)
     return _permanence_trial(given, given.map)
 
 
 @leaders_stay.with_control
 def leaders_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A step of alpha = -1/3: tokens go away from those they follow."""
-    given = _outrun(key)
+    """A step of alpha = -1/3: tokens move away from those that they follow."""
+    given = _overtaking(key)
     return _permanence_trial(given, ExactHardmaxMap(Fraction(-1, 3)))
 
 
 def _example_trial(alpha: Fraction) -> Trial:
-    """Every order of the three tokens: sets and values must be those printed, renamed."""
-    printed, after = (rationals("tokens", np.array(rows, object)) for rows in (EXAMPLE_5_2, EXAMPLE_NEXT))
+    """Compare, for every order of the three tokens, follower sets and values with those printed, renumbered."""
+    printed, after = (rationals("tokens", np.array(rows, object)) for rows in (EXAMPLE_5_2, EXAMPLE_LAYER_1))
     map = ExactHardmaxMap(alpha)
     values, sets, leaders = [], [], []
     for order in itertools.permutations(range(3)):
@@ -186,9 +198,9 @@ def _example_trial(alpha: Fraction) -> Trial:
     return Trial(
         hypotheses=(holds("three tokens in the plane", printed.shape == (3, 2)),),
         conclusions=(
-            holds("the values (5.5)", all(values)),
-            holds("the follower sets of layers 0 and 1", all(sets)),
-            holds("z_3 alone is a leader at layer 0, z_1 and z_3 are at layer 1", all(leaders)),
+            holds("the tokens of layer 1 are (5.5)", all(values)),
+            holds("the follower sets of layers 0 and 1 are those printed", all(sets)),
+            holds("the leaders are z_3 at layer 0, and z_1 and z_3 at layer 1", all(leaders)),
         ),
         witness={"tokens": printed, "alpha": alpha},
     )
@@ -196,8 +208,10 @@ def _example_trial(alpha: Fraction) -> Trial:
 
 @claim("hardmax/example-5.2", HARDMAX.at("Example 5.2", "(5.4), (5.5)"), evidence="certified", num_trials=1)
 def example_has_a_late_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For alpha = 1/2, z_1 = (-1, 1), z_2 = (0, 3) and z_3 = (12, 4) have C_1 = {2}, C_2 = C_3 = {3}; one layer later
-    they are (-2/3, 5/3), (4, 10/3), (12, 4) and have C_1 = {1}, C_2 = C_3 = {3}. A = I; in every order of the tokens.
+    """For A = I and alpha = 1/2, z_1 = (-1, 1), z_2 = (0, 3), z_3 = (12, 4) have C_1 = {2} and C_2 = C_3 = {3}; one
+    layer later they are (-2/3, 5/3), (4, 10/3), (12, 4), with C_1 = {1} and C_2 = C_3 = {3}.
+
+    In every order of the tokens.
     """
     return _example_trial(Fraction(ALPHA))
 

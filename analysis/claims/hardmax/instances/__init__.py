@@ -1,1 +1,1 @@
-"""Instances for the claims of `hardmax`: rational tokens, and runs with certified limits."""
+"""Instances for the claims of `hardmax`: rational tokens, and runs whose limits are certified."""

@@ -1,4 +1,4 @@
-"""Rational clouds of tokens, attention matrices and steps, exact, with the hypotheses that they meet measured."""
+"""Random instances of the hardmax model in fractions: tokens, matrix A and step alpha, with measured hypotheses."""
 
 from fractions import Fraction
 from typing import NamedTuple
@@ -15,9 +15,9 @@ from dynsim.systems.hardmax.hypotheses import hypotheses
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
 
 N = 7  # tokens drawn; repeated and zero ones are left out
-LAYERS = 6
+LAYERS = 6  # iterated where a statement holds at every layer
 ALPHAS = tuple(Fraction(a) for a in ("1/1000000", "1/7", "1/2", "1", "5/2", "1000000"))
-WORDS = {
+HYPOTHESES = {
     "symmetric": "A is symmetric",
     "definite": "A is positive definite",
     "positive_step": "alpha > 0",
@@ -40,54 +40,54 @@ class Case(NamedTuple):
 
     @property
     def map(self) -> ExactHardmaxMap:
-        """The layer (1.1)."""
+        """The layer map (1.1)."""
         return ExactHardmaxMap(self.alpha, self.attention)
 
     @property
-    def turned(self) -> ExactHardmaxMap:
-        """The layer with -A in place of A: what the controls run behind the back of the hypotheses."""
+    def negated_map(self) -> ExactHardmaxMap:
+        """The layer map with -A in place of A, for controls, which measure the hypotheses on A all the same."""
         return ExactHardmaxMap(self.alpha, -self.attention)
 
     @property
-    def plain(self) -> "Case":
+    def with_identity(self) -> "Case":
         """The case with A = I."""
         return self._replace(factor=identity(len(self.factor)))
 
     @property
-    def mirrored(self) -> "Case":
-        """The tokens and their negatives, with alpha = 1: here -A sends the longest ones to the origin."""
+    def with_negatives(self) -> "Case":
+        """The tokens and their negatives, with alpha = 1, for which -A sends the tokens of largest A-norm to 0."""
         return self._replace(tokens=distinct(np.concatenate([self.tokens, -self.tokens])), alpha=Fraction(1))
 
     @property
     def doubled(self) -> "Case":
-        """Every token twice."""
+        """The case with every token repeated once."""
         return self._replace(tokens=np.concatenate([self.tokens, self.tokens]))
 
     @property
     def with_zero(self) -> "Case":
-        """One token more, at the origin."""
+        """The case with one more token, at the origin; it is the last."""
         zero = matrix(np.zeros((1, self.tokens.shape[1]), int))
         return self._replace(tokens=np.concatenate([self.tokens, zero]))
 
     def measured(self, *names: str) -> tuple[Measurement, ...]:
         """Measure the named hypotheses, by default all of Theorem 1.1."""
         found = hypotheses(self.map, self.tokens)
-        return tuple(holds(WORDS[name], getattr(found, name)) for name in names or WORDS)
+        return tuple(holds(HYPOTHESES[name], getattr(found, name)) for name in names or HYPOTHESES)
 
     def witness(self) -> dict:
-        """Return what a reader needs to repeat the case."""
+        """Return the data that determine the case."""
         return {"tokens": self.tokens, "A": self.attention, "alpha": self.alpha}
 
 
 def case(key: Key) -> Case:
-    """Return distinct nonzero tokens in two or three dimensions, a positive definite A, and an alpha, tiny or huge.
+    """Return distinct nonzero tokens in two or three dimensions, a positive definite A, and an alpha in 1e-6 to 1e6.
 
-    The tokens are fractions, points of a coarse lattice (with many ties) or points of a sphere about the origin.
+    The tokens are random fractions, points of a coarse lattice (with many ties) or points of a sphere about the origin.
     """
     a, b, c = jax.random.split(key, 3)
-    kind, d, step, plain = (int(v) for v in jax.random.randint(a, (4,), 0, 12))
+    kind, d, step, metric = (int(v) for v in jax.random.randint(a, (4,), 0, 12))
     d = 2 + d % 2
-    factor = identity(d) if plain % 3 == 0 else invertible(b, d)
+    factor = identity(d) if metric % 3 == 0 else invertible(b, d)
     return Case(cloud(c, d, kind % 3), factor, ALPHAS[step % len(ALPHAS)])
 
 
@@ -99,24 +99,24 @@ def cloud(key: Key, d: int, kind: int) -> Exact:
 
 
 def lattice(key: Key, d: int) -> Exact:
-    """Return tokens with entries -2 to 2, shape (N, d); some may be equal, or zero."""
+    """Return tokens with integer entries from -2 to 2, shape (N, d); some may be equal, or zero."""
     return matrix(np.asarray(jax.random.randint(key, (N, d), -2, 3)))
 
 
 def invertible(key: Key, d: int) -> Exact:
-    """Return an invertible matrix with entries k/4."""
+    """Return a random invertible matrix with entries k/4."""
     found = rational_matrix(key, d, d)
     return found if positive_definite(found.T @ found) else invertible(jax.random.fold_in(key, 0), d)
 
 
 def distinct(x: Exact) -> Exact:
-    """Return the nonzero rows, each value once, in the order of occurrence."""
+    """Return the nonzero rows without repetitions, in the order of first occurrence."""
     rows = dict.fromkeys(tuple(row) for row in x if any(entry != 0 for entry in row))
     return matrix([list(row) for row in rows])
 
 
 def run(map: AbstractMap, x: Exact, num_layers: int = LAYERS) -> list[Exact]:
-    """Return the tokens at every layer, the first included."""
+    """Return the tokens at layers 0 to `num_layers`."""
     states = [x]
     for k in range(num_layers):
         states.append(map.step(k, states[-1]))
