@@ -1,4 +1,4 @@
-"""Many starts of a flow: what is observed along the way, both ends, and one status for each member."""
+"""Ensembles: many starts of a flow, an observable along each, both end states, and statistics for each member."""
 
 import hashlib
 import os
@@ -32,10 +32,10 @@ Part = tuple[PyTree, State, Stats]  # values, last states and statuses of some m
 
 
 class Ensemble(eqx.Module):
-    """Observed `values` (members, times, ...) at `ts`, both ends, and one status for each member; no trajectories.
+    """An ensemble: `values` of the observable (members, times, ...), both end states, statistics; no trajectories.
 
     A member that failed has NaN from its failure on, and as its end; `stats.succeeded` and `stats.outcome` say which
-    and why. `flow` is held once, or is a tuple with one flow for each member.
+    members failed and why. `flow` is held once, or is a tuple with one flow for each member.
     """
 
     ts: Real[Array | np.ndarray, " times"]
@@ -47,7 +47,7 @@ class Ensemble(eqx.Module):
     integrator: AbstractIntegrator
 
     def explain(self) -> str:
-        """Return one sentence: how many members finished, and what stopped the others."""
+        """Return one sentence: the number of members that finished, and what stopped the others."""
         outcomes, failed = np.asarray(self.stats.outcome), np.flatnonzero(~np.asarray(self.stats.succeeded))
         done = f"{len(outcomes) - len(failed)} of {len(outcomes)} members finished"
         named = "; ".join(f"member {k} failed: {Outcome(outcomes[k]).sentence}" for k in failed[:5])
@@ -56,7 +56,7 @@ class Ensemble(eqx.Module):
 
 
 class _Work(eqx.Module):
-    """All that decides the numbers of an ensemble."""
+    """The arguments of an ensemble that determine its numbers."""
 
     flows: tuple[AbstractFlow, ...]
     integrator: AbstractIntegrator
@@ -87,26 +87,27 @@ def ensemble(
     folder: str | Path | None = None,
     shown: bool | None = None,
 ) -> Ensemble:
-    """Follow every start of `y0s` and keep `fn(t, x)` at `ts`, both ends and a status for each.
+    """Integrate a flow from every start of `y0s` and keep `fn(t, x)` at `ts`, both end states and statistics.
 
     Under `Diffrax` one flow, or flows that differ in numbers only, are solved `chunk` members at a time, each member
-    with its own steps; under `Scipy`, or for flows of several kinds, members are looped over. None spoils another.
+    with its own steps; under `Scipy`, or for flows of several kinds, members are looped over. A member that fails
+    leaves the others as they are.
 
     Args:
         flow: the system of all members, or a sequence of one for each.
         y0s: starts, members first on every array; float32 stays float32.
         ts: increasing times, shared by all members.
-        fn: what to keep of the state `x` at time `t`, in JAX.
+        fn: the observable, a function of time and state in JAX.
         integrator: `Diffrax()` or `Scipy()`.
         chunk: the most members solved together; they take as many steps as the slowest of them. By default 32, or as
             many as have states of half a megabyte (of 256 on an accelerator); parts are shared among the cores.
-        cost: a prediction of a start's number of steps, up to a factor: members of like cost are solved together.
-        folder: where finished members are kept; the same call with the same folder resumes, to the same bits.
+        cost: a prediction of a start's number of steps, up to a factor: members of similar cost are solved together.
+        folder: for checkpoints of finished members; the same call with the same folder resumes, with the same bits.
         shown: a progress bar; None shows it on terminals only.
 
     Raises:
         ValueError: for a start off the space, unsorted times, a folder that cannot be written or holds another run.
-        KeyboardInterrupt: on Ctrl-C, with a sentence on what is kept.
+        KeyboardInterrupt: on Ctrl-C, with a sentence that says which members are kept.
     """
     flows = (flow,) if isinstance(flow, AbstractFlow) else tuple(flow)
     work = _checked(flows, integrator, y0s, ts, fn)
@@ -122,7 +123,7 @@ def ensemble(
 
 
 def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: ArrayLike, fn: Observable) -> _Work:
-    """Return the work, starts on the space; raise `ValueError` on what no member, or one of them, could use."""
+    """Return the arguments, starts projected to the space; raise `ValueError` on bad input."""
     y0s = jax.tree.map(
         lambda y: jnp.asarray(y, None if jnp.issubdtype(jnp.result_type(y), jnp.inexact) else float), y0s
     )
@@ -161,7 +162,7 @@ def _check_starts(work: _Work) -> None:
         off = f"member {bad[0]} is off it by {defects[bad[0]]:.3g}"
         raise argument_error("y0s", "be finite and lie on the space of the flow", off)
     look = lambda t, y: (work.flow(0).vector_field(t, y), work.fn(t, y))
-    jax.eval_shape(look, work.ts[0], work.start(0))  # a function that cannot work says so now, not once for each member
+    jax.eval_shape(look, work.ts[0], work.start(0))  # an error in the functions is raised once, not for each member
 
 
 def _parts(work: _Work, cost: Callable[[State], Scalar] | None, chunk: int | None) -> list[np.ndarray]:
@@ -216,7 +217,7 @@ def _solved(
 
 
 def cores() -> int:
-    """Return how many parts to work on at a time: the cores of this process, or fewer if `OMP_NUM_THREADS` says so."""
+    """Return the number of parts to solve at a time: the cores of this process, or fewer by `OMP_NUM_THREADS`."""
     if jax.default_backend() != "cpu":
         return 1
     free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -252,7 +253,7 @@ def _alike(flows: tuple[AbstractFlow, ...]) -> bool:
 
 
 def _alone(work: _Work, part: np.ndarray, width: int) -> Part:
-    """Solve one member by itself; an integrator that raises has failed for this member only."""
+    """Solve one member by itself; an integrator that raises fails for this member only."""
     del width
     member = int(part[0])
     flow, y0 = work.flow(member), work.start(member)
@@ -272,7 +273,7 @@ def _watched(fn: Observable, ts: Array, ys: State) -> PyTree:
 
 
 def _lost(work: _Work, y0: State) -> tuple[State, Stats]:
-    """Return the states and the status of a member that went no further than its start."""
+    """Return the states and statistics of a member that was not integrated at all: NaN after its start."""
     ys = jax.tree.map(lambda y: jnp.full((len(work.ts), *y.shape), jnp.nan, y.dtype).at[0].set(y), y0)
     outcome, none = jnp.asarray(Outcome.NON_FINITE), jnp.asarray(0)
     zero = jnp.zeros((), work.ts.dtype)
@@ -286,7 +287,7 @@ def _structure(work: _Work) -> Any:
 
 
 def _digest(work: _Work, parts: list[np.ndarray]) -> str:
-    """Return a digest of the mathematics, as JAX traces it, of all numbers, of the division into parts, of versions."""
+    """Return a digest of the traced functions, of all numbers, of the division into parts, and of versions."""
     found = hashlib.sha256(f"{jax.__version__} {dfx.__version__} {[part.tolist() for part in parts]}".encode())
     t0, t1 = float(work.ts[0]), float(work.ts[-1])
     for flow in work.flows:

@@ -1,4 +1,4 @@
-"""One call for a flow, one for a flow with events, one for a map."""
+"""Simulation: `simulate` and `simulate_until` integrate flows, `iterate` applies maps."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,11 +19,11 @@ from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.trajectory import Trajectory
 
-OFF_SPACE = 1e-6  # a start further off than this was not meant to be on the space; float32 rounding is below it
+OFF_SPACE = 1e-6  # the largest defect of a start that is taken for rounding error, of float32 too
 
 
 class Stop(eqx.Module):
-    """A trajectory up to its event: `path` ends there; `event` says which fired, -1 if none before the last time."""
+    """A trajectory up to an event: `path` ends at it; `event` is its index, -1 if none occurred."""
 
     path: Trajectory
     event: int = eqx.field(static=True)
@@ -37,7 +37,7 @@ def simulate(
     integrator: AbstractIntegrator = Diffrax(),
     throw: bool = True,
 ) -> Trajectory:
-    """Follow a flow from `y0` and return its states at `ts`.
+    """Integrate a flow from `y0` and return its trajectory at the times `ts`.
 
     Args:
         flow: the system; `velocity` is made tangent and evaluated at the projected point.
@@ -66,7 +66,7 @@ def simulate_until(
     *,
     integrator: AbstractIntegrator = Diffrax(),
 ) -> Stop:
-    """Follow a flow up to the first of `events`, located between steps, or to `ts[-1]`.
+    """Integrate a flow up to the first of `events`, located within a step, or to `ts[-1]`.
 
     The path holds the times of `ts` before the event and then the event itself.
     """
@@ -145,7 +145,7 @@ def raise_if_failed(stats: Stats) -> None:
 
 
 def _checked(flow: AbstractFlow, y0: State, ts: ArrayLike) -> tuple[State, Any]:
-    """Return start and times as arrays of one type; raise on what no integrator could use."""
+    """Return start and times as arrays of one type; raise `ValueError` on bad input."""
     y0 = jax.tree.map(_inexact, y0)
     dtype = jax.tree.leaves(y0)[0].dtype
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((y0, ts))):
@@ -159,12 +159,12 @@ def _checked(flow: AbstractFlow, y0: State, ts: ArrayLike) -> tuple[State, Any]:
 
 def start_on(space: AbstractSpace, y0: State) -> State:
     """Return `y0` projected to the space, or as it is, to the bit, if its defect is rounding error already."""
-    return _looked_at(space, y0)[2]
+    return _inspected(space, y0)[2]
 
 
 @eqx.filter_jit
-def _looked_at(space: AbstractSpace, y0: State) -> tuple[Any, Any, State]:
-    """Return whether a start is finite, its defect, and the start on the space, by one compiled call."""
+def _inspected(space: AbstractSpace, y0: State) -> tuple[Any, Any, State]:
+    """Return whether a start is finite, its defect, and the start projected to the space, by one compiled call."""
     finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(y0)]))
     defect = space.defect(y0)
     rounding = 16 * jnp.finfo(jax.tree.leaves(y0)[0].dtype).eps
@@ -188,9 +188,9 @@ def check_times(times: np.ndarray) -> None:
 
 
 def check_start(flow: AbstractFlow, y0: State) -> State:
-    """Return `y0` on the flow's space; raise `ValueError` unless it is finite and was on it but for rounding."""
+    """Return `y0` projected to the flow's space; raise `ValueError` unless it is finite and on it up to rounding."""
     try:
-        finite, defect, start = _looked_at(flow.space, y0)
+        finite, defect, start = _inspected(flow.space, y0)
     except (TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise argument_error("y0", "fit the space of the flow", f"does not ({reason})") from None

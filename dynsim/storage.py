@@ -1,4 +1,4 @@
-"""Runs as files: one npz with a JSON header, from which another process loads a run, or makes it again to the bit.
+"""Run files: one npz with a JSON header, from which a run is loaded, or computed again with the same bits.
 
 The arrays are plain members (`numpy.load(path)["ys"]`), the text is the member `header`. No pickle, no code.
 """
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from dynsim.ensembles import Ensemble
 
 FORMAT = "dynsim run"
-FORMAT_VERSION = 1
-# Variables that choose the kernels of linear algebra, and with them the last bits: seen with OPENBLAS_CORETYPE.
+FORMAT_VERSION = 2
+# Environment variables that choose the kernels of linear algebra and so the last bits of a run.
 KERNELS = ("XLA_FLAGS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 PACKAGES = ("dynsim", "jax", "jaxlib", "diffrax", "equinox", "optimistix", "lineax", "numpy", "scipy")
 
@@ -84,7 +84,7 @@ def load(path: str | Path, *, trust: Collection[str] = ()) -> "Trajectory | Ense
 
 
 def rerun(path: str | Path, *, trust: Collection[str] = ()) -> Trajectory:
-    """Make the trajectory of a file again, from its system, its first state, its times and its integrator.
+    """Compute the trajectory of a file again, from its system, its first state, its times and its integrator.
 
     On the machine, with the versions and with the environment that made the file the result is the same to the bit.
 
@@ -150,7 +150,7 @@ def _dtype(run: "Trajectory | Ensemble") -> np.dtype:
 
 
 def _parsed(path: str | Path, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Return the header among `arrays`; raise `ValueError` unless it is one of ours, of this version and complete."""
+    """Return the header among `arrays`; raise `ValueError` unless it is that of a complete run file of this version."""
     try:
         parsed = json.loads(str(arrays["header"]))
     except (KeyError, json.JSONDecodeError):

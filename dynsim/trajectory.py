@@ -1,4 +1,4 @@
-"""A trajectory: times, states, and where they came from."""
+"""Trajectories: times, states, the system that made them, and statistics of the integration."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,11 +15,11 @@ from dynsim.systems.base import AbstractFlow, AbstractMap
 
 
 class Trajectory(eqx.Module):
-    """States `ys` (times first) at `ts`, the system that made them, and how it went.
+    """States `ys` (times first) at the times `ts`, the system that made them, and statistics of the integration.
 
     `integrator` is the one that a rerun needs; None for a map, and for a path cut at an event.
 
-    A measure is written for one state and used at a point, along a path, and over an ensemble.
+    A measure is a function of one state; `along` applies it at every time.
     """
 
     ts: Real[Array | np.ndarray, " times"]

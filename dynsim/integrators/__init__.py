@@ -1,4 +1,4 @@
-"""The two integrators, diffrax and SciPy as the independent second opinion; what is built on them for special flows."""
+"""Integrators: diffrax, SciPy as independent confirmation, and integration in the span of the starting tokens."""
 
 from dynsim.integrators.base import AbstractIntegrator, Event, Stats
 from dynsim.integrators.diffrax_backend import Diffrax

@@ -1,4 +1,4 @@
-"""What keeps an adaptive solver honest: non-finite trial steps are rejected, and hopeless runs end early."""
+"""Wrappers of diffrax solvers: non-finite trial steps are rejected, and runs that cannot go on end early."""
 
 import diffrax as dfx
 import equinox as eqx
@@ -65,7 +65,7 @@ class Guarded(dfx.AbstractWrappedSolver):
 
 
 class Watch(eqx.Module):
-    """What the controller remembers: rejections in a row, whether the last candidate was finite, and the last time."""
+    """State of the controller: rejections in a row, whether the last candidate was finite, the last accepted time."""
 
     inner: object
     in_a_row: Array
@@ -115,6 +115,6 @@ class StopEarly(dfx.AbstractAdaptiveStepSizeController):
             jnp.stack([jnp.all(jnp.abs(e) < jnp.finfo(e.dtype).max ** 0.25) for e in jax.tree.leaves(y_error)])
         )
         shortest = 10 * jnp.finfo(t0.dtype).eps * jnp.maximum(jnp.abs(t0), jnp.finfo(t0.dtype).tiny)
-        hopeless = (in_a_row >= MOST_REJECTIONS) | (~keep & (t1 - t0 < shortest))
-        result = dfx.RESULTS.where(hopeless, dfx.RESULTS.dt_min_reached, result)
+        stuck = (in_a_row >= MOST_REJECTIONS) | (~keep & (t1 - t0 < shortest))
+        result = dfx.RESULTS.where(stuck, dfx.RESULTS.dt_min_reached, result)
         return keep, next0, next1, jump, Watch(inner, in_a_row, finite, jnp.where(keep, t1, t0)), result

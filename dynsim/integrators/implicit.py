@@ -1,4 +1,4 @@
-"""What to follow a stiff flow with, without tuning."""
+"""The default integrator for stiff flows."""
 
 from dynsim.integrators.scipy_backend import Scipy
 

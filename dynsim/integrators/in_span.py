@@ -1,4 +1,4 @@
-"""Integration in coordinates of the start: the same answers for U = c I, with less work."""
+"""Integration of token flows with U = c I in the span of the starting tokens: the same states with less work."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

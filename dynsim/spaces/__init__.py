@@ -1,4 +1,4 @@
-"""The spaces in which states live."""
+"""State spaces: Euclidean space, spheres and ellipsoids, the simplex, and products."""
 
 from dynsim.spaces.base import AbstractSpace
 from dynsim.spaces.ellipsoid import Ellipsoid, Sphere

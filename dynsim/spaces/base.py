@@ -1,4 +1,4 @@
-"""What a space must know of itself."""
+"""Base class of spaces: projection, tangent vectors, defect, random points."""
 
 import abc
 from typing import Any

@@ -31,7 +31,7 @@ class Sphere(AbstractSpace):
         return jnp.max(jnp.abs(jnp.linalg.norm(y, axis=-1) - 1))
 
     def sample(self, key: Key, shape: tuple[int, ...]) -> State:
-        """Return points of the uniform law."""
+        """Return points of the uniform distribution."""
         return self.project(jax.random.normal(key, shape))
 
 
@@ -66,7 +66,7 @@ class Ellipsoid(AbstractSpace):
         return jnp.max(jnp.abs(jnp.sqrt(jnp.sum(self._dual(y) * y, axis=-1)) - 1))
 
     def sample(self, key: Key, shape: tuple[int, ...]) -> State:
-        """Return points of the uniform law of the sphere, carried over by W^{-1/2}."""
+        """Return the images under W^{-1/2} of uniformly distributed points of the sphere."""
         u = Sphere().sample(key, shape)
         lower = jnp.linalg.cholesky(self.matrix)
         rows = jax.scipy.linalg.solve_triangular(lower.T, u.reshape(-1, shape[-1]).T, lower=False).T

@@ -1,4 +1,4 @@
-"""The vector space itself."""
+"""Euclidean space."""
 
 import jax
 import jax.numpy as jnp

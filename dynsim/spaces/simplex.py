@@ -1,4 +1,4 @@
-"""Probability vectors."""
+"""The probability simplex."""
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +27,6 @@ class Simplex(AbstractSpace):
         return jnp.maximum(jnp.max(jnp.abs(jnp.sum(y, axis=-1) - 1)), jnp.max(-y).clip(0))
 
     def sample(self, key: Key, shape: tuple[int, ...]) -> State:
-        """Return points of the uniform law."""
+        """Return uniformly distributed points."""
         e = jax.random.exponential(key, shape)
         return self.project(e)

@@ -1,4 +1,4 @@
-"""Flows and maps: what a system must say of itself, and a user's own function as one."""
+"""Base classes of flows and maps, and flows and maps made of a user's own function."""
 
 import abc
 import math

@@ -1,4 +1,4 @@
-"""Which tokens a token sees."""
+"""Attention masks: full, causal, and causal with a window."""
 
 import abc
 
@@ -10,19 +10,19 @@ from dynsim.errors import argument_error
 
 
 class AbstractMask(eqx.Module):
-    """A relation between tokens: `mask(n)[i, j]` says whether token i sees token j."""
+    """A relation between tokens: `mask(n)[i, j]` says whether token i attends to token j."""
 
     @abc.abstractmethod
     def __call__(self, n: int) -> Bool[Array, "n n"]:
         """Return the relation among `n` tokens."""
 
     def hide(self, scores: Float[Array, "heads n n"]) -> Float[Array, "heads n n"]:
-        """Return the scores with minus infinity wherever a token is not seen."""
+        """Return the scores with minus infinity where a token does not attend."""
         return jnp.where(self(scores.shape[-1])[None], scores, -jnp.inf)
 
 
 class Full(AbstractMask):
-    """Every token sees every token."""
+    """Every token attends to every token."""
 
     def __call__(self, n: int) -> Bool[Array, "n n"]:
         """Return a matrix of ones."""
@@ -34,7 +34,7 @@ class Full(AbstractMask):
 
 
 class Causal(AbstractMask):
-    """A token sees itself and the tokens before it.
+    """A token attends to itself and the tokens before it.
 
     Source: CONSENSUS, Section 5.
     """
@@ -45,7 +45,7 @@ class Causal(AbstractMask):
 
 
 class Window(AbstractMask):
-    """A token sees itself and the `width - 1` tokens before it."""
+    """A token attends to itself and the `width - 1` tokens before it."""
 
     width: int = eqx.field(static=True)
 

@@ -1,4 +1,4 @@
-"""The systems whose numbers the paper prints."""
+"""The token flows of Section 7 of CONSENSUS, with the printed matrices."""
 
 import math
 

@@ -41,7 +41,7 @@ class SinusoidalRate(eqx.Module):
 
 
 class _Driven(AbstractFlow):
-    """What both flows share: the sphere, and a rate that a solver must not step over."""
+    """Base class of both flows: the sphere, and a rate a(t) whose period caps the step."""
 
     rate: eqx.AbstractVar[SinusoidalRate]
 

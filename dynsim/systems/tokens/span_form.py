@@ -1,4 +1,4 @@
-"""Tokens in coordinates of their start: exact for U = c I, and cheap where there are fewer tokens than dimensions."""
+"""The span form: token flows with U = c I in coordinates of the starting tokens, for fewer tokens than dimensions."""
 
 from collections.abc import Callable
 
@@ -66,7 +66,7 @@ class SpanForm(AbstractFlow):
     query_key: AbstractSchedule
 
     def __init__(self, flow: TokenFlow, start_tokens: Tokens):
-        """Store what the flow becomes on the span of `start_tokens` (n, d), in their type.
+        """Store the scores, factors and Gram matrix on the span of `start_tokens` (n, d), in their dtype.
 
         Raises:
             ValueError: unless `flow` is a token flow with the value c I on a sphere or an ellipsoid.
@@ -91,7 +91,7 @@ class SpanForm(AbstractFlow):
         return coordinates @ self.start_tokens
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return A M: what each token is pulled to, in coordinates of the start."""
+        """Return A M, the output of the attention heads in coordinates of the start, not yet tangent."""
         scores = jnp.einsum("hab,jb->haj", self.scores(t), x)
         weights = jax.nn.softmax(self.mask.hide(jnp.einsum("ia,haj->hij", x, scores)), axis=-1)
         return jnp.einsum("h,hij->ij", self.scale * self.factor, weights) @ x

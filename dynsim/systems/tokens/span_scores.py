@@ -1,4 +1,4 @@
-"""The scores of tokens among the starting tokens, y P(t) z^T, with all that does not depend on time computed once."""
+"""Attention scores Y P(t) Y^T of the starting tokens, with the part that does not depend on time computed once."""
 
 import functools
 from collections.abc import Callable
