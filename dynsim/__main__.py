@@ -1,45 +1,44 @@
-"""The command line: one door, and nothing heavy behind it until a verb is chosen."""
+"""The command line `dynsim`: dispatch to a command, whose module is imported only when it is chosen."""
 
 import importlib
 import os
 import sys
 from collections.abc import Sequence
 
-VERBS = {
-    "demo": "simulate, check and draw the paper's first experiment, in a few seconds",
-    "list": "list systems, initial laws, statements and figures",
-    "simulate": "follow a system, or an ensemble of starts, from options or a TOML file",
+COMMANDS = {
+    "demo": "simulate, check and draw the first experiment of the first paper, in a few seconds",
+    "list": "list systems, initial distributions, claims, experiments and figures",
+    "simulate": "simulate a system from one initial state or many, with options from flags or a TOML file",
     "experiment": "run one of the papers' experiments",
     "check": "check claims and print their verdicts",
     "figure": "compute and draw figures",
-    "report": "write the ledger: every statement with its finding",
+    "report": "write the ledger: every statement of the papers with its finding",
 }
 
 
 def usage() -> str:
     """Return the help text."""
-    rows = "\n".join(f"  {verb:<12}{text}" for verb, text in VERBS.items())
-    return f"usage: dynsim VERB [OPTIONS]\n\n{rows}\n\n`dynsim VERB --help` lists the options of a verb."
+    rows = "\n".join(f"  {command:<12}{text}" for command, text in COMMANDS.items())
+    return f"usage: dynsim COMMAND [OPTIONS]\n\n{rows}\n\n`dynsim COMMAND --help` lists the options of a command."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one verb; bad input is one sentence on stderr and exit status 2."""
+    """Run one command and return its exit status: 2 for invalid input, with one sentence on stderr."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] in ("-h", "--help"):
         print(usage())
         return 0
-    verb, rest = words[0], words[1:]
-    if verb not in VERBS:
+    command, rest = words[0], words[1:]
+    if command not in COMMANDS:
         from dynsim.errors import argument_error, nearest
 
-        return _refuse(
-            str(argument_error("verb", f"be one of {', '.join(VERBS)}", f"is `{verb}`{nearest(verb, VERBS)}"))
-        )
+        but = f"is `{command}`{nearest(command, COMMANDS)}"
+        return _refuse(str(argument_error("command", f"be one of {', '.join(COMMANDS)}", but)))
     try:
-        return importlib.import_module(f"dynsim.commands.{verb}").main(rest)
+        return importlib.import_module(f"dynsim.commands.{command}").main(rest)
     except KeyboardInterrupt as stop:
         return _refuse(str(stop) or "Stopped.", 130)
-    except BrokenPipeError:  # the reader, `head` for example, has seen enough
+    except BrokenPipeError:  # the reader of the pipe, `head` for example, has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except (ValueError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Where real data lies: a folder that the reader names, since none of it is part of the library."""
+"""Paths of data files, which are not part of the library but in a folder that the user names."""
 
 import os
 from pathlib import Path
@@ -6,17 +6,18 @@ from pathlib import Path
 from dynsim.errors import argument_error
 
 VARIABLE = "DYNSIM_DATA"
+"""The environment variable that names the folder."""
 
 
 def data_file(name: str, folder: str | Path | None = None) -> Path:
-    """Return the path of a data file in `folder`, by default the folder that `DYNSIM_DATA` names.
+    """Return the path of the data file `name` in `folder`, by default in the folder that `DYNSIM_DATA` names.
 
     Raises:
-        ValueError: if no folder is named, or the file is not in it.
+        ValueError: if no folder is given, or the file is not in it.
     """
     place = os.environ.get(VARIABLE, "") if folder is None else str(folder)
     if not place:
-        raise argument_error("data", f"name the folder that holds `{name}` (`--data` or {VARIABLE})", "names none")
+        raise argument_error("data", f"name the folder that holds `{name}` (`--data` or {VARIABLE})", "none is given")
     path = Path(place) / name
     if not path.is_file():
         raise argument_error("data", f"name a folder that holds `{name}`", f"`{place}` does not")

@@ -1,4 +1,4 @@
-"""Exact numbers: ints, fractions, decimal strings, and floats at their binary value, as arrays of `Fraction`."""
+"""Exact rational arithmetic: numbers, and arrays of dtype object, whose entries are of type `Fraction`."""
 
 import math
 from collections.abc import Iterable
@@ -10,14 +10,19 @@ import numpy as np
 
 from dynsim.errors import argument_error
 
-Exact = np.ndarray  # of dtype object, every entry a Fraction
+Exact = np.ndarray
+"""An array of dtype object in which every entry is a `Fraction`."""
 
 
 def rational(name: str, value: Any) -> Fraction:
-    """Return one number exactly: an int, a Fraction, a string as `1/3` or `0.1`, or a float at its binary value.
+    """Return a number as a Fraction, without rounding.
+
+    Args:
+        name: the name of the argument, for the error.
+        value: an int, a Fraction, a Decimal, a string such as `1/3` or `0.1`, or a float, taken at its binary value.
 
     Raises:
-        ValueError: for what is no finite number, naming the argument.
+        ValueError: if `value` is not a finite number of one of these types.
     """
     if isinstance(value, Fraction):
         return value
@@ -30,27 +35,30 @@ def rational(name: str, value: Any) -> Fraction:
 
 
 def rationals(name: str, values: Any) -> Exact:
-    """Return an array of Fractions with the shape of `values`, whatever its entries; see `rational`."""
+    """Return an array of Fractions of the shape of `values`, each entry converted by `rational`, which may raise."""
     given = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
     return _array((rational(name, value) for value in given.flat), given.shape)
 
 
 def integers(values: Exact) -> tuple[np.ndarray, int]:
-    """Return Python ints N and a positive D with N / D = `values`: sums and products without a gcd each."""
+    """Return the numerators N (Python ints, of the shape of `values`) over the least common denominator D > 0.
+
+    Sums and products of these integers are faster than those of Fractions, each of which computes a gcd.
+    """
     denominator = math.lcm(*{entry.denominator for entry in values.flat})
     numerators = (entry.numerator * (denominator // entry.denominator) for entry in values.flat)
     return _array(numerators, values.shape), denominator
 
 
 def _array(entries: Iterable[Any], shape: tuple[int, ...]) -> np.ndarray:
-    """Return an object array of these entries; the extra one keeps NumPy from looking into them."""
+    """Return an object array of these entries; with the extra None NumPy does not try to unpack them."""
     return np.array([*entries, None], dtype=object)[:-1].reshape(shape)
 
 
 def nearest_floats(values: Exact) -> tuple[np.ndarray, Fraction]:
-    """Return floats f and a scale s > 0 with s f equal to `values` but for half a unit in the last place each.
+    """Return floats f and a scale s > 0 such that each entry of s f is that of `values` within half a unit of rounding.
 
-    The largest entry has modulus one, so that numbers beyond the range of floats do not overflow.
+    The largest entry of f has modulus one, so that numbers beyond the range of floats do not overflow.
     """
     scale = max((abs(entry) for entry in values.flat), default=Fraction(0)) or Fraction(1)
     floats = np.array([float(entry / scale) for entry in values.flat], dtype=float)
@@ -58,7 +66,7 @@ def nearest_floats(values: Exact) -> tuple[np.ndarray, Fraction]:
 
 
 def positive_definite(matrix: Exact) -> bool:
-    """Return whether a symmetric matrix of Fractions is positive definite, by the signs of its pivots."""
+    """Return whether a symmetric matrix of Fractions is positive definite, by the signs of its elimination pivots."""
     rest = matrix.copy()
     for k in range(len(rest)):
         if rest[k, k] <= 0:

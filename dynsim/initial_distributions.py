@@ -1,4 +1,4 @@
-"""Named initial laws."""
+"""Initial distributions of tokens, by name."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from dynsim.spaces import AbstractSpace, Sphere
 
 
 def uniform(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Float[Array, "n d"]:
-    """Return tokens from the space's own law: uniform on a sphere."""
+    """Return tokens from the sampling distribution of the space: uniform on a sphere, standard normal in R^d."""
     return space.sample(key, shape)
 
 
@@ -26,13 +26,13 @@ def box(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Float[Array, 
 
 
 def hemisphere(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Float[Array, "n d"]:
-    """Return tokens of `uniform`, those with a negative first coordinate reflected: all in one open half-space."""
+    """Return tokens from `uniform`, reflected where the first coordinate is negative: all in one open half-space."""
     x = space.sample(key, shape)
     return jnp.where(x[:, :1] < 0, -x, x)
 
 
 def cluster(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Float[Array, "n d"]:
-    """Return tokens within about 0.1 of one random point."""
+    """Return tokens at a distance of about 0.1 from one random point, projected to the space."""
     one, rest = jax.random.split(key)
     return space.project(space.sample(one, (1, shape[1])) + 0.1 * jax.random.normal(rest, shape) / np.sqrt(shape[1]))
 
@@ -45,10 +45,23 @@ DISTRIBUTIONS: dict[str, Callable[[Key, tuple[int, int], AbstractSpace], Float[A
 }
 
 
-def initial(law: str, key: Key, shape: tuple[int, int], space: AbstractSpace | None = None) -> Float[Array, "n d"]:
-    """Return the tokens (n, d) of the law of that name on `space`, the sphere by default."""
-    if law not in DISTRIBUTIONS:
-        raise argument_error("law", f"be one of {', '.join(DISTRIBUTIONS)}", f"is `{law}`{nearest(law, DISTRIBUTIONS)}")
+def initial(
+    distribution: str, key: Key, shape: tuple[int, int], space: AbstractSpace | None = None
+) -> Float[Array, "n d"]:
+    """Return random initial tokens.
+
+    Args:
+        distribution: the name of a distribution in `DISTRIBUTIONS`.
+        key: the random key.
+        shape: (n, d), the number of tokens and their dimension.
+        space: the space on which the tokens lie, by default the sphere.
+
+    Raises:
+        ValueError: for an unknown name, or if n or d is less than 1.
+    """
+    if distribution not in DISTRIBUTIONS:
+        but = f"is `{distribution}`{nearest(distribution, DISTRIBUTIONS)}"
+        raise argument_error("distribution", f"be one of {', '.join(DISTRIBUTIONS)}", but)
     if min(shape) < 1:
         raise argument_error("shape", "be (n, d) with n, d >= 1", f"is {shape}")
-    return DISTRIBUTIONS[law](key, shape, Sphere() if space is None else space)
+    return DISTRIBUTIONS[distribution](key, shape, Sphere() if space is None else space)

@@ -1,24 +1,24 @@
-"""The five papers, and how a line of code cites one."""
+"""The five papers, and references to places in them."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper, known in ids, figure names and the command line by its `key`."""
+    """A paper; its `key` is its name in ids of statements, names of figures, and on the command line."""
 
     key: str
     title: str
     authors: str
 
     def at(self, label: str, equation: str = "") -> "Source":
-        """Return the place `label` (and `equation`) of this paper."""
+        """Return a reference to `label` in this paper, such as "Theorem 3.1", and to one of its equations."""
         return Source(self, label, equation)
 
 
 @dataclass(frozen=True)
 class Source:
-    """A place in a paper."""
+    """A reference to a place in a paper: a label such as "Section 7.1", and an equation number if there is one."""
 
     paper: Paper
     label: str

@@ -1,4 +1,4 @@
-"""One progress bar for everything that can exceed two seconds."""
+"""Progress bars on stderr, for operations that take more than two seconds."""
 
 import contextlib
 import sys
@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-SILENT_SECONDS = 2.0  # what ends sooner shows nothing
+SILENT_SECONDS = 2.0  # no progress is shown before
 
 Item = TypeVar("Item")
 
 
 def progress(total: float, what: str, *, unit: str = "", shown: bool | None = None) -> "tqdm":
-    """Return a bar on stderr that appears after two seconds and goes when it is left.
+    """Return a progress bar on stderr that appears after two seconds and is erased when its context ends.
 
     Args:
-        total: what the updates add up to.
-        what: what is being done, as "ensemble".
-        unit: what is counted, as "members".
-        shown: None shows it if stderr is a terminal; True and False decide.
+        total: the sum of all updates.
+        what: the name of the operation, such as "ensemble".
+        unit: the name of what is counted, such as "members".
+        shown: whether to show the bar; None shows it if stderr is a terminal.
     """
     from tqdm import tqdm
 
@@ -41,7 +41,7 @@ def progress(total: float, what: str, *, unit: str = "", shown: bool | None = No
 def tracked(
     items: Iterable[Item], total: int, what: str, *, unit: str = "", shown: bool | None = None
 ) -> Iterator[Item]:
-    """Yield `items`, advancing a bar by one after each."""
+    """Yield `items`, advancing a progress bar by one after each; see `progress` for the other arguments."""
     with progress(total, what, unit=unit, shown=shown) as bar:
         for item in items:
             yield item
@@ -50,15 +50,15 @@ def tracked(
 
 @contextlib.contextmanager
 def waiting(what: str, *, shown: bool | None = None) -> Iterator[None]:
-    """Show on stderr, after two seconds, for how long one compiled call has been running.
+    """Show on stderr, after the first two seconds, the time elapsed in this context, for one long compiled call.
 
-    A bar from inside the call would be another program, with other last bits on a terminal than in a batch.
+    Callbacks from inside the call would change the compiled program, and with it the rounding, on terminals only.
     """
     if not (sys.stderr.isatty() if shown is None else shown):
         yield
         return
     over = threading.Event()
-    clock = threading.Thread(target=_tell, args=(what, over), daemon=True)
+    clock = threading.Thread(target=_show_elapsed, args=(what, over), daemon=True)
     clock.start()
     try:
         yield
@@ -67,7 +67,7 @@ def waiting(what: str, *, shown: bool | None = None) -> Iterator[None]:
         clock.join()
 
 
-def _tell(what: str, over: threading.Event) -> None:
+def _show_elapsed(what: str, over: threading.Event) -> None:
     start, line = time.monotonic(), ""
     while not over.wait(SILENT_SECONDS if not line else 1.0):
         line = f"{what}: {time.monotonic() - start:.0f} s"

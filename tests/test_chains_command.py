@@ -24,7 +24,7 @@ def test_a_chain_is_described_followed_and_made_again_to_the_bit(capsys, tmp_pat
     assert status == 0
     for words in (
         "irreducible",
-        "The stationary law is unique",
+        "The stationary distribution is unique",
         "spectral gap 0.0134",
         "mixing time to 0.25",
         "method ",
@@ -36,7 +36,7 @@ def test_a_chain_is_described_followed_and_made_again_to_the_bit(capsys, tmp_pat
     np.testing.assert_allclose(path.ys, relaxation(QUEUE, np.eye(50)[0], path.ts).probabilities, atol=1e-13)
     status, said, _ = run(capsys, "simulate", out)
     assert status == 0
-    assert "the same to the bit" in said
+    assert "identical bit for bit" in said
 
 
 def test_a_matrix_of_a_file_may_be_reducible_and_is_answered_per_class(capsys, tmp_path):
@@ -44,8 +44,8 @@ def test_a_matrix_of_a_file_may_be_reducible_and_is_answered_per_class(capsys, t
     file.write_text("-1,0,0,0.5\n1,0,0,0.25\n0,0,0,0.25\n0,0,0,-1\n")
     status, said, _ = run(capsys, "simulate", "master-equation", "--generator", file, "--initial", "last")
     assert status == 0
-    assert "2 stationary laws, one for each closed class" in said
-    assert "no mixing time: the limit depends on the start" in said
+    assert "2 stationary distributions, one for each closed class" in said
+    assert "no mixing time: the limit depends on the initial distribution" in said
 
 
 def test_three_states_are_drawn_on_the_simplex_in_the_same_bytes(capsys, tmp_path):

@@ -22,13 +22,13 @@ def test_an_exact_run_ends_with_leaders_and_a_certificate(capsys, tmp_path, exam
     assert status == 0
     assert "The hypotheses of Theorem 1.1 hold." in said
     assert "token 0 at (-2/3, 5/3)" in said
-    assert "Certified: from layer 1 on" in said
+    assert "Certified: the follower sets are constant from layer 1 on" in said
     assert drawn.stat().st_size > 1000
     final = load(out).final
     assert str(final[0, 0]) == "-2/3"
     status, said, _ = run(capsys, "simulate", out)
     assert status == 0
-    assert "the same to the bit" in said
+    assert "identical bit for bit" in said
 
 
 def test_fractions_and_decimals_of_a_file_are_taken_as_they_are_written(capsys, tmp_path):
@@ -81,7 +81,7 @@ def test_a_softmax_run_and_a_given_matrix(capsys, tmp_path, example):
         ("1,2\n1/0,3\n", ("--arithmetic", "exact"), "line 2 of"),
         ("# nothing\n", (), "is empty"),
         ("1,nan\n", (), "be finite"),
-        ("1,2,3\n", ("--figure", "x.pdf"), "be asked for tokens in the plane"),
+        ("1,2,3\n", ("--figure", "x.pdf"), "be given only for tokens in the plane"),
         ("1,2\n", ("--alpha", "-1"), "`alpha` must not be -1"),
         ("1,2\n", ("--alpha", "half"), "`alpha` must hold finite numbers"),
         ("1,2\n", ("--arithmetic", "softmax", "--temperature", "0"), "`temperature` must be positive"),

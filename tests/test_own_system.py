@@ -104,7 +104,7 @@ def test_a_run_file_is_made_again_once_the_reader_trusts_the_function(tmp_path, 
     assert main(["simulate", str(tmp_path / "run.npz")]) == 2
     assert "trust" in capsys.readouterr().err
     assert main(["simulate", str(tmp_path / "run.npz"), "--trust", "tests.own_system"]) == 0
-    assert "the same to the bit" in capsys.readouterr().out
+    assert "identical bit for bit" in capsys.readouterr().out
 
 
 def test_a_claim_about_it():

@@ -19,7 +19,7 @@ def test_an_example_has_its_folds_its_file_and_its_figure(capsys, tmp_path):
     assert load(out).ys.fast.shape == (51,)
     status, said, _ = run(capsys, "simulate", out)
     assert status == 0
-    assert "the same to the bit" in said
+    assert "identical bit for bit" in said
 
 
 def test_several_epsilons_have_an_order_and_a_file_each(capsys, tmp_path):
@@ -62,10 +62,10 @@ def test_a_run_that_does_not_reach_its_end_is_said_and_counts(capsys):
         (("--window", "1"), "`window` must be two numbers"),
         (("--compare", "2", "--epsilon", "1e-2"), "the reduced flow stops at t ="),
         ((f"{OWN}:given",), "`fast` must be given for a system of yours"),
-        ((f"{OWN}:given", "--fast", "0", "--slow", "1", "--figure", "a.pdf"), "come with a `--window`"),
+        ((f"{OWN}:given", "--fast", "0", "--slow", "1", "--figure", "a.pdf"), "be given with a `--window`"),
         ((f"{OWN}:wrong", "--fast", "0", "--slow", "1"), "be a `FastSlowFlow`, or a function of epsilon"),
-        ((f"{OWN}:vectors", "--fast", "0", "--slow", "1"), "one number has no axis), in JAX, but raised IndexError"),
-        ((f"{OWN}:gone", "--fast", "0", "--slow", "1"), "is not there"),
+        ((f"{OWN}:vectors", "--fast", "0", "--slow", "1"), "one number is a scalar), in JAX, but raised IndexError"),
+        ((f"{OWN}:gone", "--fast", "0", "--slow", "1"), "does not exist"),
         (("--out", "/proc/nowhere/run.npz"), "must be a folder"),
     ],
 )  # fmt: skip

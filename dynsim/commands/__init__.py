@@ -1,1 +1,1 @@
-"""The verbs of the command line, one file each; only `dynsim.__main__` imports them."""
+"""The commands of the command line, one module each; only `dynsim.__main__` imports them."""

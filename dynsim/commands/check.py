@@ -1,4 +1,4 @@
-"""`dynsim check`: claims, with their controls."""
+"""`dynsim check`: check claims, with their controls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,29 +12,29 @@ from dynsim.commands.options import parse, say
 
 @dataclass(frozen=True)
 class Check:
-    """Check claims: a paper's key, an id (with its variants), or a shell pattern; all claims without one.
+    """Check claims: those of a paper's key, an id (with its variants), or a shell pattern; by default all claims.
 
-    A verdict is a result. The exit status is 1 only if a control did not come out REFUTED or a trial broke down.
+    A verdict is a result, not an error: the exit status is 1 only if a control was not REFUTED or a trial failed.
     """
 
     patterns: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """what to check"""
+    """the claims to check"""
     seed: int = 0
-    """of the trials' random streams"""
+    """random seed of the trials"""
     trials: int | None = None
-    """how many, instead of each claim's own number"""
+    """number of trials of each claim, instead of the claim's own number"""
     jobs: int = 1
-    """processes"""
+    """number of parallel processes"""
     json: Path | None = None
-    """a file for one JSON line for each statement that was checked"""
+    """a file to write, with one JSON line for each statement that was checked"""
     results: Path | None = None
-    """the folder of records of experiments, by default the one that DYNSIM_RESULTS names, or results/experiments"""
+    """the folder of experiment records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
     lines: Path | None = None
-    """a folder for lines as they finish, from which a killed run resumes"""
+    """a folder for the results of finished claims, from which an interrupted run resumes"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Check, print the table, and write the lines."""
+    """Check the claims, print the table of verdicts, write the JSON file, and return the exit status."""
     from analysis.claims import claims
     from analysis.experiments import use_results
     from analysis.ledger.findings import entry, select
@@ -58,9 +58,9 @@ def main(words: Sequence[str]) -> int:
     checks, lines = [c for c, _ in pairs], {line["id"]: line for _, line in pairs}
     say(table(list(lines.values())))
     for c in checks:
-        for trouble in (c.broken, c.doubt):
-            if trouble:
-                say(f"{c.claim.id}: {trouble}")
+        for problem in (c.broken, c.doubt):
+            if problem:
+                say(f"{c.claim.id}: {problem}")
     ids = dict.fromkeys(c.claim.statement_id for c in checks)
     from analysis.claims import statements
 

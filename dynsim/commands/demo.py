@@ -1,4 +1,4 @@
-"""`dynsim demo`: the paper's first experiment, end to end."""
+"""`dynsim demo`: the first experiment of the first paper, simulated, checked and drawn."""
 
 import time
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ CLAIMS = ("consensus/theorem-3.1", "consensus/theorem-3.2-lojasiewicz")
 
 @dataclass(frozen=True)
 class Demo:
-    """Follow ten tokens under the published matrix of Section 7.1 with both integrators, check two theorems, draw."""
+    """Simulate ten tokens (P of Section 7.1) with both integrators, check two theorems, and draw Figure 1."""
 
     out: Path = Path("out")
-    """where run file and figure go"""
+    """the folder for the run file and the figure"""
     seed: int = 0
-    """of the start and of the trials"""
+    """random seed of the initial state and of the trials"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the demonstration and print a summary."""
+    """Run the demonstration, print a summary, and return the exit status: 1 if a check is not sound."""
     started = time.perf_counter()
     from analysis.claims import claims
     from analysis.ledger.findings import select
@@ -48,11 +48,11 @@ def main(words: Sequence[str]) -> int:
     second = simulate(flow, x0, ts, integrator=Scipy())
     widths = path.along(diameter)
     say("Ten tokens on the ellipsoid of the published P (Section 7.1), t from 0 to 40:")
-    say(f"  diameter {float(widths[0]):.4f} at the start, {float(widths[-1]):.2e} at the end")
+    say(f"  diameter {float(widths[0]):.4f} at t = 0, {float(widths[-1]):.2e} at t = 40")
     say(f"  diffrax: {path.stats.explain()}")
-    say(f"  largest gap to SciPy: {float(np.max(np.abs(path.ys - second.ys))):.1e}")
+    say(f"  largest difference from SciPy: {float(np.max(np.abs(path.ys - second.ys))):.1e}")
     save(o.out / "demo.npz", path, seed=o.seed)
-    say(f"  run file {o.out / 'demo.npz'} (`dynsim simulate {o.out / 'demo.npz'}` makes it again, to the bit)")
+    say(f"  run file {o.out / 'demo.npz'} (`dynsim simulate {o.out / 'demo.npz'}` reproduces it bit for bit)")
     say("Two statements of the paper:")
     sound = True
     for c, line in run_checks(select(CLAIMS, claims()), seed=o.seed, num_trials=4):

@@ -1,4 +1,4 @@
-"""`dynsim experiment`: the papers' experiments."""
+"""`dynsim experiment`: run the papers' experiments."""
 
 import os
 from collections.abc import Sequence
@@ -15,22 +15,22 @@ from dynsim.errors import argument_error, nearest
 
 @dataclass(frozen=True)
 class Experiment:
-    """Run one of the papers' experiments; a killed run goes on where it was, and a finished one is only reported."""
+    """Run one of the papers' experiments. An interrupted run resumes; a finished run is not repeated."""
 
     name: Annotated[str, tyro.conf.Positional]
-    """which experiment: a name that `dynsim list` shows"""
+    """the experiment: a name that `dynsim list` shows"""
     size: Literal["quick", "paper"] = "quick"
-    """half a minute, or the paper's own numbers"""
+    """quick takes about half a minute; paper has the sizes of the paper"""
     seeds: int = 1
-    """how many"""
+    """number of seeds: the seeds 0, 1, ... are run"""
     out: Path | None = None
-    """where records go: by default the folder that DYNSIM_RESULTS names, or results/experiments"""
+    """the folder for records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
     data: Path | None = None
-    """the folder of real data, by default the one that DYNSIM_DATA names"""
+    """the folder of data files; by default the one that DYNSIM_DATA names"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Run what is missing, and say what came out."""
+    """Run the seeds without a record, and print a summary of each record."""
     from analysis.experiments import experiments, record, results_folder
 
     o = parse(Experiment, words, "experiment")

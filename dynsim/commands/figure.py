@@ -1,4 +1,4 @@
-"""`dynsim figure`: compute once, draw as often as you like."""
+"""`dynsim figure`: compute the data of figures, which are kept, and draw them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,26 +13,26 @@ from dynsim.papers import PAPERS
 
 @dataclass(frozen=True)
 class Figure:
-    """Draw figures: a name, a shell pattern, or a paper's key for all of its figures and a page that shows them."""
+    """Draw figures: a name, a shell pattern, or a paper's key for all of its figures and an index page of them."""
 
     names: Annotated[tuple[str, ...], tyro.conf.Positional]
-    """which figures"""
+    """the figures to draw"""
     out: Path = Path("out")
-    """the folder of figures and of the numbers behind them, which are kept"""
+    """the folder for figures and for their data, which are kept"""
     formats: tuple[str, ...] = ("pdf", "svg", "png")
-    """pdf, svg, png; gif for a figure with a movie (figure-3)"""
+    """file formats: pdf, svg, png, and gif for a figure with a movie (figure-3)"""
     seed: int = 0
-    """of the figure's random stream"""
+    """random seed of the figures"""
     size: str = "quick"
-    """quick, or paper; among several figures those that have one size only are drawn in that"""
+    """quick or paper; of several figures, those that have one size only are drawn in that size"""
     results: Path | None = None
-    """the folder of records of experiments, by default the one that DYNSIM_RESULTS names, or results/experiments"""
+    """the folder of experiment records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
     fresh: bool = False
-    """compute even if numbers are kept"""
+    """compute the data anew even if they are kept"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Draw and name the files."""
+    """Draw the figures and print the names of the files."""
     from analysis.experiments import use_results
     from dynsim.progress import tracked
     from figures.figure import save
@@ -41,9 +41,9 @@ def main(words: Sequence[str]) -> int:
     o = parse(Figure, words, "figure")
     use_results(o.results)
     chosen = list(dict.fromkeys(f for name in o.names for f in find_figures(name)))
-    several = len(chosen) > 1 and o.size == "paper"  # of which those are drawn as they are that have one size only
+    several = len(chosen) > 1 and o.size == "paper"  # a figure of one size is drawn in that
     sized = [figure if several and figure.larger is None else figure.at_size(o.size) for figure in chosen]
-    troubles = {}
+    errors = {}
     for figure in tracked(sized, len(sized), "figure"):
         try:
             for file in save(figure, o.out, formats=o.formats, seed=o.seed, fresh=o.fresh):
@@ -51,12 +51,12 @@ def main(words: Sequence[str]) -> int:
         except ValueError as error:
             if len(sized) == 1:
                 raise
-            troubles[figure.name] = error  # the others are drawn all the same
-    drawn = [figure for figure in sized if figure.name not in troubles]
+            errors[figure.name] = error  # the other figures are still drawn
+    drawn = [figure for figure in sized if figure.name not in errors]
     if any(name in PAPERS for name in o.names) and drawn:
         for file in write_index(o.out, drawn, o.formats):
             say(str(file))
-    if troubles:
-        names = ", ".join(f"`{name}`" for name in troubles)
-        raise ValueError(f"{names}: {next(iter(troubles.values()))}")
+    if errors:
+        names = ", ".join(f"`{name}`" for name in errors)
+        raise ValueError(f"{names}: {next(iter(errors.values()))}")
     return 0

@@ -1,4 +1,4 @@
-"""`dynsim list`: what there is."""
+"""`dynsim list`: print the names that the other commands take."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,19 +11,27 @@ from dynsim.commands.options import parse, say
 
 @dataclass(frozen=True)
 class List:
-    """List what there is: systems, laws, claims, figures, or all of it."""
+    """List systems, initial distributions, claims, experiments and figures, or one of these."""
 
-    what: Annotated[Literal["all", "systems", "laws", "claims", "experiments", "figures"], tyro.conf.Positional] = "all"
-    """what to list"""
+    what: Annotated[
+        Literal["all", "systems", "initial-distributions", "claims", "experiments", "figures"], tyro.conf.Positional
+    ] = "all"
+    """the list to print"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Print the lists."""
+    """Print the chosen list, or all of them."""
     o = parse(List, words, "list")
-    lists = {"systems": _systems, "laws": _laws, "claims": _claims, "experiments": _experiments, "figures": _figures}
+    lists = {
+        "systems": _systems,
+        "initial-distributions": _distributions,
+        "claims": _claims,
+        "experiments": _experiments,
+        "figures": _figures,
+    }
     for name, rows in lists.items():
         if o.what in ("all", name):
-            say(f"{name}:")
+            say(f"{name.replace('-', ' ')}:")
             for row in rows():
                 say(f"  {row}")
     return 0
@@ -37,10 +45,11 @@ def _systems() -> list[str]:
     return [f"{name:<22}{text}" for name, text in rows.items()]
 
 
-def _laws() -> list[str]:
+def _distributions() -> list[str]:
     from dynsim.initial_distributions import DISTRIBUTIONS
 
-    return [f"{name:<22}{(law.__doc__ or '').splitlines()[0]}" for name, law in DISTRIBUTIONS.items()]
+    texts = {name: (draw.__doc__ or "").splitlines()[0] for name, draw in DISTRIBUTIONS.items()}
+    return [f"{name:<22}{text.removeprefix('Return ')}" for name, text in texts.items()]
 
 
 def _claims() -> list[str]:

@@ -1,4 +1,4 @@
-"""How a verb reads its options: frozen dataclasses, from flags or from a TOML file."""
+"""Parsing of the options of a command into a frozen dataclass, from flags or from a TOML file."""
 
 import dataclasses
 import sys
@@ -14,8 +14,17 @@ from dynsim.errors import argument_error, nearest
 Options = TypeVar("Options")
 
 
-def parse(options: type[Options], words: Sequence[str], verb: str) -> Options:
-    """Return the options of a verb; a first `--config FILE` gives the defaults that flags then override."""
+def parse(options: type[Options], words: Sequence[str], command: str) -> Options:
+    """Return the options of a command as an instance of the dataclass `options`.
+
+    Args:
+        options: the dataclass, whose fields are the options and whose field docstrings are their help texts.
+        words: the arguments of the command; `--config FILE` names a TOML file whose values flags override.
+        command: the name of the command, for its help text.
+
+    Raises:
+        ValueError: if the TOML file is missing, malformed, or holds an unknown or ill-typed option.
+    """
     words = list(words)
     default = None
     if "--config" in words:
@@ -25,12 +34,12 @@ def parse(options: type[Options], words: Sequence[str], verb: str) -> Options:
         default = from_toml(options, Path(words[where + 1]))
         del words[where : where + 2]
     if default is None:
-        return tyro.cli(options, args=words, prog=f"dynsim {verb}")
-    return tyro.cli(options, args=words, default=default, prog=f"dynsim {verb}")
+        return tyro.cli(options, args=words, prog=f"dynsim {command}")
+    return tyro.cli(options, args=words, default=default, prog=f"dynsim {command}")
 
 
 def check_outputs(out: Path | None, figure: Path | None) -> None:
-    """Raise `ValueError` unless a run file and a figure can be written where the options say, before any work."""
+    """Raise `ValueError` unless the run file `out` and the figure can be written; called before any computation."""
     from dynsim.io.npz import writable_folder
 
     if out is not None:
@@ -42,7 +51,7 @@ def check_outputs(out: Path | None, figure: Path | None) -> None:
 
 
 def from_toml(options: type[Options], path: Path) -> Options:
-    """Return options from a TOML file, every field known and of its type."""
+    """Return options from a TOML file; raise `ValueError` for an unknown, missing or ill-typed option."""
     try:
         table = tomllib.loads(path.read_text())
     except OSError as error:
@@ -63,7 +72,7 @@ def from_toml(options: type[Options], path: Path) -> Options:
 
 
 def _typed(field: dataclasses.Field, value: object, path: Path) -> object:
-    """Return a TOML value in the type of its field."""
+    """Return a TOML value converted to the type of its field; raise `ValueError` if it has another type."""
     kinds = get_args(field.type) or (field.type,)
     if Path in kinds and isinstance(value, str):
         return Path(value)
@@ -78,6 +87,6 @@ def _typed(field: dataclasses.Field, value: object, path: Path) -> object:
 
 
 def say(text: str) -> None:
-    """Print a line of results."""
+    """Print a line of results and flush the output."""
     print(text)
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""`dynsim report`: the ledger, every statement of the five papers."""
+"""`dynsim report`: write the ledger, which has every statement of the five papers with its finding."""
 
 import datetime
 from collections.abc import Sequence
@@ -10,28 +10,28 @@ from dynsim.commands.options import parse, say
 
 @dataclass(frozen=True)
 class Report:
-    """Run the ledger and write it. Lines are kept as they finish: a killed report resumes."""
+    """Check all claims and write the ledger. The results of finished claims are kept: an interrupted report resumes."""
 
     seed: int = 0
-    """of the trials' random streams"""
+    """random seed of the trials"""
     trials: int | None = None
-    """how many, instead of each claim's own number"""
+    """number of trials of each claim, instead of the claim's own number"""
     jobs: int = 2
-    """processes"""
+    """number of parallel processes"""
     results: Path | None = None
-    """the folder of records of experiments, by default the one that DYNSIM_RESULTS names, or results/experiments"""
+    """the folder of experiment records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
     lines: Path = Path("results/ledger")
-    """where lines are kept"""
+    """the folder for the results of finished claims"""
     json: Path | None = None
-    """a file for one JSON line for each statement"""
+    """a file to write, with one JSON line for each statement"""
     markdown: Path | None = None
-    """a file for the ledger in Markdown"""
+    """a file to write, with the ledger in Markdown"""
     readme: Path | None = None
-    """a file whose summary between two markers is renewed"""
+    """a file in which the summary between two markers is replaced"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Run what is missing, and write the ledger."""
+    """Check the claims without a kept result, and write the ledger."""
     from analysis.claims import claims
     from analysis.experiments import use_results
     from analysis.report import (
@@ -49,9 +49,9 @@ def main(words: Sequence[str]) -> int:
 
     o = parse(Report, words, "report")
     use_results(o.results)
-    for path in (o.json, o.markdown, o.readme):
+    for name, path in (("json", o.json), ("markdown", o.markdown), ("readme", o.readme)):
         if path is not None:
-            writable_folder("json`, `markdown` or `readme", path.parent)
+            writable_folder(name, path.parent)
     runs = run_checks(claims(), seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=o.lines)
     pairs = list(tracked(runs, len(claims()), "report"))
     lines = {line["id"]: line for _, line in pairs}

@@ -1,4 +1,4 @@
-"""Numbers from .npy and .csv files: as floats, or a .csv exactly as it is written."""
+"""Arrays of numbers from .npy and .csv files, in floats or in exact fractions."""
 
 import csv
 import warnings
@@ -13,7 +13,11 @@ from dynsim.errors import argument_error
 
 
 def array(path: Path, name: str) -> np.ndarray:
-    """Return the numbers of a .npy or .csv file as floats (of a .npy file as they are)."""
+    """Return the numbers of a .csv file as floats (rows, columns), or the array of a .npy file as it is stored.
+
+    Raises:
+        ValueError: for the argument `name`, if the file cannot be read or holds anything but numbers.
+    """
     if path.suffix == ".csv":
         try:
             with warnings.catch_warnings(action="error"):  # an empty file is only a warning
@@ -34,7 +38,11 @@ def array(path: Path, name: str) -> np.ndarray:
 
 
 def exact_array(path: Path, name: str) -> np.ndarray:
-    """Return the numbers of a .csv file exactly as written (`0.1`, `1/3`), in fractions; of a .npy file as it is."""
+    """Return the numbers of a .csv file (such as `0.1` or `1/3`) as Fractions, or the array of a .npy file as stored.
+
+    Raises:
+        ValueError: as `array`.
+    """
     if path.suffix != ".csv":
         return array(path, name)
     rows = _rows(path, name, Fraction)

@@ -1,7 +1,7 @@
-"""Objects as data: a recipe of names and numbers from which another process builds the same object.
+"""Serialisation of objects to JSON and named arrays, from which another process rebuilds the same object.
 
-A recipe is JSON; its arrays are members of the same file. Nothing in it is executed: classes and functions are named by
-import path, and a path outside our own packages is imported only if the reader has named it as trusted.
+The JSON and the arrays are members of the same file. Neither is executed: classes and functions are stored by import
+path, and a path outside the packages of `TRUSTED` is imported only if the reader of the file declares it trusted.
 """
 
 import dataclasses
@@ -30,10 +30,10 @@ Arrays = dict[str, np.ndarray]
 
 
 def describe(name: str, value: Any, arrays: Arrays) -> Any:
-    """Return `value` as JSON and put its arrays into `arrays`, under names that begin with `name`.
+    """Return `value` serialised as JSON, and add its arrays to `arrays` under names that begin with `name`.
 
     Raises:
-        ValueError: for what no other process can find again, as a lambda.
+        ValueError: if another process could not import a part of it, for example a lambda.
     """
     if value is None or isinstance(value, bool | str) or type(value) is int:
         return value
@@ -57,7 +57,16 @@ def describe(name: str, value: Any, arrays: Arrays) -> Any:
 
 
 def rebuild(node: Any, arrays: Mapping[str, np.ndarray], trust: Collection[str] = ()) -> Any:
-    """Return the object of a recipe; `trust` lists import paths (or their modules) that may be imported."""
+    """Return the object that `describe` serialised as `node` and `arrays`.
+
+    Args:
+        node: the JSON.
+        arrays: the arrays by name.
+        trust: import paths, or their modules, that may be imported beside the packages of `TRUSTED`.
+
+    Raises:
+        ValueError: if a part is unknown or missing, or names what is not trusted or cannot be imported.
+    """
     if not isinstance(node, dict) or not node:
         return node
     tag, content = next(iter(node.items()))
@@ -86,7 +95,7 @@ def _describe_array(name: str, value: Any, arrays: Arrays) -> Any:
         return {"key": name, "impl": str(jax.random.key_impl(value))}
     if isinstance(value, jax.Array):
         arrays[name] = np.asarray(value)
-        # A weak type, as of `jnp.asarray(0.5)`, takes part in promotion; it is kept, or a rerun is another program.
+        # A weak type, as that of `jnp.asarray(0.5)`, affects type promotion, and with it the program of a rerun.
         return {"jax": name, "weak": True} if value.weak_type else {"jax": name}
     value = np.asarray(value)
     if value.dtype != object:
@@ -133,28 +142,28 @@ def _rebuild_instance(path: str, parts: Mapping[str, Any], arrays: Mapping[str, 
     return instance
 
 
-def import_path(name: str, thing: Any) -> str:
-    """Return `module:name`, or `file.py:name` for a script, of a class or function.
+def import_path(name: str, value: Any) -> str:
+    """Return the import path of a class or function: `module:name`, or `file.py:name` for one in a script.
 
     Raises:
         ValueError: for a lambda, an inner function, or anything else that has no name in its module.
     """
-    module, qualified = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
+    module, qualified = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     must = "be named at the top level of a module, so that another process can import it"
     if not module or not qualified:
-        raise argument_error(name, must, f"is a {type(thing).__name__}")
+        raise argument_error(name, must, f"is a {type(value).__name__}")
     if "<" in qualified:
         raise argument_error(name, must, "is a lambda" if "<lambda>" in qualified else f"is the inner `{qualified}`")
-    if _look_up(sys.modules.get(module), qualified) is not thing:
+    if _look_up(sys.modules.get(module), qualified) is not value:
         raise argument_error(name, must, f"`{module}:{qualified}` is something else")
     return f"{_module_or_file(module)}:{qualified}"
 
 
 def _module_or_file(module: str) -> str:
-    """Return the module's name if a new process finds it under that name, else its file."""
+    """Return the module's name if a new process can import it under that name, else the path of its file."""
     file = getattr(sys.modules[module], "__file__", None)
     top, _, inner = module.partition(".")
-    spec = importlib.machinery.PathFinder.find_spec(top)  # `importlib.util.find_spec` would believe `sys.modules`
+    spec = importlib.machinery.PathFinder.find_spec(top)  # `importlib.util.find_spec` would consult `sys.modules`
     if file is None or spec is not None and (inner or spec.origin == file):
         return module
     path, here = Path(file).resolve(), Path.cwd()
@@ -162,7 +171,7 @@ def _module_or_file(module: str) -> str:
 
 
 def _constant_path(name: str, value: Any) -> str:
-    """Return the import path of an object that is a named constant of the module of its class."""
+    """Return the import path of an object that is a module-level constant in the module of its class."""
     module = type(value).__module__
     for key, candidate in vars(sys.modules[module]).items():
         if candidate is value:
@@ -170,9 +179,9 @@ def _constant_path(name: str, value: Any) -> str:
     raise argument_error(name, "be made of numbers, arrays and modules", f"is a {type(value).__name__}")
 
 
-def _source_digest(thing: Any) -> str | None:
-    """Return a digest of a function's source, so that a later change is seen; None for what has no source."""
-    inner = inspect.unwrap(thing)
+def _source_digest(value: Any) -> str | None:
+    """Return a digest of the source of a function or class, to detect later changes; None if it has no source."""
+    inner = inspect.unwrap(value)
     if isinstance(inner, BuiltinFunctionType) or not isinstance(inner, FunctionType | type):
         return None
     try:
@@ -182,7 +191,11 @@ def _source_digest(thing: Any) -> str | None:
 
 
 def resolve(path: str, trust: Collection[str] = ()) -> Any:
-    """Return what an import path names, if it belongs to our own packages or is listed in `trust`."""
+    """Return the object at an import path.
+
+    Raises:
+        ValueError: if the path is neither in the packages of `TRUSTED` nor listed in `trust`, or cannot be imported.
+    """
     origin, _, qualified = path.rpartition(":")
     own = origin.split(".")[0] in TRUSTED and not origin.endswith(".py")
     if not own and not {path, origin} & set(trust):
@@ -190,15 +203,15 @@ def resolve(path: str, trust: Collection[str] = ()) -> Any:
     try:
         module = _load_file(origin) if origin.endswith(".py") else importlib.import_module(origin)
     except (ImportError, OSError) as error:
-        raise argument_error("path", f"name things that can be imported, as `{path}`", f"fails ({error})") from None
-    thing = _look_up(module, qualified)
-    if thing is None:
-        raise argument_error("path", f"name things that exist, as `{path}`", "that is not there")
-    # `diffrax:os.system` would reach another module through ours: what is found must be at home in ours.
-    home = getattr(thing, "__module__", None) or type(thing).__module__
+        raise argument_error("path", "name only objects that can be imported", f"`{path}` fails ({error})") from None
+    found = _look_up(module, qualified)
+    if found is None:
+        raise argument_error("path", "name only objects that exist", f"`{path}` does not")
+    # `diffrax:os.system` would reach another module through a trusted one: the object must be defined in a trusted one.
+    home = getattr(found, "__module__", None) or type(found).__module__
     if own and home.split(".")[0] not in TRUSTED:
-        raise argument_error("path", "name things of our own packages by their own names", f"names `{path}`")
-    return thing
+        raise argument_error("path", "name objects of trusted packages by their own modules", f"names `{path}`")
+    return found
 
 
 def _look_up(owner: Any, qualified: str) -> Any:
@@ -208,7 +221,7 @@ def _look_up(owner: Any, qualified: str) -> Any:
 
 
 def _load_file(file: str) -> Any:
-    """Return the module of a file, executed at most once for a process."""
+    """Return the module of a file, executed at most once in each process."""
     path = Path(file).resolve()
     for module in list(sys.modules.values()):
         if getattr(module, "__file__", None) and Path(str(module.__file__)) == path:
@@ -217,7 +230,7 @@ def _load_file(file: str) -> Any:
 
 
 def execute_file(file: str) -> Any:
-    """Return the module of a file as it is now, under a name by which a recipe finds what is in it."""
+    """Return the module of a file, executed anew, and registered under a name that `import_path` maps to the file."""
     path = Path(file).resolve()
     name = f"dynsim_file_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
     spec = importlib.util.spec_from_file_location(name, path)
@@ -228,6 +241,6 @@ def execute_file(file: str) -> Any:
     try:
         spec.loader.exec_module(module)
     except BaseException:
-        del sys.modules[name]  # half a module is none
+        del sys.modules[name]  # a module whose execution failed must not be found by a later import
         raise
     return module

@@ -1,19 +1,19 @@
-"""`dynsim simulate`: find the module that simulates the named system."""
+"""`dynsim simulate`: dispatch to the module that simulates the named system."""
 
 import importlib
 from collections.abc import Sequence
 
-# Systems whose options differ from those of a flow, each read by the module of its name, and what they are.
 WITH_OWN_OPTIONS = {
-    "hardmax": "the clustering map of HARDMAX, in floats, exact, or with a softmax",
-    "master-equation": "(26) of MULTIRATE: a Markov chain in continuous time, its law, gap and relaxation",
-    "fast-slow": "(1) of MULTIRATE: fast and slow variables, their manifold and reduced flow",
-    "multirate": "the network of MULTIRATE: read a text, continue it, look for leaks",
+    "hardmax": "(1.1) of HARDMAX: the clustering map, in floats, in exact arithmetic, or with a softmax",
+    "master-equation": "(26) of MULTIRATE: a continuous-time Markov chain, its stationary distributions and relaxation",
+    "fast-slow": "(1) of MULTIRATE: fast and slow variables, the critical manifold and the reduced flow",
+    "multirate": "the network of MULTIRATE: its loss on a text, a continuation, and a causality check",
 }
+"""The systems that have a module and options of their own, with descriptions; all others are simulated by `flows`."""
 
 
 def main(words: Sequence[str]) -> int:
-    """Simulate the system that the first word names."""
+    """Simulate the system that the first argument names."""
     own = words[0] if words and words[0] in WITH_OWN_OPTIONS else None
     module = importlib.import_module(f"{__name__}.{'flows' if own is None else own.replace('-', '_')}")
     return module.main(words if own is None else words[1:])

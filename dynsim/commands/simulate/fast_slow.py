@@ -1,4 +1,4 @@
-"""`dynsim simulate fast-slow`: trajectories for several epsilons, the manifold, and the error of the reduced flow."""
+"""`dynsim simulate fast-slow`: trajectories, the critical manifold, and the error of the reduced flow."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,41 +20,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FastSlowOptions:
-    """Follow eps x' = f(x, y), y' = g(x, y) for several epsilons, and compare it with its reduced flow.
+    """Simulate eps x' = f(x, y), y' = g(x, y) at several epsilons, and compare it with its reduced flow.
 
-    SYSTEM is linear, van-der-pol, michaelis-menten, switching, transcritical or saddle; or `file.py:name` or
-    `module:name` of a `FastSlowFlow` of yours, or of a function of epsilon that returns one, with `--fast`, `--slow`.
+    SYSTEM is linear, van-der-pol, michaelis-menten, switching, transcritical or saddle; or, with `--fast` and
+    `--slow`, `file.py:name` or `module:name` of a `FastSlowFlow` of yours or of a function of epsilon that returns one.
     """
 
     system: Annotated[str, tyro.conf.Positional] = "van-der-pol"
-    """what to follow"""
+    """the system to simulate"""
     epsilon: tuple[float, ...] = (3e-3, 1e-3, 3e-4, 1e-4)
-    """the ratios of the time scales"""
+    """time-scale ratios; one trajectory is simulated for each"""
     fast: tuple[float, ...] = ()
-    """the first fast variable"""
+    """initial value of the fast variable x"""
     slow: tuple[float, ...] = ()
-    """the first slow variable"""
+    """initial value of the slow variable y"""
     window: tuple[float, ...] = ()
-    """two slow variables, if it is one number: the manifold is continued from the first to the second"""
+    """two values of a scalar y, from the first to the second of which the critical manifold is continued"""
     guess: tuple[float, ...] = ()
-    """near the fast variable above the first of them; by default the first fast variable"""
+    """initial guess of Newton's method for x on the critical manifold at the first of them; by default the initial x"""
     end: float | None = None
-    """last time, in slow time"""
+    """last time, in slow time; the first is 0"""
     compare: float | None = None
-    """up to when the reduced flow is compared, by default to the end; 0: not at all"""
+    """time up to which the reduced flow is compared, by default the last time; 0 for no comparison"""
     frames: int = 1001
-    """number of times that are kept"""
+    """number of output times, evenly spaced"""
     rtol: float = 1e-9
-    """relative tolerance; the absolute one is a hundredth of it"""
+    """relative tolerance; the absolute tolerance is a hundredth of it"""
     out: Path | None = None
-    """where run files (.npz) go, the epsilon added to the name if there are several"""
+    """the run file (.npz) to write; with several epsilons one file each, epsilon added to its name"""
     figure: Path | None = None
-    """where a figure (.pdf, .svg or .png) of the manifold and the trajectories goes"""
+    """the figure (.pdf, .svg or .png) to write, of the critical manifold and the trajectories"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Follow the system, say what its manifold and the errors are, and write what was asked for."""
-
+    """Simulate the system, print branches and errors, and write the run files and the figure if they are asked for."""
     o = parse(FastSlowOptions, words, "simulate fast-slow")
     if not o.epsilon:
         raise argument_error("epsilon", "hold at least one number", "is empty")
@@ -63,12 +62,12 @@ def main(words: Sequence[str]) -> int:
     check_outputs(o.out, o.figure)
     case = example(o)
     if o.figure is not None and not case.path.size:
-        raise argument_error("figure", "come with a `--window` of the slow variable, one number", "does not")
+        raise argument_error("figure", "be given with a `--window` of a scalar slow variable", "is given without")
     _check_shapes(case, o.epsilon[0])
     branches = _branches(case, o.epsilon[0]) if case.path.size else ()
     if case.compare > 0:
-        _compared(case, o.epsilon)
-    runs = [_followed(case, ratio, o) for ratio in o.epsilon]
+        _compare(case, o.epsilon)
+    runs = [_simulated(case, ratio, o) for ratio in o.epsilon]
     if o.out is not None:
         _write(o.out, o.epsilon, runs)
     if o.figure is not None:
@@ -78,7 +77,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def example(o: FastSlowOptions) -> "Example":
-    """Return the named example, or the user's system as one, with the options put in."""
+    """Return the named example, or the user's system as an `Example`, with the values of the options."""
     from dynsim.systems.fast_slow.examples import EXAMPLES, Example
     from dynsim.systems.fast_slow.flow import FastSlow
 
@@ -90,7 +89,7 @@ def example(o: FastSlowOptions) -> "Example":
         base = Example(o.system, flow, start, np.empty(0), start.fast, 1.0, 1.0 if o.end is None else o.end)
     fast, slow = _filled(o.fast, base.start.fast, "fast"), _filled(o.slow, base.start.slow, "slow")
     if o.window and (len(o.window) != 2 or slow.size != 1):
-        raise argument_error("window", "be two numbers, for a slow variable that is one", f"is {o.window}")
+        raise argument_error("window", "be two numbers, for a scalar slow variable", f"is {o.window}")
     path = np.linspace(o.window[0], o.window[-1], 161).reshape(-1, *slow.shape) if o.window else base.path
     return Example(
         base.text,
@@ -104,14 +103,14 @@ def example(o: FastSlowOptions) -> "Example":
 
 
 def _given(values: tuple[float, ...], name: str) -> np.ndarray:
-    """Return the numbers of an option as a variable: a number if it is one."""
+    """Return the numbers of a required option as an array; a single number is a scalar, of shape ()."""
     if not values:
         raise argument_error(name, "be given for a system of yours", "is not")
     return np.asarray(values[0] if len(values) == 1 else values, float)
 
 
 def _filled(values: tuple[float, ...], default: np.ndarray, name: str) -> np.ndarray:
-    """Return the numbers of an option in the shape of the default, or the default."""
+    """Return the numbers of an option in the shape of `default`, or `default` if there are none."""
     if not values:
         return default
     if len(values) != default.size:
@@ -128,24 +127,25 @@ def _own(name: str) -> "Callable[[float], FastSlowFlow]":
     if ":" not in name:
         must = f"be {', '.join(EXAMPLES)}, `file.py:name` or `module:name`"
         raise argument_error("system", must, f"is `{name}`{nearest(name, EXAMPLES)}")
-    thing = imported(name)
-    if isinstance(thing, FastSlowFlow):
-        return thing.with_epsilon
-    return lambda ratio: _made(thing, ratio)
+    found = imported(name)
+    if isinstance(found, FastSlowFlow):
+        return found.with_epsilon
+    return lambda ratio: _flow_at(found, ratio)
 
 
-def _made(thing: Any, ratio: float) -> "FastSlowFlow":
-    """Return what the user's function makes of epsilon."""
+def _flow_at(function: Any, ratio: float) -> "FastSlowFlow":
+    """Return the flow that the user's function returns for this epsilon."""
     from dynsim.systems.fast_slow.flow import FastSlowFlow
 
-    made = thing(ratio) if callable(thing) else thing
-    if not isinstance(made, FastSlowFlow):
-        raise argument_error("system", "be a `FastSlowFlow`, or a function of epsilon", f"gives {type(made).__name__}")
-    return made
+    flow = function(ratio) if callable(function) else function
+    if not isinstance(flow, FastSlowFlow):
+        must = "be a `FastSlowFlow`, or a function of epsilon that returns one"
+        raise argument_error("system", must, f"gives {type(flow).__name__}")
+    return flow
 
 
 def _check_shapes(case: "Example", ratio: float) -> None:
-    """Raise `ValueError`, in one sentence, if a user's functions do not take variables of these shapes."""
+    """Raise `ValueError` if the user's f or g fails for variables of the shapes of the initial state."""
     import jax
 
     from dynsim.systems.fast_slow.flow import rates
@@ -155,12 +155,12 @@ def _check_shapes(case: "Example", ratio: float) -> None:
         jax.eval_shape(lambda x: rates(flow, x), case.start)
     except (TypeError, IndexError) as error:
         shapes = " and ".join(str(part.shape) for part in case.start)
-        must = f"take (x, y) of shapes {shapes}, those of `--fast` and `--slow` (one number has no axis), in JAX"
+        must = f"take (x, y) of shapes {shapes}, those of `--fast` and `--slow` (one number is a scalar), in JAX"
         raise argument_error("system", must, f"raised {type(error).__name__}: {reason(error)}") from None
 
 
 def _branches(case: "Example", ratio: float) -> "tuple[Branch, ...]":
-    """Return the branches of the manifold over the window, and say what they are."""
+    """Return the branches of the critical manifold over the window, and print their stability and folds."""
     from analysis.fast_slow.critical_manifold import manifold
     from dynsim.systems.fast_slow.flow import FastSlow
 
@@ -170,8 +170,8 @@ def _branches(case: "Example", ratio: float) -> "tuple[Branch, ...]":
     return found
 
 
-def _followed(case: "Example", ratio: float, o: FastSlowOptions) -> "Trajectory":
-    """Return the trajectory at one epsilon, and say how it went."""
+def _simulated(case: "Example", ratio: float, o: FastSlowOptions) -> "Trajectory":
+    """Return the trajectory at one epsilon, and print the statistics of the integration."""
     from dynsim.integrators import stiff
     from dynsim.simulation import simulate
 
@@ -181,8 +181,8 @@ def _followed(case: "Example", ratio: float, o: FastSlowOptions) -> "Trajectory"
     return path
 
 
-def _compared(case: "Example", ratios: tuple[float, ...]) -> None:
-    """Say how far the reduced flow is from the system at each epsilon, and the order."""
+def _compare(case: "Example", ratios: tuple[float, ...]) -> None:
+    """Print the error of the reduced flow at each epsilon, and its order in epsilon."""
     from analysis.fast_slow.reductions import reduction_error
 
     found = reduction_error(case.flow(ratios[0]), case.start, case.compare, sorted(ratios, reverse=True))
@@ -203,7 +203,7 @@ def _write(out: Path, ratios: tuple[float, ...], runs: "Sequence[Trajectory]") -
 
 
 def draw(path: Path, branches: "Sequence[Branch]", runs: "Sequence[Trajectory]", ratios: Sequence[float]) -> None:
-    """Draw the manifold, the first entry of x over y, and the trajectories."""
+    """Draw the critical manifold and the trajectories, the first entry of x over the first entry of y."""
     from figures.files import write_figure
     from figures.panels.manifolds import relaxations, slow_manifold
     from figures.style import canvas, settings
@@ -223,4 +223,4 @@ def draw(path: Path, branches: "Sequence[Branch]", runs: "Sequence[Trajectory]",
             labels=[rf"$\varepsilon = {ratio:g}$" for ratio in ratios],
         )
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        write_figure(drawn, path, "a slow manifold and trajectories")
+        write_figure(drawn, path, "a critical manifold and trajectories")

@@ -1,4 +1,4 @@
-"""`dynsim simulate hardmax`: tokens through the clustering map, in floats, exactly, or with a softmax."""
+"""`dynsim simulate hardmax`: iterate the clustering map in floats, in exact arithmetic, or with a softmax."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,59 +9,57 @@ import numpy as np
 
 from dynsim.commands.options import check_outputs, parse, say
 from dynsim.commands.tables import array, exact_array
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, check_at_least
 
 if TYPE_CHECKING:
     from dynsim.trajectory import Trajectory
 
-SHOWN = 10
+SHOWN = 10  # leaders that are printed
 
 
 @dataclass(frozen=True)
 class Hardmax:
-    """Follow tokens through the layers of the clustering map (1.1) of HARDMAX.
+    """Iterate the clustering map (1.1) of HARDMAX, the layers of a pure-attention hardmax transformer.
 
-    In floats the run says up to which layer its follower sets are certain; in exact arithmetic it ends with a
-    certificate: the limit of every token, the leaders, and the layer from which nothing changes any more.
+    In floats, the number of layers whose follower sets are certainly those of exact arithmetic is printed; in exact
+    arithmetic, a certificate: the limit of every token, the leaders, and the layer from which no follower set changes.
     """
 
     arithmetic: Literal["float", "exact", "softmax"] = "float"
-    """float64 with exact comparisons, fractions, or the softmax variant (2.6)"""
+    """float64 with exact comparisons of scores, fractions, or the softmax variant (2.6) in float64"""
     alpha: str = "1/2"
-    """the step size: a number or a fraction"""
+    """the step size alpha: a decimal number or a fraction"""
     attention: Path | None = None
     """a .npy or .csv file with A; by default the identity"""
     temperature: float = 1e-3
-    """of the softmax, in the unit of the scores"""
+    """temperature of the softmax, in the unit of the scores"""
     tokens: int = 10
-    """number of tokens, where they are not from a file"""
+    """number of tokens, if they are not read from a file"""
     dimension: int = 2
-    """their dimension"""
+    """dimension of a token, if they are not read from a file"""
     initial: str = "uniform"
-    """an initial law (standard normal: uniform), or a .npy or .csv file with one token a row"""
+    """an initial distribution (uniform is standard normal here), or a .npy or .csv file with one token per row"""
     layers: int = 50
-    """how many"""
+    """number of layers"""
     every: int = 1
-    """layers between two that are kept"""
+    """number of layers between two states that are kept"""
     seed: int = 0
-    """of the first tokens"""
+    """random seed of the initial tokens"""
     out: Path | None = None
-    """where the run file (.npz) goes"""
+    """the run file (.npz) to write"""
     figure: Path | None = None
-    """where a figure (.pdf, .svg or .png) of the tokens, in the plane, goes"""
+    """the figure (.pdf, .svg or .png) to write, of tokens in the plane"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Follow the tokens, say what came out, and write what was asked for."""
+    """Iterate the map, print a summary, and write the run file and the figure if they are asked for."""
     o = parse(Hardmax, words, "simulate hardmax")
-    if min(o.tokens, o.dimension, o.layers, o.every) < 1:
-        raise argument_error("tokens`, `dimension`, `layers` or `every", "be at least 1", "is not")
-
+    check_at_least(1, tokens=o.tokens, dimension=o.dimension, layers=o.layers, every=o.every)
     check_outputs(o.out, o.figure)
     x = starts(o)
     if o.figure is not None and x.shape[1] != 2:
-        raise argument_error("figure", "be asked for tokens in the plane", f"is, for dimension {x.shape[1]}")
-    path = {"float": _in_floats, "exact": _exactly, "softmax": _softly}[o.arithmetic](o, x)
+        raise argument_error("figure", "be given only for tokens in the plane", f"the dimension is {x.shape[1]}")
+    path = {"float": _in_floats, "exact": _exactly, "softmax": _with_softmax}[o.arithmetic](o, x)
     if o.out is not None:
         from dynsim.storage import save
 
@@ -74,7 +72,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def starts(o: Hardmax) -> np.ndarray:
-    """Return the first tokens, (n, d): of a file (exactly as written there, for exact arithmetic), or of a law."""
+    """Return the initial tokens (n, d): from a file (as Fractions for exact arithmetic), or from a distribution."""
     from dynsim.initial_distributions import initial
     from dynsim.keys import stream
     from dynsim.spaces import Euclidean
@@ -99,7 +97,9 @@ def _in_floats(o: Hardmax, x: np.ndarray) -> "Trajectory":
     say(hypotheses(map, x).explain())
     run = iterate_hardmax(map, x, o.layers, every=o.every)
     say(f"smallest relative gap between best and second-best score: {np.min(run.gaps):.3g} in {o.layers} layers")
-    say(f"follower sets certain in the first {run.certain} layers: those of exact arithmetic from these floats")
+    say(
+        f"follower sets certain in the first {run.certain} layers: equal to those of exact arithmetic from these floats"
+    )
     _leaders(map, run.path.final)
     return run.path
 
@@ -120,7 +120,7 @@ def _exactly(o: Hardmax, x: np.ndarray) -> "Trajectory":
     return path
 
 
-def _softly(o: Hardmax, x: np.ndarray) -> "Trajectory":
+def _with_softmax(o: Hardmax, x: np.ndarray) -> "Trajectory":
     from dynsim.exact import rational
     from dynsim.simulation import iterate
     from dynsim.systems.hardmax.maps import SoftmaxMap
@@ -132,7 +132,7 @@ def _softly(o: Hardmax, x: np.ndarray) -> "Trajectory":
 
 
 def _leaders(map: Any, x: np.ndarray) -> None:
-    """Say which tokens follow only themselves at the end, the first few with their values."""
+    """Print how many tokens follow only themselves in the last state, and the first few with their values."""
     mask = map.follower_sets(x).leaders
     say(f"{int(np.sum(mask))} of {len(x)} tokens follow only themselves after the last layer")
     for i in np.flatnonzero(mask)[:SHOWN]:
@@ -140,7 +140,7 @@ def _leaders(map: Any, x: np.ndarray) -> None:
 
 
 def draw(path: Path, run: "Trajectory") -> None:
-    """Draw the paths of tokens in the plane, from the first kept layer (open) to the last (filled)."""
+    """Draw the trajectories of tokens in the plane, with the first kept state (open) and the last one (filled)."""
     from figures.files import write_figure
     from figures.panels.hulls import plain_plane
     from figures.style import canvas, colour, settings

@@ -1,4 +1,4 @@
-"""`dynsim simulate master-equation`: a chain, its classes, its law, and how it gets there."""
+"""`dynsim simulate master-equation`: a continuous-time Markov chain, its stationary distributions, its relaxation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 
 from dynsim.commands.options import check_outputs, parse, say
 from dynsim.commands.tables import array
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, check_at_least
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,52 +17,51 @@ if TYPE_CHECKING:
     from analysis.chains.stationary import StationaryDistributions
     from dynsim.trajectory import Trajectory
 
-SHOWN = 10
+SHOWN = 10  # stationary distributions, and states of each, that are printed
 
 
 @dataclass(frozen=True)
 class MasterEquation:
-    """Follow p' = Q p, (26) of MULTIRATE: columns of Q sum to zero, Q[i, j] is the rate from state j to state i.
+    """Simulate p' = Q p, (26) of MULTIRATE: columns of Q sum to zero, Q[i, j] is the rate from state j to state i.
 
-    Says which classes the chain has, its stationary law for each closed one, its gap and mixing time, and the step
-    bounds of forward Euler; then follows the exponential e^(Qt), or with --euler the iterates of I + tau Q.
+    Prints the communicating classes, the stationary distribution of each closed class, the spectral gap, the mixing
+    time, and the step bounds of forward Euler. The trajectory is e^(Qt) p(0), or with --euler iterates of I + tau Q.
     """
 
     chain: Literal["birth-death", "grid", "random"] = "birth-death"
-    """where no file gives it: a queue, a walk in two wells in the plane, or random rates"""
+    """the chain, if it is not read from a file: a birth-death chain, a walk on a grid in a double well, random rates"""
     generator: Path | None = None
     """a .npy or .csv file with Q"""
     attention: Path | None = None
-    """a .npy or .csv file with a row-stochastic A, read as the chain of A^T - I"""
+    """a .npy or .csv file with a row-stochastic matrix A, for the chain with generator A^T - I"""
     size: int = 50
-    """number of states of a chain by name (of a grid, the next smaller square)"""
+    """number of states, if the chain is not read from a file (a grid has the largest square number up to it)"""
     birth: float = 1.0
-    """rate upwards (birth-death)"""
+    """rate from i to i + 1 (birth-death)"""
     death: float = 1.2
-    """rate downwards (birth-death)"""
+    """rate from i + 1 to i (birth-death)"""
     initial: str = "first"
-    """first, last, uniform, or a .npy or .csv file with a distribution"""
+    """initial distribution: first or last (state), uniform, or a .npy or .csv file"""
     end: float = 20.0
-    """last time"""
+    """last time; the first is 0"""
     frames: int = 201
-    """number of times that are kept"""
+    """number of output times, evenly spaced"""
     method: str = "auto"
-    """of the exponential: auto, dense, rational, chebyshev, shift-invert or uniformisation"""
+    """method for the exponential: auto, dense, rational, chebyshev, shift-invert or uniformisation"""
     euler: float | None = None
-    """a step tau: iterate forward Euler up to `end` instead"""
+    """the step size tau of forward Euler, which then replaces the exponential"""
     seed: int = 0
-    """of random rates"""
+    """random seed of the rates (random)"""
     out: Path | None = None
-    """where the run file (.npz) goes"""
+    """the run file (.npz) to write"""
     figure: Path | None = None
-    """where a figure (.pdf, .svg or .png) goes: of the distance to the limit, or the simplex of three states"""
+    """the figure (.pdf, .svg or .png) to write: the distance to the limit over time, or for three states the simplex"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Describe the chain, follow it, and write what was asked for."""
+    """Print the properties of the chain, simulate it, and write the run file and the figure if they are asked for."""
     o = parse(MasterEquation, words, "simulate master-equation")
-    if o.frames < 2 or o.size < 2:
-        raise argument_error("frames` and `size", "be at least 2", f"are {o.frames} and {o.size}")
+    check_at_least(2, frames=o.frames, size=o.size)
     if not (o.end > 0 and np.isfinite(o.end)):
         raise argument_error("end", "be positive", f"is {o.end}")
     from analysis.chains.stationary import stationary_distributions
@@ -70,18 +69,18 @@ def main(words: Sequence[str]) -> int:
     check_outputs(o.out, o.figure)
     Q = chain(o)
     p0 = start(o, Q.shape[0])
-    path, how = by_euler(o, Q, p0) if o.euler is not None else by_exponential(o, Q, p0)
-    laws = stationary_distributions(Q)
-    describe(Q, laws)
-    say(how)
-    gaps = distances(path, laws.limit(p0))
+    path, method = by_euler(o, Q, p0) if o.euler is not None else by_exponential(o, Q, p0)
+    stationary = stationary_distributions(Q)
+    describe(Q, stationary)
+    say(method)
+    gaps = distances(path, stationary.limit(p0))
     say(f"total variation distance to the limit: {gaps[0]:.6g} at t = 0, {gaps[-1]:.6g} at t = {o.end:g}")
-    write(o, path, laws, gaps)
+    write(o, path, stationary, gaps)
     return 0
 
 
 def chain(o: MasterEquation) -> Any:
-    """Return the generator: of a file, of an attention matrix, or of the chain by name."""
+    """Return the generator Q, (k, k): from a file, from an attention matrix, or of the named chain."""
     from dynsim.keys import stream
     from dynsim.systems.master_equation.checks import check_generator
     from dynsim.systems.master_equation.generators import (
@@ -106,7 +105,7 @@ def chain(o: MasterEquation) -> Any:
 
 
 def start(o: MasterEquation, k: int) -> np.ndarray:
-    """Return the first distribution, (k,)."""
+    """Return the initial distribution, (k,)."""
     from dynsim.errors import nearest
     from dynsim.systems.master_equation.checks import check_distribution
 
@@ -119,31 +118,30 @@ def start(o: MasterEquation, k: int) -> np.ndarray:
     return named[o.initial]
 
 
-def describe(Q: Any, laws: "StationaryDistributions") -> None:
-    """Say what the chain is: classes, laws, gap, mixing time, step bounds."""
+def describe(Q: Any, stationary: "StationaryDistributions") -> None:
+    """Print communicating classes, stationary distributions, spectral gap, mixing time and Euler step bounds."""
     from analysis.chains.mixing import mixing_time
     from analysis.chains.spectra import DENSE, euler_bounds, spectral_gap
 
-    say(laws.explain())
-    for law in laws.laws[:SHOWN]:
-        likely = np.argsort(-law.probabilities, kind="stable")[: min(SHOWN, len(law.states))]
-        likely = [int(i) for i in likely]
-        shown = ", ".join(f"{i}: {law.probabilities[i]:.6g}" for i in likely)
-        say(f"  stationary law ({law.method}, residual {law.residual:.2g}), most likely states: {shown}")
+    say(stationary.explain())
+    for one in stationary.distributions[:SHOWN]:
+        likely = np.argsort(-one.probabilities, kind="stable")[: min(SHOWN, len(one.states))].tolist()
+        shown = ", ".join(f"{i}: {one.probabilities[i]:.6g}" for i in likely)
+        say(f"  stationary distribution ({one.method}, residual {one.residual:.2g}), most likely states: {shown}")
     gap = spectral_gap(Q)
     say(f"spectral gap {gap.value:.6g} ({gap.method}, error {gap.error:.2g})")
-    if laws.unique:
+    if stationary.unique:
         mixing = mixing_time(Q)
         say(f"mixing time to {mixing.distance:g}: from {mixing.lower:.6g} to {mixing.upper:.6g} (by {mixing.method})")
     else:
-        say("no mixing time: the limit depends on the start")
+        say("no mixing time: the limit depends on the initial distribution")
     reversible = gap.method.startswith("lanczos") or "symmetrised" in gap.method
     if Q.shape[0] <= DENSE or reversible:
         say(euler_bounds(Q).explain())
 
 
 def by_exponential(o: MasterEquation, Q: Any, p0: np.ndarray) -> tuple["Trajectory", str]:
-    """Return the trajectory of the exponential, and its method and error."""
+    """Return the trajectory e^(Qt) p0, and a sentence with its method and error."""
     from analysis.chains.integrator import Exponential
     from analysis.chains.relaxation import relaxation
     from dynsim.simulation import simulate
@@ -153,11 +151,11 @@ def by_exponential(o: MasterEquation, Q: Any, p0: np.ndarray) -> tuple["Trajecto
     last = relaxation(Q, p0, [o.end], method=o.method)
     path = simulate(MasterEquationFlow(Q), p0, ts, integrator=Exponential(o.method))
     error = f"error at most {last.errors[0]:.2g} at t = {o.end:g}"
-    return path, f"method {last.method}, {error}; mass off by {last.mass_defect:.2g}"
+    return path, f"method {last.method}, {error}; total probability off by {last.mass_defect:.2g}"
 
 
 def by_euler(o: MasterEquation, Q: Any, p0: np.ndarray) -> tuple["Trajectory", str]:
-    """Return the trajectory of forward Euler, every so many steps, and how many."""
+    """Return the forward-Euler trajectory at about `frames` times, and a sentence with its number of steps."""
     from dynsim.simulation import iterate
     from dynsim.systems.master_equation.flow import MasterEquationMap
 
@@ -176,8 +174,8 @@ def distances(path: "Trajectory", limit: np.ndarray) -> np.ndarray:
     return total_variation(np.asarray(path.ys), limit)
 
 
-def write(o: MasterEquation, path: "Trajectory", laws: "StationaryDistributions", gaps: np.ndarray) -> None:
-    """Write the run file and the figure, where they are asked for."""
+def write(o: MasterEquation, path: "Trajectory", stationary: "StationaryDistributions", gaps: np.ndarray) -> None:
+    """Write the run file and the figure if they are asked for."""
     if o.out is not None:
         from dynsim.storage import save
 
@@ -189,23 +187,27 @@ def write(o: MasterEquation, path: "Trajectory", laws: "StationaryDistributions"
 
         with settings():
             drawn, (ax,) = canvas()
-            draw(ax, o, path, laws, gaps)
+            draw(ax, o, path, stationary, gaps)
             write_figure(drawn, o.figure, "a master equation")
         say(f"figure {o.figure}")
 
 
-def draw(ax: "Axes", o: MasterEquation, path: "Trajectory", laws: "StationaryDistributions", gaps: np.ndarray) -> None:
-    """Draw three states on the simplex, and of other chains the distance to the limit."""
+def draw(
+    ax: "Axes", o: MasterEquation, path: "Trajectory", stationary: "StationaryDistributions", gaps: np.ndarray
+) -> None:
+    """Draw a chain of three states on the simplex, of other chains the distance to the limit over time."""
     from figures import panels
 
     ys = np.asarray(path.ys)
     if ys.shape[1] == 3:
         panels.simplex_portrait(
-            ax, ys[None], np.stack([law.probabilities for law in laws.laws]), states=("0", "1", "2")
+            ax, ys[None], np.stack([one.probabilities for one in stationary.distributions]), states=("0", "1", "2")
         )
         if o.euler is not None:
             panels.orbits(ax, [ys], labels=["forward Euler"])
         ax.legend(loc="upper left")
     else:
         scale = 1.0 if o.euler is None else o.euler
-        panels.over_time(ax, np.asarray(path.ts) * scale, gaps, role="token", ylabel="distance to the limit")
+        panels.over_time(
+            ax, np.asarray(path.ts) * scale, gaps, role="token", ylabel="total variation distance to the limit"
+        )

@@ -1,4 +1,4 @@
-"""`dynsim simulate multirate`: a network with two rates reads a text, continues it, and shows if it reads ahead."""
+"""`dynsim simulate multirate`: the multirate network on a text: its loss, a continuation, and a causality check."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,62 +8,61 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from dynsim.commands.options import parse, say
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, check_at_least
 
 if TYPE_CHECKING:
     from dynsim.networks.multirate.network import MultirateNetwork
 
-CHECKED = 32  # bytes of the text in the leak check: its work grows with the cube of their number
+CHECKED = 32  # bytes of the text in the causality check, whose cost grows with the cube of their number
 
 
 @dataclass(frozen=True)
 class Multirate:
-    """Let the network of MULTIRATE read a text and continue it, byte by byte.
+    """Evaluate the network of MULTIRATE on a text, continue the text byte by byte, and check causality.
 
     Trained weights are those of the first seed of the experiment `multirate/section-9`: of its largest finished record,
-    else of its quick one, which is made if need be. The leak check puts another byte at every place and looks whether a
-    bit of an earlier score changes, among the first 32 bytes.
+    or of its quick one, which is run if there is none. The causality check replaces each of the first 32 bytes by
+    another and counts how often this changes a bit of the scores at an earlier position.
     """
 
     text: str = "First Citizen:\n"
-    """what is read"""
+    """the text"""
     weights: Literal["random", "trained"] = "random"
-    """as drawn from the seed, or from the record"""
+    """random weights, drawn from the seed, or those of the record"""
     variant: str = "coupled"
-    """which trained network: a name that the experiment shows"""
+    """the trained network: the name of a variant of the experiment"""
     slow_mask: Literal["causal", "full"] = "causal"
-    """what pooled tokens see, for random weights"""
+    """attention mask of the slow layers, for random weights"""
     block: int = 8
-    """P, tokens that are pooled into one, for random weights"""
+    """P, the number of tokens in a block, for random weights"""
     gate: float | None = None
     """a value for all gates instead of their own"""
     bytes: int = 100
-    """how many to write; 0 for none"""
+    """number of bytes to generate"""
     temperature: float = 0.0
-    """of what is written; 0 takes the likeliest byte"""
+    """sampling temperature; 0 takes the most likely byte"""
     seed: int = 0
-    """of random weights and of what is written"""
+    """random seed of the weights and of the sampling"""
     data: Path | None = None
-    """the folder of real data, where a record has to be made; by default the one that DYNSIM_DATA names"""
+    """the folder of data files, if the experiment has to be run; by default the one that DYNSIM_DATA names"""
     out: Path | None = None
-    """where the leak matrix and the scores (.npz) go"""
+    """the file (.npz) to write, with the leak matrix and the scores"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Read, write, and say what came out."""
+    """Print loss, gates and causality of the network, and the continuation of the text."""
     o = parse(Multirate, words, "simulate multirate")
     text = np.frombuffer(o.text.encode(), np.uint8).astype(np.int32)
     if len(text) < 2:
         raise argument_error("text", "have at least two bytes", f"has {len(text)}")
-    if o.bytes < 0 or o.temperature < 0:
-        raise argument_error("bytes` or `temperature", "not be negative", "is")
+    check_at_least(0, bytes=o.bytes, temperature=o.temperature)
     if o.bytes and o.slow_mask == "full":
-        raise argument_error("bytes", "be 0 for a full slow mask, which reads what is not yet written", f"is {o.bytes}")
+        raise argument_error("bytes", "be 0 for a full slow mask, which attends to later bytes", f"is {o.bytes}")
     model = network(o)
     _describe(model, text)
-    _leaks(o, model, text[:CHECKED])
+    _check_causality(o, model, text[:CHECKED])
     if o.bytes:
-        _write(o, model, text)
+        _continue(o, model, text)
     return 0
 
 
@@ -106,19 +105,20 @@ def _describe(model: "MultirateNetwork", text: np.ndarray) -> None:
 
     blocks = f", blocks of {model.rounds[0].block}" if model.rounds else ""
     cost = layer_equivalents(model, len(text))
-    say(f"{num_parameters(model):,} parameters, {cost:.3f} layers' work on {len(text)} bytes{blocks}")
+    say(f"{num_parameters(model):,} parameters, {cost:.3f} layer equivalents of work on {len(text)} bytes{blocks}")
     if model.rounds:
         say(f"gate {', '.join(f'{float(gate):+.6f}' for gate in model.gates)}")
-    say(f"loss on the text {text_loss(model, text[None]):.4f} nats a byte (a uniform guess has {np.log(256):.4f})")
+    loss = text_loss(model, text[None])
+    say(f"loss on the text {loss:.4f} nats per byte (a uniform prediction has {np.log(256):.4f})")
 
 
-def _leaks(o: Multirate, model: "MultirateNetwork", text: np.ndarray) -> None:
-    from analysis.networks.leaks import felt, leak_matrix, worst_leak
+def _check_causality(o: Multirate, model: "MultirateNetwork", text: np.ndarray) -> None:
+    from analysis.networks.leaks import affected_positions, leak_matrix, worst_leak
 
     matrix = leak_matrix(model, text)
-    say(f"largest derivative of a score by a later byte's embedding: {float(worst_leak(matrix)):.3g}")
-    early = [np.any(felt(model, text, t, (int(text[t]) + 1) % 256)[:t]) for t in range(len(text))]
-    say(f"places of {len(text)} at which another byte changes a bit of an earlier score: {sum(early)}")
+    say(f"largest derivative of a score with respect to a later byte's embedding: {float(worst_leak(matrix)):.3g}")
+    early = [np.any(affected_positions(model, text, t, (int(text[t]) + 1) % 256)[:t]) for t in range(len(text))]
+    say(f"positions of {len(text)} at which another byte changes a bit of an earlier score: {sum(early)}")
     if o.out is not None:
         from dynsim.io.npz import write_arrays
 
@@ -126,7 +126,7 @@ def _leaks(o: Multirate, model: "MultirateNetwork", text: np.ndarray) -> None:
         say(f"arrays {o.out}")
 
 
-def _write(o: Multirate, model: "MultirateNetwork", text: np.ndarray) -> None:
+def _continue(o: Multirate, model: "MultirateNetwork", text: np.ndarray) -> None:
     from dynsim.keys import stream
     from dynsim.networks.multirate.byte_text import greedy, sampled
 

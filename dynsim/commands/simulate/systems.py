@@ -1,4 +1,4 @@
-"""What `dynsim simulate` can follow: systems by name, a user's own by its import path, and the options they take."""
+"""The flows that `dynsim simulate` builds, by name or from a user's file, and the options that they take."""
 
 import importlib
 from collections.abc import Callable
@@ -37,60 +37,61 @@ from dynsim.systems.tokens.scalar_driven import AttractedFlow, OjaFlow
 
 @dataclass(frozen=True)
 class Simulate:
-    """Follow a system from a random or given start, or an ensemble of starts.
+    """Simulate a system from one initial state, random or given, or from an ensemble of random ones.
 
     SYSTEM is a name that `dynsim list` shows, `file.py:name` or `module:name` of a function f(t, x) of yours, or a run
-    file (.npz), which is run again and compared bit for bit. `--config FILE` reads the same options from TOML.
-    `hardmax`, `fast-slow` and `multirate` have options of their own: `dynsim simulate hardmax --help`.
+    file (.npz), whose run is repeated and compared bit for bit. `--config FILE` reads the same options from TOML.
+    `hardmax`, `master-equation`, `fast-slow` and `multirate` have options of their own: `dynsim simulate hardmax
+    --help`.
     """
 
     system: Annotated[str, tyro.conf.Positional]
-    """what to follow"""
+    """the system to simulate"""
     tokens: int | None = None
-    """number of tokens (rows of the state); by default 10, but for a function of yours the state is one vector"""
+    """number of tokens, the rows of the state; by default 10, or one vector for a function of yours"""
     dimension: int = 3
-    """their dimension"""
+    """dimension of a token"""
     heads: int = 1
-    """number of heads, where P is not from a file"""
+    """number of attention heads, if P is not read from a file"""
     beta: float = 1.0
-    """P = beta I, where P is not from a file"""
+    """P = beta I, if P is not read from a file"""
     query_key: Path | None = None
-    """a .npy or .csv file with P"""
+    """a .npy or .csv file with P, the query-key matrix of each head"""
     value: Path | None = None
-    """a .npy or .csv file with U"""
+    """a .npy or .csv file with U, the value matrix of each head"""
     causal: bool = False
-    """causal attention (token-flow)"""
+    """whether attention is causal (token-flow)"""
     space: str = "sphere"
-    """sphere, euclidean, simplex or ellipsoid:FILE (token-flow, or a function of yours)"""
+    """state space: sphere, euclidean, simplex or ellipsoid:FILE (token-flow, or a function of yours)"""
     initial: str = "uniform"
-    """an initial law, or a .npy or .csv file with a start"""
+    """an initial distribution, or a .npy or .csv file with an initial state"""
     members: int = 1
-    """how many starts; more than one makes an ensemble that keeps diameter and E"""
+    """number of initial states; more than one make an ensemble, of which the diameter and E are kept"""
     seed: int = 0
-    """of all that is random"""
+    """random seed"""
     end: float = 20.0
-    """last time"""
+    """last time; the first is 0"""
     frames: int = 201
-    """number of times that are kept"""
+    """number of output times, evenly spaced"""
     integrator: Literal["diffrax", "scipy"] = "diffrax"
-    """the solver"""
+    """the integrator"""
     rtol: float = 1e-9
-    """relative tolerance; the absolute one is a hundredth of it"""
+    """relative tolerance; the absolute tolerance is a hundredth of it"""
     precision: Literal["float64", "float32"] = "float64"
-    """of the state"""
+    """floating-point type of the state"""
     out: Path | None = None
-    """where the run file (.npz) goes; an ensemble's finished members are kept beside it and resumed"""
+    """the run file (.npz) to write; an ensemble keeps finished members beside it, and resumes from these"""
     figure: Path | None = None
-    """where a figure (.pdf, .svg or .png) goes"""
+    """the figure (.pdf, .svg or .png) to write"""
     trust: tuple[str, ...] = ()
-    """functions (`module:name`, `file.py:name`) or modules of yours that a run file may import"""
+    """functions of yours (`module:name`, `file.py:name`), or modules, that a run file may import"""
 
 
-Maker = Callable[[Simulate], AbstractFlow]
+Builder = Callable[[Simulate], AbstractFlow]
 
 
 def _query_key(o: Simulate) -> np.ndarray:
-    """Return P: from a file, or beta I in every head."""
+    """Return P from its file, or beta I for every head, (heads, d, d)."""
     if o.query_key is not None:
         return array(o.query_key, "query_key")
     return np.broadcast_to(o.beta * np.eye(o.dimension), (o.heads, o.dimension, o.dimension))
@@ -105,24 +106,26 @@ def _mask(o: Simulate) -> AbstractMask:
 
 
 def _symmetric(o: Simulate) -> np.ndarray:
+    """Return U from its file, or a random symmetric matrix with entries in ]-1, 1[."""
     if o.value is not None:
         return array(o.value, "value")
     A = np.asarray(jax.random.uniform(stream(o.seed, "value"), (o.dimension,) * 2, minval=-0.5, maxval=0.5))
     return A + A.T
 
 
-SYSTEMS: dict[str, tuple[str, Maker]] = {
-    "token-flow": ("self-attention, (7): P and U from files or beta I and I", lambda o: TokenFlow(
+SYSTEMS: dict[str, tuple[str, Builder]] = {
+    "token-flow": ("(7): self-attention, P and U from files, or beta I and I", lambda o: TokenFlow(
         _query_key(o), _value(o), space=space(o.space), mask=_mask(o))),
     "gradient": ("(8): one head, U = I, W = P symmetric positive definite", lambda o: gradient_token_flow(
         _query_key(o)[0] if o.query_key is None else array(o.query_key, "query_key"))),
     "causal": ("(15): causal, U = I, sphere", lambda o: causal_identity_flow(_query_key(o))),
     "causal-symmetric": ("(21): causal, one head, U symmetric", lambda o: causal_symmetric_flow(
         _query_key(o), _symmetric(o))),
-    "projected-value": ("(20): causal, U regular with its own projection", lambda o: ProjectedValueFlow(
+    "projected-value": ("(20): causal, one head, U regular, on the ellipsoid of U^T U", lambda o: ProjectedValueFlow(
         _query_key(o), np.eye(o.dimension) if o.value is None else array(o.value, "value"))),
-    "attracted": ("(16): tokens drawn to the first axis", lambda o: AttractedFlow(np.eye(o.dimension)[0])),
-    "oja": ("(22): tokens under a symmetric matrix", lambda o: OjaFlow(_symmetric(o))),
+    "attracted": ("(16): every token attracted to the first basis vector", lambda o: AttractedFlow(
+        np.eye(o.dimension)[0])),
+    "oja": ("(22): Oja's flow of a symmetric matrix", lambda o: OjaFlow(_symmetric(o))),
     "published-gradient": ("Section 7.1 of CONSENSUS", lambda o: published_gradient_flow()),
     "published-hemisphere": ("Section 7.2 of CONSENSUS", lambda o: published_hemisphere_flow()),
     "published-symmetric": ("Section 7.3 of CONSENSUS", lambda o: published_symmetric_flow()),
@@ -132,24 +135,24 @@ SYSTEMS: dict[str, tuple[str, Maker]] = {
 
 
 def build(options: Simulate) -> AbstractFlow:
-    """Return the flow that `options.system` names: one of ours, or `file.py:name` or `module:name` of the user's."""
+    """Return the flow that `options.system` names; raise `ValueError` for an unknown name."""
     name = options.system
     if name in SYSTEMS:
         return SYSTEMS[name][1](options)
     if ":" in name:
-        thing = imported(name)
-        return thing if isinstance(thing, AbstractFlow) else FunctionFlow(thing, space(options.space))
+        found = imported(name)
+        return found if isinstance(found, AbstractFlow) else FunctionFlow(found, space(options.space))
     must = "be a name that `dynsim list` shows, `file.py:name` or `module:name`"
     raise argument_error("system", must, f"is `{name}`{nearest(name, (*SYSTEMS, *WITH_OWN_OPTIONS))}")
 
 
 def imported(path: str) -> Any:
-    """Return the function (or flow) at `file.py:name` or `module:name`."""
+    """Return the object at the import path `file.py:name` or `module:name`; raise `ValueError` if it does not exist."""
     where, _, name = path.rpartition(":")
     module = _module(where)
     if not hasattr(module, name):
         names = [n for n in vars(module) if not n.startswith("_")]
-        raise argument_error("system", f"name something in `{where}`", f"`{name}` is not there{nearest(name, names)}")
+        raise argument_error("system", f"name an object in `{where}`", f"`{name}` does not exist{nearest(name, names)}")
     return getattr(module, name)
 
 
@@ -164,11 +167,11 @@ def _module(where: str) -> ModuleType:
     path = Path(where)
     if not path.exists():
         raise argument_error("system", "name a file", f"`{where}` does not exist")
-    return execute_file(where)  # under a name that a run file can find again
+    return execute_file(where)  # under a module name that run files can store
 
 
 def space(name: str) -> AbstractSpace:
-    """Return the space of that name, `ellipsoid:FILE` for the ellipsoid of a stored matrix."""
+    """Return the state space of that name; `ellipsoid:FILE` is the ellipsoid of the matrix W in a file."""
     plain = {"sphere": Sphere, "euclidean": Euclidean, "simplex": Simplex}
     if name in plain:
         return plain[name]()
