@@ -1,15 +1,21 @@
-"""Named streams of random keys."""
+"""Random keys from a seed, a name and an index."""
 
 import zlib
 
 import jax
 
 from dynsim._types import Key
+from dynsim.errors import check_at_least
 
 
 def stream(seed: int, name: str, index: int = 0) -> Key:
-    """Return the key number `index` of the stream `name`: another name, or one more name, changes no other key."""
-    if seed < 0 or index < 0:
-        raise ValueError(f"Arguments `seed` and `index` must not be negative, but are {seed} and {index}.")
+    """Return the random key with the number `index` in the sequence `name`.
+
+    A key depends on its own seed, name and index alone, so that a further name or index changes no other key.
+
+    Raises:
+        ValueError: if `seed` or `index` is negative.
+    """
+    check_at_least(0, seed=seed, index=index)
     key = jax.random.fold_in(jax.random.key(seed), zlib.crc32(name.encode()))
     return jax.random.fold_in(key, index)

@@ -193,7 +193,7 @@ def _overshooting(t):
 
 def test_rates_that_turn_negative_on_the_way_are_refused_with_the_time():
     flow = MasterEquationFlow(DrivenRates(_overshooting))
-    with pytest.raises(ValueError, match=r"at t = 3\.9.* no negative rate off its diagonal, but entry \(1, 0\)"):
+    with pytest.raises(ValueError, match=r"t = 3\.9.* no negative rate off its diagonal, but entry \(1, 0\)"):
         simulate(flow, UP, [0.0, 5.0])
     simulate(flow, UP, [0.0, 3.0])
 

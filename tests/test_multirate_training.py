@@ -190,7 +190,7 @@ def test_bad_texts_and_numbers_are_one_sentence(tmp_path):
         (lambda: windows(TEXT[:9], 10), "`text` must have at least 11 bytes, for 1 windows of 10, but has 9"),
         (lambda: windows(TEXT, 10, count=0), "be at least 1, but is 0"),
         (lambda: random_windows(TEXT[:10], batch=1, length=10), "at least 11 bytes, one window, but has 10"),
-        (lambda: random_windows(TEXT, batch=0, length=10), "`batch` or `length` must be at least 1, but is 0"),
+        (lambda: random_windows(TEXT, batch=0, length=10), "`batch` and `length` must be at least 1, but `batch` is 0"),
         (lambda: greedy(START, [], 1), "`prompt` must be one sequence of at least one symbol"),
         (lambda: greedy(START, [256], 1), "`prompt` must lie between 0 and 255"),
         (lambda: greedy(START, [1], 0), "`count` must be at least 1, but is 0"),

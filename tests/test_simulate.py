@@ -123,5 +123,5 @@ def test_streams_are_named_and_stable():
     assert not np.array_equal(jax.random.key_data(stream(0, "a")), jax.random.key_data(stream(0, "b")))
     assert not np.array_equal(jax.random.key_data(stream(0, "a", 0)), jax.random.key_data(stream(0, "a", 1)))
     np.testing.assert_array_equal(jax.random.key_data(stream(3, "a", 2)), jax.random.key_data(stream(3, "a", 2)))
-    with pytest.raises(ValueError, match="must not be negative"):
+    with pytest.raises(ValueError, match="must be at least 0"):
         stream(-1, "a")

@@ -108,7 +108,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
 
 
 def test_bad_numbers_and_a_diverging_loss_are_one_sentence(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="num_steps` or `every` must be at least 1, but is 0"):
+    with pytest.raises(ValueError, match="`num_steps` and `every` must be at least 1, but `num_steps` is 0"):
         run(num_steps=0)
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="be a folder that can be written"):

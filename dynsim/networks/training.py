@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from dynsim._types import Key, Scalar
-from dynsim.errors import TrainingError, argument_error
+from dynsim.errors import TrainingError, argument_error, check_at_least
 from dynsim.io.npz import read_arrays, writable_folder, write_arrays
 from dynsim.progress import progress
 
@@ -66,8 +66,7 @@ def train(
         ValueError: if optax is missing, a number is not positive, or the folder holds a checkpoint of another run.
         TrainingError: if the loss is not finite; the checkpoint before is kept.
     """
-    if min(num_steps, every) < 1:
-        raise argument_error("num_steps` or `every", "be at least 1", f"is {min(num_steps, every)}")
+    check_at_least(1, num_steps=num_steps, every=every)
     rule = _adam() if optimiser is None else optimiser
     weights, rest = eqx.partition(model, eqx.is_inexact_array)
     state = (weights, rule.init(weights))

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int, UInt8
 from numpy.typing import ArrayLike
 
 from dynsim._types import Key, Step
-from dynsim.errors import argument_error, reason
+from dynsim.errors import argument_error, check_at_least, reason
 from dynsim.networks.decoder.transformer import check_ids
 from dynsim.networks.multirate.network import MultirateNetwork
 from dynsim.systems.tokens.masks import Causal
@@ -44,9 +44,7 @@ def windows(text: Bytes, length: int, *, count: int | None = None) -> Int[np.nda
     Raises:
         ValueError: if a number is less than 1, or the text has not `count` windows, or none.
     """
-    least = length if count is None else min(length, count)
-    if least < 1:
-        raise argument_error("length` or `count", "be at least 1", f"is {least}")
+    check_at_least(1, length=length, count=1 if count is None else count)
     most = (len(text) - 1) // length
     if most < (count or 1):
         must = f"have at least {(count or 1) * length + 1} bytes, for {count or 1} windows of {length}"
@@ -75,8 +73,7 @@ def random_windows(text: Bytes, *, batch: int, length: int) -> RandomWindows:
     Raises:
         ValueError: if a number is less than 1 or the text is shorter than a window.
     """
-    if min(batch, length) < 1:
-        raise argument_error("batch` or `length", "be at least 1", f"is {min(batch, length)}")
+    check_at_least(1, batch=batch, length=length)
     if len(text) < length + 1:
         raise argument_error("text", f"have at least {length + 1} bytes, one window", f"has {len(text)}")
     return RandomWindows(jnp.asarray(text), batch, length)

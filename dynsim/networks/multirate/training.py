@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from dynsim._types import Key, Scalar
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, check_at_least
 from dynsim.networks.multirate.network import MultirateNetwork
 from dynsim.networks.training import Batches, Loss, Trained, Watcher, train
 
@@ -57,9 +57,9 @@ def adamw(learning_rate: float = 1e-3, weight_decay: float = 1e-2) -> "optax.Gra
     Raises:
         ValueError: if a rate is not positive, the decay negative, or optax is missing.
     """
-    if not learning_rate > 0 or weight_decay < 0:
-        must = "be positive (the rate) and not negative (the decay)"
-        raise argument_error("learning_rate` or `weight_decay", must, f"are {learning_rate} and {weight_decay}")
+    if not learning_rate > 0:
+        raise argument_error("learning_rate", "be positive", f"is {learning_rate}")
+    check_at_least(0, weight_decay=weight_decay)
     try:
         import optax
     except ImportError:
