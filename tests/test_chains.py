@@ -131,8 +131,8 @@ def test_a_nearly_decoupled_chain_is_solved_or_said_not_to_be():
 def test_a_reducible_chain_is_answered_for_each_closed_class():
     found = stationary_distributions(TRAPS)
     assert not found.unique
-    assert [law.states.tolist() for law in found.laws] == [[1], [2]]
-    assert "2 stationary laws, one for each closed class" in found.explain()
+    assert [law.states.tolist() for law in found.distributions] == [[1], [2]]
+    assert "2 stationary distributions, one for each closed class" in found.explain()
     assert "4 classes, 2 of them closed: {1}, {2}; 2 states transient" in found.classes.explain()
     with pytest.raises(ValueError, match=r"have one closed class, but has 2: \{1\}, \{2\}"):
         stationary_distribution(TRAPS)
@@ -286,7 +286,7 @@ def test_relative_entropy_near_and_off_its_law():
     assert dissipation(SWAP, np.array([1.0, 0.0]), np.array([0.5, 0.5])) == math.inf
     with pytest.raises(ValueError, match="`stationary` must be positive, but is 0 in state 1"):
         dissipation(SWAP, law, np.array([1.0, 0.0]))
-    with pytest.raises(ValueError, match="`stationary` must be kept by the generator, but moves"):
+    with pytest.raises(ValueError, match="`stationary` must be stationary for the generator, but changes"):
         dissipation(SWAP, law, law)
 
 

@@ -1,5 +1,5 @@
-"""Markov chains of master equations: classes, stationary laws, relaxation, gaps and mixing, entropy, lumping.
+"""Continuous-time Markov chains: classes, stationary distributions, transients, spectral gap, mixing, entropy, lumping.
 
-Columns: p' = Q p, and `Q[i, j]` is the rate from j to i. A row-stochastic attention matrix A becomes such a chain by
-`attention_generator`.
+Column convention: p' = Q p, and `Q[i, j]` is the rate from state j to state i. `attention_generator` turns a
+row-stochastic attention matrix into such a generator.
 """

@@ -1,4 +1,4 @@
-r"""$e^{Qt}$ of a small chain as a dense matrix, by a Taylor sum and squarings in which nothing is subtracted."""
+r"""$e^{Qt}$ of a small chain as a dense matrix, by scaling and squaring of a Taylor sum without subtractions."""
 
 import math
 
@@ -6,15 +6,15 @@ import numpy as np
 from jaxtyping import Float
 
 EPSILON = float(np.finfo(float).eps)
-TERMS = 18  # of the Taylor sum of a step in which no state is left more than once on average: 1 / 19! = 8e-18
+TERMS = 18  # of the Taylor sum, for exit rate times step at most one: 1 / 19! = 8e-18
 
 
 def transition_matrix(Q: Float[np.ndarray, "k k"], t: float) -> tuple[Float[np.ndarray, "k k"], float]:
-    r"""Return $e^{Qt}$, columns summing to one, no entry negative, and a relative error of its off-diagonal entries.
+    r"""Return $e^{Qt}$, a non-negative matrix with columns that sum to one, and the relative error off its diagonal.
 
     With q the largest exit rate, $e^{Qh} = e^{-qh} e^{(Q + q) h}$ has a Taylor sum of non-negative terms; it is
-    squared. After each squaring the diagonal is what the off-diagonal entries leave of one, so that a slow rate keeps
-    its relative precision through any number of squarings.
+    squared. After each squaring the diagonal is set to one minus the other entries of the column, so that small rates
+    keep their relative accuracy through any number of squarings.
     """
     fastest = float(np.max(-np.diagonal(Q), initial=0.0))
     squarings = max(0, math.ceil(math.log2(max(fastest * t, 1.0))))
@@ -26,14 +26,14 @@ def transition_matrix(Q: Float[np.ndarray, "k k"], t: float) -> tuple[Float[np.n
     for n in range(1, TERMS + 1):
         term = term @ N / n
         P = P + term
-    P = conserving(P * math.exp(-fastest * h))
+    P = column_stochastic(P * math.exp(-fastest * h))
     for _ in range(squarings):
-        P = conserving(P @ P)
+        P = column_stochastic(P @ P)
     return P, EPSILON * len(Q) * (squarings + TERMS)
 
 
-def conserving(P: np.ndarray) -> np.ndarray:
-    """Return P with columns that sum to one, by the larger of diagonal and rest."""
+def column_stochastic(P: np.ndarray) -> np.ndarray:
+    """Return P with columns that sum to one, by correcting the larger of the diagonal entry and the rest."""
     diagonal = np.diagonal(P).copy()
     off = P.copy()
     np.fill_diagonal(off, 0.0)

@@ -1,4 +1,4 @@
-"""Three ways to the law of an irreducible generator: elimination without subtraction, sparse LU, inverse iteration."""
+"""The stationary distribution of an irreducible generator: by GTH elimination, by sparse LU, by inverse iteration."""
 
 from fractions import Fraction
 
@@ -11,18 +11,17 @@ from dynsim.outcome import Outcome
 from dynsim.systems.master_equation.checks import exit_rates, num_states
 
 EPSILON = float(np.finfo(float).eps)
-FEW = 1e3  # a state this much less likely than another is a bad one to pin
-SHIFT = 1e-10  # of the largest exit rate: far below the gap of all but metastable chains, far above rounding
-ROUNDS = 100  # of inverse iteration; two or three are the rule
-LARGE = 1e100  # what a float of which products are taken may not exceed
+UNLIKELY = 1e3  # a state this much less likely than another is not fixed: the solution would be inaccurate
+SHIFT = 1e-10  # times the largest exit rate: far below the gap of all but metastable chains, far above rounding
+MAX_ITERATIONS = 100  # of inverse iteration; two or three usually suffice
+LARGE = 1e100  # larger floats are rescaled, lest products of them overflow
 
 
 def by_elimination(Q: np.ndarray) -> tuple[np.ndarray, float]:
-    r"""Return the law of a dense generator by Grassmann-Taksar-Heyman elimination, and its relative error.
+    r"""Return the stationary distribution, shape (k,), by Grassmann-Taksar-Heyman elimination, and its relative error.
 
-    Nothing is subtracted, so that every probability, however small, is found to relative rounding in floats, and
-    exactly in Fractions. The error is estimated from a second elimination in the opposite order, $k\,\varepsilon$ at
-    least.
+    Without subtractions every probability, however small, has high relative accuracy in floats; it is exact in
+    Fractions. The error is estimated from a second elimination in the opposite order, at least $k\,\varepsilon$.
 
     Source: Grassmann, Taksar, Heyman, Operations Research 33 (1985), here for columns.
     """
@@ -35,71 +34,73 @@ def by_elimination(Q: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def _eliminated(Q: np.ndarray) -> np.ndarray:
-    """Remove states from the last to the first, redirecting their rates, and put them back."""
+    """Return the stationary distribution: eliminate states from the last to the first, then substitute back."""
     R, k = Q.copy(), len(Q)
-    leaving = [R[0, 0]] * k
+    exit_rate = [R[0, 0]] * k
     for n in range(k - 1, 0, -1):
-        leaving[n] = R[:n, n].sum()
-        share, inflow = R[:n, n] / leaving[n], R[n, :n]
+        exit_rate[n] = R[:n, n].sum()
+        share, inflow = R[:n, n] / exit_rate[n], R[n, :n]
         sources = np.flatnonzero(inflow != 0)
         R[:n, sources] += share[:, None] * inflow[None, sources]
     p = R[:, 0] * 0
     p[0] = Fraction(1) if R.dtype == object else 1.0
     for n in range(1, k):
-        p[n] = (R[n, :n] * p[:n]).sum() / leaving[n]
+        p[n] = (R[n, :n] * p[:n]).sum() / exit_rate[n]
         if R.dtype != object and p[n] > LARGE:
             p[: n + 1] /= p[n]
     return p / p.sum()
 
 
-def by_pinned_lu(Q: scipy.sparse.csc_array) -> tuple[np.ndarray, float]:
-    """Return the law by a sparse LU of Q without one state, refined once with residuals in extended precision.
+def by_lu(Q: scipy.sparse.csc_array) -> tuple[np.ndarray, float]:
+    """Return the stationary distribution by a sparse LU factorisation of Q without one state, and its relative error.
 
-    The error is the relative size of a second correction.
+    The probability of that state is fixed to one before normalisation. The solution is refined with residuals in
+    extended precision; the error is the relative size of the last correction.
 
     Raises:
         RuntimeError: from SuperLU, if a pivot vanishes.
     """
-    pin, found = int(np.argmin(exit_rates(Q))), np.empty(0)
+    fixed, found = int(np.argmin(exit_rates(Q))), np.empty(0)
     for _ in range(3):
-        found, error = _pinned(Q, pin)
+        found, error = _fixing(Q, fixed)
         likely = int(np.argmax(found))
-        if not found[likely] > FEW * found[pin]:
+        if not found[likely] > UNLIKELY * found[fixed]:
             break
-        pin = likely
+        fixed = likely
     return found / found.sum(), error
 
 
-def _pinned(Q: scipy.sparse.csc_array, pin: int) -> tuple[np.ndarray, float]:
-    """Return the law up to a factor, one at the state `pin`, and the relative size of the last correction."""
-    free = np.flatnonzero(np.arange(num_states(Q)) != pin)
+def _fixing(Q: scipy.sparse.csc_array, fixed: int) -> tuple[np.ndarray, float]:
+    """Return the solution of Q x = 0 with x = 1 at the state `fixed`, and the relative size of the last correction."""
+    free = np.flatnonzero(np.arange(num_states(Q)) != fixed)
     if not free.size:
         return np.ones(1), 0.0
-    solve = factors(scipy.sparse.csc_array(-Q[free][:, free])).solve
+    solve = lu_factors(scipy.sparse.csc_array(-Q[free][:, free])).solve
     exact, x = _extended(Q), np.ones(num_states(Q))
-    x[free] = solve(Q[free][:, [pin]].toarray()[:, 0])
+    x[free] = solve(Q[free][:, [fixed]].toarray()[:, 0])
     for _ in range(2):
         correction = solve((exact @ x.astype(np.longdouble))[free].astype(float))
         x[free] += correction
     size = np.maximum(abs(x[free]), np.finfo(float).tiny)
     if not np.all(np.isfinite(x)):
-        raise RuntimeError("the law overflows when this state is pinned")
+        raise RuntimeError("the stationary distribution overflows when this state is fixed")
     return x, max(float(np.max(abs(correction) / size)), EPSILON)
 
 
 def by_inverse_iteration(Q: scipy.sparse.csc_array) -> tuple[np.ndarray, float]:
-    r"""Return the law by $x \leftarrow -\sigma (Q - \sigma)^{-1} x$ with a small shift, as corrections of x.
+    r"""Return the stationary distribution by $x \leftarrow -\sigma (Q - \sigma)^{-1} x$, and its relative error.
 
-    The error is the relative size of the last correction, the residual being taken in extended precision.
+    The shift $\sigma$ is small; steps are computed as corrections of x from residuals in extended precision. The error
+    is the relative size of the last correction.
 
     Raises:
-        IntegrationError: if it does not settle: the gap is far below the shift.
+        IntegrationError: if it does not converge, because the spectral gap is far below the shift.
     """
     k = num_states(Q)
     shift = SHIFT * float(np.max(exit_rates(Q), initial=0)) or 1.0
     shifted = scipy.sparse.csc_array(scipy.sparse.diags_array(np.full(k, shift)) - Q)
-    solve, exact, x, error = factors(shifted).solve, _extended(Q), np.full(k, 1.0 / k), np.inf
-    for _ in range(ROUNDS):
+    solve, exact, x, error = lu_factors(shifted).solve, _extended(Q), np.full(k, 1.0 / k), np.inf
+    for _ in range(MAX_ITERATIONS):
         moved = x + solve((exact @ x.astype(np.longdouble)).astype(float))
         moved, before = moved / moved.sum(), error
         error = float(np.max(abs(moved - x) / np.maximum(abs(moved), np.finfo(float).tiny)))
@@ -107,21 +108,21 @@ def by_inverse_iteration(Q: scipy.sparse.csc_array) -> tuple[np.ndarray, float]:
         if error <= 8 * EPSILON or error < 1e-10 and error >= before / 2:
             return x, max(error, EPSILON)
     raise IntegrationError(
-        f"Inverse iteration changed the stationary law by {error:.3g} still after {ROUNDS} rounds: the gap is far "
-        f"below {shift:.3g}; take `elimination`.",
+        f"Inverse iteration still changes the stationary distribution by {error:.3g} after {MAX_ITERATIONS} steps: the "
+        f"spectral gap is far below {shift:.3g}; take `elimination`.",
         outcome=Outcome.MAX_STEPS,
     )
 
 
-def factors(A: scipy.sparse.csc_array) -> scipy.sparse.linalg.SuperLU:
-    """Return the LU factors of a column-dominant M-matrix, which needs no pivoting."""
+def lu_factors(A: scipy.sparse.csc_array) -> scipy.sparse.linalg.SuperLU:
+    """Return the sparse LU factorisation of a column diagonally dominant M-matrix, which needs no pivoting."""
     return scipy.sparse.linalg.splu(
         A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
     )
 
 
 def _extended(Q: scipy.sparse.csc_array) -> scipy.sparse.csc_array:
-    """Return Q in extended precision, its columns summing to zero in it."""
+    """Return Q in extended precision, with columns that sum to zero at that precision."""
     rates = scipy.sparse.csc_array(Q - scipy.sparse.diags_array(Q.diagonal()), dtype=np.longdouble)
     out = np.asarray(rates.sum(axis=0))
     return scipy.sparse.csc_array(rates - scipy.sparse.diags_array(out))

@@ -1,4 +1,4 @@
-"""The exponential of a constant generator as an integrator, so that `simulate` and run files take it as any other."""
+"""The matrix exponential of a constant generator as an integrator for `simulate`."""
 
 from collections.abc import Sequence
 
@@ -17,15 +17,21 @@ from dynsim.systems.master_equation.flow import MasterEquationFlow
 
 
 class Exponential(AbstractIntegrator):
-    """`relaxation` for a `MasterEquationFlow` whose generator is constant; `method` is one of its methods.
+    """Integrates a `MasterEquationFlow` with a constant generator by `relaxation`, with the given `method`.
 
-    There are no steps and no tolerance: each time is reached from the start, and `relaxation` gives the error.
+    There are no steps and no tolerances: each time is computed from the initial distribution. For error estimates call
+    `relaxation` itself.
     """
 
     method: str = eqx.field(static=True, default="auto")
 
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
-        """Return the distributions at `ts`, and how it went."""
+        """Return the distributions at `ts`, shape (times, k), and statistics.
+
+        Raises:
+            ValueError: for another flow or an ensemble of initial distributions, and as `relaxation` does.
+            IntegrationError: as `relaxation` does.
+        """
         if not isinstance(flow, MasterEquationFlow):
             raise argument_error("integrator", "suit the flow", f"is for master equations, not {type(flow).__name__}")
         p0, times = np.asarray(y0, float), np.asarray(ts, float)
@@ -46,5 +52,5 @@ class Exponential(AbstractIntegrator):
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
-        """Refuse: an exponential has no steps between which an event could be located."""
+        """Raise `ValueError`: events are not supported, since there are no steps between which to locate them."""
         raise argument_error("integrator", "locate events, as `Diffrax()` does", "is `Exponential()`")

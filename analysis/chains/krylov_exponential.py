@@ -1,16 +1,16 @@
-r"""$e^{Qt} p$ of a sparse stiff chain in a rational Krylov space: one sparse LU, a few dozen solves."""
+r"""$e^{Qt} p$ of a stiff sparse generator in a shift-and-invert Krylov space: one sparse LU, a few dozen solves."""
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse
 
-from analysis.chains.elimination import factors
+from analysis.chains.elimination import lu_factors
 
 EPSILON = float(np.finfo(float).eps)
-MOST = 120  # vectors of the space
-EACH = 4  # vectors between two looks at the answer
-WIDE = 1e4  # a start this large against the law: its symmetric variables lose four digits, more than others would
-SETTLED = 1e-9  # a change above it says nothing of the error: the answer is not one
+MAX_DIMENSION = 120  # of the Krylov space
+CHECK_EVERY = 4  # vectors between two evaluations of the solution
+MAX_SCALED_NORM = 1e4  # of the initial vector: above it, symmetric variables lose more than four digits
+MAX_CHANGE = 1e-9  # a larger change is no estimate of the error: the solution has not converged
 DECADE = 10.0  # times within this factor share a shift
 
 
@@ -23,28 +23,27 @@ def by_shift_and_invert(
     reversible: bool,
     tolerance: float = 1e-13,
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return $e^{Qt} p$ at positive times, (times, k), and an error for each: how much the last vectors changed it.
+    r"""Return $e^{Qt} p$ at positive times, (times, k), and an error estimate for each, from the last basis vectors.
 
-    Arnoldi's process for $(1 - \gamma Q)^{-1}$ with $\gamma$ a tenth of the longest time of a decade, on $p$ without
-    its limit: its entries sum to zero, and those of every vector of the space are made to. A reversible chain is taken
-    in the variables $p / \sqrt{\pi}$, in which Q is symmetric and the process is Lanczos'. The error is infinite if it
-    has not settled.
+    Arnoldi iteration for $(1 - \gamma Q)^{-1}$, with $\gamma$ a tenth of the longest time of a decade, from $p$ minus
+    its `limit`; every basis vector is kept orthogonal to the left null vector of Q. A reversible chain is transformed
+    to the variables $p / \sqrt{\pi}$, in which Q is symmetric. The error is infinite if it has not converged.
     """
     found, errors = np.empty((len(ts), len(p))), np.empty(len(ts))
     scale = np.sqrt(limit) if reversible else np.ones(len(p))
-    if np.linalg.norm((p - limit) / scale) * np.max(scale) > WIDE:
+    if np.linalg.norm((p - limit) / scale) * np.max(scale) > MAX_SCALED_NORM:
         reversible, scale = False, np.ones(len(p))
     S = scipy.sparse.csc_array(scipy.sparse.diags_array(1 / scale) @ Q @ scipy.sparse.diags_array(scale))
     for chosen in _decades(ts):
-        space = _Space(S, scale, (p - limit) / scale, float(np.max(ts[chosen])) / 10, symmetric=reversible)
-        moved, change = space.settled(ts[chosen], tolerance)
-        found[chosen] = moved * scale
+        space = _KrylovSpace(S, scale, (p - limit) / scale, float(np.max(ts[chosen])) / 10, symmetric=reversible)
+        difference, change = space.evolved(ts[chosen], tolerance)
+        found[chosen] = difference * scale
         errors[chosen] = change * np.max(scale)
     return found + limit, errors
 
 
 def _decades(ts: np.ndarray) -> list[np.ndarray]:
-    """Return groups of indices, longest times first, each within a decade."""
+    """Return the indices of times in groups, longest times first, each group within a factor of ten."""
     groups, left = [], np.arange(len(ts))
     while left.size:
         near = ts[left] > np.max(ts[left]) / DECADE
@@ -53,7 +52,7 @@ def _decades(ts: np.ndarray) -> list[np.ndarray]:
     return groups
 
 
-class _Space:
+class _KrylovSpace:
     """An orthonormal basis V of the Krylov space of (1 - shift S)^-1, and the projection H of that matrix."""
 
     def __init__(
@@ -65,20 +64,20 @@ class _Space:
         *,
         symmetric: bool,
     ):
-        """Store S, its left null vector, a start orthogonal to it, and the shift in the unit of time."""
-        self.solve = factors(scipy.sparse.csc_array(scipy.sparse.eye_array(len(start)) - shift * S)).solve
+        """Factorise 1 - shift S; `left` is the left null vector of S, `start` is orthogonal to it."""
+        self.solve = lu_factors(scipy.sparse.csc_array(scipy.sparse.eye_array(len(start)) - shift * S)).solve
         self.left, self.shift, self.symmetric = left / np.linalg.norm(left), shift, symmetric
         self.size = float(np.linalg.norm(start))
-        self.stiffness = shift * float(np.max(abs(S.diagonal())))  # by which a sum with 1 loses digits of slow rates
-        self.V, self.H = np.zeros((MOST + 1, len(start))), np.zeros((MOST + 1, MOST))
+        self.stiffness = shift * float(np.max(abs(S.diagonal())))  # slow rates lose relative accuracy by this factor
+        self.V, self.H = np.zeros((MAX_DIMENSION + 1, len(start))), np.zeros((MAX_DIMENSION + 1, MAX_DIMENSION))
         self.V[0] = start / (self.size or 1.0)
 
     def extend(self, m: int) -> bool:
-        """Add vector number m; return whether the space is exhausted."""
+        """Add basis vector m; return whether the space is invariant."""
         w = self.solve(self.V[m - 1])
         before = float(np.linalg.norm(w))
-        for _ in range(2):  # orthogonal to working precision takes two passes
-            w = w - np.dot(self.left, w) * self.left  # mass, which rounding would let grow from vector to vector
+        for _ in range(2):  # a second pass makes it orthogonal to working precision
+            w = w - np.dot(self.left, w) * self.left  # rounding errors in the conserved sum would grow
             projections = self.V[:m] @ w
             self.H[:m, m - 1] += projections
             w = w - projections @ self.V[:m]
@@ -86,26 +85,26 @@ class _Space:
         self.V[m] = w / (self.H[m, m - 1] or 1.0)
         return bool(self.H[m, m - 1] <= EPSILON * before)
 
-    def settled(self, ts: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return what the start has become at `ts`, and how much the last vectors changed it."""
+    def evolved(self, ts: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return e^{S t} start for each of `ts`, and an error estimate, infinite if it has not converged."""
         before, change = np.zeros((len(ts), self.V.shape[1])), np.full(len(ts), np.inf)
         if self.size == 0:
             return before, np.full(len(ts), EPSILON)
-        most = min(MOST, self.V.shape[1])
+        most = min(MAX_DIMENSION, self.V.shape[1])
         for m in range(1, most + 1):
-            exhausted = self.extend(m)
-            if m % EACH == 0 or exhausted or m == most:
+            invariant = self.extend(m)
+            if m % CHECK_EVERY == 0 or invariant or m == most:
                 small = self._small(m, ts)
-                if not np.all(np.isfinite(small)):  # a value of H near zero, on its wrong side: not settled
+                if not np.all(np.isfinite(small)):  # an eigenvalue of H near zero with the wrong sign: not converged
                     change = np.full(len(ts), np.inf)
                     continue
-                answer = self.size * small @ self.V[:m]
-                change, before = np.max(abs(answer - before), axis=1), answer
-                if exhausted or np.all(change <= tolerance + 4 * EPSILON * self.size):
+                solution = self.size * small @ self.V[:m]
+                change, before = np.max(abs(solution - before), axis=1), solution
+                if invariant or np.all(change <= tolerance + 4 * EPSILON * self.size):
                     break
-        unsettled = change > SETTLED * max(1.0, self.size)
+        failed = change > MAX_CHANGE * max(1.0, self.size)
         rounding = 32 * EPSILON * (self.size + self.stiffness * np.max(abs(before), axis=1))
-        return before, np.where(unsettled, np.inf, 2 * change + rounding)
+        return before, np.where(failed, np.inf, 2 * change + rounding)
 
     def _small(self, m: int, ts: np.ndarray) -> np.ndarray:
         """Return e^{(1 - H^-1) t / shift} e_1 for each of `ts`."""

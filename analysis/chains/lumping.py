@@ -1,4 +1,4 @@
-"""Which partitions of the states leave a chain: lumping of both kinds, with how far a partition is from either."""
+"""Lumpability of a chain, ordinary and exact: how far a partition of the states is from either."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse
 from jaxtyping import Int
 
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, check_at_least
 from dynsim.exact import rationals
 from dynsim.systems.master_equation.checks import Matrix, check_generator, num_states
 from dynsim.systems.master_equation.generators import attention_generator
@@ -15,18 +15,20 @@ from dynsim.systems.master_equation.generators import attention_generator
 
 @dataclass(frozen=True)
 class Lumping:
-    r"""A partition of the states against a generator; `labels[j]` is the block of state j.
+    r"""The defects of lumpability of a partition of the states; `labels[j]` is the block of state j.
 
-    `ordinary_defect`, in the unit of the rates (Kemeny and Snell): the largest difference, over two states j of one
-    block, of their rates into another block, $\sum_{i \in B} Q_{ij}$. If it is zero, the probabilities of the blocks
-    are a chain whatever the start, and values that are equal within blocks stay so under $Q^\top$, as token values do
-    under attention.
+    `ordinary_defect`, in the unit of the rates: the largest difference between two states j of one block of their rates
+    into a block B, $\sum_{i \in B} Q_{ij}$. If it is zero (ordinary lumpability), the block probabilities form a Markov
+    chain for every initial distribution, and vectors that are constant on blocks, such as token values, remain so under
+    $Q^\top$.
 
-    `exact_defect`: the same of the rates that two states i of one block receive from a block, $\sum_{j \in B} Q_{ij}$.
-    If it is zero, distributions that are uniform within blocks stay so, and block means of values (pooling) are closed
-    under $Q^\top$.
+    `exact_defect`: the same for the rates $\sum_{j \in B} Q_{ij}$ from a block B into two states i of one block. If it
+    is zero (exact lumpability), distributions that are uniform within blocks remain so, and block means of vectors
+    (pooling) evolve autonomously under $Q^\top$.
 
-    `generator` is the lumped one, the mean over the states of a block: (blocks, blocks), exact for Fractions.
+    `generator`, shape (blocks, blocks), is the lumped one, averaged over the states of a block; exact for Fractions.
+
+    Source: Kemeny, Snell, Finite Markov Chains, Section 6.3; Buchholz, J. Appl. Probab. 31 (1994).
     """
 
     labels: Int[np.ndarray, " k"]
@@ -36,7 +38,7 @@ class Lumping:
 
 
 def lumping(generator: Any, labels: Any) -> Lumping:
-    """Return how far a partition, shape (k,) of block numbers 0, 1, ..., is from leaving a chain of blocks.
+    """Return the lumped generator and the defects of a partition given by `labels`, shape (k,): blocks 0, 1, ...
 
     Raises:
         ValueError: for labels of another shape, or that leave a block empty.
@@ -53,14 +55,13 @@ def lumping(generator: Any, labels: Any) -> Lumping:
 
 
 def attention_lumping(weights: Any, labels: Any) -> Lumping:
-    """Return the same for a row-stochastic attention matrix A, shape (n, n), read as the chain of A^T - I."""
+    """Return `lumping` of the generator A^T - I of a row-stochastic attention matrix A, shape (n, n)."""
     return lumping(attention_generator(weights), labels)
 
 
 def blocks_of(length: int, block: int) -> Int[np.ndarray, " length"]:
-    """Return the labels of consecutive blocks, the last one as short as it has to be."""
-    if block < 1 or length < 1:
-        raise argument_error("length` and `block", "be at least 1", f"are {length} and {block}")
+    """Return the labels of consecutive blocks of `block` states; the last block may be shorter."""
+    check_at_least(1, length=length, block=block)
     return np.arange(length) // block
 
 
@@ -75,7 +76,7 @@ def _checked(labels: Any, k: int) -> np.ndarray:
 
 
 def _product(member: scipy.sparse.csr_array, Q: Matrix | Any, exact: bool) -> np.ndarray:
-    """Return the sum of rows over each block, (blocks, k)."""
+    """Return the sums of the rows of Q over each block, shape (blocks, k)."""
     if exact:
         return member.toarray().astype(int).astype(object) @ Q
     found: Any = member @ Q

@@ -1,4 +1,4 @@
-"""How long a chain takes to forget its start: the mixing time, measured for small chains and bounded for large ones."""
+"""Mixing times of a chain in total variation: computed for small chains, bounded by spectral gaps for large ones."""
 
 import math
 from dataclasses import dataclass
@@ -6,23 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from analysis.chains.dense_exponential import conserving, transition_matrix
+from analysis.chains.dense_exponential import column_stochastic, transition_matrix
 from analysis.chains.spectra import reversibilised_gap, spectral_gap
 from analysis.chains.stationary import stationary_distribution
 from dynsim.errors import argument_error
 from dynsim.systems.master_equation.checks import Matrix, check_generator, num_states
 
-DENSE = 300  # states up to which e^{Qt} is formed for all starts
-FINE = 16  # halvings between the first doubling and the step: a relative width of 2^-16 at most
+DENSE = 300  # states up to which e^{Qt} is formed, for all initial states at once
+HALVINGS = 16  # of the interval found by doubling: a relative width of 2^-16 at most
 
 
 @dataclass(frozen=True)
 class MixingTime:
-    r"""The first time at which every start is within `distance` of the stationary law, in total variation.
+    r"""Bounds of the first time at which every initial state is within `distance` of the stationary distribution.
 
-    It lies in [`lower`, `upper`], in the time unit of the generator. From `relaxation` the two are a bracket of
-    measured distances; from `spectrum` they are $\log(1 / 2 d) / g$ and $\log(1 / (2 d \sqrt{\pi_{min}})) / g^*$, g
-    being the gap of the chain and g* that of its additive reversibilisation.
+    The distance is that of total variation; the time lies in [`lower`, `upper`], in the time unit of the generator.
+    With the method `relaxation` the bounds come from computed distances; with `spectrum` they are
+    $\log(1 / 2 d) / g$ and $\log(1 / (2 d \sqrt{\pi_{min}})) / g^*$, where d is the distance, g the spectral gap of the
+    chain and g* that of its additive reversibilisation.
 
     Source: Levin, Peres, Markov Chains and Mixing Times, Sections 12.2 and 20.2, in continuous time.
     """
@@ -34,48 +35,50 @@ class MixingTime:
 
 
 def mixing_time(generator: Any, *, distance: float = 0.25) -> MixingTime:
-    """Return the mixing time of a generator, shape (k, k): measured up to 300 states, bounded by its spectrum above.
+    """Return the mixing time of a generator, shape (k, k): computed up to 300 states, bounded by spectral gaps above.
 
     Raises:
-        ValueError: for several closed classes (there is no law that all starts reach), or a distance outside (0, 1/2).
+        ValueError: for several closed classes (the limit depends on the initial state), or a distance outside (0, 1/2).
     """
     if not 0 < distance < 0.5:
         raise argument_error("distance", "lie in (0, 1/2)", f"is {distance}")
     Q = check_generator(generator)
-    law = stationary_distribution(Q).probabilities.astype(float)
+    stationary = stationary_distribution(Q).probabilities.astype(float)
     if num_states(Q) == 1:
         return MixingTime(0.0, 0.0, distance, "relaxation")
-    return _measured(Q, law, distance) if num_states(Q) <= DENSE else mixing_bounds(Q, distance=distance)
+    return _bracket(Q, stationary, distance) if num_states(Q) <= DENSE else mixing_bounds(Q, distance=distance)
 
 
 def mixing_bounds(generator: Any, *, distance: float = 0.25) -> MixingTime:
-    """Return what the spectrum says of the mixing time, for a chain of any size with one closed class."""
+    """Return bounds of the mixing time from spectral gaps, for a generator, shape (k, k), with one closed class."""
     Q = check_generator(generator)
     least = float(np.min(stationary_distribution(Q).probabilities))
     gap = spectral_gap(Q).value
-    sideways = reversibilised_gap(Q)
+    symmetric_gap = reversibilised_gap(Q)
     lower = math.log(1 / (2 * distance)) / gap if gap > 0 else math.inf
-    upper = (-math.log(2 * distance) - math.log(least) / 2) / sideways if least > 0 and sideways > 0 else math.inf
+    upper = (
+        (-math.log(2 * distance) - math.log(least) / 2) / symmetric_gap if least > 0 and symmetric_gap > 0 else math.inf
+    )
     return MixingTime(lower, upper, distance, "spectrum")
 
 
 def total_variation(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return half of the sum of |p - q| over the last axis."""
+    """Return the total variation distance: half of the sum of |p - q| over the last axis."""
     return np.sum(abs(np.asarray(p, float) - np.asarray(q, float)), axis=-1) / 2
 
 
-def _measured(Q: Matrix, law: np.ndarray, distance: float) -> MixingTime:
-    """Return the bracket: double the time until all starts are near, then go back in halves, by products alone."""
+def _bracket(Q: Matrix, stationary: np.ndarray, distance: float) -> MixingTime:
+    """Return bounds by doubling the time until all initial states are near, then bisecting, with products of e^{Qt}."""
     dense = (Q if isinstance(Q, np.ndarray) else Q.toarray()).astype(float)
-    far = lambda P: float(np.max(total_variation(P.T, law))) > distance
-    step = 1 / float(np.max(-np.diagonal(dense))) / 2**FINE
+    far = lambda P: float(np.max(total_variation(P.T, stationary))) > distance
+    step = 1 / float(np.max(-np.diagonal(dense))) / 2**HALVINGS
     powers = [transition_matrix(dense, step)[0]]
     while far(powers[-1]):
-        powers.append(conserving(powers[-1] @ powers[-1]))
+        powers.append(column_stochastic(powers[-1] @ powers[-1]))
     before, passed = np.eye(len(dense)), 0
-    for n in range(len(powers) - 2, max(-1, len(powers) - 2 - FINE), -1):
-        tried = conserving(before @ powers[n])
+    for n in range(len(powers) - 2, max(-1, len(powers) - 2 - HALVINGS), -1):
+        tried = column_stochastic(before @ powers[n])
         if far(tried):
             before, passed = tried, passed + 2**n
-    width = 2 ** max(0, len(powers) - 1 - FINE)
+    width = 2 ** max(0, len(powers) - 1 - HALVINGS)
     return MixingTime(passed * step, (passed + width) * step, distance, "relaxation")

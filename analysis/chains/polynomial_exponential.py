@@ -1,4 +1,4 @@
-r"""$e^{Qt} p$ by sparse products alone: Chebyshev polynomials when reversible, uniformisation for any chain."""
+r"""$e^{Qt} p$ by sparse products only: Chebyshev polynomials for reversible chains, uniformisation for all."""
 
 import math
 
@@ -8,43 +8,47 @@ import scipy.special
 from jaxtyping import Float
 
 EPSILON = float(np.finfo(float).eps)
-TAIL = 1e-15  # of the series that is left out, in the norm of the bound
-BLOCK = 32  # polynomials that are added to the answers by one product
-Several = tuple[Float[np.ndarray, "times k"], Float[np.ndarray, " times"]]
+TAIL = 1e-15  # bound of the truncation error
+BLOCK = 32  # terms of a series that are added by one matrix product
+Solutions = tuple[Float[np.ndarray, "times k"], Float[np.ndarray, " times"]]  # distributions and their errors
 
 
-def chebyshev_terms(reach: float, spread: float) -> int:
-    """Return how many terms leave a tail that times `spread` is below 1e-15; `reach` is exit rate times time."""
-    depth = math.log(spread / TAIL) + 5
-    enough = int(math.sqrt(2 * reach * depth) + depth)  # I_n(z) e^-z < 2 e^(-n^2 / 2 (z + n))
-    coefficients = 2 * scipy.special.ive(np.arange(enough), reach)
+def chebyshev_terms(scaled_time: float, norm: float) -> int:
+    """Return the number of terms with a truncation error below 1e-15; `scaled_time` is exit rate times time.
+
+    `norm` is the factor from the tail of the coefficients to the error.
+    """
+    depth = math.log(norm / TAIL) + 5
+    enough = int(math.sqrt(2 * scaled_time * depth) + depth)  # I_n(z) e^-z < 2 e^(-n^2 / 2 (z + n))
+    coefficients = 2 * scipy.special.ive(np.arange(enough), scaled_time)
     tails = np.cumsum(coefficients[::-1])[::-1]
-    return max(2, int(np.searchsorted(-tails, -TAIL / spread)) + 1)
+    return max(2, int(np.searchsorted(-tails, -TAIL / norm)) + 1)
 
 
 def by_chebyshev(
     Q: scipy.sparse.csr_array, p: np.ndarray, stationary: np.ndarray, ts: np.ndarray, exit_rate: float
-) -> Several:
-    r"""Return $e^{Q t} p$ of a reversible chain at several times, (times, k), and an error for each, in any entry.
+) -> Solutions:
+    r"""Return $e^{Q t} p$ of a reversible chain at several times, (times, k), and a bound of the largest error of each.
 
     With z = t times the largest exit rate, the spectrum of $1 + Q t / z$ lies in [-1, 1] and
 
     $$ e^{Qt} = e^{-z} \Big( I_0(z) + 2 \sum_n I_n(z)\, T_n(1 + Q t/z) \Big). $$
 
-    Applied to $p - \pi$. The tail is bounded in the norm with weights $1 / \pi$, in which Q is symmetric: by the sum
-    of what is left out times $|p - \pi|_{1/\pi} \max \sqrt{\pi}$. To it come rounding, z times the largest entry seen,
-    and what the sum of the answer is off before a multiple of pi makes it one.
+    It is applied to $p - \pi$. The truncation error is bounded in the norm with weights $1 / \pi$, in which Q is
+    symmetric, by the sum of the omitted coefficients times $|p - \pi|_{1/\pi} \max \sqrt{\pi}$. Added to it are
+    rounding, z times the largest entry computed, and the deviation of the sum from one before it is corrected by a
+    multiple of $\pi$.
     """
     start = p - stationary
-    spread = max(1.0, math.sqrt(np.sum(start**2 / stationary) * np.max(stationary)))
-    reaches = exit_rate * ts
-    terms = chebyshev_terms(float(np.max(reaches)), spread)
-    series = 2 * scipy.special.ive(np.arange(terms)[None], reaches[:, None])
+    norm = max(1.0, math.sqrt(np.sum(start**2 / stationary) * np.max(stationary)))
+    scaled = exit_rate * ts
+    terms = chebyshev_terms(float(np.max(scaled)), norm)
+    series = 2 * scipy.special.ive(np.arange(terms)[None], scaled[:, None])
     series[:, 0] /= 2
     found, largest = _chebyshev_sum(Q / exit_rate, start, series)
     off = np.sum(found, axis=1)
     found = found - off[:, None] * stationary
-    rounding = EPSILON * (reaches + 4) * largest
+    rounding = EPSILON * (scaled + 4) * largest
     return found + stationary, rounding + abs(off) + TAIL
 
 
@@ -63,15 +67,16 @@ def _chebyshev_sum(Q: scipy.sparse.csr_array, start: np.ndarray, series: np.ndar
     return found, largest
 
 
-def by_uniformisation(Q: scipy.sparse.csr_array, p: np.ndarray, ts: np.ndarray, exit_rate: float) -> Several:
+def by_uniformisation(Q: scipy.sparse.csr_array, p: np.ndarray, ts: np.ndarray, exit_rate: float) -> Solutions:
     r"""Return $e^{Qt} p = \sum_n e^{-z} z^n / n!\, (1 + Qt / z)^n p$ of any chain at several times, with errors.
 
-    Nothing is subtracted and no entry is negative; the tail is that of the Poisson law with mean z, and rounding
-    accumulates at most in proportion to the number of terms. As many products as the largest z, and a few.
+    z is t times the largest exit rate. There are no subtractions and no negative entries; the truncation error is a
+    tail probability of the Poisson distribution with mean z, and rounding accumulates at most in proportion to the
+    number of terms. The number of products is slightly larger than the largest z.
     """
-    reaches = exit_rate * ts
-    terms = int(np.max(reaches) + 12 * math.sqrt(np.max(reaches)) + 40)
-    series = np.stack([poisson_weights(z, terms) for z in reaches.tolist()])
+    scaled = exit_rate * ts
+    terms = int(np.max(scaled) + 12 * math.sqrt(np.max(scaled)) + 40)
+    series = np.stack([poisson_weights(z, terms) for z in scaled.tolist()])
     stay = scipy.sparse.csr_array(scipy.sparse.eye_array(len(p)) + Q / exit_rate)
     found, kept, now = np.zeros((len(ts), len(p))), [], p
     for k in range(terms):
@@ -81,13 +86,13 @@ def by_uniformisation(Q: scipy.sparse.csr_array, p: np.ndarray, ts: np.ndarray, 
             kept = []
         now = stay @ now
         now = now / np.sum(now) if k % BLOCK == 0 else now
-    tail = scipy.special.gammainc(terms, reaches)
+    tail = scipy.special.gammainc(terms, scaled)
     total = np.sum(found, axis=1)
-    return found / total[:, None], abs(total - 1) + tail + EPSILON * (16 + 4 * np.sqrt(reaches))
+    return found / total[:, None], abs(total - 1) + tail + EPSILON * (16 + 4 * np.sqrt(scaled))
 
 
 def poisson_weights(mean: float, terms: int) -> Float[np.ndarray, " terms"]:
-    """Return the Poisson probabilities of 0, ..., terms - 1, scaled to sum to one, by their ratios from the mode on."""
+    """Return the Poisson probabilities of 0, ..., terms - 1, normalised to sum to one, by ratios from the mode on."""
     if mean == 0:
         return np.eye(1, terms)[0]
     steps = np.log(mean / np.arange(1, terms))

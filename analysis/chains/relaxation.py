@@ -1,4 +1,4 @@
-r"""Relaxation of a chain, $p(t) = e^{Qt} p_0$, by the method that its structure allows, with an error for each time."""
+r"""Transient distributions of a chain, $p(t) = e^{Qt} p_0$, by a method that fits its structure, with errors."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from analysis.chains.classes import classes_of_pattern
 from analysis.chains.dense_exponential import transition_matrix
 from analysis.chains.krylov_exponential import by_shift_and_invert
-from analysis.chains.polynomial_exponential import by_chebyshev, by_uniformisation, chebyshev_terms
+from analysis.chains.polynomial_exponential import Solutions, by_chebyshev, by_uniformisation, chebyshev_terms
 from analysis.chains.rational_exponential import birth_and_death, by_partial_fractions
 from analysis.chains.reversibility import off_diagonal, tree_balance
 from analysis.chains.stationary import stationary_distributions
@@ -28,15 +28,15 @@ from dynsim.systems.master_equation.checks import (
 )
 
 DENSE = 200  # states up to which e^{Qt} is formed
-NARROW = 32  # states from which a tridiagonal chain is faster by its poles
-PRODUCTS = 1200  # sparse products that cost about as much as one sparse LU and its solves: measured on a grid of 1e4
+MIN_TRIDIAGONAL = 32  # states from which rational approximation is faster for a tridiagonal chain
+MAX_PRODUCTS = 1200  # sparse products that cost about as much as one sparse LU and its solves: measured for 1e4 states
 
 
 @dataclass(frozen=True)
 class Relaxation:
-    """Distributions at `ts`, shape (times, k), and an error for each time: an estimate of the largest of an entry.
+    """Distributions at `ts`, shape (times, k), and for each time an estimate of the largest error of an entry.
 
-    Nothing is clipped. The error is at least what the sum is off one and the size of the most negative entry.
+    Nothing is clipped. An error is at least the deviation of the sum from one and the size of the most negative entry.
     """
 
     ts: Float[np.ndarray, " times"]
@@ -46,12 +46,12 @@ class Relaxation:
 
     @property
     def final(self) -> Float[np.ndarray, " k"]:
-        """The distribution at the last time."""
+        """The distribution at the last of `ts`."""
         return self.probabilities[-1]
 
     @property
     def mass_defect(self) -> float:
-        """How far the sum of a distribution is from one, at most."""
+        """The largest deviation of the sum of a distribution from one."""
         return float(np.max(abs(np.sum(self.probabilities, axis=1) - 1)))
 
     @property
@@ -61,49 +61,48 @@ class Relaxation:
 
 
 def relaxation(generator: Any, p0: ArrayLike, ts: ArrayLike, *, method: str = "auto") -> Relaxation:
-    r"""Return $e^{Qt} p_0$ at the times `ts`, each from the start and not from the time before.
+    r"""Return $e^{Qt} p_0$ at the times `ts`, each computed from $p_0$ and not from the previous time.
 
-    By default: tridiagonal chains by the best rational approximation, small ones by squaring a dense matrix,
-    reversible ones by Chebyshev polynomials or, where these are too many, in a shift-and-invert Krylov space; others in
-    that space or, where it is cheaper or does not settle, by uniformisation. Only the rates enter: the diagonal of the
-    generator is computed from them.
+    By default: tridiagonal chains by rational approximation, small ones by scaling and squaring, reversible ones by
+    Chebyshev polynomials or, if these need too many products, in a shift-and-invert Krylov space; others in that space
+    or, where it is cheaper or the space does not converge, by uniformisation. The diagonal of the generator is computed
+    from its rates.
 
     Args:
         generator: shape (k, k), dense or sparse (Fractions are rounded).
-        p0: a distribution, shape (k,).
+        p0: the initial distribution, shape (k,).
         ts: times, finite and not negative, in the inverse unit of the rates.
-        method: a method by name, whether it is a good one or not.
+        method: `auto`, or one of `dense`, `rational`, `chebyshev`, `shift-invert` and `uniformisation`.
 
     Raises:
-        ValueError: for what is no generator, distribution, time or method, or for a method that does not apply.
-        IntegrationError: if `shift-invert` is asked for and does not settle.
+        ValueError: for an invalid generator, distribution, time or method, or a method that does not apply.
+        IntegrationError: if `shift-invert` is requested and does not converge.
     """
     Q = check_generator(generator)
     p = check_distribution(p0, num_states(Q)).astype(float)
     times = np.atleast_1d(np.asarray(ts, float))
     if times.ndim != 1 or times.size == 0 or not np.all(np.isfinite(times) & (times >= 0)):
         raise argument_error("ts", "be finite and not negative", f"is {ts}")
-    if method not in ("auto", *_WAYS):
-        raise argument_error("method", f"be one of auto, {', '.join(_WAYS)}", f"is `{method}`")
+    if method not in ("auto", *_METHODS):
+        raise argument_error("method", f"be one of auto, {', '.join(_METHODS)}", f"is `{method}`")
     chain = _Chain(Q)
     found, errors = np.tile(p, (len(times), 1)), np.zeros(len(times))
     name = _chosen(chain, float(np.max(times))) if method == "auto" else method
     moving = (times > 0) & (chain.fastest > 0)
     if np.any(moving):
-        way = _WAYS[name]
         try:
-            found[moving], errors[moving] = way(chain, p, times[moving])
+            found[moving], errors[moving] = _METHODS[name](chain, p, times[moving])
         except IntegrationError:
             if method != "auto":
                 raise
             name = "uniformisation"
             found[moving], errors[moving] = _by_uniformisation(chain, p, times[moving])
-    seen = np.maximum(abs(np.sum(found, axis=1) - 1), np.max(-found, axis=1, initial=0.0))
-    return Relaxation(times, found, np.maximum(errors, seen), name)
+    visible = np.maximum(abs(np.sum(found, axis=1) - 1), np.max(-found, axis=1, initial=0.0))
+    return Relaxation(times, found, np.maximum(errors, visible), name)
 
 
 class _Chain:
-    """A generator whose diagonal is computed from its rates, and what of its structure has been asked for."""
+    """A generator with its diagonal computed from its rates, its largest exit rate, and its structure."""
 
     def __init__(self, Q: Matrix):
         rates = off_diagonal(Q)
@@ -114,36 +113,33 @@ class _Chain:
 
     @property
     def tridiagonal(self) -> bool:
-        """Whether the states are a line, in their order."""
+        """Whether transitions occur between consecutive states only: a birth-death chain."""
         columns = np.repeat(np.arange(self.size), np.diff(self.Q.indptr))
         return bool(np.all(abs(self.Q.indices - columns) <= 1))
 
     @cached_property
-    def law(self) -> np.ndarray | None:
-        """The stationary law, if the chain is irreducible and reversible and no probability underflows; else None."""
+    def stationary(self) -> np.ndarray | None:
+        """The stationary distribution if the chain is irreducible and reversible and none underflows; else None."""
         classes = classes_of_pattern(self.Q)
         balance = tree_balance(self.Q, classes)
         if not (classes.irreducible and balance.reversible):
             return None
-        return balance.law if np.min(balance.law) > 0 else None
+        return balance.stationary if np.min(balance.stationary) > 0 else None
 
 
 def _chosen(chain: _Chain, end: float) -> str:
-    """Return the method for a chain and the longest time."""
-    reach = chain.fastest * end
-    if chain.size >= NARROW and chain.tridiagonal:
+    """Return the method for a chain and the last time."""
+    scaled_time = chain.fastest * end
+    if chain.size >= MIN_TRIDIAGONAL and chain.tridiagonal:
         return "rational"
     if chain.size <= DENSE:
         return "dense"
-    if chain.law is not None:
-        return "chebyshev" if chebyshev_terms(min(reach, 1e9), 1e8) <= PRODUCTS else "shift-invert"
-    return "uniformisation" if reach <= PRODUCTS else "shift-invert"
+    if chain.stationary is not None:
+        return "chebyshev" if chebyshev_terms(min(scaled_time, 1e9), 1e8) <= MAX_PRODUCTS else "shift-invert"
+    return "uniformisation" if scaled_time <= MAX_PRODUCTS else "shift-invert"
 
 
-Answer = tuple[np.ndarray, np.ndarray]
-
-
-def _by_poles(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Answer:
+def _by_poles(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Solutions:
     if not chain.tridiagonal:
         raise argument_error("method", "suit the generator", "is `rational` for one that is not tridiagonal")
     birth, death = birth_and_death(chain.Q)
@@ -151,35 +147,35 @@ def _by_poles(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Answer:
     return np.stack([q for q, _ in pairs]), np.array([error for _, error in pairs])
 
 
-def _by_squaring(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Answer:
+def _by_squaring(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Solutions:
     pairs = [transition_matrix(chain.Q.toarray(), float(t)) for t in ts]
     return np.stack([P @ p for P, _ in pairs]), np.array([error for _, error in pairs])
 
 
-def _by_chebyshev(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Answer:
-    if chain.law is None:
+def _by_chebyshev(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Solutions:
+    if chain.stationary is None:
         must = "suit the generator"
         raise argument_error("method", must, "is `chebyshev` for one that is not reversible, or not irreducible")
-    return by_chebyshev(scipy.sparse.csr_array(chain.Q), p, chain.law, ts, chain.fastest)
+    return by_chebyshev(scipy.sparse.csr_array(chain.Q), p, chain.stationary, ts, chain.fastest)
 
 
-def _by_uniformisation(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Answer:
+def _by_uniformisation(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Solutions:
     return by_uniformisation(scipy.sparse.csr_array(chain.Q), p, ts, chain.fastest)
 
 
-def _by_shift_and_invert(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Answer:
-    limit = stationary_distributions(chain.Q).limit(p) if chain.law is None else chain.law
-    found, errors = by_shift_and_invert(chain.Q, p, limit, ts, reversible=chain.law is not None)
+def _by_shift_and_invert(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Solutions:
+    limit = stationary_distributions(chain.Q).limit(p) if chain.stationary is None else chain.stationary
+    found, errors = by_shift_and_invert(chain.Q, p, limit, ts, reversible=chain.stationary is not None)
     if np.all(np.isfinite(errors)):
         return found, errors
     t = float(ts[np.argmax(errors)])
     raise IntegrationError(
-        f"The space of `shift-invert` has not settled at t = {t:.6g}: take `uniformisation`, or leave the choice.",
+        f"The Krylov space of `shift-invert` has not converged at t = {t:.6g}: take `uniformisation` or `auto`.",
         outcome=Outcome.MAX_STEPS,
     )
 
 
-_WAYS: dict[str, Callable[[_Chain, np.ndarray, np.ndarray], Answer]] = {
+_METHODS: dict[str, Callable[[_Chain, np.ndarray, np.ndarray], Solutions]] = {
     "dense": _by_squaring,
     "rational": _by_poles,
     "chebyshev": _by_chebyshev,

@@ -1,4 +1,4 @@
-"""Detailed balance: whether a chain is reversible, where it fails worst, and the law that a spanning tree gives."""
+"""Detailed balance: whether a chain is reversible, where it fails most, and the distribution from a spanning tree."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,17 +11,17 @@ from jaxtyping import Float
 from analysis.chains.classes import Classes, classes_of_pattern
 from dynsim.systems.master_equation.checks import Matrix, check_generator, entries, num_states
 
-BALANCED = 1e-11  # of a rate: the rounding of the products around a cycle of a thousand edges is below it
+BALANCED = 1e-11  # above the rounding of the product of rate ratios around a cycle of a thousand edges
 
 
 @dataclass(frozen=True)
 class Reversibility:
-    r"""How well detailed balance $Q_{ij} \pi_j = Q_{ji} \pi_i$ holds along a spanning tree's law, and off it.
+    r"""Violations of detailed balance $Q_{ij} \pi_j = Q_{ji} \pi_i$, with $\pi$ from a spanning tree.
 
-    `violation` is the largest $|\log (Q_{ij} \pi_j / Q_{ji} \pi_i)|$ over all pairs (Kolmogorov's criterion: the defect
-    of the cycle that the pair closes in the tree), infinite where a rate has no rate back; `edge` is the pair (i, j) at
-    which it is attained; `accumulated` is the sum over the states of the largest violation at each. `log_weights`,
-    shape (k,), is $\log \pi$ up to a constant in each class, in extended precision; NaN if a rate has no rate back.
+    `violation` is the largest $|\log (Q_{ij} \pi_j / Q_{ji} \pi_i)|$ over all pairs (Kolmogorov's criterion for the
+    cycle that the pair closes in the tree), infinite if a transition has no reverse transition; it is attained at the
+    pair `edge` = (i, j). `accumulated` is the sum over states of the largest violation at each. `log_weights`, shape
+    (k,), is $\log \pi$ up to a constant in each class, in extended precision; NaN if a transition has no reverse.
     """
 
     violation: float
@@ -30,11 +30,11 @@ class Reversibility:
     log_weights: np.ndarray
 
     @property
-    def law(self) -> Float[np.ndarray, " k"]:
-        """The probabilities, those of a single class: rounded once, although the logarithms may be large."""
+    def stationary(self) -> Float[np.ndarray, " k"]:
+        """The stationary distribution of a reversible chain with one class, to rounding even for large logarithms."""
         weights = self.log_weights - np.max(self.log_weights)
-        leading = weights.astype(float)
-        p = np.exp(leading) * (1 + (weights - leading).astype(float))
+        rounded = weights.astype(float)
+        p = np.exp(rounded) * (1 + (weights - rounded).astype(float))
         return p / np.sum(p)
 
     @property
@@ -44,16 +44,16 @@ class Reversibility:
 
 
 def reversibility(generator: Any) -> Reversibility:
-    """Return how far a generator, shape (k, k), is from detailed balance; of several classes, each for itself.
+    """Return the violations of detailed balance of a generator, shape (k, k), in each communicating class.
 
-    A one-way rate between classes is a violation: under a law that vanishes on transient states it would be balanced,
-    and is so for the class alone.
+    A one-way transition between classes counts as a violation, although it is balanced under a distribution that
+    vanishes on transient states; restrict the generator to a closed class to leave such transitions out.
     """
     return tree_balance(check_generator(generator))
 
 
 def tree_balance(Q: Matrix, classes: Classes | None = None) -> Reversibility:
-    """Return the same for a generator that is known to be one, and for classes that may be known."""
+    """Return `reversibility` of a checked generator; `classes` are computed if they are not given."""
     R = off_diagonal(Q)
     back = scipy.sparse.csc_array(R.T)
     back.sort_indices()
@@ -68,7 +68,7 @@ def tree_balance(Q: Matrix, classes: Classes | None = None) -> Reversibility:
     rows, columns, values = entries(R)
     ratio = _log_ratio(values, back.data)
     weights = _potential(R, rows, columns, ratio, classes_of_pattern(R) if classes is None else classes)
-    once = np.flatnonzero(rows < columns)  # each pair once: extended precision is slow
+    once = np.flatnonzero(rows < columns)  # each pair once, since extended precision is slow
     i, j = rows[once], columns[once]
     defects = abs(ratio[once] - (weights[i] - weights[j]))
     worst = int(np.argmax(defects))
@@ -79,7 +79,7 @@ def tree_balance(Q: Matrix, classes: Classes | None = None) -> Reversibility:
 
 
 def off_diagonal(Q: Matrix) -> scipy.sparse.csc_array:
-    """Return the rates alone, sparse, with sorted indices."""
+    """Return the off-diagonal rates of a generator as a sparse matrix with sorted indices."""
     rows, columns, values = entries(Q)
     away = rows != columns
     starts = np.concatenate([[0], np.cumsum(np.bincount(columns[away], minlength=num_states(Q)))])
@@ -87,7 +87,7 @@ def off_diagonal(Q: Matrix) -> scipy.sparse.csc_array:
 
 
 def _log_ratio(values: np.ndarray, back: np.ndarray) -> np.ndarray:
-    """Return log(values / back), by one rounding where the quotient is in range."""
+    """Return log(values / back), from the quotient if it neither overflows nor underflows."""
     with np.errstate(over="ignore", under="ignore"):
         quotient = values / back
     if np.all(np.isfinite(quotient) & (quotient > np.finfo(float).tiny)):
@@ -98,13 +98,13 @@ def _log_ratio(values: np.ndarray, back: np.ndarray) -> np.ndarray:
 def _potential(
     R: scipy.sparse.csc_array, rows: np.ndarray, columns: np.ndarray, ratio: np.ndarray, classes: Classes
 ) -> np.ndarray:
-    """Return log pi by summing log ratios along a breadth-first tree of each class, by doubling: few roundings.
+    """Return log pi by sums of log ratios along a breadth-first tree of each class, by pointer doubling.
 
-    The sums are in extended precision where there is any: what is left is the rounding of the rates themselves.
+    The sums are in extended precision where the platform has it: the rounding of the rates themselves remains.
     """
     k = num_states(R)
     roots = np.unique(classes.labels, return_index=True)[1]
-    # One more node, joined to one state of each class, from which a single search reaches all of them.
+    # An extra node, joined to one state of each class, makes one search reach all classes.
     edges = (np.concatenate([R.data, np.ones(len(roots))]), np.concatenate([R.indices, roots]))
     graph = scipy.sparse.csc_array((*edges, np.append(R.indptr, R.nnz + len(roots))), shape=(k + 1, k + 1)).T
     _, parent = scipy.sparse.csgraph.breadth_first_order(graph, k)

@@ -1,4 +1,4 @@
-"""Eigenvalues of a generator: the gap, and up to which step forward Euler converges."""
+"""Eigenvalues of a generator: the spectral gap, and the step sizes for which forward Euler converges."""
 
 import math
 from dataclasses import dataclass
@@ -17,17 +17,18 @@ from dynsim.systems.master_equation.checks import Matrix, check_generator, exit_
 from dynsim.systems.master_equation.flow import step_bound
 
 DENSE = 1000  # states up to which all eigenvalues are computed
-SHIFT = 1e-9  # of the largest exit rate: where the sparse methods look for eigenvalues near zero
-NEAR = 6  # eigenvalues beside those that are zero, for chains that are not reversible
+SHIFT = 1e-9  # times the largest exit rate: the shift of the sparse eigenvalue solvers
+NUM_NONZERO = 6  # nonzero eigenvalues computed for large chains that are not reversible
 EPSILON = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
 class SpectralGap:
-    """The slowest rate of relaxation, -Re of the non-zero `eigenvalue` nearest to the imaginary axis, per time unit.
+    """The spectral gap: -Re of the nonzero `eigenvalue` nearest to the imaginary axis, per time unit.
 
-    As many eigenvalues are taken for zero as there are closed classes. `error` estimates the error of `value`; a gap
-    below it is not resolved. By `arnoldi` only the eigenvalues of least modulus were looked at. Infinite for one state.
+    The multiplicity of the eigenvalue zero is the number of closed classes. `error` estimates the error of `value`; a
+    gap below it is not resolved. With the method `arnoldi` only the eigenvalues of least modulus were computed. The gap
+    is infinite if all states are absorbing.
     """
 
     value: float
@@ -37,18 +38,18 @@ class SpectralGap:
 
     @property
     def relaxation_time(self) -> float:
-        """The time in which the slowest mode falls by a factor e."""
+        """The relaxation time, in which the slowest mode decays by a factor e."""
         return 1 / self.value if self.value > 0 else math.inf
 
 
 @dataclass(frozen=True)
 class EulerBounds:
-    r"""Steps of forward Euler, $p \leftarrow (I + \tau Q) p$, in the time unit of Q.
+    r"""Bounds of the step size of forward Euler, $p \leftarrow (I + \tau Q) p$, in the time unit of Q.
 
-    Up to `nonnegative`, the inverse of the largest exit rate, probabilities stay such. Below `convergent`, the least
-    $-2\,\mathrm{Re}\,\lambda / |\lambda|^2$ over the non-zero eigenvalues, the iterates converge from every start;
-    above it they do not. `period` is the largest period of a closed class at the step `nonnegative`: above 1 the
-    iterates do not converge there, and the two bounds are equal.
+    Up to `nonnegative`, the inverse of the largest exit rate, the iterates are probability distributions. Below
+    `convergent`, the least $-2\,\mathrm{Re}\,\lambda / |\lambda|^2$ over the nonzero eigenvalues, they converge from
+    every initial distribution; above it they do not. `period` is the largest period of a closed class at the step
+    `nonnegative`: if it exceeds 1, the iterates do not converge there, and the two bounds are equal.
     """
 
     nonnegative: float
@@ -56,7 +57,7 @@ class EulerBounds:
     period: int
 
     def explain(self) -> str:
-        """Return two clauses: the bounds, and what happens at the first."""
+        """Return the bounds, and whether the iterates converge at the first, in one sentence."""
         end = "converges" if self.period == 1 else f"is periodic (period {self.period}) and does not converge"
         return (
             f"Forward Euler keeps probabilities up to the step {self.nonnegative:.6g}, where it {end}; "
@@ -65,9 +66,9 @@ class EulerBounds:
 
 
 def spectral_gap(generator: Any) -> SpectralGap:
-    """Return the gap of a generator, shape (k, k): of the whole chain, transient states included.
+    """Return the spectral gap of a generator, shape (k, k), transient states included.
 
-    All eigenvalues up to 1000 states (symmetrised if reversible); above, shift-invert Lanczos or Arnoldi near zero.
+    From all eigenvalues up to 1000 states (symmetrised if reversible); above, by shift-invert Lanczos or Arnoldi.
     """
     Q = check_generator(generator)
     closed = classes_of_pattern(Q).num_closed
@@ -80,23 +81,24 @@ def spectral_gap(generator: Any) -> SpectralGap:
 
 
 def reversibilised_gap(generator: Any) -> float:
-    r"""Return the gap g* of $(Q + Q^*) / 2$, Q* being the reversed chain: $\chi^2(p, \pi)$ falls as $e^{-2g^*t}$.
+    r"""Return the spectral gap g* of the additive reversibilisation $(Q + Q^*) / 2$, where Q* is the time reversal.
 
-    For a chain with one closed class; zero if that class is not all of it.
+    $\chi^2(p, \pi)$ decays at least as fast as $e^{-2g^*t}$. The generator, shape (k, k), must have one closed class;
+    the gap is zero if there are transient states.
     """
     Q = check_generator(generator)
-    law = stationary_distributions(Q).only.probabilities.astype(float)
-    if np.min(law) == 0:
+    stationary = stationary_distributions(Q).only.probabilities.astype(float)
+    if np.min(stationary) == 0:
         return 0.0
-    S = _symmetrised(Q, law)
+    S = _symmetrised(Q, stationary)
     return _symmetric((S + S.T) / 2, 1).value
 
 
 def euler_bounds(generator: Any) -> EulerBounds:
-    """Return the step bounds of forward Euler for a generator of at most 1000 states, or a reversible one.
+    """Return the step size bounds of forward Euler for a generator with at most 1000 states, or a reversible one.
 
     Raises:
-        ValueError: for a larger chain that is not reversible, whose whole spectrum the second bound needs.
+        ValueError: for a larger chain that is not reversible: the second bound would need all its eigenvalues.
     """
     Q = check_generator(generator)
     bound = float(step_bound(Q))
@@ -112,7 +114,7 @@ def euler_bounds(generator: Any) -> EulerBounds:
 
 
 def _without_rounding(step: scipy.sparse.csc_array, left: np.ndarray) -> scipy.sparse.csc_array:
-    """Return the matrix with an exact zero on the diagonal wherever the exit rate is the largest."""
+    """Return I + tau Q at tau = 1 / (largest exit rate), with exact zeros on the diagonal where `left` is true."""
     stays = np.where(left, 0.0, step.diagonal())
     off = step - scipy.sparse.diags_array(step.diagonal())
     found = scipy.sparse.csc_array(off + scipy.sparse.diags_array(stays))
@@ -121,7 +123,7 @@ def _without_rounding(step: scipy.sparse.csc_array, left: np.ndarray) -> scipy.s
 
 
 def _least_ratio(Q: Matrix, closed: int) -> float:
-    """Return the least -Re / |.|^2 over the eigenvalues that are not zero."""
+    """Return the least $-Re(lambda) / |lambda|^2$ over the nonzero eigenvalues."""
     if num_states(Q) <= DENSE:
         dense = Q if isinstance(Q, np.ndarray) else Q.toarray()
         values = np.linalg.eigvals(dense.astype(float))
@@ -137,7 +139,7 @@ def _least_ratio(Q: Matrix, closed: int) -> float:
 
 
 def _symmetrised(Q: Matrix, weights: np.ndarray) -> scipy.sparse.csc_array:
-    r"""Return $\pi^{-1/2} Q \pi^{1/2}$, symmetric if Q is reversible for the weights."""
+    r"""Return $\pi^{-1/2} Q \pi^{1/2}$, which is symmetric if Q is reversible with respect to the weights $\pi$."""
     root = np.sqrt(weights / np.max(weights))
     middle = scipy.sparse.csc_array(Q.astype(float))
     return scipy.sparse.csc_array(scipy.sparse.diags_array(1 / root) @ middle @ scipy.sparse.diags_array(root))
@@ -172,7 +174,7 @@ def _all(Q: Matrix, closed: int) -> SpectralGap:
 
 def _nearest(Q: scipy.sparse.csc_array, closed: int) -> SpectralGap:
     size = float(np.max(exit_rates(Q)))
-    found: Any = scipy.sparse.linalg.eigs(Q, k=closed + NEAR, sigma=SHIFT * size, v0=_start(num_states(Q)))
+    found: Any = scipy.sparse.linalg.eigs(Q, k=closed + NUM_NONZERO, sigma=SHIFT * size, v0=_start(num_states(Q)))
     values, vectors = found
     order = np.argsort(abs(values))[closed:]
     slowest = order[np.argmax(values[order].real)]
@@ -182,5 +184,5 @@ def _nearest(Q: scipy.sparse.csc_array, closed: int) -> SpectralGap:
 
 
 def _start(k: int) -> np.ndarray:
-    """Return a start for the iterations that is the same in every run and orthogonal to nothing special."""
+    """Return a deterministic initial vector for the eigenvalue solvers, generic with respect to eigenvectors."""
     return 1 + np.cos(np.arange(k) * math.sqrt(2))

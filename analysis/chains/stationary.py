@@ -1,4 +1,4 @@
-"""Stationary laws, one for each closed class: exact or GTH when small, by a tree when reversible, else by sparse LU."""
+"""Stationary distributions of a generator, one for each closed class, by a method that fits its size and structure."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import scipy.sparse
 from jaxtyping import Int
 
 from analysis.chains.classes import Classes, classes_of_pattern, shown
-from analysis.chains.elimination import by_elimination, by_inverse_iteration, by_pinned_lu, factors
+from analysis.chains.elimination import by_elimination, by_inverse_iteration, by_lu, lu_factors
 from analysis.chains.reversibility import Reversibility, tree_balance
 from dynsim.errors import argument_error
 from dynsim.systems.master_equation.checks import (
@@ -23,16 +23,17 @@ from dynsim.systems.master_equation.checks import (
 )
 
 METHODS = ("auto", "elimination", "tree", "lu", "inverse-iteration")
-DENSE = 200  # states up to which elimination is used whatever the structure: every entry to relative precision
+DENSE = 200  # states up to which elimination is used for any structure: high relative accuracy of every entry
 
 
 @dataclass(frozen=True)
 class StationaryDistribution:
-    r"""The stationary law of one closed class.
+    r"""The stationary distribution of one closed class, with the `states` of the class.
 
-    `probabilities` is over all states of the chain, zero outside `states`. `residual` is the largest $|(Q \pi)_i|$ over
-    the flux through state i; `error` is the relative error of the probabilities: zero for Fractions, a bound for `tree`
-    (from the tree theorem, far above the usual error), an estimate from a second solve for the others.
+    `probabilities`, shape (k,), are over all states of the chain, zero outside `states`. `residual` is the largest
+    $|(Q \pi)_i|$ relative to the flux through state i. `error` is the largest relative error of a probability: zero for
+    Fractions, a bound for `tree` (from the Markov chain tree theorem, usually far too large), else an estimate from a
+    second solve.
     """
 
     states: Int[np.ndarray, " states"]
@@ -44,84 +45,88 @@ class StationaryDistribution:
 
 @dataclass(frozen=True)
 class StationaryDistributions:
-    """All stationary laws of a chain are mixtures of `laws`, one for each closed class."""
+    """The stationary `distributions` of a chain, one for each closed class; all others are their mixtures."""
 
     generator: Matrix
     classes: Classes
-    laws: tuple[StationaryDistribution, ...]
+    distributions: tuple[StationaryDistribution, ...]
 
     @property
     def unique(self) -> bool:
-        """Whether there is one law."""
-        return len(self.laws) == 1
+        """Whether the stationary distribution is unique: there is one closed class."""
+        return len(self.distributions) == 1
 
     @property
     def only(self) -> StationaryDistribution:
-        """The one law; `ValueError` naming the closed classes if there are several."""
+        """The unique stationary distribution; raises `ValueError` naming the closed classes if there are several."""
         if not self.unique:
-            closed = ", ".join(shown(law.states) for law in self.laws[:8])
-            raise argument_error("generator", "have one closed class", f"has {len(self.laws)}: {closed}")
-        return self.laws[0]
+            closed = ", ".join(shown(one.states) for one in self.distributions[:8])
+            raise argument_error("generator", "have one closed class", f"has {len(self.distributions)}: {closed}")
+        return self.distributions[0]
 
     def explain(self) -> str:
-        """Return what the answer is: unique, or one for each closed class."""
-        worst = max(law.error for law in self.laws)
-        methods = ", ".join(sorted({law.method for law in self.laws}))
+        """Return the classes, the number of stationary distributions, the methods and the error in sentences."""
+        worst = max(one.error for one in self.distributions)
+        methods = ", ".join(sorted({one.method for one in self.distributions}))
         how = f"by {methods}, relative error at most {worst:.2g}"
         if self.unique:
-            return f"{self.classes.explain()} The stationary law is unique ({how})."
-        many = f"There are {len(self.laws)} stationary laws, one for each closed class ({how})"
-        return f"{self.classes.explain()} {many}; which mixture of them is reached depends on the start."
+            return f"{self.classes.explain()} The stationary distribution is unique ({how})."
+        many = f"There are {len(self.distributions)} stationary distributions, one for each closed class ({how})"
+        return (
+            f"{self.classes.explain()} {many}; the limit is a mixture of them that depends on the initial distribution."
+        )
 
     def limit(self, p0: Any) -> np.ndarray:
-        r"""Return $\lim_{t \to \infty} e^{Qt} p_0$, shape (k,): the laws, weighted by where the start is absorbed.
+        r"""Return $\lim_{t \to \infty} e^{Qt} p_0$, shape (k,): the mixture with the absorption probabilities of `p0`.
 
         Raises:
             ValueError: unless `p0`, shape (k,), is a distribution.
         """
         p = check_distribution(p0, num_states(self.generator))
         absorbed = _absorbed(self.generator, self.classes, p)
-        return sum((w * law.probabilities for w, law in zip(absorbed, self.laws, strict=True)), start=0 * p)
+        pairs = zip(absorbed, self.distributions, strict=True)
+        return sum((weight * one.probabilities for weight, one in pairs), start=0 * p)
 
 
 def stationary_distributions(generator: Any, *, method: str = "auto") -> StationaryDistributions:
-    """Return the stationary laws of a generator, shape (k, k): p with Q p = 0, one for each closed class.
+    """Return the stationary distributions of a generator, shape (k, k): p with Q p = 0, one for each closed class.
 
     Args:
-        generator: dense, sparse, or an object array, which is solved exactly in Fractions.
-        method: by default chosen for each class: elimination up to 200 states or when exact, a spanning tree if
-            detailed balance holds, else a sparse LU with one state pinned, and inverse iteration should that be
-            singular.
+        generator: dense, sparse, or an object array of Fractions, for which the result is exact.
+        method: one of `METHODS`. By default chosen for each class: elimination up to 200 states or for Fractions, a
+            spanning tree if detailed balance holds, else a sparse LU factorisation with the probability of one state
+            fixed, and inverse iteration if that is singular.
 
     Raises:
-        ValueError: for what is no generator, an unknown method, or `tree` for a chain that is not reversible.
+        ValueError: if the generator is none, for an unknown method, or for `tree` if the chain is not reversible.
+        IntegrationError: if inverse iteration does not converge.
     """
     if method not in METHODS:
         raise argument_error("method", f"be one of {', '.join(METHODS)}", f"is `{method}`")
     Q = check_generator(generator)
     classes = classes_of_pattern(Q)
-    laws = []
+    found = []
     for number in range(classes.num_closed):
         states = classes.states(number)
         part = Q if len(states) == num_states(Q) else Q[states][:, states]
         name, inner, error = _solved(part, method, classes if classes.irreducible else None)
         p = 0 * Q.diagonal()
         p[states] = inner
-        laws.append(StationaryDistribution(states, p, name, _residual(Q, p), float(error)))
-    return StationaryDistributions(Q, classes, tuple(laws))
+        found.append(StationaryDistribution(states, p, name, _residual(Q, p), float(error)))
+    return StationaryDistributions(Q, classes, tuple(found))
 
 
 def stationary_distribution(generator: Any, *, method: str = "auto") -> StationaryDistribution:
-    """Return the one stationary law of a generator.
+    """Return the unique stationary distribution of a generator, shape (k, k); `method` as above.
 
     Raises:
-        ValueError: if it has several closed classes, naming them; `stationary_distributions` answers for each.
+        ValueError: if it has several closed classes, naming them; `stationary_distributions` returns one for each.
     """
     return stationary_distributions(generator, method=method).only
 
 
 def _solved(Q: Matrix, method: str, classes: Classes | None) -> tuple[str, np.ndarray, float]:
-    """Return the method used on an irreducible generator, its law, and the relative error."""
+    """Return the method used for an irreducible generator, its stationary distribution, and the relative error."""
     if Q.dtype == object or method == "elimination" or method == "auto" and num_states(Q) <= DENSE:
         dense = Q if isinstance(Q, np.ndarray) else Q.toarray()
         return ("exact elimination" if Q.dtype == object else "elimination", *by_elimination(dense))
@@ -134,27 +139,28 @@ def _solved(Q: Matrix, method: str, classes: Classes | None) -> tuple[str, np.nd
             must = "be reversible for the tree method"
             raise argument_error("generator", must, f"is off detailed balance by {found.violation:.3g} at ({i}, {j})")
     sparse = scipy.sparse.csc_array(Q)
-    ways: dict[str, Callable[[Any], Any]] = {"lu": by_pinned_lu, "inverse-iteration": by_inverse_iteration}
-    if method in ways:
-        return method, *ways[method](sparse)
+    solvers: dict[str, Callable[[Any], Any]] = {"lu": by_lu, "inverse-iteration": by_inverse_iteration}
+    if method in solvers:
+        return method, *solvers[method](sparse)
     try:
-        return "lu", *by_pinned_lu(sparse)
-    except RuntimeError:  # SuperLU's word for a pivot that underflows: nearly decoupled parts
+        return "lu", *by_lu(sparse)
+    except RuntimeError:  # a pivot underflows in SuperLU: nearly decoupled parts
         return "inverse-iteration", *by_inverse_iteration(sparse)
 
 
 def _from_tree(found: Reversibility) -> tuple[np.ndarray, float]:
-    """Return the law and a bound of its relative error.
+    """Return the stationary distribution and a bound of its relative error.
 
-    The law is that of rates changed by at most e^(v/2) at a violation v. By the tree theorem a probability is a sum of
-    products of one rate out of each other state, over such a sum: it changes by at most the factor e^(sum of v).
+    It is exact for rates changed by a factor of at most e^(v/2) at a violation v of detailed balance. By the Markov
+    chain tree theorem a probability is a quotient of sums of products of rates, one out of each other state: it changes
+    by a factor of at most e^(sum of v).
     """
     rounding = 2 * len(found.log_weights) * np.finfo(float).eps
-    return found.law, float(np.expm1(found.accumulated + rounding))
+    return found.stationary, float(np.expm1(found.accumulated + rounding))
 
 
 def _residual(Q: Matrix, p: np.ndarray) -> float:
-    """Return the largest imbalance of a state, relative to the flux out of it."""
+    """Return the largest |(Q p)_i| relative to the probability flux out of state i."""
     flux = exit_rates(Q) * p
     through = flux > 0
     if not np.any(through):
@@ -163,17 +169,17 @@ def _residual(Q: Matrix, p: np.ndarray) -> float:
 
 
 def _absorbed(Q: Matrix, classes: Classes, p: np.ndarray) -> list[Any]:
-    """Return the probability of ending in each closed class."""
+    """Return the probability of absorption in each closed class from the initial distribution `p`."""
     transient = classes.transient
     inside = [p[classes.states(c)].sum() for c in range(classes.num_closed)]
     if not transient.size:
         return inside
     T, b = -Q[transient][:, transient], p[transient]
-    visits = _exact_solution(T, b) if Q.dtype == object else factors(scipy.sparse.csc_array(T)).solve(b.astype(float))
+    times = _exact_solution(T, b) if Q.dtype == object else lu_factors(scipy.sparse.csc_array(T)).solve(b.astype(float))
     rows, columns, values = entries(Q)
-    time = 0 * p
-    time[transient] = visits
-    flux = values * time[columns]
+    occupation = 0 * p  # expected time spent in each transient state
+    occupation[transient] = times
+    flux = values * occupation[columns]
     leaves = (classes.labels[columns] >= classes.num_closed) & (rows != columns)
     into = classes.labels[rows]
     return [mass + flux[leaves & (into == c)].sum() for c, mass in enumerate(inside)]

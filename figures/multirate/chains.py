@@ -60,7 +60,8 @@ def simplex_figure(key: Key) -> Numbers:
     for name, Q in CHAINS.items():
         end = 8 / spectral_gap(Q).value
         found[f"{name} paths"] = np.stack([_path(Q, p / p.sum(), end, 401) for p in STARTS.astype(float)])
-        found[f"{name} laws"] = np.stack([law.probabilities for law in stationary_distributions(Q).laws]).astype(float)
+        stationary = stationary_distributions(Q).distributions
+        found[f"{name} laws"] = np.stack([one.probabilities for one in stationary]).astype(float)
         for share in SHARES:
             found[f"{name} orbit {share}"] = _orbit(Q, ORBIT_START, share, 48)
     return found
