@@ -1,1 +1,1 @@
-"""What one measures, and the ledger of what the papers claim."""
+"""Measures of dynamical systems and networks, experiments, and the ledger of the statements of papers."""

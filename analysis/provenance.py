@@ -1,4 +1,4 @@
-"""What a verdict was made of: the sources that a claim runs, and the records of experiments that it may read."""
+"""A digest of everything that a verdict depends on: source code and records of experiments."""
 
 import ast
 import functools
@@ -12,12 +12,13 @@ from analysis.ledger.claim import Claim
 CLAIMS = "analysis.claims"
 
 
-def made_of(claim: Claim) -> str:
-    """Return a digest of the measures, of dynsim, of the claim's module and those of claims that it imports.
+def source_digest(claim: Claim) -> str:
+    """Return a hexadecimal digest of the code that a claim depends on, and of the records if it reads any.
 
-    If one of these reads experiments, the records that there are count too, by name, size and time.
+    The code is all of dynsim, all of analysis but its claims, the claim's module, and the claim modules that it
+    imports. Records of experiments enter by name, size and modification time.
     """
-    digest = hashlib.sha256(_measures())
+    digest = hashlib.sha256(_library_digest())
     own = claim.trial.__module__ if claim.trial is not None else CLAIMS
     sources = [_file(module).read_bytes() for module in sorted(_imported(own))]
     for source in sources:
@@ -30,7 +31,7 @@ def made_of(claim: Claim) -> str:
 
 
 @functools.cache
-def _measures() -> bytes:
+def _library_digest() -> bytes:
     """Return a digest of the sources of dynsim and of all of analysis but its claims."""
     digest = hashlib.sha256()
     for package in ("analysis", "dynsim"):
@@ -42,7 +43,7 @@ def _measures() -> bytes:
 
 @functools.cache
 def _imported(module: str) -> frozenset[str]:
-    """Return a module of claims and those that it imports, directly or not."""
+    """Return a module of claims and the modules of claims that it imports, directly or indirectly."""
     tree = ast.parse(_file(module).read_text())
     named = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
     inner = [name for name in named if name.startswith(f"{CLAIMS}.")]

@@ -1,4 +1,4 @@
-"""The report: the ledger run, kept as it finishes, and written as a table, Markdown or JSON lines."""
+"""Run claims, keep their results in a folder, and write the ledger as a table, as Markdown or as JSON lines."""
 
 import datetime
 import json
@@ -20,22 +20,25 @@ from analysis.ledger.check import Check, check
 from analysis.ledger.claim import Claim
 from analysis.ledger.findings import Entry, Finding, entry
 from analysis.ledger.verdict import Verdict
-from analysis.provenance import made_of
+from analysis.provenance import source_digest
 from dynsim.errors import argument_error
 from dynsim.io.npz import writable_folder
 
 Line = dict[str, Any]
 BEGIN, END = "<!-- ledger -->", "<!-- /ledger -->"
-LARGEST_WITNESS = 64  # entries of an array that a line shows; a larger one is named by its shape
+LARGEST_WITNESS = 64  # entries; a larger array of a witness is replaced by its shape
 
 
 def run_checks(
     claims: Sequence[Claim], *, seed: int = 0, num_trials: int | None = None, jobs: int = 1, folder: Path | None = None
 ) -> Iterator[tuple[Check, Line]]:
-    """Check claims one after another or in `jobs` processes; yield each with its line as it finishes.
+    """Check claims one after another or in `jobs` processes; yield each check with its line as it finishes.
 
-    With a `folder`, a line is kept there as soon as it is known, and a claim whose kept line is of the same seed, the
-    same trials, the same sources and the same records is not run again: a killed report resumes.
+    With a `folder`, each line is saved there as soon as it is known. A claim whose saved line has the same seed, number
+    of trials, sources and records is not run again, so that an interrupted report can be resumed.
+
+    Raises:
+        ValueError: for fewer than one process, or a folder that cannot be written.
     """
     if jobs < 1:
         raise argument_error("jobs", "be at least 1", f"is {jobs}")
@@ -51,7 +54,7 @@ def run_checks(
     for done in _checks(todo, seed, num_trials, jobs):
         line = claim_line(done)
         if folder is not None:
-            path = _shelf(folder, done.claim, seed, num_trials)
+            path = _line_path(folder, done.claim, seed, num_trials)
             write_atomically(path, json.dumps(line))
         yield done, line
 
@@ -75,14 +78,14 @@ def _one_thread() -> None:
 
 
 def _check_by_id(id: str, seed: int, num_trials: int | None) -> tuple[Verdict, tuple]:
-    """Check a claim in another process; a claim is a module's function and goes by its id."""
+    """Check a claim in a worker process; claims cannot be pickled and are passed by id."""
     claim = next(c for c in all_claims() if c.id == id)
     c = check(claim, seed=seed, num_trials=num_trials)
     return c.verdict, (c.trials, c.counterexample, c.control, c.seed, c.seconds, c.doubt, c.broken)
 
 
 def claim_line(c: Check) -> Line:
-    """Return what the ledger keeps of one check."""
+    """Return the result of one check in JSON types."""
     worst = c.worst
     return {
         "id": c.claim.id,
@@ -102,32 +105,32 @@ def claim_line(c: Check) -> Line:
 
 
 def _restored(claim: Claim, line: Line) -> Check:
-    """Return a check from its kept line: all but the trials themselves."""
+    """Return a check from its saved line; its trials are not saved."""
     control = None if line["control"] is None else Verdict[line["control"]]
     return Check(
         claim, Verdict[line["verdict"]], (), None, control, line["seed"], line["seconds"], line["doubt"], line["broken"]
     )  # fmt: skip
 
 
-def _shelf(folder: Path, claim: Claim, seed: int, num_trials: int | None) -> Path:
+def _line_path(folder: Path, claim: Claim, seed: int, num_trials: int | None) -> Path:
     count = claim.num_trials if num_trials is None else num_trials
-    return folder / f"{claim.id.replace('/', '.')}.{seed}.{count}.{made_of(claim)}.json"
+    return folder / f"{claim.id.replace('/', '.')}.{seed}.{count}.{source_digest(claim)}.json"
 
 
 def _kept(folder: Path | None, claim: Claim, seed: int, num_trials: int | None) -> Line | None:
     if folder is None:
         return None
-    path = _shelf(folder, claim, seed, num_trials)
+    path = _line_path(folder, claim, seed, num_trials)
     return json.loads(path.read_text()) if path.exists() else None
 
 
 def entries(checks: Sequence[Check]) -> tuple[Entry, ...]:
-    """Return the ledger: one entry for every statement, decided or open."""
+    """Return the ledger: one entry for every statement of every paper, decided or open."""
     return tuple(entry(statement, checks) for statement in statements())
 
 
 def json_lines(ledger: Sequence[Entry], lines: Mapping[str, Line]) -> str:
-    """Return one JSON line for each entry; `lines` are the claims' lines by id."""
+    """Return the ledger with one JSON object a line, one for each entry; `lines` are the claims' lines by id."""
     fields = (
         "id",
         "variant",
@@ -159,7 +162,7 @@ def json_lines(ledger: Sequence[Entry], lines: Mapping[str, Line]) -> str:
 
 
 def table(lines: Sequence[Line]) -> str:
-    """Return the claims' lines as an aligned table of plain text."""
+    """Return the claims' lines as a table of plain text with aligned columns."""
     head = ("claim", "variant", "verdict", "applied", "control", "worst", "s")
     rows: list[tuple[str, ...]] = [head]
     for line in lines:
@@ -188,7 +191,7 @@ def markdown(ledger: Sequence[Entry], lines: Mapping[str, Line]) -> str:
 
 
 def in_words(line: Line) -> str:
-    """Return a claim's verdict in words that claim no more than was measured."""
+    """Return a claim's verdict in words, with the number of instances it rests on."""
     verdict, name = Verdict[line["verdict"]], line["id"].split("/", 1)[1]
     words = {
         Verdict.EXACT: f"exact on {line['applied']} instances",
@@ -199,7 +202,7 @@ def in_words(line: Line) -> str:
 
 
 def summary(ledger: Sequence[Entry], lines: Mapping[str, Line], date: datetime.date) -> str:
-    """Return the counts of findings for each paper, with date and trial counts."""
+    """Return a Markdown table of the number of findings of each kind for each paper, with date and trial counts."""
     trials = sum(line["trials"] for line in lines.values())
     rows = [f"As of {date.isoformat()}, {len(lines)} claims, {trials} trials:", ""]
     head = [f.value for f in Finding if f is not Finding.OUT_OF_SCOPE]
@@ -211,7 +214,11 @@ def summary(ledger: Sequence[Entry], lines: Mapping[str, Line], date: datetime.d
 
 
 def update_readme(path: Path, text: str) -> None:
-    """Write `text` between the two markers of the README."""
+    """Write `text` between the two markers of the README at `path`.
+
+    Raises:
+        ValueError: if the file has no markers.
+    """
     whole = path.read_text()
     if BEGIN not in whole or END not in whole:
         raise argument_error("readme", f"hold the markers {BEGIN} and {END}", "does not")
@@ -221,7 +228,7 @@ def update_readme(path: Path, text: str) -> None:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a text file atomically: by a temporary file that replaces it."""
     try:
         part = path.with_name(f".{path.name}.{os.getpid()}.part")
         part.write_text(text)
@@ -231,7 +238,7 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Return a witness in JSON's types: floats that round-trip, fractions as "p/q", a large array by its shape."""
+    """Return a value in JSON types: fractions as "p/q", floats that are not finite as text, large arrays by shape."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, Fraction):

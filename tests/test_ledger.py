@@ -16,7 +16,7 @@ from analysis.ledger.claim import Claim, claim, rule
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
 from analysis.ledger.findings import Finding, entry, find, select
 from analysis.ledger.verdict import Verdict, judge
-from analysis.provenance import made_of
+from analysis.provenance import source_digest
 from analysis.report import (
     BEGIN,
     END,
@@ -170,9 +170,9 @@ def test_ids_and_rulings_are_refused_in_one_sentence():
     with pytest.raises(ValueError, match="`verdict` must be ILL_POSED or OUT_OF_SCOPE, but is SUPPORTED"):
         rule("consensus/lemma-3.1", SOURCE, Verdict.SUPPORTED, "because")
     one = _claim(lambda key, integrator: Trial((), ()))
-    with pytest.raises(ValueError, match="must be written once, but stands twice"):
+    with pytest.raises(ValueError, match="must be defined once, but is defined twice"):
         collect([one, one], statements())
-    with pytest.raises(ValueError, match="must belong to a statement, but `consensus/lemma-9` is none"):
+    with pytest.raises(ValueError, match="must belong to a statement, but `consensus/lemma-9` is not one"):
         collect([Claim("consensus/lemma-9", SOURCE, "")], statements())
 
 
@@ -237,11 +237,11 @@ def test_a_report_lists_everything_and_resumes(tmp_path):
 def test_a_kept_line_knows_the_records_that_its_claim_may_read(tmp_path, monkeypatch):
     monkeypatch.setenv("DYNSIM_RESULTS", str(tmp_path))
     reads, does_not = (next(c for c in claims() if c.id == f"consensus/{id}") for id in ("experiment-7.5", "lemma-3.1"))
-    before = made_of(reads), made_of(does_not)
+    before = source_digest(reads), source_digest(does_not)
     (tmp_path / "consensus" / "7.5").mkdir(parents=True)
     (tmp_path / "consensus" / "7.5" / "paper-0.npz").write_bytes(b"a record")
-    assert made_of(reads) != before[0]
-    assert made_of(does_not) == before[1]
+    assert source_digest(reads) != before[0]
+    assert source_digest(does_not) == before[1]
 
 
 def test_two_processes_find_what_one_finds():

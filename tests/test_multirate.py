@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from analysis.claims.multirate.instances.networks import SMALL, network
 from analysis.claims.multirate.numpy_forward_pass import scores
-from analysis.networks.leaks import felt, leak_matrix, worst_leak
+from analysis.networks.leaks import affected_positions, leak_matrix, worst_leak
 from dynsim.keys import stream
 from dynsim.networks.multirate.config import MultirateConfig, dense, layer_equivalent_cost
 from dynsim.networks.multirate.equilibrium import Anderson, Passes
@@ -74,7 +74,7 @@ def test_a_token_in_the_first_block_has_no_context_and_a_short_sequence_has_none
 @given(position=st.integers(0, 9), shift=st.integers(1, 10), gate=st.sampled_from([0.0, 0.7, 1.0, 30.0]))
 def test_no_logit_before_a_changed_symbol_changes_in_any_bit(position, shift, gate):
     for model in (OPEN, SINGLE):
-        changed = felt(with_gates(model, gate), IDS, position, int((IDS[position] + shift) % 11))
+        changed = affected_positions(with_gates(model, gate), IDS, position, int((IDS[position] + shift) % 11))
         assert not np.any(changed[:position])
         assert changed[position]
 
@@ -87,7 +87,7 @@ def test_the_full_slow_mask_reads_the_future_beyond_the_first_block():
     matrix = np.asarray(leak_matrix(FULL, IDS))
     assert not np.any(np.triu(matrix, 1)[:4])
     assert np.all(matrix[4:] > 0)
-    changed = felt(FULL, IDS, 9, int((IDS[9] + 1) % 11))
+    changed = affected_positions(FULL, IDS, 9, int((IDS[9] + 1) % 11))
     np.testing.assert_array_equal(changed, np.arange(10) >= 4)
     assert float(worst_leak(leak_matrix(with_gates(FULL, 0.0), IDS))) == 0
 
@@ -255,9 +255,9 @@ def test_bad_sequences_are_refused_in_one_sentence():
         (lambda: Anderson(2, "all"), "`span` must be token or sequence, but is `all`"),
         (lambda: dense(SMALL, 0), "`layers` must be at least 1, but is 0"),
         (lambda: layer_equivalents(OPEN, 0), "`n` must be at least 1, but is 0"),
-        (lambda: felt(OPEN, IDS, 10, 0), "`position` must lie between 0 and 9, but is 10"),
-        (lambda: felt(OPEN, IDS, 0, 11), "`symbol` must lie between 0 and 10"),
-        (lambda: felt(OPEN, IDS, 0, int(IDS[0])), "`symbol` must differ from the one at position 0"),
+        (lambda: affected_positions(OPEN, IDS, 10, 0), "`position` must lie between 0 and 9, but is 10"),
+        (lambda: affected_positions(OPEN, IDS, 0, 11), "`symbol` must lie between 0 and 10"),
+        (lambda: affected_positions(OPEN, IDS, 0, int(IDS[0])), "`symbol` must differ from the one at position 0"),
     ):
         with pytest.raises(ValueError, match=sentence):
             call()

@@ -1,1 +1,1 @@
-"""The ledger: evidence, verdicts, claims, how they are checked, and the findings on the statements of papers."""
+"""The ledger: measurements and trials, verdicts, claims and their checks, and findings on statements of papers."""

@@ -1,4 +1,4 @@
-"""Check a claim: run its trials, let the referee repeat a contradiction, run its control."""
+"""Check claims: run the trials, repeat a contradiction with a second integrator, run the control."""
 
 import time
 from dataclasses import dataclass, field
@@ -16,10 +16,10 @@ CONTROL_TRIALS = 2
 
 @dataclass(frozen=True)
 class Check:
-    """A claim, checked: its verdict, its trials, and what its control came out as.
+    """The result of checking a claim: its verdict and trials, and the verdict on its control.
 
-    `broken` is the sentence of an error that is no verdict: a trial that broke down. `doubt` says why a contradiction
-    did not become REFUTED, or why a trial could not be decided.
+    `broken` is the message of an exception raised by a trial, which is no verdict. `doubt` says why a contradiction did
+    not lead to REFUTED, or why a trial could not be decided. `seconds` is wall-clock time.
     """
 
     claim: Claim
@@ -39,13 +39,13 @@ class Check:
 
     @property
     def worst(self) -> Measurement | None:
-        """The least slack of a conclusion over the trials that apply."""
+        """The conclusion with the least slack over the trials that meet the hypotheses; None if there is none."""
         found = [trial.worst for trial in self.trials if trial.applies and trial.conclusions]
         return min(found, key=lambda m: m.slack if m.decided else float("-inf"), default=None)
 
     @property
     def sound(self) -> bool:
-        """Whether nothing broke down and the control, if there is one, came out REFUTED."""
+        """Whether no trial raised an exception and the verdict on the control, if there is one, is REFUTED."""
         return not self.broken and self.control in (None, Verdict.REFUTED)
 
 
@@ -66,10 +66,13 @@ def check(
     integrator: AbstractIntegrator = Diffrax(),
     referee: AbstractIntegrator = Scipy(),
 ) -> Check:
-    """Check a claim with keys named after it, so that another claim changes none of its samples.
+    """Check a claim; its random keys derive from its id, so that no other claim changes its samples.
 
-    A contradiction is repeated with the referee before it counts; a trial in exact arithmetic that ignores its
-    integrator is repeated as it is, which shows that it is reproducible.
+    A contradiction counts only if it is reproduced with the `referee` integrator. A trial in exact arithmetic ignores
+    its integrator; repeating it shows that it is reproducible.
+
+    Raises:
+        ValueError: for fewer than one trial.
     """
     started = time.perf_counter()
     if claim.ruling is not None or claim.trial is None:
@@ -97,7 +100,7 @@ def _run(
     integrator: AbstractIntegrator,
     referee: AbstractIntegrator,
 ) -> _Outcome:
-    """Run trials and judge; a breakdown is reported with its sentence and decides nothing."""
+    """Run trials and judge them; an exception is reported by its message and leaves the claim INCONCLUSIVE."""
     trials: list[Trial] = []
     doubt = ""
     for index in range(count):
@@ -110,7 +113,7 @@ def _run(
                     return _Outcome(Verdict.REFUTED, (*trials, found), found)
                 doubt = f"trial {index} contradicts the claim with {_name(integrator)} but not with {_name(referee)}"
                 found = Trial.unfinished(doubt)
-        except Exception as error:  # noqa: BLE001  (one claim that breaks must not lose the others' lines)
+        except Exception as error:  # noqa: BLE001  (an error in one claim must not lose the results of the others)
             sentence = (str(error).splitlines() or [""])[0]
             return _Outcome(
                 Verdict.INCONCLUSIVE, tuple(trials), broken=f"trial {index}: {type(error).__name__}: {sentence}"

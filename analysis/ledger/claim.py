@@ -1,4 +1,4 @@
-"""A claim: one statement of a paper, or a repair of one, with the experiment that decides it."""
+"""Claims: a statement of a paper, or a variant of one, with the experiment that tests it."""
 
 import inspect
 from collections.abc import Callable
@@ -18,10 +18,11 @@ Variant = Literal["printed", "reading", "special case", "corrected"]
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement with its trial, and a control that must come out REFUTED.
+    """A statement with a trial that tests it, and a control: a false variant whose verdict must be REFUTED.
 
-    `id` is "<key>/<statement>", or that, "/" and a word. The trial is handed its integrator, so that a second one can
-    repeat a contradiction. `note` says on what reading, mode or constant the verdict hangs, or why there is no control.
+    `id` is "<key>/<statement>" or "<key>/<statement>/<word>". The trial takes its integrator as an argument, so that a
+    contradiction can be repeated with another one. `note` names the reading, mode or constant on which the verdict
+    depends, or why there is no control; `assuming` lists hypotheses that cannot be measured.
     """
 
     id: str
@@ -43,11 +44,11 @@ class Claim:
 
     @property
     def statement_id(self) -> str:
-        """The id of the statement that this claim helps to decide: its own, up to the second `/`."""
+        """The id of the statement to which this claim belongs: its own id up to the second `/`."""
         return "/".join(self.id.split("/")[:2])
 
     def with_control(self, control: TrialFn) -> "Claim":
-        """Return the claim with a control: the same hypotheses, the mathematics broken."""
+        """Return the claim with a control: a trial that measures the same hypotheses for a false statement."""
         return replace(self, control=control)
 
 
@@ -61,7 +62,11 @@ def claim(
     variant: Variant = "printed",
     assuming: tuple[str, ...] = (),
 ) -> Callable[[TrialFn], Claim]:
-    """Make a claim of a trial function, whose docstring is the statement with all its quantifiers."""
+    """Return a decorator that makes a claim of a trial function, whose docstring is the statement.
+
+    Raises:
+        ValueError: for an id that does not begin with the paper's key, or a trial without docstring.
+    """
     _check_id(id, source)
 
     def decorate(trial: TrialFn) -> Claim:
@@ -75,7 +80,11 @@ def claim(
 
 
 def rule(id: str, source: Source, verdict: Verdict, reason: str) -> Claim:
-    """Make a claim that no experiment can decide, ruled ILL_POSED or OUT_OF_SCOPE with a reason."""
+    """Return a claim that no experiment can decide, ruled ILL_POSED or OUT_OF_SCOPE for a reason.
+
+    Raises:
+        ValueError: for another verdict, or an id that does not begin with the paper's key.
+    """
     _check_id(id, source)
     if verdict not in (Verdict.ILL_POSED, Verdict.OUT_OF_SCOPE):
         raise ValueError(f"Argument `verdict` must be ILL_POSED or OUT_OF_SCOPE, but is {verdict.name}.")
@@ -85,5 +94,5 @@ def rule(id: str, source: Source, verdict: Verdict, reason: str) -> Claim:
 def _check_id(id: str, source: Source) -> None:
     parts = id.split("/")
     if len(parts) not in (2, 3) or not all(parts) or parts[0] != source.paper.key:
-        must = f"be `{source.paper.key}/<statement>` or that, `/` and a word"
+        must = f"be `{source.paper.key}/<statement>` or `{source.paper.key}/<statement>/<word>`"
         raise ValueError(f"Argument `id` must {must}, but is `{id}`.")

@@ -1,4 +1,4 @@
-"""Evidence: everything that is measured is one inequality."""
+"""Measurements and trials: every hypothesis and conclusion is measured as one inequality with an error bound."""
 
 import math
 from collections.abc import Mapping
@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 ROUNDING = 1e-11
-"""Rounding error of O(100) float64 operations on numbers of order one, with a wide margin."""
+"""Bound of the rounding error of about 100 float64 operations on numbers of order one, with a wide margin."""
 
 SOLVER = 1e-6
-"""Error of a trajectory at the default tolerances, with a wide margin; not the slack of a theorem."""
+"""Bound of the error of a trajectory at the default tolerances, with a wide margin; unrelated to a theorem's slack."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """The inequality `slack >= 0`, with `slack` known up to `tolerance`.
+    """The inequality `slack >= 0`, where `slack` has a numerical error of at most `tolerance`; `what` describes it.
 
-    A hypothesis counts only if it holds clearly; a conclusion fails only if it fails clearly.
+    A hypothesis counts as met only if `slack >= tolerance`; a conclusion as violated only if `slack < -tolerance`.
     """
 
     what: str
@@ -25,7 +25,7 @@ class Measurement:
 
     @property
     def decided(self) -> bool:
-        """Whether the slack is a number at all."""
+        """Whether the slack is finite."""
         return math.isfinite(self.slack)
 
     @property
@@ -50,12 +50,12 @@ def at_least(what: str, value: Any, bound: Any, *, tolerance: float) -> Measurem
 
 
 def equal(what: str, value: Any, expected: Any, *, tolerance: float) -> Measurement:
-    """Measure `value = expected`: an equality holds by no margin, so it spends its tolerance at once."""
+    """Measure `value = expected` as `|value - expected| <= tolerance`, an inequality without numerical error."""
     return Measurement(what, _error(tolerance) - abs(_slack(value, expected)), 0.0)
 
 
 def holds(what: str, fact: bool) -> Measurement:
-    """Measure a fact without numerical error: counts, index sets, exact algebra."""
+    """Measure a Boolean fact without numerical error: counts, index sets, exact algebra."""
     return Measurement(what, 1.0 if bool(fact) else -1.0, 0.0)
 
 
@@ -75,7 +75,10 @@ def _error(tolerance: float) -> float:
 
 @dataclass(frozen=True)
 class Trial:
-    """One instance of a statement: its hypotheses and its conclusions, measured."""
+    """One instance of a statement: its hypotheses and conclusions, measured, and a `witness` to reproduce it from.
+
+    `reason` says why the trial is undecided, if it is.
+    """
 
     hypotheses: tuple[Measurement, ...]
     conclusions: tuple[Measurement, ...]
@@ -84,7 +87,7 @@ class Trial:
 
     @classmethod
     def unfinished(cls, reason: str) -> "Trial":
-        """Return a trial that decides nothing, and why."""
+        """Return an undecided trial, with the reason."""
         return cls((), (Measurement("the trial finished", math.nan, 0.0),), {}, reason)
 
     @property
@@ -94,15 +97,15 @@ class Trial:
 
     @property
     def decided(self) -> bool:
-        """Whether everything measured is a number."""
+        """Whether the slack of every measurement is finite."""
         return all(m.decided for m in (*self.hypotheses, *self.conclusions))
 
     @property
     def contradicts(self) -> bool:
-        """Whether the hypotheses hold clearly and a conclusion clearly fails."""
+        """Whether all hypotheses hold clearly and some conclusion clearly fails."""
         return self.applies and any(m.fails_clearly for m in self.conclusions)
 
     @property
     def worst(self) -> Measurement:
-        """The conclusion with the least slack; an undecided one comes first."""
+        """The conclusion with the least slack, or an undecided one if there is any."""
         return min(self.conclusions, key=lambda m: m.slack if m.decided else -math.inf)

@@ -1,4 +1,4 @@
-"""The ledger: what all variants of a statement say together."""
+"""Findings on statements, each from the checks of all claims that belong to the statement."""
 
 import enum
 import fnmatch
@@ -16,7 +16,7 @@ GOOD = (Verdict.SUPPORTED, Verdict.EXACT)
 
 
 class Finding(enum.Enum):
-    """What is found on a statement; computed, never typed."""
+    """The finding on a statement, computed from its checks."""
 
     HOLDS = "holds"
     HOLDS_CORRECTED = "holds, corrected"
@@ -39,7 +39,8 @@ class Entry:
 def find(checks: Iterable[Check]) -> Finding:
     """Return the finding on one statement from the checks of all its variants.
 
-    Several printed claims are parts of one statement: it holds if all of them do, and one that is refuted refutes it.
+    Several claims of the variant `printed` are parts of one statement: it holds if all of them hold, and is refuted if
+    one is refuted.
     """
     checks = tuple(checks)
     printed = [c.verdict for c in checks if c.claim.variant == "printed"]
@@ -57,7 +58,7 @@ def find(checks: Iterable[Check]) -> Finding:
 
 
 def _over_readings(readings: Sequence[Verdict]) -> Finding:
-    """Return the finding on a statement that is ill-posed as printed: that of its readings, if one can be run."""
+    """Return the finding on a statement that is ill-posed as printed, from the verdicts on its readings."""
     if not readings:
         return Finding.ILL_POSED
     if Verdict.REFUTED in readings:
@@ -66,7 +67,7 @@ def _over_readings(readings: Sequence[Verdict]) -> Finding:
 
 
 def entry(statement: Statement, checks: Iterable[Check]) -> Entry:
-    """Return the ledger's line on a statement from its checks, none at all included."""
+    """Return the entry of a statement from those of the checks that belong to it; there may be none."""
     own = tuple(c for c in checks if c.claim.statement_id == statement.full_id)
     return Entry(statement, own, find(own), _note(own))
 
@@ -79,9 +80,9 @@ def _note(checks: Sequence[Check]) -> str:
     for c in checks:
         name = c.claim.id
         if c.broken:
-            notes.append(f"`{name}` broke down ({c.broken})")
+            notes.append(f"`{name}` raised an error ({c.broken})")
         elif not c.sound:
-            notes.append(f"the control of `{name}` came out {c.control.name if c.control else 'unrun'}")
+            notes.append(f"the verdict on the control of `{name}` is {c.control.name if c.control else 'missing'}")
         elif c.verdict is Verdict.INCONCLUSIVE:
             why = c.doubt or next((t.reason for t in c.trials if t.reason), "a measurement is not a number")
             notes.append(f"`{name}` is inconclusive: {why}")
@@ -91,12 +92,13 @@ def _note(checks: Sequence[Check]) -> str:
 
 
 def select(patterns: Sequence[str], claims: Sequence[Claim]) -> tuple[Claim, ...]:
-    """Return the claims that the patterns name: a key, an id with its variants, or a shell pattern; all if none.
+    """Return the claims that match any of the patterns; all claims if there are no patterns.
 
-    A pattern without a key is tried under every key.
+    A pattern is the key of a paper, the id of a statement or claim (which matches its variants too), or a shell
+    pattern. A pattern without a key is tried with every key.
 
     Raises:
-        ValueError: for a pattern that names nothing, with the nearest id.
+        ValueError: for a pattern without matches; the message suggests the nearest id.
     """
     if not patterns:
         return tuple(claims)

@@ -1,4 +1,4 @@
-"""A statement of a paper, as the ledger lists it."""
+"""Statements of papers, the entries of the ledger."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from dynsim.papers import Source
 
 @dataclass(frozen=True)
 class Statement:
-    """A numbered statement or a load-bearing claim; `text` points at it, the paper's wording counts."""
+    """A numbered statement or another claim of a paper; `text` is a short paraphrase of the paper's wording."""
 
     id: str
     source: Source
@@ -15,5 +15,5 @@ class Statement:
 
     @property
     def full_id(self) -> str:
-        """The id under which the ledger files it, "<key>/<id>"."""
+        """The id in the ledger, "<key>/<id>"."""
         return f"{self.source.paper.key}/{self.id}"

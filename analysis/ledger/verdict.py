@@ -1,4 +1,4 @@
-"""The verdict: a pure function of the trials."""
+"""Verdicts on claims, as a function of their trials."""
 
 import enum
 from collections.abc import Sequence
@@ -7,19 +7,22 @@ from analysis.ledger.evidence import Trial
 
 
 class Verdict(enum.Enum):
-    """What the trials of one claim say."""
+    """The verdict on one claim."""
 
-    EXACT = "exact"  # every trial agrees, and all arithmetic was rational or symbolic
-    SUPPORTED = "supported"  # every trial that applies agrees; nothing more
-    REFUTED = "refuted"  # hypotheses clear, a conclusion clearly fails, and a second opinion agrees
-    INCONCLUSIVE = "inconclusive"  # a trial could not be decided
+    EXACT = "exact"  # as SUPPORTED, and all arithmetic was rational or symbolic
+    SUPPORTED = "supported"  # no trial that meets the hypotheses contradicts the claim
+    REFUTED = "refuted"  # in some trial all hypotheses hold and a conclusion fails, with two independent integrators
+    INCONCLUSIVE = "inconclusive"  # no contradiction, but a trial could not be decided
     VACUOUS = "vacuous"  # no trial met the hypotheses
-    ILL_POSED = "ill-posed"  # ruled: no experiment could decide it
-    OUT_OF_SCOPE = "out of scope"  # ruled
+    ILL_POSED = "ill-posed"  # ruled by hand: no experiment could decide it
+    OUT_OF_SCOPE = "out of scope"  # ruled by hand: not examined
 
 
 def judge(trials: Sequence[Trial], *, exact: bool = False) -> Verdict:
-    """Return the verdict: a contradiction first, then doubt, then emptiness."""
+    """Return REFUTED if a trial contradicts, else INCONCLUSIVE if one is undecided, else VACUOUS if none applies.
+
+    Otherwise SUPPORTED, or EXACT for exact arithmetic.
+    """
     if any(trial.contradicts for trial in trials):
         return Verdict.REFUTED
     if any(not trial.decided for trial in trials):

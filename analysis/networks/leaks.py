@@ -1,4 +1,4 @@
-"""Whether a network reads the future: by its derivatives, and bit by bit."""
+"""Causality of a network: dependence of each position's logits on later positions, by derivatives and to the bit."""
 
 import equinox as eqx
 import jax
@@ -13,13 +13,13 @@ from dynsim.networks.multirate.network import MultirateNetwork
 
 
 def leak_matrix(model: MultirateNetwork, ids: ArrayLike) -> Float[Array, "n n"]:
-    r"""Return how much a logit at symbol s feels the embedding of symbol t; above the diagonal t is in its future.
+    r"""Return the largest derivatives of the logits at position s by the embedding at position t, shape (n, n).
 
     $$ L_{st} = \max_{v, m} \left| \frac{\partial\, \mathrm{logits}_{s v}}{\partial x_{t m}} \right| $$
 
-    x is the embedded sequence. A causal network has exact zeros above the diagonal: a hidden symbol has weight exactly
-    zero, and zero times its finite derivative is zero. The embeddings are not the symbols: where attention is flat in
-    an embedding, symbols may still matter (`felt` changes them).
+    x is the embedded sequence; above the diagonal, t is later than s. A causal network has exact zeros there, since a
+    masked symbol has weight exactly zero. A zero derivative does not exclude that the output depends on the symbol: for
+    that `affected_positions` replaces the symbol itself.
 
     Source: MULTIRATE, Proposition 21.
     """
@@ -39,28 +39,28 @@ def _leaks(model: MultirateNetwork, x: Float[Array, "n d"]) -> Float[Array, "n n
 
 
 def worst_leak(matrix: Float[Array, "n n"]) -> Float[Array, ""]:
-    """Return the largest entry above the diagonal of a leak matrix; zero for a causal network."""
+    """Return the largest entry above the diagonal of a leak matrix, shape (n, n); zero for a causal network."""
     return jnp.max(jnp.triu(matrix, 1))
 
 
-def felt(model: MultirateNetwork, ids: ArrayLike, position: int, symbol: int) -> Bool[np.ndarray, " n"]:
-    """Return at which symbols some bit of a logit changes when `symbol` is put at `position`.
+def affected_positions(model: MultirateNetwork, ids: ArrayLike, position: int, symbol: int) -> Bool[np.ndarray, " n"]:
+    """Return the positions at which some bit of a logit changes when the symbol at `position` becomes `symbol`.
 
-    Both sequences go through one compiled program.
+    Both sequences go through the same compiled program, so that equal inputs give equal bits.
 
     Raises:
         ValueError: if the position is not in the sequence, or the symbol is not in the vocabulary or already there.
     """
-    known = np.asarray(ids)
-    model.embed(known)
-    if not 0 <= position < len(known):
-        raise argument_error("position", f"lie between 0 and {len(known) - 1}", f"is {position}")
+    given = np.asarray(ids)
+    model.embed(given)
+    if not 0 <= position < len(given):
+        raise argument_error("position", f"lie between 0 and {len(given) - 1}", f"is {position}")
     check_ids("symbol", np.asarray([symbol]), model.token_embedding.shape[0])
-    if known[position] == symbol:
+    if given[position] == symbol:
         raise argument_error("symbol", f"differ from the one at position {position}", f"is {symbol} as well")
-    changed = known.copy()
+    changed = given.copy()
     changed[position] = symbol
-    before, after = (np.asarray(_scores(model, jnp.asarray(part))) for part in (known, changed))
+    before, after = (np.asarray(_scores(model, jnp.asarray(part))) for part in (given, changed))
     return np.any(_bits(before) != _bits(after), axis=1)
 
 
@@ -70,5 +70,5 @@ def _scores(model: MultirateNetwork, ids: Int[Array, " n"]) -> Float[Array, "n v
 
 
 def _bits(array: np.ndarray) -> np.ndarray:
-    """Return floats as whole numbers, so that -0 and 0 differ and NaN equals itself."""
+    """Return the bit patterns of floats as unsigned integers, so that -0 and 0 differ and NaN equals itself."""
     return array.view({2: np.uint16, 4: np.uint32, 8: np.uint64}[array.itemsize])
