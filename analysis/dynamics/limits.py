@@ -77,10 +77,10 @@ def settle(
     """
     if not 0 < first_time <= max_time:
         raise argument_error("first_time", f"lie in (0, max_time = {max_time}]", f"is {first_time}")
-    x, t, window = y0, 0.0, first_time
-    begin = _speed(flow, simulate(flow, y0, [0.0, 1e-9 * first_time], integrator=integrator).initial, 0.0)
+    x, t, window, begin = y0, 0.0, first_time, None
     while True:
         path = simulate(flow, x, np.linspace(t, t + window, FRAMES), integrator=integrator)
+        begin = _speed(flow, path.initial, 0.0) if begin is None else begin
         x, t = path.final, t + window
         late = [(float(path.ts[k]), jax.tree.map(lambda y, k=k: y[k], path.ys)) for k in range(FRAMES - 4, FRAMES)]
         speed = max(_speed(flow, state, when) for when, state in late)
