@@ -1,4 +1,4 @@
-"""Rational instances: matrices, unit vectors, points of ellipsoids, all exact."""
+"""Random rational matrices, unit vectors and points of ellipsoids, as arrays of `Fraction`."""
 
 from fractions import Fraction
 from typing import Any
@@ -8,11 +8,11 @@ import numpy as np
 
 from dynsim._types import Key
 
-Exact = np.ndarray  # of `Fraction`, dtype object
+Exact = np.ndarray  # dtype object, entries `Fraction`
 
 
 def matrix(values: Any) -> Exact:
-    """Return integers or fractions as an array of `Fraction`."""
+    """Return an array of integers or fractions as an array of `Fraction` of the same shape."""
     flat = [Fraction(int(v)) if not isinstance(v, Fraction) else v for v in np.asarray(values, object).ravel()]
     out = np.empty(len(flat), object)
     out[:] = flat
@@ -20,35 +20,35 @@ def matrix(values: Any) -> Exact:
 
 
 def rational_matrix(key: Key, *shape: int) -> Exact:
-    """Return entries k/4 with k drawn from -6 to 6."""
+    """Return an array of random entries k/4, with integers k uniform from -6 to 6."""
     return matrix(np.asarray(jax.random.randint(key, shape, -6, 7))) / 4
 
 
 def rational_unit(key: Key, d: int) -> Exact:
-    """Return a rational unit vector, by stereographic projection of a rational point."""
+    """Return a random rational unit vector, (d,), by stereographic projection of a rational point."""
     s = rational_matrix(key, d - 1)
     q = sum(s * s)
     return np.append(2 * s, q - 1) / (q + 1)
 
 
 def rational_weights(key: Key, *shape: int) -> Exact:
-    """Return positive fractions k/8 with k drawn from 1 to 16, for statements that hold for any weights."""
+    """Return positive random entries k/8, with integers k from 1 to 16, for statements that hold for any weights."""
     return matrix(np.asarray(jax.random.randint(key, shape, 1, 17))) / 8
 
 
 def identity(d: int) -> Exact:
-    """Return the identity matrix."""
+    """Return the identity matrix, (d, d)."""
     return matrix(np.eye(d, dtype=int))
 
 
 def on_ellipsoid(key: Key, d: int) -> tuple[Exact, Exact]:
-    """Return a rational positive definite P = L L^T and a rational y with y^T P y = 1."""
+    """Return a random rational positive definite P = L L^T and a rational point y with y^T P y = 1."""
     lower, points = factor_and_points(key, d, 1)
     return lower @ lower.T, points[0]
 
 
 def factor_and_points(key: Key, d: int, n: int) -> tuple[Exact, Exact]:
-    """Return a unit lower triangular L and n rational points y = L^{-T} u of the ellipsoid of L L^T, as rows."""
+    """Return a unit lower triangular L and, as rows, n rational points y = L^{-T} u, |u| = 1, of y^T L L^T y = 1."""
     lower = rational_matrix(key, d, d) * np.tri(d, k=-1, dtype=int) + identity(d)
     rows = []
     for k in range(n):
@@ -60,5 +60,5 @@ def factor_and_points(key: Key, d: int, n: int) -> tuple[Exact, Exact]:
 
 
 def tangent_part(P: Exact, y: Exact, X: Exact) -> Exact:
-    """Return (I - y y^T P) X."""
+    """Return (I - y y^T P) X, the projection of X to the tangent space at y, y^T P y = 1."""
     return X - (y @ P @ X) * y

@@ -1,4 +1,4 @@
-"""Claims of the abstract and the introduction beyond the theorems, and the measure (25)."""
+"""Claims of the abstract and the introduction beyond the theorems, and on the misalignment E of (25)."""
 
 from fractions import Fraction
 
@@ -22,10 +22,10 @@ from dynsim.systems.tokens.masks import Causal
 D = 3
 
 
-def _values_trial(key: Key, integrator: AbstractIntegrator, U: np.ndarray, *, spread: bool) -> Trial:
-    """Four causal tokens, P = 0; apart: around v and -v, together: in the hemisphere of v."""
+def _value_matrix_trial(key: Key, integrator: AbstractIntegrator, U: np.ndarray, *, both_signs: bool) -> Trial:
+    """Measure consensus of four causal tokens with P = 0 that start near v and -v if `both_signs`, else near v."""
     v = jnp.eye(D)[0]
-    signs = jnp.array([1.0, -1.0, 1.0, -1.0])[:, None] if spread else jnp.ones((4, 1))
+    signs = jnp.array([1.0, -1.0, 1.0, -1.0])[:, None] if both_signs else jnp.ones((4, 1))
     x0 = Sphere().project(signs * v[None] + 0.2 * jax.random.normal(key, (4, D)))
     flow = TokenFlow(np.zeros((1, D, D)), U, mask=Causal())
     widths = simulate(flow, x0, [0.0, 60.0, 120.0], integrator=integrator).along(diameter)
@@ -33,7 +33,9 @@ def _values_trial(key: Key, integrator: AbstractIntegrator, U: np.ndarray, *, sp
     return Trial(
         hypotheses=(
             at_least("top eigenvalue of U", values[-1], 0.0, tolerance=ROUNDING),
-            at_least("distance from the equator", jnp.min(jnp.abs(x0[:, 0])), 0.0, tolerance=ROUNDING),
+            at_least(
+                "initial distance from the equator v^T y = 0", jnp.min(jnp.abs(x0[:, 0])), 0.0, tolerance=ROUNDING
+            ),
         ),
         conclusions=(
             at_most("diameter at t=60", widths[1], 0.1, tolerance=SOLVER),
@@ -50,15 +52,16 @@ INDEFINITE = np.diag([1.0, -3.0, -3.0])
     "consensus/claim-value-matrix-consensus",
     CONSENSUS.at("Abstract, Section 1"),
     num_trials=4,
-    note="an open set of starts, not a null set: P = 0, one head, causal, U = diag(1, -3, -3), tokens around v and -v "
-    "stay there; no control: the special case is measured by the same function",
+    note="refuted on an open set of initial conditions, not only on a null set: P = 0, one head, causal, "
+    "U = diag(1, -3, -3), tokens near v and -v stay there; no control: the special case is measured by the same "
+    "function",
 )
 def tokens_converge_whatever_the_value(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """All tokens converge to each other, for the value matrices of Section 6 too, beyond its hemispheres.
+    """All tokens converge to each other, also outside the hemispheres of Theorem 6.1 for its value matrices.
 
-    Read: from almost every start, U symmetric with a simple top eigenvalue that is positive.
+    Read: from almost every initial condition, for U symmetric with a simple positive top eigenvalue.
     """
-    return _values_trial(key, integrator, INDEFINITE, spread=True)
+    return _value_matrix_trial(key, integrator, INDEFINITE, both_signs=True)
 
 
 @claim(
@@ -68,28 +71,31 @@ def tokens_converge_whatever_the_value(key: Key, integrator: AbstractIntegrator)
     num_trials=8,
 )
 def tokens_converge_for_the_identity(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For U = I and causal attention all tokens converge to each other from almost every start. Added: U = I."""
-    return _values_trial(key, integrator, np.eye(D), spread=True)
+    """For U = I and causal attention all tokens converge to each other from almost every initial condition.
+
+    Added: U = I.
+    """
+    return _value_matrix_trial(key, integrator, np.eye(D), both_signs=True)
 
 
 @tokens_converge_for_the_identity.with_control
 def tokens_converge_for_the_identity(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The indefinite value matrix."""
-    return _values_trial(key, integrator, INDEFINITE, spread=True)
+    return _value_matrix_trial(key, integrator, INDEFINITE, both_signs=True)
 
 
 multihead = rule(
     "consensus/claim-multihead-value",
     CONSENSUS.at("Section 1"),
     Verdict.ILL_POSED,
-    "Theorem 6.1 is believed to hold in greater generality than one head, but which hypotheses several value matrices "
-    "meet together (one U, one common eigenvector, or neither) is not said; without a common eigenvector its point "
-    "(v, ..., v) has no meaning.",
+    "Theorem 6.1 is believed to hold beyond the single-head case, but the hypotheses on several value matrices (a "
+    "common U, a common eigenvector, or neither) are not stated; without a common eigenvector the limit (v, ..., v) is "
+    "undefined.",
 )
 
 
 def _heads_trial(key: Key, integrator: AbstractIntegrator, sign: float) -> Trial:
-    """Three heads, symmetric U_h with one common eigenvector of simple top eigenvalues, P_h general."""
+    """Measure convergence with three heads: symmetric U_h with a common top eigenvector, general P_h."""
     a, b, c, d = jax.random.split(key, 4)
     Q = np.linalg.qr(np.asarray(jax.random.normal(a, (D, D))))[0]
     turns = [np.linalg.qr(np.asarray(k))[0] for k in jax.random.normal(b, (3, D - 1, D - 1))]
@@ -108,17 +114,20 @@ def _heads_trial(key: Key, integrator: AbstractIntegrator, sign: float) -> Trial
     values = np.linalg.eigvalsh(U)
     return Trial(
         hypotheses=(
-            at_least("least top eigenvalue", values[:, -1].min(), 0.0, tolerance=ROUNDING),
+            at_least("least top eigenvalue of a U_h", values[:, -1].min(), 0.0, tolerance=ROUNDING),
             at_least(
-                "least gap below a top eigenvalue", (values[:, -1] - values[:, -2]).min(), 0.0, tolerance=ROUNDING
+                "least spectral gap below a top eigenvalue",
+                (values[:, -1] - values[:, -2]).min(),
+                0.0,
+                tolerance=ROUNDING,
             ),
             at_most(
-                "distance of v from being a common eigenvector",
+                "residual of v as a common eigenvector",
                 np.abs(U @ v - tops[:, None] * v[None]).max(),
                 1e-9,
                 tolerance=ROUNDING,
             ),
-            at_least("least v^T y_i at the start", jnp.min(x0 @ v), 0.0, tolerance=ROUNDING),
+            at_least("least initial v^T y_i", jnp.min(x0 @ v), 0.0, tolerance=ROUNDING),
         ),
         conclusions=(at_most("distance from (v, ..., v) at t=60", far[2], 1e-2, tolerance=SOLVER),),
         witness={"U": U, "P": np.asarray(P), "x0": np.asarray(x0)},
@@ -129,8 +138,8 @@ def _heads_trial(key: Key, integrator: AbstractIntegrator, sign: float) -> Trial
     "consensus/claim-multihead-value/common-eigenvector", CONSENSUS.at("Section 1"), variant="reading", num_trials=16
 )
 def heads_with_a_common_eigenvector(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: all U_h are symmetric, with one common v for their simple and positive top eigenvalues. Every start with
-    v^T y_i > 0 for all i converges to (v, ..., v).
+    """Read: all U_h are symmetric and have simple positive top eigenvalues with a common eigenvector v. Every solution
+    with initial values v^T y_i > 0 for all i converges to (v, ..., v).
     """
     return _heads_trial(key, integrator, 1.0)
 
@@ -142,7 +151,13 @@ def heads_with_a_common_eigenvector(key: Key, integrator: AbstractIntegrator) ->
 
 
 def _misalignment_trial(key: Key, signs: bool, opposite: bool) -> Trial:
-    """Exact, rational unit tokens: E with or without the absolute value, on tokens that differ."""
+    """Measure, exactly, that E is not zero on three rational unit tokens that do not all coincide.
+
+    Args:
+        key: random key.
+        signs: drop the absolute value in E.
+        opposite: tokens y, -y, y; otherwise y, another token, y.
+    """
     first = rational_unit(key, D)
     tokens = [first, -first, first] if opposite else [first, rational_unit(jax.random.fold_in(key, 1), D), first]
     products = [first @ y for y in tokens]
@@ -151,7 +166,7 @@ def _misalignment_trial(key: Key, signs: bool, opposite: bool) -> Trial:
     return Trial(
         hypotheses=(
             holds("tokens are on the sphere, exactly", all(y @ y == 1 for y in tokens)),
-            holds("they do not all coincide", not same),
+            holds("the tokens do not all coincide", not same),
         ),
         conclusions=(holds("E is not zero", E != 0),),
         witness={"tokens": tokens, "E": E},
@@ -163,8 +178,8 @@ def _misalignment_trial(key: Key, signs: bool, opposite: bool) -> Trial:
     CONSENSUS.at("Section 7.4", "(25)"),
     evidence="certified",
     num_trials=4,
-    note="E is blind to signs and vanishes at y and -y; its sum is read from i = 1, without a y_0; no control: the "
-    "corrected claim is measured by the same function",
+    note="E does not depend on the signs of tokens and vanishes for tokens y and -y; its sum is read from i = 1, since "
+    "there is no y_0; no control: the corrected claim is measured by the same function",
 )
 def misalignment_vanishes_at_consensus_only(key: Key, integrator: AbstractIntegrator) -> Trial:
     """E of (25) becomes zero only when all tokens are located at the same configuration."""
@@ -186,5 +201,5 @@ def signed_misalignment_vanishes_at_consensus_only(key: Key, integrator: Abstrac
 
 @signed_misalignment_vanishes_at_consensus_only.with_control
 def signed_misalignment_vanishes_at_consensus_only(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With the absolute value, at y and -y."""
+    """With the absolute value, for tokens y and -y."""
     return _misalignment_trial(key, False, True)

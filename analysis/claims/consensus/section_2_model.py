@@ -1,4 +1,4 @@
-"""Claims of Section 2: the layer, the flow, and what relates them."""
+"""Claims of Section 2: the discrete layer (6), the flow (7), and the approximation of one by the other."""
 
 from fractions import Fraction
 
@@ -28,11 +28,11 @@ from dynsim.systems.base import FunctionFlow
 from dynsim.systems.tokens.flow import LayerMap, TokenFlow
 
 N, D = 4, 3
-LAYERS = np.array([2.0**-4, 2.0**-6, 2.0**-8])
+STEP_SIZES = np.array([2.0**-4, 2.0**-6, 2.0**-8])
 
 
 def _tangent_map_trial(key: Key, metric_of: str) -> Trial:
-    """Exact: the derivative of x / |x|_W by computer algebra, at a rational point of rational norm."""
+    """Compare (3) with the exact derivative of x / |x|_W at a rational point of rational norm, by computer algebra."""
     import sympy as sp
 
     W, y = on_ellipsoid(key, D)
@@ -50,9 +50,9 @@ def _tangent_map_trial(key: Key, metric_of: str) -> Trial:
     return Trial(
         hypotheses=(holds("y^T W y = 1 exactly", y @ W @ y == 1),),
         conclusions=(
-            holds("the derivative is the printed map", (derivative - printed).is_zero_matrix),
+            holds("the derivative equals the printed map", (derivative - printed).is_zero_matrix),
             holds("its images satisfy y^T W Y = 0", all(y @ W @ t == 0 for t in tangents)),
-            holds("and span that hyperplane", rank == D - 1),
+            holds("its images span that hyperplane", rank == D - 1),
         ),
         witness={"W": W, "x": norm * y, "X": X},
     )
@@ -66,12 +66,15 @@ def tangent_map_of_the_projection(key: Key, integrator: AbstractIntegrator) -> T
 
 @tangent_map_of_the_projection.with_control
 def tangent_map_of_the_projection(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The identity for W inside the bracket."""
+    """I in place of W inside the bracket."""
     return _tangent_map_trial(key, "I")
 
 
 def _matrix_form_trial(key: Key, side: str) -> Trial:
-    """Exact: tokens are signed unit vectors and K^T Q = ln 2 times integers, so that exponentials are powers of two."""
+    """Compare (5) and (6), exactly: K^T Q is ln 2 times an integer matrix, so that exponentials are powers of two.
+
+    Tokens are signed coordinate vectors; `side` is where the diagonal matrix D stands.
+    """
     a, b, c = jax.random.split(key, 3)
     d = 4  # so that sqrt(d) is rational
     axes, signs = (np.asarray(jax.random.randint(k, (N,), 0, top)) for k, top in ((a, d), (b, 2)))
@@ -84,16 +87,16 @@ def _matrix_form_trial(key: Key, side: str) -> Trial:
     form = V @ y.T @ (weights @ E if side == "left" else E @ weights)
     layer = np.array([V @ sum(weights[i, i] * E[j, i] * y[j] for j in range(N)) for i in range(N)]).T
     before, after = y.T + form, y.T + layer
-    # two vectors have one image under the projection to an ellipsoid exactly if they are positive multiples
+    # two vectors have the same projection to an ellipsoid if and only if one is a positive multiple of the other
     parallel = lambda u, v: all(u[k] * v[m] == u[m] * v[k] for k in range(d) for m in range(k)) and u @ v > 0
     same = all(parallel(before[:, i], after[:, i]) for i in range(N))
     nonzero = all(any(v != 0 for v in M[:, i]) for M in (before, after) for i in range(N))
     return Trial(
         hypotheses=(
             holds("tokens are on the sphere", all(row @ row == 1 for row in y)),
-            holds("no token is sent to zero", nonzero),
+            holds("no token is mapped to zero", nonzero),
         ),
-        conclusions=(holds("(5) and (6) send every token to the same point", same),),
+        conclusions=(holds("(5) and (6) map every token to the same point", same),),
         witness={"y": y, "exponents of two": exponents, "V": V},
     )
 
@@ -103,11 +106,11 @@ def _matrix_form_trial(key: Key, side: str) -> Trial:
     CONSENSUS.at("Section 2.2", "(4), (5), (6)"),
     evidence="certified",
     num_trials=8,
-    note="(4) and (5) weigh the sources, D_jj, where (6) weighs the receiver, D_ii; all that follows uses (6); "
-    "no control: the corrected claim is measured by the same function",
+    note="(4) and (5) normalise by D_jj, over the keys' index j, but (6) by D_ii, over the query's index i; everything "
+    "that follows uses (6); no control: the corrected claim is measured by the same function",
 )
 def matrix_form_is_the_layer(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For all weights and tokens, y(k+1) = pi_W(y + W V y D exp(y^T K^T Q y)), (5), is token by token (6).
+    """For all weight matrices and tokens, y(k+1) = pi_W(y + W V y D exp(y^T K^T Q y)), (5), is equivalent to (6).
 
     W = I and W_eta = I; D is the diagonal matrix defined below (4).
     """
@@ -122,30 +125,30 @@ def matrix_form_is_the_layer(key: Key, integrator: AbstractIntegrator) -> Trial:
     num_trials=8,
 )
 def matrix_form_with_the_diagonal_on_the_right(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """y(k+1) = pi_W(y + W V y exp(y^T K^T Q y) D) is token by token (6). Changed: D stands to the right."""
+    """y(k+1) = pi_W(y + W V y exp(y^T K^T Q y) D) is equivalent to (6). Changed: D multiplies from the right."""
     return _matrix_form_trial(key, "right")
 
 
 @matrix_form_with_the_diagonal_on_the_right.with_control
 def matrix_form_with_the_diagonal_on_the_right(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """D to the left, as printed."""
+    """D multiplying from the left, as printed."""
     return _matrix_form_trial(key, "left")
 
 
 def _errors(flow, layer, x0: jax.Array, integrator: AbstractIntegrator) -> np.ndarray:
-    """Return the distance between one layer and the flow over its step, for every step of `LAYERS`."""
-    path = simulate(flow, x0, np.array([0.0, *LAYERS[::-1]]), integrator=integrator)
+    """Return the distance between one layer and the flow over the same time, for every step in `STEP_SIZES`."""
+    path = simulate(flow, x0, np.array([0.0, *STEP_SIZES[::-1]]), integrator=integrator)
     ends = path.ys[1:][::-1]
-    return np.array([float(jnp.max(jnp.abs(layer(tau) - end))) for tau, end in zip(LAYERS, ends, strict=True)])
+    return np.array([float(jnp.max(jnp.abs(layer(tau) - end))) for tau, end in zip(STEP_SIZES, ends, strict=True)])
 
 
 def _order_trial(flow, layer, x0: jax.Array, integrator: AbstractIntegrator) -> Trial:
-    """The error divided by tau^2 must stay bounded as tau falls; an error of order tau would quadruple it each time."""
-    scaled = _errors(flow, layer, x0, integrator) / LAYERS**2
-    slack = 1e-8 / LAYERS[-1] ** 2  # what the solver's own error does to the last quotient
+    """Measure that the error over tau^2 stays bounded as tau decreases; it would grow fourfold per step if O(tau)."""
+    scaled = _errors(flow, layer, x0, integrator) / STEP_SIZES**2
+    slack = 1e-8 / STEP_SIZES[-1] ** 2  # effect of the solver's error on the last quotient
     return Trial(
-        hypotheses=(at_most("largest step", float(LAYERS[0]), 0.1, tolerance=0.0),),
-        conclusions=(at_most("last error / tau^2", scaled[-1], 2 * max(scaled[:-1]), tolerance=slack),),
+        hypotheses=(at_most("largest tau", float(STEP_SIZES[0]), 0.1, tolerance=0.0),),
+        conclusions=(at_most("error / tau^2 at the smallest tau", scaled[-1], 2 * max(scaled[:-1]), tolerance=slack),),
         witness={"x0": np.asarray(x0), "error / tau^2": scaled},
     )
 
@@ -161,16 +164,16 @@ def _layer_trial(key: Key, integrator: AbstractIntegrator, factor: float) -> Tri
     "consensus/equation-6-first-order",
     CONSENSUS.at("Section 2.3", "(6), (7)"),
     num_trials=16,
-    note="two heads, general P and U, held for the length of a layer as in (6)",
+    note="two heads, general P and U, constant over a layer as in (6)",
 )
 def layer_is_first_order(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With V = tau V', one layer (6) is within O(tau^2) of the flow of (7) over the time tau, for every start."""
+    """With V = tau V', one layer (6) is within O(tau^2) of the flow of (7) over the time tau, for all tokens."""
     return _layer_trial(key, integrator, 1.0)
 
 
 @layer_is_first_order.with_control
 def layer_is_first_order(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A layer of nine tenths of the step."""
+    """A layer with 0.9 times the step."""
     return _layer_trial(key, integrator, 0.9)
 
 
@@ -195,19 +198,19 @@ def _tangency_trial(key: Key, metric_of: str) -> Trial:
 def flow_is_tangent(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The right-hand side of (7) is tangent to (E_W)^l at each of its points: y_i^T W Y_i = 0.
 
-    For any weights alpha, so that the exponentials may be replaced by rational numbers.
+    It is so for any weights alpha, so that rational numbers may replace the exponentials.
     """
     return _tangency_trial(key, "W")
 
 
 @flow_is_tangent.with_control
 def flow_is_tangent(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The tangent map of the sphere."""
+    """The tangent projection of the sphere."""
     return _tangency_trial(key, "I")
 
 
 class _AttentionAndPerceptron(eqx.Module):
-    """The sum of both fields before it is made tangent."""
+    """The sum of attention and perceptron, before the projection to the tangent space."""
 
     attention: TokenFlow
     inner: Array
@@ -240,12 +243,13 @@ def _feedforward_trial(key: Key, integrator: AbstractIntegrator, share: float) -
     "consensus/claim-feedforward-sum",
     CONSENSUS.at("Section 2.3"),
     num_trials=16,
-    note="the output of the perceptron is scaled by tau like V; unscaled, a layer has no flow as its limit",
+    note="the output of the perceptron is scaled by tau like V; without this scaling layers do not converge to a flow",
 )
 def feedforward_adds_a_field(key: Key, integrator: AbstractIntegrator) -> Trial:
     """A layer of attention, normalisation, perceptron, normalisation is within O(tau^2) of the flow of Y + W.
 
-    Y is (7), W the field of the perceptron alone; skip connections around both. Sampled: tanh, twice as wide.
+    Y is (7), W the vector field of the perceptron; both sublayers have skip connections. Sampled: a tanh perceptron of
+    hidden width 2 d.
     """
     return _feedforward_trial(key, integrator, 1.0)
 

@@ -1,4 +1,4 @@
-"""Claims of Section 3.3 on the equilibria for P = I."""
+"""Claims of Section 3.3 and Section 1 on the equilibria of (8) for P = I, their stability and basins."""
 
 from fractions import Fraction
 
@@ -23,7 +23,7 @@ FIRST = np.eye(D)[0]
 
 
 def configurations() -> dict[str, np.ndarray]:
-    """Return equilibria for P = I other than consensus: antipodal splits, a polygon, simplices, each (4, 3)."""
+    """Return configurations of four tokens, (4, 3) each; all but the triangle are equilibria for P = I."""
     turn = np.arange(4) * np.pi / 2
     third = np.arange(3) * 2 * np.pi / 3
     triangle = np.stack([np.cos(third), np.sin(third), 0 * third], 1)
@@ -51,12 +51,12 @@ def _instability_trial(key: Key, value: float) -> Trial:
     return Trial(
         hypotheses=(
             at_most("speed at the configuration", speed, ROUNDING, tolerance=0.0),
-            at_least("distance from consensus", diameter(x), 0.0, tolerance=SOLVER),
+            at_least("diameter of the configuration", diameter(x), 0.0, tolerance=SOLVER),
         ),
         conclusions=(
             at_least("largest real part of the linearisation", growth, SOLVER, tolerance=ROUNDING),
             at_least(
-                "the same at equilibria that Newton's method finds", min(others, default=1.0), SOLVER, tolerance=0.0
+                "the same at equilibria found by Newton's method", min(others, default=1.0), SOLVER, tolerance=0.0
             ),
         ),
         witness={"configuration": name, "x": np.asarray(x), "others found": len(others)},
@@ -64,7 +64,7 @@ def _instability_trial(key: Key, value: float) -> Trial:
 
 
 def _searched(flow: TokenFlow, key: Key) -> list[Equilibrium]:
-    """Return the equilibria found from random tokens, one of each up to rotation and renumbering."""
+    """Return the equilibria found from random tokens, up to rotation and permutation of tokens."""
     gram = lambda x: jnp.sort(jnp.sum(x @ x.T, axis=1))
     return equilibria(flow, spread(flow, key, (N, D), 16), symmetries=rotations(D), invariant=gram)
 
@@ -73,9 +73,9 @@ def _searched(flow: TokenFlow, key: Key) -> list[Equilibrium]:
     "consensus/claim-identity-stable-equilibria",
     CONSENSUS.at("Section 3.3"),
     num_trials=16,
-    note="hangs on the equilibria that were built (antipodal splits, a square, a tetrahedron, turned at random) and on "
-    "those that Newton's method finds; a complete list is not known; by rotation no single point is asymptotically "
-    "stable anyway",
+    note="depends on the equilibria constructed here (antipodal splits, a square, a tetrahedron, randomly rotated) and "
+    "on those found by Newton's method; a complete list is not known; by rotation symmetry no single equilibrium is "
+    "asymptotically stable anyway",
 )
 def other_equilibria_are_unstable(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For P = I no equilibrium of (8) other than a consensus equilibrium is asymptotically stable.
@@ -87,11 +87,11 @@ def other_equilibria_are_unstable(key: Key, integrator: AbstractIntegrator) -> T
 
 @other_equilibria_are_unstable.with_control
 def other_equilibria_are_unstable(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The value matrix -I, under which the tetrahedron attracts and antipodal pairs hold."""
+    """The value matrix -I, for which the tetrahedron is attracting."""
     flow, x = TokenFlow(np.eye(D), -1.0), jnp.asarray(configurations()["tetrahedron"])
     growth = float(np.max(np.real(eigenvalues(tangent_jacobian(flow, x)))))
     return Trial(
-        hypotheses=(at_least("distance from consensus", diameter(x), 0.0, tolerance=SOLVER),),
+        hypotheses=(at_least("diameter of the configuration", diameter(x), 0.0, tolerance=SOLVER),),
         conclusions=(at_least("largest real part of the linearisation", growth, SOLVER, tolerance=ROUNDING),),
         witness={"x": np.asarray(x)},
     )
@@ -102,14 +102,14 @@ def other_equilibria_are_unstable(key: Key, integrator: AbstractIntegrator) -> T
     CONSENSUS.at("Section 3.3"),
     evidence="certified",
     num_trials=8,
-    note="no control: a neighbour that is itself at rest refutes it for every start; the claim on the set is its "
-    "positive case",
+    note="no control: there are other equilibria in every neighbourhood, whatever the data; the claim on the set is "
+    "its positive case",
 )
 def consensus_point_is_asymptotically_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For P = I each consensus equilibrium y, as one point of (S^n)^l, is asymptotically stable.
+    """For P = I each consensus equilibrium y, as a single point of (S^n)^l, is asymptotically stable.
 
-    Then every start within some distance of y tends to y. The start is another consensus point, at rational distance
-    of at most 2^-20, where the field is exactly zero.
+    Then every initial point in a neighbourhood of y would converge to y. The initial point tried is another consensus
+    equilibrium, obtained by a rotation through a rational angle of less than 2^-19, where the field is exactly zero.
     """
     u = rational_unit(key, D)
     s = Fraction(1, 2**20)
@@ -123,9 +123,9 @@ def consensus_point_is_asymptotically_stable(key: Key, integrator: AbstractInteg
     return Trial(
         hypotheses=(
             holds("both are unit vectors", sum(u * u) == 1 and sum(turned * turned) == 1),
-            holds("the start is within 2^-19 of y", 0 < gap <= Fraction(1, 2**38)),
+            holds("the initial point is within 2^-19 of y, and not y", 0 < gap <= Fraction(1, 2**38)),
         ),
-        conclusions=(holds("the start tends to y", any(f != 0 for f in field)),),
+        conclusions=(holds("the initial point converges to y", any(f != 0 for f in field)),),
         witness={"y": u, "start": turned},
     )
 
@@ -135,10 +135,10 @@ def _attraction_trial(key: Key, integrator: AbstractIntegrator, x0: jax.Array, v
     path = simulate(flow, x0, [0.0, 100.0, 200.0], integrator=integrator)
     widths = path.along(diameter)
     return Trial(
-        hypotheses=(at_most("distance of the start from consensus", widths[0], within, tolerance=ROUNDING),),
+        hypotheses=(at_most("initial diameter", widths[0], within, tolerance=ROUNDING),),
         conclusions=(
-            at_most("distance from consensus at t=100", widths[1], 0.1 * widths[0], tolerance=SOLVER),
-            at_most("distance from consensus at t=200", widths[2], 1e-3 * widths[0], tolerance=SOLVER),
+            at_most("diameter at t=100", widths[1], 0.1 * widths[0], tolerance=SOLVER),
+            at_most("diameter at t=200", widths[2], 1e-3 * widths[0], tolerance=SOLVER),
         ),
         witness={"x0": np.asarray(x0)},
     )
@@ -169,12 +169,13 @@ def consensus_set_is_asymptotically_stable(key: Key, integrator: AbstractIntegra
     CONSENSUS.at("Section 1"),
     evidence="certified",
     num_trials=8,
-    note="no control: the statement has no hypothesis to break; almost every start is its positive case",
+    note="no control: the statement has no hypothesis to drop; almost every initial position is its positive case",
 )
 def every_start_reaches_consensus(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For P = I the tokens converge to a consensus equilibrium from every initial position.
 
-    The start is an antipodal pair of rational unit vectors: whatever the weights, the field is exactly zero.
+    The initial position tried is an antipodal pair of rational unit vectors, at which the field is exactly zero for any
+    attention weights.
     """
     u = rational_unit(key, D)
     eye = matrix(np.eye(D, dtype=int))
@@ -182,7 +183,7 @@ def every_start_reaches_consensus(key: Key, integrator: AbstractIntegrator) -> T
     rest = all(f == 0 for field in fields for f in field)
     return Trial(
         hypotheses=(holds("the tokens are on the sphere", sum(u * u) == 1),),
-        conclusions=(holds("the tokens reach one point", not rest or all(u == -u)),),
+        conclusions=(holds("the tokens converge to one point", not rest or all(u == -u)),),
         witness={"y_1": u, "y_2": -u},
     )
 
@@ -194,11 +195,11 @@ def every_start_reaches_consensus(key: Key, integrator: AbstractIntegrator) -> T
     num_trials=16,
 )
 def almost_every_start_reaches_consensus(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For P = I the tokens converge to a consensus equilibrium from almost every start. Added: almost."""
+    """For P = I the tokens converge to a consensus equilibrium from almost every initial position. Added: almost."""
     return _attraction_trial(key, integrator, TokenFlow(np.eye(D)).space.sample(key, (N, D)), 1.0, 2.0 + SOLVER)
 
 
 @almost_every_start_reaches_consensus.with_control
 def almost_every_start_reaches_consensus(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A start on the exceptional set, on which its symmetry keeps it exactly."""
+    """An initial position on the exceptional set, on which the solution stays exactly by symmetry."""
     return _attraction_trial(key, integrator, jnp.asarray(np.outer([1.0, 1, -1, -1], FIRST)), 1.0, 2.0 + SOLVER)

@@ -42,9 +42,9 @@ def _projection_trial(key: Key, metric_of: str) -> Trial:
     return Trial(
         hypotheses=(holds("y^T P y = 1 exactly", inner(y, y) == 1),),
         conclusions=(
-            holds("the image is tangent", all(inner(y, part) == 0 for part in parts)),
+            holds("the projection is tangent", all(inner(y, part) == 0 for part in parts)),
             holds(
-                "what is left is orthogonal to every tangent vector",
+                "the remainder is orthogonal to every tangent vector",
                 all(inner(X[k] - parts[k], t) == 0 for k in range(D) for t in tangents),
             ),
         ),
@@ -54,21 +54,21 @@ def _projection_trial(key: Key, metric_of: str) -> Trial:
 
 @claim("consensus/lemma-3.1", CONSENSUS.at("Lemma 3.1", "(9)"), evidence="certified", num_trials=8)
 def projection_is_orthogonal(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For every P symmetric positive definite, the projection orthogonal for the metric (9) is the tangent map of pi_P.
+    """For every P symmetric positive definite, the orthogonal projection for the metric (9) is the tangent map of pi_P.
 
-    The factor Z_i of the metric is one positive number for each token and cancels.
+    The factor Z_i of the metric is a positive number for each token and cancels.
     """
     return _projection_trial(key, "P")
 
 
 @projection_is_orthogonal.with_control
 def projection_is_orthogonal(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The tangent map of the sphere's retraction instead."""
+    """The tangent map of the projection to the sphere in place of pi_P."""
     return _projection_trial(key, "I")
 
 
 def _gradient_trial(key: Key, factor: int) -> Trial:
-    """Exact: times the metric factor Z_k, both sides are sums of exponentials of rationals."""
+    """Compare both sides exactly: times the factor Z_k of the metric they are sums of exponentials of rationals."""
     import sympy as sp
 
     P = on_ellipsoid(key, 2)[0]
@@ -131,7 +131,7 @@ def flow_is_a_gradient_flow(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 @flow_is_a_gradient_flow.with_control
 def flow_is_a_gradient_flow(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The metric with the identity in the place of P."""
+    """The metric with I in place of P."""
     return _restricted_gradient_trial(key, "I")
 
 
@@ -149,46 +149,46 @@ def _limit_trial(key: Key, integrator: AbstractIntegrator, value: np.ndarray | f
         hypotheses=(at_least("smallest eigenvalue of P", np.linalg.eigvalsh(P)[0], 0.0, tolerance=ROUNDING),),
         conclusions=(
             at_most("increase of V_P", np.max(np.diff(energy)), 0.0, tolerance=SOLVER),
-            at_most("|Y_P| at t=160 against t=80", speeds[2], 0.5 * speeds[1], tolerance=SOLVER),
-            at_most("|Y_P| at t=160 against the start", speeds[2], 1e-2 * speeds[0], tolerance=SOLVER),
-            at_most("way from t=80 to t=160", moved, 1e-2, tolerance=SOLVER),
+            at_most("max |Y_P| at t=160, against half of that at t=80", speeds[2], 0.5 * speeds[1], tolerance=SOLVER),
+            at_most("max |Y_P| at t=160, against 1/100 of that at t=0", speeds[2], 1e-2 * speeds[0], tolerance=SOLVER),
+            at_most("largest change of a coordinate from t=80 to t=160", moved, 1e-2, tolerance=SOLVER),
         ),
         witness={"P": P, "y0": np.asarray(y0)},
     )
 
 
-TURN = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+SKEW_SYMMETRIC = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
 
 
 @claim("consensus/lemma-3.3", CONSENSUS.at("Lemma 3.3"), num_trials=16)
 def trajectories_reach_the_critical_set(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Every trajectory of (8) converges to the critical set of V_P.
 
-    Read: the gradient falls between two horizons and against its start, and V_P does not increase.
+    Read: the field Y_P decreases between two horizons and from its initial size, and V_P does not increase.
     """
     return _limit_trial(key, integrator, 1.0)
 
 
 @trajectories_reach_the_critical_set.with_control
 def trajectories_reach_the_critical_set(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A value matrix that turns instead of the identity."""
-    return _limit_trial(key, integrator, TURN)
+    """A skew-symmetric value matrix in place of the identity."""
+    return _limit_trial(key, integrator, SKEW_SYMMETRIC)
 
 
 @claim("consensus/theorem-3.2", CONSENSUS.at("Theorem 3.2"), num_trials=16)
 def trajectories_converge_to_an_equilibrium(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Every trajectory of (8) converges to one equilibrium.
 
-    Read: the state moves little from a horizon to its double while the field falls. The theorem holds because V_P is
-    analytic, by the inequality of `theorem-3.2-lojasiewicz/corrected`, not by the one its proof prints.
+    Read: the state changes little from one horizon to twice that time while the field decreases. The theorem holds
+    because V_P is analytic, by the inequality of `theorem-3.2-lojasiewicz/corrected`, not by the one in the proof.
     """
     return _limit_trial(key, integrator, 1.0)
 
 
 @trajectories_converge_to_an_equilibrium.with_control
 def trajectories_converge_to_an_equilibrium(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A value matrix that turns instead of the identity."""
-    return _limit_trial(key, integrator, TURN)
+    """A skew-symmetric value matrix in place of the identity."""
+    return _limit_trial(key, integrator, SKEW_SYMMETRIC)
 
 
 @claim(
@@ -196,11 +196,14 @@ def trajectories_converge_to_an_equilibrium(key: Key, integrator: AbstractIntegr
     CONSENSUS.at("Theorem 3.2, proof"),
     evidence="certified",
     num_trials=4,
-    note="no control: at an equilibrium the right-hand side is zero for every constant; the repaired inequality, "
-    "measured along tokens that approach such a point, is its positive case",
+    note="no control: at an equilibrium the right-hand side is zero for every constant; the corrected inequality, "
+    "measured at tokens that approach such a point, is its positive case",
 )
 def printed_lojasiewicz_inequality(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """There is lambda > 0 with |V_P| <= lambda |grad V_P| on all of (E_P)^l (here P = I, rational consensus tokens)."""
+    """There is lambda > 0 with |V_P| <= lambda |grad V_P| on all of (E_P)^l.
+
+    Evaluated for P = I at rational consensus points.
+    """
     u = rational_unit(key, D)
     eye = identity(D)
     # at y_1 = ... = y_l = u the exponentials are all e: the field is a multiple of u - (u.u) u, and V = -l^2 e / 2
@@ -208,13 +211,16 @@ def printed_lojasiewicz_inequality(key: Key, integrator: AbstractIntegrator) -> 
     coefficient = -Fraction(N * N, 2)
     return Trial(
         hypotheses=(holds("u is a unit vector exactly", sum(u * u) == 1),),
-        conclusions=(holds("grad V is not zero where V = c e is not", any(f != 0 for f in field) or coefficient == 0),),
+        conclusions=(holds("grad V is not zero where V is not", any(f != 0 for f in field) or coefficient == 0),),
         witness={"every token": u, "V / e": coefficient},
     )
 
 
 def _lojasiewicz_trial(key: Key, theta: float, shifted: float) -> Trial:
-    """Ratios |V - V*|^theta / |grad V| at tokens ever closer to a consensus point, P = I, without cancellation."""
+    """Measure the ratio |V - V*|^theta / |grad V| for P = I at tokens that approach a consensus point.
+
+    Evaluated without cancellation. `shifted` is 1 for V - V*, 0 for V itself.
+    """
     a, b = jax.random.split(key)
     flow = TokenFlow(np.eye(D))
     u = flow.space.sample(a, (1, D))
@@ -246,7 +252,7 @@ def lojasiewicz_inequality(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 @lojasiewicz_inequality.with_control
 def lojasiewicz_inequality(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """V itself instead of V - V*, as printed."""
+    """V in place of V - V*, as printed."""
     return _lojasiewicz_trial(key, 1.0, 0.0)
 
 
@@ -254,7 +260,7 @@ not_ascertainable = rule(
     "consensus/claim-general-p-not-ascertainable",
     CONSENSUS.at("Section 3.3"),
     Verdict.ILL_POSED,
-    "`easily ascertained` has no measurable meaning; decided on its reading.",
+    "`easily ascertained` has no measurable meaning; see its reading.",
 )
 
 
@@ -276,13 +282,13 @@ def conjugacy_gap(key: Key, root_of: str) -> tuple[float, np.ndarray]:
     CONSENSUS.at("Section 3.3"),
     variant="reading",
     num_trials=8,
-    note="no control: the reading is an inequality of two fields that are the same by a change of coordinates; "
-    "without the square root the same measurement passes (tested)",
+    note="no control: the reading asserts that two fields differ which a change of coordinates takes into each other; "
+    "without the square root of P the same measurement passes (tested)",
 )
 def general_metric_is_another_problem(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For P other than I the linearisation at equilibria of (8) leads to conditions that those for P = I do not decide.
+    """For P other than I the linearisation at equilibria of (8) leads to conditions that are not those for P = I.
 
-    Read: no change of coordinates takes (8) with W = P to (8) with P = I. The coordinates z_i = P^(1/2) y_i do.
+    Read: the coordinates z_i = P^(1/2) y_i do not take (8) with W = P to (8) with P = I. They do.
     """
     gap, P = conjugacy_gap(key, "P")
     return Trial(

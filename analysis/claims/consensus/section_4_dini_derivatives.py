@@ -1,4 +1,4 @@
-"""Claims of Section 4 on derivatives of maxima, uniform continuity, and Wendel's probability."""
+"""Claims of Section 4 on Dini derivatives, derivatives of maxima, uniform continuity, and Wendel's probability."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.claims.consensus.section_4_hemisphere import bound_of, random_flow, start_in_hemisphere
+from analysis.claims.consensus.section_4_hemisphere import query_key_bound, random_flow, start_in_hemisphere
 from analysis.claims.rational_instances import rational_matrix, rational_unit
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
@@ -25,7 +25,7 @@ from dynsim.systems.tokens.flow import TokenFlow
 
 
 def _quotients(f: Callable[[Fraction], Fraction], t: Fraction, towards: Fraction) -> list[Fraction]:
-    """Return (f(t + tau) - f(t)) / tau for tau closing in on `towards` from above, by factors of 2^-20."""
+    """Return (f(t + tau) - f(t)) / tau for tau = `towards` + 2^(-20 k), k = 1, 2, 3."""
     taus = [towards + Fraction(1, 2 ** (20 * k)) for k in range(1, 4)]
     return [(f(t + tau) - f(t)) / tau for tau in taus]
 
@@ -48,7 +48,7 @@ def _definition_trial(key: Key, towards_t: bool) -> Trial:
     CONSENSUS.at("Definition 4.1"),
     evidence="certified",
     num_trials=8,
-    note="hangs on `tau -> t^+` where `tau -> 0^+` is meant; no control: the corrected definition is "
+    note="depends on `tau -> t^+`, printed where `tau -> 0^+` is meant; no control: the corrected definition is "
     "measured by the same function",
 )
 def printed_dini_derivative(key: Key, integrator: AbstractIntegrator) -> Trial:
@@ -67,18 +67,18 @@ def printed_dini_derivative(key: Key, integrator: AbstractIntegrator) -> Trial:
     num_trials=8,
 )
 def dini_derivative(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The upper Dini derivative is limsup_{tau -> 0^+} (f(t + tau) - f(t)) / tau. Changed: where tau tends to."""
+    """The upper Dini derivative is limsup_{tau -> 0^+} (f(t + tau) - f(t)) / tau. Changed: the limit of tau."""
     return _definition_trial(key, towards_t=False)
 
 
 @dini_derivative.with_control
 def dini_derivative(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The limit at t."""
+    """The limit tau -> t^+."""
     return _definition_trial(key, towards_t=True)
 
 
 def _danskin_trial(key: Key, active_only: bool) -> Trial:
-    """Exact: a maximum of parabolas, two of them tied at t, by its rational quotients."""
+    """Measure, in exact difference quotients, the derivative of a maximum of parabolas, two of them active at t."""
     t = Fraction(1, 2)
     slopes, bends = rational_matrix(key, 4), rational_matrix(jax.random.fold_in(key, 1), 4)
     values = np.array([Fraction(3), Fraction(3), Fraction(1), Fraction(-2)], object)
@@ -89,7 +89,10 @@ def _danskin_trial(key: Key, active_only: bool) -> Trial:
     return Trial(
         hypotheses=(holds("two indices are active", sum(v == f(t) for v in values) == 2),),
         conclusions=(
-            holds("the quotients tend to the largest active slope", abs(last - max(active)) < Fraction(1, 2**40)),
+            holds(
+                "the quotients tend to the largest derivative of an active index",
+                abs(last - max(active)) < Fraction(1, 2**40),
+            ),
         ),
         witness={"slopes": slopes, "values": values, "quotient": last},
     )
@@ -103,13 +106,15 @@ def _danskin_trial(key: Key, active_only: bool) -> Trial:
     note="for a finite family, as the tokens are; for an infinite one it fails (`/infinite-family`)",
 )
 def danskin(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For finitely many C^1 functions f_i the upper Dini derivative of max_i f_i is the largest of an active f_i."""
+    """For finitely many C^1 functions f_i the upper Dini derivative of max_i f_i is the largest derivative of an active
+    f_i.
+    """
     return _danskin_trial(key, active_only=True)
 
 
 @danskin.with_control
 def danskin(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The largest derivative of all f_i."""
+    """The largest derivative over all f_i, active or not."""
     return _danskin_trial(key, active_only=False)
 
 
@@ -122,18 +127,21 @@ def danskin(key: Key, integrator: AbstractIntegrator) -> Trial:
     note="no control: the finite family is its positive case",
 )
 def danskin_for_infinite_families(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read for any family whose maximum is attained: f_0 = 0 and f_i(t) = 4 t - 1/i - i t^2, i >= 1, at t = 0."""
+    """Read for any family whose maximum is attained.
+
+    Evaluated for f_0 = 0 and f_i(t) = 4 t - 1/i - i t^2, i >= 1, at t = 0.
+    """
     f = lambda s: max([Fraction(0)] + [4 * s - Fraction(1, i) - i * s * s for i in (int(1 / s), int(1 / s) + 1)])
     quotients = [f(Fraction(1, 2**k)) * 2**k for k in range(1, 40)]
     return Trial(
         hypotheses=(holds("only f_0 is active at t = 0", all(-Fraction(1, i) < 0 for i in range(1, 100))),),
-        conclusions=(holds("the quotients tend to the active slope, 0", quotients[-1] < 1),),
+        conclusions=(holds("the quotients tend to the derivative of the active f_0, 0", quotients[-1] < 1),),
         witness={"quotient at 2^-39": quotients[-1]},
     )
 
 
-def _crossing(key: Key) -> tuple[np.ndarray, np.ndarray, list[Fraction]]:
-    """Return rational tokens with v^T y_1 = v^T y_2 least, v, and the rates of v^T y_i for P = 0 (times l sqrt d)."""
+def _tie_of_two_tokens(key: Key) -> tuple[np.ndarray, np.ndarray, list[Fraction]]:
+    """Return rational tokens with v^T y_1 = v^T y_2 < v^T y_3, v, and l sqrt(d) times d/dt v^T y_i for P = 0."""
     v = np.array([Fraction(1), Fraction(0), Fraction(0)], object)
     low, high = Fraction(3, 5), Fraction(4, 5)
     turn = rational_unit(key, 2)
@@ -146,18 +154,18 @@ def _crossing(key: Key) -> tuple[np.ndarray, np.ndarray, list[Fraction]]:
 
 
 def _barbalat_trial(key: Key, same_index: bool) -> Trial:
-    x, v, rates = _crossing(key)
+    x, v, rates = _tie_of_two_tokens(key)
     if same_index:
         x[1], rates[1] = x[0], rates[0]
-    # V_i = 1 - v^T y_i has the rate -rates[i]: after the crossing the larger is active, before it the smaller
+    # V_i = 1 - v^T y_i has the derivative -rates[i]: the larger one is active after the tie, the smaller one before
     after, before = max(-rates[0], -rates[1]), min(-rates[0], -rates[1])
     return Trial(
         hypotheses=(
             holds("the tokens are on the sphere, in the hemisphere", all(y @ y == 1 and y @ v > 0 for y in x)),
-            holds("the first two are active", x[0] @ v == x[1] @ v < x[2] @ v),
-            holds("their rates differ", same_index or rates[0] != rates[1]),
+            holds("the first two tokens are active", x[0] @ v == x[1] @ v < x[2] @ v),
+            holds("the derivatives of v^T y at these two differ", same_index or rates[0] != rates[1]),
         ),
-        conclusions=(holds("the Dini derivative is continuous through the crossing", after == before),),
+        conclusions=(holds("the Dini derivative is continuous at the tie", after == before),),
         witness={"tokens": x, "v": v, "rates times l sqrt(d)": (before, after)},
     )
 
@@ -173,7 +181,7 @@ def _barbalat_trial(key: Key, same_index: bool) -> Trial:
 def dini_derivative_is_uniformly_continuous(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The upper Dini derivative of V of (13) along solutions of (11) is uniformly continuous on [0, oo[.
 
-    The solution goes through a state where two tokens with different rates share the least v^T y.
+    The solution passes through a state in which two tokens attain the least v^T y with different derivatives.
     """
     return _barbalat_trial(key, same_index=False)
 
@@ -194,12 +202,19 @@ class Chirp(AbstractSchedule):
         return heads, d, d
 
     def fastest_period(self) -> float:
-        """Return the period reached at t = 4."""
+        """Return the period of the oscillation at t = 4, in the paper's time unit."""
         return 2 * np.pi / 800
 
 
-def _modulus_trial(key: Key, integrator: AbstractIntegrator, chirp: bool, watch: str) -> Trial:
-    """Measure the modulus of continuity on [0, 4] at 0.01 against that at 0.16: a sixteenth if f is Lipschitz."""
+def _modulus_trial(key: Key, integrator: AbstractIntegrator, chirp: bool, quantity: str) -> Trial:
+    """Compare the modulus of continuity on [0, 4] at 0.01 with that at 0.16, of which it is about 1/16 if f is smooth.
+
+    Args:
+        key: random key.
+        integrator: of the flow.
+        chirp: let P_h(t) oscillate at an increasing frequency.
+        quantity: `f` for the functions f_i of Lemma 4.2, `dini` for the Dini derivative of V of (13).
+    """
     a, b = jax.random.split(key)
     model = random_flow(a)
     P: Any = model.query_key
@@ -207,24 +222,29 @@ def _modulus_trial(key: Key, integrator: AbstractIntegrator, chirp: bool, watch:
     v, x0 = start_in_hemisphere(b, model, 2)
     ts = np.linspace(0.0, 4.0, 401)
     path = simulate(flow, x0, ts, integrator=integrator)
-    if watch == "f":
+    if quantity == "f":
         f = np.asarray(path.along_time(lambda t, x: flow.space.tangent(x, flow.velocity(t, x)) @ v))
     else:
         f = np.asarray(path.along_time(lambda t, x: hemisphere_lyapunov_rate(flow, t, x, v).rate[None]))
     modulus = lambda k: float(np.max(np.abs(f[k:] - f[:-k])))
     gaps = np.asarray(path.along(lambda x: (x[0] - x[1]) @ v))
-    kept = at_least("least gap of v^T y between the two tokens", np.min(gaps * np.sign(gaps[0])), 0.0, tolerance=SOLVER)
+    kept = at_least(
+        "least difference of v^T y between the two tokens", np.min(gaps * np.sign(gaps[0])), 0.0, tolerance=SOLVER
+    )
     steady = float(jnp.max(jnp.abs(jnp.diff(jax.vmap(model.query_key)(jnp.asarray(ts)), axis=0))))
     return Trial(
         hypotheses=(
-            at_most("sup |P_h|", bound_of(model.query_key), 10.0, tolerance=ROUNDING),
-            at_most("change of P within 0.01", steady, 0.1, tolerance=ROUNDING),
-            *((kept,) if watch == "dini" else ()),
+            at_most("sup |P_h|", query_key_bound(model.query_key), 10.0, tolerance=ROUNDING),
+            at_most("largest change of P within 0.01", steady, 0.1, tolerance=ROUNDING),
+            *((kept,) if quantity == "dini" else ()),
         ),
         conclusions=(
             at_most("largest |f|", np.max(np.abs(f)), 10.0, tolerance=SOLVER),
             at_most(
-                "modulus of continuity at 0.01 against that at 0.16", modulus(1), 0.25 * modulus(16), tolerance=SOLVER
+                "modulus of continuity at 0.01, against a quarter of that at 0.16",
+                modulus(1),
+                0.25 * modulus(16),
+                tolerance=SOLVER,
             ),
         ),
         witness={"v": np.asarray(v), "x0": np.asarray(x0)},
@@ -236,42 +256,45 @@ def rates_are_uniformly_continuous(key: Key, integrator: AbstractIntegrator) -> 
     """For bounded and uniformly continuous P_h the functions f_i = v^T y_i-dot along solutions of (11) are bounded and
     uniformly continuous.
 
-    Read: their modulus of continuity falls with its argument. Tokens that converge hide a P that is not uniformly
-    continuous, so it is measured while they move.
+    Read: their modulus of continuity decreases with its argument. Near consensus the f_i are small even if P is not
+    uniformly continuous, so that they are measured during the transient.
     """
-    return _modulus_trial(key, integrator, chirp=False, watch="f")
+    return _modulus_trial(key, integrator, chirp=False, quantity="f")
 
 
 @rates_are_uniformly_continuous.with_control
 def rates_are_uniformly_continuous(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """P(t) that oscillates ever faster."""
-    return _modulus_trial(key, integrator, chirp=True, watch="f")
+    """A P(t) that oscillates at an increasing frequency."""
+    return _modulus_trial(key, integrator, chirp=True, quantity="f")
 
 
 @claim(
     "consensus/theorem-4.1-barbalat/corrected", CONSENSUS.at("Theorem 4.1, proof"), variant="corrected", num_trials=16
 )
 def dini_derivative_with_one_active_index(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """While one index stays active the derivative is uniformly continuous. Added: that hypothesis (two tokens)."""
-    return _modulus_trial(key, integrator, chirp=False, watch="dini")
+    """While a single index is active the Dini derivative of V along solutions of (11) is uniformly continuous.
+
+    Added: that hypothesis. Measured for two tokens.
+    """
+    return _modulus_trial(key, integrator, chirp=False, quantity="dini")
 
 
 @dini_derivative_with_one_active_index.with_control
 def dini_derivative_with_one_active_index(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """P(t) that oscillates ever faster."""
-    return _modulus_trial(key, integrator, chirp=True, watch="dini")
+    """A P(t) that oscillates at an increasing frequency."""
+    return _modulus_trial(key, integrator, chirp=True, quantity="dini")
 
 
 def _wendel_trial(key: Key, probability: Callable[[int, int], Fraction]) -> Trial:
-    """Exact: compare with a count of the choices of signs that leave the tokens in one half-space."""
+    """Compare, exactly, with the fraction of sign choices for which the tokens lie in a common half-space."""
     l, n = (int(k) for k in jax.random.randint(key, (2,), 2, 7))
-    # Cover: N points in general position in R^D share a half-space in C(N, D) of their 2^N choices of signs, where
+    # Cover: C(N, D) of the 2^N choices of signs of N points in general position in R^D put them in one half-space, with
     # C(N, D) = C(N - 1, D) + C(N - 1, D - 1); uniform tokens have independent signs
     counts = lambda N, D: 0 if D == 0 else 2 if N == 1 else counts(N - 1, D) + counts(N - 1, D - 1)
     return Trial(
         hypotheses=(holds("l tokens on S^n, n >= 1", l >= 2 and n >= 1),),
         conclusions=(
-            holds("the formula counts the sign choices", probability(l, n) == Fraction(counts(l, n + 1), 2**l)),
+            holds("the formula is the fraction of sign choices", probability(l, n) == Fraction(counts(l, n + 1), 2**l)),
         ),
         witness={"l": l, "n": n, "formula": probability(l, n), "counted": Fraction(counts(l, n + 1), 2**l)},
     )
@@ -282,8 +305,9 @@ def _wendel_trial(key: Key, probability: Callable[[int, int], Fraction]) -> Tria
     CONSENSUS.at("Remark 4.2"),
     evidence="certified",
     num_trials=16,
-    note="l tokens on S^n lie in R^{n+1}, so the sum ends at n, not n - 1: two tokens on the circle always share "
-    "a half-circle, printed 1/2; no control: the corrected formula is measured by the same function",
+    note="tokens on S^n lie in R^{n+1}, so that the sum ends at n, not n - 1: two tokens on the circle almost surely "
+    "share a half-circle, where the printed formula gives 1/2; no control: the corrected formula is measured by the "
+    "same function",
 )
 def printed_wendel(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The probability that l uniform tokens on S^n share a hemisphere is 2^{1-l} sum_{mu=0}^{n-1} binom(l-1, mu)."""
@@ -298,13 +322,13 @@ def printed_wendel(key: Key, integrator: AbstractIntegrator) -> Trial:
     num_trials=16,
 )
 def wendel(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """It is 2^{1-l} sum_{mu=0}^{n} binom(l-1, mu). Changed: the upper end of the sum."""
+    """The probability is 2^{1-l} sum_{mu=0}^{n} binom(l-1, mu). Changed: the upper limit of the sum."""
     return _wendel_trial(key, lambda l, n: wendel_probability(l, n + 1))
 
 
 @wendel.with_control
 def wendel(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """One term more."""
+    """The probability for one more token."""
     return _wendel_trial(key, lambda l, n: wendel_probability(l + 1, n + 1))
 
 
@@ -316,7 +340,7 @@ def _certain_trial(key: Key, dimension_of: Callable[[int], int]) -> Trial:
     return Trial(
         hypotheses=(holds("at least one token", l >= 1),),
         conclusions=(
-            holds("the exact probability is one", wendel_probability(l, d) == 1),
+            holds("the exact probability is 1", wendel_probability(l, d) == 1),
             at_least("hemisphere margin of a sample", hemisphere_margin(x), 0.0, tolerance=ROUNDING),
         ),
         witness={"l": l, "d": d, "x": x},
@@ -331,5 +355,5 @@ def many_dimensions_make_it_certain(key: Key, integrator: AbstractIntegrator) ->
 
 @many_dimensions_make_it_certain.with_control
 def many_dimensions_make_it_certain(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """One dimension less than tokens."""
+    """The dimension d = l - 1 for l tokens."""
     return _certain_trial(key, lambda l: l - 1)

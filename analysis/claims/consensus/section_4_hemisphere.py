@@ -1,4 +1,4 @@
-"""Claims of Section 4: tokens in a hemisphere, with the identity as value matrix."""
+"""Claims of Section 4: consensus of tokens that start in a hemisphere, for U = I."""
 
 from fractions import Fraction
 from typing import Any
@@ -26,7 +26,7 @@ BOUND = 10.0
 
 
 def random_flow(key: Key, value: float = 1.0) -> TokenFlow:
-    """Return (11) with a random ellipsoid and P_h(t) of sinusoids, bounded and uniformly continuous."""
+    """Return the flow (11) on a random ellipsoid, with bounded and uniformly continuous P_h(t) and U = `value` I."""
     a, b, c = jax.random.split(key, 3)
     A = np.asarray(jax.random.normal(a, (D, D)))
     base = jax.random.uniform(b, (HEADS, D, D), minval=-0.5, maxval=0.5)
@@ -35,18 +35,18 @@ def random_flow(key: Key, value: float = 1.0) -> TokenFlow:
 
 
 def metric(flow: TokenFlow) -> np.ndarray:
-    """Return W of a flow on ellipsoids."""
+    """Return the matrix W of the ellipsoid of a flow, (d, d)."""
     space: Any = flow.space
     return np.asarray(space.matrix)
 
 
-def bound_of(P: Any) -> float:
-    """Return a bound of sup |P_h(t)| for P = D(t) P': the largest |D_h| |P_h'|."""
+def query_key_bound(P: Any) -> float:
+    """Return an upper bound of sup |P_h(t)| for P_h = D_h(t) P_h': the largest |D_h| |P_h'|, in the spectral norm."""
     return float(np.max(np.linalg.norm(np.asarray(P.base), 2, axis=(1, 2)) * np.max(np.abs(P.amplitude), axis=1)))
 
 
 def start_in_hemisphere(key: Key, flow: TokenFlow, n: int = N) -> tuple[jax.Array, jax.Array]:
-    """Return an axis v of the ellipsoid and `n` tokens reflected into its hemisphere."""
+    """Return a random point v of the ellipsoid and `n` tokens in its open hemisphere v^T y > 0."""
     a, b = jax.random.split(key)
     v = flow.space.sample(a, (1, D))[0]
     x = flow.space.sample(b, (n, D))
@@ -61,13 +61,13 @@ def _attraction_trial(key: Key, integrator: AbstractIntegrator, value: float) ->
     margins, widths = path.along(lambda x: jnp.min(x @ v)), path.along(diameter)
     return Trial(
         hypotheses=(
-            at_most("sup |P_h|", bound_of(flow.query_key), BOUND, tolerance=ROUNDING),
-            at_least("least v^T y_i at the start", margins[0], 0.0, tolerance=ROUNDING),
+            at_most("sup |P_h|", query_key_bound(flow.query_key), BOUND, tolerance=ROUNDING),
+            at_least("least initial v^T y_i", margins[0], 0.0, tolerance=ROUNDING),
         ),
         conclusions=(
-            at_least("least v^T y_i against its start", jnp.min(margins), margins[0], tolerance=SOLVER),
-            at_most("diameter at t=40", widths[20], 0.3 * widths[0], tolerance=SOLVER),
-            at_most("diameter at t=80 against t=40", widths[40], 0.5 * widths[20], tolerance=SOLVER),
+            at_least("least v^T y_i, against its initial value", jnp.min(margins), margins[0], tolerance=SOLVER),
+            at_most("diameter at t=40, against 0.3 of the initial one", widths[20], 0.3 * widths[0], tolerance=SOLVER),
+            at_most("diameter at t=80, against half of that at t=40", widths[40], 0.5 * widths[20], tolerance=SOLVER),
         ),
         witness={"W": metric(flow), "v": np.asarray(v), "x0": np.asarray(x0)},
     )
@@ -75,10 +75,10 @@ def _attraction_trial(key: Key, integrator: AbstractIntegrator, value: float) ->
 
 @claim("consensus/theorem-4.1", CONSENSUS.at("Theorem 4.1", "(11)"), num_trials=16)
 def hemisphere_reaches_consensus(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Let the P_h be bounded and uniformly continuous: every start of (11) with v^T y_i > 0 for all i converges to the
-    consensus set of the hemisphere of v, for every v of E_W.
+    """If the P_h are bounded and uniformly continuous, then for every v in E_W every solution of (11) with initial
+    v^T y_i > 0 for all i converges to the consensus set of the hemisphere of v.
 
-    Read: the diameter falls between two horizons while the least v^T y_i never decreases.
+    Read: the diameter decreases between two horizons while the least v^T y_i never falls below its initial value.
     """
     return _attraction_trial(key, integrator, 1.0)
 
@@ -105,13 +105,13 @@ def domain_contains_the_hemisphere(key: Key, integrator: AbstractIntegrator) -> 
     "consensus/theorem-4.1-domain",
     CONSENSUS.at("Theorem 4.1"),
     num_trials=4,
-    note="two tokens on the circle, P = I: their bisector is kept by symmetry; no control: that the domain contains "
-    "the hemisphere is its positive case",
+    note="two tokens on the circle, P = I: their bisector is invariant by symmetry; no control: that the domain "
+    "contains the hemisphere is its positive case",
 )
 def domain_is_exactly_the_hemisphere(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The domain of attraction of the consensus set of the hemisphere of v is the open hemisphere, and no more.
+    """The domain of attraction of the consensus set of the hemisphere of v is exactly the open hemisphere.
 
-    The tokens start at m + s and m - s with m + s beyond 90 degrees from v, and meet at m, inside the hemisphere.
+    Two tokens start at the angles m + s and m - s from v with m + s > 90 degrees, and converge to m, in the hemisphere.
     """
     a, b = jax.random.split(key)
     middle = float(jax.random.uniform(a, (), minval=0.3, maxval=1.0))
@@ -123,10 +123,10 @@ def domain_is_exactly_the_hemisphere(key: Key, integrator: AbstractIntegrator) -
     converges = (widths[2] < 1e-4) & (margins[2] > 0.3)
     return Trial(
         hypotheses=(
-            at_most("v^T y_1 at the start", margins[0], 0.0, tolerance=SOLVER),
-            at_most("diameter at t=80 against t=40", widths[2], 1e-3 * widths[0], tolerance=SOLVER),
+            at_most("initial v^T y_1", margins[0], 0.0, tolerance=SOLVER),
+            at_most("diameter at t=80, against 1/1000 of that at t=0", widths[2], 1e-3 * widths[0], tolerance=SOLVER),
         ),
-        conclusions=(holds("the start does not reach the consensus set of the hemisphere", not bool(converges)),),
+        conclusions=(holds("the solution does not reach the consensus set of the hemisphere", not bool(converges)),),
         witness={"angles": angles, "meet at": np.asarray(path.final[0])},
     )
 
@@ -135,7 +135,7 @@ def _dini_trial(key: Key, value: float, tie: bool) -> Trial:
     a, b = jax.random.split(key)
     flow = random_flow(a, value)
     v, x = start_in_hemisphere(b, flow)
-    if tie:  # the second token is the mirror image of the first in the plane that holds W v and v: v^T y agrees
+    if tie:  # the second token is a mirror image of the first with the same v^T y
         W = metric(flow)
         w = flow.space.tangent(v, x[1])
         w = w / jnp.sqrt(w @ W @ w)
@@ -159,7 +159,7 @@ def _dini_trial(key: Key, value: float, tie: bool) -> Trial:
 def dini_derivative_is_negative(key: Key, integrator: AbstractIntegrator) -> Trial:
     """On the hemisphere V of (13) has a Dini derivative <= 0 along (11), and 0 only at consensus.
 
-    Half of the instances have two active tokens.
+    Half of the instances have two tokens that attain the maximum in (13).
     """
     return _dini_trial(key, 1.0, bool(jax.random.bernoulli(key)))
 
@@ -170,8 +170,8 @@ def dini_derivative_is_negative(key: Key, integrator: AbstractIntegrator) -> Tri
     return _dini_trial(key, -1.0, False)
 
 
-def _lyapunov_trial(key: Key) -> tuple[Fraction, Fraction, Fraction]:
-    """Return |v|^2 and V at two rational consensus points of the hemisphere of v, W = I."""
+def _values_at_consensus(key: Key) -> tuple[Fraction, Fraction, Fraction]:
+    """Return |v|^2 and V at two rational consensus points of the hemisphere of v, for W = I."""
     u, v = rational_unit(key, D), rational_unit(jax.random.fold_in(key, 1), D)
     near = v
     far = u if sum(u * v) > 0 else -u
@@ -183,16 +183,16 @@ def _lyapunov_trial(key: Key) -> tuple[Fraction, Fraction, Fraction]:
     CONSENSUS.at("Theorem 4.1, proof", "(13)"),
     evidence="certified",
     num_trials=8,
-    note="a strict Lyapunov function of a set is constant, least, on the set; no control: the weak sense is its "
-    "positive case",
+    note="a strict Lyapunov function for a set is constant and minimal on the set; no control: the weaker reading is "
+    "its positive case",
 )
 def potential_is_a_strict_lyapunov_function(key: Key, integrator: AbstractIntegrator) -> Trial:
     """V of (13) is a strict Lyapunov function for the consensus set of the hemisphere: equal to its minimum on the set,
     larger off it, and decreasing off it.
     """
-    norm, near, far = _lyapunov_trial(key)
+    norm, near, far = _values_at_consensus(key)
     return Trial(
-        hypotheses=(holds("v is a unit vector, the points are in its hemisphere", norm == 1 and far < 1),),
+        hypotheses=(holds("v is a unit vector, and the points are in its hemisphere", norm == 1 and far < 1),),
         conclusions=(holds("V is the same at both points of the consensus set", near == far),),
         witness={"V at v": near, "V at another consensus point": far},
     )
@@ -216,19 +216,19 @@ def _bounds_trial(key: Key, causal: bool, lower_triangle: bool, shrink: float) -
     flow = TokenFlow(full.query_key, 1.0, space=full.space, mask=Causal() if causal else Full())
     x = flow.space.sample(b, (N, D))
     K = 1 / np.sqrt(float(np.linalg.eigvalsh(metric(full))[0]))  # the longest semi-axis
-    limit = bound_of(full.query_key)
+    limit = query_key_bound(full.query_key)
     exponent = shrink * 2 * K * K * limit
     c1, c2 = np.exp(-exponent) / (np.sqrt(D) * N), np.exp(exponent)
     alpha = np.asarray(flow.scale * flow.weights(0.3, x))
-    seen = alpha[:, np.tril(np.ones((N, N), bool))] if lower_triangle else alpha.reshape(HEADS, -1)
+    counted = alpha[:, np.tril(np.ones((N, N), bool))] if lower_triangle else alpha.reshape(HEADS, -1)
     return Trial(
         hypotheses=(
-            at_most("longest token", float(jnp.max(jnp.linalg.norm(x, axis=1))), K, tolerance=0.0),
+            at_most("largest token norm", float(jnp.max(jnp.linalg.norm(x, axis=1))), K, tolerance=0.0),
             at_most("sup |P_h|", limit, BOUND, tolerance=ROUNDING),
         ),
         conclusions=(
-            at_least("smallest alpha_ij / c_1", seen.min() / c1, 1.0, tolerance=ROUNDING),
-            at_most("largest alpha_ij / c_2", seen.max() / c2, 1.0, tolerance=ROUNDING),
+            at_least("smallest alpha_ij / c_1", counted.min() / c1, 1.0, tolerance=ROUNDING),
+            at_most("largest alpha_ij / c_2", counted.max() / c2, 1.0, tolerance=ROUNDING),
         ),
         witness={"x": np.asarray(x), "c_1": c1, "c_2": c2},
     )
@@ -240,26 +240,25 @@ def _bounds_trial(key: Key, causal: bool, lower_triangle: bool, shrink: float) -
     note="for the full attention of Section 4; for the causal weights of Sections 5 and 6 only for j <= i (`/causal`)",
 )
 def weights_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If |P_h(t)| <= b then c_1 <= alpha_ij <= c_2 with c_1 = e^{-2 K^2 b} / (l sqrt d) and c_2 = e^{2 K^2 b}.
-
-    For all i and j, K being the longest semi-axis of E_W.
+    """If |P_h(t)| <= b then c_1 <= alpha_ij <= c_2 for all i and j, with c_1 = e^{-2 K^2 b} / (l sqrt d) and
+    c_2 = e^{2 K^2 b}, K being the longest semi-axis of E_W.
     """
     return _bounds_trial(key, causal=False, lower_triangle=False, shrink=1.0)
 
 
 @weights_are_bounded.with_control
 def weights_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A hundredth of the exponent."""
+    """The exponent divided by 100."""
     return _bounds_trial(key, causal=False, lower_triangle=False, shrink=0.01)
 
 
 @claim("consensus/lemma-4.1/causal", CONSENSUS.at("Lemma 4.1"), variant="reading", num_trials=8)
 def causal_weights_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read, for the causal weights: c_1 <= alpha_ij <= c_2 for j <= i; the others are zero."""
+    """Read for the causal weights: c_1 <= alpha_ij <= c_2 for j <= i; the other weights are zero."""
     return _bounds_trial(key, causal=True, lower_triangle=True, shrink=1.0)
 
 
 @causal_weights_are_bounded.with_control
 def causal_weights_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """All i and j, as in the lemma: alpha_ij = 0 for j > i."""
+    """The bounds for all i and j, as in the lemma, although alpha_ij = 0 for j > i."""
     return _bounds_trial(key, causal=True, lower_triangle=False, shrink=1.0)

@@ -1,4 +1,4 @@
-"""Claims of Section 5: causal attention with the identity as value matrix."""
+"""Claims of Section 5: causal attention for U = I."""
 
 from fractions import Fraction
 
@@ -31,8 +31,8 @@ def _schedule(key: Key) -> Modulated:
     return Modulated(base, 2.0, frequency, jax.random.uniform(c, (HEADS, D), maxval=6.28))
 
 
-def _bounded(P: Modulated):
-    """Measure the bound: |P_h(t)| <= max |D_h| |P_h'|, with the hypothesis's strict inequality."""
+def _bound_on_query_key(P: Modulated):
+    """Measure that sup |P_h(t)| <= max |D_h| |P_h'| is below `BOUND`."""
     norms = np.linalg.norm(np.asarray(P.base), 2, axis=(1, 2)) * np.max(np.abs(np.asarray(P.amplitude)), axis=1)
     return at_most("sup |P_h(t)|", np.max(norms), BOUND, tolerance=ROUNDING)
 
@@ -45,9 +45,9 @@ def _attraction_trial(
     path = simulate(flow, x0, [0.0, 60.0, 120.0], integrator=integrator)
     widths = path.along(diameter)
     antipode = jnp.min(jnp.linalg.norm(x0[1:] + x0[:1], axis=-1))
-    off = at_least("distance of the later tokens from -y_1", antipode, 0.0, tolerance=ROUNDING)
+    off = at_least("initial distance of the later tokens from -y_1", antipode, 0.0, tolerance=ROUNDING)
     return Trial(
-        hypotheses=(_bounded(P), off) if off_antipode else (_bounded(P),),
+        hypotheses=(_bound_on_query_key(P), off) if off_antipode else (_bound_on_query_key(P),),
         conclusions=(
             at_most("diameter at t=60", widths[1], 0.1, tolerance=SOLVER),
             at_most("diameter at t=120", widths[2], 1e-3, tolerance=SOLVER),
@@ -67,11 +67,14 @@ def _stability_trial(key: Key, integrator: AbstractIntegrator, value: float) -> 
         widths.append(simulate(flow, Sphere().project(u + size * noise), ts, integrator=integrator).along(diameter))
     far, near = (np.asarray(w) for w in widths)
     return Trial(
-        hypotheses=(_bounded(P), at_least("hundredfold smaller start", far[0] / near[0], 50.0, tolerance=SOLVER)),
+        hypotheses=(
+            _bound_on_query_key(P),
+            at_least("ratio of the initial diameters", far[0] / near[0], 50.0, tolerance=SOLVER),
+        ),
         conclusions=(
-            at_most("largest diameter from the smaller start", near.max(), 0.1 * far.max(), tolerance=SOLVER),
-            at_most("largest diameter against its start", far.max(), 3.0 * far[0], tolerance=SOLVER),
-            at_most("last diameter against the largest", far[-1], 0.1 * far.max(), tolerance=SOLVER),
+            at_most("largest diameter from the smaller initial one", near.max(), 0.1 * far.max(), tolerance=SOLVER),
+            at_most("largest diameter, against 3 times the initial one", far.max(), 3.0 * far[0], tolerance=SOLVER),
+            at_most("final diameter, against 1/10 of the largest", far[-1], 0.1 * far.max(), tolerance=SOLVER),
         ),
         witness={"P'": np.asarray(P.base), "u": np.asarray(u), "noise": np.asarray(noise)},
     )
@@ -81,7 +84,7 @@ def _stability_trial(key: Key, integrator: AbstractIntegrator, value: float) -> 
 def consensus_set_is_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If sup |P_h(t)| < b for some b, the consensus set is asymptotically stable for (15).
 
-    Read: the largest diameter of a trajectory shrinks with its start, and falls in the end.
+    Read: the largest diameter of a solution decreases with its initial diameter, and the diameter decreases in time.
     """
     return _stability_trial(key, integrator, 1.0)
 
@@ -92,8 +95,8 @@ def consensus_set_is_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
     return _stability_trial(key, integrator, -1.0)
 
 
-def _lifted_end(flow: TokenFlow, angles: np.ndarray, integrator: AbstractIntegrator) -> float:
-    """Return the angle of the last token at t = 60, followed continuously: near 0 or near 2 pi times an integer."""
+def _final_lifted_angle(flow: TokenFlow, angles: np.ndarray, integrator: AbstractIntegrator) -> float:
+    """Return the lifted (unwrapped) angle of the last token at t = 60, in radians: near a multiple of 2 pi."""
     x0 = jnp.stack([jnp.cos(angles), jnp.sin(angles)], axis=1)
     path = simulate(flow, x0, np.linspace(0.0, 60.0, 121), integrator=integrator)
     turns = np.unwrap(np.arctan2(np.asarray(path.ys[:, -1, 1]), np.asarray(path.ys[:, -1, 0])))
@@ -101,8 +104,8 @@ def _lifted_end(flow: TokenFlow, angles: np.ndarray, integrator: AbstractIntegra
 
 
 def _bracket(flow: TokenFlow, others: np.ndarray, integrator: AbstractIntegrator) -> tuple[Bracket, float, float]:
-    """Return two starts of the last token next to each other that go round on different sides, and their ends."""
-    end = lambda start: _lifted_end(flow, np.append(others, start), integrator)
+    """Return adjacent initial angles of the last token with different lifted limits, and their final lifted angles."""
+    end = lambda start: _final_lifted_angle(flow, np.append(others, start), integrator)
     found = bisect_outcome(lambda start: round(end(start) / (2 * np.pi)), np.pi / 2, 3 * np.pi / 2, width=1e-9)
     return found, end(found.low), end(found.high)
 
@@ -112,15 +115,15 @@ def _domain_trial(key: Key, integrator: AbstractIntegrator, num_tokens: int) -> 
     second = float(jax.random.uniform(key, (), minval=0.3, maxval=2.5))
     others = np.array([0.0, second])[: num_tokens - 1]
     (low, high, *_), left, right = _bracket(flow, others, integrator)
-    # on the domain of attraction the lifted limit is locally constant: two limits leave out a start in between
+    # on the domain of attraction the lifted limit is locally constant, so that a point between the two is not in it
     off = max(0.0, low - np.pi, np.pi - high)
     return Trial(
         hypotheses=(
             at_most("sup |P|", float(jnp.max(jnp.abs(flow.query_key(0.0)))), 1.0, tolerance=ROUNDING),
-            at_least("distance of y_2 from -y_1", np.pi - second, 0.0, tolerance=SOLVER),
-            at_least("distance of the bracket from -y_1", off, 0.0, tolerance=SOLVER),
+            at_least("initial angle between y_2 and -y_1", np.pi - second, 0.0, tolerance=SOLVER),
+            at_least("angle between the bracket and -y_1", off, 0.0, tolerance=SOLVER),
         ),
-        conclusions=(at_most("gap between the lifted limits of both ends", abs(right - left), 1.0, tolerance=1e-2),),
+        conclusions=(at_most("difference of the lifted limits", abs(right - left), 1.0, tolerance=1e-2),),
         witness={"second token": second, "bracket": (low, high), "limits": (left, right)},
     )
 
@@ -129,21 +132,22 @@ def _domain_trial(key: Key, integrator: AbstractIntegrator, num_tokens: int) -> 
     "consensus/theorem-5.1-domain",
     CONSENSUS.at("Theorem 5.1"),
     num_trials=4,
-    note="refuted for l >= 3 by a bracket, P = 0, one head, on the circle; no control: two tokens, measured by the "
-    "same bisection, are its positive case",
+    note="refuted for l >= 3 by a bracket from bisection, P = 0, one head, on the circle; no control: two tokens, for "
+    "which the same bisection finds -y_1 alone (tested), are its positive case",
 )
 def domain_contains_all_but_the_antipode(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The domain of attraction of the consensus set for (15) contains every start with y_j != -y_1 for all j >= 2.
+    """The domain of attraction of the consensus set for (15) contains every initial point with y_j != -y_1, j >= 2.
 
-    Token 3 is pushed by a token 2 still on its way: one start other than -y_1 ends at -y_1. Two starts 1e-9 apart go
-    round the circle on different sides, so a start between them does not reach consensus.
+    Evaluated on the circle: token 3 is driven by token 2 as long as that moves, so that one initial y_3 other than -y_1
+    converges to -y_1. Two initial y_3 that are 1e-9 apart converge to y_1 from different sides; a point between them
+    does not reach consensus.
     """
     return _domain_trial(key, integrator, 3)
 
 
 @claim("consensus/theorem-5.1-domain/two-tokens", CONSENSUS.at("Theorem 5.1"), variant="special case", num_trials=8)
 def domain_for_two_tokens(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For l = 2 the domain of attraction contains every start with y_2 != -y_1."""
+    """For l = 2 the domain of attraction contains every initial point with y_2 != -y_1."""
     x0 = Sphere().sample(key, (2, D))
     x0 = x0.at[1].set(Sphere().project(-x0[0] + 0.05 * x0[1]))
     return _attraction_trial(key, integrator, x0, off_antipode=True)
@@ -159,21 +163,21 @@ def domain_for_two_tokens(key: Key, integrator: AbstractIntegrator) -> Trial:
 def domain_is_conull(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The domain of attraction of the consensus set for (15) has a complement of measure zero.
 
-    Read: random starts from the uniform law converge; the control starts on the exceptional set.
+    Read: random initial points from the uniform distribution converge; the control starts on the exceptional set.
     """
     return _attraction_trial(key, integrator, Sphere().sample(key, (N, D)), off_antipode=False)
 
 
 @domain_is_conull.with_control
 def domain_is_conull(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A second token exactly opposite to the first, which stays there exactly."""
+    """A second token exactly antipodal to the first, where it stays exactly."""
     opposite = jnp.asarray(np.outer([1.0, -1, 1, 1], np.eye(D)[0]))
     return _attraction_trial(key, integrator, opposite, off_antipode=False)
 
 
 @claim("consensus/theorem-5.1-domain/corrected", CONSENSUS.at("Theorem 5.1"), variant="corrected", num_trials=16)
 def domain_contains_almost_every_start(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The domain of attraction contains almost every start with y_j != -y_1 for all j >= 2. Added: almost every."""
+    """The domain of attraction contains almost every initial point with y_j != -y_1, j >= 2. Added: almost every."""
     return _attraction_trial(key, integrator, Sphere().sample(key, (N, D)), off_antipode=True)
 
 
@@ -184,7 +188,7 @@ def domain_contains_almost_every_start(key: Key, integrator: AbstractIntegrator)
 
 
 def _iss_trial(key: Key, from_edge: Fraction, shift: Fraction) -> Trial:
-    """Exact, for e = 0 and unit rate: V-dot = -(1 - a^2)^2 on [edge, 0], where 1 - a >= 1."""
+    """Measure, exactly, the decrease of V for e = 0 and unit rate, -(1 - a^2)^2, on [edge, 0], where 1 - a >= 1."""
     edge = -1 + from_edge
     decrease = lambda a: (1 - a * a) * (1 - a * a) - shift
     sample = abs(rational_matrix(key, 1)[0]) / 2 % 1
@@ -228,5 +232,5 @@ def potential_is_an_iss_function_on_compacts(key: Key, integrator: AbstractInteg
 
 @potential_is_an_iss_function_on_compacts.with_control
 def potential_is_an_iss_function_on_compacts(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A constant input that the decrease must pay for, larger than it."""
+    """A constant larger than the decrease subtracted from it."""
     return _iss_trial(key, Fraction(1, 10), Fraction(1, 10))

@@ -1,4 +1,4 @@
-"""Claims on the identities inside Sections 5 and 6: exact, since they hold for any weights."""
+"""Claims on the identities in Sections 5 and 6, evaluated exactly with rational attention weights."""
 
 from fractions import Fraction
 
@@ -28,7 +28,7 @@ def _units(key: Key, n: int) -> Exact:
 
 
 def _cascade_trial(key: Key, first: int) -> Trial:
-    """Exact: token i = N of (15), with e_j = y_j - y_1, the second sums beginning at `first` (2 in the paper)."""
+    """Compare (18) and (19), exactly, with (15) for token i = N; the second sums begin at j = `first`, 2 as printed."""
     a, b = jax.random.split(key)
     y, alpha = _units(a, N), rational_weights(b, HEADS, N)
     yi, y1 = y[-1], y[0]
@@ -38,9 +38,9 @@ def _cascade_trial(key: Key, first: int) -> Trial:
     late = range(first - 1, N - 1)
     first_sum = sum((alpha[h, j] * (y1 - (yi @ y1) * yi) for h in range(HEADS) for j in range(N - 1)), zero)
     second_sum = sum((alpha[h, j] * (e[j] - (yi @ e[j]) * yi) for h in range(HEADS) for j in late), zero)
-    a_i, both = y1 @ yi, alpha.sum(axis=0)  # the sum over heads, which the second sum of (19) leaves out
-    pushed = sum((both[j] * (e[j] @ (y1 - a_i * yi)) for j in late), Fraction(0))
-    slope = sum(both[: N - 1]) * (1 - a_i * a_i) + pushed
+    a_i, both = y1 @ yi, alpha.sum(axis=0)  # summed over heads, as the second sum of (19) should be
+    perturbation = sum((both[j] * (e[j] @ (y1 - a_i * yi)) for j in late), Fraction(0))
+    slope = sum(both[: N - 1]) * (1 - a_i * a_i) + perturbation
     return Trial(
         hypotheses=(holds("tokens are on the sphere, exactly", all(v @ v == 1 for v in y)),),
         conclusions=(
@@ -56,12 +56,12 @@ def _cascade_trial(key: Key, first: int) -> Trial:
     CONSENSUS.at("Theorem 5.1, proof", "(18), (19)"),
     evidence="certified",
     num_trials=16,
-    note="in (19) the printed second sum has lost its sum over heads; the weight without a head is read as that sum",
+    note="in (19) the printed second sum lacks the sum over heads; the weight without head index is read as that sum",
 )
 def cascade_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Trial:
     """With e_j = y_j - y_1 the equation of token i in (15) is (18), and a_i = y_1^T y_i satisfies (19).
 
-    Read: in the second sum of (19) the weight without a head is the sum over the heads. For any weights and tokens.
+    Read: in the second sum of (19) the weight without head index is the sum over heads. For any weights and tokens.
     """
     return _cascade_trial(key, 2)
 
@@ -72,7 +72,7 @@ def cascade_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Trial:
     return _cascade_trial(key, 3)
 
 
-def _regular(key: Key) -> tuple[Exact, Exact, Exact]:
+def _invertible(key: Key) -> tuple[Exact, Exact, Exact]:
     """Return a unit upper triangular U, its inverse, and N points of the ellipsoid of W = U^T U."""
     lower, y = factor_and_points(key, D, N)
     U, inverse = lower.T, identity(D)
@@ -82,28 +82,28 @@ def _regular(key: Key) -> tuple[Exact, Exact, Exact]:
     return U, inverse, y
 
 
-def _coordinates_trial(key: Key, turned: bool) -> Trial:
+def _coordinates_trial(key: Key, transformed: bool) -> Trial:
     a, b, c = jax.random.split(key, 3)
-    U, inverse, y = _regular(a)
+    U, inverse, y = _invertible(a)
     alpha, P = rational_weights(b, N), rational_matrix(c, D, D)
-    turn = U if turned else identity(D)
-    z = y @ turn.T
+    change = U if transformed else identity(D)
+    z = y @ change.T
     zero = matrix(np.zeros(D, int))
     fields = []
     for i in range(N):
-        pulled = sum((alpha[j] * (U @ y[j]) for j in range(i + 1)), zero)
-        own = inverse @ (pulled - (U @ y[i]) * ((U @ y[i]) @ pulled))  # (20), its projection as printed
-        plain = sum((alpha[j] * (z[j] - (z[i] @ z[j]) * z[i]) for j in range(i + 1)), zero)  # (15)
-        fields.append(all(turn @ own == plain))
+        drift = sum((alpha[j] * (U @ y[j]) for j in range(i + 1)), zero)
+        on_ellipsoid = inverse @ (drift - (U @ y[i]) * ((U @ y[i]) @ drift))  # (20), its projection as printed
+        on_sphere = sum((alpha[j] * (z[j] - (z[i] @ z[j]) * z[i]) for j in range(i + 1)), zero)  # (15)
+        fields.append(all(change @ on_ellipsoid == on_sphere))
     scores = all(y[i] @ P @ y[j] == z[i] @ inverse.T @ P @ inverse @ z[j] for i in range(N) for j in range(N))
     return Trial(
         hypotheses=(
-            holds("U is regular", bool(np.all(inverse @ U == identity(D)))),
+            holds("U is invertible", bool(np.all(inverse @ U == identity(D)))),
             holds("tokens are on the ellipsoid, exactly", all(v @ U.T @ U @ v == 1 for v in y)),
             holds("U is not the identity", bool(np.any(identity(D) != U))),
         ),
         conclusions=(
-            holds("the image is on the sphere", all(v @ v == 1 for v in z)),
+            holds("z = U y is on the sphere", all(v @ v == 1 for v in z)),
             holds("U times the field (20) is the field (15) at z", all(fields)),
             holds("the scores at z are those of U^{-T} P U^{-1}", scores),
         ),
@@ -116,26 +116,26 @@ def _coordinates_trial(key: Key, turned: bool) -> Trial:
     CONSENSUS.at("Remark 5.1", "(20)"),
     evidence="certified",
     num_trials=16,
-    note="what the remark concludes from Theorem 5.1 shares the fate of `theorem-5.1-domain`",
+    note="the remark's conclusion from Theorem 5.1 is subject to `theorem-5.1-domain`",
 )
 def coordinates_turn_20_into_15(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For U regular and W = U^T U, z = U y turns (20) into (15) with one head and beta(t, z) = alpha(t, U^{-1} z)."""
+    """For U invertible and W = U^T U, z = U y takes (20) to (15) with one head and beta(t, z) = alpha(t, U^{-1} z)."""
     return _coordinates_trial(key, True)
 
 
 @coordinates_turn_20_into_15.with_control
 def coordinates_turn_20_into_15(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The coordinates left as they are."""
+    """The coordinates z = y."""
     return _coordinates_trial(key, False)
 
 
 def _projection_trial(key: Key, kind: str, *, idempotent: bool = True) -> Trial:
-    U, inverse, points = _regular(key)
+    U, inverse, points = _invertible(key)
     y, W = points[0], U.T @ U
     printed = inverse @ (identity(D) - np.outer(U @ y, U @ y))
     map = {"printed": printed, "after the value": printed @ U, "sphere": identity(D) - np.outer(y, y)}[kind]
-    tangent = holds("its images are tangent, y^T W Y = 0", all(v == 0 for v in y @ W @ map))
-    once = holds("applied twice it is itself", bool(np.all(map @ map == map)))
+    tangent = holds("its images Y are tangent, y^T W Y = 0", all(v == 0 for v in y @ W @ map))
+    once = holds("it is idempotent", bool(np.all(map @ map == map)))
     return Trial(
         hypotheses=(
             holds("y^T W y = 1 exactly", y @ W @ y == 1),
@@ -151,13 +151,13 @@ def _projection_trial(key: Key, kind: str, *, idempotent: bool = True) -> Trial:
     CONSENSUS.at("Remark 5.1"),
     evidence="certified",
     num_trials=8,
-    note="it maps onto the tangent space, but moves tangent vectors unless U = I; nothing in the remark needs more; no "
+    note="it maps onto the tangent space, but does not fix tangent vectors unless U = I; the remark needs no more; no "
     "control: the corrected claim is measured by the same function",
 )
 def new_projection_is_one(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For U regular, W = U^T U and y in E_W, Pi_W = U^{-1} (I - U y y^T U^T) is a projection to T_y E_W.
+    """For U invertible, W = U^T U and y in E_W, Pi_W = U^{-1} (I - U y y^T U^T) is a projection to T_y E_W.
 
-    Read: a linear map onto the tangent space that leaves tangent vectors where they are.
+    Read: a linear map onto the tangent space that fixes tangent vectors.
     """
     return _projection_trial(key, "printed")
 
@@ -176,7 +176,7 @@ def new_projection_after_the_value(key: Key, integrator: AbstractIntegrator) -> 
 
 @new_projection_after_the_value.with_control
 def new_projection_after_the_value(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Without the factor."""
+    """Without the factor U."""
     return _projection_trial(key, "printed")
 
 
@@ -188,7 +188,7 @@ def new_projection_after_the_value(key: Key, integrator: AbstractIntegrator) -> 
     num_trials=16,
 )
 def new_projection_has_tangent_images(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: Pi_W sends every vector to a tangent one, and no more is meant by projection."""
+    """Read: Pi_W maps every vector to a tangent vector; it need not be idempotent."""
     return _projection_trial(key, "printed", idempotent=False)
 
 
@@ -199,7 +199,7 @@ def new_projection_has_tangent_images(key: Key, integrator: AbstractIntegrator) 
 
 
 def _symmetric_cascade_trial(key: Key, sign: int) -> Trial:
-    """Exact: token i = N of (21); U = Q diag Q with a rational reflection Q, so that its eigenpairs are rational."""
+    """Compare (23) and (24), exactly, with (21) for token i = N; U = Q diag Q with a rational reflection Q."""
     a, b, c, d = jax.random.split(key, 4)
     u = rational_unit(a, D)
     Q = identity(D) - 2 * np.outer(u, u)
@@ -213,7 +213,7 @@ def _symmetric_cascade_trial(key: Key, sign: int) -> Trial:
     lam, b_i, e = values[0], v @ yi, y - v
     g = sum((alpha[j] * ((lam * v - sign * b_i * (U @ yi)) @ e[j]) for j in range(N - 1)), Fraction(0))
     slope = sum(alpha[:-1]) * lam * (1 - b_i * b_i) + alpha[-1] * (lam - yi @ U @ yi) * b_i + g
-    # (24) squared term by term: |g| <= C_2 sum |e_j| follows if each term obeys it, with c_2 = 1 <= exp(2 K^2 b)
+    # (24) squared, term by term: |g| <= C_2 sum |e_j| follows from it with c_2 = 1 <= exp(2 K^2 b)
     norm = max(abs(w) for w in values)
     terms = [
         (alpha[j] * ((lam * v - b_i * (U @ yi)) @ e[j])) ** 2 <= (lam + norm) ** 2 * (e[j] @ e[j]) for j in range(N - 1)
@@ -228,7 +228,7 @@ def _symmetric_cascade_trial(key: Key, sign: int) -> Trial:
         ),
         conclusions=(
             holds("(23) is the derivative of v^T y_i", v @ field == slope),
-            holds("every term of g obeys (24)", all(terms)),
+            holds("every term of g satisfies (24)", all(terms)),
         ),
         witness={"U": U, "v": v, "y": y, "alpha": alpha},
     )
@@ -239,7 +239,7 @@ def _symmetric_cascade_trial(key: Key, sign: int) -> Trial:
     CONSENSUS.at("Theorem 6.1, proof", "(23), (24)"),
     evidence="certified",
     num_trials=16,
-    note="with c_2 = exp(2 K^2 b) >= 1 of Lemma 4.1; already c_2 = 1 bounds the causal weights",
+    note="with c_2 = exp(2 K^2 b) >= 1 of Lemma 4.1; c_2 = 1 already bounds the causal weights",
 )
 def top_coordinate_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Trial:
     """b_i = v^T y_i satisfies (23) under (21), and |g(t, e)| <= C_2 sum_{j<i} |e_j| with C_2 = c_2 (lambda + |U|)."""
@@ -248,5 +248,5 @@ def top_coordinate_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Tri
 
 @top_coordinate_is_rewritten.with_control
 def top_coordinate_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The sign of the second term of g turned."""
+    """The second term of g with the opposite sign."""
     return _symmetric_cascade_trial(key, -1)
