@@ -8,7 +8,7 @@ from jaxtyping import Key as KeyArray
 
 from dynsim import _precision  # noqa: F401  (precision is set before the first array exists)
 
-State = PyTree[Shaped[Array | np.ndarray, "..."]]  # NumPy for maps on the host, and as what users hand in
+State = PyTree[Shaped[Array | np.ndarray, "..."] | float]  # NumPy for maps on the host; NumPy and numbers as input
 Tokens = Float[Array | np.ndarray, "n d"]
 Times = Float[Array | np.ndarray, " times"]
 Time = Float[Array, ""] | float

@@ -1,0 +1,61 @@
+"""The README's blocks run as they are printed, one after the other in one folder."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dynsim.__main__ import main
+from tests import data_or_skip
+
+TEXT = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+BLOCKS = {
+    kind: re.findall(rf"^```{kind}\n(.*?)^```", TEXT, flags=re.MULTILINE | re.DOTALL) for kind in ("sh", "python")
+}
+
+
+@pytest.mark.parametrize("block", BLOCKS["python"], ids=lambda text: text.split()[1])
+def test_python_runs(block, tmp_path, monkeypatch):
+    if "data_file" in block:
+        data_or_skip()
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
+
+
+def commands(block: str):
+    """Yield the words of each command of a shell block, after writing the files that stand before it."""
+    lines = iter(block.splitlines())
+    for line in lines:
+        words = shlex.split(line, comments=True)
+        if words[:2] == ["cat", ">"]:
+            end = words[-1].removeprefix("<<")
+            Path(words[2]).write_text("\n".join(iter(lambda: next(lines), end)) + "\n")
+        elif words:
+            yield words
+
+
+@pytest.mark.parametrize("block", BLOCKS["sh"], ids=["by name", "from files"])
+def test_commands_run(block, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for program, *words in commands(block):
+        assert program == "dynsim"
+        assert main(words) == 0, capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", BLOCKS["sh"], ids=["by name", "from files"])
+def test_a_shell_runs_them_as_they_are_pasted(block, tmp_path):
+    places = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    ran = subprocess.run(["bash", "-e"], input=block, text=True, cwd=tmp_path, env=os.environ | places, check=False)
+    assert ran.returncode == 0
+
+
+def test_what_it_names_is_there():
+    for path in re.findall(r"`((?:dynsim|analysis|figures|tests)/[\w/]*\w(?:\.py|/)?)`", TEXT):
+        if "<" not in path:
+            assert (Path(__file__).parent.parent / path).exists(), path
+    assert "### " not in TEXT.split("## What is where")[0]
