@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.fast_slow.critical_manifold import branch, manifold, sheet
+from analysis.fast_slow.critical_manifold import branch, connected_branches, sheet
 from analysis.fast_slow.folds import fold_near
-from analysis.fast_slow.quasi_steady_states import quasi_steady_state, settled
-from analysis.fast_slow.reductions import Reduction, first_order, reduction_error
+from analysis.fast_slow.quasi_steady_states import fast_limit, quasi_steady_state
+from analysis.fast_slow.reductions import ReductionErrors, first_order_correction, reduction_error
 from dynsim.spaces import Simplex
 from dynsim.systems.fast_slow.examples import EXAMPLES, generator, linear_flow, switching_flow, van_der_pol_flow
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
@@ -34,7 +34,7 @@ class Bent(eqx.Module):
 
 
 def test_van_der_pol_has_three_branches_between_two_folds():
-    left, middle, right = manifold(CUBIC, state(-2.0, -1.0), np.linspace(-1.0, 1.0, 41))
+    left, middle, right = connected_branches(CUBIC, state(-2.0, -1.0), np.linspace(-1.0, 1.0, 41))
     assert [part.kind for part in (left, middle, right)] == ["attracting", "repelling", "attracting"]
     for part, end in ((left, "fold"), (middle, "fold"), (right, "path")):
         assert part.end == end
@@ -66,7 +66,7 @@ def test_the_enzyme_has_the_smaller_root_of_its_quadratic():
     y = case.path
     np.testing.assert_allclose(found.fast, (2 + y - np.sqrt((2 + y) ** 2 - 4 * y)) / 2, atol=1e-13)
     assert set(found.kinds) == {"attracting"}
-    assert found.losses == ()
+    assert found.bifurcations == ()
     assert found.end == "path"
 
 
@@ -93,13 +93,13 @@ def test_without_the_simplex_what_is_conserved_is_named():
 
 
 def test_the_fast_dynamics_decides_the_root_and_newton_only_the_nearest():
-    assert float(settled(CUBIC, state(0.1, 0.0)).fast) == pytest.approx(np.sqrt(3), abs=1e-12)
-    assert float(settled(CUBIC, state(-0.1, 0.0)).fast) == pytest.approx(-np.sqrt(3), abs=1e-12)
+    assert float(fast_limit(CUBIC, state(0.1, 0.0)).fast) == pytest.approx(np.sqrt(3), abs=1e-12)
+    assert float(fast_limit(CUBIC, state(-0.1, 0.0)).fast) == pytest.approx(-np.sqrt(3), abs=1e-12)
     assert float(quasi_steady_state(CUBIC, 0.0, 0.1).fast) == pytest.approx(0.0, abs=1e-12)
     with pytest.raises(
-        ValueError, match="comes to rest on an attracting branch, but its limit at this y is metastable"
+        ValueError, match="lead to a stable equilibrium of the fast subsystem, but its limit at this y is metastable"
     ):
-        settled(CUBIC, state(0.0, 0.0))
+        fast_limit(CUBIC, state(0.0, 0.0))
 
 
 def test_branches_that_cross_are_followed_through_the_crossing():
@@ -109,7 +109,7 @@ def test_branches_that_cross_are_followed_through_the_crossing():
         np.testing.assert_allclose(found.fast, 0.0, atol=1e-15)
         assert found.kinds[0] == "attracting"
         assert found.kinds[-1] == "repelling"
-        (loss,) = found.losses
+        (loss,) = found.bifurcations
         assert loss.kind == "crossing"
         assert abs(float(loss.slow)) < 1e-9
         assert "it has a zero eigenvalue and goes on" in found.explain()
@@ -120,7 +120,7 @@ def test_an_imaginary_pair_and_a_saddle_are_told_from_folds():
         return jnp.stack([y * x[0] - 2 * x[1], 2 * x[0] + y * x[1]])
 
     found = branch(FastSlowFlow(turning, still, 1.0), state([0.0, 0.0], -1.0), np.linspace(-1.0, 0.9, 4))
-    (loss,) = found.losses
+    (loss,) = found.bifurcations
     assert loss.kind == "pair"
     assert abs(float(loss.slow)) < 1e-9
     assert found.kinds == ("attracting", "attracting", "repelling", "repelling")
@@ -179,7 +179,7 @@ def test_a_sheet_over_a_grid_has_holes_where_there_is_no_branch():
 
 def test_what_has_no_root_and_what_is_no_path_is_refused():
     none = FastSlowFlow(lambda x, y: x**2 + y, still, 1.0)
-    with pytest.raises(ValueError, match="f.x, y. = 0, at this y, but the least .f. found from it is 1"):
+    with pytest.raises(ValueError, match="f.x, y. = 0, at this y, but the smallest .f. found from it is 1"):
         quasi_steady_state(none, 1.0, 0.5)
     with pytest.raises(ValueError, match="`y0` must be finite"):
         quasi_steady_state(CUBIC, np.nan, 0.5)
@@ -199,7 +199,7 @@ def linear():
 
 
 def test_the_error_of_the_linear_reduction_is_that_of_the_closed_forms(linear):
-    for k, (epsilon, first) in enumerate(zip(linear.epsilons, linear.starts, strict=True)):
+    for k, (epsilon, first) in enumerate(zip(linear.epsilons, linear.layer_ends, strict=True)):
         ts = np.linspace(first, 1.0, 101)
         x, y = linear_solution(epsilon, EXAMPLES["linear"].start, ts)
         assert linear.slow_errors[k] == pytest.approx(np.max(np.abs(y - np.exp(-ts))), rel=1e-4)
@@ -213,7 +213,7 @@ def test_the_reduced_flow_has_order_one_and_its_correction_order_two(linear):
         fit = linear.order(errors)
         assert abs(fit.rate - 1) < 0.02
         assert fit.error < 0.01
-    assert abs(linear.order(linear.corrected).rate - 2) < 0.02
+    assert abs(linear.order(linear.corrected_distances).rate - 2) < 0.02
     assert "The error of y has order 1.00" in linear.explain()
 
 
@@ -226,17 +226,17 @@ def test_the_enzyme_and_the_chain_have_order_one(name):
 
 
 def test_the_first_order_correction_is_that_of_the_closed_form():
-    assert float(first_order(linear_flow(1.0), state(0.7, 0.7))) == pytest.approx(0.7, abs=1e-15)
+    assert float(first_order_correction(linear_flow(1.0), state(0.7, 0.7))) == pytest.approx(0.7, abs=1e-15)
     x = 2.0  # (1 - x^2) h = phi' g, phi' = 1 / (x^2 - 1), g = -x
     expected = x / (x**2 - 1) ** 2
-    assert float(first_order(CUBIC, state(x, x**3 / 3 - x))) == pytest.approx(expected, abs=1e-14)
+    assert float(first_order_correction(CUBIC, state(x, x**3 / 3 - x))) == pytest.approx(expected, abs=1e-14)
 
 
 def test_errors_of_the_solver_and_too_few_epsilons_are_not_fitted():
     many, few = np.array([1e-2, 1e-3, 1e-4]), np.array([1e-2])
-    small = Reduction(many, many, 1e-14 * many, many, many, many, 1.0)
-    assert "No order of y is fitted: its error is down to 1e-18" in small.explain()
-    assert "fewer than three" in Reduction(few, few, few, few, few, few, 1.0).explain()
+    small = ReductionErrors(many, many, 1e-14 * many, many, many, many, 1.0)
+    assert "No order of y is fitted: its error falls to 1e-18" in small.explain()
+    assert "fewer than three" in ReductionErrors(few, few, few, few, few, few, 1.0).explain()
 
 
 def test_reductions_that_do_not_exist_are_refused():
@@ -249,7 +249,7 @@ def test_reductions_that_do_not_exist_are_refused():
         reduction_error(CUBIC, start, 0.1, (0.3,))
     with pytest.raises(ValueError, match="`end` must be positive"):
         reduction_error(CUBIC, start, -1.0)
-    with pytest.raises(ValueError, match="`start` must lie where the fast variable comes to rest"):
+    with pytest.raises(ValueError, match="`start` must lead to a stable equilibrium of the fast subsystem"):
         reduction_error(EXAMPLES["saddle"].flow(1.0), EXAMPLES["saddle"].start, 1.0)
     crossing = EXAMPLES["transcritical"]
     with pytest.raises(ValueError, match="`start` must lead along an attracting branch, but at t = 1.2.*grows"):

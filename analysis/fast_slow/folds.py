@@ -1,4 +1,4 @@
-"""Where the quasi-steady-state manifold is not normally hyperbolic: folds, crossing branches, imaginary pairs."""
+"""Points where the critical manifold is not normally hyperbolic: folds, crossings of branches, imaginary pairs."""
 
 from typing import NamedTuple
 
@@ -9,20 +9,21 @@ import numpy as np
 import optimistix as optx
 from jaxtyping import Array
 
-from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
+from analysis.dynamics.linearisation import eigenvalues, index, tangent_jacobian
 from dynsim.systems.fast_slow.flow import FastSlowFlow, FastSubsystem
 from dynsim.systems.fast_slow.reduced import fast_jacobian, nearby_root, residual
 
-TRANSVERSE = 1e-6  # f_y beside f_xx and f_xy along the null vector: below it branches cross there, and it is no fold
+TRANSVERSE = 1e-6  # f_y relative to f_xx and f_xy along the null vector: if smaller, branches cross: it is no fold
 
-Values = np.ndarray | np.floating  # NumPy makes a number of what has no axes
+Values = np.ndarray | np.floating  # a NumPy scalar for variables without axes
 
 
-class Loss(NamedTuple):
-    """A point at which a fast eigenvalue has no real part.
+class Bifurcation(NamedTuple):
+    """A point of the critical manifold at which a fast eigenvalue has zero real part: normal hyperbolicity is lost.
 
-    `kind` is `fold` (the branch ends there, and another one begins), `crossing` (a zero eigenvalue, and the branch goes
-    on) or `pair` (a pair of imaginary eigenvalues). `place` counts the slow variables of the path, fractions between.
+    `kind` is `fold` (two branches meet and end), `crossing` (a zero eigenvalue at which the branch continues) or `pair`
+    (a pair of imaginary eigenvalues, as at a Hopf bifurcation). `fast` and `slow` are x and y; `place` is the position
+    on the path, with integers at its points.
     """
 
     kind: str
@@ -32,38 +33,38 @@ class Loss(NamedTuple):
 
 
 def along(path: np.ndarray, place: float) -> Values:
-    """Return the slow variable at a place of a path, which is straight between its points; the ends are continued."""
+    """Return the slow variable at a position on a path, by linear interpolation, or extrapolation beyond its ends."""
     left = min(max(int(np.floor(place)), 0), len(path) - 2)
     return path[left] + (place - left) * (path[left + 1] - path[left])
 
 
-def fold_near(flow: FastSlowFlow, x: Values, path: np.ndarray, place: float, towards: float) -> Loss | None:
-    r"""Return the fold next to a point of a branch, or None.
+def fold_near(flow: FastSlowFlow, x: Values, path: np.ndarray, place: float, towards: float) -> Bifurcation | None:
+    r"""Return the fold near a point of a branch, or None if there is none.
 
-    Newton's method on $f = 0$, $D_x f v = 0$, $\langle c, v \rangle = 1$ for x, v and the place: regular at a fold,
-    where f = 0 alone is not.
+    By Newton's method for $f = 0$, $D_x f v = 0$, $\langle c, v \rangle = 1$ in x, v and the position on the path, an
+    extended system that is regular at a fold.
 
     Args:
         flow: the system.
-        x: the fast variable at the point.
-        path: slow variables, (points, ...).
-        place: of the point on the path.
-        towards: where on the path the fold is looked for, up to the next point of the path.
+        x: the fast variable of the point.
+        path: slow variables, shape (points, ...).
+        place: the position of the point on the path.
+        towards: a position ahead; a fold is accepted up to twice that far, on the same side.
     """
     left = min(max(int(np.floor(min(place, towards))), 0), len(path) - 2)
     found = _fold(flow, jnp.asarray(x), jnp.asarray(path[left]), jnp.asarray(path[left + 1]), jnp.asarray(place - left))
-    there, offset, push = (np.asarray(part) for part in found)
+    there, offset, transversality = (np.asarray(part) for part in found)
     at = left + float(offset)
-    reach = 2 * abs(towards - place)
-    ahead = -1e-9 <= (at - place) * np.sign(towards - place) <= reach
-    if not (np.all(np.isfinite(there)) and push > TRANSVERSE and ahead):
+    distance = 2 * abs(towards - place)
+    ahead = -1e-9 <= (at - place) * np.sign(towards - place) <= distance
+    if not (np.all(np.isfinite(there)) and transversality > TRANSVERSE and ahead):
         return None
-    return Loss("fold", there, np.asarray(along(path, at)), at)
+    return Bifurcation("fold", there, np.asarray(along(path, at)), at)
 
 
 @eqx.filter_jit
 def _fold(flow: FastSlowFlow, x: Array, a: Array, b: Array, offset: Array) -> tuple[Array, Array, Array]:
-    """Return x and the offset between a and b at a fold, NaN if there is none, and the share of f_y there."""
+    """Return x and the offset between a and b at a fold, NaN if there is none, and the relative size of f_y there."""
     fast, space = flow.fast, flow.space.parts.fast
     slow = lambda s: a + s * (b - a)
     jacobian = lambda z, s: fast_jacobian(fast, space, z, slow(s))
@@ -79,28 +80,28 @@ def _fold(flow: FastSlowFlow, x: Array, a: Array, b: Array, offset: Array) -> tu
     bend = lambda r: left @ jnp.ravel(residual(fast, space, z + r[0] * v.reshape(z.shape), slow(s + r[1] / size)))
     size = jnp.linalg.norm(jnp.ravel(b - a))
     (_, forcing), second = jax.jacfwd(bend)(jnp.zeros(2)), jax.hessian(bend)(jnp.zeros(2))
-    push = jnp.abs(forcing) / (jnp.abs(forcing) + jnp.sum(jnp.abs(second[0])))
+    transversality = jnp.abs(forcing) / (jnp.abs(forcing) + jnp.sum(jnp.abs(second[0])))
     reached = found.result == optx.RESULTS.successful
-    return jnp.where(reached, space.project(z), jnp.nan), s, push
+    return jnp.where(reached, space.project(z), jnp.nan), s, transversality
 
 
-def loss_between(
+def bifurcation_between(
     flow: FastSlowFlow, left: tuple[float, Values], right: tuple[float, Values], path: np.ndarray
-) -> Loss | None:
-    """Return where between two points (place, x) of one branch the number of growing fast modes changes, by bisection.
+) -> Bifurcation | None:
+    """Return a bifurcation between two points (place, x) of one branch, by bisection on the number of unstable modes.
 
-    None if it is the same at both. Of several changes one is found.
+    None if that number is the same at both points. Of several bifurcations one is found.
     """
     (a, xa), (b, xb) = left, right
-    few = _growing(flow, xa, along(path, a))
-    if _growing(flow, xb, along(path, b)) == few:
+    unstable = _unstable_dimension(flow, xa, along(path, a))
+    if _unstable_dimension(flow, xb, along(path, b)) == unstable:
         return None
     for _ in range(60):
         middle = (a + b) / 2
         if middle in (a, b):
             break
         x = _between(flow, (xa + xb) / 2, along(path, middle), float(np.max(np.abs(xb - xa))))
-        if _growing(flow, x, along(path, middle)) == few:
+        if _unstable_dimension(flow, x, along(path, middle)) == unstable:
             a, xa = middle, x
         else:
             b, xb = middle, x
@@ -108,27 +109,27 @@ def loss_between(
     values = fast_eigenvalues(flow, xa, slow)
     nearest = values[np.argmin(np.abs(np.real(values)))]
     real = abs(np.imag(nearest)) <= 1e-6 * max(1.0, float(np.max(np.abs(values))))
-    return Loss("crossing" if real else "pair", np.asarray(xa), np.asarray(slow), a)
+    return Bifurcation("crossing" if real else "pair", np.asarray(xa), np.asarray(slow), a)
 
 
 def _between(flow: FastSlowFlow, guess: Values, slow: Values, spread: float) -> Values:
-    """Return the root next to a guess; the guess itself where Newton's method leaves it, as at a double root."""
+    """Return the root near a guess; the guess itself if Newton's method moves farther than `spread`: a double root."""
     root = root_near(flow, guess, slow)
     return root if np.all(np.abs(root - guess) <= spread) else guess
 
 
-def _growing(flow: FastSlowFlow, x: Values, slow: Values) -> int:
-    """Return how many fast modes grow."""
-    return int(np.sum(np.real(fast_eigenvalues(flow, x, slow)) > 0))
+def _unstable_dimension(flow: FastSlowFlow, x: Values, slow: Values) -> int:
+    """Return the number of fast eigenvalues with positive real part."""
+    return index(fast_eigenvalues(flow, x, slow))
 
 
 def fast_eigenvalues(flow: FastSlowFlow, x: Values, slow: Values) -> np.ndarray:
-    """Return the eigenvalues of D_x f in the tangent space of the fast variable: rates in fast time."""
+    """Return the eigenvalues of D_x f in the tangent space of x, per fast time unit, largest real part first."""
     return eigenvalues(tangent_jacobian(FastSubsystem(flow, slow), jnp.asarray(x)))
 
 
 def root_near(flow: FastSlowFlow, guess: Values, slow: Values) -> np.ndarray:
-    """Return the quasi-steady state that Newton's method reaches from a guess, or NaN."""
+    """Return the quasi-steady state to which Newton's method converges from a guess; NaN if it does not converge."""
     return np.asarray(_root(flow, jnp.asarray(guess), jnp.asarray(slow)))
 
 

@@ -1,4 +1,4 @@
-"""Points of the quasi-steady-state manifold: roots of the fast part, and the one that the fast dynamics goes to."""
+"""Quasi-steady states, the points of the critical manifold {f = 0}: from a guess, or as fast limits."""
 
 import equinox as eqx
 import jax
@@ -16,45 +16,46 @@ from dynsim.simulation import check_start
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, FastSubsystem, rates
 from dynsim.systems.fast_slow.reduced import fast_jacobian, nearby_root, residual
 
-FLAT = 1e-9  # of the size of D_x f: a singular value below this is zero, but for rounding
+FLAT = 1e-9  # times the norm of D_x f: a smaller singular value is zero up to rounding
 
 
 def quasi_steady_state(flow: FastSlowFlow, slow: ArrayLike, guess: ArrayLike) -> FastSlow:
-    """Return a point of the manifold with the given slow variable, found from a guess of the fast one.
+    """Return a quasi-steady state, f(x, y) = 0, at the slow variable `slow`, from the guess `guess` of x.
 
-    By Powell's dogleg and then Newton's method, in the space of x. Which of several roots is found depends on the
-    guess; `settled` returns the one that the fast dynamics goes to, `equilibria` of a `FastSubsystem` looks for all.
+    By Powell's dogleg method followed by Newton's, in the space of x. Which of several roots is found depends on the
+    guess; `fast_limit` returns the one to which the fast subsystem converges, and `equilibria` of a `FastSubsystem`
+    searches for all.
 
     Raises:
-        ValueError: if no root is found; if the fast part conserves something that its space does not hold constant.
+        ValueError: if no root is found, or if f conserves a quantity that is not constant on the space of x.
     """
     start = _point(flow, guess, slow)
     x, size = _solved(flow, start.fast, start.slow)
     if not bool(jnp.all(jnp.isfinite(x))):
         _check_isolated(flow, start)
         must = "lead to a quasi-steady state, f(x, y) = 0, at this y"
-        raise argument_error("guess", must, f"the least |f| found from it is {float(size):.3g}")
+        raise argument_error("guess", must, f"the smallest |f| found from it is {float(size):.3g}")
     found = FastSlow(x, start.slow)
     _check_isolated(flow, found)
     return found
 
 
-def settled(flow: FastSlowFlow, start: FastSlow) -> FastSlow:
-    """Return the point of the manifold to which the fast dynamics goes from `start`, its slow variable held fixed.
+def fast_limit(flow: FastSlowFlow, start: FastSlow) -> FastSlow:
+    """Return the quasi-steady state to which the fast subsystem converges from `start`, with y fixed.
 
     Raises:
-        ValueError: if it does not come to rest, or not on a normally attracting point.
+        ValueError: if it does not converge to an equilibrium of the fast subsystem that is not unstable.
     """
     start = _point(flow, *start)
     limit = settle(FastSubsystem(flow, start.slow), start.fast, integrator=stiff(1e-10))
     if not limit.settled:
-        must = "lie where the fast variable comes to rest on an attracting branch"
+        must = "lead to a stable equilibrium of the fast subsystem"
         raise argument_error("start", must, f"its limit at this y is {limit.verdict}")
     return quasi_steady_state(flow, start.slow, limit.state)
 
 
 def _point(flow: FastSlowFlow, fast: ArrayLike, slow: ArrayLike) -> FastSlow:
-    """Return a state as arrays; raise `ValueError` unless it is finite, on the space, and f and g have its shape."""
+    """Return a state as arrays; raise `ValueError` unless it is finite, in the space, and f and g have its shape."""
     state = FastSlow(jnp.asarray(fast, float), jnp.asarray(slow, float))
     state = check_start(flow, state)
     jax.eval_shape(lambda x: rates(flow, x), state)
@@ -63,7 +64,7 @@ def _point(flow: FastSlowFlow, fast: ArrayLike, slow: ArrayLike) -> FastSlow:
 
 @eqx.filter_jit
 def _solved(flow: FastSlowFlow, x: Array, slow: Array) -> tuple[Array, Array]:
-    """Return the root found from x, NaN if there is none, and the least |f| found."""
+    """Return the root found from x, NaN if none is found, and the smallest |f| found."""
     fast, space = flow.fast, flow.space.parts.fast
     solver = optx.Dogleg(1e-8, 1e-10)
     near = optx.root_find(lambda z, _: residual(fast, space, z, slow), solver, x, max_steps=200, throw=False).value
@@ -77,9 +78,10 @@ def _root(flow: FastSlowFlow, x: Array, slow: Array) -> Array:
 
 
 def _check_isolated(flow: FastSlowFlow, state: FastSlow) -> None:
-    """Raise `ValueError` if f conserves a combination of x that the space of x does not hold constant.
+    """Raise `ValueError` if f conserves a linear combination of x that is not constant on the space of x.
 
-    That is a left null vector of D_x f at this point which is one at other points as well.
+    Roots are then not isolated. A conserved combination is a left null vector of D_x f at every point; it is tested at
+    this one and three others.
     """
     kept, rng = _left_null(np.eye(state.fast.size), _jacobian(flow, state)), np.random.default_rng(0)
     for _ in range(3):
@@ -94,7 +96,7 @@ def _check_isolated(flow: FastSlowFlow, state: FastSlow) -> None:
 
 
 def _left_null(basis: np.ndarray, jacobian: Array) -> np.ndarray:
-    """Return the part of a span (n, k) that is orthogonal to every column of a matrix."""
+    """Return a basis of the subspace of the span of `basis`, shape (n, k), orthogonal to all columns of a matrix."""
     J = np.asarray(jacobian)
     left, sizes, _ = np.linalg.svd(basis.T @ J)
     full = np.append(sizes, np.zeros(len(left) - len(sizes)))

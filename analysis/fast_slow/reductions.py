@@ -1,4 +1,4 @@
-"""How far a fast-slow system is from its reduced flow, against epsilon, the boundary layer left out."""
+"""Errors of the reduced flow of a fast-slow system as functions of epsilon, after the initial boundary layer."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from jaxtyping import Array
 
 from analysis.dynamics.rates import Fit, observed_order
 from analysis.fast_slow.folds import fast_eigenvalues
-from analysis.fast_slow.quasi_steady_states import settled
+from analysis.fast_slow.quasi_steady_states import fast_limit
 from dynsim._types import State
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, Scipy, stiff
@@ -23,40 +23,45 @@ from dynsim.trajectory import Trajectory
 
 EPSILONS = (3e-3, 1e-3, 3e-4, 1e-4)
 FRAMES = 101
-FLOOR = 1e-9  # errors below it are those of the solver
-LAYERS = 3.0  # a layer is over when exp(-gap t / epsilon) = epsilon^3, small beside errors of the first two orders
+FLOOR = 1e-9  # errors below it are dominated by the solver
+LAYERS = 3.0  # the layer ends where exp(-gap t / epsilon) = epsilon^3, below errors of first and second order
 
 
-class Reduction(NamedTuple):
-    """Largest errors of the reduced flow for each epsilon, from the end of the boundary layer on.
+class ReductionErrors(NamedTuple):
+    """The largest errors of the reduced flow after the boundary layer, one for each of `epsilons`.
 
-    `fast_errors` and `slow_errors` are those of x and y against the reduced flow from the same y; `distances` how far
-    the full trajectory is, at its own y, from the manifold, and `corrected` from its first-order correction. `starts`
-    are the ends of the layer, in slow time, and `gap` the least rate of attraction met, in fast time.
+    `fast_errors` and `slow_errors` are those of x and y, against the full system with the same initial y.
+    `distances` are the distances of the full trajectory, at its own y, from the critical manifold, and
+    `corrected_distances` those from its first-order correction. `layer_ends` are the ends of the boundary layer, in
+    slow time, and `gap` is the least rate of attraction along the reduced trajectory, per fast time unit.
     """
 
     epsilons: np.ndarray
     fast_errors: np.ndarray
     slow_errors: np.ndarray
     distances: np.ndarray
-    corrected: np.ndarray
-    starts: np.ndarray
+    corrected_distances: np.ndarray
+    layer_ends: np.ndarray
     gap: float
 
     def order(self, errors: np.ndarray) -> Fit:
-        """Return the order in epsilon of some of its errors, with its standard error."""
+        """Return the observed order in epsilon of `errors`, one of the fields, with its standard error."""
         return observed_order(self.epsilons, errors)
 
     def explain(self) -> str:
-        """Return the fitted orders, a sentence for each; three epsilons are needed, and errors above the solver's."""
-        named = {"x": self.fast_errors, "y": self.slow_errors, "the distance from the manifold": self.distances}
-        return " ".join(self._said(name, errors) for name, errors in named.items())
+        """Return the fitted orders, one sentence each; there is none for fewer than three epsilons or solver errors."""
+        named = {
+            "x": self.fast_errors,
+            "y": self.slow_errors,
+            "the distance from the critical manifold": self.distances,
+        }
+        return " ".join(self._order_sentence(name, errors) for name, errors in named.items())
 
-    def _said(self, name: str, errors: np.ndarray) -> str:
+    def _order_sentence(self, name: str, errors: np.ndarray) -> str:
         if len(errors) < 3:
             return f"No order of {name} is fitted to fewer than three epsilons."
         if not np.all(errors > FLOOR):
-            return f"No order of {name} is fitted: its error is down to {np.min(errors):.2g}, that of the solver."
+            return f"No order of {name} is fitted: its error falls to {np.min(errors):.2g}, the error of the solver."
         fit = self.order(errors)
         return f"The error of {name} has order {fit.rate:.3f} +- {fit.error:.3f} in epsilon."
 
@@ -69,44 +74,49 @@ def reduction_error(
     *,
     layers: float = LAYERS,
     integrator: AbstractIntegrator = stiff(1e-10),
-) -> Reduction:
-    r"""Return the error of the reduced flow on [0, end] against epsilon.
+) -> ReductionErrors:
+    r"""Return the errors of the reduced flow on [0, end] for several epsilons.
 
-    Both start at the same y; the reduced flow on the branch to which the fast dynamics goes from x. They are compared
-    from $t_0 = C \varepsilon \ln(1 / \varepsilon)$ on, with $C$ = `layers` / gap.
+    Full and reduced flow start at the same y, the reduced flow at the limit of the fast subsystem. They are compared
+    from the end $t_0 = C \varepsilon \ln(1 / \varepsilon)$ of the boundary layer on, with $C$ = `layers` / gap.
 
     Args:
         flow: the system; its own epsilon is not used.
-        start: a point off the manifold, or on it.
-        end: last time, in slow time; the reduced flow must reach it, on an attracting branch all the way.
-        epsilons: the ratios to try, below 1.
-        layers: the boundary layer left out, in units of ln(1 / epsilon) times its time constant.
-        integrator: of the full system; its errors must be small beside epsilon.
+        start: the initial state; x need not be on the critical manifold.
+        end: the last time, in slow time; the reduced flow must reach it along an attracting branch.
+        epsilons: ratios of the time scales, between 0 and 1.
+        layers: length of the boundary layer, in units of its time constant epsilon / gap times ln(1 / epsilon).
+        integrator: for the full system; its errors must be small compared with epsilon.
 
     Raises:
-        ValueError: if the branch does not attract, or ends at a fold, or a layer is longer than half of the time.
-        IntegrationError: if the full system cannot be followed.
+        ValueError: if the branch is not attracting or ends at a fold, or a layer is longer than half of the time.
+        IntegrationError: if the integration of the full system fails.
     """
     ratios = _ratios(epsilons, end)
-    reduced, base = ReducedFlow(flow), settled(flow, start)
+    reduced, base = ReducedFlow(flow), fast_limit(flow, start)
     gap = _attraction(flow, _reduced(reduced, base, end))
-    starts = layers * ratios * np.log(1 / ratios) / gap
-    if not np.all(starts < end / 2):
+    layer_ends = layers * ratios * np.log(1 / ratios) / gap
+    if not np.all(layer_ends < end / 2):
         must = f"be so small that the boundary layer ends before {end / 2:g}"
-        raise argument_error("epsilons", must, f"at {ratios[np.argmax(starts)]:g} it ends at {np.max(starts):.3g}")
+        raise argument_error(
+            "epsilons", must, f"at {ratios[np.argmax(layer_ends)]:g} it ends at {np.max(layer_ends):.3g}"
+        )
     rows = []
-    for ratio, first in zip(ratios, starts, strict=True):
+    for ratio, first in zip(ratios, layer_ends, strict=True):
         ts = np.append(0.0, np.linspace(first, end, FRAMES))
         full = simulate(flow.with_epsilon(ratio), start, ts, integrator=integrator)
         rows.append(_errors(flow, full.ys, simulate(reduced, base, ts, integrator=Scipy()).ys, jnp.asarray(ratio)))
     fast, slow, distances, corrected = np.array(rows, float).T
-    return Reduction(ratios, fast, slow, distances, corrected, starts, gap)
+    return ReductionErrors(ratios, fast, slow, distances, corrected, layer_ends, gap)
 
 
-def first_order(flow: FastSlowFlow, state: FastSlow) -> Array:
-    r"""Return $h_1$ at a point of the manifold, of $x = \varphi(y) + \varepsilon h_1(y) + O(\varepsilon^2)$.
+def first_order_correction(flow: FastSlowFlow, state: FastSlow) -> Array:
+    r"""Return the first-order term $h_1(y)$ of the slow manifold at a point of the critical manifold $x = \varphi(y)$.
 
-    That is the slow manifold; $h_1 = (D_x f)^{-1} D\varphi\, g$, from its invariance.
+    The slow manifold is $x = \varphi(y) + \varepsilon h_1(y) + O(\varepsilon^2)$; its invariance gives
+    $h_1 = (D_x f)^{-1} D\varphi\, g$. Shape of x.
+
+    Source: Fenichel, J. Differential Equations 31 (1979).
     """
     lift = CriticalManifold(flow)
     velocity = FastSlow(jnp.zeros_like(state.fast), flow.slow(*state))
@@ -117,27 +127,27 @@ def first_order(flow: FastSlowFlow, state: FastSlow) -> Array:
 
 @eqx.filter_jit
 def _errors(flow: FastSlowFlow, full: State, reduced: State, ratio: Array) -> tuple[Array, ...]:
-    """Return the four largest errors after the first time, which is in the layer."""
+    """Return the four largest errors, the first time (before the end of the layer) excluded."""
     lift = CriticalManifold(flow)
-    below = jax.vmap(lift.project)(full)
-    shift = ratio * jax.vmap(lambda state: first_order(flow, state))(below)
+    critical = jax.vmap(lift.project)(full)
+    shift = ratio * jax.vmap(lambda state: first_order_correction(flow, state))(critical)
     largest = lambda part: jnp.max(jnp.abs(part[1:]))
-    off = full.fast - below.fast
+    off = full.fast - critical.fast
     return largest(full.fast - reduced.fast), largest(full.slow - reduced.slow), largest(off), largest(off - shift)
 
 
 def _reduced(flow: ReducedFlow, base: FastSlow, end: float) -> Trajectory:
-    """Return the reduced path; raise `ValueError` if the branch ends before it does."""
+    """Return the reduced trajectory; raise `ValueError` if the branch ends before `end`."""
     path = simulate(flow, base, np.linspace(0.0, end, 21), integrator=Scipy(), throw=False)
     if not bool(path.stats.succeeded):
         stop = float(path.stats.last_time)
-        but = f"the reduced flow stops at t = {stop:.6g}: there is no branch beyond, as at a fold"
+        but = f"the reduced flow stops at t = {stop:.6g}, where the branch ends, as at a fold"
         raise argument_error("end", "come before the end of the branch", but)
     return path
 
 
 def _attraction(flow: FastSlowFlow, path: Trajectory) -> float:
-    """Return the least rate at which the branch attracts along a reduced path; raise `ValueError` where it does not."""
+    """Return the least rate of attraction along a reduced trajectory; raise `ValueError` where it is not positive."""
     states = [FastSlow(*(np.asarray(part)[k] for part in path.ys)) for k in range(len(path.ts))]
     rates = np.array([-np.max(np.real(fast_eigenvalues(flow, *state))) for state in states])
     if not np.all(rates > 0):

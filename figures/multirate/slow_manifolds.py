@@ -3,7 +3,7 @@
 import matplotlib.figure
 import numpy as np
 
-from analysis.fast_slow.critical_manifold import Branch, manifold
+from analysis.fast_slow.critical_manifold import Branch, connected_branches
 from analysis.fast_slow.reductions import reduction_error
 from dynsim._types import Key
 from dynsim.integrators import stiff
@@ -22,7 +22,7 @@ RATIOS = (3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
 def _branches(name: str, found: tuple[Branch, ...]) -> Numbers:
     """Return branches as arrays: their points one after the other, each with its kind and the number of its branch."""
     numbers = np.concatenate([np.full(len(branch.kinds), k) for k, branch in enumerate(found)])
-    folds = {(float(loss.slow), float(loss.fast)) for branch in found for loss in branch.losses if loss.kind == "fold"}
+    folds = {(float(at.slow), float(at.fast)) for branch in found for at in branch.bifurcations if at.kind == "fold"}
     return {
         f"{name} slow": np.concatenate([branch.slow for branch in found]),
         f"{name} fast": np.concatenate([branch.fast for branch in found]),
@@ -42,9 +42,10 @@ def manifold_figure(key: Key) -> Numbers:
     """
     del key
     case, found = EXAMPLES["van-der-pol"], {}
-    found |= _branches("cubic", manifold(case.flow(1.0), FastSlow(case.guess, case.path[0]), case.path))
+    found |= _branches("cubic", connected_branches(case.flow(1.0), FastSlow(case.guess, case.path[0]), case.path))
     enzyme = EXAMPLES["michaelis-menten"]
-    found |= _branches("enzyme", manifold(enzyme.flow(1.0), FastSlow(enzyme.guess, enzyme.path[0]), enzyme.path))
+    guess = FastSlow(enzyme.guess, enzyme.path[0])
+    found |= _branches("enzyme", connected_branches(enzyme.flow(1.0), guess, enzyme.path))
     for number, ratio in enumerate(EPSILONS):
         ts = np.linspace(0.0, 4.0, 4001)
         path = simulate(van_der_pol_flow(ratio), case.start, ts, integrator=stiff())
@@ -89,7 +90,7 @@ def error_figure(key: Key) -> Numbers:
     del key
     case = EXAMPLES["michaelis-menten"]
     found = reduction_error(case.flow(1.0), case.start, case.compare, RATIOS, integrator=stiff(1e-11))
-    errors = (found.fast_errors, found.slow_errors, found.distances, found.corrected)
+    errors = (found.fast_errors, found.slow_errors, found.distances, found.corrected_distances)
     fits = [found.order(part) for part in errors]
     return {
         "epsilons": found.epsilons,

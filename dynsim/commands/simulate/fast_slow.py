@@ -161,10 +161,10 @@ def _check_shapes(case: "Example", ratio: float) -> None:
 
 def _branches(case: "Example", ratio: float) -> "tuple[Branch, ...]":
     """Return the branches of the critical manifold over the window, and print their stability and folds."""
-    from analysis.fast_slow.critical_manifold import manifold
+    from analysis.fast_slow.critical_manifold import connected_branches
     from dynsim.systems.fast_slow.flow import FastSlow
 
-    found = manifold(case.flow(ratio), FastSlow(case.guess, case.path[0]), case.path)
+    found = connected_branches(case.flow(ratio), FastSlow(case.guess, case.path[0]), case.path)
     for branch in found:
         say(branch.explain())
     return found
@@ -188,7 +188,7 @@ def _compare(case: "Example", ratios: tuple[float, ...]) -> None:
     found = reduction_error(case.flow(ratios[0]), case.start, case.compare, sorted(ratios, reverse=True))
     say(f"largest errors of the reduced flow up to t = {case.compare:g}, after the boundary layer:")
     say(f"  {'epsilon':>10}{'from t':>12}{'x':>12}{'y':>12}")
-    for row in zip(found.epsilons, found.starts, found.fast_errors, found.slow_errors, strict=True):
+    for row in zip(found.epsilons, found.layer_ends, found.fast_errors, found.slow_errors, strict=True):
         say("  " + f"{row[0]:>10.3g}" + "".join(f"{value:>12.3g}" for value in row[1:]))
     say(found.explain())
 
@@ -213,7 +213,7 @@ def draw(path: Path, branches: "Sequence[Branch]", runs: "Sequence[Trajectory]",
         drawn, (ax,) = canvas(aspect=0.9)
         for branch in branches:
             folds = [
-                (first(loss.slow[None])[0], first(loss.fast[None])[0]) for loss in branch.losses if loss.kind == "fold"
+                (first(at.slow[None])[0], first(at.fast[None])[0]) for at in branch.bifurcations if at.kind == "fold"
             ]
             slow_manifold(ax, first(branch.slow), first(branch.fast), branch.kinds, folds=folds)
         relaxations(
