@@ -116,7 +116,8 @@ def ensemble(
     checkpoints = None if folder is None else Checkpoints(folder, _digest(work, parts), _structure(work))
     done = _solved(_together if together else _alone, work, parts, checkpoints, shown)
     back = np.argsort(np.concatenate(parts), kind="stable")
-    joined = jax.tree.map(lambda *pieces: jnp.concatenate(pieces)[back], *done)
+    join = lambda *pieces: jnp.asarray(jnp.concatenate(pieces)[back], pieces[0].dtype)  # a checkpoint has no weak types
+    joined = jax.tree.map(join, *done)
     values, final, stats = joined
     kept = flows[0] if isinstance(flow, AbstractFlow) else flows
     return Ensemble(work.ts, values, work.y0s, final, stats, kept, integrator)
@@ -294,7 +295,8 @@ def _digest(work: _Work, parts: list[np.ndarray]) -> str:
         look = lambda t, y, flow=flow: (flow.vector_field(t, y), flow.space.project(y), work.fn(t, y))
         traced = jax.make_jaxpr(look)(work.ts[0], work.start(0))
         times = [*flow.breakpoints(t0, t1), flow.step_limit()]
-        found.update(f"{_without_addresses(traced.jaxpr)} {times}".encode())
+        program = traced.jaxpr.pretty_print(use_color=False)  # `str` would colour it on a terminal
+        found.update(f"{_without_addresses(program)} {times}".encode())
         for leaf in traced.consts:
             found.update(_bytes(leaf))
     found.update(_without_addresses(work.integrator).encode())

@@ -12,6 +12,7 @@ from dynsim.integrators import Diffrax, Scipy
 from dynsim.outcome import Outcome
 from dynsim.simulation import simulate
 from dynsim.spaces import Sphere
+from dynsim.storage import save
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.tokens.flow import TokenFlow
 
@@ -147,6 +148,19 @@ def test_an_interrupted_ensemble_resumes_to_the_same_bits(integrator, tmp_path, 
     assert bits(resumed) == bits(call(tmp_path / "fresh")) == bits(call(None))
     for file in (tmp_path / "fresh").iterdir():
         assert file.read_bytes() == (tmp_path / "runs" / file.name).read_bytes()
+    for name, run in (("resumed", resumed), ("whole", call(None))):
+        save(tmp_path / name, run)
+    assert (tmp_path / "resumed").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_a_folder_begun_in_a_terminal_is_resumed_without_one(tmp_path, monkeypatch):
+    call = lambda: ensemble(FLOW, STARTS[:3], TS, alignment, folder=tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("jax._src.pretty_printer._can_use_color", lambda: True)
+        patch.setenv("COLUMNS", "40")
+        begun = call()
+    monkeypatch.setattr(module, "_together", lambda *a: pytest.fail("computed again"))
+    assert bits(call()) == bits(begun)
 
 
 def test_an_interruption_without_a_folder_says_that_nothing_is_kept(monkeypatch):

@@ -8,12 +8,19 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
+from numpy.typing import ArrayLike
 
 from dynsim._types import Scalar, State, Time, Times
 from dynsim.errors import argument_error
 from dynsim.outcome import Outcome
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
+from dynsim.systems.schedules import AbstractSchedule
+
+
+def _strong(value: ArrayLike) -> Array:
+    """Return an array of fixed type: weak types would be lost in a checkpoint and change the bytes of a run file."""
+    return jnp.asarray(value, jnp.result_type(value))
 
 
 class Stats(eqx.Module):
@@ -23,12 +30,12 @@ class Stats(eqx.Module):
     they are projected to it; `last_time` is the last time that was reached.
     """
 
-    succeeded: Array
-    outcome: Int[Array, "..."]
-    num_steps: Int[Array, "..."]
-    num_rejected: Int[Array, "..."]
-    max_defect: Float[Array, "..."]
-    last_time: Float[Array, "..."]
+    succeeded: Array = eqx.field(converter=_strong)
+    outcome: Int[Array, "..."] = eqx.field(converter=_strong)
+    num_steps: Int[Array, "..."] = eqx.field(converter=_strong)
+    num_rejected: Int[Array, "..."] = eqx.field(converter=_strong)
+    max_defect: Float[Array, "..."] = eqx.field(converter=_strong)
+    last_time: Float[Array, "..."] = eqx.field(converter=_strong)
 
     def explain(self) -> str:
         """Return one sentence: the time reached, what stopped the integration and what to try."""
@@ -106,6 +113,12 @@ class AbstractIntegrator(eqx.Module):
         Returns:
             The states at `ts`, statistics, time and state of the end, and the index of the event, -1 for none.
         """
+
+
+def without_periods(flow: AbstractFlow) -> AbstractFlow:
+    """Return the flow that a solver is compiled for, the step limit being an argument: one program for all periods."""
+    schedule = lambda part: isinstance(part, AbstractSchedule)
+    return jax.tree.map(lambda part: part.without_period() if schedule(part) else part, flow, is_leaf=schedule)
 
 
 def step_limit(integrator: AbstractIntegrator, flow: AbstractFlow) -> float:
