@@ -1,4 +1,4 @@
-"""A run of a clustering map that records how close its decisions were, and how far they are certain."""
+"""Iteration of a hardmax map, with the gaps between scores and the layers whose follower sets are certain."""
 
 from fractions import Fraction
 from typing import Any
@@ -12,20 +12,23 @@ from dynsim.simulation import path_on_host
 from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 from dynsim.systems.hardmax.search.grouping import equal_rows
-from dynsim.systems.hardmax.search.reuse import ReusedFollowerSets, Sizes
+from dynsim.systems.hardmax.search.reuse import NormBounds, ReusedFollowerSets
 from dynsim.systems.hardmax.search.scores import EPSILON
 from dynsim.systems.hardmax.search.ties import binary_extent
 from dynsim.trajectory import Trajectory
 
-MANTISSA = 53  # bits of a float
+MANTISSA = 53  # bits of a float64
 
 
 class Clustering(eqx.Module):
-    """A run of a hardmax map.
+    """A trajectory of a hardmax map, with the quantities that decide whether its follower sets are exact.
 
-    `path` holds the same states as `iterate` returns. `gaps[k]` is the smallest relative gap between best and second
-    best score in layer k, over the tokens: see `FollowerSets`. The follower sets of the first `certain` layers are
-    proved to be those of exact arithmetic from the same numbers; all of them for `ExactHardmaxMap`.
+    Attributes:
+        path: the trajectory, with the states that `iterate` returns.
+        gaps: for each layer the smallest relative gap over all tokens between the best score and the best one outside
+            the follower set, dimensionless; see `FollowerSets`.
+        certain: the number of first layers whose follower sets are proved to be those of exact arithmetic from the same
+            numbers; all layers for `ExactHardmaxMap`.
     """
 
     path: Trajectory
@@ -34,7 +37,7 @@ class Clustering(eqx.Module):
 
 
 def iterate_hardmax(
-    map: Any,  # checked here, in one sentence
+    map: Any,  # a HardmaxMap or an ExactHardmaxMap; checked below
     x0: Any,
     num_layers: int,
     *,
@@ -42,10 +45,13 @@ def iterate_hardmax(
 ) -> Clustering:
     """Apply a hardmax map `num_layers` times to the tokens `x0`, shape (n, d), and keep every `every`-th state.
 
-    Follower sets that cannot have changed since the last layer are not searched again: see `ReusedFollowerSets`.
+    Follower sets that cannot have changed since the previous layer are not computed again: see `ReusedFollowerSets`.
 
     Raises:
-        ValueError: for a map of another kind, for what are no tokens, or if `num_layers` is no multiple of `every`.
+        ValueError: if `map` is of another kind, if `x0` is not a finite array of shape (n, d), or if `num_layers` is
+            not a positive multiple of `every`.
+
+    Source: HARDMAX, (1.1).
     """
     if not isinstance(map, HardmaxMap | ExactHardmaxMap):
         raise argument_error("map", "be a HardmaxMap or an ExactHardmaxMap", f"is a {type(map).__name__}")
@@ -54,15 +60,15 @@ def iterate_hardmax(
     z = map.rule.tokens(x0)
     exact = isinstance(map, ExactHardmaxMap)
     share = float(map.alpha / (1 + map.alpha))
-    sizes = Sizes(map.rule, _exponent(z))
-    memory = ReusedFollowerSets(map.rule, share, sizes, rounding=not exact)
-    proof = None if exact else CertainLayers(map, z, memory)
+    norms = NormBounds(map.rule, _exponent(z))
+    reused = ReusedFollowerSets(map.rule, share, norms, rounding=not exact)
+    proof = None if exact else CertainLayers(map, z, reused)
     kept, gaps = [z], np.empty(num_layers)
     for k in range(num_layers):
-        sets = memory.follow(z)
+        sets = reused.follower_sets(z)
         gaps[k] = np.min(sets.gaps)
         if proof is not None:
-            proof.layer(z, sets)
+            proof.add_layer(z, sets)
         z = map.moved(z, sets)
         if (k + 1) % every == 0:
             kept.append(z)
@@ -71,46 +77,47 @@ def iterate_hardmax(
 
 
 class CertainLayers:
-    """How far the follower sets of floats are those of exact arithmetic.
+    """A count of the first layers whose follower sets in floats are certainly those of exact arithmetic.
 
-    While they are, both runs average the same tokens, so that an error of the tokens grows by a layer's rounding and,
-    for alpha > 0, by no more. A set is certain if its gap is larger than what the error can change, and if its members
-    were equal from the start, since then they still are. Before anything is rounded all sets are.
+    As long as they are, both iterations average the same tokens, so that for alpha > 0 the error of a token grows in
+    each layer by at most the rounding of that layer. A follower set is certain if its gap exceeds what the error can
+    change, and if its members were equal in the first layer, since then they are still equal. Before the first layer
+    that rounds, all sets are certain.
     """
 
-    def __init__(self, map: HardmaxMap, z: np.ndarray, memory: ReusedFollowerSets):
-        self.map, self.memory = map, memory
-        self.origin = equal_rows(z).label
-        self.error = 0.0  # of a token's place, in the unit of the memory's sizes
+    def __init__(self, map: HardmaxMap, z: np.ndarray, reused: ReusedFollowerSets):
+        self.map, self.reused = map, reused
+        self.initial_groups = equal_rows(z).label
+        self.error = 0.0  # a bound of the distance of a token from its exact value, in the unit of `NormBounds`
         self.certain = 0
-        self.broken = False
+        self.ended = False
 
-    def layer(self, z: np.ndarray, sets: FollowerSets) -> None:
-        """Judge the sets of the next layer, of tokens `z`."""
-        self.broken = self.broken or not self._same_sets(z, sets)
-        if self.broken:
+    def add_layer(self, z: np.ndarray, sets: FollowerSets) -> None:
+        """Count the next layer, with tokens `z` and follower sets `sets`, if all layers so far are certain."""
+        self.ended = self.ended or not self._same_sets(z, sets)
+        if self.ended:
             return
         self.certain += 1
         if self.error > 0 or not _unrounded(self.map.alpha, z, sets):
-            c = self.memory.share
+            c = self.reused.share
             growth = 1.0 if 0 < c < 1 else (abs(1 - c) + abs(c)) * (1 + 8 * EPSILON)
-            room = max(1.0, abs(c))  # of the moves that are rounded, in those of a convex combination
-            self.error = growth * self.error + room * self.memory.rounded(sets)
+            factor = max(1.0, abs(c))  # by which displacements exceed those of a convex combination
+            self.error = growth * self.error + factor * self.reused.rounding_error(sets)
 
     def _same_sets(self, z: np.ndarray, sets: FollowerSets) -> bool:
-        """Return whether exact arithmetic certainly has these sets too."""
+        """Return whether the follower sets in exact arithmetic are certainly the same."""
         if self.error == 0:
             return True
-        _, lengths, largest = self.memory.sizes.of(z)
-        norm, e = self.memory.sizes.attention, self.error
-        changed = (2 * norm * e * (largest + e) + 2 * lengths * e) * (1 + 64 * EPSILON)
-        origin = self.origin[sets.members]
-        one = np.minimum.reduceat(origin, sets.starts[:-1]) == np.maximum.reduceat(origin, sets.starts[:-1])
-        return bool(np.all(one) and np.all(self.memory.bounds > changed))
+        _, lengths, largest = self.reused.norms.of(z)
+        norm, e = self.reused.norms.attention, self.error
+        change = (2 * norm * e * (largest + e) + 2 * lengths * e) * (1 + 64 * EPSILON)  # of a difference of two scores
+        group = self.initial_groups[sets.members]
+        one = np.minimum.reduceat(group, sets.starts[:-1]) == np.maximum.reduceat(group, sets.starts[:-1])
+        return bool(np.all(one) and np.all(self.reused.bounds > change))
 
 
 def _exponent(z: np.ndarray) -> int:
-    """Return e such that the largest entry is at most $2^e$ and not much smaller."""
+    """Return an e such that the largest modulus of an entry lies between $2^{e-2}$ and $2^e$."""
     largest = np.max(np.abs(z))
     if isinstance(largest, Fraction):
         return largest.numerator.bit_length() - largest.denominator.bit_length() + 1
@@ -118,7 +125,7 @@ def _exponent(z: np.ndarray) -> int:
 
 
 def _unrounded(alpha: float, z: np.ndarray, sets: FollowerSets) -> bool:
-    """Return whether the layer is certainly computed without rounding: few bits, and means over powers of two."""
+    """Return whether the layer certainly rounds nothing: few bits, and means over powers of two."""
     share = Fraction(alpha) / (1 + Fraction(alpha))
     largest = int(np.max(np.diff(sets.starts)))
     sizes = np.unique(np.diff(sets.starts))

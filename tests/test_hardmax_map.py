@@ -41,7 +41,7 @@ MANNERS = {
 def _cones_are_used():
     """Let `ConeBisection` search where all scores would be faster, as they are for the few tokens of tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "SCORE", 1.0)
+        patch.setattr(search, "SCORE_SECONDS", 1.0)
         yield
 
 
@@ -198,7 +198,7 @@ def test_a_sample_removes_only_tokens_deep_inside(monkeypatch):
     monkeypatch.setattr(all_scores, "FEW", 10**9)
     expected = HardmaxMap(1).follower_sets(x, search=BruteForce())
     monkeypatch.setattr(cones, "MANY", 100)
-    assert len(cones.columns_within(x, cones.Margin(1e-12, 0.0))) < 300
+    assert len(cones.possibly_best(x, cones.Margin(1e-12, 0.0))) < 300
     found = HardmaxMap(1).follower_sets(x, search=ConeBisection())
     assert found.same_as(expected)
     np.testing.assert_allclose(found.gaps, expected.gaps, atol=1e-10)
@@ -423,7 +423,7 @@ def test_a_run_refuses_other_maps_and_layers_that_do_not_fit():
         iterate_hardmax(SoftmaxMap(1.0, 0.1), np.ones((2, 2)), 3)
     with pytest.raises(ValueError, match="multiple of `every` = 2"):
         iterate_hardmax(HardmaxMap(1), np.ones((2, 2)), 3, every=2)
-    with pytest.raises(ValueError, match="all hard or all soft"):
+    with pytest.raises(ValueError, match="all hardmax or all softmax"):
         MultiHeadMap([Hardmax(), Softmax(0.1)], np.ones((2, 2, 2)))
     with pytest.raises(ValueError, match=r"shape \(1, d, d\)"):
         MultiHeadMap([Hardmax()], np.ones((2, 2)))

@@ -1,1 +1,1 @@
-"""Hardmax clustering: who follows whom, the maps in floats and fractions, and their geometry."""
+"""Hardmax attention: the clustering maps, in floats and in exact arithmetic, and the follower sets."""

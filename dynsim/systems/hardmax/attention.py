@@ -1,4 +1,4 @@
-"""Attention rules: the average of the tokens that each token attends to, hard (float or exact) or soft."""
+"""Attention rules: hardmax in floats, hardmax in exact arithmetic, and softmax."""
 
 import abc
 from typing import Any, ClassVar
@@ -18,11 +18,16 @@ from dynsim.systems.hardmax.search.grouping import equal_keys
 from dynsim.systems.hardmax.search.scores import Scores
 from dynsim.systems.hardmax.search.ties import FloatTies, IntegerTies, exact_queries
 
-LARGEST = 1e300  # of an entry: a sum of a million is finite
+LARGEST = 1e300  # modulus of an entry, so that a sum of a million entries is finite
 
 
 class AbstractAttention(eqx.Module):
-    """The matrix $\\Lambda(Z, A)$ of (2.2), through what it does to tokens; rows sum to one."""
+    """The row-stochastic attention matrix $\\Lambda(Z, A)$ of (2.2), as a map of tokens to averages of tokens.
+
+    `on_host` is whether it is computed in NumPy, not in JAX.
+
+    Source: HARDMAX, (2.2).
+    """
 
     on_host: ClassVar[bool]
 
@@ -32,42 +37,47 @@ class AbstractAttention(eqx.Module):
 
 
 class AbstractHardmax(AbstractAttention):
-    """All maximisers count alike, and only they: (2.3)."""
+    """Hardmax attention: equal weights on the maximisers of $\\langle A z_i, z_j\\rangle$ over j, zero on other tokens.
+
+    Source: HARDMAX, (2.3).
+    """
 
     on_host: ClassVar[bool] = True
 
     @abc.abstractmethod
     def tokens(self, x: Any) -> np.ndarray:
-        """Return `x` as an (n, d) array in this rule's arithmetic; raise `ValueError` for what is no such array."""
+        """Return `x` as an (n, d) array in this rule's arithmetic; raise `ValueError` if it is not such an array."""
 
     @abc.abstractmethod
     def scores(self, z: Any) -> Scores:
-        """Return what floats know of the scores of tokens from `tokens`, and what decides ties exactly."""
+        """Return the scores of the tokens `z` in floats, with error bounds, and an exact comparison for near ties."""
 
     @abc.abstractmethod
     def scaled(self, z: Any, exponent: int) -> Float[np.ndarray, "n d"]:
-        """Return tokens over $2^e$ in floats, each entry within half a unit in its last place."""
+        """Return tokens divided by $2^e$, e being `exponent`, in floats; each entry is rounded correctly."""
 
     @abc.abstractmethod
     def scaled_attention(self) -> Float[np.ndarray, "d d"] | None:
-        """Return A over a power of two, in floats, its largest entry in [1/2, 1]."""
+        """Return A divided by a power of two, in floats, its largest modulus in [1/2, 1]; None for A = I."""
 
     def follower_sets(self, x: Any, *, search: AbstractSearch | None = None) -> FollowerSets:
-        """Return the sets C_i of (1.1b), exactly those of the numbers in `x`, by the fastest or a given search."""
+        """Return the sets C_i of (1.1b) at the tokens `x`, decided exactly, by the fastest search or by `search`."""
         scores = self.scores(self.tokens(x))
         every = np.arange(len(scores.tokens))
         return (search_for(scores, len(every)) if search is None else search).sets(scores, every)
 
     def averages(self, x: Any) -> np.ndarray:
-        """Return the mean over C_i for every token, shape (n, d)."""
+        """Return the mean of the tokens in C_i for every token i, shape (n, d)."""
         z = self.tokens(x)
         return self.follower_sets(z).averages(z)
 
 
 class Hardmax(AbstractHardmax):
-    """(2.3) in float64: the sets are exactly those of the given floats, the averages are rounded.
+    """Hardmax attention in float64: the sets C_i are decided exactly for the given floats, the averages are rounded.
 
     `attention` is A, shape (d, d), or None for the identity.
+
+    Source: HARDMAX, (2.3).
     """
 
     attention: np.ndarray | None
@@ -89,21 +99,21 @@ class Hardmax(AbstractHardmax):
         return z + 0.0  # no negative zero: equal rows have equal bytes
 
     def scores(self, z: np.ndarray) -> Scores:
-        """Return what floats know of the scores; near ties are compared exactly, at the floats' binary values."""
-        u = np.ldexp(z, -int(np.frexp(np.max(np.abs(z)))[1]))  # a power of two rounds nothing
+        """Return the scores in floats; near ties are compared exactly, at the floats' binary values."""
+        u = np.ldexp(z, -int(np.frexp(np.max(np.abs(z)))[1]))  # division by a power of two is exact
         A, scaled = self.attention, self.scaled_attention()
         if A is None or scaled is None:
-            q = level(u, z)
+            q = rescaled_rows(u, z)
             norms = np.sqrt(np.einsum("nd,nd->n", q, q))
             return Scores(q, u, norms, norms, FloatTies(z, None))
-        q = level(u, z) @ scaled.T
+        q = rescaled_rows(u, z) @ scaled.T
         norms = np.sqrt(np.einsum("nd,nd->n", q, q))
-        sizes = np.linalg.norm(level(u, z), axis=1) * len(A)
-        weak = np.flatnonzero(norms < 2.0**-9 * sizes)
-        if len(weak):  # what has cancelled is computed again from exact numbers
-            q[weak] = ratios(exact_queries(z[weak], A))
-            sizes[weak] = norms[weak] = np.sqrt(np.einsum("nd,nd->n", q[weak], q[weak]))
-        return Scores(q, u, norms, sizes, FloatTies(z, A))
+        bounds = np.linalg.norm(rescaled_rows(u, z), axis=1) * len(A)
+        weak = np.flatnonzero(norms < 2.0**-9 * bounds)
+        if len(weak):  # queries that have lost digits by cancellation are computed again from exact numbers
+            q[weak] = rounded_rows(exact_queries(z[weak], A))
+            bounds[weak] = norms[weak] = np.sqrt(np.einsum("nd,nd->n", q[weak], q[weak]))
+        return Scores(q, u, norms, bounds, FloatTies(z, A))
 
     def scaled(self, z: np.ndarray, exponent: int) -> np.ndarray:
         """See `AbstractHardmax`."""
@@ -116,15 +126,17 @@ class Hardmax(AbstractHardmax):
 
 
 class ExactHardmax(AbstractHardmax):
-    """(2.3) in rational arithmetic, on arrays of `Fraction`.
+    """Hardmax attention in rational arithmetic, on arrays of `Fraction`.
 
     `attention` is A, shape (d, d), or None for the identity.
+
+    Source: HARDMAX, (2.3).
     """
 
     attention: Exact | None
 
     def __init__(self, attention: Any = None):
-        """Store A exactly: ints, Fractions, strings as `1/3` or `0.1`, floats at their binary value."""
+        """Store A exactly, entries converted by `rational`: ints, Fractions, strings such as `1/3`, floats."""
         self.attention = None if attention is None else square("attention", rationals("attention", attention))
 
     def tokens(self, x: Any) -> Exact:
@@ -132,10 +144,10 @@ class ExactHardmax(AbstractHardmax):
         return checked(rationals("x", x), self.attention)
 
     def scores(self, z: Exact) -> Scores:
-        """Return floats that spare the comparisons which their error bounds decide, and integers for the others."""
+        """Return the scores in floats, whose error bounds decide most comparisons, and integers for the others."""
         A, numerators = self.attention, integers(z)[0]
         queries = numerators if A is None else numerators @ integers(A)[0].T
-        q = ratios(queries)
+        q = rounded_rows(queries)
         u = numerators / 2 ** int(np.max(np.abs(numerators))).bit_length()
         norms = np.sqrt(np.einsum("nd,nd->n", q, q))
         equal = equal_keys([tuple(row) for row in numerators.tolist()])
@@ -152,9 +164,11 @@ class ExactHardmax(AbstractHardmax):
 
 
 class Softmax(AbstractAttention):
-    """(2.6) in JAX: weights $e^{\\langle A z_i, z_j\\rangle / \\tau}$, normalised.
+    """Softmax attention in JAX: weights proportional to $e^{\\langle A z_i, z_j\\rangle / \\tau}$.
 
     `temperature` is $\\tau$, in the unit of the scores; `attention` is A, shape (d, d), or None for the identity.
+
+    Source: HARDMAX, (2.6).
     """
 
     on_host: ClassVar[bool] = False
@@ -162,7 +176,7 @@ class Softmax(AbstractAttention):
     attention: Array | None
 
     def __init__(self, temperature: Any, attention: Any = None):
-        """Store both; they may be traced, and a traced temperature is not looked at."""
+        """Store both; raise `ValueError` if the temperature is not positive, unless it is traced."""
         if not isinstance(temperature, Tracer) and not float(temperature) > 0:
             raise argument_error("temperature", "be positive", f"is {float(temperature)}")
         self.temperature = jnp.asarray(temperature, float)
@@ -174,21 +188,21 @@ class Softmax(AbstractAttention):
         return jax.nn.softmax(queries @ x.T / self.temperature.astype(x.dtype), axis=-1) @ x
 
 
-def ratios(rows: np.ndarray) -> Float[np.ndarray, "n d"]:
-    """Return rows of Python ints, each over a power of two of its own so that its largest entry is in [1/2, 1)."""
+def rounded_rows(rows: np.ndarray) -> Float[np.ndarray, "n d"]:
+    """Return rows of Python ints in floats, each row divided by a power of two that brings its largest to [1/2, 1)."""
     scale = np.array([2 ** max(abs(entry) for entry in row).bit_length() for row in rows.tolist()], object)
     return (rows / scale[:, None]).astype(float)
 
 
-def level(u: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Return `u`, with rows brought to order one by powers of two if squares of some of them might vanish."""
+def rescaled_rows(u: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return `u`; if squares of some rows might underflow, every row of `z`, brought to order one by a power of two."""
     if np.min(np.einsum("nd->n", np.abs(u))) > 2.0**-300:
         return u
     return np.ldexp(z, -np.frexp(np.max(np.abs(z), axis=1))[1][:, None])
 
 
 def floats(name: str, values: Any) -> np.ndarray:
-    """Return an array of float64; fractions and strings as `1/3` are rounded, truth values refused."""
+    """Return an array of float64, fractions and strings such as `1/3` rounded; raise `ValueError` for booleans."""
     try:
         given = np.asarray(values)
     except ValueError:
@@ -205,7 +219,7 @@ def floats(name: str, values: Any) -> np.ndarray:
 
 
 def square(name: str, matrix: np.ndarray) -> np.ndarray:
-    """Return a finite square matrix; raise `ValueError` for another array."""
+    """Return `matrix`; raise `ValueError` unless it is square and finite."""
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise argument_error(name, "have shape (d, d)", f"has shape {matrix.shape}")
     if matrix.dtype != object and not np.all(np.abs(matrix) < LARGEST):
@@ -214,7 +228,7 @@ def square(name: str, matrix: np.ndarray) -> np.ndarray:
 
 
 def checked(z: np.ndarray, attention: np.ndarray | None) -> np.ndarray:
-    """Return tokens of shape (n, d), n and d at least one, that fit A; raise `ValueError` for others."""
+    """Return `z`; raise `ValueError` unless it has shape (n, d) with n, d >= 1, and d is the dimension of A."""
     if z.ndim != 2 or 0 in z.shape:
         raise argument_error("x", "have shape (n, d), with at least one token", f"has shape {z.shape}")
     if attention is not None and attention.shape[0] != z.shape[1]:

@@ -1,6 +1,7 @@
-"""Tokens of the paper's examples, as it prints them, and of its figures where it prints none: then they are ours.
+"""Tokens of the examples in HARDMAX, as printed, and tokens of our own for its figures, which print none.
 
-Numbers are ints or strings as `1/3`, which both arithmetics take; every cloud is for A = I unless it says otherwise.
+Numbers are ints or strings such as `1/3`, which the maps in floats and in exact arithmetic both take. A = I unless a
+comment says otherwise.
 """
 
 ALPHA = "1/2"  # of Example 5.2 and Figure 2

@@ -1,4 +1,4 @@
-"""Who follows whom: the sets C_i of (1.1b), all maximisers, by exact comparison."""
+"""Follower sets: for each token i the set C_i of the tokens that it follows, all maximisers of its score."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -8,11 +8,14 @@ from jaxtyping import Bool, Float, Int
 
 
 class FollowerSets(NamedTuple):
-    """The sets C_1, ..., C_n that tokens follow, equal ones stored once.
+    """The sets $C_i$ of all maximisers j of $\\langle A z_i, z_j\\rangle$, for every token i; equal sets stored once.
 
-    `members[starts[s] : starts[s + 1]]` are the tokens of set s, in increasing order, and `which[i]` is the set of
-    token i. `gaps[i]` is a lower bound of how much more token i's best score is than its best outside C_i, divided by
-    $|A z_i| \\max_j |z_j|$ (dimensionless, rounding included, never negative; infinite where C_i holds every token).
+    Attributes:
+        which: `which[i]` is the number s of the set of token i.
+        starts: the tokens of set s are `members[starts[s] : starts[s + 1]]`.
+        members: the tokens of all sets, increasing within each.
+        gaps: `gaps[i]` is a lower bound, rounding included, of the best score of token i minus its best score outside
+            C_i, divided by $|A z_i| \\max_j |z_j|$: dimensionless, not negative, infinite if C_i holds every token.
 
     Source: HARDMAX, (1.1b).
     """
@@ -28,24 +31,27 @@ class FollowerSets(NamedTuple):
         return self.members[self.starts[s] : self.starts[s + 1]]
 
     def lists(self) -> list[list[int]]:
-        """Return C_1, ..., C_n as lists, to print or to compare."""
+        """Return C_1, ..., C_n as lists."""
         return [self.of(i).tolist() for i in range(len(self.which))]
 
     @property
     def sizes(self) -> Int[np.ndarray, " n"]:
-        """The number of tokens that each token follows."""
+        """The number of tokens in each C_i."""
         return np.diff(self.starts)[self.which]
 
     @property
     def leaders(self) -> Bool[np.ndarray, " n"]:
-        """Which tokens follow themselves alone, C_i = {i}: the leaders of this layer."""
+        """Which tokens are leaders of this layer, C_i = {i}.
+
+        Source: HARDMAX, Definition 1.1.
+        """
         first = self.members[self.starts[self.which]]
         return (self.sizes == 1) & (first == np.arange(len(self.which)))
 
     def averages(self, x: np.ndarray) -> np.ndarray:
-        """Return the mean of the tokens that each token follows, shape (n, d), in the arithmetic of `x`.
+        """Return the mean of the tokens in each C_i, shape (n, d), in the arithmetic of `x`.
 
-        In floats it is the first of them plus the mean difference from it: exact where all are equal.
+        In floats it is the first member plus the mean difference from it, which is exact if all members are equal.
         """
         sizes, first = np.diff(self.starts), x[self.members[self.starts[:-1]]]
         if x.dtype == object:
@@ -56,12 +62,12 @@ class FollowerSets(NamedTuple):
         return (first + np.add.reduceat(differences, self.starts[:-1], axis=0) / sizes[:, None])[self.which]
 
     def same_as(self, other: "FollowerSets") -> bool:
-        """Return whether every token follows the same tokens in both."""
+        """Return whether both have the same sets C_i."""
         return len(self.which) == len(other.which) and self.lists() == other.lists()
 
 
 def from_lists(sets: Iterable[Iterable[int]], gaps: Float[np.ndarray, " n"]) -> FollowerSets:
-    """Return follower sets from one collection of tokens each; equal ones are stored once."""
+    """Return the follower sets whose i-th is the i-th of `sets`, with these gaps; equal sets are stored once."""
     seen: dict[tuple[int, ...], int] = {}
     which = [seen.setdefault(tuple(sorted(s)), len(seen)) for s in sets]
     starts = np.concatenate([[0], np.cumsum([len(s) for s in seen])]).astype(int)

@@ -1,4 +1,4 @@
-"""The hypotheses of the clustering theorem, decided exactly for the given numbers, and reported rather than assumed."""
+"""The hypotheses of the clustering theorem, decided in exact arithmetic for given parameters and tokens."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,17 @@ from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 
 @dataclass(frozen=True)
 class Hypotheses:
-    """What Theorem 1.1 and Assumption 2.1 ask of A, alpha and the first tokens; floats count at their binary value."""
+    """Which hypotheses of Theorem 1.1 and Assumption 2.1 hold; floats are taken at their binary value.
+
+    Attributes:
+        symmetric: A is symmetric.
+        definite: the symmetric part of A is positive definite.
+        positive_step: alpha is positive.
+        distinct: the initial tokens are pairwise distinct.
+        nonzero: no initial token is zero.
+
+    Source: HARDMAX, Theorem 1.1 and Assumption 2.1.
+    """
 
     symmetric: bool
     definite: bool
@@ -25,7 +35,7 @@ class Hypotheses:
         return all(vars(self).values())
 
     def explain(self) -> str:
-        """Return one sentence: which hypotheses fail."""
+        """Return a sentence that names the hypotheses that fail."""
         words = {
             "symmetric": "A is not symmetric",
             "definite": "A is not positive definite",
@@ -38,9 +48,9 @@ class Hypotheses:
 
 
 def hypotheses(map: HardmaxMap | ExactHardmaxMap, x: Any) -> Hypotheses:
-    """Return which hypotheses of Theorem 1.1 the map and its first tokens `x`, shape (n, d), meet.
+    """Return which hypotheses of Theorem 1.1 the map and its initial tokens `x`, shape (n, d), meet.
 
-    Definiteness is that of the symmetric part, so that a matrix that is not symmetric has an answer too.
+    Definiteness is that of the symmetric part of A, and so is defined for every A.
 
     Source: HARDMAX, Theorem 1.1 and Assumption 2.1.
     """

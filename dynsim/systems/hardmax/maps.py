@@ -1,4 +1,4 @@
-"""The clustering maps: hardmax in floats or fractions, softmax, several heads with any value matrices."""
+"""The clustering maps: hardmax attention in floats or exact arithmetic, softmax attention, and several heads."""
 
 import math
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class HardmaxMap(AbstractMap):
         C_i = \{j : \langle A z_i, z_j \rangle = \max_l \langle A z_i, z_l \rangle\}
     $$
 
-    All maximisers count, by exact comparison of the given floats; only the averages are rounded.
+    The maximisers are found by exact comparison of the given floats; only the averages are rounded.
 
     Source: HARDMAX, (1.1).
     """
@@ -40,7 +40,7 @@ class HardmaxMap(AbstractMap):
     def __init__(self, alpha: Any, attention: Any = None):
         """Store the step size alpha (dimensionless) and A, shape (d, d), by default the identity.
 
-        Neither is refused where the theorems exclude it (alpha <= 0, A not definite): see `hypotheses`.
+        Values that the theorems exclude are accepted (alpha <= 0, A not definite); `hypotheses` tells them.
         """
         self.alpha = float(step_size(alpha))
         self.rule = Hardmax(attention)
@@ -51,18 +51,18 @@ class HardmaxMap(AbstractMap):
         return self.rule.follower_sets(x, search=search)
 
     def step(self, k: Step, x: Any) -> np.ndarray:
-        """Return the tokens after layer `k`; one that follows only itself does not move at all."""
+        """Return the tokens after layer `k`; a token with C_i = {i} is unchanged, bit for bit."""
         del k
         z = self.rule.tokens(x)
         return self.moved(z, self.rule.follower_sets(z))
 
     def moved(self, z: np.ndarray, sets: FollowerSets) -> np.ndarray:
-        """Return where the tokens `z`, shape (n, d), go when they follow `sets`."""
+        """Return the tokens after the layer, from the tokens `z`, shape (n, d), and their follower sets."""
         return z + self.alpha / (1 + self.alpha) * (sets.averages(z) - z)
 
 
 class ExactHardmaxMap(AbstractMap):
-    """`HardmaxMap` in rational arithmetic, on arrays of `Fraction`: equality means equality.
+    """One layer of the pure-attention hardmax transformer in rational arithmetic, on arrays of `Fraction`.
 
     Source: HARDMAX, (1.1).
     """
@@ -73,7 +73,7 @@ class ExactHardmaxMap(AbstractMap):
     on_host: ClassVar[bool] = True
 
     def __init__(self, alpha: Any, attention: Any = None):
-        """Store alpha and A exactly: ints, Fractions, strings as `1/3` or `0.1`, floats at their binary value."""
+        """Store alpha and A exactly, converted by `rational`: ints, Fractions, strings such as `1/3`, floats."""
         self.alpha = step_size(alpha)
         self.rule = ExactHardmax(attention)
         self.space = Euclidean()
@@ -89,9 +89,9 @@ class ExactHardmaxMap(AbstractMap):
         return self.moved(z, self.rule.follower_sets(z))
 
     def moved(self, z: Exact, sets: FollowerSets) -> Exact:
-        """Return where the tokens `z`, shape (n, d), go when they follow `sets`, by one common denominator.
+        """Return the tokens after the layer, from the tokens `z`, shape (n, d), and their follower sets.
 
-        Tokens that stay are handed on as they are.
+        The arithmetic is that of integers over one common denominator; tokens that do not move are not computed.
         """
         N, D = integers(z)
         sizes = np.diff(sets.starts)
@@ -108,7 +108,7 @@ class ExactHardmaxMap(AbstractMap):
 
 
 class SoftmaxMap(AbstractMap):
-    r"""The differentiable stand-in of `HardmaxMap`, in JAX, with temperature $\tau$.
+    r"""One layer with softmax attention of temperature $\tau$, in JAX: a differentiable approximation of `HardmaxMap`.
 
     $$
         z_i \leftarrow \frac{1}{1 + \alpha} \Big(z_i + \alpha
@@ -138,8 +138,8 @@ class SoftmaxMap(AbstractMap):
 class MultiHeadMap(AbstractMap):
     r"""Self-attention with several heads and any value matrices, $z_i \leftarrow c\,(z_i + \sum_h V_h \bar z_i^h)$.
 
-    $\bar z_i^h$ is the average of head h's attention rule (`Hardmax`, `ExactHardmax` or `Softmax`). The paper's
-    normalisation (2.4) has no counterpart for general V, so that c is a field of its own, 1 by default.
+    $\bar z_i^h$ is the average by the attention rule of head h (`Hardmax`, `ExactHardmax` or `Softmax`). The paper's
+    normalisation (2.4) has no counterpart for general V, so that c is a separate field, `scale`, by default 1.
 
     Source: HARDMAX, (7.1), and (2.2) with one head.
     """
@@ -156,13 +156,13 @@ class MultiHeadMap(AbstractMap):
         if not self.rules or len(shape) != 3 or shape[0] != len(self.rules) or shape[1] != shape[2]:
             raise argument_error("value", f"have shape ({len(self.rules)}, d, d)", f"has shape {shape}")
         if len({rule.on_host for rule in self.rules}) > 1:
-            raise argument_error("rules", "be all hard or all soft", "mix both")
+            raise argument_error("rules", "be all hardmax or all softmax", "are both")
         self.value, self.scale = value, scale
         self.space = Euclidean()
 
     @property
     def on_host(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the heads are hard."""
+        """Whether the heads are computed in NumPy, as hardmax heads are."""
         return self.rules[0].on_host
 
     def step(self, k: Step, x: Any) -> Any:

@@ -1,1 +1,1 @@
-"""Search for the maximisers of <A z_i, z_j>: four algorithms that return the same follower sets, ties included."""
+"""Search for all maximisers of <A z_i, z_j> over j, by algorithms that return the same follower sets."""

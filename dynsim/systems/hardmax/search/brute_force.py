@@ -1,6 +1,6 @@
-"""Best and second best by all scores: in single precision what it can tell, in double precision the rest.
+"""Best and second best token of each query from all scores, in single precision where that decides, else in double.
 
-A few rows at a time, so that their scores stay in the cache.
+A few queries at a time, so that their scores stay in the cache.
 """
 
 import numpy as np
@@ -9,18 +9,19 @@ from jaxtyping import Float, Int
 from dynsim.systems.hardmax.search.ties import Candidates
 
 BLOCK = 2**20  # scores at a time; measured best between 2^17 and 2^21 at n = 1e4
-FEW = 2**18  # scores in all for which single precision spares no time
+FEW = 2**18  # total number of scores up to which single precision saves no time
 SINGLE = 2.0**-24  # half a unit in the last place of single precision
-WIDE = 64  # times the error of single precision is looked at again: the gap of the others is known to a 64th
-CROWD = 8  # near candidates of a row beyond which single precision only adds work
+WIDE = 64  # a score within 64 single-precision errors of the best is computed again: the gap to others is known to 1/64
+CROWD = 8  # near candidates of a row above which single precision only adds work
 
 
 def near_best(
     queries: Float[np.ndarray, "r d"], keys: Float[np.ndarray, "m d"], errors: Float[np.ndarray, " r"]
 ) -> tuple[Candidates, Float[np.ndarray, " r"]]:
-    """Return the keys whose score is within `errors` of the best, and by how much all others have less, at least.
+    """Return for each query the keys whose score is within `errors` of the best, and the slack of all other keys.
 
-    The rows of the candidates are positions in `queries`; without another key the second answer is infinite.
+    The slack is a lower bound of the best score minus the score of every other key, infinite if there is no other. The
+    rows of the candidates are positions in `queries`.
     """
     (r, m), norms = (len(queries), len(keys)), np.sqrt(np.einsum("nd,nd->n", queries, queries))
     single = (queries / norms[:, None]).astype(np.float32), keys.astype(np.float32)
@@ -36,21 +37,21 @@ def near_best(
             rest = second * norms[here] + 2 * error * norms[here]
         if not 0 < len(at) <= CROWD * (here.stop - first):
             at, rest = buffer.near(queries[here], keys, errors[here])
-        parts.append(_sharpened(first, at, rest, queries[here], keys, errors[here]))
+        parts.append(_rescored(first, at, rest, queries[here], keys, errors[here]))
     starts = np.concatenate([[0], np.cumsum(np.concatenate([part.sizes for part, _ in parts]))])
     near = Candidates(np.arange(r), starts, np.concatenate([part.columns for part, _ in parts]))
     return near, np.concatenate([slack for _, slack in parts])
 
 
 class _Buffer:
-    """Room for the scores of some rows, in both precisions."""
+    """Preallocated memory for the scores of a block of rows, in both precisions."""
 
     def __init__(self, rows: int, columns: int):
         self.scores = {kind: np.empty((rows, columns), kind) for kind in (np.float32, np.float64)}
         self.close = np.empty((rows, columns), bool)
 
     def near(self, queries: np.ndarray, keys: np.ndarray, within: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the positions of scores `within` the best of their rows, and the best of the others of each row."""
+        """Return the flat positions of scores within `within` of the best of their row, and the best others."""
         found, near = self.scores[queries.dtype.type][: len(queries)], self.close[: len(queries)]
         np.matmul(queries, keys.T, out=found)
         least = np.max(found, axis=1) - within.astype(queries.dtype)
@@ -60,7 +61,7 @@ class _Buffer:
         return at, np.max(found, axis=1).astype(float)
 
 
-def _sharpened(
+def _rescored(
     first: int,
     at: Int[np.ndarray, " near"],
     rest: Float[np.ndarray, " rows"],
@@ -68,7 +69,7 @@ def _sharpened(
     keys: np.ndarray,
     errors: np.ndarray,
 ) -> tuple[Candidates, Float[np.ndarray, " rows"]]:
-    """Return the candidates and the slack of some rows, from a few positions and a bound of all other scores."""
+    """Return the candidates and slack of some rows, from flat positions `at` and a bound `rest` of other scores."""
     row, column = np.divmod(at, len(keys))
     sizes = np.bincount(row, minlength=len(queries))
     bounds = np.concatenate([[0], np.cumsum(sizes)])
@@ -82,6 +83,6 @@ def _sharpened(
 
 
 def _pieces(count: int, d: int) -> list[slice]:
-    """Return slices of `count` pairs in R^d, a few megabytes each."""
+    """Return slices that split `count` pairs of vectors in R^d into pieces of a few megabytes."""
     step = max(1, 2**19 // d)
     return [slice(first, first + step) for first in range(0, count, step)]

@@ -1,4 +1,4 @@
-"""Searches for the best tokens: one interface, chosen by dimension and size, the same sets from each."""
+"""The search algorithms for follower sets behind one interface, and the choice among them by dimension and size."""
 
 import abc
 
@@ -7,51 +7,59 @@ from jaxtyping import Float, Int
 
 from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.search.brute_force import near_best
-from dynsim.systems.hardmax.search.cone_bisection import MANY, columns_within, margin_of
+from dynsim.systems.hardmax.search.cone_bisection import MANY, margin_of, possibly_best
 from dynsim.systems.hardmax.search.direction_grid import near_best_by_cells
-from dynsim.systems.hardmax.search.scores import Columns, Scores, assembled, decided, everything, joined, relative_gaps
+from dynsim.systems.hardmax.search.scores import (
+    Columns,
+    Scores,
+    assembled,
+    decided,
+    joined,
+    relative_gaps,
+    sets_of_zero_queries,
+)
 from dynsim.systems.hardmax.search.ties import Candidates
 
-FEW = 200  # tokens up to which all scores are the fastest: measured in d = 2, 150 to 300
-HIGHEST = 3  # dimension in which cones win
-SCORE = 0.45e-9  # seconds of one score, measured, as are those of a grid of cells and of a token's way through it
-GRID, TOKEN = 1.5e-4, {1: 1e-7, 2: 5e-7, 3: 1.5e-6}
+FEW = 200  # tokens up to which brute force is the fastest; measured in d = 2: 150 to 300
+HIGHEST = 3  # dimension up to which bisection of cones is faster than brute force
+SCORE_SECONDS = 0.45e-9  # measured time of one score; below, of a grid of cells, and by dimension of a token in it
+GRID_SECONDS, TOKEN_SECONDS = 1.5e-4, {1: 1e-7, 2: 5e-7, 3: 1.5e-6}
 
 
 class AbstractSearch(abc.ABC):
-    """A way to the exact follower sets."""
+    """An algorithm that finds the exact follower sets."""
 
     @abc.abstractmethod
     def near(self, scores: Scores, rows: Int[np.ndarray, " r"]) -> tuple[Columns, Candidates, np.ndarray, np.ndarray]:
-        """Return columns, candidates and slack (see `decided`) of distinct rows, and each row's number among them."""
+        """Return columns, candidates and slack (see `decided`) of distinct rows, and each row's position in these."""
 
     @abc.abstractmethod
-    def beside_ties(self, scores: Scores, columns: Columns, tied: Candidates) -> Float[np.ndarray, " r"]:
-        """Return upper bounds of the best score outside the set, of rows that follow several values; or infinity."""
+    def best_outside(self, scores: Scores, columns: Columns, tied: Candidates) -> Float[np.ndarray, " r"]:
+        """Return the best score outside the follower set, in floats, of rows that follow several values; or -inf."""
 
     def sets(self, scores: Scores, rows: Int[np.ndarray, " r"]) -> FollowerSets:
-        """Return the follower sets of the tokens `rows`, one for each, in their order."""
-        zero = scores.sizes[rows] == 0
+        """Return the follower sets of the tokens `rows`, in this order."""
+        zero = scores.norm_bounds[rows] == 0
         if np.all(zero):
-            return everything(len(scores.tokens), len(rows))
+            return sets_of_zero_queries(len(scores.tokens), len(rows))
         columns, near, slack, number = self.near(scores, rows[~zero])
         near, slack = decided(scores, columns, near, slack)
         several = near.sizes > 1
         if np.any(several):
             tied = near.among(several)
             best = _products(scores, tied, columns.tokens)
-            beside = self.beside_ties(scores, columns, tied)
-            slack[several] = np.minimum(slack[several], best - beside - scores.errors(tied.rows))
+            other = self.best_outside(scores, columns, tied)
+            slack[several] = np.minimum(slack[several], best - other - scores.errors(tied.rows))
         gaps = relative_gaps(scores, near.rows, slack)
         found = assembled(near, gaps, columns)
         found = FollowerSets(found.which[number], found.starts, found.members, found.gaps[number])
         if not np.any(zero):
             return found
-        return joined([found, everything(len(scores.tokens), int(np.sum(zero)))], [~zero, zero])
+        return joined([found, sets_of_zero_queries(len(scores.tokens), int(np.sum(zero)))], [~zero, zero])
 
 
 class BruteForce(AbstractSearch):
-    """Every row against every distinct token, in any dimension."""
+    """All scores of every row against every distinct token, in any dimension."""
 
     def near(self, scores, rows):
         """See `AbstractSearch`."""
@@ -60,22 +68,22 @@ class BruteForce(AbstractSearch):
         near, slack = near_best(scores.queries[distinct], scores.tokens[columns.tokens], scores.errors(distinct))
         return columns, near._replace(rows=distinct), slack, number
 
-    def beside_ties(self, scores, columns, tied):
-        """See `AbstractSearch`; the second score is that of all others already."""
+    def best_outside(self, scores, columns, tied):
+        """See `AbstractSearch`; -inf, since the slack of brute force covers all other tokens already."""
         del scores, columns
         return np.full(len(tied.rows), -np.inf)
 
 
 class ConeBisection(AbstractSearch):
-    """Cones of directions, each with the few tokens that can be best or second best in it: for d at most 3.
+    """A partition of directions into cones, each with the few tokens that can be best or second best in it; d <= 3.
 
-    A grid of them first (`cells`), bisected ones where tokens have become clusters (`cones`).
+    The cones are those of a grid (`direction_grid`), and bisected ones where tokens form clusters (`cone_bisection`).
     """
 
     def near(self, scores, rows):
         """See `AbstractSearch`."""
         margin = margin_of(scores, rows)
-        among = columns_within(scores.tokens, margin)
+        among = possibly_best(scores.tokens, margin)
         if 2 * len(among) < len(scores.tokens) and scores.equal is None:
             columns = Columns(among, scores._replace(tokens=scores.tokens[among]).groups())
             distinct, number = rows, np.arange(len(rows))
@@ -83,17 +91,17 @@ class ConeBisection(AbstractSearch):
             columns = Columns(np.arange(len(scores.tokens)), scores.groups())
             distinct, number = columns.groups.among(rows)
         keys = scores.tokens[columns.tokens]
-        if _all_are_faster(len(distinct), *keys.shape):
+        if _brute_force_is_faster(len(distinct), *keys.shape):
             near, slack = near_best(scores.queries[distinct], keys, scores.errors(distinct))
         else:
-            part = slice(None) if np.array_equal(distinct, np.arange(len(scores.tokens))) else distinct  # spares copies
-            near, slack = near_best_by_cells(scores.queries[part], keys, scores.sizes[part], margin)
+            part = slice(None) if np.array_equal(distinct, np.arange(len(scores.tokens))) else distinct  # avoids copies
+            near, slack = near_best_by_cells(scores.queries[part], keys, scores.norm_bounds[part], margin)
         place = np.empty(len(distinct), int)
         place[near.rows] = np.arange(len(distinct))
         return columns, near._replace(rows=distinct[near.rows]), slack, place[number]
 
-    def beside_ties(self, scores, columns, tied):
-        """See `AbstractSearch`: a cone holds two values for each query, and ties may have used up both."""
+    def best_outside(self, scores, columns, tied):
+        """See `AbstractSearch`: a cone has the two best values of each query, and both may belong to the tie."""
         members = np.unique(tied.columns)
         queries = scores.queries[tied.rows]
         found = np.full(len(tied.rows), -np.inf)
@@ -108,26 +116,25 @@ class ConeBisection(AbstractSearch):
         rest = np.delete(np.arange(len(scores.tokens)), columns.among[inside])
         if not len(rest):
             return found
-        sizes = scores.sizes[tied.rows]
         margin = margin_of(scores, tied.rows)
-        rest = rest[columns_within(scores.tokens[rest], margin)]
-        near, _ = near_best_by_cells(queries, scores.tokens[rest], sizes, margin)
+        rest = rest[possibly_best(scores.tokens[rest], margin)]
+        near, _ = near_best_by_cells(queries, scores.tokens[rest], scores.norm_bounds[tied.rows], margin)
         best = _products(scores, near._replace(rows=tied.rows[near.rows]), rest)
         found[near.rows] = np.maximum(found[near.rows], best)
         return found
 
 
 def _products(scores: Scores, near: Candidates, tokens: np.ndarray) -> Float[np.ndarray, " r"]:
-    """Return each row's score of the first of its candidates, which are numbers of `tokens`."""
+    """Return the score of each row with the first of its candidates, which are positions in `tokens`."""
     return np.einsum("nd,nd->n", scores.queries[near.rows], scores.tokens[tokens[near.columns[near.starts[:-1]]]])
 
 
-def _all_are_faster(rows: int, columns: int, d: int) -> bool:
-    """Return whether all scores take less time than cells, beside what each row takes in both: seconds as measured."""
-    return SCORE * rows * columns < GRID + TOKEN[d] * columns
+def _brute_force_is_faster(rows: int, columns: int, d: int) -> bool:
+    """Return whether computing all scores is faster than building a grid of cells, by the measured times."""
+    return SCORE_SECONDS * rows * columns < GRID_SECONDS + TOKEN_SECONDS[d] * columns
 
 
 def search_for(scores: Scores, rows: int) -> AbstractSearch:
-    """Return the search that is the fastest for that many rows."""
+    """Return the fastest search for this many rows."""
     n, d = scores.tokens.shape
     return BruteForce() if d > HIGHEST or n <= FEW or (rows <= FEW // 8 and n < MANY) else ConeBisection()

@@ -1,11 +1,11 @@
-"""Bisection of directions: cones of queries, each with the few tokens that can be best or second best in it.
+"""Recursive bisection of simplicial cones of queries, each with the few tokens that can be best or second best in it.
 
-In a cone with the generators $g_1, ..., g_d$ a query is $\\sum_k \\lambda_k g_k$ with $\\lambda \\ge 0$. A token p
-scores less than v for all of them if $\\langle g_k, p \\rangle < \\langle g_k, v \\rangle$ for every k; a token that
-two others of different value beat in this way is neither best nor second best there. No hull is formed, so that flat,
-collinear and repeated tokens are no special cases: tokens that tie on an edge or a face stay in the cones that its
-normal lies in. Where the tokens of a cone have become a small cluster, places are counted from one of them, so that the
-rounding shrinks with it.
+In a cone with the generators $g_1, ..., g_d$ every query is $\\sum_k \\lambda_k g_k$ with $\\lambda \\ge 0$. A token v
+dominates a token p there if $\\langle g_k, p \\rangle < \\langle g_k, v \\rangle$ for every k: its score is larger for
+every query in the cone. A token that two others of different value dominate is neither best nor second best. No convex
+hull is computed, so that flat, collinear and repeated tokens are no special cases: tokens that tie on an edge or a face
+of the hull stay in the cones that contain its normal. Where the tokens of a cone form a small cluster, one of them is
+subtracted from all, so that the rounding error scales with the diameter of the cluster.
 """
 
 import functools
@@ -18,23 +18,30 @@ from dynsim.systems.hardmax.search.leaves import Leaves, concatenated, scored
 from dynsim.systems.hardmax.search.scores import EPSILON, Scores
 from dynsim.systems.hardmax.search.ties import Candidates
 
-DEEPEST = 30  # bisections
-ZOOM = 4  # bisections after which the tokens of a cone are looked at from nearby
-ENOUGH = 6  # tokens of a cone that need no further bisection: best, second best and those at its boundary
-QUERIES = 12  # with fewer of them in a cone it costs more to bisect it than to score them
-MANY = 2_000  # tokens from which a sample of them first removes those deep inside
-SHARE = 8  # of the tokens are a sample
-COARSE = {1: 0, 2: 2, 3: 3}  # bisections of the cones of a sample, by dimension
-SMALLEST_REACH = 2.0**-400  # below it squares of lengths vanish
-STEP = 2**12  # tokens held against a sample at a time
+DEEPEST = 30  # bisections of a cone at most
+RECENTRED_EVERY = 4  # bisections after which the tokens of a cone are recentred
+ENOUGH = 6  # tokens of a cone up to which it is not bisected
+QUERIES = 12  # queries of a cone up to which scoring them is cheaper than bisecting it
+MANY = 2_000  # tokens from which those dominated by a sample are removed first
+SHARE = 8  # one in so many tokens is in the sample
+COARSE = {1: 0, 2: 2, 3: 3}  # bisections of the cones for the sample, by dimension
+SMALLEST_REACH = 2.0**-400  # below it squared norms underflow
+STEP = 2**12  # tokens compared with the sample at a time
 
 
 class Cones(NamedTuple):
-    """Cones, the tokens that may be best or second best in each, and the queries that lie in it.
+    """Simplicial cones, the tokens that may be best or second best in each, and the queries in each.
 
-    `generators[c]` span cone c. Places are counted from `origin[c]` and at most `reach[c]` away. Its tokens are
-    `token[starts[c] : starts[c + 1]]`, increasing, and `at[p, k]` is the score of such a token's place at generator k.
-    Query i lies in cone `cone[i]`, with the coefficients `weights[i]`.
+    Attributes:
+        generators: cone c is spanned by the rows of `generators[c]`.
+        origin: the point that is subtracted from the tokens of cone c.
+        reach: the largest norm of these differences.
+        starts: the tokens of cone c are `token[starts[c] : starts[c + 1]]`, increasing.
+        token: see `starts`.
+        at: `at[p, k]` is the score of entry p of `token`, minus the origin, at generator k of its cone.
+        query: the queries.
+        cone: query `query[i]` lies in cone `cone[i]`.
+        weights: the coefficients of query `query[i]` with respect to the generators.
     """
 
     generators: Float[np.ndarray, "c d d"]
@@ -49,18 +56,21 @@ class Cones(NamedTuple):
 
 
 class Margin(NamedTuple):
-    """By how much a token must win at a unit generator to be certain to win: `part` of the reach, and `fixed`."""
+    """The score difference at unit generators above which a token certainly dominates: part * reach + fixed."""
 
     part: float
     fixed: float
 
 
 def near_best_by_cones(
-    queries: Float[np.ndarray, "r d"], keys: Float[np.ndarray, "m d"], sizes: Float[np.ndarray, " r"], margin: Margin
+    queries: Float[np.ndarray, "r d"],
+    keys: Float[np.ndarray, "m d"],
+    norm_bounds: Float[np.ndarray, " r"],
+    margin: Margin,
 ) -> tuple[Candidates, Float[np.ndarray, " r"]]:
-    """Return what `near_best` returns, from the few tokens of each query's cone; rows may come in another order.
+    """Return candidates and slack, as `near_best` does, from the tokens of each query's cone; rows in any order.
 
-    `sizes` are those of `Scores`.
+    `norm_bounds` are those of `Scores`.
     """
     cones = _orthants(keys, margin, queries)
     parts: list[tuple[Candidates, np.ndarray]] = []
@@ -70,64 +80,65 @@ def near_best_by_cones(
         split = (
             (size > ENOUGH) & (count > QUERIES) if depth < DEEPEST and keys.shape[1] > 1 else np.zeros(len(size), bool)
         )
-        parts += scored(_leaves(cones, ~split), queries, keys, sizes, margin.fixed)
+        parts += scored(_leaves(cones, ~split), queries, keys, norm_bounds, margin.fixed)
         if not np.any(split):
             break
         cones = _some(cones, split)
-        if depth % ZOOM == ZOOM - 1:
-            cones = _pruned(_zoomed(cones, keys), margin)
+        if depth % RECENTRED_EVERY == RECENTRED_EVERY - 1:
+            cones = _pruned(_recentred(cones, keys), margin)
         cones = _pruned(_bisected(cones), margin)
     return concatenated(parts)
 
 
 def margin_of(scores: Scores, rows: Int[np.ndarray, " r"] | slice) -> Margin:
-    """Return what covers the errors of scores of these queries at unit generators, and those of `DEEPEST` bisections.
+    """Return a margin that covers the rounding errors of scores of these queries, and those of `DEEPEST` bisections.
 
-    Where equal tokens are known from elsewhere the tokens themselves are rounded.
+    The part `fixed` is for tokens that are themselves rounded, which `scores.equal` indicates.
     """
     d, largest = scores.tokens.shape[1], scores.largest
-    part = EPSILON * (16 * (d + 3) * float(np.max(scores.sizes[rows] / scores.norms[rows])) + 16 * DEEPEST)
+    part = EPSILON * (16 * (d + 3) * float(np.max(scores.norm_bounds[rows] / scores.norms[rows])) + 16 * DEEPEST)
     return Margin(part, 0.0 if scores.equal is None else part * largest)
 
 
-def columns_within(tokens: Float[np.ndarray, "n d"], margin: Margin) -> Int[np.ndarray, " some"]:
-    """Return the tokens that can be best or second best for any query, with some more; all of them if they are few."""
+def possibly_best(tokens: Float[np.ndarray, "n d"], margin: Margin) -> Int[np.ndarray, " some"]:
+    """Return a set that contains every token that is best or second best for some query; all tokens if they are few."""
     n, d = tokens.shape
-    return np.arange(n) if n < MANY else _outside(tokens, tokens[:: max(SHARE, n // 4096)], COARSE[d], margin)
+    return np.arange(n) if n < MANY else _undominated_by(tokens, tokens[:: max(SHARE, n // 4096)], COARSE[d], margin)
 
 
-def _outside(tokens: np.ndarray, sample: np.ndarray, depth: int, margin: Margin) -> Int[np.ndarray, " some"]:
-    """Return which tokens are not certainly inside a sample: what a token of the sample beats, it beats among all."""
-    directions, cones = _fan(tokens.shape[1], depth)
+def _undominated_by(tokens: np.ndarray, sample: np.ndarray, depth: int, margin: Margin) -> Int[np.ndarray, " some"]:
+    """Return the tokens that are not certainly dominated by two tokens of the sample in every cone."""
+    directions, cones = _bisected_orthants(tokens.shape[1], depth)
     at = (directions @ sample.T)[cones.T]  # (d, cones, sample)
     reach = float(np.sqrt(np.max(np.einsum("nd,nd->n", tokens, tokens))))
     bounds = np.full(len(directions), np.inf)
-    np.minimum.at(bounds, cones.T, least_needed(at, margin.part * reach + margin.fixed))
-    kept, room = np.empty(len(tokens), bool), np.empty((len(directions), min(len(tokens), STEP)))
-    for start in range(0, len(tokens), STEP):  # in one piece of memory, which stays in the cache
+    np.minimum.at(bounds, cones.T, domination_bounds(at, margin.part * reach + margin.fixed))
+    kept, buffer = np.empty(len(tokens), bool), np.empty((len(directions), min(len(tokens), STEP)))
+    for start in range(0, len(tokens), STEP):  # in one buffer, which stays in the cache
         part = tokens[start : start + STEP]
-        over = np.matmul(directions, part.T, out=room[:, : len(part)])
+        over = np.matmul(directions, part.T, out=buffer[:, : len(part)])
         over -= bounds[:, None]
         kept[start : start + STEP] = np.max(over, axis=0) >= 0
     return np.flatnonzero(kept)
 
 
-def least_needed(at: Float[np.ndarray, "d c m"], room: float) -> Float[np.ndarray, "d c"]:
-    """Return what a token must reach at some generator of a cone, lest two others beat it by `room` at all of them.
+def domination_bounds(at: Float[np.ndarray, "d c m"], margin: float) -> Float[np.ndarray, "d c"]:
+    """Return scores at the generators of each cone below which, at all of them, a token is dominated by two tokens.
 
-    `at[k, c]` are the scores of the same tokens for every cone at its generator k.
+    `at[k, c]` are the scores of the m tokens at generator k of cone c. Domination is by more than `margin`; the bounds
+    are -inf where all tokens are equal.
     """
     middle, each = np.einsum("kcm->cm", at), np.arange(at.shape[1])
     first = np.argmax(middle, axis=1)
     middle = np.where(middle == middle[each, first][:, None], -np.inf, middle)  # equal tokens have equal sums
     second = np.argmax(middle, axis=1)
-    least = np.minimum(at[:, each, first], at[:, each, second]) - room
+    least = np.minimum(at[:, each, first], at[:, each, second]) - margin
     return np.where(np.isinf(middle[each, second]), -np.inf, least)
 
 
 @functools.cache
-def _fan(d: int, depth: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return directions (directions, d) and cones (cones, d) of them: the orthants, all bisected `depth` times."""
+def _bisected_orthants(d: int, depth: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return directions (directions, d), and cones (cones, d) by their numbers: orthants, bisected `depth` times."""
     cones = _orthants(np.zeros((1, d)), Margin(0.0, 0.0), np.empty((0, d)))
     for _ in range(depth):
         cones = _bisected(cones)
@@ -136,7 +147,7 @@ def _fan(d: int, depth: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _orthants(keys: np.ndarray, margin: Margin, queries: np.ndarray) -> Cones:
-    """Return the $2^d$ orthants, pruned, and the queries in them."""
+    """Return the $2^d$ orthants without dominated tokens, and the queries in them."""
     (m, d), powers = keys.shape, 2 ** np.arange(keys.shape[1])
     signs = 1.0 - 2.0 * (np.arange(2**d)[:, None] // powers % 2)
     token = np.tile(np.arange(m), 2**d)
@@ -149,8 +160,8 @@ def _orthants(keys: np.ndarray, margin: Margin, queries: np.ndarray) -> Cones:
     )
 
 
-def _zoomed(cones: Cones, keys: np.ndarray) -> Cones:
-    """Return the cones with places counted from one token of each, where this makes them much smaller."""
+def _recentred(cones: Cones, keys: np.ndarray) -> Cones:
+    """Return the cones with one token of each as its origin, where this makes the reach much smaller."""
     size = np.diff(cones.starts)
     place = keys[cones.token] - np.repeat(keys[cones.token[cones.starts[:-1]]], size, axis=0)
     reach = np.sqrt(np.maximum.reduceat(np.einsum("nd,nd->n", place, place), cones.starts[:-1]))
@@ -163,12 +174,12 @@ def _zoomed(cones: Cones, keys: np.ndarray) -> Cones:
     return cones._replace(at=at, origin=origin, reach=np.where(nearer, reach, cones.reach))
 
 
-def unbeaten(
-    at: Float[np.ndarray, "d pairs"], starts: Int[np.ndarray, " bounds"], room: Float[np.ndarray, "*c"] | float
+def undominated(
+    at: Float[np.ndarray, "d pairs"], starts: Int[np.ndarray, " bounds"], margin: Float[np.ndarray, "*c"] | float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which tokens of each cone no two others of different value beat at every generator, and their bounds.
+    """Return which tokens of each cone are not dominated by two others of different value, and their new `starts`.
 
-    `at[k]` are the scores at generator k; a token is beaten by more than `room`, one number or one for each cone.
+    `at[k]` are the scores at generator k; domination is by more than `margin`, one number or one for each cone.
     """
     bounds, size, place = starts[:-1], np.diff(starts), np.arange(at.shape[1])
     middle = np.einsum("kp->p", at)  # several times as fast as `sum` over a short axis
@@ -179,19 +190,19 @@ def unbeaten(
     second = np.maximum.reduceat(np.where(middle == np.repeat(top, size), place, 0), bounds)
     kept = np.zeros(len(place), bool)
     for scores in at:  # `any` over a short axis is slow
-        least = np.where(np.isinf(top), -np.inf, np.minimum(scores[first], scores[second]) - room)
+        least = np.where(np.isinf(top), -np.inf, np.minimum(scores[first], scores[second]) - margin)
         kept |= scores >= np.repeat(least, size)
     return kept, np.concatenate([[0], np.cumsum(np.add.reduceat(kept, bounds, dtype=int))])
 
 
 def _pruned(cones: Cones, margin: Margin) -> Cones:
-    """Return the cones without the tokens that two others of different value beat at every generator."""
-    kept, starts = unbeaten(cones.at.T, cones.starts, margin.part * cones.reach + margin.fixed)
+    """Return the cones without the tokens that two others of different value dominate."""
+    kept, starts = undominated(cones.at.T, cones.starts, margin.part * cones.reach + margin.fixed)
     return cones._replace(starts=starts, token=cones.token[kept], at=cones.at[kept])
 
 
 def _bisected(cones: Cones) -> Cones:
-    """Return the halves of every cone, cut at the middle of its longest edge: first all of one side, then the other."""
+    """Return the halves of every cone, bisected at its widest angle: all first halves, then all second halves."""
     G, (c, d) = cones.generators, cones.generators.shape[:2]
     pairs = np.array([(i, j) for i in range(d) for j in range(i + 1, d)])
     cosines = np.stack([np.sum(G[:, i] * G[:, j], axis=1) for i, j in pairs], axis=1)
@@ -228,7 +239,7 @@ def _sides(cones: Cones, i: np.ndarray, j: np.ndarray, length: np.ndarray) -> tu
 
 
 def _some(cones: Cones, chosen: np.ndarray) -> Cones:
-    """Return the chosen cones with their tokens and queries."""
+    """Return the cones that the mask `chosen` selects, with their tokens and queries."""
     size = np.diff(cones.starts)
     pairs, inside = np.repeat(chosen, size), chosen[cones.cone]
     starts = np.concatenate([[0], np.cumsum(size[chosen])])
@@ -238,6 +249,6 @@ def _some(cones: Cones, chosen: np.ndarray) -> Cones:
 
 
 def _leaves(cones: Cones, chosen: np.ndarray) -> Leaves:
-    """Return the chosen cones as leaves, with their queries."""
+    """Return the cones that the mask `chosen` selects as leaves, with their queries."""
     inside = chosen[cones.cone]
     return Leaves(cones.origin, cones.reach, cones.starts, cones.token, cones.query[inside], cones.cone[inside])

@@ -1,4 +1,4 @@
-"""Equal tokens, found by hashing their bits: no sort of rows, which would take longer than everything else."""
+"""Groups of equal tokens, found by hashing their bits, which is much faster than sorting rows."""
 
 from typing import NamedTuple
 
@@ -7,13 +7,13 @@ from jaxtyping import Float, Int
 
 
 class Groups(NamedTuple):
-    """Tokens by value: `label[i]` is the group of token i, `first[g]` the first token of group g."""
+    """A partition of tokens by value: `label[i]` is the group of token i, `first[g]` the first token of group g."""
 
     label: Int[np.ndarray, " n"]
     first: Int[np.ndarray, " groups"]
 
     def among(self, tokens: Int[np.ndarray, " r"]) -> tuple[Int[np.ndarray, " distinct"], Int[np.ndarray, " r"]]:
-        """Return one token for each group that some tokens belong to, and the number of each token's group there."""
+        """Return one token for each group with a member in `tokens`, and for each of `tokens` its group's position."""
         label = self.label[tokens]
         present = np.flatnonzero(np.bincount(label))
         place = np.empty(len(self.first), int)
@@ -21,7 +21,7 @@ class Groups(NamedTuple):
         return self.first[present], place[label]
 
     def tokens(self, groups: Int[np.ndarray, " wanted"]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the tokens of some distinct groups, group after group and increasing in each, and their bounds."""
+        """Return the tokens of distinct `groups`, group after group and increasing in each, and the groups' bounds."""
         place = np.full(len(self.first), len(groups))
         place[groups] = np.arange(len(groups))
         where = place[self.label]
@@ -32,10 +32,10 @@ class Groups(NamedTuple):
 
 
 def equal_rows(values: Float[np.ndarray, "n d"]) -> Groups:
-    """Return the groups of equal rows; there must be no negative zeros."""
+    """Return the groups of equal rows; negative zeros are not allowed, since bits are compared."""
     bits = np.ascontiguousarray(values).view(np.uint64)
     hashes = np.zeros(len(bits), np.uint64)
-    for column in bits.T:  # an odd factor and a shift can both be undone, so that one column never collides
+    for column in bits.T:  # both operations are invertible: for d = 1 different values have different hashes
         hashes = (hashes ^ column) * np.uint64(0x9E3779B97F4A7C15)
         hashes ^= hashes >> np.uint64(32)
     order = np.argsort(hashes)
@@ -52,12 +52,12 @@ def equal_keys(keys: list[tuple[int, ...]]) -> Groups:
 
 
 def _collide(rows: np.ndarray, hashes: np.ndarray) -> bool:
-    """Return whether two neighbours differ and have one hash."""
+    """Return whether two consecutive rows differ and have the same hash."""
     return bool(np.any(np.any(rows[1:] != rows[:-1], axis=1) & (hashes[1:] == hashes[:-1])))
 
 
 def _runs(rows: np.ndarray, order: np.ndarray) -> Groups:
-    """Return the groups of runs of equal rows, which are the tokens `order`."""
+    """Return the groups that runs of equal consecutive rows form; row k is token `order[k]`."""
     new = np.any(rows[1:] != rows[:-1], axis=1)
     label = np.empty(len(order), int)
     label[order] = np.concatenate([[0], np.cumsum(new)])

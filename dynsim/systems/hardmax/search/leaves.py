@@ -1,4 +1,4 @@
-"""Scores of queries against the few tokens of the cone that each lies in."""
+"""Scores of queries with the few tokens of the cone in which each lies."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,15 +9,20 @@ from jaxtyping import Float, Int
 from dynsim.systems.hardmax.search.scores import EPSILON
 from dynsim.systems.hardmax.search.ties import SMALLEST, Candidates
 
-PAIRS = 2**17  # of queries and tokens scored at a time: what stays in the cache
-NARROW = 16  # tokens of a leaf up to which all queries of leaves of that size are one rectangle
+PAIRS = 2**17  # pairs of a query and a token that are scored at a time, so that they stay in the cache
+NARROW = 16  # tokens of a leaf up to which the queries of all leaves of one size are scored as one rectangular array
 
 
 class Leaves(NamedTuple):
-    """Cones that are not cut further, the tokens that may be best or second best in each, and the queries of each.
+    """Cones that are not divided further, with the tokens that may be best or second best in each, and their queries.
 
-    Places of the tokens are counted from `origin[c]`, or from zero if that is None, and at most `reach[c]` away. The
-    tokens of cone c are `token[starts[c] : starts[c + 1]]`; `query[i]` lies in cone `cone[i]`.
+    Attributes:
+        origin: the point `origin[c]` that is subtracted from the tokens of cone c; None for zero.
+        reach: the largest norm of these differences in cone c.
+        starts: the tokens of cone c are `token[starts[c] : starts[c + 1]]`.
+        token: see `starts`.
+        query: the queries.
+        cone: query `query[i]` lies in cone `cone[i]`.
     """
 
     origin: Float[np.ndarray, "c d"] | None
@@ -29,20 +34,20 @@ class Leaves(NamedTuple):
 
 
 def scored(
-    leaves: Leaves, queries: np.ndarray, keys: np.ndarray, sizes: np.ndarray, fixed: float
+    leaves: Leaves, queries: np.ndarray, keys: np.ndarray, norm_bounds: np.ndarray, fixed: float
 ) -> list[tuple[Candidates, Float[np.ndarray, " r"]]]:
-    """Return candidates and slack, as `near_best` does, of all queries in leaves, in pieces of whatever order."""
+    """Return candidates and slack, as `near_best` does, of all queries of the leaves, in pieces of any order."""
     found = []
     for part, size in _pieces(np.diff(leaves.starts)[leaves.cone]):
         rows, cone = leaves.query[part], leaves.cone[part]
-        errors = (16 * (keys.shape[1] + 3) * EPSILON * leaves.reach[cone] + fixed) * sizes[rows] + SMALLEST
-        score = _in_rectangle if size else _one_after_another
+        errors = (16 * (keys.shape[1] + 3) * EPSILON * leaves.reach[cone] + fixed) * norm_bounds[rows] + SMALLEST
+        score = _scored_rectangle if size else _scored_runs
         found.append(score(leaves, rows, cone, queries[rows], keys, errors))
     return found
 
 
 def _pieces(sizes: Int[np.ndarray, " q"]) -> Iterator[tuple[Int[np.ndarray, " some"], int]]:
-    """Yield some queries at a time and the number of tokens of each, or 0 where these differ."""
+    """Yield some queries at a time, with the number of tokens of their leaves, or 0 if these numbers differ."""
     for size in np.flatnonzero(np.bincount(np.minimum(sizes, NARROW + 1))).tolist():
         here = np.flatnonzero(sizes == size if size <= NARROW else sizes > NARROW)
         if size <= NARROW:
@@ -55,10 +60,10 @@ def _pieces(sizes: Int[np.ndarray, " q"]) -> Iterator[tuple[Int[np.ndarray, " so
                 yield part, size if size <= NARROW else 0
 
 
-def _in_rectangle(
+def _scored_rectangle(
     leaves: Leaves, rows: np.ndarray, cone: np.ndarray, queries: np.ndarray, keys: np.ndarray, errors: np.ndarray
 ) -> tuple[Candidates, np.ndarray]:
-    """Score queries whose leaves have equally many tokens."""
+    """Return candidates and slack of queries whose leaves have equally many tokens."""
     first = leaves.starts[cone]
     size = int(leaves.starts[cone[0] + 1] - first[0])
     token = leaves.token[first + np.arange(size)[:, None]]
@@ -79,10 +84,10 @@ def _in_rectangle(
     return Candidates(rows, starts, columns), best - np.max(found, axis=0) - errors
 
 
-def _one_after_another(
+def _scored_runs(
     leaves: Leaves, rows: np.ndarray, cone: np.ndarray, queries: np.ndarray, keys: np.ndarray, errors: np.ndarray
 ) -> tuple[Candidates, np.ndarray]:
-    """Score queries whose leaves have differently many tokens."""
+    """Return candidates and slack of queries whose leaves have different numbers of tokens."""
     size = np.diff(leaves.starts)[cone]
     bounds = np.concatenate([[0], np.cumsum(size)])
     token = leaves.token[np.repeat(leaves.starts[cone] - bounds[:-1], size) + np.arange(bounds[-1])]
@@ -96,7 +101,7 @@ def _one_after_another(
 
 
 def concatenated(parts: list[tuple[Candidates, np.ndarray]]) -> tuple[Candidates, Float[np.ndarray, " r"]]:
-    """Return the rows of all pieces, and their slack."""
+    """Return the candidates of all pieces as one, and their slack."""
     near = [part for part, _ in parts]
     sizes = np.concatenate([[0], *(part.sizes for part in near)])
     rows, columns = (np.concatenate([part[k] for part in near]) for k in (0, 2))

@@ -1,4 +1,4 @@
-"""What floats know of the scores $\\langle A z_i, z_j\\rangle$, and the sets of tokens that follow from them."""
+"""Scores $\\langle A z_i, z_j\\rangle$ in floats with error bounds, and the follower sets that they determine."""
 
 from typing import NamedTuple
 
@@ -9,23 +9,26 @@ from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.search.grouping import Groups, equal_rows
 from dynsim.systems.hardmax.search.ties import AbstractTies, Candidates
 
-EPSILON = 2.0**-52
+EPSILON = 2.0**-52  # distance from 1 to the next float64
 
 
 class Scores(NamedTuple):
-    """Queries $A z_i$, tokens $z_j$, and what decides where rounding cannot tell two scores apart.
+    """Queries $A z_i$ and tokens $z_j$ in floats, and an exact comparison for scores that differ by less than rounding.
 
-    `queries` are $A z_i$ up to a positive factor for each token, and `norms` their lengths; `tokens` are $z_j$ up to a
-    positive factor for all.
-    `sizes` are bounds of $\\|A\\| |z_i|$ in the units of `queries`, at most $2^{10}$ times their norms, and zero only
-    where $A z_i = 0$ exactly. `equal` are the groups of equal tokens; None where rows of `tokens` are equal only if the
-    tokens are.
+    Attributes:
+        queries: $A z_i$, each up to a positive factor of its own.
+        tokens: $z_j$, up to one positive factor.
+        norms: the Euclidean norms of the queries.
+        norm_bounds: upper bounds of $\\|A\\| |z_i|$ in the units of `queries`, at most $2^{10}$ times their norms, and
+            zero only if $A z_i = 0$ exactly.
+        ties: the exact comparison.
+        equal: the groups of equal tokens; None if rows of `tokens` are equal only where the tokens are.
     """
 
     queries: Float[np.ndarray, "n d"]
     tokens: Float[np.ndarray, "n d"]
     norms: Float[np.ndarray, " n"]
-    sizes: Float[np.ndarray, " n"]
+    norm_bounds: Float[np.ndarray, " n"]
     ties: AbstractTies
     equal: Groups | None = None
 
@@ -40,13 +43,13 @@ class Scores(NamedTuple):
 
     def errors(self, rows: Int[np.ndarray, " r"]) -> Float[np.ndarray, " r"]:
         """Return bounds of the rounding error of the difference of two scores of these tokens."""
-        return 16 * (self.tokens.shape[1] + 3) * EPSILON * self.largest * self.sizes[rows]
+        return 16 * (self.tokens.shape[1] + 3) * EPSILON * self.largest * self.norm_bounds[rows]
 
 
 class Columns(NamedTuple):
-    """The tokens among which the best and the second best value of every query are: distinct ones, with their equals.
+    """Distinct tokens that contain the best and the second best value of every query, with the tokens equal to each.
 
-    Column c is `tokens[c]`; the tokens `among[i]` with `groups.label[i] = c` are equal to it.
+    Column c is the token `tokens[c]`; the tokens `among[i]` with `groups.label[i] = c` are equal to it.
     """
 
     among: Int[np.ndarray, " some"]
@@ -54,12 +57,12 @@ class Columns(NamedTuple):
 
     @property
     def tokens(self) -> Int[np.ndarray, " columns"]:
-        """One token of each value."""
+        """One token for each column."""
         return self.among[self.groups.first]
 
 
 def relative_gaps(scores: Scores, rows: np.ndarray, differences: np.ndarray) -> Float[np.ndarray, " r"]:
-    """Return differences of scores as gaps of `FollowerSets`; infinite where nothing was left to compare with."""
+    """Return differences of scores in the unit of `FollowerSets.gaps`; infinite differences stay infinite."""
     units = scores.norms[rows] * (scores.largest * (1 + 64 * EPSILON))
     return np.where(np.isinf(differences), np.inf, np.maximum(differences, 0.0) / units)
 
@@ -67,9 +70,10 @@ def relative_gaps(scores: Scores, rows: np.ndarray, differences: np.ndarray) -> 
 def decided(
     scores: Scores, columns: Columns, near: Candidates, slack: Float[np.ndarray, " r"]
 ) -> tuple[Candidates, Float[np.ndarray, " r"]]:
-    """Return the members among near candidates, by columns, and how much less all others have, at least.
+    """Return the members of the follower sets among near candidates, by exact comparison, and the slack of all others.
 
-    `slack` is a lower bound of how much less those have that are not near.
+    The slack of a row is a lower bound of its best score minus every other score; the given one is that of the tokens
+    that are not candidates.
     """
     several = near.sizes > 1
     if np.any(several):
@@ -84,7 +88,7 @@ def decided(
 
 
 def assembled(near: Candidates, gaps: np.ndarray, columns: Columns) -> FollowerSets:
-    """Return the follower sets of these rows, in their order, with all tokens that are equal to a member."""
+    """Return the follower sets of these rows, in this order: all tokens equal to one of the columns of the row."""
     key = near.columns[near.starts[:-1]].copy()
     tuples: dict[bytes, int] = {}
     several: list[np.ndarray] = []
@@ -101,7 +105,7 @@ def assembled(near: Candidates, gaps: np.ndarray, columns: Columns) -> FollowerS
 
 
 def _with_equals(columns: Columns, single: np.ndarray, several: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return bounds and tokens of the sets: one for each column of `single`, then one for each of `several`."""
+    """Return `starts` and `members` of the sets: one for each column of `single`, then one for each of `several`."""
     inside, bounds = columns.groups.tokens(single)
     members, starts = [columns.among[inside]], [bounds]
     for s in several:
@@ -111,13 +115,13 @@ def _with_equals(columns: Columns, single: np.ndarray, several: list[np.ndarray]
     return np.concatenate(starts), np.concatenate(members)
 
 
-def everything(n: int, rows: int) -> FollowerSets:
-    """Return the sets of tokens with $A z_i = 0$, which follow all n tokens."""
+def sets_of_zero_queries(n: int, rows: int) -> FollowerSets:
+    """Return the follower sets of rows with $A z_i = 0$: all n tokens."""
     return FollowerSets(np.zeros(rows, int), np.array([0, n]), np.arange(n), np.full(rows, np.inf))
 
 
 def joined(parts: list[FollowerSets], where: list[Bool[np.ndarray, " n"]]) -> FollowerSets:
-    """Return one from the sets of disjoint parts of the tokens, which `where` says; equal sets are stored once."""
+    """Return the follower sets of all tokens from those of disjoint masks of tokens; equal sets are stored once."""
     n = len(where[0])
     which, gaps = np.empty(n, int), np.empty(n)
     seen: dict[bytes, int] = {}

@@ -1,4 +1,4 @@
-"""Near ties, decided exactly and many at a time: differences first, integers for what is left."""
+"""Exact comparison of nearly equal scores, many at a time: by score differences, then in integer arithmetic."""
 
 import abc
 from typing import NamedTuple
@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-SMALLEST = 2.0**-1060  # above every underflow of a product of numbers below one
-INT64_BITS = 62
-PAIRS = 2**18  # of rows and candidates compared at a time
+SMALLEST = 2.0**-1060  # larger than the underflow error of a product of numbers below one
+INT64_BITS = 62  # of a sum that int64 surely holds
+PAIRS = 2**18  # pairs of a row and a candidate that are compared at a time
 
 
 class Candidates(NamedTuple):
-    """Which tokens may follow each other: row r, which is token `rows[r]`, has `columns[starts[r] : starts[r + 1]]`."""
+    """The tokens that may be in each follower set: of token `rows[r]`, `columns[starts[r] : starts[r + 1]]`."""
 
     rows: Int[np.ndarray, " r"]
     starts: Int[np.ndarray, " bounds"]
@@ -29,12 +29,12 @@ class Candidates(NamedTuple):
         return np.repeat(np.arange(len(self.rows)), self.sizes)
 
     def only(self, kept: Bool[np.ndarray, " candidates"]) -> "Candidates":
-        """Return the same rows with the candidates that are kept."""
+        """Return the same rows with those candidates that the mask `kept` selects."""
         sizes = np.add.reduceat(kept, self.starts[:-1], dtype=int) if len(self.rows) else self.sizes
         return Candidates(self.rows, np.concatenate([[0], np.cumsum(sizes)]), self.columns[kept])
 
     def among(self, rows: Bool[np.ndarray, " r"]) -> "Candidates":
-        """Return some of the rows, with all their candidates."""
+        """Return the rows that the mask `rows` selects, with all their candidates."""
         return Candidates(
             self.rows[rows],
             np.concatenate([[0], np.cumsum(self.sizes[rows])]),
@@ -43,24 +43,24 @@ class Candidates(NamedTuple):
 
 
 class AbstractTies(abc.ABC):
-    """Exact comparison of the scores of near candidates."""
+    """Exact comparison of the scores of candidates."""
 
     @abc.abstractmethod
     def best(
         self, near: Candidates, queries: Float[np.ndarray, "r d"], tokens: Float[np.ndarray, "n d"]
     ) -> tuple[Bool[np.ndarray, " candidates"], Float[np.ndarray, " r"]]:
-        """Return which candidates have exactly the best score of their row, and how much less the others have.
+        """Return which candidates have exactly the best score of their row, and for each row the slack of the others.
 
-        `queries` (of the rows) and `tokens` are the floats of `Scores`. The second answer is a lower bound in their
-        units; infinite where none is rejected.
+        `queries` (of the rows) and `tokens` are the floats of `Scores`. The slack is a lower bound, in their units, of
+        the best score minus that of every rejected candidate, infinite if none is rejected.
         """
 
     @abc.abstractmethod
     def integers_of(self, queries: np.ndarray, tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the queries and tokens of these numbers, up to one positive factor each, as integers."""
+        """Return the queries and the tokens with these numbers as integers, each array up to one positive factor."""
 
     def exactly_best(self, near: Candidates) -> Bool[np.ndarray, " candidates"]:
-        """Return which candidates have the best score of their row, in integers."""
+        """Return which candidates have the best score of their row, by integer arithmetic."""
         tokens, place = np.unique(near.columns, return_inverse=True)
         q, u = self.integers_of(near.rows, tokens)
         if _bits(q) + _bits(u) + u.shape[1].bit_length() > INT64_BITS:
@@ -72,13 +72,13 @@ class AbstractTies(abc.ABC):
 
 
 class FloatTies(AbstractTies):
-    """Ties of floats at their binary value; `values` (n, d) are the tokens as given, `attention` is A or None."""
+    """Comparison of floats at their binary values; `values` (n, d) are the given tokens, `attention` is A or None."""
 
     def __init__(self, values: Float[np.ndarray, "n d"], attention: Float[np.ndarray, "d d"] | None):
         self.values, self.attention = values, attention
 
     def best(self, near, queries, tokens):
-        """See `AbstractTies`; the difference of two near tokens decides unless they tie to the last place or two."""
+        """See `AbstractTies`; score differences decide, and integers where these are within their rounding error."""
         error = 0.0 if self.attention is None else _query_error(queries, self.attention)
         cuts = np.searchsorted(near.starts, np.arange(PAIRS, near.starts[-1], PAIRS))
         parts = [part for part in np.split(np.arange(len(near.rows)), np.unique(cuts)) if len(part)]
@@ -101,13 +101,13 @@ class FloatTies(AbstractTies):
 
 
 class IntegerTies(AbstractTies):
-    """Ties of integers: `queries` and `tokens` (n, d) of dtype object."""
+    """Comparison of integer `queries` and `tokens`, (n, d) of dtype object."""
 
     def __init__(self, queries: np.ndarray, tokens: np.ndarray):
         self.queries, self.tokens = queries, tokens
 
     def best(self, near, queries, tokens):
-        """See `AbstractTies`; floats of rational numbers are rounded, so that their differences decide nothing."""
+        """See `AbstractTies`; by integers alone, since the floats of rational numbers are rounded."""
         del queries, tokens
         kept = self.exactly_best(near)
         return kept, np.where(np.logical_and.reduceat(kept, near.starts[:-1]), np.inf, 0.0)
@@ -118,7 +118,7 @@ class IntegerTies(AbstractTies):
 
 
 def _part(near: Candidates, part: np.ndarray, queries: np.ndarray, error: float | np.ndarray):
-    """Return some rows that follow each other, with their queries and errors."""
+    """Return some consecutive rows, with their queries and errors."""
     first, last = int(part[0]), int(part[-1]) + 1
     starts = near.starts[first : last + 1]
     columns = near.columns[starts[0] : starts[-1]]
@@ -129,10 +129,10 @@ def _part(near: Candidates, part: np.ndarray, queries: np.ndarray, error: float 
 def _by_differences(
     near: Candidates, queries: np.ndarray, query_error: float | np.ndarray, tokens: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Reject candidates that certainly have less than another: $\\langle q, u_j - u_b\\rangle$ has a relative error."""
+    """Reject candidates whose score is certainly not the best, by differences $\\langle q, u_j - u_b\\rangle$."""
     q, u = queries[near.row], tokens[near.columns]
     lead, found, error = near.starts[:-1].copy(), np.empty(0), np.empty(0)
-    for _ in range(4):  # a better one among the candidates takes the lead; whoever leads, rejections are right
+    for _ in range(4):  # compare with a better candidate, if one is found; rejections are right with any
         difference = u - np.repeat(u[lead], near.sizes, axis=0)
         parts = q * difference
         found = np.sum(parts, axis=1)
@@ -149,12 +149,12 @@ def _by_differences(
 
 
 def _query_error(queries: np.ndarray, attention: np.ndarray) -> np.ndarray:
-    """Return bounds of the rounding error of queries A z; see `Scores`: they are at least 2^-10 of |A| |z|."""
+    """Return bounds of the rounding error of queries A z, whose norms are at least $2^{-10} |A| |z|$ (see `Scores`)."""
     return 2.0**10 * (len(attention) + 4) * 2.0**-52 * np.linalg.norm(queries, axis=1)
 
 
 def float_integers(values: Float[np.ndarray, "*shape"]) -> np.ndarray:
-    """Return the integers N with N 2^e = `values` exactly for one e; int64 where they fit, else Python's."""
+    """Return integers N with N 2^e = `values` exactly for one e; of type int64 if they fit, else Python ints."""
     mantissa, trailing, low, lowest, highest = _binary(values)
     if highest - lowest <= INT64_BITS:
         half = -lowest // 2  # two steps, since 2^1074 is no float
@@ -163,12 +163,12 @@ def float_integers(values: Float[np.ndarray, "*shape"]) -> np.ndarray:
 
 
 def binary_extent(values: Float[np.ndarray, "*shape"]) -> tuple[int, int]:
-    """Return l and h such that every value is an integer times 2^l and below 2^h."""
+    """Return l and h such that every value is an integer multiple of $2^l$ with modulus below $2^h$."""
     return _binary(values)[3:]
 
 
 def _binary(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, int]:
-    """Return mantissas, their trailing zeros, the exponents of their last bits, the least of these, and the highest."""
+    """Return mantissas, numbers of trailing zeros, exponents of last bits, the least of these, the top exponent."""
     fraction, exponent = np.frexp(values)
     mantissa = np.ldexp(fraction, 53).astype(np.int64)
     filled = mantissa != 0
