@@ -71,7 +71,8 @@ def test_a_frozen_time_is_that_time():
 def test_duplicates_up_to_rotation_and_permutation_are_one():
     flow = TokenFlow(np.eye(3))
     gram = lambda x: np.sort(np.ravel(np.asarray(x) @ np.asarray(x).T))
-    found = equilibria(flow, random_starts(flow, stream(0, "many"), (3, 3), 40), symmetries=rotations(3), invariant=gram)
+    starts = random_starts(flow, stream(0, "many"), (3, 3), 40)
+    found = equilibria(flow, starts, symmetries=rotations(3), invariant=gram)
     assert [e.kind for e in found].count("stable") == 1  # consensus
     assert len(found) <= 4  # consensus, two against one, the triangle
     stable = found[0]
@@ -110,7 +111,8 @@ def test_the_portrait_in_the_plane_knows_its_window_and_its_separatrix():
     flow = FunctionFlow(lambda t, x: jnp.stack([x[0] - x[0] ** 3, -x[1]]))
     xs, ys = np.linspace(-0.5, 2, 11), np.linspace(-1, 1, 5)
     found = planar_portrait(flow, xs, ys)
-    assert sorted(zip(np.round(found.equilibrium_points[:, 0], 9), found.kinds, strict=True)) == [(0.0, "saddle"), (1.0, "stable")]
+    kinds = zip(np.round(found.equilibrium_points[:, 0], 9), found.kinds, strict=True)
+    assert sorted(kinds) == [(0.0, "saddle"), (1.0, "stable")]
     x = found.points[:, 0]
     assert np.all(found.limits[x > 0.1] == 0)
     assert np.all(found.limits[x < 0.1] == -1)  # on the separatrix, or bound for a limit outside the window

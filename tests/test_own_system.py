@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.equilibria import equilibria, spread
+from analysis.dynamics.equilibria import equilibria, random_starts
 from analysis.dynamics.limits import settle
 from analysis.dynamics.monotone import worst_increase
 from analysis.dynamics.portrait import circle_portrait, planar_portrait
@@ -56,7 +56,7 @@ def test_a_map_of_it():
 
 
 def test_equilibria_and_limits():
-    found = equilibria(WELLS, spread(WELLS, stream(0, "wells"), (2,), 32))
+    found = equilibria(WELLS, random_starts(WELLS, stream(0, "wells"), (2,), 32))
     assert [(e.kind, round(float(e.state[0]), 9)) for e in found if e.kind == "saddle"] == [("saddle", 0.0)]
     assert sorted(round(float(e.state[0]), 9) for e in found if e.kind == "stable") == [-1.0, 1.0]
     limit = settle(WELLS, jnp.array([0.3, 2.0]))
@@ -116,7 +116,7 @@ def twin_hills(t, x):
 
 def test_a_claim_about_it():
     def trial(key, integrator, flow):
-        x0 = spread(WELLS, key, (2,), 1)[0]
+        x0 = random_starts(WELLS, key, (2,), 1)[0]
         path = simulate(flow, x0, [0.0, 0.2, 0.4], integrator=integrator)
         rise = worst_increase(path, lambda x: x[0] ** 4 / 4 - x[0] ** 2 / 2 + x[1] ** 2)
         distance = float(jnp.linalg.norm(twin_wells(0.0, x0)))

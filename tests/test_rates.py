@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.monotone import second_opinion, worst_increase
+from analysis.dynamics.monotone import reference_solution, worst_increase
 from analysis.dynamics.rates import decay_rate, observed_order
 from analysis.tokens.consensus import diameter
 from analysis.tokens.energies import consensus_potential
@@ -80,10 +80,10 @@ def test_a_rise_between_distant_times_is_found_and_weighed_against_its_error():
     found = worst_increase(path, lambda x: x[0])
     assert found.amount == pytest.approx(1 + np.cos(6.0), abs=2e-3)
     assert (found.start, found.end) == (pytest.approx(3.1), 6.0)
-    assert not found.falls
+    assert not found.nonincreasing
     radius = worst_increase(path, lambda x: x @ x)
     assert radius.amount < radius.error < 1e-6
-    assert radius.falls
+    assert radius.nonincreasing
 
 
 def test_the_potential_falls_along_its_gradient_flow_and_rises_against_it():
@@ -92,8 +92,8 @@ def test_the_potential_falls_along_its_gradient_flow_and_rises_against_it():
     energy = lambda x: consensus_potential(x, jnp.asarray(GRADIENT_MATRIX))
     down = simulate(flow, x0, np.linspace(0.0, 10.0, 41))
     up = simulate(TokenFlow(GRADIENT_MATRIX, -1.0, space=flow.space), x0, np.linspace(0.0, 10.0, 41))
-    assert worst_increase(down, energy).falls
-    assert not worst_increase(up, energy).falls
+    assert worst_increase(down, energy).nonincreasing
+    assert not worst_increase(up, energy).nonincreasing
 
 
 def test_the_error_is_that_of_the_second_opinion():
@@ -102,7 +102,7 @@ def test_the_error_is_that_of_the_second_opinion():
     fine = simulate(flow, jnp.ones(1), np.linspace(0.0, 5.0, 21))
     energy = lambda x: x[0]
     assert worst_increase(rough, energy).error > 1e-4 > 1e-8 > worst_increase(fine, energy).error
-    assert worst_increase(fine, energy, opinion=second_opinion(fine)) == worst_increase(fine, energy)
+    assert worst_increase(fine, energy, reference=reference_solution(fine)) == worst_increase(fine, energy)
 
 
 def test_a_map_has_rounding_error_only():
@@ -111,7 +111,7 @@ def test_a_map_has_rounding_error_only():
     found = worst_increase(path, lambda x: consensus_potential(x, jnp.asarray(GRADIENT_MATRIX)))
     assert found.error < 1e-12
     with pytest.raises(ValueError, match="path` must come from a flow"):
-        second_opinion(path)
+        reference_solution(path)
 
 
 def test_bad_series_are_refused():

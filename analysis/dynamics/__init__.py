@@ -1,1 +1,1 @@
-"""Measures of any system: equilibria, linearisation, limits, convergence rates, basin boundaries, phase portraits."""
+"""Measures of any flow: equilibria, linearisation, limits, convergence rates, basin boundaries, phase portraits."""

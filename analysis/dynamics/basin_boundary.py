@@ -1,4 +1,4 @@
-"""Bisection on the boundary of basins: how an exceptional set of measure zero is found."""
+"""Bisection for a point on the boundary between basins of attraction."""
 
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
@@ -9,9 +9,10 @@ from dynsim.errors import argument_error
 
 
 class Bracket(NamedTuple):
-    """Two parameters next to each other, and the different outcomes that belong to them.
+    """An interval [low, high] of a parameter, with different outcomes at its ends.
 
-    Where the outcome is locally constant (a limit, inside its basin), some parameter between them has neither.
+    If each outcome holds on an open set of parameters (as a limit does in its basin of attraction), some parameter in
+    the interval has neither of the two.
     """
 
     low: float
@@ -21,21 +22,21 @@ class Bracket(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """The parameter halfway."""
+        """The midpoint of the interval."""
         return (self.low + self.high) / 2
 
 
 def bisect_outcome(
     outcome: Callable[[float], Hashable], low: float, high: float, *, width: float = 1e-9, max_steps: int = 200
 ) -> Bracket:
-    """Return a bracket no wider than `width` across which the outcome changes; `low < high`.
+    """Return an interval no wider than `width`, within [low, high], at whose ends the outcome differs.
 
-    The outcome of a parameter is anything that compares, such as the number of the limit that `simulate` or `settle`
-    reaches. A third outcome in between narrows the bracket too: it becomes the upper end. Parameters are not refined
-    below two neighbouring floats. NumPy: not for `jit`.
+    The outcome of a parameter is any value with equality, such as the index of the limit that `simulate` or `settle`
+    reaches. A parameter with a third outcome becomes the upper end. Bisection stops after `max_steps`, or when no float
+    lies between the ends. NumPy: not for `jit`.
 
     Raises:
-        ValueError: if both ends have the same outcome: there need be no boundary between them.
+        ValueError: unless low < high and the width is positive, or if both ends have the same outcome.
     """
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise argument_error("high", f"be finite and above `low` = {low}", f"is {high}")

@@ -1,4 +1,4 @@
-"""Equilibria of a flow, by least squares and Newton inside its space, from many starts."""
+"""Equilibria of a flow, found by least squares and Newton's method from many initial points."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -11,17 +11,17 @@ import numpy as np
 import optimistix as optx
 from jaxtyping import Array
 
-from analysis.dynamics.linearisation import Generator, Spectrum, spectrum, tangent_basis, tangent_jacobian
+from analysis.dynamics.linearisation import Spectrum, SymmetryGenerator, spectrum, tangent_basis, tangent_jacobian
 from dynsim._types import Key, State, Time
 from dynsim.errors import argument_error
 from dynsim.simulation import start_on
 from dynsim.systems.base import AbstractFlow
 
-AT_REST = 1e-10  # a speed below this, in units of the field on the starts, is rest up to rounding
+AT_REST = 1e-10  # a lower speed, relative to the median speed at the starts, is zero up to rounding
 
 
 class Equilibrium(NamedTuple):
-    """A point at which the field vanishes up to `speed`, its spectrum, and how many starts led to it."""
+    """An equilibrium: a state where the field is at most `speed`, its spectrum, and how many starts converged to it."""
 
     state: State
     speed: float
@@ -30,7 +30,7 @@ class Equilibrium(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """`stable`, `saddle`, `unstable` or `undecided`."""
+        """The type by the spectrum: `stable`, `saddle`, `unstable` or `undecided`."""
         return self.spectrum.kind
 
 
@@ -39,26 +39,27 @@ def equilibria(
     starts: State,
     t: Time = 0.0,
     *,
-    symmetries: Sequence[Generator] = (),
+    symmetries: Sequence[SymmetryGenerator] = (),
     invariant: Callable[[State], Array] | None = None,
     radius: float = 1e-6,
 ) -> list[Equilibrium]:
-    """Return the equilibria that Newton's method finds from `starts`, classified, the stable ones first.
+    """Return the equilibria to which Newton's method converges from `starts`, classified, the stable ones first.
 
-    Nothing says that these are all: more starts may find more. What is no equilibrium (a minimum of the speed that is
-    not zero) is left out. NumPy: not for `jit`.
+    There may be others, which more starts may find. Local minima of the speed that are not zero are left out. NumPy:
+    not for `jit`.
 
     Args:
         flow: the system; a time-dependent field is frozen at `t`.
-        starts: points near which to look, first axis of every array; `spread(flow, key, shape, num_starts)` makes some.
-        t: the time at which the field is taken.
-        symmetries: generators of symmetries, whose zero modes say nothing on stability; see `spectrum`.
-        invariant: two equilibria within `radius` in this function are one; by default in their states. With symmetries
-            give a function that they do not change, such as the Gram matrix, sorted.
-        radius: of duplicates.
+        starts: initial points, on the first axis of every array, such as `random_starts(flow, key, shape, num_starts)`.
+        t: the time at which the field is evaluated.
+        symmetries: generators of symmetries, whose zero eigenvalues are left out of the spectra; see `spectrum`.
+        invariant: a function of the state; two equilibria are identified if its values differ by at most `radius` in
+            every entry. By default the state itself. With symmetries take an invariant of them, such as the sorted
+            entries of the Gram matrix.
+        radius: the tolerance of `invariant`.
 
     Raises:
-        ValueError: for starts without a first axis or not finite.
+        ValueError: for starts without a common first axis, or that are not finite.
     """
     starts = jax.tree.map(lambda y: jnp.asarray(y, float), starts)
     counts = {y.shape[0] if y.ndim else 0 for y in jax.tree.leaves(starts)}
@@ -69,36 +70,40 @@ def equilibria(
     if not all(bool(jnp.all(jnp.isfinite(y))) for y in jax.tree.leaves(starts)):
         raise argument_error("starts", "be finite", "has an entry that is not")
     when = jnp.asarray(t, float)
-    near, scale = _nearest_rests(flow, starts, when)
+    near, scale = _least_speed(flow, starts, when)
     found: list[tuple[State, np.ndarray, float, int]] = []
     for k in range(counts.pop()):
         x, speed = newton(flow, jax.tree.map(lambda y, k=k: y[k], near), when)
         if not speed <= AT_REST * max(1.0, float(scale)):
             continue
-        mark = _flat(x if invariant is None else invariant(x))
+        value = _flat(x if invariant is None else invariant(x))
         for place, (_, other, _, _) in enumerate(found):
-            if np.max(np.abs(mark - other), initial=0.0) <= radius:
+            if np.max(np.abs(value - other), initial=0.0) <= radius:
                 found[place] = (*found[place][:3], found[place][3] + 1)
                 break
         else:
-            found.append((x, mark, speed, 1))
-    result = [Equilibrium(x, v, spectrum(flow, x, t, symmetries=symmetries), many) for x, _, v, many in found]
+            found.append((x, value, speed, 1))
+    result = [Equilibrium(x, v, spectrum(flow, x, t, symmetries=symmetries), count) for x, _, v, count in found]
     order = {"stable": 0, "saddle": 1, "unstable": 2, "undecided": 3}
     return sorted(result, key=lambda e: (order[e.kind], e.spectrum.index))
 
 
-def spread(flow: AbstractFlow, key: Key, shape: tuple[int, ...], num_starts: int) -> State:
-    """Return `num_starts` random points of the flow's space, each of `shape`, on a new first axis."""
+def random_starts(flow: AbstractFlow, key: Key, shape: tuple[int, ...], num_starts: int) -> State:
+    """Return `num_starts` random points of the flow's space, each of `shape`, on a new first axis.
+
+    Raises:
+        ValueError: for fewer than one.
+    """
     if num_starts < 1:
         raise argument_error("num_starts", "be at least 1", f"is {num_starts}")
     return jax.vmap(lambda k: flow.space.sample(k, shape))(jax.random.split(key, num_starts))
 
 
 def newton(flow: AbstractFlow, x: State, t: Time = 0.0, *, max_steps: int = 20) -> tuple[State, float]:
-    """Return an equilibrium near `x`, and the speed left there, by Newton steps of least norm in the tangent space.
+    """Return an equilibrium near `x` and the speed there, by minimum-norm Newton steps in the tangent space.
 
-    Least norm: along the orbit of a symmetry, where the Jacobian is zero, nothing moves. It stops when a step no longer
-    lowers the speed. NumPy: not for `jit`.
+    A minimum-norm step does not move along the orbit of a symmetry, where the Jacobian is singular. Iteration stops
+    when a step does not reduce the speed, or after `max_steps`. NumPy: not for `jit`.
     """
     when = jnp.asarray(t, float)
     speed = float(_speed(flow, x, when))
@@ -130,8 +135,8 @@ def _moved(flow: AbstractFlow, x: State, step: Array) -> State:
 
 
 @eqx.filter_jit
-def _nearest_rests(flow: AbstractFlow, starts: State, t: Array) -> tuple[State, Array]:
-    """Return for each start a point at which the speed is least nearby, and the median speed on the starts."""
+def _least_speed(flow: AbstractFlow, starts: State, t: Array) -> tuple[State, Array]:
+    """Return for each start a nearby local minimum of the speed, and the median speed at the starts."""
 
     def field(x: State) -> Array:
         return jax.flatten_util.ravel_pytree(flow.vector_field(t, x))[0]

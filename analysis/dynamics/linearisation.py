@@ -1,4 +1,4 @@
-"""The linearised flow in the tangent space: its spectrum, its index, and the modes that a symmetry explains."""
+"""The linearisation of a flow in the tangent space: eigenvalues, index, and zero eigenvalues due to symmetries."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -16,14 +16,14 @@ from dynsim.orientation import TIE, basis_of_range
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
-Generator = Callable[[State], State]
+SymmetryGenerator = Callable[[State], State]
 
 NEAR_ZERO = 1e-7
-"""Times the size of the Jacobian: below this a real part is not told from zero (a double zero moves by sqrt(eps))."""
+"""Times the norm of the Jacobian: smaller real parts count as zero (rounding moves a double zero by sqrt(eps))."""
 
 
 def tangent_basis(space: AbstractSpace, x: State) -> np.ndarray:
-    """Return an orthonormal basis (ambient, dimension) of the tangent space at `x`. NumPy: not for `jit`."""
+    """Return an orthonormal basis of the tangent space at `x`, shape (ambient, dimension). NumPy: not for `jit`."""
     left, sizes, _ = np.linalg.svd(np.asarray(_projection(space, x)))
     span = left[:, sizes > 1e-9 * max(1.0, sizes[0])]
     return basis_of_range(span @ span.T)
@@ -37,10 +37,10 @@ def _projection(space: AbstractSpace, x: State) -> jax.Array:
 
 
 def tangent_jacobian(flow: AbstractFlow, x: State, t: Time = 0.0) -> np.ndarray:
-    """Return the Jacobian of the flow at `x` in `tangent_basis`: as many rows as the space has dimensions.
+    """Return the Jacobian of the flow at `x` in `tangent_basis`, shape (dimension, dimension), per time unit.
 
-    The lift is constant along the retraction's fibres, so the normal directions, which it leaves out, carry only zeros.
-    NumPy: not for `jit`.
+    Normal directions are left out: since `vector_field` is constant along the fibres of the retraction, the ambient
+    Jacobian is zero on them. NumPy: not for `jit`.
     """
     basis = tangent_basis(flow.space, x)
     return basis.T @ np.asarray(_ambient_jacobian(flow, x, jnp.asarray(t, float))) @ basis
@@ -74,15 +74,16 @@ def _square(name: str, matrix: ArrayLike) -> np.ndarray:
 
 
 def index(values: ArrayLike, *, tolerance: float = 0.0) -> int:
-    """Return the number of eigenvalues with real part above `tolerance`: the dimension of the unstable directions."""
+    """Return the number of eigenvalues with real part above `tolerance`: the dimension of the unstable subspace."""
     return int(np.sum(np.real(values) > tolerance))
 
 
 class Spectrum(NamedTuple):
-    """The eigenvalues across a symmetry's orbit, largest real part first, and what they say.
+    """The eigenvalues of an equilibrium transverse to the orbit of its symmetries, and its type.
 
-    `kind` is `stable`, `saddle`, `unstable` (all directions grow) or `undecided` (a real part within `tolerance` of
-    zero, and none above it); `num_symmetries` zero modes, along the orbit, are left out of `values`.
+    `values` are sorted by decreasing real part; the `num_symmetries` zero eigenvalues along the orbit are left out.
+    `index` is the dimension of the unstable subspace. `kind` is `stable`, `saddle`, `unstable` (all real parts are
+    positive) or `undecided` (a real part is within `tolerance` of zero, and none is above it).
     """
 
     values: np.ndarray
@@ -92,18 +93,18 @@ class Spectrum(NamedTuple):
     kind: str
 
 
-def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequence[Generator] = ()) -> Spectrum:
-    """Return the spectrum of an equilibrium across the orbit of its symmetries, and its kind.
+def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequence[SymmetryGenerator] = ()) -> Spectrum:
+    """Return the spectrum of an equilibrium, without the zero eigenvalues along the orbit of its symmetries.
 
     Args:
         flow: the system.
         x: an equilibrium of it.
-        t: the time at which the field is taken.
-        symmetries: generators of groups that commute with the flow, each a function of the state that returns the
-            velocity of the group's action, such as `rotations(d)`. Each must give a zero mode at `x`, or be no motion.
+        t: the time at which the field is evaluated.
+        symmetries: infinitesimal generators of groups that commute with the flow, each a function from the state to the
+            velocity of the group action, such as `rotations(d)`. Each velocity must be in the kernel of the Jacobian.
 
     Raises:
-        ValueError: if a generator's direction is no zero mode, for then it is no symmetry or `x` no equilibrium.
+        ValueError: if a velocity is not in the kernel: it generates no symmetry, or `x` is no equilibrium.
     """
     basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, t)
     tolerance = NEAR_ZERO * max(1.0, float(np.linalg.norm(J, 2)) if J.size else 1.0)
@@ -117,7 +118,7 @@ def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequenc
 
 
 def kind(values: ArrayLike, tolerance: float) -> str:
-    """Return what eigenvalues say of an equilibrium: `stable`, `saddle`, `unstable` or `undecided`."""
+    """Return the type of an equilibrium from its eigenvalues: `stable`, `saddle`, `unstable` or `undecided`."""
     parts = np.real(values)
     if np.all(parts < -tolerance):
         return "stable"
@@ -126,8 +127,8 @@ def kind(values: ArrayLike, tolerance: float) -> str:
     return "undecided"
 
 
-def _orbit(basis: np.ndarray, x: State, symmetries: Sequence[Generator]) -> np.ndarray:
-    """Return an orthonormal basis of the directions in which the symmetries move `x`, in tangent coordinates."""
+def _orbit(basis: np.ndarray, x: State, symmetries: Sequence[SymmetryGenerator]) -> np.ndarray:
+    """Return an orthonormal basis of the tangent space of the group orbit of `x`, in tangent coordinates."""
     if not symmetries:
         return np.empty((basis.shape[1], 0))
     flat = lambda v: np.asarray(jax.flatten_util.ravel_pytree(v)[0], float)
@@ -136,11 +137,14 @@ def _orbit(basis: np.ndarray, x: State, symmetries: Sequence[Generator]) -> np.n
     return left[:, sizes > 1e-9 * max(1.0, float(np.max(np.abs(moves))))]
 
 
-def rotations(d: int, *matrices: ArrayLike) -> list[Generator]:
-    """Return generators of the rotations of all tokens together in R^d that commute with every one of `matrices`.
+def rotations(d: int, *matrices: ArrayLike) -> list[SymmetryGenerator]:
+    """Return generators of the rotations of R^d, applied to all tokens, that commute with all of `matrices`.
 
-    For the token flow these are P, U and W, each (d, d); with none given, all rotations. Reflections and permutations
-    are no modes. States are arrays (..., d).
+    For the token flow the matrices are P, U and W, each (d, d); without matrices all rotations are returned. States are
+    arrays (..., d). Discrete symmetries, such as reflections and permutations, have no generators.
+
+    Raises:
+        ValueError: for a matrix of another shape, or that is not finite.
     """
     pairs = [(i, j) for i in range(d) for j in range(i)]
     skew = np.zeros((len(pairs), d, d))

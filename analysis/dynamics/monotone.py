@@ -1,4 +1,4 @@
-"""Whether a quantity only falls along a trajectory, and the numerical error of the answer."""
+"""Monotonicity of a quantity along a trajectory: its largest increase, with the numerical error."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -14,9 +14,9 @@ from dynsim.trajectory import Trajectory
 
 
 class Increase(NamedTuple):
-    """The largest `amount` by which a quantity rises between two saved times, and its numerical `error`.
+    """The largest increase of a quantity between two saved times, and its numerical `error`.
 
-    `start` and `end` are these times; equal, and the amount zero, if it never rises.
+    `amount` is the increase and `start` and `end` are the times; they are equal if the quantity never increases.
     """
 
     amount: float
@@ -25,37 +25,44 @@ class Increase(NamedTuple):
     error: float
 
     @property
-    def falls(self) -> bool:
-        """Whether the quantity never rises by more than its error."""
+    def nonincreasing(self) -> bool:
+        """Whether the quantity never increases by more than the error."""
         return bool(self.amount <= self.error)
 
 
-def second_opinion(path: Trajectory, integrator: AbstractIntegrator = Scipy()) -> Trajectory:
-    """Return the same flow from the same start at the same times, solved by other code with other tolerances."""
+def reference_solution(path: Trajectory, integrator: AbstractIntegrator = Scipy()) -> Trajectory:
+    """Return the trajectory recomputed with another integrator: same flow, initial state and times.
+
+    Raises:
+        ValueError: for the trajectory of a map, which has no integration error.
+    """
     if not isinstance(path.system, AbstractFlow):
-        raise argument_error("path", "come from a flow", "comes from a map, which has no solver to doubt")
+        raise argument_error("path", "come from a flow", "comes from a map, which has no integration error")
     return simulate(path.system, path.initial, path.ts, integrator=integrator)
 
 
 def worst_increase(
-    path: Trajectory, energy: Callable[[State], Scalar], *, opinion: Trajectory | None = None
+    path: Trajectory, energy: Callable[[State], Scalar], *, reference: Trajectory | None = None
 ) -> Increase:
-    """Return the largest rise of `energy` between any two times of a path, earlier to later, slow rises included.
+    """Return the largest increase of `energy` from any saved time of a trajectory to any later one.
 
-    The error is twice the largest difference between the values along the path and along the second opinion, plus
-    rounding. NumPy: not for `jit`.
+    The error is twice the largest difference between the values along the trajectory and along the reference solution,
+    plus rounding. NumPy: not for `jit`.
 
     Args:
-        path: from a flow or a map; the rise of a map has only rounding error.
+        path: the trajectory of a flow or a map; that of a map has rounding errors only.
         energy: a function of one state.
-        opinion: the same run by other means; by default `second_opinion(path)`.
+        reference: the same trajectory by another integrator; by default `reference_solution(path)`.
+
+    Raises:
+        ValueError: unless the energy is one finite number at every time.
     """
     values = np.asarray(path.along(energy), float)
     if values.ndim != 1 or not np.all(np.isfinite(values)):
         raise argument_error("energy", "return one finite number at every time", f"returns shape {values.shape[1:]}")
     error = 8 * np.finfo(float).eps * float(np.max(np.abs(values)))
     if isinstance(path.system, AbstractFlow):
-        other = np.asarray((second_opinion(path) if opinion is None else opinion).along(energy), float)
+        other = np.asarray((reference_solution(path) if reference is None else reference).along(energy), float)
         error += 2 * float(np.max(np.abs(values - other)))
     lowest = np.minimum.accumulate(values)
     end = int(np.argmax(values - lowest))

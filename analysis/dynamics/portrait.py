@@ -1,4 +1,4 @@
-"""The numbers of a phase portrait: field, equilibria by kind, and which limit each point of a grid goes to."""
+"""Data of phase portraits: the vector field on a grid, equilibria by type, and the basin of each grid point."""
 
 from typing import NamedTuple
 
@@ -15,42 +15,46 @@ from dynsim.integrators import Diffrax
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 
-NEAR = 1e-3  # from a stable equilibrium: a trajectory that has come so close is counted into its basin
+NEAR = 1e-3  # distance from a stable equilibrium within which a trajectory counts as converging to it
 
 
 class Portrait(NamedTuple):
-    """A grid, the field on it, the equilibria found, and the limit of each grid point.
+    """A grid, the vector field on it, the equilibria found, and the limit of each grid point.
 
-    `points` and `field` are (points, d), `places` (equilibria, d), `kinds` one word for each; `limits` (points,) is
-    the number of the stable equilibrium that a point reaches, counted in `places`, and -1 where that is not known.
+    `points` and `field` have shape (points, d), `equilibrium_points` (equilibria, d), and `kinds` holds the type of
+    each equilibrium. `limits`, shape (points,), is the index of the stable equilibrium to which a grid point converges,
+    -1 where that is not known.
     """
 
     points: np.ndarray
     field: np.ndarray
-    places: np.ndarray
+    equilibrium_points: np.ndarray
     kinds: tuple[str, ...]
     limits: np.ndarray
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the numbers by name, to be kept."""
+        """Return the fields as named arrays, to be saved."""
         return {
             "points": self.points,
             "field": self.field,
-            "equilibrium_points": self.places,
+            "equilibrium_points": self.equilibrium_points,
             "kinds": np.array(self.kinds, dtype=str),
             "limits": self.limits,
         }
 
 
 def circle_portrait(flow: AbstractFlow, num_points: int = 180, *, t: Time = 0.0, horizon: float = 200.0) -> Portrait:
-    """Return the portrait of a flow on the circle whose state is a vector (2,), on equal angles from 0.
+    """Return the portrait of a flow on the circle with states of shape (2,), at equally spaced angles from 0.
 
     Args:
         flow: the system; a time-dependent field is frozen at `t` for field and equilibria.
-        num_points: of the grid, at least 8; also the starts of Newton's method, so that between two of them one pair
-            of equilibria could be missed.
-        t: the time at which the field is taken, and at which trajectories start.
-        horizon: how long trajectories are followed to find their limit, in the flow's time unit.
+        num_points: size of the grid, at least 8. Newton's method starts from these points (at most 256), so that a pair
+            of equilibria between two of them can be missed.
+        t: the time at which the field is evaluated, and at which trajectories start.
+        horizon: the time over which trajectories are integrated to find their limits, in the flow's time unit.
+
+    Raises:
+        ValueError: for fewer points, a horizon that is not positive, or a flow with states of another shape.
     """
     _check(flow, num_points, horizon, 2)
     angles = 2 * np.pi * np.arange(num_points) / num_points
@@ -58,9 +62,9 @@ def circle_portrait(flow: AbstractFlow, num_points: int = 180, *, t: Time = 0.0,
 
 
 def sphere_portrait(flow: AbstractFlow, num_points: int = 800, *, t: Time = 0.0, horizon: float = 200.0) -> Portrait:
-    """Return the portrait of a flow on the sphere S^2 whose state is a vector (3,), on a Fibonacci lattice.
+    """Return the portrait of a flow on the sphere S^2 with states of shape (3,), on a Fibonacci lattice.
 
-    The arguments are those of `circle_portrait`.
+    Arguments and errors are those of `circle_portrait`.
     """
     _check(flow, num_points, horizon, 3)
     heights = 1 - (2 * np.arange(num_points) + 1) / num_points
@@ -72,9 +76,10 @@ def sphere_portrait(flow: AbstractFlow, num_points: int = 800, *, t: Time = 0.0,
 def planar_portrait(
     flow: AbstractFlow, xs: ArrayLike, ys: ArrayLike, *, t: Time = 0.0, horizon: float = 200.0
 ) -> Portrait:
-    """Return the portrait of a flow in the plane on a grid, rows of `ys` one after the other; the state is (2,).
+    """Return the portrait of a flow in the plane, with states of shape (2,), on the grid of `xs` and `ys`.
 
-    Equilibria outside the window are left out. The other arguments are those of `circle_portrait`.
+    Grid points are ordered with x varying fastest. Equilibria outside the grid are left out. The other arguments and
+    the errors are those of `circle_portrait`.
     """
     xs, ys = np.asarray(xs, float), np.asarray(ys, float)
     if xs.ndim != 1 or ys.ndim != 1 or min(len(xs), len(ys)) < 2:
@@ -103,21 +108,21 @@ def _portrait(
     field = np.asarray(jax.vmap(lambda x: flow.vector_field(jnp.asarray(t, float), x))(starts))
     some = starts[:: -(-len(points) // 256)]
     found = [e for e in equilibria(flow, some, t) if np.all(e.state >= low) and np.all(e.state <= high)]
-    places = np.array([e.state for e in found]).reshape(-1, points.shape[1])
+    rests = np.array([e.state for e in found]).reshape(-1, points.shape[1])
     return Portrait(
-        np.asarray(starts), field, places, tuple(e.kind for e in found), _limits(flow, starts, found, t, horizon)
+        np.asarray(starts), field, rests, tuple(e.kind for e in found), _limits(flow, starts, found, t, horizon)
     )
 
 
 def _limits(flow: AbstractFlow, starts: jax.Array, found: list[Equilibrium], t: Time, horizon: float) -> np.ndarray:
-    """Return which stable equilibrium each start has come near to at the end of the horizon, and half-way to it."""
+    """Return the index of the stable equilibrium that each start is near at the end and not receding from; else -1."""
     stable = [k for k, e in enumerate(found) if e.kind == "stable"]
     if not stable:
         return np.full(len(starts), -1)
     ts = float(t) + np.array([0.0, horizon / 2, horizon])
     solved = ensemble(flow, starts, ts, lambda s, x: x, integrator=Diffrax(rtol=1e-6, atol=1e-8), chunk=len(starts))
-    homes = np.array([np.asarray(found[k].state) for k in stable])
-    gaps = np.linalg.norm(np.asarray(solved.values)[:, 1:, None] - homes, axis=-1)  # NaN where a member failed
+    targets = np.array([np.asarray(found[k].state) for k in stable])
+    gaps = np.linalg.norm(np.asarray(solved.values)[:, 1:, None] - targets, axis=-1)  # NaN where a member failed
     here = np.nan_to_num(gaps, nan=np.inf) < NEAR
     nearest = np.argmax(here[:, 1], axis=1)
     known = here[:, 1].any(axis=1) & (gaps[:, 1].min(axis=1) <= np.maximum(gaps[:, 0].min(axis=1), NEAR / 10))

@@ -1,4 +1,4 @@
-"""How fast a quantity decays, and of which order an approximation is, each with a standard error."""
+"""Decay rates of a quantity and orders of convergence of an approximation, with standard errors."""
 
 from typing import NamedTuple
 
@@ -7,15 +7,15 @@ from numpy.typing import ArrayLike
 
 from dynsim.errors import argument_error
 
-WINDOWS = 5  # slopes over this many stretches: their scatter is the standard error, which residuals would understate
-CLEARLY = 2.0  # one law is taken if its fit leaves less than half of what the other leaves
+WINDOWS = 5  # windows whose slopes give the standard error, which residuals of one fit would underestimate
+CLEARLY = 2.0  # one decay law is chosen if its residual is smaller than that of the other by this factor
 
 
 class Fit(NamedTuple):
-    """A slope with its standard error, which law it belongs to, and how many values were used.
+    """A fitted rate with its standard error, the decay law, and the number of values used.
 
-    `law` is `exponential` (values like exp(-rate t), the rate per time unit), `algebraic` (like t^-rate) or
-    `undecided`, in which case the rate is that of the exponential.
+    `law` is `exponential` (values proportional to exp(-rate t), with the rate per time unit), `algebraic` (proportional
+    to t^-rate) or `undecided`; the rate is then that of the exponential fit.
     """
 
     rate: float
@@ -27,17 +27,17 @@ class Fit(NamedTuple):
 def decay_rate(ts: ArrayLike, values: ArrayLike, *, floor: float = 1e-12, skip: float = 0.5) -> Fit:
     """Return the rate at which positive values decay, exponentially or algebraically.
 
-    Only values above `floor`, up to the first that is not, count, and of these the last part: a value at rounding error
-    has no rate. The error is that of a mean of slopes over five stretches: it also sees that a slope still drifts.
+    Values are used up to the first that is not above `floor`, after a transient. The standard error is that of the mean
+    of the slopes in five windows, so that it includes a systematic change of the slope.
 
     Args:
-        ts: increasing times, in the paper's time unit.
-        values: at these times, like a distance or an energy above its limit.
-        floor: where rounding begins.
-        skip: the part of the usable times left out as transient, in [0, 1).
+        ts: increasing times.
+        values: the quantity at these times, such as a distance from a limit, or an energy minus its limit.
+        floor: the level of rounding errors.
+        skip: the fraction of the usable time that is left out as transient, in [0, 1).
 
     Raises:
-        ValueError: if fewer than 15 values can be used.
+        ValueError: if fewer than 15 values can be used, for times that do not increase, or values that are NaN.
     """
     t, v = _series(ts, values)
     if not 0 <= skip < 1:
@@ -56,11 +56,14 @@ def decay_rate(ts: ArrayLike, values: ArrayLike, *, floor: float = 1e-12, skip: 
 
 
 def observed_order(step_sizes: ArrayLike, errors: ArrayLike) -> Fit:
-    """Return the order p of errors like h^p, by slopes between neighbouring steps, and their standard error.
+    """Return the order p of errors proportional to h^p: the mean slope between successive step sizes on log scales.
 
     Args:
         step_sizes: at least three, positive, decreasing or increasing.
-        errors: one for each, positive.
+        errors: the error at each step size, positive.
+
+    Raises:
+        ValueError: for fewer, or for values that are not positive and finite.
     """
     h, e = np.asarray(step_sizes, float), np.asarray(errors, float)
     if h.ndim != 1 or h.shape != e.shape or len(h) < 3:
@@ -83,7 +86,7 @@ def _series(ts: ArrayLike, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _residual(t: np.ndarray, v: np.ndarray) -> float:
-    """Return the root mean square that the best line leaves, rounding included."""
+    """Return the root mean square residual of the least-squares line, plus a bound of rounding."""
     line = np.polynomial.Polynomial.fit(t, v, 1)
     return float(np.sqrt(np.mean((v - line(t)) ** 2))) + 1e-13 * float(np.max(np.abs(v)))
 

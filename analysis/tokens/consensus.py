@@ -1,4 +1,4 @@
-"""How far tokens are from consensus."""
+"""Distances of tokens from consensus: diameter, least inner product, misalignment, effective rank."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -7,20 +7,20 @@ from dynsim._types import Scalar, Tokens
 
 
 def diameter(x: Tokens) -> Scalar:
-    """Return the largest Euclidean distance between two tokens; zero exactly at consensus."""
+    """Return the largest Euclidean distance between two tokens; zero if and only if all tokens are equal."""
     return jnp.max(jnp.linalg.norm(x[:, None] - x[None], axis=-1))
 
 
 def min_inner_product(x: Tokens, metric: Float[Array, "d d"] | None = None) -> Scalar:
-    """Return the least x_i^T W x_j over all pairs (W = I by default); 1 exactly at consensus on the ellipsoid of W."""
+    """Return the least x_i^T W x_j over all pairs (W = I by default); 1 at consensus on the ellipsoid of W."""
     return jnp.min(x @ x.T if metric is None else x @ metric @ x.T)
 
 
 def misalignment(x: Tokens) -> Scalar:
     r"""Return $E = 1 - \frac1l \sum_{i=1}^l \frac{|y_1^\top y_i|}{|y_1|\,|y_i|}$, dimensionless.
 
-    It compares with the first token only and sees no signs: it is zero at antipodal tokens too. The printed sum begins
-    at i = 0; it is read from 1.
+    It compares all tokens with the first one up to sign: it is zero for antipodal tokens too. The printed sum begins at
+    i = 0; it is read as beginning at i = 1.
 
     Source: CONSENSUS, eq. (25).
     """
@@ -29,14 +29,16 @@ def misalignment(x: Tokens) -> Scalar:
 
 
 def distance_to_point(x: Tokens, v: Float[Array, " d"]) -> Scalar:
-    """Return the largest Euclidean distance of a token from `v`."""
+    """Return the largest Euclidean distance of a token from the point `v`."""
     return jnp.max(jnp.linalg.norm(x - v[None], axis=-1))
 
 
 def effective_rank(x: Tokens) -> Scalar:
-    r"""Return $\exp(-\sum_k p_k \ln p_k)$, $p_k$ the squared singular values of the tokens over their sum; 1 on a line.
+    r"""Return $\exp(-\sum_k p_k \ln p_k)$, with $p_k$ the normalised squared singular values of the tokens.
 
-    Dimensionless, between 1 and min(n, d). Source: the entropy of the spectrum of the Gram matrix.
+    Dimensionless, between 1 (all tokens on a line through the origin) and min(n, d).
+
+    Source: Roy, Vetterli, EUSIPCO (2007), with squared singular values.
     """
     values = jnp.linalg.eigvalsh(x @ x.T if x.shape[0] <= x.shape[1] else x.T @ x)
     p = jnp.maximum(values, 0) / jnp.sum(x * x)

@@ -1,4 +1,4 @@
-"""The energies and Lyapunov functions of the papers, and how fast they change."""
+"""Energies and Lyapunov functions of token flows, and their derivatives along a flow."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -15,7 +15,9 @@ Numbers = Float[Array | np.ndarray, " n"]
 
 
 def consensus_potential(x: Tokens, query_key: Float[Array, "d d"]) -> Scalar:
-    r"""Return $V(x) = -\frac12 \sum_{ij} e^{x_i^\top P x_j}$, dimensionless; least at consensus on the ellipsoid of P.
+    r"""Return $V(x) = -\frac12 \sum_{ij} e^{x_i^\top P x_j}$, dimensionless.
+
+    On the ellipsoid of P it is minimal at consensus.
 
     Source: CONSENSUS, eq. (10).
     """
@@ -32,7 +34,7 @@ def consensus_potential_gradient(x: Tokens, query_key: Float[Array, "d d"]) -> T
 
 
 def metric_factors(x: Tokens, query_key: Float[Array, "d d"]) -> Float[Array, " n"]:
-    r"""Return $Z_i = \sqrt d \sum_j e^{x_i^\top P x_j}$, the factors of the metric (9).
+    r"""Return $Z_i = \sqrt d \sum_j e^{x_i^\top P x_j}$, the factors of the Riemannian metric (9), shape (n,).
 
     Source: CONSENSUS, eq. (9).
     """
@@ -56,16 +58,17 @@ def alignment_potential(a: Scalar) -> Scalar:
 
 
 class DiniRate(NamedTuple):
-    """An upper Dini derivative and the indices that are active in it."""
+    """An upper Dini derivative of a maximum, and the active indices: those at which the maximum is attained."""
 
     rate: Scalar
     active: Bool[Array, " n"]
 
 
 def upper_dini(values: Numbers, rates: Numbers, *, tolerance: float = 0.0) -> DiniRate:
-    r"""Return the upper Dini derivative of a maximum, $\max_{i \in I} \dot f_i$ with $I$ the active indices.
+    r"""Return the upper Dini derivative of $\max_i f_i$: $\max_{i \in I} \dot f_i$ with $I$ the active indices.
 
-    An index is active if its value is within `tolerance` of the maximum; 0 takes exact ties only.
+    `values` are the $f_i$ and `rates` the $\dot f_i$. An index is active if its value is within `tolerance` of the
+    maximum; with 0, only exact ties are.
 
     Source: CONSENSUS, eq. (12).
     """
@@ -76,7 +79,7 @@ def upper_dini(values: Numbers, rates: Numbers, *, tolerance: float = 0.0) -> Di
 def hemisphere_lyapunov_rate(
     flow: AbstractFlow, t: Time, x: Tokens, axis: Float[Array, " d"], *, tolerance: float = 0.0
 ) -> DiniRate:
-    """Return the upper Dini derivative of (13) along a flow, from the field itself.
+    """Return the upper Dini derivative of `hemisphere_lyapunov`, (13), along a flow, from its vector field.
 
     Source: CONSENSUS, proof of Theorem 4.1.
     """
@@ -84,5 +87,5 @@ def hemisphere_lyapunov_rate(
 
 
 def rate_along(flow: AbstractFlow, t: Time, x: Tokens, energy: Callable[[Tokens], Scalar]) -> Scalar:
-    """Return the derivative of a smooth energy along a flow, by differentiating the energy in the field's direction."""
+    """Return the derivative of a smooth energy along a flow (its Lie derivative), by automatic differentiation."""
     return jax.jvp(energy, (x,), (flow.vector_field(t, x),))[1]

@@ -1,4 +1,4 @@
-"""Whether tokens share an open hemisphere, by how much, and how likely that is."""
+"""Open hemispheres that contain all tokens: axis, margin, and the probability for random tokens."""
 
 import math
 from fractions import Fraction
@@ -14,7 +14,7 @@ from dynsim.errors import argument_error
 
 
 def margin_along(x: Tokens, axis: Float[Array | np.ndarray, " d"]) -> Scalar:
-    """Return the least v^T x_i: positive exactly if all tokens lie in the open hemisphere of v.
+    """Return the least v^T x_i: positive if and only if all tokens lie in the open hemisphere of v.
 
     Source: CONSENSUS, Theorem 4.1.
     """
@@ -22,9 +22,12 @@ def margin_along(x: Tokens, axis: Float[Array | np.ndarray, " d"]) -> Scalar:
 
 
 def hemisphere_axis(x: ArrayLike) -> np.ndarray | None:
-    """Return a unit vector v with v^T x_i > 0 for all i, as deep inside as possible, or None if there is none.
+    """Return the unit vector v that maximises min_i v^T x_i / |x_i| if that is positive, else None.
 
-    The deepest axis points to the point of conv{x_i / |x_i|} nearest to the origin. NumPy: not for `jit`.
+    It is the direction of the point of conv{x_i / |x_i|} nearest to the origin. NumPy: not for `jit`.
+
+    Raises:
+        ValueError: unless x has shape (n, d) and is finite without a zero token.
     """
     nearest = _nearest_point(_directions(x))
     size = float(np.linalg.norm(nearest))
@@ -35,8 +38,11 @@ def hemisphere_axis(x: ArrayLike) -> np.ndarray | None:
 def hemisphere_margin(x: ArrayLike) -> float:
     r"""Return $\max_{|v| = 1} \min_i v^\top x_i / |x_i|$ where it is positive, else 0, up to rounding (about 1e-12).
 
-    Positive: the tokens share an open hemisphere. Any dimension: the nearest point of the hull to the origin, by
-    non-negative least squares. NumPy: not for `jit`.
+    It is positive if and only if some open hemisphere contains all tokens. Computed in any dimension from the point of
+    the hull nearest to the origin, by non-negative least squares. NumPy: not for `jit`.
+
+    Raises:
+        ValueError: as `hemisphere_axis`.
     """
     axis = hemisphere_axis(x)
     return 0.0 if axis is None else float(np.min(_directions(x) @ axis))
@@ -53,7 +59,10 @@ def _directions(x: ArrayLike) -> np.ndarray:
 
 
 def _nearest_point(directions: np.ndarray) -> np.ndarray:
-    """Return the point of conv(rows) nearest to the origin: NNLS of [X^T; 1^T] w = [0; 1] has proportional w."""
+    """Return the point of conv(rows) nearest to the origin.
+
+    Its weights are proportional to the non-negative least-squares solution of [X^T; 1^T] w = [0; 1].
+    """
     n, d = directions.shape
     system = np.vstack([directions.T, np.ones((1, n))])
     weights, _ = scipy.optimize.nnls(system, np.append(np.zeros(d), 1.0), maxiter=50 * (n + d))
@@ -61,7 +70,9 @@ def _nearest_point(directions: np.ndarray) -> np.ndarray:
 
 
 def wendel_probability(num_tokens: int, ambient_dimension: int) -> Fraction:
-    r"""Return the probability that N uniform tokens in $R^D$ share a half-space, $2^{1-N} \sum_{k<D} \binom{N-1}{k}$.
+    r"""Return the probability that N random vectors in $R^D$ lie in a half-space, $2^{1-N} \sum_{k<D} \binom{N-1}{k}$.
+
+    The vectors are independent and uniform on the unit sphere.
 
     Source: Wendel (1962); CONSENSUS, Remark 4.2, with D = n + 1.
     """
@@ -70,7 +81,7 @@ def wendel_probability(num_tokens: int, ambient_dimension: int) -> Fraction:
 
 
 def printed_wendel_probability(num_tokens: int, sphere_dimension: int) -> Fraction:
-    r"""Return the formula of the remark as printed, $2^{1-\ell} \sum_{\mu=0}^{n-1} \binom{\ell-1}{\mu}$ on $S^n$.
+    r"""Return the probability as printed in the remark, $2^{1-\ell} \sum_{\mu=0}^{n-1} \binom{\ell-1}{\mu}$ on $S^n$.
 
     Source: CONSENSUS, Remark 4.2.
     """

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.rational_instances import matrix, rational_unit, tangent_part
-from analysis.dynamics.equilibria import Equilibrium, equilibria, spread
+from analysis.dynamics.equilibria import Equilibrium, equilibria, random_starts
 from analysis.dynamics.linearisation import eigenvalues, rotations, tangent_jacobian
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
@@ -66,7 +66,7 @@ def _instability_trial(key: Key, value: float) -> Trial:
 def _searched(flow: TokenFlow, key: Key) -> list[Equilibrium]:
     """Return the equilibria found from random tokens, up to rotation and permutation of tokens."""
     gram = lambda x: jnp.sort(jnp.sum(x @ x.T, axis=1))
-    return equilibria(flow, spread(flow, key, (N, D), 16), symmetries=rotations(D), invariant=gram)
+    return equilibria(flow, random_starts(flow, key, (N, D), 16), symmetries=rotations(D), invariant=gram)
 
 
 @claim(
