@@ -4,11 +4,12 @@ import datetime
 import json
 import math
 import os
+import signal
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from fractions import Fraction
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from analysis.ledger.findings import Entry, Finding, entry
 from analysis.ledger.verdict import Verdict
 from analysis.provenance import source_digest
 from dynsim.errors import argument_error
+from dynsim.interrupts import on_interrupt
 from dynsim.io.npz import writable_folder
 
 Line = dict[str, Any]
@@ -51,37 +53,61 @@ def run_checks(
             todo.append(claim)
         else:
             yield _restored(claim, kept), kept
-    for done in _checks(todo, seed, num_trials, jobs):
-        line = claim_line(done)
-        if folder is not None:
-            path = _line_path(folder, done.claim, seed, num_trials)
-            write_atomically(path, json.dumps(line))
-        yield done, line
+    with on_interrupt(lambda: _stopped(claims, seed, num_trials, folder)):
+        yield from _checks(todo, seed, num_trials, jobs, folder)
 
 
-def _checks(todo: Sequence[Claim], seed: int, num_trials: int | None, jobs: int) -> Iterator[Check]:
+def _checks(
+    todo: Sequence[Claim], seed: int, num_trials: int | None, jobs: int, folder: Path | None
+) -> Iterator[tuple[Check, Line]]:
     if jobs == 1 or len(todo) < 2:
         for claim in todo:
-            yield check(claim, seed=seed, num_trials=num_trials)
+            yield _checked(claim, seed, num_trials, folder)
         return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
-        pending = {pool.submit(_check_by_id, claim.id, seed, num_trials): claim for claim in todo}
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_prepare_worker)
+    try:
+        pending = {pool.submit(_check_by_id, claim.id, seed, num_trials, folder): claim for claim in todo}
         for future in as_completed(pending):
-            verdict, rest = future.result()
-            yield Check(pending[future], verdict, *rest)
+            verdict, rest, line = future.result()
+            yield Check(pending[future], verdict, *rest), line
+    except BaseException:  # a worker would go on with its claim
+        for process in active_children():
+            process.kill()
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
 
 
-def _one_thread() -> None:
+def _checked(claim: Claim, seed: int, num_trials: int | None, folder: Path | None) -> tuple[Check, Line]:
+    """Check a claim and save its line at once, in the process that ran it."""
+    done = check(claim, seed=seed, num_trials=num_trials)
+    line = claim_line(done)
+    if folder is not None:
+        write_atomically(_line_path(folder, claim, seed, num_trials), json.dumps(line))
+    return done, line
+
+
+def _stopped(claims: Sequence[Claim], seed: int, num_trials: int | None, folder: Path | None) -> str:
+    """Return what is kept of an interrupted run."""
+    if folder is None:
+        return "Stopped; no result is kept (`--lines FOLDER` keeps those of finished claims)."
+    kept = sum(_line_path(folder, claim, seed, num_trials).exists() for claim in claims)
+    return f"Stopped; the results of {kept} of {len(claims)} claims are in `{folder}`, and the same command goes on."
+
+
+def _prepare_worker() -> None:
+    """Use one thread, and leave Ctrl-C to the parent process, which ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
 
 
-def _check_by_id(id: str, seed: int, num_trials: int | None) -> tuple[Verdict, tuple]:
+def _check_by_id(id: str, seed: int, num_trials: int | None, folder: Path | None) -> tuple[Verdict, tuple, Line]:
     """Check a claim in a worker process; claims cannot be pickled and are passed by id."""
     claim = next(c for c in all_claims() if c.id == id)
-    c = check(claim, seed=seed, num_trials=num_trials)
-    return c.verdict, (c.trials, c.counterexample, c.control, c.seed, c.seconds, c.doubt, c.broken)
+    c, line = _checked(claim, seed, num_trials, folder)
+    return c.verdict, (c.trials, c.counterexample, c.control, c.seed, c.seconds, c.doubt, c.broken), line
 
 
 def claim_line(c: Check) -> Line:

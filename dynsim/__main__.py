@@ -4,6 +4,9 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
+
+from dynsim import interrupts
 
 COMMANDS = {
     "demo": "simulate, check and draw the first experiment of the first paper, in a few seconds",
@@ -37,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return importlib.import_module(f"dynsim.commands.{command}").main(rest)
     except KeyboardInterrupt as stop:
-        return _refuse(str(stop) or "Stopped.", 130)
+        return _refuse(str(stop) or interrupts.message(), interrupts.INTERRUPTED)
     except BrokenPipeError:  # the reader of the pipe, `head` for example, has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
@@ -56,5 +59,14 @@ def _refuse(sentence: str, status: int = 2) -> int:
     return status
 
 
+def command_line() -> NoReturn:
+    """Run the command of this process and end it with its exit status."""
+    with interrupts.watched():
+        status = main()
+    if status == interrupts.INTERRUPTED:
+        interrupts.leave(status)
+    sys.exit(status)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    command_line()

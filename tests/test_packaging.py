@@ -27,7 +27,7 @@ def test_the_wheel_holds_the_three_packages_and_nothing_else(unpacked):
     assert names == {"dynsim", "analysis", "figures"}
     (info,) = unpacked.glob("*.dist-info")
     assert (info / "licenses" / "LICENSE").is_file()
-    assert "dynsim = dynsim.__main__:main" in (info / "entry_points.txt").read_text()
+    assert "dynsim = dynsim.__main__:command_line" in (info / "entry_points.txt").read_text()
     here = {path.relative_to(ROOT) for name in names for path in (ROOT / name).rglob("*.py*") if path.suffix != ".pyc"}
     there = {path.relative_to(unpacked) for name in names for path in (unpacked / name).rglob("*.py*")}
     assert there == here

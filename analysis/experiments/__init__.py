@@ -13,6 +13,7 @@ import numpy as np
 
 from dynsim._types import Key
 from dynsim.errors import argument_error
+from dynsim.interrupts import on_interrupt
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.keys import stream
 from dynsim.papers import Source
@@ -89,7 +90,9 @@ def record(experiment: Experiment, size: Size, seed: int = 0, results: Path | No
     config = json.loads(json.dumps(asdict(experiment.config(size))))
     if place.exists():
         return _loaded(place, experiment, size, seed, config)
-    arrays = experiment.run(experiment.config(size), stream(seed, experiment.name), place.with_suffix(".parts"))
+    parts = place.with_suffix(".parts")
+    with on_interrupt(lambda: f"Stopped; finished parts are kept in `{parts}`, and the same command goes on."):
+        arrays = experiment.run(experiment.config(size), stream(seed, experiment.name), parts)
     header = {"name": experiment.name, "size": size, "seed": seed, "config": config, "source": str(experiment.source)}
     write_arrays(place, {"header": np.array(json.dumps(header)), **arrays})
     return Record(experiment.name, size, seed, config, arrays)

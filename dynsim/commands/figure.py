@@ -34,6 +34,7 @@ class Figure:
 def main(words: Sequence[str]) -> int:
     """Draw the figures and print the names of the files."""
     from analysis.experiments import use_results
+    from dynsim.interrupts import on_interrupt
     from dynsim.progress import tracked
     from figures.figure import save
     from figures.gallery import find_figures, write_index
@@ -44,14 +45,15 @@ def main(words: Sequence[str]) -> int:
     several = len(chosen) > 1 and o.size == "paper"  # a figure of one size is drawn in that
     sized = [figure if several and figure.larger is None else figure.at_size(o.size) for figure in chosen]
     errors = {}
-    for figure in tracked(sized, len(sized), "figure"):
-        try:
-            for file in save(figure, o.out, formats=o.formats, seed=o.seed, fresh=o.fresh):
-                say(str(file))
-        except ValueError as error:
-            if len(sized) == 1:
-                raise
-            errors[figure.name] = error  # the other figures are still drawn
+    with on_interrupt(lambda: f"Stopped; finished figures and their data are in `{o.out}`: the same command goes on."):
+        for figure in tracked(sized, len(sized), "figure"):
+            try:
+                for file in save(figure, o.out, formats=o.formats, seed=o.seed, fresh=o.fresh):
+                    say(str(file))
+            except ValueError as error:
+                if len(sized) == 1:
+                    raise
+                errors[figure.name] = error  # the other figures are still drawn
     drawn = [figure for figure in sized if figure.name not in errors]
     if any(name in PAPERS for name in o.names) and drawn:
         for file in write_index(o.out, drawn, o.formats):

@@ -1,0 +1,73 @@
+"""Ctrl-C in a command: it ends within two seconds, also during a compiled call, and says what is kept.
+
+Python handles a signal between two of its own instructions; a compiled call may run for minutes. A thread that the
+signal wakes waits for Python code to end the command, and ends the process itself if that takes too long. The process
+ends without the interpreter's own shutdown, in which threads that still run compiled code would crash.
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+
+INTERRUPTED = 130  # the exit status of a command that Ctrl-C ended: 128 + SIGINT
+GRACE = 1.0  # seconds in which Python code may end the command by itself
+
+_messages: list[Callable[[], str]] = []
+
+
+@contextlib.contextmanager
+def on_interrupt(message: Callable[[], str]) -> Iterator[None]:
+    """Within this context, let Ctrl-C print `message()`: what is kept, and how to go on."""
+    _messages.append(message)
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        raise (stop if str(stop) else KeyboardInterrupt(message())) from None
+    finally:
+        _messages.pop()
+
+
+def message() -> str:
+    """Return the innermost message of `on_interrupt`, or a plain one."""
+    return _messages[-1]() if _messages else "Stopped; nothing was written."
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[None]:
+    """Within this context, end the process `GRACE` seconds after Ctrl-C if it has not ended by then."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
+    before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+    over = threading.Event()
+    threading.Thread(target=_watch, args=(receiver, over), daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+        signal.set_wakeup_fd(before)
+        sender.close()
+
+
+def _watch(receiver: socket.socket, over: threading.Event) -> None:
+    while (received := receiver.recv(16)) and not over.is_set():
+        if signal.SIGINT in received and not over.wait(GRACE):
+            print(f"\ndynsim: {message()}", file=sys.stderr, flush=True)  # noqa: T201
+            leave(INTERRUPTED)
+
+
+def leave(status: int) -> None:
+    """End this process and its child processes now, with what is printed written out and nothing else done."""
+    processes = sys.modules.get("multiprocessing")  # an import might wait for a lock that is never released
+    for child in processes.active_children() if processes is not None else ():
+        child.kill()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status)

@@ -1,0 +1,91 @@
+"""Ctrl-C ends a command within two seconds, in Python and in compiled code, and says what is kept."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dynsim import interrupts
+
+BLOCKED = """
+import sys, time, types
+from dynsim import interrupts
+from dynsim.__main__ import command_line
+
+def main(words):
+    with interrupts.on_interrupt(lambda: "Stopped; three parts are kept."):
+        {body}
+    return 0
+
+sys.modules["dynsim.commands.demo"] = types.SimpleNamespace(main=main)
+sys.argv = ["dynsim", "demo"]
+command_line()
+"""
+SLEEP = 'print("ready", flush=True); time.sleep(60)'
+COMPILED = """
+        import jax, jax.numpy as jnp
+        endless = jax.jit(lambda x: jax.lax.while_loop(lambda x: x < 2, lambda x: x + jnp.sin(x) / 1e30, x))
+        compiled = endless.lower(jnp.ones(())).compile()
+        print("ready", flush=True)
+        jax.block_until_ready(compiled(jnp.ones(())))
+"""
+
+
+def interrupted(script: str) -> tuple[int, str, float]:
+    """Run a script, send SIGINT to it alone once it is ready, and return its status, what it said, and the seconds."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    return process.returncode, said, time.monotonic() - begin
+
+
+@pytest.mark.parametrize(("body", "begin"), [(SLEEP, ""), (COMPILED, "\n")], ids=["Python", "compiled"])
+def test_a_command_is_stopped_with_its_message(body, begin):
+    status, said, _ = interrupted(BLOCKED.format(body=body))
+    assert (status, said) == (interrupts.INTERRUPTED, f"{begin}dynsim: Stopped; three parts are kept.\n")
+
+
+def test_an_error_s_own_sentence_is_kept():
+    with pytest.raises(KeyboardInterrupt, match="two of five"), interrupts.on_interrupt(lambda: "other"):
+        raise KeyboardInterrupt("two of five")
+    with pytest.raises(KeyboardInterrupt, match="other"), interrupts.on_interrupt(lambda: "other"):
+        raise KeyboardInterrupt
+    assert interrupts.message() == "Stopped; nothing was written."
+
+
+def test_a_report_leaves_no_process_and_keeps_what_was_finished(tmp_path):
+    lines = tmp_path / "lines"
+    words = ["check", "consensus/equation-3", "consensus/theorem-5.1-domain", "--jobs", "2", "--lines", str(lines)]
+    command = [sys.executable, "-m", "dynsim", *words]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    deadline = time.monotonic() + 300
+    while not (lines.exists() and any(lines.glob("*.json"))):
+        assert process.poll() is None, "it ended before it was interrupted"
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)  # to the parent alone
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == interrupts.INTERRUPTED
+    assert f"claims are in `{lines}`, and the same command goes on." in said
+    assert all(file.suffix == ".json" for file in Path(lines).iterdir())
+    while _alive(process.pid):  # whoever is left of its session
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _alive(session: int) -> bool:
+    try:
+        os.killpg(session, 0)
+    except ProcessLookupError:
+        return False
+    return True
