@@ -1,4 +1,4 @@
-"""Forward Euler as the exact map that it is."""
+"""The forward-Euler method as a discrete-time map."""
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ class EulerMap(AbstractMap):
     step_size: Float[Array, ""]
 
     def __init__(self, flow: AbstractFlow, step_size: ArrayLike):
-        """Store the flow and the step, in the flow's time unit."""
+        """Store the flow and the step size h, in the time unit of the flow."""
         self.flow = flow
         self.step_size = jnp.asarray(step_size, float)
 
@@ -27,7 +27,7 @@ class EulerMap(AbstractMap):
         return self.flow.space
 
     def step(self, k: Step, x: State) -> State:
-        """Return the retraction of one Euler step."""
+        """Return the state after Euler step `k`, retracted to the space."""
         h = self.step_size
         v = self.flow.space.tangent(x, self.flow.velocity(jnp.asarray(k, h.dtype) * h, x))
         return self.flow.space.project(jax.tree.map(lambda a, b: a + h.astype(a.dtype) * b, x, v))

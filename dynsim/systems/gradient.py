@@ -1,4 +1,4 @@
-"""Gradient flows of an energy."""
+"""Gradient flows of an energy function."""
 
 from collections.abc import Callable
 
@@ -10,17 +10,17 @@ from dynsim.systems.base import AbstractFlow
 
 
 class GradientFlow(AbstractFlow):
-    r"""The flow $\dot x = -\nabla E(x)$, its tangent part on the space (the Euclidean gradient, projected)."""
+    r"""The flow $\dot x = -\Pi_x \nabla E(x)$, the Euclidean gradient projected to the tangent space at x."""
 
     energy: Callable[[State], Scalar]
     space: AbstractSpace
 
     def __init__(self, energy: Callable[[State], Scalar], space: AbstractSpace | None = None):
-        """Store the energy, a scalar function of the state, and the space."""
+        """Store the energy E, a scalar function of the state in JAX, and the space, by default Euclidean."""
         self.energy = energy
         self.space = Euclidean() if space is None else space
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return minus the gradient."""
+        """Return minus the Euclidean gradient, which `vector_field` projects."""
         del t
         return jax.tree.map(lambda g: -g, jax.grad(self.energy)(x))

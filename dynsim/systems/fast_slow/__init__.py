@@ -1,1 +1,1 @@
-"""Fast-slow systems: the full flow, the critical manifold, and the reduced flow."""
+"""Fast-slow systems: the full flow, the fast subsystem, the critical manifold, and the reduced flow."""

@@ -1,4 +1,4 @@
-"""Fast-slow systems whose manifolds are known in closed form."""
+"""Fast-slow systems with critical manifolds in closed form."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from dynsim.spaces import Simplex
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, Part
 
-SATURATION = 1.0  # K_M of the enzyme, in units of its amount, as is the substrate
-TURNOVER = 1.0  # k_2 of the enzyme, per unit of slow time
+SATURATION = 1.0  # K_M, in units of the total enzyme concentration, as x and y
+TURNOVER = 1.0  # k_2, per unit of slow time
 
 
 def _relaxing(x: Part, y: Part) -> Part:
@@ -25,7 +25,7 @@ def _minus_fast(x: Part, y: Part) -> Part:
 
 
 def linear_flow(epsilon: ArrayLike) -> FastSlowFlow:
-    r"""Return $\varepsilon \dot x = y - x$, $\dot y = -x$: one attracting branch, $\varphi(y) = y$."""
+    r"""Return $\varepsilon \dot x = y - x$, $\dot y = -x$, with the attracting critical manifold $\varphi(y) = y$."""
     return FastSlowFlow(_relaxing, _minus_fast, epsilon)
 
 
@@ -36,7 +36,7 @@ def _cubic(x: Part, y: Part) -> Part:
 def van_der_pol_flow(epsilon: ArrayLike) -> FastSlowFlow:
     r"""Return van der Pol's oscillator, $\varepsilon \dot x = y - (x^3/3 - x)$, $\dot y = -x$.
 
-    Attracting for |x| > 1, repelling between the folds at (x, y) = (1, -2/3) and (-1, 2/3).
+    The critical manifold attracts for |x| > 1 and repels for |x| < 1, with folds at (x, y) = (1, -2/3) and (-1, 2/3).
     """
     return FastSlowFlow(_cubic, _minus_fast, epsilon)
 
@@ -51,16 +51,17 @@ def _conversion(x: Part, y: Part) -> Part:
 
 
 def michaelis_menten_flow(epsilon: ArrayLike) -> FastSlowFlow:
-    r"""Return an enzyme reaction in its total substrate y, $\varepsilon \dot x = (1 - x)(y - x) - x$, $\dot y = -x$.
+    r"""Return the Michaelis-Menten reaction, $\varepsilon \dot x = (1 - x)(y - x) - x$, $\dot y = -x$.
 
-    x is the complex, in units of the enzyme, as y, and K_M = 1. The smaller root of the quadratic attracts (the total
-    quasi-steady state), the larger one, above the enzyme's amount, repels.
+    x is the concentration of the complex and y that of the total substrate, free and bound, both in units of the total
+    enzyme concentration; K_M = 1. The smaller root of f = 0 attracts (the total quasi-steady-state approximation), and
+    the larger one, x > 1, repels.
     """
     return FastSlowFlow(_binding, _conversion, epsilon)
 
 
 def generator(y: Part) -> Float[Array, "3 3"]:
-    """Return the generator of a three-state cycle whose rates the slow variable sets; columns sum to zero."""
+    """Return the generator of a three-state chain whose rates depend on the slow variable; columns sum to zero."""
     up, down = 1 + jnp.exp(y), 1 + jnp.exp(-y)
     one = jnp.ones_like(y)
     rows = [[-up - one, down, one], [up, -down - one, one], [one, one, -2 * one]]
@@ -76,9 +77,10 @@ def _mean_force(x: Part, y: Part) -> Part:
 
 
 def switching_flow(epsilon: ArrayLike) -> FastSlowFlow:
-    r"""Return a chain of three states and a force, $\varepsilon \dot x = Q(y) x$, $\dot y = x_1 - x_2 - y/2$.
+    r"""Return a three-state chain driven by y, $\varepsilon \dot x = Q(y) x$, $\dot y = x_1 - x_2 - y/2$.
 
-    x lives on the simplex: the sum of x is conserved, and the manifold is the stationary law of Q(y).
+    x lies on the probability simplex, since its sum is conserved; on the critical manifold it is the stationary
+    distribution of Q(y).
 
     Source: MULTIRATE, Theorem 28.
     """
@@ -95,9 +97,10 @@ def _passing(x: Part, y: Part) -> Part:
 
 
 def transcritical_flow(epsilon: ArrayLike) -> FastSlowFlow:
-    r"""Return $\varepsilon \dot x = x (y - x)$, $\dot y = 1$: two lines exchange their stability at the origin.
+    r"""Return $\varepsilon \dot x = x (y - x)$, $\dot y = 1$: a transcritical point at the origin.
 
-    There the manifold is not normally hyperbolic, though it has no fold: no reduced flow passes it.
+    The lines x = 0 and x = y exchange stability there. The critical manifold is not normally hyperbolic at the origin,
+    though it has no fold, so that the reduced flow is not a limit of the full flow beyond it.
     """
     return FastSlowFlow(_crossing, _passing, epsilon)
 
@@ -112,19 +115,24 @@ def _first_fast(x: Part, y: Part) -> Part:
 
 
 def saddle_flow(epsilon: ArrayLike) -> FastSlowFlow:
-    r"""Return $\varepsilon \dot x = (y - x_1, x_2 - y)$, $\dot y = -x_1$: a manifold that attracts and repels."""
+    r"""Return $\varepsilon \dot x = (y - x_1, x_2 - y)$, $\dot y = -x_1$: a critical manifold of saddle type."""
     return FastSlowFlow(_stretching, _first_fast, epsilon)
 
 
-Coordinates = tuple[float, ...] | float
+Coordinates = tuple[float, ...] | float  # of x
 
 
 class Example(NamedTuple):
-    """A system by its epsilon, and where to look at it; its slow variable is one number.
+    """A fast-slow system with parameters for its simulation; the slow variable y of the named examples is scalar.
 
-    `start` is off the manifold; `path` (points,) are slow variables to continue the manifold over, from the root near
-    `guess` above the first of them; up to `end` it is followed, and up to `compare` the reduced flow is compared with
-    it, which is zero where there is none that attracts.
+    Attributes:
+        text: a description.
+        flow: the flow as a function of epsilon.
+        start: the initial state, off the critical manifold.
+        path: the values of y, (points,), over which the critical manifold is continued.
+        guess: the initial guess of x on the critical manifold at the first value of y.
+        end: the last time of the simulation.
+        compare: the time up to which the reduced flow is compared with the simulation; zero for no comparison.
     """
 
     text: str
@@ -154,18 +162,18 @@ EXAMPLES = {
         "eps x' = y - (x^3/3 - x), y' = -x: two folds", van_der_pol_flow, (2.5, 0.4), (-1.0, 1.0), -2.0, (4.0, 0.5)
     ),
     "michaelis-menten": _example(
-        "an enzyme and its total substrate", michaelis_menten_flow, (0.0, 2.0), (0.0, 2.5), 0.0, (2.0, 2.0)
+        "eps x' = (1 - x)(y - x) - x, y' = -x", michaelis_menten_flow, (0.0, 2.0), (0.0, 2.5), 0.0, (2.0, 2.0)
     ),
     "switching": _example(
-        "eps x' = Q(y) x on the simplex, three states", switching_flow, ((1.0, 0.0, 0.0), 1.0), (-2.0, 2.0),
+        "eps x' = Q(y) x on the simplex, y' = x1 - x2 - y/2", switching_flow, ((1.0, 0.0, 0.0), 1.0), (-2.0, 2.0),
         (1 / 3, 1 / 3, 1 / 3), (2.0, 2.0),
     ),
     "transcritical": _example(
-        "eps x' = x (y - x), y' = 1: two lines exchange stability", transcritical_flow, (0.5, -1.0), (-1.0, 1.0), 0.0,
+        "eps x' = x (y - x), y' = 1: a transcritical point", transcritical_flow, (0.5, -1.0), (-1.0, 1.0), 0.0,
         (0.9, 0.5),
     ),
     "saddle": _example(
-        "eps x' = (y - x1, x2 - y): attracting and repelling", saddle_flow, ((1.0, 1.0), 1.0), (-1.0, 1.0),
+        "eps x' = (y - x1, x2 - y), y' = -x1: of saddle type", saddle_flow, ((1.0, 1.0), 1.0), (-1.0, 1.0),
         (-1.0, -1.0), (1.0, 0.0),
     ),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Fast-slow systems: both time scales, and the fast subsystem with the slow variable held fixed."""
+"""Fast-slow systems in slow and in fast time, and the fast subsystem with the slow variable fixed."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -16,25 +16,28 @@ from dynsim.spaces import AbstractSpace, Euclidean, Product
 from dynsim.systems.base import AbstractFlow
 
 Part = Float[Array, "..."]
+"""The fast or the slow variable."""
+
 RightHandSide = Callable[[Part, Part], Part]
+"""A function f(x, y) or g(x, y) of the fast and the slow variable."""
 
 
 class FastSlow(NamedTuple):
-    """A state on two time scales: `fast` is x and `slow` is y, arrays of any shape; or a space for each of them."""
+    """A state of a fast-slow system: `fast` is x and `slow` is y, arrays of any shape; or a space for each of them."""
 
     fast: State
     slow: State
 
 
 class FastSlowFlow(AbstractFlow):
-    r"""A fast variable x and a slow variable y, in the slow time $t$.
+    r"""A fast-slow system with fast variable x and slow variable y, in the slow time $t$.
 
     $$
         \varepsilon \dot x = f(x, y), \qquad \dot y = g(x, y)
     $$
 
-    The functions do not depend on time: a clock is one more slow variable, with rate 1, so that the manifold f = 0 is
-    one of (y, t). The field is stiff, with rates of order 1/epsilon: follow it with `stiff()`.
+    The functions do not depend on time; for a system that does, t is a further slow variable with derivative 1. The
+    vector field is stiff, with rates of order 1/epsilon: use the integrator `stiff()`.
 
     Source: MULTIRATE, eq. (1).
     """
@@ -47,36 +50,42 @@ class FastSlowFlow(AbstractFlow):
     def __init__(
         self,
         fast: Any,
-        slow: Any,  # checked here, in one sentence, as `fast`
+        slow: Any,  # a function, as `fast`; both are checked below
         epsilon: ArrayLike,
         *,
         fast_space: AbstractSpace | None = None,
         slow_space: AbstractSpace | None = None,
     ):
-        """Store f and g, functions of (x, y) in JAX, the ratio of the time scales, and the spaces of x and of y.
+        """Store f and g, functions of (x, y) in JAX, the time-scale ratio, and the spaces of x and of y.
 
-        A fast part that conserves something has a space on which that is constant, such as `Simplex()` for a
-        probability vector: the manifold and its stability are those within that space.
+        If f conserves a quantity, `fast_space` is a space on which it is constant, such as `Simplex()` for a
+        probability vector: the critical manifold and its stability are then those within the space.
+
+        Raises:
+            ValueError: if f or g is not callable, or epsilon is not a positive number.
         """
-        for name, rate in (("fast", fast), ("slow", slow)):
-            if not callable(rate):
-                raise argument_error(name, "be a function of (x, y)", f"is {type(rate).__name__}")
+        for name, function in (("fast", fast), ("slow", slow)):
+            if not callable(function):
+                raise argument_error(name, "be a function of (x, y)", f"is {type(function).__name__}")
         self.fast, self.slow, self.epsilon = fast, slow, _ratio(epsilon)
         self.space = Product(FastSlow(fast_space or Euclidean(), slow_space or Euclidean()))
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return f / epsilon and g."""
+        """Return (f / epsilon, g)."""
         del t
         f, g = rates(self, x)
         return FastSlow(f / self.epsilon.astype(f.dtype), g)
 
     def with_epsilon(self, epsilon: ArrayLike) -> "FastSlowFlow":
-        """Return the same system with another ratio of its time scales."""
+        """Return the same system with another time-scale ratio."""
         return eqx.tree_at(lambda flow: flow.epsilon, self, _ratio(epsilon))
 
 
 class FastTimeFlow(AbstractFlow):
-    r"""A fast-slow system in its fast time $\tau = t / \varepsilon$: $x' = f(x, y)$, $y' = \varepsilon g(x, y)$."""
+    r"""A fast-slow system in its fast time $\tau = t / \varepsilon$: $x' = f(x, y)$, $y' = \varepsilon g(x, y)$.
+
+    Source: MULTIRATE, eq. (1), with time rescaled.
+    """
 
     flow: FastSlowFlow
 
@@ -86,21 +95,21 @@ class FastTimeFlow(AbstractFlow):
         return self.flow.space
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return f and epsilon g."""
+        """Return (f, epsilon g)."""
         del t
         f, g = rates(self.flow, x)
         return FastSlow(f, self.flow.epsilon.astype(g.dtype) * g)
 
 
 class FastSubsystem(AbstractFlow):
-    """The fast subsystem x' = f(x, y) in fast time, its slow variable held fixed: the limit of epsilon to zero."""
+    """The fast subsystem x' = f(x, y) in fast time, with y fixed: `FastTimeFlow` in the limit epsilon to zero."""
 
     fast: RightHandSide
     slow: Part
     space: AbstractSpace
 
     def __init__(self, flow: FastSlowFlow, slow: ArrayLike):
-        """Take f and the space of x from `flow`, and hold y at `slow`."""
+        """Store f and the space of x of `flow`, and the fixed value `slow` of y."""
         self.fast, self.slow, self.space = flow.fast, jnp.asarray(slow, float), flow.space.parts.fast
 
     def velocity(self, t: Time, x: State) -> State:
@@ -110,7 +119,7 @@ class FastSubsystem(AbstractFlow):
 
 
 def rates(flow: FastSlowFlow, x: State) -> FastSlow:
-    """Return f and g at a state, each of the shape of its variable."""
+    """Return f and g at a state; raise `ValueError` unless each has the shape of its variable."""
     if not isinstance(x, FastSlow):
         raise argument_error("y0", "be a `FastSlow(fast, slow)` of arrays", f"is {type(x).__name__}")
     f, g = flow.fast(x.fast, x.slow), flow.slow(x.fast, x.slow)
@@ -118,7 +127,7 @@ def rates(flow: FastSlowFlow, x: State) -> FastSlow:
 
 
 def _shaped(name: str, rate: Part, variable: State) -> Part:
-    """Return the rate if it has the shape of its variable; raise `ValueError` if it does not."""
+    """Return `rate`; raise `ValueError` unless it has the shape of its variable."""
     if jnp.shape(rate) != jnp.shape(variable):
         must = f"return the shape of its variable, {jnp.shape(variable)}"
         raise argument_error(name, must, f"returns {jnp.shape(rate)}")
@@ -126,7 +135,7 @@ def _shaped(name: str, rate: Part, variable: State) -> Part:
 
 
 def _ratio(epsilon: ArrayLike) -> Float[Array, ""]:
-    """Return epsilon as an array; raise `ValueError` unless it is one positive number."""
+    """Return epsilon as an array; raise `ValueError` unless it is a positive number, or traced."""
     if not isinstance(epsilon, Tracer):
         value = np.asarray(epsilon, float)
         if value.ndim or not np.isfinite(value) or not value > 0:

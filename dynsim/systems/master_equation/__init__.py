@@ -1,1 +1,1 @@
-"""Master equations p' = Q p: generators, the flow, and its forward-Euler map."""
+"""Master equations p' = Q p of continuous-time Markov chains: generators, the flow, and its forward-Euler map."""

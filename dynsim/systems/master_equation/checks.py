@@ -1,4 +1,4 @@
-"""What a generator and a transition matrix must be, said of the entry that is not."""
+"""Validation of generators, transition matrices and probability vectors; errors name the first invalid entry."""
 
 from fractions import Fraction
 from typing import Any
@@ -9,25 +9,26 @@ import scipy.sparse
 from dynsim.errors import argument_error
 from dynsim.exact import Exact, rationals
 
-COLUMN_SUM = 1e-9  # of a column's exit rate: above the rounding of six-digit tables, far below a forgotten rate
+COLUMN_SUM = 1e-9  # largest sum of a column relative to its exit rate: above rounding, far below a missing rate
 
 Matrix = np.ndarray | scipy.sparse.csc_array
-"""Square: float64, an array of `Fraction` (exact), or sparse with sorted indices and no stored zeros."""
+"""A square matrix: dense float64, dense of `Fraction` (exact), or sparse with sorted indices and no stored zeros."""
 
 
 def check_generator(generator: Any, *, name: str = "generator", tolerance: float = COLUMN_SUM) -> Matrix:
-    r"""Return a generator Q of $\dot p = Q p$, shape (k, k), checked: columns sum to zero, rates are not negative.
+    r"""Return a generator Q of $\dot p = Q p$, shape (k, k), after checking that it is one.
 
-    Dense input comes back as float64, sparse input as `csc_array`; an object array is taken exactly, as Fractions, and
-    its columns must sum to zero exactly. `Q[i, j]`, i != j, is the rate from state j to state i, in inverse time units.
+    Its columns must sum to zero, and its off-diagonal entries must not be negative: `Q[i, j]` is the rate from state j
+    to state i, in inverse time units. Dense input is returned as float64, sparse input as `csc_array`; an object array
+    is converted to Fractions, and its columns must sum to zero exactly.
 
     Args:
         generator: an array, a nested sequence, or a SciPy sparse array.
-        name: how the error calls the argument.
-        tolerance: how far a column of floats may be from zero, as a part of its exit rate.
+        name: the name of the argument, for the error.
+        tolerance: the largest modulus of the sum of a column of floats, relative to its exit rate.
 
     Raises:
-        ValueError: naming the first offending entry or column.
+        ValueError: if Q is not square, finite, or a generator; names the first invalid entry or column.
 
     Source: MULTIRATE, (26).
     """
@@ -48,13 +49,13 @@ def check_generator(generator: Any, *, name: str = "generator", tolerance: float
 
 
 def check_transition(weights: Any, *, name: str = "weights", tolerance: float = COLUMN_SUM) -> Matrix:
-    """Return a transition matrix A, shape (k, k), checked: rows sum to one, no entry is negative.
+    """Return a row-stochastic matrix A, shape (k, k), after checking that it is one.
 
-    `A[i, j]` is the probability of the step from i to j, or what token i gives to token j. Types as in
-    `check_generator`.
+    `A[i, j]` is the transition probability from state i to state j, or the attention weight that token i places on
+    token j. Types and arguments are those of `check_generator`.
 
     Raises:
-        ValueError: naming the first offending entry or row.
+        ValueError: if A is not square and finite, has a negative entry, or a row does not sum to one; names the first.
     """
     A = square(name, weights)
     rows, columns, values = entries(A)
@@ -70,10 +71,10 @@ def check_transition(weights: Any, *, name: str = "weights", tolerance: float = 
 
 
 def check_distribution(probabilities: Any, size: int, *, name: str = "p0", tolerance: float = COLUMN_SUM) -> np.ndarray:
-    """Return a probability vector of shape (k,), checked; Fractions stay exact.
+    """Return a probability vector of shape (k,), k being `size`, after checking that it is one; Fractions stay exact.
 
     Raises:
-        ValueError: for another shape, a negative entry (named), or a sum that is not one.
+        ValueError: if it has another shape, a negative entry, which is named, or does not sum to one.
     """
     p = np.asarray(probabilities)
     p = rationals(name, p) if p.dtype == object else p.astype(float)
@@ -88,7 +89,7 @@ def check_distribution(probabilities: Any, size: int, *, name: str = "p0", toler
 
 
 def exit_rates(generator: Matrix) -> np.ndarray:
-    """Return the sum of the rates out of each state, shape (k,), from the off-diagonal entries alone."""
+    """Return the exit rate of each state, shape (k,): the sum of the off-diagonal entries of its column."""
     rows, columns, values = entries(generator)
     away = rows != columns
     if generator.dtype == object:
@@ -96,7 +97,7 @@ def exit_rates(generator: Matrix) -> np.ndarray:
         np.add.at(sums, columns[away], values[away])
         return sums
     sums = np.bincount(columns[away], weights=values[away], minlength=num_states(generator))
-    return sums.astype(float)  # ints where there is no rate at all
+    return sums.astype(float)  # `bincount` returns ints for no entries
 
 
 def num_states(matrix: Matrix) -> int:
@@ -105,7 +106,7 @@ def num_states(matrix: Matrix) -> int:
 
 
 def entries(matrix: Matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows, columns and values of the entries that are not zero, column by column."""
+    """Return rows, columns and values of the nonzero entries, column by column."""
     if isinstance(matrix, np.ndarray):
         columns, rows = np.nonzero(matrix.T)
         return rows, columns, matrix[rows, columns]
@@ -114,7 +115,7 @@ def entries(matrix: Matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def square(name: str, matrix: Any) -> Matrix:
-    """Return a finite square matrix of at least one state in one of the three types of `Matrix`."""
+    """Return `matrix` in one of the three types of `Matrix`; raise `ValueError` unless it is square and finite."""
     if scipy.sparse.issparse(matrix):
         found: Matrix = scipy.sparse.csc_array(matrix, dtype=float)
         found.sum_duplicates()

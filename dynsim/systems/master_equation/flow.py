@@ -1,4 +1,4 @@
-"""The master equation as a flow on the simplex, and its forward-Euler step as the map that it is."""
+"""The master equation as a flow on the probability simplex, and its forward-Euler map."""
 
 import math
 from typing import Any, ClassVar
@@ -18,13 +18,13 @@ from dynsim.systems.master_equation.checks import Matrix, check_generator, exit_
 from dynsim.systems.master_equation.rates import SparseGenerator
 from dynsim.systems.schedules import AbstractSchedule, Constant
 
-CHECKED_TIMES = 65  # evenly over a horizon, at which a schedule is held to be a generator
+CHECKED_TIMES = 65  # evenly spaced times of a horizon at which a schedule is checked to be a generator
 
 
 class MasterEquationFlow(AbstractFlow):
-    r"""The master equation $\dot p = Q(t)\, p$ on the simplex; columns of Q sum to zero.
+    r"""The master equation $\dot p = Q(t)\, p$ on the probability simplex; columns of Q sum to zero.
 
-    For constant Q, the integrator `analysis.chains.integrator.Exponential` gives the states without a solver.
+    For constant Q, the integrator `analysis.chains.integrator.Exponential` computes $e^{Qt} p(0)$.
 
     Source: MULTIRATE, (26) and (27).
     """
@@ -33,7 +33,7 @@ class MasterEquationFlow(AbstractFlow):
     space: Simplex
 
     def __init__(self, generator: AbstractSchedule | Matrix | Any):
-        """Store Q: an array or sparse array of shape (k, k), or a schedule of one head (checked along the horizon)."""
+        """Store Q: an array or sparse array of shape (k, k), or a schedule with one head, checked in a simulation."""
         if not isinstance(generator, AbstractSchedule):
             Q = check_generator(generator)
             dense = isinstance(Q, np.ndarray)
@@ -49,11 +49,11 @@ class MasterEquationFlow(AbstractFlow):
         if p.shape[-1] != self.generator.shape[-1]:
             raise argument_error("y0", f"have {self.generator.shape[-1]} states", f"has {p.shape[-1]}")
         if isinstance(self.generator, SparseGenerator):
-            return self.generator.flow_of(p)
+            return self.generator.apply(p)
         return p @ self.generator(t)[0].astype(p.dtype).T
 
     def matrix(self) -> Matrix:
-        """Return Q, if it is constant, as an array or a SciPy sparse array.
+        """Return the constant Q as an array or a SciPy sparse array.
 
         Raises:
             ValueError: if it depends on time.
@@ -65,7 +65,7 @@ class MasterEquationFlow(AbstractFlow):
         raise argument_error("flow", "have a constant generator", f"has a {type(self.generator).__name__}")
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Return the jumps of Q."""
+        """Return the times in (t0, t1) at which Q jumps."""
         return self.generator.breakpoints(t0, t1)
 
     def step_limit(self) -> float:
@@ -73,7 +73,7 @@ class MasterEquationFlow(AbstractFlow):
         return self.generator.fastest_period() / 2
 
     def check_horizon(self, t0: float, t1: float) -> None:
-        """Raise `ValueError` if Q ends before `t1`, or is seen to be no generator at one of many times on the way."""
+        """Raise `ValueError` if Q is not defined up to `t1`, or is not a generator at one of `CHECKED_TIMES` times."""
         end = type(self.generator).end(self.generator)
         if t1 > end or (t0 < 0 and math.isfinite(end)):
             raise argument_error("ts", f"stay inside the schedule of `generator`, [0, {end}]", f"ends at {t1}")
@@ -88,11 +88,11 @@ class MasterEquationFlow(AbstractFlow):
 
 
 class MasterEquationMap(AbstractMap):
-    r"""The forward-Euler iterate $p \leftarrow (I + \tau Q)\, p$: exact, no solver; in Fractions for an exact Q.
+    r"""The forward-Euler map $p \leftarrow (I + \tau Q)\, p$ of the master equation; in Fractions for an exact Q.
 
     Columns of $I + \tau Q$ sum to one for every $\tau$; its entries are not negative for $\tau$ up to `step_bound`, the
-    inverse of the largest exit rate. Above it the step is refused: it is no transition of a chain. At the bound the
-    chain may be periodic, and then the iterates do not converge: `analysis.chains.euler_bounds` says so.
+    inverse of the largest exit rate. A larger step is refused: $I + \tau Q$ is then no transition matrix. At the bound
+    the chain may be periodic, so that the iterates do not converge: see `analysis.chains.spectra.euler_bounds`.
 
     Source: MULTIRATE, Theorem 28 (iii).
     """
@@ -103,10 +103,10 @@ class MasterEquationMap(AbstractMap):
     on_host: ClassVar[bool] = True
 
     def __init__(self, generator: Matrix | Any, step_size: Any):
-        """Store Q, shape (k, k), dense, sparse or exact, and the step tau in its time unit.
+        """Store Q, shape (k, k), dense, sparse or exact, and the step size tau, in the time unit of Q.
 
         Raises:
-            ValueError: for a step that is not positive, or above the bound.
+            ValueError: if Q is not a generator, or tau is not positive or exceeds the bound.
         """
         Q = check_generator(generator)
         self.step_size = rational("step_size", step_size) if Q.dtype == object else float(step_size)
@@ -114,7 +114,7 @@ class MasterEquationMap(AbstractMap):
         if not self.step_size > 0:
             raise argument_error("step_size", "be positive", f"is {step_size}")
         if self.step_size > bound:
-            must = f"be at most 1 / (largest exit rate) = {bound}, above which probabilities turn negative"
+            must = f"be at most 1 / (largest exit rate) = {bound}, above which probabilities become negative"
             raise argument_error("step_size", must, f"is {self.step_size}")
         self.generator = Q if isinstance(Q, np.ndarray) else SparseGenerator(Q)
         self.space = Simplex()
@@ -125,7 +125,7 @@ class MasterEquationMap(AbstractMap):
         return Q.matrix() if isinstance(Q, SparseGenerator) else Q
 
     def step(self, k: Step, x: Any) -> np.ndarray:
-        """Return the distribution (or a batch of them, states last) after one step."""
+        """Return the distribution, shape (k,), after one step, or a batch of them, shape (..., k)."""
         del k
         p = np.asarray(x)
         if p.shape[-1] != self.generator.shape[-1]:
@@ -134,6 +134,6 @@ class MasterEquationMap(AbstractMap):
 
 
 def step_bound(generator: Matrix) -> Any:
-    """Return 1 / (largest exit rate), up to which I + tau Q has no negative entry; infinite where nothing moves."""
+    """Return 1 / (largest exit rate), up to which I + tau Q has no negative entry; infinite for Q = 0."""
     fastest = np.max(exit_rates(generator))
     return 1 / fastest if fastest > 0 else math.inf

@@ -1,4 +1,4 @@
-"""Generators: from rates, birth and death, walks in a potential, random, from attention; dense, sparse, or exact."""
+"""Constructors of generators: from rates, birth-death chains, walks in a potential, random chains, attention."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ from dynsim.systems.master_equation.checks import Matrix, check_transition, entr
 
 
 def generator_from_rates(rates: Any) -> Matrix:
-    """Return the generator whose rate from state j to state i is `rates[i, j]`, shape (k, k), the diagonal being zero.
+    """Return the generator Q with the rate `rates[i, j]` from state j to state i, shape (k, k), in inverse time units.
 
-    Dense, sparse or exact as `rates` is (an object array counts exactly).
+    The diagonal of `rates` must be zero. Q is dense, sparse or, for an object array, exact, as `rates` is.
 
     Raises:
-        ValueError: naming an entry that is negative, not finite, or on the diagonal.
+        ValueError: if an entry is negative, not finite, or nonzero on the diagonal; names the first.
     """
     R = square("rates", rates)
     rows, columns, values = entries(R)
@@ -27,16 +27,17 @@ def generator_from_rates(rates: Any) -> Matrix:
     if bad.size:
         must = "be at least zero, and zero on the diagonal"
         raise argument_error("rates", must, f"entry ({rows[bad[0]]}, {columns[bad[0]]}) is {values[bad[0]]}")
-    return _conserving(R)
+    return _with_diagonal(R)
 
 
 def birth_death(birth: Any, death: Any) -> Matrix:
-    """Return the chain on 0, ..., k-1 that goes from i to i+1 at rate `birth[i]` and from i+1 to i at `death[i]`.
+    """Return the generator of the birth-death chain with rates `birth[i]` from i to i+1 and `death[i]` from i+1 to i.
 
-    Both have shape (k-1,). Sparse; an exact dense array if one of them is an object array.
+    Both have shape (k-1,); the states are 0, ..., k-1. The generator is sparse, or an exact dense array if one of them
+    is an object array.
 
     Raises:
-        ValueError: for lengths that differ, a negative or non-finite rate.
+        ValueError: if the shapes differ, or a rate is negative or not finite.
     """
     up, down = _rates("birth", birth), _rates("death", death)
     if up.shape != down.shape or up.ndim != 1:
@@ -53,17 +54,17 @@ def birth_death(birth: Any, death: Any) -> Matrix:
 def walk_in_potential(
     potential: Float[np.ndarray, "..."], *, temperature: float = 1.0, rate: float = 1.0
 ) -> scipy.sparse.csc_array:
-    r"""Return the nearest-neighbour walk on a grid, from a to b at rate $r\, e^{-(V_b - V_a)/2T}$; states in C order.
+    r"""Return the generator of the nearest-neighbour walk on a grid with rates $r\, e^{-(V_b - V_a)/2T}$ from a to b.
 
-    It is reversible, with stationary law proportional to $e^{-V/T}$.
+    It is reversible, with stationary distribution proportional to $e^{-V/T}$. States are grid points in C order.
 
     Args:
-        potential: V at the points of a grid of any dimension, in the unit of `temperature`.
+        potential: V at the points of a grid of any dimension, in the units of `temperature`.
         temperature: T, positive.
         rate: r, the rate where V is flat, in inverse time units.
 
     Raises:
-        ValueError: for a non-finite potential, or a temperature or rate that is not positive.
+        ValueError: if the potential is not finite, or the temperature or the rate not positive.
     """
     V = np.asarray(potential, float)
     if not np.all(np.isfinite(V)) or V.size == 0:
@@ -77,7 +78,7 @@ def walk_in_potential(
         pairs.append(np.stack([line[:-1].ravel(), line[1:].ravel()]))
     low, high = np.concatenate(pairs, axis=1) if pairs else np.empty((2, 0), int)
     drop = (V.flat[low] - V.flat[high]) / (2 * temperature)
-    with np.errstate(over="ignore"):  # what overflows is refused below, by name
+    with np.errstate(over="ignore"):  # an overflow is refused below with its entry
         values = rate * np.exp(np.concatenate([drop, -drop]))
     places = (np.concatenate([high, low]), np.concatenate([low, high]))
     R = scipy.sparse.csc_array((values, places), shape=(V.size, V.size))
@@ -85,7 +86,7 @@ def walk_in_potential(
 
 
 def random_generator(key: Key, size: int) -> Float[np.ndarray, "k k"]:
-    """Return a dense generator with independent exponential rates of mean one, irreducible."""
+    """Return a dense irreducible generator, shape (size, size), with independent exponential rates of mean one."""
     if size < 1:
         raise argument_error("size", "be at least 1", f"is {size}")
     R = np.array(jax.random.exponential(key, (size, size), float))
@@ -94,38 +95,40 @@ def random_generator(key: Key, size: int) -> Float[np.ndarray, "k k"]:
 
 
 def random_sparse_generator(key: Key, size: int, degree: int) -> scipy.sparse.csc_array:
-    """Return a sparse generator with `degree` random ways out of each state, at exponential rates of mean one.
+    """Return a sparse generator with `degree` random transitions out of each state, with exponential rates of mean one.
 
-    Ways that coincide are added. Nothing makes it irreducible: ask `communicating_classes`.
+    Rates of transitions to the same state are added. The chain may be reducible; see
+    `analysis.chains.classes.communicating_classes`.
     """
     if size < 2 or not 1 <= degree < size:
         raise argument_error("degree", "be between 1 and `size` - 1", f"is {degree}, for {size} states")
-    where, how_fast = jax.random.split(key)
-    values = np.array(jax.random.exponential(how_fast, (size * degree,), float))
+    targets, rates = jax.random.split(key)
+    values = np.array(jax.random.exponential(rates, (size * degree,), float))
     columns = np.repeat(np.arange(size), degree)
-    ahead = np.asarray(jax.random.randint(where, (size * degree,), 1, size))
+    ahead = np.asarray(jax.random.randint(targets, (size * degree,), 1, size))
     R = scipy.sparse.coo_array((values, ((columns + ahead) % size, columns)), shape=(size, size))
     return generator_from_rates(R)  # pyright: ignore[reportReturnType]
 
 
 def attention_generator(weights: Any, *, rate: Any = 1) -> Matrix:
-    r"""Return $r (A^\top - I)$ for a row-stochastic attention matrix A: steps at the times of a Poisson clock.
+    r"""Return the generator $r (A^\top - I)$ of a chain with transitions by A at the times of a Poisson process.
 
-    Attention reads from i to j with probability `weights[i, j]`; a distribution over tokens is then a column and moves
-    by $A^\top$, while token values move by A. The stationary law is the left eigenvector of A, $\pi^\top A = \pi^\top$.
+    A is a row-stochastic attention matrix: `weights[i, j]` is the weight that token i places on token j, and the
+    transition probability from i to j. Distributions over tokens evolve by $A^\top$, token values by A. The stationary
+    distribution is the left eigenvector of A, $\pi^\top A = \pi^\top$.
 
     Args:
         weights: A, shape (n, n), rows sum to one; dense, sparse, or exact.
-        rate: r, in inverse time units, positive.
+        rate: r, the rate of the Poisson process, in inverse time units, positive.
 
     Raises:
-        ValueError: naming the first row that does not sum to one, or a negative entry.
+        ValueError: if the rate is not positive, or A is not row-stochastic; names the first invalid entry or row.
 
     Source: MULTIRATE, Section 8.
     """
     if not rate > 0:
         raise argument_error("rate", "be positive", f"is {rate}")
-    return _conserving(rate * check_transition(weights).T)
+    return _with_diagonal(rate * check_transition(weights).T)
 
 
 def _rates(name: str, values: Any) -> np.ndarray | Exact:
@@ -137,8 +140,8 @@ def _rates(name: str, values: Any) -> np.ndarray | Exact:
     return found
 
 
-def _conserving(rates: Any) -> Matrix:
-    """Return the generator of the off-diagonal entries of `rates`, whatever the diagonal is."""
+def _with_diagonal(rates: Any) -> Matrix:
+    """Return the generator with the off-diagonal entries of `rates`; the diagonal of `rates` is ignored."""
     R = square("rates", rates)
     if isinstance(R, np.ndarray):
         Q = R.copy()

@@ -1,4 +1,4 @@
-"""Generators as schedules: sparse ones, and rates that follow a slow variable, Q(y(t))."""
+"""Generators as schedules: constant sparse ones, and ones whose rates depend on a slow variable, Q(y(t))."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from dynsim.systems.schedules import AbstractSchedule
 
 
 class SparseGenerator(AbstractSchedule):
-    """A constant sparse generator in JAX: its entries, row by row."""
+    """A constant sparse generator in JAX, by its nonzero entries in row order."""
 
     rows: Int[Array, " entries"]
     columns: Int[Array, " entries"]
@@ -26,7 +26,7 @@ class SparseGenerator(AbstractSchedule):
     size: int = eqx.field(static=True)
 
     def __init__(self, generator: Matrix | Any):
-        """Store a generator, shape (k, k), checked."""
+        """Store a generator, shape (k, k), after `check_generator`."""
         Q = check_generator(generator)
         rows, columns, values = entries(Q)
         order = np.lexsort((columns, rows))
@@ -35,7 +35,7 @@ class SparseGenerator(AbstractSchedule):
         self.size = num_states(Q)
 
     def __call__(self, t: Time) -> Float[Array, "1 k k"]:
-        """Return Q, formed."""
+        """Return Q as a dense array."""
         del t
         return jnp.zeros((1, self.size, self.size)).at[0, self.rows, self.columns].add(self.values)
 
@@ -49,8 +49,8 @@ class SparseGenerator(AbstractSchedule):
         places = (np.asarray(self.rows), np.asarray(self.columns))
         return scipy.sparse.csc_array((np.asarray(self.values), places), shape=self.shape[1:])
 
-    def flow_of(self, p: Float[Array, "*batch k"]) -> Float[Array, "*batch k"]:
-        """Return Q p without forming Q, in the type of `p`."""
+    def apply(self, p: Float[Array, "*batch k"]) -> Float[Array, "*batch k"]:
+        """Return Q p, in the type of `p`, without forming the dense Q."""
         terms = jnp.moveaxis(p, -1, 0)[self.columns]
         terms = terms * self.values.astype(p.dtype).reshape(-1, *(1,) * (p.ndim - 1))
         sums = jax.ops.segment_sum(terms, self.rows, self.size, indices_are_sorted=True)
@@ -60,8 +60,8 @@ class SparseGenerator(AbstractSchedule):
 class DrivenRates(AbstractSchedule):
     r"""The generator $Q(y(t))$ whose rate from j to i is `rates(t)[i, j]`; its diagonal makes the columns sum to zero.
 
-    `rates` is a function of time alone, in JAX: the slow variable y is inside it. What it has on its diagonal does not
-    count. `breaks` are the times at which it jumps, `period` its fastest period, in its own time unit.
+    `rates` is a function of time alone, in JAX, into which y(t) is substituted; its diagonal is ignored. `breaks` are
+    the times at which it jumps, and `period` is its shortest period, in its time unit.
 
     Source: MULTIRATE, (27).
     """
@@ -72,7 +72,11 @@ class DrivenRates(AbstractSchedule):
     period: float = eqx.field(static=True)
 
     def __init__(self, rates: Any, *, breaks: Sequence[float] = (), fastest_period: float = math.inf):
-        """Store the function (or callable PyTree) and what a solver must know of its time dependence."""
+        """Store the function (or callable PyTree), its jumps, and its shortest period.
+
+        Raises:
+            ValueError: if `rates` is no function with values of shape (k, k), or the period is not positive.
+        """
         if not callable(rates):
             raise argument_error("rates", "be a function of t", f"is {type(rates).__name__}")
         if not fastest_period > 0:
@@ -97,9 +101,9 @@ class DrivenRates(AbstractSchedule):
         return (1, self.size, self.size)
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Return the given `breaks` inside (t0, t1)."""
+        """Return the jumps in (t0, t1)."""
         return np.array([b for b in self.breaks if t0 < b < t1])
 
     def fastest_period(self) -> float:
-        """Return the given period."""
+        """Return the shortest period, infinite if none was given."""
         return self.period
