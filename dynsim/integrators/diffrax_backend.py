@@ -25,6 +25,7 @@ from dynsim.integrators.base import (
     on_space,
     step_limit,
     unchanged,
+    without_periods,
 )
 from dynsim.integrators.guard import Guarded, StopEarly
 from dynsim.outcome import Outcome
@@ -77,7 +78,7 @@ class Diffrax(AbstractIntegrator):
         """Return the states at `ts`, projected to the space, and statistics."""
         _check(self, y0)
         jumps, limit = _time_structure(self, flow, ts)
-        return _integrate(self, flow, y0, ts, jumps, limit)
+        return _integrate(self, without_periods(flow), y0, ts, jumps, limit)
 
     def observe(
         self,
@@ -94,7 +95,8 @@ class Diffrax(AbstractIntegrator):
         limits = [limit for _, limit in times if limit is not None]
         jumps = np.unique(np.concatenate([jumps for jumps, _ in times]))
         limit = min(limits) if limits else None
-        return _observe(self, *_stacked(flows), y0s, ts, jumps, limit, fn, coordinates)
+        flow, axes = _stacked([without_periods(flow) for flow in flows])
+        return _observe(self, flow, axes, y0s, ts, jumps, limit, fn, coordinates)
 
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
@@ -102,7 +104,7 @@ class Diffrax(AbstractIntegrator):
         """Integrate up to the first event, located by bisection and Newton on the dense output."""
         _check(self, y0)
         jumps, limit = _time_structure(self, flow, ts)
-        ys, stats, t, y, mask = _locate(self, flow, y0, ts, jumps, limit, tuple(events))
+        ys, stats, t, y, mask = _locate(self, without_periods(flow), y0, ts, jumps, limit, tuple(events))
         fired = [index for index, hit in enumerate(mask) if bool(hit)]
         return ys, stats, float(t), y, fired[0] if fired else -1
 

@@ -13,7 +13,15 @@ from numpy.typing import ArrayLike
 
 from dynsim._types import State, Times
 from dynsim.errors import argument_error, nearest
-from dynsim.integrators.base import AbstractIntegrator, Event, Stats, check_longest_step, on_space, step_limit
+from dynsim.integrators.base import (
+    AbstractIntegrator,
+    Event,
+    Stats,
+    check_longest_step,
+    on_space,
+    step_limit,
+    without_periods,
+)
 from dynsim.outcome import Outcome
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
@@ -240,7 +248,7 @@ def _overflows(solver: Any) -> bool:
 
 def _flat_field(flow: AbstractFlow, unravel: "_Unravel") -> Callable[[float, np.ndarray], np.ndarray]:
     """Return the field of flat vectors; compiled once for all flows of one kind, whatever their numbers."""
-    arrays, static = eqx.partition(flow, eqx.is_array)
+    arrays, static = eqx.partition(without_periods(flow), eqx.is_array)
     try:
         field = _compiled(static, unravel)
     except TypeError:  # something static that cannot be hashed

@@ -1,6 +1,7 @@
-"""Matrices that depend on time: P(t) and U(t), one matrix per head."""
+"""Schedules: time-dependent matrices P(t) and U(t), one matrix for each attention head."""
 
 import abc
+import copy
 import math
 from collections.abc import Callable
 from typing import Any
@@ -17,10 +18,11 @@ from dynsim._types import Key, Time, Tokens
 from dynsim.errors import argument_error
 
 Matrices = Float[Array, "heads d d"]
+"""One (d, d) matrix for each head."""
 
 
 class AbstractSchedule(eqx.Module):
-    """A time-dependent stack of matrices, heads first; it tells the solver where it jumps and how fast it turns."""
+    """A function of time with values (heads, d, d), which states its jumps and its shortest period for integrators."""
 
     @abc.abstractmethod
     def __call__(self, t: Time) -> Matrices:
@@ -32,32 +34,36 @@ class AbstractSchedule(eqx.Module):
         """The shape (heads, d, d)."""
 
     def bilinear(self, t: Time, x: Tokens, y: Float[Array | np.ndarray, "m d"]) -> Float[Array, "heads n m"]:
-        """Return x P_h(t) y^T for every head, in the type of `x`."""
+        """Return the bilinear forms x_i^T P_h(t) y_j for every head, shape (heads, n, m), in the type of `x`."""
         return per_head(lambda P: (jnp.asarray(x) @ P) @ y.T, self(t).astype(x.dtype))
 
     def mix(
         self, t: Time, weights: Float[Array, "heads n m"], x: Float[Array | np.ndarray, "m d"]
     ) -> Float[Array, "n d"]:
-        """Return the sum over heads and tokens of `weights[h, i, j]` U_h(t) x_j, all heads in one product with x."""
+        """Return for each i the sum over h and j of `weights[h, i, j]` U_h(t) x_j, shape (n, d)."""
         values = jnp.einsum("jd,hed->jhe", x, self(t).astype(x.dtype))
         return jnp.einsum("hij,jhe->ie", weights, values)
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Return the jumps strictly between `t0` and `t1`."""
+        """Return the times in (t0, t1) at which a matrix jumps."""
         del t0, t1
         return np.empty(0)
 
     def fastest_period(self) -> float:
-        """Return the shortest period, in the flow's time unit; infinite if nothing oscillates."""
+        """Return the shortest period of an entry, in the time unit of the flow; infinite if no entry is periodic."""
         return math.inf
 
     def end(self) -> float:
         """Return the time up to which the schedule is defined."""
         return math.inf
 
+    def without_period(self) -> "AbstractSchedule":
+        """Return the same matrices without a static period: schedules that differ in it alone compile once."""
+        return self
+
 
 class Constant(AbstractSchedule):
-    """The same matrices at all times."""
+    """A constant schedule: the same matrices at all times."""
 
     value: Matrices
 
@@ -77,7 +83,10 @@ class Constant(AbstractSchedule):
 
 
 class ScaledIdentity(AbstractSchedule):
-    """The matrices c_h I: the value matrices of Sections 3 to 5, and the case in which the span form is exact."""
+    """The constant matrices c_h I, for which the span of the tokens is invariant.
+
+    Source: CONSENSUS, Sections 3 to 5 (value matrices).
+    """
 
     factor: Float[Array, " heads"]
     dimension: int = eqx.field(static=True)
@@ -90,7 +99,7 @@ class ScaledIdentity(AbstractSchedule):
             raise argument_error("factor", "be one finite number for each head", f"is {factor}")
 
     def __call__(self, t: Time) -> Matrices:
-        """Return c_h I, formed."""
+        """Return the matrices c_h I."""
         del t
         return self.factor[:, None, None] * jnp.eye(self.dimension)[None]
 
@@ -102,7 +111,7 @@ class ScaledIdentity(AbstractSchedule):
     def mix(
         self, t: Time, weights: Float[Array, "heads n m"], x: Float[Array | np.ndarray, "m d"]
     ) -> Float[Array, "n d"]:
-        """Return the sum of c_h `weights[h]`, applied to the tokens."""
+        """Return the sum over h of c_h `weights[h]` x, shape (n, d)."""
         del t
         return jnp.einsum("h,hij->ij", self.factor.astype(x.dtype), weights) @ x
 
@@ -110,7 +119,7 @@ class ScaledIdentity(AbstractSchedule):
 class Modulated(AbstractSchedule):
     r"""D_h(t) P_h' with a diagonal D_h(t) of sinusoids, $a \sin(\omega t + \varphi)$ or its modulus.
 
-    The product is never formed: the tokens are scaled instead. `frequency` is angular, in radians per time unit.
+    `frequency` is angular, in radians per time unit. `bilinear` scales the tokens and does not form the product.
 
     Source: CONSENSUS, Sections 7.2 to 7.4.
     """
@@ -125,7 +134,11 @@ class Modulated(AbstractSchedule):
     def __init__(
         self, base: ArrayLike, amplitude: ArrayLike, frequency: ArrayLike, phase: ArrayLike, *, rectified: bool = False
     ):
-        """Store the matrices P' (heads, d, d) and the three tables of D, broadcast to (heads, d)."""
+        """Store P', (heads, d, d), and the amplitudes, frequencies and phases of D, broadcast to (heads, d).
+
+        Raises:
+            ValueError: if an entry is not finite, or a shape does not fit.
+        """
         self.base = stack("base", base)
         rows = self.base.shape[:2]
         tables = []
@@ -151,7 +164,7 @@ class Modulated(AbstractSchedule):
         return jnp.abs(wave) if self.rectified else wave
 
     def __call__(self, t: Time) -> Matrices:
-        """Return D_h(t) P_h', formed."""
+        """Return the products D_h(t) P_h'."""
         return self.diagonal(t)[..., None] * self.base
 
     @property
@@ -168,16 +181,22 @@ class Modulated(AbstractSchedule):
         """Return the shortest period of an entry of D."""
         return self.period
 
+    def without_period(self) -> "Modulated":
+        """Return the same matrices with an infinite period; `fastest_period` is then no longer that of D."""
+        same = copy.copy(self)
+        object.__setattr__(same, "period", math.inf)  # its `__init__` would draw the period from the frequencies
+        return same
+
 
 class PiecewiseConstant(AbstractSchedule):
-    """One stack of matrices for each layer, each held for its duration; once, or over and over."""
+    """A piecewise constant schedule, one stack of matrices for each layer; periodic, or defined up to its end."""
 
     values: Float[Array, "layers heads d d"]
     edges: tuple[float, ...] = eqx.field(static=True)
     periodic: bool = eqx.field(static=True)
 
     def __init__(self, values: ArrayLike, durations: ArrayLike = 1.0, *, periodic: bool = True):
-        """Store `values` (layers, heads, d, d) and one positive duration for all layers or for each."""
+        """Store `values` (layers, heads, d, d), and a positive duration for all layers, or one for each."""
         values = np.asarray(values)
         if values.ndim != 4 or values.shape[2] != values.shape[3]:
             raise argument_error("values", "have shape (layers, heads, d, d)", f"has shape {values.shape}")
@@ -189,7 +208,7 @@ class PiecewiseConstant(AbstractSchedule):
         self.periodic = bool(periodic)
 
     def layer(self, t: Time) -> Array:
-        """Return the number of the layer at time `t`; a jump belongs to the layer that begins."""
+        """Return the index of the layer at time `t`; at a jump, that of the layer that begins."""
         t = jnp.asarray(t, float)
         t = jnp.mod(t, self.edges[-1]) if self.periodic else t
         return jnp.clip(jnp.searchsorted(jnp.asarray(self.edges), t, side="right"), 0, len(self.edges) - 1)
@@ -204,7 +223,7 @@ class PiecewiseConstant(AbstractSchedule):
         return _matrices(self.values[0])
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Return the ends of layers inside (t0, t1)."""
+        """Return the times in (t0, t1) at which a layer ends."""
         edges = np.array((0.0, *self.edges))
         if self.periodic:
             turns = np.arange(math.floor(t0 / edges[-1]), math.floor(t1 / edges[-1]) + 1)
@@ -217,9 +236,9 @@ class PiecewiseConstant(AbstractSchedule):
 
 
 class Resampled(AbstractSchedule):
-    """Gaussian matrices drawn anew for each layer, from a key and the layer's number.
+    """Independent Gaussian matrices for each layer, determined by a key and the index of the layer.
 
-    Source: CONSENSUS, Section 7.5 (weights redrawn at every pass).
+    Source: CONSENSUS, Section 7.5 (weights drawn anew in every pass).
     """
 
     key: Key
@@ -229,7 +248,7 @@ class Resampled(AbstractSchedule):
     duration: float = eqx.field(static=True)
 
     def __init__(self, key: Key, shape: tuple[int, int, int], deviation: float = 0.02, duration: float = 1.0):
-        """Store the key, the shape (heads, d, d), the standard deviation, and the time a layer lasts."""
+        """Store the key, the shape (heads, d, d), the standard deviation of an entry, and the duration of a layer."""
         if len(shape) != 3 or shape[1] != shape[2]:
             raise argument_error("shape", "be (heads, d, d)", f"is {shape}")
         if not duration > 0:
@@ -250,7 +269,7 @@ class Resampled(AbstractSchedule):
         return (self.heads, self.dimension, self.dimension)
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Return the multiples of `duration` inside (t0, t1)."""
+        """Return the multiples of `duration` in (t0, t1)."""
         edges = np.arange(math.floor(t0 / self.duration), math.ceil(t1 / self.duration) + 1) * self.duration
         return edges[(edges > t0) & (edges < t1)]
 
@@ -261,14 +280,18 @@ def _matrices(value: Matrices) -> tuple[int, int, int]:
 
 
 def per_head(fn: Callable[[Any], Array], heads: Any) -> Array:
-    """Return `fn` of every head, one after another: XLA's batched products were 1.3 times slower on CPUs."""
+    """Return `fn` of every head, stacked; sequentially, since XLA's batched products were 1.3 times slower on CPUs."""
     if jax.tree.leaves(heads)[0].shape[0] == 1:
         return fn(jax.tree.map(lambda a: a[0], heads))[None]
     return jax.lax.map(fn, heads)
 
 
 def stack(name: str, value: ArrayLike) -> Matrices:
-    """Return `value` as (heads, d, d), a single (d, d) matrix as one head; float32 stays float32."""
+    """Return `value` as (heads, d, d), a single (d, d) matrix as one head; float32 is kept, else float64.
+
+    Raises:
+        ValueError: for the argument `name`, if the shape is another or an entry is not finite, unless it is traced.
+    """
     if isinstance(value, Tracer):
         return jnp.asarray(value) if np.ndim(value) == 3 else jnp.asarray(value)[None]
     M = np.asarray(value)
@@ -281,5 +304,5 @@ def stack(name: str, value: ArrayLike) -> Matrices:
 
 
 def as_schedule(name: str, value: AbstractSchedule | ArrayLike) -> AbstractSchedule:
-    """Return a schedule as it is, an array as `Constant`."""
+    """Return `value` if it is a schedule, else the `Constant` schedule of the array."""
     return value if isinstance(value, AbstractSchedule) else Constant(value, name=name)
