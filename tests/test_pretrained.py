@@ -195,7 +195,7 @@ def test_one_flipped_bit_gives_the_same_arrays_or_one_sentence(tmp_path, place, 
     [
         (b"PK\1\2", 33, 7, "its directory lists another number of members than it says"),  # the rest as a comment
         (b"PK\1\2", 50, 0, "File name in directory .* and header .* differ"),  # the name of its neighbour
-        (b"(5000,)", 1, 2, "`0.npy` is longer than its array"),  # (1000,)
+        (b"(5000,)", 1, 2, "`0.npy` is not as long as its array"),  # (1000,)
     ],
 )
 def test_a_flipped_bit_that_hides_numbers_is_refused(tmp_path, at, offset, bit, but):

@@ -1,5 +1,6 @@
 """Reading and writing npz files: written completely or not at all, the same bytes for the same arrays, no pickles."""
 
+import math
 import os
 import zipfile
 import zlib
@@ -11,6 +12,8 @@ import numpy as np
 
 from dynsim.errors import argument_error, reason
 
+LIMIT = "DYNSIM_MAX_BYTES"  # the environment variable that sets the limit
+MAX_BYTES = 2**31  # of the arrays of one file, decompressed, unless the variable says otherwise
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # of every member: a file depends on its arrays and on nothing else
 _COUNT_LIMIT = 0xFFFF  # of members in the record at the end of an archive; the count of a longer one stands elsewhere
 _LONGEST_END = 22 + 0xFFFF  # bytes: that record and its longest comment
@@ -36,8 +39,9 @@ def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
     """
     path = Path(path)
     writable_folder("path", path.parent)
-    if path.is_dir():
-        raise argument_error("path", "be a file", f"is the folder `{path}`")
+    if path.exists() and not path.is_file():
+        kind = "folder" if path.is_dir() else "device or pipe"
+        raise argument_error("path", "be a file", f"is the {kind} `{path}`")
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with zipfile.ZipFile(part, "w") as archive:
@@ -52,7 +56,13 @@ def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
-    """Return the arrays of an npz file by name; raise `ValueError` if it is missing, damaged, or holds pickles."""
+    """Return the arrays of an npz file by name.
+
+    Sizes are read from the archive's headers before anything is decompressed.
+
+    Raises:
+        ValueError: if the file is missing, damaged, holds pickles, or more than `MAX_BYTES` (or `DYNSIM_MAX_BYTES`).
+    """
     path = Path(path)
     if not path.is_file():
         raise argument_error("path", "be a file", f"`{path}` is not one")
@@ -62,9 +72,26 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
             # `zipfile` takes a part for the whole where a damaged length hides the members that follow it.
             if _number_of_members(file) not in (len(members), _COUNT_LIMIT):
                 raise zipfile.BadZipFile("its directory lists another number of members than it says")
+            _check_size(path, sum(member.file_size for member in members))
             return {member.filename.removesuffix(".npy"): _member(archive, member) for member in members}
+    except _TooLarge as error:
+        raise ValueError(str(error)) from None
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, RuntimeError) as error:
         raise argument_error("path", "be a complete npz file", f"`{path}` is not ({reason(error)})") from None
+
+
+class _TooLarge(Exception):
+    """More than the limit; the message is the whole sentence."""
+
+
+def _check_size(path: Path, size: int) -> None:
+    """Raise `_TooLarge` if arrays of so many bytes exceed the limit."""
+    told = os.environ.get(LIMIT, str(MAX_BYTES))
+    if not told.isdigit():
+        raise _TooLarge(str(argument_error(LIMIT, "be a number of bytes", f"is `{told}`")))
+    if size > int(told):
+        must = f"hold at most {int(told):,} bytes of arrays (the variable {LIMIT} sets the limit)"
+        raise _TooLarge(str(argument_error("path", must, f"`{path}` holds {size:,}")))
 
 
 def _number_of_members(file: BinaryIO) -> int:
@@ -78,7 +105,18 @@ def _number_of_members(file: BinaryIO) -> int:
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
     # By the entry, not by its name: a damaged name may be that of another member, which would be read twice.
     with archive.open(member) as content:
+        _check_shape(content, member)
+    with archive.open(member) as content:
         array = np.lib.format.read_array(content, allow_pickle=False)
         if content.read(1):  # the checksum of a member is compared only where it ends
             raise ValueError(f"`{member.filename}` is longer than its array")
         return array
+
+
+def _check_shape(content: zipfile.ZipExtFile, member: zipfile.ZipInfo) -> None:
+    """Raise `ValueError` unless the array that the header describes is as long as the member: it is allocated first."""
+    version = np.lib.format.read_magic(content)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(content)
+    if content.tell() + math.prod(shape) * dtype.itemsize != member.file_size and not dtype.hasobject:
+        raise ValueError(f"`{member.filename}` is not as long as its array")
