@@ -249,7 +249,7 @@ def test_foreign_names_are_not_imported(name):
 
 @pytest.mark.parametrize("name", ["dynsim.io.serialisation:sys.modules", "dynsim.io.npz:os.remove", "dynsim.io.npz:os"])
 def test_foreign_things_are_not_reached_through_our_modules(name):
-    with pytest.raises(ValueError, match="must name things of our own packages by their own names"):
+    with pytest.raises(ValueError, match="must name objects of trusted packages by their own modules"):
         resolve(name)
 
 

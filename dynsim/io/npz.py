@@ -6,7 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -113,7 +113,7 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
         return array
 
 
-def _check_shape(content: zipfile.ZipExtFile, member: zipfile.ZipInfo) -> None:
+def _check_shape(content: Any, member: zipfile.ZipInfo) -> None:
     """Raise `ValueError` unless the array that the header describes is as long as the member: it is allocated first."""
     version = np.lib.format.read_magic(content)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
