@@ -15,16 +15,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree, Real
-from numpy.typing import ArrayLike
 
-from dynsim._types import Scalar, State, Time
+from dynsim._types import Scalar, State, Time, TimesLike
+from dynsim.arguments import OFF_SPACE, as_state, as_times, check_flow, check_integrator, start_on
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
 from dynsim.integrators.base import masked
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.outcome import Outcome
 from dynsim.progress import progress
-from dynsim.simulation import OFF_SPACE, check_times, start_on
 from dynsim.systems.base import AbstractFlow
 
 Observable = Callable[[Time, State], PyTree]
@@ -78,7 +77,7 @@ class _Work(eqx.Module):
 def ensemble(
     flow: AbstractFlow | Sequence[AbstractFlow],
     y0s: State,
-    ts: ArrayLike,
+    ts: TimesLike,
     fn: Observable,
     *,
     integrator: AbstractIntegrator = Diffrax(),
@@ -109,7 +108,7 @@ def ensemble(
         ValueError: for a start off the space, unsorted times, a folder that cannot be written or holds another run.
         KeyboardInterrupt: on Ctrl-C, with a sentence that says which members are kept.
     """
-    flows = (flow,) if isinstance(flow, AbstractFlow) else tuple(flow)
+    flows = tuple(flow) if isinstance(flow, Sequence) else (flow,)
     work = _checked(flows, integrator, y0s, ts, fn)
     together = integrator.batched and _alike(flows)
     parts = _parts(work, cost, chunk) if together else [np.array([k]) for k in range(work.members)]
@@ -123,11 +122,12 @@ def ensemble(
     return Ensemble(work.ts, values, work.y0s, final, stats, kept, integrator)
 
 
-def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: ArrayLike, fn: Observable) -> _Work:
+def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: TimesLike, fn: Observable) -> _Work:
     """Return the arguments, starts projected to the space; raise `ValueError` on bad input."""
-    y0s = jax.tree.map(
-        lambda y: jnp.asarray(y, None if jnp.issubdtype(jnp.result_type(y), jnp.inexact) else float), y0s
-    )
+    for flow in flows:
+        check_flow(flow)
+    check_integrator(integrator)
+    y0s = as_state("y0s", y0s)
     counts = {y.shape[0] if y.ndim else 0 for y in jax.tree.leaves(y0s)}
     if len(counts) != 1 or 0 in counts:
         raise argument_error(
@@ -135,8 +135,7 @@ def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: Array
         )
     if len(flows) not in (1, *counts):
         raise argument_error("flow", f"be one flow or one for each of {counts.pop()} starts", f"holds {len(flows)}")
-    times = np.asarray(ts, float)
-    check_times(times)
+    times = as_times(ts)
     for flow in flows:
         flow.check_horizon(float(times[0]), float(times[-1]))
     work = _Work(flows, integrator, y0s, jnp.asarray(times, jax.tree.leaves(y0s)[0].dtype), fn)

@@ -8,18 +8,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from numpy.typing import ArrayLike
 
-from dynsim._types import State
+from dynsim._types import State, TimesLike
+from dynsim.arguments import as_state, as_times, check_flow, check_integrator, check_start, shapes_explained, start_on
 from dynsim.errors import IntegrationError, argument_error
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
 from dynsim.outcome import Outcome
 from dynsim.progress import waiting
-from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.trajectory import Trajectory
-
-OFF_SPACE = 1e-6  # the largest defect of a start that is taken for rounding error, of float32 too
 
 
 class Stop(eqx.Module):
@@ -32,7 +29,7 @@ class Stop(eqx.Module):
 def simulate(
     flow: AbstractFlow,
     y0: State,
-    ts: ArrayLike,
+    ts: TimesLike,
     *,
     integrator: AbstractIntegrator = Diffrax(),
     throw: bool = True,
@@ -41,7 +38,7 @@ def simulate(
 
     Args:
         flow: the system; `velocity` is made tangent and evaluated at the projected point.
-        y0: a point of the space (an array, or a named tuple of arrays); float32 stays float32.
+        y0: a point of the space (an array, nested sequences of numbers, or a named tuple of these); float32 stays.
         ts: increasing times, in the flow's time unit; `ts[0]` is the time of `y0`.
         integrator: `Diffrax()` or `Scipy()`.
         throw: raise on failure; else the states are NaN from there on and `stats.succeeded` is False.
@@ -50,8 +47,8 @@ def simulate(
         ValueError: for a start off the space, unsorted times, or a schedule shorter than the horizon.
         IntegrationError: if the last time is not reached, with the cause and what to try.
     """
-    y0, times = _checked(flow, y0, ts)
-    with waiting("simulate"):
+    y0, times = _checked(flow, y0, ts, integrator)
+    with waiting("simulate"), shapes_explained(flow, "y0", y0, times[0]):
         ys, stats = integrator.integrate(flow, y0, times)
         if throw:
             raise_if_failed(stats)
@@ -61,24 +58,34 @@ def simulate(
 def simulate_until(
     flow: AbstractFlow,
     y0: State,
-    ts: ArrayLike,
+    ts: TimesLike,
     events: Sequence[Event],
     *,
     integrator: AbstractIntegrator = Diffrax(),
 ) -> Stop:
-    """Integrate a flow up to the first of `events`, located within a step, or to `ts[-1]`.
+    """Integrate a flow up to the first of `events`, or to `ts[-1]`.
 
-    The path holds the times of `ts` before the event and then the event itself.
+    The path holds the times of `ts` before the event and then the event itself: the first float, on the solution as
+    the integrator knows it between its steps, at which the event has occurred. Of two at the same time the first in
+    `events` counts. `Event` says what can be missed. A start at an event does not count: it is left first, so that the
+    end of a path can be the start of the next one.
+
+    Raises:
+        ValueError: for what `simulate` refuses, and for an event that is not a real number, or not finite at the start.
+        IntegrationError: if neither an event nor the last time is reached, with the cause and what to try.
     """
     if not events:
         raise argument_error("events", "hold at least one event", "is empty")
-    y0, times = _checked(flow, y0, ts)
-    with waiting("simulate"):
+    if strange := [event for event in events if not isinstance(event, Event)]:
+        raise argument_error("events", "hold values of `Event`", f"holds {type(strange[0]).__name__}")
+    y0, times = _checked(flow, y0, ts, integrator)
+    with waiting("simulate"), shapes_explained(flow, "y0", y0, times[0]):
         ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
     raise_if_failed(stats)
-    kept = int(np.sum(np.asarray(times) < t)) if fired >= 0 else len(times) - 1
+    end = np.asarray(t, times.dtype)
+    kept = int(np.sum(np.asarray(times) < end)) if fired >= 0 else len(times) - 1
     ys = jax.tree.map(lambda a, b: jnp.concatenate([a[:kept], b[None]]), ys, y)
-    reached = jnp.concatenate([times[:kept], jnp.asarray([t], times.dtype)])
+    reached = jnp.concatenate([times[:kept], end[None]])
     return Stop(Trajectory(reached, ys, flow, stats), fired)
 
 
@@ -144,60 +151,15 @@ def raise_if_failed(stats: Stats) -> None:
         raise IntegrationError(stats.explain(), outcome=Outcome(int(stats.outcome)))
 
 
-def _checked(flow: AbstractFlow, y0: State, ts: ArrayLike) -> tuple[State, Any]:
+def _checked(flow: AbstractFlow, y0: State, ts: TimesLike, integrator: AbstractIntegrator) -> tuple[State, Any]:
     """Return start and times as arrays of one type; raise `ValueError` on bad input."""
-    y0 = jax.tree.map(_inexact, y0)
+    check_flow(flow)
+    check_integrator(integrator)
+    y0 = as_state("y0", y0)
     dtype = jax.tree.leaves(y0)[0].dtype
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((y0, ts))):
         return start_on(flow.space, y0), ts if isinstance(ts, Tracer) else np.asarray(ts, dtype)
-    times = np.asarray(ts, float)
-    check_times(times)
+    times = as_times(ts)
     start = check_start(flow, y0)
     flow.check_horizon(float(times[0]), float(times[-1]))
     return start, jnp.asarray(times, dtype)
-
-
-def start_on(space: AbstractSpace, y0: State) -> State:
-    """Return `y0` projected to the space, or as it is, to the bit, if its defect is rounding error already."""
-    return _inspected(space, y0)[2]
-
-
-@eqx.filter_jit
-def _inspected(space: AbstractSpace, y0: State) -> tuple[Any, Any, State]:
-    """Return whether a start is finite, its defect, and the start projected to the space, by one compiled call."""
-    finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(y0)]))
-    defect = space.defect(y0)
-    rounding = 16 * jnp.finfo(jax.tree.leaves(y0)[0].dtype).eps
-    return finite, defect, jax.tree.map(lambda x, y: jnp.where(defect <= rounding, y, x), space.project(y0), y0)
-
-
-def _inexact(y: ArrayLike) -> jax.Array:
-    y = jnp.asarray(y)
-    return y if jnp.issubdtype(y.dtype, jnp.inexact) else y.astype(float)
-
-
-def check_times(times: np.ndarray) -> None:
-    """Raise `ValueError` unless `times` are at least two finite, strictly increasing numbers."""
-    if times.ndim != 1 or times.size < 2:
-        raise argument_error("ts", "hold at least two times", f"has shape {times.shape}")
-    if not np.all(np.isfinite(times)):
-        raise argument_error("ts", "be finite", "has an entry that is not")
-    if not np.all(np.diff(times) > 0):
-        where = int(np.argmax(np.diff(times) <= 0))
-        raise argument_error("ts", "increase", f"goes from {times[where]:.6g} to {times[where + 1]:.6g}")
-
-
-def check_start(flow: AbstractFlow, y0: State) -> State:
-    """Return `y0` projected to the flow's space; raise `ValueError` unless it is finite and on it up to rounding."""
-    try:
-        finite, defect, start = _inspected(flow.space, y0)
-    except (TypeError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise argument_error("y0", "fit the space of the flow", f"does not ({reason})") from None
-    if not bool(finite):
-        raise argument_error("y0", "be finite", "has an entry that is not")
-    if not float(defect) < OFF_SPACE:
-        name = type(flow.space).__name__
-        must = f"lie on the space, {name} (its `project` takes any non-zero point there)"
-        raise argument_error("y0", must, f"is off it by {float(defect):.3g}")
-    return start

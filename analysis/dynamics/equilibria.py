@@ -13,8 +13,8 @@ from jaxtyping import Array
 
 from analysis.dynamics.linearisation import Spectrum, SymmetryGenerator, spectrum, tangent_basis, tangent_jacobian
 from dynsim._types import Key, State, Time
+from dynsim.arguments import start_on
 from dynsim.errors import argument_error
-from dynsim.simulation import start_on
 from dynsim.systems.base import AbstractFlow
 
 AT_REST = 1e-10  # a lower speed, relative to the median speed at the starts, is zero up to rounding

@@ -1,0 +1,123 @@
+"""Checks of the arguments of `simulate`, `simulate_until` and `ensemble`, each refusal one sentence."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dynsim._types import State, TimesLike
+from dynsim.errors import argument_error, reason
+from dynsim.integrators import AbstractIntegrator
+from dynsim.spaces import AbstractSpace
+from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
+
+OFF_SPACE = 1e-6  # the largest defect of a start that is taken for rounding error, of float32 too
+
+
+def check_flow(flow: Any) -> None:
+    """Raise `ValueError` unless `flow` is a flow."""
+    if isinstance(flow, AbstractMap):
+        raise argument_error("flow", "be a flow (`iterate` applies maps)", f"is the map {type(flow).__name__}")
+    if isinstance(flow, type):
+        raise argument_error("flow", "be a flow", f"is the class {flow.__name__} itself")
+    if not isinstance(flow, AbstractFlow):
+        advice = ", for a function of time and state `FunctionFlow(function, space)`" if callable(flow) else ""
+        raise argument_error("flow", f"be a flow{advice}", f"is a {type(flow).__name__}")
+
+
+def check_integrator(integrator: Any) -> None:
+    """Raise `ValueError` unless `integrator` is an integrator, not its name or its class."""
+    if not isinstance(integrator, AbstractIntegrator):
+        is_ = f"the class {integrator.__name__}" if isinstance(integrator, type) else repr(integrator)
+        raise argument_error("integrator", "be an integrator such as `Diffrax()` or `Scipy()`", f"is {is_}")
+
+
+def as_state(name: str, y: Any) -> State:
+    """Return a state of floating-point arrays; numbers and nested sequences become arrays, named tuples stay.
+
+    Raises:
+        ValueError: for what holds other things than real numbers, naming the argument.
+    """
+    if isinstance(y, dict):
+        raise argument_error(name, "be an array or a named tuple of arrays", "is a dict")
+    if isinstance(y, tuple) and hasattr(y, "_fields"):
+        return type(y)(*(as_state(f"{name}.{field}", part) for field, part in zip(y._fields, y, strict=True)))
+    if isinstance(y, jax.Array):
+        found = y
+    else:
+        try:
+            host = np.asarray(y)
+        except (TypeError, ValueError) as error:
+            raise argument_error(name, "be an array of numbers", f"is not ({reason(error)})") from None
+        if host.dtype.kind not in "biufc":
+            raise argument_error(name, "be an array of numbers", f"holds {host.dtype.name}")
+        found = jnp.asarray(host)
+    if jnp.issubdtype(found.dtype, jnp.complexfloating):
+        raise argument_error(name, "be real", "is complex")
+    return found if jnp.issubdtype(found.dtype, jnp.inexact) else found.astype(float)
+
+
+def as_times(ts: TimesLike) -> np.ndarray:
+    """Return times as an array; raise `ValueError` unless they are at least two finite, strictly increasing numbers."""
+    try:
+        times = np.asarray(ts, float)
+    except (TypeError, ValueError) as error:
+        raise argument_error("ts", "be an array of numbers", f"is not ({reason(error)})") from None
+    if times.ndim != 1 or times.size < 2:
+        raise argument_error("ts", "hold at least two times", f"has shape {times.shape}")
+    if not np.all(np.isfinite(times)):
+        raise argument_error("ts", "be finite", "has an entry that is not")
+    if not np.all(np.diff(times) > 0):
+        where = int(np.argmax(np.diff(times) <= 0))
+        raise argument_error("ts", "increase", f"goes from {times[where]:.6g} to {times[where + 1]:.6g}")
+    return times
+
+
+def check_start(flow: AbstractFlow, y0: State) -> State:
+    """Return `y0` projected to the flow's space; raise `ValueError` unless it is finite and on it up to rounding."""
+    try:
+        finite, defect, start = _inspected(flow.space, y0)
+    except (TypeError, ValueError) as error:
+        raise argument_error("y0", "fit the space of the flow", f"does not ({reason(error)})") from None
+    if not bool(finite):
+        raise argument_error("y0", "be finite", "has an entry that is not")
+    if not float(defect) < OFF_SPACE:
+        name = type(flow.space).__name__
+        must = f"lie on the space, {name} (its `project` takes any non-zero point there)"
+        raise argument_error("y0", must, f"is off it by {float(defect):.3g}")
+    return start
+
+
+@contextlib.contextmanager
+def shapes_explained(flow: AbstractFlow, name: str, y0: State, t0: Any) -> Iterator[None]:
+    """Turn an error that a start of the wrong shape causes inside a flow of the library into one sentence."""
+    try:
+        yield
+    except (TypeError, ValueError, IndexError) as error:
+        if isinstance(flow, FunctionFlow) or str(error).startswith("Argument"):
+            raise
+        try:
+            jax.eval_shape(flow.vector_field, t0, y0)
+        except (TypeError, ValueError, IndexError):
+            shapes = ", ".join(str(leaf.shape) for leaf in jax.tree.leaves(y0))
+            must = f"have a shape that this {type(flow).__name__} takes"
+            raise argument_error(name, must, f"has shape {shapes} ({reason(error)})") from None
+        raise
+
+
+def start_on(space: AbstractSpace, y0: State) -> State:
+    """Return `y0` projected to the space, or as it is, to the bit, if its defect is rounding error already."""
+    return _inspected(space, y0)[2]
+
+
+@eqx.filter_jit
+def _inspected(space: AbstractSpace, y0: State) -> tuple[Any, Any, State]:
+    """Return whether a start is finite, its defect, and the start projected to the space, by one compiled call."""
+    finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(y0)]))
+    defect = space.defect(y0)
+    rounding = 16 * jnp.finfo(jax.tree.leaves(y0)[0].dtype).eps
+    return finite, defect, jax.tree.map(lambda x, y: jnp.where(defect <= rounding, y, x), space.project(y0), y0)

@@ -1,0 +1,88 @@
+"""What `simulate` and `ensemble` take as SciPy does, and what they refuse in one sentence."""
+
+import re
+import subprocess
+import sys
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dynsim.ensembles import ensemble
+from dynsim.integrators import Diffrax, Scipy
+from dynsim.simulation import simulate
+from dynsim.spaces import Euclidean
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.fast_slow.examples import linear_flow
+from dynsim.systems.fast_slow.flow import FastSlow
+
+DECAY = FunctionFlow(lambda t, x: -x)
+
+
+@pytest.mark.parametrize("start", [[1, 2], (1.0, 2.0), np.array([1, 2]), jnp.array([1.0, 2.0])], ids=str)
+@pytest.mark.parametrize("times", [[0, 1], (0, 1), range(2), np.array([0.0, 1.0])], ids=str)
+def test_lists_tuples_and_ints_are_taken_as_scipy_takes_them(start, times):
+    path = simulate(DECAY, start, times, integrator=Scipy())
+    np.testing.assert_allclose(path.final, np.exp(-1) * np.array([1, 2]), rtol=1e-9)
+    assert path.ys.dtype == float
+
+
+def test_a_number_and_a_named_tuple_of_numbers_are_states():
+    assert float(simulate(DECAY, 1, [0, 1], integrator=Scipy()).final) == pytest.approx(np.exp(-1))
+    assert simulate(linear_flow(0.1), FastSlow(2, 1), [0, 1], integrator=Scipy()).final.slow.shape == ()
+
+
+REFUSALS = {
+    "flow=lambda t, x: -x": r"be a flow, for a function of time and state `FunctionFlow\(function, space\)`, but is",
+    "flow=TokenFlow": "`flow` must be a flow, but is the class TokenFlow itself",
+    "flow='token-flow'": "`flow` must be a flow, but is a str",
+    "flow=FunctionMap(lambda k, x: x)": r"`flow` must be a flow \(`iterate` applies maps\), but is the map FunctionMap",
+    "integrator='scipy'": r"`integrator` must be an integrator such as `Diffrax\(\)` or `Scipy\(\)`, but is 'scipy'",
+    "integrator=Scipy": "but is the class Scipy",
+    "y0={'x': 1.0}": "`y0` must be an array or a named tuple of arrays, but is a dict",
+    "y0=[[1.0, 0.0], [1.0]]": "`y0` must be an array of numbers, but is not",
+    "y0=['a', 'b']": "`y0` must be an array of numbers, but holds str",
+    "y0=np.eye(3) * 1j": "`y0` must be real, but is complex",
+    "y0=np.eye(4)": r"`y0` must have a shape that this TokenFlow takes, but has shape \(4, 4\)",
+    "y0=np.eye(3)[0]": r"`y0` must have a shape that this TokenFlow takes, but has shape \(3,\)",
+    "ts='ab'": "`ts` must be an array of numbers, but is not",
+    "ts=1.0": r"`ts` must hold at least two times, but has shape \(\)",
+    "ts=[]": r"`ts` must hold at least two times, but has shape \(0,\)",
+}
+# In a process of its own: the annotations, which tests check, would refuse some of these before.
+SCRIPT = """
+import numpy as np
+from dynsim import FunctionMap, Scipy, TokenFlow, simulate
+
+def said(**change):
+    arguments = {"flow": TokenFlow(np.eye(3)), "y0": np.eye(3), "ts": [0, 1], "integrator": Scipy()} | change
+    try:
+        simulate(arguments["flow"], arguments["y0"], arguments["ts"], integrator=arguments["integrator"])
+    except ValueError as error:
+        print(error)
+"""
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    script = SCRIPT + "".join(f"said({change})\n" for change in REFUSALS)
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    return dict(zip(REFUSALS, found.splitlines(), strict=True))
+
+
+@pytest.mark.parametrize("change", REFUSALS)
+def test_what_cannot_be_simulated_gets_one_sentence(change, sentences):
+    assert re.search(REFUSALS[change], sentences[change]), sentences[change]
+
+
+def test_an_error_of_the_user_s_own_function_is_theirs():
+    def field(t, x):
+        raise IndexError("my own")
+
+    with pytest.raises(IndexError, match="my own"):
+        simulate(FunctionFlow(field, Euclidean()), [1.0], [0.0, 1.0], integrator=Scipy())
+
+
+def test_an_ensemble_takes_the_same():
+    run = ensemble(DECAY, [[1], [2]], [0, 1], lambda t, x: x, integrator=Diffrax())
+    np.testing.assert_allclose(np.ravel(run.final), np.exp(-1) * np.array([1, 2]), rtol=1e-7)
