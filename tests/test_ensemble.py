@@ -1,6 +1,10 @@
 """Ensembles: members do not spoil each other, and an interrupted run resumes to the bit."""
 
 import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -222,3 +226,34 @@ def test_bad_arguments_are_named():
         ensemble([FLOW, FLOW], STARTS, TS, alignment)
     with pytest.raises(ValueError, match="Argument `cost` must return one number for a start"):
         ensemble(FLOW, STARTS, TS, alignment, cost=lambda y: y[0])
+
+
+DIGEST = """
+import sys
+sys.stdout.isatty = lambda: sys.argv[1] == "terminal"
+import jax.numpy as jnp
+import numpy as np
+from dynsim import Diffrax, InSpan, TokenFlow
+from dynsim.ensembles import _checked, _digest, _parts
+
+flow = TokenFlow(np.eye(3), 1.0)
+starts = jnp.asarray(np.stack([np.eye(3)] * 70))
+work = _checked((flow,), InSpan(Diffrax()), starts, [0, 1], lambda t, x: jnp.sum(x))
+print(_digest(work, _parts(work, None, None)))
+"""
+
+
+def test_a_digest_depends_on_nothing_but_the_mathematics(tmp_path):
+    surroundings = [
+        ("terminal", {"PYTHONHASHSEED": "1", "LC_ALL": "C", "OMP_NUM_THREADS": "1", "COLUMNS": "40"}, Path.cwd()),
+        ("pipe", {"PYTHONHASHSEED": "2", "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "2", "HOME": str(tmp_path)}, tmp_path),
+    ]
+    found = set()
+    for kind, variables, folder in surroundings:
+        script = [sys.executable, "-c", DIGEST, kind]
+        path = {"PYTHONPATH": str(Path(__file__).parent.parent)}
+        ran = subprocess.run(
+            script, env=os.environ | path | variables, cwd=folder, capture_output=True, text=True, check=True
+        )
+        found.add(ran.stdout)
+    assert len(found) == 1
