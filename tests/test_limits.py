@@ -112,5 +112,5 @@ def test_bad_input_is_refused():
         clusters([[np.nan, 0.0]])
     with pytest.raises(ValueError, match="radius` must be at least 0"):
         clusters([[0.0]], -1.0)
-    with pytest.raises(ValueError, match="flow` must know its pairwise pulls"):
+    with pytest.raises(ValueError, match="flow` must provide its pairwise pulls"):
         drift(TokenFlow(np.eye(3), np.eye(3)), two_clusters(1.0))

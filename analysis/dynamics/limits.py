@@ -1,4 +1,4 @@
-"""Where a trajectory comes to rest, if it does: slow is not stationary."""
+"""Limits of trajectories: integration until the speed is small, then a test for stationarity by the linearisation."""
 
 from typing import NamedTuple
 
@@ -16,26 +16,27 @@ from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.simulation import simulate
 from dynsim.systems.base import AbstractFlow
 
-SLOW = 1e-8  # the speed, below that of the start, at which rest is looked into
-FRAMES = 17
-STEP = 1e-3  # along a direction in which the linearised field vanishes
-BALANCED = 1e-6  # pulls that cancel to this part leave nothing but errors of the solver
-ESCAPE = 60.0  # e-foldings in which rounding error would have grown to size one
+SLOW = 1e-8  # the speed, relative to the initial one, below which stationarity is tested
+FRAMES = 17  # saved times in a window
+STEP = 1e-3  # length of the step along a null direction of the linearisation
+BALANCED = 1e-6  # pulls that cancel to this fraction leave only errors of the solver
+ESCAPE = 60.0  # e-foldings in which a rounding error along an unstable direction would have reached size one
 
 
 class Rest(NamedTuple):
-    """What the linearisation says of a state at rest: `verdict` and the growth `rate` of what would leave it."""
+    """The stationarity of a nearly stationary state: `verdict` as in `Limit`, and the growth `rate` per time unit."""
 
     verdict: str
     rate: float
 
 
 class Limit(NamedTuple):
-    """Where a trajectory was followed to.
+    """The final state of a trajectory, the time and speed there, and whether it is a limit.
 
-    `verdict` is `stationary` (every direction decays, or leads along a manifold of equilibria), `metastable` (nearly at
-    rest, and it will leave or merge at `rate` per time unit), `undecided` (nearly at rest; the linearisation does not
-    tell), or `moving` (the longest time was not enough). `settled` is true only of the first.
+    `verdict` is `stationary` (every direction decays or is tangent to a manifold of equilibria), `metastable` (the
+    state is nearly stationary, and perturbations grow or clusters merge at `rate` per time unit), `undecided` (nearly
+    stationary; the linearisation does not decide), or `moving` (not slow within the longest time). `settled` is true
+    for `stationary` only.
     """
 
     state: State
@@ -46,7 +47,7 @@ class Limit(NamedTuple):
 
     @property
     def settled(self) -> bool:
-        """Whether the state is the limit."""
+        """Whether the state is the limit of the trajectory."""
         return self.verdict == "stationary"
 
 
@@ -58,22 +59,24 @@ def settle(
     max_time: float = 2.0**15,
     integrator: AbstractIntegrator = Diffrax(),
 ) -> Limit:
-    """Follow a flow over doubling horizons until it is at rest, and say whether it really is.
+    """Integrate a flow over doubling horizons until its speed is small, and test whether the state is stationary.
 
-    A speed near zero is not enough: saddles, antipodal tokens and separate clusters at low temperature have it too. At
-    rest the spectrum is looked at, and for tokens with U = c I the drift between clusters, which may be far below
-    rounding error. Slow is not stationary: where the answer is `undecided`, look at `spectrum` with the symmetries of
-    your flow. For a time-dependent field the linearisation must not depend on time, or decay in its symmetric part.
+    A small speed is not sufficient: saddles, antipodal tokens and separate clusters at low temperature have it too. The
+    test uses the eigenvalues of the linearisation and, for flows that know their pulls (tokens with U = c I), the drift
+    between clusters, which may be far below rounding error. If the verdict is `undecided`, compute `spectrum` with the
+    symmetries of the flow. A time-dependent field is decided only if its linearisation does not depend on time, or if
+    the symmetric part of the linearisation is negative definite.
 
     Args:
         flow: the system.
-        y0: a point of its space.
+        y0: the initial state, a point of its space.
         first_time: the first horizon, in the flow's time unit.
-        max_time: where it gives up; the answer is then `moving`, `metastable` or `undecided`.
+        max_time: the last time; the verdict is then `stationary`, `moving`, `metastable` or `undecided`.
         integrator: `Diffrax()` or `Scipy()`.
 
     Raises:
-        IntegrationError: if the flow cannot be followed.
+        ValueError: unless 0 < first_time <= max_time.
+        IntegrationError: if the integration fails.
     """
     if not 0 < first_time <= max_time:
         raise argument_error("first_time", f"lie in (0, max_time = {max_time}]", f"is {first_time}")
@@ -88,12 +91,12 @@ def settle(
         if rest.verdict == "stationary" or t >= max_time:
             return Limit(x, t, speed, *rest)
         if rest.verdict == "metastable" and (rest.rate * (max_time - t) < 1 or rest.rate * window > ESCAPE):
-            return Limit(x, t, speed, *rest)  # it will not leave in time, or has not although it could
+            return Limit(x, t, speed, *rest)  # it would not escape before max_time, or has not although it had the time
         window = min(t, max_time - t)
 
 
 def look(flow: AbstractFlow, x: State, times: list[float] | None = None) -> Rest:
-    """Return what drift and spectrum say of a state at rest, with the field frozen at each of `times`."""
+    """Return whether a slow state is stationary, by cluster drift and eigenvalues of the field at each of `times`."""
     times = [0.0] if times is None else times
     merging = _merging(flow, x, times)
     if merging > 0:
@@ -122,7 +125,7 @@ def _speed(flow: AbstractFlow, x: State, t: float) -> float:
 
 
 def _merging(flow: AbstractFlow, x: State, times: list[float]) -> float:
-    """Return the rate at which clusters merge that the field, rounded, may not show; 0 if that is not known."""
+    """Return the largest rate at which clusters merge, even below rounding of the field; 0 if it is not known."""
     if not flow.pulls(times[0], x).size:
         return 0.0
     radius = 1e-4
@@ -133,7 +136,7 @@ def _merging(flow: AbstractFlow, x: State, times: list[float]) -> float:
 
 
 def _leads_on(flow: AbstractFlow, x: State, direction: np.ndarray, t: float) -> bool:
-    """Return whether there are equilibria both ways along a direction, as near to it as a curve's second order."""
+    """Return whether there are equilibria on both sides along a direction, up to second order in the step."""
     flat, unravel = jax.flatten_util.ravel_pytree(x)
     for step in (STEP, -STEP):
         aim = flow.space.project(unravel(flat + step * direction))

@@ -1,4 +1,4 @@
-"""Clusters of tokens, and how fast clusters that look at rest still drift together."""
+"""Clusters of tokens by single linkage, and the slow drift of clusters towards each other."""
 
 from typing import NamedTuple
 
@@ -12,10 +12,13 @@ from dynsim.systems.base import AbstractFlow
 
 
 def clusters(x: ArrayLike, radius: float = 1e-6) -> np.ndarray:
-    """Return the number of each token's cluster, counted from the first token; (n,) integers.
+    """Return the cluster label of each token, integers of shape (n,), numbered by first occurrence.
 
-    Two tokens share a cluster if a chain of tokens, each within `radius` of the next, joins them (single linkage).
+    Two tokens are in one cluster if a chain of tokens joins them, each within `radius` of the next (single linkage).
     NumPy: not for `jit`.
+
+    Raises:
+        ValueError: unless x has shape (n, d) and is finite, and the radius is not negative.
     """
     x = np.asarray(x, float)
     if x.ndim != 2 or not np.all(np.isfinite(x)):
@@ -30,11 +33,12 @@ def clusters(x: ArrayLike, radius: float = 1e-6) -> np.ndarray:
 
 
 class Drift(NamedTuple):
-    """How the clusters of tokens move: their centres (clusters, d), velocities, and the fastest merging pair.
+    """The motion of clusters: `centres` and `velocities`, shape (clusters, d), and the largest rate of approach.
 
-    `rate` is the relative speed at which the distance of two clusters shrinks, per time unit; minus infinity for one
-    cluster, negative if all distances grow. It is exact down to the smallest positive float, where a spectrum is noise,
-    as long as the pulls of other clusters do not cancel: `imbalance` is the largest velocity over the sum of its pulls.
+    `rate` is the largest relative rate -(dr/dt) / r at which the distance r of two clusters decreases, per time unit;
+    minus infinity for one cluster, negative if all distances increase. It is accurate down to the smallest positive
+    float, far below the rounding error of eigenvalues, unless the pulls of other clusters cancel. `imbalance` measures
+    the cancellation: it is the largest ratio of a cluster's speed to the sum of the norms of the pulls on it.
     """
 
     centres: np.ndarray
@@ -46,17 +50,18 @@ class Drift(NamedTuple):
 def drift(flow: AbstractFlow, x: ArrayLike, t: Time = 0.0, *, radius: float = 1e-6) -> Drift:
     r"""Return the velocities of clusters of particles, accurate far below the rounding error of the field.
 
-    For tokens with U = c I they are like $e^{\beta(\cos\delta - 1)}$. Each cluster is put at its mean; its particles
-    then exert no pull on one another, and only the small pulls between clusters are added up. NumPy: not for `jit`.
+    For tokens with U = c I they are like $e^{\beta(\cos\delta - 1)}$. The particles of a cluster are replaced
+    by their mean and exert no pull on one another, so that only the small pulls between clusters are summed. NumPy: not
+    for `jit`.
 
     Args:
-        flow: a flow that knows its pairwise `pulls`.
+        flow: a flow that provides its pairwise `pulls`.
         x: particles, shape (n, d).
         t: the time, in the flow's unit.
         radius: of single linkage, see `clusters`.
 
     Raises:
-        ValueError: if the flow does not know its pulls.
+        ValueError: if the flow does not provide its pulls.
     """
     x = np.asarray(x, float)
     labels = clusters(x, radius)
@@ -64,15 +69,17 @@ def drift(flow: AbstractFlow, x: ArrayLike, t: Time = 0.0, *, radius: float = 1e
     placed = np.asarray(flow.space.project(means))[labels]
     pulls = flow.pulls(t, placed)
     if not pulls.size:
-        must = "know its pairwise pulls (`TokenFlow` on ellipsoids does, for the value c I)"
+        must = "provide its pairwise pulls (as `TokenFlow` on ellipsoids does for the value c I)"
         raise argument_error("flow", must, f"is a {type(flow).__name__} that does not")
     pulls = np.where((labels[:, None] == labels[None])[..., None], 0.0, pulls)
-    first = np.unique(labels, return_index=True)[1]  # under a causal mask the others are pulled by more tokens
+    first = np.unique(labels, return_index=True)[
+        1
+    ]  # under a causal mask later tokens of a cluster are pulled by more tokens
     return _merging(placed[first], pulls[first])
 
 
 def _merging(c: np.ndarray, pulls: np.ndarray) -> Drift:
-    """Return the drift of clusters at `c` under the pulls (clusters, tokens, d) of all tokens."""
+    """Return the drift of clusters with centres `c` under the `pulls` of all tokens, shape (clusters, tokens, d)."""
     v = pulls.sum(axis=1)
     total = np.sum(np.linalg.norm(pulls, axis=-1), axis=1)
     imbalance = float(np.max(np.linalg.norm(v, axis=-1) / np.where(total > 0, total, np.inf)))
