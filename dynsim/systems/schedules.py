@@ -35,7 +35,7 @@ class AbstractSchedule(eqx.Module):
 
     def bilinear(self, t: Time, x: Tokens, y: Float[Array | np.ndarray, "m d"]) -> Float[Array, "heads n m"]:
         """Return the bilinear forms x_i^T P_h(t) y_j for every head, shape (heads, n, m), in the type of `x`."""
-        return per_head(lambda P: (jnp.asarray(x) @ P) @ y.T, self(t).astype(x.dtype))
+        return per_head(_form, self(t).astype(x.dtype), jnp.asarray(x), y)
 
     def mix(
         self, t: Time, weights: Float[Array, "heads n m"], x: Float[Array | np.ndarray, "m d"]
@@ -174,8 +174,7 @@ class Modulated(AbstractSchedule):
 
     def bilinear(self, t: Time, x: Tokens, y: Float[Array | np.ndarray, "m d"]) -> Float[Array, "heads n m"]:
         """Return (x D_h) P_h' y^T without forming D_h P_h'."""
-        scores = lambda head: ((x * head[0][None]) @ head[1]) @ y.T
-        return per_head(scores, (self.diagonal(t).astype(x.dtype), self.base.astype(x.dtype)))
+        return per_head(_scaled_form, (self.diagonal(t).astype(x.dtype), self.base.astype(x.dtype)), x, y)
 
     def fastest_period(self) -> float:
         """Return the shortest period of an entry of D."""
@@ -279,11 +278,31 @@ def _matrices(value: Matrices) -> tuple[int, int, int]:
     return heads, d, d
 
 
-def per_head(fn: Callable[[Any], Array], heads: Any) -> Array:
-    """Return `fn` of every head, stacked; sequentially, since XLA's batched products were 1.3 times slower on CPUs."""
+def _form(P: Array, x: Tokens, y: Array) -> Array:
+    return (x @ P) @ y.T
+
+
+def _scaled_form(head: tuple[Array, Array], x: Tokens, y: Array) -> Array:
+    diagonal, base = head
+    return ((x * diagonal[None]) @ base) @ y.T
+
+
+def per_head(fn: Callable[..., Array], heads: Any, *others: Any) -> Array:
+    """Return `fn(head, *others)` of every head, stacked; `fn` is a named function, which compiles once outside `jit`.
+
+    One head after the other, since XLA's batched products were 1.3 times slower on CPUs.
+    """
     if jax.tree.leaves(heads)[0].shape[0] == 1:
-        return fn(jax.tree.map(lambda a: a[0], heads))[None]
-    return jax.lax.map(fn, heads)
+        return fn(jax.tree.map(lambda a: a[0], heads), *others)[None]
+    traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((heads, others)))
+    return (_mapped if traced else _compiled)(fn, heads, others)
+
+
+def _mapped(fn: Callable[..., Array], heads: Any, others: tuple[Any, ...]) -> Array:
+    return jax.lax.map(lambda head: fn(head, *others), heads)
+
+
+_compiled = jax.jit(_mapped, static_argnums=0)  # an eager `map` of a fresh closure would compile at every call
 
 
 def stack(name: str, value: ArrayLike) -> Matrices:
