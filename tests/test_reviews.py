@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynsim.networks.sentiment.reviews import Part, cleaned, encoded, read_reviews, summary
+from dynsim.networks.sentiment.reviews import Selection, cleaned, encoded, read_reviews, summary
 from dynsim.networks.sentiment.words import PADDING, Cleaning, Vocabulary, vocabulary
 from tests import data_or_skip
 
 PLAIN = Cleaning("none", shortest=1)
-ALL = Part("all")
+ALL = Selection("all")
 GOOD = 'text,label\n"A fine film,\nwith style",1\nDull,0\n'
 
 
@@ -46,13 +46,13 @@ def test_the_columns_and_labels_of_the_full_file_are_read_too_and_so_is_gzip(tmp
 
 def test_a_part_is_a_range_of_rows_or_the_rows_with_a_value(tmp_path):
     content = "text,label,fold\na,1,0\nb,0,1\nc,1,2\nd,0,1\n"
-    assert read(tmp_path, content, Part("", first=1, last=3)).texts == ("b", "c")
-    assert read(tmp_path, content, Part("", column="fold", values=("1", "2"))).texts == ("b", "c", "d")
-    assert read(tmp_path, content, Part("", last=2, column="fold", values=("1",))).texts == ("b",)
+    assert read(tmp_path, content, Selection("", first=1, last=3)).texts == ("b", "c")
+    assert read(tmp_path, content, Selection("", column="fold", values=("1", "2"))).texts == ("b", "c", "d")
+    assert read(tmp_path, content, Selection("", last=2, column="fold", values=("1",))).texts == ("b",)
     with pytest.raises(ValueError, match="has none of them"):
-        read(tmp_path, content, Part("", column="fold", values=("9",)))
+        read(tmp_path, content, Selection("", column="fold", values=("9",)))
     with pytest.raises(ValueError, match="`column` must be one of `text`, `label`, `fold`, but is `split`"):
-        read(tmp_path, content, Part("", column="split", values=("9",)))
+        read(tmp_path, content, Selection("", column="split", values=("9",)))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_missing_file_and_half_an_archive_are_refused(tmp_path):
 
 def test_a_review_of_stop_words_only_is_refused_with_its_line(tmp_path):
     found = read(tmp_path, "text,label\nfine,1\nit is the,0\n")
-    with pytest.raises(ValueError, match="at least one word that the cleaning leaves, but the one on line 3 has none"):
+    with pytest.raises(ValueError, match="at least one word after cleaning, but the one on line 3 has none"):
         cleaned(found, Cleaning())
 
 
@@ -190,7 +190,7 @@ def test_the_summary_states_what_stop_words_are_worth(tmp_path):
 def test_our_words_are_those_of_the_authors_but_for_stop_words_and_lemmas():
     stored = np.load(data_or_skip("hardmax_imdb_d2.npz"), allow_pickle=False)
     known = dict(zip(stored["word_id"].tolist(), stored["word"].tolist(), strict=True))
-    reviews = read_reviews(data_or_skip("imdb_train.csv.gz"), Part("", last=200))
+    reviews = read_reviews(data_or_skip("imdb_train.csv.gz"), Selection("", last=200))
     theirs = [[known[i].decode() for i in ids.tolist() if i] for ids in stored["ids_train"][:200]]
     ours = cleaned(reviews, PLAIN)
     found = [word in words for words, listed in zip(map(set, ours), theirs, strict=True) for word in listed]

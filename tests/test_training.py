@@ -54,7 +54,7 @@ def test_the_first_step_is_plain_gradient_descent():
 
 def test_a_killed_run_ends_with_the_same_bits(tmp_path, monkeypatch):
     whole = run(folder=tmp_path / "whole")
-    keep, kept = training._keep, []
+    keep, kept = training._save, []
 
     def killed(*arguments):
         keep(*arguments)
@@ -62,10 +62,10 @@ def test_a_killed_run_ends_with_the_same_bits(tmp_path, monkeypatch):
         if len(kept) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(training, "_keep", killed)
+    monkeypatch.setattr(training, "_save", killed)
     with pytest.raises(KeyboardInterrupt):
         run(folder=tmp_path / "killed")
-    monkeypatch.setattr(training, "_keep", keep)
+    monkeypatch.setattr(training, "_save", keep)
     again = run(folder=tmp_path / "killed")
     np.testing.assert_array_equal(again.model.weight, whole.model.weight)
     np.testing.assert_array_equal(again.losses, whole.losses)

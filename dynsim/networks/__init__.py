@@ -1,1 +1,1 @@
-"""Networks whose parts are the systems of this library: decoders with trained weights, and their tokenizers."""
+"""Neural networks built from the systems of this library: decoders, sentiment classifiers, multirate networks."""

@@ -74,7 +74,7 @@ class InTorch:
         for layer in r.slow:
             y = self.layer(layer, y)
         c = self.functional.pad(y[:, :-1], (0, 0, 1, 0)).repeat_interleave(r.block, dim=1)
-        gate = r.gate.detach() if bool(r.held) else r.gate
+        gate = r.gate.detach() if bool(r.gate_frozen) else r.gate
         x = x + gate * self.functional.linear(self.norm(r.injection_norm, c), r.projector.matrix)
         for layer in r.after:
             x = self.layer(layer, x)

@@ -1,1 +1,1 @@
-"""Decoder-only transformers with trained weights, their tokenizers, and their attention as a token flow."""
+"""Decoder-only transformers, loaders of trained weights, tokenizers, and the attention of a network as a token flow."""

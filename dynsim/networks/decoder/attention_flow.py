@@ -1,4 +1,4 @@
-"""What the theory keeps of a trained network: its matrices P and U as schedules that jump from layer to layer."""
+"""The attention of a trained network as a token flow: P and U as schedules that are constant in each layer."""
 
 import math
 
@@ -15,12 +15,12 @@ def attention_schedules(
 ) -> tuple[PiecewiseConstant, PiecewiseConstant]:
     r"""Return P and U of every layer and head, $P_h = W_Q^\top W_K / \sqrt{m}$ and $U_h = W_O W_V$, m the heads' size.
 
-    Each layer lasts for `duration`; periodic schedules begin again after the last one. Without biases and rotation,
-    $\langle x_i, P_h x_j \rangle$ is the network's score of the normalised tokens i and j. Left out are all biases, the
-    rotation of queries and keys by position (P is the one at relative position 0), the norms with their gains, and the
-    feed-forward layers.
+    Each layer has the length `duration`, in the time unit of the flow; periodic schedules repeat after the last layer.
+    Without biases and rotary embedding, $\langle x_i, P_h x_j \rangle$ is the attention score of the normalised tokens
+    i and j in the network. Omitted are all biases, the rotary embedding (P is that at relative position 0), the
+    normalisation layers with their gains, and the feed-forward layers.
 
-    Source: CONSENSUS, Section 7.5 (the same network applied over and over).
+    Source: CONSENSUS, Section 7.5 (repeated passes through the same network).
     """
     layers = [block.attention for block in transformer.blocks]
     scale = math.sqrt(layers[0].query.shape[1])
@@ -32,10 +32,10 @@ def attention_schedules(
 def attention_flow(
     transformer: Transformer, *, duration: float = 1.0, periodic: bool = True, scale: float | None = None
 ) -> TokenFlow:
-    r"""Return the flow (7) with the network's P and U: causal, on the unit sphere.
+    r"""Return the flow (7) with the P and U of the network: causal attention, on the unit sphere.
 
-    It leaves out what `attention_schedules` leaves out. Its tokens have norm 1, those that the network's attention sees
-    have norm about $\sqrt d$ (times the gains). `scale` is the factor of (7), by default $1/\sqrt d$.
+    It omits what `attention_schedules` omits. Its tokens have norm 1, whereas the normalised tokens in the network have
+    norm about $\sqrt d$ (times the gains). `scale` is the factor of the velocity in (7), by default $1/\sqrt d$.
 
     Source: CONSENSUS, eq. (7).
     """

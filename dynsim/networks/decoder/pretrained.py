@@ -1,4 +1,4 @@
-"""Trained weights from files: three layouts, recognised by the names of their tensors."""
+"""Loading of trained weights from files in three layouts, recognised by the names of their tensors."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -22,14 +22,14 @@ NANO = ("layers", "heads", "dim", "vocab", "block")
 
 @dataclass(frozen=True)
 class Tensors:
-    """The arrays of one file by name; what is missing, misshapen or not finite is refused in one sentence."""
+    """The tensors of a file by name; methods raise `ValueError` for one that is missing, misshapen or not finite."""
 
     arrays: Mapping[str, np.ndarray]
     file: str
     dtype: DTypeLike = np.float64
 
     def raw(self, name: str, *shape: int | None) -> np.ndarray:
-        """Return the tensor `name` as it is stored; None in `shape` stands for any size."""
+        """Return the tensor `name` as it is stored, of the given shape, in which None stands for any size."""
         must = f"be a file with a tensor `{name}` of shape {_written(shape)}"
         if name not in self.arrays:
             raise argument_error("path", must, f"`{self.file}` has none of this name")
@@ -49,7 +49,7 @@ class Tensors:
         return jnp.asarray(array, self.dtype)
 
     def sizes(self, names: tuple[str, ...]) -> dict[str, int]:
-        """Return the entries of `config`, positive whole numbers, under these names."""
+        """Return the entries of the tensor `config`, positive integers, by the given names."""
         values = np.asarray(self.take("config", len(names)))
         if np.any(values < 1) or np.any(values != np.floor(values)):
             must = "be a file with positive whole numbers in the tensor `config`"
@@ -58,7 +58,7 @@ class Tensors:
 
 
 def read_tensors(path: str | Path, *, dtype: DTypeLike = np.float64) -> Tensors:
-    """Return the arrays of an `.npz` or `.safetensors` file; nothing in it is executed."""
+    """Return the tensors of an `.npz` or `.safetensors` file; raise `ValueError` if it cannot be read."""
     path = Path(path)
     if path.suffix not in (".npz", ".safetensors"):
         raise argument_error("path", "end in `.npz` or `.safetensors`", f"is `{path}`")
@@ -77,12 +77,12 @@ def load_transformer(path: str | Path, *, heads: int | None = None, dtype: DType
 
     Args:
         path: The file.
-        heads: The number of heads, which a file in the GPT-2 layout does not tell; by default d // 64.
-        dtype: The type of all weights; float32 halves the memory that large networks need.
+        heads: The number of heads, which a file in the GPT-2 layout does not contain; by default d // 64.
+        dtype: The type of all weights.
 
     Raises:
-        ValueError: The file is missing, broken or of another layout, or a tensor is missing, of a wrong shape, or not
-            finite; one sentence says which.
+        ValueError: The file is missing, damaged or of another layout, or a tensor is missing, of a wrong shape, or not
+            finite.
     """
     tensors = read_tensors(path, dtype=dtype)
     bare = {name.removeprefix("transformer."): array for name, array in tensors.arrays.items()}
@@ -144,7 +144,7 @@ def _gpt2(tensors: Tensors, heads: int | None) -> Transformer:
     if heads < 1 or d % heads:
         raise argument_error("heads", f"be a divisor of {d}, the width of the network", f"is {heads}")
 
-    def affine(name: str, rows: int, columns: int) -> tuple[Weights, Weights]:  # stored for x W + b
+    def affine(name: str, rows: int, columns: int) -> tuple[Weights, Weights]:  # stored transposed, for x W + b
         return tensors.take(f"{name}.weight", columns, rows).T, tensors.take(f"{name}.bias", rows)
 
     def norm(name: str) -> LayerNorm:

@@ -1,4 +1,4 @@
-"""Text as token numbers: the byte-pair encoding of llama2.c, and the letters of gpt-nano."""
+"""Tokenizers: the byte-pair encoding of llama2.c, and the three-letter alphabet of gpt-nano."""
 
 import re
 from dataclasses import dataclass, field
@@ -18,7 +18,12 @@ LETTERS = "ABC"
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """A byte-pair encoding whose pieces merge by score, with a token for every byte that has no piece.
+    """A byte-pair encoding that merges pieces by score, with a token for every single byte.
+
+    Attributes:
+        pieces: the byte string of each token.
+        scores: the merge score of each token.
+        numbers: the token of each piece.
 
     Source: llama2.c, `encode` and `decode` in run.c.
     """
@@ -28,7 +33,7 @@ class Tokenizer:
     numbers: dict[bytes, int] = field(init=False, repr=False)
 
     def __post_init__(self):
-        """Number the pieces; the first of two equal ones counts."""
+        """Number the pieces; equal pieces have the number of the first."""
         if len(self.scores) != len(self.pieces) or len(self.pieces) < FIRST_BYTE + 256:
             must = f"have one score for each of at least {FIRST_BYTE + 256} pieces"
             raise argument_error("pieces", must, f"has {len(self.pieces)} pieces and {len(self.scores)} scores")
@@ -36,10 +41,10 @@ class Tokenizer:
         object.__setattr__(self, "numbers", numbers)
 
     def encode(self, text: str) -> np.ndarray:
-        """Return the token numbers of `text`, behind the token that begins a text.
+        """Return the tokens of `text`, preceded by the token `BEGIN`.
 
-        A space is put in front. Characters without a piece become their bytes in UTF-8. Then the neighbours that merge
-        into the piece of the best score do so, the leftmost first, until none do.
+        A space is prepended. Characters without a piece become their bytes in UTF-8. Then the adjacent pair whose
+        concatenation is the piece of the highest score, the leftmost of several, is merged, until no pair can be.
         """
         spaced = f" {text}" if text else ""
         ids = [i for character in spaced for i in self._spelled(character.encode())]
@@ -48,7 +53,7 @@ class Tokenizer:
         return np.array([BEGIN, *ids])
 
     def decode_bytes(self, ids: ArrayLike) -> bytes:
-        """Return the bytes of the tokens; the space in front of a text is left out with the token that begins it."""
+        """Return the bytes of the tokens without `BEGIN`, `END` and the space that follows `BEGIN`."""
         numbers = np.asarray(ids)
         if numbers.ndim != 1:
             raise argument_error("ids", "be one sequence of tokens", f"has shape {numbers.shape}")
@@ -59,7 +64,7 @@ class Tokenizer:
         return b"".join(self._bytes(after, i) for after, i in pairs if i not in (BEGIN, END))
 
     def decode(self, ids: ArrayLike) -> str:
-        """Return the text of the tokens; bytes that are no UTF-8 become U+FFFD."""
+        """Return the text of the tokens; bytes that are not valid UTF-8 become U+FFFD."""
         return self.decode_bytes(ids).decode(errors="replace")
 
     def _spelled(self, character: bytes) -> list[int]:
@@ -97,16 +102,16 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
 
 
 def encode_letters(text: str) -> np.ndarray:
-    """Return the token numbers of a word in the letters A, B, C, the alphabet of gpt-nano."""
-    strangers = [letter for letter in text if letter not in LETTERS]
-    if strangers or not text:
+    """Return the tokens of a word in the letters A, B, C, the alphabet of gpt-nano; raise `ValueError` for another."""
+    unknown = [letter for letter in text if letter not in LETTERS]
+    if unknown or not text:
         must = "be a word in the letters A, B and C"
-        raise argument_error("text", must, f"holds {strangers[0]!r}" if strangers else "is empty")
+        raise argument_error("text", must, f"holds {unknown[0]!r}" if unknown else "is empty")
     return np.array([LETTERS.index(letter) for letter in text])
 
 
 def decode_letters(ids: ArrayLike) -> str:
-    """Return the word in the letters A, B, C of these token numbers."""
+    """Return the word in the letters A, B, C of these tokens."""
     numbers = np.asarray(ids)
     check_ids("ids", numbers, len(LETTERS))
     return "".join(LETTERS[i] for i in numbers.tolist())

@@ -1,4 +1,4 @@
-"""A decoder as it is trained: pre-norm blocks of causal attention and feed-forward layers, and the map they are."""
+"""A decoder-only transformer: pre-norm blocks of causal attention and a feed-forward part, and its layers as a map."""
 
 import math
 from typing import TypeVar
@@ -23,7 +23,7 @@ Heads = Float[Array, "heads n head_dim"]
 
 
 class LayerNorm(eqx.Module):
-    """Every token minus its mean, over its standard deviation, times a gain, plus a bias."""
+    """Layer normalisation: each token minus its mean, over its standard deviation, times a gain, plus a bias."""
 
     gain: Float[Array, " d"]
     bias: Float[Array, " d"]
@@ -37,7 +37,7 @@ class LayerNorm(eqx.Module):
 
 
 class RMSNorm(eqx.Module):
-    """Every token over the root of its mean square, times a gain."""
+    """RMS normalisation: each token over its root mean square, times a gain."""
 
     gain: Float[Array, " d"]
     epsilon: float = eqx.field(static=True, default=1e-5)
@@ -49,9 +49,10 @@ class RMSNorm(eqx.Module):
 
 
 class Attention(eqx.Module):
-    """Causal multi-head attention; with `rotary_base`, queries and keys are turned by their position.
+    """Causal multi-head attention, with a rotary position embedding if `rotary_base` is given.
 
-    As in llama2.c, the coordinates 2m and 2m + 1 of a head turn together, by position * base^(-2m / head_dim) radians.
+    As in llama2.c, the coordinates 2m and 2m + 1 of queries and keys are rotated in their plane by
+    position * base^(-2m / head_dim) radians.
     """
 
     query: Float[Array, "heads head_dim d"]
@@ -65,13 +66,13 @@ class Attention(eqx.Module):
     rotary_base: float | None = eqx.field(static=True, default=None)
 
     def __check_init__(self):
-        """Refuse a rotation of heads of odd size."""
+        """Raise `ValueError` for a rotary embedding of heads of odd size."""
         width = self.query.shape[1]
         if self.rotary_base is not None and width % 2:
             raise argument_error("query", "have heads of even size to be rotated", f"has heads of size {width}")
 
     def weights(self, x: Float[Array, "n d"]) -> Float[Array, "heads n n"]:
-        """Return what token i gives to token j, `weights[h, i, j]`; rows sum to one."""
+        """Return the weight `weights[h, i, j]` that token i places on token j in head h; rows sum to one."""
         q, k = projected(self.query, self.query_bias, x), projected(self.key, self.key_bias, x)
         if self.rotary_base is not None:
             q, k = rotated(q, self.rotary_base), rotated(k, self.rotary_base)
@@ -79,14 +80,14 @@ class Attention(eqx.Module):
         return jax.nn.softmax(Causal().hide(scores), axis=-1)
 
     def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return what attention adds to the tokens."""
+        """Return the output of attention, which the block adds to the tokens."""
         mixed = jnp.einsum("hij,hjm->him", self.weights(x), projected(self.value, self.value_bias, x))
         out = jnp.einsum("him,hdm->id", mixed, self.output)
         return out if self.output_bias is None else out + self.output_bias[None]
 
 
 class GeluMLP(eqx.Module):
-    """Two affine maps with a GELU between them: its tanh form, as in GPT-2, or the exact one."""
+    """A feed-forward layer: two affine maps with a GELU between them, in its tanh approximation (GPT-2) or exact."""
 
     inner: Float[Array, "hidden d"]
     inner_bias: Float[Array, " hidden"]
@@ -101,7 +102,7 @@ class GeluMLP(eqx.Module):
 
 
 class SwiGLU(eqx.Module):
-    """A linear map of the product of silu(gate x) and up x."""
+    """A feed-forward layer: a linear map of the product of silu(gate x) and up x."""
 
     gate: Float[Array, "hidden d"]
     up: Float[Array, "hidden d"]
@@ -113,7 +114,7 @@ class SwiGLU(eqx.Module):
 
 
 class Block(eqx.Module):
-    """One pre-norm layer: x + attention(norm(x)), then the same with the feed-forward part."""
+    """One pre-norm layer: x + attention(norm(x)), then x + feedforward(norm(x))."""
 
     attention_norm: LayerNorm | RMSNorm
     attention: Attention
@@ -121,15 +122,15 @@ class Block(eqx.Module):
     feedforward: GeluMLP | SwiGLU
 
     def __call__(self, x: Float[Array, "n d"], *, feedforward: bool = True) -> Float[Array, "n d"]:
-        """Return the tokens after the layer, or after its attention alone."""
+        """Return the tokens after the layer; with `feedforward=False` after its attention only."""
         x = x + self.attention(self.attention_norm(x))
         return x + self.feedforward(self.feedforward_norm(x)) if feedforward else x
 
 
 class Transformer(eqx.Module):
-    """A decoder: an embedding of tokens and positions, a stack of layers, and a read-out.
+    """A decoder: embeddings of tokens and positions, a stack of layers, and an unembedding.
 
-    Its state is the residual stream x, of shape (n, d); weights are taken in the type of x.
+    Its state is the residual stream x, of shape (n, d); weights are converted to the type of x.
     """
 
     token_embedding: Float[Array, "vocabulary d"]
@@ -140,7 +141,7 @@ class Transformer(eqx.Module):
     context: int = eqx.field(static=True)
 
     def __check_init__(self):
-        """Refuse a network without layers or with too few positions."""
+        """Raise `ValueError` for a network without layers or with fewer positions than its context."""
         if not self.blocks:
             raise argument_error("blocks", "hold at least one layer", "is empty")
         table = self.position_embedding
@@ -150,13 +151,13 @@ class Transformer(eqx.Module):
             raise argument_error("context", must, f"is {self.context}")
 
     def embed(self, ids: ArrayLike) -> Float[Array, "n d"]:
-        """Return the state in which the network starts on the tokens `ids`, at most `context` of them."""
+        """Return the embedded tokens `ids`, at most `context` of them: the state before the first layer."""
         return self._embedded(self._checked("ids", ids))
 
     def apply_layers(self, x: Tokens, *, passes: Step = 1, feedforward: bool = True) -> Float[Array, "n d"]:
-        """Apply the whole stack of layers `passes` times over, with or without its feed-forward parts.
+        """Return the state after `passes` forward passes through all layers, with or without their feed-forward parts.
 
-        The output of the last layer is the input of the first; positions are added by `embed` only, once.
+        The output of the last layer is the input of the first one; `embed` adds the positions, once.
         """
         _check_passes(passes)
         blocks = _cast(self.blocks, x.dtype)
@@ -169,7 +170,7 @@ class Transformer(eqx.Module):
         return jax.lax.fori_loop(0, passes, once, jnp.asarray(x))
 
     def states(self, x: Tokens, *, feedforward: bool = True) -> Float[Array, "layers n d"]:
-        """Return the state after every layer of one pass."""
+        """Return the state after every layer of one forward pass."""
         x, path = jnp.asarray(x), []
         for block in _cast(self.blocks, x.dtype):
             x = block(x, feedforward=feedforward)
@@ -177,22 +178,27 @@ class Transformer(eqx.Module):
         return jnp.stack(path)
 
     def logits(self, x: Tokens) -> Float[Array, "n vocabulary"]:
-        """Return the scores of the next token that every token reads out of its state."""
+        """Return the logits of the next token at every position."""
         norm, U = _cast((self.final_norm, self.unembedding), x.dtype)
         return norm(jnp.asarray(x)) @ U.T
 
     def greedy(
         self, prompt_ids: ArrayLike, num_tokens: int, *, passes: Step = 1, feedforward: bool = True
     ) -> Int[Array, " total"]:
-        """Return the prompt continued by `num_tokens` tokens, each the likeliest after those before it.
+        """Return the prompt followed by `num_tokens` tokens, each the most likely one after those before it.
 
-        The prompt and all but the last new token must fit into `context`. Ties go to the smallest number. Compiles once
-        for each total length; traced prompts (under `vmap`) are not checked against the vocabulary.
+        Every token takes `passes` forward passes. The prompt and all but the last new token must fit into `context`.
+        Of equal logits the first counts. Compiles once for each total length; traced prompts (under `vmap`) are not
+        checked against the vocabulary.
+
+        Raises:
+            ValueError: if the prompt is empty or too long, has a token outside the vocabulary, or `num_tokens` or
+                `passes` is out of range.
         """
         prompt = self._checked("prompt_ids", prompt_ids)
-        room = self.context - prompt.shape[0] + 1  # nothing is read out behind the last token
-        if not 1 <= num_tokens <= room:
-            must = f"lie between 1 and {room}, what a context of {self.context} leaves after {prompt.shape[0]} tokens"
+        most = self.context - prompt.shape[0] + 1  # the last new token is not an input
+        if not 1 <= num_tokens <= most:
+            must = f"lie between 1 and {most}, what a context of {self.context} leaves after {prompt.shape[0]} tokens"
             raise argument_error("num_tokens", must, f"is {num_tokens}")
         _check_passes(passes)
         ids = jnp.concatenate([prompt, jnp.zeros(num_tokens, prompt.dtype)])
@@ -214,7 +220,7 @@ class Transformer(eqx.Module):
 
 
 class TransformerMap(AbstractMap):
-    """The layers of a network as a map, layer k modulo their number: `iterate` runs it over and over."""
+    """The layers of a network as a discrete-time map: step k applies layer k modulo the number of layers."""
 
     transformer: Transformer
     feedforward: bool = eqx.field(static=True, default=True)
@@ -228,20 +234,20 @@ class TransformerMap(AbstractMap):
 
 
 def check_ids(name: str, ids: np.ndarray, vocabulary: int) -> None:
-    """Raise `ValueError` unless `ids` are whole numbers from 0 to below `vocabulary`."""
+    """Raise `ValueError` unless `ids` are integers from 0 to `vocabulary` - 1."""
     if not np.issubdtype(ids.dtype, np.integer):
         raise argument_error(name, "be whole numbers", f"has entries of type {ids.dtype}")
-    strangers = ids[(ids < 0) | (ids >= vocabulary)]
-    if strangers.size:
+    unknown = ids[(ids < 0) | (ids >= vocabulary)]
+    if unknown.size:
         must = f"lie between 0 and {vocabulary - 1}, the numbers of the vocabulary"
-        raise argument_error(name, must, f"holds {strangers[0]}")
+        raise argument_error(name, must, f"holds {unknown[0]}")
 
 
 @eqx.filter_jit
 def _continued(
     transformer: Transformer, ids: Int[Array, " total"], start: Step, passes: Step, feedforward: bool
 ) -> Int[Array, " total"]:
-    """Fill `ids` from `start` on; what is behind a token is hidden from it, so zeros there do no harm."""
+    """Return `ids` with tokens generated from `start` on; attention is causal, so that later zeros have no effect."""
 
     def extend(i: Array, ids: Array) -> Array:
         x = transformer.apply_layers(transformer._embedded(ids[:-1]), passes=passes, feedforward=feedforward)
@@ -252,13 +258,13 @@ def _continued(
 
 
 def projected(W: Float[Array, "heads head_dim d"], b: Float[Array, "heads head_dim"] | None, x: Tokens) -> Heads:
-    """Return queries, keys or values of all heads."""
+    """Return the queries, keys or values of all heads, W_h x_i + b_h."""
     y = jnp.einsum("hmd,nd->hnm", W, x)
     return y if b is None else y + b[:, None]
 
 
 def rotated(x: Heads, base: float) -> Heads:
-    """Return queries or keys, coordinates 2m and 2m + 1 turned by position * base^(-2m / head_dim) radians."""
+    """Return queries or keys with the rotary embedding; see `Attention`."""
     n, width = x.shape[1:]
     angle = np.arange(n)[:, None] * base ** (-np.arange(0, width, 2) / width)
     c, s = (jnp.asarray(turn, x.dtype)[None] for turn in (np.cos(angle), np.sin(angle)))

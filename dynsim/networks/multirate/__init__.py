@@ -1,1 +1,1 @@
-"""The multirate network: transformer layers at two rates, coupled by pooling and upsampling."""
+"""The multirate network: transformer layers on tokens and on blocks of tokens, coupled by pooling and upsampling."""

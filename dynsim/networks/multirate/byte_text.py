@@ -1,4 +1,4 @@
-"""Text as bytes: read from a file, cut into windows, and continued by a network."""
+"""Text as sequences of bytes: read from files, cut into windows, and continued by a network."""
 
 import gzip
 import zlib
@@ -21,7 +21,7 @@ Bytes = UInt8[np.ndarray, " bytes"]
 
 
 def read_bytes(path: str | Path) -> Bytes:
-    """Return the bytes of a text, unpacked if its name ends with `.gz`.
+    """Return the bytes of a text file, decompressed if its name ends with `.gz`.
 
     Raises:
         ValueError: if the file is missing, unreadable or empty.
@@ -37,12 +37,12 @@ def read_bytes(path: str | Path) -> Bytes:
 
 
 def windows(text: Bytes, length: int, *, count: int | None = None) -> Int[np.ndarray, "windows length_and_next"]:
-    """Return windows of `length` + 1 bytes that share only their ends: all of them, or `count` evenly spread ones.
+    """Return windows of `length` + 1 bytes, (windows, length + 1): all of them, or `count` evenly spaced ones.
 
-    What is left behind the last whole window is not read.
+    The last byte of a window is the first one of the next. Bytes after the last complete window are omitted.
 
     Raises:
-        ValueError: if a number is less than 1, or the text has not `count` windows, or none.
+        ValueError: if a number is less than 1, or the text is too short for `count` windows, or for one.
     """
     check_at_least(1, length=length, count=1 if count is None else count)
     most = (len(text) - 1) // length
@@ -54,21 +54,21 @@ def windows(text: Bytes, length: int, *, count: int | None = None) -> Int[np.nda
 
 
 class RandomWindows(eqx.Module):
-    """Batches for `train`: windows of `length` + 1 bytes that begin anywhere in a text."""
+    """Batches for `train`: windows of `length` + 1 bytes at uniformly random places in a text."""
 
     text: UInt8[Array, " bytes"]
     batch: int = eqx.field(static=True)
     length: int = eqx.field(static=True)
 
     def __call__(self, step: Int[Array, ""], key: Key) -> Int[Array, "batch length_and_next"]:
-        """Return the windows of a step."""
+        """Return the windows of a step, (batch, length + 1)."""
         del step
         starts = jax.random.randint(key, (self.batch,), 0, self.text.shape[0] - self.length)
         return self.text[starts[:, None] + jnp.arange(self.length + 1)[None]].astype(jnp.int32)
 
 
 def random_windows(text: Bytes, *, batch: int, length: int) -> RandomWindows:
-    """Return batches of `batch` windows of `length` + 1 bytes.
+    """Return batches of `batch` random windows of `length` + 1 bytes, for `train`.
 
     Raises:
         ValueError: if a number is less than 1 or the text is shorter than a window.
@@ -80,33 +80,34 @@ def random_windows(text: Bytes, *, batch: int, length: int) -> RandomWindows:
 
 
 def greedy(model: MultirateNetwork, prompt: ArrayLike, count: int) -> Int[np.ndarray, " total"]:
-    """Return the prompt continued by `count` symbols, each the likeliest; ties go to the smallest.
+    """Return the prompt followed by `count` symbols, each the most likely one; of equal scores the first counts.
 
     Compiles once for each total length.
 
     Raises:
-        ValueError: if the prompt is empty or holds other symbols, `count` is less than 1, or the slow mask is full.
+        ValueError: if the prompt is empty or has symbols outside the vocabulary, `count` is less than 1, or the slow
+            layers are not causal.
     """
-    ids, start = _room(model, prompt, count)
+    ids, start = _padded_prompt(model, prompt, count)
     return np.asarray(_continued(model, ids, start, jax.random.key(0), jnp.zeros(())))
 
 
 def sampled(
     model: MultirateNetwork, prompt: ArrayLike, count: int, key: Key, *, temperature: float = 1.0
 ) -> Int[np.ndarray, " total"]:
-    """Return the prompt continued by `count` symbols drawn from softmax(scores / temperature), each after those before.
+    """Return the prompt followed by `count` symbols, each drawn from softmax(logits / temperature).
 
     Raises:
         ValueError: as `greedy`, or if the temperature is not positive.
     """
     if not temperature > 0:
         raise argument_error("temperature", "be positive", f"is {temperature}")
-    ids, start = _room(model, prompt, count)
+    ids, start = _padded_prompt(model, prompt, count)
     return np.asarray(_continued(model, ids, start, key, jnp.asarray(temperature, float)))
 
 
-def _room(model: MultirateNetwork, prompt: ArrayLike, count: int) -> tuple[Int[Array, " total"], Step]:
-    """Return the prompt with zeros behind it, and where they begin."""
+def _padded_prompt(model: MultirateNetwork, prompt: ArrayLike, count: int) -> tuple[Int[Array, " total"], Step]:
+    """Return the prompt padded by `count` zeros, and the length of the prompt."""
     known = np.asarray(prompt)
     if known.ndim != 1 or len(known) == 0:
         raise argument_error("prompt", "be one sequence of at least one symbol", f"has shape {known.shape}")
@@ -116,7 +117,7 @@ def _room(model: MultirateNetwork, prompt: ArrayLike, count: int) -> tuple[Int[A
     masks = [layer.attention.mask for r in model.rounds for layer in r.slow]
     if not all(isinstance(mask, Causal) for mask in masks):
         raise argument_error(
-            "model", "have causal slow layers to write text", "its slow layers read what is not written"
+            "model", "have causal slow layers to generate text", "its slow layers attend to later symbols"
         )
     return jnp.pad(jnp.asarray(known, jnp.int32), (0, count)), jnp.asarray(len(known))
 
@@ -125,7 +126,7 @@ def _room(model: MultirateNetwork, prompt: ArrayLike, count: int) -> tuple[Int[A
 def _continued(
     model: MultirateNetwork, ids: Int[Array, " total"], start: Step, key: Key, temperature: Float[Array, ""]
 ) -> Int[Array, " total"]:
-    """Fill `ids` from `start` on; what is behind a symbol is hidden from it, so zeros there do no harm."""
+    """Return `ids` with symbols generated from `start` on; the network is causal: later zeros have no effect."""
 
     def extend(i: Array, ids: Array) -> Array:
         scores = model(ids)[i - 1]

@@ -1,4 +1,4 @@
-"""The numbers of a multirate network, and the dense network of about the same cost."""
+"""The configuration of a multirate network, and the dense baseline of about the same cost."""
 
 from dataclasses import dataclass, replace
 
@@ -7,30 +7,34 @@ from dynsim.errors import argument_error
 
 @dataclass(frozen=True)
 class MultirateConfig:
-    """Numbers of MULTIRATE, Proposition 9.
+    """The configuration of the network of MULTIRATE, Proposition 9.
 
-    The paper's own are lost from its text but for what it says in words. With these, biases in the layers and none in
-    the projector, there are 775,681 parameters; the paper prints 0.78M.
+    Most numbers of the paper are missing from its text. With the defaults there are 775,681 parameters (with biases in
+    the layers, without them in the projector); the paper prints 0.78M.
 
     Attributes:
-        vocabulary: how many symbols; 256 for bytes.
-        width: d.
-        query_heads: of every layer.
-        key_heads: of every layer; divides `query_heads`.
-        hidden: of the feed-forward parts.
-        layers_before: L_pre, applied once.
-        rounds: R; 0 is a dense causal network.
-        slow_layers: L_slow, on the pooled sequence of each round.
-        layers_after: L_post of each round.
-        block: P, tokens that are pooled into one.
-        slow_mask: "causal" as in the proof of Proposition 21, or "full" as in the abstract.
+        vocabulary: the number of symbols; 256 for bytes.
+        width: d, the dimension of a token.
+        query_heads: the number of query heads of every layer.
+        key_heads: the number of key and value heads of every layer; divides `query_heads`.
+        hidden: the width of the hidden layer of the feed-forward parts.
+        layers_before: L_pre, the number of layers before the first round.
+        rounds: R; 0 for a dense causal network.
+        slow_layers: L_slow, the number of layers on the pooled sequence in each round.
+        layers_after: L_post, the number of layers on the tokens in each round.
+        block: P, the number of tokens that are pooled into one.
+        slow_mask: the attention mask of the slow layers: "causal" as in the proof of Proposition 21, or "full" as in
+            the abstract.
         shared_rounds: whether all rounds have the same weights.
-        tied: whether the head is the embedding.
+        tied: whether the unembedding is the embedding.
         projector: "linear", or "learned" for the two-layer map of Section 11.5.
-        projector_hidden: of the learned projector.
-        equilibrium: "passes" (Sections 11.1 and 11.2) or "anderson" (11.3).
+        projector_hidden: the width of the hidden layer of the learned projector.
+        equilibrium: how each round approximates its fixed point: "passes" for fixed-point iteration (Sections 11.1 and
+            11.2), "anderson" for Anderson acceleration (Section 11.3).
         passes: M, how often each round applies its L_post layers.
-        rotary_base: of the positions.
+        rotary_base: the base of the rotary embedding.
+
+    Source: MULTIRATE, Proposition 9.
     """
 
     vocabulary: int = 256
@@ -53,7 +57,7 @@ class MultirateConfig:
     rotary_base: float = 10000.0
 
     def __post_init__(self):
-        """Refuse numbers that make no network."""
+        """Raise `ValueError` for numbers that do not define a network."""
         for name in ("vocabulary", "width", "query_heads", "key_heads", "hidden", "block", "projector_hidden"):
             if getattr(self, name) < 1:
                 raise argument_error(name, "be at least 1", f"is {getattr(self, name)}")
@@ -61,9 +65,9 @@ class MultirateConfig:
             if getattr(self, name) < 0:
                 raise argument_error(name, "not be negative", f"is {getattr(self, name)}")
         if self.layers_before + self.rounds * self.layers_after < 1:
-            raise argument_error("layers_before", "leave at least one layer at the rate of tokens", "leaves none")
+            raise argument_error("layers_before", "leave at least one layer on the tokens", "leaves none")
         if self.width % (2 * self.query_heads):
-            must = f"be a multiple of {2 * self.query_heads}, twice the number of heads, to be rotated"
+            must = f"be a multiple of {2 * self.query_heads}, twice the number of heads, for the rotary embedding"
             raise argument_error("width", must, f"is {self.width}")
         if self.query_heads % self.key_heads:
             raise argument_error("key_heads", f"divide {self.query_heads}, the query heads", f"is {self.key_heads}")
@@ -76,7 +80,7 @@ class MultirateConfig:
 
     @property
     def depth(self) -> int:
-        """How many layers a token passes; the slow ones are not counted."""
+        """The number of layers on the tokens in one forward pass, without the slow layers."""
         return self.layers_before + self.rounds * self.layers_after
 
 
@@ -88,12 +92,12 @@ CHOICES = {
 
 
 def layer_equivalent_cost(config: MultirateConfig) -> float:
-    r"""Return the cost in layers of full attention over the tokens, as the paper counts them.
+    r"""Return the cost of a forward pass in units of a layer of full attention over the tokens, as the paper counts it.
 
     $$ C = L_{\mathrm{pre}} + R \left( M L_{\mathrm{post}} + \frac{L_{\mathrm{slow}}}{P^2} \right) $$
 
-    The paper has M = 1. The factor P^2 is that of the scores alone: all else in a slow layer, and all of the interface,
-    costs 1/P of a fast one or more (`layer_equivalents` counts).
+    The paper has M = 1. The factor P^2 holds for the attention scores alone: the rest of a slow layer, and pooling,
+    projection and upsampling, cost at least 1/P of a fast layer. `layer_equivalents` counts all matrix products.
 
     Source: MULTIRATE, Proposition 19, (20), and Section 11.2.
     """
@@ -102,7 +106,9 @@ def layer_equivalent_cost(config: MultirateConfig) -> float:
 
 
 def dense(config: MultirateConfig, layers: int | None = None) -> MultirateConfig:
-    """Return a dense causal network of the same width, by default of `layer_equivalent_cost` rounded."""
+    """Return the configuration of a dense causal network of the same width, by default with the rounded
+    `layer_equivalent_cost` as its number of layers.
+    """
     count = round(layer_equivalent_cost(config)) if layers is None else layers
     if count < 1:
         raise argument_error("layers", "be at least 1", f"is {count}")

@@ -1,4 +1,4 @@
-"""How near the fast variable comes to rest in a round: passes of the same layers, or a secant through two of them."""
+"""Approximations of the fixed point of the fast variable in a round: truncated iteration and Anderson acceleration."""
 
 import abc
 from collections.abc import Callable
@@ -10,11 +10,12 @@ from jaxtyping import Array, Float
 
 from dynsim.errors import argument_error
 
-Pass = Callable[[Float[Array, "n d"]], Float[Array, "n d"]]
+TokenMap = Callable[[Float[Array, "n d"]], Float[Array, "n d"]]
+"""A map G of the tokens, whose fixed point is sought."""
 
 
-class AbstractApproximation(eqx.Module):
-    """A way towards x = G(x) that applies G a fixed number of times.
+class AbstractFixedPointMethod(eqx.Module):
+    """A method for x = G(x) that applies G a fixed number of times, `passes`.
 
     Source: MULTIRATE, Section 11.
     """
@@ -22,12 +23,12 @@ class AbstractApproximation(eqx.Module):
     passes: eqx.AbstractVar[int]
 
     @abc.abstractmethod
-    def __call__(self, once: Pass, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return what is reached from `x` with the map `once`."""
+    def __call__(self, G: TokenMap, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        """Return the approximation of the fixed point of `G` from the initial value `x`."""
 
 
-class Passes(AbstractApproximation):
-    """G applied `passes` times over; once is the step of forward Euler that the paper's network takes.
+class FixedPointIteration(AbstractFixedPointMethod):
+    """Fixed-point iteration, truncated after `passes` steps; one step is the forward-Euler step of the paper's network.
 
     Source: MULTIRATE, Sections 11.1 and 11.2.
     """
@@ -35,19 +36,19 @@ class Passes(AbstractApproximation):
     passes: int = eqx.field(static=True, default=1)
 
     def __check_init__(self):
-        """Refuse to do nothing."""
+        """Raise `ValueError` for no step."""
         if self.passes < 1:
             raise argument_error("passes", "be at least 1", f"is {self.passes}")
 
-    def __call__(self, once: Pass, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return $G^M(x)$."""
+    def __call__(self, G: TokenMap, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        """Return $G^M(x)$, M being `passes`."""
         if self.passes == 1:
-            return once(x)  # a loop of one trip would keep the layers from being fused with what is around them
-        return jax.lax.scan(lambda x, _: (once(x), None), x, length=self.passes)[0]
+            return G(x)  # XLA does not fuse across the boundary of a loop, even of one iteration
+        return jax.lax.scan(lambda x, _: (G(x), None), x, length=self.passes)[0]
 
 
-class Anderson(AbstractApproximation):
-    r"""Anderson's acceleration of depth one; with two passes it is the two-point secant.
+class Anderson(AbstractFixedPointMethod):
+    r"""Anderson acceleration of depth one; for `passes` = 2 it is the two-point secant method.
 
     $$
         r_m = G(x_m) - x_m, \quad
@@ -55,9 +56,9 @@ class Anderson(AbstractApproximation):
         x_{m+1} = G(x_m) - \theta_m (G(x_m) - G(x_{m-1}))
     $$
 
-    The paper does not say over what the inner product runs. Over the coordinates of each token ("token") the network
-    stays causal; over the whole sequence ("sequence") the coefficient reads the future. Where two residuals are equal
-    the coefficient is 0.
+    The paper does not say over which indices the inner product sums. With `span` = "token" these are the coordinates of
+    each token, and the network is causal; with "sequence" all entries of the sequence, so that the coefficient depends
+    on later tokens. If two successive residuals are equal, the coefficient is 0.
 
     Source: MULTIRATE, Section 11.3.
     """
@@ -66,20 +67,20 @@ class Anderson(AbstractApproximation):
     span: str = eqx.field(static=True, default="token")
 
     def __check_init__(self):
-        """Refuse fewer than two points."""
+        """Raise `ValueError` for fewer than two evaluations of G, or an unknown span."""
         if self.passes < 2:
             raise argument_error("passes", "be at least 2 for a secant", f"is {self.passes}")
         if self.span not in ("token", "sequence"):
             raise argument_error("span", "be token or sequence", f"is `{self.span}`")
 
-    def __call__(self, once: Pass, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return the last point of the iteration."""
-        g = once(x)
+    def __call__(self, G: TokenMap, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        """Return the last iterate."""
+        g = G(x)
         start = (g, g, g - x)
 
         def improved(carry: tuple[Array, Array, Array], _: None) -> tuple[tuple[Array, Array, Array], None]:
             x, last, residual = carry
-            g = once(x)
+            g = G(x)
             new = g - x
             return (g - self._coefficient(new, residual) * (g - last), g, new), None
 
@@ -89,5 +90,5 @@ class Anderson(AbstractApproximation):
         axes = -1 if self.span == "token" else (-2, -1)
         change = new - old
         square = jnp.sum(change**2, axis=axes, keepdims=True)
-        moved = square > 0
-        return jnp.where(moved, jnp.sum(new * change, axis=axes, keepdims=True) / jnp.where(moved, square, 1), 0)
+        changed = square > 0
+        return jnp.where(changed, jnp.sum(new * change, axis=axes, keepdims=True) / jnp.where(changed, square, 1), 0)

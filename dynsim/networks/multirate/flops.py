@@ -1,4 +1,4 @@
-"""What a function costs: the multiplications and additions of its matrix products, counted in its traced program."""
+"""The number of floating-point operations in the matrix products of a function, counted in its JAX program."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -14,9 +14,10 @@ from dynsim.networks.multirate.network import MultirateNetwork
 
 
 def matmul_flops(function: Callable[..., Any], *arguments: Any) -> int:
-    """Return twice the products of numbers in all matrix products of `function`, loops included; nothing is run.
+    """Return the number of multiplications and additions in all matrix products of `function`, which is only traced.
 
-    Hidden entries of causal scores count: they are computed. Loops of unknown length are counted once.
+    The bodies of loops count once for each iteration, once if the number of iterations is unknown. Attention scores
+    that a mask hides count too, since they are computed.
     """
     moving, still = eqx.partition(arguments, eqx.is_array)
     traced = jax.make_jaxpr(lambda moving: function(*eqx.combine(moving, still)))(moving)
@@ -24,9 +25,9 @@ def matmul_flops(function: Callable[..., Any], *arguments: Any) -> int:
 
 
 def layer_equivalents(model: MultirateNetwork, n: int) -> float:
-    """Return the work on `n` symbols, without embedding and head, in layers of the tokens' own rate.
+    """Return the operations of a forward pass of `n` symbols, without embeddings, in units of one layer on the tokens.
 
-    The printed counterpart is `layer_equivalent_cost`.
+    The formula of the paper for it is `layer_equivalent_cost`.
 
     Raises:
         ValueError: if `n` is less than 1.

@@ -1,4 +1,4 @@
-"""The multirate network: layers on tokens, layers on means of blocks of them, and a gate from the slow to the fast."""
+"""The multirate network: fast layers on tokens, slow layers on block means of tokens, and a gated coupling of both."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from dynsim._types import Key, Scalar
 from dynsim.errors import argument_error
 from dynsim.networks.decoder.transformer import RMSNorm, check_ids
 from dynsim.networks.multirate.config import MultirateConfig
-from dynsim.networks.multirate.equilibrium import AbstractApproximation, Anderson, Passes
+from dynsim.networks.multirate.equilibrium import AbstractFixedPointMethod, Anderson, FixedPointIteration
 from dynsim.networks.multirate.layers import (
     GroupedLayer,
     LearnedProjector,
@@ -31,7 +31,7 @@ Tokens = Float[Array, "n d"]
 
 
 class Round(eqx.Module):
-    r"""One exchange between the two rates: pool, slow layers, upsample, inject, fast layers.
+    r"""One round of coupling between slow and fast layers: pooling, slow layers, upsampling, injection, fast layers.
 
     $$
         y = \mathrm{Slow}(\mathrm{pool}_P(x)), \quad c_i = y_{\lfloor i/P \rfloor - 1}, \quad
@@ -42,55 +42,55 @@ class Round(eqx.Module):
 
     Attributes:
         slow: the layers on the pooled sequence.
-        injection_norm: RMSNorm of the context; no context stays none.
+        injection_norm: RMSNorm of the context, which maps a zero context to zero.
         projector: proj, or the learned projector of Section 11.5.
         gate: alpha.
-        held: whether the gate gets no gradient. An array, so that both variants are one compiled program.
-        after: Post.
+        gate_frozen: whether the gradient of the gate is zero; an array, so that both cases share a compiled program.
+        after: the layers of Post.
         block: P.
-        approximation: how Post and injection are applied towards x = Post(x + injection).
+        method: the method that approximates the fixed point of x = Post(x + injection).
     """
 
     slow: tuple[GroupedLayer, ...]
     injection_norm: RMSNorm
     projector: LinearProjector | LearnedProjector
     gate: Float[Array, ""]
-    held: Bool[Array, ""]
+    gate_frozen: Bool[Array, ""]
     after: tuple[GroupedLayer, ...]
     block: int = eqx.field(static=True)
-    approximation: AbstractApproximation = Passes()
+    method: AbstractFixedPointMethod = FixedPointIteration()
 
     def slow_state(self, x: Tokens) -> Float[Array, "blocks d"]:
-        """Return y, one row for each block of tokens."""
+        """Return y, the output of the slow layers, one row for each block of tokens."""
         return _through(self.slow, causal_pool(x, block=self.block))
 
     def forcing(self, x: Tokens) -> Tokens:
-        """Return what is injected, the gate included; zero in the first block."""
+        """Return the gated injection of each token, which is zero in the first block."""
         c = causal_upsample(self.slow_state(x), x.shape[0], block=self.block)
-        gate = jnp.where(self.held, jax.lax.stop_gradient(self.gate), self.gate)
+        gate = jnp.where(self.gate_frozen, jax.lax.stop_gradient(self.gate), self.gate)
         return gate * self.projector(self.injection_norm(c))
 
-    def once(self, x: Tokens, forcing: Tokens) -> Tokens:
-        """Return Post(x + forcing), one pass with the context held."""
+    def fast_map(self, x: Tokens, forcing: Tokens) -> Tokens:
+        """Return Post(x + forcing), one pass through the fast layers with a fixed injection."""
         return _through(self.after, x + forcing)
 
     def __call__(self, x: Tokens) -> Tokens:
         """Return the tokens after the round."""
         forcing = self.forcing(x)
-        return self.approximation(lambda z: self.once(z, forcing), x)
+        return self.method(lambda z: self.fast_map(z, forcing), x)
 
     def with_residual(self, x: Tokens) -> tuple[Tokens, Scalar]:
-        """Return the tokens after the round, and the mean square of what one more pass would change in a coordinate.
+        """Return the tokens after the round, and the mean square of the entries of the fixed-point residual.
 
         Source: MULTIRATE, Section 11.4.
         """
         forcing = self.forcing(x)
-        x = self.approximation(lambda z: self.once(z, forcing), x)
-        return x, jnp.mean((self.once(x, forcing) - x) ** 2)
+        x = self.method(lambda z: self.fast_map(z, forcing), x)
+        return x, jnp.mean((self.fast_map(x, forcing) - x) ** 2)
 
 
-class Read(NamedTuple):
-    """Scores of the next symbol at every token, and the mean residual of the rounds (0 without rounds)."""
+class LogitsAndResidual(NamedTuple):
+    """The logits of the next symbol at every position, and the mean squared residual of the rounds, or 0."""
 
     logits: Float[Array, "n vocabulary"]
     residual: Scalar
@@ -99,8 +99,9 @@ class Read(NamedTuple):
 class MultirateNetwork(eqx.Module):
     """A causal language model with two rates.
 
-    Everything works on one sequence, of any length from one symbol on; batches are for `jax.vmap`. A sequence shorter
-    than a block has no context: its network is the frozen one. `rounds` holds one round if all share their weights.
+    Methods take one sequence of at least one symbol; use `jax.vmap` for batches. In a sequence that is not longer than
+    a block no token has a context, so that the network acts as the frozen one. `rounds` holds one round if all rounds
+    share their weights, and `num_rounds` is their number.
 
     Source: MULTIRATE, Proposition 9.
     """
@@ -113,10 +114,10 @@ class MultirateNetwork(eqx.Module):
     num_rounds: int = eqx.field(static=True)
 
     def embed(self, ids: ArrayLike) -> Tokens:
-        """Return the state in which the network starts on the symbols `ids`.
+        """Return the embedded symbols `ids`: the state before the first layer.
 
         Raises:
-            ValueError: if `ids` is not one sequence of symbols of the vocabulary; traced ones are not looked at.
+            ValueError: if `ids` is not one sequence of symbols of the vocabulary, unless they are traced.
         """
         shape = np.shape(ids)
         if len(shape) != 1 or shape[0] == 0:
@@ -133,31 +134,31 @@ class MultirateNetwork(eqx.Module):
         return x
 
     def logits(self, x: Tokens) -> Float[Array, "n vocabulary"]:
-        """Return the scores of the next symbol that every token reads out of its state."""
+        """Return the logits of the next symbol at every position, from the state after all layers."""
         U = self.token_embedding if self.unembedding is None else self.unembedding
         return self.final_norm(x) @ U.T
 
     def __call__(self, ids: ArrayLike) -> Float[Array, "n vocabulary"]:
-        """Return the scores of the next symbol at every token."""
+        """Return the logits of the next symbol at every position."""
         return self.logits(self.apply_layers(self.embed(ids)))
 
-    def read(self, ids: ArrayLike) -> Read:
-        """Return the scores, and how far the rounds are from rest."""
+    def logits_and_residual(self, ids: ArrayLike) -> LogitsAndResidual:
+        """Return the logits, and the mean squared fixed-point residual of the rounds."""
         x, residuals = _through(self.before, self.embed(ids)), []
         for k in range(self.num_rounds):
             x, residual = self.rounds[k % len(self.rounds)].with_residual(x)
             residuals.append(residual)
         mean = jnp.mean(jnp.stack(residuals)) if residuals else jnp.zeros((), x.dtype)
-        return Read(self.logits(x), mean)
+        return LogitsAndResidual(self.logits(x), mean)
 
     @property
     def gates(self) -> Float[Array, " rounds"]:
-        """The gates of the rounds; one number if all rounds share their weights."""
+        """The gates alpha of the rounds; a single one if all rounds share their weights."""
         return jnp.stack([r.gate for r in self.rounds]) if self.rounds else jnp.zeros(0, self.token_embedding.dtype)
 
 
 def with_gates(model: MultirateNetwork, gate: float) -> MultirateNetwork:
-    """Return the network with all gates at a value."""
+    """Return the network with all gates set to `gate`."""
     if not model.rounds:
         return model
     new = [jnp.full_like(r.gate, gate) for r in model.rounds]
@@ -165,29 +166,29 @@ def with_gates(model: MultirateNetwork, gate: float) -> MultirateNetwork:
 
 
 def frozen(model: MultirateNetwork) -> MultirateNetwork:
-    """Return the network without coupling: its gates are zero and get no gradient.
+    """Return the network without coupling: its gates are zero and are not trained.
 
     Source: MULTIRATE, Proposition 23.
     """
-    closed = with_gates(model, 0.0)
+    uncoupled = with_gates(model, 0.0)
     if not model.rounds:
-        return closed
-    return eqx.tree_at(lambda m: [r.held for r in m.rounds], closed, [jnp.array(True) for _ in model.rounds])
+        return uncoupled
+    return eqx.tree_at(lambda m: [r.gate_frozen for r in m.rounds], uncoupled, [jnp.array(True) for _ in model.rounds])
 
 
 def num_parameters(model: MultirateNetwork) -> int:
-    """Return how many floating numbers there are, gates included."""
+    """Return the number of trainable parameters, gates included."""
     return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)))
 
 
 def draw_multirate(
     key: Key, config: MultirateConfig = MultirateConfig(), *, dtype: DTypeLike = jnp.float32
 ) -> MultirateNetwork:
-    """Return a network before training, its gates at zero.
+    """Return a network before training, with all gates zero.
 
-    Matrices are normal with the reciprocal of their inputs as variance, those that add to the tokens smaller by the
-    number of additions; the embedding has deviation 0.02, so that the first guess is nearly uniform; biases are zero
-    and gains one. The paper does not say how it starts.
+    Matrices have independent normal entries of variance 1 / (number of inputs), those whose outputs are added to the
+    tokens of variance smaller by the number of additions; embeddings have standard deviation 0.02, so that predictions
+    are nearly uniform; biases are zero and gains one. The paper does not give its initialisation.
     """
     c, (embedding, fast, slow, head) = config, jax.random.split(key, 4)
     mask = Causal() if c.slow_mask == "causal" else Full()
@@ -209,7 +210,7 @@ def _round(key: Key, c: MultirateConfig, mask: AbstractMask, dtype: DTypeLike) -
         jnp.array(False),
         tuple(_layer(jax.random.fold_in(after, k), c, Causal(), dtype) for k in range(c.layers_after)),
         c.block,
-        Anderson(c.passes) if c.equilibrium == "anderson" else Passes(c.passes),
+        Anderson(c.passes) if c.equilibrium == "anderson" else FixedPointIteration(c.passes),
     )
 
 

@@ -1,4 +1,4 @@
-"""Between the rate of tokens and the rate of blocks: means of blocks, and blocks handed back to the tokens."""
+"""Pooling of tokens to block means, and upsampling of blocks to tokens."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +8,7 @@ from dynsim.errors import argument_error
 
 
 def num_blocks(n: int, block: int) -> int:
-    """Return into how many blocks of `block` tokens a sequence of `n` falls; the last one may be shorter."""
+    """Return the number of blocks of `block` tokens in a sequence of `n` tokens; the last block may be shorter."""
     if n < 1:
         raise argument_error("n", "be at least 1", f"is {n}")
     if block < 1:
@@ -17,7 +17,7 @@ def num_blocks(n: int, block: int) -> int:
 
 
 def causal_pool(x: Float[Array, "n d"], *, block: int) -> Float[Array, "blocks d"]:
-    r"""Return the mean of every block of tokens; the last block's is over the tokens that it has.
+    r"""Return the mean of the tokens of every block, also of a shorter last block.
 
     $$ y_k = \frac{1}{|B_k|} \sum_{i \in B_k} x_i, \quad B_k = \{i < n : \lfloor i / P \rfloor = k\} $$
 
@@ -37,14 +37,14 @@ def causal_pool(x: Float[Array, "n d"], *, block: int) -> Float[Array, "blocks d
 
 
 def causal_upsample(y: Float[Array, "blocks d"], n: int, *, block: int) -> Float[Array, "n d"]:
-    r"""Return for each token the block before its own, $c_i = y_{\lfloor i/P \rfloor - 1}$, zero in the first block.
+    r"""Return for each token the row of the previous block, $c_i = y_{\lfloor i/P \rfloor - 1}$, or zero in the first.
 
-    The last block is never read.
+    The last row of `y` is not used.
 
     Source: MULTIRATE, Definition 6, (7).
 
     Raises:
-        ValueError: if `y` has not as many rows as `n` tokens have blocks, or `n` or `block` is less than 1.
+        ValueError: if `y` does not have one row for each block of `n` tokens, or `n` or `block` is less than 1.
     """
     _check_rows(y, n, block)
     before = jnp.concatenate([jnp.zeros_like(y[:1]), y[:-1]])
@@ -52,12 +52,12 @@ def causal_upsample(y: Float[Array, "blocks d"], n: int, *, block: int) -> Float
 
 
 def leaking_upsample(y: Float[Array, "blocks d"], n: int, *, block: int) -> Float[Array, "n d"]:
-    r"""Return for each token its own block, $c_i = y_{\lfloor i/P \rfloor}$: what Definition 6 warns against.
+    r"""Return for each token the row of its own block, $c_i = y_{\lfloor i/P \rfloor}$, which violates causality.
 
     Source: MULTIRATE, Definition 6 and Section 4.1.
 
     Raises:
-        ValueError: if `y` has not as many rows as `n` tokens have blocks, or `n` or `block` is less than 1.
+        ValueError: if `y` does not have one row for each block of `n` tokens, or `n` or `block` is less than 1.
     """
     _check_rows(y, n, block)
     return jnp.repeat(y, block, axis=0)[:n]

@@ -1,4 +1,4 @@
-"""How the multirate network is trained: its loss on bytes, its optimiser, and its loss on text that it has not seen."""
+"""Training of the multirate network: the cross entropy of the next byte, AdamW, and the loss on held-out text."""
 
 import functools
 from pathlib import Path
@@ -13,26 +13,26 @@ from jaxtyping import Array, Float, Int
 from dynsim._types import Key, Scalar
 from dynsim.errors import argument_error, check_at_least
 from dynsim.networks.multirate.network import MultirateNetwork
-from dynsim.networks.training import Batches, Loss, Trained, Watcher, train
+from dynsim.networks.training import Batches, Callback, Loss, Trained, train
 
 if TYPE_CHECKING:
     import optax
 
 Windows = Int[Array, "windows length_and_next"]
-EVALUATED = 8  # windows at a time outside of training
+EVALUATED = 8  # windows at a time in `text_loss`
 
 
 def byte_loss(model: MultirateNetwork, batch: Windows, key: Key) -> Scalar:
-    """Return the mean of minus the logarithm of the probability of the next symbol, in nats."""
+    """Return the mean cross entropy of the next symbol, in nats per symbol."""
     del key
     return _cross_entropy(jax.vmap(model)(batch[:, :-1]), batch[:, 1:])
 
 
 @functools.cache
 def loss_with_residual(weight: float) -> Loss:
-    """Return `byte_loss` plus `weight` times the mean square residual of the rounds.
+    """Return the loss `byte_loss` plus `weight` times the mean squared fixed-point residual of the rounds.
 
-    The same weight gives the same function, so that its trainings share one program.
+    The function is cached, so that trainings with the same weight share a compiled program.
 
     Source: MULTIRATE, Section 11.4.
 
@@ -44,18 +44,18 @@ def loss_with_residual(weight: float) -> Loss:
 
     def loss(model: MultirateNetwork, batch: Windows, key: Key) -> Scalar:
         del key
-        read = jax.vmap(model.read)(batch[:, :-1])
-        return _cross_entropy(read.logits, batch[:, 1:]) + weight * jnp.mean(read.residual)
+        found = jax.vmap(model.logits_and_residual)(batch[:, :-1])
+        return _cross_entropy(found.logits, batch[:, 1:]) + weight * jnp.mean(found.residual)
 
     return loss
 
 
 @functools.cache
 def adamw(learning_rate: float = 1e-3, weight_decay: float = 1e-2) -> "optax.GradientTransformation":
-    """Return AdamW with the constants that PyTorch has by default; the paper's are lost from its text.
+    """Return AdamW with the default constants of PyTorch; those of the paper are missing from its text.
 
     Raises:
-        ValueError: if a rate is not positive, the decay negative, or optax is missing.
+        ValueError: if the learning rate is not positive, the weight decay negative, or optax not installed.
     """
     if not learning_rate > 0:
         raise argument_error("learning_rate", "be positive", f"is {learning_rate}")
@@ -78,12 +78,12 @@ def train_multirate(
     weight_decay: float = 1e-2,
     every: int = 50,
     folder: str | Path | None = None,
-    watcher: Watcher | None = None,
+    callback: Callback | None = None,
     shown: bool | None = None,
 ) -> Trained:
-    """Minimise the loss on bytes by AdamW; see `train` for `every`, `folder`, `watcher` and `shown`.
+    """Minimise the cross entropy of the next byte by AdamW; see `train` for `every`, `folder`, `callback` and `shown`.
 
-    Trainings with the same `batches`, numbers and configuration share one program, the frozen network's included.
+    Trainings with the same `batches`, numbers and configuration share a compiled program, also with frozen gates.
     """
     loss = loss_with_residual(residual_weight) if residual_weight else byte_loss
     rule = adamw(learning_rate, weight_decay)
@@ -96,13 +96,13 @@ def train_multirate(
         optimiser=rule,
         every=every,
         folder=folder,
-        watcher=watcher,
+        callback=callback,
         shown=shown,
     )
 
 
 def text_loss(model: MultirateNetwork, found: Int[np.ndarray, "windows length_and_next"]) -> float:
-    """Return the mean loss over windows of text, in nats a symbol."""
+    """Return the mean cross entropy over windows of text, (windows, length + 1), in nats per symbol."""
     if len(found) == 0:
         raise argument_error("found", "hold at least one window", "is empty")
     short = -len(found) % EVALUATED

@@ -1,4 +1,4 @@
-"""Labelled reviews from a CSV file, and as rows of word numbers."""
+"""Labelled reviews: read from CSV files, cleaned, and encoded as rows of word numbers."""
 
 import csv
 import gzip
@@ -19,15 +19,15 @@ LABELS = {"1": 1, "0": 0, "positive": 1, "negative": 0}
 
 
 @dataclass(frozen=True)
-class Part:
-    """Which reviews of a CSV file are meant.
+class Selection:
+    """A selection of reviews from a CSV file.
 
     Attributes:
         file: a `.csv` or `.csv.gz` file in UTF-8 with the columns `text` and `label` (0 or 1), or with `review` and
             `sentiment` (negative or positive) as in the file "IMDB Dataset.csv" of all 50,000 reviews.
-        first: the number of the first row, from 0.
-        last: the number behind the last row, or None for all that follow.
-        column: only rows with one of `values` in this column, where one is named.
+        first: the index of the first row, from 0.
+        last: the index after the last row; None for the end of the file.
+        column: if given, only rows with one of `values` in this column are selected.
         values: see `column`.
     """
 
@@ -39,7 +39,7 @@ class Part:
 
 
 class Reviews(NamedTuple):
-    """Texts, their labels (1 is positive), and the line of the file on which each ends."""
+    """Texts of reviews, their labels (1 is positive, 0 negative), and the number of the line on which each ends."""
 
     texts: tuple[str, ...]
     labels: Int[np.ndarray, " reviews"]
@@ -47,36 +47,40 @@ class Reviews(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """Reviews as numbers of words, padded with 0, and their labels (1 is positive)."""
+    """Reviews as rows of word numbers, padded with 0, and their labels (1 is positive, 0 negative)."""
 
     ids: Int[np.ndarray, "reviews length"]
     labels: Int[np.ndarray, " reviews"]
 
 
-def read_reviews(path: str | Path, part: Part) -> Reviews:
-    """Return the reviews of a part of the file at `path`.
+def read_reviews(path: str | Path, selection: Selection) -> Reviews:
+    """Return the selected reviews of the file at `path`.
 
     Raises:
-        ValueError: the file is missing, unreadable or malformed (with the number of the line), a label is unknown, a
-            review is empty, or the part has none.
+        ValueError: if the file is missing, unreadable or malformed, a label is unknown, a review is empty (all with the
+            number of the line), or no review is selected.
     """
     path = Path(path)
-    found = [_review(path, line, row) for number, (line, row) in enumerate(_rows(path)) if _wanted(part, number, row)]
+    found = [
+        _review(path, line, row) for number, (line, row) in enumerate(_rows(path)) if _selected(selection, number, row)
+    ]
     if not found:
-        raise argument_error("path", "be a file with the reviews that are asked for", f"`{path.name}` has none of them")
+        raise argument_error("path", "be a file with reviews of the selection", f"`{path.name}` has none of them")
     texts, labels, lines = zip(*found, strict=True)
     return Reviews(texts, np.array(labels, np.int32), lines)
 
 
-def _wanted(part: Part, number: int, row: dict[str, str]) -> bool:
-    inside = part.first <= number and (part.last is None or number < part.last)
-    if part.column and part.column not in row:
-        raise argument_error("column", f"be one of {', '.join(f'`{name}`' for name in row)}", f"is `{part.column}`")
-    return inside and (not part.column or row[part.column] in part.values)
+def _selected(selection: Selection, number: int, row: dict[str, str]) -> bool:
+    inside = selection.first <= number and (selection.last is None or number < selection.last)
+    if selection.column and selection.column not in row:
+        raise argument_error(
+            "column", f"be one of {', '.join(f'`{name}`' for name in row)}", f"is `{selection.column}`"
+        )
+    return inside and (not selection.column or row[selection.column] in selection.values)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield each record with the number of its last line, counted from 1, the line of names."""
+    """Yield the records, each with the number of its last line; line 1 has the names of the columns."""
     if not path.is_file():
         raise argument_error("path", "be a file of reviews", f"there is none at `{path}`")
     opened = gzip.open if path.suffix == ".gz" else open
@@ -123,22 +127,22 @@ def _review(path: Path, line: int, row: dict[str, str]) -> tuple[str, int, int]:
 
 
 def cleaned(reviews: Reviews, cleaning: Cleaning) -> list[list[str]]:
-    """Return the words that are left of each review; raise `ValueError` where none is, with the line."""
+    """Return the words of each review after cleaning; raise `ValueError` for a review without any, with its line."""
     words = [cleaning(text) for text in reviews.texts]
     for line, left in zip(reviews.lines, words, strict=True):
         if not left:
-            must = "hold reviews with at least one word that the cleaning leaves"
+            must = "hold reviews with at least one word after cleaning"
             raise argument_error("reviews", must, f"the one on line {line} has none")
     return words
 
 
 def encoded(texts: list[list[str]], labels: Int[np.ndarray, " reviews"], known: Vocabulary, length: int) -> Encoded:
-    """Return cleaned reviews as numbers, cut or padded to `length` words."""
+    """Return cleaned reviews as word numbers, truncated or padded to `length` words."""
     return Encoded(np.stack([known.encode(words, length) for words in texts]), labels)
 
 
 def summary(reviews: Reviews, cleaning: Cleaning, *, length: int = 128) -> str:
-    """Return what cleaning does: distinct words, words in all and reviews longer than `length`, beside no cleaning."""
+    """Return a sentence that compares vocabulary, words and long reviews with and without removal of stop words."""
     kinds = {"cleaned": cleaning, "with stop words": Cleaning("none", cleaning.lemmas, cleaning.keep_case, 1)}
     found = {}
     for name, kind in kinds.items():

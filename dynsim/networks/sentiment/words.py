@@ -1,4 +1,4 @@
-"""Text as words and words as numbers: what is removed, and the vocabulary by frequency."""
+"""Text preprocessing: from text to words, without stop words, and from words to numbers of a vocabulary."""
 
 import re
 from collections import Counter
@@ -18,19 +18,19 @@ NO_LETTERS = re.compile(r"[^A-Za-z]+")
 
 @dataclass(frozen=True)
 class Cleaning:
-    """What is left of a text: its words in the letters A to Z, without markup, digits, punctuation and stop words.
+    """A function of a text that returns its words in the letters A to Z, without markup, digits and stop words.
 
-    The paper says nothing of it. As in the authors' vocabulary, an apostrophe parts a word ("didn t"), the case is
-    kept, and stop words are removed in lower case only ("the" goes, "The" stays), before any lemma is taken. What the
-    authors did is `Cleaning("nltk", "wordnet", shortest=1)`; NLTK and its corpora are no part of any extra, but are
-    used where a reader has them.
+    The paper does not describe its preprocessing. As in the authors' vocabulary, an apostrophe splits a word
+    ("didn t"), the case is kept, and stop words are removed in lower case only ("the", not "The"), before
+    lemmatisation. The preprocessing of the authors is `Cleaning("nltk", "wordnet", shortest=1)`; no extra installs
+    NLTK and its corpora.
 
     Attributes:
-        stop_words: "scikit-learn" for its list (extra `text`), "nltk" for the one of NLTK, or "none".
-        lemmas: "wordnet" replaces every word by its lemma as a noun, "none" does not.
-        keep_case: False makes all letters small first.
-        shortest: letters of the shortest word that is left. As in scikit-learn's own tokenizer it is two by default,
-            since its list, unlike NLTK's, has no "s" and "t".
+        stop_words: the list of stop words: "scikit-learn" (extra `text`), "nltk", or "none".
+        lemmas: "wordnet" replaces every word by its lemma as a noun; "none" does not.
+        keep_case: whether case is kept; otherwise text is first converted to lower case.
+        shortest: the least number of letters of a word. As in the tokenizer of scikit-learn it is two by default, since
+            its list of stop words, unlike that of NLTK, has no "s" and "t".
     """
 
     stop_words: str = "scikit-learn"
@@ -39,14 +39,14 @@ class Cleaning:
     shortest: int = 2
 
     def __post_init__(self):
-        """Refuse the names of lists that are not known."""
+        """Raise `ValueError` for an unknown list of stop words or lemmas."""
         for name, known in (("stop_words", STOP_WORDS), ("lemmas", LEMMAS)):
             if getattr(self, name) not in known:
                 must = f"be one of {', '.join(f'`{one}`' for one in known)}"
                 raise argument_error(name, must, f"is `{getattr(self, name)}`")
 
     def __call__(self, text: str) -> list[str]:
-        """Return the words of `text` that are left, in their order."""
+        """Return the words of `text` after cleaning, in their order."""
         letters = NO_LETTERS.sub(" ", MARKUP.sub(" ", text if self.keep_case else text.lower()))
         kept = (word for word in letters.split() if len(word) >= self.shortest and word not in self._removed)
         return [self._lemma(word) for word in kept]
@@ -97,24 +97,24 @@ LEMMAS = {"none": lambda: str, "wordnet": _wordnet_lemma}
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words by number; number 0 is the padding. A number whose word is not known has an empty one."""
+    """A vocabulary: the words by number, and the numbers by word; number 0 is the padding, unknown words are empty."""
 
     words: tuple[str, ...]
     numbers: dict[str, int] = field(init=False, repr=False)
 
     def __post_init__(self):
-        """Number the words."""
+        """Number the words; raise `ValueError` if the first one is not the padding."""
         if not self.words or self.words[0] != PADDING:
             raise argument_error("words", f"begin with `{PADDING}`", f"begins with {self.words[:1]}")
         numbers = {word: number for number, word in enumerate(self.words) if number and word}
         object.__setattr__(self, "numbers", numbers)
 
     def __len__(self) -> int:
-        """The number of words, padding and unknown ones included."""
+        """The number of words, including the padding and unknown words."""
         return len(self.words)
 
     def encode(self, words: Iterable[str], length: int) -> Int[np.ndarray, " length"]:
-        """Return the numbers of the first `length` words that the vocabulary has, padded with zeros at the end."""
+        """Return the numbers of the first `length` words in the vocabulary, padded with zeros at the end."""
         if length < 1:
             raise argument_error("length", "be at least 1", f"is {length}")
         found = [self.numbers[word] for word in words if word in self.numbers][:length]
@@ -122,6 +122,6 @@ class Vocabulary:
 
 
 def vocabulary(texts: Iterable[Sequence[str]]) -> Vocabulary:
-    """Return the words of cleaned texts, the most frequent first, ties in the order of first appearance."""
+    """Return the vocabulary of cleaned texts by descending frequency; equally frequent words in order of appearance."""
     counts = Counter(word for words in texts for word in words)
     return Vocabulary((PADDING, *(word for word, _ in counts.most_common())))
