@@ -12,11 +12,11 @@ import numpy as np
 
 from dynsim.errors import argument_error, reason
 
-LIMIT = "DYNSIM_MAX_BYTES"  # the environment variable that sets the limit
-MAX_BYTES = 2**31  # of the arrays of one file, decompressed, unless the variable says otherwise
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # of every member: a file depends on its arrays and on nothing else
-_COUNT_LIMIT = 0xFFFF  # of members in the record at the end of an archive; the count of a longer one stands elsewhere
-_LONGEST_END = 22 + 0xFFFF  # bytes: that record and its longest comment
+LIMIT = "DYNSIM_MAX_BYTES"  # the environment variable that overrides `MAX_BYTES`
+MAX_BYTES = 2**31  # limit of the decompressed size of the arrays of one file
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the date of every member, so that a file depends on its arrays alone
+_COUNT_LIMIT = 0xFFFF  # the number in the end record of a zip archive with this many members or more
+_LONGEST_END = 22 + 0xFFFF  # largest size of the end record in bytes, with its comment
 
 
 def writable_folder(name: str, folder: Path) -> Path:
@@ -69,9 +69,9 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             members = archive.infolist()
-            # `zipfile` takes a part for the whole where a damaged length hides the members that follow it.
+            # `zipfile` silently drops members that follow a damaged length in the directory.
             if _number_of_members(file) not in (len(members), _COUNT_LIMIT):
-                raise zipfile.BadZipFile("its directory lists another number of members than it says")
+                raise zipfile.BadZipFile("its directory does not have the number of members that its end record states")
             _check_size(path, sum(member.file_size for member in members))
             return {member.filename.removesuffix(".npy"): _member(archive, member) for member in members}
     except _TooLarge as error:
@@ -81,21 +81,21 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
 
 
 class _TooLarge(Exception):
-    """More than the limit; the message is the whole sentence."""
+    """The arrays exceed the limit; the message is the complete error sentence."""
 
 
 def _check_size(path: Path, size: int) -> None:
-    """Raise `_TooLarge` if arrays of so many bytes exceed the limit."""
-    told = os.environ.get(LIMIT, str(MAX_BYTES))
-    if not told.isdigit():
-        raise _TooLarge(str(argument_error(LIMIT, "be a number of bytes", f"is `{told}`")))
-    if size > int(told):
-        must = f"hold at most {int(told):,} bytes of arrays (the variable {LIMIT} sets the limit)"
+    """Raise `_TooLarge` if `size`, in bytes, exceeds the limit."""
+    limit = os.environ.get(LIMIT, str(MAX_BYTES))
+    if not limit.isdigit():
+        raise _TooLarge(str(argument_error(LIMIT, "be a number of bytes", f"is `{limit}`")))
+    if size > int(limit):
+        must = f"hold at most {int(limit):,} bytes of arrays (the variable {LIMIT} sets the limit)"
         raise _TooLarge(str(argument_error("path", must, f"`{path}` holds {size:,}")))
 
 
 def _number_of_members(file: BinaryIO) -> int:
-    """Return the number that the record at the end of a zip archive states; `_COUNT_LIMIT` stands for any number."""
+    """Return the number of members in the end record of a zip archive; `_COUNT_LIMIT` for this many or more."""
     file.seek(max(0, file.seek(0, os.SEEK_END) - _LONGEST_END))
     end = file.read()
     start = end.rfind(b"PK\x05\x06")
@@ -103,12 +103,12 @@ def _number_of_members(file: BinaryIO) -> int:
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
-    # By the entry, not by its name: a damaged name may be that of another member, which would be read twice.
+    # Opened by its directory entry, not by name: a damaged name may be that of another member.
     with archive.open(member) as content:
         _check_shape(content, member)
     with archive.open(member) as content:
         array = np.lib.format.read_array(content, allow_pickle=False)
-        if content.read(1):  # the checksum of a member is compared only where it ends
+        if content.read(1):  # the checksum of a member is verified only at its end
             raise ValueError(f"`{member.filename}` is longer than its array")
         return array
 
