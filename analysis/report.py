@@ -92,7 +92,7 @@ def _stopped(claims: Sequence[Claim], seed: int, num_trials: int | None, folder:
     if folder is None:
         return "Stopped; no result is kept (`--lines FOLDER` keeps those of finished claims)."
     kept = sum(_line_path(folder, claim, seed, num_trials).exists() for claim in claims)
-    return f"Stopped; the results of {kept} of {len(claims)} claims are in `{folder}`, and the same command goes on."
+    return f"Stopped; the results of {kept} of {len(claims)} claims are in `{folder}`; repeat the command to resume."
 
 
 def _prepare_worker() -> None:

@@ -18,7 +18,7 @@ from analysis.experiments.consensus.simulations import (
     EnsembleConfig,
     PassesConfig,
     measures,
-    passed,
+    pass_measures,
     redrawn,
 )
 from analysis.tokens.consensus import effective_rank
@@ -127,9 +127,9 @@ def test_the_passes_that_were_killed_end_with_the_same_bytes(letters, tmp_path, 
         calls.append(1)
         if len(calls) == 4:
             raise KeyboardInterrupt
-        return passed(*arguments)
+        return pass_measures(*arguments)
 
-    monkeypatch.setattr("analysis.experiments.consensus.simulations.passed", counted)
+    monkeypatch.setattr("analysis.experiments.consensus.simulations.pass_measures", counted)
     with pytest.raises(KeyboardInterrupt):
         record(letters, "quick", 0, tmp_path / "killed")
     record(letters, "quick", 0, tmp_path / "killed")
@@ -280,7 +280,7 @@ def test_redrawn_weights_are_gaussian_with_plain_norms():
 def test_passes_are_the_networks_own_and_redrawn_ones_are_not(letters):
     network = load_transformer(data_file(letters.quick.network))
     x = network.embed(np.array([2, 0, 1]))
-    found = passed(network, x, jax.random.split(stream(0, "passes"), 2), True, None)
+    found = pass_measures(network, x, jax.random.split(stream(0, "passes"), 2), True, None)
     np.testing.assert_allclose(found[2], measures(network.apply_layers(x, passes=2)), atol=1e-10)
-    new = passed(network, x, jax.random.split(stream(0, "passes"), 2), True, 0.5)
+    new = pass_measures(network, x, jax.random.split(stream(0, "passes"), 2), True, 0.5)
     assert not np.allclose(new[2], found[2])

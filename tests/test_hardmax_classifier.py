@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from analysis.experiments import record
 from analysis.experiments.hardmax import reviews as hardmax
 from analysis.experiments.hardmax.classifier_measures import HISTORY, leader_words
-from analysis.experiments.hardmax.reviews import REVIEWS, ReviewsConfig, classifiers, read_data, table_1, together
+from analysis.experiments.hardmax.reviews import REVIEWS, ReviewsConfig, classifiers, concurrently, read_data, table_1
 from analysis.hardmax.leaders import leader_layers, leader_layers_by_value
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.keys import stream
@@ -23,15 +23,15 @@ from dynsim.networks.sentiment.classifier import (
     batch_loss,
     draw_classifier,
     epoch_batches,
+    forward_pass,
     hardmax_logits,
     load_classifier,
     mean_loss,
-    passage,
     softmax_logits,
     train_classifier,
 )
-from dynsim.networks.sentiment.passage import far_state
-from dynsim.networks.sentiment.reviews import Encoded, Part, read_reviews
+from dynsim.networks.sentiment.forward_pass import further_layers
+from dynsim.networks.sentiment.reviews import Encoded, Selection, read_reviews
 from dynsim.networks.sentiment.words import PADDING, Cleaning, Vocabulary
 from dynsim.systems.hardmax.examples import EXAMPLE_5_2
 from dynsim.systems.hardmax.maps import HardmaxMap
@@ -67,7 +67,7 @@ def states(model, row):
 def test_many_reviews_at_once_are_each_review_alone_ties_and_repeated_words_included(rows, seed, scale, depth):
     model = classifier(scale * lattice(seed), 0.5, depth)
     ids = np.array(rows)
-    found = passage(model, ids)
+    found = forward_pass(model, ids)
     for r, row in enumerate(ids):
         path, slots = states(model, row), found.groups.which[r]
         leading, single = found.leading[r][slots], found.by_index[r][slots]
@@ -82,22 +82,22 @@ def test_many_reviews_at_once_are_each_review_alone_ties_and_repeated_words_incl
 
 def test_generic_tokens_are_certain_and_a_tie_is_not():
     ids = np.arange(8)[None]
-    assert passage(classifier(np.random.default_rng(1).normal(size=(8, 3))), ids).certain.tolist() == [True]
+    assert forward_pass(classifier(np.random.default_rng(1).normal(size=(8, 3))), ids).certain.tolist() == [True]
     cross = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1], [0, 0], [2, 2], [-2, 2], [0, 3]])
-    assert passage(classifier(cross), ids).certain.tolist() == [False]
+    assert forward_pass(classifier(cross), ids).certain.tolist() == [False]
 
 
 def test_a_score_that_only_rounding_makes_the_best_is_not_followed():
     tokens = 0.1 * np.array([[-2, 5, 1], [1, 7, -3], [5, 3, -7]])
     assert HardmaxMap(1.0).follower_sets(tokens).lists() == [[1], [1], [2]]
-    found = passage(classifier(tokens, depth=1), np.array([[0, 1, 2]]))
+    found = forward_pass(classifier(tokens, depth=1), np.array([[0, 1, 2]]))
     slots = found.groups.which[0]
     assert found.leading[0][slots].tolist() == [-1, 0, 0]
     np.testing.assert_allclose(found.final[0][slots][0], (tokens[0] + tokens[1]) / 2, atol=1e-15)
 
 
 def test_example_5_2_has_a_leader_from_the_last_layer_on_and_one_from_the_start():
-    found = passage(classifier(np.array(EXAMPLE_5_2, float), 0.5, depth=1), np.array([[0, 1, 2]]))
+    found = forward_pass(classifier(np.array(EXAMPLE_5_2, float), 0.5, depth=1), np.array([[0, 1, 2]]))
     assert found.leading[0][found.groups.which[0]].tolist() == [1, -1, 0]
     np.testing.assert_allclose(
         found.final[0][found.groups.which[0]], [[-2 / 3, 5 / 3], [4, 10 / 3], [12, 4]], atol=1e-14
@@ -128,8 +128,8 @@ def test_a_lower_temperature_brings_the_softmax_layer_to_the_hardmax_layer():
 
 def test_the_far_state_of_two_leaders_is_where_they_are():
     model = classifier([[2.0, 0.1], [-2.0, 0.1], [1.0, 0.0], [-1.0, 0.0]], 1.0)
-    found = passage(model, np.array([[0, 1, 2, 3]]))
-    far, movement = far_state(found, model.layer, 60)
+    found = forward_pass(model, np.array([[0, 1, 2, 3]]))
+    far, movement = further_layers(found, model.layer, 60)
     np.testing.assert_allclose(far[0][found.groups.which[0]], [[2, 0.1], [-2, 0.1], [2, 0.1], [-2, 0.1]], atol=1e-12)
     assert movement[0] < 1e-15
     near = np.linalg.norm(found.final[0][found.groups.which[0]][2] - [2.0, 0.1])
@@ -199,8 +199,8 @@ def test_training_finds_the_telling_words_and_resumes_to_the_same_bits(tmp_path)
     data = opinions()
     start = draw_classifier(KEY, words=10, d=2, depth=2)
     assert start.embedding.dtype == jnp.float32
-    run = lambda epochs, folder, watcher=None: train_classifier(
-        start, data, KEY, epochs=epochs, batch=16, folder=folder, watcher=watcher
+    run = lambda epochs, folder, callback=None: train_classifier(
+        start, data, KEY, epochs=epochs, batch=16, folder=folder, callback=callback
     )
     seen = []
     whole = run(150, tmp_path / "whole", lambda epoch, model: seen.append((epoch, float(model.alpha))))
@@ -280,11 +280,11 @@ def test_the_authors_classifier_gives_its_published_logits():
     for part, right in (("test", 0.860), ("train", 0.857)):
         found = hardmax_logits(model, kept[f"ids_{part}"])
         np.testing.assert_allclose(found, kept[f"logit_hardmax_{part}"], atol=1e-12)
-        labels = read_reviews(data_or_skip(f"imdb_{part}.csv.gz"), Part("")).labels
+        labels = read_reviews(data_or_skip(f"imdb_{part}.csv.gz"), Selection("")).labels
         assert accuracy(found, labels) == pytest.approx(right, abs=5e-4)
     soft = softmax_logits(model, kept["ids_test"][:100])
     np.testing.assert_allclose(soft, kept["logit_softmax_test"][:100], atol=1e-9)
-    found = passage(model, kept["ids_test"])
+    found = forward_pass(model, kept["ids_test"])
     chosen, often = leader_words(model, found, np.ones(2000, bool), words)
     assert {"great", "awful", "waste"} <= set(chosen[:20].tolist())
     assert np.all(np.diff(often) <= 0)
@@ -292,7 +292,14 @@ def test_the_authors_classifier_gives_its_published_logits():
 
 
 TINY = ReviewsConfig(
-    train=Part("train.csv"), test=Part("test.csv"), dimensions=(2, 3), epochs=4, every=2, length=12, batch=8, depth=2
+    train=Selection("train.csv"),
+    test=Selection("test.csv"),
+    dimensions=(2, 3),
+    epochs=4,
+    every=2,
+    length=12,
+    batch=8,
+    depth=2,
 )
 GOOD, BAD, OTHER = ("great", "fine"), ("awful", "dull"), ("film", "plot", "scene", "camera", "music", "light")
 
@@ -363,9 +370,9 @@ def test_calls_in_threads_are_told_when_one_fails():
         told.append(stopped.wait(5))
 
     with pytest.raises(ValueError, match="the first"):
-        together([fails, waits], 2)
+        concurrently([fails, waits], 2)
     assert told == [True]
-    assert together([lambda stopped: 1, lambda stopped: 2], 1) == [1, 2]
+    assert concurrently([lambda stopped: 1, lambda stopped: 2], 1) == [1, 2]
 
 
 def test_the_row_of_table_1_leaves_reviews_without_leaders_out_of_the_share():

@@ -76,7 +76,7 @@ def test_a_report_leaves_no_process_and_keeps_what_was_finished(tmp_path):
     process.send_signal(signal.SIGINT)  # to the parent alone
     _, said = process.communicate(timeout=60)
     assert process.returncode == interrupts.INTERRUPTED
-    assert f"claims are in `{lines}`, and the same command goes on." in said
+    assert f"claims are in `{lines}`; repeat the command to resume." in said
     assert all(file.suffix == ".json" for file in Path(lines).iterdir())
     while _alive(process.pid):  # whoever is left of its session
         assert time.monotonic() < deadline

@@ -11,15 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.experiments import Experiment, experiments, multirate, record
+from analysis.experiments import Experiment, experiments, record
 from analysis.experiments.multirate.training_study import (
     SECTION_9,
     StudyConfig,
     Variant,
-    difference,
-    names,
-    say_study,
-    trained,
+    loss_difference,
+    run_study,
+    summarise_study,
+    trained_network,
+    variant_names,
 )
 from dynsim.keys import stream
 from dynsim.networks import training
@@ -53,7 +54,8 @@ def bits(tree):
 
 def test_the_loss_is_minus_the_mean_logarithm_of_the_next_bytes_probability():
     found, model = windows(TEXT, 10, count=4), with_gates(START, 0.5)
-    read = eqx.filter_jit(lambda model, ids: jax.vmap(model.read)(ids))(model, jnp.asarray(found[:, :-1]))
+    forward = eqx.filter_jit(lambda model, ids: jax.vmap(model.logits_and_residual)(ids))
+    read = forward(model, jnp.asarray(found[:, :-1]))
     odds, residual = np.exp(np.asarray(read.logits, float)), float(jnp.mean(read.residual))
     terms = [[-math.log(odds[w, i, found[w, i + 1]] / np.sum(odds[w, i])) for i in range(10)] for w in range(4)]
     by_hand = np.mean(terms)
@@ -62,7 +64,7 @@ def test_the_loss_is_minus_the_mean_logarithm_of_the_next_bytes_probability():
     assert abs(text_loss(model, found) - by_hand) < 1e-5
     assert abs(loss(loss_with_residual(2.0)) - by_hand - 2 * residual) < 1e-5
     assert residual > 0
-    assert float(draw_multirate(KEY, dense(SMALL)).read(found[0]).residual) == 0
+    assert float(draw_multirate(KEY, dense(SMALL)).logits_and_residual(found[0]).residual) == 0
 
 
 def test_training_lowers_the_loss_opens_the_gate_and_leaves_a_held_one_closed():
@@ -78,8 +80,8 @@ def test_training_lowers_the_loss_opens_the_gate_and_leaves_a_held_one_closed():
 
 
 def test_a_killed_study_ends_with_the_same_bits(tmp_path, monkeypatch, words):
-    whole = multirate.run_study(STUDY, KEY, tmp_path / "whole")
-    keep, kept = training._keep, []
+    whole = run_study(STUDY, KEY, tmp_path / "whole")
+    keep, kept = training._save, []
 
     def killed(*arguments):
         keep(*arguments)
@@ -87,14 +89,14 @@ def test_a_killed_study_ends_with_the_same_bits(tmp_path, monkeypatch, words):
         if len(kept) in (1, 6, 9):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(training, "_keep", killed)
+    monkeypatch.setattr(training, "_save", killed)
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
-            multirate.run_study(STUDY, KEY, tmp_path / "killed")
-    again = multirate.run_study(STUDY, KEY, tmp_path / "killed")
+            run_study(STUDY, KEY, tmp_path / "killed")
+    again = run_study(STUDY, KEY, tmp_path / "killed")
     (words / "words.txt").write_bytes(TEXT[::-1].tobytes())
     with pytest.raises(ValueError, match="be empty or hold parts of this very run"):
-        multirate.run_study(STUDY, KEY, tmp_path / "killed")
+        run_study(STUDY, KEY, tmp_path / "killed")
     assert list(again) == list(whole)
     for name, array in whole.items():
         if not name.endswith("milliseconds per step"):
@@ -112,10 +114,10 @@ def words(tmp_path, monkeypatch):
 
 
 def test_a_study_keeps_curves_of_every_seed_and_its_first_network(words, tmp_path):
-    study = Experiment("multirate/small", SECTION_9.source, "", STUDY, STUDY, multirate.run_study, say_study)
+    study = Experiment("multirate/small", SECTION_9.source, "", STUDY, STUDY, run_study, summarise_study)
     found = record(study, "quick", results=tmp_path / "results")
     arrays = found.arrays
-    assert names(arrays) == ["coupled", "frozen", "dense"]
+    assert variant_names(arrays) == ["coupled", "frozen", "dense"]
     np.testing.assert_array_equal(arrays["steps"], [0, 2, 4])
     assert arrays["coupled: training loss"].shape == (2, 4)
     assert arrays["coupled: validation loss"].shape == (2, 3)
@@ -126,13 +128,13 @@ def test_a_study_keeps_curves_of_every_seed_and_its_first_network(words, tmp_pat
     assert np.isnan(arrays["coupled: milliseconds per step"][:, 1]).all()  # it compiled, or might have
     assert np.all(arrays["coupled: milliseconds per step"][:, 2:] > 0)
     held_out = windows(TEXT, 10, count=4)
-    for name in names(arrays):
-        model = trained(arrays, found.config, name)
+    for name in variant_names(arrays):
+        model = trained_network(arrays, found.config, name)
         assert text_loss(model, held_out) == arrays[f"{name}: final validation loss"][0]
-    assert bits(trained(arrays, json.loads(json.dumps(asdict(STUDY))), "frozen").gates) == [bytes(4)]
+    assert bits(trained_network(arrays, json.loads(json.dumps(asdict(STUDY))), "frozen").gates) == [bytes(4)]
     with pytest.raises(ValueError, match="`name` must be one of coupled, frozen, dense, but is `open`"):
-        trained(arrays, found.config, "open")
-    said = say_study(arrays)
+        trained_network(arrays, found.config, "open")
+    said = summarise_study(arrays)
     assert "coupled - frozen: " in said
     assert "2 paired seeds" in said
     assert "gates at the end" in said
@@ -143,11 +145,11 @@ def test_a_difference_has_the_standard_error_of_its_seeds():
         "a: final validation loss": np.array([2.0, 2.5, 3.0]),
         "b: final validation loss": np.array([1.9, 2.6, 2.7]),
     }
-    gap = difference(arrays, "a", "b")
+    gap = loss_difference(arrays, "a", "b")
     assert gap.seeds == 3
     assert abs(gap.mean - 0.1) < 1e-12
     assert abs(gap.error - 0.2 / math.sqrt(3)) < 1e-12
-    assert math.isnan(difference({name: rows[:1] for name, rows in arrays.items()}, "a", "b").error)
+    assert math.isnan(loss_difference({name: rows[:1] for name, rows in arrays.items()}, "a", "b").error)
 
 
 def test_the_study_of_the_paper_is_the_one_of_section_9():
@@ -188,16 +190,16 @@ def test_bad_texts_and_numbers_are_one_sentence(tmp_path):
         (lambda: read_bytes(tmp_path / "broken.gz"), "`.*broken.gz` is not"),
         (lambda: read_bytes(tmp_path / "empty.txt"), "of at least one byte, but `.*empty.txt` is empty"),
         (lambda: windows(TEXT[:9], 10), "`text` must have at least 11 bytes, for 1 windows of 10, but has 9"),
-        (lambda: windows(TEXT, 10, count=0), "be at least 1, but is 0"),
+        (lambda: windows(TEXT, 10, count=0), "be at least 1, but `count` is 0"),
         (lambda: random_windows(TEXT[:10], batch=1, length=10), "at least 11 bytes, one window, but has 10"),
         (lambda: random_windows(TEXT, batch=0, length=10), "`batch` and `length` must be at least 1, but `batch` is 0"),
         (lambda: greedy(START, [], 1), "`prompt` must be one sequence of at least one symbol"),
         (lambda: greedy(START, [256], 1), "`prompt` must lie between 0 and 255"),
         (lambda: greedy(START, [1], 0), "`count` must be at least 1, but is 0"),
-        (lambda: greedy(full, [1], 1), "`model` must have causal slow layers to write text"),
+        (lambda: greedy(full, [1], 1), "`model` must have causal slow layers to generate text"),
         (lambda: sampled(START, [1], 1, KEY, temperature=0.0), "`temperature` must be positive, but is 0"),
         (lambda: loss_with_residual(0.0), "`weight` must be positive, but is 0"),
-        (lambda: adamw(0.0), "must be positive \\(the rate\\) and not negative \\(the decay\\), but are 0.0 and 0.01"),
+        (lambda: adamw(0.0), "`learning_rate` must be positive, but is 0"),
         (lambda: text_loss(START, np.zeros((0, 3), np.int32)), "`found` must hold at least one window"),
     ):
         with pytest.raises(ValueError, match=sentence):

@@ -1,4 +1,4 @@
-"""The papers' experiments in two sizes; each run leaves one record, which claims, figures and commands read."""
+"""Experiments of the papers, each in two sizes; a run saves one record, which claims, figures and commands read."""
 
 import importlib
 import json
@@ -25,10 +25,11 @@ RESULTS = "DYNSIM_RESULTS"
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment: a configuration for each size, and a function of one, a key and a folder for unfinished parts.
+    """An experiment: a configuration for each size, and a function that runs it.
 
-    `quick` takes at most half a minute on two cores; `paper` has the paper's own numbers. `run` must resume from what
-    it finds in its folder, to the same bits. `summary` says in a few lines what came out.
+    `quick` takes at most half a minute on two cores; `paper` has the numbers of the paper. `run` takes a configuration,
+    a random key and a folder for finished parts; resumed from such parts it must give the same bits. `summary` returns
+    the results as a few lines of text.
     """
 
     name: str
@@ -40,13 +41,13 @@ class Experiment:
     summary: Callable[[Arrays], str]
 
     def config(self, size: Size) -> Any:
-        """Return the configuration of a size."""
+        """Return the configuration for a size."""
         return self.quick if size == "quick" else self.paper
 
 
 @dataclass(frozen=True)
 class Record:
-    """What a run left: its numbers, and which experiment, size, seed and configuration they belong to."""
+    """The result of a run: its arrays, with the name of the experiment, size, seed and configuration."""
 
     name: str
     size: Size
@@ -63,15 +64,15 @@ def experiments() -> tuple[Experiment, ...]:
 
 
 def results_folder() -> Path:
-    """Return the folder of records: that of the variable `DYNSIM_RESULTS`, else `results/experiments`."""
+    """Return the folder of records: the environment variable `DYNSIM_RESULTS`, else `results/experiments`."""
     return Path(os.environ.get(RESULTS, "results/experiments"))
 
 
 def use_results(folder: Path | None) -> None:
-    """Make `folder` the folder of records, in this process and in those that it starts; None leaves it as it is.
+    """Set the folder of records for this process and its child processes; None leaves it unchanged.
 
     Raises:
-        ValueError: if it is no folder.
+        ValueError: if `folder` is not a folder.
     """
     if folder is None:
         return
@@ -81,17 +82,17 @@ def use_results(folder: Path | None) -> None:
 
 
 def record(experiment: Experiment, size: Size, seed: int = 0, results: Path | None = None) -> Record:
-    """Return the record of a run, made now if it is not there; a killed run goes on where it was.
+    """Return the record of a run, running the experiment if there is none; an interrupted run is resumed.
 
     Raises:
-        ValueError: if the folder cannot be written, the disk is full, or what is there is of another configuration.
+        ValueError: if the folder cannot be written, the disk is full, or the record is of another configuration.
     """
     place = _file(experiment, size, seed, results)
     config = json.loads(json.dumps(asdict(experiment.config(size))))
     if place.exists():
         return _loaded(place, experiment, size, seed, config)
     parts = place.with_suffix(".parts")
-    with on_interrupt(lambda: f"Stopped; finished parts are kept in `{parts}`, and the same command goes on."):
+    with on_interrupt(lambda: f"Stopped; finished parts are kept in `{parts}`; repeat the command to resume."):
         arrays = experiment.run(experiment.config(size), stream(seed, experiment.name), parts)
     header = {"name": experiment.name, "size": size, "seed": seed, "config": config, "source": str(experiment.source)}
     write_arrays(place, {"header": np.array(json.dumps(header)), **arrays})
@@ -99,7 +100,7 @@ def record(experiment: Experiment, size: Size, seed: int = 0, results: Path | No
 
 
 def best_record(experiment: Experiment, seed: int = 0, results: Path | None = None) -> Record:
-    """Return the record of the paper's size if there is one, else of the quick one, made now if need be."""
+    """Return the record of size `paper` if there is one, else that of size `quick`, running it if there is none."""
     finished = _file(experiment, "paper", seed, results).exists()
     return record(experiment, "paper" if finished else "quick", seed, results)
 

@@ -1,4 +1,4 @@
-"""What a network is passed with: the prompts of CONSENSUS, Section 7.5 (Table 2 in the middle), or letters."""
+"""Inputs of the trained networks in CONSENSUS, Section 7.5: the prompts of the text and of Table 2, or letters."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,14 +46,15 @@ LAST_PROMPT = (
     "the weight of mortality presses upon me, I must reveal to you the one truth that transcends all "
     "others: the meaning of life is..."
 )
-PADDING = 0  # the token number that fills the prompts of Table 2 up
+PADDING = 0  # the token number with which the prompts of Table 2 are padded
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Token numbers: `first` is passed with all weights, `several` are compared, `last` is decoded.
+    """Input sequences as token numbers, and `decode`, which returns the text of token numbers.
 
-    `decode` returns the text of token numbers.
+    `first` is used with trained, random and redrawn weights, `several` (of one length) are compared with each other,
+    and the outputs for `last` are decoded.
     """
 
     first: Int[np.ndarray, " n"]
@@ -63,10 +64,10 @@ class Inputs:
 
 
 def padded_prompts(path: Path) -> Inputs:
-    """Return the prompts in the tokens of the network in `path`, those of Table 2 padded with zeros to one length.
+    """Return the prompts as tokens of the network in the file `path`, those of Table 2 padded with zeros to one length.
 
-    Read: token number 0 behind the prompt. Attention is causal, so the prompt's own tokens go as they would without it,
-    but E is the mean over all tokens, padding included.
+    Read: token number 0 after the prompt. Since attention is causal, padding does not affect the tokens of the prompt,
+    but E is a mean over all tokens, padding included.
     """
     tokenizer = load_tokenizer(path)
     found = [tokenizer.encode(prompt) for prompt in PROMPTS]
@@ -76,7 +77,7 @@ def padded_prompts(path: Path) -> Inputs:
 
 
 def reference_letters(path: Path) -> Inputs:
-    """Return the inputs that a sorting network came with, `ref_idx`: six letters each, filled up with zeros as well."""
+    """Return the reference inputs in the file of a sorting network, `ref_idx`: six letters each, padded with zeros."""
     inputs = read_tensors(path).raw("ref_idx", None, None).astype(int)
     return Inputs(inputs[0], inputs, inputs[0], decode_letters)
 

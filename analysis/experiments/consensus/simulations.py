@@ -1,4 +1,4 @@
-"""The experiments 7.4 and 7.5 of CONSENSUS: an ensemble of many tokens, and a trained network passed over and over."""
+"""The experiments of CONSENSUS, Sections 7.4 and 7.5: an ensemble of token flows, and trained networks iterated."""
 
 import itertools
 import math
@@ -32,7 +32,7 @@ MEASURES = ("E", "least cosine", "effective rank")
 
 @dataclass(frozen=True)
 class EnsembleConfig:
-    """Numbers of 7.4."""
+    """Parameters of Section 7.4: members of the ensemble, tokens, their dimension, last time, relative tolerance."""
 
     members: int
     tokens: int
@@ -41,20 +41,20 @@ class EnsembleConfig:
     rtol: float = 1e-3
 
 
-def _seen(t: Time, x: Array) -> Array:
+def _observables(t: Time, x: Array) -> Array:
     del t
     return jnp.stack([misalignment(x), diameter(x)])
 
 
 def run_ensemble(config: EnsembleConfig, key: Key, folder: Path) -> Arrays:
-    """Return E and the diameter of every member at 201 times; finished members are kept in `folder`."""
+    """Return E of (25) and the diameter of every member at 201 times; finished members are saved in `folder`."""
     weights, starts = jax.random.split(key)
     flow = published_ensemble_flow(weights, d=config.dimension)
     shape = (config.tokens, config.dimension)
     y0s = jnp.stack([initial("box", k, shape) for k in jax.random.split(starts, config.members)])
     ts = np.linspace(0.0, config.end, 201)
     solver = InSpan(Diffrax(rtol=config.rtol, atol=config.rtol / 1000))
-    found = ensemble(flow, y0s, ts, _seen, integrator=solver, folder=folder)
+    found = ensemble(flow, y0s, ts, _observables, integrator=solver, folder=folder)
     values = np.asarray(found.values)
     return {
         "ts": ts,
@@ -64,8 +64,8 @@ def run_ensemble(config: EnsembleConfig, key: Key, folder: Path) -> Arrays:
     }
 
 
-def say_ensemble(arrays: Arrays) -> str:
-    """Return what the ensemble came to."""
+def summarise_ensemble(arrays: Arrays) -> str:
+    """Return the final E and diameters in one line."""
     E, widths = arrays["E"][:, -1], arrays["diameter"][:, -1]
     done = f"{int(arrays['succeeded'].sum())} of {len(E)} members finished at t = {arrays['ts'][-1]:g}"
     return f"{done}: E median {np.median(E):.2g}, largest {np.max(E):.2g}; largest diameter {np.max(widths):.2g}"
@@ -78,15 +78,16 @@ ENSEMBLE = Experiment(
     EnsembleConfig(members=24, tokens=50, dimension=50, end=200 / math.sqrt(10)),
     EnsembleConfig(members=100, tokens=50, dimension=500, end=200.0),
     run_ensemble,
-    say_ensemble,
+    summarise_ensemble,
 )
 
 
 @dataclass(frozen=True)
 class PassesConfig:
-    """Numbers of 7.5: how often the network is passed, and after how many passes its output is decoded.
+    """Parameters of Section 7.5: the number of passes through the network, and those whose output is decoded.
 
-    `network` is a file of real data, `inputs` one of `prompts.INPUTS`.
+    `network` is the name of a data file, `inputs` one of `prompts.INPUTS`, and `deviation` the standard deviation of
+    random weights.
     """
 
     passes: int
@@ -97,7 +98,7 @@ class PassesConfig:
 
 
 def redrawn(transformer: Transformer, key: Key, deviation: float) -> Transformer:
-    """Return the network with Gaussian weight matrices; norms have gain one, biases are zero, embeddings stay."""
+    """Return the network with Gaussian weight matrices; gains of norms are one, biases zero, embeddings unchanged."""
     leaves, structure = jax.tree_util.tree_flatten_with_path(transformer.blocks)
     keys = jax.random.split(key, len(leaves))
     pairs = zip(keys, leaves, strict=True)
@@ -106,21 +107,24 @@ def redrawn(transformer: Transformer, key: Key, deviation: float) -> Transformer
 
 
 def _redrawn_array(name: str, a: Array, key: Key, deviation: float) -> Array:
-    """Return what stands for the array of this field; a bias may have two axes, so its name tells."""
+    """Return the new array for a field, by its name, since a bias may have two axes like a weight matrix."""
     if name.endswith("gain"):
         return jnp.ones_like(a)
     return jnp.zeros_like(a) if name.endswith("bias") else deviation * jax.random.normal(key, a.shape, a.dtype)
 
 
 def measures(x: Float[Array, "n d"]) -> Float[Array, " measures"]:
-    """Return E of (25), the least cosine of two tokens, which sees signs, and the effective rank, of the directions."""
+    """Return E of (25), the least cosine between two tokens, and the effective rank of the directions of tokens."""
     u = x / jnp.linalg.norm(x, axis=-1, keepdims=True)
     return jnp.stack([misalignment(u), min_inner_product(u), effective_rank(u)])
 
 
 @eqx.filter_jit
-def passed(transformer: Transformer, x: Array, keys: Array, feedforward: bool, deviation: float | None) -> Array:
-    """Return the measures before the first and after every pass; with a deviation the weights are drawn anew."""
+def pass_measures(transformer: Transformer, x: Array, keys: Array, feedforward: bool, deviation: float | None) -> Array:
+    """Return the `measures` before the first and after every pass, shape (passes + 1, measures).
+
+    With a `deviation`, the weights are redrawn for every pass; `keys` has one key for each pass.
+    """
 
     def once(x: Array, key: Array) -> tuple[Array, Array]:
         network = transformer if deviation is None else redrawn(transformer, key, deviation)
@@ -132,7 +136,7 @@ def passed(transformer: Transformer, x: Array, keys: Array, feedforward: bool, d
 
 
 def states_after(transformer: Transformer, x: Array, counts: Sequence[int]) -> Iterator[Array]:
-    """Yield the state after each of these increasing numbers of passes, each from the one before."""
+    """Yield the state after each of the increasing `counts` of passes."""
     further = eqx.filter_jit(lambda network, x, passes: network.apply_layers(x, passes=passes))
     for before, count in itertools.pairwise((0, *counts)):
         x = further(transformer, x, jnp.asarray(count - before)) if count > before else x
@@ -140,7 +144,7 @@ def states_after(transformer: Transformer, x: Array, counts: Sequence[int]) -> I
 
 
 def _plan(config: PassesConfig, trained: Transformer, inputs: Inputs, key: Key) -> dict[str, tuple]:
-    """Return, for each variant, the arguments of `passed` without the keys: weights, start, feed-forward, deviation."""
+    """Return the arguments of `pass_measures` for each variant: network, initial state, feed-forward, deviation."""
     random, first = redrawn(trained, key, config.deviation), trained.embed(inputs.first)
     plan = {
         "trained": (trained, first, True, None),
@@ -158,14 +162,14 @@ def _plan(config: PassesConfig, trained: Transformer, inputs: Inputs, key: Key) 
 
 
 def _decoded(network: Transformer, inputs: Inputs, counts: Sequence[int]) -> list[str]:
-    """Return the last input, and what every one of its tokens reads out after these numbers of passes."""
+    """Return the last input, and the most likely tokens at its positions after each of `counts` passes, as texts."""
     states = states_after(network, network.embed(inputs.last), counts)
     likeliest = (np.argmax(np.asarray(network.logits(x)), axis=-1) for x in states)
     return [inputs.decode(ids) for ids in (inputs.last, *likeliest)]
 
 
 def run_passes(config: PassesConfig, key: Key, folder: Path) -> Arrays:
-    """Return the measures along the passes of every variant and prompt, and what the trained network says."""
+    """Return the measures along the passes for every variant and prompt, and decoded outputs of the trained network."""
     path = data_file(config.network)
     trained, inputs = load_transformer(path), INPUTS[config.inputs](path)
     draw, again = jax.random.split(key)
@@ -176,14 +180,14 @@ def run_passes(config: PassesConfig, key: Key, folder: Path) -> Arrays:
     for index, (name, work) in enumerate(tracked(plan.items(), len(plan), "7.5")):
         network, x, feedforward, deviation = work
         if not checkpoints.has(index):
-            checkpoints.save(index, passed(network, x, keys, feedforward, deviation))
+            checkpoints.save(index, pass_measures(network, x, keys, feedforward, deviation))
         arrays[name] = np.asarray(checkpoints.load(index))
     texts = _decoded(trained, inputs, config.decoded)
     return {**arrays, "decoded after": np.array([0, *config.decoded]), "decoded": np.array(texts)}
 
 
-def say_passes(arrays: Arrays) -> str:
-    """Return the first and last measures of every variant, and the decoded output."""
+def summarise_passes(arrays: Arrays) -> str:
+    """Return the first and last measures of every variant as a table, and the decoded outputs."""
     rows = [f"{'':28s}" + "".join(f"{name:>20s}" for name in MEASURES)]
     for name, values in arrays.items():
         if values.ndim == 2:
@@ -197,23 +201,23 @@ def say_passes(arrays: Arrays) -> str:
 PASSES = Experiment(
     "consensus/7.5",
     CONSENSUS.at("Section 7.5, Figures 6 to 8, Table 3"),
-    "a trained network passed over and over, with its own, random and redrawn weights: E of (25) and signed measures; "
-    "prompts of Table 2 padded with zeros (token number 0, behind them) to one length",
+    "repeated passes through a network with trained, random and redrawn weights: E of (25) and signed measures; "
+    "prompts of Table 2 padded with zeros (token number 0, after them) to one length",
     PassesConfig(passes=100, decoded=(1, 5, 10, 100)),
     PassesConfig(passes=2000, decoded=(1, 5, 10, 100, 1000)),
     run_passes,
-    say_passes,
+    summarise_passes,
 )
 
 _LETTERS = {"network": "gpt_nano_sort.npz", "inputs": "reference letters"}
 SORTING = Experiment(
     "consensus/7.5-sorting",
     CONSENSUS.at("Section 7.5, Figures 6 to 8, Table 3"),
-    "as 7.5, on a network that was trained to sort six letters, with its own reference inputs",
+    "as 7.5, for a network trained to sort six letters, with its reference inputs",
     replace(PASSES.quick, **_LETTERS),
     replace(PASSES.paper, **_LETTERS),
     run_passes,
-    say_passes,
+    summarise_passes,
 )
 
 EXPERIMENTS = (ENSEMBLE, PASSES, SORTING)

@@ -1,4 +1,4 @@
-"""What one sees in a classifier of reviews: losses, accuracies, leaders, their words, and how far the limit is."""
+"""Measures of a review classifier: losses, accuracies, leaders and their words, distance of the output to the limit."""
 
 from collections import Counter
 
@@ -8,14 +8,14 @@ from analysis.experiments import Arrays
 from dynsim.networks.sentiment.classifier import (
     ReviewClassifier,
     accuracy,
+    decision_values,
+    forward_pass,
+    forward_pass_logits,
     hardmax_logits,
-    heights,
     mean_loss,
-    passage,
-    passage_logits,
     softmax_logits,
 )
-from dynsim.networks.sentiment.passage import Passage, far_state
+from dynsim.networks.sentiment.forward_pass import ForwardPass, further_layers
 from dynsim.networks.sentiment.reviews import Encoded
 from dynsim.networks.sentiment.words import PADDING, Vocabulary
 
@@ -28,21 +28,21 @@ HISTORY = (
     "hardmax test accuracy",
     "mean leaders by value",
 )
-FAR = 2.0  # the least height of a leader that Figure 10 counts
+FAR = 2.0  # the least distance from the hyperplane of a leader counted in Figure 10
 SHOWN = {"positive": 1, "negative": 0}
 
 
 def history_row(model: ReviewClassifier, train: Encoded, test: Encoded, *, hard: bool) -> np.ndarray:
-    """Return a row of `HISTORY`: the loss on the training set, in nats, and if `hard` all else, NaN if not.
+    """Return the values of `HISTORY`: losses in nats, accuracies, and the mean number of leaders in the test reviews.
 
-    Leaders are those in the test set, so that one sees what training does to the numbers of Table 1.
+    Only the softmax loss is computed unless `hard`; the others are then NaN.
     """
     soft = softmax_logits(model, train.ids)
     row = np.full(len(HISTORY), np.nan)
     row[0] = mean_loss(soft, train.labels)
     if hard:
-        found = passage(model, test.ids)
-        hard_train, hard_test = hardmax_logits(model, train.ids), passage_logits(model, found)
+        found = forward_pass(model, test.ids)
+        hard_train, hard_test = hardmax_logits(model, train.ids), forward_pass_logits(model, found)
         row[1] = mean_loss(hard_train, train.labels)
         pairs = ((soft, train), (hard_train, train), (softmax_logits(model, test.ids), test), (hard_test, test))
         row[2:-1] = [accuracy(logits, part.labels) for logits, part in pairs]
@@ -53,17 +53,18 @@ def history_row(model: ReviewClassifier, train: Encoded, test: Encoded, *, hard:
 def measured(
     name: str, model: ReviewClassifier, train: Encoded, test: Encoded, words: Vocabulary, further: int
 ) -> Arrays:
-    """Return, under names that begin with that of the classifier, what the test reviews show.
+    """Return the measures of a classifier on the test reviews, as arrays with names that begin with its name.
 
-    For each test review: the logits with either layer, how many leaders there are up to layer K and how many of them
-    at layer 0 (by value and by index), whether rounding leaves all follower sets certain, whether its tokens are
-    distinct and none is zero, the distance of its farthest token from where it is after `further` layers more, the last
-    step of these, and its longest token. In all: the words that lead far from the separating hyperplane in the
-    correctly classified test reviews and in how many of them, and two reviews on their way through the layers.
+    For each test review: the logits with the softmax and the hardmax layer; the number of leaders up to layer K and
+    at layer 0 (by value and by index); whether all follower sets are certain in spite of rounding; whether the tokens
+    are distinct and nonzero; the largest distance of a token at layer K from its value `further` layers later, the
+    movement in the last of these layers, and the largest norm of a token. For the classifier: the words of leaders far
+    from the separating hyperplane in correctly classified test reviews, with the number of such reviews, and two
+    reviews with their tokens at all layers.
     """
-    found = passage(model, test.ids)
-    hard = passage_logits(model, found)
-    far, movement = far_state(found, model.layer, further)
+    found = forward_pass(model, test.ids)
+    hard = forward_pass_logits(model, found)
+    far, movement = further_layers(found, model.layer, further)
     filled = found.groups.counts > 0
     chosen, often = leader_words(model, found, (hard > 0) == (test.labels == 1), words)
     arrays = {
@@ -86,7 +87,7 @@ def measured(
     return {f"{name}: {key}": value for key, value in arrays.items()}
 
 
-def _leaders(found: Passage) -> Arrays:
+def _leaders(found: ForwardPass) -> Arrays:
     counts = {"by value": np.ones_like(found.by_index), "by index": found.by_index}
     by_kind = {}
     for kind, counted in counts.items():
@@ -95,28 +96,28 @@ def _leaders(found: Passage) -> Arrays:
     return by_kind
 
 
-def _theorem_applies(found: Passage) -> np.ndarray:
-    """Return in which reviews all tokens are distinct and nonzero, the hypothesis of Theorem 1.1."""
+def _theorem_applies(found: ForwardPass) -> np.ndarray:
+    """Return for each review whether all tokens are distinct and nonzero, as Theorem 1.1 assumes."""
     zero = (found.groups.counts > 0) & np.all(found.groups.values == 0, axis=2)
     return np.all(found.groups.counts <= 1, axis=1) & ~np.any(zero, axis=1)
 
 
 def leader_words(
-    model: ReviewClassifier, found: Passage, chosen: np.ndarray, words: Vocabulary
+    model: ReviewClassifier, found: ForwardPass, chosen: np.ndarray, words: Vocabulary
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the words on leaders with $|\\mathcal H(z)| \\ge 2$ and in how many chosen reviews, most frequent first.
+    """Return the words of leaders with $|\\mathcal H(z)| \\ge 2$ in chosen reviews, with their counts.
 
     Source: HARDMAX, Figure 10.
     """
-    far = np.abs(heights(model, found.final)) >= FAR
+    far = np.abs(decision_values(model, found.final)) >= FAR
     counted = (found.leading >= 0) & far & chosen[:, None]
     often = Counter(found.groups.words[counted].tolist()).most_common()
     names = [words.words[number] or f"#{number}" for number, _ in often]
     return np.array(names or [""], str)[: len(names)], np.array([count for _, count in often], int)
 
 
-def _shown(model: ReviewClassifier, found: Passage, test: Encoded, logits: np.ndarray, words: Vocabulary) -> Arrays:
-    """Return the surest correct positive and negative review: words, states at all layers, first layer as a leader."""
+def _shown(model: ReviewClassifier, found: ForwardPass, test: Encoded, logits: np.ndarray, words: Vocabulary) -> Arrays:
+    """Return the positive and the negative review with the most extreme logits: words, states, layers of leaders."""
     arrays = {}
     for kind, label in SHOWN.items():
         sign = 1 if label else -1

@@ -1,4 +1,4 @@
-"""The experiments of HARDMAX, Section 6: classifiers of film reviews, trained, and looked through at their leaders."""
+"""The experiments of HARDMAX, Section 6: training of film review classifiers, and measures of their leaders."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ from dynsim.io.checkpoints import Checkpoints
 from dynsim.networks.decoder.pretrained import read_tensors
 from dynsim.networks.decoder.transformer import check_ids
 from dynsim.networks.sentiment.classifier import ReviewClassifier, draw_classifier, load_classifier, train_classifier
-from dynsim.networks.sentiment.reviews import Encoded, Part, cleaned, encoded, read_reviews
+from dynsim.networks.sentiment.reviews import Encoded, Selection, cleaned, encoded, read_reviews
 from dynsim.networks.sentiment.words import Cleaning, Vocabulary, vocabulary
 from dynsim.papers import HARDMAX
 from dynsim.progress import progress
@@ -29,27 +29,27 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class ReviewsConfig:
-    """Numbers of Section 6.2, and which reviews are read.
+    """Parameters of Section 6.2, and the data sets.
 
     Attributes:
         train: the reviews of the training set.
         test: those of the test set.
         dimensions: one classifier is trained for each.
-        epochs: how often each sees the training set.
-        every: epochs between two evaluations with the hardmax layer.
+        epochs: passes through the training set.
+        every: number of epochs between evaluations with the hardmax layer.
         cleaning: what is removed from a review.
-        words_of: whose words make the vocabulary. As in the paper it is both sets: a word that only test reviews have
-            keeps its random row of E. With "train" such words are skipped.
-        length: words of a review; longer ones are cut, shorter ones padded.
-        batch: reviews of a step.
-        depth: layers K.
+        words_of: the reviews that define the vocabulary. With "both", as in the paper, a word that occurs in test
+            reviews only keeps its random row of E; with "train" such words are skipped.
+        length: number of words of a review; longer reviews are truncated, shorter ones padded.
+        batch: reviews per step.
+        depth: number of layers K.
         temperature: of the softmax layer.
-        further: layers beyond K whose state stands in for the limit.
-        published: a file of trained weights with the numbers of the words of both sets, or nothing.
+        further: number of layers after K at which the state approximates the limit.
+        published: a data file of trained weights and word numbers of both sets, or an empty name.
     """
 
-    train: Part
-    test: Part
+    train: Selection
+    test: Selection
     dimensions: tuple[int, ...]
     epochs: int
     every: int = 10
@@ -64,7 +64,7 @@ class ReviewsConfig:
 
 
 class ReviewData(NamedTuple):
-    """Both sets as numbers, the words, and how many distinct words there are in both sets before and after cleaning."""
+    """Both sets as word numbers, the vocabulary, and the numbers of distinct words before and after cleaning."""
 
     train: Encoded
     test: Encoded
@@ -73,7 +73,7 @@ class ReviewData(NamedTuple):
 
 
 def read_data(config: ReviewsConfig) -> ReviewData:
-    """Return the reviews of a configuration from the folder of real data."""
+    """Return the reviews of a configuration, read from the data folder."""
     sets = [read_reviews(data_file(part.file), part) for part in (config.train, config.test)]
     texts = [cleaned(reviews, config.cleaning) for reviews in sets]
     plain = Cleaning("none", keep_case=config.cleaning.keep_case, shortest=1)
@@ -84,9 +84,9 @@ def read_data(config: ReviewsConfig) -> ReviewData:
 
 
 def run_reviews(config: ReviewsConfig, key: Key, folder: Path) -> Arrays:
-    """Return the measures of every classifier, trained here or published; see `measured` and `HISTORY` for their names.
+    """Return the measures of every classifier, trained or published; `measured` and `HISTORY` define their names.
 
-    Trainings of several dimensions share the cores; each keeps its checkpoint and its losses in a folder of its own.
+    Classifiers of several dimensions are trained in parallel; each has its own folder of checkpoints and losses.
     """
     data = read_data(config)
     keys = jax.random.split(key, len(config.dimensions))
@@ -101,17 +101,17 @@ def run_reviews(config: ReviewsConfig, key: Key, folder: Path) -> Arrays:
             lambda stopped, d=d, k=k: _trained(config, data, k, folder / f"d={d}", d, stopped, bar.update)
             for d, k in zip(config.dimensions, keys, strict=True)
         ]
-        trained = together(work, cores())
+        trained = concurrently(work, cores())
     for d, (model, history) in zip(config.dimensions, trained, strict=True):
         arrays |= {f"d={d}: {name}": column for name, column in zip(HISTORY, history.T, strict=True)}
         arrays |= measured(f"d={d}", model, data.train, data.test, data.words, config.further)
     return {**arrays, **(_published(config, data) if config.published else {})}
 
 
-def together(work: Sequence[Callable[[threading.Event], Result]], workers: int) -> list[Result]:
-    """Return the results of some long calls in threads; if one fails or Ctrl-C is pressed, the others are told to stop.
+def concurrently(work: Sequence[Callable[[threading.Event], Result]], workers: int) -> list[Result]:
+    """Return the results of long calls, run in threads; if one fails or is interrupted, the others are asked to stop.
 
-    A call is told by the event that it gets; it may end as it likes then.
+    Each call gets an event, which is set when it should stop; it may then raise any exception.
     """
     stopped = threading.Event()
     with ThreadPoolExecutor(max(1, min(workers, len(work)))) as pool:
@@ -133,13 +133,13 @@ def _trained(
     stopped: threading.Event,
     advance: Callable[[int], object],
 ) -> tuple[ReviewClassifier, np.ndarray]:
-    """Return the classifier of dimension d, and a row of `HISTORY` for each number of epochs from 0 on."""
+    """Return the classifier of dimension d, and the values of `HISTORY` after 0, 1, ... epochs, one row each."""
     draw, order = jax.random.split(key)
     start = draw_classifier(draw, words=len(data.words), d=d, depth=config.depth, temperature=config.temperature)
     checkpoints = Checkpoints(folder, f"{config} {d} {jax.random.key_data(key).tolist()}", jax.tree.structure(0))
     seen = 0
 
-    def look(epoch: int, model: ReviewClassifier) -> None:
+    def save_row(epoch: int, model: ReviewClassifier) -> None:
         nonlocal seen
         if not checkpoints.has(epoch):
             hard = epoch % config.every == 0 or epoch == config.epochs
@@ -150,18 +150,25 @@ def _trained(
             raise KeyboardInterrupt
 
     found = train_classifier(
-        start, data.train, order, epochs=config.epochs, batch=config.batch, folder=folder, watcher=look, shown=False
+        start,
+        data.train,
+        order,
+        epochs=config.epochs,
+        batch=config.batch,
+        folder=folder,
+        callback=save_row,
+        shown=False,
     )
     return found.model, np.stack([np.asarray(checkpoints.load(epoch)) for epoch in range(config.epochs + 1)])
 
 
 def _published(config: ReviewsConfig, data: ReviewData) -> Arrays:
-    """Return the measures of published weights on the same reviews, by the word numbers that their file holds."""
+    """Return the measures of published weights on the same reviews, with the word numbers in their file."""
     path = data_file(config.published)
     model, words = load_classifier(path)
     tensors = read_tensors(path)
 
-    def numbered(name: str, part: Part, own: Encoded) -> Encoded:
+    def numbered(name: str, part: Selection, own: Encoded) -> Encoded:
         ids = tensors.raw(name, None, None)[part.first : part.last]
         check_ids(name, ids, len(words))
         return Encoded(ids, own.labels)
@@ -171,36 +178,38 @@ def _published(config: ReviewsConfig, data: ReviewData) -> Arrays:
     return measured("published", model, train, test, words, config.further)
 
 
-def say_reviews(arrays: Arrays) -> str:
-    """Return losses, accuracies and Table 1 of each classifier."""
+def summarise_reviews(arrays: Arrays) -> str:
+    """Return losses, accuracies and the row of Table 1 of each classifier as text."""
     before, after = arrays["distinct words before and after cleaning"]
     lines = [f"{before} distinct words with stop words, {after} without"]
     for name in classifiers(arrays):
-        lines += [name, *_said(name, arrays)]
+        lines += [name, *_summary(name, arrays)]
     return "\n".join(lines)
 
 
 def classifiers(arrays: Arrays) -> list[str]:
-    """Return the names of the classifiers in a record, `d=2` and the like, and `published`."""
+    """Return the names of the classifiers in a record, such as `d=2` and `published`."""
     return [name.removesuffix(": alpha") for name in arrays if name.endswith(": alpha")]
 
 
 def table_1(arrays: Arrays, name: str, count: str = "leaders by value") -> np.ndarray:
-    """Return a row of Table 1: mean, standard deviation, least and largest number of leaders, share from the start.
+    """Return a row of Table 1: mean, standard deviation, minimum and maximum of the number of leaders; initial share.
+
+    The initial share is the fraction of leaders that are leaders at layer 0, averaged over the reviews with leaders.
 
     Args:
-        arrays: of a record.
-        name: a classifier, as `d=2`.
-        count: "leaders by value", equal tokens counting as one (what the authors' code does, which asks whether a token
-            is the first of those it follows), or "leaders by index", Definition 1.1 to the letter, by which repeated
-            words and the padding never lead. The share is a mean over the reviews that have leaders.
+        arrays: the arrays of a record.
+        name: the name of a classifier, such as `d=2`.
+        count: "leaders by value" identifies equal tokens (as the authors' code does, which tests whether a token is the
+            first of those it follows); "leaders by index" is Definition 1.1 literally, by which repeated words and
+            padding are never leaders.
     """
     m, m_0 = arrays[f"{name}: {count}"], arrays[f"{name}: initial {count}"]
     share = np.mean(m_0[m > 0] / m[m > 0]) if np.any(m > 0) else np.nan
     return np.array([np.mean(m), np.std(m), np.min(m), np.max(m), share])
 
 
-def _said(name: str, arrays: Arrays) -> Iterator[str]:
+def _summary(name: str, arrays: Arrays) -> Iterator[str]:
     labels = arrays["labels"]
     for layer in ("softmax", "hardmax"):
         right = np.mean((arrays[f"{name}: {layer} logits"] > 0) == (labels == 1))
@@ -210,26 +219,26 @@ def _said(name: str, arrays: Arrays) -> Iterator[str]:
         yield f"  {layer}: accuracy {trained:.3f} in training, {right:.3f} in the test{ends}"
     for count in ("leaders by value", "leaders by index"):
         mean, deviation, least, most, share = table_1(arrays, name, count)
-        yield f"  {count}: {mean:.3f} +- {deviation:.3f}, {least:.0f} to {most:.0f}, {share:.3f} from the start"
+        yield f"  {count}: {mean:.3f} +- {deviation:.3f}, {least:.0f} to {most:.0f}, {share:.3f} at layer 0"
     before = arrays.get(f"{name}: mean leaders by value")
     if before is not None:
         yield f"  leaders by value before training: {before[0]:.3f}"
     words = [str(word) for word in arrays[f"{name}: leader words"][:15]]
     far = arrays[f"{name}: distance to the limit"] / arrays[f"{name}: longest token"]
-    yield f"  {np.mean(arrays[f'{name}: distinct and nonzero']):.4f} of the reviews have distinct nonzero tokens"
-    yield f"  distance to the limit, over the longest token: median {np.median(far):.2g}, largest {np.max(far):.2g}"
-    yield f"  words far from the hyperplane that lead most often: {', '.join(words)}"
+    yield f"  fraction of reviews with distinct nonzero tokens: {np.mean(arrays[f'{name}: distinct and nonzero']):.4f}"
+    yield f"  distance to the limit over the largest norm: median {np.median(far):.2g}, largest {np.max(far):.2g}"
+    yield f"  most frequent words of leaders far from the hyperplane: {', '.join(words)}"
 
 
 QUICK = ReviewsConfig(
-    train=Part("imdb_train.csv.gz", last=400),
-    test=Part("imdb_test.csv.gz", last=400),
+    train=Selection("imdb_train.csv.gz", last=400),
+    test=Selection("imdb_test.csv.gz", last=400),
     dimensions=(2, 4, 8, 16),
     epochs=6,
     every=3,
     published="hardmax_imdb_d2.npz",
 )
-PAPER = replace(QUICK, train=Part("imdb_train.csv.gz"), test=Part("imdb_test.csv.gz"), epochs=300, every=10)
+PAPER = replace(QUICK, train=Selection("imdb_train.csv.gz"), test=Selection("imdb_test.csv.gz"), epochs=300, every=10)
 
 REVIEWS = Experiment(
     "hardmax/reviews",
@@ -238,14 +247,14 @@ REVIEWS = Experiment(
     QUICK,
     PAPER,
     run_reviews,
-    say_reviews,
+    summarise_reviews,
 )
 
 _FOLDS = tuple(str(fold) for fold in range(8))
 _LONG = replace(
     QUICK,
-    train=Part("movie_reviews_v2.csv.gz", column="fold", values=_FOLDS, last=400),
-    test=Part("movie_reviews_v2.csv.gz", column="fold", values=("8",)),
+    train=Selection("movie_reviews_v2.csv.gz", column="fold", values=_FOLDS, last=400),
+    test=Selection("movie_reviews_v2.csv.gz", column="fold", values=("8",)),
     published="",
 )
 
@@ -257,7 +266,9 @@ LONG = replace(
     paper=replace(_LONG, train=replace(_LONG.train, last=None), epochs=300, every=10),
 )
 
-_FULL = replace(PAPER, train=Part("IMDB Dataset.csv", last=35_000), test=Part("IMDB Dataset.csv", 35_000), published="")
+_FULL = replace(
+    PAPER, train=Selection("IMDB Dataset.csv", last=35_000), test=Selection("IMDB Dataset.csv", 35_000), published=""
+)
 
 FULL = replace(
     REVIEWS,

@@ -1,4 +1,4 @@
-"""The experiment of MULTIRATE, Section 9: the coupled network against frozen and dense ones, over paired seeds."""
+"""The experiment of MULTIRATE, Section 9: coupled, frozen and dense networks compared over paired seeds."""
 
 import math
 import time
@@ -32,13 +32,13 @@ CURVES = ("training loss", "validation loss", "final validation loss", "gates", 
 
 @dataclass(frozen=True)
 class Variant:
-    """One network of a study, and how it is trained.
+    """One network of a study, with options of its training.
 
     Attributes:
-        name: under which its numbers are kept.
-        network: its numbers.
-        held: whether its gates stay at zero.
-        residual_weight: of the auxiliary loss of Section 11.4.
+        name: the prefix of its arrays in the record.
+        network: its configuration.
+        held: whether its gates are held at zero.
+        residual_weight: the weight of the auxiliary loss of Section 11.4.
     """
 
     name: str
@@ -49,21 +49,21 @@ class Variant:
 
 @dataclass(frozen=True)
 class StudyConfig:
-    """Numbers of Section 9; what its text has lost is as in `MultirateConfig` and in PyTorch's AdamW.
+    """Parameters of Section 9; those missing in the paper are the defaults of `MultirateConfig` and PyTorch's AdamW.
 
     Attributes:
-        variants: every one is trained from every seed; the others are compared with the first.
-        seeds: how many; a seed draws the weights and the batches, the same for variants of one configuration.
-        steps: of each training.
-        batch: windows of a step.
-        length: bytes of a window.
+        variants: the networks; each is trained with every seed, and all are compared with the first.
+        seeds: the number of seeds; a seed determines the weights and batches, the same for equal configurations.
+        steps: number of training steps.
+        batch: windows per step.
+        length: bytes per window.
         learning_rate: of AdamW.
         weight_decay: of AdamW.
-        every: steps between two checkpoints, evaluations and measured times.
-        evaluated: windows of the held-out text that are evaluated on the way; None for all.
-        final: windows of it that are evaluated at the end; None for all.
-        train: the text that is learned.
-        validation: the text that is held out.
+        every: number of steps between checkpoints, at which losses, gates and times are recorded.
+        evaluated: number of windows of the held-out text evaluated at checkpoints; None for all.
+        final: number of windows of the held-out text evaluated at the end; None for all.
+        train: data file of the training text.
+        validation: data file of the held-out text.
     """
 
     variants: tuple[Variant, ...]
@@ -81,12 +81,12 @@ class StudyConfig:
 
     @property
     def points(self) -> list[int]:
-        """After how many steps the networks are looked at."""
+        """The numbers of steps at which checkpoints are recorded."""
         return [*range(0, self.steps, self.every), self.steps]
 
 
 class Run(NamedTuple):
-    """One training: `CURVES` in their order, and the trained floating numbers."""
+    """The results of one training: `CURVES` in their order, and the trained parameters."""
 
     training: np.ndarray
     validation: np.ndarray
@@ -96,29 +96,29 @@ class Run(NamedTuple):
     weights: tuple[np.ndarray, ...]
 
 
-class Material(NamedTuple):
-    """What all trainings share, and the checksums of both texts."""
+class TrainingData(NamedTuple):
+    """The data shared by all trainings: batches, held-out windows at checkpoints and at the end, checksums of texts."""
 
     batches: Batches
-    on_the_way: np.ndarray
+    evaluated: np.ndarray
     held_out: np.ndarray
     checksums: tuple[int, int]
 
 
 def run_study(config: StudyConfig, key: Key, folder: Path) -> Arrays:
-    """Return the numbers of every variant under its name, a row for each seed, and the first seed's trained weights.
+    """Return the results of every variant, with one row for each seed, and the first seed's trained parameters.
 
-    Losses are in nats a byte; a time is NaN where a program was compiled in it. Times depend on the machine, all else
-    comes out to the same bits however often the run was killed. Seeds go one after another, the variants of one in
-    turns, so that what slows the machine slows all alike.
+    Losses are in nats per byte; a time is NaN if it includes compilation. Times depend on the machine; all else has the
+    same bits if the run is interrupted and resumed. For each seed all variants are trained in turn, so that a slow
+    period of the machine affects all of them.
     """
-    material = _material(config)
+    data = _training_data(config)
     runs: dict[str, list[Run]] = {variant.name: [] for variant in config.variants}
     with progress(config.seeds * len(config.variants) * config.steps, "training", unit="steps") as bar:
         for seed in range(config.seeds):
             for variant in config.variants:
-                own = jax.random.fold_in(key, seed)
-                runs[variant.name].append(_run(config, variant, material, own, folder / variant.name / str(seed), bar))
+                seed_key = jax.random.fold_in(key, seed)
+                runs[variant.name].append(_run(config, variant, data, seed_key, folder / variant.name / str(seed), bar))
     arrays: dict[str, np.ndarray] = {"steps": np.array(config.points)}
     for variant in config.variants:
         found = runs[variant.name]
@@ -129,9 +129,9 @@ def run_study(config: StudyConfig, key: Key, folder: Path) -> Arrays:
     return arrays
 
 
-def _material(config: StudyConfig) -> Material:
+def _training_data(config: StudyConfig) -> TrainingData:
     train, held_out = (read_bytes(data_file(name)) for name in (config.train, config.validation))
-    return Material(
+    return TrainingData(
         random_windows(train, batch=config.batch, length=config.length),
         windows(held_out, config.length, count=config.evaluated),
         windows(held_out, config.length, count=config.final),
@@ -153,9 +153,9 @@ def _size(config: StudyConfig, variant: Variant) -> Arrays:
     }
 
 
-def _run(config: StudyConfig, variant: Variant, material: Material, key: Key, folder: Path, bar: Any) -> Run:
-    """Return one training, from its folder if it is finished."""
-    numbers = (replace(config, variants=(), seeds=0), variant, material.checksums, jax.random.key_data(key).tolist())
+def _run(config: StudyConfig, variant: Variant, data: TrainingData, key: Key, folder: Path, bar: Any) -> Run:
+    """Return the results of one training, read from `folder` if it is finished."""
+    numbers = (replace(config, variants=(), seeds=0), variant, data.checksums, jax.random.key_data(key).tolist())
     digest = " ".join(str(part) for part in numbers)
     draw, order = jax.random.split(key)
     start = _start(variant, draw)
@@ -164,10 +164,10 @@ def _run(config: StudyConfig, variant: Variant, material: Material, key: Key, fo
     done = Checkpoints(folder / "finished", digest, jax.tree.structure(Run(z, z, z, z, z, tuple(weights))))
     if not done.has(0):
         rows = Checkpoints(folder, digest, jax.tree.structure((0, 0, 0)))
-        look = Watch(config, material, rows, bar)
+        callback = _CheckpointCallback(config, data, rows, bar)
         found = train_multirate(
             start,
-            material.batches,
+            data.batches,
             order,
             num_steps=config.steps,
             residual_weight=variant.residual_weight,
@@ -175,11 +175,11 @@ def _run(config: StudyConfig, variant: Variant, material: Material, key: Key, fo
             weight_decay=config.weight_decay,
             every=config.every,
             folder=folder,
-            watcher=look,
+            callback=callback,
             shown=False,
         )
         seen = [np.stack(part) for part in zip(*(rows.load(step) for step in config.points), strict=True)]
-        final = np.array(text_loss(found.model, material.held_out))
+        final = np.array(text_loss(found.model, data.held_out))
         leaves = tuple(np.asarray(leaf) for leaf in jax.tree.leaves(eqx.filter(found.model, eqx.is_inexact_array)))
         done.save(0, Run(found.losses, seen[0], final, seen[1], seen[2], leaves))
     else:
@@ -187,32 +187,32 @@ def _run(config: StudyConfig, variant: Variant, material: Material, key: Key, fo
     return Run(*jax.tree.map(np.asarray, done.load(0)))
 
 
-class Watch:
-    """What is kept at each checkpoint: the held-out loss, the gates, and the time of a step since the one before."""
+class _CheckpointCallback:
+    """Records at each checkpoint the held-out loss, the gates, and the mean time of a step since the previous one."""
 
-    def __init__(self, config: StudyConfig, material: Material, rows: Checkpoints, bar: Any):
-        """Start with no time measured: the first steps compile."""
-        self.config, self.material, self.rows, self.bar = config, material, rows, bar
-        self.seen, self.since = 0, math.nan
+    def __init__(self, config: StudyConfig, data: TrainingData, rows: Checkpoints, bar: Any):
+        """Start without a time, since the first steps include compilation."""
+        self.config, self.data, self.rows, self.bar = config, data, rows, bar
+        self.previous, self.since = 0, math.nan
 
     def __call__(self, done: int, model: MultirateNetwork) -> None:
-        """Keep a row, unless a run before kept it."""
-        steps = done - self.seen
+        """Save a row after `done` steps, unless an earlier run has saved it."""
+        steps = done - self.previous
         each = (time.perf_counter() - self.since) / steps * 1e3 if steps else math.nan
         if not self.rows.has(done):
-            loss = np.array(text_loss(model, self.material.on_the_way))
+            loss = np.array(text_loss(model, self.data.evaluated))
             self.rows.save(done, (loss, np.asarray(model.gates), np.array(each)))
         self.bar.update(steps)
-        self.seen, self.since = done, time.perf_counter() if steps else math.nan
+        self.previous, self.since = done, time.perf_counter() if steps else math.nan
 
 
-def trained(record: Arrays, config: Mapping[str, Any], name: str) -> MultirateNetwork:
-    """Return the network of a variant that the first seed trained.
+def trained_network(record: Arrays, config: Mapping[str, Any], name: str) -> MultirateNetwork:
+    """Return the network of a variant as trained with the first seed.
 
     Args:
-        record: the arrays of a record of this module.
-        config: its configuration, as the record has it.
-        name: of the variant.
+        record: the arrays of a record of this experiment.
+        config: the configuration in that record.
+        name: the name of the variant.
 
     Raises:
         ValueError: if there is no such variant.
@@ -228,58 +228,59 @@ def trained(record: Arrays, config: Mapping[str, Any], name: str) -> MultirateNe
     return eqx.combine(jax.tree.unflatten(structure, kept), still)
 
 
-class Difference(NamedTuple):
-    """The mean over seeds of a difference of final losses, in nats a byte, its standard error, and how many seeds."""
+class LossDifference(NamedTuple):
+    """The mean difference of final held-out losses, in nats per byte, its standard error, and the number of seeds."""
 
     mean: float
     error: float
     seeds: int
 
 
-def difference(arrays: Arrays, first: str, second: str) -> Difference:
-    """Return by how much the held-out loss of `first` is above that of `second` at the end, seed by seed.
+def loss_difference(arrays: Arrays, first: str, second: str) -> LossDifference:
+    """Return the mean over seeds of the final held-out loss of variant `first` minus that of `second`.
 
-    With one seed the error is NaN.
+    With one seed the standard error is NaN.
     """
     gaps = arrays[f"{first}: final validation loss"] - arrays[f"{second}: final validation loss"]
     count = len(gaps)
     error = float(np.std(gaps, ddof=1)) / math.sqrt(count) if count > 1 else math.nan
-    return Difference(float(np.mean(gaps)), error, count)
+    return LossDifference(float(np.mean(gaps)), error, count)
 
 
-def names(arrays: Arrays) -> list[str]:
-    """Return the variants of a record."""
+def variant_names(arrays: Arrays) -> list[str]:
+    """Return the names of the variants in a record, the reference variant first."""
     return [name.removesuffix(": parameters") for name in arrays if name.endswith(": parameters")]
 
 
-def say_study(arrays: Arrays) -> str:
-    """Return losses, gates, costs and times of every variant, and the differences from the first."""
-    first, *others = names(arrays)
-    lines = [line for name in (first, *others) for line in _said(name, arrays)]
+def summarise_study(arrays: Arrays) -> str:
+    """Return losses, gates, costs and times of every variant, and the loss differences from the first, as text."""
+    first, *others = variant_names(arrays)
+    lines = [line for name in (first, *others) for line in _summary(name, arrays)]
     for name in others:
-        gap = difference(arrays, first, name)
+        gap = loss_difference(arrays, first, name)
         seeds = f"{gap.seeds} paired seeds" if gap.seeds > 1 else "one seed: no error can be given"
-        lines.append(f"{first} - {name}: {gap.mean:+.5f} +- {gap.error:.5f} nats a byte (standard error, {seeds})")
+        lines.append(f"{first} - {name}: {gap.mean:+.5f} +- {gap.error:.5f} nats per byte (standard error, {seeds})")
     return "\n".join(lines)
 
 
-def _said(name: str, arrays: Arrays) -> Iterator[str]:
+def _summary(name: str, arrays: Arrays) -> Iterator[str]:
     of = lambda what: arrays[f"{name}: {what}"]
     final, gates, times = of("final validation loss"), of("gates")[:, -1], of("milliseconds per step")
     yield (
         f"{name}: {int(of('parameters')):,} parameters, cost {float(of('layer-equivalent cost')):.3f} layers by (20), "
         f"{float(of('counted layer equivalents')):.3f} by counted products"
     )
-    told = np.all(np.isnan(times))
-    speed = "" if told else f", {np.nanmedian(times):.1f} ms a step (median)"
+    untimed = np.all(np.isnan(times))
+    speed = "" if untimed else f", {np.nanmedian(times):.1f} ms per step (median)"
     yield f"  held-out loss {np.mean(final):.4f} (from {np.min(final):.4f} to {np.max(final):.4f}){speed}"
     if gates.size:
         yield f"  gates at the end: {', '.join(f'{gate:+.4f}' for gate in gates.ravel())}"
 
 
 _NETWORK = MultirateConfig()
-# With these numbers the frozen network is, as a function, the dense one of equal cost, from other draws. The dense one
-# of four layers has the depth of the paper's baselines and nearly as many parameters as the coupled network.
+# In this configuration the frozen network computes the same function as the dense one of equal cost, with other random
+# weights. The dense one of four layers has the depth of the paper's baselines and nearly as many parameters as the
+# coupled network.
 _SECTION_9 = (
     Variant("coupled"),
     Variant("frozen", held=True),
@@ -296,7 +297,7 @@ SECTION_9 = Experiment(
     QUICK,
     PAPER,
     run_study,
-    say_study,
+    summarise_study,
 )
 
 EXPERIMENTS = (SECTION_9,)

@@ -84,7 +84,7 @@ def _trained(o: Multirate) -> "MultirateNetwork":
     import os
 
     from analysis.experiments import best_record
-    from analysis.experiments.multirate.training_study import SECTION_9, trained
+    from analysis.experiments.multirate.training_study import SECTION_9, trained_network
     from dynsim.data import VARIABLE
     from dynsim.errors import nearest
 
@@ -95,7 +95,7 @@ def _trained(o: Multirate) -> "MultirateNetwork":
         os.environ[VARIABLE] = str(o.data)
     found = best_record(SECTION_9)
     say(f"weights of {found.name}, size {found.size}, seed {found.seed}, first of its seeds")
-    return trained(found.arrays, found.config, o.variant)
+    return trained_network(found.arrays, found.config, o.variant)
 
 
 def _describe(model: "MultirateNetwork", text: np.ndarray) -> None:
