@@ -74,14 +74,18 @@ def test_entropies_of_coins():
 def test_instances_are_what_they_are_called():
     rates, sizes = set(), set()
     for key in KEYS:
-        whole = instances.chain(key)
+        whole = instances.irreducible_chain(key)
         assert communicating_classes(whole.generator).irreducible
         rates |= {v for v in whole.generator.flat if v > 0}
         sizes.add(whole.size)
-        assert len(instances.two_traps(key).laws) == len(instances.two_traps(key, transient=False).laws) == 2
-        assert 0 in instances.two_traps(key).laws[0]
-        assert len(instances.with_transient(key).laws) == 1
-        assert instances.with_transient(key).laws[0][-1] == 0
+        assert (
+            len(instances.two_closed_classes(key).stationary_distributions)
+            == len(instances.two_closed_classes(key, transient=False).stationary_distributions)
+            == 2
+        )
+        assert 0 in instances.two_closed_classes(key).stationary_distributions[0]
+        assert len(instances.with_transient(key).stationary_distributions) == 1
+        assert instances.with_transient(key).stationary_distributions[0][-1] == 0
         assert instances.distribution(key, 4).sum() == 1
         assert instances.is_attention(instances.attention(key)).slack > 0
         assert instances.is_attention(instances.attention(key, causal=True), causal=True).slack > 0
@@ -103,11 +107,11 @@ def test_what_is_measured_of_a_chain_tells_no_generator():
 
 
 def test_kernel_contraction_and_power_by_hand():
-    assert instances.kernel(matrix([[1, 2, 3], [2, 4, 6]])).tolist() == [[-2, 1, 0], [-3, 0, 1]]
+    assert instances.null_space(matrix([[1, 2, 3], [2, 4, 6]])).tolist() == [[-2, 1, 0], [-3, 0, 1]]
     M = matrix([[3, 1], [1, 3]]) / 4
-    assert instances.contraction(M) == F(1, 2)
-    assert instances.power(M, 3)[0, 0] == F(9, 16)
-    assert instances.contraction(identity(3)) == 1
+    assert instances.dobrushin_coefficient(M) == F(1, 2)
+    assert instances.matrix_power(M, 3)[0, 0] == F(9, 16)
+    assert instances.dobrushin_coefficient(identity(3)) == 1
 
 
 def test_the_symmetric_chain_of_two_states_has_period_two_at_the_step_bound():
@@ -121,7 +125,7 @@ def test_the_symmetric_chain_of_two_states_has_period_two_at_the_step_bound():
 
 def test_the_exponential_series_is_that_of_scipy():
     for key in KEYS[:6]:
-        whole = instances.chain(key)
+        whole = instances.irreducible_chain(key)
         p, h = instances.distribution(key, whole.size), 1 / (2 * whole.fastest)
         found, left_out = stationary._exponential(whole.step(h), p)
         expected = scipy.linalg.expm((h * whole.generator).astype(float)) @ p.astype(float)
@@ -140,8 +144,8 @@ def test_a_line_of_equilibria_has_one_distribution():
 def test_the_growth_of_relative_entropy_is_minus_the_dissipation():
     checked = 0
     for key in KEYS:
-        whole = instances.chain(key)
-        law, p = whole.laws[0], instances.distribution(key, whole.size)
+        whole = instances.irreducible_chain(key)
+        law, p = whole.stationary_distributions[0], instances.distribution(key, whole.size)
         found = float(entropies.growth(whole.generator, p, law))
         if math.isfinite(found) and min(law) > F(1, 10**12):
             expected = dissipation(whole.generator, p.astype(float), law.astype(float))
@@ -171,7 +175,7 @@ def test_two_tokens_that_attend_to_each_other_have_a_negative_determinant():
 
 def test_half_a_step_of_three_causal_tokens_by_hand():
     # m = 2, q = 4: rows (1), (3, 1) / 4, (1, 14, 1) / 16; b21 = 1/2, b32 = 7/6, b31 = (1/16 - 7/12) / (5/4) = -5/12
-    A = instances.softmax(matrix([[1, 1, 1], [3, 1, 1], [1, 14, 1]]), causal=True)
+    A = instances.softmax_of_logarithms(matrix([[1, 1, 1], [3, 1, 1], [1, 14, 1]]), causal=True)
     B = attention_chains.half_step(A)
     assert B.tolist() == [[1, 0, 0], [F(1, 2), F(1, 2), 0], [F(-5, 12), F(7, 6), F(1, 4)]]
     assert (B @ B).tolist() == A.tolist()
@@ -198,7 +202,7 @@ def test_exponentials_that_are_seen_are_exponentials():
 
 def test_causal_attention_is_the_product_of_its_tokens_in_their_order():
     A = matrix([[6, 0, 0], [3, 3, 0], [2, 2, 2]]) / 6
-    first, second = attention_chains.layers_of(A)
+    first, second = attention_chains.one_token_moves(A)
     assert (first @ second).tolist() == A.tolist()
     assert (second @ first).tolist() != A.tolist()
 
@@ -217,9 +221,9 @@ def test_lumpable_chains_are_lumpable_and_random_ones_are_not():
     assert all(closed)
     labels = np.array([0, 0, 1])
     Q = matrix([[-3, 0, 1], [1, -2, 1], [2, 2, -2]])
-    assert lumpings.autonomous(instances.Chain(Q).step(F(1, 8)), labels)
+    assert lumpings.blocks_are_markov(instances.Chain(Q).step(F(1, 8)), labels)
     Q = matrix([[-3, 0, 1], [2, -2, 1], [1, 2, -2]])
-    assert not lumpings.autonomous(instances.Chain(Q).step(F(1, 8)), labels)
+    assert not lumpings.blocks_are_markov(instances.Chain(Q).step(F(1, 8)), labels)
 
 
 def test_pooling_two_causal_tokens_by_hand():
@@ -232,10 +236,10 @@ def test_pooling_two_causal_tokens_by_hand():
 
 def test_a_fixed_point_by_hand():
     # x -> (x + y, -y) / 2 + (1, 3): y = 2, x = 4; directions (1, 0) for 1/2 and (1, -2) for -1/2
-    given = trained_blocks.OneStep(matrix([[1, 1], [0, -2]]), matrix([1, -1]) / 2, matrix([1, 3]))
+    given = trained_blocks.AffineMap(matrix([[1, 1], [0, -2]]), matrix([1, -1]) / 2, matrix([1, 3]))
     assert given.matrix.tolist() == [[F(1, 2), F(1, 2)], [0, F(-1, 2)]]
     assert given.fixed_points.tolist() == [[4, 2]]
-    still = given._replace(rates=matrix([1, 0]), offset=matrix([0, 0]))
+    still = given._replace(eigenvalues=matrix([1, 0]), offset=matrix([0, 0]))
     assert still.fixed_points.tolist() == [[1, 0]]
 
 
@@ -248,7 +252,7 @@ def test_trained_blocks_without_data_decide_nothing(monkeypatch):
 
 def test_targets_of_the_projector_are_stationary_laws():
     Q = projector._generators(KEYS[0], 50)
-    laws = projector._laws(Q)
+    laws = projector._stationary_distributions(Q)
     for generator, law in zip(np.asarray(Q), np.asarray(laws), strict=True):
         np.testing.assert_allclose(law, stationary_distribution(generator).probabilities, rtol=1e-12)
     once, tau = projector._euler(np.asarray(Q), 1), 1 / np.max(-np.diagonal(np.asarray(Q[0])))
@@ -258,7 +262,7 @@ def test_targets_of_the_projector_are_stationary_laws():
 
 def test_the_loss_of_the_projector_is_the_mean_relative_entropy():
     model, Q = projector._projector(0, 0), projector._generators(KEYS[0], 50)
-    p = projector._laws(Q)
+    p = projector._stationary_distributions(Q)
     expected = np.mean(projector._divergence(np.asarray(p), np.exp(np.asarray(model(Q)))))
     assert float(projector._loss(model, (Q, p), KEYS[0])) == pytest.approx(expected, rel=1e-12)
     uniform = projector._divergence(np.array([[0.25, 0.75]]), np.array([[0.5, 0.5]]))

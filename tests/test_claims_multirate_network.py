@@ -17,7 +17,7 @@ from analysis.claims.multirate import sections_2_4_forward_pass as forward
 from analysis.claims.multirate import sections_2_5_slow_manifold as manifolds
 from analysis.claims.multirate import sections_3_4_pooling as pooling
 from analysis.claims.multirate.instances.networks import SMALL, network, symbols
-from analysis.claims.multirate.numpy_forward_pass import injection, pooled, turned, upsampled
+from analysis.claims.multirate.numpy_forward_pass import injection, pooled, rotary, upsampled
 from analysis.claims.rational_instances import identity, matrix
 from analysis.experiments import Record
 from analysis.ledger.evidence import Trial
@@ -48,7 +48,7 @@ def test_blocks_are_pooled_and_handed_back_as_by_hand():
 
 def test_drawn_blocks_are_of_the_kind_that_is_asked_for():
     for index in range(20):
-        tail, two = (pooling.blocks(stream(0, "blocks", index), **kind) for kind in ({"tail": True}, {"least": 2}))
+        tail, two = (pooling.blocks(stream(0, "blocks", index), **kind) for kind in ({"partial": True}, {"least": 2}))
         assert len(tail.x) % tail.block >= 2
         assert two.block >= 2
         assert len(two.x) >= two.block
@@ -68,7 +68,7 @@ def test_a_pair_of_coordinates_is_turned_by_its_position():
     x = np.tile([1.0, 0.0, 0.0, 1.0], (3, 1))
     one, slow = 2.0, 2.0 / 10.0  # positions times 1 and times 100^(-1/2)
     expected = [np.cos(one), np.sin(one), -np.sin(slow), np.cos(slow)]
-    np.testing.assert_allclose(turned(x, 100.0)[2], expected, rtol=1e-15)
+    np.testing.assert_allclose(rotary(x, 100.0)[2], expected, rtol=1e-15)
 
 
 def test_the_injection_written_out_refuses_another_projector():
@@ -79,27 +79,27 @@ def test_the_injection_written_out_refuses_another_projector():
 
 def test_the_sum_of_two_terms_is_the_round_at_a_closed_gate_only():
     closed = forward.run(KEY, gate=0.0)
-    trial = forward._sum_trial(closed, np.asarray(closed.found.alone + closed.found.injected))
+    trial = forward._sum_trial(closed, np.asarray(closed.found.without_injection + closed.found.injected))
     assert outcomes(trial) == [True]
     assert not trial.applies  # nothing is injected
     near, nearer = (forward.run(KEY, gate=gate).found for gate in (2e-4, 1e-4))
-    gaps = [float(jnp.max(jnp.abs(found.alone + found.injected - found.after))) for found in (near, nearer)]
+    gaps = [float(jnp.max(jnp.abs(found.without_injection + found.injected - found.after))) for found in (near, nearer)]
     assert gaps[0] / gaps[1] == pytest.approx(2, rel=1e-2)  # first order in the gate
 
 
 def test_the_masks_of_slow_layers_are_told_apart():
-    assert causality._hidden(network(KEY))
-    assert not causality._hidden(network(KEY, causality.FULL))
+    assert causality._future_is_masked(network(KEY))
+    assert not causality._future_is_masked(network(KEY, causality.FULL))
 
 
 def test_the_work_of_section_9_is_253_eightieths_of_a_layer():
     # 128 x 128 for q and for the output, 64 x 128 for k and v each, 2 x 128 x 512 for the MLP; 128 for q k^T and w v
-    given = cost.counted(cost.SECTION_9, 256)
+    given = cost.count_operations(cost.SECTION_9, 256)
     assert given.layer == (2 * (3 * 128**2 + 2 * 128 * 512), 2 * 2 * 128)
     assert given.whole.on(256) / given.layer.on(256) == Fraction(253, 80)
     assert given.equivalents(Fraction(1, 64)) == Fraction(193, 64)
     assert cost._corrected_trial(given, given.layer).contradicts is False
-    assert cost._corrected_trial(given, given.layer._replace(pair=Fraction(0))).contradicts
+    assert cost._corrected_trial(given, given.layer._replace(quadratic=Fraction(0))).contradicts
 
 
 def test_rms_norm_reaches_its_bound_without_epsilon_and_not_with_it():
@@ -115,20 +115,20 @@ def test_two_tokens_spread_from_the_least_stretched_direction():
     move = lambda x, stretch: stretch * x - (x @ (stretch * x)) * x
     for stretch, growth in ((matrix([-1, 1, 2]), Fraction(32, 25)), (matrix([1, -1, 2]), Fraction(-32, 25))):
         pair = norms.Pair("the unit sphere", x, z, move(x, stretch), move(z, stretch))
-        assert pair.approach == growth  # 2 cos^2 of the angle to the axis
+        assert pair.distance_growth == growth  # 2 cos^2 of the angle to the axis
         assert norms._contraction_trial(pair, True).contradicts == (growth > 0)
 
 
 def test_a_mixture_of_permutations_is_doubly_stochastic():
     assert norms._doubly_stochastic(KEY)
-    M = norms.mixing(KEY)
+    M = norms.doubly_stochastic_matrix(KEY)
     assert np.all(M @ matrix([1, 1, 1, 1]) == 1)
     assert not np.all(np.isin(M, [0, 1]))
 
 
 def test_the_graph_over_a_saddle_is_invariant():
     A, b = matrix([[1, 0], [0, -1]]), matrix([[1, 1], [0, 0], [2, 0]])
-    given = manifolds.Polynomial(A, b, Fraction(1))
+    given = manifolds.PolynomialSystem(A, b, Fraction(1))
     assert given.hyperbolic
     assert not given.contractive
     quarter = Fraction(1, 4)
@@ -142,27 +142,27 @@ def test_the_graph_over_a_saddle_is_invariant():
         assert np.all(quarter * speed == A @ (x - phi))
     assert given.persists(A, given.epsilon)
     assert not given.persists(given.epsilon * identity(2), given.epsilon)
-    assert not manifolds.Polynomial(matrix([[0, 1], [-1, 0]]), b, Fraction(1)).hyperbolic
+    assert not manifolds.PolynomialSystem(matrix([[0, 1], [-1, 0]]), b, Fraction(1)).hyperbolic
 
 
 def test_the_reduction_of_an_expanding_system_is_not_called_well_posed():
     for index in range(4):
         expanding, contractive = (
-            manifolds.polynomial(stream(0, "polynomial", index), kind) for kind in ("expanding", "contractive")
+            manifolds.polynomial_system(stream(0, "polynomial", index), kind) for kind in ("expanding", "contractive")
         )
         assert manifolds._necessity_trial(contractive).contradicts
         assert outcomes(manifolds._necessity_trial(expanding)) == [True]
 
 
 def test_residuals_are_between_the_bounds_and_reach_them():
-    line = lambda slope: equilibrium.Bent(matrix([[slope]]), matrix([0]))
+    line = lambda slope: equilibrium.AbsoluteValueMap(matrix([[slope]]), matrix([0]))
     up, down = line(Fraction(9, 10)), line(Fraction(-9, 10))
     for G, edge in ((up, 1), (down, 0)):
         trial = equilibrium._sandwich_trial(G, G.lipschitz, matrix([1]))
         assert outcomes(trial) == [True, True]
         told = G.lipschitz - Fraction(1, 100)
         assert outcomes(equilibrium._sandwich_trial(G, told, matrix([1])))[edge] is False  # the bound is attained
-    assert equilibrium.bent(KEY, HALF).lipschitz == HALF
+    assert equilibrium.random_absolute_value_map(KEY, HALF).lipschitz == HALF
 
 
 def test_a_map_that_halves_passes_for_a_contraction_and_one_that_stretches_does_not():

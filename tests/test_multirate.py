@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.claims.multirate.instances.networks import SMALL, network
-from analysis.claims.multirate.numpy_forward_pass import scores
+from analysis.claims.multirate.numpy_forward_pass import logits
 from analysis.networks.leaks import affected_positions, leak_matrix, worst_leak
 from dynsim.keys import stream
 from dynsim.networks.multirate.config import MultirateConfig, dense, layer_equivalent_cost
-from dynsim.networks.multirate.equilibrium import Anderson, Passes
+from dynsim.networks.multirate.equilibrium import Anderson, FixedPointIteration
 from dynsim.networks.multirate.flops import layer_equivalents, matmul_flops
 from dynsim.networks.multirate.network import Round, draw_multirate, frozen, num_parameters, with_gates
 from dynsim.networks.multirate.pooling import causal_pool, causal_upsample, leaking_upsample
@@ -43,7 +43,7 @@ SCORES = eqx.filter_jit(lambda model, ids: model(ids))
 )
 def test_the_network_is_the_one_written_again_in_numpy(change):
     model = drawn(replace(SMALL, **change))
-    written = scores(model, IDS)
+    written = logits(model, IDS)
     assert np.max(np.abs(np.asarray(SCORES(model, IDS)) - written)) < 1e-12
     assert np.ptp(written) > 0.1
 
@@ -147,7 +147,7 @@ def test_passes_apply_the_layers_with_the_same_context():
     model, x = drawn(replace(SMALL, passes=3)), OPEN.embed(IDS)
     r = model.rounds[0]
     plain = drawn().rounds[0]
-    once, forcing = eqx.filter_jit(Round.once), eqx.filter_jit(Round.forcing)(r, x)
+    once, forcing = eqx.filter_jit(Round.fast_map), eqx.filter_jit(Round.forcing)(r, x)
     z = x
     for _ in range(3):
         z = once(plain, z, forcing)
@@ -187,7 +187,7 @@ def test_a_rotation_takes_two_points_per_dimension_and_more_passes_come_nearer()
     G = lambda x: x @ R.T + 1
     rest = jnp.linalg.solve(jnp.eye(2) - R, jnp.ones(2))
     far = [float(jnp.max(jnp.abs(Anderson(k)(G, jnp.zeros((1, 2))) - rest[None]))) for k in (2, 4, 8)]
-    plain = float(jnp.max(jnp.abs(Passes(8)(G, jnp.zeros((1, 2))) - rest[None])))
+    plain = float(jnp.max(jnp.abs(FixedPointIteration(8)(G, jnp.zeros((1, 2))) - rest[None])))
     assert far[0] > far[1] > far[2]
     assert far[2] < plain
 
@@ -225,8 +225,8 @@ def test_the_printed_cost_and_the_counted_one():
     [
         ({"block": 0}, "`block` must be at least 1, but is 0"),
         ({"rounds": -1}, "`rounds` must not be negative, but is -1"),
-        ({"layers_before": 0, "rounds": 0}, "must leave at least one layer at the rate of tokens, but leaves none"),
-        ({"width": 18}, "`width` must be a multiple of 8, twice the number of heads, to be rotated, but is 18"),
+        ({"layers_before": 0, "rounds": 0}, "must leave at least one layer on the tokens, but leaves none"),
+        ({"width": 18}, "`width` must be a multiple of 8, twice the number of heads, for the rotary embedding, but is 18"),
         ({"key_heads": 3}, "`key_heads` must divide 4, the query heads, but is 3"),
         ({"passes": 0}, "`passes` must be at least 1 for `passes`, but is 0"),
         ({"equilibrium": "anderson"}, "`passes` must be at least 2 for `anderson`, but is 1"),
@@ -250,7 +250,7 @@ def test_bad_sequences_are_refused_in_one_sentence():
         (lambda: causal_pool(x[:0], block=4), "`n` must be at least 1, but is 0"),
         (lambda: causal_upsample(x[:2], 10, block=4), "`y` must have 3 rows, the blocks of 4 that 10 tokens have, bu"),
         (lambda: leaking_upsample(x[:4], 10, block=4), "tokens have, but has 4"),
-        (lambda: Passes(0), "`passes` must be at least 1, but is 0"),
+        (lambda: FixedPointIteration(0), "`passes` must be at least 1, but is 0"),
         (lambda: Anderson(1), "`passes` must be at least 2 for a secant, but is 1"),
         (lambda: Anderson(2, "all"), "`span` must be token or sequence, but is `all`"),
         (lambda: dense(SMALL, 0), "`layers` must be at least 1, but is 0"),

@@ -206,8 +206,8 @@ def _supporting_trial(key: Key, run: CertifiedRun | Trial, *, supporting: bool =
     A, S = run.case.attention, values(run.candidates.points)
     weights = rational_weights(key, 24, len(run.body.vertices))
     mixtures = [w @ run.body.vertex_points / sum(w) for w in weights]
-    behind = lambda p: all((run.body.vertex_points - p) @ (A @ p) <= 0)
-    projected = [p for p in _projections(run.body, A) if behind(p) or not supporting]
+    supports = lambda p: all((run.body.vertex_points - p) @ (A @ p) <= 0)
+    projected = [p for p in _projections(run.body, A) if supports(p) or not supporting]
     elsewhere = [x for x in mixtures if tuple(x) not in values(np.stack(projected))]
     return Trial(
         hypotheses=(

@@ -1,4 +1,4 @@
-"""Logarithms of fractions between two fractions, and the signs of entropies that follow from them."""
+"""Rational interval arithmetic for logarithms of fractions, and enclosures of entropies."""
 
 import functools
 import math
@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 from analysis.claims.rational_instances import Exact
 
-BITS = 160  # kept of arguments and results; the width of an enclosure is some 2^-157, and times the binary exponent
+BITS = 160  # precision of arguments and results; enclosures have a width of about 2^-157 times the binary exponent
 
 
 class Enclosure(NamedTuple):
-    """Two fractions with a number between them."""
+    """An interval with rational ends that contains a number."""
 
     low: Fraction
     high: Fraction
 
     def times(self, factor: Fraction) -> "Enclosure":
-        """Return the enclosure of a multiple."""
+        """Return the enclosure of the number times `factor`."""
         ends = (factor * self.low, factor * self.high)
         return Enclosure(min(ends), max(ends))
 
@@ -48,22 +48,22 @@ def _near_one(y: Fraction) -> Enclosure:
 
 
 def twice_atanh(z: Fraction, terms: int) -> Enclosure:
-    """Return an enclosure of 2 atanh z, |z| < 1: so many terms of the series, and a geometric bound of its rest."""
+    """Return an enclosure of 2 atanh z, |z| < 1, from `terms` terms of the series and a geometric bound of the rest."""
     value = 2 * sum((z ** (2 * n + 1) / (2 * n + 1) for n in range(terms)), Fraction(0))
     rest = 2 * z ** (2 * terms + 1) / ((2 * terms + 1) * (1 - z * z))
     return Enclosure(min(value, value + rest), max(value, value + rest))
 
 
 def _rounded(low: Fraction, high: Fraction) -> Enclosure:
-    """Return an enclosure with few digits: ends rounded outwards."""
+    """Return an enclosure with both ends rounded outwards to multiples of 2^-BITS."""
     return Enclosure(Fraction(math.floor(low * 2**BITS), 2**BITS), Fraction(math.ceil(high * 2**BITS), 2**BITS))
 
 
-def divergence(p: Exact, law: Exact) -> Enclosure:
-    """Return the relative entropy D(p || law) in nats, for a positive law; zero times its logarithm is zero."""
-    return total(logarithm(a / b).times(a) for a, b in zip(p, law, strict=True) if a > 0)
+def divergence(p: Exact, q: Exact) -> Enclosure:
+    """Return an enclosure of the relative entropy D(p || q) in nats, for a positive q, with 0 log 0 = 0."""
+    return total(logarithm(a / b).times(a) for a, b in zip(p, q, strict=True) if a > 0)
 
 
 def entropy(p: Exact) -> Enclosure:
-    """Return the entropy of a distribution in nats."""
+    """Return an enclosure of the entropy of a distribution in nats."""
     return total(logarithm(a).times(-a) for a in p if a > 0)

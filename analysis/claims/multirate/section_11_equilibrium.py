@@ -1,6 +1,7 @@
-"""Claims of Section 11 on coming to rest: residuals, passes, Anderson's secant, and whether Post contracts.
+"""Claims of Section 11 on fixed points: residuals, fixed-point iteration, Anderson acceleration, contraction of Post.
 
-Maps x -> W |x| + b are rational, not linear, and have the Lipschitz constant max_i sum_j |W_ij| in the maximum norm.
+The maps x -> W |x| + b are nonlinear, exact in fractions, and have Lipschitz constant max_i sum_j |W_ij| in the maximum
+norm.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,8 @@ import jax
 import numpy as np
 
 from analysis.claims.multirate import numpy_forward_pass
-from analysis.claims.multirate.instances.networks import SMALL, generator, network
+from analysis.claims.multirate.instances.networks import SMALL, network
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
@@ -22,18 +24,18 @@ from dynsim.papers import MULTIRATE
 
 D = 3
 PASSES = 12
-STEP = 1e-4  # between the two states of a near pair
+STEP = 1e-4  # half the distance of the two states of a near pair
 
 
-class Bent(NamedTuple):
-    """The map x -> W |x| + b in R^d, and its fixed point, exact."""
+class AbsoluteValueMap(NamedTuple):
+    """The map x -> W |x| + b in R^d, given by W and a fixed point, in fractions."""
 
     W: Exact
-    rest: Exact
+    fixed_point: Exact
 
     def __call__(self, x: Exact) -> Exact:
         """Return the image of a state."""
-        return self.W @ (abs(x) - abs(self.rest)) + self.rest
+        return self.W @ (abs(x) - abs(self.fixed_point)) + self.fixed_point
 
     @property
     def lipschitz(self) -> Fraction:
@@ -41,28 +43,30 @@ class Bent(NamedTuple):
         return max(sum(abs(row), Fraction(0)) for row in self.W)
 
 
-def bent(key: Key, lipschitz: Fraction) -> Bent:
-    """Return a random map with that Lipschitz constant; its first row has it."""
+def random_absolute_value_map(key: Key, lipschitz: Fraction) -> AbsoluteValueMap:
+    """Return a random map with Lipschitz constant `lipschitz`."""
     a, b = jax.random.split(key)
     W = rational_matrix(a, D, D) + 9 * identity(D)  # no row is zero
-    return Bent(matrix(np.stack([lipschitz * row / sum(abs(row)) for row in W])), rational_matrix(b, D))
+    return AbsoluteValueMap(matrix(np.stack([lipschitz * row / sum(abs(row)) for row in W])), rational_matrix(b, D))
 
 
-def size(x: Exact) -> Fraction:
+def maximum_norm(x: Exact) -> Fraction:
     """Return the maximum norm."""
     return max(abs(x))
 
 
-def _order_trial(G: Bent, x: Exact, z: Exact) -> Trial:
-    """Measure that of two states the one with the smaller residual is nearer to rest."""
-    residuals, distances = ([size(f(s)) for s in (x, z)] for f in (lambda s: G(s) - s, lambda s: s - G.rest))
+def _order_trial(G: AbsoluteValueMap, x: Exact, z: Exact) -> Trial:
+    """Measure that of two states the one with the smaller residual is closer to the fixed point."""
+    residuals, distances = (
+        [maximum_norm(f(s)) for s in (x, z)] for f in (lambda s: G(s) - s, lambda s: s - G.fixed_point)
+    )
     return Trial(
         hypotheses=(
             holds("Post is a contraction", G.lipschitz < 1),
             holds("the first has the smaller residual", residuals[0] < residuals[1]),
         ),
-        conclusions=(holds("it is nearer to rest", distances[0] <= distances[1]),),
-        witness={"W": G.W, "rest": G.rest, "states": (x, z), "residuals": residuals, "distances": distances},
+        conclusions=(holds("the first is closer to the fixed point", distances[0] <= distances[1]),),
+        witness={"W": G.W, "rest": G.fixed_point, "states": (x, z), "residuals": residuals, "distances": distances},
     )
 
 
@@ -71,30 +75,30 @@ def _order_trial(G: Bent, x: Exact, z: Exact) -> Trial:
     MULTIRATE.at("Section 11.1"),
     evidence="certified",
     num_trials=1,
-    note="read: of two states the one with the smaller residual |Post(x) - x| is nearer. It fails for a contraction "
-    "that is slow in one direction: the residual is small there and the way long; without a fixed point there is no "
-    "distance at all; no control: the corrected claim is the positive case",
+    note="read: of two states the one with the smaller residual |Post(x) - x| is closer to the fixed point. It fails "
+    "for a contraction that is slow in one direction, where the residual is small and the distance large; without a "
+    "fixed point there is no distance at all; no control: the corrected claim is the positive case",
 )
 def residual_measures_the_distance(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The residual of a pass measures the distance to equilibrium."""
     W = identity(2) * matrix([[0], [0]])
     W[1, 1] = Fraction(999, 1000)
-    return _order_trial(Bent(W, matrix([0, 0])), matrix([0, 100]), matrix([1, 0]))
+    return _order_trial(AbsoluteValueMap(W, matrix([0, 0])), matrix([0, 100]), matrix([1, 0]))
 
 
-def _sandwich_trial(G: Bent, told: Fraction, x: Exact) -> Trial:
-    residual, distance = size(G(x) - x), size(x - G.rest)
+def _sandwich_trial(G: AbsoluteValueMap, lipschitz: Fraction, x: Exact) -> Trial:
+    residual, distance = maximum_norm(G(x) - x), maximum_norm(x - G.fixed_point)
     return Trial(
         hypotheses=(
-            holds("the Lipschitz constant is below one", told < 1),
-            holds("the state is not at rest", distance > 0),
-            holds("the map has a fixed point", size(G(G.rest) - G.rest) == 0),
+            holds("the Lipschitz constant is below one", lipschitz < 1),
+            holds("the state is not the fixed point", distance > 0),
+            holds("the map has a fixed point", maximum_norm(G(G.fixed_point) - G.fixed_point) == 0),
         ),
         conclusions=(
-            holds("residual / (1 + L) <= distance", residual <= (1 + told) * distance),
-            holds("distance <= residual / (1 - L)", (1 - told) * distance <= residual),
+            holds("residual / (1 + L) <= distance", residual <= (1 + lipschitz) * distance),
+            holds("distance <= residual / (1 - L)", (1 - lipschitz) * distance <= residual),
         ),
-        witness={"W": G.W, "rest": G.rest, "x": x, "L": told, "residual": residual, "distance": distance},
+        witness={"W": G.W, "rest": G.fixed_point, "x": x, "L": lipschitz, "residual": residual, "distance": distance},
     )
 
 
@@ -104,37 +108,41 @@ def _sandwich_trial(G: Bent, told: Fraction, x: Exact) -> Trial:
     variant="corrected",
     evidence="certified",
     num_trials=16,
-    note="added: Post has a Lipschitz constant L < 1 and the factors 1 / (1 + L) and 1 / (1 - L); near L = 1 the "
-    "second is no bound of use",
+    note="added: Post has a Lipschitz constant L < 1, and the factors 1 / (1 + L) and 1 / (1 - L); near L = 1 the "
+    "upper bound is not useful",
 )
 def residual_bounds_the_distance(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If Post has the Lipschitz constant L < 1, residual / (1 + L) <= distance to rest <= residual / (1 - L)."""
+    """If Post has Lipschitz constant L < 1, the distance to the fixed point is between |Post(x) - x| / (1 + L) and
+    |Post(x) - x| / (1 - L).
+    """
     a, b, c = jax.random.split(key, 3)
     L = Fraction(int(jax.random.randint(a, (), 1, 100)), 100)
-    G = bent(b, L)
-    return _sandwich_trial(G, G.lipschitz, G.rest + rational_matrix(c, D) + 2 * identity(D)[0])
+    G = random_absolute_value_map(b, L)
+    return _sandwich_trial(G, G.lipschitz, G.fixed_point + rational_matrix(c, D) + 2 * identity(D)[0])
 
 
 @residual_bounds_the_distance.with_control
 def residual_bounds_the_distance(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With half of the Lipschitz constant, for a linear map along its slow direction."""
-    G = Bent(identity(D) * Fraction(9, 10), matrix([0, 0, 0]))
+    """Half the Lipschitz constant, for a linear map."""
+    G = AbsoluteValueMap(identity(D) * Fraction(9, 10), matrix([0, 0, 0]))
     return _sandwich_trial(G, G.lipschitz / 2, identity(D)[0])
 
 
-def _passes_trial(G: Bent, told: Fraction, x: Exact) -> Trial:
-    distances = [size(x - G.rest)]
+def _passes_trial(G: AbsoluteValueMap, lipschitz: Fraction, x: Exact) -> Trial:
+    distances = [maximum_norm(x - G.fixed_point)]
     for _ in range(PASSES):
         x = G(x)
-        distances.append(size(x - G.rest))
-    within = [distance <= told**M * distances[0] for M, distance in enumerate(distances)]
+        distances.append(maximum_norm(x - G.fixed_point))
+    within = [distance <= lipschitz**M * distances[0] for M, distance in enumerate(distances)]
     return Trial(
         hypotheses=(
-            holds("Post is a contraction", told < 1),
-            holds("it starts away from rest", distances[0] > 0),
+            holds("Post is a contraction", lipschitz < 1),
+            holds("the initial state is not the fixed point", distances[0] > 0),
         ),
-        conclusions=(holds(f"after M passes it is within L^M of the distance, M <= {PASSES}", all(within)),),
-        witness={"W": G.W, "rest": G.rest, "L": told, "distances": distances},
+        conclusions=(
+            holds(f"after M passes the distance is at most L^M times the initial one, M <= {PASSES}", all(within)),
+        ),
+        witness={"W": G.W, "rest": G.fixed_point, "L": lipschitz, "distances": distances},
     )
 
 
@@ -143,29 +151,29 @@ def _passes_trial(G: Bent, told: Fraction, x: Exact) -> Trial:
     MULTIRATE.at("Section 11.2"),
     evidence="certified",
     num_trials=12,
-    note="Banach's theorem: L^M tends to 0 at any L < 1. The if is the matter: see claim-rmsnorm-contraction",
+    note="Banach's fixed-point theorem: L^M tends to 0 for any L < 1. For the hypothesis see claim-rmsnorm-contraction",
 )
 def passes_of_a_contraction_converge(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If Post, with the context held, is a contraction, x_M = Post(x_{M-1}) tends to its fixed point.
+    """If Post, for a fixed context, is a contraction, x_M = Post(x_{M-1}) converges to its fixed point.
 
-    The distance after M passes is at most L^M times that at the start.
+    The distance after M passes is at most L^M times the initial one, L being the Lipschitz constant.
     """
     a, b, c = jax.random.split(key, 3)
-    G = bent(a, Fraction(int(jax.random.randint(b, (), 1, 100)), 100))
-    return _passes_trial(G, G.lipschitz, G.rest + rational_matrix(c, D) + 2 * identity(D)[0])
+    G = random_absolute_value_map(a, Fraction(int(jax.random.randint(b, (), 1, 100)), 100))
+    return _passes_trial(G, G.lipschitz, G.fixed_point + rational_matrix(c, D) + 2 * identity(D)[0])
 
 
 @passes_of_a_contraction_converge.with_control
 def passes_of_a_contraction_converge(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """An expansion by 3/2 in place of the contraction by 2/3."""
-    G = Bent(identity(D) * Fraction(3, 2), matrix([0, 0, 0]))
+    """An expansion with factor 3/2 in place of a contraction with factor 2/3."""
+    G = AbsoluteValueMap(identity(D) * Fraction(3, 2), matrix([0, 0, 0]))
     return _passes_trial(G, Fraction(2, 3), identity(D)[0])
 
 
 def expansion(post: numpy_forward_pass.Field, x: np.ndarray, step: float = STEP) -> tuple[float, np.ndarray]:
-    """Return by how much Post takes apart the pair x +- `step` v that it takes apart most near x, and v, of length one.
+    """Return the expansion factor of Post for the pair of states x +- `step` v, and v.
 
-    v is the first right singular vector of the Jacobian, by differences; the pair is one of actual states.
+    v is the first right singular vector of the Jacobian at x (central differences), the direction of largest expansion.
     """
     n = x.size
     pair = lambda v: (x + step * v.reshape(x.shape), x - step * v.reshape(x.shape))
@@ -176,13 +184,16 @@ def expansion(post: numpy_forward_pass.Field, x: np.ndarray, step: float = STEP)
 
 
 def contraction_trial(post: numpy_forward_pass.Field, x: np.ndarray, **witness: float) -> Trial:
-    """Measure that Post brings the states of pairs nearer to each other: next to x, and far apart on the ray of x."""
+    """Measure that the distance of a pair of states next to x decreases under Post, in the direction of most expansion.
+
+    The factor for a pair far apart on the line of x is in the witness.
+    """
     found, _ = expansion(post, x)
     far = 1e6 * x
     ray = float(np.linalg.norm(post(far) - post(-far)) / np.linalg.norm(2 * far))
     return Trial(
-        hypotheses=(at_least("size of the state", np.min(np.linalg.norm(x, axis=1)), 0.0, tolerance=ROUNDING),),
-        conclusions=(at_most("largest expansion of a near pair", found, 1.0, tolerance=ROUNDING / STEP),),
+        hypotheses=(at_least("least norm of a token", np.min(np.linalg.norm(x, axis=1)), 0.0, tolerance=ROUNDING),),
+        conclusions=(at_most("largest expansion factor of a near pair", found, 1.0, tolerance=ROUNDING / STEP),),
         witness={"largest expansion": found, "expansion of a far pair": ray, **witness},
     )
 
@@ -191,68 +202,77 @@ def contraction_trial(post: numpy_forward_pass.Field, x: np.ndarray, **witness: 
     "multirate/claim-rmsnorm-contraction",
     MULTIRATE.at("Section 11.2"),
     num_trials=6,
-    note="pre-norm layers, random weights, small and large; trained ones are `trained`. It is so for no weights and no "
-    "norm: RMSNorm bounds Post(x) - x, so that far pairs keep their distance. No correction keeps the conclusion; "
-    "x / 2 would pass the same measurement; no control: nothing is there to break",
+    note="pre-norm layers with small and large random weights; for trained ones see `trained`. It fails for any "
+    "weights and any norm: RMSNorm bounds Post(x) - x, so that distances of far pairs are preserved to leading order. "
+    "No correction keeps the conclusion; x / 2 passes the same measurement; no control: there is no hypothesis to drop",
 )
 def post_is_a_contraction_under_rms_norm(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Post, layers with RMSNorm before attention and MLP, brings any two states nearer to each other."""
+    """Post, layers with RMSNorm before attention and MLP, is a contraction."""
     a, b = jax.random.split(key)
-    scale = float(generator(a).choice([0.1, 0.3, 1.0]))
+    scale = float(numpy_rng(a).choice([0.1, 0.3, 1.0]))
     layers = numpy_forward_pass.in_numpy(network(a, scale=scale)).rounds[0].after
-    x = generator(b).normal(size=(4, SMALL.width))
+    x = numpy_rng(b).normal(size=(4, SMALL.width))
     return contraction_trial(
         lambda x: numpy_forward_pass.euler_steps(numpy_forward_pass.fields(layers), x), x, scale=scale
     )
 
 
 class Iterates(NamedTuple):
-    """Two iterates, (d,), and their residuals G(x) - x, all exact."""
+    """Two successive iterates, (d,), and their residuals G(x) - x, in fractions."""
 
-    last: Exact
+    previous: Exact
     x: Exact
-    old: Exact
-    new: Exact
+    previous_residual: Exact
+    residual: Exact
 
     @property
     def coefficient(self) -> Fraction:
-        """The multiple of the last change of the residual that is nearest to the residual, by least squares."""
-        change = self.new - self.old
-        return sum(self.new * change, Fraction(0)) / sum(change**2, Fraction(0))
+        """Anderson's coefficient theta = <r, r - r_previous> / |r - r_previous|^2."""
+        change = self.residual - self.previous_residual
+        return sum(self.residual * change, Fraction(0)) / sum(change**2, Fraction(0))
 
     def mixed(self, coefficient: Fraction) -> Exact:
-        """Return G(x) less a multiple of the last change of G: Anderson's step of depth one."""
-        return self.x + self.new - coefficient * (self.x + self.new - self.last - self.old)
+        """Return G(x) - theta (G(x) - G(x_previous)), the step of Anderson(1) with coefficient theta."""
+        return self.x + self.residual - coefficient * (self.x + self.residual - self.previous - self.previous_residual)
 
 
-def iterates(G: Callable[[Exact], Exact], last: Exact, x: Exact) -> Iterates:
-    """Return two iterates of a map with their residuals."""
-    return Iterates(last, x, G(last) - last, G(x) - x)
+def iterates(G: Callable[[Exact], Exact], previous: Exact, x: Exact) -> Iterates:
+    """Return two iterates of G with their residuals."""
+    return Iterates(previous, x, G(previous) - previous, G(x) - x)
 
 
-def _scalar(key: Key, *, bend: int) -> Iterates:
-    """Return two iterates of a quadratic map of the line, or of an affine one if `bend` is 0, with two residuals."""
+def _scalar_iterates(key: Key, *, curvature: int) -> Iterates:
+    """Return two iterates of a random quadratic scalar map, affine if `curvature` is 0, with distinct residuals."""
     a, b, again = jax.random.split(key, 3)
     slope, shift, curve = rational_matrix(a, 3)
-    last, x = rational_matrix(b, 2)
-    found = iterates(lambda x: bend * curve * x * x + slope * x + shift, matrix([1]) * last, matrix([1]) * x)
-    return found if found.new[0] != found.old[0] else _scalar(again, bend=bend)
+    previous, x = rational_matrix(b, 2)
+    found = iterates(lambda x: curvature * curve * x * x + slope * x + shift, matrix([1]) * previous, matrix([1]) * x)
+    return found if found.residual[0] != found.previous_residual[0] else _scalar_iterates(again, curvature=curvature)
 
 
 def _secant_trial(key: Key, weight: Fraction) -> Trial:
-    """Compare with the secant of x -> G(x) - x through two points; `weight` is a factor of the coefficient."""
-    found, affine = _scalar(key, bend=1), _scalar(key, bend=0)
+    """Compare Anderson(1) with the secant method for G(x) - x = 0; `weight` multiplies the coefficient."""
+    found, affine = _scalar_iterates(key, curvature=1), _scalar_iterates(key, curvature=0)
     step = found.mixed(weight * found.coefficient)
-    secant = found.x - found.new * (found.x - found.last) / (found.new - found.old)
-    slope = 1 + (affine.new - affine.old) / (affine.x - affine.last)
-    rest = affine.x + affine.new / (1 - slope)
+    secant = found.x - found.residual * (found.x - found.previous) / (found.residual - found.previous_residual)
+    slope = 1 + (affine.residual - affine.previous_residual) / (affine.x - affine.previous)
+    fixed_point = affine.x + affine.residual / (1 - slope)
     return Trial(
-        hypotheses=(holds("the two residuals differ", bool(found.new != found.old and affine.new != affine.old)),),
-        conclusions=(
-            holds("Anderson's step is the secant's", bool(step == secant)),
-            holds("for affine G it is at rest", bool(affine.mixed(weight * affine.coefficient) == rest)),
+        hypotheses=(
+            holds(
+                "the two residuals differ",
+                bool(found.residual != found.previous_residual and affine.residual != affine.previous_residual),
+            ),
         ),
-        witness={"iterates": (found.last, found.x), "residuals": (found.old, found.new), "step": step},
+        conclusions=(
+            holds("the Anderson step is the secant step", bool(step == secant)),
+            holds("for affine G it is the fixed point", bool(affine.mixed(weight * affine.coefficient) == fixed_point)),
+        ),
+        witness={
+            "iterates": (found.previous, found.x),
+            "residuals": (found.previous_residual, found.residual),
+            "step": step,
+        },
     )
 
 
@@ -261,39 +281,44 @@ def _secant_trial(key: Key, weight: Fraction) -> Trial:
     MULTIRATE.at("Section 11.3"),
     evidence="certified",
     num_trials=12,
-    note="the printed formula is lost; read as Anderson's step of depth one. For numbers it is the secant method; for "
-    "vectors there is no one secant, and the coefficient is that of `least-squares`",
+    note="the printed formula is missing; read as Anderson's step of depth one. For scalars it is the secant method; "
+    "for vectors the secant is not unique, and the coefficient is that of `least-squares`",
 )
 def anderson_of_depth_one_is_the_secant(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For maps G of the line, Anderson's step of depth one from x_0, x_1 is that of the secant method for G(x) = x.
+    """For scalar maps G, Anderson's step of depth one from x_0, x_1 is that of the secant method for G(x) = x.
 
-    If G is affine, it ends at the fixed point.
+    If G is affine, the step gives the fixed point.
     """
     return _secant_trial(key, Fraction(1))
 
 
 @anderson_of_depth_one_is_the_secant.with_control
 def anderson_of_depth_one_is_the_secant(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With half of the coefficient."""
+    """Half the coefficient."""
     return _secant_trial(key, Fraction(1, 2))
 
 
 def _square_trial(key: Key, weight: Fraction) -> Trial:
-    """Measure that no other of a few coefficients leaves a smaller mixed residual."""
+    """Measure that none of several other coefficients gives a smaller mixed residual."""
     a, b = jax.random.split(key)
-    G = bent(a, Fraction(3, 4))
-    last, x = rational_matrix(b, 2, D)
-    found = iterates(G, last, x)
-    left = lambda coefficient: sum((found.new - coefficient * (found.new - found.old)) ** 2)
+    G = random_absolute_value_map(a, Fraction(3, 4))
+    previous, x = rational_matrix(b, 2, D)
+    found = iterates(G, previous, x)
+    left = lambda coefficient: sum((found.residual - coefficient * (found.residual - found.previous_residual)) ** 2)
     best = weight * found.coefficient
     others = [found.coefficient + Fraction(k, 8) for k in range(-8, 9)]
     return Trial(
         hypotheses=(
-            holds("the residuals differ", bool(np.any(found.new != found.old))),
+            holds("the residuals differ", bool(np.any(found.residual != found.previous_residual))),
             holds("the coefficient is not zero", found.coefficient != 0),
         ),
-        conclusions=(holds("no other leaves less", all(left(best) <= left(other) for other in others)),),
-        witness={"iterates": (last, x), "coefficient": best, "step": found.mixed(best)},
+        conclusions=(
+            holds(
+                "no other coefficient gives a smaller mixed residual",
+                all(left(best) <= left(other) for other in others),
+            ),
+        ),
+        witness={"iterates": (previous, x), "coefficient": best, "step": found.mixed(best)},
     )
 
 
@@ -303,14 +328,15 @@ def _square_trial(key: Key, weight: Fraction) -> Trial:
     variant="reading",
     evidence="certified",
     num_trials=8,
-    note="over the whole vector; it ends at the fixed point of an affine map of the line, not of the plane",
+    note="inner products over the whole vector; one step gives the fixed point of an affine scalar map, but not of an "
+    "affine map of the plane",
 )
 def anderson_leaves_the_least_residual(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: for vectors, theta = <r_1, r_1 - r_0> / |r_1 - r_0|^2. It leaves the least |r_1 - theta (r_1 - r_0)|."""
+    """Read: for vectors, theta = <r_1, r_1 - r_0> / |r_1 - r_0|^2, which minimises |r_1 - theta (r_1 - r_0)|."""
     return _square_trial(key, Fraction(1))
 
 
 @anderson_leaves_the_least_residual.with_control
 def anderson_leaves_the_least_residual(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With half of the coefficient."""
+    """Half the coefficient."""
     return _square_trial(key, Fraction(1, 2))

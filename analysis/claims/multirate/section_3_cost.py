@@ -1,4 +1,4 @@
-"""Claims of Section 3.5: what the network costs, in products of numbers counted in its program."""
+"""Claims of Section 3.5: the cost of the network, from the operations of matrix products in its traced program."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from analysis.claims.multirate.instances.networks import START, generator
+from analysis.claims.multirate.instances.networks import SHAPE_KEY
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Trial, at_least, at_most, holds
 from dynsim._types import Key
@@ -21,22 +22,22 @@ from dynsim.networks.multirate.network import draw_multirate
 from dynsim.papers import MULTIRATE
 
 SECTION_9 = MultirateConfig()
-LENGTHS = (32, 128, 256)  # multiples of every P that is tried
+LENGTHS = (32, 128, 256)  # multiples of every P that is used
 
 
 class Cost(NamedTuple):
-    """A layer takes `each` n + `pair` n^2 operations on n tokens; so does the whole network, for P a divisor of n."""
+    """A cost of `linear` n + `quadratic` n^2 operations on n tokens: of a layer, or of a network if P divides n."""
 
-    each: Fraction
-    pair: Fraction
+    linear: Fraction
+    quadratic: Fraction
 
     def on(self, n: int) -> Fraction:
-        """Return the operations on n tokens."""
-        return self.each * n + self.pair * n**2
+        """Return the number of operations on n tokens."""
+        return self.linear * n + self.quadratic * n**2
 
 
-class Counted(NamedTuple):
-    """A network, how many tokens, and the operations of one fast layer and of all but embedding and head."""
+class CountedNetwork(NamedTuple):
+    """A network, a number n of tokens, and the costs of one fast layer and of all layers (no embedding, no head)."""
 
     config: MultirateConfig
     n: int
@@ -44,50 +45,56 @@ class Counted(NamedTuple):
     whole: Cost
 
     def equivalents(self, slow: Fraction, interface: Fraction = Fraction(0)) -> Fraction:
-        """Return L_pre + R (L_post + L_slow s + i), s the cost of a slow layer and i of the interface, in layers."""
+        """Return L_pre + R (L_post + L_slow s + i), s and i being the costs of a slow layer and of the interface.
+
+        All in units of a fast layer at n tokens.
+        """
         c = self.config
         return c.layers_before + c.rounds * (c.layers_after + c.slow_layers * slow + interface)
 
 
-def counted(config: MultirateConfig, n: int) -> Counted:
-    """Count the operations of a network in its traced program; its weights do not matter and are not drawn."""
-    shapes = eqx.filter_eval_shape(draw_multirate, START, config, dtype=jnp.float64)
+def count_operations(config: MultirateConfig, n: int) -> CountedNetwork:
+    """Return a network with its operations counted in the traced program; weights are irrelevant and not drawn."""
+    shapes = eqx.filter_eval_shape(draw_multirate, SHAPE_KEY, config, dtype=jnp.float64)
     model = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
     layer = (*model.before, *model.rounds[0].after)[0]
-    return Counted(config, n, _cost(layer, config.width, n), _cost(model.apply_layers, config.width, n))
+    return CountedNetwork(config, n, _cost(layer, config.width, n), _cost(model.apply_layers, config.width, n))
 
 
 def _cost(function: Callable[[Array], Array], width: int, n: int) -> Cost:
-    """Return the cost that the counts at n and 2 n have."""
+    """Return the cost determined by the counts at n and 2 n tokens."""
     once, twice = (matmul_flops(function, jnp.zeros((length, width))) for length in (n, 2 * n))
-    pair = Fraction(twice - 2 * once, 2 * n**2)
-    return Cost(Fraction(once, n) - pair * n, pair)
+    quadratic = Fraction(twice - 2 * once, 2 * n**2)
+    return Cost(Fraction(once, n) - quadratic * n, quadratic)
 
 
-def chosen(key: Key, *, published: bool = False) -> Counted:
-    """Return the network of Section 9, or one with other depths and another P, counted at one of three lengths."""
-    rng = generator(key)
+def counted_network(key: Key, *, published: bool = False) -> CountedNetwork:
+    """Return the network of Section 9, or one with random depths and P, counted at one of three lengths.
+
+    With `published` it is always that of Section 9.
+    """
+    rng = numpy_rng(key)
     n = int(rng.choice(LENGTHS))
     if published or rng.integers(2):
-        return counted(SECTION_9, n)
+        return count_operations(SECTION_9, n)
     depth = {name: int(rng.integers(1, 3)) for name in ("layers_before", "rounds", "slow_layers", "layers_after")}
-    return counted(replace(SECTION_9, block=int(rng.choice([2, 4, 8, 16])), **depth), n)
+    return count_operations(replace(SECTION_9, block=int(rng.choice([2, 4, 8, 16])), **depth), n)
 
 
-def _trial(given: Counted, what: str, found: Fraction, expected: Fraction) -> Trial:
+def _trial(given: CountedNetwork, what: str, found: Fraction, expected: Fraction) -> Trial:
     c = given.config
     return Trial(
         hypotheses=(
             holds("P divides N", given.n % c.block == 0),
             at_least("P", c.block, 2, tolerance=0.0),
-            at_least("slow layers", c.rounds * c.slow_layers, 1, tolerance=0.0),
+            at_least("number of slow layers", c.rounds * c.slow_layers, 1, tolerance=0.0),
         ),
-        conclusions=(holds(f"{what} is what the formula says", found == expected),),
+        conclusions=(holds(f"{what} equals the formula", found == expected),),
         witness={"N": given.n, "d": c.width, "P": c.block, "counted": found, "formula": expected},
     )
 
 
-def _in_layers(given: Counted) -> Fraction:
+def _in_layers(given: CountedNetwork) -> Fraction:
     return given.whole.on(given.n) / given.layer.on(given.n)
 
 
@@ -96,15 +103,15 @@ def _in_layers(given: Counted) -> Fraction:
     MULTIRATE.at("Proposition 19", "(20)"),
     evidence="certified",
     num_trials=1,
-    note="counted in the matrix products of the network of Section 9. All that is linear in the number of tokens "
-    "(queries, keys, values, outputs, MLP) costs 1/P in a slow layer, not 1/P^2, and the projector is not in (20); "
+    note="counted in the matrix products of the network of Section 9. The part that is linear in the number of tokens "
+    "(queries, keys, values, outputs, MLP) costs 1/P in a slow layer, not 1/P^2, and (20) omits the projector; "
     "no control: the corrected claim is the positive case",
 )
 def cost_has_the_square_of_the_block(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The work on N tokens, in fast layers at N, is C = L_pre + R (L_post + L_slow / P^2)."""
-    given = chosen(key, published=True)
+    """The work on N tokens, in units of a fast layer at N, is C = L_pre + R (L_post + L_slow / P^2)."""
+    given = counted_network(key, published=True)
     return _trial(
-        given, "the work, in layers", _in_layers(given), given.equivalents(Fraction(1, given.config.block**2))
+        given, "the work in fast layers", _in_layers(given), given.equivalents(Fraction(1, given.config.block**2))
     )
 
 
@@ -117,25 +124,25 @@ def cost_has_the_square_of_the_block(key: Key, integrator: AbstractIntegrator) -
     note="the part of the count that is quadratic in N: q k^T and the weighted sums of values; P divides N",
 )
 def scores_have_the_square_of_the_block(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: the work on attention scores, in that of fast layers at N, is L_pre + R (L_post + L_slow / P^2)."""
-    given = chosen(key)
-    found = given.whole.pair / given.layer.pair
+    """Read: the work on attention scores, in units of a fast layer's at N, is L_pre + R (L_post + L_slow / P^2)."""
+    given = counted_network(key)
+    found = given.whole.quadratic / given.layer.quadratic
     return _trial(given, "the work on scores", found, given.equivalents(Fraction(1, given.config.block**2)))
 
 
 @scores_have_the_square_of_the_block.with_control
 def scores_have_the_square_of_the_block(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The work that is linear in N."""
-    given = chosen(key)
-    found = given.whole.each / given.layer.each
+    """The part of the work that is linear in N."""
+    given = counted_network(key)
+    found = given.whole.linear / given.layer.linear
     return _trial(given, "the work on scores", found, given.equivalents(Fraction(1, given.config.block**2)))
 
 
-def _corrected_trial(given: Counted, slow: Cost) -> Trial:
+def _corrected_trial(given: CountedNetwork, slow: Cost) -> Trial:
     n, c = given.n, given.config
     share = slow.on(n // c.block) / given.layer.on(n)
     interface = 2 * n * c.width**2 / given.layer.on(n)
-    return _trial(given, "the work, in layers", _in_layers(given), given.equivalents(share, interface))
+    return _trial(given, "the work in fast layers", _in_layers(given), given.equivalents(share, interface))
 
 
 @claim(
@@ -144,30 +151,30 @@ def _corrected_trial(given: Counted, slow: Cost) -> Trial:
     variant="corrected",
     evidence="certified",
     num_trials=6,
-    note="changed: 1/P^2 becomes the quotient, between 1/P^2 and 1/P, and the projector is added. With the numbers of "
-    "Section 9 and N = 256 a slow layer costs 0.096 in place of 0.016, and C is 3.16 in place of 3.02",
+    note="changed: 1/P^2 becomes the quotient, between 1/P^2 and 1/P, and the projector is added. With the parameters "
+    "of Section 9 and N = 256 a slow layer costs 0.096 instead of 0.016, and C is 3.16 instead of 3.02",
 )
 def cost_has_the_quotient(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If a layer takes a N + b N^2 operations, the work in fast layers at N, P a divisor of N, has both powers of P.
+    """If a layer takes a N + b N^2 operations and P divides N, the work in units of a fast layer at N is
 
-    It is L_pre + R (L_post + L_slow (a / P + b N / P^2) / (a + b N) + 2 d^2 / (a + b N)).
+    L_pre + R (L_post + L_slow (a / P + b N / P^2) / (a + b N) + 2 d^2 / (a + b N)).
     """
-    given = chosen(key)
+    given = counted_network(key)
     return _corrected_trial(given, given.layer)
 
 
 @cost_has_the_quotient.with_control
 def cost_has_the_quotient(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Slow layers without what is linear in N."""
-    given = chosen(key)
-    return _corrected_trial(given, given.layer._replace(each=Fraction(0)))
+    """Slow layers without the part that is linear in N."""
+    given = counted_network(key)
+    return _corrected_trial(given, given.layer._replace(linear=Fraction(0)))
 
 
-def _envelope_trial(given: Counted, layers: int) -> Trial:
+def _fewer_layers_trial(given: CountedNetwork, layers: int) -> Trial:
     found = _in_layers(given)
     return Trial(
         hypotheses=(holds("P divides N", given.n % given.config.block == 0),),
-        conclusions=(at_most("work, in layers", found, Fraction(layers), tolerance=0.0),),
+        conclusions=(at_most("work in fast layers", found, Fraction(layers), tolerance=0.0),),
         witness={"N": given.n, "counted": found},
     )
 
@@ -178,14 +185,14 @@ def _envelope_trial(given: Counted, layers: int) -> Trial:
     variant="reading",
     evidence="certified",
     num_trials=3,
-    note="the number of layers of the dense baseline is lost there; four, as in Table 2",
+    note="the number of layers of the dense baseline is missing in the text; four, as in Table 2",
 )
 def network_costs_less_than_four_layers(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: the comparison. The network of Section 9 takes less work than a dense one of four layers."""
-    return _envelope_trial(chosen(key, published=True), 4)
+    """Read: the network of Section 9 takes less work than a dense baseline of four layers."""
+    return _fewer_layers_trial(counted_network(key, published=True), 4)
 
 
 @network_costs_less_than_four_layers.with_control
 def network_costs_less_than_four_layers(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Than a dense one of three."""
-    return _envelope_trial(chosen(key, published=True), 3)
+    """Less work than a dense baseline of three layers."""
+    return _fewer_layers_trial(counted_network(key, published=True), 3)

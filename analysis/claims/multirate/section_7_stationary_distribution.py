@@ -1,4 +1,4 @@
-"""Claims of Section 7: the kernel of a generator, its stationary law, and what relaxes onto it."""
+"""Claims of Section 7: the kernel of a generator, its stationary distribution, and convergence to it."""
 
 import math
 from fractions import Fraction
@@ -7,17 +7,17 @@ import numpy as np
 
 from analysis.claims.multirate.instances.chains import (
     Chain,
-    chain,
-    contraction,
-    distance,
     distribution,
-    draws,
-    kernel,
-    power,
-    two_traps,
+    dobrushin_coefficient,
+    irreducible_chain,
+    matrix_power,
+    null_space,
+    total_variation,
+    two_closed_classes,
     uniform_cycle,
     with_transient,
 )
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.hardmax.exact_geometry import row_echelon
 from analysis.ledger.claim import claim
@@ -27,17 +27,17 @@ from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.flow import MasterEquationMap
 
-TERMS = 20  # of the exponential series: what is left out is below 1 / 20!
+TERMS = 20  # of the exponential series, with a remainder of order 1 / 20!
 
 
 def _any_chain(key: Key) -> Chain:
-    """Return an irreducible chain, one with a transient state, or one with two closed classes."""
-    kinds = (chain, with_transient, two_traps)
-    return kinds[draws(key, "kind").integers(len(kinds))](key)
+    """Return a random chain: irreducible, with a transient state, or with two closed classes."""
+    kinds = (irreducible_chain, with_transient, two_closed_classes)
+    return kinds[numpy_rng(key, "kind").integers(len(kinds))](key)
 
 
 def _manifold_trial(given: Chain, basis: Exact) -> Trial:
-    """Measure that the states at rest are the combinations of `basis`, and that there is one for each closed class."""
+    """Measure that the equilibria are the span of `basis`, of a dimension equal to the number of closed classes."""
     Q = given.generator
     points = matrix(np.random.default_rng(given.size).integers(-3, 4, (6, given.size)))
     members = [*basis, *points, *(matrix(np.arange(1, len(basis) + 1)) @ basis)[None]]
@@ -47,9 +47,15 @@ def _manifold_trial(given: Chain, basis: Exact) -> Trial:
     return Trial(
         hypotheses=given.measured(irreducible=False),
         conclusions=(
-            holds("a state is at rest if and only if it is in the kernel", resting == inside),
-            holds("the kernel has a dimension for each closed class", len(basis) == len(given.laws)),
-            holds("and the stationary laws are in it", all(bool(np.all(Q @ law == 0)) for law in given.laws)),
+            holds("a state is an equilibrium if and only if it is in the kernel", resting == inside),
+            holds(
+                "the dimension of the kernel is the number of closed classes",
+                len(basis) == len(given.stationary_distributions),
+            ),
+            holds(
+                "the stationary distributions are in the kernel",
+                all(bool(np.all(Q @ stationary == 0)) for stationary in given.stationary_distributions),
+            ),
         ),
         witness={**given.witness(), "basis": basis},
     )
@@ -60,76 +66,83 @@ def _manifold_trial(given: Chain, basis: Exact) -> Trial:
     MULTIRATE.at("Theorem 28 (i)"),
     evidence="certified",
     num_trials=24,
-    note="trivially true: for f(x, y) = Q(y) x the set f = 0 is the kernel by definition. Measured besides is what the "
-    "definition does not say, its dimension: the number of closed classes",
+    note="trivially true: for f(x, y) = Q(y) x the critical manifold {f = 0} is the kernel by definition. In addition "
+    "its dimension is measured, the number of closed classes",
 )
 def manifold_is_the_kernel(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For x' = Q x with generator structure (rates not negative, columns sum to zero), {x : f(x) = 0} = ker Q."""
+    """For x' = Q x with generator structure (nonnegative rates, zero column sums), {x : f(x) = 0} = ker Q."""
     given = _any_chain(key)
-    return _manifold_trial(given, kernel(given.generator))
+    return _manifold_trial(given, null_space(given.generator))
 
 
 @manifold_is_the_kernel.with_control
 def manifold_is_the_kernel(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The kernel of the transpose, the other convention."""
-    given = chain(key)
-    skewed = Chain(given.generator * matrix(np.arange(1, given.size + 1))[None])  # its law is not uniform, if Q's is
-    given = given if np.any(given.laws[0] != given.laws[0][0]) else skewed
-    return _manifold_trial(given, kernel(given.generator.T))
+    """The kernel of the transpose of Q."""
+    given = irreducible_chain(key)
+    # the stationary distribution of `skewed` is not uniform if that of Q is
+    skewed = Chain(given.generator * matrix(np.arange(1, given.size + 1))[None])
+    given = given if np.any(given.stationary_distributions[0] != given.stationary_distributions[0][0]) else skewed
+    return _manifold_trial(given, null_space(given.generator.T))
 
 
-def _law_trial(given: Chain, hypotheses: tuple[Measurement, ...]) -> Trial:
-    """Measure that the kernel is the line of one positive law, found in two ways."""
-    basis, law = kernel(given.generator), given.laws[0]
+def _uniqueness_trial(given: Chain, hypotheses: tuple[Measurement, ...]) -> Trial:
+    """Measure that the kernel is spanned by one positive distribution, computed in two ways."""
+    basis, stationary = null_space(given.generator), given.stationary_distributions[0]
     mass = basis[0].sum()
     normalised = basis[0] / mass if mass != 0 else basis[0]
     return Trial(
         hypotheses=hypotheses,
         conclusions=(
             holds("the kernel has dimension one", len(basis) == 1),
-            holds("its vector of mass one is positive in every state", bool(np.all(normalised > 0))),
-            holds("and is the law that elimination of states gives", bool(np.all(normalised == law))),
+            holds("its vector of mass one is positive at every state", bool(np.all(normalised > 0))),
+            holds(
+                "it is the stationary distribution found by elimination of states",
+                bool(np.all(normalised == stationary)),
+            ),
         ),
-        witness={**given.witness(), "law": law},
+        witness={**given.witness(), "law": stationary},
     )
 
 
 @claim("multirate/theorem-28-ii", MULTIRATE.at("Theorem 28 (ii)"), evidence="certified", num_trials=32)
-def irreducible_chain_has_one_positive_law(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If Q is irreducible, ker Q is spanned by one distribution, which is positive and the only one at rest."""
-    given = chain(key)
-    return _law_trial(given, given.measured())
+def irreducible_chain_has_one_positive_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """If Q is irreducible, ker Q is spanned by a positive distribution, the unique stationary distribution."""
+    given = irreducible_chain(key)
+    return _uniqueness_trial(given, given.measured())
 
 
-@irreducible_chain_has_one_positive_law.with_control
-def irreducible_chain_has_one_positive_law(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A state that is never entered again."""
-    return _law_trial(with_transient(key), chain(key).measured())
+@irreducible_chain_has_one_positive_stationary_distribution.with_control
+def irreducible_chain_has_one_positive_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """A chain with a transient state."""
+    return _uniqueness_trial(with_transient(key), irreducible_chain(key).measured())
 
 
 def _flow_trial(given: Chain, p: Exact, hypotheses: tuple[Measurement, ...]) -> Trial:
-    r"""Bound how much closer $e^{Qh}$, h = 1 / (2 max |Q_jj|), brings any two distributions.
+    r"""Measure a bound of the contraction of $e^{Qh}$, h = 1 / (2 max |Q_jj|), in total variation.
 
-    With M = I + Q h it is the mean of the powers of M under Poisson weights, that of M^m being at least 1 / (3 m!).
+    With M = I + Q h, $e^{Qh}$ is a mean of the powers of M with Poisson weights, that of M^m being at least 1 / (3 m!).
     """
-    Q, m, law = given.generator, given.size - 1, given.laws[0]
+    Q, m, stationary = given.generator, given.size - 1, given.stationary_distributions[0]
     h = 1 / (2 * given.fastest)
     M = given.step(h)
-    factor = 1 - (1 - contraction(power(M, m))) / (3 * math.factorial(m))
+    factor = 1 - (1 - dobrushin_coefficient(matrix_power(M, m))) / (3 * math.factorial(m))
     moved, left_out = _exponential(M, p)
     return Trial(
         hypotheses=hypotheses,
         conclusions=(
-            holds("the law is kept", bool(np.all(Q @ law == 0))),
-            holds("two distributions come closer in the time h, by a factor below one", factor < 1),
-            holds("so does e^{Qh} p to the law", distance(moved, law) <= factor * distance(p, law) + left_out),
+            holds("p_st is invariant", bool(np.all(Q @ stationary == 0))),
+            holds("e^{Qh} contracts total variation by a factor below one", factor < 1),
+            holds(
+                "the distance of p from p_st contracts by this factor",
+                total_variation(moved, stationary) <= factor * total_variation(p, stationary) + left_out,
+            ),
         ),
-        witness={**given.witness(), "p": p, "law": law, "h": h, "factor": factor},
+        witness={**given.witness(), "p": p, "law": stationary, "h": h, "factor": factor},
     )
 
 
 def _exponential(M: Exact, p: Exact) -> tuple[Exact, Fraction]:
-    r"""Return $e^{-1} \sum_n M^n p / n!$, the series cut and normalised, and its error at most, in total variation."""
+    r"""Return $e^{-1} \sum_n M^n p / n!$, truncated and normalised, and a bound of its error in total variation."""
     weights = [Fraction(1, math.factorial(n)) for n in range(TERMS)]
     total, term = 0 * p, p
     for weight in weights:
@@ -142,41 +155,44 @@ def _exponential(M: Exact, p: Exact) -> tuple[Exact, Fraction]:
     MULTIRATE.at("Theorem 28 (iii)"),
     evidence="certified",
     num_trials=24,
-    note="by contraction in total variation over a time step that is stated, so for every start and every horizon",
+    note="by contraction in total variation over a given time step, hence for every initial distribution",
 )
-def flow_relaxes_to_the_law(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If Q is irreducible, e^{Qt} p tends to the stationary law as t tends to infinity, for every distribution p."""
-    given = chain(key)
+def flow_converges_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """If Q is irreducible, e^{Qt} p tends to the stationary distribution as t -> infinity, for every distribution p."""
+    given = irreducible_chain(key)
     return _flow_trial(given, distribution(key, given.size), given.measured())
 
 
-@flow_relaxes_to_the_law.with_control
-def flow_relaxes_to_the_law(key: Key, integrator: AbstractIntegrator) -> Trial:
+@flow_converges_to_the_stationary_distribution.with_control
+def flow_converges_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Two closed classes."""
-    given = two_traps(key)
-    return _flow_trial(given, distribution(key, given.size), chain(key).measured())
+    given = two_closed_classes(key)
+    return _flow_trial(given, distribution(key, given.size), irreducible_chain(key).measured())
 
 
 def _euler_trial(given: Chain, share: Fraction, p: Exact, hypotheses: tuple[Measurement, ...]) -> Trial:
-    """Measure by what factor (k - 1)^2 + 1 steps of `share` of the bound bring any two distributions together.
+    """Measure the contraction of (k - 1)^2 + 1 Euler steps of size `share` times the bound, in total variation.
 
-    After so many steps the matrix is positive, or no power of it ever is (Wielandt): then there is no convergence.
+    That power of the matrix is positive, or no power is (Wielandt), in which case there is no convergence.
     """
-    law, m = given.laws[0], (given.size - 1) ** 2 + 1
+    stationary, m = given.stationary_distributions[0], (given.size - 1) ** 2 + 1
     tau = share / given.fastest
-    factor = contraction(power(given.step(tau), m))
+    factor = dobrushin_coefficient(matrix_power(given.step(tau), m))
     step, path = MasterEquationMap(given.generator, tau), [p]
     for k in range(2 * m):
         path.append(step.step(k, path[-1]))
-    far = [distance(q, law) for q in path[::m]]
+    far = [total_variation(q, stationary) for q in path[::m]]
     return Trial(
         hypotheses=hypotheses,
         conclusions=(
-            holds("the law is kept by the step", bool(np.all(step.step(0, law) == law))),
-            holds("two distributions come closer in (k - 1)^2 + 1 steps, by a factor below one", factor < 1),
-            holds("so does the iterate to the law", all(b <= factor * a for a, b in zip(far, far[1:], strict=False))),
+            holds("p_st is invariant under the step", bool(np.all(step.step(0, stationary) == stationary))),
+            holds("(k - 1)^2 + 1 steps contract total variation by a factor below one", factor < 1),
+            holds(
+                "the distance of the iterate from p_st contracts by this factor",
+                all(b <= factor * a for a, b in zip(far, far[1:], strict=False)),
+            ),
         ),
-        witness={**given.witness(), "p": p, "tau": tau, "law": law, "factor": factor},
+        witness={**given.witness(), "p": p, "tau": tau, "law": stationary, "factor": factor},
     )
 
 
@@ -192,17 +208,19 @@ def _below_the_bound(share: Fraction) -> Measurement:
     note="the printed bound is read as 0 < tau < 1 / max |Q_jj|, strict, which the proof needs for a positive "
     "diagonal; sufficient, not necessary. By contraction in total variation, so for every start",
 )
-def euler_iterate_tends_to_the_law(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If Q is irreducible and 0 < tau < 1 / max |Q_jj|, (I + tau Q)^n p tends to the stationary law for every p."""
-    given = chain(key)
-    share = (Fraction(1, 1000), Fraction(1, 2), Fraction(999, 1000))[draws(key, "share").integers(3)]
+def euler_iterates_converge_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """If Q is irreducible and 0 < tau < 1 / max |Q_jj|, (I + tau Q)^n p tends to the stationary distribution for every
+    distribution p.
+    """
+    given = irreducible_chain(key)
+    share = (Fraction(1, 1000), Fraction(1, 2), Fraction(999, 1000))[numpy_rng(key, "share").integers(3)]
     p = distribution(key, given.size)
     return _euler_trial(given, share, p, (*given.measured(), _below_the_bound(share)))
 
 
-@euler_iterate_tends_to_the_law.with_control
-def euler_iterate_tends_to_the_law(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The step at the bound, on a cycle."""
+@euler_iterates_converge_to_the_stationary_distribution.with_control
+def euler_iterates_converge_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The step size at the bound, on a cycle."""
     given = uniform_cycle(4, Fraction(5, 2))
     half = Fraction(1, 2)
     return _euler_trial(given, Fraction(1), distribution(key, 4), (*given.measured(), _below_the_bound(half)))
@@ -214,28 +232,31 @@ def euler_iterate_tends_to_the_law(key: Key, integrator: AbstractIntegrator) -> 
     variant="reading",
     evidence="certified",
     num_trials=8,
-    note="a cycle that is left everywhere at one rate, two states or more, becomes a permutation at the bound: its "
-    "iterates have its length as period; no control: the strict bound is measured by the same function",
+    note="for a directed cycle with equal rates the step matrix at the bound is a permutation, and its iterates are "
+    "periodic with the length of the cycle; no control: the strict bound is measured by the same function",
 )
-def euler_iterate_tends_to_the_law_at_the_bound(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If Q is irreducible, the iterate tends to the stationary law for every p. Read: also at tau = 1 / max |Q_jj|."""
-    size = int(draws(key, "size").integers(2, 6))
+def euler_iterates_converge_at_the_bound(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """If Q is irreducible, (I + tau Q)^n p tends to the stationary distribution for every distribution p.
+
+    Read: also at tau = 1 / max |Q_jj|.
+    """
+    size = int(numpy_rng(key, "size").integers(2, 6))
     given = uniform_cycle(size, Fraction(1))
     return _euler_trial(given, Fraction(1), distribution(key, size), given.measured())
 
 
 def _equilibrium_trial(given: Chain, hypotheses: tuple[Measurement, ...], *, mass: bool) -> Trial:
-    """Measure that no equilibrium differs from a stationary law; with `mass` one, among distributions."""
-    Q, law = given.generator, given.laws[0]
+    """Measure that the stationary distribution is the only equilibrium; with `mass`, among vectors of mass one."""
+    Q, stationary = given.generator, given.stationary_distributions[0]
     equations = np.concatenate([Q, matrix([[1] * given.size])]) if mass else Q
-    directions = kernel(equations)
+    directions = null_space(equations)
     return Trial(
         hypotheses=hypotheses,
         conclusions=(
-            holds("p_st is an equilibrium", bool(np.all(Q @ law == 0))),
-            holds("no other point is one: no direction leads from it to more", len(directions) == 0),
+            holds("p_st is an equilibrium", bool(np.all(Q @ stationary == 0))),
+            holds("no other point is an equilibrium: the solution space has dimension zero", len(directions) == 0),
         ),
-        witness={**given.witness(), "p_st": law, "directions": directions},
+        witness={**given.witness(), "p_st": stationary, "directions": directions},
     )
 
 
@@ -244,12 +265,12 @@ def _equilibrium_trial(given: Chain, hypotheses: tuple[Measurement, ...], *, mas
     MULTIRATE.at("Section 1, Section 7, Section 12"),
     evidence="certified",
     num_trials=8,
-    note="the generator structure alone leaves a whole line of equilibria, 2 p_st and 0 among them; the theorem that "
-    "the sentences summarise adds irreducibility and, in its last clause, mass one; no control: the repair is measured "
-    "by the same function",
+    note="with the generator structure alone all multiples of p_st are equilibria, also 2 p_st and 0; the theorem that "
+    "the sentences summarise adds irreducibility and, in its last clause, mass one; no control: the corrected claim is "
+    "measured by the same function",
 )
-def equilibrium_is_the_stationary_law(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Under the generator structure of x' = Q x, the equilibrium set of the fast dynamics is exactly p_st."""
+def equilibrium_is_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Under the generator structure of x' = Q x, the set of equilibria of the fast dynamics is exactly {p_st}."""
     given = _any_chain(key)
     return _equilibrium_trial(given, given.measured(irreducible=False), mass=False)
 
@@ -260,11 +281,11 @@ def equilibrium_is_the_stationary_law(key: Key, integrator: AbstractIntegrator) 
     variant="reading",
     evidence="certified",
     num_trials=8,
-    note="two closed classes have a segment of stationary laws between them; no control: as for the printed claim",
+    note="with two closed classes there is a segment of stationary distributions; no control: as for the printed claim",
 )
-def equilibrium_distribution_is_the_stationary_law(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Under the generator structure the equilibrium is exactly p_st. Read: among distributions, which Q keeps."""
-    given = two_traps(key)
+def equilibrium_among_distributions_is_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Under the generator structure the equilibrium is exactly p_st. Read: among distributions, which are invariant."""
+    given = two_closed_classes(key)
     return _equilibrium_trial(given, given.measured(irreducible=False), mass=True)
 
 
@@ -277,11 +298,11 @@ def equilibrium_distribution_is_the_stationary_law(key: Key, integrator: Abstrac
 )
 def equilibrium_distribution_of_an_irreducible_generator(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Under the generator structure the equilibrium is exactly p_st. Added: mass one, and Q is irreducible."""
-    given = chain(key)
+    given = irreducible_chain(key)
     return _equilibrium_trial(given, given.measured(), mass=True)
 
 
 @equilibrium_distribution_of_an_irreducible_generator.with_control
 def equilibrium_distribution_of_an_irreducible_generator(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Two closed classes."""
-    return _equilibrium_trial(two_traps(key), chain(key).measured(), mass=True)
+    return _equilibrium_trial(two_closed_classes(key), irreducible_chain(key).measured(), mass=True)

@@ -1,13 +1,13 @@
-"""Claims of Sections 9 and 11.2 on trained networks, decided on the record of the experiment."""
+"""Claims of Sections 9 and 11.2 on trained networks, from the record of the training experiment."""
 
 import numpy as np
 from scipy.stats import t
 
 from analysis.claims.multirate import numpy_forward_pass
-from analysis.claims.multirate.instances.networks import generator
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.multirate.section_11_equilibrium import contraction_trial
 from analysis.experiments import Record, best_record
-from analysis.experiments.multirate.training_study import SECTION_9, trained
+from analysis.experiments.multirate.training_study import SECTION_9, trained_network
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, at_most
 from dynsim._types import Key
@@ -18,16 +18,17 @@ from dynsim.networks.multirate.network import with_gates
 from dynsim.networks.multirate.training import text_loss
 from dynsim.papers import MULTIRATE
 
-CLOSED = 0.1  # "nearly closed": the gate in size after training; the printed number is lost
-LEARNED = 0.5  # nats a byte that training must take off, for a training
-WINDOWS = 16  # of held-out text, for the effect of a gate
+CLOSED = 0.1  # "nearly closed": bound of |alpha| after training; the printed number is missing
+LEARNED = 0.5  # least decrease of the loss in training, in nats per byte, for a record to count as trained
+WINDOWS = 16  # of held-out text, on which the effect of the gate is measured
 NOTE = (
-    "with our numbers, since the paper's are lost, and on tiny Shakespeare; a quick record has two seeds and 40 steps"
+    "with parameters chosen here, since the paper's are missing, on tiny Shakespeare; a quick record has two seeds and "
+    "40 steps"
 )
 
 
 def _record() -> Record | Trial:
-    """Return the record of the experiment, or a trial that names the file that is missing."""
+    """Return the record of the experiment, or an undecided trial that names the missing file."""
     try:
         return best_record(SECTION_9)
     except ValueError as error:
@@ -35,25 +36,33 @@ def _record() -> Record | Trial:
 
 
 def _noise(record: Record) -> float:
-    """Return the standard deviation over seeds of the frozen network's held-out loss, in nats a byte."""
+    """Return the standard deviation over seeds of the frozen network's held-out loss, in nats per byte."""
     return float(np.std(record.arrays["frozen: final validation loss"], ddof=1))
 
 
 def _training(record: Record) -> tuple[Measurement, ...]:
     losses = record.arrays["coupled: validation loss"]
     return (
-        at_least("seeds", len(losses), 2, tolerance=0.0),
-        at_least("nats that training took off", np.min(losses[:, 0] - losses[:, -1]), LEARNED, tolerance=0.0),
+        at_least("number of seeds", len(losses), 2, tolerance=0.0),
+        at_least(
+            "least decrease of the held-out loss (nats per byte)",
+            np.min(losses[:, 0] - losses[:, -1]),
+            LEARNED,
+            tolerance=0.0,
+        ),
     )
 
 
 def _margin(gaps: np.ndarray) -> float:
-    """Return the half width of the 95% confidence interval of the mean of paired differences."""
+    """Return the half width of the 95% confidence interval of the mean of paired differences (Student's t)."""
     return float(t.ppf(0.975, len(gaps) - 1) * np.std(gaps, ddof=1) / np.sqrt(len(gaps)))
 
 
 def _neutral_trial(bound: bool, *, trained_frozen: bool = True) -> Trial:
-    """Compare coupled and frozen losses; against the noise if `bound`, else against zero."""
+    """Compare the losses of the coupled and the frozen network: up to the noise if `bound`, else up to zero.
+
+    Without `trained_frozen` the frozen network is taken before its training.
+    """
     record = _record()
     if isinstance(record, Trial):
         return record
@@ -66,8 +75,8 @@ def _neutral_trial(bound: bool, *, trained_frozen: bool = True) -> Trial:
     return Trial(
         hypotheses=_training(record),
         conclusions=(
-            at_most("mean difference of losses, in size", abs(np.mean(gaps)), allowed, tolerance=_margin(gaps)),
-            at_most("largest gate after training", np.max(gates), CLOSED, tolerance=0.0),
+            at_most("absolute mean difference of the losses", abs(np.mean(gaps)), allowed, tolerance=_margin(gaps)),
+            at_most("largest |alpha| after training", np.max(gates), CLOSED, tolerance=0.0),
         ),
         witness={
             "size": record.size,
@@ -84,11 +93,11 @@ def _neutral_trial(bound: bool, *, trained_frozen: bool = True) -> Trial:
     "multirate/experiment-9-gate",
     MULTIRATE.at("Section 9, Table 2"),
     num_trials=1,
-    note="read: the mean difference over paired seeds is at most the standard deviation over seeds, and the gate at "
-    f"most {CLOSED} in size; {NOTE}. Pairs share draw and batches: `paired` is sharper; `effect` is what the gate does",
+    note="read: the mean difference over paired seeds is at most the standard deviation over seeds, and |alpha| is at "
+    f"most {CLOSED}; {NOTE}. Pairs share initial weights and batches: see `paired`, and `effect` for that of the gate",
 )
 def coupling_is_neutral(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """After 650 steps the coupled and the frozen network agree within run-to-run noise, the gate nearly closed."""
+    """After 650 steps the coupled and the frozen network agree within run-to-run noise; the gate is nearly closed."""
     return _neutral_trial(True)
 
 
@@ -103,10 +112,10 @@ def coupling_is_neutral(key: Key, integrator: AbstractIntegrator) -> Trial:
     MULTIRATE.at("Section 9, Table 2"),
     variant="reading",
     num_trials=1,
-    note=f"with the 95% interval of Student's t; {NOTE}, whose interval is wide",
+    note=f"with the 95% interval of Student's t; {NOTE}, for which the interval is wide",
 )
 def paired_losses_do_not_differ(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: seed by seed. The interval of the mean difference of held-out losses, coupled less frozen, holds zero."""
+    """Read: for paired seeds. The confidence interval of the mean difference of held-out losses contains zero."""
     return _neutral_trial(False)
 
 
@@ -117,17 +126,17 @@ def paired_losses_do_not_differ(key: Key, integrator: AbstractIntegrator) -> Tri
 
 
 def _effect_trial(gate: float) -> Trial:
-    """Compare the held-out loss of the trained coupled network, its gate at `gate` or as it is, with it closed."""
+    """Compare the held-out losses of the trained network with its gate at `gate` (NaN: as trained) and closed."""
     record = _record()
     if isinstance(record, Trial):
         return record
-    model = trained(record.arrays, record.config, "coupled")
+    model = trained_network(record.arrays, record.config, "coupled")
     text = windows(read_bytes(data_file(record.config["validation"])), record.config["length"], count=WINDOWS)
     ours = model if np.isnan(gate) else with_gates(model, gate)
     effect = text_loss(ours, text) - text_loss(with_gates(model, 0.0), text)
     return Trial(
         hypotheses=_training(record),
-        conclusions=(at_most("change of the loss, in size", abs(effect), _noise(record), tolerance=0.0),),
+        conclusions=(at_most("absolute change of the loss", abs(effect), _noise(record), tolerance=0.0),),
         witness={"size": record.size, "gate": model.gates, "change by closing it": -effect, "noise": _noise(record)},
     )
 
@@ -137,17 +146,17 @@ def _effect_trial(gate: float) -> Trial:
     MULTIRATE.at("Section 9, Section 10"),
     variant="reading",
     num_trials=1,
-    note=f"of the first seed, on {WINDOWS} windows of held-out text; the size of alpha alone says little, since what "
-    f"it multiplies is normalised and the tokens are not; {NOTE}",
+    note=f"for the first seed, on {WINDOWS} windows of held-out text; |alpha| alone says little, since the injected "
+    f"term is normalised and the tokens are not; {NOTE}",
 )
 def closing_the_trained_gate_changes_little(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: nearly closed. Setting alpha to zero after training changes the loss by at most the run-to-run noise."""
+    """Read: setting alpha to zero after training changes the loss by at most the standard deviation over seeds."""
     return _effect_trial(np.nan)
 
 
 @closing_the_trained_gate_changes_little.with_control
 def closing_the_trained_gate_changes_little(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The gate set to ten."""
+    """The gate set to 10."""
     return _effect_trial(10.0)
 
 
@@ -156,17 +165,17 @@ def closing_the_trained_gate_changes_little(key: Key, integrator: AbstractIntegr
     MULTIRATE.at("Section 11.2"),
     variant="reading",
     num_trials=1,
-    note=f"at two bytes of text in the state that Post meets, the second one moved; {NOTE}; "
-    "no control: nothing is there to break",
+    note=f"at states of Post for two bytes of text, of which the second is perturbed; {NOTE}; "
+    "no control: there is no hypothesis to drop",
 )
 def trained_post_is_a_contraction(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: Post as trained in Section 9, at states that it meets, brings states nearer to each other."""
+    """Read: Post as trained in Section 9 is a contraction at the states on which it acts."""
     record = _record()
     if isinstance(record, Trial):
         return record
-    model = numpy_forward_pass.in_numpy(trained(record.arrays, record.config, "coupled"))
+    model = numpy_forward_pass.in_numpy(trained_network(record.arrays, record.config, "coupled"))
     text = read_bytes(data_file(record.config["validation"]))
-    first = int(generator(key).integers(len(text) - 2))
+    first = int(numpy_rng(key).integers(len(text) - 2))
     x = np.asarray(model.token_embedding, float)[text[first : first + 2]]
     x = numpy_forward_pass.euler_steps(numpy_forward_pass.fields(model.before), x)
     post = lambda last: numpy_forward_pass.euler_steps(

@@ -1,4 +1,7 @@
-"""Claims of Sections 2.1 and 5 on the slow manifold: when it persists, and when the reduced flow is near the full."""
+"""Claims of Sections 2.1 and 5 on fast-slow systems: error of the reduced flow, persistence of the critical manifold.
+
+The critical manifold is {f = 0}, the graph of phi; the slow manifold is the invariant manifold within O(epsilon) of it.
+"""
 
 from fractions import Fraction
 from typing import NamedTuple
@@ -27,8 +30,11 @@ FRAMES = 21
 DEGREE = 3
 
 
-class Course(NamedTuple):
-    """A system, a start off its manifold, the fast variable on the branch it is reduced to, and the last time."""
+class ReductionProblem(NamedTuple):
+    """A fast-slow system, an initial state off its critical manifold, the branch of the reduction, and the final time.
+
+    `branch` is an estimate of the fast variable on the branch.
+    """
 
     flow: FastSlowFlow
     start: FastSlow
@@ -37,53 +43,58 @@ class Course(NamedTuple):
 
     @property
     def base(self) -> FastSlow:
-        """The point of the branch with the same slow variable as the start."""
+        """The point of the branch with the slow variable of the initial state."""
         return quasi_steady_state(self.flow, self.start.slow, self.branch)
 
 
 class Cubic(eqx.Module):
-    r"""f or g of $\varepsilon \dot x = y - a (x^3 / 3 - x)$, $\dot y = -b x$; b and -a share a field."""
+    r"""f or g of $\varepsilon \dot x = y - a (x^3 / 3 - x)$, $\dot y = -b x$; `factor` is a or b."""
 
     factor: Float[Array, ""]
     cubic: bool = eqx.field(static=True)
 
     def __call__(self, x: Array, y: Array) -> Array:
-        """Return the rate of x, or of y."""
+        """Return f(x, y) if `cubic`, else g(x, y)."""
         return y - self.factor * (x**3 / 3 - x) if self.cubic else -self.factor * x
 
 
-def course(key: Key) -> Course:
-    """Return an oscillator and a start off its outer branch, which is followed for less than the time to its fold."""
+def reduction_problem(key: Key) -> ReductionProblem:
+    """Return a random oscillator, an initial state off its outer branch, and a final time before the fold."""
     a, b, x, y = (float(v) for v in jax.random.uniform(key, (4,)))
     a, b = 0.8 + 0.4 * a, 0.5 + b / 2
     flow = FastSlowFlow(Cubic(jnp.array(a), True), Cubic(jnp.array(b), False), 1.0)
-    # the reduced flow needs a (x^2 / 2 - ln x - 1/2) / b to the fold at x = 1, from x > sqrt(3) where y > 0
-    return Course(flow, FastSlow(jnp.array(2.4 + x), jnp.array(0.1 + 0.3 * y)), 2.0, 0.3 * a / b)
+    # the reduced flow reaches the fold x = 1 in the time a (x^2 / 2 - ln x - 1/2) / b, and y > 0 means x > sqrt(3)
+    return ReductionProblem(flow, FastSlow(jnp.array(2.4 + x), jnp.array(0.1 + 0.3 * y)), 2.0, 0.3 * a / b)
 
 
-def slow_errors(given: Course, base: FastSlow, integrator: AbstractIntegrator) -> np.ndarray:
-    """Return the largest error of the reduced slow variable, from `base`, for each epsilon."""
+def slow_errors(given: ReductionProblem, base: FastSlow, integrator: AbstractIntegrator) -> np.ndarray:
+    """Return the largest error over time of the slow variable of the reduced flow from `base`, for each epsilon."""
     ts = np.linspace(0.0, given.end, FRAMES)
     reduced = simulate(ReducedFlow(given.flow), base, ts, integrator=integrator).ys.slow
     full = [simulate(given.flow.with_epsilon(e), given.start, ts, integrator=integrator).ys.slow for e in EPSILONS]
     return np.array([float(jnp.max(jnp.abs(slow - reduced))) for slow in full])
 
 
-def _attracts(given: Course, base: FastSlow) -> Measurement:
+def _attraction(given: ReductionProblem, base: FastSlow) -> Measurement:
     rate = -float(np.max(np.real(fast_eigenvalues(given.flow, np.asarray(base.fast), np.asarray(base.slow)))))
-    return at_least("rate at which the branch attracts", rate, 0.0, tolerance=SOLVER)
+    return at_least("rate of attraction of the branch", rate, 0.0, tolerance=SOLVER)
 
 
-def _reduction_trial(given: Course, errors: np.ndarray) -> Trial:
-    shares = errors / np.array(EPSILONS)
+def _reduction_trial(given: ReductionProblem, errors: np.ndarray) -> Trial:
+    scaled = errors / np.array(EPSILONS)
     away = abs(float(given.start.fast - given.base.fast))
     return Trial(
         hypotheses=(
-            _attracts(given, given.base),
-            at_least("distance of the start from the manifold", away, 0.1, tolerance=SOLVER),
+            _attraction(given, given.base),
+            at_least("initial distance from the critical manifold", away, 0.1, tolerance=SOLVER),
         ),
         conclusions=(
-            at_most("growth of error over epsilon", shares[1] / shares[0], 2.0, tolerance=SOLVER / EPSILONS[-1]),
+            at_most(
+                "growth of error / epsilon from the first epsilon to the second",
+                scaled[1] / scaled[0],
+                2.0,
+                tolerance=SOLVER / EPSILONS[-1],
+            ),
         ),
         witness={"start": tuple(map(float, given.start)), "errors": errors, "epsilons": EPSILONS},
     )
@@ -93,27 +104,28 @@ def _reduction_trial(given: Course, errors: np.ndarray) -> Trial:
     "multirate/claim-qss-reduction",
     MULTIRATE.at("Section 2.1"),
     num_trials=8,
-    note="read: with an error of order epsilon, on a fixed time, on a branch that attracts (Remark 25's condition), "
-    "from starts off the manifold in its basin; neither beyond a fold nor on a branch that repels does it hold",
+    note="read: with an error of order epsilon, on a fixed time interval, on an attracting branch (the condition of "
+    "Remark 25), from initial states in its basin; it holds neither beyond a fold nor on a repelling branch",
 )
 def reduced_slow_variable_is_near(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """On a fixed time the slow variable of the reduced flow y' = g(phi(y), y) differs from the full one by O(epsilon).
+    """On a fixed time interval the solution of the reduced flow y' = g(phi(y), y) differs from the slow variable of the
+    full system by O(epsilon).
 
     Between epsilon = 1/100 and 1/1000 the error over epsilon does not grow by more than a factor of two.
     """
-    given = course(key)
+    given = reduction_problem(key)
     return _reduction_trial(given, slow_errors(given, given.base, integrator))
 
 
 @reduced_slow_variable_is_near.with_control
 def reduced_slow_variable_is_near(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Reduced to the branch between the folds, which repels."""
-    given = course(key)
+    """The reduction to the repelling branch between the folds."""
+    given = reduction_problem(key)
     return _reduction_trial(given, slow_errors(given, given._replace(branch=-0.3).base, integrator))
 
 
-class Polynomial(NamedTuple):
-    r"""$\varepsilon x' = A (x - \varphi(y))$, $y' = \lambda y$ with x in the plane, rational.
+class PolynomialSystem(NamedTuple):
+    r"""The fast-slow system $\varepsilon x' = A (x - \varphi(y))$, $y' = \lambda y$ with x in the plane, rational.
 
     $\varphi(y) = \sum_j b_j y^j$ is a polynomial without constant part; its coefficients are the rows of `branch`.
     """
@@ -124,51 +136,60 @@ class Polynomial(NamedTuple):
 
     @property
     def hyperbolic(self) -> bool:
-        """Whether no transverse eigenvalue has real part zero."""
+        """Whether the critical manifold is normally hyperbolic: no eigenvalue of A has real part zero."""
         d, trace = determinant(self.A), sum(np.diag(self.A))
         return d < 0 or (d > 0 and trace != 0)
 
     @property
     def contractive(self) -> bool:
-        """Whether all transverse eigenvalues have negative real part."""
+        """Whether the fast dynamics is contractive: all eigenvalues of A have negative real part."""
         return determinant(self.A) > 0 and sum(np.diag(self.A)) < 0
 
     @property
     def epsilon(self) -> Fraction:
-        """A ratio of time scales so small that a geometric series bounds the manifold's distance."""
-        return 1 / (4 * (1 + DEGREE * abs(self.rate) * self.reach))
+        """A ratio of time scales so small that a geometric series bounds the distance of the slow manifold."""
+        return 1 / (4 * (1 + DEGREE * abs(self.rate) * self.inverse_norm))
 
     @property
-    def reach(self) -> Fraction:
-        """The largest row sum of |A^{-1}|."""
+    def inverse_norm(self) -> Fraction:
+        """The maximum norm of A^{-1}, the largest row sum of absolute values."""
         return max(sum(abs(row), Fraction(0)) for row in solved(self.A, identity(2)))
 
     def coefficients(self, A: Exact, epsilon: Fraction) -> list[Exact]:
-        """Return those of the invariant graph; (A - epsilon lambda j) k_j = A b_j, ValueError if there is none."""
+        """Return the coefficients k_j of the invariant graph, (A - epsilon lambda j) k_j = A b_j.
+
+        Raises:
+            ValueError: if there is none.
+        """
         return [solved(A - epsilon * self.rate * j * identity(2), A @ b) for j, b in enumerate(self.branch, start=1)]
 
     def persists(self, A: Exact, epsilon: Fraction) -> bool:
-        """Return whether, with the matrix `A`, an invariant graph is within 2 epsilon |lambda| j |A^{-1}| |b_j|."""
+        """Return whether there is an invariant graph close to the critical manifold, with `A` in place of the matrix A.
+
+        Close means |k_j - b_j| <= 2 epsilon |lambda| j |A^{-1}| |b_j| for each coefficient.
+        """
         try:
             graph = self.coefficients(A, epsilon)
         except ValueError:
             return False
-        bounds = [2 * epsilon * abs(self.rate) * j * self.reach * max(abs(b)) for j, b in enumerate(self.branch, 1)]
+        bounds = [
+            2 * epsilon * abs(self.rate) * j * self.inverse_norm * max(abs(b)) for j, b in enumerate(self.branch, 1)
+        ]
         return all(max(abs(k - b)) <= bound for k, b, bound in zip(graph, self.branch, bounds, strict=True))
 
     def witness(self) -> dict:
-        """Return what a reader needs to repeat the case."""
+        """Return the data that determine the system."""
         return {"A": self.A, "phi": self.branch, "lambda": self.rate, "epsilon": self.epsilon}
 
 
-def polynomial(key: Key, kind: str) -> Polynomial:
-    """Return a system whose matrix is `contractive`, `hyperbolic`, or that and not contractive: `expanding`."""
+def polynomial_system(key: Key, kind: str) -> PolynomialSystem:
+    """Return a random system whose A is `contractive`, `hyperbolic`, or `expanding`: hyperbolic and not contractive."""
     a, b, c, again = jax.random.split(key, 4)
     rate = Fraction(int(jax.random.randint(c, (), 1, 9)), 4) * (-1) ** int(jax.random.randint(b, (), 0, 2))
-    given = Polynomial(rational_matrix(a, 2, 2), rational_matrix(b, DEGREE, 2), rate)
+    given = PolynomialSystem(rational_matrix(a, 2, 2), rational_matrix(b, DEGREE, 2), rate)
     fits = {"hyperbolic": given.hyperbolic, "contractive": given.contractive}
     fits["expanding"] = given.hyperbolic and not given.contractive
-    return given if fits[kind] and np.any(given.branch[0] != 0) else polynomial(again, kind)
+    return given if fits[kind] and np.any(given.branch[0] != 0) else polynomial_system(again, kind)
 
 
 @claim(
@@ -176,27 +197,30 @@ def polynomial(key: Key, kind: str) -> Polynomial:
     MULTIRATE.at("Remark 25"),
     evidence="certified",
     num_trials=2,
-    note="Fenichel's theorem asks that no transverse eigenvalue has real part zero: saddles and repelling manifolds "
-    "persist too. Contraction is needed for trajectories to be drawn to it, not for it to be there; "
+    note="Fenichel's theorem requires that no transverse eigenvalue has real part zero: critical manifolds of saddle "
+    "type and repelling ones persist too. Contraction is needed for attraction, not for existence; "
     "no control: the corrected claim is the positive case",
 )
 def persistence_needs_contraction(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For the slow manifold to persist for small epsilon, the fast dynamics must be contractive transverse to it.
+    """For the manifold {f = 0} to persist for small epsilon, the fast dynamics must be contractive transverse to it.
 
-    Where it is not, there is no invariant graph within O(epsilon) of the manifold.
+    Where it is not, there is no invariant graph within O(epsilon) of the manifold. Read: "the slow manifold", which the
+    paper defines as the equilibrium set, is the critical manifold {f = 0}.
     """
-    given = polynomial(key, "expanding")
+    given = polynomial_system(key, "expanding")
     return Trial(
         hypotheses=(holds("the fast dynamics is not contractive", not given.contractive),),
-        conclusions=(holds("no invariant graph is near", not given.persists(given.A, given.epsilon)),),
+        conclusions=(
+            holds("there is no invariant graph within O(epsilon)", not given.persists(given.A, given.epsilon)),
+        ),
         witness={**given.witness(), "graph": given.coefficients(given.A, given.epsilon)},
     )
 
 
-def _persistence_trial(given: Polynomial, A: Exact) -> Trial:
+def _persistence_trial(given: PolynomialSystem, A: Exact) -> Trial:
     return Trial(
-        hypotheses=(holds("no transverse eigenvalue has real part zero", given.hyperbolic),),
-        conclusions=(holds("an invariant graph is within O(epsilon)", given.persists(A, given.epsilon)),),
+        hypotheses=(holds("the critical manifold is normally hyperbolic", given.hyperbolic),),
+        conclusions=(holds("there is an invariant graph within O(epsilon)", given.persists(A, given.epsilon)),),
         witness=given.witness(),
     )
 
@@ -207,22 +231,22 @@ def _persistence_trial(given: Polynomial, A: Exact) -> Trial:
     variant="corrected",
     evidence="certified",
     num_trials=12,
-    note="changed: contractive becomes hyperbolic, attracting or not; measured where the graph is a polynomial, with "
-    "the bound of a geometric series",
+    note="changed: contractive becomes hyperbolic, attracting or not; measured where the slow manifold is the graph of "
+    "a polynomial, with the bound of a geometric series",
 )
 def persistence_needs_hyperbolicity(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If no eigenvalue of D_x f has real part zero, the slow manifold persists.
+    """If no eigenvalue of D_x f has real part zero, the critical manifold persists.
 
-    For small epsilon an invariant graph is within C epsilon of it.
+    For small epsilon there is an invariant graph, the slow manifold, within C epsilon of it.
     """
-    given = polynomial(key, "hyperbolic")
+    given = polynomial_system(key, "hyperbolic")
     return _persistence_trial(given, given.A)
 
 
 @persistence_needs_hyperbolicity.with_control
 def persistence_needs_hyperbolicity(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With a transverse rate as slow as the slow variable: D_x f = epsilon lambda I."""
-    given = polynomial(key, "hyperbolic")
+    """Transverse rates as slow as the slow variable: D_x f = epsilon lambda I."""
+    given = polynomial_system(key, "hyperbolic")
     return _persistence_trial(given, given.epsilon * given.rate * identity(2))
 
 
@@ -231,19 +255,20 @@ def persistence_needs_hyperbolicity(key: Key, integrator: AbstractIntegrator) ->
     MULTIRATE.at("Remark 25"),
     evidence="certified",
     num_trials=2,
-    note="linear systems with a transverse contraction and states of every size; what the reduction needs is the "
-    "contraction, which norm constraints do not give (remark-25-norm-constraints). None that keeps the conclusion is "
-    "true; the same measurement passes where the fast dynamics expands; no control: nothing is there to break",
+    note="linear fast dynamics with transverse contraction and unbounded states; what the reduction needs is the "
+    "contraction, which norm constraints do not give (remark-25-norm-constraints). No correction keeps the conclusion; "
+    "the same measurement passes where the fast dynamics expands; no control: there is no hypothesis to drop",
 )
 def norm_constraints_are_necessary(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Without a norm constraint on the fast state the reduction is not well-posed.
 
-    Read: it lacks one quasi-steady state for each y, its attraction, or a slow manifold within O(epsilon) of it.
+    Read: one of the following fails: a unique quasi-steady state for each y, its attraction, or the existence of a slow
+    manifold within O(epsilon) of the critical manifold.
     """
-    return _necessity_trial(polynomial(key, "contractive"))
+    return _necessity_trial(polynomial_system(key, "contractive"))
 
 
-def _necessity_trial(given: Polynomial) -> Trial:
+def _necessity_trial(given: PolynomialSystem) -> Trial:
     powers = matrix([[10 ** (9 * j) for j in range(1, DEGREE + 1)]])
     far = np.max(abs(powers @ given.branch))
     well_posed = determinant(given.A) != 0 and given.contractive and given.persists(given.A, given.epsilon)

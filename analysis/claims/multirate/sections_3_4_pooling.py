@@ -1,6 +1,6 @@
-"""Claims of Sections 3.2, 3.3 and 4.2 on blocks: pooling, upsampling, and how often the slow variable changes.
+"""Claims of Sections 3.2, 3.3 and 4.2: pooling, upsampling, and how often the slow variable changes.
 
-Entries are multiples of `MULTIPLE`, so that sums and means of up to twelve of them are whole numbers: float64 is exact.
+Entries are multiples of `MULTIPLE`, so that means of up to twelve of them are integers, and float64 is exact.
 """
 
 import math
@@ -13,8 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.claims.multirate.instances.networks import OPEN, SMALL, Stages, generator, network, stages, symbols
-from analysis.claims.multirate.numpy_forward_pass import scores
+from analysis.claims.multirate.instances.networks import OPEN, SMALL, Stages, network, stages, symbols
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.multirate.numpy_forward_pass import logits
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
@@ -22,14 +23,14 @@ from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.multirate.pooling import causal_pool, causal_upsample, leaking_upsample
 from dynsim.papers import MULTIRATE
 
-LONGEST = 12  # tokens of a block
+LONGEST = 12  # largest block size
 MULTIPLE = math.lcm(*range(1, LONGEST + 1))
 WIDTH = 2
 Upsample = Callable[..., Array]
 
 
 class Blocks(NamedTuple):
-    """Whole tokens x, (n, 2), in blocks of P, of which the last one may be shorter."""
+    """Integer tokens x, (n, 2), in blocks of P, of which the last one may be shorter."""
 
     x: np.ndarray
     block: int
@@ -45,21 +46,21 @@ class Blocks(NamedTuple):
         return [[Fraction(int(total), len(part)) for total in np.sum(part, axis=0)] for part in self.blocks]
 
     def witness(self) -> dict:
-        """Return what a reader needs to repeat the case."""
+        """Return the data that determine the case."""
         return {"n": len(self.x), "P": self.block, "tokens": self.x / MULTIPLE}
 
 
-def blocks(key: Key, *, least: int = 1, tail: bool = False) -> Blocks:
-    """Return blocks of `least` to 12 tokens; with `tail`, a last block that is shorter, but no single token."""
-    rng = generator(key)
-    P = int(rng.integers(max(least, 3 if tail else 1), LONGEST + 1))
-    n = P * int(rng.integers(1, 4)) + int(rng.integers(2 if tail else 0, P))
+def blocks(key: Key, *, least: int = 1, partial: bool = False) -> Blocks:
+    """Return random blocks of `least` to 12 tokens; if `partial`, the last block is shorter, of at least two tokens."""
+    rng = numpy_rng(key)
+    P = int(rng.integers(max(least, 3 if partial else 1), LONGEST + 1))
+    n = P * int(rng.integers(1, 4)) + int(rng.integers(2 if partial else 0, P))
     return Blocks(MULTIPLE * rng.integers(-99, 100, (n, WIDTH)), P)
 
 
-_pooled = jax.jit(causal_pool, static_argnames="block")  # one program for each shape
-_before = jax.jit(causal_upsample, static_argnames=("n", "block"))
-_own = jax.jit(leaking_upsample, static_argnames=("n", "block"))
+_pooled = jax.jit(causal_pool, static_argnames="block")  # compiled once for each shape
+_upsample_previous = jax.jit(causal_upsample, static_argnames=("n", "block"))
+_upsample_own = jax.jit(leaking_upsample, static_argnames=("n", "block"))
 
 
 def _pool(x: np.ndarray, block: int) -> np.ndarray:
@@ -71,21 +72,27 @@ def _context(upsample: Upsample, y: np.ndarray, n: int, block: int) -> np.ndarra
 
 
 def _mean_trial(given: Blocks, y: np.ndarray, later: np.ndarray) -> Trial:
-    """Measure that y are the means, and that none but the last one has changed in `later`."""
+    """Measure that y are the block means, and that `later`, for another last token, differs in the last one at most."""
     means = given.means
     return Trial(
-        hypotheses=(at_least("tokens", len(given.x), 1, tolerance=0.0), at_least("P", given.block, 1, tolerance=0.0)),
+        hypotheses=(
+            at_least("number of tokens", len(given.x), 1, tolerance=0.0),
+            at_least("P", given.block, 1, tolerance=0.0),
+        ),
         conclusions=(
-            equal("pooled tokens", len(y), math.ceil(len(given.x) / given.block), tolerance=0.0),
-            holds("each is the mean of its block", [[Fraction(v) for v in row] for row in y.tolist()] == means),
-            holds("none sees a later block", bool(np.all(later[:-1] == y[:-1]))),
+            equal("number of pooled tokens", len(y), math.ceil(len(given.x) / given.block), tolerance=0.0),
+            holds(
+                "each pooled token is the mean of its block",
+                [[Fraction(v) for v in row] for row in y.tolist()] == means,
+            ),
+            holds("none depends on a later block", bool(np.all(later[:-1] == y[:-1]))),
         ),
         witness={**given.witness(), "pooled": y / MULTIPLE},
     )
 
 
 def _changed_last(x: np.ndarray) -> np.ndarray:
-    """Return the tokens with another last one."""
+    """Return the tokens with the last one changed."""
     return np.concatenate([x[:-1], x[-1:] + MULTIPLE])
 
 
@@ -94,13 +101,13 @@ def _changed_last(x: np.ndarray) -> np.ndarray:
     MULTIRATE.at("Definition 3", "(4)"),
     evidence="certified",
     num_trials=16,
-    note="with the remark under Definition 6: a shorter last block is averaged over the tokens that it has. A mean is "
-    "known when its block is over, not before: what makes the network causal is the upsampling",
+    note="with the remark below Definition 6: a partial last block is averaged over its own tokens. A block mean "
+    "depends on all tokens of the block: causality of the network is due to the upsampling",
 )
 def blocks_are_pooled_to_their_means(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For n tokens and every P >= 1 the pooled sequence has ceil(n / P) tokens, the means of the blocks of P.
 
-    None depends on a token of a later block.
+    None depends on tokens of later blocks.
     """
     given = blocks(key)
     return _mean_trial(given, _pool(given.x, given.block), _pool(_changed_last(given.x), given.block))
@@ -108,15 +115,15 @@ def blocks_are_pooled_to_their_means(key: Key, integrator: AbstractIntegrator) -
 
 @blocks_are_pooled_to_their_means.with_control
 def blocks_are_pooled_to_their_means(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The shorter last block over P, as if padded by zeros."""
-    given = blocks(key, tail=True)
+    """The partial last block divided by P, as if padded with zeros."""
+    given = blocks(key, partial=True)
     padded = np.concatenate([given.x, np.zeros((-len(given.x) % given.block, WIDTH), int)])
     y = _pool(padded, given.block)
     return _mean_trial(given, y, y)
 
 
 def _gain(frequency: float, block: int, pooled_by: int) -> float:
-    """Return how much of a wave of that frequency, in cycles per token, is left after pooling."""
+    """Return the gain of pooling for a wave of a frequency in cycles per token."""
     angles = 2 * np.pi * frequency * np.arange(block)
     wave = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     return float(np.linalg.norm(_pool(wave, pooled_by)[0]))
@@ -128,7 +135,7 @@ def _filter_trial(block: int, pooled_by: int) -> Trial:
     return Trial(
         hypotheses=(at_least("P", block, 2, tolerance=0.0),),
         conclusions=(
-            equal("gain of a constant", _gain(0.0, block, pooled_by), 1.0, tolerance=ROUNDING),
+            equal("gain of a constant sequence", _gain(0.0, block, pooled_by), 1.0, tolerance=ROUNDING),
             at_least("gain at 0.4 / P", below, half, tolerance=ROUNDING),
             at_most("gain at 0.5 / P", above, half, tolerance=ROUNDING),
             at_most("gain at 1 / P", _gain(1 / block, block, pooled_by), 0.0, tolerance=ROUNDING),
@@ -143,11 +150,11 @@ def _filter_trial(block: int, pooled_by: int) -> Trial:
     variant="reading",
     evidence="analytic instance",
     num_trials=8,
-    note="the printed number is lost; read as 1 / (2 P) cycles per token, the highest frequency that a sequence of "
-    "blocks can carry. The gain is |sin(pi f P) / (P sin(pi f))|, its half-power point 0.443 / P for large P",
+    note="the printed number is missing; read as 1 / (2 P) cycles per token, the Nyquist frequency of the sequence of "
+    "blocks. The gain is |sin(pi f P) / (P sin(pi f))|, its half-power point 0.443 / P for large P",
 )
 def block_means_are_a_low_pass_filter(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The mean over a block lets constants pass and halves the power of a wave between 0.4 / P and 0.5 / P."""
+    """Block means are a low-pass filter: gain 1 at frequency 0, half-power point between 0.4 / P and 0.5 / P."""
     block = int(jax.random.randint(key, (), 2, 65))
     return _filter_trial(block, block)
 
@@ -163,11 +170,11 @@ def _upsample_trial(given: Blocks, c: np.ndarray) -> Trial:
     nothing = np.zeros((min(n, P), WIDTH))
     read = np.arange(P, n) // P - 1
     return Trial(
-        hypotheses=(at_least("tokens", n, 1, tolerance=0.0), at_least("P", P, 1, tolerance=0.0)),
+        hypotheses=(at_least("number of tokens", n, 1, tolerance=0.0), at_least("P", P, 1, tolerance=0.0)),
         conclusions=(
-            holds("the first block gets zero", bool(np.all(c[:P] == nothing))),
-            holds("later tokens get the block before theirs", bool(np.all(c[P:] == means[read]))),
-            holds("a block that is read is over", bool(np.all(P * read + P - 1 < np.arange(P, n)))),
+            holds("the context of the first block is zero", bool(np.all(c[:P] == nothing))),
+            holds("the context of a later token is the mean of the previous block", bool(np.all(c[P:] == means[read]))),
+            holds("the block that is read ends before the token", bool(np.all(P * read + P - 1 < np.arange(P, n)))),
         ),
         witness=given.witness(),
     )
@@ -178,17 +185,17 @@ def _upsample_trial(given: Blocks, c: np.ndarray) -> Trial:
     MULTIRATE.at("Definition 6", "(7)"),
     evidence="certified",
     num_trials=16,
-    note="the last block is never read; a sequence of at most P tokens has no context at all",
+    note="the last block is never read; a sequence of at most P tokens has zero context",
 )
 def tokens_get_the_block_before_theirs(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Token i gets the slow state of block floor(i / P) - 1, zero in the first block: a block fully in its past."""
-    return _context_trial(blocks(key), _before)
+    """Token i gets the slow state of block floor(i / P) - 1, entirely in its past, or zero in the first block."""
+    return _context_trial(blocks(key), _upsample_previous)
 
 
 @tokens_get_the_block_before_theirs.with_control
 def tokens_get_the_block_before_theirs(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Each token gets its own block."""
-    return _context_trial(blocks(key), _own)
+    return _context_trial(blocks(key), _upsample_own)
 
 
 def _context_trial(given: Blocks, upsample: Upsample) -> Trial:
@@ -197,7 +204,7 @@ def _context_trial(given: Blocks, upsample: Upsample) -> Trial:
 
 
 def _shift_trial(given: Blocks, upsample: Upsample) -> Trial:
-    """Change the last token of a whole block, and look at which tokens before it have another context."""
+    """Measure at which earlier tokens the context changes when the last token of a complete block is changed."""
     n, P = len(given.x), given.block
     last = n // P * P - 1
     changed = given.x.copy()
@@ -206,10 +213,13 @@ def _shift_trial(given: Blocks, upsample: Upsample) -> Trial:
     moved = np.any(before != after, axis=1)
     share = (after - before)[last - 1, 0] * P == MULTIPLE
     return Trial(
-        hypotheses=(at_least("P", P, 2, tolerance=0.0), at_least("whole blocks", n // P, 1, tolerance=0.0)),
+        hypotheses=(
+            at_least("P", P, 2, tolerance=0.0),
+            at_least("number of complete blocks", n // P, 1, tolerance=0.0),
+        ),
         conclusions=(
-            equal("tokens before that feel it", np.sum(moved[:last]), P - 1, tolerance=0.0),
-            holds("each by 1 / P", bool(share)),
+            equal("number of earlier tokens whose context changes", np.sum(moved[:last]), P - 1, tolerance=0.0),
+            holds("the change of each is 1 / P of the change of the token", bool(share)),
         ),
         witness={**given.witness(), "changed token": last, "felt at": np.flatnonzero(moved)},
     )
@@ -220,33 +230,33 @@ def _shift_trial(given: Blocks, upsample: Upsample) -> Trial:
     MULTIRATE.at("Definition 6, Section 4.1"),
     evidence="certified",
     num_trials=16,
-    note="for P >= 2; with P = 1, and at the last token of a block, nothing leaks; through slow layers with a causal "
-    "mask the same positions leak (`logits`)",
+    note="for P >= 2; with P = 1, and at the last token of a block, there is no leak; through slow layers with a "
+    "causal mask the same positions are affected (`logits`)",
 )
 def own_block_would_leak(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If token i read block floor(i / P), the last token of a block would reach all P - 1 tokens before it in there."""
-    return _shift_trial(blocks(key, least=2), _own)
+    """If token i read block floor(i / P), the last token of a block would affect all P - 1 earlier tokens of it."""
+    return _shift_trial(blocks(key, least=2), _upsample_own)
 
 
 @own_block_would_leak.with_control
 def own_block_would_leak(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Token i reads block floor(i / P) - 1."""
-    return _shift_trial(blocks(key, least=2), _before)
+    """Block floor(i / P) - 1 read by token i."""
+    return _shift_trial(blocks(key, least=2), _upsample_previous)
 
 
 def _logits_trial(key: Key, shift: int) -> Trial:
-    """Change the last symbol of the second block in a network that reads the context `shift` blocks back."""
+    """Measure whether the last symbol of block two affects earlier logits, the context being `shift` blocks back."""
     a, b = jax.random.split(key)
     model, ids, P = network(a), symbols(b), SMALL.block
     last, changed = 2 * P - 1, ids.copy()
     changed[last] = (ids[last] + 1) % SMALL.vocabulary
-    gap = np.max(np.abs(scores(model, ids, shift=shift) - scores(model, changed, shift=shift)), axis=1)
+    gap = np.max(np.abs(logits(model, ids, shift=shift) - logits(model, changed, shift=shift)), axis=1)
     return Trial(
         hypotheses=(
             equal("gate", model.rounds[0].gate, OPEN, tolerance=0.0),
-            at_least("change at the symbol itself", gap[last], 0.0, tolerance=ROUNDING),
+            at_least("change of the logits at the changed symbol", gap[last], 0.0, tolerance=ROUNDING),
         ),
-        conclusions=(holds("a logit before it changes by more than rounding", bool(np.max(gap[:last]) > ROUNDING)),),
+        conclusions=(holds("an earlier logit changes by more than rounding", bool(np.max(gap[:last]) > ROUNDING)),),
         witness={"P": P, "changed symbol": last, "change of logits": gap},
     )
 
@@ -259,30 +269,32 @@ def _logits_trial(key: Key, shift: int) -> Trial:
     note="random networks with an open gate and a causal slow mask, evaluated in NumPy",
 )
 def own_block_would_leak_into_logits(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: in the whole network. Reading block floor(i / P), a symbol changes logits of symbols before it."""
+    """Read: in the whole network. If tokens read block floor(i / P), a symbol affects logits of earlier symbols."""
     return _logits_trial(key, 0)
 
 
 @own_block_would_leak_into_logits.with_control
 def own_block_would_leak_into_logits(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Reading block floor(i / P) - 1."""
+    """Block floor(i / P) - 1 read by token i."""
     return _logits_trial(key, 1)
 
 
 def _held_trial(found: Stages, slow: np.ndarray, block: int) -> Trial:
-    """Measure where the slow variable that the tokens see changes."""
+    """Measure at which tokens the slow variable of each token, `slow`, changes."""
     n = len(slow)
     changes = np.flatnonzero(np.any(slow[1:] != slow[:-1], axis=1)) + 1
-    apart: Measurement = at_least("tokens between two changes", np.min(np.diff(changes), initial=n), block, tolerance=0)
+    interval: Measurement = at_least(
+        "least number of tokens between two changes", np.min(np.diff(changes), initial=n), block, tolerance=0
+    )
     return Trial(
         hypotheses=(
             at_least("P", block, 2, tolerance=0.0),
-            at_least("changes of the slow variable", len(changes), 1, tolerance=0.0),
+            at_least("number of changes of the slow variable", len(changes), 1, tolerance=0.0),
         ),
         conclusions=(
-            apart,
-            holds("it changes where blocks begin", bool(np.all(changes % block == 0))),
-            at_most("positions of slow attention", len(found.y), math.ceil(n / block), tolerance=0.0),
+            interval,
+            holds("it changes only at the beginning of blocks", bool(np.all(changes % block == 0))),
+            at_most("number of positions of slow attention", len(found.y), math.ceil(n / block), tolerance=0.0),
         ),
         witness={"n": n, "P": block, "changes before tokens": changes},
     )
@@ -293,12 +305,12 @@ def _held_trial(found: Stages, slow: np.ndarray, block: int) -> Trial:
     MULTIRATE.at("Proposition 22"),
     num_trials=8,
     note="by construction: the context is copied to the P tokens of a block. It says how often the slow variable "
-    "changes, not by how much: between blocks it may jump as far as the fast one. See `arrival` for the tail",
+    "changes, not by how much: between blocks it may jump as far as the fast one. See `arrival` for a partial block",
 )
 def slow_variable_changes_once_per_block(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The slow variable changes at most once every P tokens, and slow attention has at most ceil(N / P) positions.
 
-    Read: the slow variable as the tokens see it, the context c.
+    Read: the slow variable is the context c of each token.
     """
     a, b = jax.random.split(key)
     found = stages(network(a), symbols(b))
@@ -319,20 +331,20 @@ def slow_variable_changes_once_per_block(key: Key, integrator: AbstractIntegrato
     variant="reading",
     evidence="certified",
     num_trials=4,
-    note="the last, unfinished block is a running mean; no token reads it, so that with a causal slow mask the printed "
-    "statement stands; with full slow attention it reaches every context; no control: the printed claim, of the "
-    "context, is the positive case",
+    note="the pooled token of the partial last block is a running mean; no token reads it, so that with a causal slow "
+    "mask the printed statement holds; with full slow attention it affects every context; no control: the printed "
+    "claim, on the context, is the positive case",
 )
 def pooled_sequence_changes_once_per_block(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Read: while tokens arrive one by one, the pooled sequence changes at most once every P tokens."""
-    given = blocks(key, tail=True)
+    given = blocks(key, partial=True)
     y, earlier = _pool(given.x, given.block), _pool(given.x[:-1], given.block)
     return Trial(
         hypotheses=(
             at_least("P", given.block, 3, tolerance=0.0),
-            at_least("tokens in the unfinished block", len(given.x) % given.block, 2, tolerance=0.0),
+            at_least("number of tokens in the partial block", len(given.x) % given.block, 2, tolerance=0.0),
             holds("the new token is not the mean of the others", bool(np.any(given.x[-1] != earlier[-1]))),
         ),
-        conclusions=(holds("nothing changes within a block", bool(np.all(y == earlier))),),
+        conclusions=(holds("the pooled sequence does not change within a block", bool(np.all(y == earlier))),),
         witness={**given.witness(), "before": earlier[-1] / MULTIPLE, "after": y[-1] / MULTIPLE},
     )

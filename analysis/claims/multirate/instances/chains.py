@@ -1,13 +1,13 @@
-"""Chains in Fractions to try statements on: generators with tiny and huge rates, and softmax attention."""
+"""Random Markov chains in fractions: generators with rates from 1e-6 to 1e6, and softmax attention matrices."""
 
 from fractions import Fraction
 from typing import NamedTuple
 
-import jax
 import numpy as np
 
 from analysis.chains.classes import communicating_classes
 from analysis.chains.stationary import stationary_distributions
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.exact_geometry import row_echelon
 from analysis.ledger.evidence import Measurement, holds
@@ -16,11 +16,11 @@ from dynsim.systems.master_equation.generators import generator_from_rates
 
 RATES = tuple(Fraction(r) for r in ("1/1000000", "1/7", "1", "5/2", "1000000"))
 KINDS = ("dense", "sparse", "cycle", "line", "reversible")
-LARGEST = 5  # states
+LARGEST = 5  # number of states or tokens
 
 
 class Chain(NamedTuple):
-    """A generator Q, shape (k, k), columns summing to zero."""
+    """A continuous-time Markov chain: its generator Q, shape (k, k), with columns that sum to zero."""
 
     generator: Exact
 
@@ -35,16 +35,16 @@ class Chain(NamedTuple):
         return max(-self.generator.diagonal())
 
     @property
-    def laws(self) -> list[Exact]:
-        """A stationary law for each closed class, by elimination without subtraction."""
-        return [law.probabilities for law in stationary_distributions(self.generator).laws]
+    def stationary_distributions(self) -> list[Exact]:
+        """One stationary distribution for each closed class, by elimination without subtraction (GTH)."""
+        return [stationary.probabilities for stationary in stationary_distributions(self.generator).distributions]
 
     def step(self, tau: Fraction) -> Exact:
-        """Return I + tau Q."""
+        """Return I + tau Q, the matrix of a forward-Euler step."""
         return identity(self.size) + tau * self.generator
 
     def measured(self, *, irreducible: bool = True) -> tuple[Measurement, ...]:
-        """Measure the generator structure, and irreducibility if asked for."""
+        """Measure the generator structure (27), and irreducibility unless `irreducible` is False."""
         Q = self.generator
         rates = Q - np.diag(Q.diagonal())
         found = (
@@ -56,24 +56,19 @@ class Chain(NamedTuple):
         return (*found, holds("Q is irreducible", communicating_classes(Q).irreducible))
 
     def witness(self) -> dict:
-        """Return what a reader needs to repeat the case."""
+        """Return the data that determine the chain."""
         return {"Q": self.generator}
 
 
-def draws(key: Key, purpose: str) -> np.random.Generator:
-    """Return NumPy's generator, seeded by a key and a word, so that two purposes draw independently."""
-    return np.random.default_rng([*np.asarray(jax.random.key_data(key)), *purpose.encode()])
-
-
-def chain(key: Key) -> Chain:
-    """Return an irreducible chain of two to five states, with rates from a millionth to a million."""
-    rng = draws(key, "chain")
+def irreducible_chain(key: Key) -> Chain:
+    """Return a random irreducible chain of two to five states with rates from 1e-6 to 1e6."""
+    rng = numpy_rng(key, "chain")
     return _drawn(rng, KINDS[rng.integers(len(KINDS))], int(rng.integers(2, LARGEST + 1)))
 
 
-def two_traps(key: Key, *, transient: bool = True) -> Chain:
-    """Return a chain with two closed classes, and a state that leads into both if asked for."""
-    rng = draws(key, "traps")
+def two_closed_classes(key: Key, *, transient: bool = True) -> Chain:
+    """Return a random chain with two closed classes and, if `transient`, a transient state that leads into both."""
+    rng = numpy_rng(key, "traps")
     a, b = (_drawn(rng, "dense", int(rng.integers(1, 4))) for _ in range(2))
     k = a.size + b.size
     Q = matrix(np.zeros((k + transient, k + transient), int))
@@ -84,8 +79,8 @@ def two_traps(key: Key, *, transient: bool = True) -> Chain:
 
 
 def with_transient(key: Key) -> Chain:
-    """Return a chain with one closed class, and a state that leads into it and is never entered again."""
-    inner = chain(key)
+    """Return a random chain with one closed class and a transient state, the last one."""
+    inner = irreducible_chain(key)
     Q = matrix(np.zeros((inner.size + 1, inner.size + 1), int))
     Q[:-1, :-1] = inner.generator
     Q[0, -1], Q[-1, -1] = Fraction(1), Fraction(-1)
@@ -93,7 +88,7 @@ def with_transient(key: Key) -> Chain:
 
 
 def uniform_cycle(size: int, rate: Fraction) -> Chain:
-    """Return a cycle that is left at one rate everywhere; with two states it is a symmetric chain."""
+    """Return a directed cycle with the same rate on every edge; with two states it is a symmetric chain."""
     return Chain(generator_from_rates(rate * matrix(np.roll(np.eye(size, dtype=int), 1, axis=0))))  # pyright: ignore[reportArgumentType]
 
 
@@ -119,15 +114,15 @@ def _rates(rng: np.random.Generator, shape: int | tuple[int, ...]) -> Exact:
 
 
 def distribution(key: Key, size: int) -> Exact:
-    """Return a distribution in fractions, shape (size,), of which some entries may be zero but not all but one are."""
-    rng = draws(key, "distribution")
+    """Return a random rational distribution, shape (size,), with at least two positive entries."""
+    rng = numpy_rng(key, "distribution")
     weights = rng.integers(0, 6, size)
     weights[rng.permutation(size)[:2]] += 1
     return matrix(weights) / int(np.sum(weights))
 
 
-def kernel(M: Exact) -> Exact:
-    """Return a basis of the vectors x with M x = 0, shape (dimension, k), by elimination."""
+def null_space(M: Exact) -> Exact:
+    """Return a basis of the null space of M, as rows, shape (dimension, k), by Gaussian elimination."""
     rows, pivots = row_echelon(M)
     free = [j for j in range(M.shape[1]) if j not in pivots]
     basis = matrix(np.zeros((len(free), M.shape[1]), int))
@@ -137,17 +132,17 @@ def kernel(M: Exact) -> Exact:
     return basis
 
 
-def contraction(M: Exact) -> Fraction:
-    """Return the largest distance in total variation of two columns of a column-stochastic matrix.
+def dobrushin_coefficient(M: Exact) -> Fraction:
+    """Return Dobrushin's coefficient of a column-stochastic M: the largest total variation between two columns.
 
-    By this factor, at least, M brings any two distributions together (Dobrushin).
+    M contracts the total variation distance of any two distributions at least by this factor.
     """
     k = len(M)
     pairs = [(i, j) for i in range(k) for j in range(i)]
-    return max((distance(M[:, i], M[:, j]) for i, j in pairs), default=Fraction(0))
+    return max((total_variation(M[:, i], M[:, j]) for i, j in pairs), default=Fraction(0))
 
 
-def power(M: Exact, exponent: int) -> Exact:
+def matrix_power(M: Exact, exponent: int) -> Exact:
     """Return a power of a square matrix."""
     found = identity(len(M))
     for _ in range(exponent):
@@ -155,15 +150,16 @@ def power(M: Exact, exponent: int) -> Exact:
     return found
 
 
-def distance(p: Exact, q: Exact) -> Fraction:
-    """Return the total variation between two distributions."""
+def total_variation(p: Exact, q: Exact) -> Fraction:
+    """Return the total variation distance of two distributions, (k,), exactly."""
     return sum(abs(p - q), Fraction(0)) / 2
 
 
-def softmax(weights: Exact, *, causal: bool = False) -> Exact:
+def softmax_of_logarithms(weights: Exact, *, causal: bool = False) -> Exact:
     """Return the attention matrix whose scores are the logarithms of positive `weights`, shape (n, n).
 
-    Queries log w_i and the unit vectors as keys have these scores; a causal one hides the columns j > i.
+    They are the scores of the queries log w_i, w_i being a row, with the unit vectors as keys. A causal mask sets the
+    entries j > i to zero.
     """
     n = len(weights)
     seen = weights * matrix(np.tri(n, dtype=int)) if causal else weights
@@ -171,19 +167,19 @@ def softmax(weights: Exact, *, causal: bool = False) -> Exact:
 
 
 def attention(key: Key, *, causal: bool = False, least: int = 2) -> Exact:
-    """Return the attention matrix of `least` to five tokens with integer queries and keys in the plane.
+    """Return a random attention matrix of `least` to five tokens, with integer queries and keys in the plane.
 
     The temperature is 1 / ln 2, at which the exponentials are powers of two.
     """
-    rng = draws(key, "attention")
+    rng = numpy_rng(key, "attention")
     n = int(rng.integers(least, LARGEST + 1))
     scores = rng.integers(-2, 3, (n, 2)) @ rng.integers(-2, 3, (n, 2)).T
     weights = [[Fraction(2) ** int(s) for s in row] for row in scores]
-    return softmax(matrix(weights), causal=causal)
+    return softmax_of_logarithms(matrix(weights), causal=causal)
 
 
 def is_attention(A: Exact, *, causal: bool = False) -> Measurement:
-    """Measure that a matrix is what softmax returns: positive where a token is seen, rows summing to one."""
+    """Measure that A is a softmax attention matrix: rows sum to one, and entries are positive unless masked."""
     seen = np.tri(len(A), dtype=bool) if causal else np.ones(A.shape, bool)
     positive = bool(np.all(A[seen] > 0) and np.all(A[~seen] == 0))
     what = "causal" if causal else "full"
