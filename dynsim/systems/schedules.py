@@ -278,19 +278,19 @@ def _matrices(value: Matrices) -> tuple[int, int, int]:
     return heads, d, d
 
 
-def _form(P: Array, x: Tokens, y: Array) -> Array:
-    return (x @ P) @ y.T
+def _form(P: Array, x: Tokens, y: Array | np.ndarray) -> Array:
+    return (jnp.asarray(x) @ P) @ y.T
 
 
-def _scaled_form(head: tuple[Array, Array], x: Tokens, y: Array) -> Array:
+def _scaled_form(head: tuple[Array, Array], x: Tokens, y: Array | np.ndarray) -> Array:
     diagonal, base = head
-    return ((x * diagonal[None]) @ base) @ y.T
+    return ((jnp.asarray(x) * diagonal[None]) @ base) @ y.T
 
 
 def per_head(fn: Callable[..., Array], heads: Any, *others: Any) -> Array:
-    """Return `fn(head, *others)` of every head, stacked; `fn` is a named function, which compiles once outside `jit`.
+    """Return `fn(head, *others)` of every head, stacked; outside `jit` a function that is named compiles only once.
 
-    One head after the other, since XLA's batched products were 1.3 times slower on CPUs.
+    Heads are evaluated one after another, since XLA's batched products were 1.3 times slower on CPUs.
     """
     if jax.tree.leaves(heads)[0].shape[0] == 1:
         return fn(jax.tree.map(lambda a: a[0], heads), *others)[None]
