@@ -1,5 +1,6 @@
 """Random rational matrices, unit vectors and points of ellipsoids, as arrays of `Fraction`."""
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from dynsim._types import Key
 
 Exact = np.ndarray  # dtype object, entries `Fraction`
+DRAWN = 128  # entries; the claims draw no more at a time, with few exceptions
 
 
 def matrix(values: Any) -> Exact:
@@ -19,9 +21,19 @@ def matrix(values: Any) -> Exact:
     return out.reshape(np.shape(values))
 
 
+def integers(key: Key, shape: tuple[int, ...], low: int, high: int) -> np.ndarray:
+    """Return random integers, uniform from `low` to `high - 1`: those of `jax.random.randint` for this key and shape.
+
+    They are the first of a longer draw, which compiles once for all shapes; an entry depends on its position alone.
+    """
+    count = math.prod(shape)
+    drawn = jax.random.randint(key, (DRAWN * max(1, -(-count // DRAWN)),), low, high)
+    return np.asarray(drawn)[:count].reshape(shape)
+
+
 def rational_matrix(key: Key, *shape: int) -> Exact:
     """Return an array of random entries k/4, with integers k uniform from -6 to 6."""
-    return matrix(np.asarray(jax.random.randint(key, shape, -6, 7))) / 4
+    return matrix(integers(key, shape, -6, 7)) / 4
 
 
 def rational_unit(key: Key, d: int) -> Exact:
@@ -33,7 +45,7 @@ def rational_unit(key: Key, d: int) -> Exact:
 
 def rational_weights(key: Key, *shape: int) -> Exact:
     """Return positive random entries k/8, with integers k from 1 to 16, for statements that hold for any weights."""
-    return matrix(np.asarray(jax.random.randint(key, shape, 1, 17))) / 8
+    return matrix(integers(key, shape, 1, 17)) / 8
 
 
 def identity(d: int) -> Exact:

@@ -11,6 +11,7 @@ from jaxtyping import Array
 from analysis.claims.rational_instances import (
     factor_and_points,
     identity,
+    integers,
     matrix,
     on_ellipsoid,
     rational_matrix,
@@ -77,9 +78,9 @@ def _matrix_form_trial(key: Key, side: str) -> Trial:
     """
     a, b, c = jax.random.split(key, 3)
     d = 4  # so that sqrt(d) is rational
-    axes, signs = (np.asarray(jax.random.randint(k, (N,), 0, top)) for k, top in ((a, d), (b, 2)))
+    axes, signs = (integers(k, (N,), 0, top) for k, top in ((a, d), (b, 2)))
     y = matrix((2 * signs[:, None] - 1) * np.eye(d, dtype=int)[axes])  # tokens are rows here, columns in the paper
-    exponents = np.asarray(jax.random.randint(c, (d, d), -3, 4))
+    exponents = integers(c, (d, d), -3, 4)
     R = y @ matrix(exponents) @ y.T
     E = np.array([[Fraction(2) ** int(r) for r in row] for row in R], object)
     weights = np.diag(matrix([Fraction(1, 2) / sum(E[:, i]) for i in range(N)]))  # D_ii = 1 / (sqrt(d) sum_l exp(R_li))

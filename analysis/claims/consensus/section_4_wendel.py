@@ -6,6 +6,7 @@ from fractions import Fraction
 import jax
 import numpy as np
 
+from analysis.claims.rational_instances import integers
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, holds
 from analysis.tokens.hemispheres import hemisphere_margin, printed_wendel_probability, wendel_probability
@@ -17,7 +18,7 @@ from dynsim.spaces import Sphere
 
 def _wendel_trial(key: Key, probability: Callable[[int, int], Fraction]) -> Trial:
     """Compare, exactly, with the fraction of sign choices for which the tokens lie in a common half-space."""
-    l, n = (int(k) for k in jax.random.randint(key, (2,), 2, 7))
+    l, n = (int(k) for k in integers(key, (2,), 2, 7))
     # Cover: C(N, D) of the 2^N choices of signs of N points in general position in R^D put them in one half-space, with
     # C(N, D) = C(N - 1, D) + C(N - 1, D - 1); uniform tokens have independent signs
     counts = lambda N, D: 0 if D == 0 else 2 if N == 1 else counts(N - 1, D) + counts(N - 1, D - 1)

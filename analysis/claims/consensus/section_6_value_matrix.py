@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from analysis.claims.rational_instances import integers
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
 from dynsim._types import Key
@@ -102,7 +103,7 @@ def _equilibria_trial(key: Key, lowest: int, sign: int) -> Trial:
 
     b' = (1 - b^2) (A lambda + alpha_ii (lambda - mu) b), A the sum of alpha_ij, j < i, and mu the other eigenvalue.
     """
-    draw = [int(k) for k in jax.random.randint(key, (3,), 1, 9)]
+    draw = [int(k) for k in integers(key, (3,), 1, 9)]
     lam, mu = Fraction(draw[0]), -Fraction(draw[1] + 2 * draw[0] + 1)
     own = Fraction(1, 2)  # P = 0 and i = 2: both weights are equal
     root = -sign * (1 - own) * lam / (own * (lam - mu))
