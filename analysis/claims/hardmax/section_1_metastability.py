@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.hardmax.instances.clouds import Case, cloud, run
-from analysis.claims.rational_instances import identity, matrix
+from analysis.claims.rational_instances import identity, integers, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, holds
 from dynsim._types import Key
@@ -90,7 +90,7 @@ def tied_followers(alpha: Fraction, layers: int) -> Case:
 
 def _drawn(key: Key) -> tuple[Fraction, int]:
     """Return a random step alpha and number of layers."""
-    step, layers = (int(v) for v in jax.random.randint(key, (2,), 0, 3))
+    step, layers = (int(v) for v in integers(key, (2,), 0, 3))
     return (Fraction(1, 2), Fraction(1), Fraction(2))[step], (16, 32, 64)[layers]
 
 
@@ -125,7 +125,7 @@ def standing_clusters_do_not_merge(key: Key, integrator: AbstractIntegrator) -> 
 def _random_case(key: Key) -> Case:
     """Return tokens in general position: random fractions with small random perturbations."""
     a, b, c = jax.random.split(key, 3)
-    noise = matrix(np.asarray(jax.random.randint(b, (8, 3), -999, 1000))) / 100_003
+    noise = matrix(integers(b, (8, 3), -999, 1000)) / 100_003
     x = 2 * cloud(a, 3, 0)
     return Case(x + noise[: len(x)], identity(3), _drawn(c)[0])
 

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from analysis.claims.hardmax.instances.clouds import Case, case, invertible, lattice
-from analysis.claims.rational_instances import Exact, identity, matrix, rational_unit
+from analysis.claims.rational_instances import Exact, identity, integers, matrix, rational_unit
 from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Trial, at_most, holds
@@ -158,8 +158,8 @@ def _review_trial(key: Key, decoder: bool) -> Trial:
     """Compare, exactly, the logits of a classifier with A and of one with I, for a review with repeated words."""
     a, b, c = jax.random.split(key, 3)
     given = case(a)
-    words = np.asarray(jax.random.randint(b, (10,), 0, len(given.tokens)))
-    parameters = matrix(np.asarray(jax.random.randint(c, (4,), -5, 6)))
+    words = integers(b, (10,), 0, len(given.tokens))
+    parameters = matrix(integers(c, (4,), -5, 6))
     w, bias = parameters[: len(given.factor)], parameters[3]
     absorbed = solved(given.factor.T, w) if decoder else w
     encoder = given.tokens @ given.factor.T

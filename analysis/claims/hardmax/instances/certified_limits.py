@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from analysis.claims.hardmax.instances.clouds import Case, case, distinct, invertible
-from analysis.claims.rational_instances import Exact, identity, matrix
+from analysis.claims.rational_instances import Exact, identity, integers, matrix
 from analysis.hardmax.candidates import Candidates, candidate_set
 from analysis.hardmax.certificate import Certificate, certify
 from analysis.hardmax.exact_geometry import solved
@@ -63,7 +63,7 @@ def certified_run(given: Case) -> CertifiedRun | Trial:
 def certifiable_case(key: Key) -> Case:
     """Return a case that is certified within few layers, with no tiny step alpha; a third have exact ties."""
     a, b = jax.random.split(key)
-    kind, step = (int(v) for v in jax.random.randint(a, (2,), 0, 60))
+    kind, step = (int(v) for v in integers(a, (2,), 0, 60))
     return tied_case(b) if kind % 3 == 0 else case(b)._replace(alpha=STEPS[step % len(STEPS)])
 
 
@@ -78,13 +78,13 @@ def tied_case(key: Key, *, with_identity: bool = False, dimension: int | None = 
         dimension: of the box; two or three at random if None.
     """
     a, b, c, d = jax.random.split(key, 4)
-    kind, step = (int(v) for v in jax.random.randint(a, (2,), 0, 60))
+    kind, step = (int(v) for v in integers(a, (2,), 0, 60))
     dimension = 2 + kind % 2 if dimension is None else dimension
-    sides = matrix(np.asarray(jax.random.randint(b, (dimension,), 1, 7))) / 2
+    sides = matrix(integers(b, (dimension,), 1, 7)) / 2
     corners = matrix(
         [[s * x for s, x in zip(signs, sides, strict=True)] for signs in itertools.product((1, -1), repeat=dimension)]
     )
-    shares = matrix(np.asarray(jax.random.randint(c, (dimension + 2, dimension), -7, 8))) / 8
+    shares = matrix(integers(c, (dimension + 2, dimension), -7, 8)) / 8
     axes = identity(dimension) * np.array([abs(s) or Fraction(1, 2) for s in np.diag(shares)])
     box = np.concatenate([corners, axes * sides, shares[dimension:] * sides])
     factor = identity(dimension) if with_identity else invertible(d, dimension)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix, rational_unit
+from analysis.claims.rational_instances import Exact, identity, integers, matrix, rational_matrix, rational_unit
 from analysis.ledger.evidence import Measurement, holds
 from dynsim._types import Key
 from dynsim.exact import positive_definite
@@ -85,7 +85,7 @@ def case(key: Key) -> Case:
     The tokens are random fractions, points of a coarse lattice (with many ties) or points of a sphere about the origin.
     """
     a, b, c = jax.random.split(key, 3)
-    kind, d, step, metric = (int(v) for v in jax.random.randint(a, (4,), 0, 12))
+    kind, d, step, metric = (int(v) for v in integers(a, (4,), 0, 12))
     d = 2 + d % 2
     factor = identity(d) if metric % 3 == 0 else invertible(b, d)
     return Case(cloud(c, d, kind % 3), factor, ALPHAS[step % len(ALPHAS)])
@@ -100,7 +100,7 @@ def cloud(key: Key, d: int, kind: int) -> Exact:
 
 def lattice(key: Key, d: int) -> Exact:
     """Return tokens with integer entries from -2 to 2, shape (N, d); some may be equal, or zero."""
-    return matrix(np.asarray(jax.random.randint(key, (N, d), -2, 3)))
+    return matrix(integers(key, (N, d), -2, 3))
 
 
 def invertible(key: Key, d: int) -> Exact:
