@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from dynsim import load
 from dynsim.__main__ import main
 
 
@@ -97,6 +98,26 @@ def test_a_function_of_your_own(capsys, tmp_path):
     assert "raised TypeError" in said
 
 
+def test_an_ensemble_of_vectors_keeps_one_number_that_is_no_diameter(capsys, tmp_path):
+    source, out = tmp_path / "mine.py", tmp_path / "many.npz"
+    source.write_text("def decay(t, x):\n    return -x\n")
+    words = ("--space", "euclidean", "--members", 3, "--end", 1, "--frames", 3, "--out", out)
+    status, said, _ = run(capsys, "simulate", f"{source}:decay", *words)
+    assert status == 0
+    assert "range of entries at t = 1: median" in said
+    assert "diameter" not in said
+    assert load(out, trust=(str(source),)).values.shape == (3, 3, 1)
+    run(capsys, "simulate", "causal", *words[2:8], "--out", tmp_path / "tokens.npz")
+    assert load(tmp_path / "tokens.npz").values.shape == (3, 3, 2)
+
+
+def test_the_matrices_of_a_system_fix_the_dimension_of_the_tokens(capsys, tmp_path):
+    np.save(tmp_path / "four.npy", np.diag([1.0, 2.0, 3.0, 4.0]))
+    for system, option in (("token-flow", "--query-key"), ("oja", "--value")):
+        words = ("simulate", system, option, tmp_path / "four.npy", "--end", 1, "--frames", 3)
+        assert "states (3, 10, 4)" in run(capsys, *words)[1]
+
+
 def test_a_reader_that_has_seen_enough_is_no_error():
     command = f"set -o pipefail; {sys.executable} -m dynsim list | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
@@ -114,7 +135,7 @@ def test_a_reader_that_has_seen_enough_is_no_error():
         (("simulate", "token-flow", "--space", "spere"), "did you mean `sphere`"),
         (("simulate", "causal", "--frames", "1"), "`frames` must be at least 2"),
         (("simulate", "causal", "--end", "-1"), "`ts` must increase"),
-        (("simulate", "causal", "--tokens", "0"), "must be at least 1"),
+        (("simulate", "causal", "--tokens", "0"), "`heads` and `members` must be at least 1, but `tokens` is 0"),
         (("simulate", "causal", "--rtol", "-1"), "must be positive"),
         (("simulate", "causal", "--out", "/proc/nowhere/run.npz"), "must be a folder"),
         (("simulate", "causal", "--query-key", "missing.npy"), "be a file that can be read"),
@@ -178,6 +199,7 @@ def test_the_lists_are_complete(capsys):
     assert all(claim.id in said for claim in claims())
     assert "published-ensemble" in said
     assert "consensus/figure-1" in said
+    assert run(capsys, "list", "initial-distributions")[1].startswith("initial distributions:\n  uniform ")
 
 
 def test_the_demonstration_leaves_a_run_and_a_figure(capsys, tmp_path):
