@@ -1,1 +1,1 @@
-"""Figures: computed numbers first, then ink."""
+"""Figures: each computes its data, stores them, and draws them with Matplotlib."""

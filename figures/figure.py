@@ -1,4 +1,4 @@
-"""A figure: numbers worth keeping, then ink."""
+"""Figures: the data are computed once and stored, and drawn from the stored data."""
 
 import ast
 import functools
@@ -26,15 +26,16 @@ from figures.files import FORMATS, write_figure
 from figures.movie import write_movie
 from figures.style import settings
 
-Numbers = Mapping[str, np.ndarray]
+Numbers = Mapping[str, np.ndarray]  # the named arrays of a figure
 _HEADER = "header"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """What a figure is called and shows, the function that computes its numbers, and the one that draws them.
+    """A figure: its name, source and caption, the function that computes its data, and the one that draws them.
 
-    `larger` computes the same numbers at the paper's own size, where `compute` does not.
+    `compute` returns named arrays, which `draw` takes. `compute_paper_size`, if given, computes the same data at the
+    size used in the paper. `animate` draws one frame of a movie for a phase in [0, 1).
     """
 
     name: str
@@ -42,66 +43,73 @@ class Figure:
     caption: str
     compute: Callable[[Key], Numbers]
     draw: Callable[[Numbers], matplotlib.figure.Figure] | None = None
-    larger: Callable[[Key], Numbers] | None = None
+    compute_paper_size: Callable[[Key], Numbers] | None = None
     animate: Callable[[Numbers, float], matplotlib.figure.Figure] | None = None
 
     def with_drawing(self, draw: Callable[[Numbers], matplotlib.figure.Figure]) -> "Figure":
-        """Return the figure with its drawing."""
+        """Return the figure with this drawing function."""
         return replace(self, draw=draw)
 
-    def with_larger(self, compute: Callable[[Key], Numbers]) -> "Figure":
-        """Return the figure with its numbers at the paper's size."""
-        return replace(self, larger=compute)
+    def with_paper_size(self, compute: Callable[[Key], Numbers]) -> "Figure":
+        """Return the figure with this function, which computes its data at the paper's size."""
+        return replace(self, compute_paper_size=compute)
 
     def with_animation(self, animate: Callable[[Numbers, float], matplotlib.figure.Figure]) -> "Figure":
-        """Return the figure with its movie: a drawing for each phase in [0, 1)."""
+        """Return the figure with a movie: a function that draws the frame of a phase in [0, 1)."""
         return replace(self, animate=animate)
 
     def at_size(self, size: str) -> "Figure":
-        """Return the figure at size `quick`, itself, or `paper`, whose name ends in `-paper`."""
+        """Return the figure at size `quick`, which is itself, or `paper`, whose name ends in `-paper`.
+
+        Raises:
+            ValueError: for another size, or `paper` where the figure has no other size.
+        """
         if size == "quick":
             return self
-        if size != "paper" or self.larger is None:
-            sizes = "`quick` or `paper`" if self.larger else f"`quick` (`{self.name}` has no other)"
+        if size != "paper" or self.compute_paper_size is None:
+            sizes = "`quick` or `paper`" if self.compute_paper_size else f"`quick` (`{self.name}` has no other)"
             raise argument_error("size", f"be {sizes}", f"is `{size}`")
-        return replace(self, name=f"{self.name}-paper", compute=self.larger, larger=None)
+        return replace(self, name=f"{self.name}-paper", compute=self.compute_paper_size, compute_paper_size=None)
 
     def data(self, folder: str | Path, *, seed: int = 0, fresh: bool = False) -> Numbers:
-        """Return the numbers, from `<folder>/<name>.npz` if the same code has left them there, else computed and kept.
+        """Return the data, read from `<folder>/<name>.npz` if the same code wrote them, else computed and stored there.
 
         Args:
-            folder: made if need be.
-            seed: of the random stream that has the figure's name.
-            fresh: compute in any case.
+            folder: created if it does not exist.
+            seed: of the random stream named after the figure.
+            fresh: compute even if the data are stored.
+
+        Raises:
+            ValueError: if the folder cannot be written, or `compute` returns no arrays or one named `header`.
         """
         file = Path(folder) / f"{self.name}.npz"
         writable_folder("folder", file.parent)
-        wanted = self.header(seed)
+        header = self.header(seed)
         if not fresh and file.exists():
-            kept = _kept(file, wanted)
-            if kept is not None:
-                return kept
+            cached = _cached(file, header)
+            if cached is not None:
+                return cached
         numbers = {name: np.asarray(value) for name, value in self.compute(stream(seed, self.name)).items()}
         if not numbers or _HEADER in numbers:
             raise argument_error(
                 "compute", f"return named arrays, none of them `{_HEADER}`", f"returns {list(numbers)}"
             )
-        write_arrays(file, {_HEADER: np.array(wanted), **numbers})
+        write_arrays(file, {_HEADER: np.array(header), **numbers})
         return numbers
 
     def header(self, seed: int) -> str:
-        """Return what decides the numbers, as JSON: figure, seed, version, and a digest of the code that computes."""
-        made_of = {
+        """Return what determines the data, as JSON: figure, source, seed, version, and a digest of the code."""
+        inputs = {
             "figure": self.name,
             "source": str(self.source),
             "seed": seed,
             "version": importlib.metadata.version("dynsim"),
             "code": _digest(self.compute),
         }
-        return json.dumps(made_of)
+        return json.dumps(inputs)
 
     def drawn(self, numbers: Numbers) -> matplotlib.figure.Figure:
-        """Return the Matplotlib figure of these numbers, in the house's style."""
+        """Return the Matplotlib figure drawn from these data, with the settings of `figures.style`."""
         if self.draw is None:
             raise argument_error("figure", "have a drawing", f"`{self.name}` has none")
         with settings():
@@ -109,7 +117,11 @@ class Figure:
 
 
 def figure(name: str, source: Source) -> Callable[[Callable[[Key], Numbers]], Figure]:
-    """Make a figure of the function that computes its numbers, whose docstring is the caption."""
+    """Return a decorator that makes a `Figure` of the function that computes its data; its docstring is the caption.
+
+    Raises:
+        ValueError: if the name does not begin with the key of the paper, or the function has no docstring.
+    """
     key = source.paper.key
     if not name.startswith(f"{key}/") or name.endswith("/"):
         raise argument_error("name", f"begin with the key of its paper, `{key}/`", f"is `{name}`")
@@ -130,10 +142,19 @@ def save(
     seed: int = 0,
     fresh: bool = False,
 ) -> list[Path]:
-    """Compute a figure, or take its kept numbers, draw it, and write `<folder>/<name>.<format>`; return the files.
+    """Draw a figure from its stored or newly computed data and write `<folder>/<name>.<format>`; return the files.
 
-    The bytes depend on the numbers, the drawing and the versions of the libraries only. A bad format, or a folder that
-    cannot be written, is refused before anything is computed.
+    The files depend only on the data, the drawing code and the versions of the libraries.
+
+    Args:
+        figure: the figure to draw.
+        folder: created if it does not exist.
+        formats: of `FORMATS`, and `gif` for figures with a movie.
+        seed: of the random stream named after the figure.
+        fresh: compute the data even if they are stored.
+
+    Raises:
+        ValueError: for an unknown format, or a folder that cannot be written; before anything is computed.
     """
     for kind in formats:
         if kind == "gif" and figure.animate is None:
@@ -161,22 +182,22 @@ def _phase(figure: Figure, numbers: Numbers, phase: float) -> matplotlib.figure.
         return figure.animate(numbers, phase)
 
 
-def _kept(file: Path, wanted: str) -> Numbers | None:
-    """Return the numbers of a file with the header `wanted`; None if they are of other code, or the file is broken."""
+def _cached(file: Path, header: str) -> Numbers | None:
+    """Return the data of a file with this header; None if the header differs or the file cannot be read."""
     try:
         numbers = read_arrays(file)
     except ValueError:
         return None
-    return numbers if str(numbers.pop(_HEADER, "")) == wanted else None
+    return numbers if str(numbers.pop(_HEADER, "")) == header else None
 
 
 def _digest(compute: Callable[[Key], Numbers]) -> str:
-    """Return a digest of the module that computes, drawings left out, and of what it can compute with."""
+    """Return a digest of the module that computes, without drawing functions, and of the packages it may import."""
     found = hashlib.sha256()
     module = inspect.getmodule(compute)
     try:
         source = inspect.getsource(module if module is not None else compute)
-    except (OSError, TypeError):  # typed at a prompt: there is no source, so its byte code stands for it
+    except (OSError, TypeError):  # defined interactively, without source: its byte code is used
         code = inspect.unwrap(compute).__code__
         found.update(code.co_code + repr(code.co_consts).encode())
     else:
@@ -186,7 +207,7 @@ def _digest(compute: Callable[[Key], Numbers]) -> str:
 
 
 def _computing(source: str) -> str:
-    """Return the syntax tree of a module without drawings, so that restyling a figure keeps its numbers."""
+    """Return the syntax tree of a module without its drawing functions, so that restyling keeps the stored data."""
     tree = ast.parse(inspect.cleandoc(source))
     tree.body = [node for node in tree.body if not _draws(node)]
     return ast.dump(tree)
@@ -199,7 +220,7 @@ def _draws(node: ast.stmt) -> bool:
 
 @functools.cache
 def _packages() -> str:
-    """Return a digest of the sources of dynsim and of the measures."""
+    """Return a digest of the source files of `dynsim` and `analysis`, without commands and claims."""
     found = hashlib.sha256()
     for package in (dynsim, analysis):
         root = _folder(package)

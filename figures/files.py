@@ -1,4 +1,4 @@
-"""Files of figures: their formats, written whole or not at all, with the same bytes for the same drawing."""
+"""Writing figures to files: supported formats, atomic writes, and reproducible bytes."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ FORMATS = ("pdf", "svg", "png")
 
 
 def check_file(name: str, path: Path) -> None:
-    """Raise `ValueError` unless a figure can be written to `path`, which the argument `name` gives."""
+    """Raise `ValueError`, naming the argument `name`, unless a figure can be written to `path`."""
     kind = path.suffix.removeprefix(".")
     if kind not in FORMATS:
         raise argument_error(name, f"end in .{', .'.join(FORMATS)}", f"is `{path}`{nearest(kind, FORMATS)}")
@@ -21,7 +21,10 @@ def check_file(name: str, path: Path) -> None:
 
 
 def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str) -> None:
-    """Write a drawing in the format of the file's ending, with its title, and neither date nor machine."""
+    """Write a drawing in the format of the file's suffix, with a title and without date, for reproducible bytes.
+
+    The file is written under a temporary name and then renamed.
+    """
     part = file.with_name(f".{file.stem}.{os.getpid()}.part{file.suffix}")
     try:
         with settings():

@@ -1,4 +1,4 @@
-"""The one list of figures, how they are found by name, and the page that shows those of a paper."""
+"""The list of all figures, search by name or pattern, and an index page for each paper."""
 
 import fnmatch
 import html
@@ -15,16 +15,16 @@ from figures.hardmax import geometry, reviews
 from figures.multirate import chains, network, slow_manifolds
 
 
-def collect(*rooms: ModuleType) -> tuple[Figure, ...]:
-    """Return the figures of modules in their order.
+def collect(*modules: ModuleType) -> tuple[Figure, ...]:
+    """Return the figures defined in modules, in the order of definition.
 
     Raises:
-        ValueError: for a name that stands twice, or a figure without drawing.
+        ValueError: for a name that occurs twice, or a figure without a drawing function.
     """
     found: dict[str, Figure] = {}
-    for figure in (thing for room in rooms for thing in vars(room).values() if isinstance(thing, Figure)):
+    for figure in (value for module in modules for value in vars(module).values() if isinstance(value, Figure)):
         if figure.name in found:
-            raise ValueError(f"Figure `{figure.name}` must be written once, but stands twice.")
+            raise ValueError(f"Figure `{figure.name}` must be defined once, but is defined twice.")
         if figure.draw is None:
             raise ValueError(f"Figure `{figure.name}` must have a drawing, but has none.")
         found[figure.name] = figure
@@ -35,15 +35,15 @@ FIGURES = collect(simulations, trained_networks, geometry, reviews, slow_manifol
 
 
 def write_index(folder: str | Path, figures: Sequence[Figure], formats: Sequence[str]) -> list[Path]:
-    """Write `index.html` and `index.md` into the folder of each paper: its figures, captions and files."""
+    """Write `index.html` and `index.md` with figures, captions and links into the folder of each paper; return them."""
     written = []
     for key in dict.fromkeys(f.source.paper.key for f in figures):
-        mine = [f for f in figures if f.source.paper.key == key]
-        title = mine[0].source.paper.title
+        own = [f for f in figures if f.source.paper.key == key]
+        title = own[0].source.paper.title
         shown = next((kind for kind in ("svg", "png") if kind in formats), None)
         for name, page in (("index.html", _html), ("index.md", _markdown)):
             file = writable_folder("out", Path(folder) / key) / name
-            file.write_text(page(title, mine, formats, shown), encoding="utf-8")
+            file.write_text(page(title, own, formats, shown), encoding="utf-8")
             written.append(file)
     return written
 
@@ -75,10 +75,10 @@ def _markdown(title: str, figures: Sequence[Figure], formats: Sequence[str], sho
 
 
 def find_figures(pattern: str) -> tuple[Figure, ...]:
-    """Return the figures that a key, a name or a shell pattern names; without a key it is tried under every key.
+    """Return the figures that match a paper's key, a name or a shell pattern, with or without the key as prefix.
 
     Raises:
-        ValueError: if it names none, with the nearest name.
+        ValueError: if none matches; the message suggests the nearest name.
     """
     forms = (pattern, *(f"{key}/{pattern}" for key in PAPERS))
     found = tuple(f for f in FIGURES if any(_matches(f, form) for form in forms))

@@ -1,4 +1,4 @@
-"""Movies: one drawing for each phase of a turn, written as a GIF by Pillow; the same bytes for the same numbers."""
+"""Movies: animated GIFs of one drawing for each phase in [0, 1), written by Pillow with reproducible bytes."""
 
 import io
 import os
@@ -19,13 +19,16 @@ MILLISECONDS = 80
 def write_movie(
     file: Path, drawing: Callable[[float], matplotlib.figure.Figure], *, frames: int = FRAMES, pause: int = MILLISECONDS
 ) -> Path:
-    """Write the drawings of the phases 0, 1/frames, ... as a GIF that repeats without end; return the file.
+    """Write the drawings of the phases 0, 1/frames, ... as an endlessly looping GIF; return the file.
 
     Args:
-        file: written whole or not at all.
-        drawing: a figure for a phase in [0, 1).
-        frames: how many, at least 2.
-        pause: milliseconds between two.
+        file: written under a temporary name and then renamed.
+        drawing: returns the figure of a phase in [0, 1).
+        frames: number of frames, at least 2.
+        pause: time between frames, in milliseconds.
+
+    Raises:
+        ValueError: for fewer than two frames.
     """
     if frames < 2:
         raise argument_error("frames", "be at least 2", f"is {frames}")

@@ -1,6 +1,6 @@
-"""How every figure looks: sizes in inches, colours by role, and Matplotlib's settings, in a context.
+"""Style of all figures: sizes in inches, colours by role, and Matplotlib settings in a context manager.
 
-A figure is made at the size in which it is printed, and never rescaled; no text in it is smaller than 6 pt.
+A figure is created at its printed size and never rescaled; no text is smaller than 6 pt.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ _BLACK, _GREY = "#000000", "#8C8C8C"
 _ORANGE, _SKY, _GREEN, _YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
 _BLUE, _VERMILION, _PURPLE = "#0072B2", "#D55E00", "#CC79A7"
 
-# Okabe and Ito, "Color Universal Design" (2008): told apart with every kind of colour vision.
+# Okabe and Ito, "Color Universal Design" (2008): distinguishable with colour-vision deficiencies.
 COLOURS = {
     "token": _BLUE,
     "leader": _VERMILION,
@@ -57,7 +57,7 @@ COLOURS = {
     "positive": _GREEN,
     "negative": _VERMILION,
 }
-SERIES = ("first", "second", "third", "undecided", "follower")  # roles of curves of which none stands out
+SERIES = ("first", "second", "third", "undecided", "follower")  # roles of several curves of equal rank
 BASINS = (_ORANGE, _SKY, _GREEN, _PURPLE, _YELLOW, _BLUE, _VERMILION)
 NO_BASIN = "#D9D9D9"
 
@@ -102,7 +102,7 @@ _RC = {
 
 @contextlib.contextmanager
 def settings() -> Iterator[None]:
-    """Draw and write figures in this context: the house's settings, whatever the user's are, which come back after."""
+    """Return a context in which figures are drawn and written with this module's settings; the user's are restored."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         with matplotlib.rc_context(_RC):  # pyright: ignore[reportArgumentType]
@@ -110,19 +110,23 @@ def settings() -> Iterator[None]:
 
 
 def colour(role: str) -> str:
-    """Return the colour of a role; raise `ValueError` for an unknown one."""
+    """Return the colour of a role.
+
+    Raises:
+        ValueError: for an unknown role.
+    """
     if role not in COLOURS:
         raise argument_error("role", f"be one of {', '.join(COLOURS)}", f"is `{role}`{nearest(role, COLOURS)}")
     return COLOURS[role]
 
 
 def basin_colour(limit: int) -> str:
-    """Return the colour of the basin of limit number `limit`; grey for -1, a point whose limit is not known."""
+    """Return the colour of the basin of attraction of limit number `limit`; grey for -1, an unknown limit."""
     return NO_BASIN if limit < 0 else BASINS[limit % len(BASINS)]
 
 
 def paler(colour: str, share: float) -> tuple[float, float, float]:
-    """Return the colour mixed with `share` of white: the hidden side, without the seams of transparent ink."""
+    """Return the colour mixed with a share of white, as RGB; unlike transparency, overlapping pieces show no seams."""
     red, green, blue = matplotlib.colors.to_rgb(colour)
     return (1 - share) * red + share, (1 - share) * green + share, (1 - share) * blue + share
 
@@ -133,10 +137,13 @@ def canvas(
     """Return an empty figure and its axes, row by row.
 
     Args:
-        width: in inches, at final size; see `WIDTHS`.
-        aspect: height over width, of the whole figure.
-        rows: of panels.
-        columns: of panels.
+        width: in inches, at printed size; see `WIDTHS`.
+        aspect: height over width of the whole figure.
+        rows: number of rows of panels.
+        columns: number of columns of panels.
+
+    Raises:
+        ValueError: unless width and aspect are positive.
     """
     if not (width > 0 and aspect > 0):
         raise argument_error("width", "be positive, as `aspect`", f"they are {width} and {aspect}")
@@ -146,7 +153,7 @@ def canvas(
 
 
 def letter(axes: Sequence[Axes], names: Sequence[str] = ()) -> None:
-    """Name panels (a), (b), ... at the upper left corner of each, with a word after the letter if `names` has one."""
+    """Label panels (a), (b), ... at the upper left corner, with the names, if given, after the letters."""
     for number, ax in enumerate(axes):
         name = f" {names[number]}" if names else ""
         ax.set_title(rf"$\mathbf{{({chr(ord('a') + number)})}}${name}", loc="left", pad=3.0)

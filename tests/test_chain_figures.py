@@ -120,7 +120,7 @@ def test_the_triangle_keeps_corners_and_mixtures():
         _, (ax,) = canvas()
         panels.simplex_portrait(ax, np.stack([np.eye(3)]), [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
         panels.orbits(ax, [np.eye(3)], labels=["a"])
-        assert ax.get_legend_handles_labels()[1] == ["stationary laws", "a"]
+        assert ax.get_legend_handles_labels()[1] == ["stationary distributions", "a"]
 
 
 def test_bad_shapes_are_refused():

@@ -162,7 +162,7 @@ def test_the_papers_size_is_another_figure_for_those_that_have_one(tmp_path):
     five, one = find_figures("figure-5")[0], find_figures("figure-1")[0]
     assert five.at_size("quick") is five
     assert five.at_size("paper").name == "consensus/figure-5-paper"
-    assert five.at_size("paper").compute is five.larger
+    assert five.at_size("paper").compute is five.compute_paper_size
     with pytest.raises(ValueError, match="Argument `size` must be `quick`"):
         one.at_size("paper")
     words = ["figure", one.name, "consensus/figure-2", "--formats", "svg", "--out", str(tmp_path)]
@@ -187,7 +187,7 @@ def test_an_unknown_name_is_refused_with_the_nearest():
 
 def test_a_name_that_stands_twice_and_a_figure_without_drawing_are_refused():
     shown = decaying([])
-    with pytest.raises(ValueError, match="Figure `consensus/decay` must be written once"):
+    with pytest.raises(ValueError, match="Figure `consensus/decay` must be defined once"):
         collect(SimpleNamespace(one=shown), SimpleNamespace(one=shown))
     with pytest.raises(ValueError, match="Figure `consensus/decay` must have a drawing"):
         collect(SimpleNamespace(one=replace(shown, draw=None)))

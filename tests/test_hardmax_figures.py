@@ -6,7 +6,7 @@ from PIL import Image
 
 from dynsim.__main__ import main
 from figures.gallery import find_figures
-from figures.panels.hulls import ALONE, followed_tokens
+from figures.panels.hulls import NO_SECOND, followed_tokens
 from figures.style import canvas, settings
 from tests import data_or_skip
 
@@ -69,7 +69,7 @@ def test_figure_5_separates_the_balls_and_figure_6_lets_one_token_jump(folder):
 def test_figure_7_has_the_printed_values_and_the_hulls_of_the_layers_are_nested(folder):
     seven, layers = numbers("figure-7", folder), numbers("layers", folder)
     np.testing.assert_allclose(seven["states"][1], [[-2 / 3, 5 / 3], [4, 10 / 3], [12, 4]], rtol=1e-15)
-    assert seven["followed"][1].tolist() == [[0, ALONE], [2, ALONE], [2, ALONE]]
+    assert seven["followed"][1].tolist() == [[0, NO_SECOND], [2, NO_SECOND], [2, NO_SECOND]]
     x = layers["states"]
     for u in np.c_[np.cos(np.arange(36)), np.sin(np.arange(36))]:
         assert np.all(np.diff(np.max(x @ u, axis=1)) <= 1e-12)
@@ -104,14 +104,14 @@ def test_the_reviews_show_what_their_captions_say(folder):
 def test_a_token_in_two_halves_a_star_and_a_bad_shape():
     with settings():
         _, (ax,) = canvas()
-        points, followed = np.array([[1.0, 1], [1, -1], [0.5, 0]]), np.array([[0, ALONE], [1, ALONE], [0, 1]])
-        drawn = followed_tokens(ax, points, followed, inks={0: 0, 1: 1})
+        points, followed = np.array([[1.0, 1], [1, -1], [0.5, 0]]), np.array([[0, NO_SECOND], [1, NO_SECOND], [0, 1]])
+        drawn = followed_tokens(ax, points, followed, colours={0: 0, 1: 1})
         assert [line.get_marker() for line in drawn] == ["*", "*", "o"]
         assert [line.get_fillstyle() for line in drawn] == ["full", "full", "left"]
         assert drawn[2].get_markerfacecolor() == drawn[0].get_markerfacecolor()
         assert drawn[2].get_markerfacecoloralt() == drawn[1].get_markerfacecolor()
         with pytest.raises(ValueError, match="`points` must have shape"):
-            followed_tokens(ax, points[:, :1], followed, inks={})
+            followed_tokens(ax, points[:, :1], followed, colours={})
 
 
 def test_the_movie_shows_the_layers(folder, capsys):

@@ -58,8 +58,8 @@ def test_branches_are_told_apart_by_their_lines_and_folds_are_marked_once():
     with settings():
         _, (ax,) = canvas()
         kinds = ["attracting", "attracting", "undecided", "repelling", "saddle"]
-        lines = panels.slow_manifold(ax, np.arange(5.0), np.arange(5.0) ** 2, kinds, folds=[(2.0, 4.0)])
-        panels.slow_manifold(ax, np.arange(2.0), np.arange(2.0), kinds[:2], folds=[(3.0, 4.0)])
+        lines = panels.critical_manifold(ax, np.arange(5.0), np.arange(5.0) ** 2, kinds, folds=[(2.0, 4.0)])
+        panels.critical_manifold(ax, np.arange(2.0), np.arange(2.0), kinds[:2], folds=[(3.0, 4.0)])
         assert [len(run) for run in lines.get_segments()] == [3, 3]
         styles = lines.get_linestyles()
         assert styles[0][1] is None
@@ -88,7 +88,7 @@ def test_bad_shapes_and_words_are_refused():
     with settings():
         _, (ax,) = canvas()
         with pytest.raises(ValueError, match="`kinds` must name each of 2 points by attracting, repelling"):
-            panels.slow_manifold(ax, [0.0, 1.0], [0.0, 1.0], ["attracting", "atractive"])
+            panels.critical_manifold(ax, [0.0, 1.0], [0.0, 1.0], ["attracting", "atractive"])
         with pytest.raises(ValueError, match="`labels` must name each of 1 trajectories"):
             panels.relaxations(ax, [np.ones(2)], [np.ones(2)], labels=[])
         with pytest.raises(ValueError, match="`errors` must have shape"):

@@ -43,9 +43,9 @@ def main(words: Sequence[str]) -> int:
     use_results(o.results)
     chosen = list(dict.fromkeys(f for name in o.names for f in find_figures(name)))
     several = len(chosen) > 1 and o.size == "paper"  # a figure of one size is drawn in that
-    sized = [figure if several and figure.larger is None else figure.at_size(o.size) for figure in chosen]
+    sized = [figure if several and figure.compute_paper_size is None else figure.at_size(o.size) for figure in chosen]
     errors = {}
-    with on_interrupt(lambda: f"Stopped; finished figures and their data are in `{o.out}`: the same command goes on."):
+    with on_interrupt(lambda: f"Stopped; finished figures are in `{o.out}`; repeat the command to resume."):
         for figure in tracked(sized, len(sized), "figure"):
             try:
                 for file in save(figure, o.out, formats=o.formats, seed=o.seed, fresh=o.fresh):

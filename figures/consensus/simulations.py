@@ -1,7 +1,7 @@
-"""Figures of `consensus`: those of Section 7 from our own runs, a spectrum, and two phase portraits.
+"""Figures of `consensus`: those of Section 7 from simulations, spectra of two equilibria, and two phase portraits.
 
-The paper prints neither starts nor end times. Starts are drawn from the figure's key; end times are long enough to see
-the end.
+The paper gives neither initial tokens nor final times. Initial tokens are drawn from the figure's key; final times are
+long enough to see convergence.
 """
 
 import math
@@ -44,21 +44,22 @@ TS_HEMISPHERE = np.linspace(0.0, 5.0, 501)
 TS_SYMMETRIC = np.linspace(0.0, 20.0, 1001)
 
 
-def _kept(path: Trajectory) -> Numbers:
+def _arrays(path: Trajectory) -> Numbers:
     return {"ts": np.asarray(path.ts), "paths": np.asarray(path.ys)}
 
 
 def _view(data: Numbers) -> panels.View:
-    """Return the view in which the tokens are seen where they end."""
+    """Return a view in which the final positions of the tokens are visible."""
     return panels.View.facing(np.mean(data["paths"][-1], axis=0))
 
 
 @figure("consensus/figure-1", CONSENSUS.at("Figure 1"))
 def gradient_figure(key: Key) -> Numbers:
-    """Ten tokens of the gradient flow (8) on the ellipsoid of the printed P.
+    """Ten tokens under the gradient flow (8) on the ellipsoid of the printed P.
 
-    (a) Their paths from random starts (open) to their ends (filled), paler on the hidden side; dotted, the true axes of
-    the ellipsoid. (b) The potential (10) along the same trajectory, and its least value, that of consensus.
+    (a) Trajectories from random initial points (open) to final points (filled), paler on the hidden side; dotted: the
+    principal axes of the ellipsoid. (b) The potential (10) along the same solution, and its minimum, attained at
+    consensus.
     """
     flow = published_gradient_flow()
     path = simulate(flow, initial("box", key, (TOKENS, 3), flow.space), TS_GRADIENT, integrator=Scipy())
@@ -107,13 +108,13 @@ def norm_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 @figure("consensus/figure-3", CONSENSUS.at("Figure 3"))
 def hemisphere_figure(key: Key) -> Numbers:
-    """Ten tokens of the flow (11) with two heads, P_1(t) and P_2(t), that start in the hemisphere of v = (1, 0, 0).
+    """Ten tokens under the flow (11) with two heads, P_1(t) and P_2(t), initially in the hemisphere of v = (1, 0, 0).
 
-    (a) Their paths on the sphere. (b) The Lyapunov function (13) for this v.
+    (a) Trajectories on the sphere. (b) The Lyapunov function (13) for this v.
     """
     flow, v = published_hemisphere_flow(), jnp.asarray(HEMISPHERE_AXIS)
     path = simulate(flow, initial("hemisphere", key, (TOKENS, 3)), TS_HEMISPHERE, integrator=Scipy())
-    return {**_kept(path), "lyapunov": np.asarray(path.along(lambda x: hemisphere_lyapunov(x, v)))}
+    return {**_arrays(path), "lyapunov": np.asarray(path.along(lambda x: hemisphere_lyapunov(x, v)))}
 
 
 @hemisphere_figure.with_drawing
@@ -129,27 +130,27 @@ def hemisphere_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 @hemisphere_figure.with_animation
 def hemisphere_figure(data: Numbers, phase: float) -> matplotlib.figure.Figure:
-    """Turn the sphere of Figure 3 once."""
+    """Draw Figure 3 (a), with the sphere rotated by the phase in [0, 1) of a full turn."""
     drawn, (ax,) = canvas(COLUMN, 1.0)
     start = _view(data)
     panels.token_paths(ax, data["paths"], view=panels.View(start.elevation, start.azimuth + 360 * phase))
-    drawn.set_layout_engine("none")  # the same frame in every phase, whatever the labels take
+    drawn.set_layout_engine("none")  # the same frame in every phase, regardless of labels
     ax.set(position=(0.0, 0.0, 1.0, 1.0), xlim=(-1.3, 1.1), ylim=(-1.3, 1.1))
     return drawn
 
 
 @figure("consensus/figure-4", CONSENSUS.at("Figure 4"))
 def symmetric_figure(key: Key) -> Numbers:
-    """Ten tokens of the causal flow (21) with the printed U and P(t), that start in the hemisphere of v.
+    """Ten tokens under the causal flow (21) with the printed U and P(t), initially in the hemisphere of v.
 
-    Here v is the eigenvector of U for its largest eigenvalue. (a) Their paths; the first token leads. (b) V_1 and V_2,
-    that is 1 - v^T y_i for the first two tokens; V_2 need not decrease.
+    Here v is the eigenvector of U for its largest eigenvalue. (a) Trajectories; in red the first token, which evolves
+    independently of the others. (b) V_i = 1 - v^T y_i for the first two tokens; V_2 need not decrease.
     """
     flow, v = published_symmetric_flow(), oriented(np.linalg.eigh(SYMMETRIC_VALUE)[1][:, -1])
     x0 = initial("uniform", key, (TOKENS, 3))
     x0 = jnp.where(x0 @ v[:, None] < 0, -x0, x0)  # reflected into the hemisphere of v
     path = simulate(flow, x0, TS_SYMMETRIC, integrator=Scipy())
-    return {**_kept(path), "axis": v, "distances": np.asarray(path.along(lambda x: 1 - x[:2] @ v)).T}
+    return {**_arrays(path), "axis": v, "distances": np.asarray(path.along(lambda x: 1 - x[:2] @ v)).T}
 
 
 @symmetric_figure.with_drawing
@@ -171,25 +172,25 @@ def symmetric_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 
 def _misalignment(size: Size) -> Numbers:
-    """Return E of (25) along the solutions that experiment 7.4 has left, (members, times)."""
-    kept = record(ENSEMBLE, size)
-    tokens = np.array([kept.config["tokens"], kept.config["dimension"]])
-    return {"ts": np.asarray(kept.arrays["ts"]), "misalignment": np.asarray(kept.arrays["E"]), "tokens": tokens}
+    """Return E of (25) along the solutions in the record of experiment 7.4, (members, times)."""
+    found = record(ENSEMBLE, size)
+    tokens = np.array([found.config["tokens"], found.config["dimension"]])
+    return {"ts": np.asarray(found.arrays["ts"]), "misalignment": np.asarray(found.arrays["E"]), "tokens": tokens}
 
 
 @figure("consensus/figure-5", CONSENSUS.at("Figure 5"))
 def ensemble_figure(key: Key) -> Numbers:
-    """The function E of (25) along solutions of (15), causal with two heads, from random starts (experiment 7.4).
+    """E of (25) along solutions of (15), causal with two heads, from random initial tokens (experiment 7.4).
 
-    Each start is uniform in ]-0.5, 0.5[ in every entry and projected to the sphere. Size `quick`: 24 solutions of 50
-    tokens in dimension 50, to t = 63; size `paper`: 100 of 50 tokens in dimension 500, to t = 200. The factor 1/sqrt(d)
-    makes both horizons equally long for the tokens.
+    Entries of initial tokens are uniform in ]-0.5, 0.5[ before projection to the sphere. Size `quick`: 24 solutions of
+    50 tokens in dimension 50, to t = 63; size `paper`: 100 solutions of 50 tokens in dimension 500, to t = 200. The
+    final times are proportional to sqrt(d), because of the factor 1/sqrt(d) in (15).
     """
     del key
     return _misalignment("quick")
 
 
-@ensemble_figure.with_larger
+@ensemble_figure.with_paper_size
 def ensemble_figure(key: Key) -> Numbers:
     """Compute Figure 5 at the paper's size."""
     del key
@@ -207,10 +208,10 @@ def ensemble_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 @figure("consensus/spectrum", CONSENSUS.at("Section 3"))
 def spectrum_figure(key: Key) -> Numbers:
-    """Eigenvalues of the flow (8) with P = I, linearised in the tangent space at two equilibria of six tokens on S^2.
+    """Eigenvalues of the linearisation of (8) with P = I, in the tangent space at two equilibria of six tokens on S^2.
 
-    (a) Consensus: the two zeros move the point of consensus, all others are negative. (b) The regular hexagon on a
-    great circle: the three zeros are rotations, and those that are positive (filled) drive the tokens away.
+    (a) Consensus: two zero eigenvalues, of the rotations of the consensus point; all others are negative. (b) The
+    regular hexagon on a great circle: three zero eigenvalues, of the rotations, and positive ones (filled): unstable.
     """
     del key
     flow = gradient_token_flow(np.eye(3))
@@ -239,10 +240,10 @@ def spectrum_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 @figure("consensus/portrait-circle", CONSENSUS.at("Theorem 6.1", "(21)"))
 def circle_figure(key: Key) -> Numbers:
-    """The second token of (21) on the circle while the first rests at the top eigenvector (1, 0) of U.
+    """The flow (21) of the second token on the circle, with the first at the top eigenvector (1, 0) of U.
 
-    P = 0 and U = diag(1, -1.5). The curve is the angular speed, outside where the token turns counter-clockwise; arcs
-    have the colour of the limit. Two equilibria lie at y_1 = -0.4, and the antipode attracts all between them.
+    P = 0 and U = diag(1, -1.5). The curve shows the angular velocity, outside the circle where it is positive; arcs
+    have the colour of the limit. Two equilibria lie at y_1 = -0.4; between them the antipode (-1, 0) is attracting.
     """
     del key
     U, rest = jnp.diag(jnp.array([1.0, -1.5])), jnp.array([1.0, 0.0])
@@ -269,10 +270,10 @@ def circle_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 @figure("consensus/portrait-sphere", CONSENSUS.at("Section 7.3", "(22)"))
 def sphere_figure(key: Key) -> Numbers:
-    """The first token of (21) on the sphere, with the U of Section 7.3: field, equilibria and basins.
+    """The flow (22) of the first token of (21) on the sphere, with the U of Section 7.3: field, equilibria and basins.
 
-    The equilibria are the eigenvectors of U and their opposites. Each half of the sphere belongs to one sign of the top
-    eigenvector.
+    The equilibria are the unit eigenvectors of U and their negatives. The basins of the two top eigenvectors v and -v
+    are the hemispheres of v and -v.
     """
     del key
     U = jnp.asarray(SYMMETRIC_VALUE) / jnp.sqrt(3.0)

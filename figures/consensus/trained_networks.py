@@ -1,7 +1,7 @@
-"""Figures 6 to 8 of `consensus`, from the record of experiment 7.5, and two that look into the trained network.
+"""Figures 6 to 8 of `consensus`, from the record of experiment 7.5, and two on the weights of the trained network.
 
-The paper's network is GPT-2 XL; ours is the one that the experiment names. Beside E, which sees no signs, the least
-cosine of two tokens.
+The paper's network is GPT-2 XL; here it is the one named in the experiment. Besides E, which ignores signs, the figures
+show the least cosine of two tokens.
 """
 
 import matplotlib.figure
@@ -27,7 +27,7 @@ PROMPTED = tuple(f"prompt {k}" for k in range(1, 6))
 
 
 def _variants(names: tuple[str, ...], size: Size) -> Numbers:
-    """Return E and the least cosine of some variants, (variants, passes + 1), and the passes."""
+    """Return E and the least cosine of the named variants, (variants, passes + 1), and the numbers of passes."""
     arrays = record(PASSES, size).arrays
     columns = (MEASURES.index("E"), MEASURES.index("least cosine"))
     E, cosine = (np.stack([arrays[name][:, k] for name in names]) for k in columns)
@@ -52,33 +52,33 @@ def _drawn(data: Numbers) -> matplotlib.figure.Figure:
 def passes_figure(key: Key) -> Numbers:
     """(a) E of (25) and (b) the least cosine of two tokens after each pass, with trained and with random weights.
 
-    Feed-forward parts included. Size `quick`: 100 passes; `paper`: 2000.
+    With feed-forward sublayers. Size `quick`: 100 passes; `paper`: 2000.
     """
     del key
     return _variants(TRAINED, "quick")
 
 
-passes_figure = passes_figure.with_larger(lambda key: _variants(TRAINED, "paper")).with_drawing(_drawn)
+passes_figure = passes_figure.with_paper_size(lambda key: _variants(TRAINED, "paper")).with_drawing(_drawn)
 
 
 @figure("consensus/figure-7", CONSENSUS.at("Figure 7"))
 def redrawn_figure(key: Key) -> Numbers:
-    """As Figure 6, with weights drawn anew at every pass, with and without the feed-forward parts."""
+    """As Figure 6, with new random weights at every pass, with and without feed-forward sublayers."""
     del key
     return _variants(REDRAWN, "quick")
 
 
-redrawn_figure = redrawn_figure.with_larger(lambda key: _variants(REDRAWN, "paper")).with_drawing(_drawn)
+redrawn_figure = redrawn_figure.with_paper_size(lambda key: _variants(REDRAWN, "paper")).with_drawing(_drawn)
 
 
 @figure("consensus/figure-8", CONSENSUS.at("Figure 8"))
 def prompts_figure(key: Key) -> Numbers:
-    """As Figure 6, with random weights (deviation 0.02), for the prompts of Table 2 padded with zeros to one length."""
+    """As Figure 6, with random weights (standard deviation 0.02), for the zero-padded prompts of Table 2."""
     del key
     return _variants(PROMPTED, "quick")
 
 
-prompts_figure = prompts_figure.with_larger(lambda key: _variants(PROMPTED, "paper")).with_drawing(_drawn)
+prompts_figure = prompts_figure.with_paper_size(lambda key: _variants(PROMPTED, "paper")).with_drawing(_drawn)
 
 
 PASSES_SHOWN = (1, 10, 100)
@@ -86,9 +86,10 @@ PASSES_SHOWN = (1, 10, 100)
 
 @figure("consensus/trained-attention", CONSENSUS.at("Section 7.5"))
 def attention_figure(key: Key) -> Numbers:
-    """Attention of the trained network, mean over heads, layer by layer, at passes 1, 10 and 100 (first prompt).
+    """Attention weights of the trained network, averaged over heads, at passes 1, 10 and 100 (first prompt).
 
-    Rows give, columns receive; the colour runs with the square root of the weight, from 0 to 1.
+    One column of panels for each layer. In each matrix rows are queries and columns are keys: entry (i, j) is the
+    weight that token i places on token j. The colour scale is the square root of the weight, from 0 to 1.
     """
     del key
     path = data_file(PASSES.quick.network)
@@ -118,12 +119,12 @@ def attention_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 @figure("consensus/trained-spectra", CONSENSUS.at("Sections 3 to 6"))
 def spectra_figure(key: Key) -> Numbers:
-    """Do the matrices of a trained network meet the theorems' conditions? One mark for each head and layer.
+    """Hypotheses of the theorems for the matrices of a trained network: one marker for each head and layer.
 
-    (a) P: Theorem 3.2 wants it symmetric (asymmetry 0) and positive definite (least eigenvalue of its symmetric part
-    positive). (b) U: Theorem 6.1 wants it symmetric, with a simple and positive top eigenvalue; Sections 3 to 5 want
-    the identity. Eigenvalues are those of the symmetric part over its norm; the asymmetry is
-    |M - M^T| / |M + M^T|, Frobenius.
+    (a) P: Theorem 3.2 assumes that it is symmetric (asymmetry 0) and positive definite (positive least eigenvalue of
+    the symmetric part). (b) U: Theorem 6.1 assumes that it is symmetric with a simple positive top eigenvalue, Sections
+    3 to 5 that it is the identity. Eigenvalues are those of the symmetric part divided by its spectral norm; the
+    asymmetry is |M - M^T| / |M + M^T| in the Frobenius norm.
     """
     del key
     P, U = attention_schedules(load_transformer(data_file(PASSES.quick.network)))
@@ -132,13 +133,13 @@ def spectra_figure(key: Key) -> Numbers:
 
 
 def _conditions(M: np.ndarray) -> Numbers:
-    """Return asymmetry, and least and greatest eigenvalue of the symmetric part over its norm, (layers, heads)."""
-    turned = np.swapaxes(M, -1, -2)
-    values = np.linalg.eigvalsh((M + turned) / 2)
+    """Return the asymmetry and the extreme eigenvalues of the symmetric part over its norm, each (layers, heads)."""
+    transposed = np.swapaxes(M, -1, -2)
+    values = np.linalg.eigvalsh((M + transposed) / 2)
     size = np.max(np.abs(values), axis=-1)
     norm = lambda A: np.linalg.norm(A, axis=(-2, -1))
     return {
-        "asymmetry": norm(M - turned) / norm(M + turned),
+        "asymmetry": norm(M - transposed) / norm(M + transposed),
         "least": values[..., 0] / size,
         "greatest": values[..., -1] / size,
     }
@@ -146,7 +147,7 @@ def _conditions(M: np.ndarray) -> Numbers:
 
 @spectra_figure.with_drawing
 def spectra_figure(data: Numbers) -> matplotlib.figure.Figure:
-    """Draw both scatters."""
+    """Draw both scatter plots."""
     drawn, axes = canvas(COLUMN, 0.62, columns=2)
     for ax, name, kind in ((axes[0], "P", "least"), (axes[1], "U", "greatest")):
         for layer, marker in zip(range(len(data["P least"])), "o^sDv", strict=False):

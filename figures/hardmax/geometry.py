@@ -1,7 +1,7 @@
-"""Figures of `hardmax`: the geometry of who follows whom, from exact runs.
+"""Figures of `hardmax`: the geometry of follower sets, leaders and limits, from exact trajectories.
 
-The paper prints no tokens for Figures 1 and 2; those in `dynsim.systems.hardmax.examples` are ours. Limits and leaders
-come with a certificate, so that the last column of Figure 2 is the limit and not a late layer.
+The paper gives no coordinates for Figures 1 and 2; those in `dynsim.systems.hardmax.examples` were chosen here. Limits
+and leaders are certified, so that the last column of Figure 2 is the limit and not a late layer.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 from figures import panels
 from figures.figure import Numbers, figure
-from figures.panels.hulls import ALONE, MANY
+from figures.panels.hulls import MORE_THAN_TWO, NO_SECOND
 from figures.style import COLUMN, PAGE, canvas, colour, letter
 
 LAYERS = (0, 1, 4)  # the columns of Figure 2 before the limit
@@ -33,18 +33,20 @@ MOVIE_LAYERS, MOVIE_TOKENS = 12, 40
 
 
 def floats(values: Any) -> np.ndarray:
-    """Return exact numbers as the floats that are drawn."""
+    """Return an array of fractions as floats, for drawing."""
     return np.asarray(values, dtype=float)
 
 
-def pairs(sets: FollowerSets) -> np.ndarray:
-    """Return the one or two tokens that each token follows, (n, 2), as `panels.followed_tokens` takes them."""
+def followed_pairs(sets: FollowerSets) -> np.ndarray:
+    """Return the one or two tokens that each token follows, (n, 2), in the form that `panels.followed_tokens` takes."""
     rows = (sets.of(i) for i in range(len(sets.which)))
-    return np.array([[*c] if len(c) == 2 else [c[0], ALONE] if len(c) == 1 else [c[0], MANY] for c in rows])
+    return np.array(
+        [[*c] if len(c) == 2 else [c[0], NO_SECOND] if len(c) == 1 else [c[0], MORE_THAN_TWO] for c in rows]
+    )
 
 
-def numbered(followed: np.ndarray) -> dict[int, int]:
-    """Return a number of a colour for every token that is followed in some layer, (layers, n, 2)."""
+def colour_numbers(followed: np.ndarray) -> dict[int, int]:
+    """Return a colour number for every token that is followed in some layer of `followed`, (layers, n, 2)."""
     return {int(j): k for k, j in enumerate(np.unique(followed[followed >= 0]))}
 
 
@@ -52,8 +54,8 @@ def numbered(followed: np.ndarray) -> dict[int, int]:
 def geometry_figure(key: Key) -> Numbers:
     """The tokens that attract token 1, for (a) A = I and (b) A = ((2, 1), (1, 1)).
 
-    They are those with the largest projection on the direction of A z_1 (arrow); the dashed line through them is normal
-    to it. They lie in the half-plane in which <A z_1, z - z_1> >= 0 (shaded). Filled: the tokens of C_1.
+    They are those with the largest orthogonal projection on the direction of A z_1 (arrow); the dashed line through
+    them is normal to it. They lie in the half-plane <A z_1, z - z_1> >= 0 (shaded). Filled: the tokens of C_1.
     """
     del key
     found = {"points": floats(rationals("x", FIGURE_1))}
@@ -71,7 +73,7 @@ def geometry_figure(data: Numbers) -> matplotlib.figure.Figure:
     points = data["points"]
     for ax, name in zip(axes, ("identity", "general"), strict=True):
         members = data[f"members {name}"]
-        panels.plain_plane(ax, points, margin=0.2)
+        panels.plane_axes(ax, points, margin=0.2)
         normal = data[f"matrix {name}"] @ points[0]
         panels.half_plane(ax, points[0], normal, role="follower")
         panels.half_plane(ax, points[members[0]], normal, role="reference", shaded=False).set_linestyle("--")
@@ -82,21 +84,23 @@ def geometry_figure(data: Numbers) -> matplotlib.figure.Figure:
             ax.plot(*points[chosen].T, markerfacecolor=face, **marks)
         for k, point in enumerate(points, 1):
             ax.annotate(f"$z_{k}$", point, xytext=(3, 3), textcoords="offset points", fontsize=7.0, zorder=6.0)
-        named(ax)
+        label_axes(ax)
     letter(axes)
     return drawn
 
 
 @figure("hardmax/figure-2", HARDMAX.at("Figure 2"))
 def clouds_figure(key: Key) -> Numbers:
-    """Four clouds of tokens under (1.1) with A = I and alpha = 1/2, at layers 0, 1, 4 and in the limit.
+    """Four sets of tokens under (1.1) with A = I and alpha = 1/2, at layers 0, 1, 4 and in the limit.
 
-    Stars follow only themselves: leaders. Colours tell which token is followed; a token in two halves follows two; one
-    whose edge has another colour is itself followed, in that colour. Shaded, in the last column: K, the hull of the
-    limits of the leaders; crosses: the points of the set S of (4.1) that no token attains. The limits are certified.
+    Stars are leaders, which follow only themselves. The fill colour shows which token is followed; a token in two
+    halves follows two tokens; the edge of a token that is followed has the fill colour of its followers. Shaded, in the
+    last column: K, the convex hull of the limits of the leaders; crosses: points of the set S of (4.1) that are not
+    limits of tokens. The limits are certified.
 
-    (A) Three leaders, all from the start. (B) The leader nearest to the origin is one from layer 1 on. (C) Four leaders
-    attract everything. (D) The same leaders and K, and two tokens in ties, which end on faces of K.
+    (A) Three leaders, all from layer 0 on. (B) The leader nearest to the origin is one from layer 1 on. (C) Four
+    leaders attract all other tokens. (D) The same leaders and the same K, and two tokens in ties, whose limits lie on
+    edges of K.
     """
     del key
     found = {}
@@ -110,8 +114,8 @@ def clouds_figure(key: Key) -> Numbers:
         attained = {tuple(point) for point in limit.limits}
         missed = [s for s in candidate_set(K).points if tuple(s) not in attained]
         found[f"states {row}"] = np.stack([floats(state) for state in states])
-        found[f"followed {row}"] = np.stack([pairs(s) for s in (*sets, sets[-1])])
-        found[f"hull {row}"] = around(floats(K.vertex_points))
+        found[f"followed {row}"] = np.stack([followed_pairs(s) for s in (*sets, sets[-1])])
+        found[f"hull {row}"] = hull_vertices(floats(K.vertex_points))
         found[f"missed {row}"] = floats(missed).reshape(-1, 2)
         found[f"layers {row}"] = limit.leader_layers
     return found
@@ -126,11 +130,11 @@ def clouds_figure(data: Numbers) -> matplotlib.figure.Figure:
         states, followed = data[f"states {row}"], data[f"followed {row}"]
         for c, title in enumerate(titles):
             ax = axes[r * len(titles) + c]
-            panels.plain_plane(ax, states[0])
+            panels.plane_axes(ax, states[0])
             if c == len(titles) - 1:
                 panels.polygon(ax, data[f"hull {row}"])
                 ax.plot(*data[f"missed {row}"].T, marker="x", linestyle="none", color=colour("bound"), markersize=4.0)
-            panels.followed_tokens(ax, states[c], followed[c], inks=numbered(followed), size=4.0)
+            panels.followed_tokens(ax, states[c], followed[c], colours=colour_numbers(followed), size=4.0)
             ax.set_xlabel("$z_1$" if r == len(FIGURE_2) - 1 else "")
             ax.set_ylabel(f"({row})   $z_2$" if c == 0 else "")
             if r == 0:
@@ -140,10 +144,10 @@ def clouds_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 @figure("hardmax/figure-5", HARDMAX.at("Figure 5"))
 def separation_figure(key: Key) -> Numbers:
-    """The geometry behind Lemma 4.5, for the limit points of row (A) of Figure 2.
+    """The geometry of Lemma 4.5, for the limit points of row (A) of Figure 2.
 
-    The radius of the balls is the one that the proof gives. For every x in the ball round s_0 the line through x with
-    normal x (green, for four of them) keeps the other balls on the side of the origin.
+    The radius of the balls is that of the proof. For every x in the ball around s_0 the line through x with normal x
+    (green, for four points x) has the other balls and the origin on the same side.
     """
     del key
     s = floats(certify(ExactHardmaxMap(ALPHA), FIGURE_2["A"]).limits[:3])
@@ -158,21 +162,21 @@ def separation_figure(key: Key) -> Numbers:
 def separation_figure(data: Numbers) -> matplotlib.figure.Figure:
     """Draw Figure 5."""
     drawn, (ax,) = canvas(COLUMN, 0.8)
-    panels.plain_plane(ax, data["points"], margin=0.3)
+    panels.plane_axes(ax, data["points"], margin=0.3)
     panels.balls(ax, data["points"], float(data["radius"]), role="follower", names=("$s_0$", "$s_1$", "$s_2$"))
     for x in data["starts"]:
         panels.half_plane(ax, x, x, role="consensus", shaded=False)
     ax.plot(*data["starts"].T, marker="o", linestyle="none", color=colour("consensus"), markersize=3.0, zorder=5.0)
-    named(ax)
+    label_axes(ax)
     return drawn
 
 
 @figure("hardmax/figure-6", HARDMAX.at("Figure 6"))
 def levels_figure(key: Key) -> Numbers:
-    """What a token near a point of S can do, on a run with the leaders of row (D) of Figure 2.
+    """Tokens near points of S in the proof of Proposition 4.6, with the leaders of row (D) of Figure 2.
 
     Token z_i stays near a vertex, of the largest norm in S; z_a, in an exact tie, stays near a point of the second
-    largest norm; z_b starts near that point too, just off the tie, and jumps to the neighbourhood of a vertex.
+    largest norm; z_b starts close to that point, slightly off the tie, and moves to the neighbourhood of a vertex.
     """
     del key
     starts = ("19/10", "-9/10"), ("39/20", 0), ("39/20", "1/50")
@@ -187,27 +191,27 @@ def levels_figure(key: Key) -> Numbers:
 def levels_figure(data: Numbers) -> matplotlib.figure.Figure:
     """Draw Figure 6."""
     drawn, (ax,) = canvas(0.75 * COLUMN, 1.35)
-    panels.plain_plane(ax, np.array([[1.6, -1.3], [2.9, 1.45]]), margin=0.0)
+    panels.plane_axes(ax, np.array([[1.6, -1.3], [2.9, 1.45]]), margin=0.0)
     panels.balls(ax, data["levels"], float(data["radius"]), role="follower", names=("$s_1$", "$s_1'$", "$s_2$"))
     for k, (name, role) in enumerate((("$z_i$", "first"), ("$z_a$", "third"), ("$z_b$", "second"))):
         path = data["paths"][:, k]
         ax.plot(*path.T, marker=".", color=colour(role), linewidth=0.7, markersize=3.0, zorder=5.0, label=name)
     ax.legend(loc="right", bbox_to_anchor=(1.0, 0.65))
-    named(ax)
+    label_axes(ax)
     return drawn
 
 
 @figure("hardmax/figure-7", HARDMAX.at("Figure 7"))
 def example_figure(key: Key) -> Numbers:
-    """The three tokens of Example 5.2 (a) at layer 0 and (b) at layer 1, exactly.
+    """The three tokens of Example 5.2 (a) at layer 0 and (b) at layer 1, computed exactly.
 
-    The green line through z_1 with normal z_1 bounds what can attract it: z_2 does at layer 0; after one layer it has
-    moved below the line, nothing but z_1 itself is left, and z_1 is a leader.
+    Only tokens in the shaded half-plane beyond the line through z_1 with normal z_1 can attract z_1: z_2 does at layer
+    0; after one layer it has moved below the line, and z_1 is a leader.
     """
     del key
     map = ExactHardmaxMap(ALPHA)
     path = iterate(map, map.rule.tokens(np.array(EXAMPLE_5_2, dtype=object)), 1)
-    return {"states": floats(path.ys), "followed": np.stack([pairs(map.follower_sets(x)) for x in path.ys])}
+    return {"states": floats(path.ys), "followed": np.stack([followed_pairs(map.follower_sets(x)) for x in path.ys])}
 
 
 @example_figure.with_drawing
@@ -215,12 +219,12 @@ def example_figure(data: Numbers) -> matplotlib.figure.Figure:
     """Draw Figure 7."""
     drawn, axes = canvas(COLUMN, 0.75, rows=2)
     for ax, x, followed in zip(axes, data["states"], data["followed"], strict=True):
-        panels.plain_plane(ax, data["states"][0], margin=0.1)
+        panels.plane_axes(ax, data["states"][0], margin=0.1)
         panels.half_plane(ax, x[0], x[0], role="consensus")
-        panels.followed_tokens(ax, x, followed, inks=numbered(data["followed"]))
+        panels.followed_tokens(ax, x, followed, colours=colour_numbers(data["followed"]))
         for k, point in enumerate(x, 1):
             ax.annotate(f"$z_{k}$", point, xytext=(4, -9), textcoords="offset points", fontsize=7.0)
-        named(ax)
+        label_axes(ax)
     letter(axes, ("layer 0", "layer 1"))
     return drawn
 
@@ -229,47 +233,51 @@ def example_figure(data: Numbers) -> matplotlib.figure.Figure:
 def layers_figure(key: Key) -> Numbers:
     """Forty random tokens through twelve layers, with A = I and alpha = 1/2; the movie shows them layer by layer.
 
-    Lines: the paths of the tokens; shaded: the hulls of layers 0, 1, 3 and 12, one inside the other; stars: leaders.
+    Lines: trajectories of the tokens; shaded: the nested convex hulls of layers 0, 1, 3 and 12; stars: leaders.
     """
     map = HardmaxMap(ALPHA)
     path = iterate(map, np.asarray(initial("uniform", key, (MOVIE_TOKENS, 2), Euclidean())), MOVIE_LAYERS)
-    return {"states": path.ys, "followed": np.stack([pairs(map.follower_sets(x)) for x in path.ys])}
+    return {"states": path.ys, "followed": np.stack([followed_pairs(map.follower_sets(x)) for x in path.ys])}
 
 
 @layers_figure.with_drawing
 def layers_figure(data: Numbers) -> matplotlib.figure.Figure:
-    """Draw the paths of all tokens, and the nested hulls."""
+    """Draw the trajectories of all tokens, and the nested hulls."""
     drawn, (ax,) = canvas(COLUMN, 0.9)
-    panels.plain_plane(ax, data["states"][0])
+    panels.plane_axes(ax, data["states"][0])
     for k in (0, 1, 3, MOVIE_LAYERS):
-        panels.polygon(ax, around(data["states"][k]))
+        panels.polygon(ax, hull_vertices(data["states"][k]))
     for path in np.moveaxis(data["states"], 1, 0):
         ax.plot(*path.T, color=colour("reference"), linewidth=0.4, zorder=2.0)
-    panels.followed_tokens(ax, data["states"][-1], data["followed"][-1], inks=numbered(data["followed"]), size=3.5)
-    named(ax)
+    panels.followed_tokens(
+        ax, data["states"][-1], data["followed"][-1], colours=colour_numbers(data["followed"]), size=3.5
+    )
+    label_axes(ax)
     return drawn
 
 
 @layers_figure.with_animation
 def layers_figure(data: Numbers, phase: float) -> matplotlib.figure.Figure:
-    """Show one layer after the other, each for a while."""
+    """Draw the layer of a phase in [0, 1)."""
     drawn, (ax,) = canvas(COLUMN, 0.9)
     k = int(phase * len(data["states"]))
-    panels.plain_plane(ax, data["states"][0])
-    panels.polygon(ax, around(data["states"][k]))
-    panels.followed_tokens(ax, data["states"][k], data["followed"][k], inks=numbered(data["followed"]), size=3.5)
+    panels.plane_axes(ax, data["states"][0])
+    panels.polygon(ax, hull_vertices(data["states"][k]))
+    panels.followed_tokens(
+        ax, data["states"][k], data["followed"][k], colours=colour_numbers(data["followed"]), size=3.5
+    )
     ax.set_title(f"layer {k}", loc="left")
-    named(ax)
+    label_axes(ax)
     return drawn
 
 
-def around(points: np.ndarray) -> np.ndarray:
-    """Return the extreme ones among points of the plane, (m, 2), in order round their hull."""
+def hull_vertices(points: np.ndarray) -> np.ndarray:
+    """Return the vertices of the convex hull of points of the plane, (m, 2), in cyclic order."""
     corners = polytope(points).vertex_points
     middle = corners - corners.mean(axis=0)
     return corners[np.argsort(np.arctan2(middle[:, 1], middle[:, 0]))]
 
 
-def named(ax: Axes, names: Sequence[str] = ("$z_1$", "$z_2$")) -> None:
-    """Name the coordinates of a plane."""
+def label_axes(ax: Axes, names: Sequence[str] = ("$z_1$", "$z_2$")) -> None:
+    """Label the axes of the plane."""
     ax.set(xlabel=names[0], ylabel=names[1])

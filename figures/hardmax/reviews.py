@@ -1,4 +1,4 @@
-"""Figures 8 to 10 and Table 1 of `hardmax`: what the classifiers of film reviews do, from the experiment's record."""
+"""Figures 8 to 10 and Table 1 of `hardmax` on the classifiers of film reviews, from the record of the experiment."""
 
 import matplotlib.figure
 import numpy as np
@@ -11,14 +11,14 @@ from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.maps import HardmaxMap
 from figures import panels
 from figures.figure import Numbers, figure
-from figures.hardmax.geometry import named, numbered, pairs
+from figures.hardmax.geometry import colour_numbers, followed_pairs, label_axes
 from figures.style import COLUMN, PAGE, canvas, colour, letter
 
 DIMENSIONS = (2, 4, 8, 16)
 PRINTED = {2: (5.960, 1.247, 2, 11, 0.995), 4: (19.321, 4.095, 4, 34, 0.999), 8: (49.866, 13.131, 6, 84, 0.999),
            16: (75.423, 23.646, 7, 113, 1.000)}  # fmt: skip
 MOST = 15  # words of Figure 10
-TAGGED = 8  # leaders that are tagged with their word, the farthest from the hyperplane first
+TAGGED = 8  # number of leaders labelled with their words, those farthest from the hyperplane
 
 
 def _losses(size: Size) -> Numbers:
@@ -33,10 +33,10 @@ def _losses(size: Size) -> Numbers:
 
 @figure("hardmax/figure-8", HARDMAX.at("Figure 8"))
 def losses_figure(key: Key) -> Numbers:
-    """The loss on the training set, in nats, for d = 2 and 4: with the softmax layer used in training, and the hardmax.
+    """Cross-entropy on the training set, in nats, for d = 2 and 4, with the softmax and with the hardmax layer.
 
-    Lines: after every epoch, with the softmax at temperature 0.001. Rings: with the exact hardmax layer, every few
-    epochs. On our subset of the reviews; the quick size trains on 500 of them.
+    Lines: with the softmax layer used in training, temperature 0.001, after every epoch. Rings: with the exact hardmax
+    layer, every few epochs. On a subset of the reviews; size `quick` trains on 500 of them.
     """
     del key
     return _losses("quick")
@@ -56,7 +56,7 @@ def losses_figure(data: Numbers) -> matplotlib.figure.Figure:
     return drawn
 
 
-losses_figure = losses_figure.with_larger(lambda key: _losses("paper"))
+losses_figure = losses_figure.with_paper_size(lambda key: _losses("paper"))
 
 
 def _reviews(name: str, size: Size) -> Numbers:
@@ -70,7 +70,7 @@ def _reviews(name: str, size: Size) -> Numbers:
         rule = HardmaxMap(float(arrays[f"{name}: alpha"]))
         found |= {
             f"{kind} states": layers,
-            f"{kind} followed": np.stack([pairs(rule.follower_sets(x)) for x in layers]),
+            f"{kind} followed": np.stack([followed_pairs(rule.follower_sets(x)) for x in layers]),
             f"{kind} means": states[[0, -1]].mean(axis=1),
             f"{kind} words": words[first],
             f"{kind} leads": arrays[f"{name}: {kind} review leading"][first] >= 0,
@@ -82,9 +82,9 @@ def _reviews(name: str, size: Size) -> Numbers:
 def reviews_figure(key: Key) -> Numbers:
     """A positive (top) and a negative review (bottom) before the first layer and after the eighth, for d = 2.
 
-    Both are test reviews, the surest among the correctly classified. Stars: leaders, the ones farthest from the
-    hyperplane tagged with their words; colours as in Figure 2. Triangle: the mean token. Dashed: the hyperplane that
-    divides the half-planes of the positive class (green) and of the negative one (red).
+    Both are test reviews, those classified correctly with the largest margin. Stars: leaders, the ones farthest from
+    the hyperplane labelled with their words; colours as in Figure 2. Triangle: the mean token. Dashed: the hyperplane
+    that separates the half-planes of the positive class (green) and of the negative class (red).
     """
     del key
     return _reviews("d=2", "quick")
@@ -97,18 +97,18 @@ def _draw_reviews(data: Numbers) -> matplotlib.figure.Figure:
             ax = axes[2 * row + column]
             _draw_review(ax, data, kind, column)
             ax.set_title(f"{kind} review, {title}", loc="left")
-            named(ax)
+            label_axes(ax)
     return drawn
 
 
 def _draw_review(ax: Axes, data: Numbers, kind: str, layer: int) -> None:
     x, followed, leads = data[f"{kind} states"][layer], data[f"{kind} followed"], data[f"{kind} leads"]
     w, v = data["weight"], float(data["bias"])
-    panels.plain_plane(ax, data[f"{kind} states"][0], margin=0.2)
+    panels.plane_axes(ax, data[f"{kind} states"][0], margin=0.2)
     foot = -v * w / (w @ w)
     panels.half_plane(ax, foot, w, role="positive").remove()
     panels.half_plane(ax, foot, -w, role="negative").set(color=colour("bound"), linestyle="--")
-    panels.followed_tokens(ax, x, followed[layer], inks=numbered(followed), size=3.5)
+    panels.followed_tokens(ax, x, followed[layer], colours=colour_numbers(followed), size=3.5)
     ax.plot(*data[f"{kind} means"][layer], marker="^", color=colour("bound"), markersize=6.0, zorder=7.0)
     heights = np.abs(x @ w + v)
     for i in sorted(np.flatnonzero(leads), key=lambda i: -heights[i])[:TAGGED]:
@@ -116,17 +116,19 @@ def _draw_review(ax: Axes, data: Numbers, kind: str, layer: int) -> None:
         ax.annotate(word, x[i], xytext=(4, 4), textcoords="offset points", fontsize=6.5, zorder=8.0)
 
 
-reviews_figure = reviews_figure.with_drawing(_draw_reviews).with_larger(lambda key: _reviews("d=2", "paper"))
+reviews_figure = reviews_figure.with_drawing(_draw_reviews).with_paper_size(lambda key: _reviews("d=2", "paper"))
 
 
 @figure("hardmax/figure-9-published", HARDMAX.at("Figure 9"))
 def published_figure(key: Key) -> Numbers:
-    """As Figure 9, for the weights that the authors published (d = 2, trained on most of these very reviews)."""
+    """As Figure 9, for the weights published by the authors (d = 2, trained on most of these reviews)."""
     del key
     return _reviews("published", "quick")
 
 
-published_figure = published_figure.with_drawing(_draw_reviews).with_larger(lambda key: _reviews("published", "paper"))
+published_figure = published_figure.with_drawing(_draw_reviews).with_paper_size(
+    lambda key: _reviews("published", "paper")
+)
 
 
 def _words(size: Size) -> Numbers:
@@ -140,10 +142,10 @@ def _words(size: Size) -> Numbers:
 
 @figure("hardmax/figure-10", HARDMAX.at("Figure 10"))
 def words_figure(key: Key) -> Numbers:
-    """The words that lead most often in correctly classified test reviews, with |H(z)| of at least 2, for d = 2.
+    """The words that are most often leaders in correctly classified test reviews, with |H(z)| >= 2, for d = 2.
 
-    (a) Our classifier. (b) The weights that the authors published. A word counts once for each review in which it leads
-    at some layer, equal tokens taken as one.
+    (a) The classifier trained here. (b) The weights published by the authors. A word counts once for each review in
+    which it is a leader at some layer, equal tokens taken as one.
     """
     del key
     return _words("quick")
@@ -163,7 +165,7 @@ def words_figure(data: Numbers) -> matplotlib.figure.Figure:
     return drawn
 
 
-words_figure = words_figure.with_larger(lambda key: _words("paper"))
+words_figure = words_figure.with_paper_size(lambda key: _words("paper"))
 
 
 def _table(size: Size) -> Numbers:
@@ -179,11 +181,11 @@ def _table(size: Size) -> Numbers:
 
 @figure("hardmax/table-1", HARDMAX.at("Table 1"))
 def table_figure(key: Key) -> Numbers:
-    """Leaders of a test review up to the eighth layer, for d = 2, 4, 8, 16, beside the numbers that the paper prints.
+    """Number of leaders of a test review up to the eighth layer, for d = 2, 4, 8, 16, and the values of Table 1.
 
-    (a) Mean and standard deviation (bars), least and largest number (thin lines). (b) The mean share of leaders that
-    lead from the first layer on. Equal tokens count as one ("by value"), or, by Definition 1.1 to the letter, as tokens
-    that follow each other and do not lead ("by index").
+    (a) Mean and standard deviation (bars), minimum and maximum (thin lines). (b) Mean fraction of leaders that are
+    leaders at layer 0. Equal tokens count as one ("by value"), or, by the letter of Definition 1.1, as tokens that
+    follow each other and are not leaders ("by index").
     """
     del key
     return _table("quick")
@@ -199,7 +201,7 @@ def table_figure(data: Numbers) -> matplotlib.figure.Figure:
         left.vlines(place, least, most, color=colour(role), linewidth=0.6)
         left.errorbar(place, mean, deviation, fmt="o", color=colour(role), label=name, capsize=2.0, linewidth=1.2)
         right.plot(place, share, marker="o", linestyle="none", color=colour(role), label=name)
-    for ax, label in ((left, "leaders in a review"), (right, "share from the first layer on")):
+    for ax, label in ((left, "leaders in a review"), (right, "fraction of leaders at layer 0")):
         ax.set_xticks(np.arange(len(data["dimensions"])), [str(d) for d in data["dimensions"]])
         ax.set(xlabel="dimension $d$", ylabel=label)
     left.legend()
@@ -207,4 +209,4 @@ def table_figure(data: Numbers) -> matplotlib.figure.Figure:
     return drawn
 
 
-table_figure = table_figure.with_larger(lambda key: _table("paper"))
+table_figure = table_figure.with_paper_size(lambda key: _table("paper"))

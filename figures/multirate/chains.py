@@ -1,4 +1,4 @@
-"""Figures of `multirate` on the master equation: chains of three states on the simplex, and the decay of entropy."""
+"""Figures of `multirate` on the master equation: three-state chains on the simplex, and decay of relative entropy."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from figures import panels
 from figures.figure import Numbers, figure
 from figures.style import PAGE, SERIES, WIDTHS, canvas, colour, letter
 
-SHARES = (0.25, 1.0)  # of the step up to which forward Euler keeps probabilities
+SHARES = (0.25, 1.0)  # of the largest step for which forward Euler preserves positivity
 DECAYS = (0.25, 0.9, 1.0)
 STARTS = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [4, 4, 0], [0, 4, 4], [4, 0, 4], [6, 2, 0], [0, 6, 2], [2, 0, 6]])
 ORBIT_START = np.array([0.0, 0.08, 0.92])
@@ -48,12 +48,15 @@ def _orbit(Q: Any, p0: np.ndarray, share: float, num_steps: int) -> np.ndarray:
 
 @figure("multirate/simplex", MULTIRATE.at("Section 6", equation="(26)"))
 def simplex_figure(key: Key) -> Numbers:
-    """The master equation on three states, from nine starts on the boundary (lines), its stationary laws (black), and
-    forward Euler from one start, at a quarter of the step up to which probabilities stay such, and at that step.
+    """The master equation on three states: solutions, stationary distributions, and forward-Euler orbits.
 
-    (a) A reversible chain: the eigenvalues are real. (b) A cycle: they are complex, the flow turns, and at the largest
-    step Euler's orbit is periodic and does not converge. (c) A causal attention matrix of three tokens: all probability
-    goes to the first token. (d) Two closed classes: every mixture of their laws is stationary, and the start decides.
+    Lines: solutions from nine initial distributions on the boundary. Black: stationary distributions. Markers: orbits
+    of forward Euler with the step tau*/4 and with tau*, the largest step that preserves positivity.
+
+    (a) A reversible chain, with real eigenvalues. (b) A cycle, with complex eigenvalues: solutions spiral, and at tau*
+    the Euler orbit is periodic and does not converge. (c) A causal attention matrix of three tokens: all probability
+    flows to the first token. (d) Two closed classes: every convex combination of their stationary distributions is
+    stationary, and the limit depends on the initial distribution.
     """
     del key
     found = {}
@@ -82,11 +85,11 @@ def simplex_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 @figure("multirate/entropy-decay", MULTIRATE.at("Section 6.1"))
 def entropy_figure(key: Key) -> Numbers:
-    r"""Relative entropy to the stationary law falls along the master equation.
+    r"""Relative entropy to the stationary distribution decreases along the master equation.
 
-    (a) A random chain of six states from four starts, and the rate 2 g of the spectral gap g. (b) The rate of fall from
-    the first start: the closed form of the dissipation (line), and differences of the entropy (rings). (c) Forward
-    Euler on a cycle of three states: at the largest step that keeps probabilities, nothing falls.
+    (a) A random chain of six states from four initial distributions, and decay at the rate 2 g, g being the spectral
+    gap. (b) The dissipation rate along one solution: closed form (line) and finite differences (rings). (c) Forward
+    Euler on a cycle of three states: at tau*, the largest step that preserves positivity, the entropy is constant.
     """
     Q = random_generator(key, 6)
     law, gap = stationary_distribution(Q).probabilities, spectral_gap(Q).value

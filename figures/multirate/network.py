@@ -1,4 +1,4 @@
-"""Figures of `multirate` on its network: what each symbol feels of the others, and the training study of Section 9."""
+"""Figures of `multirate` on its network: sensitivities between positions, and the training study of Section 9."""
 
 import jax
 import jax.numpy as jnp
@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from analysis.experiments import Size, record
-from analysis.experiments.multirate.training_study import SECTION_9, names
+from analysis.experiments.multirate.training_study import SECTION_9, variant_names
 from analysis.networks.leaks import leak_matrix
 from dynsim._types import Key
 from dynsim.networks.multirate.config import MultirateConfig
@@ -19,16 +19,17 @@ from figures.style import PAGE, SERIES, WIDTHS, canvas, colour, letter
 
 BLOCK, LENGTH, SYMBOLS, GATE = 4, 26, 32, 1.0
 MASKS = {"causal": GATE, "full": GATE, "gate closed": 0.0}
-SMOOTHED = 25  # steps over which a training loss is averaged, fewer in a short training
+SMOOTHED = 25  # steps over which the training loss is averaged, fewer for short trainings
 
 
 @figure("multirate/leak-matrices", MULTIRATE.at("Proposition 21"))
 def leaks_figure(key: Key) -> Numbers:
-    """How much the scores at each symbol feel the embedding of each, in an untrained network with blocks of four.
+    """Sensitivity of the logits at symbol s (rows) to the embedding of symbol t (columns), with blocks of four symbols.
 
-    The colour is the largest derivative; entries that are exactly zero are white. (a) The slow layers see earlier
-    blocks: nothing is felt from the future, above the diagonal. (b) They see all blocks: from the second block on every
-    symbol feels all. (c) The network of (b) with its gates at zero hides it. The sequence ends within a block.
+    Untrained network; the colour is the largest derivative, and entries that are exactly zero are white. (a) Causal
+    slow mask: no entry above the diagonal, hence no leak from the future. (b) Full slow mask: from the second block on
+    the logits depend on all symbols. (c) The network of (b) with its gates at zero: there is no leak. The last block is
+    partial.
     """
     draw, text = jax.random.split(key)
     ids = jax.random.randint(text, (LENGTH,), 0, SYMBOLS)
@@ -47,7 +48,7 @@ def leaks_figure(data: Numbers) -> matplotlib.figure.Figure:
     drawn, axes = canvas(PAGE, 0.36, columns=3)
     top = max(float(np.max(data[name])) for name in MASKS)
     images = [panels.leaks(ax, data[name], block=BLOCK, top=top) for ax, name in zip(axes, MASKS, strict=True)]
-    axes[0].set_ylabel("scores at symbol $s$")
+    axes[0].set_ylabel("logits at symbol $s$")
     for ax in axes:
         ax.set_xlabel("embedding of symbol $t$")
     bar = drawn.colorbar(images[0], ax=axes, shrink=0.85, pad=0.01, aspect=25)
@@ -58,7 +59,7 @@ def leaks_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 def _study(size: Size) -> Numbers:
     arrays = record(SECTION_9, size).arrays
-    known = names(arrays)
+    known = variant_names(arrays)
     kept: Numbers = {"names": np.array(known), "steps": arrays["steps"], "gates": arrays[f"{known[0]}: gates"]}
     for name in known:
         kept |= {f"{name}: {curve}": arrays[f"{name}: {curve}"] for curve in ("training loss", "validation loss")}
@@ -69,10 +70,9 @@ def _study(size: Size) -> Numbers:
 def training_figure(key: Key) -> Numbers:
     """Byte-level training on Shakespeare's plays: the coupled network, and networks without its slow path.
 
-    (a) The loss on the batches, averaged over 25 steps (a fifth of a shorter training). (b) The loss on held-out text.
-    (c) By how much that is above the frozen network's from the same seed. Lines: means over the seeds; bands: from the
-    lowest to the highest of them. (d) The gate of the coupled network, a line for each seed. The quick size stops after
-    40 steps, of two seeds.
+    (a) The training loss, averaged over 25 steps (a fifth of a shorter training). (b) The loss on held-out text. (c)
+    Its difference from that of the frozen network with the same seed. Lines: means over seeds; bands: from the minimum
+    to the maximum. (d) The gate of the coupled network, one line for each seed. Size `quick`: 40 steps, two seeds.
     """
     del key
     return _study("quick")
@@ -93,9 +93,9 @@ def training_figure(data: Numbers) -> matplotlib.figure.Figure:
         _spread(held_out, data["steps"], losses, number, name)
         if name != "frozen":
             _spread(beside, data["steps"], losses - data["frozen: validation loss"], number, name)
-    training.set_ylabel("training loss (nats a byte)")
-    held_out.set_ylabel("held-out loss (nats a byte)")
-    beside.set_ylabel("less the frozen network's")
+    training.set_ylabel("training loss (nats per byte)")
+    held_out.set_ylabel("held-out loss (nats per byte)")
+    beside.set_ylabel("difference from frozen")
     training.legend(fontsize=6)
     for k, row in enumerate(data["gates"]):
         for part in row.T:
@@ -112,4 +112,4 @@ def _spread(ax: Axes, steps: np.ndarray, losses: np.ndarray, number: int, name: 
     panels.over_time(ax, steps, losses.mean(axis=0), role=role, xlabel="step", ylabel="loss", label=name, style=number)
 
 
-training_figure = training_figure.with_larger(lambda key: _study("paper"))
+training_figure = training_figure.with_paper_size(lambda key: _study("paper"))

@@ -1,4 +1,4 @@
-"""Figures of `multirate`: slow manifolds, and the error of the reduced flow against epsilon."""
+"""Figures of `multirate`: critical manifolds with trajectories, and the error of the reduced flow against epsilon."""
 
 import matplotlib.figure
 import numpy as np
@@ -20,7 +20,7 @@ RATIOS = (3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
 
 
 def _branches(name: str, found: tuple[Branch, ...]) -> Numbers:
-    """Return branches as arrays: their points one after the other, each with its kind and the number of its branch."""
+    """Return branches of a critical manifold as arrays: all points in order, with their stability and branch number."""
     numbers = np.concatenate([np.full(len(branch.kinds), k) for k, branch in enumerate(found)])
     folds = {(float(at.slow), float(at.fast)) for branch in found for at in branch.bifurcations if at.kind == "fold"}
     return {
@@ -34,11 +34,12 @@ def _branches(name: str, found: tuple[Branch, ...]) -> Numbers:
 
 @figure("multirate/manifold", MULTIRATE.at("Section 2.1", equation="(1)"))
 def manifold_figure(key: Key) -> Numbers:
-    """Trajectories that relax onto the quasi-steady-state manifold, at three ratios of the time scales.
+    """Critical manifolds {f = 0}, the sets of quasi-steady states, and trajectories at three values of epsilon.
 
-    (a) Van der Pol's oscillator: the attracting branches (full) end at folds (diamonds), where trajectories jump; the
-    middle branch (dashed) repels. (b) Michaelis and Menten's reaction in its total substrate, from two starts: the
-    lower root of the quadratic attracts. Open circles are starts.
+    Trajectories relax to a slow manifold within O(epsilon) of an attracting branch of the critical manifold. (a) The
+    Van der Pol oscillator: the attracting branches (solid) end at folds (diamonds), where trajectories jump; the middle
+    branch (dashed) is repelling. (b) The Michaelis-Menten reaction in the total substrate, from two initial states: the
+    lower root of the quadratic is attracting. Open circles are initial states.
     """
     del key
     case, found = EXAMPLES["van-der-pol"], {}
@@ -59,13 +60,13 @@ def manifold_figure(key: Key) -> Numbers:
 
 @manifold_figure.with_drawing
 def manifold_figure(data: Numbers) -> matplotlib.figure.Figure:
-    """Draw both manifolds."""
+    """Draw both critical manifolds."""
     drawn, (left, right) = canvas(PAGE, 0.42, columns=2)
     for ax, name in ((left, "cubic"), (right, "enzyme")):
         for branch in np.unique(data[f"{name} branches"]):
             mine = data[f"{name} branches"] == branch
             slow, fast, kinds = (data[f"{name} {part}"][mine] for part in ("slow", "fast", "kinds"))
-            panels.slow_manifold(ax, slow, fast, [str(word) for word in kinds], folds=data[f"{name} folds"])
+            panels.critical_manifold(ax, slow, fast, [str(word) for word in kinds], folds=data[f"{name} folds"])
     labels = [rf"$\varepsilon = {ratio:g}$" for ratio in EPSILONS]
     paths = [data[f"cubic path {k}"] for k in range(len(EPSILONS))]
     panels.relaxations(left, [p[0] for p in paths], [p[1] for p in paths], labels=labels)
@@ -75,17 +76,18 @@ def manifold_figure(data: Numbers) -> matplotlib.figure.Figure:
         panels.relaxations(right, [p[0] for p in paths], [p[1] for p in paths], labels=names)
     right.set_xlabel("total substrate $y$")
     right.set_ylabel("complex $x$")
-    right.legend(*left.get_legend_handles_labels(), loc=(0.35, 0.04))  # where (b) has room for what (a) shows too
+    right.legend(*left.get_legend_handles_labels(), loc=(0.35, 0.04))  # in the empty part of (b), for both panels
     letter([left, right])
     return drawn
 
 
 @figure("multirate/error-against-eps", MULTIRATE.at("Section 2.1"))
 def error_figure(key: Key) -> Numbers:
-    """The error of the reduced flow against epsilon, boundary layer excluded, in the enzyme reaction: order one.
+    """Errors of the reduced flow against epsilon, after the boundary layer, for the Michaelis-Menten reaction.
 
-    The distance of the trajectory from the manifold has order one as well, and order two from the manifold with its
-    first-order correction.
+    The largest errors of x and y, and the largest distance of the full solution from the critical manifold {f = 0}, are
+    of order one in epsilon; its distance from the first-order approximation of the slow manifold, x = phi(y) + epsilon
+    h_1(y), is of order two.
     """
     del key
     case = EXAMPLES["michaelis-menten"]
@@ -102,9 +104,9 @@ def error_figure(key: Key) -> Numbers:
 
 @error_figure.with_drawing
 def error_figure(data: Numbers) -> matplotlib.figure.Figure:
-    """Draw the errors and the slopes one and two."""
+    """Draw the errors and reference lines of slopes one and two."""
     drawn, (ax,) = canvas(COLUMN, 0.85)
-    names = ("$x$", "$y$", "distance from $f = 0$", "distance, corrected")
+    names = ("$x$", "$y$", "distance from $f = 0$", "distance, first order")
     fits = zip(names, data["orders"], data["standard errors"], strict=True)
     labels = [rf"{name}: order ${rate:.2f} \pm {error:.2f}$" for name, rate, error in fits]
     panels.error_against(

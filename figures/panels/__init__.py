@@ -1,8 +1,8 @@
-"""Panels: each takes its axes first, draws arrays in them, and returns the artist that holds the data."""
+"""Panels: functions that draw arrays in given axes, their first argument, and return the artist of the data."""
 
 from figures.panels.curves import bands, curves, over_time
-from figures.panels.hulls import balls, followed_tokens, half_plane, plain_plane, polygon
-from figures.panels.manifolds import error_against, relaxations, slow_manifold
+from figures.panels.hulls import balls, followed_tokens, half_plane, plane_axes, polygon
+from figures.panels.manifolds import critical_manifold, error_against, relaxations
 from figures.panels.matrices import attention, leaks
 from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
 from figures.panels.simplices import orbits, simplex_portrait
@@ -24,12 +24,12 @@ __all__ = [
     "leaks",
     "orbits",
     "over_time",
-    "plain_plane",
+    "plane_axes",
     "planar_portrait",
     "polygon",
     "relaxations",
     "simplex_portrait",
-    "slow_manifold",
+    "critical_manifold",
     "sphere_portrait",
     "surface",
     "token_paths",

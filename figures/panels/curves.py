@@ -1,4 +1,4 @@
-"""Numbers over time: one curve, several, and the spread of an ensemble."""
+"""Curves over time: one, several, or the quantiles of an ensemble."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from dynsim.errors import argument_error
 from figures.style import colour, paler
 
-STYLES = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)))  # after colour, a second way to tell curves apart
+STYLES = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)))  # distinguishes curves besides their colours
 
 
 def over_time(
@@ -25,17 +25,20 @@ def over_time(
     label: str = "",
     style: int = 0,
 ) -> Line2D:
-    """Draw one curve and return it.
+    """Draw a curve and return it.
 
     Args:
         ax: the axes.
         ts: times, (times,).
         values: (times,).
-        role: what it is, which decides its colour.
-        ylabel: what is drawn, with its unit if it has one.
-        xlabel: the unit of `ts`.
-        label: the curve's name in a legend.
-        style: the number of the line style.
+        role: of the quantity, which decides the colour.
+        ylabel: the quantity, with its unit if it has one.
+        xlabel: of `ts`, with its unit if it has one.
+        label: of the curve in a legend.
+        style: number of the line style in `STYLES`.
+
+    Raises:
+        ValueError: unless `values` has the shape of `ts`.
     """
     ts, values = _pair(ts, values, 1)
     (line,) = ax.plot(ts, values, color=colour(role), linestyle=STYLES[style % len(STYLES)], label=label or None)
@@ -53,7 +56,11 @@ def curves(
     ylabel: str,
     xlabel: str = "time $t$",
 ) -> list[Line2D]:
-    """Draw several curves, `values` being (curves, times), each in its role's colour and its own line style."""
+    """Draw several curves, (curves, times), with a legend, each in its role's colour and its own line style.
+
+    Raises:
+        ValueError: for shapes, roles or labels that do not match.
+    """
     ts, values = _pair(ts, values, 2)
     if not len(roles) == len(labels) == len(values):
         raise argument_error("labels", f"name each of {len(values)} curves, as `roles`", f"has {len(labels)} names")
@@ -76,9 +83,21 @@ def bands(
     members: int = 100,
     quantiles: tuple[float, float] = (0.05, 0.95),
 ) -> Line2D:
-    """Draw an ensemble (members, times): thin curves, the band between two quantiles, and the median; return that.
+    """Draw an ensemble: thin curves of members, the band between two quantiles, and the median, which is returned.
 
-    A member that is NaN from some time on, since it failed, is left out of the quantiles from there on.
+    A member that is NaN from some time on, since its integration failed, is left out of the quantiles from then on.
+
+    Args:
+        ax: the axes.
+        ts: times, (times,).
+        values: (members, times).
+        ylabel: the quantity, with its unit if it has one.
+        xlabel: of `ts`, with its unit if it has one.
+        members: how many members at most are drawn as curves.
+        quantiles: lower and upper one of the band.
+
+    Raises:
+        ValueError: for shapes that do not match, or quantiles that are not increasing in [0, 1].
     """
     ts, values = _pair(ts, values, 2)
     low, high = quantiles

@@ -1,4 +1,4 @@
-"""Tokens in the plane that follow one another: who follows whom, hulls, half-planes and limit points."""
+"""Hardmax tokens in the plane: follower sets, convex hulls, half-planes, and balls around limit points."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,34 +11,37 @@ from numpy.typing import ArrayLike
 from dynsim.errors import argument_error
 from figures.style import basin_colour, colour, paler
 
-ALONE, MANY = -1, -2  # in `followed`: no second token, and more than two
+NO_SECOND, MORE_THAN_TWO = -1, -2  # in `followed`: one token is followed, or more than two are
 _LINE = 0.6
 
 
 def followed_tokens(
-    ax: Axes, points: ArrayLike, followed: ArrayLike, *, inks: Mapping[int, int], size: float = 5.0
+    ax: Axes, points: ArrayLike, followed: ArrayLike, *, colours: Mapping[int, int], size: float = 5.0
 ) -> list[Line2D]:
-    """Draw tokens in the colour of what they follow; return one marker each, in their order.
+    """Draw tokens in the colours of their follower sets C_i, the tokens that they follow; return one marker for each.
 
-    A star follows only itself. A token in two halves follows two tokens, a grey one more than two. The edge of a
-    token that others follow has the colour in which they are filled.
+    A star is a leader, which follows only itself. A marker in two halves follows two tokens, a grey one more than two.
+    The edge of a token that others follow has the fill colour of these others.
 
     Args:
         ax: the axes.
-        points: (n, 2).
-        followed: (n, 2), the one or two tokens that each follows; see `ALONE` and `MANY`.
-        inks: the number of the colour of each token that is followed.
+        points: tokens, (n, 2).
+        followed: the one or two indices in each C_i, (n, 2); see `NO_SECOND` and `MORE_THAN_TWO`.
+        colours: the colour number of each token that is followed.
         size: of a marker, in points.
+
+    Raises:
+        ValueError: unless both arrays have shape (n, 2).
     """
     points, followed = np.asarray(points, float), np.asarray(followed, int)
     if points.ndim != 2 or points.shape[1] != 2 or followed.shape != points.shape:
         raise argument_error("points", "have shape (n, 2), as `followed`", f"has {points.shape} and {followed.shape}")
     drawn = []
     for i, (point, (first, second)) in enumerate(zip(points, followed, strict=True)):
-        leader = first == i and second == ALONE
-        edge = basin_colour(inks[i]) if i in inks else colour("bound")
-        face = colour("surface") if second == MANY else basin_colour(inks[first])
-        other = basin_colour(inks[second]) if second >= 0 else face
+        leader = first == i and second == NO_SECOND
+        edge = basin_colour(colours[i]) if i in colours else colour("bound")
+        face = colour("surface") if second == MORE_THAN_TWO else basin_colour(colours[first])
+        other = basin_colour(colours[second]) if second >= 0 else face
         drawn += ax.plot(
             *point,
             linestyle="none",
@@ -48,14 +51,14 @@ def followed_tokens(
             markerfacecolor=face,
             markerfacecoloralt=other,
             markeredgecolor=colour("bound") if leader else edge,
-            markeredgewidth=0.4 if leader or i not in inks else 1.1,
+            markeredgewidth=0.4 if leader or i not in colours else 1.1,
             zorder=6.0 if leader else 5.0,
         )
     return drawn
 
 
 def polygon(ax: Axes, vertices: ArrayLike, *, role: str = "follower", label: str = "") -> Polygon:
-    """Shade the polygon with these vertices, in order round it, (m, 2); two vertices make a segment."""
+    """Shade the polygon with these vertices, (m, 2), in cyclic order, and return it; two vertices give a segment."""
     ink = colour(role)
     patch = Polygon(
         np.asarray(vertices, float),
@@ -71,9 +74,9 @@ def polygon(ax: Axes, vertices: ArrayLike, *, role: str = "follower", label: str
 
 
 def half_plane(ax: Axes, point: ArrayLike, normal: ArrayLike, *, role: str, shaded: bool = True) -> Line2D:
-    """Draw the line {z : <normal, z - point> = 0} and shade the side to which the normal points; return the line.
+    """Draw the line {z : <normal, z - point> = 0} and, if `shaded`, the half-plane into which the normal points.
 
-    The limits of the axes must be set before.
+    Returns the line. The limits of the axes must be set before.
     """
     point, normal = np.asarray(point, float), np.asarray(normal, float)
     along = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal)
@@ -88,7 +91,7 @@ def half_plane(ax: Axes, point: ArrayLike, normal: ArrayLike, *, role: str, shad
 
 
 def balls(ax: Axes, centres: ArrayLike, radius: float, *, role: str, names: Sequence[str] = ()) -> list[Circle]:
-    """Draw the circles of one radius round some points, (m, 2), each with its centre and name."""
+    """Draw balls of one radius around points, (m, 2), each with its centre and name; return the circles."""
     drawn = []
     for k, centre in enumerate(np.asarray(centres, float)):
         ink = colour(role)
@@ -101,12 +104,12 @@ def balls(ax: Axes, centres: ArrayLike, radius: float, *, role: str, names: Sequ
     return drawn
 
 
-def plain_plane(ax: Axes, points: ArrayLike, *, margin: float = 0.12) -> None:
-    """Make the axes a plane round these points, (m, 2): equal units, a margin, and the origin as a cross."""
+def plane_axes(ax: Axes, points: ArrayLike, *, margin: float = 0.12) -> None:
+    """Set the axes to equal units around these points, (m, 2), with a relative margin and a cross at the origin."""
     points = np.asarray(points, float)
     low, high = points.min(axis=0), points.max(axis=0)
-    room = margin * max(float(np.max(high - low)), 1e-9)
-    ax.set(xlim=(low[0] - room, high[0] + room), ylim=(low[1] - room, high[1] + room))
+    padding = margin * max(float(np.max(high - low)), 1e-9)
+    ax.set(xlim=(low[0] - padding, high[0] + padding), ylim=(low[1] - padding, high[1] + padding))
     ax.set_aspect("equal")
-    if np.all((low - room <= 0) & (high + room >= 0)):
+    if np.all((low - padding <= 0) & (high + padding >= 0)):
         ax.plot(0, 0, marker="+", markersize=4.0, color=colour("bound"), markeredgewidth=0.6, linestyle="none")

@@ -1,4 +1,4 @@
-"""Slow manifolds with trajectories that relax onto them, and errors against epsilon."""
+"""Critical manifolds {f = 0} of fast-slow systems, trajectories that relax to them, and errors against epsilon."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from figures.style import SERIES, colour
 HYPERBOLIC = {"attracting": STYLES[0], "repelling": STYLES[1], "saddle": STYLES[3], "undecided": STYLES[2]}
 
 
-def slow_manifold(
+def critical_manifold(
     ax: Axes,
     slow: ArrayLike,
     fast: ArrayLike,
@@ -24,16 +24,21 @@ def slow_manifold(
     folds: ArrayLike = (),
     labels: tuple[str, str] = ("slow variable $y$", "fast variable $x$"),
 ) -> LineCollection:
-    """Draw a branch, full where it attracts and dashed where it repels, with its folds, and return its pieces.
+    """Draw a branch of the critical manifold {f = 0} with its folds, and return its pieces.
+
+    It is solid where normally attracting, dashed where repelling, dash-dotted where of saddle type.
 
     Args:
         ax: the axes.
-        slow: (points,), in the order of the branch.
-        fast: (points,).
-        kinds: of the points: `attracting`, `repelling`, `saddle` or `undecided`. A piece has the kind of its ends, if
-            one of them is decided that of this one: a fold, or a point where branches cross, belongs to no side.
+        slow: slow variable, (points,), in the order of the branch.
+        fast: fast variable, (points,).
+        kinds: stability of each point: `attracting`, `repelling`, `saddle` or `undecided`. A piece between two points
+            has their common kind; at a fold or a crossing of branches, which is `undecided`, that of the other end.
         folds: (folds, 2), slow and fast variable.
         labels: of the slow and the fast axis.
+
+    Raises:
+        ValueError: unless `kinds` has one such word for each point.
     """
     points = np.column_stack([np.asarray(slow, float), np.asarray(fast, float)])
     words = [str(word) for word in kinds]
@@ -64,7 +69,7 @@ def _side(one: str, other: str) -> str:
 
 
 def _runs(pieces: list[tuple[str, np.ndarray]]) -> list[tuple[str, np.ndarray]]:
-    """Return pieces of one kind after another as one line each, since a dash needs room."""
+    """Return consecutive pieces of one kind joined to one line each, so that dashes are visible."""
     runs: list[tuple[str, np.ndarray]] = []
     for word, piece in pieces:
         if runs and runs[-1][0] == word:
@@ -75,7 +80,7 @@ def _runs(pieces: list[tuple[str, np.ndarray]]) -> list[tuple[str, np.ndarray]]:
 
 
 def _name(ax: Axes, words: dict[str, None], labels: tuple[str, str]) -> None:
-    """Name the axes, and each kind of branch once for a legend."""
+    """Label the axes, and each kind of branch once for a legend."""
     named = {line.get_label() for line in ax.lines}
     for word in words:
         if word not in named:
@@ -88,9 +93,16 @@ def _name(ax: Axes, words: dict[str, None], labels: tuple[str, str]) -> None:
 def relaxations(
     ax: Axes, slow: Sequence[ArrayLike], fast: Sequence[ArrayLike], *, labels: Sequence[str]
 ) -> list[Line2D]:
-    """Draw trajectories from their starts (open), each with its label, in its own colour.
+    """Draw trajectories in the plane of slow and fast variable, with initial points as open circles; return the lines.
 
-    `slow` and `fast` hold one (times,) for each.
+    Args:
+        ax: the axes.
+        slow: slow variable of each trajectory, (times,) each.
+        fast: fast variable of each trajectory, (times,) each.
+        labels: of the trajectories, for a legend.
+
+    Raises:
+        ValueError: unless there is one label for each trajectory.
     """
     if not len(slow) == len(fast) == len(labels):
         raise argument_error("labels", f"name each of {len(slow)} trajectories", f"are {len(labels)}")
@@ -114,9 +126,20 @@ def error_against(
     xlabel: str = r"$\varepsilon$",
     ylabel: str = "largest error",
 ) -> list[Line2D]:
-    """Draw errors (curves, sizes) against what they go to zero with, and lines of the given slopes to compare.
+    """Draw errors against a small parameter on logarithmic axes, with lines of given slopes; return the curves.
 
-    Each line of a slope goes through the first point of the first curve that is nearest to it in slope.
+    Args:
+        ax: the axes.
+        sizes: values of the small parameter, (sizes,).
+        errors: (curves, sizes).
+        labels: of the curves.
+        roles: of the curves, which decide their colours.
+        slopes: of the reference lines; each is drawn a factor 2 below the curve whose fitted slope is nearest.
+        xlabel: of the small parameter.
+        ylabel: of the errors.
+
+    Raises:
+        ValueError: for arrays or labels that do not match.
     """
     h, e = np.asarray(sizes, float), np.asarray(errors, float)
     if e.ndim != 2 or e.shape[1:] != h.shape or not len(labels) == len(roles) == len(e):

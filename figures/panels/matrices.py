@@ -1,4 +1,4 @@
-"""Matrices over pairs of tokens: what each gives to each, and what each feels of each."""
+"""Matrices over pairs of tokens: attention weights, and sensitivities of outputs to inputs."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,14 +11,17 @@ from figures.style import colour
 
 
 def attention(ax: Axes, weights: ArrayLike, *, label: str = "") -> AxesImage:
-    """Draw one matrix of weights, rows being the tokens that give, and return the image.
+    """Draw a matrix of attention weights and return the image; row i holds the weights that token i places on others.
 
-    The colour runs with the square root of the weight, from 0 to 1, so that small weights are seen; colour-blind safe.
+    The colour scale is the square root of the weight, from 0 to 1, so that small weights are visible.
 
     Args:
         ax: the axes.
-        weights: (n, n), from 0 to 1.
-        label: a title.
+        weights: (n, n), queries in rows and keys in columns, from 0 to 1.
+        label: title of the axes.
+
+    Raises:
+        ValueError: for another shape, or weights outside [0, 1].
     """
     A = np.asarray(weights, float)
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
@@ -34,17 +37,20 @@ def attention(ax: Axes, weights: ArrayLike, *, label: str = "") -> AxesImage:
 
 
 def leaks(ax: Axes, matrix: ArrayLike, *, block: int, top: float | None = None, decades: int = 2) -> AxesImage:
-    """Draw what each position (row) feels of each (column), colour by decade, and return the image.
+    """Draw the sensitivity of the output at each position (row) to the input at each one (column); return the image.
 
-    Exact zeros are white, and what is smaller than the scale has its lowest colour; thin lines part the blocks, and a
-    dashed one is the diagonal, above which the future is.
+    The colour scale is logarithmic; exact zeros are white, and values below the scale have its lowest colour. Thin
+    lines separate the blocks; entries above the diagonal (dashed) are leaks from the future.
 
     Args:
         ax: the axes.
-        matrix: (n, n), not negative.
-        block: positions in a block.
-        top: the upper end of the scale; the largest entry if None.
-        decades: that the scale spans.
+        matrix: (n, n), nonnegative.
+        block: number of positions in a block.
+        top: upper end of the scale; the largest entry if None.
+        decades: number of decades of the scale.
+
+    Raises:
+        ValueError: for another shape, a negative entry, or a block of less than one position.
     """
     L = np.asarray(matrix, float)
     if L.ndim != 2 or L.shape[0] != L.shape[1]:

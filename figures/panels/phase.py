@@ -1,7 +1,7 @@
-"""Phase portraits, from computed numbers: on the circle, on the sphere, and in the plane.
+"""Phase portraits on the circle, on the sphere and in the plane, drawn from computed arrays.
 
-Equilibria are filled if stable, open if unstable, half-filled if a saddle, and a diamond if that is undecided. A basin
-has the colour of its limit; grey is where the limit is not known.
+Equilibria are filled if stable, open if unstable, half-filled if saddles, and diamonds if undecided. A basin of
+attraction has the colour of its limit; grey means that the limit is unknown.
 """
 
 from collections.abc import Sequence
@@ -23,14 +23,24 @@ _FILLS = {"stable": "full", "unstable": "full", "saddle": "left", "undecided": "
 
 
 def equilibria(ax: Axes, places: ArrayLike, kinds: Sequence[str], *, pale: ArrayLike | None = None) -> None:
-    """Mark equilibria at `places` (equilibria, 2) by their kinds, each kind named once for a legend."""
+    """Mark equilibria by their stability, each kind labelled once for a legend.
+
+    Args:
+        ax: the axes.
+        places: (equilibria, 2).
+        kinds: of the equilibria, words of `KINDS`.
+        pale: which ones are drawn paler, as on the hidden side of a sphere, (equilibria,); none by default.
+
+    Raises:
+        ValueError: for another number of kinds, or an unknown kind.
+    """
     places = np.asarray(places, float).reshape(-1, 2)
     hidden = np.zeros(len(places), bool) if pale is None else np.asarray(pale)
     named: set[str] = set()
     words = [str(kind) for kind in kinds]
     if len(words) != len(places):
         raise argument_error("kinds", f"have one word for each of {len(places)} equilibria", f"has {len(words)}")
-    for number in np.argsort(hidden, kind="stable"):  # the legend shows one that is seen, where there is one
+    for number in np.argsort(hidden, kind="stable"):  # visible ones first, so that the legend shows them
         place, kind, behind = places[number], words[number], bool(hidden[number])
         if kind not in KINDS:
             raise argument_error("kinds", f"hold only {', '.join(KINDS)}", f"holds `{kind}`")
@@ -60,17 +70,17 @@ def circle_portrait(
     equilibrium_angles: ArrayLike,
     kinds: Sequence[str],
 ) -> LineCollection:
-    r"""Draw a flow on the circle, $\dot\theta = f(\theta)$, and return the circle, an arc in the colour of each basin.
+    r"""Draw a flow on the circle, $\dot\theta = f(\theta)$, and return the arcs, in the colours of the basins.
 
-    The radial curve around the circle is the speed: outside where the flow turns counter-clockwise.
+    The curve around the circle has the radius 1 + const f: it is outside where the flow is counter-clockwise.
 
     Args:
         ax: the axes.
         angles: (points,), increasing over one turn, radians.
         speeds: f, (points,), radians per time unit.
-        limits: (points,), the number of the limit from each angle; -1 if it is not known.
+        limits: (points,), number of the limit of the solution from each angle; -1 if unknown.
         equilibrium_angles: (equilibria,), radians.
-        kinds: of the equilibria.
+        kinds: of the equilibria, words of `KINDS`.
     """
     angles, speeds, limits = np.asarray(angles), np.asarray(speeds), np.asarray(limits)
     closed = np.append(angles, angles[0] + 2 * np.pi)
@@ -96,7 +106,7 @@ def _ring(angles: np.ndarray) -> np.ndarray:
 
 
 def _arcs(closed: np.ndarray, limits: np.ndarray) -> tuple[list[np.ndarray], list[int]]:
-    """Return one arc for each run of angles with one limit, from midway to midway, and the limits."""
+    """Return one arc for each run of angles with the same limit, and these limits; arcs meet midway between angles."""
     middles = np.concatenate([[closed[0] + closed[-2] - 2 * np.pi], closed[1:] + closed[:-1]]) / 2
     cuts = [0, *(np.flatnonzero(np.diff(limits)) + 1), len(limits)]
     arcs = [
@@ -107,7 +117,7 @@ def _arcs(closed: np.ndarray, limits: np.ndarray) -> tuple[list[np.ndarray], lis
 
 
 def _turns(ax: Axes, angles: np.ndarray, speeds: np.ndarray) -> None:
-    """Draw arrow heads on the circle that say which way the flow turns, where it is not nearly at rest."""
+    """Draw arrow heads on the circle in the direction of the flow, where its speed is not small."""
     for angle in np.arange(12) * np.pi / 6 + np.pi / 12:
         speed = np.interp(angle, angles, speeds, period=2 * np.pi)
         if abs(speed) > 0.05 * np.max(np.abs(speeds)):
@@ -130,17 +140,17 @@ def sphere_portrait(
     kinds: Sequence[str],
     view: View = View(),
 ) -> PolyCollection:
-    """Draw a flow on the unit sphere, and return the cells of the basins.
+    """Draw a flow on the unit sphere, and return the Voronoi cells in the colours of the basins.
 
     Args:
         ax: the axes.
-        points: (points, 3), spread over the sphere; each colours the cell of what is nearest to it.
-        limits: (points,), the number of the limit from each point; -1 if it is not known.
+        points: (points, 3), spread over the sphere; each colours its Voronoi cell.
+        limits: (points,), number of the limit of the solution from each point; -1 if unknown.
         field_points: (arrows, 3).
-        field: (arrows, 3), tangent; arrows show its direction, and their length its size, evened out.
+        field: tangent vectors, (arrows, 3); the length of an arrow is proportional to the 0.3rd power of the speed.
         equilibrium_points: (equilibria, 3); those on the hidden side are pale.
-        kinds: of the equilibria.
-        view: where the eye is.
+        kinds: of the equilibria, words of `KINDS`.
+        view: direction of projection.
     """
     points, limits, sphere = np.asarray(points, float), np.asarray(limits), np.eye(3)
     surface(ax, view=view)
@@ -155,7 +165,7 @@ def sphere_portrait(
 
 
 def _cells(points: np.ndarray, limits: np.ndarray, view: View) -> tuple[list[np.ndarray], list[tuple]]:
-    """Return the Voronoi cells whose centres are seen, cut at the outline, and their colours."""
+    """Return the visible Voronoi cells, clipped at the outline, and their colours."""
     voronoi = SphericalVoronoi(points, threshold=1e-9)
     voronoi.sort_vertices_of_regions()
     toward, cells, colours = view.frame()[2], [], []
@@ -170,7 +180,7 @@ def _cells(points: np.ndarray, limits: np.ndarray, view: View) -> tuple[list[np.
 
 
 def _arrows(ax: Axes, points: np.ndarray, field: np.ndarray, view: View) -> Quiver:
-    seen = points @ view.frame()[2] > 0.12  # at the rim an arrow would be a dot
+    seen = points @ view.frame()[2] > 0.12  # at the outline arrows degenerate to dots
     points, field = points[seen], field[seen]
     size = np.linalg.norm(field, axis=-1, keepdims=True)
     even = field / np.maximum(size, 1e-300) * (size / max(float(np.max(size)), 1e-300)) ** 0.3
@@ -198,18 +208,21 @@ def planar_portrait(
     kinds: Sequence[str] = (),
     labels: tuple[str, str] = ("$x$", "$y$"),
 ) -> StreamplotSet:
-    """Draw a flow in the plane, and return its stream lines, coloured by speed.
+    """Draw a flow in the plane with nullclines and equilibria; return its streamlines, coloured by speed.
 
-    The nullclines of the two coordinates differ in colour and in line style.
+    The nullclines of the two coordinates differ in colour and line style.
 
     Args:
         ax: the axes.
-        xs: (columns,), evenly spaced.
-        ys: (rows,), evenly spaced.
+        xs: grid of the first coordinate, (columns,), evenly spaced.
+        ys: grid of the second coordinate, (rows,), evenly spaced.
         velocity: (rows, columns, 2).
         equilibrium_points: (equilibria, 2).
-        kinds: of the equilibria.
+        kinds: of the equilibria, words of `KINDS`.
         labels: of the coordinates.
+
+    Raises:
+        ValueError: if `velocity` does not have the shape of the grid.
     """
     xs, ys, velocity = np.asarray(xs, float), np.asarray(ys, float), np.asarray(velocity, float)
     if velocity.shape != (len(ys), len(xs), 2):

@@ -1,4 +1,4 @@
-"""Distributions on three states as points of a triangle: the flow of a chain, its stationary laws, discrete orbits."""
+"""Distributions on three states as points of a triangle: flow of a chain, stationary distributions, discrete orbits."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,11 @@ MARKS = ("s", "^", "v", "D")
 
 
 def in_triangle(p: ArrayLike) -> np.ndarray:
-    """Return distributions (..., 3) as points (..., 2) of the triangle whose corners are the states."""
+    """Return distributions (..., 3) as points (..., 2) of the triangle whose vertices are the states.
+
+    Raises:
+        ValueError: unless the last axis has length 3.
+    """
     p = np.asarray(p, float)
     if not p.ndim or p.shape[-1] != 3:
         raise argument_error("p", "have three states, shape (..., 3)", f"has shape {p.shape}")
@@ -26,13 +30,14 @@ def in_triangle(p: ArrayLike) -> np.ndarray:
 def simplex_portrait(
     ax: Axes, paths: ArrayLike, stationary: ArrayLike, *, states: Sequence[str] = ("1", "2", "3")
 ) -> LineCollection:
-    """Draw the flow of a chain on the simplex as paths with arrow heads, and return the paths.
+    """Draw the flow of a Markov chain on the simplex as trajectories with arrow heads, and return the trajectories.
 
     Args:
         ax: the axes.
-        paths: (paths, times, 3), from where each starts.
-        stationary: (laws, 3): one is a disc; of two, every mixture is stationary too, and a thick line joins them.
-        states: names of the corners.
+        paths: trajectories, (paths, times, 3), from their initial distributions.
+        stationary: stationary distributions, (distributions, 3), drawn as discs; two are joined by a thick line, since
+            every convex combination of them is stationary too.
+        states: names of the vertices.
     """
     lines = in_triangle(paths)
     outline = CORNERS[[0, 1, 2, 0]]
@@ -41,10 +46,10 @@ def simplex_portrait(
     ax.add_collection(drawn)
     for line in lines:
         _head(ax, line)
-    laws = in_triangle(stationary).reshape(-1, 2)
-    name = "stationary law" if len(laws) == 1 else "stationary laws"
-    ax.plot(*laws.T, marker="o", color=colour("stable"), linewidth=2.0, markersize=4.5, zorder=6.0,
-            linestyle="-" if len(laws) > 1 else "none", label=name)  # fmt: skip
+    points = in_triangle(stationary).reshape(-1, 2)
+    name = "stationary distribution" if len(points) == 1 else "stationary distributions"
+    ax.plot(*points.T, marker="o", color=colour("stable"), linewidth=2.0, markersize=4.5, zorder=6.0,
+            linestyle="-" if len(points) > 1 else "none", label=name)  # fmt: skip
     middle = CORNERS.mean(axis=0)
     for place, word in zip(CORNERS + 0.11 * (CORNERS - middle), states, strict=True):
         ax.text(float(place[0]), float(place[1]), word, ha="center", va="center", fontsize=7)
@@ -56,7 +61,7 @@ def simplex_portrait(
 
 
 def _head(ax: Axes, line: np.ndarray) -> None:
-    """Draw an arrow head where a third of the path's length is behind, unless the path rests."""
+    """Draw an arrow head at a third of a trajectory's length, unless that is nearly zero."""
     steps = np.linalg.norm(np.diff(line, axis=0), axis=1)
     length = np.concatenate([[0.0], np.cumsum(steps)])
     if length[-1] < 0.05:
@@ -68,7 +73,11 @@ def _head(ax: Axes, line: np.ndarray) -> None:
 
 
 def orbits(ax: Axes, steps: Sequence[ArrayLike], *, labels: Sequence[str]) -> list[Line2D]:
-    """Draw discrete orbits (steps, 3) as marks joined by thin lines, each with its colour, mark and label."""
+    """Draw discrete orbits, (steps, 3) each, as markers joined by thin lines; return the lines.
+
+    Raises:
+        ValueError: unless there is one label for each orbit, and at most four orbits.
+    """
     if not len(steps) == len(labels) <= len(MARKS):
         raise argument_error("labels", f"name each of {len(steps)} orbits, at most {len(MARKS)}", f"are {len(labels)}")
     lines = []

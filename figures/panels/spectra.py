@@ -11,16 +11,17 @@ MARKERS = {"first": "o", "second": "^", "third": "s"}
 
 
 def eigenvalues(ax: Axes, values: ArrayLike, *, role: str, label: str = "", zero: float = 1e-9) -> PathCollection:
-    """Draw eigenvalues, those with a positive real part filled, and return them.
+    """Draw eigenvalues in the complex plane, filled where the real part is positive, and return the markers.
 
-    Equal ones are drawn once, larger the more they are. The right half-plane, where a linear flow grows, is shaded.
+    Multiple eigenvalues are drawn once, with a size that grows with the multiplicity and with the multiplicity beside
+    them. The right half-plane, of unstable modes, is shaded.
 
     Args:
         ax: the axes.
         values: (eigenvalues,), real or complex, in the inverse of the flow's time unit.
-        role: `first`, `second` or `third`, which decides colour and mark.
-        label: what they are eigenvalues of, for a legend.
-        zero: real parts up to this size are not positive, and eigenvalues this close are equal.
+        role: `first`, `second` or `third`, which decides colour and marker.
+        label: name of the linearisation, for a legend.
+        zero: real parts up to this value count as zero, and eigenvalues this close as equal.
     """
     values = np.asarray(values, complex).ravel()
     places, counts = _distinct(values, zero)
@@ -41,7 +42,7 @@ def eigenvalues(ax: Axes, values: ArrayLike, *, role: str, label: str = "", zero
 
 
 def _distinct(values: np.ndarray, zero: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the different values, real and imaginary parts in columns, and how often each occurs."""
+    """Return the distinct values, as columns of real and imaginary parts, and their multiplicities."""
     tolerance = max(zero, 1e-6 * float(np.max(np.abs(values), initial=0.0)))
     places: list[complex] = []
     counts: list[int] = []
@@ -56,7 +57,7 @@ def _distinct(values: np.ndarray, zero: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _count(ax: Axes, places: np.ndarray, counts: np.ndarray, ink: str) -> None:
-    """Write the number of equal eigenvalues above each mark, or below it where the last one is too near."""
+    """Write the multiplicity above each marker, or below it where the previous one is too close."""
     near, last = 0.1 * float(np.ptp(ax.get_xlim())), -np.inf
     above = True
     for k in np.argsort(places[:, 0], kind="stable"):
@@ -76,7 +77,7 @@ def _count(ax: Axes, places: np.ndarray, counts: np.ndarray, ink: str) -> None:
 
 
 def _plane(ax: Axes) -> None:
-    """Draw the two axes of the plane and shade its right half; again for each spectrum, to the panel's new limits."""
+    """Draw the axes of the complex plane and shade its right half; called for each spectrum to update the limits."""
     if not str(ax.get_label()).startswith("spectrum"):
         ax.set_label("spectrum")
         ax.axhline(0.0, color=paler(colour("reference"), 0.4), linewidth=0.5, zorder=1.0)

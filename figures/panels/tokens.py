@@ -1,6 +1,6 @@
-"""Tokens on the sphere and on ellipsoids in three dimensions.
+"""Trajectories of tokens on the sphere and on ellipsoids in three dimensions.
 
-The view is an orthographic projection made here, so that the hidden side is known exactly and drawn paler.
+The orthographic projection is computed here, so that the hidden side is known exactly and drawn paler.
 """
 
 from collections.abc import Sequence
@@ -17,40 +17,40 @@ from dynsim.errors import argument_error
 from dynsim.orientation import basis_of_range, oriented
 from figures.style import colour, paler
 
-HIDDEN = 0.65  # the share of white in what lies on the hidden side
-_LIGHT = np.array([-0.45, 0.55, 0.70])  # right, up, towards the eye
+HIDDEN = 0.65  # share of white in colours on the hidden side
+_LIGHT = np.array([-0.45, 0.55, 0.70])  # direction of the light: right, up, towards the viewer
 
 
 @dataclass(frozen=True)
 class View:
-    """Where the eye is, infinitely far away: `elevation` and `azimuth` in degrees."""
+    """The direction of an orthographic projection: `elevation` and `azimuth` of the viewer in degrees."""
 
     elevation: float = 22.0
     azimuth: float = 35.0
 
     def frame(self) -> np.ndarray:
-        """Return the directions right, up and towards the eye, as rows."""
+        """Return the unit vectors right, up and towards the viewer, as rows, (3, 3)."""
         e, a = np.radians([self.elevation, self.azimuth])
         right = np.array([-np.sin(a), np.cos(a), 0.0])
         toward = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
         return np.stack([right, np.cross(toward, right), toward])
 
     def project(self, points: np.ndarray) -> np.ndarray:
-        """Return the points (..., 3) in the plane of the picture, (..., 2)."""
+        """Return the projection of points (..., 3) to the image plane, (..., 2)."""
         return points @ self.frame()[:2].T
 
     def sees(self, points: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-        """Return which points (..., 3) of the ellipsoid y^T W y = 1 are on the side of the eye."""
+        """Return which points (..., 3) of the ellipsoid y^T W y = 1 are on the visible side; `matrix` is W."""
         return points @ matrix @ self.frame()[2] >= 0
 
     @classmethod
     def facing(cls, point: ArrayLike) -> "View":
-        """Return a view, from a little above and aside, in which what happens near `point` is seen."""
+        """Return a view, from slightly above and aside, in which the neighbourhood of `point` is visible."""
         x, y, z = np.asarray(point, float)
         return cls(np.degrees(np.arctan2(z, np.hypot(x, y))) / 2 + 12.0, np.degrees(np.arctan2(y, x)) + 25.0)
 
     def opposite(self) -> "View":
-        """Return the view from behind, in which the hidden side is seen."""
+        """Return the view from the opposite direction, in which the hidden side is visible."""
         return View(-self.elevation, self.azimuth + 180.0)
 
 
@@ -62,14 +62,17 @@ def token_paths(
     view: View = View(),
     roles: Sequence[str] = ("token",),
 ) -> LineCollection:
-    """Draw the paths of tokens on an ellipsoid, starts open and ends filled, and return the curves.
+    """Draw trajectories of tokens on an ellipsoid, initial points open and final points filled; return the curves.
 
     Args:
         ax: the axes.
-        paths: (times, tokens, 3).
-        matrix: W, (3, 3); None is the sphere.
-        view: where the eye is.
-        roles: of the first tokens; the last role holds for all that follow.
+        paths: trajectories, (times, tokens, 3).
+        matrix: W of the ellipsoid y^T W y = 1, (3, 3); None is the sphere.
+        view: direction of projection.
+        roles: of the first tokens, which decide their colours; the last role holds for all further tokens.
+
+    Raises:
+        ValueError: for another shape, or a matrix that is not symmetric positive definite.
     """
     paths, W = np.asarray(paths, float), _matrix(matrix)
     if paths.ndim != 3 or paths.shape[-1] != 3:
@@ -81,21 +84,29 @@ def token_paths(
         for run, seen in _runs(view.project(paths[:, token]), view.sees(paths[:, token], W)):
             runs.append((seen, run))
             colours.append((seen, ink if seen else paler(ink, HIDDEN)))
-    order = sorted(range(len(runs)), key=lambda k: runs[k][0])  # the hidden ones first: what is seen covers them
+    order = sorted(range(len(runs)), key=lambda k: runs[k][0])  # hidden pieces first, so that visible ones cover them
     lines = LineCollection(
         [runs[k][1] for k in order], colors=[colours[k][1] for k in order], linewidths=0.9, zorder=3.0
     )
     lines.set_capstyle("round")
     ax.add_collection(lines)
-    _marks(ax, paths[0], W, view, role="start")
-    _marks(ax, paths[-1], W, view, role="end")
+    _end_points(ax, paths[0], W, view, role="start")
+    _end_points(ax, paths[-1], W, view, role="end")
     return lines
 
 
 def surface(ax: Axes, *, matrix: ArrayLike | None = None, view: View = View()) -> AxesImage:
-    """Draw a translucent ellipsoid with its true axes, its graticule and the directions of the coordinates.
+    """Draw an ellipsoid with shading, graticule, principal axes and coordinate directions; return the shading.
 
-    Returns the shading. The axes of an ellipsoid that is no sphere are dotted inside it.
+    The principal axes are dotted lines, drawn unless the ellipsoid is a sphere.
+
+    Args:
+        ax: the axes.
+        matrix: W of the ellipsoid y^T W y = 1, (3, 3); None is the sphere.
+        view: direction of projection.
+
+    Raises:
+        ValueError: for a matrix that is not symmetric positive definite.
     """
     W = _matrix(matrix)
     outline = view.project(_silhouette(W, view))
@@ -114,7 +125,7 @@ def surface(ax: Axes, *, matrix: ArrayLike | None = None, view: View = View()) -
             ends = view.project(np.outer([-radius, radius], direction))
             ax.plot(*ends.T, color=paler(colour("surface"), 0.1), linewidth=0.6, linestyle=(0, (1, 1.5)), zorder=1.5)
     _frame(ax, outline)
-    _triad(ax, outline, view)
+    _coordinate_axes(ax, outline, view)
     return image
 
 
@@ -126,13 +137,13 @@ def _matrix(matrix: ArrayLike | None) -> np.ndarray:
 
 
 def _principal(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the semi-axes of the ellipsoid and their directions, as columns."""
+    """Return the lengths of the semi-axes of the ellipsoid and their directions, as columns."""
     sizes, directions = np.linalg.eigh(W)
     return 1 / np.sqrt(sizes), oriented(directions)
 
 
 def _silhouette(W: np.ndarray, view: View) -> np.ndarray:
-    """Return the curve (points, 3) of the surface at which it turns away from the eye."""
+    """Return the silhouette of the surface, (points, 3), where its normal is orthogonal to the direction of view."""
     radii, directions = _principal(W)
     normal = (directions * radii).T @ W @ view.frame()[2]  # in the coordinates in which the ellipsoid is a unit sphere
     basis = basis_of_range(np.eye(3) - np.outer(normal, normal) / (normal @ normal))
@@ -141,7 +152,7 @@ def _silhouette(W: np.ndarray, view: View) -> np.ndarray:
 
 
 def _shade(W: np.ndarray, view: View, outline: np.ndarray) -> tuple[np.ndarray, tuple[float, float, float, float]]:
-    """Return the brightness of the visible side on a grid of the picture, and the grid's extent."""
+    """Return the brightness of the visible side on a grid in the image plane, and the grid's extent."""
     (left, low), (right, high) = outline.min(0), outline.max(0)
     u = np.stack(np.meshgrid(np.linspace(left, right, 96), np.linspace(low, high, 96)), axis=-1)
     B, w = view.frame()[:2], view.frame()[2]
@@ -156,7 +167,7 @@ def _shade(W: np.ndarray, view: View, outline: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _graticule(W: np.ndarray) -> list[np.ndarray]:
-    """Return parallels and meridians, every 30 degrees, of the sphere of which the ellipsoid is an affine image."""
+    """Return parallels and meridians every 30 degrees: images of those of the unit sphere under an affine map."""
     radii, directions = _principal(W)
     turn, rise = np.linspace(0, 2 * np.pi, 121), np.linspace(-np.pi / 2, np.pi / 2, 61)
     unit = [_spherical(turn, np.full_like(turn, b)) for b in np.radians([-60, -30, 0, 30, 60])]
@@ -170,7 +181,7 @@ def _spherical(longitude: np.ndarray, latitude: np.ndarray) -> np.ndarray:
 
 
 def _runs(curve: np.ndarray, seen: np.ndarray) -> list[tuple[np.ndarray, bool]]:
-    """Return the pieces of a curve that are seen, or not, from end to end; each begins where the last one ended."""
+    """Return the visible and hidden pieces of a curve in order; each begins at the last point of the previous one."""
     cuts = [0, *(np.flatnonzero(np.diff(seen.astype(int))) + 1), len(curve)]
     return [
         (curve[max(a - 1, 0) : b], bool(seen[a]))
@@ -179,7 +190,7 @@ def _runs(curve: np.ndarray, seen: np.ndarray) -> list[tuple[np.ndarray, bool]]:
     ]
 
 
-def _marks(ax: Axes, points: np.ndarray, W: np.ndarray, view: View, *, role: str) -> None:
+def _end_points(ax: Axes, points: np.ndarray, W: np.ndarray, view: View, *, role: str) -> None:
     flat, seen, ink = view.project(points), view.sees(points, W), colour(role)
     edges = [ink if s else paler(ink, HIDDEN) for s in seen]
     faces = ["white"] * len(points) if role == "start" else edges
@@ -207,8 +218,8 @@ def _frame(ax: Axes, outline: np.ndarray) -> None:
     ax.set_axis_off()
 
 
-def _triad(ax: Axes, outline: np.ndarray, view: View) -> None:
-    """Draw the directions of the coordinates in the lower left corner."""
+def _coordinate_axes(ax: Axes, outline: np.ndarray, view: View) -> None:
+    """Draw the coordinate directions in the lower left corner."""
     reach = 1.06 * np.max(np.abs(outline))
     corner, length = np.array([-0.90, -0.94]) * reach, 0.16 * reach
     for number, tip in enumerate(view.project(np.eye(3)) * length):

@@ -205,7 +205,7 @@ def _write(out: Path, ratios: tuple[float, ...], runs: "Sequence[Trajectory]") -
 def draw(path: Path, branches: "Sequence[Branch]", runs: "Sequence[Trajectory]", ratios: Sequence[float]) -> None:
     """Draw the critical manifold and the trajectories, the first entry of x over the first entry of y."""
     from figures.files import write_figure
-    from figures.panels.manifolds import relaxations, slow_manifold
+    from figures.panels.manifolds import critical_manifold, relaxations
     from figures.style import canvas, settings
 
     first = lambda part: np.asarray(part).reshape(len(part), -1)[:, 0]
@@ -215,7 +215,7 @@ def draw(path: Path, branches: "Sequence[Branch]", runs: "Sequence[Trajectory]",
             folds = [
                 (first(at.slow[None])[0], first(at.fast[None])[0]) for at in branch.bifurcations if at.kind == "fold"
             ]
-            slow_manifold(ax, first(branch.slow), first(branch.fast), branch.kinds, folds=folds)
+            critical_manifold(ax, first(branch.slow), first(branch.fast), branch.kinds, folds=folds)
         relaxations(
             ax,
             [first(run.ys.slow) for run in runs],

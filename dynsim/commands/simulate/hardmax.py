@@ -142,13 +142,13 @@ def _leaders(map: Any, x: np.ndarray) -> None:
 def draw(path: Path, run: "Trajectory") -> None:
     """Draw the trajectories of tokens in the plane, with the first kept state (open) and the last one (filled)."""
     from figures.files import write_figure
-    from figures.panels.hulls import plain_plane
+    from figures.panels.hulls import plane_axes
     from figures.style import canvas, colour, settings
 
     ys = np.asarray(run.ys, float)
     with settings():
         drawn, (ax,) = canvas(aspect=0.9)
-        plain_plane(ax, ys.reshape(-1, 2))
+        plane_axes(ax, ys.reshape(-1, 2))
         for token in np.moveaxis(ys, 1, 0):
             ax.plot(*token.T, color=colour("token"), linewidth=0.5)
         ax.plot(*ys[0].T, marker="o", markerfacecolor="white", color=colour("start"), linestyle="none", markersize=3.0)
