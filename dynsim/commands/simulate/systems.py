@@ -41,8 +41,8 @@ class Simulate:
 
     SYSTEM is a name that `dynsim list` shows, `file.py:name` or `module:name` of a function f(t, x) of yours, or a run
     file (.npz), whose run is repeated and compared bit for bit. `--config FILE` reads the same options from TOML.
-    `hardmax`, `master-equation`, `fast-slow` and `multirate` have options of their own: `dynsim simulate hardmax
-    --help`.
+    `hardmax`, `master-equation`, `fast-slow` and `multirate` have options of their own, shown by
+    `dynsim simulate hardmax --help`.
     """
 
     system: Annotated[str, tyro.conf.Positional]
@@ -66,7 +66,7 @@ class Simulate:
     initial: str = "uniform"
     """an initial distribution, or a .npy or .csv file with an initial state"""
     members: int = 1
-    """number of initial states; more than one make an ensemble, of which the diameter and E are kept"""
+    """number of initial states; of an ensemble, the diameter and E are kept, or of vectors the range of entries"""
     seed: int = 0
     """random seed"""
     end: float = 20.0
