@@ -243,9 +243,9 @@ def test_bad_input_is_one_sentence(call, sentence):
 
 
 def test_a_space_that_does_not_settle_is_said_or_replaced(monkeypatch):
-    monkeypatch.setattr("analysis.chains.krylov_exponential.MOST", 4)
+    monkeypatch.setattr("analysis.chains.krylov_exponential.MAX_DIMENSION", 4)
     web, start = random_sparse_generator(jax.random.key(1), 400, 3), np.eye(400)[0]
-    with pytest.raises(IntegrationError, match="has not settled at t = 1: take `uniformisation`"):
+    with pytest.raises(IntegrationError, match="has not converged at t = 1: take `uniformisation`"):
         relaxation(web, start, [1.0, 3.0], method="shift-invert")
-    monkeypatch.setattr("analysis.chains.relaxation.PRODUCTS", 10)
+    monkeypatch.setattr("analysis.chains.relaxation.MAX_PRODUCTS", 10)
     assert relaxation(web, start, [10.0]).method == "uniformisation"
