@@ -44,7 +44,7 @@ def fast_limit(flow: FastSlowFlow, start: FastSlow) -> FastSlow:
     """Return the quasi-steady state to which the fast subsystem converges from `start`, with y fixed.
 
     Raises:
-        ValueError: if it does not converge to an equilibrium of the fast subsystem that is not unstable.
+        ValueError: if it does not converge to a stable equilibrium of the fast subsystem.
     """
     start = _point(flow, *start)
     limit = settle(FastSubsystem(flow, start.slow), start.fast, integrator=stiff(1e-10))
