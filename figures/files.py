@@ -6,18 +6,16 @@ from pathlib import Path
 import matplotlib.figure
 
 from dynsim.errors import argument_error, nearest
-from dynsim.io.npz import writable_folder
 from figures.style import settings
 
 FORMATS = ("pdf", "svg", "png")
 
 
-def check_file(name: str, path: Path) -> None:
-    """Raise `ValueError`, naming the argument `name`, unless a figure can be written to `path`."""
+def check_format(name: str, path: Path) -> None:
+    """Raise `ValueError`, naming the argument `name`, unless the suffix of `path` is a format of figures."""
     kind = path.suffix.removeprefix(".")
     if kind not in FORMATS:
         raise argument_error(name, f"end in .{', .'.join(FORMATS)}", f"is `{path}`{nearest(kind, FORMATS)}")
-    writable_folder(name, path.parent)
 
 
 def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str) -> None:

@@ -26,14 +26,14 @@ def shown(name, folder):
 def test_every_path_ends_at_a_stationary_law_and_stays_a_distribution(folder):
     _, data = shown("simplex", folder)
     for name, Q in CHAINS.items():
-        paths, laws = data[f"{name} paths"], data[f"{name} laws"]
+        paths, laws = data[f"{name} paths"], data[f"{name} stationary"]
         np.testing.assert_allclose(paths.sum(axis=-1), 1.0, atol=1e-12)
         assert np.min(paths) >= 0
         assert np.max(np.abs(laws @ Q.T.astype(float))) < 1e-14
         mixed = paths[:, -1] @ np.linalg.pinv(laws) @ laws
         np.testing.assert_allclose(paths[:, -1], mixed, atol=2e-3)
-    np.testing.assert_array_equal(data["causal attention laws"], [[1.0, 0.0, 0.0]])
-    assert len(data["two closed classes laws"]) == 2
+    np.testing.assert_array_equal(data["causal attention stationary"], [[1.0, 0.0, 0.0]])
+    assert len(data["two closed classes stationary"]) == 2
     share = data["two closed classes paths"][:, -1, 0] - data["two closed classes paths"][:, 0, 0]
     np.testing.assert_allclose(share, 0.7 / 1.7 * data["two closed classes paths"][:, 0, 2], atol=1e-3)
 
@@ -42,7 +42,7 @@ def test_eulers_orbit_converges_below_the_bound_and_on_the_cycle_not_at_it(folde
     _, data = shown("simplex", folder)
     for name in CHAINS:
         ends = [data[f"{name} orbit 0.25"][-1], data[f"{name} paths"][0, -1]]
-        if len(data[f"{name} laws"]) == 1:
+        if len(data[f"{name} stationary"]) == 1:
             np.testing.assert_allclose(*ends, atol=2e-3)
     orbit = data["cycle orbit 1.0"]
     np.testing.assert_allclose(orbit[3:], orbit[:-3], atol=1e-15)

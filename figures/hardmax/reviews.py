@@ -161,7 +161,7 @@ def words_figure(data: Numbers) -> matplotlib.figure.Figure:
         ax.barh(places, counts, color=colour("token"), height=0.7)
         ax.set_yticks(places, [str(word) for word in words])
         ax.set(xlabel="reviews", ylabel="leader word")
-    letter(axes, ("ours", "published"))
+    letter(axes, ("trained here", "published"))
     return drawn
 
 

@@ -64,7 +64,7 @@ def simplex_figure(key: Key) -> Numbers:
         end = 8 / spectral_gap(Q).value
         found[f"{name} paths"] = np.stack([_path(Q, p / p.sum(), end, 401) for p in STARTS.astype(float)])
         stationary = stationary_distributions(Q).distributions
-        found[f"{name} laws"] = np.stack([one.probabilities for one in stationary]).astype(float)
+        found[f"{name} stationary"] = np.stack([one.probabilities for one in stationary]).astype(float)
         for share in SHARES:
             found[f"{name} orbit {share}"] = _orbit(Q, ORBIT_START, share, 48)
     return found
@@ -76,7 +76,7 @@ def simplex_figure(data: Numbers) -> matplotlib.figure.Figure:
     drawn, axes = canvas(WIDTHS["nature-1.5"], 0.88, rows=2, columns=2)
     labels = [r"$\tau = \tau^*/4$", r"$\tau = \tau^*$"]
     for ax, name in zip(axes, CHAINS, strict=True):
-        panels.simplex_portrait(ax, data[f"{name} paths"], data[f"{name} laws"])
+        panels.simplex_portrait(ax, data[f"{name} paths"], data[f"{name} stationary"])
         panels.orbits(ax, [data[f"{name} orbit {share}"] for share in SHARES], labels=labels)
     axes[0].legend(loc="upper left", bbox_to_anchor=(-0.12, 1.0), fontsize=6)
     letter(axes, list(CHAINS))
@@ -92,18 +92,18 @@ def entropy_figure(key: Key) -> Numbers:
     Euler on a cycle of three states: at tau*, the largest step that preserves positivity, the entropy is constant.
     """
     Q = random_generator(key, 6)
-    law, gap = stationary_distribution(Q).probabilities, spectral_gap(Q).value
+    stationary, gap = stationary_distribution(Q).probabilities, spectral_gap(Q).value
     ts = np.linspace(0.0, 6 / gap, 601)
     paths = np.stack([_path(Q, p, ts[-1], len(ts)) for p in np.eye(6)[:4]])
-    mixed = _path(Q, 0.9 * np.eye(6)[0] + 0.1 * law, ts[-1], len(ts))
-    entropy = relative_entropy(mixed, law)
+    mixed = _path(Q, 0.9 * np.eye(6)[0] + 0.1 * stationary, ts[-1], len(ts))
+    entropy = relative_entropy(mixed, stationary)
     cycle = CHAINS["cycle"]
     even = stationary_distribution(cycle).probabilities
     return {
         "ts": ts,
-        "entropies": relative_entropy(paths, law),
+        "entropies": relative_entropy(paths, stationary),
         "gap": np.array(gap),
-        "dissipation": np.array([dissipation(Q, p, law) for p in mixed]),
+        "dissipation": np.array([dissipation(Q, p, stationary) for p in mixed]),
         "differences": -np.gradient(entropy, ts),
     } | {f"orbit {share}": relative_entropy(_orbit(cycle, ORBIT_START, share, 24), even) for share in DECAYS}
 

@@ -59,12 +59,12 @@ def followed_tokens(
 
 def polygon(ax: Axes, vertices: ArrayLike, *, role: str = "follower", label: str = "") -> Polygon:
     """Shade the polygon with these vertices, (m, 2), in cyclic order, and return it; two vertices give a segment."""
-    ink = colour(role)
+    tint = colour(role)
     patch = Polygon(
         np.asarray(vertices, float),
         closed=True,
-        facecolor=paler(ink, 0.75),
-        edgecolor=paler(ink, 0.2),
+        facecolor=paler(tint, 0.75),
+        edgecolor=paler(tint, 0.2),
         linewidth=_LINE,
         zorder=1.0,
         label=label or None,
@@ -94,10 +94,10 @@ def balls(ax: Axes, centres: ArrayLike, radius: float, *, role: str, names: Sequ
     """Draw balls of one radius around points, (m, 2), each with its centre and name; return the circles."""
     drawn = []
     for k, centre in enumerate(np.asarray(centres, float)):
-        ink = colour(role)
-        drawn.append(Circle(centre, radius, facecolor=paler(ink, 0.75), edgecolor=ink, linewidth=_LINE, zorder=2.0))
+        tint = colour(role)
+        drawn.append(Circle(centre, radius, facecolor=paler(tint, 0.75), edgecolor=tint, linewidth=_LINE, zorder=2.0))
         ax.add_patch(drawn[-1])
-        ax.plot(*centre, marker=".", markersize=3.0, color=ink, linestyle="none", zorder=3.0)
+        ax.plot(*centre, marker=".", markersize=3.0, color=tint, linestyle="none", zorder=3.0)
         if k < len(names):
             side = centre + np.array([radius, 0.0])
             ax.annotate(names[k], side, xytext=(3, 0), textcoords="offset points", va="center", fontsize=7.0)

@@ -84,8 +84,8 @@ def _name(ax: Axes, words: dict[str, None], labels: tuple[str, str]) -> None:
     named = {line.get_label() for line in ax.lines}
     for word in words:
         if word not in named:
-            ink = colour("undecided" if word == "undecided" else "stable")
-            ax.plot([], [], color=ink, linestyle=HYPERBOLIC[word], linewidth=1.2, label=word)
+            tint = colour("undecided" if word == "undecided" else "stable")
+            ax.plot([], [], color=tint, linestyle=HYPERBOLIC[word], linewidth=1.2, label=word)
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])
 
@@ -108,8 +108,8 @@ def relaxations(
         raise argument_error("labels", f"name each of {len(slow)} trajectories", f"are {len(labels)}")
     lines = []
     for number, (ys, xs, label) in enumerate(zip(slow, fast, labels, strict=True)):
-        ink = colour(SERIES[number % len(SERIES)])
-        lines += ax.plot(np.asarray(ys), np.asarray(xs), color=ink, linewidth=0.8, label=label, zorder=2.0)
+        tint = colour(SERIES[number % len(SERIES)])
+        lines += ax.plot(np.asarray(ys), np.asarray(xs), color=tint, linewidth=0.8, label=label, zorder=2.0)
         ax.plot(np.asarray(ys)[0], np.asarray(xs)[0], marker="o", markerfacecolor="white", color=colour("start"),
                 linestyle="none", markersize=3.5, zorder=5.0)  # fmt: skip
     return lines

@@ -44,13 +44,13 @@ def equilibria(ax: Axes, places: ArrayLike, kinds: Sequence[str], *, pale: Array
         place, kind, behind = places[number], words[number], bool(hidden[number])
         if kind not in KINDS:
             raise argument_error("kinds", f"hold only {', '.join(KINDS)}", f"holds `{kind}`")
-        ink = paler(colour(kind), HIDDEN) if behind else colour(kind)
+        tint = paler(colour(kind), HIDDEN) if behind else colour(kind)
         ax.plot(
             *place,
             marker="D" if kind == "undecided" else "o",
             fillstyle=_FILLS[kind],
-            color=ink,
-            markerfacecolor="white" if kind == "unstable" else ink,
+            color=tint,
+            markerfacecolor="white" if kind == "unstable" else tint,
             markerfacecoloralt="white",
             markeredgewidth=0.9,
             markersize=5.0,
@@ -237,10 +237,10 @@ def planar_portrait(
         bar.outline.set_linewidth(0.5)  # pyright: ignore[reportAttributeAccessIssue, reportCallIssue]
     for number, (part, style) in enumerate(((u, "--"), (v, "-."))):
         if part.min() < 0 < part.max():
-            ink = colour(f"nullcline-{number + 1}")
-            ax.contour(xs, ys, part, levels=[0.0], colors=[ink], linestyles=[style], linewidths=1.1, zorder=3.0)
+            tint = colour(f"nullcline-{number + 1}")
+            ax.contour(xs, ys, part, levels=[0.0], colors=[tint], linestyles=[style], linewidths=1.1, zorder=3.0)
             name = labels[number].strip("$")
-            ax.plot([], [], color=ink, linestyle=style, linewidth=1.1, label=rf"$\dot {name} = 0$")
+            ax.plot([], [], color=tint, linestyle=style, linewidth=1.1, label=rf"$\dot {name} = 0$")
     equilibria(ax, equilibrium_points, kinds)
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])

@@ -25,19 +25,19 @@ def eigenvalues(ax: Axes, values: ArrayLike, *, role: str, label: str = "", zero
     """
     values = np.asarray(values, complex).ravel()
     places, counts = _distinct(values, zero)
-    ink = colour(role)
+    tint = colour(role)
     marks = ax.scatter(
         *places.T,
         s=14 * np.sqrt(counts),
         marker=MARKERS.get(role, "o"),
-        facecolors=[ink if place[0] > zero else "white" for place in places],
-        edgecolors=ink,
+        facecolors=[tint if place[0] > zero else "white" for place in places],
+        edgecolors=tint,
         linewidths=0.8,
         zorder=3.0,
         label=label or None,
     )
     _plane(ax)
-    _count(ax, places, counts, ink)
+    _count(ax, places, counts, tint)
     return marks
 
 
@@ -56,7 +56,7 @@ def _distinct(values: np.ndarray, zero: float) -> tuple[np.ndarray, np.ndarray]:
     return np.array([(place.real, place.imag) for place in places]).reshape(-1, 2), np.array(counts, int)
 
 
-def _count(ax: Axes, places: np.ndarray, counts: np.ndarray, ink: str) -> None:
+def _count(ax: Axes, places: np.ndarray, counts: np.ndarray, tint: str) -> None:
     """Write the multiplicity above each marker, or below it where the previous one is too close."""
     near, last = 0.1 * float(np.ptp(ax.get_xlim())), -np.inf
     above = True
@@ -72,7 +72,7 @@ def _count(ax: Axes, places: np.ndarray, counts: np.ndarray, ink: str) -> None:
                 ha="center",
                 va="bottom" if above else "top",
                 fontsize=6.5,
-                color=ink,
+                color=tint,
             )
 
 

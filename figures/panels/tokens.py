@@ -78,12 +78,12 @@ def token_paths(
     if paths.ndim != 3 or paths.shape[-1] != 3:
         raise argument_error("paths", "have shape (times, tokens, 3)", f"has shape {paths.shape}")
     surface(ax, matrix=W, view=view)
-    inks = [colour(roles[min(token, len(roles) - 1)]) for token in range(paths.shape[1])]
+    tints = [colour(roles[min(token, len(roles) - 1)]) for token in range(paths.shape[1])]
     runs, colours = [], []
-    for token, ink in enumerate(inks):
+    for token, tint in enumerate(tints):
         for run, seen in _runs(view.project(paths[:, token]), view.sees(paths[:, token], W)):
             runs.append((seen, run))
-            colours.append((seen, ink if seen else paler(ink, HIDDEN)))
+            colours.append((seen, tint if seen else paler(tint, HIDDEN)))
     order = sorted(range(len(runs)), key=lambda k: runs[k][0])  # hidden pieces first, so that visible ones cover them
     lines = LineCollection(
         [runs[k][1] for k in order], colors=[colours[k][1] for k in order], linewidths=0.9, zorder=3.0
@@ -117,8 +117,8 @@ def surface(ax: Axes, *, matrix: ArrayLike | None = None, view: View = View()) -
     image.set_clip_path(rim)
     for curve in _graticule(W):
         for run, seen in _runs(view.project(curve), view.sees(curve, W)):
-            ink = paler(colour("surface"), 0.35 if seen else 0.68)
-            ax.plot(*run.T, color=ink, linewidth=0.35, zorder=1.0, solid_capstyle="round")
+            tint = paler(colour("surface"), 0.35 if seen else 0.68)
+            ax.plot(*run.T, color=tint, linewidth=0.35, zorder=1.0, solid_capstyle="round")
     radii, directions = _principal(W)
     if np.ptp(radii) > 1e-9:
         for radius, direction in zip(radii, directions.T, strict=True):
@@ -191,8 +191,8 @@ def _runs(curve: np.ndarray, seen: np.ndarray) -> list[tuple[np.ndarray, bool]]:
 
 
 def _end_points(ax: Axes, points: np.ndarray, W: np.ndarray, view: View, *, role: str) -> None:
-    flat, seen, ink = view.project(points), view.sees(points, W), colour(role)
-    edges = [ink if s else paler(ink, HIDDEN) for s in seen]
+    flat, seen, tint = view.project(points), view.sees(points, W), colour(role)
+    edges = [tint if s else paler(tint, HIDDEN) for s in seen]
     faces = ["white"] * len(points) if role == "start" else edges
     size, height = (13, 4.0) if role == "start" else (15, 5.0)
     for side in (False, True):
