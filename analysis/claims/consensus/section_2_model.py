@@ -107,7 +107,7 @@ def _matrix_form_trial(key: Key, side: str) -> Trial:
     CONSENSUS.at("Section 2.2", "(4), (5), (6)"),
     evidence="certified",
     num_trials=8,
-    note="(4) and (5) normalise by D_jj, over the keys' index j, but (6) by D_ii, over the query's index i; everything "
+    note="(4) and (5) normalise by D_jj, j being the index of the key, but (6) by D_ii, i being that of the query; all "
     "that follows uses (6); no control: the corrected claim is measured by the same function",
 )
 def matrix_form_is_the_layer(key: Key, integrator: AbstractIntegrator) -> Trial:

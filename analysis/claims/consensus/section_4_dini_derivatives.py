@@ -125,7 +125,7 @@ def danskin(key: Key, integrator: AbstractIntegrator) -> Trial:
     note="no control: the finite family is its positive case",
 )
 def danskin_for_infinite_families(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read for any family whose maximum is attained.
+    """Read for any family whose maximum is attained: the Dini derivative is the largest derivative of an active f_i.
 
     Evaluated for f_0 = 0 and f_i(t) = 4 t - 1/i - i t^2, i >= 1, at t = 0.
     """
@@ -173,7 +173,7 @@ def _barbalat_trial(key: Key, same_index: bool) -> Trial:
     CONSENSUS.at("Theorem 4.1, proof"),
     evidence="certified",
     num_trials=8,
-    note="P = 0; the minimum over the active indices jumps when the active index changes; no control: the corrected "
+    note="P = 0; the Dini derivative jumps when the active index changes; no control: the corrected "
     "claim is its positive case",
 )
 def dini_derivative_is_uniformly_continuous(key: Key, integrator: AbstractIntegrator) -> Trial:

@@ -84,7 +84,7 @@ def passes_through_a_sorting_network(key: Key, integrator: AbstractIntegrator) -
 def passes_through_trained_attention(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Without feed-forward sublayers repeated passes through the trained network decrease E, towards consensus.
 
-    Added: the feed-forward sublayers are left out. Changed: E decreases in the end, not at each pass.
+    Added: the feed-forward sublayers are left out. Changed: E decreases over all passes, not at each pass.
     """
     return _passes_trial(PASSES, ("trained, attention only",), each=False)
 

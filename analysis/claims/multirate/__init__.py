@@ -59,7 +59,7 @@ STATEMENTS = (
     Statement(
         "corollary-29",
         MULTIRATE.at("Cor 29"),
-        "a learned projector is a variational approximation of the stationary law",
+        "a learned projector is a variational approximation of the stationary distribution",
     ),
     Statement(
         "remark-30-column-sums",
@@ -94,7 +94,7 @@ STATEMENTS = (
         "claim-causal-irreducible",
         MULTIRATE.at("Sec 1, Sec 8 with Thm 28"),
         "causal attention matrices, read as chains, have the irreducibility and the positive stationary "
-        "law of Thm 28 (ii)",
+        "distribution of Thm 28 (ii)",
     ),
     Statement("claim-residual-distance", MULTIRATE.at("Sec 11.1"), "the residual measures the distance to equilibrium"),
     Statement(

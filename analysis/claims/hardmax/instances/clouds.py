@@ -45,7 +45,7 @@ class Case(NamedTuple):
 
     @property
     def negated_map(self) -> ExactHardmaxMap:
-        """The layer map with -A in place of A, for controls, which measure the hypotheses on A all the same."""
+        """The layer map with -A in place of A, for controls, which still measure the hypotheses on A."""
         return ExactHardmaxMap(self.alpha, -self.attention)
 
     @property
