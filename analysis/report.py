@@ -22,7 +22,7 @@ from analysis.ledger.claim import Claim
 from analysis.ledger.findings import Entry, Finding, entry
 from analysis.ledger.verdict import Verdict
 from analysis.provenance import source_digest
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, reason
 from dynsim.interrupts import on_interrupt
 from dynsim.io.npz import writable_folder
 
@@ -204,7 +204,7 @@ def table(lines: Sequence[Line]) -> str:
 
 def markdown(ledger: Sequence[Entry], lines: Mapping[str, Line]) -> str:
     """Return the ledger as Markdown, one table for each paper."""
-    out: list[str] = ["# Ledger", ""]
+    out: list[str] = ["# Ledger of dynsim", ""]
     for key in dict.fromkeys(e.statement.source.paper.key for e in ledger):
         own = [e for e in ledger if e.statement.source.paper.key == key]
         out += [f"## {key}", "", "| statement | where | finding | evidence | note |", "|---|---|---|---|---|"]
@@ -239,15 +239,24 @@ def summary(ledger: Sequence[Entry], lines: Mapping[str, Line], date: datetime.d
     return "\n".join(rows)
 
 
+def check_readme(path: Path) -> str:
+    """Return the text of the README at `path`; raise `ValueError` unless it can be read and has the two markers."""
+    try:
+        whole = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise argument_error("readme", "be a file that can be read", f"`{path}` is not ({reason(error)})") from None
+    if BEGIN not in whole or END not in whole:
+        raise argument_error("readme", f"hold the markers {BEGIN} and {END}", "does not")
+    return whole
+
+
 def update_readme(path: Path, text: str) -> None:
     """Write `text` between the two markers of the README at `path`.
 
     Raises:
         ValueError: if the file has no markers.
     """
-    whole = path.read_text()
-    if BEGIN not in whole or END not in whole:
-        raise argument_error("readme", f"hold the markers {BEGIN} and {END}", "does not")
+    whole = check_readme(path)
     before, rest = whole.split(BEGIN, 1)
     after = rest.split(END, 1)[1]
     write_atomically(path, f"{before}{BEGIN}\n{text}\n{END}{after}")

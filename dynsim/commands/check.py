@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from dynsim.commands.options import parse, say
+from dynsim.commands.options import check_outputs, parse, say
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class Check:
     """the folder of experiment records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
     lines: Path | None = None
     """a folder for the results of finished claims, from which an interrupted run resumes"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
 
 
 def main(words: Sequence[str]) -> int:
@@ -39,7 +41,6 @@ def main(words: Sequence[str]) -> int:
     from analysis.experiments import use_results
     from analysis.ledger.findings import entry, select
     from analysis.report import json_lines, run_checks, table, write_atomically
-    from dynsim.io.npz import writable_folder
     from dynsim.progress import tracked
 
     o = parse(Check, words, "check")
@@ -49,8 +50,7 @@ def main(words: Sequence[str]) -> int:
         from dynsim.errors import argument_error
 
         raise argument_error("trials", "be at least 1", f"is {o.trials}")
-    if o.json is not None:
-        writable_folder("json", o.json.parent)
+    check_outputs(o.force, json=o.json)
     runs = run_checks(chosen, seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=o.lines)
     pairs = list(tracked(runs, len(chosen), "check"))
     order = {claim.id: k for k, claim in enumerate(chosen)}

@@ -38,16 +38,18 @@ def parse(options: type[Options], words: Sequence[str], command: str) -> Options
     return tyro.cli(options, args=words, default=default, prog=f"dynsim {command}")
 
 
-def check_outputs(out: Path | None, figure: Path | None) -> None:
-    """Raise `ValueError` unless the run file `out` and the figure can be written; called before any computation."""
-    from dynsim.io.npz import writable_folder
+def check_outputs(force: bool, *, figure: Path | None = None, **files: Path | None) -> None:
+    """Raise `ValueError`, naming the option, unless all output files may be written; called before any computation."""
+    from dynsim.io.outputs import check_output
 
-    if out is not None:
-        writable_folder("out", out.parent)
+    for name, path in files.items():
+        if path is not None:
+            check_output(name, path, force=force)
     if figure is not None:
-        from figures.files import check_file
+        from figures.files import check_format
 
-        check_file("figure", figure)
+        check_format("figure", figure)
+        check_output("figure", figure, force=force)
 
 
 def from_toml(options: type[Options], path: Path) -> Options:

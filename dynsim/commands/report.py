@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dynsim.commands.options import parse, say
+from dynsim.commands.options import check_outputs, parse, say
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class Report:
     """a file to write, with the ledger in Markdown"""
     readme: Path | None = None
     """a file in which the summary between two markers is replaced"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
 
 
 def main(words: Sequence[str]) -> int:
@@ -35,6 +37,7 @@ def main(words: Sequence[str]) -> int:
     from analysis.claims import claims
     from analysis.experiments import use_results
     from analysis.report import (
+        check_readme,
         entries,
         json_lines,
         markdown,
@@ -44,14 +47,13 @@ def main(words: Sequence[str]) -> int:
         update_readme,
         write_atomically,
     )
-    from dynsim.io.npz import writable_folder
     from dynsim.progress import tracked
 
     o = parse(Report, words, "report")
     use_results(o.results)
-    for name, path in (("json", o.json), ("markdown", o.markdown), ("readme", o.readme)):
-        if path is not None:
-            writable_folder(name, path.parent)
+    check_outputs(o.force, json=o.json, markdown=o.markdown)
+    if o.readme is not None:
+        check_readme(o.readme)
     runs = run_checks(claims(), seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=o.lines)
     pairs = list(tracked(runs, len(claims()), "report"))
     lines = {line["id"]: line for _, line in pairs}

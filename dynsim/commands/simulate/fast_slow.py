@@ -50,16 +50,22 @@ class FastSlowOptions:
     """the run file (.npz) to write; with several epsilons one file each, epsilon added to its name"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write, of the critical manifold and the trajectories"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
 
 
 def main(words: Sequence[str]) -> int:
     """Simulate the system, print branches and errors, and write the run files and the figure if they are asked for."""
+    from dynsim.storage import save
+
     o = parse(FastSlowOptions, words, "simulate fast-slow")
     if not o.epsilon:
         raise argument_error("epsilon", "hold at least one number", "is empty")
     if o.frames < 2:
         raise argument_error("frames", "be at least 2", f"is {o.frames}")
-    check_outputs(o.out, o.figure)
+    check_outputs(o.force, figure=o.figure)
+    for file in _run_files(o.out, o.epsilon):
+        check_outputs(o.force, out=file)
     case = example(o)
     if o.figure is not None and not case.path.size:
         raise argument_error("figure", "be given with a `--window` of a scalar slow variable", "is given without")
@@ -68,8 +74,9 @@ def main(words: Sequence[str]) -> int:
     if case.compare > 0:
         _compare(case, o.epsilon)
     runs = [_simulated(case, ratio, o) for ratio in o.epsilon]
-    if o.out is not None:
-        _write(o.out, o.epsilon, runs)
+    for file, run in zip(_run_files(o.out, o.epsilon), runs, strict=False):
+        save(file, run)
+        say(f"run file {file}")
     if o.figure is not None:
         draw(o.figure, branches, runs, o.epsilon)
         say(f"figure {o.figure}")
@@ -193,13 +200,11 @@ def _compare(case: "Example", ratios: tuple[float, ...]) -> None:
     say(found.explain())
 
 
-def _write(out: Path, ratios: tuple[float, ...], runs: "Sequence[Trajectory]") -> None:
-    from dynsim.storage import save
-
-    for ratio, run in zip(ratios, runs, strict=True):
-        file = out if len(runs) == 1 else out.with_name(f"{out.stem}-{ratio:g}{out.suffix}")
-        save(file, run)
-        say(f"run file {file}")
+def _run_files(out: Path | None, ratios: tuple[float, ...]) -> list[Path]:
+    """Return the names of the run files, one for each epsilon; none without `out`."""
+    if out is None or len(ratios) == 1:
+        return [] if out is None else [out]
+    return [out.with_name(f"{out.stem}-{ratio:g}{out.suffix}") for ratio in ratios]
 
 
 def draw(path: Path, branches: "Sequence[Branch]", runs: "Sequence[Trajectory]", ratios: Sequence[float]) -> None:

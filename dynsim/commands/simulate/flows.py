@@ -33,7 +33,7 @@ def main(words: Sequence[str]) -> int:
     tokens = TOKENS if o.tokens is None else o.tokens
     check_at_least(1, tokens=tokens, dimension=o.dimension, heads=o.heads, members=o.members)
     check_at_least(2, frames=o.frames)
-    check_outputs(o.out, o.figure)
+    check_outputs(o.force, out=o.out, figure=o.figure)
     flow = build(o)
     if isinstance(flow, FunctionFlow):
         check_function(flow, start(o, flow, 0))

@@ -49,13 +49,15 @@ class Hardmax:
     """the run file (.npz) to write"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write, of tokens in the plane"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
 
 
 def main(words: Sequence[str]) -> int:
     """Iterate the map, print a summary, and write the run file and the figure if they are asked for."""
     o = parse(Hardmax, words, "simulate hardmax")
     check_at_least(1, tokens=o.tokens, dimension=o.dimension, layers=o.layers, every=o.every)
-    check_outputs(o.out, o.figure)
+    check_outputs(o.force, out=o.out, figure=o.figure)
     x = starts(o)
     if o.figure is not None and x.shape[1] != 2:
         raise argument_error("figure", "be given only for tokens in the plane", f"the dimension is {x.shape[1]}")

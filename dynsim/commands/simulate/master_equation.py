@@ -56,6 +56,8 @@ class MasterEquation:
     """the run file (.npz) to write"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write: the distance to the limit over time, or for three states the simplex"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
 
 
 def main(words: Sequence[str]) -> int:
@@ -66,7 +68,7 @@ def main(words: Sequence[str]) -> int:
         raise argument_error("end", "be positive", f"is {o.end}")
     from analysis.chains.stationary import stationary_distributions
 
-    check_outputs(o.out, o.figure)
+    check_outputs(o.force, out=o.out, figure=o.figure)
     Q = chain(o)
     p0 = start(o, Q.shape[0])
     path, method = by_euler(o, Q, p0) if o.euler is not None else by_exponential(o, Q, p0)

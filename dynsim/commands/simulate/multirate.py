@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from dynsim.commands.options import parse, say
+from dynsim.commands.options import check_outputs, parse, say
 from dynsim.errors import argument_error, check_at_least
 
 if TYPE_CHECKING:
@@ -47,11 +47,14 @@ class Multirate:
     """the folder of data files, if the experiment has to be run; by default the one that DYNSIM_DATA names"""
     out: Path | None = None
     """the file (.npz) to write, with the leak matrix and the scores"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
 
 
 def main(words: Sequence[str]) -> int:
     """Print loss, gates and causality of the network, and the continuation of the text."""
     o = parse(Multirate, words, "simulate multirate")
+    check_outputs(o.force, out=o.out)
     text = np.frombuffer(o.text.encode(), np.uint8).astype(np.int32)
     if len(text) < 2:
         raise argument_error("text", "have at least two bytes", f"has {len(text)}")
@@ -122,7 +125,15 @@ def _check_causality(o: Multirate, model: "MultirateNetwork", text: np.ndarray) 
     if o.out is not None:
         from dynsim.io.npz import write_arrays
 
-        write_arrays(o.out, {"text": text, "leak matrix": np.asarray(matrix), "scores": np.asarray(model(text))})
+        write_arrays(
+            o.out,
+            {
+                "program": np.array("dynsim"),
+                "text": text,
+                "leak matrix": np.asarray(matrix),
+                "scores": np.asarray(model(text)),
+            },
+        )
         say(f"arrays {o.out}")
 
 

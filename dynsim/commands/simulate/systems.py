@@ -83,6 +83,8 @@ class Simulate:
     """the run file (.npz) to write; an ensemble keeps finished members beside it, and resumes from these"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
     trust: tuple[str, ...] = ()
     """functions of yours (`module:name`, `file.py:name`), or modules, that a run file may import"""
 

@@ -1,0 +1,34 @@
+"""Checks of output files, made before anything is computed."""
+
+from pathlib import Path
+
+from dynsim.errors import argument_error
+from dynsim.io.npz import writable_folder
+
+# Figures and Markdown name dynsim, run files do so in UTF-32, and the JSON lines of the ledger begin like this.
+MARKS = (b"dynsim", "dynsim".encode("utf-32-le"), b'{"statement": ')
+LOOKED_AT = 2**20  # bytes from the beginning, and as many from the end
+
+
+def check_output(name: str, path: Path, *, force: bool = False) -> None:
+    """Raise `ValueError`, naming the argument `name`, unless the file `path` may be written.
+
+    Its folder is created if it is missing. A device, a pipe or a folder is never replaced; another file only if dynsim
+    wrote it, if it is empty, or with `force`.
+    """
+    writable_folder(name, path.parent)
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise argument_error(name, "be a regular file", f"`{path}` is {'a folder' if path.is_dir() else 'a device'}")
+    if not (force or _written_by_dynsim(path)):
+        must = "be a new file, or one that dynsim wrote (`--force` replaces any file)"
+        raise argument_error(name, must, f"`{path}` is another")
+
+
+def _written_by_dynsim(path: Path) -> bool:
+    with path.open("rb") as file:
+        begin = file.read(LOOKED_AT)
+        file.seek(max(0, path.stat().st_size - LOOKED_AT))
+        end = file.read(LOOKED_AT)
+    return not begin or any(mark in part for mark in MARKS for part in (begin, end))

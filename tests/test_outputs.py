@@ -1,0 +1,86 @@
+"""Output files are looked at before anything is computed, and only files that dynsim wrote are replaced."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dynsim.__main__ import main
+from dynsim.commands.options import check_outputs
+from dynsim.integrators import Scipy
+from dynsim.simulation import simulate
+from dynsim.storage import save
+from dynsim.systems.tokens.published import published_gradient_flow
+
+COMMANDS = {
+    "a flow": ("simulate", "oja", "--end", "1", "--frames", "2", "--out"),
+    "clustering": ("simulate", "hardmax", "--layers", "2", "--out"),
+    "a chain": ("simulate", "master-equation", "--out"),
+    "two time scales": ("simulate", "fast-slow", "--epsilon", "0.1", "--out"),
+    "a network": ("simulate", "multirate", "--out"),
+    "verdicts": ("check", "equation-5", "--json"),
+    "the ledger": ("report", "--json"),
+    "the ledger in Markdown": ("report", "--markdown"),
+    "the summary": ("report", "--readme"),
+}
+
+
+@pytest.fixture
+def nothing_runs(monkeypatch):
+    """Fail on any computation: a refusal comes before it."""
+    for name in ("dynsim.simulation.simulate", "analysis.report.run_checks", "dynsim.clustering.iterate_hardmax"):
+        monkeypatch.setattr(name, lambda *a, **k: pytest.fail("computed before the output was looked at"))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_stranger_s_file_is_not_replaced(name, tmp_path, capsys, nothing_runs):
+    stranger = tmp_path / "thesis.txt"
+    stranger.write_text("years of work")
+    assert main([*COMMANDS[name], str(stranger)]) == 2
+    assert "must" in capsys.readouterr().err
+    assert stranger.read_text() == "years of work"
+
+
+def test_missing_and_unreadable_readmes_are_named_at_once(tmp_path, capsys, nothing_runs):
+    assert main(["report", "--readme", str(tmp_path / "missing.md")]) == 2
+    assert "Argument `readme` must be a file that can be read, but" in capsys.readouterr().err
+
+
+def test_our_own_files_and_with_force_all_are_replaced(tmp_path):
+    flow = published_gradient_flow()
+    run = simulate(flow, np.asarray(flow.space.project(np.eye(3))), [0, 1], integrator=Scipy())
+    save(tmp_path / "run.npz", run)
+    check_outputs(False, out=tmp_path / "run.npz")
+    (tmp_path / "other.npz").write_bytes(b"PK\x03\x04")
+    with pytest.raises(ValueError, match="`out` must be a new file, or one that dynsim wrote"):
+        check_outputs(False, out=tmp_path / "other.npz")
+    check_outputs(True, out=tmp_path / "other.npz")
+    with pytest.raises(ValueError, match="Argument `out` must be a regular file, but `.*` is a folder"):
+        check_outputs(True, out=tmp_path)
+    with pytest.raises(ValueError, match=r"Argument `figure` must end in \.pdf, \.svg, \.png"):
+        check_outputs(False, figure=tmp_path / "a.bmp")
+
+
+def test_figures_and_reports_are_recognised(tmp_path):
+    from analysis.report import markdown
+    from figures.files import write_figure
+    from figures.style import canvas
+
+    for kind in ("pdf", "svg", "png"):
+        write_figure(canvas()[0], tmp_path / f"a.{kind}", "a title")
+        check_outputs(False, figure=tmp_path / f"a.{kind}")
+    (tmp_path / "a.md").write_text(markdown((), {}))
+    check_outputs(False, markdown=tmp_path / "a.md")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_device_is_never_replaced():
+    command = [sys.executable, "-m", "dynsim", "simulate", "oja", "--out", "/dev/full", "--force"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (
+        2,
+        "dynsim: Argument `out` must be a regular file, but `/dev/full` is a device.\n",
+    )
+    assert Path("/dev/full").is_char_device()
