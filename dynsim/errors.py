@@ -38,7 +38,8 @@ def check_at_least(least: float, **values: float) -> None:
     """Raise `ValueError`, naming the first value that is too small, unless all these arguments are at least `least`."""
     low = next((name for name, value in values.items() if not value >= least), None)
     if low is not None:
-        raise argument_error(values, f"be at least {least:g}", f"`{low}` is {values[low]}")
+        which = f"`{low}` is" if len(values) > 1 else "is"
+        raise argument_error(values, f"be at least {least:g}", f"{which} {values[low]}")
 
 
 def reason(error: BaseException) -> str:
