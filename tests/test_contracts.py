@@ -1,23 +1,36 @@
-"""What every flow and every map keeps, over the zoo."""
+"""What every flow and every map keeps, over the zoo; both integrators agree on each flow, to t = 20.
 
+All solves of a flow save as many times, so that one program serves them.
+"""
+
+import functools
 import inspect
 import pkgutil
 from importlib import import_module
 
 import diffrax as dfx
+import equinox as eqx
 import jax
-import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import dynsim.systems
+from analysis.dynamics.linearisation import tangent_basis
 from dynsim.integrators import Diffrax, Scipy
+from dynsim.integrators.base import without_periods
+from dynsim.keys import stream
 from dynsim.simulation import iterate, simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
-from tests.zoo import FLOWS, MAPS, flow_and_start, map_and_start
+from dynsim.systems.schedules import Modulated
+from tests.zoo import FLOWS, MAPS, D, N, flow_and_start, map_and_start
 
 OWN = {"SpanForm"}  # needs its initial tokens to exist; tests/test_span_form.py holds it to the same contract
+SHARES = np.linspace(0.0, 1.0, 11)  # of a horizon, the times that are saved
+TS = 20 * SHARES
+CASES = [name for name in FLOWS if "user" not in name]
+LONG = [name for name in FLOWS if name.startswith("published") or name in ("repulsive", "projected value")]
+PUSH = 1e-6
 
 
 def _classes(base):
@@ -30,7 +43,23 @@ def _classes(base):
 
 
 def _flat(x):
-    return np.asarray(jax.flatten_util.ravel_pytree(x)[0])
+    return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(x)])
+
+
+def _like(x, flat):
+    """Return a flat vector as a state like `x`."""
+    leaves, tree = jax.tree.flatten(x)
+    parts = np.split(flat, np.cumsum([leaf.size for leaf in leaves])[:-1])
+    return jax.tree.unflatten(
+        tree, [jnp.asarray(part.reshape(leaf.shape)) for part, leaf in zip(parts, leaves, strict=True)]
+    )
+
+
+@functools.cache
+def _both(name):
+    """Return a flow of the zoo, and its path to t = 20 by both integrators."""
+    flow, x = flow_and_start(name)
+    return flow, *(simulate(flow, x, TS, integrator=i) for i in (Diffrax(rtol=1e-11, atol=1e-13), Scipy()))
 
 
 def test_the_zoo_is_complete():
@@ -57,11 +86,11 @@ def test_the_field_is_tangent_and_constant_along_the_fibres_of_the_retraction(na
 @pytest.mark.parametrize("name", FLOWS)
 def test_both_integrators_agree(name):
     flow, x = flow_and_start(name)
-    ts = np.linspace(0.0, 4.0, 5)
+    ts = 4 * SHARES
     first = simulate(flow, x, ts)
     second = simulate(flow, x, ts, integrator=Scipy())
     for path in (first, second):
-        assert jax.tree.map(jnp.shape, path.ys) == jax.tree.map(lambda a: (5, *a.shape), x)
+        assert jax.tree.map(jnp.shape, path.ys) == jax.tree.map(lambda a: (11, *a.shape), x)
         assert float(path.stats.max_defect) < 1e-6
         np.testing.assert_allclose(_flat(path.initial), _flat(x), atol=1e-15)
     kinks = "7.4" in name  # at the kinks of |sin| an error estimate is of first order only
@@ -69,20 +98,49 @@ def test_both_integrators_agree(name):
     np.testing.assert_allclose(_flat(first.ys), _flat(second.ys), atol=near)
 
 
-LONG = [name for name in FLOWS if name.startswith("published") or name in ("repulsive", "projected value")]
-
-
 @pytest.mark.parametrize("name", LONG)
-def test_both_integrators_agree_up_to_the_growth_of_the_linearised_flow(name):
-    flow, x = flow_and_start(name)
-    ts = np.array([0.0, 20.0])
-    tight = Diffrax(rtol=1e-11, atol=1e-13)
-    end = simulate(flow, x, ts, integrator=tight).final
+def test_both_integrators_agree_up_to_the_growth_of_one_displacement(name):
+    flow, first, second = _both(name)
+    x, tight = first.initial, Diffrax(rtol=1e-11, atol=1e-13)
     nudge = 1e-6 * flow.space.tangent(x, jax.random.normal(jax.random.key(3), x.shape))
-    moved = simulate(flow, flow.space.project(x + nudge), ts, integrator=tight).final
-    growth = max(1.0, float(jnp.linalg.norm(moved - end) / jnp.linalg.norm(nudge)))
-    second = simulate(flow, x, ts, integrator=Scipy()).final
-    assert float(jnp.max(jnp.abs(second - end))) < 1e-8 * growth
+    moved = simulate(flow, flow.space.project(x + nudge), TS, integrator=tight).final
+    growth = max(1.0, float(jnp.linalg.norm(moved - first.final) / jnp.linalg.norm(nudge)))
+    assert _distance(second.final, first.final) < 1e-8 * growth
+
+
+def _distance(left, right):
+    """Return the largest difference of two states, or of two paths of them."""
+    return float(np.max(np.abs(_flat(left) - _flat(right))))
+
+
+def _growth(flow, path):
+    """Return how much a small displacement grows between any two of the times, over a few directions; at least 1."""
+    largest, follow = 1.0, Diffrax(rtol=1e-10)
+    for begin in (0, 5):
+        x, ts = jax.tree.map(lambda leaf, i=begin: leaf[i], path.ys), TS[begin] + (TS[-1] - TS[begin]) * SHARES
+        basis, undisturbed = tangent_basis(flow.space, x), simulate(flow, x, ts, integrator=follow).ys
+        for drawn in np.asarray(jax.random.normal(stream(0, "directions", begin), (3, N * D))):
+            direction = drawn[: basis.shape[1]]
+            pushed = _like(x, _flat(x) + PUSH * basis @ direction / np.linalg.norm(direction))
+            moved = simulate(flow, flow.space.project(pushed), ts, integrator=follow).ys
+            largest = max(largest, _distance(moved, undisturbed) / PUSH)
+    return largest
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_both_integrators_agree_up_to_the_growth_of_the_linearised_flow(name):
+    flow, first, second = _both(name)
+    assert _distance(first.ys, second.ys) < 1e-8 * _growth(flow, first)
+
+
+def test_a_solver_is_compiled_once_for_all_periods():
+    flow = FLOWS["published 7.2"][0]()
+    faster = eqx.tree_at(lambda f: f.query_key, flow, Modulated(flow.query_key.base, 2.0, 90.0, 0.0))
+    assert faster.step_limit() < flow.step_limit()
+    assert jax.tree.structure(faster) != jax.tree.structure(flow)
+    assert jax.tree.structure(without_periods(faster)) == jax.tree.structure(without_periods(flow))
+    x = flow.space.sample(stream(7, "periods"), (N, D))
+    np.testing.assert_array_equal(without_periods(faster).vector_field(0.3, x), faster.vector_field(0.3, x))
 
 
 @pytest.mark.parametrize("name", ["published 7.1", "oja", "a user's own, plane"])
@@ -92,13 +150,13 @@ def test_diffrax_takes_the_vector_field_as_it_is(name):
         dfx.ODETerm(flow.vector_field), dfx.Tsit5(), 0.0, 1.0, 0.01, x,
         stepsize_controller=dfx.PIDController(rtol=1e-9, atol=1e-11),
     )  # fmt: skip
-    np.testing.assert_allclose(flow.space.project(plain.ys[0]), simulate(flow, x, [0.0, 1.0]).final, atol=1e-8)
+    np.testing.assert_allclose(flow.space.project(plain.ys[0]), simulate(flow, x, SHARES).final, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["published 7.2", "piecewise"])
 def test_simulate_runs_under_vmap(name):
     flow, x = flow_and_start(name)
-    ts = np.linspace(0.0, 2.0, 3)
+    ts = 2 * SHARES
     batch = jnp.stack([x, x[::-1]])
     ends = jax.vmap(lambda y: simulate(flow, y, ts, throw=False).final)(batch)
     np.testing.assert_allclose(ends[0], simulate(flow, x, ts).final, atol=1e-8)
@@ -126,6 +184,6 @@ def test_a_map_is_iterated_exactly(name):
 @pytest.mark.parametrize("name", ["published 7.1", "published 7.2", "repulsive", "windowed"])
 def test_a_single_precision_state_stays_single(name):
     flow, x = flow_and_start(name)
-    path = simulate(flow, x.astype(jnp.float32), [0.0, 1.0], integrator=Diffrax(rtol=1e-4, atol=1e-6))
+    path = simulate(flow, x.astype(jnp.float32), SHARES, integrator=Diffrax(rtol=1e-4, atol=1e-6))
     assert path.ys.dtype == jnp.float32
-    np.testing.assert_allclose(path.final, simulate(flow, x, [0.0, 1.0]).final, atol=1e-3)
+    np.testing.assert_allclose(path.final, simulate(flow, x, SHARES).final, atol=1e-3)

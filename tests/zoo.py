@@ -1,5 +1,7 @@
 """One small instance of every flow and map, for the contracts that all of them keep."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -66,7 +68,7 @@ FLOWS = {
     "published 7.1": (published_gradient_flow, (N, D)),
     "published 7.2": (published_hemisphere_flow, (N, D)),
     "published 7.3": (published_symmetric_flow, (N, D)),
-    "published 7.4, small": (lambda: published_ensemble_flow(KEY, d=6), (N, 6)),
+    "published 7.4, small": (lambda: published_ensemble_flow(KEY, d=D), (N, D)),
     "general heads on an ellipsoid": (
         lambda: TokenFlow(_matrices("P", 2, D, D), _matrices("U", 2, D, D), space=Ellipsoid(_spd("W"))),
         (N, D),
@@ -103,6 +105,7 @@ MAPS = {
 }
 
 
+@functools.cache
 def flow_and_start(name: str):
     make, shape = FLOWS[name]
     flow = make()
