@@ -45,7 +45,8 @@ def as_state(name: str, y: Any) -> State:
     if isinstance(y, dict):
         raise argument_error(name, "be an array or a named tuple of arrays", "is a dict")
     if isinstance(y, tuple) and hasattr(y, "_fields"):
-        return type(y)(*(as_state(f"{name}.{field}", part) for field, part in zip(y._fields, y, strict=True)))
+        fields = y._fields  # pyright: ignore[reportAttributeAccessIssue]
+        return type(y)(*(as_state(f"{name}.{field}", part) for field, part in zip(fields, y, strict=True)))
     if isinstance(y, jax.Array):
         found = y
     else:
