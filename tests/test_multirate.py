@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from analysis.claims.multirate.instances.networks import SMALL, network
 from analysis.claims.multirate.numpy_forward_pass import logits
+from analysis.networks import leaks
 from analysis.networks.leaks import affected_positions, leak_matrix, worst_leak
 from dynsim.keys import stream
 from dynsim.networks.multirate.config import MultirateConfig, dense, layer_equivalent_cost
@@ -33,7 +34,7 @@ def drawn(config=SMALL, *, gate=0.7, dtype=jnp.float64):
 
 OPEN = drawn()
 SLOPE = eqx.filter_jit(eqx.filter_grad(lambda model: model(IDS)[-1, 0]))
-SCORES = eqx.filter_jit(lambda model, ids: model(ids))
+SCORES = leaks._scores  # compiled, as `affected_positions` calls it
 
 
 @pytest.mark.parametrize(
@@ -145,20 +146,18 @@ def test_the_networks_of_the_paper_have_the_printed_number_of_parameters():
 
 def test_passes_apply_the_layers_with_the_same_context():
     model, x = drawn(replace(SMALL, passes=3)), OPEN.embed(IDS)
-    r = model.rounds[0]
-    plain = drawn().rounds[0]
-    once, forcing = eqx.filter_jit(Round.fast_map), eqx.filter_jit(Round.forcing)(r, x)
-    z = x
-    for _ in range(3):
-        z = once(plain, z, forcing)
-    after, residual = eqx.filter_jit(Round.with_residual)(r, x)
+    forcing, (after, residual), whole, parts = _of_a_round(model, x)
+    once = lambda z: eqx.filter_jit(Round.fast_map)(OPEN.rounds[0], z, forcing)
+    z = once(once(once(x)))
     np.testing.assert_allclose(after, z, rtol=1e-12)
-    assert abs(float(residual) - float(jnp.mean((once(plain, z, forcing) - z) ** 2))) < 1e-12
-    np.testing.assert_allclose(eqx.filter_jit(model.apply_layers)(x), eqx.filter_jit(_first_and)(model, x), rtol=1e-12)
+    assert abs(float(residual) - float(jnp.mean((once(z) - z) ** 2))) < 1e-12
+    np.testing.assert_allclose(whole, parts, rtol=1e-12)
 
 
-def _first_and(model, x):
-    return model.rounds[0].with_residual(model.before[0](x))[0]
+@eqx.filter_jit
+def _of_a_round(model, x):
+    (r,) = model.rounds
+    return r.forcing(x), r.with_residual(x), model.apply_layers(x), r.with_residual(model.before[0](x))[0]
 
 
 @given(
@@ -226,7 +225,10 @@ def test_the_printed_cost_and_the_counted_one():
         ({"block": 0}, "`block` must be at least 1, but is 0"),
         ({"rounds": -1}, "`rounds` must not be negative, but is -1"),
         ({"layers_before": 0, "rounds": 0}, "must leave at least one layer on the tokens, but leaves none"),
-        ({"width": 18}, "`width` must be a multiple of 8, twice the number of heads, for the rotary embedding, but is 18"),
+        (
+            {"width": 18},
+            "`width` must be a multiple of 8, twice the number of heads, for the rotary embedding, but is 18",
+        ),
         ({"key_heads": 3}, "`key_heads` must divide 4, the query heads, but is 3"),
         ({"passes": 0}, "`passes` must be at least 1 for `passes`, but is 0"),
         ({"equilibrium": "anderson"}, "`passes` must be at least 2 for `anderson`, but is 1"),
@@ -277,7 +279,8 @@ def test_heads_that_cannot_be_shared_are_refused():
 
 
 def test_attention_gives_rows_that_sum_to_one():
-    weights = np.asarray(FULL.rounds[0].slow[0].attention.weights(FULL.embed(IDS)))
+    attention = FULL.rounds[0].slow[0].attention
+    weights = np.asarray(eqx.filter_jit(type(attention).weights)(attention, FULL.embed(IDS)))
     assert weights.shape == (4, 10, 10)
     assert np.all(weights > 0)
     np.testing.assert_allclose(np.sum(weights, axis=2), 1, atol=1e-14)
