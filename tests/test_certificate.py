@@ -1,7 +1,6 @@
 """Certified limits: hand-computed cases, exact and float layers, invariances, and the bounds behind the proof."""
 
 import itertools
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from analysis.hardmax import certificate
 from analysis.hardmax.candidates import candidate_set
 from analysis.hardmax.certificate import certify
 from analysis.hardmax.constant_follower_sets import (
@@ -25,6 +25,7 @@ from analysis.hardmax.polytopes import contains, distinct_limits, polytope
 from dynsim.exact import rationals
 from dynsim.systems.hardmax.follower_sets import from_lists
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
+from tests import unchecked
 
 HALF = Fraction(1, 2)
 ALPHAS = st.sampled_from([Fraction(1, 10), Fraction(1, 3), HALF, Fraction(1), Fraction(7, 2)])
@@ -176,6 +177,7 @@ def test_tokens_approach_vertices_and_other_points_with_the_ratio_of_the_layer()
 
 @settings(max_examples=60, deadline=None)
 @given(lattice(), ALPHAS, METRICS)
+@unchecked()
 def test_certified_runs_go_on_exactly_as_the_certificate_says(tokens, alpha, attention):
     layer = ExactHardmaxMap(alpha, attention)
     found = certify(layer, tokens, max_layers=120)
@@ -292,12 +294,13 @@ def test_near_ties_below_rounding_are_decided_by_fractions():
     assert scaled.limits[4, 1] == tiny**10
 
 
-def test_five_hundred_random_tokens_are_certified_in_seconds():
-    x = np.random.default_rng(0).normal(size=(500, 2))
-    begin = time.process_time()
+def test_of_five_hundred_random_tokens_floats_decide_all_but_few_pairs(monkeypatch):
+    x, by_fractions = np.random.default_rng(0).normal(size=(500, 2)), []
+    monkeypatch.setattr(certificate, "exact_gap", lambda *a: by_fractions.append(a) or exact_gap(*a))
     found = certify(ExactHardmaxMap(HALF), x)
     assert found.certified
-    assert time.process_time() - begin < 10
+    assert len(by_fractions) < 500  # of 250,000
+    assert found.num_layers < 50
     assert np.sum(found.leader_layers >= 0) == len(distinct_limits(found.limits)[0])
 
 

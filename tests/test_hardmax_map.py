@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -27,6 +26,7 @@ from dynsim.systems.hardmax.search import direction_grid as cells
 from dynsim.systems.hardmax.search import grouping
 from dynsim.systems.hardmax.search.choice import BruteForce, ConeBisection
 from dynsim.systems.hardmax.search.ties import binary_extent, float_integers
+from tests import unchecked
 
 LAYERS = 6
 ALPHAS = (1.0, 0.5, 2.0, 0.1, 7.0, -0.3, -3.0)
@@ -54,17 +54,6 @@ def manner(name):
         for constant, value in MANNERS[name].items():
             patch.setattr(cells, constant, value)
         yield
-
-
-@contextlib.contextmanager
-def unchecked():
-    """Leave annotations unchecked: half the time of a test that calls a thousand times what the others check too."""
-    before = jaxtyping.config.jaxtyping_disable
-    jaxtyping.config.update("jaxtyping_disable", True)
-    try:
-        yield
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", before)
 
 
 def normal(name, *shape):
