@@ -17,6 +17,7 @@ from dynsim.systems.tokens.flow import LayerMap, TokenFlow
 from dynsim.systems.tokens.published import GRADIENT_MATRIX, published_gradient_flow
 
 TS = np.linspace(0.0, 60.0, 241)
+OTHER = Scipy("RK45", 1e-9, 1e-11)  # than the reference solution
 
 
 def test_an_exponential_has_its_rate_and_rounding_is_left_out():
@@ -50,7 +51,7 @@ def test_noise_widens_the_error_and_the_truth_is_inside():
 def test_tokens_near_consensus_contract_at_the_rate_of_the_spectrum():
     flow = TokenFlow(np.eye(3))
     x0 = flow.space.project(jnp.asarray([[1.0, 0, 0]]) + 0.3 * flow.space.sample(stream(0, "x"), (5, 3)))
-    path = simulate(flow, x0, np.linspace(0.0, 30.0, 121))
+    path = simulate(flow, x0, np.linspace(0.0, 30.0, 121), integrator=Scipy())
     found = decay_rate(path.ts, path.along(diameter), floor=1e-7)
     assert found.rate == pytest.approx(1 / np.sqrt(3), abs=3 * found.error + 1e-4)
 
@@ -66,7 +67,7 @@ def test_the_layer_map_is_a_first_order_approximation_of_the_flow():
     flow = published_gradient_flow()
     x0 = flow.space.sample(stream(0, "x"), (5, 3))
     exact = simulate(flow, x0, [0.0, 2.0], integrator=Scipy()).final
-    steps = 2.0 / np.array([16, 32, 64, 128, 256])
+    steps = 2.0 / np.array([16, 64, 256])
     errors = [
         float(jnp.max(jnp.abs(iterate(LayerMap(flow, h), x0, round(2.0 / h), every=round(2.0 / h)).final - exact)))
         for h in steps
@@ -76,7 +77,7 @@ def test_the_layer_map_is_a_first_order_approximation_of_the_flow():
 
 def test_a_rise_between_distant_times_is_found_and_weighed_against_its_error():
     flow = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0]]), Euclidean())
-    path = simulate(flow, jnp.array([1.0, 0.0]), np.linspace(0.0, 6.0, 61))
+    path = simulate(flow, jnp.array([1.0, 0.0]), np.linspace(0.0, 6.0, 61), integrator=OTHER)
     found = worst_increase(path, lambda x: x[0])
     assert found.amount == pytest.approx(1 + np.cos(6.0), abs=2e-3)
     assert (found.start, found.end) == (pytest.approx(3.1), 6.0)
@@ -90,8 +91,9 @@ def test_the_potential_falls_along_its_gradient_flow_and_rises_against_it():
     flow = published_gradient_flow()
     x0 = flow.space.sample(stream(0, "x"), (5, 3))
     energy = lambda x: consensus_potential(x, jnp.asarray(GRADIENT_MATRIX))
-    down = simulate(flow, x0, np.linspace(0.0, 10.0, 41))
-    up = simulate(TokenFlow(GRADIENT_MATRIX, -1.0, space=flow.space), x0, np.linspace(0.0, 10.0, 41))
+    ts = np.linspace(0.0, 10.0, 41)
+    down = simulate(flow, x0, ts, integrator=OTHER)
+    up = simulate(TokenFlow(GRADIENT_MATRIX, -1.0, space=flow.space), x0, ts, integrator=OTHER)
     assert worst_increase(down, energy).nonincreasing
     assert not worst_increase(up, energy).nonincreasing
 

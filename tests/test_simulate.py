@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dynsim.initial_distributions import initial
+from dynsim.integrators import Scipy
 from dynsim.keys import stream
 from dynsim.simulation import iterate, simulate, simulate_until
 from dynsim.spaces import Euclidean, Sphere
@@ -47,7 +48,7 @@ def test_a_start_of_the_wrong_dimension_is_refused_in_one_sentence():
 
 def test_a_schedule_shorter_than_the_horizon_is_refused():
     flow = TokenFlow(PiecewiseConstant(np.ones((3, 1, 3, 3)), 0.5, periodic=False))
-    simulate(flow, X, [0, 1.5])
+    simulate(flow, X, [0, 1.5], integrator=Scipy())
     with pytest.raises(ValueError, match=r"`ts` must stay inside the schedule of `query_key`, \[0, 1.5\]"):
         simulate(flow, X, [0, 2.0])
 
@@ -58,7 +59,7 @@ def test_no_events_are_refused():
 
 
 def test_a_trajectory_measures_along_itself():
-    path = simulate(FLOW, X, [0.0, 1.0, 2.0])
+    path = simulate(FLOW, X, [0.0, 1.0, 2.0], integrator=Scipy())
     np.testing.assert_allclose(path.along(lambda x: jnp.sum(x, -1)), jnp.sum(path.ys, -1))
     np.testing.assert_allclose(path.along_time(lambda t, x: t * x[0, 0]), path.ts * path.ys[:, 0, 0])
     np.testing.assert_array_equal(path.final, path.ys[-1])
@@ -66,7 +67,7 @@ def test_a_trajectory_measures_along_itself():
 
 def test_a_jump_is_not_lost_under_jit():
     flow = TokenFlow(PiecewiseConstant(np.stack([np.eye(3)[None] * 9, -np.eye(3)[None] * 9]), 0.37))
-    whole = simulate(flow, X, [0.0, 2.0]).final
+    whole = simulate(flow, X, [0.0, 2.0], integrator=Scipy()).final
     jitted = jax.jit(lambda x: simulate(flow, x, [0.0, 2.0], throw=False).final)(X)
     np.testing.assert_allclose(jitted, whole, atol=1e-9)
     with pytest.raises(ValueError, match="`ts` must not be traced for a flow whose field jumps"):
@@ -75,7 +76,7 @@ def test_a_jump_is_not_lost_under_jit():
 
 def test_integers_become_floats_and_single_stays_single():
     decay = FunctionFlow(lambda t, x: -x)
-    assert simulate(decay, np.array([1, 2]), [0, 1]).ys.dtype == jnp.float64
+    assert simulate(decay, np.array([1, 2]), [0, 1], integrator=Scipy()).ys.dtype == jnp.float64
     assert simulate(decay, np.ones(2, np.float32), [0, 1]).ys.dtype == jnp.float32
 
 
