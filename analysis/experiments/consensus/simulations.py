@@ -137,10 +137,14 @@ def pass_measures(transformer: Transformer, x: Array, keys: Array, feedforward: 
 
 def states_after(transformer: Transformer, x: Array, counts: Sequence[int]) -> Iterator[Array]:
     """Yield the state after each of the increasing `counts` of passes."""
-    further = eqx.filter_jit(lambda network, x, passes: network.apply_layers(x, passes=passes))
     for before, count in itertools.pairwise((0, *counts)):
-        x = further(transformer, x, jnp.asarray(count - before)) if count > before else x
+        x = _passed(transformer, x, jnp.asarray(count - before)) if count > before else x
         yield x
+
+
+@eqx.filter_jit
+def _passed(transformer: Transformer, x: Array, passes: Array) -> Array:
+    return transformer.apply_layers(x, passes=passes)
 
 
 def _plan(config: PassesConfig, trained: Transformer, inputs: Inputs, key: Key) -> dict[str, tuple]:
