@@ -55,7 +55,8 @@ def main(words: Sequence[str]) -> int:
     if o.readme is not None:
         check_readme(o.readme)
     runs = run_checks(claims(), seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=o.lines)
-    pairs = list(tracked(runs, len(claims()), "report"))
+    order = {claim.id: k for k, claim in enumerate(claims())}
+    pairs = sorted(tracked(runs, len(claims()), "report"), key=lambda pair: order[pair[0].claim.id])
     lines = {line["id"]: line for _, line in pairs}
     ledger = entries([c for c, _ in pairs])
     text = summary(ledger, lines, datetime.datetime.now(tz=datetime.UTC).date())
