@@ -1,6 +1,7 @@
 """The command line `dynsim`: dispatch to a command, whose module is imported only when it is chosen."""
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -22,14 +23,28 @@ COMMANDS = {
 def usage() -> str:
     """Return the help text."""
     rows = "\n".join(f"  {command:<12}{text}" for command, text in COMMANDS.items())
-    return f"usage: dynsim COMMAND [OPTIONS]\n\n{rows}\n\n`dynsim COMMAND --help` lists the options of a command."
+    return f"usage: dynsim COMMAND [OPTIONS]\n\n{rows}\n\n`dynsim COMMAND --help` lists the options of a command, `dynsim --version` the version."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 2 for invalid input, with one sentence on stderr."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _run(words)
+    except BrokenPipeError:  # the reader of the pipe, `head` for example, has closed it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+def _run(words: list[str]) -> int:
+    """Run the command that the first word names."""
     if not words or words[0] in ("-h", "--help"):
         print(usage())
+        return 0
+    if words[0] == "--version":
+        from importlib.metadata import version
+
+        print(f"dynsim {version('dynsim')}")
         return 0
     command, rest = words[0], words[1:]
     if command not in COMMANDS:
@@ -41,9 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return importlib.import_module(f"dynsim.commands.{command}").main(rest)
     except KeyboardInterrupt as stop:
         return _refuse(str(stop) or interrupts.message(), interrupts.INTERRUPTED)
-    except BrokenPipeError:  # the reader of the pipe, `head` for example, has closed it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+    except SystemExit as stop:  # after `--help`
+        sys.stdout.flush()
+        return int(stop.code or 0)
+    except BrokenPipeError:
+        raise
     except (ValueError, OSError) as error:
         return _refuse(" ".join(str(error).split()))
     except RuntimeError as error:
@@ -59,8 +76,23 @@ def _refuse(sentence: str, status: int = 2) -> int:
     return status
 
 
+def _open_streams() -> None:
+    """Let every stream take all that is written to it: closed ones lead nowhere, and ASCII ones get question marks.
+
+    Python has None for a stream that is closed, and the next file that it opens would have the stream's number.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            setattr(sys, name, os.fdopen(number, "r" if name == "stdin" else "w", encoding="utf-8"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def command_line() -> NoReturn:
     """Run the command of this process and end it with its exit status."""
+    _open_streams()
     with interrupts.watched():
         status = main()
     if status == interrupts.INTERRUPTED:

@@ -1,17 +1,22 @@
 """Parsing of the options of a command into a frozen dataclass, from flags or from a TOML file."""
 
+import contextlib
 import dataclasses
+import io
+import re
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import tyro
 
-from dynsim.errors import argument_error, nearest
+from dynsim.errors import argument_error, nearest, reason
 
 Options = TypeVar("Options")
+
+SEEDS = 2**63  # the first seed that random keys do not take
 
 
 def parse(options: type[Options], words: Sequence[str], command: str) -> Options:
@@ -23,9 +28,9 @@ def parse(options: type[Options], words: Sequence[str], command: str) -> Options
         command: the name of the command, for its help text.
 
     Raises:
-        ValueError: if the TOML file is missing, malformed, or holds an unknown or ill-typed option.
+        ValueError: for an unknown or ill-typed option, a seed out of range, or a TOML file that cannot be read.
     """
-    words = list(words)
+    words = [part for word in words for part in (word.split("=", 1) if word.startswith("--config=") else (word,))]
     default = None
     if "--config" in words:
         where = words.index("--config")
@@ -33,9 +38,53 @@ def parse(options: type[Options], words: Sequence[str], command: str) -> Options
             raise argument_error("--config", "be followed by a TOML file", "is not")
         default = from_toml(options, Path(words[where + 1]))
         del words[where : where + 2]
-    if default is None:
-        return tyro.cli(options, args=words, prog=f"dynsim {command}")
-    return tyro.cli(options, args=words, default=default, prog=f"dynsim {command}")
+    parsed = _parsed(options, words, f"dynsim {command}", {} if default is None else {"default": default})
+    seed = getattr(parsed, "seed", 0)
+    if not 0 <= seed < SEEDS:
+        raise argument_error("seed", f"be from 0 to {SEEDS - 1}", f"is {seed}")
+    return parsed
+
+
+def _parsed(options: type[Options], words: list[str], program: str, default: dict[str, Options]) -> Options:
+    """Return the options that tyro parses; its framed text on an error becomes one sentence."""
+    framed = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(framed):
+            return tyro.cli(options, args=words, prog=program, **default)
+    except SystemExit as stop:
+        if not stop.code:
+            raise
+    rows = [line.strip("│ ") for line in framed.getvalue().splitlines() if not line.startswith(("╭", "╰"))]
+    rules = [k for k, row in enumerate(rows) if row and set(row) <= {"─", "-"}] + [len(rows)]
+    titled = rules[0] == 1  # without a frame, as on an ASCII terminal
+    said = " ".join(rows[2 : rules[1]] if titled else rows[: rules[0]]).split(" Got errors")[0].strip(" .")
+    names = [field.name for field in dataclasses.fields(options)]  # pyright: ignore[reportArgumentType]
+    if (unknown := re.match(r"Unrecognized options: ([^ ,]+)", said)) is not None:
+        near = nearest(unknown[1].lstrip("-").replace("-", "_"), names)
+        raise argument_error(unknown[1], f"be an option of `{program}`", f"is not{near}")
+    if said.startswith("Missing"):
+        required = [f.name for f in dataclasses.fields(options) if f.default is dataclasses.MISSING]  # pyright: ignore[reportArgumentType]
+        raise argument_error(required or names, f"be given (see `{program} --help`)", "is missing")
+    found = re.search(r"--([a-z-]+)", said)
+    name = names[0] if found is None else found[1].removeprefix("no-").replace("-", "_")
+    raise argument_error(name, f"be as `{program} --help` describes it", f"is not ({said})")
+
+
+def refuse_unused(options: Any, unused: Iterable[str], where: str) -> None:
+    """Raise `ValueError`, naming it, if one of these options is given although it has no effect.
+
+    Args:
+        options: the options of a command.
+        unused: the names of those without effect.
+        where: the words that follow "must be left out", such as "for a run file".
+    """
+    for field in dataclasses.fields(options):
+        if field.name in unused and getattr(options, field.name) != field.default:
+            raise argument_error(field.name, f"be left out {where}", f"is {_shown(getattr(options, field.name))}")
+
+
+def _shown(value: object) -> str:
+    return f"`{value}`" if isinstance(value, str | Path) else str(value)
 
 
 def check_outputs(force: bool, *, figure: Path | None = None, **files: Path | None) -> None:
@@ -55,11 +104,11 @@ def check_outputs(force: bool, *, figure: Path | None = None, **files: Path | No
 def from_toml(options: type[Options], path: Path) -> Options:
     """Return options from a TOML file; raise `ValueError` for an unknown, missing or ill-typed option."""
     try:
-        table = tomllib.loads(path.read_text())
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise argument_error("--config", "be a file that can be read", f"`{path}` is not ({error.strerror})") from None
-    except tomllib.TOMLDecodeError as error:
-        raise argument_error("--config", "be TOML", f"`{path}` is not ({error})") from None
+    except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, or nested too deep
+        raise argument_error("--config", "be TOML", f"`{path}` is not ({reason(error)})") from None
     fields = {f.name: f for f in dataclasses.fields(options)}  # pyright: ignore[reportArgumentType]
     for name in table:
         if name.replace("-", "_") not in fields:
@@ -75,16 +124,36 @@ def from_toml(options: type[Options], path: Path) -> Options:
 
 def _typed(field: dataclasses.Field, value: object, path: Path) -> object:
     """Return a TOML value converted to the type of its field; raise `ValueError` if it has another type."""
-    kinds = get_args(field.type) or (field.type,)
+    kind = get_args(field.type)[0] if get_origin(field.type) is Annotated else field.type
+    several = get_origin(kind) is tuple
+    kinds = get_args(kind)[:1] if several else get_args(kind) or (kind,)
+    values = value if several and isinstance(value, list) else [value]
+    if several != isinstance(value, list) or not all(_is_one_of(kinds, entry) for entry in values):
+        names = " or ".join(one.__name__ if isinstance(one, type) else f"`{one}`" for one in kinds)
+        must = f"give `{field.name}` as {'a list of ' if several else ''}{names}"
+        raise argument_error("--config", must, f"`{path}` gives {value!r}")
+    typed = [_converted(kinds, entry) for entry in values]
+    return tuple(typed) if several else typed[0]
+
+
+def _is_one_of(kinds: tuple[Any, ...], value: object) -> bool:
+    """Return whether a TOML value is a choice of a `Literal`, of one of the types, or converts to one without loss."""
+    also = {Path: str, float: int}
+    if isinstance(value, str) and value in kinds:
+        return True
+    return type(value) in kinds or any(type(value) is also.get(kind) for kind in kinds)
+
+
+def _converted(kinds: tuple[Any, ...], value: object) -> object:
     if Path in kinds and isinstance(value, str):
         return Path(value)
     if float in kinds and type(value) is int:
-        return float(value)
-    if isinstance(value, list):
-        return tuple(value)
-    if value not in kinds and type(value) not in kinds:  # a value of a `Literal`, or of one of the types
-        names = " or ".join(kind.__name__ if isinstance(kind, type) else f"`{kind}`" for kind in kinds)
-        raise argument_error("--config", f"give `{field.name}` as {names}", f"`{path}` gives {value!r}")
+        try:
+            return float(value)
+        except OverflowError:
+            raise argument_error(
+                "--config", "hold numbers that floats can hold", f"holds one of {value.bit_length()} bits"
+            ) from None
     return value
 
 

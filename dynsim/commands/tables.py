@@ -1,6 +1,8 @@
 """Arrays of numbers from .npy and .csv files, in floats or in exact fractions."""
 
 import csv
+import math
+import re
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
@@ -9,32 +11,89 @@ from typing import Any
 
 import numpy as np
 
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, reason
+
+DIGITS = 400  # largest power of ten in the text of a number: floats end at 308, and fractions of more take for ever
+SHOWN = 40  # characters of a bad field
 
 
 def array(path: Path, name: str) -> np.ndarray:
-    """Return the numbers of a .csv file as floats (rows, columns), or the array of a .npy file as it is stored.
+    """Return the numbers of a .csv file (as `0.1` or `1/3`) as floats (rows, columns), or the array of a .npy file.
 
     Raises:
-        ValueError: for the argument `name`, if the file cannot be read or holds anything but numbers.
+        ValueError: for the argument `name`, if the file cannot be read or holds anything but finite real numbers.
     """
     if path.suffix == ".csv":
         try:
             with warnings.catch_warnings(action="error"):  # an empty file is only a warning
-                return np.loadtxt(path, delimiter=",", ndmin=2)
+                found = np.loadtxt(path, delimiter=",", ndmin=2)
         except OSError as error:
             raise _unreadable(path, name, error) from None
         except (ValueError, UserWarning):
-            return np.array(_rows(path, name, float), float)  # names the line
-    if path.suffix != ".npy":
+            found = np.array(_rows(path, name, _float), float)  # names the line
+    elif path.suffix == ".npy":
+        found = _stored(path, name)
+    else:
         raise argument_error(name, "be a .npy or .csv file", f"is `{path}`")
+    if found.dtype.kind not in "iuf" or found.dtype.itemsize > 8 or found.size == 0:
+        holds = f"`{path}` holds {found.dtype.name} of shape {found.shape}"
+        raise argument_error(name, "hold real numbers in float64 or a smaller type", holds)
+    if not np.all(np.isfinite(found)):
+        where = tuple(int(k) for k in np.argwhere(~np.isfinite(found))[0])
+        raise argument_error(name, "be finite", f"entry {where} is {found[where]} in `{path}`")
+    return found
+
+
+def matrix(path: Path, name: str, ndims: tuple[int, ...] = (2,)) -> np.ndarray:
+    """Return `array`, of one of these numbers of axes.
+
+    Raises:
+        ValueError: as `array`, and for another number of axes.
+    """
+    found = array(path, name)
+    if found.ndim not in ndims:
+        axes = " or ".join(str(ndim) for ndim in ndims)
+        raise argument_error(name, f"have {axes} axes", f"the array of `{path}` has shape {found.shape}")
+    return found
+
+
+def _stored(path: Path, name: str) -> np.ndarray:
+    """Return the array of a .npy file, whose length is compared with its header before anything is allocated."""
     try:
+        with path.open("rb") as file:
+            version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, dtype = read(file)
+            promised, there = math.prod(shape) * dtype.itemsize, path.stat().st_size - file.tell()
+        if promised != there and not dtype.hasobject:
+            raise ValueError(f"its header promises {promised} bytes of shape {shape}, and there are {there}")
         return np.load(path, allow_pickle=False)
     except OSError as error:
         raise _unreadable(path, name, error) from None
-    except ValueError as error:
-        reason = str(error).splitlines()[0]
-        raise argument_error(name, "be a file of numbers", f"`{path}` is not ({reason})") from None
+    except (ValueError, SyntaxError, EOFError) as error:
+        raise argument_error(name, "be a file of numbers", f"`{path}` is not ({reason(error)})") from None
+
+
+def number(word: str) -> Fraction:
+    """Return the number of a text such as `0.1`, `1e-3` or `1/3`, exactly.
+
+    Raises:
+        ValueError: for any other text, and for a power of ten beyond `DIGITS`.
+    """
+    powers = re.findall(r"[eE]([+-]?[0-9_]+)", word)
+    if any(abs(int(power)) > DIGITS for power in powers):
+        raise ValueError(f"`{word}` has a power of ten beyond {DIGITS}")
+    try:
+        return Fraction(word)
+    except ZeroDivisionError:
+        raise ValueError(f"`{word}` divides by zero") from None
+
+
+def _float(word: str) -> float:
+    try:
+        return float(number(word))
+    except OverflowError:
+        raise ValueError(f"`{word}` is too large for a float") from None
 
 
 def exact_array(path: Path, name: str) -> np.ndarray:
@@ -44,29 +103,31 @@ def exact_array(path: Path, name: str) -> np.ndarray:
         ValueError: as `array`.
     """
     if path.suffix != ".csv":
-        return array(path, name)
-    rows = _rows(path, name, Fraction)
+        return matrix(path, name)
+    rows = _rows(path, name, number)
     found = np.empty((len(rows), len(rows[0])), dtype=object)
     found[:] = rows
     return found
 
 
-def _rows(path: Path, name: str, number: Callable[[str], Any]) -> list[list[Any]]:
+def _rows(path: Path, name: str, read: Callable[[str], Any]) -> list[list[Any]]:
     """Return the rows of a .csv file, all of one length; a `#` begins a comment."""
     rows: list[list[Any]] = []
     try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
+        text = path.read_text(encoding="utf-8-sig")
+        lines = list(enumerate(csv.reader(text.splitlines()), 1))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise _unreadable(path, name, error) from None
-    for line, words in enumerate(csv.reader(text.splitlines()), 1):
+    for line, words in lines:
         if not words or words[0].lstrip().startswith("#"):
             continue
         must = "hold a number in every field, as many in every line"
         try:
-            rows.append([number(word.strip()) for word in words])
-        except (ValueError, ZeroDivisionError):
-            bad = next(word for word in words if not _reads(number, word))
-            raise argument_error(name, must, f"line {line} of `{path}` holds `{bad.strip()}`") from None
+            rows.append([read(word.strip()) for word in words])
+        except ValueError:
+            bad = next(word for word in words if not _reads(read, word))
+            holds = f"line {line} of `{path}` holds `{bad.strip()[:SHOWN]}`"
+            raise argument_error(name, must, holds) from None
         if len(rows[-1]) != len(rows[0]):
             raise argument_error(name, must, f"line {line} of `{path}` holds {len(rows[-1])}, not {len(rows[0])}")
     if not rows:
@@ -74,13 +135,13 @@ def _rows(path: Path, name: str, number: Callable[[str], Any]) -> list[list[Any]
     return rows
 
 
-def _reads(number: Callable[[str], Any], word: str) -> bool:
+def _reads(read: Callable[[str], Any], word: str) -> bool:
     try:
-        number(word.strip())
-    except (ValueError, ZeroDivisionError):
+        read(word.strip())
+    except ValueError:
         return False
     return True
 
 
 def _unreadable(path: Path, name: str, error: Exception) -> ValueError:
-    return argument_error(name, "be a file that can be read", f"`{path}` is not ({error})")
+    return argument_error(name, "be a file that can be read", f"`{path}` is not ({reason(error)})")

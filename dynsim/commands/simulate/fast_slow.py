@@ -1,5 +1,6 @@
 """`dynsim simulate fast-slow`: trajectories, the critical manifold, and the error of the reduced flow."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,13 +10,17 @@ import numpy as np
 import tyro
 
 from dynsim.commands.options import check_outputs, parse, say
-from dynsim.errors import argument_error, nearest, reason
+from dynsim.commands.sizes import FLOAT, check_memory
+from dynsim.errors import argument_error, check_at_least, nearest
 
 if TYPE_CHECKING:
     from analysis.fast_slow.critical_manifold import Branch
     from dynsim.systems.fast_slow.examples import Example
     from dynsim.systems.fast_slow.flow import FastSlowFlow
     from dynsim.trajectory import Trajectory
+
+
+COPIES = 4  # of the trajectories, that exist at the same time
 
 
 @dataclass(frozen=True)
@@ -61,8 +66,7 @@ def main(words: Sequence[str]) -> int:
     o = parse(FastSlowOptions, words, "simulate fast-slow")
     if not o.epsilon:
         raise argument_error("epsilon", "hold at least one number", "is empty")
-    if o.frames < 2:
-        raise argument_error("frames", "be at least 2", f"is {o.frames}")
+    _check_numbers(o)
     check_outputs(o.force, figure=o.figure)
     for file in _run_files(o.out, o.epsilon):
         check_outputs(o.force, out=file)
@@ -81,6 +85,23 @@ def main(words: Sequence[str]) -> int:
         draw(o.figure, branches, runs, o.epsilon)
         say(f"figure {o.figure}")
     return 0 if all(bool(run.stats.succeeded) for run in runs) else 1
+
+
+def _check_numbers(o: FastSlowOptions) -> None:
+    """Raise `ValueError` for numbers that are not finite or positive where they must be, and for too many frames."""
+    check_at_least(2, frames=o.frames)
+    numbers = len(o.epsilon) * max(2, len(o.fast + o.slow))
+    check_memory(lambda frames: COPIES * FLOAT * frames * numbers, frames=o.frames)
+    for name in ("epsilon", "end", "rtol"):
+        values = getattr(o, name)
+        for value in values if isinstance(values, tuple) else [] if values is None else [values]:
+            if not (value > 0 and math.isfinite(value)):
+                raise argument_error(name, "be a positive number", f"is {value}")
+    for name in ("fast", "slow", "window", "guess"):
+        if not all(math.isfinite(value) for value in getattr(o, name)):
+            raise argument_error(name, "hold finite numbers", f"is {getattr(o, name)}")
+    if o.compare is not None and not (o.compare >= 0 and math.isfinite(o.compare)):
+        raise argument_error("compare", "be at least 0", f"is {o.compare}")
 
 
 def example(o: FastSlowOptions) -> "Example":
@@ -127,7 +148,7 @@ def _filled(values: tuple[float, ...], default: np.ndarray, name: str) -> np.nda
 
 def _own(name: str) -> "Callable[[float], FastSlowFlow]":
     """Return the user's system as a function of epsilon."""
-    from dynsim.commands.simulate.systems import imported
+    from dynsim.commands.simulate.own import imported
     from dynsim.systems.fast_slow.examples import EXAMPLES
     from dynsim.systems.fast_slow.flow import FastSlowFlow
 
@@ -142,11 +163,13 @@ def _own(name: str) -> "Callable[[float], FastSlowFlow]":
 
 def _flow_at(function: Any, ratio: float) -> "FastSlowFlow":
     """Return the flow that the user's function returns for this epsilon."""
+    from dynsim.commands.simulate.own import own_code
     from dynsim.systems.fast_slow.flow import FastSlowFlow
 
-    flow = function(ratio) if callable(function) else function
+    must = "be a `FastSlowFlow`, or a function of epsilon that returns one"
+    with own_code("system", must):
+        flow = function(ratio) if callable(function) else function
     if not isinstance(flow, FastSlowFlow):
-        must = "be a `FastSlowFlow`, or a function of epsilon that returns one"
         raise argument_error("system", must, f"gives {type(flow).__name__}")
     return flow
 
@@ -155,15 +178,14 @@ def _check_shapes(case: "Example", ratio: float) -> None:
     """Raise `ValueError` if the user's f or g fails for variables of the shapes of the initial state."""
     import jax
 
+    from dynsim.commands.simulate.own import own_code
     from dynsim.systems.fast_slow.flow import rates
 
     flow = case.flow(ratio)
-    try:
+    shapes = " and ".join(str(part.shape) for part in case.start)
+    must = f"take (x, y) of shapes {shapes}, those of `--fast` and `--slow` (one number is a scalar), in JAX"
+    with own_code("system", must):
         jax.eval_shape(lambda x: rates(flow, x), case.start)
-    except (TypeError, IndexError) as error:
-        shapes = " and ".join(str(part.shape) for part in case.start)
-        must = f"take (x, y) of shapes {shapes}, those of `--fast` and `--slow` (one number is a scalar), in JAX"
-        raise argument_error("system", must, f"raised {type(error).__name__}: {reason(error)}") from None
 
 
 def _branches(case: "Example", ratio: float) -> "tuple[Branch, ...]":

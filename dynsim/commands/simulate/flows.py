@@ -1,5 +1,7 @@
 """`dynsim simulate SYSTEM` for a flow: one trajectory or an ensemble, a run file, a figure."""
 
+import dataclasses
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,36 +11,64 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim._types import Time
-from dynsim.commands.options import check_outputs, parse, say
-from dynsim.commands.simulate.systems import Simulate, build
-from dynsim.commands.tables import array
-from dynsim.errors import argument_error, check_at_least, reason
+from dynsim.commands.options import check_outputs, parse, refuse_unused, say
+from dynsim.commands.simulate.own import check_function
+from dynsim.commands.simulate.systems import SYSTEMS, Simulate, build, unused
+from dynsim.commands.sizes import FLOAT, check_memory
+from dynsim.commands.tables import matrix
+from dynsim.errors import argument_error, check_at_least
 from dynsim.initial_distributions import initial
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy
 from dynsim.keys import stream
+from dynsim.progress import tracked
 from dynsim.simulation import simulate
+from dynsim.spaces import Ellipsoid, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.tokens.flow import ProjectedValueFlow, TokenFlow
 from dynsim.systems.tokens.scalar_driven import OjaFlow
 from dynsim.trajectory import Trajectory
 
 TOKENS = 10  # of a start, by default
+COPIES = 4  # of the largest arrays, that exist at the same time
+STAGES = 16  # states that a solver holds at the same time
+DIMENSION = Simulate.dimension  # by default
+ROLES = ("first", "second", "third", "undecided", "member", "bound")  # of the components of a vector in a figure
+NOT_OF_RUN_FILES = {field.name for field in dataclasses.fields(Simulate)} - {"system", "trust"}
 
 
 def main(words: Sequence[str]) -> int:
     """Simulate the system, print a summary, and write the run file and the figure if they are asked for."""
     o = parse(Simulate, words, "simulate")
     if o.system.endswith(".npz"):
+        refuse_unused(o, NOT_OF_RUN_FILES, "for a run file, whose run is repeated as it is")
         return rerun_file(Path(o.system), o.trust)
+    check_sizes(o)
+    check_outputs(o.force, out=o.out, figure=o.figure)
+    flow = build(o)
+    refuse_unused(o, unused(o, flow), f"for `{o.system}` with these options, on which it has no effect")
+    x = start(o, flow, 0)
+    if ":" in o.system:
+        check_function(flow, x)
+    ts = np.linspace(0.0, o.end, o.frames)
+    return one(o, flow, ts) if o.members == 1 else many(o, flow, ts)
+
+
+def check_sizes(o: Simulate) -> None:
+    """Raise `ValueError` for a size that is too small, or with which the arrays would not fit in memory."""
     tokens = TOKENS if o.tokens is None else o.tokens
     check_at_least(1, tokens=tokens, dimension=o.dimension, heads=o.heads, members=o.members)
     check_at_least(2, frames=o.frames)
-    check_outputs(o.force, out=o.out, figure=o.figure)
-    flow = build(o)
-    if isinstance(flow, FunctionFlow):
-        check_function(flow, start(o, flow, 0))
-    ts = np.linspace(0.0, o.end, o.frames)
-    return one(o, flow, ts) if o.members == 1 else many(o, flow, ts)
+    if not math.isfinite(o.end):
+        raise argument_error("end", "be finite", f"is {o.end}")
+    vector = o.tokens is None and o.system not in SYSTEMS
+
+    def predicted(*, tokens: int, dimension: int, heads: int, frames: int, members: int) -> int:
+        rows = 1 if vector else tokens
+        state, weights = rows * dimension, heads * (dimension**2 + (0 if vector else tokens**2))
+        kept = frames * state if members == 1 else members * (state + 2 * frames)
+        return FLOAT * (COPIES * (kept + weights) + STAGES * state)
+
+    check_memory(predicted, tokens=tokens, dimension=o.dimension, heads=o.heads, frames=o.frames, members=o.members)
 
 
 def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray) -> int:
@@ -55,7 +85,7 @@ def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray) -> int:
         save(o.out, path, seed=o.seed)
         say(f"run file {o.out}")
     if o.figure is not None:
-        draw(o.figure, path.ts, *_curves(path))
+        draw_one(o.figure, path)
         say(f"figure {o.figure}")
     return 0
 
@@ -65,7 +95,7 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray) -> int:
     from dynsim.ensembles import ensemble
     from dynsim.storage import save
 
-    starts = jnp.stack([start(o, flow, k) for k in range(o.members)])
+    starts = jnp.stack(list(tracked((start(o, flow, k) for k in range(o.members)), o.members, "starts")))
     folder = None if o.out is None else o.out.with_suffix(".members")
     found = ensemble(flow, starts, ts, observed, integrator=integrator(o), folder=folder)
     say(found.explain())
@@ -99,13 +129,6 @@ def measurements(x: jax.Array) -> jax.Array:
     return jnp.stack([diameter(x), misalignment(x)])
 
 
-def _curves(path: Trajectory) -> tuple[np.ndarray, str]:
-    """Return the curves to draw over time, (curves, times), and their label."""
-    if path.ys.ndim == 3:
-        return np.asarray(path.along(measurements))[None, :, 0], "diameter"
-    return np.asarray(path.ys).T, "state"
-
-
 def rerun_file(path: Path, trust: tuple[str, ...]) -> int:
     """Repeat the run of a run file and print whether the states agree bit for bit; return 1 if they do not."""
     from dynsim.storage import load, rerun
@@ -124,39 +147,78 @@ def rerun_file(path: Path, trust: tuple[str, ...]) -> int:
     return 0 if same else 1
 
 
-def check_function(flow: FunctionFlow, x: jax.Array) -> None:
-    """Raise `ValueError` if a user's function fails for a time and a state of the shape of `x`."""
-    try:
-        jax.eval_shape(flow.velocity, 0.0, x)
-    except (TypeError, IndexError) as error:
-        must = f"take (t, x) with x of shape {x.shape} (see `--tokens`, `--dimension`, `--initial`), in JAX"
-        raise argument_error("system", must, f"raised {type(error).__name__}: {reason(error)}") from None
-
-
 def start(o: Simulate, flow: AbstractFlow, member: int) -> jax.Array:
     """Return the initial state of a member: from a file, or drawn from the named distribution."""
     dtype = jnp.dtype(o.precision)
     if o.initial.endswith((".npy", ".csv")):
         if o.members > 1:
             raise argument_error("initial", "name a distribution for an ensemble", "is a file")
-        return jnp.asarray(array(Path(o.initial), "initial"), dtype)
+        return jnp.asarray(_given(o, flow), dtype)
     vector = o.tokens is None and isinstance(flow, FunctionFlow)
     tokens = 1 if vector else TOKENS if o.tokens is None else o.tokens
     x = initial(o.initial, stream(o.seed, "start", member), (tokens, columns(o, flow)), flow.space).astype(dtype)
     return x[0] if vector else x
 
 
+def _given(o: Simulate, flow: AbstractFlow) -> np.ndarray:
+    """Return the initial state of a file; raise `ValueError` unless it has the shape that flow and options ask for."""
+    path = Path(o.initial)
+    x = matrix(path, "initial", (1, 2))
+    own = isinstance(flow, FunctionFlow) and o.dimension == DIMENSION and not isinstance(flow.space, Ellipsoid)
+    d = x.shape[-1] if own else columns(o, flow)
+    if x.shape[-1] != d:
+        has = f"`{path}` has {x.shape[-1]}"
+        raise argument_error("initial", f"have {d} columns, as `--dimension` or the matrices say", has)
+    if o.tokens is not None and (x.ndim == 1 or len(x) != o.tokens):
+        raise argument_error("initial", f"have {o.tokens} rows, as `--tokens` says", f"`{path}` has shape {x.shape}")
+    return x
+
+
 def columns(o: Simulate, flow: AbstractFlow) -> int:
     """Return the number of columns of an initial state: fixed by the matrices of the flow if it has any."""
     if isinstance(flow, TokenFlow):
-        return flow.query_key.shape[-1]
-    return flow.matrix.shape[-1] if isinstance(flow, ProjectedValueFlow | OjaFlow) else o.dimension
+        fixed = flow.query_key.shape[-1]
+    elif isinstance(flow, ProjectedValueFlow | OjaFlow):
+        fixed = flow.matrix.shape[-1]
+    else:
+        if isinstance(flow.space, Ellipsoid) and flow.space.matrix.shape[-1] != o.dimension:
+            d = flow.space.matrix.shape[-1]
+            raise argument_error("space", f"have dimension {o.dimension}, as `--dimension` says", f"has dimension {d}")
+        return o.dimension
+    if o.dimension not in (fixed, DIMENSION):
+        raise argument_error("dimension", f"be {fixed}, that of the matrices of the system", f"is {o.dimension}")
+    return fixed
 
 
 def integrator(o: Simulate) -> AbstractIntegrator:
     """Return the integrator that the options name, with the absolute tolerance a hundredth of the relative one."""
     make = Diffrax if o.integrator == "diffrax" else Scipy
     return make(rtol=o.rtol, atol=o.rtol / 100)
+
+
+def draw_one(path: Path, run: Trajectory) -> None:
+    """Draw one trajectory: the diameter of tokens; of a vector the path on the sphere in R^3, or its components."""
+    from figures.files import write_figure
+    from figures.panels.curves import curves
+    from figures.panels.tokens import surface, token_paths
+    from figures.style import canvas, settings
+
+    ts, ys = np.asarray(run.ts), np.asarray(run.ys)
+    on_sphere = ys.shape[1:] == (3,) and isinstance(run.system.space, Sphere)
+    if ys.ndim == 3:
+        draw(path, ts, np.asarray(run.along(measurements))[None, :, 0], "diameter")
+    elif not on_sphere and ys.shape[1] > len(ROLES):
+        draw(path, ts, ys.T, "entries of the state")
+    else:
+        with settings():
+            drawn, (ax,) = canvas()
+            if on_sphere:
+                surface(ax)
+                token_paths(ax, ys[:, None])
+            else:
+                labels = [f"$x_{{{k + 1}}}$" for k in range(ys.shape[1])]
+                curves(ax, ts, ys.T, roles=ROLES[: len(labels)], labels=labels, ylabel="state")
+            write_figure(drawn, path, "one state on the sphere" if on_sphere else "components of the state over time")
 
 
 def draw(path: Path, ts: jax.Array | np.ndarray, values: np.ndarray, label: str) -> None:

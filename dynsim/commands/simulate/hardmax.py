@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dynsim.commands.options import check_outputs, parse, say
-from dynsim.commands.tables import array, exact_array
+from dynsim.commands.options import check_outputs, parse, refuse_unused, say
+from dynsim.commands.sizes import FLOAT, check_memory
+from dynsim.commands.tables import SHOWN as CHARACTERS
+from dynsim.commands.tables import exact_array, matrix, number
 from dynsim.errors import argument_error, check_at_least
+from dynsim.progress import waiting
 
 if TYPE_CHECKING:
     from dynsim.trajectory import Trajectory
 
 SHOWN = 10  # leaders that are printed
+COPIES = 4  # of the largest arrays of floats, that exist at the same time
+FRACTION = 400  # bytes of a fraction of ordinary length
 
 
 @dataclass(frozen=True)
@@ -57,11 +62,21 @@ def main(words: Sequence[str]) -> int:
     """Iterate the map, print a summary, and write the run file and the figure if they are asked for."""
     o = parse(Hardmax, words, "simulate hardmax")
     check_at_least(1, tokens=o.tokens, dimension=o.dimension, layers=o.layers, every=o.every)
+    from_file = o.initial.endswith((".npy", ".csv"))
+    refuse_unused(o, ("tokens", "dimension") if from_file else (), "if the tokens are read from a file")
+    refuse_unused(o, () if o.arithmetic == "softmax" else ("temperature",), f"in {o.arithmetic} arithmetic")
+    _check_alpha(o)
+    if o.layers % o.every:
+        raise argument_error("layers", f"be a positive multiple of `every` = {o.every}", f"is {o.layers}")
+    if not from_file:
+        _check_memory(o, o.tokens, o.dimension)
     check_outputs(o.force, out=o.out, figure=o.figure)
     x = starts(o)
+    _check_memory(o, *x.shape)
     if o.figure is not None and x.shape[1] != 2:
         raise argument_error("figure", "be given only for tokens in the plane", f"the dimension is {x.shape[1]}")
-    path = {"float": _in_floats, "exact": _exactly, "softmax": _with_softmax}[o.arithmetic](o, x)
+    with waiting("hardmax"):
+        path = {"float": _in_floats, "exact": _exactly, "softmax": _with_softmax}[o.arithmetic](o, x)
     if o.out is not None:
         from dynsim.storage import save
 
@@ -73,6 +88,27 @@ def main(words: Sequence[str]) -> int:
     return 0
 
 
+def _check_memory(o: Hardmax, n: int, d: int) -> None:
+    """Raise `ValueError` unless the kept states of n tokens in R^d, their scores and the gaps fit in memory."""
+    entry = FRACTION if o.arithmetic == "exact" else COPIES * FLOAT
+
+    def predicted(*, tokens: int, dimension: int, layers: int) -> int:
+        return entry * (
+            (layers // o.every + 1) * tokens * dimension + tokens**2 + dimension**2 + layers // o.every + layers
+        )
+
+    check_memory(predicted, tokens=n, dimension=d, layers=o.layers)
+
+
+def _check_alpha(o: Hardmax) -> None:
+    """Raise `ValueError` unless alpha is a number that a float can hold."""
+    try:
+        float(number(o.alpha))
+    except (ValueError, OverflowError):
+        must = "hold finite numbers such as `0.5` or `1/3`"
+        raise argument_error("alpha", must, f"is `{o.alpha[:CHARACTERS]}`") from None
+
+
 def starts(o: Hardmax) -> np.ndarray:
     """Return the initial tokens (n, d): from a file (as Fractions for exact arithmetic), or from a distribution."""
     from dynsim.initial_distributions import initial
@@ -80,14 +116,14 @@ def starts(o: Hardmax) -> np.ndarray:
     from dynsim.spaces import Euclidean
 
     if o.initial.endswith((".npy", ".csv")):
-        return (exact_array if o.arithmetic == "exact" else array)(Path(o.initial), "initial")
+        return (exact_array if o.arithmetic == "exact" else matrix)(Path(o.initial), "initial")
     return np.asarray(initial(o.initial, stream(o.seed, "start", 0), (o.tokens, o.dimension), Euclidean()))
 
 
 def _attention(o: Hardmax) -> np.ndarray | None:
     if o.attention is None:
         return None
-    return (exact_array if o.arithmetic == "exact" else array)(o.attention, "attention")
+    return (exact_array if o.arithmetic == "exact" else matrix)(o.attention, "attention")
 
 
 def _in_floats(o: Hardmax, x: np.ndarray) -> "Trajectory":
@@ -128,6 +164,8 @@ def _with_softmax(o: Hardmax, x: np.ndarray) -> "Trajectory":
     from dynsim.systems.hardmax.maps import SoftmaxMap
 
     A = _attention(o)
+    if A is not None and A.shape != (x.shape[1],) * 2:
+        raise argument_error("attention", f"have shape {(x.shape[1],) * 2}, as the tokens", f"has shape {A.shape}")
     return iterate(
         SoftmaxMap(float(rational("alpha", o.alpha)), o.temperature, A), np.asarray(x, float), o.layers, every=o.every
     )

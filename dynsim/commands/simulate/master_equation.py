@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dynsim.commands.options import check_outputs, parse, say
-from dynsim.commands.tables import array
+from dynsim.commands.options import check_outputs, parse, refuse_unused, say
+from dynsim.commands.sizes import FLOAT, check_memory
+from dynsim.commands.tables import array, matrix
 from dynsim.errors import argument_error, check_at_least
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from analysis.chains.stationary import StationaryDistributions
     from dynsim.trajectory import Trajectory
 
+STEPS = 10**9  # of forward Euler, whose numbers are an array
+COPIES = 4  # of the largest arrays, that exist at the same time
+BANDS = 16  # entries of a sparse matrix and of its factors, for each state
 SHOWN = 10  # stationary distributions, and states of each, that are printed
 
 
@@ -66,6 +70,7 @@ def main(words: Sequence[str]) -> int:
     check_at_least(2, frames=o.frames, size=o.size)
     if not (o.end > 0 and np.isfinite(o.end)):
         raise argument_error("end", "be positive", f"is {o.end}")
+    _check_sizes(o)
     from analysis.chains.stationary import stationary_distributions
 
     check_outputs(o.force, out=o.out, figure=o.figure)
@@ -79,6 +84,23 @@ def main(words: Sequence[str]) -> int:
     say(f"total variation distance to the limit: {gaps[0]:.6g} at t = 0, {gaps[-1]:.6g} at t = {o.end:g}")
     write(o, path, stationary, gaps)
     return 0
+
+
+def _check_sizes(o: MasterEquation) -> None:
+    """Raise `ValueError` for options without effect, a step that is none, or arrays that do not fit in memory."""
+    read = o.generator is not None or o.attention is not None
+    refuse_unused(o, ("chain", "size", "birth", "death", "seed") if read else (), "if the chain is read from a file")
+    refuse_unused(o, () if o.chain == "birth-death" else ("birth", "death"), f"for the chain `{o.chain}`")
+    refuse_unused(o, () if o.chain == "random" else ("seed",), f"for the chain `{o.chain}`, which is not random")
+    refuse_unused(o, () if o.euler is None else ("method",), "with `--euler`")
+    if o.euler is not None and not (o.euler > 0 and o.end / o.euler <= STEPS):
+        raise argument_error("euler", f"be positive, with at most {STEPS} steps up to `--end`", f"is {o.euler}")
+    dense = o.chain == "random"
+
+    def predicted(*, size: int, frames: int) -> int:
+        return FLOAT * COPIES * (size * frames + (size**2 if dense else BANDS * size))
+
+    check_memory(predicted, size=o.size, frames=o.frames)
 
 
 def chain(o: MasterEquation) -> Any:
@@ -95,9 +117,9 @@ def chain(o: MasterEquation) -> Any:
     if o.generator is not None and o.attention is not None:
         raise argument_error("attention", "be given without `generator`", "is given with it")
     if o.generator is not None:
-        return check_generator(array(o.generator, "generator"))
+        return check_generator(matrix(o.generator, "generator"))
     if o.attention is not None:
-        return attention_generator(array(o.attention, "attention"))
+        return attention_generator(matrix(o.attention, "attention"))
     if o.chain == "birth-death":
         return birth_death(np.full(o.size - 1, o.birth), np.full(o.size - 1, o.death))
     if o.chain == "random":

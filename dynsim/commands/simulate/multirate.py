@@ -1,5 +1,6 @@
 """`dynsim simulate multirate`: the multirate network on a text: its loss, a continuation, and a causality check."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,12 +8,14 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from dynsim.commands.options import check_outputs, parse, say
+from dynsim.commands.options import check_outputs, parse, refuse_unused, say
+from dynsim.commands.sizes import check_memory
 from dynsim.errors import argument_error, check_at_least
 
 if TYPE_CHECKING:
     from dynsim.networks.multirate.network import MultirateNetwork
 
+WEIGHTS = 128  # bytes of attention weights for each pair of positions: heads, and copies that exist at the same time
 CHECKED = 32  # bytes of the text in the causality check, whose cost grows with the cube of their number
 
 
@@ -55,18 +58,34 @@ def main(words: Sequence[str]) -> int:
     """Print loss, gates and causality of the network, and the continuation of the text."""
     o = parse(Multirate, words, "simulate multirate")
     check_outputs(o.force, out=o.out)
-    text = np.frombuffer(o.text.encode(), np.uint8).astype(np.int32)
+    text = np.frombuffer(o.text.encode(errors="surrogateescape"), np.uint8).astype(np.int32)
     if len(text) < 2:
         raise argument_error("text", "have at least two bytes", f"has {len(text)}")
     check_at_least(0, bytes=o.bytes, temperature=o.temperature)
+    _check_options(o, len(text))
     if o.bytes and o.slow_mask == "full":
         raise argument_error("bytes", "be 0 for a full slow mask, which attends to later bytes", f"is {o.bytes}")
     model = network(o)
+    if o.weights == "random":
+        say("random weights: the network is untrained (`--weights trained` loads those of the experiment)")
     _describe(model, text)
     _check_causality(o, model, text[:CHECKED])
     if o.bytes:
         _continue(o, model, text)
     return 0
+
+
+def _check_options(o: Multirate, length: int) -> None:
+    """Raise `ValueError` for options without effect, numbers that are not finite, or a text that memory cannot hold."""
+    trained = o.weights == "trained"
+    refuse_unused(o, ("slow_mask", "block") if trained else (), "for trained weights")
+    refuse_unused(o, () if trained else ("variant", "data"), "for random weights")
+    refuse_unused(o, () if o.bytes else ("temperature",), "if no bytes are generated")
+    check_at_least(1, block=o.block)
+    for name in ("gate", "temperature"):
+        if getattr(o, name) is not None and not math.isfinite(getattr(o, name)):
+            raise argument_error(name, "be finite", f"is {getattr(o, name)}")
+    check_memory(lambda bytes, block: WEIGHTS * (length + bytes + block) ** 2, bytes=o.bytes, block=o.block)
 
 
 def network(o: Multirate) -> "MultirateNetwork":

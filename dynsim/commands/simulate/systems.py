@@ -1,10 +1,8 @@
 """The flows that `dynsim simulate` builds, by name or from a user's file, and the options that they take."""
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any, Literal
 
 import jax
@@ -12,9 +10,9 @@ import numpy as np
 import tyro
 
 from dynsim.commands.simulate import WITH_OWN_OPTIONS
-from dynsim.commands.tables import array
+from dynsim.commands.simulate.own import imported
+from dynsim.commands.tables import matrix
 from dynsim.errors import argument_error, nearest
-from dynsim.io.serialisation import execute_file
 from dynsim.keys import stream
 from dynsim.spaces import AbstractSpace, Ellipsoid, Euclidean, Simplex, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow
@@ -95,12 +93,12 @@ Builder = Callable[[Simulate], AbstractFlow]
 def _query_key(o: Simulate) -> np.ndarray:
     """Return P from its file, or beta I for every head, (heads, d, d)."""
     if o.query_key is not None:
-        return array(o.query_key, "query_key")
+        return matrix(o.query_key, "query_key", (2, 3))
     return np.broadcast_to(o.beta * np.eye(o.dimension), (o.heads, o.dimension, o.dimension))
 
 
 def _value(o: Simulate) -> Any:
-    return 1.0 if o.value is None else array(o.value, "value")
+    return 1.0 if o.value is None else matrix(o.value, "value", (2, 3))
 
 
 def _mask(o: Simulate) -> AbstractMask:
@@ -110,7 +108,7 @@ def _mask(o: Simulate) -> AbstractMask:
 def _symmetric(o: Simulate) -> np.ndarray:
     """Return U from its file, or a random symmetric matrix with entries in ]-1, 1[."""
     if o.value is not None:
-        return array(o.value, "value")
+        return matrix(o.value, "value", (2, 3))
     A = np.asarray(jax.random.uniform(stream(o.seed, "value"), (o.dimension,) * 2, minval=-0.5, maxval=0.5))
     return A + A.T
 
@@ -119,12 +117,12 @@ SYSTEMS: dict[str, tuple[str, Builder]] = {
     "token-flow": ("(7): self-attention, P and U from files, or beta I and I", lambda o: TokenFlow(
         _query_key(o), _value(o), space=space(o.space), mask=_mask(o))),
     "gradient": ("(8): one head, U = I, W = P symmetric positive definite", lambda o: gradient_token_flow(
-        _query_key(o)[0] if o.query_key is None else array(o.query_key, "query_key"))),
+        _query_key(o)[0] if o.query_key is None else matrix(o.query_key, "query_key", (2, 3)))),
     "causal": ("(15): causal, U = I, sphere", lambda o: causal_identity_flow(_query_key(o))),
     "causal-symmetric": ("(21): causal, one head, U symmetric", lambda o: causal_symmetric_flow(
         _query_key(o), _symmetric(o))),
     "projected-value": ("(20): causal, one head, U regular, on the ellipsoid of U^T U", lambda o: ProjectedValueFlow(
-        _query_key(o), np.eye(o.dimension) if o.value is None else array(o.value, "value"))),
+        _query_key(o), np.eye(o.dimension) if o.value is None else matrix(o.value, "value", (2, 3)))),
     "attracted": ("(16): every token attracted to the first basis vector", lambda o: AttractedFlow(
         np.eye(o.dimension)[0])),
     "oja": ("(22): Oja's flow of a symmetric matrix", lambda o: OjaFlow(_symmetric(o))),
@@ -134,6 +132,19 @@ SYSTEMS: dict[str, tuple[str, Builder]] = {
     "published-ensemble": ("Section 7.4 of CONSENSUS", lambda o: published_ensemble_flow(
         stream(o.seed, "weights"), o.dimension, o.heads)),
 }  # fmt: skip
+
+
+MODEL = ("heads", "beta", "query_key", "value", "causal", "space")
+TAKEN = {
+    "token-flow": set(MODEL),
+    "gradient": {"beta", "query_key"},
+    "causal": {"heads", "beta", "query_key"},
+    "causal-symmetric": {"beta", "query_key", "value"},
+    "projected-value": {"beta", "query_key", "value"},
+    "oja": {"value"},
+    "published-ensemble": {"heads"},
+}
+"""The options of `MODEL` that have an effect on a system; none on the others."""
 
 
 def build(options: Simulate) -> AbstractFlow:
@@ -148,28 +159,15 @@ def build(options: Simulate) -> AbstractFlow:
     raise argument_error("system", must, f"is `{name}`{nearest(name, (*SYSTEMS, *WITH_OWN_OPTIONS))}")
 
 
-def imported(path: str) -> Any:
-    """Return the object at the import path `file.py:name` or `module:name`; raise `ValueError` if it does not exist."""
-    where, _, name = path.rpartition(":")
-    module = _module(where)
-    if not hasattr(module, name):
-        names = [n for n in vars(module) if not n.startswith("_")]
-        raise argument_error("system", f"name an object in `{where}`", f"`{name}` does not exist{nearest(name, names)}")
-    return getattr(module, name)
-
-
-def _module(where: str) -> ModuleType:
-    if not where.endswith(".py"):
-        try:
-            return importlib.import_module(where)
-        except ImportError as error:
-            raise argument_error(
-                "system", "name a module that can be imported", f"`{where}` is not ({error})"
-            ) from None
-    path = Path(where)
-    if not path.exists():
-        raise argument_error("system", "name a file", f"`{where}` does not exist")
-    return execute_file(where)  # under a module name that run files can store
+def unused(o: Simulate, flow: AbstractFlow) -> set[str]:
+    """Return the names of the options that have no effect on a simulation of this flow."""
+    if o.system in SYSTEMS:
+        found = set(MODEL) - TAKEN.get(o.system, set())
+    else:
+        found = set(MODEL) - ({"space"} if isinstance(flow, FunctionFlow) else set())
+    if o.query_key is not None:
+        found |= {"beta", "heads"}
+    return found | {"trust"}
 
 
 def space(name: str) -> AbstractSpace:
@@ -178,6 +176,6 @@ def space(name: str) -> AbstractSpace:
     if name in plain:
         return plain[name]()
     if name.startswith("ellipsoid:"):
-        return Ellipsoid(array(Path(name.partition(":")[2]), "space"))
+        return Ellipsoid(matrix(Path(name.partition(":")[2]), "space"))
     must = "be sphere, euclidean, simplex or ellipsoid:FILE"
     raise argument_error("space", must, f"is `{name}`{nearest(name, plain)}")

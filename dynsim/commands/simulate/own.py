@@ -1,0 +1,126 @@
+"""Functions of the user's own: their import and a first evaluation, with every failure in one sentence."""
+
+import contextlib
+import importlib
+import inspect
+import linecache
+import sysconfig
+import traceback
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jax
+import numpy as np
+
+import dynsim
+from dynsim.errors import argument_error, nearest, reason
+from dynsim.io.serialisation import execute_file
+from dynsim.systems.base import AbstractFlow, FunctionFlow
+
+SHOWN = 100  # characters of a quoted line
+NOT_THE_USERS = tuple(
+    Path(folder).resolve()
+    for folder in (
+        Path(str(dynsim.__file__)).parent,
+        *(sysconfig.get_path(p) for p in ("stdlib", "purelib", "platlib")),
+    )
+)
+
+
+def imported(path: str) -> Any:
+    """Return the object at the import path `file.py:name` or `module:name`; raise `ValueError` if it does not exist."""
+    where, _, name = path.rpartition(":")
+    module = _module(where)
+    if not hasattr(module, name):
+        names = [n for n in vars(module) if not n.startswith("_")]
+        raise argument_error("system", f"name an object in `{where}`", f"`{name}` does not exist{nearest(name, names)}")
+    return getattr(module, name)
+
+
+def _module(where: str) -> ModuleType:
+    if where.endswith(".py"):
+        if not Path(where).is_file():
+            raise argument_error("system", "name a file", f"`{where}` does not exist")
+        with own_code("system", f"name a file that can be imported: `{where}`"):
+            return execute_file(where)  # under a module name that run files can store
+    if not where or where.startswith("."):
+        raise argument_error("system", "be `file.py:name` or `module:name`", f"names the module `{where}`")
+    with own_code("system", f"name a module that can be imported: `{where}`"):
+        return importlib.import_module(where)
+
+
+@contextlib.contextmanager
+def own_code(name: str, must: str) -> Iterator[None]:
+    """Turn whatever the user's code raises in this context into one `ValueError`, with the user's line that raised it.
+
+    Args:
+        name: the name of the argument that names the code.
+        must: the requirement that it violates.
+    """
+    try:
+        yield
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (the code may raise anything)
+        raise argument_error(name, must, f"{_line_of(error)}raised {type(error).__name__}: {reason(error)}") from None
+
+
+def _line_of(error: BaseException) -> str:
+    """Return "line 3 of `mine.py`, `return y`, ": the last line of the user's own code that an exception passed."""
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        return _quoted(error.filename, error.lineno)
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if _is_the_users(frame.filename)]
+    return _quoted(own[-1].filename, own[-1].lineno or 1) if own else "it "
+
+
+def _quoted(file: str, line: int) -> str:
+    linecache.checkcache(file)
+    path, here = Path(file), Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+    text = linecache.getline(file, line).strip()[:SHOWN]  # empty for a file that cannot be decoded
+    return f"line {line} of `{shown}`, {f'`{text}`, ' if text else ''}"
+
+
+def _is_the_users(file: str) -> bool:
+    path = Path(file).resolve()
+    return not file.startswith("<") and not any(path.is_relative_to(folder) for folder in NOT_THE_USERS)
+
+
+def check_function(flow: AbstractFlow, x: jax.Array) -> None:
+    """Raise `ValueError` if a user's function fails for a time and the state `x`, or returns anything but its shape.
+
+    JAX takes the last entry for an index beyond it; NumPy does not, and evaluates the function once at `x`.
+    """
+    function = flow.rhs if isinstance(flow, FunctionFlow) else flow.velocity
+    must = f"take (t, x) with x of shape {x.shape} (see `--tokens`, `--dimension`, `--initial`), in JAX"
+    returned: list[Any] = []  # as it is returned: a number or a text is no array, though JAX may make it one
+    with own_code("system", must):
+        jax.eval_shape(lambda t, x: returned.append(function(t, x)), 0.0, x)
+    v = returned[0]
+    if not hasattr(v, "shape") or not hasattr(v, "dtype") or v.shape != x.shape:
+        kind = f"one of shape {v.shape}" if hasattr(v, "shape") else f"{type(v).__name__}"
+        raise argument_error("system", f"return an array of shape {x.shape}", f"{_definition(function)}returns {kind}")
+    if v.dtype.kind not in "iuf":
+        raise argument_error("system", "return real numbers", f"{_definition(function)}returns {v.dtype.name}")
+    if isinstance(flow, FunctionFlow):
+        _check_indices(function, x, must)
+
+
+def _check_indices(function: Any, x: jax.Array, must: str) -> None:
+    """Raise `ValueError` if the function takes an entry that a NumPy array in place of `x` does not have."""
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
+        try:
+            function(0.0, np.array(x))
+        except IndexError as error:
+            with own_code("system", must):
+                raise error
+        except Exception:  # noqa: BLE001  (a function for JAX need not take NumPy arrays)
+            return
+
+
+def _definition(function: Any) -> str:
+    """Return "line 1 of `mine.py`, `def f(t, x):`, ", the place where a function is defined, if it is known."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return "it " if code is None else _quoted(code.co_filename, code.co_firstlineno)

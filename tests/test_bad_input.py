@@ -1,0 +1,213 @@
+"""Bad input of every kind: one sentence on stderr that names the argument, exit status 2, and no traceback."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dynsim.__main__ import main
+from dynsim.commands.sizes import check_memory, memory_limit
+
+SHORT = ("--end", "1", "--frames", "3", "--integrator", "scipy")
+
+
+def run(capsys, *words):
+    """Return the exit status of a command and what it wrote; nothing may escape from `main`, not even `SystemExit`."""
+    status = main([str(word) for word in words])
+    written = capsys.readouterr()
+    return status, written.out, written.err
+
+
+def refused(capsys, *words) -> str:
+    status, _, err = run(capsys, *words)
+    assert status == 2, err
+    assert len(err.splitlines()) == 1, err
+    assert err.startswith("dynsim: "), err
+    return err
+
+
+def in_shell(line: str, folder: Path, **variables: str) -> subprocess.CompletedProcess:
+    """Run a shell line in which `dynsim` is this command."""
+    text = f'dynsim() {{ "{sys.executable}" -m dynsim "$@"; }}; set -o pipefail; {line}'
+    return subprocess.run(
+        ["bash", "-c", text], cwd=folder, capture_output=True, text=True, env={**os.environ, **variables}
+    )
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return the current folder of a user, with files of several kinds."""
+    monkeypatch.chdir(tmp_path)
+    np.save("narrow.npy", np.ones((4, 2)))
+    np.save("four.npy", np.eye(4))
+    np.save("number.npy", np.array(3.0))
+    np.save("complex.npy", np.eye(3) * 1j)
+    np.save("nan.npy", np.full((3, 3), np.nan))
+    np.save("words.npy", np.array([["a"]]))
+    with Path("promise.npy").open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (10**9, 10**9)})
+    Path("thirds.csv").write_text("1/3,0,0\n0,1/3,0\n0,0,1/3\n")
+    Path("large.csv").write_text("1e999999999,1\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("simulate causal --foo 3", "`--foo` must be an option of `dynsim simulate`"),
+        ("simulate causal --frame 3", "did you mean `frames`?"),
+        ("simulate causal --tokens abc", "`tokens` must be as `dynsim simulate --help` describes it"),
+        ("simulate causal --integrator eule", "invalid choice 'eule'"),
+        ("simulate", "`system` must be given"),
+        ("simulate causal --seed -1", "`seed` must be from 0 to 9223372036854775807, but is -1"),
+        ("check --seed 18446744073709551616", "`seed` must be from 0"),
+        ("demo --seed -1", "`seed` must be from 0"),
+        ("simulate causal --initial narrow.npy", "`initial` must have 3 columns"),
+        ("simulate token-flow --query-key four.npy --initial narrow.npy", "`initial` must have 4 columns"),
+        ("simulate causal --initial number.npy", "`initial` must have 1 or 2 axes"),
+        ("simulate causal --query-key promise.npy", "its header promises 8000000000000000000 bytes"),
+        ("simulate causal --query-key complex.npy", "`complex.npy` holds complex128 of shape (3, 3)"),
+        ("simulate causal --query-key nan.npy", "be finite, but entry (0, 0) is nan in `nan.npy`"),
+        ("simulate causal --query-key words.npy", "`query_key` must hold real numbers"),
+        ("simulate causal --query-key number.npy", "`query_key` must have 2 or 3 axes"),
+        ("simulate causal --members 1000000000", "`members` must be at most "),
+        ("simulate causal --tokens 1000000000", "`tokens` must be at most "),
+        ("simulate causal --dimension 1000000000", "`dimension` must be at most "),
+        ("simulate causal --frames 1000000000000", "`frames` must be at most "),
+        ("simulate causal --heads 10000000000", "`heads` must be at most "),
+        ("simulate causal --end inf", "`end` must be finite"),
+        ("simulate causal --space euclidean", "`space` must be left out for `causal`"),
+        ("simulate attracted --beta 3", "`beta` must be left out for `attracted`"),
+        ("simulate published-gradient --dimension 4", "`dimension` must be 3"),
+        ("simulate causal --trust a:b", "`trust` must be left out"),
+        ("simulate run.npz --figure g.pdf --tokens 4", "`tokens` must be left out for a run file"),
+        ("simulate hardmax --alpha 1e400", "`alpha` must hold finite numbers such as `0.5` or `1/3`"),
+        ("simulate hardmax --alpha 1e999999999", "but is `1e999999999`"),
+        ("simulate hardmax --layers 100000000", "`layers` must be at most "),
+        ("simulate hardmax --layers 7 --every 2", "`layers` must be a positive multiple of `every` = 2"),
+        ("simulate hardmax --initial large.csv --arithmetic exact", "line 1 of `large.csv` holds `1e999999999`"),
+        ("simulate hardmax --initial large.csv", "`initial` must be finite"),
+        ("simulate hardmax --initial narrow.npy --tokens 3", "`tokens` must be left out"),
+        ("simulate hardmax --temperature 2", "`temperature` must be left out in float arithmetic"),
+        ("simulate hardmax --arithmetic softmax --attention four.npy", "`attention` must have shape (2, 2)"),
+        ("simulate master-equation --size 100000000000", "`size` must be at most "),
+        ("simulate master-equation --euler 1e-300", "`euler` must be positive, with at most 1000000000 steps"),
+        ("simulate master-equation --generator four.npy --birth 2", "`birth` must be left out"),
+        ("simulate multirate --gate nan", "`gate` must be finite, but is nan"),
+        ("simulate multirate --bytes 1000000000", "`bytes` must be at most "),
+        ("simulate multirate --variant coupled-9", "`variant` must be left out for random weights"),
+        ("simulate fast-slow --epsilon nan", "`epsilon` must be a positive number, but is nan"),
+        ("simulate fast-slow --frames 10000000000000", "`frames` must be at most "),
+    ],
+)
+def test_the_sentence_names_the_argument(capsys, folder, line, sentence):
+    assert sentence in refused(capsys, *line.split())
+
+
+def test_the_largest_size_that_fits_is_named():
+    with pytest.raises(ValueError, match=rf"`rows` must be at most {memory_limit() // 8} to fit"):
+        check_memory(lambda rows, columns: 8 * rows * columns, rows=10**15, columns=1)
+    with pytest.raises(ValueError, match="`rows` and `columns` must fit in half of the memory"):
+        check_memory(lambda rows, columns: 10**30, rows=2, columns=1)
+    check_memory(lambda rows, columns: 8 * rows * columns, rows=100, columns=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('system = ["causal"]', "give `system` as str"),
+        ('system = "causal"\nintegrator = ["scipy"]', "give `integrator` as `diffrax` or `scipy`"),
+        ('system = "causal"\nout = [1]', "give `out` as Path"),
+        ('system = "causal"\ntrust = "a:b"', "give `trust` as a list of str"),
+        ('system = "causal"\ntrust = [1]', "give `trust` as a list of str"),
+        ('system = "causal"\nend = true', "give `end` as float"),
+        ('system = "causal"\nend = 1' + 400 * "0", "hold numbers that floats can hold"),
+        ('system = "causal"\nseed = -1', "`seed` must be from 0"),
+        ("x = " + 3000 * "[", "be TOML"),
+    ],
+)
+def test_values_of_another_type_in_toml_are_refused(capsys, folder, text, sentence):
+    Path("run.toml").write_text(text)
+    assert sentence in refused(capsys, "simulate", "--config", "run.toml")
+    assert sentence in refused(capsys, "simulate", "--config=run.toml")
+
+
+def test_a_file_that_is_no_text_is_no_toml(capsys, folder):
+    Path("run.toml").write_bytes(b"\xff\xfe")
+    assert "be TOML" in refused(capsys, "simulate", "--config", "run.toml")
+    Path("bad.csv").write_bytes(b"1,\xff\n")
+    assert "`bad.csv` is not" in refused(capsys, "simulate", "oja", "--value", "bad.csv")
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("return -x * x[7]", "line 4 of `mine.py`, `return -x * x[7]`, raised IndexError: index 7 is out of bounds"),
+        ("raise KeyError('no')", "line 4 of `mine.py`, `raise KeyError('no')`, raised KeyError"),
+        ("raise SystemExit(3)", "line 4 of `mine.py`, `raise SystemExit(3)`, raised SystemExit"),
+        ("return y", "line 4 of `mine.py`, `return y`, raised NameError"),
+        ("return jnp.dot(x, jnp.ones(4))", "line 4 of `mine.py`, `return jnp.dot(x, jnp.ones(4))`, raised TypeError"),
+        ("return x if x[0] > 0 else -x", "line 4 of `mine.py`, `return x if x[0] > 0 else -x`, raised Tracer"),
+        ("return 1.0", "return an array of shape (3,), but line 3 of `mine.py`, `def f(t, x):`, returns float"),
+        ("return x[0]", "line 3 of `mine.py`, `def f(t, x):`, returns one of shape ()"),
+        ("return 'text'", "line 3 of `mine.py`, `def f(t, x):`, returns str"),
+        ("return [x, x]", "line 3 of `mine.py`, `def f(t, x):`, returns list"),
+        ("pass", "line 3 of `mine.py`, `def f(t, x):`, returns NoneType"),
+        (
+            "return x.astype(complex)",
+            "return real numbers, but line 3 of `mine.py`, `def f(t, x):`, returns complex",
+        ),
+    ],
+)
+def test_a_function_that_fails_is_refused_with_the_users_own_line(capsys, folder, body, sentence):
+    Path("mine.py").write_text(f"import jax.numpy as jnp\n\ndef f(t, x):\n    {body}\n")
+    assert sentence in refused(capsys, "simulate", "mine.py:f", *SHORT)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"def f(t, x)\n    return x\n", "line 1 of `mine.py`, `def f(t, x)`, raised SyntaxError"),
+        (b"x = 1\nimport nowhere\n", "line 2 of `mine.py`, `import nowhere`, raised ModuleNotFoundError"),
+        (b"1 / 0\n", "line 1 of `mine.py`, `1 / 0`, raised ZeroDivisionError"),
+        (b"x = '\xff'\n", "line 1 of `mine.py`, raised SyntaxError: (unicode error)"),
+        (b"x = 'a\0b'\n", "`mine.py`, but it raised SyntaxError"),
+    ],
+)
+def test_a_file_that_cannot_be_imported_is_refused_with_its_line(capsys, folder, content, sentence):
+    Path("mine.py").write_bytes(content)
+    assert sentence in refused(capsys, "simulate", "mine.py:f", *SHORT)
+    assert sentence in refused(capsys, "simulate", "fast-slow", "mine.py:f", "--fast", 1, "--slow", 1)
+
+
+def test_a_function_that_is_no_fast_slow_system_is_refused(capsys, folder):
+    Path("u.py").write_text("def ok(t, x):\n    return -x\n")
+    said = refused(capsys, "simulate", "fast-slow", "u.py:ok", "--fast", 1, "--slow", 1)
+    assert "be a `FastSlowFlow`, or a function of epsilon that returns one" in said
+    said = refused(capsys, "simulate", "u.py:ok", "--space", "ellipsoid:four.npy", *SHORT)
+    assert "`space` must have dimension 3" in said
+
+
+def test_fractions_are_read_from_every_csv_file(capsys, folder):
+    status, said, _ = run(capsys, "simulate", "oja", "--value", "thirds.csv", "--tokens", 2, *SHORT)
+    assert (status, "states (3, 2, 3)" in said) == (0, True)
+    Path("chain.csv").write_text("-1/3,1/7\n1/3,-1/7\n")
+    assert run(capsys, "simulate", "master-equation", "--generator", "chain.csv", "--frames", 3)[0] == 0
+
+
+def test_the_version_is_printed(capsys):
+    assert run(capsys, "--version") == (0, "dynsim 0.1.0\n", "")
+
+
+def test_closed_and_ascii_streams_are_no_error(tmp_path):
+    closed = in_shell("dynsim list systems >&-", tmp_path)
+    assert (closed.returncode, closed.stdout, closed.stderr) == (0, "", "")
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    ascii_only = in_shell("dynsim simulate token-flöw", tmp_path, **plain)
+    assert ascii_only.returncode == 2
+    assert "did you mean `token-flow`" in ascii_only.stderr
+    helped = in_shell("dynsim simulate --help | head -1", tmp_path)
+    assert (helped.returncode in (0, 141), helped.stderr) == (True, "")  # all may be written before the pipe closes
