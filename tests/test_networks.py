@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -30,14 +31,16 @@ def small(tmp_path_factory):
 def test_gpt_nano_gives_its_reference_activations():
     path = data_or_skip("gpt_nano_sort.npz")
     z, network = np.load(path), load_transformer(path)
-    x = jax.vmap(network.embed)(z["ref_idx"].astype(int))
     first = network.blocks[0]
-    weights = jax.vmap(lambda x: first.attention.weights(first.attention_norm(x)))(x)
+
+    def seen(ids):
+        x, states = network.embed(ids), network.states(network.embed(ids))
+        return first.attention.weights(first.attention_norm(x)), states, network.logits(states[-1])
+
+    weights, states, logits = jax.jit(jax.vmap(seen))(z["ref_idx"].astype(int))
     np.testing.assert_allclose(weights, z["ref_attSm"], atol=1e-6)
-    states = jax.vmap(network.states)(x)
     for i in range(3):
         np.testing.assert_allclose(states[:, i], z[f"ref_block{i}"], atol=5e-6)  # the exact GELU is off by 1e-4
-    logits = jax.vmap(network.logits)(states[:, -1])
     np.testing.assert_allclose(logits, z["ref_lm_head"], atol=1e-5)
     np.testing.assert_allclose(jax.nn.softmax(logits), z["ref_probs"], atol=1e-6)
 
@@ -71,33 +74,43 @@ def test_an_unembedding_of_its_own_is_used(tmp_path, small):
     np.testing.assert_array_equal(small.unembedding, small.token_embedding)
 
 
+@eqx.filter_jit
+def passed(network, x, passes, feedforward=True):
+    """Return the state after any number of passes, an array, by one program."""
+    return network.apply_layers(x, passes=passes, feedforward=feedforward)
+
+
+layer_by_layer = eqx.filter_jit(Transformer.states)
+
+
 def test_two_passes_are_one_pass_twice(small):
-    x = small.embed(IDS)
-    once = small.apply_layers(x)
-    np.testing.assert_allclose(once, small.states(x)[-1], atol=1e-12)
-    np.testing.assert_allclose(small.apply_layers(x, passes=2), small.apply_layers(once), atol=1e-12)
-    many = jax.jit(lambda k: small.apply_layers(x, passes=k))(jnp.asarray(1000))
-    assert np.all(np.isfinite(many))
-    attention_only = small.apply_layers(x, feedforward=False)
-    np.testing.assert_allclose(attention_only, small.states(x, feedforward=False)[-1], atol=1e-12)
-    assert small.apply_layers(x.astype(np.float32)).dtype == np.float32
+    x, one = small.embed(IDS), np.asarray(1)
+    once = passed(small, x, one)
+    np.testing.assert_allclose(once, layer_by_layer(small, x)[-1], atol=1e-12)
+    np.testing.assert_allclose(small.apply_layers(x, passes=2), passed(small, once, one), atol=1e-12)
+    assert np.all(np.isfinite(passed(small, x, np.asarray(1000))))
+    attention_only = passed(small, x, one, False)
+    np.testing.assert_allclose(attention_only, layer_by_layer(small, x, feedforward=False)[-1], atol=1e-12)
+    single = jax.eval_shape(small.apply_layers, x.astype(np.float32))
+    assert single.dtype == np.float32
 
 
 @pytest.mark.parametrize("feedforward", [True, False])
 def test_the_map_goes_through_the_layers_over_and_over(small, feedforward):
     x = small.embed(IDS)
     path = dynsim.iterate(TransformerMap(small, feedforward), x, 3 * LAYERS)
-    np.testing.assert_allclose(path.ys[1 : LAYERS + 1], small.states(x, feedforward=feedforward), atol=1e-12)
-    expected = small.apply_layers(x, passes=3, feedforward=feedforward)
+    states = layer_by_layer(small, x, feedforward=feedforward)
+    np.testing.assert_allclose(path.ys[1 : LAYERS + 1], states, atol=1e-12)
+    expected = passed(small, x, np.asarray(3), feedforward)
     np.testing.assert_allclose(path.final, expected, atol=1e-11)
 
 
 def test_a_prompt_is_continued_by_the_likeliest_token(small):
     z, ids = gpt2_tensors(), list(IDS)
-    for _ in range(3):
+    for _ in range(5):
         ids.append(int(np.argmax(gpt2_states(z, np.array(ids))[1][-1])))
-    assert small.greedy(IDS, 3).tolist() == ids
-    x = small.apply_layers(small.embed(IDS), passes=4, feedforward=False)
+    assert small.greedy(IDS, 5).tolist() == ids
+    x = passed(small, small.embed(IDS), np.asarray(4), False)
     twice = small.greedy(IDS, 1, passes=4, feedforward=False)
     assert int(twice[-1]) == int(jnp.argmax(small.logits(x)[-1]))
 
