@@ -3,11 +3,12 @@
 The arrays are plain members (`numpy.load(path)["ys"]`), the text is the member `header`. No pickle, no code.
 """
 
+import contextlib
 import importlib.metadata
 import json
 import os
 import platform
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,13 @@ import jax
 import numpy as np
 
 from dynsim._types import Key
-from dynsim.errors import argument_error
+from dynsim.arguments import as_times
+from dynsim.errors import IntegrationError, argument_error, reason
+from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy, Stats
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild
 from dynsim.simulation import iterate
-from dynsim.systems.base import AbstractMap
+from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -80,7 +83,53 @@ def load(path: str | Path, *, trust: Collection[str] = ()) -> "Trajectory | Ense
         ValueError: if the file is truncated, of another format or version, incomplete, or names what is not trusted.
     """
     arrays = read_arrays(path)
-    return rebuild(_parsed(path, arrays)["run"], arrays, trust)
+    recipe = _parsed(path, arrays)["run"]
+    with _fault_of(path, "be a complete run file"):
+        run = rebuild(recipe, arrays, trust)
+        wrong = _wrong_part(run)
+    if wrong:
+        raise argument_error("path", "be a complete run file", f"{wrong} of `{path}` cannot be one of a run")
+    return run
+
+
+@contextlib.contextmanager
+def _fault_of(path: str | Path, must: str) -> Iterator[None]:
+    """Turn every exception into one sentence that says what the file must be: wrong types can cause any of them."""
+    try:
+        yield
+    except IntegrationError:
+        raise
+    except Exception as error:
+        if str(error).startswith(("Argument `path`", "Argument `trust`")):
+            raise
+        raise argument_error("path", must, f"`{path}` is not ({type(error).__name__}: {reason(error)})") from None
+
+
+def _wrong_part(run: Any) -> str:
+    """Return the name of the first part of a run that has another type or shape than it must have, or ""."""
+    from dynsim.ensembles import Ensemble
+
+    if not isinstance(run, Trajectory | Ensemble):
+        return "the class"
+    path = isinstance(run, Trajectory)
+    ts = np.asarray(run.ts)
+    if ts.ndim != 1 or ts.size == 0 or ts.dtype.kind not in "iuf" or not np.all(np.diff(ts) > 0):
+        return "the array `ts`"
+    parts = {"ys": run.ys} if path else {"values": run.values, "initial": run.initial, "final": run.final}
+    for name, part in parts.items():
+        lengths = {len(leaf) if _is_array(leaf) and leaf.ndim else 0 for leaf in jax.tree.leaves(part)}
+        if len(lengths) != 1 or path and lengths != {ts.size}:
+            return f"the array `{name}`"
+    systems = [run.system] if path else run.flow if isinstance(run.flow, tuple) else [run.flow]
+    if not all(isinstance(system, AbstractFlow | AbstractMap) for system in systems):
+        return "the system"
+    if not isinstance(run.stats, Stats) or not all(_is_array(leaf) for leaf in jax.tree.leaves(run.stats)):
+        return "the part `stats`"
+    return "" if run.integrator is None or isinstance(run.integrator, AbstractIntegrator) else "the integrator"
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array | np.ndarray) and np.asarray(leaf).dtype.kind in "biufO"
 
 
 def rerun(path: str | Path, *, trust: Collection[str] = ()) -> Trajectory:
@@ -93,14 +142,27 @@ def rerun(path: str | Path, *, trust: Collection[str] = ()) -> Trajectory:
     """
     stored, run = header(path), load(path, trust=trust)
     if not isinstance(run, Trajectory):
-        raise argument_error("path", "hold a trajectory, to be run again", f"holds an {stored['kind']}")
-    if describe("system", run.system, {}) != stored["run"]["fields"]["system"]:
-        raise argument_error("path", "name functions as they were when it was written", "one has changed since")
+        raise argument_error("path", "hold a trajectory, to be run again", f"holds an {type(run).__name__}")
+    with _fault_of(path, "be a run file whose run can be computed again"):
+        if describe("system", run.system, {}) != stored["run"]["fields"]["system"]:
+            raise argument_error("path", "name functions as they were when it was written", "one has changed since")
+        return _again(run)
+
+
+def _again(run: Trajectory) -> Trajectory:
+    """Compute a trajectory again; times and tolerances are checked, since a file can hold any."""
+    times = as_times(run.ts)
     if isinstance(run.system, AbstractMap):
-        layers = np.asarray(run.ts)
-        return iterate(run.system, run.initial, int(layers[-1]), every=int(layers[1] - layers[0]))
+        every = round(times[1] - times[0])
+        if not np.array_equal(times, np.arange(0, times[-1] + 1, every)):
+            raise argument_error("ts", "be the evenly spaced layers of a map", "are not")
+        return iterate(run.system, run.initial, int(times[-1]), every=every)
     if run.integrator is None:
         raise argument_error("path", "hold the integrator of its trajectory", "does not, as for a path cut at an event")
+    if isinstance(run.integrator, Diffrax | Scipy):
+        fields = {name: getattr(run.integrator, name) for name in type(run.integrator).__dataclass_fields__}
+        type(run.integrator)(**fields)  # its checks, which rebuilding does not make
+    run.system.check_horizon(float(times[0]), float(times[-1]))
     ys, stats = run.integrator.integrate(run.system, run.initial, run.ts)
     return Trajectory(run.ts, ys, run.system, stats, run.integrator)
 
@@ -153,7 +215,7 @@ def _parsed(path: str | Path, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """Return the header among `arrays`; raise `ValueError` unless it is that of a complete run file of this version."""
     try:
         parsed = json.loads(str(arrays["header"]))
-    except (KeyError, json.JSONDecodeError):
+    except (KeyError, ValueError, RecursionError):
         raise argument_error("path", "be a run file", f"`{path}` has no header") from None
     if not isinstance(parsed, dict) or parsed.get("format") != FORMAT:
         raise argument_error("path", "be a run file", f"`{path}` has the header of something else")
@@ -161,6 +223,6 @@ def _parsed(path: str | Path, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         found = parsed.get("format_version")
         raise argument_error("path", f"be of format version {FORMAT_VERSION}", f"`{path}` is of version {found}")
     missing = [name for name in ("kind", "run", "versions", "dtype") if name not in parsed]
-    if missing or not {"class", "fields"} <= set(parsed["run"]):
+    if missing or not isinstance(parsed["run"], dict) or not {"class", "fields"} <= set(parsed["run"]):
         raise argument_error("path", "be a complete run file", f"`{path}` lacks the field `{(missing or ['run'])[0]}`")
     return parsed

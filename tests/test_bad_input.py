@@ -1,5 +1,6 @@
 """Bad input of every kind: one sentence on stderr that names the argument, exit status 2, and no traceback."""
 
+import json
 import os
 import subprocess
 import sys
@@ -211,3 +212,86 @@ def test_closed_and_ascii_streams_are_no_error(tmp_path):
     assert "did you mean `token-flow`" in ascii_only.stderr
     helped = in_shell("dynsim simulate --help | head -1", tmp_path)
     assert (helped.returncode in (0, 141), helped.stderr) == (True, "")  # all may be written before the pipe closes
+
+
+@pytest.fixture
+def stored(folder):
+    """Return the arrays and the header of a short run, and a function that writes them after a change."""
+    from dynsim.io.npz import read_arrays, write_arrays
+
+    main(["simulate", "attracted", "--tokens", "2", *SHORT, "--out", "run.npz"])
+    arrays = read_arrays("run.npz")
+    header = json.loads(str(arrays["header"]))
+
+    def write(**changed):
+        write_arrays("bad.npz", {**arrays, "header": np.array(json.dumps(header)), **changed})
+        return "bad.npz"
+
+    return header["run"]["fields"], write
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("ts", np.empty(0), "the array `ts` of `bad.npz`"),
+        ("ts", np.array(["a", "b", "c"]), "`path` must be a complete run file"),
+        ("ts", np.array([0.0, np.nan, 1.0]), "the array `ts` of `bad.npz`"),
+        ("ts", np.array([1.0, 0.5, 0.0]), "the array `ts` of `bad.npz`"),
+        ("ts", np.array([0.0, 1.0]), "the array `ys` of `bad.npz`"),
+        ("ys", np.array(1.0), "the array `ys` of `bad.npz`"),
+        ("ys", np.array(["a", "b", "c"]), "`path` must be a complete run file"),
+        ("ys", np.ones((3, 2, 7)), "`path` must be a run file whose run can be computed again"),
+        ("header", np.array("[" * 5000), "has no header"),
+        ("header", np.array(3.0), "has the header of something else"),
+    ],
+)
+def test_run_files_with_impossible_arrays_are_refused(capsys, stored, name, value, sentence):
+    file = stored[1](**{name: value})
+    capsys.readouterr()
+    assert sentence in refused(capsys, "simulate", file)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("ts", 3),
+        ("ts", {"jax": ["ts"]}),
+        ("ts", {"fraction": "1e999999999"}),
+        ("ts", {"fraction": "1/0"}),
+        ("ys", {"tuple": {"a": 1}}),
+        ("ys", None),
+        ("system", "text"),
+        ("system", {"class": 3, "fields": {}}),
+        ("system", {"class": "dynsim.systems.tokens.flow:TokenFlow", "fields": []}),
+        ("system", {"name": "dynsim.simulation:simulate"}),
+        ("stats", None),
+        ("stats", {"float": "text"}),
+        ("integrator", 1.0),
+        ("integrator", {"key": "ts", "impl": "text"}),
+    ],
+)
+def test_recipes_of_wrong_types_are_refused(capsys, stored, part, value):
+    fields, write = stored
+    fields[part] = value
+    file = write()
+    capsys.readouterr()
+    assert "Argument `path` must" in refused(capsys, "simulate", file)
+
+
+@pytest.mark.parametrize(("option", "value"), [("rtol", -1.0), ("rtol", "text"), ("method", "Euler"), ("atol", None)])
+def test_impossible_options_of_the_integrator_are_the_fault_of_the_file(capsys, stored, option, value):
+    fields, write = stored
+    fields["integrator"]["fields"][option] = value
+    file = write()
+    capsys.readouterr()
+    said = refused(capsys, "simulate", file)
+    assert "`path` must be a run file whose run can be computed again, but `bad.npz` is not (" in said
+
+
+def test_a_run_of_nan_is_not_called_identical(capsys, stored):
+    file = stored[1](ys=np.full((3, 2, 3), np.nan))
+    capsys.readouterr()
+    status, said, _ = run(capsys, "simulate", file)
+    assert status == 1
+    assert "holds NaN in 18 entries" in said
+    assert "identical" not in said

@@ -11,6 +11,7 @@ import importlib.machinery
 import importlib.util
 import inspect
 import math
+import re
 import sys
 from collections.abc import Collection, Mapping
 from fractions import Fraction
@@ -22,9 +23,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, reason
 
 TRUSTED = ("dynsim", "analysis", "diffrax", "optimistix", "lineax")  # packages whose classes a file may name
+
+KINDS: dict[str, type] = {"tuple": list, "list": list, "dict": dict}
+"""The type of the content of a node by its tag; of all other tags it is a string."""
 
 Arrays = dict[str, np.ndarray]
 
@@ -70,6 +74,9 @@ def rebuild(node: Any, arrays: Mapping[str, np.ndarray], trust: Collection[str] 
     if not isinstance(node, dict) or not node:
         return node
     tag, content = next(iter(node.items()))
+    kind = KINDS.get(tag, str)
+    if not isinstance(content, kind) or tag == "class" and not isinstance(node.get("fields"), dict):
+        raise argument_error("path", f"hold a {kind.__name__} in every `{tag}`", f"holds a {type(content).__name__}")
     if tag in ("tuple", "list"):
         return (tuple if tag == "tuple" else list)(rebuild(part, arrays, trust) for part in content)
     if tag == "dict":
@@ -78,9 +85,18 @@ def rebuild(node: Any, arrays: Mapping[str, np.ndarray], trust: Collection[str] 
         return _rebuild_instance(content, node["fields"], arrays, trust)
     if tag == "name":
         return resolve(content, trust)
-    if tag in ("float", "fraction"):
-        return (float if tag == "float" else Fraction)(content)
+    if tag == "float":
+        return float(content)
+    if tag == "fraction":
+        return _fraction(content)
     return _rebuild_array(tag, node, arrays)
+
+
+def _fraction(text: str) -> Fraction:
+    """Return the number of "3" or "-1/3", as `describe` writes it; powers of ten could take for ever."""
+    if re.fullmatch(r"-?[0-9]+(/[0-9]+)?", text) is None or re.search(r"/0+$", text) is not None:
+        raise argument_error("path", "hold fractions of integers", f"holds `{text[:40]}`")
+    return Fraction(text)
 
 
 def _field_names(kind: type) -> tuple[str, ...]:
@@ -116,7 +132,7 @@ def _rebuild_array(tag: str, node: Mapping[str, Any], arrays: Mapping[str, np.nd
     if tag == "key":
         return jax.random.wrap_key_data(jnp.asarray(value), impl=node["impl"])
     if tag == "fractions":
-        entries = np.array([Fraction(entry) for entry in value.ravel()] + [None], dtype=object)[:-1]
+        entries = np.array([_fraction(str(entry)) for entry in value.ravel()] + [None], dtype=object)[:-1]
         return entries.reshape(value.shape)
     if tag == "jax":
         weak = node.get("weak", False) and value.ndim == 0
@@ -202,8 +218,9 @@ def resolve(path: str, trust: Collection[str] = ()) -> Any:
         raise argument_error("trust", f"name `{path}` before the file may import it", f"is {tuple(trust)}")
     try:
         module = _load_file(origin) if origin.endswith(".py") else importlib.import_module(origin)
-    except (ImportError, OSError) as error:
-        raise argument_error("path", "name only objects that can be imported", f"`{path}` fails ({error})") from None
+    except Exception as error:  # noqa: BLE001  (a file of the user's may raise anything)
+        but = f"`{path}` fails ({type(error).__name__}: {reason(error)})"
+        raise argument_error("path", "name only objects that can be imported", but) from None
     found = _look_up(module, qualified)
     if found is None:
         raise argument_error("path", "name only objects that exist", f"`{path}` does not")
