@@ -18,11 +18,11 @@ from analysis.hardmax.leaders import leader_layers, leader_layers_by_value
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.keys import stream
 from dynsim.networks.sentiment.classifier import (
+    EpochBatches,
     ReviewClassifier,
     accuracy,
     batch_loss,
     draw_classifier,
-    epoch_batches,
     forward_pass,
     hardmax_logits,
     load_classifier,
@@ -174,9 +174,8 @@ def test_a_review_of_weight_zero_counts_for_nothing():
 
 
 def test_an_epoch_visits_each_review_once_in_its_own_order():
-    data = Encoded(np.arange(10)[:, None], np.zeros(10, np.int32))
-    batches, steps = epoch_batches(data, KEY, 4)
-    assert steps == 3
+    batches = EpochBatches(jnp.arange(10)[:, None], jnp.zeros(10, jnp.int32), KEY, 4)
+    assert batches.steps == 3
     seen = [
         [int(i) for i, w in zip(ids[:, 0], weight, strict=True) if w]
         for ids, _, weight in (batches(jnp.asarray(k), KEY) for k in range(6))

@@ -116,5 +116,6 @@ def test_bad_numbers_and_a_diverging_loss_are_one_sentence(tmp_path, monkeypatch
     with pytest.raises(TrainingError, match="is not finite: try a smaller learning rate; the checkpoint of step 20"):
         run(num_steps=4000, optimiser=optax.sgd(3.0), folder=tmp_path / "run")
     monkeypatch.setitem(sys.modules, "optax", None)
+    training._adam.cache_clear()
     with pytest.raises(ValueError, match=r"pip install dynsim\[train\]"):
         run()

@@ -1,5 +1,6 @@
 """Training by stochastic gradient descent, with checkpoints from which it resumes bit for bit."""
 
+import functools
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
@@ -105,6 +106,7 @@ def train(
     return Trained(eqx.combine(state[0], rest), losses)
 
 
+@functools.cache  # another object would compile anew
 def _adam() -> "optax.GradientTransformation":
     try:
         import optax

@@ -16,7 +16,7 @@ from dynsim.networks.decoder.transformer import check_ids
 from dynsim.networks.sentiment.forward_pass import ForwardPass, apply_layers, grouped
 from dynsim.networks.sentiment.reviews import Encoded
 from dynsim.networks.sentiment.words import PADDING, Vocabulary
-from dynsim.networks.training import Batches, Callback, Trained, train
+from dynsim.networks.training import Callback, Trained, train
 from dynsim.systems.hardmax.maps import HardmaxMap, SoftmaxMap
 
 SOFT_BLOCK = 50  # reviews in a block of the softmax forward pass, in JAX
@@ -178,24 +178,31 @@ def accuracy(logits: Logits, labels: Int[np.ndarray, " reviews"]) -> float:
     return float(np.mean((logits > 0) == (labels == 1)))
 
 
-def epoch_batches(data: Encoded, key: Key, size: int) -> tuple[Batches, int]:
-    """Return batches that contain each review once in an epoch, in random order, and their number in an epoch.
+class EpochBatches(eqx.Module):
+    """Batches for `train` that contain each review once in an epoch, in random order.
 
     A batch holds the numbers of words, the labels, and the weights of its reviews: the last batch of an epoch is filled
-    up with reviews of weight 0.
+    up with reviews of weight 0. The order depends on the epoch and on `key` alone.
     """
-    count = len(data.labels)
-    steps = -(-count // size)
-    ids, labels = jnp.asarray(data.ids), jnp.asarray(data.labels)
 
-    def batches(step: Int[Array, ""], unused: Key) -> tuple[Array, Array, Array]:
-        del unused  # the order depends on the epoch alone
-        order = jax.random.permutation(jax.random.fold_in(key, step // steps), count)
-        places = (step % steps) * size + jnp.arange(size)
+    ids: Int[Array, "reviews n"]
+    labels: Int[Array, " reviews"]
+    key: Key
+    size: int = eqx.field(static=True)
+
+    @property
+    def steps(self) -> int:
+        """The number of batches in an epoch."""
+        return -(-self.labels.shape[0] // self.size)
+
+    def __call__(self, step: Int[Array, ""], key: Key) -> tuple[Array, Array, Array]:
+        """Return the batch of a step: (size, n), (size,) and (size,)."""
+        del key
+        count = self.labels.shape[0]
+        order = jax.random.permutation(jax.random.fold_in(self.key, step // self.steps), count)
+        places = (step % self.steps) * self.size + jnp.arange(self.size)
         rows = order[places % count]
-        return ids[rows], labels[rows], places < count
-
-    return batches, steps
+        return self.ids[rows], self.labels[rows], places < count
 
 
 def batch_loss(model: ReviewClassifier, batch: tuple[Array, Array, Array], key: Key) -> Scalar:
@@ -227,7 +234,8 @@ def train_classifier(
         if number < 1:
             raise argument_error(name, "be at least 1", f"is {number}")
     order, steps = jax.random.split(key)
-    batches, each = epoch_batches(data, order, batch)
+    batches = EpochBatches(jnp.asarray(data.ids), jnp.asarray(data.labels), order, batch)
+    each = batches.steps
     seen = None if callback is None else lambda done, model: callback(done // each, model)
     count = epochs * each
     return train(
