@@ -9,6 +9,19 @@ VARIABLE = "DYNSIM_DATA"
 """The environment variable that names the folder."""
 
 
+def use_data(folder: Path | None) -> None:
+    """Let this process, and those that it starts, find data files in `folder`; None leaves all as it is.
+
+    Raises:
+        ValueError: if the folder does not exist.
+    """
+    if folder is None:
+        return
+    if not folder.is_dir():
+        raise argument_error("data", "name a folder", f"`{folder}` is none")
+    os.environ[VARIABLE] = str(folder)
+
+
 def data_file(name: str, folder: str | Path | None = None) -> Path:
     """Return the path of the data file `name` in `folder`, by default in the folder that `DYNSIM_DATA` names.
 

@@ -295,3 +295,54 @@ def test_a_run_of_nan_is_not_called_identical(capsys, stored):
     assert status == 1
     assert "holds NaN in 18 entries" in said
     assert "identical" not in said
+
+
+@pytest.mark.parametrize("command", ["figure figure-1", "check theorem-3.1", "report", "experiment 7.4"])
+def test_every_command_that_may_need_data_takes_its_folder(capsys, folder, command):
+    said = refused(capsys, *command.split(), "--data", "nowhere")
+    assert "`data` must name a folder, but `nowhere` is none" in said
+
+
+def test_figures_without_data_are_named_and_the_others_are_drawn(capsys, folder, monkeypatch):
+    from figures import figure, gallery
+
+    class One:
+        compute_paper_size = None
+
+        def __init__(self, name):
+            self.name = name
+
+        def at_size(self, size):
+            return self
+
+    def save(one, *args, **options):
+        from dynsim.data import data_file
+
+        return [data_file("weights.safetensors")] if one.name.startswith("trained") else [f"{one.name}.pdf"]
+
+    monkeypatch.delenv("DYNSIM_DATA", raising=False)
+    monkeypatch.setattr(gallery, "find_figures", lambda name: [One("trained-1"), One("plain"), One("trained-2")])
+    monkeypatch.setattr(figure, "save", save)
+    status, out, err = run(capsys, "figure", "some")
+    assert (status, out) == (2, "plain.pdf\n")
+    assert "the folder of data files that `trained-1`, `trained-2` need (`--data FOLDER`)" in err
+    assert len(err.splitlines()) == 1
+    assert "`dynsim list figures` shows" in refused(capsys, "figure")
+
+
+@pytest.mark.parametrize("command", ["check theorem-3.1", "report"])
+def test_more_processes_or_trials_than_memory_holds_are_refused(capsys, folder, command):
+    assert "`jobs` must be at most " in refused(capsys, *command.split(), "--jobs", 10**6)
+    assert "`trials` must be at most " in refused(capsys, *command.split(), "--trials", 10**12)
+    assert "`jobs` must be at least 1, but is 0" in refused(capsys, *command.split(), "--trials", 1, "--jobs", 0)
+
+
+def test_the_components_of_one_vector_are_named_in_a_figure(capsys, folder):
+    Path("mine.py").write_text("import jax.numpy as jnp\n\ndef field(t, x):\n    return jnp.roll(x, 1) - x\n")
+    words = ("simulate", "mine.py:field", *SHORT, "--figure", "x.svg", "--space")
+    assert run(capsys, *words, "euclidean", "--dimension", 2)[0] == 0
+    drawn = Path("x.svg").read_text()
+    assert "components of the state" in drawn
+    assert "median" not in drawn
+    assert run(capsys, *words, "sphere")[0] == 0
+    assert "one state on the sphere" in Path("x.svg").read_text()

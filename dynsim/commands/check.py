@@ -8,6 +8,8 @@ from typing import Annotated
 import tyro
 
 from dynsim.commands.options import check_outputs, parse, say
+from dynsim.commands.sizes import check_work
+from dynsim.data import use_data
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Check:
     """a file to write, with one JSON line for each statement that was checked"""
     results: Path | None = None
     """the folder of experiment records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
+    data: Path | None = None
+    """the folder of data files; by default the one that DYNSIM_DATA names"""
     lines: Path | None = None
     """a folder for the results of finished claims, from which an interrupted run resumes"""
     force: bool = False
@@ -44,12 +48,10 @@ def main(words: Sequence[str]) -> int:
     from dynsim.progress import tracked
 
     o = parse(Check, words, "check")
+    use_data(o.data)
     use_results(o.results)
+    check_work(o.trials, o.jobs)
     chosen = select(o.patterns, claims())
-    if o.trials is not None and o.trials < 1:
-        from dynsim.errors import argument_error
-
-        raise argument_error("trials", "be at least 1", f"is {o.trials}")
     check_outputs(o.force, json=o.json)
     runs = run_checks(chosen, seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=o.lines)
     pairs = list(tracked(runs, len(chosen), "check"))

@@ -1,6 +1,5 @@
 """`dynsim experiment`: run the papers' experiments."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Annotated, Literal
 import tyro
 
 from dynsim.commands.options import parse, say
-from dynsim.data import VARIABLE
+from dynsim.data import use_data
 from dynsim.errors import argument_error, nearest
 
 
@@ -40,8 +39,7 @@ def main(words: Sequence[str]) -> int:
         raise argument_error("name", must, f"is `{o.name}`{nearest(o.name, found)}")
     if o.seeds < 1:
         raise argument_error("seeds", "be at least 1", f"is {o.seeds}")
-    if o.data is not None:
-        os.environ[VARIABLE] = str(o.data)
+    use_data(o.data)
     folder = results_folder() if o.out is None else o.out
     for seed in range(o.seeds):
         kept = record(found[o.name], o.size, seed, folder)

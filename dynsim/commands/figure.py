@@ -8,6 +8,8 @@ from typing import Annotated
 import tyro
 
 from dynsim.commands.options import parse, say
+from dynsim.data import use_data
+from dynsim.errors import argument_error
 from dynsim.papers import PAPERS
 
 
@@ -15,7 +17,7 @@ from dynsim.papers import PAPERS
 class Figure:
     """Draw figures: a name, a shell pattern, or a paper's key for all of its figures and an index page of them."""
 
-    names: Annotated[tuple[str, ...], tyro.conf.Positional]
+    names: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
     """the figures to draw"""
     out: Path = Path("out")
     """the folder for figures and for their data, which are kept"""
@@ -27,6 +29,8 @@ class Figure:
     """quick or paper; of several figures, those that have one size only are drawn in that size"""
     results: Path | None = None
     """the folder of experiment records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
+    data: Path | None = None
+    """the folder of data files; by default the one that DYNSIM_DATA names"""
     fresh: bool = False
     """compute the data anew even if they are kept"""
 
@@ -40,6 +44,9 @@ def main(words: Sequence[str]) -> int:
     from figures.gallery import find_figures, write_index
 
     o = parse(Figure, words, "figure")
+    if not o.names:
+        raise argument_error("names", "name figures that `dynsim list figures` shows, or a paper", "is empty")
+    use_data(o.data)
     use_results(o.results)
     chosen = list(dict.fromkeys(f for name in o.names for f in find_figures(name)))
     several = len(chosen) > 1 and o.size == "paper"  # a figure of one size is drawn in that
@@ -58,6 +65,11 @@ def main(words: Sequence[str]) -> int:
     if any(name in PAPERS for name in o.names) and drawn:
         for file in write_index(o.out, drawn, o.formats):
             say(str(file))
+    without_data = [name for name, error in errors.items() if str(error).startswith("Argument `data`")]
+    if errors and len(without_data) == len(errors):
+        left_out = ", ".join(f"`{name}`" for name in without_data)
+        must = f"name the folder of data files that {left_out} need (`--data FOLDER`)"
+        raise argument_error("data", must, "they were left out; all others are drawn")
     if errors:
         names = ", ".join(f"`{name}`" for name in errors)
         raise ValueError(f"{names}: {next(iter(errors.values()))}")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dynsim.commands.options import check_outputs, parse, say
+from dynsim.commands.sizes import check_work
+from dynsim.data import use_data
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,8 @@ class Report:
     """number of parallel processes"""
     results: Path | None = None
     """the folder of experiment records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
+    data: Path | None = None
+    """the folder of data files; by default the one that DYNSIM_DATA names"""
     lines: Path = Path("results/ledger")
     """the folder for the results of finished claims"""
     json: Path | None = None
@@ -50,7 +54,9 @@ def main(words: Sequence[str]) -> int:
     from dynsim.progress import tracked
 
     o = parse(Report, words, "report")
+    use_data(o.data)
     use_results(o.results)
+    check_work(o.trials, o.jobs)
     check_outputs(o.force, json=o.json, markdown=o.markdown)
     if o.readme is not None:
         check_readme(o.readme)

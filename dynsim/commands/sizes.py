@@ -3,9 +3,10 @@
 import os
 from collections.abc import Callable
 
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, check_at_least
 
 FLOAT = 8  # bytes
+TRIAL, PROCESS = 10_000, 400_000_000  # bytes of the measurements of a trial, and of a process that checks claims
 SHARE = 0.5  # of the physical memory; the rest is for copies, for compiled programs, and for others
 
 
@@ -30,6 +31,14 @@ def check_memory(predicted: Callable[..., int], **sizes: int) -> None:
             raise argument_error(name, f"be at most {fits} to fit in half of the memory", f"is {sizes[name]}")
     least = ", ".join(f"{name} {value}" for name, value in sizes.items())
     raise argument_error(sizes, "fit in half of the memory", f"do not together ({least})")
+
+
+def check_work(trials: int | None, jobs: int) -> None:
+    """Raise `ValueError` for less than one trial or process, or for more than memory can hold."""
+    trials = 1 if trials is None else trials
+    check_at_least(1, trials=trials)
+    check_at_least(1, jobs=jobs)
+    check_memory(lambda trials, jobs: trials * TRIAL + jobs * PROCESS, trials=trials, jobs=jobs)
 
 
 def _largest(holds: Callable[[int], bool], above: int) -> int:

@@ -103,18 +103,15 @@ def network(o: Multirate) -> "MultirateNetwork":
 
 
 def _trained(o: Multirate) -> "MultirateNetwork":
-    import os
-
     from analysis.experiments import best_record
     from analysis.experiments.multirate.training_study import SECTION_9, trained_network
-    from dynsim.data import VARIABLE
+    from dynsim.data import use_data
     from dynsim.errors import nearest
 
     known = [variant.name for variant in SECTION_9.paper.variants]
     if o.variant not in known:
         raise argument_error("variant", f"be one of {', '.join(known)}", f"is `{o.variant}`{nearest(o.variant, known)}")
-    if o.data is not None:
-        os.environ[VARIABLE] = str(o.data)
+    use_data(o.data)
     found = best_record(SECTION_9)
     say(f"weights of {found.name}, size {found.size}, seed {found.seed}, first of its seeds")
     return trained_network(found.arrays, found.config, o.variant)
