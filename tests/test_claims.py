@@ -1,10 +1,14 @@
 """Every claim of the ledger, with few trials: nothing breaks down, and every control comes out REFUTED."""
 
+import jax
+import numpy as np
 import pytest
 
 from analysis.claims import claims
+from analysis.claims.rational_instances import DRAWN, integers
 from analysis.ledger.check import check
 from analysis.ledger.verdict import Verdict
+from dynsim.keys import stream
 from tests import data_or_skip
 
 SIMULATE_LONG = ("consensus/experiment-7.2", "consensus/experiment-7.3", "consensus/experiment-7.4")
@@ -56,3 +60,11 @@ def test_a_claim_is_decided_and_its_control_is_refuted(claim):
 def test_a_claim_states_itself(claim):
     assert len(claim.statement) > 20
     assert claim.key == claim.source.paper.key
+
+
+@pytest.mark.parametrize("shape", [(), (3, 2), (DRAWN + 1,)], ids=str)
+def test_integers_of_any_shape_are_those_of_a_draw_of_that_shape(shape):
+    key = stream(0, "integers", len(shape))
+    drawn = integers(key, shape, -999, 1000)
+    np.testing.assert_array_equal(drawn, jax.random.randint(key, shape, -999, 1000))
+    assert drawn.shape == shape
