@@ -62,6 +62,14 @@ def test_a_pipe_sees_nothing_unless_asked_for(clock, monkeypatch):
     assert written(Terminal(), monkeypatch, clock, 1.5, shown=False) == ""
 
 
+def test_a_pipe_sees_plain_lines_half_a_minute_apart(clock, monkeypatch):
+    lines = written(io.StringIO(), monkeypatch, clock, 20.0).splitlines()
+    assert len(lines) == 1  # after 40 of 60 seconds
+    assert lines[0].startswith("members")
+    assert "2/3" in lines[0]
+    assert "\r" not in written(io.StringIO(), monkeypatch, clock, 40.0)
+
+
 def test_items_pass_through():
     assert list(tracked("abc", 3, "letters")) == ["a", "b", "c"]
 
@@ -109,6 +117,20 @@ def test_a_short_call_and_a_pipe_show_nothing(monkeypatch):
         with waiting("simulate"):
             pass
         assert stream.getvalue() == ""
+
+
+def test_a_long_call_writes_lines_to_a_pipe(monkeypatch):
+    class Pipe(Watched):
+        def isatty(self):
+            return False
+
+    monkeypatch.setattr(module, "LINE_SECONDS", 0.01)
+    stream = Pipe()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with waiting("simulate"):
+        assert stream.touched.wait(10)
+    assert stream.getvalue().startswith("simulate: 0 s\n")
+    assert "\r" not in stream.getvalue()
 
 
 def test_a_failing_call_ends_the_display():
