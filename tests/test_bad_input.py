@@ -346,3 +346,11 @@ def test_the_components_of_one_vector_are_named_in_a_figure(capsys, folder):
     assert "median" not in drawn
     assert run(capsys, *words, "sphere")[0] == 0
     assert "one state on the sphere" in Path("x.svg").read_text()
+
+
+def test_the_help_of_every_command_loads_nothing_heavy():
+    commands = ["simulate", "simulate fast-slow", "demo", "experiment", "check", "figure", "report", "list"]
+    code = f"import sys, dynsim.__main__ as m; s = [m.main([*c.split(), '--help']) for c in {commands}]"
+    code += "; print('loaded', s, sorted({'jax', 'scipy', 'matplotlib'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == f"loaded {[0] * len(commands)} []", done.stderr

@@ -41,13 +41,13 @@ class Check:
 
 def main(words: Sequence[str]) -> int:
     """Check the claims, print the table of verdicts, write the JSON file, and return the exit status."""
+    o = parse(Check, words, "check")
     from analysis.claims import claims
     from analysis.experiments import use_results
     from analysis.ledger.findings import entry, select
     from analysis.report import json_lines, run_checks, table, write_atomically
     from dynsim.progress import tracked
 
-    o = parse(Check, words, "check")
     use_data(o.data)
     use_results(o.results)
     check_work(o.trials, o.jobs)

@@ -24,6 +24,7 @@ class Demo:
 
 def main(words: Sequence[str]) -> int:
     """Run the demonstration, print a summary, and return the exit status: 1 if a check is not sound."""
+    o = parse(Demo, words, "demo")
     started = time.perf_counter()
     from analysis.claims import claims
     from analysis.ledger.findings import select
@@ -39,7 +40,6 @@ def main(words: Sequence[str]) -> int:
     from figures import figure
     from figures.gallery import find_figures
 
-    o = parse(Demo, words, "demo")
     writable_folder("out", o.out)
     flow = published_gradient_flow()
     x0 = initial("uniform", stream(o.seed, "demo"), (10, 3), flow.space)

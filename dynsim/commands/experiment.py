@@ -30,9 +30,9 @@ class Experiment:
 
 def main(words: Sequence[str]) -> int:
     """Run the seeds without a record, and print a summary of each record."""
+    o = parse(Experiment, words, "experiment")
     from analysis.experiments import experiments, record, results_folder
 
-    o = parse(Experiment, words, "experiment")
     found = {e.name: e for e in experiments()} | {e.name.split("/", 1)[1]: e for e in experiments()}
     if o.name not in found:
         must = f"be one of {', '.join(e.name for e in experiments())}"

@@ -37,13 +37,13 @@ class Figure:
 
 def main(words: Sequence[str]) -> int:
     """Draw the figures and print the names of the files."""
+    o = parse(Figure, words, "figure")
     from analysis.experiments import use_results
     from dynsim.interrupts import on_interrupt
     from dynsim.progress import tracked
     from figures.figure import save
     from figures.gallery import find_figures, write_index
 
-    o = parse(Figure, words, "figure")
     if not o.names:
         raise argument_error("names", "name figures that `dynsim list figures` shows, or a paper", "is empty")
     use_data(o.data)

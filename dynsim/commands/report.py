@@ -38,6 +38,7 @@ class Report:
 
 def main(words: Sequence[str]) -> int:
     """Check the claims without a kept result, and write the ledger."""
+    o = parse(Report, words, "report")
     from analysis.claims import claims
     from analysis.experiments import use_results
     from analysis.report import (
@@ -53,7 +54,6 @@ def main(words: Sequence[str]) -> int:
     )
     from dynsim.progress import tracked
 
-    o = parse(Report, words, "report")
     use_data(o.data)
     use_results(o.results)
     check_work(o.trials, o.jobs)

@@ -14,6 +14,11 @@ WITH_OWN_OPTIONS = {
 
 def main(words: Sequence[str]) -> int:
     """Simulate the system that the first argument names."""
+    if {"-h", "--help"} & set(words) and words[0] not in WITH_OWN_OPTIONS:
+        from dynsim.commands.options import parse
+        from dynsim.commands.simulate.flow_options import Simulate
+
+        parse(Simulate, ["--help"], "simulate")  # prints, and ends the command
     own = words[0] if words and words[0] in WITH_OWN_OPTIONS else None
     module = importlib.import_module(f"{__name__}.{'flows' if own is None else own.replace('-', '_')}")
     return module.main(words if own is None else words[1:])

@@ -61,9 +61,9 @@ class FastSlowOptions:
 
 def main(words: Sequence[str]) -> int:
     """Simulate the system, print branches and errors, and write the run files and the figure if they are asked for."""
+    o = parse(FastSlowOptions, words, "simulate fast-slow")
     from dynsim.storage import save
 
-    o = parse(FastSlowOptions, words, "simulate fast-slow")
     if not o.epsilon:
         raise argument_error("epsilon", "hold at least one number", "is empty")
     _check_numbers(o)

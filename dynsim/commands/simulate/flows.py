@@ -12,8 +12,9 @@ import numpy as np
 
 from dynsim._types import Time
 from dynsim.commands.options import check_outputs, parse, refuse_unused, say
+from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.commands.simulate.own import check_function
-from dynsim.commands.simulate.systems import SYSTEMS, Simulate, build, unused
+from dynsim.commands.simulate.systems import SYSTEMS, build, unused
 from dynsim.commands.sizes import FLOAT, check_memory
 from dynsim.commands.tables import matrix
 from dynsim.errors import argument_error, check_at_least

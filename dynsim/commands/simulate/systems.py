@@ -1,15 +1,14 @@
 """The flows that `dynsim simulate` builds, by name or from a user's file, and the options that they take."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import jax
 import numpy as np
-import tyro
 
 from dynsim.commands.simulate import WITH_OWN_OPTIONS
+from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.commands.simulate.own import imported
 from dynsim.commands.tables import matrix
 from dynsim.errors import argument_error, nearest
@@ -31,61 +30,6 @@ from dynsim.systems.tokens.published import (
     published_symmetric_flow,
 )
 from dynsim.systems.tokens.scalar_driven import AttractedFlow, OjaFlow
-
-
-@dataclass(frozen=True)
-class Simulate:
-    """Simulate a system from one initial state, random or given, or from an ensemble of random ones.
-
-    SYSTEM is a name that `dynsim list` shows, `file.py:name` or `module:name` of a function f(t, x) of yours, or a run
-    file (.npz), whose run is repeated and compared bit for bit. `--config FILE` reads the same options from TOML.
-    `hardmax`, `master-equation`, `fast-slow` and `multirate` have options of their own, shown by
-    `dynsim simulate hardmax --help`.
-    """
-
-    system: Annotated[str, tyro.conf.Positional]
-    """the system to simulate"""
-    tokens: int | None = None
-    """number of tokens, the rows of the state; by default 10, or one vector for a function of yours"""
-    dimension: int = 3
-    """dimension of a token"""
-    heads: int = 1
-    """number of attention heads, if P is not read from a file"""
-    beta: float = 1.0
-    """P = beta I, if P is not read from a file"""
-    query_key: Path | None = None
-    """a .npy or .csv file with P, the query-key matrix of each head"""
-    value: Path | None = None
-    """a .npy or .csv file with U, the value matrix of each head"""
-    causal: bool = False
-    """whether attention is causal (token-flow)"""
-    space: str = "sphere"
-    """state space: sphere, euclidean, simplex or ellipsoid:FILE (token-flow, or a function of yours)"""
-    initial: str = "uniform"
-    """an initial distribution, or a .npy or .csv file with an initial state"""
-    members: int = 1
-    """number of initial states; of an ensemble, the diameter and E are kept, or of vectors the range of entries"""
-    seed: int = 0
-    """random seed"""
-    end: float = 20.0
-    """last time; the first is 0"""
-    frames: int = 201
-    """number of output times, evenly spaced"""
-    integrator: Literal["diffrax", "scipy"] = "diffrax"
-    """the integrator"""
-    rtol: float = 1e-9
-    """relative tolerance; the absolute tolerance is a hundredth of it"""
-    precision: Literal["float64", "float32"] = "float64"
-    """floating-point type of the state"""
-    out: Path | None = None
-    """the run file (.npz) to write; an ensemble keeps finished members beside it, and resumes from these"""
-    figure: Path | None = None
-    """the figure (.pdf, .svg or .png) to write"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
-    trust: tuple[str, ...] = ()
-    """functions of yours (`module:name`, `file.py:name`), or modules, that a run file may import"""
-
 
 Builder = Callable[[Simulate], AbstractFlow]
 
