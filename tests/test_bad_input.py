@@ -1,5 +1,6 @@
 """Bad input of every kind: one sentence on stderr that names the argument, exit status 2, and no traceback."""
 
+import io
 import json
 import os
 import subprocess
@@ -114,6 +115,22 @@ def test_the_largest_size_that_fits_is_named():
     with pytest.raises(ValueError, match="`rows` and `columns` must fit in half of the memory"):
         check_memory(lambda rows, columns: 10**30, rows=2, columns=1)
     check_memory(lambda rows, columns: 8 * rows * columns, rows=100, columns=1)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_the_frames_of_the_parser_become_one_sentence_on_every_terminal(capsys, monkeypatch, encoding):
+    sentences = []
+    for line in ("simulate causal --foo 3", "check --jobs x", "simulate", "simulate causal --integrator eule"):
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+            assert main(line.split()) == 2
+        sentences.append(capsys.readouterr().err)
+    assert "`--foo` must be an option of `dynsim simulate`, but is not" in sentences[0]
+    assert "`jobs` must be as `dynsim check --help` describes it, but is not (" in sentences[1]
+    assert "invalid literal for int" in sentences[1]
+    assert "`system` must be given" in sentences[2]
+    assert "invalid choice 'eule'" in sentences[3]
+    assert all(len(sentence.splitlines()) == 1 for sentence in sentences)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def _parsed(options: type[Options], words: list[str], program: str, default: dic
             raise
     rows = [line.strip("│ ") for line in framed.getvalue().splitlines() if not line.startswith(("╭", "╰"))]
     rules = [k for k, row in enumerate(rows) if row and set(row) <= {"─", "-"}] + [len(rows)]
-    titled = rules[0] == 1  # without a frame, as on an ASCII terminal
+    titled = "╭" not in framed.getvalue()  # without a frame, as on an ASCII terminal, the title is the first line
     said = " ".join(rows[2 : rules[1]] if titled else rows[: rules[0]]).split(" Got errors")[0].strip(" .")
     names = [field.name for field in dataclasses.fields(options)]  # pyright: ignore[reportArgumentType]
     if (unknown := re.match(r"Unrecognized options: ([^ ,]+)", said)) is not None:
