@@ -38,19 +38,21 @@ def parse(options: type[Options], words: Sequence[str], command: str) -> Options
             raise argument_error("--config", "be followed by a TOML file", "is not")
         default = from_toml(options, Path(words[where + 1]))
         del words[where : where + 2]
-    parsed = _parsed(options, words, f"dynsim {command}", {} if default is None else {"default": default})
+    parsed = _parsed(options, words, f"dynsim {command}", default)
     seed = getattr(parsed, "seed", 0)
     if not 0 <= seed < SEEDS:
         raise argument_error("seed", f"be from 0 to {SEEDS - 1}", f"is {seed}")
     return parsed
 
 
-def _parsed(options: type[Options], words: list[str], program: str, default: dict[str, Options]) -> Options:
+def _parsed(options: type[Options], words: list[str], program: str, default: Options | None) -> Options:
     """Return the options that tyro parses; its framed text on an error becomes one sentence."""
     framed = io.StringIO()
     try:
         with contextlib.redirect_stderr(framed):
-            return tyro.cli(options, args=words, prog=program, **default)
+            if default is None:
+                return tyro.cli(options, args=words, prog=program)
+            return tyro.cli(options, args=words, prog=program, default=default)
     except SystemExit as stop:
         if not stop.code:
             raise
