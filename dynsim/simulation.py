@@ -74,10 +74,10 @@ def simulate_until(
         ValueError: for what `simulate` refuses, and for an event that is not a real number, or not finite at the start.
         IntegrationError: if neither an event nor the last time is reached, with the cause and what to try.
     """
+    if not isinstance(events, Sequence) or not all(isinstance(event, Event) for event in events):
+        raise argument_error("events", "be a sequence of values of `Event`", "is or holds something else")
     if not events:
         raise argument_error("events", "hold at least one event", "is empty")
-    if strange := [event for event in events if not isinstance(event, Event)]:
-        raise argument_error("events", "hold values of `Event`", f"holds {type(strange[0]).__name__}")
     y0, times = _checked(flow, y0, ts, integrator)
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times[0]):
         ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)

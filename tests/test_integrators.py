@@ -1,4 +1,4 @@
-"""Both integrators: order, failures with their cause, events, time structure."""
+"""Both integrators: order, failures with their cause, time structure."""
 
 import diffrax as dfx
 import equinox as eqx
@@ -9,9 +9,9 @@ import pytest
 from scipy.linalg import expm
 
 from dynsim.errors import IntegrationError
-from dynsim.integrators import Diffrax, Event, Scipy
+from dynsim.integrators import Diffrax, Scipy
 from dynsim.outcome import Outcome
-from dynsim.simulation import simulate, simulate_until
+from dynsim.simulation import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.euler import EulerMap
@@ -186,43 +186,6 @@ def test_scipy_offers_its_methods(method):
     np.testing.assert_allclose(end, [np.cos(2.0), -np.sin(2.0)], atol=1e-6)
 
 
-FAR = Event(lambda t, x: t - 100.0)
-UP, DOWN, ANY = (Event(lambda t, x: x[0], direction) for direction in (1, -1, 0))
-
-
-@pytest.mark.parametrize("integrator", BOTH, ids=_names)
-@pytest.mark.parametrize(
-    ("events", "sign", "first", "time"),
-    [
-        ((FAR, DOWN, ANY), 1.0, DOWN, np.pi / 2),  # of two at once the first
-        ((FAR, DOWN, ANY), -1.0, ANY, np.pi / 2),
-        ((FAR, UP), 1.0, UP, 3 * np.pi / 2),
-    ],
-    ids=["falling", "both ways", "rising"],
-)
-def test_events_are_located_in_their_direction(integrator, events, sign, first, time):
-    stop = simulate_until(WAVE, jnp.array([sign, 0.0]), [0.0, 1.0, 2.0, 10.0], events, integrator=integrator)
-    assert events[stop.event] is first
-    np.testing.assert_allclose(stop.path.ts[-1], time, atol=1e-7)
-    np.testing.assert_allclose(stop.path.final[0], 0.0, atol=1e-7)
-    assert np.all(np.diff(stop.path.ts) > 0)
-
-
-@pytest.mark.parametrize("integrator", BOTH, ids=_names)
-def test_without_its_event_the_path_is_whole(integrator):
-    ts = np.array([0.0, 1.0, 2.0, 3.0])  # x falls through zero, and does not rise
-    stop = simulate_until(WAVE, jnp.array([1.0, 0.0]), ts, (FAR, UP), integrator=integrator)
-    assert stop.event == -1
-    np.testing.assert_allclose(stop.path.ys[:, 0], np.cos(ts), atol=1e-8)
-
-
-def test_no_event_fires_on_a_rejected_step():
-    kick = FunctionFlow(lambda t, x: 1 - 200 * jnp.maximum(x - 0.5, 0.0))  # long first steps overshoot and are rejected
-    event = Event(lambda t, x: x[0] - 0.51)  # the state saturates at 0.505
-    stop = simulate_until(kick, jnp.array([0.0]), [0.0, 5.0], [event], integrator=Diffrax(rtol=1e-6, atol=1e-9))
-    assert stop.event == -1
-
-
 @pytest.mark.parametrize("integrator", BOTH, ids=_names)
 def test_a_jump_of_the_field_is_landed_on(integrator):
     flow = FunctionFlow(lambda t, x: jnp.where(t < 1.0, 1.0, -2.0) * jnp.ones_like(x), breaks=(1.0,))
@@ -265,7 +228,6 @@ def test_a_new_tolerance_does_not_compile_anew():
         (lambda: Scipy("DOP85"), "did you mean `DOP853`"),
         (lambda: Scipy(rtol=-1.0), "must be positive"),
         (lambda: Diffrax(max_steps=0), "`max_steps` must be at least 1"),
-        (lambda: Event(lambda t, x: t, 2), "`direction` must be -1, 0 or 1"),
     ],
 )
 def test_a_bad_integrator_is_refused(make, sentence):

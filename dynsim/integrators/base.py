@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
 from dynsim._types import Scalar, State, Time, Times
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, check_at_least
 from dynsim.outcome import Outcome
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
@@ -48,19 +48,29 @@ class Stats(eqx.Module):
 
 
 class Event(eqx.Module):
-    """A zero of `fn(t, x)`; `direction` +1 or -1 counts only up- or down-crossings, 0 counts both."""
+    """A zero of `fn(t, x)`; `direction` +1 or -1 counts only up- or down-crossings, 0 counts both.
+
+    `fn` is traced by JAX and returns one real number; a boolean is refused. The event occurs at the first time at which
+    the number is zero or has another sign than before, be it by a jump or a pole. It is looked for at `samples`
+    equidistant times of every step (of several events, the largest `samples` holds for all) in the step's dense output,
+    and then located there up to neighbouring floats, as accurately as the dense output is.
+
+    A start on a zero, up to rounding, as the end of a path to the same event is, does not count: it is left first, and
+    the next crossing counts. At the last time a zero counts up to rounding.
+
+    These are missed: an even number of crossings between two neighbouring samples; a zero without change of sign,
+    unless a sample hits it; after a start on a zero, an odd number of crossings before the first sample; and an
+    excursion across zero that is shallower than the error of the dense output.
+    """
 
     fn: Callable[[Time, State], Scalar]
     direction: int = eqx.field(static=True, default=0)
+    samples: int = eqx.field(static=True, default=16)
 
     def __check_init__(self):
         if self.direction not in (-1, 0, 1):
             raise argument_error("direction", "be -1, 0 or 1", f"is {self.direction}")
-
-    def crosses(self, before: float, after: float) -> bool:
-        """Return whether the event lies between two values of `fn`."""
-        up, down = before < 0 <= after, before > 0 >= after
-        return (up and self.direction >= 0) or (down and self.direction <= 0)
+        check_at_least(2, samples=self.samples)
 
 
 Coordinates = Callable[[AbstractFlow, State], tuple[AbstractFlow, State, Callable[[State], State]]]
@@ -111,7 +121,8 @@ class AbstractIntegrator(eqx.Module):
         """Integrate up to the first event.
 
         Returns:
-            The states at `ts`, statistics, time and state of the end, and the index of the event, -1 for none.
+            The states at `ts`, NaN after the event, statistics, time and state of the end, and the index of the event,
+            -1 for none.
         """
 
 

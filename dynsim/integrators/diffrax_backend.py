@@ -1,5 +1,6 @@
 """Integration by diffrax: compiled, differentiable, and safe under `vmap`."""
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,7 +10,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optimistix as optx
 from jax.core import Tracer
 from jaxtyping import Array
 
@@ -27,7 +27,8 @@ from dynsim.integrators.base import (
     unchanged,
     without_periods,
 )
-from dynsim.integrators.guard import Guarded, StopEarly
+from dynsim.integrators.events import at_end, check_begin, check_end, signs
+from dynsim.integrators.guard import EVENT, Guarded, StopEarly, UpToEvent
 from dynsim.outcome import Outcome
 from dynsim.systems.base import AbstractFlow
 
@@ -101,12 +102,14 @@ class Diffrax(AbstractIntegrator):
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
-        """Integrate up to the first event, located by bisection and Newton on the dense output."""
+        """Integrate up to the first event, bracketed on the dense output of each step."""
         _check(self, y0)
         jumps, limit = _time_structure(self, flow, ts)
-        ys, stats, t, y, mask = _locate(self, without_periods(flow), y0, ts, jumps, limit, tuple(events))
-        fired = [index for index, hit in enumerate(mask) if bool(hit)]
-        return ys, stats, float(t), y, fired[0] if fired else -1
+        ys, stats, y, seen = _locate(self, without_periods(flow), y0, ts, jumps, limit, tuple(events))
+        start, found = jax.device_get(seen)
+        check_begin(start)
+        check_end(found)
+        return ys, stats, float(found.end), y, int(found.event)
 
 
 def _check(integrator: Diffrax, y0: State) -> None:
@@ -128,7 +131,14 @@ def _time_structure(integrator: Diffrax, flow: AbstractFlow, ts: Times) -> tuple
 
 
 def _solve(
-    integrator: Diffrax, flow: AbstractFlow, y0: State, ts: Array, jumps: Array, limit: Any, **options: Any
+    integrator: Diffrax,
+    flow: AbstractFlow,
+    y0: State,
+    ts: Array,
+    jumps: Array,
+    limit: Any,
+    wrap: Callable[[dfx.AbstractSolver], dfx.AbstractSolver] = Guarded,
+    **options: Any,
 ) -> Any:
     """Run diffrax with the guard, the early stop and the time structure of the flow."""
     rtol, atol, dtmax = jax.tree.map(lambda a: jnp.asarray(a, ts.dtype), (integrator.rtol, integrator.atol, limit))
@@ -137,7 +147,7 @@ def _solve(
         control = dfx.ClipStepSizeController(control, jump_ts=jnp.asarray(jumps, ts.dtype))
     return dfx.diffeqsolve(
         dfx.ODETerm(flow.vector_field),  # pyright: ignore[reportArgumentType]
-        Guarded(integrator.solver),
+        wrap(integrator.solver),
         ts[0],
         ts[-1],
         None,
@@ -152,8 +162,7 @@ def _solve(
 def _stats(solution: Any, defect: Array) -> Stats:
     """Return diffrax's result as `Stats`."""
     watch = solution.controller_state
-    event = solution.result == dfx.RESULTS.event_occurred
-    succeeded = (solution.result == dfx.RESULTS.successful) | event
+    succeeded = (solution.result == dfx.RESULTS.successful) | (solution.result == EVENT)
     spent = solution.result == dfx.RESULTS.max_steps_reached
     early = solution.result == dfx.RESULTS.dt_min_reached
     failure = jnp.where(watch.finite, int(Outcome.STEP_UNDERFLOW), int(Outcome.NON_FINITE))
@@ -212,14 +221,14 @@ def _observe(integrator, flow, axes, y0s, ts, jumps, limit, fn, coordinates):
 
 @eqx.filter_jit
 def _locate(integrator, flow, y0, ts, jumps, limit, events):
-    conditions = tuple(lambda t, y, args, e=e, **kw: e.fn(t, flow.space.project(y)) for e in events)
-    directions = tuple({0: None, 1: True, -1: False}[e.direction] for e in events)
-    find = dfx.Event(conditions, optx.Newton(1e-12, 1e-12, norm=optx.max_norm), directions)
-    last = dfx.SubSaveAt(t1=True)
-    save = dfx.SaveAt(subs=(dfx.SubSaveAt(ts=ts), last), controller_state=True)
-    solution = _solve(integrator, flow, y0, ts, jumps, limit, saveat=save, event=find)
-    ys, final = solution.ys
+    known = lambda t, y: signs(events, flow.space, t, y, flow.vector_field(t, y))
+    start, sides = known(ts[0], y0)
+    save = dfx.SaveAt(ts=ts, controller_state=True, solver_state=True)
+    wrap = lambda solver: UpToEvent(solver, events, flow.space, sides)
+    solution = _solve(integrator, flow, y0, ts, jumps, limit, wrap, saveat=save)
+    _, found, y = solution.solver_state
+    found = at_end(events, found, known(found.end, y)[1])
+    ys = jax.tree.map(lambda v: jax.vmap(jnp.where, (0, 0, None))(ts <= found.end, v, jnp.nan), solution.ys)
     ys, defect = on_space(flow.space, _begun(ys, y0))
-    stats = _stats(solution, defect)
-    final = jax.tree.map(lambda y: y[0], jax.vmap(flow.space.project)(final))
-    return ys, stats, solution.ts[1][0], final, solution.event_mask
+    stats = dataclasses.replace(_stats(solution, defect), last_time=found.end)
+    return ys, stats, flow.space.project(y), (start, found)

@@ -1,4 +1,4 @@
-"""Wrappers of diffrax solvers: non-finite trial steps are rejected, and runs that cannot go on end early."""
+"""Wrappers of diffrax solvers and controllers: non-finite steps are rejected, runs end at events or if stuck."""
 
 import diffrax as dfx
 import equinox as eqx
@@ -6,15 +6,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from dynsim.integrators.base import Event
+from dynsim.integrators.events import located, untouched
+from dynsim.spaces import AbstractSpace
+
 MOST_REJECTIONS = 100  # in a row; a healthy run was never seen to need more than a dozen
+EVENT = dfx.RESULTS.internal_error  # diffrax forgets the `event_occurred` of a solver, and has no use for this one
 
 
-class Guarded(dfx.AbstractWrappedSolver):
-    """A solver whose non-finite candidates become rejections.
-
-    A trial step that overflows makes the controller's next step NaN, after which every step is rejected; here the
-    candidate is replaced by the old state with an error so large that the controller shrinks by its full factor.
-    """
+class _Wrapper(dfx.AbstractWrappedSolver):
+    """A solver that is another one, but for its `step`."""
 
     solver: dfx.AbstractSolver
 
@@ -53,6 +54,14 @@ class Guarded(dfx.AbstractWrappedSolver):
         """Evaluate the field as the wrapped solver does."""
         return self.solver.func(terms, t0, y0, args)
 
+
+class Guarded(_Wrapper):
+    """A solver whose non-finite candidates become rejections.
+
+    A trial step that overflows makes the controller's next step NaN, after which every step is rejected; here the
+    candidate is replaced by the old state with an error so large that the controller shrinks by its full factor.
+    """
+
     def step(self, terms, t0, t1, y0, args, solver_state, made_jump):
         """Step, and turn a candidate that is not finite, or an implicit stage that failed, into a rejection."""
         y1, error, dense, state, result = self.solver.step(terms, t0, t1, y0, args, solver_state, made_jump)
@@ -62,6 +71,33 @@ class Guarded(dfx.AbstractWrappedSolver):
         error = jax.tree.map(lambda e: jnp.where(finite, e, jnp.finfo(e.dtype).max ** 0.25), error)
         result = dfx.RESULTS.where(finite, result, dfx.RESULTS.successful)
         return y1, error, dense, state, result
+
+
+class UpToEvent(_Wrapper):
+    """A guarded solver that ends the integration with the first accepted step in which an event occurs.
+
+    Its state is the wrapped solver's, where the event lies in the last step, and the state there. It wraps no `Guarded`
+    solver: diffrax looks only one wrapper deep for whether a solver is implicit.
+    """
+
+    events: tuple[Event, ...]
+    space: AbstractSpace
+    sides: Array  # the signs of the events at the start
+
+    def init(self, terms, t0, t1, y0, args):
+        """Initialise the wrapped solver."""
+        return self.solver.init(terms, t0, t1, y0, args), untouched(t0, t0, self.sides), y0
+
+    def step(self, terms, t0, t1, y0, args, solver_state, made_jump):
+        """Step, and look for events in the step."""
+        inner, last, _ = solver_state
+        guarded = Guarded(self.solver)
+        y1, error, dense, inner, result = guarded.step(terms, t0, t1, y0, args, inner, made_jump)
+        path = self.interpolation_cls(t0=t0, t1=t1, **dense).evaluate
+        found = located(self.events, self.space, untouched(t0, t1, last.sides), path)
+        occurs = (found.event >= 0) & (result == dfx.RESULTS.successful)
+        result = dfx.RESULTS.where(occurs, EVENT, result)
+        return y1, error, dense, (inner, found, path(found.end)), result
 
 
 class Watch(eqx.Module):

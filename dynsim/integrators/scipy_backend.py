@@ -22,6 +22,7 @@ from dynsim.integrators.base import (
     step_limit,
     without_periods,
 )
+from dynsim.integrators.events import Bracket, at_end, check_begin, check_end, narrowed, signs, untouched, values
 from dynsim.outcome import Outcome
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
@@ -58,7 +59,7 @@ class Scipy(AbstractIntegrator):
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
-        """Integrate up to the first event, located by Brent's method on the dense output."""
+        """Integrate up to the first event, bracketed among the states within each step."""
         ys, stats, t, final, fired = self._follow(flow, y0, np.asarray(ts, float), tuple(events))
         return ys, stats, t, flow.space.project(final), fired
 
@@ -109,7 +110,7 @@ class _Walk(NamedTuple):
     integrator: Scipy
     flow: AbstractFlow
     field: Callable[[float, np.ndarray], np.ndarray]
-    unravel: Callable[[Array], State]
+    unravel: "_Unravel"
     events: tuple[Event, ...]
 
     def pieces(self, ts: np.ndarray, y: np.ndarray) -> Iterator[_Piece]:
@@ -117,7 +118,7 @@ class _Walk(NamedTuple):
         import scipy.integrate as si
 
         edges = [ts[0], *self.flow.breakpoints(float(ts[0]), float(ts[-1])), ts[-1]]
-        values = [self.value(e, ts[0], y) for e in self.events]
+        sides = self.begin(ts[0], y)
         left = self.integrator.max_steps
         for a, b in zip(edges[:-1], edges[1:], strict=True):
             if a == b:
@@ -140,7 +141,7 @@ class _Walk(NamedTuple):
                 if outcome is not Outcome.FINISHED:
                     yield _Piece(solver.t, solver.t, solver.y, _no_states, -1, outcome)
                     return
-                piece, values = self.look(solver, _Output(start, solver, before), values)
+                piece, sides = self.look(solver, _Output(start, solver, before), sides, ts[-1])
                 yield piece
                 if piece.event >= 0:
                     return
@@ -155,23 +156,43 @@ class _Walk(NamedTuple):
             return Outcome.STEP_UNDERFLOW if np.all(np.isfinite(ahead)) else Outcome.NON_FINITE
         return Outcome.MAX_STEPS if left <= 0 and solver.status == "running" else Outcome.FINISHED
 
-    def value(self, event: Event, t: float, y: np.ndarray) -> float:
-        """Return an event's function at an ambient state."""
-        return float(event.fn(jnp.asarray(t), self.flow.space.project(self.unravel(jnp.asarray(y)))))
+    def begin(self, t: float, y: np.ndarray) -> Any:
+        """Return the signs of the events at the start; raise `ValueError` unless they are finite there."""
+        if not self.events:
+            return ()
+        values, sides = self.signs(t, y)
+        check_begin(values)
+        return sides
 
-    def look(self, solver: Any, output: "_Output", before: list[float]) -> tuple[_Piece, list[float]]:
-        """Return the last step, cut at its first event, and the events' values at its end."""
-        from scipy.optimize import brentq
+    def signs(self, t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the events at a flat state, and their signs up to rounding."""
+        state, velocity = self.unravel(y), self.unravel(self.field(t, y))
+        return jax.tree.map(np.asarray, _signs(self.events, self.flow.space, jnp.asarray(t), state, velocity))
 
-        after = [self.value(e, solver.t, solver.y) for e in self.events]
-        crossed = [i for i, event in enumerate(self.events) if event.crosses(before[i], after[i])]
-        if not crossed:
-            return _Piece(solver.t_old, solver.t, solver.y, output, -1, Outcome.FINISHED), after
-        at = lambda t: output(np.array([t]))[0]
-        ends, tight = (solver.t_old, solver.t), {"xtol": 1e-15, "rtol": np.float64(1e-14)}
-        root = lambda e: float(brentq(lambda t: self.value(e, t, at(t)), *ends, **tight))  # pyright: ignore
-        t, index = min((root(self.events[i]), i) for i in crossed)
-        return _Piece(solver.t_old, t, at(t), output, index, Outcome.FINISHED), after
+    def look(self, solver: Any, output: "_Output", sides: Any, end: float) -> tuple[_Piece, Any]:
+        """Return the last step, cut at its first event, and the events' signs at its end."""
+        whole = _Piece(solver.t_old, solver.t, solver.y, output, -1, Outcome.FINISHED)
+        if not self.events:
+            return whole, sides
+        step = untouched(np.float64(solver.t_old), np.float64(solver.t), sides)
+        found = self.narrowed(step, output.rough)
+        if found.event >= 0 and not output.solves:
+            found = self.narrowed(step, output)
+        if found.event < 0 and solver.t == end:
+            found = at_end(self.events, found, self.signs(solver.t, solver.y)[1])
+        if found.event < 0:
+            return whole, found.sides
+        while found.splits:
+            found = self.narrowed(found, output)
+        check_end(found)
+        t = float(found.end)
+        return _Piece(solver.t_old, t, output(np.array([t]))[0], output, int(found.event), Outcome.FINISHED), sides
+
+    def narrowed(self, bracket: Bracket, states: Callable[[np.ndarray], np.ndarray]) -> Bracket:
+        """Return the part of a bracket in which the first event lies."""
+        ts = bracket.samples(self.events)
+        found = _values(self.events, self.flow.space, self.unravel, ts, states(ts))
+        return narrowed(self.events, bracket, ts, np.asarray(found))
 
 
 def _no_states(ts: np.ndarray) -> np.ndarray:
@@ -202,6 +223,10 @@ class _Output:
         t, y = begin + PLACE * (end - begin), states @ AT_PLACE
         missed = np.abs(states @ SLOPE_AT_PLACE - (end - begin) * self.solver.fun(t, y))
         return bool(np.all(missed <= MISS * (tolerances["atol"] + tolerances["rtol"] * np.abs(y))))
+
+    def rough(self, ts: np.ndarray) -> np.ndarray:
+        """Return the states of the dense output, and the solver's own at the end, the last of the times."""
+        return np.vstack([self.dense(ts[:-1]).T, self.last])
 
     def __call__(self, ts: np.ndarray) -> np.ndarray:
         """Return the states at increasing times within the step, one in each row."""
@@ -285,6 +310,15 @@ def _flattened(y0: State) -> tuple[np.ndarray, _Unravel]:
     leaves, tree = jax.tree.flatten(y0)
     flat = np.concatenate([np.asarray(leaf, float).ravel() for leaf in leaves])
     return flat, _Unravel(tree, tuple(leaf.shape for leaf in leaves), tuple(leaf.dtype for leaf in leaves))
+
+
+_signs = eqx.filter_jit(signs)
+
+
+@eqx.filter_jit
+def _values(events, space, unravel, ts, ys):
+    """Return the events at flat states, times first."""
+    return values(events, space, ts, jax.vmap(unravel)(ys))
 
 
 @eqx.filter_jit

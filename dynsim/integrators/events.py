@@ -1,0 +1,157 @@
+"""Location of events: their signs at sub-samples of a step, and brackets narrowed to neighbouring floats."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from dynsim._types import Scalar, State, Time
+from dynsim.errors import argument_error, reason
+from dynsim.integrators.base import Event
+from dynsim.spaces import AbstractSpace
+
+NOISE = 32  # units of rounding of state and time by which a start may be off an event's zero and still count as on it
+
+
+class Bracket(NamedTuple):
+    """An interval of time; `event` is the first event that has occurred by its end, -1 for none, `value` its value.
+
+    `sides` is the sign that each event had last before the interval, 0 for one that was zero from the start on.
+    """
+
+    begin: Any
+    end: Any
+    sides: Any
+    event: Any
+    value: Any
+
+    @property
+    def splits(self) -> Any:
+        """Whether an event lies in the interval and a float between its ends."""
+        middle = self.begin + (self.end - self.begin) / 2
+        return (self.event >= 0) & (self.begin < middle) & (middle < self.end)
+
+    def samples(self, events: Sequence[Event]) -> Any:
+        """Return equidistant times, the last of them the end."""
+        count = max(event.samples for event in events)
+        left = (np.arange(count - 1, -1, -1) / count).astype(self.end.dtype)
+        return self.end - (self.end - self.begin) * left
+
+
+def untouched(begin: Any, end: Any, sides: Any) -> Bracket:
+    """Return the bracket of an interval in which nothing has been looked for."""
+    return Bracket(begin, end, sides, np.asarray(-1), np.asarray(0.0))
+
+
+def values(events: Sequence[Event], space: AbstractSpace, ts: Array, ys: State) -> Float[Array, "times events"]:
+    """Return the events' functions at ambient states, times first.
+
+    Raises:
+        ValueError: unless each is traceable and returns one real number.
+    """
+    at = lambda t, y: jnp.stack([_value(k, event, t, space.project(y)) for k, event in enumerate(events)])
+    return jax.vmap(at)(ts, ys)
+
+
+def _value(index: int, event: Event, t: Time, x: State) -> Scalar:
+    try:
+        value = event.fn(t, x)
+    except jax.errors.JAXTypeError as error:
+        must, but = "be functions that JAX can trace", f"number {index} is not ({reason(error)})"
+        raise argument_error("events", must, but) from None
+    kind = f"shape {jnp.shape(value)}" if eqx.is_array_like(value) else type(value).__name__
+    if kind == "shape ()" and jnp.isdtype(jnp.result_type(value), ("real floating", "integral")):
+        return jnp.asarray(value).astype(float)
+    kind = jnp.result_type(value).name if kind == "shape ()" else kind
+    must = "return real numbers, which change sign at the event (`x[0] - 1`, not `x[0] > 1`)"
+    raise argument_error("events", must, f"number {index} returns {kind}")
+
+
+def signs(
+    events: Sequence[Event], space: AbstractSpace, t: Array, y: State, velocity: State
+) -> tuple[Float[Array, " events"], Float[Array, " events"]]:
+    """Return the events' values at one state and their signs, 0 where rounding of state or time could change the sign.
+
+    The state at which an event was located has the sign 0: a path from there on would meet the event again at once.
+    """
+    unit = NOISE * max(float(jnp.finfo(leaf.dtype).eps) for leaf in jax.tree.leaves(y))
+    size = lambda x: jnp.max(jnp.abs(x), initial=0)
+    largest = lambda tree: jnp.max(jnp.stack([size(leaf).astype(t.dtype) for leaf in jax.tree.leaves(tree)]))
+    late = jnp.abs(t) + largest(y) / jnp.maximum(largest(velocity), jnp.finfo(t.dtype).tiny)
+
+    def near(k: Array) -> tuple[Array, State]:
+        def move(x: Array, v: Array) -> Array:
+            pattern = jnp.sin(k * jnp.arange(1, x.size + 1, dtype=k.dtype)).astype(x.dtype).reshape(x.shape)
+            return x + unit * ((jnp.sin(k) * late).astype(x.dtype) * v + size(x) * pattern)
+
+        return t + unit * jnp.sin(k) * jnp.abs(t), jax.tree.map(move, y, velocity)
+
+    moved = values(events, space, *jax.vmap(near)(jnp.arange(9, dtype=t.dtype)))
+    value = moved[0]  # that of the state itself: sin(0) = 0
+    noise = jnp.abs(moved - value[None])
+    noise = jnp.max(jnp.where(jnp.isfinite(noise), noise, 0), axis=0)
+    return value, jnp.where(jnp.abs(value) <= noise, 0, jnp.sign(value))
+
+
+def narrowed(events: Sequence[Event], bracket: Bracket, ts: Any, values: Any) -> Bracket:
+    """Return the part of a bracket between the sub-samples at `ts` before and at the first event; NumPy or JAX.
+
+    An event occurs where its value is zero, has another sign than the last one, or is NaN. Without any, the part is
+    empty, and what was known of the end of the bracket stays so.
+    """
+    xp = values.__array_namespace__()
+    directions = np.array([[float(event.direction) for event in events]])
+    signs = xp.concat([bracket.sides[None], xp.sign(values)])
+    running_maximum = np.maximum.accumulate if xp is np else jax.lax.cummax
+    latest = running_maximum(xp.where(signs != 0, np.arange(len(signs))[:, None], 0))
+    sides = xp.take_along_axis(signs, latest, axis=0)
+    before, after = sides[:-1], signs[1:]
+    crossed = (before * after < 0) | ((before != 0) & (after == 0))
+    hits = (crossed & (before * directions <= 0)) | xp.isnan(values)
+    first = xp.argmax(xp.any(hits, axis=1))
+    event, hit = xp.argmax(hits[first]), xp.any(hits)
+    begin = xp.where(first > 0, ts[first - 1], bracket.begin)
+    return Bracket(
+        xp.where(hit, begin, bracket.end),
+        xp.where(hit, ts[first], bracket.end),
+        xp.where(hit, before[first], sides[-1]),
+        xp.where(hit, event, bracket.event),
+        xp.where(hit, values[first, event], bracket.value),
+    )
+
+
+def located(events: Sequence[Event], space: AbstractSpace, step: Bracket, path: Callable[[Array], State]) -> Bracket:
+    """Return the first event in a step with the states `path(t)`, between neighbouring floats; for `jit`."""
+
+    def narrow(bracket: Bracket) -> Bracket:
+        ts = bracket.samples(events)
+        return narrowed(events, bracket, ts, values(events, space, ts, jax.vmap(path)(ts)))
+
+    return jax.lax.while_loop(lambda bracket: bracket.splits, narrow, narrow(step))
+
+
+def at_end(events: Sequence[Event], last: Bracket, signs: Float[Array | np.ndarray, " events"]) -> Bracket:
+    """Return what was found on a path, or else the event that is zero, up to rounding, at its end.
+
+    It counts there, because as the start of another path it does not.
+    """
+    reached = narrowed(events, last, last.end[None], signs[None])
+    return jax.tree.map(lambda a, b: signs.__array_namespace__().where(last.event < 0, a, b), reached, last)
+
+
+def check_begin(values: Array | np.ndarray) -> None:
+    """Raise `ValueError` unless the events are finite at the start."""
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if wrong.size:
+        raise argument_error("events", "be finite at the start", f"number {wrong[0]} is {float(values[wrong[0]])}")
+
+
+def check_end(found: Bracket) -> None:
+    """Raise `ValueError` if what was found is an event that is NaN."""
+    if np.isnan(found.value):
+        where = f"number {int(found.event)} is NaN at t = {float(found.end):.6g}"
+        raise argument_error("events", "be numbers on the whole path", where)
