@@ -56,7 +56,7 @@ def test_three_states_are_drawn_on_the_simplex_in_the_same_bytes(capsys, tmp_pat
         assert run(capsys, "simulate", "master-equation", "--generator", file, *words, *how, "--figure", drawn)[0] == 0
     one, other, euler = ((tmp_path / name).read_text() for name in ("one.svg", "other.svg", "euler.svg"))
     assert one == other
-    assert "stationary law" in one
+    assert "stationary distribution" in one
     assert "forward Euler" in euler
     assert "forward Euler" not in one
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,11 +36,15 @@ COMPILED = """
 """
 
 
+def _started(command: list[str], **options: Any) -> subprocess.Popen[str]:
+    """Start a process that handles SIGINT, which one started in the background of a shell would ignore."""
+    handle = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=handle, **options)
+
+
 def interrupted(script: str) -> tuple[int, str, float]:
     """Run a script, send SIGINT to it alone once it is ready, and return its status, what it said, and the seconds."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = _started([sys.executable, "-c", script], stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.3)
@@ -67,7 +72,7 @@ def test_a_report_leaves_no_process_and_keeps_what_was_finished(tmp_path):
     lines = tmp_path / "lines"
     words = ["check", "consensus/equation-3", "consensus/theorem-5.1-domain", "--jobs", "2", "--lines", str(lines)]
     command = [sys.executable, "-m", "dynsim", *words]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = _started(command, start_new_session=True)
     deadline = time.monotonic() + 300
     while not (lines.exists() and any(lines.glob("*.json"))):
         assert process.poll() is None, "it ended before it was interrupted"

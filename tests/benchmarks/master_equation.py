@@ -1,4 +1,4 @@
-"""Relaxation and stationary laws of chains, against the solvers that a user would otherwise call."""
+"""Relaxation and stationary distributions of chains, against the solvers that a user would otherwise call."""
 
 import math
 from collections.abc import Callable
@@ -78,7 +78,7 @@ def grid(side: int, rounds: int) -> list[Row]:
 
 
 def law(side: int, rounds: int) -> list[Row]:
-    """Race for the stationary law of a walk in two wells, whose law in closed form is Gibbs'; relative errors."""
+    """Race for the stationary distribution of a walk in two wells, whose closed form is Gibbs'; relative errors."""
     x = np.linspace(-2.0, 2.0, side)
     V = 2 * (x[:, None] ** 2 - 1) ** 2 + x[None] ** 2
     Q = walk_in_potential(V)
@@ -91,7 +91,7 @@ def law(side: int, rounds: int) -> list[Row]:
         return p / p.sum()
 
     return race(
-        f"stationary law of {side**2} states; largest relative error",
+        f"stationary distribution of {side**2} states; largest relative error",
         [
             Contender("SciPy eigs, shift-invert", eigs),
             Contender("dynsim, LU", lambda: stationary_distribution(Q, method="lu").probabilities),
