@@ -16,6 +16,7 @@ from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.published import SYMMETRIC_VALUE
+from tests.own_system import twin_wells
 
 STARTS = 60  # of Newton's method and points of a portrait
 
@@ -108,9 +109,8 @@ def test_the_portrait_on_the_sphere_has_two_half_spheres(oja):
 
 
 def test_the_portrait_in_the_plane_knows_its_window_and_its_separatrix():
-    flow = FunctionFlow(lambda t, x: jnp.stack([x[0] - x[0] ** 3, -x[1]]))
     xs, ys = np.linspace(-0.5, 2, 11), np.linspace(-1, 1, 5)
-    found = planar_portrait(flow, xs, ys)
+    found = planar_portrait(FunctionFlow(twin_wells), xs, ys)
     kinds = zip(np.round(found.equilibrium_points[:, 0], 9), found.kinds, strict=True)
     assert sorted(kinds) == [(0.0, "saddle"), (1.0, "stable")]
     x = found.points[:, 0]

@@ -1,4 +1,7 @@
-"""A function of time and state with a space goes through every door, without a class of ours being subclassed."""
+"""A function of time and state with a space goes through every door, without a class of ours being subclassed.
+
+That of portraits in the plane is in `test_equilibria`.
+"""
 
 import jax.numpy as jnp
 import numpy as np
@@ -7,7 +10,7 @@ import pytest
 from analysis.dynamics.equilibria import equilibria, random_starts
 from analysis.dynamics.limits import settle
 from analysis.dynamics.monotone import worst_increase
-from analysis.dynamics.portrait import circle_portrait, planar_portrait
+from analysis.dynamics.portrait import circle_portrait
 from analysis.ledger.check import check
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import SOLVER, Trial, at_least, at_most
@@ -64,10 +67,7 @@ def test_equilibria_and_limits():
     np.testing.assert_allclose(limit.state, [1.0, 0.0], atol=1e-7)
 
 
-def test_portraits_and_a_figure_of_one(tmp_path):
-    plane = planar_portrait(WELLS, np.linspace(-2, 2, 8), np.linspace(-1, 1, 4))
-    assert sorted(plane.kinds) == ["saddle", "stable", "stable"]
-
+def test_a_portrait_and_a_figure_of_it(tmp_path):
     @figure("mine/needle", MINE.at("Figure 1"))
     def needle(key):
         """The needle's portrait."""

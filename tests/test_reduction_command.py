@@ -60,7 +60,7 @@ def test_a_run_that_does_not_reach_its_end_is_said_and_counts(capsys):
         (("--frames", "1"), "be at least 2"),
         (("--fast", "1", "2"), "`fast` must hold 1 numbers, but holds 2"),
         (("--window", "1"), "`window` must be two numbers"),
-        (("--compare", "2", "--epsilon", "1e-2"), "the reduced flow stops at t ="),
+        (("linear", "--epsilon", "0.3"), "`epsilons` must be so small that the boundary layer ends before 0.5"),
         ((f"{OWN}:given",), "`fast` must be given for a system of yours"),
         ((f"{OWN}:given", "--fast", "0", "--slow", "1", "--figure", "a.pdf"), "be given with a `--window`"),
         ((f"{OWN}:wrong", "--fast", "0", "--slow", "1"), "be a `FastSlowFlow`, or a function of epsilon"),

@@ -109,8 +109,9 @@ def test_an_ensemble_in_the_span_is_the_same_ensemble(inner):
 
 def test_float32_stays_float32():
     flow, x = flow_and_start("modulated, causal")
-    run = ensemble(flow, x[None].astype(jnp.float32), [0.0, 1.0], observed, integrator=InSpan(Diffrax(rtol=1e-4)))
-    assert run.values.dtype == run.final.dtype == jnp.float32
+    follow = lambda x: InSpan(Diffrax(rtol=1e-4)).observe([flow], x, np.array([0.0, 1.0], np.float32), observed)
+    values, final, _ = eqx.filter_eval_shape(follow, x[None].astype(jnp.float32))  # types are decided in tracing
+    assert values.dtype == final.dtype == jnp.float32
 
 
 def test_events_are_seen_by_the_tokens():
