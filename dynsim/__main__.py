@@ -23,7 +23,8 @@ COMMANDS = {
 def usage() -> str:
     """Return the help text."""
     rows = "\n".join(f"  {command:<12}{text}" for command, text in COMMANDS.items())
-    return f"usage: dynsim COMMAND [OPTIONS]\n\n{rows}\n\n`dynsim COMMAND --help` lists the options of a command, `dynsim --version` the version."
+    more = "`dynsim COMMAND --help` lists the options of a command, `dynsim --version` prints the version."
+    return f"usage: dynsim COMMAND [OPTIONS]\n\n{rows}\n\n{more}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,8 +1,8 @@
 """One convention for vectors that are known up to sign, and for bases of a subspace.
 
-LAPACK returns eigenvectors, null vectors and principal axes with a sign, and a basis of a subspace of several dimensions
-with a rotation, that depend on the processor. What is printed, stored, drawn or compared is brought to this convention:
-the entry of largest modulus is positive, and of several that are equal up to rounding the first one counts.
+LAPACK returns eigenvectors, null vectors and principal axes with a sign that depends on the processor, and a basis of a
+subspace of several dimensions with a rotation that does. What is printed, stored, drawn or compared follows this
+convention: the entry of largest modulus is positive, and of several that are equal up to rounding the first one counts.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Classes, stationary distributions, gaps, mixing, entropy and lumping of chains, against exact arithmetic and closed forms."""
+"""Classes, stationary distributions, gaps, mixing, entropy and lumping of chains, against exact and closed forms."""
 
 import math
 from fractions import Fraction as F

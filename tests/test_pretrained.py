@@ -193,7 +193,8 @@ def test_one_flipped_bit_gives_the_same_arrays_or_one_sentence(tmp_path, place, 
 @pytest.mark.parametrize(
     ("at", "offset", "bit", "but"),
     [
-        (b"PK\1\2", 33, 7, "its directory does not have the number of members that its end record states"),  # the rest as a comment
+        # the rest as a comment
+        (b"PK\1\2", 33, 7, "its directory does not have the number of members that its end record states"),
         (b"PK\1\2", 46, 0, "File name in directory .* and header .* differ"),  # the name of its neighbour
         (b"(5000,)", 1, 2, "`0.npy` is not as long as its array"),  # (1000,)
     ],
