@@ -50,7 +50,10 @@ def interrupted(script: str) -> tuple[int, str, float]:
     time.sleep(0.3)
     begin = time.monotonic()
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    try:
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
     return process.returncode, said, time.monotonic() - begin
 
 
