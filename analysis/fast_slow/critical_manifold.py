@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array
 from numpy.typing import ArrayLike
 
-from analysis.dynamics.linearisation import NEAR_ZERO, kind
+from analysis.dynamics.linearisation import NEAR_ZERO, index, kind
 from analysis.fast_slow.folds import (
     Bifurcation,
     Values,
@@ -258,8 +258,10 @@ def _classified(flow: FastSlowFlow, path: np.ndarray, curve: _Curve, first_fold:
     lost = [curve.last] if curve.end == "lost" and curve.last[0] != round(curve.last[0]) else []
     points = ends[0] + curve.points + lost + ends[1]
     judged = [_kind(flow, x, along(path, place)) for place, x in points]
-    inner = curve.points
-    between = [bifurcation_between(flow, a, b, path) for a, b in zip(inner[:-1], inner[1:], strict=True)]
+    unstable = [index(values) for values, _ in judged]
+    inner = range(len(ends[0]), len(ends[0]) + len(curve.points) - 1)
+    changes = [k for k in inner if unstable[k] != unstable[k + 1]]
+    between = [bifurcation_between(flow, points[k], points[k + 1], path) for k in changes]
     return Branch(
         np.array([x for _, x in points]),
         np.array([along(path, place) for place, _ in points]),
