@@ -1,4 +1,4 @@
-"""A function of time and state with a space goes through every door, without a class of ours being subclassed.
+"""A function of time and state with a space can be simulated, measured, stored and drawn without subclassing.
 
 That of portraits in the plane is in `test_equilibria`.
 """

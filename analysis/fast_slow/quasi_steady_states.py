@@ -72,11 +72,6 @@ def _solved(flow: FastSlowFlow, x: Array, slow: Array) -> tuple[Array, Array]:
     return root, jnp.max(jnp.abs(residual(fast, space, near, slow)))
 
 
-@eqx.filter_jit
-def _root(flow: FastSlowFlow, x: Array, slow: Array) -> Array:
-    return nearby_root(flow.fast, flow.space.parts.fast, x, slow)
-
-
 def _check_isolated(flow: FastSlowFlow, state: FastSlow) -> None:
     """Raise `ValueError` if f conserves a linear combination of x that is not constant on the space of x.
 
