@@ -32,6 +32,8 @@ from dynsim.integrators.guard import EVENT, Guarded, StopEarly, UpToEvent
 from dynsim.outcome import Outcome
 from dynsim.systems.base import AbstractFlow
 
+JUMPS = 64  # breakpoints that a program is compiled for, or a multiple
+
 
 def _positive(value: Any) -> np.ndarray:
     if isinstance(value, jax.Array):
@@ -79,7 +81,7 @@ class Diffrax(AbstractIntegrator):
         """Return the states at `ts`, projected to the space, and statistics."""
         _check(self, y0)
         jumps, limit = _time_structure(self, flow, ts)
-        return _integrate(self, without_periods(flow), y0, ts, jumps, limit)
+        return _integrate(self, without_periods(flow), y0, ts, _padded(jumps), limit)
 
     def observe(
         self,
@@ -97,7 +99,7 @@ class Diffrax(AbstractIntegrator):
         jumps = np.unique(np.concatenate([jumps for jumps, _ in times]))
         limit = min(limits) if limits else None
         flow, axes = _stacked([without_periods(flow) for flow in flows])
-        return _observe(self, flow, axes, y0s, ts, jumps, limit, fn, coordinates)
+        return _observe(self, flow, axes, y0s, ts, _padded(jumps), limit, fn, coordinates)
 
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
@@ -105,7 +107,7 @@ class Diffrax(AbstractIntegrator):
         """Integrate up to the first event, bracketed on the dense output of each step."""
         _check(self, y0)
         jumps, limit = _time_structure(self, flow, ts)
-        ys, stats, y, seen = _locate(self, without_periods(flow), y0, ts, jumps, limit, tuple(events))
+        ys, stats, y, seen = _locate(self, without_periods(flow), y0, ts, _padded(jumps), limit, tuple(events))
         start, found = jax.device_get(seen)
         check_begin(start)
         check_end(found)
@@ -128,6 +130,11 @@ def _time_structure(integrator: Diffrax, flow: AbstractFlow, ts: Times) -> tuple
         return np.empty(0), limit
     times = np.asarray(ts)  # indexing on the device would be a call of its own
     return flow.breakpoints(float(times[0]), float(times[-1])), limit
+
+
+def _padded(jumps: np.ndarray) -> np.ndarray:
+    """Return breakpoints filled up by infinities to a multiple of `JUMPS`: longer horizons share a program."""
+    return np.pad(jumps, (0, -len(jumps) % JUMPS), constant_values=np.inf)
 
 
 def _solve(
