@@ -19,6 +19,7 @@ import dynsim.systems
 from analysis.dynamics.linearisation import tangent_basis
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.integrators.base import without_periods
+from dynsim.integrators.diffrax_backend import _padded
 from dynsim.keys import stream
 from dynsim.simulation import iterate, simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -131,6 +132,14 @@ def _growth(flow, path):
 def test_both_integrators_agree_up_to_the_growth_of_the_linearised_flow(name):
     flow, first, second = _both(name)
     assert _distance(first.ys, second.ys) < 1e-8 * _growth(flow, first)
+
+
+def test_a_solver_is_compiled_once_for_all_horizons_of_a_flow_that_jumps():
+    flow = FLOWS["piecewise"][0]()
+    short, long = (_padded(flow.breakpoints(0.0, end)) for end in (4.0, 20.0))
+    assert short.shape == long.shape
+    np.testing.assert_array_equal(short[np.isfinite(short)], flow.breakpoints(0.0, 4.0))
+    assert _padded(np.empty(0)).shape == (0,)
 
 
 def test_a_solver_is_compiled_once_for_all_periods():
