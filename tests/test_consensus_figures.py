@@ -108,7 +108,7 @@ def test_a_paper_gets_a_page_and_what_cannot_be_drawn_is_named(tmp_path, capsys,
     monkeypatch.setenv("DYNSIM_RESULTS", str(tmp_path / "results"))
     assert main(["figure", "consensus", "--out", str(tmp_path), "--formats", "svg"]) == 2
     said = capsys.readouterr()
-    assert "`consensus/figure-6`: Argument `data` must name the folder" in said.err
+    assert "Argument `data` must name the folder of data files that `consensus/figure-6` need" in said.err
     page, text = ((tmp_path / "consensus" / name).read_text() for name in ("index.html", "index.md"))
     assert '<img src="figure-2.svg" alt="figure-2">' in page
     assert "![figure-2](figure-2.svg)" in text

@@ -36,15 +36,19 @@ COMPILED = """
 """
 
 
-def _started(command: list[str], **options: Any) -> subprocess.Popen[str]:
-    """Start a process that handles SIGINT, which one started in the background of a shell would ignore."""
-    handle = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=handle, **options)
+# A process that a shell started in the background ignores SIGINT, and so do those that it starts.
+HANDLE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
+def _started(script: str, *words: str, **options: Any) -> subprocess.Popen[str]:
+    """Start a script in a process that handles SIGINT."""
+    command = [sys.executable, "-c", HANDLE + script, *words]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
 
 
 def interrupted(script: str) -> tuple[int, str, float]:
     """Run a script, send SIGINT to it alone once it is ready, and return its status, what it said, and the seconds."""
-    process = _started([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    process = _started(script, stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.3)
@@ -74,8 +78,7 @@ def test_an_error_s_own_sentence_is_kept():
 def test_a_report_leaves_no_process_and_keeps_what_was_finished(tmp_path):
     lines = tmp_path / "lines"
     words = ["check", "consensus/equation-3", "consensus/theorem-5.1-domain", "--jobs", "2", "--lines", str(lines)]
-    command = [sys.executable, "-m", "dynsim", *words]
-    process = _started(command, start_new_session=True)
+    process = _started("from dynsim.__main__ import command_line; command_line()", *words, start_new_session=True)
     deadline = time.monotonic() + 300
     while not (lines.exists() and any(lines.glob("*.json"))):
         assert process.poll() is None, "it ended before it was interrupted"
