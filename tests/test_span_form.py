@@ -114,12 +114,12 @@ def test_float32_stays_float32():
     assert values.dtype == final.dtype == jnp.float32
 
 
-def test_events_are_seen_by_the_tokens():
+def test_events_are_seen_by_the_tokens():  # by diffrax too: see `test_events`
     flow, x = flow_and_start("piecewise, windowed")
     ends = simulate(flow, x, 1.5 * TIMES, integrator=Scipy())
     between = (np.vdot(ends.initial[0], ends.initial[-1]) + np.vdot(ends.final[0], ends.final[-1])) / 2
     meets = Event(lambda t, x: x[0] @ x[-1] - between)
-    plain, spanned = (simulate_until(flow, x, 1.5 * TIMES, [meets], integrator=i) for i in (Scipy(), InSpan()))
+    plain, spanned = (simulate_until(flow, x, 1.5 * TIMES, [meets], integrator=i) for i in (Scipy(), InSpan(Scipy())))
     assert plain.event == spanned.event == 0
     assert float(spanned.path.ts[-1]) == pytest.approx(float(plain.path.ts[-1]), abs=1e-6)
     np.testing.assert_allclose(spanned.path.final, plain.path.final, atol=1e-6)
