@@ -274,18 +274,19 @@ def _overflows(solver: Any) -> bool:
 def _flat_field(flow: AbstractFlow, unravel: "_Unravel") -> Callable[[float, np.ndarray], np.ndarray]:
     """Return the field of flat vectors; compiled once for all flows of one kind, whatever their numbers."""
     arrays, static = eqx.partition(without_periods(flow), eqx.is_array)
+    leaves, tree = jax.tree.flatten(arrays)  # here, not at every evaluation: it takes as long as one
     try:
-        field = _compiled(static, unravel)
+        field = _compiled(tree, static, unravel)
     except TypeError:  # something static that cannot be hashed
-        field = _compiled.__wrapped__(static, unravel)
-    return lambda t, y: np.asarray(field(arrays, t, y), float)
+        field = _compiled.__wrapped__(tree, static, unravel)
+    return lambda t, y: np.asarray(field(leaves, t, y), float)
 
 
 @functools.lru_cache(maxsize=32)
-def _compiled(static: AbstractFlow, unravel: "_Unravel") -> Callable[[AbstractFlow, Any, Any], Array]:
+def _compiled(tree: Any, static: AbstractFlow, unravel: "_Unravel") -> Callable[[list[Array], Any, Any], Array]:
     @jax.jit
-    def field(arrays: AbstractFlow, t: Any, y: Any) -> Array:
-        whole = eqx.combine(arrays, static)
+    def field(leaves: list[Array], t: Any, y: Any) -> Array:
+        whole = eqx.combine(jax.tree.unflatten(tree, leaves), static)
         return jnp.concatenate([jnp.ravel(v) for v in jax.tree.leaves(whole.vector_field(t, unravel(y)))])
 
     return field
