@@ -37,7 +37,8 @@ def rational(name: str, value: Any) -> Fraction:
 def rationals(name: str, values: Any) -> Exact:
     """Return an array of Fractions of the shape of `values`, each entry converted by `rational`, which may raise."""
     given = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
-    return _array((rational(name, value) for value in given.flat), given.shape)
+    exact = (value if isinstance(value, Fraction) else rational(name, value) for value in given.flat)
+    return _array(exact, given.shape)
 
 
 def integers(values: Exact) -> tuple[np.ndarray, int]:
