@@ -1,7 +1,7 @@
 """The number of floating-point operations in the matrix products of a function, counted in its JAX program."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import equinox as eqx
@@ -46,7 +46,7 @@ def _counted(program: Jaxpr) -> int:
             (contracted, _), _ = equation.params["dimension_numbers"]
             terms = math.prod(_shape(equation.invars[0])[axis] for axis in contracted)
             total += 2 * terms * math.prod(_shape(equation.outvars[0]))
-        inner = sum(_counted(part) for value in equation.params.values() for part in _programs(value))
+        inner = sum(_counted(part) for part in _programs(equation.params.values()))
         total += inner * (equation.params["length"] if equation.primitive.name == "scan" else 1)
     return total
 
@@ -55,8 +55,9 @@ def _shape(variable: Any) -> tuple[int, ...]:
     return variable.aval.shape
 
 
-def _programs(value: Any) -> Iterator[Jaxpr]:
-    for part in value if isinstance(value, tuple | list) else (value,):
+def _programs(values: Iterable[Any]) -> Iterator[Jaxpr]:
+    parts = (part for value in values for part in (value if isinstance(value, tuple | list) else (value,)))
+    for part in parts:
         if isinstance(part, ClosedJaxpr):
             yield part.jaxpr
         elif isinstance(part, Jaxpr):
