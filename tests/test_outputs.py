@@ -30,7 +30,9 @@ COMMANDS = {
 @pytest.fixture
 def nothing_runs(monkeypatch):
     """Fail on any computation: a refusal comes before it."""
-    for name in ("dynsim.simulation.simulate", "analysis.report.run_checks", "dynsim.clustering.iterate_hardmax"):
+    imported = "dynsim.commands.simulate.flows.simulate"  # first: a module imported later would keep the patch
+    lazily = ("dynsim.simulation.simulate", "analysis.report.run_checks", "dynsim.clustering.iterate_hardmax")
+    for name in (imported, *lazily):
         monkeypatch.setattr(name, lambda *a, **k: pytest.fail("computed before the output was looked at"))
 
 
