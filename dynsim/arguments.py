@@ -94,7 +94,7 @@ def check_start(flow: AbstractFlow, y0: State) -> State:
 
 
 @contextlib.contextmanager
-def shapes_explained(flow: AbstractFlow, name: str, y0: State, t0: Any) -> Iterator[None]:
+def shapes_explained(flow: AbstractFlow, name: str, y0: State, ts: Any) -> Iterator[None]:
     """Turn an error that a start of the wrong shape causes inside a flow of the library into one sentence."""
     try:
         yield
@@ -102,7 +102,7 @@ def shapes_explained(flow: AbstractFlow, name: str, y0: State, t0: Any) -> Itera
         if isinstance(flow, FunctionFlow) or str(error).startswith("Argument"):
             raise
         try:
-            jax.eval_shape(flow.vector_field, t0, y0)
+            jax.eval_shape(flow.vector_field, ts[0], y0)
         except (TypeError, ValueError, IndexError):
             shapes = ", ".join(str(leaf.shape) for leaf in jax.tree.leaves(y0))
             must = f"have a shape that this {type(flow).__name__} takes"

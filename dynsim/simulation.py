@@ -48,7 +48,7 @@ def simulate(
         IntegrationError: if the last time is not reached, with the cause and what to try.
     """
     y0, times = _checked(flow, y0, ts, integrator)
-    with waiting("simulate"), shapes_explained(flow, "y0", y0, times[0]):
+    with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
         ys, stats = integrator.integrate(flow, y0, times)
         if throw:
             raise_if_failed(stats)
@@ -79,7 +79,7 @@ def simulate_until(
     if not events:
         raise argument_error("events", "hold at least one event", "is empty")
     y0, times = _checked(flow, y0, ts, integrator)
-    with waiting("simulate"), shapes_explained(flow, "y0", y0, times[0]):
+    with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
         ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
     raise_if_failed(stats)
     end = np.asarray(t, times.dtype)
