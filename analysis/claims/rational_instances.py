@@ -8,17 +8,14 @@ import jax
 import numpy as np
 
 from dynsim._types import Key
+from dynsim.exact import Exact, rationals
 
-Exact = np.ndarray  # dtype object, entries `Fraction`
 DRAWN = 128  # entries; the claims draw no more at a time, with few exceptions
 
 
 def matrix(values: Any) -> Exact:
     """Return an array of integers or fractions as an array of `Fraction` of the same shape."""
-    flat = [Fraction(int(v)) if not isinstance(v, Fraction) else v for v in np.asarray(values, object).ravel()]
-    out = np.empty(len(flat), object)
-    out[:] = flat
-    return out.reshape(np.shape(values))
+    return rationals("values", np.asarray(values, object))
 
 
 def integers(key: Key, shape: tuple[int, ...], low: int, high: int) -> np.ndarray:
