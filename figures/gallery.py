@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from dynsim.errors import nearest
+from dynsim.errors import argument_error, nearest
 from dynsim.io.npz import writable_folder
 from dynsim.papers import PAPERS
 from figures.consensus import simulations, trained_networks
@@ -85,7 +85,7 @@ def find_figures(pattern: str) -> tuple[Figure, ...]:
     if not found:
         names = {name for f in FIGURES for name in (f.name, f.name.split("/", 1)[1], f.source.paper.key)}
         must = "name a figure, a paper with figures, or match one as a shell pattern"
-        raise ValueError(f"Argument `pattern` must {must}, but `{pattern}` does not{nearest(pattern, names)}.")
+        raise argument_error("pattern", must, f"`{pattern}` does not{nearest(pattern, names)}")
     return found
 
 

@@ -7,7 +7,7 @@ from analysis.ledger.claim import Claim, TrialFn
 from analysis.ledger.evidence import Measurement, Trial
 from analysis.ledger.verdict import Verdict, judge
 from dynsim._types import Key
-from dynsim.errors import IntegrationError
+from dynsim.errors import IntegrationError, argument_error
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy
 from dynsim.keys import stream
 
@@ -78,7 +78,7 @@ def check(
     if claim.ruling is not None or claim.trial is None:
         return Check(claim, claim.ruling or Verdict.INCONCLUSIVE, seed=seed)
     if num_trials is not None and num_trials < 1:
-        raise ValueError(f"Argument `num_trials` must be at least 1, but is {num_trials}.")
+        raise argument_error("num_trials", "be at least 1", f"is {num_trials}")
     count = claim.num_trials if num_trials is None else num_trials
     main = _run(claim, claim.trial, claim.id, seed, count, integrator, referee)
     control, broken = None, main.broken

@@ -8,6 +8,7 @@ from typing import Literal
 from analysis.ledger.evidence import Trial
 from analysis.ledger.verdict import Verdict
 from dynsim._types import Key
+from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import Source
 
@@ -87,7 +88,7 @@ def rule(id: str, source: Source, verdict: Verdict, reason: str) -> Claim:
     """
     _check_id(id, source)
     if verdict not in (Verdict.ILL_POSED, Verdict.OUT_OF_SCOPE):
-        raise ValueError(f"Argument `verdict` must be ILL_POSED or OUT_OF_SCOPE, but is {verdict.name}.")
+        raise argument_error("verdict", "be ILL_POSED or OUT_OF_SCOPE", f"is {verdict.name}")
     return Claim(id, source, reason, note=reason, ruling=verdict, num_trials=0)
 
 
@@ -95,4 +96,4 @@ def _check_id(id: str, source: Source) -> None:
     parts = id.split("/")
     if len(parts) not in (2, 3) or not all(parts) or parts[0] != source.paper.key:
         must = f"be `{source.paper.key}/<statement>` or `{source.paper.key}/<statement>/<word>`"
-        raise ValueError(f"Argument `id` must {must}, but is `{id}`.")
+        raise argument_error("id", must, f"is `{id}`")

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dynsim.errors import argument_error
+
 ROUNDING = 1e-11
 """Bound of the rounding error of about 100 float64 operations on numbers of order one, with a wide margin."""
 
@@ -69,7 +71,7 @@ def _slack(larger: Any, smaller: Any) -> float:
 def _error(tolerance: float) -> float:
     tolerance = float(tolerance)
     if not tolerance >= 0:
-        raise ValueError(f"Argument `tolerance` must be a non-negative number, but is {tolerance}.")
+        raise argument_error("tolerance", "be a non-negative number", f"is {tolerance}")
     return tolerance
 
 
