@@ -6,7 +6,7 @@ import math
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from fractions import Fraction
 from multiprocessing import active_children, get_context
@@ -55,6 +55,12 @@ def run_checks(
             yield _restored(claim, kept), kept
     with on_interrupt(lambda: _stopped(claims, seed, num_trials, folder)):
         yield from _checks(todo, seed, num_trials, jobs, folder)
+
+
+def in_order(runs: Iterable[tuple[Check, Line]], claims: Sequence[Claim]) -> list[tuple[Check, Line]]:
+    """Return finished checks with their lines in the order of `claims`; processes finish in any order."""
+    order = {claim.id: k for k, claim in enumerate(claims)}
+    return sorted(runs, key=lambda run: order[run[0].claim.id])
 
 
 def _checks(

@@ -45,7 +45,7 @@ def main(words: Sequence[str]) -> int:
     from analysis.claims import claims
     from analysis.experiments import use_results
     from analysis.ledger.findings import entry, select
-    from analysis.report import json_lines, run_checks, table, write_atomically
+    from analysis.report import in_order, json_lines, run_checks, table, write_atomically
     from dynsim.progress import tracked
 
     use_data(o.data)
@@ -54,9 +54,7 @@ def main(words: Sequence[str]) -> int:
     chosen = select(o.patterns, claims())
     check_outputs(o.force, json=o.json)
     runs = run_checks(chosen, seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=o.lines)
-    pairs = list(tracked(runs, len(chosen), "check"))
-    order = {claim.id: k for k, claim in enumerate(chosen)}
-    pairs.sort(key=lambda pair: order[pair[0].claim.id])
+    pairs = in_order(tracked(runs, len(chosen), "check"), chosen)
     checks, lines = [c for c, _ in pairs], {line["id"]: line for _, line in pairs}
     say(table(list(lines.values())))
     for c in checks:

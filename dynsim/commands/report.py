@@ -44,6 +44,7 @@ def main(words: Sequence[str]) -> int:
     from analysis.report import (
         check_readme,
         entries,
+        in_order,
         json_lines,
         markdown,
         run_checks,
@@ -61,8 +62,7 @@ def main(words: Sequence[str]) -> int:
     if o.readme is not None:
         check_readme(o.readme)
     runs = run_checks(claims(), seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=o.lines)
-    order = {claim.id: k for k, claim in enumerate(claims())}
-    pairs = sorted(tracked(runs, len(claims()), "report"), key=lambda pair: order[pair[0].claim.id])
+    pairs = in_order(tracked(runs, len(claims()), "report"), claims())
     lines = {line["id"]: line for _, line in pairs}
     ledger = entries([c for c, _ in pairs])
     text = summary(ledger, lines, datetime.datetime.now(tz=datetime.UTC).date())
