@@ -14,8 +14,9 @@ DRAWN = 128  # entries; the claims draw no more at a time, with few exceptions
 
 
 def matrix(values: Any) -> Exact:
-    """Return an array of integers or fractions as an array of `Fraction` of the same shape."""
-    return rationals("values", np.asarray(values, object))
+    """Return an array of integers, fractions or truth values (0 and 1) as an array of `Fraction` of the same shape."""
+    array = np.asarray(values)
+    return rationals("values", array.astype(int if array.dtype == bool else object))
 
 
 def integers(key: Key, shape: tuple[int, ...], low: int, high: int) -> np.ndarray:
