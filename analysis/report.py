@@ -113,7 +113,8 @@ def _check_by_id(id: str, seed: int, num_trials: int | None, folder: Path | None
     """Check a claim in a worker process; claims cannot be pickled and are passed by id."""
     claim = next(c for c in all_claims() if c.id == id)
     c, line = _checked(claim, seed, num_trials, folder)
-    return c.verdict, (c.trials, c.counterexample, c.control, c.seed, c.seconds, c.doubt, c.broken), line
+    rest = (c.trials, c.counterexample, c.control, c.seed, c.seconds, c.doubt, c.broken, c.integrated)
+    return c.verdict, rest, line
 
 
 def claim_line(c: Check) -> Line:
@@ -133,6 +134,8 @@ def claim_line(c: Check) -> Line:
         "doubt": c.doubt,
         "broken": c.broken,
         "seed": c.seed,
+        "ranges": c.ranges,
+        "integrated": c.integrated,
     }
 
 
@@ -140,8 +143,11 @@ def _restored(claim: Claim, line: Line) -> Check:
     """Return a check from its saved line; its trials are not saved."""
     control = None if line["control"] is None else Verdict[line["control"]]
     return Check(
-        claim, Verdict[line["verdict"]], (), None, control, line["seed"], line["seconds"], line["doubt"], line["broken"]
-    )  # fmt: skip
+        claim,
+        Verdict[line["verdict"]],
+        control=control,
+        **{name: line[name] for name in ("seed", "seconds", "doubt", "broken", "integrated")},
+    )
 
 
 def _line_path(folder: Path, claim: Claim, seed: int, num_trials: int | None) -> Path:
@@ -173,6 +179,7 @@ def json_lines(ledger: Sequence[Entry], lines: Mapping[str, Line]) -> str:
         "worst",
         "control",
         "counterexample",
+        "ranges",
         "seconds",
     )
     rows = []
@@ -225,12 +232,15 @@ def markdown(ledger: Sequence[Entry], lines: Mapping[str, Line]) -> str:
 def in_words(line: Line) -> str:
     """Return a claim's verdict in words, with the number of instances it rests on."""
     verdict, name = Verdict[line["verdict"]], line["id"].split("/", 1)[1]
+    numerical = "by both integrators" if line["integrated"] else "in floating-point arithmetic"
+    by = "certified" if line["evidence"] == "certified" else numerical
     words = {
         Verdict.EXACT: f"exact on {line['applied']} instances",
         Verdict.SUPPORTED: f"supported on {line['applied']} instances",
-        Verdict.REFUTED: "refuted, certified" if line["evidence"] == "certified" else "refuted, by both integrators",
+        Verdict.REFUTED: f"refuted, {by}",
     }
-    return f"{name} ({line['variant']}): {words.get(verdict, verdict.value)}"
+    ranges = ", ".join(f"{parameter} {values}" for parameter, values in line["ranges"].items())
+    return f"{name} ({line['variant']}): {words.get(verdict, verdict.value)}{f' ({ranges})' if ranges else ''}"
 
 
 def summary(ledger: Sequence[Entry], lines: Mapping[str, Line], date: datetime.date) -> str:

@@ -35,6 +35,8 @@ from dynsim.errors import IntegrationError
 from dynsim.integrators import Diffrax
 from dynsim.outcome import Outcome
 from dynsim.papers import CONSENSUS
+from dynsim.simulation import simulate
+from dynsim.systems.tokens.flow import TokenFlow
 
 SOURCE = CONSENSUS.at("Lemma 3.1")
 YES, NO = holds("yes", True), holds("no", False)
@@ -74,6 +76,64 @@ def test_an_infinite_value_fails_its_bound_and_nan_decides_nothing():
     assert not at_least("a", math.nan, 1.0, tolerance=0.0).decided
     with pytest.raises(ValueError, match="`tolerance` must be a non-negative number"):
         at_most("a", 0.0, 1.0, tolerance=-1.0)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        lambda: at_most("diameter on the sphere", 0.3, 2.0, tolerance=0.0, within=(0.0, 2.0)),
+        lambda: at_most("diameter on the sphere", 0.3, 1.9, tolerance=0.1, within=(0.0, 2.0)),
+        lambda: at_least("cosine", 0.3, -1.0, tolerance=0.0, within=(-1.0, 1.0)),
+        lambda: equal("share", 0.3, 0.5, tolerance=0.5, within=(0.0, 1.0)),
+    ],
+)
+def test_a_bound_that_no_value_can_violate_is_refused(measure):
+    with pytest.raises(ValueError, match="Argument `within` must hold a value that is clearly not"):
+        measure()
+    assert at_most("diameter on the sphere", 0.3, 1.99, tolerance=0.0, within=(0.0, 2.0)).holds_clearly
+    assert at_least("cosine", 0.3, -0.99, tolerance=0.0, within=(-1.0, 1.0)).holds_clearly
+    assert equal("share", 0.3, 0.5, tolerance=0.4, within=(0.0, 1.0)).holds_clearly
+
+
+def test_the_ranges_of_parameters_are_those_of_the_trials_that_apply():
+    flow, y0 = TokenFlow(np.zeros((1, 2, 2)), 1.0), np.eye(2)
+    sizes = iter((3, 7, 5, 9))
+
+    def trial(key, integrator):
+        size = next(sizes)
+        simulate(flow, y0, [0.0, 0.1], integrator=integrator)
+        return Trial(
+            (holds("small", size < 9),), (YES,), parameters={"n": size, "mask": "full" if size < 5 else "causal"}
+        )
+
+    found = check(_claim(trial))
+    assert found.ranges == {"n": "3 to 7", "mask": "causal, full"}
+    assert "(n 3 to 7, mask causal, full)" in in_words(claim_line(found))
+
+
+def test_two_integrators_are_named_only_where_two_ran():
+    flow, y0 = TokenFlow(np.zeros((1, 2, 2)), 1.0), np.eye(2)
+
+    def simulated(key, integrator):
+        path = simulate(flow, y0, [0.0, 0.1], integrator=integrator)
+        return Trial((YES,), (at_most("speed", 0.1, 0.0 * path.ts[0], tolerance=0.0),))
+
+    both, none = check(_claim(simulated)), check(_claim(lambda key, integrator: Trial((YES,), (NO,))))
+    assert (both.verdict, none.verdict) == (Verdict.REFUTED, Verdict.REFUTED)
+    assert (both.integrated, none.integrated) == (True, False)
+    assert in_words(claim_line(both)).endswith("refuted, by both integrators")
+    assert in_words(claim_line(none)).endswith("refuted, in floating-point arithmetic")
+
+
+def test_a_note_names_a_shared_trial_and_the_command_that_decides():
+    undecided = check(
+        _claim(lambda key, integrator: Trial((NO,), (YES,)), decided_by="dynsim experiment x --size paper")
+    )
+    shared = check(_claim(lambda key, integrator: Trial((YES,), (YES,)), same_trial_as="consensus/lemma-3.2"))
+    for found, words in ((undecided, "`dynsim experiment x --size paper` would decide it"), (shared, "lemma-3.2")):
+        statement = next(s for s in statements() if s.full_id == found.claim.statement_id)
+        note = entry(statement, [found]).note
+        assert words in note
 
 
 def _claim(trial, **options) -> Claim:
@@ -151,8 +211,12 @@ def _checked(variant: str, verdict: Verdict) -> Check:
         ([("printed", "VACUOUS")], Finding.OPEN),
         ([("printed", "SUPPORTED"), ("printed", "INCONCLUSIVE")], Finding.OPEN),
         ([("printed", "ILL_POSED")], Finding.ILL_POSED),
-        ([("printed", "ILL_POSED"), ("reading", "SUPPORTED")], Finding.HOLDS),
+        ([("printed", "ILL_POSED"), ("reading", "SUPPORTED")], Finding.HOLDS_CORRECTED),
         ([("printed", "ILL_POSED"), ("reading", "REFUTED")], Finding.FAILS),
+        ([("printed", "ILL_POSED"), ("reading", "REFUTED"), ("reading", "EXACT")], Finding.HOLDS_CORRECTED),
+        ([("printed", "ILL_POSED"), ("reading", "EXACT"), ("corrected", "REFUTED")], Finding.FAILS),
+        ([("printed", "ILL_POSED"), ("reading", "EXACT"), ("reading", "VACUOUS")], Finding.OPEN),
+        ([("printed", "REFUTED"), ("reading", "EXACT"), ("corrected", "REFUTED")], Finding.FAILS),
         ([("printed", "OUT_OF_SCOPE")], Finding.OUT_OF_SCOPE),
         ([("corrected", "SUPPORTED")], Finding.OPEN),
         ([], Finding.OPEN),

@@ -1,11 +1,13 @@
 """Check claims: run the trials, repeat a contradiction with a second integrator, run the control."""
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from analysis.ledger.claim import Claim, TrialFn
 from analysis.ledger.evidence import Measurement, Trial
 from analysis.ledger.verdict import Verdict, judge
+from analysis.ledger.watched import was_called, watched
 from dynsim._types import Key
 from dynsim.errors import IntegrationError, argument_error
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy
@@ -19,7 +21,8 @@ class Check:
     """The result of checking a claim: its verdict and trials, and the verdict on its control.
 
     `broken` is the message of an exception raised by a trial, which is no verdict. `doubt` says why a contradiction did
-    not lead to REFUTED, or why a trial could not be decided. `seconds` is wall-clock time.
+    not lead to REFUTED, or why a trial could not be decided. `seconds` is wall-clock time. `integrated` tells whether
+    the last trial used its integrator: then two of them have found a contradiction.
     """
 
     claim: Claim
@@ -31,6 +34,15 @@ class Check:
     seconds: float = 0.0
     doubt: str = ""
     broken: str = ""
+    integrated: bool = False
+
+    @property
+    def ranges(self) -> dict[str, str]:
+        """The range of each parameter over the trials that meet the hypotheses: "3 to 5", or "causal, full"."""
+        names = dict.fromkeys(name for trial in self.trials for name in trial.parameters)
+        own = [trial.parameters for trial in self.trials if trial.applies]
+        found = {name: [p[name] for p in own if name in p] for name in names}
+        return {name: _range(values) for name, values in found.items() if values}
 
     @property
     def applied(self) -> int:
@@ -55,7 +67,16 @@ class _Outcome:
     trials: tuple[Trial, ...] = ()
     counterexample: Trial | None = None
     doubt: str = ""
-    broken: str = field(default="")
+    broken: str = ""
+    integrated: bool = False
+
+
+def _range(values: Sequence[float | int | str]) -> str:
+    """Return the least and the largest of numbers, or the different words in the order of their names."""
+    distinct = sorted(set(values), key=lambda value: (isinstance(value, str), value))
+    words = [value if isinstance(value, str) else f"{value:.3g}" for value in distinct]
+    numbers = not any(isinstance(value, str) for value in distinct)
+    return f"{words[0]} to {words[-1]}" if numbers and len(words) > 1 else ", ".join(words)
 
 
 def check(
@@ -87,8 +108,17 @@ def check(
         control, broken = outcome.verdict, broken or outcome.broken
     seconds = time.perf_counter() - started
     return Check(
-        claim, main.verdict, main.trials, main.counterexample, control, seed, seconds, main.doubt, broken
-    )  # fmt: skip
+        claim,
+        main.verdict,
+        main.trials,
+        main.counterexample,
+        control,
+        seed,
+        seconds,
+        main.doubt,
+        broken,
+        main.integrated,
+    )
 
 
 def _run(
@@ -108,9 +138,11 @@ def _run(
         try:
             found = _attempt(trial, key, integrator)
             if found.contradicts:
+                integrated = was_called()
                 repeated = _attempt(trial, key, referee)
                 if repeated.contradicts:
-                    return _Outcome(Verdict.REFUTED, (*trials, found), found)
+                    both = integrated and was_called()
+                    return _Outcome(Verdict.REFUTED, (*trials, found), found, integrated=both)
                 doubt = f"trial {index} contradicts the claim with {_name(integrator)} but not with {_name(referee)}"
                 found = Trial.unfinished(doubt)
         except Exception as error:  # noqa: BLE001  (an error in one claim must not lose the results of the others)
@@ -122,12 +154,12 @@ def _run(
     verdict = judge(trials, exact=claim.evidence == "certified")
     if verdict is Verdict.INCONCLUSIVE and not doubt:
         doubt = next((found.reason for found in trials if found.reason), "")
-    return _Outcome(verdict, tuple(trials), doubt=doubt)
+    return _Outcome(verdict, tuple(trials), doubt=doubt, integrated=was_called())
 
 
 def _attempt(trial: TrialFn, key: Key, integrator: AbstractIntegrator) -> Trial:
     try:
-        return trial(key, integrator)
+        return trial(key, watched(integrator))
     except IntegrationError as error:
         return Trial.unfinished(str(error))
 

@@ -23,7 +23,9 @@ class Claim:
 
     `id` is "<key>/<statement>" or "<key>/<statement>/<word>". The trial takes its integrator as an argument, so that a
     contradiction can be repeated with another one. `note` names the reading, mode or constant on which the verdict
-    depends, or why there is no control; `assuming` lists hypotheses that cannot be measured.
+    depends, or why there is no control; `assuming` lists hypotheses that cannot be measured. `same_trial_as` is the id
+    of another claim that measures the same trial, which then is no second piece of evidence. `decided_by` is the
+    command that decides a claim which stays undecided without it, such as an experiment of the paper's size.
     """
 
     id: str
@@ -37,6 +39,8 @@ class Claim:
     variant: Variant = "printed"
     assuming: tuple[str, ...] = ()
     ruling: Verdict | None = None
+    same_trial_as: str = ""
+    decided_by: str = ""
 
     @property
     def key(self) -> str:
@@ -62,6 +66,8 @@ def claim(
     note: str = "",
     variant: Variant = "printed",
     assuming: tuple[str, ...] = (),
+    same_trial_as: str = "",
+    decided_by: str = "",
 ) -> Callable[[TrialFn], Claim]:
     """Return a decorator that makes a claim of a trial function, whose docstring is the statement.
 
@@ -73,9 +79,9 @@ def claim(
     def decorate(trial: TrialFn) -> Claim:
         if not trial.__doc__:
             raise ValueError(f"Claim `{id}` must state its theorem in the docstring of its trial, but has none.")
-        return Claim(
-            id, source, inspect.cleandoc(trial.__doc__), trial, None, num_trials, evidence, note, variant, assuming
-        )
+        text = inspect.cleandoc(trial.__doc__)
+        given = {"assuming": assuming, "same_trial_as": same_trial_as, "decided_by": decided_by}
+        return Claim(id, source, text, trial, None, num_trials, evidence, note, variant, **given)
 
     return decorate
 

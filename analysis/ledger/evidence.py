@@ -13,6 +13,11 @@ ROUNDING = 1e-11
 SOLVER = 1e-6
 """Bound of the error of a trajectory at the default tolerances, with a wide margin; unrelated to a theorem's slack."""
 
+Range = tuple[float, float]
+"""The least and the largest value that a quantity can take."""
+
+ANY: Range = (-math.inf, math.inf)
+
 
 @dataclass(frozen=True)
 class Measurement:
@@ -41,18 +46,36 @@ class Measurement:
         return self.decided and self.slack < -self.tolerance
 
 
-def at_most(what: str, value: Any, bound: Any, *, tolerance: float) -> Measurement:
-    """Measure `value <= bound`; the tolerance is the numerical error of their difference."""
+def at_most(what: str, value: Any, bound: Any, *, tolerance: float, within: Range = ANY) -> Measurement:
+    """Measure `value <= bound`; the tolerance is the numerical error of their difference.
+
+    `within` is the range of the quantity, from its definition alone: a diameter of points on a sphere is in (0, 2).
+
+    Raises:
+        ValueError: for a bound that no value in the range exceeds clearly, so that the measurement could not fail.
+    """
+    _can_fail(what, float(bound) + _error(tolerance) < within[1], f"at most {bound}", within)
     return Measurement(what, _slack(bound, value), _error(tolerance))
 
 
-def at_least(what: str, value: Any, bound: Any, *, tolerance: float) -> Measurement:
-    """Measure `value >= bound`; the tolerance is the numerical error of their difference."""
+def at_least(what: str, value: Any, bound: Any, *, tolerance: float, within: Range = ANY) -> Measurement:
+    """Measure `value >= bound`; the tolerance is the numerical error of their difference, `within` as in `at_most`.
+
+    Raises:
+        ValueError: for a bound that no value in the range falls clearly short of.
+    """
+    _can_fail(what, float(bound) - _error(tolerance) > within[0], f"at least {bound}", within)
     return Measurement(what, _slack(value, bound), _error(tolerance))
 
 
-def equal(what: str, value: Any, expected: Any, *, tolerance: float) -> Measurement:
-    """Measure `value = expected` as `|value - expected| <= tolerance`, an inequality without numerical error."""
+def equal(what: str, value: Any, expected: Any, *, tolerance: float, within: Range = ANY) -> Measurement:
+    """Measure `value = expected` as `|value - expected| <= tolerance`, an inequality without numerical error.
+
+    Raises:
+        ValueError: for a tolerance that no value in the range `within` exceeds.
+    """
+    farthest = max(float(expected) - within[0], within[1] - float(expected))
+    _can_fail(what, farthest > _error(tolerance), f"equal to {expected} up to {tolerance}", within)
     return Measurement(what, _error(tolerance) - abs(_slack(value, expected)), 0.0)
 
 
@@ -68,6 +91,13 @@ def _slack(larger: Any, smaller: Any) -> float:
     return math.inf if larger == smaller == math.inf else larger - smaller
 
 
+def _can_fail(what: str, able: bool, must: str, within: Range) -> None:
+    """Raise `ValueError` for a measurement that every value of the quantity's range would pass."""
+    if within is not ANY and not able:
+        low, high = within
+        raise argument_error("within", f"hold a value that is clearly not {must}", f"is ({low}, {high}) for `{what}`")
+
+
 def _error(tolerance: float) -> float:
     tolerance = float(tolerance)
     if not tolerance >= 0:
@@ -79,13 +109,15 @@ def _error(tolerance: float) -> float:
 class Trial:
     """One instance of a statement: its hypotheses and conclusions, measured, and a `witness` to reproduce it from.
 
-    `reason` says why the trial is undecided, if it is.
+    `reason` says why the trial is undecided, if it is. `parameters` are the sizes and choices that were varied, such as
+    `{"n": 5, "d": 3, "start": "half-space boundary"}`; the ledger prints their ranges over all trials.
     """
 
     hypotheses: tuple[Measurement, ...]
     conclusions: tuple[Measurement, ...]
     witness: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
+    parameters: Mapping[str, float | int | str] = field(default_factory=dict)
 
     @classmethod
     def unfinished(cls, reason: str) -> "Trial":

@@ -40,30 +40,27 @@ def find(checks: Iterable[Check]) -> Finding:
     """Return the finding on one statement from the checks of all its variants.
 
     Several claims of the variant `printed` are parts of one statement: it holds if all of them hold, and is refuted if
-    one is refuted.
+    one is refuted. A refuted statement holds in a corrected form only if no correction of it is refuted. A statement
+    that is ill-posed as printed holds at most in a corrected form, that of its readings.
     """
     checks = tuple(checks)
     printed = [c.verdict for c in checks if c.claim.variant == "printed"]
     others = [c.verdict for c in checks if c.claim.variant != "printed"]
-    readings = [c.verdict for c in checks if c.claim.variant == "reading"]
+    failed = any(c.verdict is Verdict.REFUTED for c in checks if c.claim.variant == "corrected")
+    rescued = any(verdict in GOOD for verdict in others) and not failed
     if not printed or not all(c.sound for c in checks):
         return Finding.OPEN
     if Verdict.REFUTED in printed:
-        return Finding.HOLDS_CORRECTED if any(v in GOOD for v in others) else Finding.FAILS
-    if all(v is Verdict.ILL_POSED for v in printed):
-        return _over_readings(readings)
-    if all(v is Verdict.OUT_OF_SCOPE for v in printed):
+        return Finding.HOLDS_CORRECTED if rescued else Finding.FAILS
+    if all(verdict is Verdict.OUT_OF_SCOPE for verdict in printed):
         return Finding.OUT_OF_SCOPE
-    return Finding.HOLDS if all(v in GOOD for v in printed) else Finding.OPEN
-
-
-def _over_readings(readings: Sequence[Verdict]) -> Finding:
-    """Return the finding on a statement that is ill-posed as printed, from the verdicts on its readings."""
-    if not readings:
-        return Finding.ILL_POSED
-    if Verdict.REFUTED in readings:
-        return Finding.HOLDS_CORRECTED if any(v in GOOD for v in readings) else Finding.FAILS
-    return Finding.HOLDS if all(v in GOOD for v in readings) else Finding.OPEN
+    if all(verdict is Verdict.ILL_POSED for verdict in printed):
+        if not others:
+            return Finding.ILL_POSED
+        if not all(verdict in (*GOOD, Verdict.REFUTED) for verdict in others):
+            return Finding.OPEN
+        return Finding.HOLDS_CORRECTED if rescued else Finding.FAILS
+    return Finding.HOLDS if all(verdict in GOOD for verdict in printed) else Finding.OPEN
 
 
 def entry(statement: Statement, checks: Iterable[Check]) -> Entry:
@@ -77,6 +74,8 @@ def _note(checks: Sequence[Check]) -> str:
     if not checks:
         return "no claim has been written for this statement yet; a trial that measures it would decide it"
     notes = [c.claim.note for c in checks if c.claim.note]
+    shared = [(c.claim.id, c.claim.same_trial_as) for c in checks if c.claim.same_trial_as]
+    notes += [f"`{name}` measures the trial of `{other}`" for name, other in shared]
     for c in checks:
         name = c.claim.id
         if c.broken:
@@ -85,9 +84,11 @@ def _note(checks: Sequence[Check]) -> str:
             notes.append(f"the verdict on the control of `{name}` is {c.control.name if c.control else 'missing'}")
         elif c.verdict is Verdict.INCONCLUSIVE:
             why = c.doubt or next((t.reason for t in c.trials if t.reason), "a measurement is not a number")
-            notes.append(f"`{name}` is inconclusive: {why}")
+            by = f"; `{c.claim.decided_by}` would decide it" if c.claim.decided_by else ""
+            notes.append(f"`{name}` is inconclusive: {why}{by}")
         elif c.verdict is Verdict.VACUOUS:
-            notes.append(f"`{name}` is vacuous: instances that meet its hypotheses would decide it")
+            what = f"`{c.claim.decided_by}`" if c.claim.decided_by else "instances that meet its hypotheses"
+            notes.append(f"`{name}` is vacuous: {what} would decide it")
     return "; ".join(dict.fromkeys(notes))
 
 
