@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: env demo test test-all test-kernels lint bench fuzz
+.PHONY: env demo test test-all test-kernels mutants lint bench fuzz
 
 env: $(VENV)/.ready
 
@@ -22,6 +22,9 @@ test-all: env
 
 test-kernels: env
 	$(BIN)/python -m tests.kernels
+
+mutants: env
+	$(BIN)/python -m tests.mutants --jobs 2
 
 fuzz: env
 	DYNSIM_FUZZ=$${DYNSIM_FUZZ:-3000} $(BIN)/python -m pytest -q -n 2 --dist load tests/fuzz

@@ -1,0 +1,1 @@
+"""The tables of mutants, a file for each paper."""

@@ -1,0 +1,38 @@
+"""The mutants of the ledger: each can be made, each names claims, and claims notice the quick ones."""
+
+import pytest
+
+from analysis.claims import claims
+from tests.mutants import Mutant, mutants, run
+
+QUICK = [mutant for mutant in mutants() if mutant.quick]
+
+
+@pytest.mark.parametrize("mutant", mutants(), ids=lambda mutant: mutant.name)
+def test_a_mutant_changes_one_place_and_names_claims(mutant):
+    compile(mutant.mutated(), mutant.path, "exec")
+    assert bool(mutant.claims) != bool(mutant.equivalent)
+    assert {*mutant.claims} <= {claim.id for claim in claims()}
+
+
+def test_claims_notice_the_quick_mutants():
+    survived = [result for result in run(QUICK) if not result.killed]
+    assert not survived
+
+
+def test_a_claim_that_does_not_see_a_mutant_is_reported():
+    unseen = Mutant(
+        "other words of an error, which no claim can see",
+        "dynsim.systems.tokens.masks",
+        'raise argument_error("width", "be at least 1", f"is {width}")',
+        'raise argument_error("width", "be at least one", f"is {width}")',
+        ("consensus/equation-18-19",),
+    )
+    (result,) = run([unseen])
+    assert not result.killed
+    assert result.survived == ("consensus/equation-18-19: EXACT",)
+
+
+def test_a_stale_mutant_is_refused():
+    with pytest.raises(ValueError, match="must occur once in dynsim.keys, but does 0 times"):
+        Mutant("stale", "dynsim.keys", "no such expression", "").mutated()
