@@ -95,9 +95,13 @@ def check_start(flow: AbstractFlow, y0: State) -> State:
 
 @contextlib.contextmanager
 def shapes_explained(flow: AbstractFlow, name: str, y0: State, ts: Any) -> Iterator[None]:
-    """Turn an error that a start of the wrong shape causes inside a flow of the library into one sentence."""
+    """Turn an error that a start of the wrong shape, or a NumPy function, causes inside a flow into one sentence."""
     try:
         yield
+    except jax.errors.JAXTypeError as error:  # what is traced calls NumPy, `float` or `if` on its state
+        if traceable(flow, y0, ts[0]):
+            raise
+        raise not_traceable() from error
     except (TypeError, ValueError, IndexError) as error:
         if isinstance(flow, FunctionFlow) or str(error).startswith("Argument"):
             raise
@@ -108,6 +112,21 @@ def shapes_explained(flow: AbstractFlow, name: str, y0: State, ts: Any) -> Itera
             must = f"have a shape that this {type(flow).__name__} takes"
             raise argument_error(name, must, f"has shape {shapes} ({reason(error)})") from None
         raise
+
+
+def traceable(flow: AbstractFlow, y0: State, t0: Any) -> bool:
+    """Return whether JAX can trace the field: it calls no NumPy and no `float`, and has no `if`, on its state."""
+    try:
+        jax.eval_shape(flow.vector_field, t0, y0)
+    except jax.errors.JAXTypeError:
+        return False
+    return True
+
+
+def not_traceable() -> ValueError:
+    """Return the error for a field that JAX cannot trace, given to an integrator that compiles it."""
+    must = "use jax.numpy (`Scipy()` takes NumPy functions as they are)"
+    return argument_error("flow", must, "calls NumPy or `float`, or branches by `if`, on its state")
 
 
 def start_on(space: AbstractSpace, y0: State) -> State:

@@ -17,7 +17,16 @@ import numpy as np
 from jaxtyping import Array, PyTree, Real
 
 from dynsim._types import Scalar, State, Time, TimesLike
-from dynsim.arguments import OFF_SPACE, as_state, as_times, check_flow, check_integrator, start_on
+from dynsim.arguments import (
+    OFF_SPACE,
+    as_state,
+    as_times,
+    check_flow,
+    check_integrator,
+    not_traceable,
+    start_on,
+    traceable,
+)
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
 from dynsim.integrators.base import masked
@@ -161,8 +170,9 @@ def _check_starts(work: _Work) -> None:
     if bad.size:
         off = f"member {bad[0]} is off it by {defects[bad[0]]:.3g}"
         raise argument_error("y0s", "be finite and lie on the space of the flow", off)
-    look = lambda t, y: (work.flow(0).vector_field(t, y), work.fn(t, y))
-    jax.eval_shape(look, work.ts[0], work.start(0))  # an error in the functions is raised once, not for each member
+    jax.eval_shape(work.fn, work.ts[0], work.start(0))  # an error in the functions is raised once, not for each member
+    if not traceable(work.flow(0), work.start(0), work.ts[0]) and work.integrator.batched:
+        raise not_traceable()
 
 
 def _parts(work: _Work, cost: Callable[[State], Scalar] | None, chunk: int | None) -> list[np.ndarray]:
@@ -290,6 +300,10 @@ def _digest(work: _Work, parts: list[np.ndarray]) -> str:
     """Return a digest of the traced functions, of all numbers, of the division into parts, and of versions."""
     found = hashlib.sha256(f"{jax.__version__} {dfx.__version__} {[part.tolist() for part in parts]}".encode())
     t0, t1 = float(work.ts[0]), float(work.ts[-1])
+    if not traceable(work.flow(0), work.start(0), work.ts[0]):
+        raise argument_error(
+            "folder", "be left out for a flow that calls NumPy, whose code cannot be compared", "is given"
+        )
     for flow in work.flows:
         look = lambda t, y, flow=flow: (flow.vector_field(t, y), flow.space.project(y), work.fn(t, y))
         traced = jax.make_jaxpr(look)(work.ts[0], work.start(0))

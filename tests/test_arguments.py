@@ -1,5 +1,6 @@
 """What `simulate` and `ensemble` take as SciPy does, and what they refuse in one sentence."""
 
+import math
 import re
 import subprocess
 import sys
@@ -7,10 +8,11 @@ import sys
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.special
 
 from dynsim.ensembles import ensemble
-from dynsim.integrators import Diffrax, Scipy
-from dynsim.simulation import simulate
+from dynsim.integrators import Diffrax, Event, Scipy
+from dynsim.simulation import simulate, simulate_until
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.fast_slow.examples import linear_flow
@@ -47,16 +49,23 @@ REFUSALS = {
     "y0=np.eye(3)[0]": r"`y0` must have a shape that this TokenFlow takes, but has shape \(3,\)",
     "ts='ab'": "`ts` must be an array of numbers, but is not",
     "ts=1.0": r"`ts` must hold at least two times, but has shape \(\)",
+    **{
+        f"integrator=lambda: {kind}(max_steps={steps})": f"`max_steps` must be a positive integer, but is {steps}"
+        for kind in ("Diffrax", "Scipy")
+        for steps in ("None", "0", "1.5", "'many'", "True")
+    },
     "ts=[]": r"`ts` must hold at least two times, but has shape \(0,\)",
 }
 # In a process of its own: the annotations, which tests check, would refuse some of these before.
 SCRIPT = """
 import numpy as np
-from dynsim import FunctionMap, Scipy, TokenFlow, simulate
+from dynsim import Diffrax, FunctionMap, Scipy, TokenFlow, simulate
 
 def said(**change):
     arguments = {"flow": TokenFlow(np.eye(3)), "y0": np.eye(3), "ts": [0, 1], "integrator": Scipy()} | change
     try:
+        if getattr(arguments["integrator"], "__name__", "") == "<lambda>":
+            arguments["integrator"] = arguments["integrator"]()
         simulate(arguments["flow"], arguments["y0"], arguments["ts"], integrator=arguments["integrator"])
     except ValueError as error:
         print(error)
@@ -86,3 +95,41 @@ def test_an_error_of_the_user_s_own_function_is_theirs():
 def test_an_ensemble_takes_the_same():
     run = ensemble(DECAY, [[1], [2]], [0, 1], lambda t, x: x, integrator=Diffrax())
     np.testing.assert_allclose(np.ravel(run.final), np.exp(-1) * np.array([1, 2]), rtol=1e-7)
+
+
+def pendulum_in_numpy(t, x):
+    return np.array([x[1], -np.sin(x[0])])
+
+
+def pendulum_as_a_list(t, x):
+    return [x[1], -math.sin(x[0])]
+
+
+def pendulum_with_a_branch(t, x):
+    return jnp.stack([x[1], -jnp.sin(x[0]) if x[0] > -np.inf else 0 * x[0]])
+
+
+@pytest.mark.parametrize("field", [pendulum_in_numpy, pendulum_as_a_list, pendulum_with_a_branch])
+def test_a_field_that_cannot_be_traced_runs_with_scipy_and_is_refused_for_diffrax(field, tmp_path):
+    flow, start, times = FunctionFlow(field), [1.0, 0.0], [0.0, 1.0, 2.0]
+    traced = FunctionFlow(lambda t, x: [x[1], -jnp.sin(x[0])])
+    expected = simulate(traced, start, times, integrator=Diffrax())
+    for integrator in (Scipy(), Scipy("Radau", rtol=1e-9, atol=1e-11)):
+        np.testing.assert_allclose(simulate(flow, start, times, integrator=integrator).ys, expected.ys, atol=1e-7)
+    refusal = r"`flow` must use jax.numpy \(`Scipy\(\)` takes NumPy functions as they are\), but calls NumPy or `float`"
+    measure = lambda t, x: x[0]
+    members = ensemble(flow, [start], times, measure, integrator=Scipy())
+    np.testing.assert_allclose(members.values[0], expected.ys[:, 0], atol=1e-7)
+    with pytest.raises(ValueError, match=refusal):
+        simulate(flow, start, times)
+    with pytest.raises(ValueError, match=refusal):
+        ensemble(flow, [start], times, measure)
+    with pytest.raises(ValueError, match="`folder` must be left out for a flow that calls NumPy"):
+        ensemble(flow, [start], times, measure, integrator=Scipy(), folder=tmp_path)
+
+
+def test_an_event_of_a_numpy_flow_is_located():
+    stop = simulate_until(
+        FunctionFlow(pendulum_in_numpy), [0.1, 0.0], [0, 4], [Event(lambda t, x: x[0])], integrator=Scipy()
+    )
+    assert float(stop.path.ts[-1]) == pytest.approx(scipy.special.ellipk(np.sin(0.05) ** 2), abs=1e-9)

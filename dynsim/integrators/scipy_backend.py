@@ -18,6 +18,7 @@ from dynsim.integrators.base import (
     Event,
     Stats,
     check_longest_step,
+    check_max_steps,
     on_space,
     step_limit,
     without_periods,
@@ -27,11 +28,15 @@ from dynsim.outcome import Outcome
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
+_Field = Callable[[float, np.ndarray], np.ndarray]
+
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
 
 
 class Scipy(AbstractIntegrator):
     """A SciPy solver on the jitted field; not for `vmap` or `jit`. `longest_step` is that of `Diffrax`.
+
+    A field that calls NumPy, or branches on its state, cannot be compiled and is called as it is, which is slower.
 
     Saved states come from the dense output of a step, or, where that does not solve the equation to some hundred
     tolerances, from steps that end there: it is less accurate than the steps, by four digits where stability and not
@@ -50,6 +55,7 @@ class Scipy(AbstractIntegrator):
             raise argument_error("method", f"be one of {', '.join(METHODS)}", but)
         if not (self.rtol > 0 and self.atol > 0):
             raise argument_error(("rtol", "atol"), "be positive", f"are {self.rtol} and {self.atol}")
+        check_max_steps(self.max_steps)
         check_longest_step(self.longest_step)
 
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
@@ -65,7 +71,7 @@ class Scipy(AbstractIntegrator):
 
     def _follow(self, flow: AbstractFlow, y0: State, ts: np.ndarray, events: tuple[Event, ...]):
         flat, unravel = _flattened(y0)
-        field = _flat_field(flow, unravel)
+        field = _flat_field(flow, unravel, float(ts[0]), flat)
         saved = np.full((len(ts), flat.size), np.nan)
         saved[0] = flat
         walk = _Walk(self, flow, field, unravel, events)
@@ -109,7 +115,7 @@ class _Walk(NamedTuple):
 
     integrator: Scipy
     flow: AbstractFlow
-    field: Callable[[float, np.ndarray], np.ndarray]
+    field: _Field
     unravel: "_Unravel"
     events: tuple[Event, ...]
 
@@ -271,15 +277,26 @@ def _overflows(solver: Any) -> bool:
     return False
 
 
-def _flat_field(flow: AbstractFlow, unravel: "_Unravel") -> Callable[[float, np.ndarray], np.ndarray]:
-    """Return the field of flat vectors; compiled once for all flows of one kind, whatever their numbers."""
+def _flat_field(flow: AbstractFlow, unravel: "_Unravel", t0: float, flat: np.ndarray) -> _Field:
+    """Return the field of flat vectors; compiled once for all flows of one kind, whatever their numbers.
+
+    A field that cannot be traced, because it calls NumPy or branches on its state, is called as it is.
+    """
     arrays, static = eqx.partition(without_periods(flow), eqx.is_array)
     leaves, tree = jax.tree.flatten(arrays)  # here, not at every evaluation: it takes as long as one
     try:
         field = _compiled(tree, static, unravel)
     except TypeError:  # something static that cannot be hashed
         field = _compiled.__wrapped__(tree, static, unravel)
+    try:
+        field(leaves, t0, flat)
+    except jax.errors.JAXTypeError:
+        return lambda t, y: _on_host(flow.vector_field(t, unravel.on_host(y)))
     return lambda t, y: np.asarray(field(leaves, t, y), float)
+
+
+def _on_host(v: State) -> np.ndarray:
+    return np.concatenate([np.ravel(np.asarray(part, float)) for part in jax.tree.leaves(v)])
 
 
 @functools.lru_cache(maxsize=32)
@@ -302,6 +319,12 @@ class _Unravel(NamedTuple):
     def __call__(self, flat: ArrayLike) -> State:
         ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
         pieces = jnp.split(jnp.asarray(flat), ends)
+        leaves = [a.reshape(s).astype(d) for a, s, d in zip(pieces, self.shapes, self.dtypes, strict=True)]
+        return jax.tree.unflatten(self.tree, leaves)
+
+    def on_host(self, flat: np.ndarray) -> State:
+        """Return the state in NumPy arrays."""
+        pieces = np.split(flat, np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1])
         leaves = [a.reshape(s).astype(d) for a, s, d in zip(pieces, self.shapes, self.dtypes, strict=True)]
         return jax.tree.unflatten(self.tree, leaves)
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from dynsim._types import State, Step, Time
@@ -95,6 +96,8 @@ class FunctionFlow(AbstractFlow):
     def velocity(self, t: Time, x: State) -> State:
         """Return `rhs(t, x)`."""
         v = self.rhs(t, x)
+        if isinstance(v, list) and not isinstance(x, list):  # as SciPy takes it
+            v = jnp.stack([jnp.asarray(part) for part in v])
         shapes = [jax.tree.map(lambda a: a.shape, s) for s in (x, v)]
         if shapes[0] != shapes[1]:
             raise argument_error("rhs", f"return the shape of its state, {shapes[0]}", f"returns {shapes[1]}")
