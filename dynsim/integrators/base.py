@@ -1,6 +1,7 @@
 """The interface of integrators: events, statistics, and what every integrator must offer."""
 
 import abc
+import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -136,6 +137,13 @@ def step_limit(integrator: AbstractIntegrator, flow: AbstractFlow) -> float:
     """Return the longest step: the integrator's `longest_step` if it has one, else what the flow asks for."""
     own = getattr(integrator, "longest_step", None)
     return flow.step_limit() if own is None else own
+
+
+def check_max_steps(value: Any) -> int:
+    """Return the largest number of steps; raise `ValueError` unless it is a positive integer."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        raise argument_error("max_steps", "be a positive integer", f"is {value!r}")
+    return int(value)
 
 
 def check_longest_step(value: float | None) -> float | None:

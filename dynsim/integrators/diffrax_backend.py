@@ -21,6 +21,7 @@ from dynsim.integrators.base import (
     Event,
     Stats,
     check_longest_step,
+    check_max_steps,
     masked,
     on_space,
     step_limit,
@@ -66,10 +67,8 @@ class Diffrax(AbstractIntegrator):
         longest_step: float | None = None,
     ):
         """Store the solver (Tsit5 by default), the tolerances, the cap on steps and on their length."""
-        if max_steps < 1:
-            raise argument_error("max_steps", "be at least 1", f"is {max_steps}")
         self.solver = dfx.Tsit5() if solver is None else solver
-        self.rtol, self.atol, self.max_steps = _positive(rtol), _positive(atol), int(max_steps)
+        self.rtol, self.atol, self.max_steps = _positive(rtol), _positive(atol), check_max_steps(max_steps)
         self.longest_step = check_longest_step(longest_step)
 
     @property
