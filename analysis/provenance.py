@@ -8,6 +8,7 @@ from pathlib import Path
 
 from analysis.experiments import results_folder
 from analysis.ledger.claim import Claim
+from dynsim.io.neighbours import sources
 
 CLAIMS = "analysis.claims"
 
@@ -16,18 +17,27 @@ def source_digest(claim: Claim) -> str:
     """Return a hexadecimal digest of the code that a claim depends on, and of the records if it reads any.
 
     The code is all of dynsim, all of analysis but its claims, the claim's module, and the claim modules that it
-    imports. Records of experiments enter by name, size and modification time.
+    imports; of a user's file, the modules beside it that it imports; of another package, all of its modules. Records
+    of experiments enter by name, size and modification time.
     """
     digest = hashlib.sha256(_library_digest())
     own = claim.trial.__module__ if claim.trial is not None else CLAIMS
-    sources = [_file(module).read_bytes() for module in sorted(_imported(own))]
-    for source in sources:
-        digest.update(source)
-    if any(b"analysis.experiments" in source for source in sources):
+    texts = [path.read_bytes() for path in _sources(own)]
+    for text in texts:
+        digest.update(text)
+    if any(b"analysis.experiments" in text for text in texts):
         for path in sorted(results_folder().glob("*/*/*.npz")):
             found = path.stat()
             digest.update(f"{path} {found.st_size} {found.st_mtime_ns}".encode())
     return digest.hexdigest()[:12]
+
+
+def _sources(module: str) -> list[Path]:
+    """Return the files of a module of claims and of the modules that it may import, beside those of the library."""
+    package, _, inner = module.partition(".")
+    if package == CLAIMS.split(".")[0]:
+        return [_file(name) for name in sorted(_imported(module))]
+    return sorted(_file(package).parent.rglob("*.py")) if inner else sources(_file(package))
 
 
 @functools.cache

@@ -1,0 +1,85 @@
+"""The modules beside a Python file that it imports: its sources, when it is run by its path."""
+
+import ast
+import contextlib
+import importlib
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+from dynsim.errors import argument_error
+
+INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib"))
+
+
+def neighbours(file: str | Path) -> dict[str, Path]:
+    """Return the modules in the folder of a file that it imports at any place, directly or through one another.
+
+    Returns:
+        the path of each by its name; that of a package is its `__init__.py`. The file itself is left out, and there are
+        none in a folder of installed packages.
+    """
+    start = Path(file).resolve()
+    if start.parent in INSTALLED:
+        return {}
+    found: dict[str, Path] = {}
+    todo = [start]
+    while todo:
+        for name in _imported(todo.pop()):
+            options = (start.parent / f"{name}.py", start.parent / name / "__init__.py")
+            path = next((option for option in options if option.is_file()), start)
+            if name not in found and path != start:
+                found[name] = path
+                todo += modules(path)
+    return dict(sorted(found.items()))
+
+
+def modules(path: Path) -> list[Path]:
+    """Return the files of a module: of a package, whose path is its `__init__.py`, all of them."""
+    return sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
+
+
+def sources(file: str | Path) -> list[Path]:
+    """Return a file and the files of its neighbours."""
+    return [Path(file).resolve(), *(part for path in neighbours(file).values() for part in modules(path))]
+
+
+def _imported(file: Path) -> set[str]:
+    """Return the first parts of the names of the modules that a file imports; none if it is not Python."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError, RecursionError):
+        return set()
+    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level == 0]
+    return {name.split(".")[0] for name in (*names, *(node.module or "" for node in froms))}
+
+
+@contextlib.contextmanager
+def importable(file: str | Path) -> Iterator[None]:
+    """Let imports find the modules beside a file, after all others; checks at the end that they found these.
+
+    Raises:
+        ValueError: if another module has the name of one that the file imports.
+    """
+    folder = str(Path(file).resolve().parent)
+    importlib.invalidate_caches()
+    sys.path.append(folder)
+    try:
+        yield
+    finally:
+        last = max((k for k, entry in enumerate(sys.path) if entry == folder), default=None)
+        if last is not None:
+            del sys.path[last]
+    for name, path in neighbours(file).items():
+        loaded = sys.modules.get(name)
+        if loaded is not None and _file(loaded) != path:
+            must = f"import modules beside it by names that no other module has: `{path.name}`"
+            raise argument_error("file", must, f"`{name}` is another one in `{file}`")
+
+
+def _file(module: ModuleType) -> Path | None:
+    file = getattr(module, "__file__", None)
+    return None if file is None else Path(file).resolve()
