@@ -2,24 +2,23 @@
 
 import datetime
 import json
-import math
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from fractions import Fraction
+from dataclasses import replace
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from analysis.claims import claims as all_claims
 from analysis.claims import statements
+from analysis.json_types import plain, trial_rows
 from analysis.ledger.check import Check, check
 from analysis.ledger.claim import Claim
 from analysis.ledger.findings import Entry, Finding, entry
+from analysis.ledger.statement import Statement
 from analysis.ledger.verdict import Verdict
 from analysis.provenance import source_digest
 from dynsim.errors import argument_error, reason
@@ -27,17 +26,24 @@ from dynsim.interrupts import on_interrupt
 from dynsim.io.npz import writable_folder
 
 Line = dict[str, Any]
+Source = Callable[[], Sequence[Claim]]
 BEGIN, END = "<!-- ledger -->", "<!-- /ledger -->"
-LARGEST_WITNESS = 64  # entries; a larger array of a witness is replaced by its shape
 
 
 def run_checks(
-    claims: Sequence[Claim], *, seed: int = 0, num_trials: int | None = None, jobs: int = 1, folder: Path | None = None
+    claims: Sequence[Claim],
+    *,
+    seed: int = 0,
+    num_trials: int | None = None,
+    jobs: int = 1,
+    folder: Path | None = None,
+    source: Source = all_claims,
 ) -> Iterator[tuple[Check, Line]]:
     """Check claims one after another or in `jobs` processes; yield each check with its line as it finishes.
 
     With a `folder`, each line is saved there as soon as it is known. A claim whose saved line has the same seed, number
-    of trials, sources and records is not run again, so that an interrupted report can be resumed.
+    of trials, sources and records is not run again, so that an interrupted report can be resumed. In its process each
+    worker calls `source`, a function that can be pickled, for the claims, which cannot.
 
     Raises:
         ValueError: for fewer than one process, or a folder that cannot be written.
@@ -54,7 +60,7 @@ def run_checks(
         else:
             yield _restored(claim, kept), kept
     with on_interrupt(lambda: _stopped(claims, seed, num_trials, folder)):
-        yield from _checks(todo, seed, num_trials, jobs, folder)
+        yield from _checks(todo, seed, num_trials, jobs, folder, source)
 
 
 def in_order(runs: Iterable[tuple[Check, Line]], claims: Sequence[Claim]) -> list[tuple[Check, Line]]:
@@ -64,7 +70,7 @@ def in_order(runs: Iterable[tuple[Check, Line]], claims: Sequence[Claim]) -> lis
 
 
 def _checks(
-    todo: Sequence[Claim], seed: int, num_trials: int | None, jobs: int, folder: Path | None
+    todo: Sequence[Claim], seed: int, num_trials: int | None, jobs: int, folder: Path | None, source: Source
 ) -> Iterator[tuple[Check, Line]]:
     if jobs == 1 or len(todo) < 2:
         for claim in todo:
@@ -72,7 +78,7 @@ def _checks(
         return
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_prepare_worker)
     try:
-        pending = {pool.submit(_check_by_id, claim.id, seed, num_trials, folder): claim for claim in todo}
+        pending = {pool.submit(_check_by_id, source, claim.id, seed, num_trials, folder): claim for claim in todo}
         for future in as_completed(pending):
             verdict, rest, line = future.result()
             yield Check(pending[future], verdict, *rest), line
@@ -87,7 +93,7 @@ def _checks(
 def _checked(claim: Claim, seed: int, num_trials: int | None, folder: Path | None) -> tuple[Check, Line]:
     """Check a claim and save its line at once, in the process that ran it."""
     done = check(claim, seed=seed, num_trials=num_trials)
-    line = claim_line(done)
+    line = claim_line(done) | {"rows": trial_rows(done)}
     if folder is not None:
         write_atomically(_line_path(folder, claim, seed, num_trials), json.dumps(line))
     return done, line
@@ -109,12 +115,18 @@ def _prepare_worker() -> None:
         os.environ[name] = "1"
 
 
-def _check_by_id(id: str, seed: int, num_trials: int | None, folder: Path | None) -> tuple[Verdict, tuple, Line]:
+def _check_by_id(
+    source: Source, id: str, seed: int, num_trials: int | None, folder: Path | None
+) -> tuple[Verdict, tuple, Line]:
     """Check a claim in a worker process; claims cannot be pickled and are passed by id."""
-    claim = next(c for c in all_claims() if c.id == id)
+    claim = next((c for c in source() if c.id == id), None)
+    if claim is None:
+        raise argument_error(
+            "jobs", "be 1 for claims that differ from process to process", f"`{id}` is not in a worker"
+        )
     c, line = _checked(claim, seed, num_trials, folder)
-    rest = (c.trials, c.counterexample, c.control, c.seed, c.seconds, c.doubt, c.broken, c.integrated)
-    return c.verdict, rest, line
+    trials = tuple(replace(trial, witness={}) for trial in c.trials)  # the line has what a witness holds
+    return c.verdict, (trials, None, c.control, c.seed, c.seconds, c.doubt, c.broken, c.integrated), line
 
 
 def claim_line(c: Check) -> Line:
@@ -162,9 +174,9 @@ def _kept(folder: Path | None, claim: Claim, seed: int, num_trials: int | None) 
     return json.loads(path.read_text()) if path.exists() else None
 
 
-def entries(checks: Sequence[Check]) -> tuple[Entry, ...]:
-    """Return the ledger: one entry for every statement of every paper, decided or open."""
-    return tuple(entry(statement, checks) for statement in statements())
+def entries(checks: Sequence[Check], known: Sequence[Statement] | None = None) -> tuple[Entry, ...]:
+    """Return the ledger: one entry for every statement, decided or open; by default of every paper of the library."""
+    return tuple(entry(statement, checks) for statement in (statements() if known is None else known))
 
 
 def json_lines(ledger: Sequence[Entry], lines: Mapping[str, Line]) -> str:
@@ -286,23 +298,3 @@ def write_atomically(path: Path, text: str) -> None:
         part.replace(path)
     except OSError as error:
         raise argument_error("path", "be a file that can be written", f"`{path}` is not ({error.strerror})") from None
-
-
-def plain(value: Any) -> Any:
-    """Return a value in JSON types: fractions as "p/q", floats that are not finite as text, large arrays by shape."""
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, Fraction):
-        return str(value)
-    if (
-        isinstance(value, (np.ndarray, np.generic))
-        or hasattr(value, "__jax_array__")
-        or hasattr(value, "addressable_shards")
-    ):
-        array = np.asarray(value)
-        return plain(array.tolist()) if array.size <= LARGEST_WITNESS else f"array of shape {array.shape}"
-    if isinstance(value, (list, tuple)):
-        return [plain(v) for v in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    return value if isinstance(value, (bool, int, str)) or value is None else str(value)

@@ -5,8 +5,8 @@ from pathlib import Path
 from dynsim.errors import argument_error
 from dynsim.io.npz import writable_folder
 
-# Figures and Markdown name dynsim, run files do so in UTF-32, and the JSON lines of the ledger begin like this.
-MARKS = (b"dynsim", "dynsim".encode("utf-32-le"), b'{"statement": ')
+# Figures and Markdown name dynsim, run files do so in UTF-32, and the ledger, trials and witnesses begin like this.
+MARKS = (b"dynsim", "dynsim".encode("utf-32-le"), b'{"statement": ', b'{"claim": ')
 LOOKED_AT = 2**20  # bytes from the beginning, and as many from the end
 
 
