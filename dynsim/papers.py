@@ -1,15 +1,30 @@
-"""The five papers, and references to places in them."""
+"""The five papers, references to places in papers, and the entry points by which packages register papers."""
 
+import re
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+
+from dynsim.errors import argument_error
+
+ENTRY_POINTS = "dynsim.papers"
+"""The group of entry points: each names a module with `PAPER`, claims and figures, as a user's file has them."""
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper; its `key` is its name in ids of statements, names of figures, and on the command line."""
+    """A paper; its `key` is its name in ids of statements, names of figures, and on the command line.
+
+    Raises:
+        ValueError: for a key that is no word of letters, digits, `-` and `_`.
+    """
 
     key: str
     title: str
     authors: str
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", self.key):
+            raise argument_error("key", "be a word of letters, digits, `-` and `_`", f"is `{self.key}`")
 
     def at(self, label: str, equation: str = "") -> "Source":
         """Return a reference to `label` in this paper, such as "Theorem 3.1", and to one of its equations."""
@@ -44,3 +59,13 @@ GROWING = Paper("growing", "DDCL-INCRT, a self-organising transformer", "G. Cirr
 MULTIRATE = Paper("multirate", "Attention is just another name for coupling? A fast-slow ODE perspective", "")
 
 PAPERS = {paper.key: paper for paper in (CONSENSUS, HARDMAX, PROTOTYPES, GROWING, MULTIRATE)}
+
+
+def registered() -> tuple[EntryPoint, ...]:
+    """Return the entry points of installed packages that register papers, by package and name; imports nothing."""
+    return tuple(sorted(entry_points(group=ENTRY_POINTS), key=lambda point: (package_of(point), point.name)))
+
+
+def package_of(point: EntryPoint) -> str:
+    """Return the name of the package that an entry point belongs to."""
+    return point.dist.name if point.dist is not None else point.module
