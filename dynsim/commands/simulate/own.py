@@ -15,7 +15,9 @@ from typing import Any
 import jax
 import numpy as np
 
+import analysis
 import dynsim
+import figures
 from dynsim.errors import argument_error, nearest, reason
 from dynsim.io.serialisation import execute_file
 from dynsim.systems.base import AbstractFlow, FunctionFlow
@@ -24,7 +26,7 @@ SHOWN = 100  # characters of a quoted line
 NOT_THE_USERS = tuple(
     Path(folder).resolve()
     for folder in (
-        Path(str(dynsim.__file__)).parent,
+        *(Path(str(package.__file__)).parent for package in (dynsim, analysis, figures)),
         *(sysconfig.get_path(p) for p in ("stdlib", "purelib", "platlib")),
     )
 )
@@ -42,14 +44,19 @@ def imported(path: str) -> Any:
 
 def _module(where: str) -> ModuleType:
     if where.endswith(".py"):
-        if not Path(where).is_file():
-            raise argument_error("system", "name a file", f"`{where}` does not exist")
-        with own_code("system", f"name a file that can be imported: `{where}`"):
-            return execute_file(where)  # under a module name that run files can store
+        return executed("system", where)
     if not where or where.startswith("."):
         raise argument_error("system", "be `file.py:name` or `module:name`", f"names the module `{where}`")
     with own_code("system", f"name a module that can be imported: `{where}`"):
         return importlib.import_module(where)
+
+
+def executed(name: str, file: str) -> ModuleType:
+    """Return the module of a Python file, executed anew; raise `ValueError`, naming the argument, if that fails."""
+    if not Path(file).is_file():
+        raise argument_error(name, "name a file", f"`{file}` does not exist")
+    with own_code(name, f"name a file that can be imported: `{file}`"):
+        return execute_file(file)  # under a module name that run files can store
 
 
 @contextlib.contextmanager
@@ -101,9 +108,9 @@ def check_function(flow: AbstractFlow, x: jax.Array) -> None:
     v = returned[0]
     if not hasattr(v, "shape") or not hasattr(v, "dtype") or v.shape != x.shape:
         kind = f"one of shape {v.shape}" if hasattr(v, "shape") else f"{type(v).__name__}"
-        raise argument_error("system", f"return an array of shape {x.shape}", f"{_definition(function)}returns {kind}")
+        raise argument_error("system", f"return an array of shape {x.shape}", f"{definition(function)}returns {kind}")
     if v.dtype.kind not in "iuf":
-        raise argument_error("system", "return real numbers", f"{_definition(function)}returns {v.dtype.name}")
+        raise argument_error("system", "return real numbers", f"{definition(function)}returns {v.dtype.name}")
     if isinstance(flow, FunctionFlow):
         _check_indices(function, x, must)
 
@@ -120,7 +127,7 @@ def _check_indices(function: Any, x: jax.Array, must: str) -> None:
             return
 
 
-def _definition(function: Any) -> str:
+def definition(function: Any) -> str:
     """Return "line 1 of `mine.py`, `def f(t, x):`, ", the place where a function is defined, if it is known."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return "it " if code is None else _quoted(code.co_filename, code.co_firstlineno)
