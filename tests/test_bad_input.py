@@ -168,11 +168,11 @@ def test_a_file_that_is_no_text_is_no_toml(capsys, folder):
         ("raise SystemExit(3)", "line 4 of `mine.py`, `raise SystemExit(3)`, raised SystemExit"),
         ("return y", "line 4 of `mine.py`, `return y`, raised NameError"),
         ("return jnp.dot(x, jnp.ones(4))", "line 4 of `mine.py`, `return jnp.dot(x, jnp.ones(4))`, raised TypeError"),
-        ("return x if x[0] > 0 else -x", "line 4 of `mine.py`, `return x if x[0] > 0 else -x`, raised Tracer"),
         ("return 1.0", "return an array of shape (3,), but line 3 of `mine.py`, `def f(t, x):`, returns float"),
         ("return x[0]", "line 3 of `mine.py`, `def f(t, x):`, returns one of shape ()"),
         ("return 'text'", "line 3 of `mine.py`, `def f(t, x):`, returns str"),
-        ("return [x, x]", "line 3 of `mine.py`, `def f(t, x):`, returns list"),
+        ("return [x, x]", "line 3 of `mine.py`, `def f(t, x):`, returns one of shape (2, 3)"),
+        ("return []", "line 3 of `mine.py`, `def f(t, x):`, returns list"),
         ("pass", "line 3 of `mine.py`, `def f(t, x):`, returns NoneType"),
         (
             "return x.astype(complex)",
@@ -183,6 +183,16 @@ def test_a_file_that_is_no_text_is_no_toml(capsys, folder):
 def test_a_function_that_fails_is_refused_with_the_users_own_line(capsys, folder, body, sentence):
     Path("mine.py").write_text(f"import jax.numpy as jnp\n\ndef f(t, x):\n    {body}\n")
     assert sentence in refused(capsys, "simulate", "mine.py:f", *SHORT)
+
+
+def test_a_numpy_function_runs_with_scipy_and_is_told_apart_without(capsys, folder):
+    Path("mine.py").write_text("import math\n\ndef f(t, x):\n    return [-math.sin(v) for v in x]\n")
+    sentence = "in JAX (`--integrator scipy` takes NumPy too), but line 4 of `mine.py`"
+    assert sentence in refused(capsys, "simulate", "mine.py:f", "--end", "0.1")
+    assert main(["simulate", "mine.py:f", *SHORT, "--out", "run.npz"]) == 0
+    Path("mine.py").write_text("import math\n\ndef f(t, x):\n    return [-math.sin(x[7])]\n")
+    failed = refused(capsys, "simulate", "mine.py:f", *SHORT)
+    assert "`return [-math.sin(x[7])]`, raised IndexError" in failed
 
 
 @pytest.mark.parametrize(

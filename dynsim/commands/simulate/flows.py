@@ -49,7 +49,7 @@ def main(words: Sequence[str]) -> int:
     refuse_unused(o, unused(o, flow), f"for `{o.system}` with these options, on which it has no effect")
     x = start(o, flow, 0)
     if ":" in o.system:
-        check_function(flow, x)
+        check_function(flow, x, traced=o.integrator != "scipy")
     ts = np.linspace(0.0, o.end, o.frames)
     return one(o, flow, ts) if o.members == 1 else many(o, flow, ts)
 

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 import analysis
@@ -95,17 +96,30 @@ def _is_the_users(file: str) -> bool:
     return not file.startswith("<") and not any(path.is_relative_to(folder) for folder in NOT_THE_USERS)
 
 
-def check_function(flow: AbstractFlow, x: jax.Array) -> None:
+def check_function(flow: AbstractFlow, x: jax.Array, *, traced: bool) -> None:
     """Raise `ValueError` if a user's function fails for a time and the state `x`, or returns anything but its shape.
 
-    JAX takes the last entry for an index beyond it; NumPy does not, and evaluates the function once at `x`.
+    It must be one that JAX can trace if it is to be `traced`, as diffrax does; SciPy takes NumPy functions too. JAX
+    takes the last entry for an index beyond it; NumPy does not, and evaluates the function once at `x`.
     """
     function = flow.rhs if isinstance(flow, FunctionFlow) else flow.velocity
-    must = f"take (t, x) with x of shape {x.shape} (see `--tokens`, `--dimension`, `--initial`), in JAX"
+    code = "in JAX (`--integrator scipy` takes NumPy too)" if traced else "in JAX or NumPy"
+    must = f"take (t, x) with x of shape {x.shape} (see `--tokens`, `--dimension`, `--initial`), {code}"
     returned: list[Any] = []  # as it is returned: a number or a text is no array, though JAX may make it one
+
+    def look(t: Any, x: Any) -> None:
+        v = function(t, x)
+        listed = isinstance(flow, FunctionFlow) and isinstance(v, list) and v  # which SciPy takes too
+        returned.append(jnp.stack([jnp.asarray(part) for part in v]) if listed else v)
+
     with own_code("system", must):
-        jax.eval_shape(lambda t, x: returned.append(function(t, x)), 0.0, x)
-    v = returned[0]
+        try:
+            jax.eval_shape(look, 0.0, x)
+        except jax.errors.JAXTypeError:
+            if traced:
+                raise
+            look(0.0, np.array(x))
+    v = returned[-1]
     if not hasattr(v, "shape") or not hasattr(v, "dtype") or v.shape != x.shape:
         kind = f"one of shape {v.shape}" if hasattr(v, "shape") else f"{type(v).__name__}"
         raise argument_error("system", f"return an array of shape {x.shape}", f"{definition(function)}returns {kind}")
