@@ -101,8 +101,7 @@ def test_a_killed_study_ends_with_the_same_bits(tmp_path, monkeypatch, words):
         run_study(STUDY, KEY, tmp_path / "killed")
     assert list(again) == list(whole)
     for name, array in whole.items():
-        if not name.endswith("milliseconds per step"):
-            assert array.tobytes() == again[name].tobytes(), name
+        assert array.tobytes() == again[name].tobytes(), name
     assert len(kept) == 12  # two checkpoints for each of six trainings: none was made twice
 
 
@@ -127,8 +126,6 @@ def test_a_study_keeps_curves_of_every_seed_and_its_first_network(words, tmp_pat
     assert not np.any(arrays["frozen: gates"])
     np.testing.assert_array_equal(arrays["coupled: training loss"][:, 0], arrays["frozen: training loss"][:, 0])
     assert arrays["coupled: training loss"][0, 0] != arrays["coupled: training loss"][1, 0]
-    assert np.isnan(arrays["coupled: milliseconds per step"][:, 1]).all()  # it compiled, or might have
-    assert np.all(arrays["coupled: milliseconds per step"][:, 2:] > 0)
     held_out = windows(TEXT, 10, count=4)
     for name in variant_names(arrays):
         model = trained_network(arrays, found.config, name)

@@ -1,7 +1,6 @@
 """The experiment of MULTIRATE, Section 9: coupled, frozen and dense networks compared over paired seeds."""
 
 import math
-import time
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -27,7 +26,7 @@ from dynsim.networks.training import Batches
 from dynsim.papers import MULTIRATE
 from dynsim.progress import progress
 
-CURVES = ("training loss", "validation loss", "final validation loss", "gates", "milliseconds per step")
+CURVES = ("training loss", "validation loss", "final validation loss", "gates")
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class StudyConfig:
         length: bytes per window.
         learning_rate: of AdamW.
         weight_decay: of AdamW.
-        every: number of steps between checkpoints, at which losses, gates and times are recorded.
+        every: number of steps between checkpoints, at which losses and gates are recorded.
         evaluated: number of windows of the held-out text evaluated at checkpoints; None for all.
         final: number of windows of the held-out text evaluated at the end; None for all.
         train: data file of the training text.
@@ -92,7 +91,6 @@ class Run(NamedTuple):
     validation: np.ndarray
     final: np.ndarray
     gates: np.ndarray
-    milliseconds: np.ndarray
     weights: tuple[np.ndarray, ...]
 
 
@@ -108,9 +106,8 @@ class TrainingData(NamedTuple):
 def run_study(config: StudyConfig, key: Key, folder: Path) -> Arrays:
     """Return the results of every variant, with one row for each seed, and the first seed's trained parameters.
 
-    Losses are in nats per byte; a time is NaN if it includes compilation. Times depend on the machine; all else has the
-    same bits if the run is interrupted and resumed. For each seed all variants are trained in turn, so that a slow
-    period of the machine affects all of them.
+    Losses are in nats per byte. A run that is interrupted and resumed gives the same bits; the times of steps, which do
+    not, are measured by the benchmarks.
     """
     data = _training_data(config)
     runs: dict[str, list[Run]] = {variant.name: [] for variant in config.variants}
@@ -161,9 +158,9 @@ def _run(config: StudyConfig, variant: Variant, data: TrainingData, key: Key, fo
     start = _start(variant, draw)
     weights = jax.tree.leaves(eqx.filter(start, eqx.is_inexact_array))
     z = np.zeros(())
-    done = Checkpoints(folder / "finished", digest, jax.tree.structure(Run(z, z, z, z, z, tuple(weights))))
+    done = Checkpoints(folder / "finished", digest, jax.tree.structure(Run(z, z, z, z, tuple(weights))))
     if not done.has(0):
-        rows = Checkpoints(folder, digest, jax.tree.structure((0, 0, 0)))
+        rows = Checkpoints(folder, digest, jax.tree.structure((0, 0)))
         callback = _CheckpointCallback(config, data, rows, bar)
         found = train_multirate(
             start,
@@ -181,29 +178,26 @@ def _run(config: StudyConfig, variant: Variant, data: TrainingData, key: Key, fo
         seen = [np.stack(part) for part in zip(*(rows.load(step) for step in config.points), strict=True)]
         final = np.array(text_loss(found.model, data.held_out))
         leaves = tuple(np.asarray(leaf) for leaf in jax.tree.leaves(eqx.filter(found.model, eqx.is_inexact_array)))
-        done.save(0, Run(found.losses, seen[0], final, seen[1], seen[2], leaves))
+        done.save(0, Run(found.losses, seen[0], final, seen[1], leaves))
     else:
         bar.update(config.steps)
     return Run(*jax.tree.map(np.asarray, done.load(0)))
 
 
 class _CheckpointCallback:
-    """Records at each checkpoint the held-out loss, the gates, and the mean time of a step since the previous one."""
+    """Records the held-out loss and the gates at each checkpoint."""
 
     def __init__(self, config: StudyConfig, data: TrainingData, rows: Checkpoints, bar: Any):
-        """Start without a time, since the first steps include compilation."""
-        self.config, self.data, self.rows, self.bar = config, data, rows, bar
-        self.previous, self.since = 0, math.nan
+        """Start before the first step."""
+        self.config, self.data, self.rows, self.bar, self.previous = config, data, rows, bar, 0
 
     def __call__(self, done: int, model: MultirateNetwork) -> None:
         """Save a row after `done` steps, unless an earlier run has saved it."""
-        steps = done - self.previous
-        each = (time.perf_counter() - self.since) / steps * 1e3 if steps else math.nan
         if not self.rows.has(done):
             loss = np.array(text_loss(model, self.data.evaluated))
-            self.rows.save(done, (loss, np.asarray(model.gates), np.array(each)))
-        self.bar.update(steps)
-        self.previous, self.since = done, time.perf_counter() if steps else math.nan
+            self.rows.save(done, (loss, np.asarray(model.gates)))
+        self.bar.update(done - self.previous)
+        self.previous = done
 
 
 def trained_network(record: Arrays, config: Mapping[str, Any], name: str) -> MultirateNetwork:
@@ -253,7 +247,7 @@ def variant_names(arrays: Arrays) -> list[str]:
 
 
 def summarise_study(arrays: Arrays) -> str:
-    """Return losses, gates, costs and times of every variant, and the loss differences from the first, as text."""
+    """Return losses, gates and costs of every variant, and the loss differences from the first, as text."""
     first, *others = variant_names(arrays)
     lines = [line for name in (first, *others) for line in _summary(name, arrays)]
     for name in others:
@@ -265,14 +259,12 @@ def summarise_study(arrays: Arrays) -> str:
 
 def _summary(name: str, arrays: Arrays) -> Iterator[str]:
     of = lambda what: arrays[f"{name}: {what}"]
-    final, gates, times = of("final validation loss"), of("gates")[:, -1], of("milliseconds per step")
+    final, gates = of("final validation loss"), of("gates")[:, -1]
     yield (
         f"{name}: {int(of('parameters')):,} parameters, cost {float(of('layer-equivalent cost')):.3f} layers by (20), "
         f"{float(of('counted layer equivalents')):.3f} by counted products"
     )
-    untimed = np.all(np.isnan(times))
-    speed = "" if untimed else f", {np.nanmedian(times):.1f} ms per step (median)"
-    yield f"  held-out loss {np.mean(final):.4f} (from {np.min(final):.4f} to {np.max(final):.4f}){speed}"
+    yield f"  held-out loss {np.mean(final):.4f} (from {np.min(final):.4f} to {np.max(final):.4f})"
     if gates.size:
         yield f"  gates at the end: {', '.join(f'{gate:+.4f}' for gate in gates.ravel())}"
 
@@ -293,7 +285,7 @@ QUICK = replace(PAPER, variants=_SECTION_9[:3], seeds=2, steps=40, every=20, eva
 SECTION_9 = Experiment(
     "multirate/section-9",
     MULTIRATE.at("Section 9, Table 2"),
-    "byte-level training: coupled, frozen and dense networks over paired seeds, with gates, costs and times",
+    "byte-level training: coupled, frozen and dense networks over paired seeds, with gates and costs",
     QUICK,
     PAPER,
     run_study,
