@@ -1,15 +1,21 @@
-"""Claims of Section 2: the discrete layer (6), the flow (7), and the approximation of one by the other."""
+"""Claims of Section 2: the tangent map of the projection, the matrix form (5) of the layer (6), and the flow (7)."""
 
+import math
 from fractions import Fraction
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
+from analysis.claims.consensus.instances.printed_attention import (
+    agrees,
+    before,
+    everything,
+    printed_output,
+    rational_instance,
+    retracted,
+)
 from analysis.claims.rational_instances import (
-    factor_and_points,
     identity,
     integers,
     matrix,
@@ -18,18 +24,19 @@ from analysis.claims.rational_instances import (
     rational_weights,
     tangent_part,
 )
+from analysis.dynamics.linearisation import tangent_basis
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Trial, at_most, holds
-from dynsim._types import Key, Time, Tokens
+from analysis.ledger.evidence import Measurement, Trial, holds
+from dynsim._types import Key
+from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
-from dynsim.simulation import simulate
-from dynsim.spaces import Sphere
-from dynsim.systems.base import FunctionFlow
+from dynsim.spaces import Ellipsoid, Sphere
 from dynsim.systems.tokens.flow import LayerMap, TokenFlow
+from dynsim.systems.tokens.masks import Causal, Full
 
 N, D = 4, 3
-STEP_SIZES = np.array([2.0**-4, 2.0**-6, 2.0**-8])
+SIZES = (1, 2, 4)
 
 
 def _tangent_map_trial(key: Key, metric_of: str) -> Trial:
@@ -54,8 +61,29 @@ def _tangent_map_trial(key: Key, metric_of: str) -> Trial:
             holds("the derivative equals the printed map", (derivative - printed).is_zero_matrix),
             holds("its images satisfy y^T W Y = 0", all(y @ W @ t == 0 for t in tangents)),
             holds("its images span that hyperplane", rank == D - 1),
+            *_shipped_projection(W, y, norm, X),
         ),
         witness={"W": W, "x": norm * y, "X": X},
+        parameters={"d": D},
+    )
+
+
+def _shipped_projection(W: Exact, y: Exact, norm: Fraction, X: Exact) -> tuple[Measurement, ...]:
+    """Compare the ellipsoid that ships, and the sphere, with (2) and (3) at x = norm y, y^T W y = 1."""
+    at, along = jnp.asarray(y.astype(float)), jnp.asarray(X.astype(float))
+    space, sphere = Ellipsoid(W.astype(float)), Sphere()
+    moved = jax.jvp(space.project, (float(norm) * at,), (along,))[1]
+    basis = tangent_basis(space, at)
+    u = at / jnp.linalg.norm(at)
+    return (
+        agrees("pi_W(x) as it ships", space.project(float(norm) * at), y),
+        agrees("the derivative of pi_W as it ships", moved, tangent_part(W, y, X) / norm),
+        agrees("the tangent part as it ships", space.tangent(at, along), tangent_part(W, y, X)),
+        agrees("W-orthogonality of the basis of the tangent space as it ships", basis.T @ (W @ y).astype(float), 0),
+        holds("this basis has d - 1 vectors", basis.shape == (len(y), len(y) - 1)),
+        agrees("its inner products", basis.T @ basis, np.eye(len(y) - 1)),
+        agrees("the tangent part on the sphere as it ships", sphere.tangent(u, along), along - (u @ along) * u),
+        agrees("pi on the sphere as it ships", sphere.project(at), u),
     )
 
 
@@ -74,31 +102,44 @@ def tangent_map_of_the_projection(key: Key, integrator: AbstractIntegrator) -> T
 def _matrix_form_trial(key: Key, side: str) -> Trial:
     """Compare (5) and (6), exactly: K^T Q is ln 2 times an integer matrix, so that exponentials are powers of two.
 
-    Tokens are signed coordinate vectors; `side` is where the diagonal matrix D stands.
+    Two heads. Tokens are signed coordinate vectors, on an ellipsoid whose W has a unit diagonal; `side` is where the
+    diagonal matrices D stand. The values are V = V'/4, and the layer that ships has V' and the step 1/4.
     """
-    a, b, c = jax.random.split(key, 3)
+    a, b, c, e = jax.random.split(key, 4)
     d = 4  # so that sqrt(d) is rational
     axes, signs = (integers(k, (N,), 0, top) for k, top in ((a, d), (b, 2)))
     y = matrix((2 * signs[:, None] - 1) * np.eye(d, dtype=int)[axes])  # tokens are rows here, columns in the paper
-    exponents = integers(c, (d, d), -3, 4)
-    R = y @ matrix(exponents) @ y.T
-    E = np.array([[Fraction(2) ** int(r) for r in row] for row in R], object)
-    weights = np.diag(matrix([Fraction(1, 2) / sum(E[:, i]) for i in range(N)]))  # D_ii = 1 / (sqrt(d) sum_l exp(R_li))
-    V = rational_matrix(jax.random.fold_in(key, 3), d, d)
-    form = V @ y.T @ (weights @ E if side == "left" else E @ weights)
-    layer = np.array([V @ sum(weights[i, i] * E[j, i] * y[j] for j in range(N)) for i in range(N)]).T
-    before, after = y.T + form, y.T + layer
+    exponents = integers(c, (2, d, d), -3, 4)
+    W_h, V = rational_matrix(jax.random.fold_in(key, 3), 2, 2, d, d)
+    upper = np.triu(integers(e, (d, d), -6, 7), 1)
+    W = identity(d) + matrix(upper + upper.T) / 24
+    before, after = y.T.copy(), y.T.copy()
+    for h in range(2):
+        R = y @ matrix(exponents[h]) @ y.T
+        E = np.array([[Fraction(2) ** int(r) for r in row] for row in R], object)
+        # D_ii = 1 / (sqrt(d) sum_l exp(R_li))
+        weights = np.diag(matrix([Fraction(1, 2) / sum(E[:, i]) for i in range(N)]))
+        before = before + W_h[h] @ V[h] / 4 @ y.T @ (weights @ E if side == "left" else E @ weights)
+        layer = [W_h[h] @ V[h] / 4 @ sum(weights[i, i] * E[j, i] * y[j] for j in range(N)) for i in range(N)]
+        after = after + np.array(layer).T
     # two vectors have the same projection to an ellipsoid if and only if one is a positive multiple of the other
     parallel = lambda u, v: all(u[k] * v[m] == u[m] * v[k] for k in range(d) for m in range(k)) and u @ v > 0
     same = all(parallel(before[:, i], after[:, i]) for i in range(N))
     nonzero = all(any(v != 0 for v in M[:, i]) for M in (before, after) for i in range(N))
+    P, U = math.log(2) * exponents.transpose(0, 2, 1), (W_h @ V).astype(float)  # P = Q^T K
+    shipped = LayerMap(TokenFlow(P, U, space=Ellipsoid(W.astype(float))), 0.25).step(0, jnp.asarray(y.astype(float)))
+    printed = retracted(after.T.astype(float), W)
     return Trial(
         hypotheses=(
-            holds("tokens are on the sphere", all(row @ row == 1 for row in y)),
+            holds("tokens are on the ellipsoid of W", all(row @ W @ row == 1 for row in y)),
             holds("no token is mapped to zero", nonzero),
         ),
-        conclusions=(holds("(5) and (6) map every token to the same point", same),),
-        witness={"y": y, "exponents of two": exponents, "V": V},
+        conclusions=(
+            holds("(5) and (6) map every token to the same point", same),
+            agrees("the layer that ships, against (6)", shipped, printed),
+        ),
+        witness={"y": y, "exponents of two": exponents, "V": V, "W": W},
+        parameters={"n": N, "d": d, "heads": 2},
     )
 
 
@@ -111,9 +152,9 @@ def _matrix_form_trial(key: Key, side: str) -> Trial:
     "that follows uses (6); no control: the corrected claim is measured by the same function",
 )
 def matrix_form_is_the_layer(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For all weight matrices and tokens, y(k+1) = pi_W(y + W V y D exp(y^T K^T Q y)), (5), is equivalent to (6).
+    """For all weight matrices and tokens, y(k+1) = pi_W(y + sum_h W_h V_h y D_h exp(y^T K_h^T Q_h y)), (5), is (6).
 
-    W = I and W_eta = I; D is the diagonal matrix defined below (4).
+    D is the diagonal matrix defined below (4), one for each head.
     """
     return _matrix_form_trial(key, "left")
 
@@ -126,7 +167,7 @@ def matrix_form_is_the_layer(key: Key, integrator: AbstractIntegrator) -> Trial:
     num_trials=8,
 )
 def matrix_form_with_the_diagonal_on_the_right(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """y(k+1) = pi_W(y + W V y exp(y^T K^T Q y) D) is equivalent to (6). Changed: D multiplies from the right."""
+    """y(k+1) = pi_W(y + sum_h W_h V_h y exp(y^T K_h^T Q_h y) D_h) is (6). Changed: D_h multiplies from the right."""
     return _matrix_form_trial(key, "right")
 
 
@@ -136,63 +177,37 @@ def matrix_form_with_the_diagonal_on_the_right(key: Key, integrator: AbstractInt
     return _matrix_form_trial(key, "left")
 
 
-def _errors(flow, layer, x0: jax.Array, integrator: AbstractIntegrator) -> np.ndarray:
-    """Return the distance between one layer and the flow over the same time, for every step in `STEP_SIZES`."""
-    path = simulate(flow, x0, np.array([0.0, *STEP_SIZES[::-1]]), integrator=integrator)
-    ends = path.ys[1:][::-1]
-    return np.array([float(jnp.max(jnp.abs(layer(tau) - end))) for tau, end in zip(STEP_SIZES, ends, strict=True)])
-
-
-def _order_trial(flow, layer, x0: jax.Array, integrator: AbstractIntegrator) -> Trial:
-    """Measure that the error over tau^2 stays bounded as tau decreases; it would grow fourfold per step if O(tau)."""
-    scaled = _errors(flow, layer, x0, integrator) / STEP_SIZES**2
-    slack = 1e-8 / STEP_SIZES[-1] ** 2  # effect of the solver's error on the last quotient
-    return Trial(
-        hypotheses=(at_most("largest tau", float(STEP_SIZES[0]), 0.1, tolerance=0.0),),
-        conclusions=(at_most("error / tau^2 at the smallest tau", scaled[-1], 2 * max(scaled[:-1]), tolerance=slack),),
-        witness={"x0": np.asarray(x0), "error / tau^2": scaled},
-    )
-
-
-def _layer_trial(key: Key, integrator: AbstractIntegrator, factor: float) -> Trial:
-    a, b, c = jax.random.split(key, 3)
-    flow = TokenFlow(jax.random.normal(a, (2, D, D)), jax.random.normal(b, (2, D, D)))
-    x0 = flow.space.sample(c, (N, D))
-    return _order_trial(flow, lambda tau: LayerMap(flow, factor * tau).step(0, x0), x0, integrator)
-
-
-@claim(
-    "consensus/equation-6-first-order",
-    CONSENSUS.at("Section 2.3", "(6), (7)"),
-    num_trials=16,
-    note="two heads, general P and U, constant over a layer as in (6)",
-)
-def layer_is_first_order(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With V = tau V', one layer (6) is within O(tau^2) of the flow of (7) over the time tau, for all tokens."""
-    return _layer_trial(key, integrator, 1.0)
-
-
-@layer_is_first_order.with_control
-def layer_is_first_order(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A layer with 0.9 times the step."""
-    return _layer_trial(key, integrator, 0.9)
-
-
-def _tangency_trial(key: Key, metric_of: str) -> Trial:
-    a, b, c = jax.random.split(key, 3)
-    lower, tokens = factor_and_points(a, D, N)
-    W = lower @ lower.T
-    U, alpha = rational_matrix(b, 2, D, D), rational_weights(c, 2, N, N)
+def _tangency_trial(key: Key, n: int, metric_of: str) -> Trial:
+    """Measure y_i^T W Y_i exactly for rational weights; hold the field that ships against (7) at the same tokens."""
+    instance = rational_instance(key, n, D)
+    W, y, alpha = instance.W, instance.tokens, rational_weights(jax.random.fold_in(key, 1), 2, n, n)
     metric = W if metric_of == "W" else identity(D)
     inner = []
-    for i in range(N):
-        Y = sum(alpha[h, i, j] * tangent_part(metric, tokens[i], U[h] @ tokens[j]) for h in range(2) for j in range(N))
-        inner.append(tokens[i] @ W @ Y)
+    for i in range(n):
+        parts = [alpha[h, i, j] * tangent_part(metric, y[i], instance.U[h] @ y[j]) for h in range(2) for j in range(n)]
+        inner.append(y[i] @ W @ sum(parts))
+    causal = bool(jax.random.bernoulli(jax.random.fold_in(key, 2)))
+    flow, sees = instance.flow(Causal() if causal else Full()), before if causal else everything
+    x = jnp.asarray(instance.x)
+    field = np.asarray(flow.vector_field(0.0, x))
+    radial = [instance.x[i] @ W.astype(float) @ field[i] for i in range(n)]
     return Trial(
-        hypotheses=(holds("every token is on the ellipsoid, exactly", all(y @ W @ y == 1 for y in tokens)),),
-        conclusions=(holds("y_i^T W Y_i = 0 for every token", all(v == 0 for v in inner)),),
-        witness={"W": W, "y": tokens, "U": U},
+        hypotheses=(holds("every token is on the ellipsoid, exactly", all(v @ W @ v == 1 for v in y)),),
+        conclusions=(
+            holds("y_i^T W Y_i = 0 for every token", all(v == 0 for v in inner)),
+            agrees("the field that ships, against (7)", field, instance.field(sees)),
+            agrees(
+                "its heads, not yet tangent", flow.velocity(0.0, x), printed_output(y, instance.P, instance.U, sees)
+            ),
+            agrees("y_i^T W Y_i of the field that ships, over its size", radial / (1 + np.abs(field).max()), 0),
+        ),
+        witness={"W": W, "y": y, "P": instance.P, "U": instance.U},
+        parameters={"n": n, "d": D, "heads": 2, "mask": "causal" if causal else "full"},
     )
+
+
+def _size(key: Key) -> int:
+    return SIZES[int(jax.random.randint(key, (), 0, len(SIZES)))]
 
 
 @claim("consensus/equation-7-tangency", CONSENSUS.at("Section 2.3", "(7)"), evidence="certified", num_trials=8)
@@ -201,61 +216,10 @@ def flow_is_tangent(key: Key, integrator: AbstractIntegrator) -> Trial:
 
     It is so for any weights alpha, so that rational numbers may replace the exponentials.
     """
-    return _tangency_trial(key, "W")
+    return _tangency_trial(key, _size(key), "W")
 
 
 @flow_is_tangent.with_control
 def flow_is_tangent(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The tangent projection of the sphere."""
-    return _tangency_trial(key, "I")
-
-
-class _AttentionAndPerceptron(eqx.Module):
-    """The sum of attention and perceptron, before the projection to the tangent space."""
-
-    attention: TokenFlow
-    inner: Array
-    outer: Array
-    share: Array
-
-    def __call__(self, t: Time, x: Tokens) -> Tokens:
-        return self.attention.velocity(t, x) + self.share * self.perceptron(x)
-
-    def perceptron(self, x: Tokens) -> Tokens:
-        return jnp.tanh(x @ self.inner) @ self.outer.T
-
-
-def _feedforward_trial(key: Key, integrator: AbstractIntegrator, share: float) -> Trial:
-    a, b, c, d = jax.random.split(key, 4)
-    attention = TokenFlow(jax.random.normal(a, (2, D, D)), jax.random.normal(b, (2, D, D)))
-    inner, outer = jax.random.normal(c, (2, D, 2 * D))
-    both = _AttentionAndPerceptron(attention, inner, outer, jnp.asarray(share))
-    space = Sphere()
-
-    def layer(tau: float) -> Tokens:
-        y = LayerMap(attention, tau).step(0, x0)
-        return space.project(y + tau * both.perceptron(y))
-
-    x0 = space.sample(d, (N, D))
-    return _order_trial(FunctionFlow(both, space), layer, x0, integrator)
-
-
-@claim(
-    "consensus/claim-feedforward-sum",
-    CONSENSUS.at("Section 2.3"),
-    num_trials=16,
-    note="the output of the perceptron is scaled by tau like V; without this scaling layers do not converge to a flow",
-)
-def feedforward_adds_a_field(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A layer of attention, normalisation, perceptron, normalisation is within O(tau^2) of the flow of Y + W.
-
-    Y is (7), W the vector field of the perceptron; both sublayers have skip connections. Sampled: a tanh perceptron of
-    hidden width 2 d.
-    """
-    return _feedforward_trial(key, integrator, 1.0)
-
-
-@feedforward_adds_a_field.with_control
-def feedforward_adds_a_field(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The flow of Y + W / 2."""
-    return _feedforward_trial(key, integrator, 0.5)
+    return _tangency_trial(key, N, "I")

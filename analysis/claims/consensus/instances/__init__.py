@@ -1,0 +1,1 @@
+"""Instances for the claims of `consensus`: the printed sums, and rational tokens and matrices."""

@@ -1,0 +1,163 @@
+"""Claims of Section 2.3: the layer (6), with or without a perceptron, as a first-order approximation of a flow."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from analysis.claims.consensus.instances.printed_attention import agrees, printed_field, printed_layer, retracted
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most
+from dynsim._types import Key, Time, Tokens
+from dynsim.integrators import AbstractIntegrator
+from dynsim.papers import CONSENSUS
+from dynsim.simulation import simulate
+from dynsim.spaces import Ellipsoid
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.euler import EulerMap
+from dynsim.systems.schedules import Modulated
+from dynsim.systems.tokens.flow import LayerMap, TokenFlow
+
+N, D = 4, 3
+STEP_SIZES = np.array([2.0**-4, 2.0**-6, 2.0**-8])
+
+
+def _errors(flow, layer, x0: jax.Array, integrator: AbstractIntegrator) -> np.ndarray:
+    """Return the distance between one layer and the flow over the same time, for every step in `STEP_SIZES`."""
+    path = simulate(flow, x0, np.array([0.0, *STEP_SIZES[::-1]]), integrator=integrator)
+    ends = path.ys[1:][::-1]
+    return np.array([float(jnp.max(jnp.abs(layer(tau) - end))) for tau, end in zip(STEP_SIZES, ends, strict=True)])
+
+
+def _order_trial(flow, layer, x0: jax.Array, integrator: AbstractIntegrator, exact: tuple[Measurement, ...]) -> Trial:
+    """Measure that the error over tau^2 stays bounded as tau decreases; it would grow fourfold per step if O(tau).
+
+    `exact` are comparisons of what ships with the printed sums.
+    """
+    scaled = _errors(flow, layer, x0, integrator) / STEP_SIZES**2
+    slack = 1e-8 / STEP_SIZES[-1] ** 2  # effect of the solver's error on the last quotient
+    n, d = x0.shape
+    return Trial(
+        hypotheses=(
+            at_most("largest tau", float(STEP_SIZES[0]), 0.1, tolerance=0.0),
+            at_most("distance of the tokens from the ellipsoid", flow.space.defect(x0), ROUNDING, tolerance=0.0),
+        ),
+        conclusions=(
+            at_most("error / tau^2 at the smallest tau", scaled[-1], 2 * max(scaled[:-1]), tolerance=slack),
+            *exact,
+        ),
+        witness={"x0": np.asarray(x0), "error / tau^2": scaled},
+        parameters={"n": n, "d": d, "heads": 2},
+    )
+
+
+def _definite(key: Key) -> np.ndarray:
+    A = np.asarray(jax.random.normal(key, (D, D)))
+    return A @ A.T / D + 0.3 * np.eye(D)
+
+
+def _later_layers(key: Key, P: np.ndarray, U: np.ndarray, W: np.ndarray, x0: jax.Array) -> tuple[Measurement, ...]:
+    """Compare layer 3 of the maps that ship with (6), for P(t) = D(t) P' with D(t) = sin(w t + phi), at time 3 tau."""
+    w, phi = np.asarray(jax.random.uniform(key, (2, 2, D), minval=1.0, maxval=3.0))
+    flow = TokenFlow(Modulated(P, 1.0, w, phi), U, space=Ellipsoid(W))
+    tau = float(STEP_SIZES[0])
+    now = np.sin(3 * tau * w + phi)[:, :, None] * P
+    euler = retracted(np.asarray(x0) + tau * printed_field(x0, now, U, W), W)
+    return (
+        agrees("layer 3 as it ships", LayerMap(flow, tau).step(3, x0), printed_layer(x0, now, U, W, tau)),
+        agrees("Euler step 3 as it ships", EulerMap(flow, tau).step(3, x0), euler),
+    )
+
+
+def _layer_trial(key: Key, integrator: AbstractIntegrator, factor: float) -> Trial:
+    a, b, c, d, e = jax.random.split(key, 5)
+    P, U = np.asarray(jax.random.normal(a, (2, D, D))), np.asarray(jax.random.normal(b, (2, D, D)))
+    W = _definite(d)
+    flow = TokenFlow(P, U, space=Ellipsoid(W))
+    x0 = flow.space.sample(c, (N, D))
+    exact = (
+        agrees("the field that ships, against (7)", flow.vector_field(0.0, x0), printed_field(x0, P, U, W)),
+        *_later_layers(e, P, U, W, x0),
+    )
+    return _order_trial(flow, lambda tau: printed_layer(x0, P, U, W, factor * tau), x0, integrator, exact)
+
+
+@claim(
+    "consensus/equation-6-first-order",
+    CONSENSUS.at("Section 2.3", "(6), (7)"),
+    num_trials=16,
+    note="two heads, general P, U and W, constant over a layer as in (6); the layer is summed as printed, and the maps "
+    "that ship are held against it",
+)
+def layer_is_first_order(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """With V = tau V', one layer (6) is within O(tau^2) of the flow of (7) over the time tau, for all tokens."""
+    return _layer_trial(key, integrator, 1.0)
+
+
+@layer_is_first_order.with_control
+def layer_is_first_order(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """A layer with 0.9 times the step."""
+    return _layer_trial(key, integrator, 0.9)
+
+
+class _AttentionAndPerceptron(eqx.Module):
+    """The sum of attention and perceptron, before the projection to the tangent space."""
+
+    attention: TokenFlow
+    inner: Array
+    outer: Array
+    share: Array
+
+    def __call__(self, t: Time, x: Tokens) -> Tokens:
+        return self.attention.velocity(t, x) + self.share * self.perceptron(x)
+
+    def perceptron(self, x: Tokens) -> Tokens:
+        return jnp.tanh(x @ self.inner) @ self.outer.T
+
+
+def _feedforward_trial(key: Key, integrator: AbstractIntegrator, share: float) -> Trial:
+    a, b, c, d, e = jax.random.split(key, 5)
+    P, U = np.asarray(jax.random.normal(a, (2, D, D))), np.asarray(jax.random.normal(b, (2, D, D)))
+    W = _definite(e)
+    space = Ellipsoid(W)
+    attention = TokenFlow(P, U, space=space)
+    inner, outer = jax.random.normal(c, (2, D, 2 * D))
+    both = _AttentionAndPerceptron(attention, inner, outer, jnp.asarray(share))
+    A, B = np.asarray(inner), np.asarray(outer)
+    perceptron = lambda y: np.tanh(y @ A) @ B.T
+
+    def layer(tau: float) -> np.ndarray:
+        y = printed_layer(x0, P, U, W, tau)
+        return retracted(y + tau * perceptron(y), W)
+
+    x0 = space.sample(d, (N, D))
+    flow = FunctionFlow(both, space)
+    y = np.asarray(x0)
+    added = share * perceptron(y)
+    radial = np.stack([(y[i] @ W @ added[i]) * y[i] for i in range(N)])
+    exact = agrees(
+        "the field that ships, against Y + W", flow.vector_field(0.0, x0), printed_field(y, P, U, W) + added - radial
+    )
+    return _order_trial(flow, layer, x0, integrator, (exact,))
+
+
+@claim(
+    "consensus/claim-feedforward-sum",
+    CONSENSUS.at("Section 2.3"),
+    num_trials=16,
+    note="the output of the perceptron is scaled by tau like V; without this scaling layers do not converge to a flow",
+)
+def feedforward_adds_a_field(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """A layer of attention, normalisation, perceptron, normalisation is within O(tau^2) of the flow of Y + W.
+
+    Y is (7), W the vector field of the perceptron; both sublayers have skip connections. Sampled: a tanh perceptron of
+    hidden width 2 d, on a general ellipsoid.
+    """
+    return _feedforward_trial(key, integrator, 1.0)
+
+
+@feedforward_adds_a_field.with_control
+def feedforward_adds_a_field(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The flow of Y + W / 2."""
+    return _feedforward_trial(key, integrator, 0.5)
