@@ -110,6 +110,14 @@ def _stopped(claims: Sequence[Claim], seed: int, num_trials: int | None, folder:
 def _prepare_worker() -> None:
     """Use one thread, and leave Ctrl-C to the parent process, which ends its workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    use_one_thread()
+
+
+def use_one_thread() -> None:
+    """Use one thread in this process from the first computation on, as workers do.
+
+    Sums in another order would change the last bits: a trial gives the same numbers for any number of processes.
+    """
     os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"

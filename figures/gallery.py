@@ -8,7 +8,6 @@ from types import ModuleType
 
 from dynsim.errors import argument_error, nearest
 from dynsim.io.npz import writable_folder
-from dynsim.papers import PAPERS
 from figures.consensus import simulations, trained_networks
 from figures.figure import Figure
 from figures.hardmax import geometry, reviews
@@ -74,16 +73,16 @@ def _markdown(title: str, figures: Sequence[Figure], formats: Sequence[str], sho
     return "\n\n".join(parts) + "\n"
 
 
-def find_figures(pattern: str) -> tuple[Figure, ...]:
+def find_figures(pattern: str, figures: Sequence[Figure] = FIGURES) -> tuple[Figure, ...]:
     """Return the figures that match a paper's key, a name or a shell pattern, with or without the key as prefix.
 
     Raises:
         ValueError: if none matches; the message suggests the nearest name.
     """
-    forms = (pattern, *(f"{key}/{pattern}" for key in PAPERS))
-    found = tuple(f for f in FIGURES if any(_matches(f, form) for form in forms))
+    forms = (pattern, *(f"{key}/{pattern}" for key in dict.fromkeys(f.source.paper.key for f in figures)))
+    found = tuple(f for f in figures if any(_matches(f, form) for form in forms))
     if not found:
-        names = {name for f in FIGURES for name in (f.name, f.name.split("/", 1)[1], f.source.paper.key)}
+        names = {name for f in figures for name in (f.name, f.name.split("/", 1)[1], f.source.paper.key)}
         must = "name a figure, a paper with figures, or match one as a shell pattern"
         raise argument_error("pattern", must, f"`{pattern}` does not{nearest(pattern, names)}")
     return found

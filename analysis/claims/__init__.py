@@ -4,6 +4,7 @@ import functools
 import importlib
 import pkgutil
 import re
+from collections.abc import Sequence
 
 from analysis.ledger.claim import Claim
 from analysis.ledger.statement import Statement
@@ -38,6 +39,19 @@ def _modules(package: str) -> list[str]:
     paths = importlib.import_module(package).__path__
     names = [module.name for module in pkgutil.iter_modules(paths) if not module.ispkg]
     return [f"{package}.{name}" for name in sorted(names, key=numbers)]
+
+
+def stated_by(found: Sequence[Claim]) -> tuple[Statement, ...]:
+    """Return the statements to which claims belong, each in the first line of its first claim.
+
+    They are those of a paper without a list of statements: each claim's id says to which one it belongs.
+    """
+    first: dict[str, Claim] = {}
+    for claim in found:
+        first.setdefault(claim.statement_id, claim)
+    return tuple(
+        Statement(id.split("/", 1)[1], claim.source, claim.statement.splitlines()[0]) for id, claim in first.items()
+    )
 
 
 def collect(found: list[Claim], known: tuple[Statement, ...]) -> tuple[Claim, ...]:

@@ -1,26 +1,33 @@
 """`dynsim check`: check claims, with their controls."""
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from dynsim.commands.options import check_outputs, parse, say
+from dynsim.commands.options import check_outputs, parse, say, warn
 from dynsim.commands.sizes import check_work
 from dynsim.data import use_data
+from dynsim.errors import argument_error
+
+if TYPE_CHECKING:
+    from analysis.ledger.claim import Claim
 
 
 @dataclass(frozen=True)
 class Check:
     """Check claims: those of a paper's key, an id (with its variants), or a shell pattern; by default all claims.
 
+    A Python file (`mine.py`) is executed; its claims are checked, or those of them that the other patterns match.
+
     A verdict is a result, not an error: the exit status is 1 only if a control was not REFUTED or a trial failed.
     """
 
     patterns: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """the claims to check"""
+    """the claims to check, or Python files with claims of your own"""
     seed: int = 0
     """random seed of the trials"""
     trials: int | None = None
@@ -29,6 +36,10 @@ class Check:
     """number of parallel processes"""
     json: Path | None = None
     """a file to write, with one JSON line for each statement that was checked"""
+    trials_out: Path | None = None
+    """a file to write, with one JSON line for each trial: its measurements with their verdicts, and its witness"""
+    witness: Path | None = None
+    """a file to write, with the counterexample of one refuted claim in exact numbers: "p/q", or ["lo", "hi"]"""
     results: Path | None = None
     """the folder of experiment records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
     data: Path | None = None
@@ -42,18 +53,25 @@ class Check:
 def main(words: Sequence[str]) -> int:
     """Check the claims, print the table of verdicts, write the JSON file, and return the exit status."""
     o = parse(Check, words, "check")
-    from analysis.claims import claims
     from analysis.experiments import use_results
-    from analysis.ledger.findings import entry, select
-    from analysis.report import in_order, json_lines, run_checks, table, write_atomically
+    from analysis.json_types import counterexample, json_rows
+    from analysis.report import entries, in_order, json_lines, run_checks, table, use_one_thread, write_atomically
+    from dynsim.commands.own_claims import claims_in, library, refuse_what_is_no_trial
+    from dynsim.commands.own_papers import is_file
     from dynsim.progress import tracked
 
     use_data(o.data)
     use_results(o.results)
     check_work(o.trials, o.jobs)
-    chosen = select(o.patterns, claims())
-    check_outputs(o.force, json=o.json)
-    runs = run_checks(chosen, seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=o.lines)
+    check_outputs(o.force, json=o.json, trials_out=o.trials_out, witness=o.witness)
+    use_one_thread()
+    known = library(o.patterns)
+    warn(known.problems)
+    patterns = [word for word in o.patterns if not is_file(word)]
+    chosen = known.select(patterns) if o.witness is None else _one(patterns, known.select(patterns))
+    folder = o.lines if o.witness is None else None  # a kept line has no counterexample in exact numbers
+    source = functools.partial(claims_in, o.patterns)
+    runs = run_checks(chosen, seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=folder, source=source)
     pairs = in_order(tracked(runs, len(chosen), "check"), chosen)
     checks, lines = [c for c, _ in pairs], {line["id"]: line for _, line in pairs}
     say(table(list(lines.values())))
@@ -61,12 +79,23 @@ def main(words: Sequence[str]) -> int:
         for problem in (c.broken, c.doubt):
             if problem:
                 say(f"{c.claim.id}: {problem}")
-    ids = dict.fromkeys(c.claim.statement_id for c in checks)
-    from analysis.claims import statements
-
-    ledger = [entry(s, checks) for s in statements() if s.full_id in ids]
+    ledger = [e for e in entries(checks, known.statements) if e.checks]
     for e in ledger:
         say(f"{e.statement.full_id}: {e.finding.value}")
     if o.json is not None:
         write_atomically(o.json, json_lines(ledger, lines))
+    if o.trials_out is not None:
+        write_atomically(o.trials_out, json_rows(row for line in lines.values() for row in line["rows"]))
+    refuse_what_is_no_trial(checks)
+    if o.witness is not None:
+        write_atomically(o.witness, counterexample(checks[0]))
     return 0 if all(c.sound for c in checks) else 1
+
+
+def _one(patterns: Sequence[str], chosen: "Sequence[Claim]") -> "list[Claim]":
+    """Return the claim whose id is the pattern, or the only claim that was chosen; raise `ValueError` for several."""
+    named = [c for c in chosen if c.id in patterns or c.id.split("/", 1)[1] in patterns] or chosen
+    if len(named) > 1:
+        names = ", ".join(f"`{c.id}`" for c in named[:3]) + (", ..." if len(named) > 3 else "")
+        raise argument_error("witness", "be asked for one claim by its id", f"{len(named)} are chosen: {names}")
+    return list(named)

@@ -7,18 +7,20 @@ from typing import Annotated
 
 import tyro
 
-from dynsim.commands.options import parse, say
+from dynsim.commands.options import parse, say, warn
 from dynsim.data import use_data
 from dynsim.errors import argument_error
-from dynsim.papers import PAPERS
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Draw figures: a name, a shell pattern, or a paper's key for all of its figures and an index page of them."""
+    """Draw figures: a name, a shell pattern, or a paper's key for all of its figures and an index page of them.
+
+    A Python file (`mine.py`) is executed; its figures are drawn with an index page, or those that the names match.
+    """
 
     names: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """the figures to draw"""
+    """the figures to draw, or Python files with figures of your own"""
     out: Path = Path("out")
     """the folder for figures and for their data, which are kept"""
     formats: tuple[str, ...] = ("pdf", "svg", "png")
@@ -39,6 +41,8 @@ def main(words: Sequence[str]) -> int:
     """Draw the figures and print the names of the files."""
     o = parse(Figure, words, "figure")
     from analysis.experiments import use_results
+    from dynsim.commands.own_figures import known_figures
+    from dynsim.commands.own_papers import is_file
     from dynsim.interrupts import on_interrupt
     from dynsim.progress import tracked
     from figures.figure import save
@@ -48,7 +52,11 @@ def main(words: Sequence[str]) -> int:
         raise argument_error("names", "name figures that `dynsim list figures` shows, or a paper", "is empty")
     use_data(o.data)
     use_results(o.results)
-    chosen = list(dict.fromkeys(f for name in o.names for f in find_figures(name)))
+    known, problems = known_figures(o.names)
+    warn(problems)
+    names = [name for name in o.names if not is_file(name)]
+    found = [f for name in names for f in find_figures(name, known)] if names else known
+    chosen = list(dict.fromkeys(found))
     several = len(chosen) > 1 and o.size == "paper"  # a figure of one size is drawn in that
     sized = [figure if several and figure.compute_paper_size is None else figure.at_size(o.size) for figure in chosen]
     errors = {}
@@ -62,7 +70,8 @@ def main(words: Sequence[str]) -> int:
                     raise
                 errors[figure.name] = error  # the other figures are still drawn
     drawn = [figure for figure in sized if figure.name not in errors]
-    if any(name in PAPERS for name in o.names) and drawn:
+    whole_papers = not names or any(name in {f.source.paper.key for f in known} for name in names)
+    if whole_papers and drawn:
         for file in write_index(o.out, drawn, o.formats):
             say(str(file))
     without_data = [name for name, error in errors.items() if str(error).startswith("Argument `data`")]

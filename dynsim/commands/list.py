@@ -6,15 +6,16 @@ from typing import Annotated, Literal
 
 import tyro
 
-from dynsim.commands.options import parse, say
+from dynsim.commands.options import parse, say, warn
 
 
 @dataclass(frozen=True)
 class List:
-    """List systems, initial distributions, claims, experiments and figures, or one of these."""
+    """List systems, initial distributions, papers, claims, experiments and figures, or one of these."""
 
     what: Annotated[
-        Literal["all", "systems", "initial-distributions", "claims", "experiments", "figures"], tyro.conf.Positional
+        Literal["all", "systems", "initial-distributions", "papers", "claims", "experiments", "figures"],
+        tyro.conf.Positional,
     ] = "all"
     """the list to print"""
 
@@ -22,18 +23,21 @@ class List:
 def main(words: Sequence[str]) -> int:
     """Print the chosen list, or all of them."""
     o = parse(List, words, "list")
+    problems: list[str] = []
     lists = {
         "systems": _systems,
         "initial-distributions": _distributions,
-        "claims": _claims,
+        "papers": lambda: _papers(problems),
+        "claims": lambda: _claims(problems),
         "experiments": _experiments,
-        "figures": _figures,
+        "figures": lambda: _figures(problems),
     }
     for name, rows in lists.items():
         if o.what in ("all", name):
             say(f"{name.replace('-', ' ')}:")
             for row in rows():
                 say(f"  {row}")
+    warn(dict.fromkeys(problems))  # once for all lists
     return 0
 
 
@@ -52,12 +56,24 @@ def _distributions() -> list[str]:
     return [f"{name:<22}{text.removeprefix('Return ')}" for name, text in texts.items()]
 
 
-def _claims() -> list[str]:
-    from analysis.claims import claims, statements
+def _papers(problems: list[str]) -> list[str]:
+    from dynsim.commands.own_papers import own_papers
+    from dynsim.papers import PAPERS
 
-    decided = {claim.statement_id for claim in claims()}
-    open_ones = sum(statement.full_id not in decided for statement in statements())
-    rows = [f"{claim.id:<62}{claim.variant}" for claim in claims()]
+    own, left_out = own_papers(())
+    problems += left_out
+    rows = [(paper, "") for paper in PAPERS.values()] + [(one.paper, f", of the package {one.where}") for one in own]
+    return [f"{paper.key:<22}{paper.title}{origin}" for paper, origin in rows]
+
+
+def _claims(problems: list[str]) -> list[str]:
+    from dynsim.commands.own_claims import library
+
+    known = library(())
+    problems += known.problems
+    decided = {claim.statement_id for claim in known.claims}
+    open_ones = sum(statement.full_id not in decided for statement in known.statements)
+    rows = [f"{claim.id:<62}{claim.variant}" for claim in known.claims]
     return [*rows, f"and {open_ones} statements without a claim, which the ledger lists as open"]
 
 
@@ -67,7 +83,9 @@ def _experiments() -> list[str]:
     return [f"{experiment.name:<22}{experiment.text}" for experiment in experiments()]
 
 
-def _figures() -> list[str]:
-    from figures.gallery import FIGURES
+def _figures(problems: list[str]) -> list[str]:
+    from dynsim.commands.own_figures import known_figures
 
-    return [f"{figure.name:<30}{figure.caption.splitlines()[0]}" for figure in FIGURES]
+    figures, left_out = known_figures(())
+    problems += left_out
+    return [f"{figure.name:<30}{figure.caption.splitlines()[0]}" for figure in figures]

@@ -163,3 +163,9 @@ def say(text: str) -> None:
     """Print a line of results and flush the output."""
     print(text)
     sys.stdout.flush()
+
+
+def warn(sentences: Iterable[str]) -> None:
+    """Print sentences on stderr that do not end the command."""
+    for sentence in sentences:
+        print(f"dynsim: {' '.join(sentence.split())}", file=sys.stderr)

@@ -1,19 +1,28 @@
-"""`dynsim report`: write the ledger, which has every statement of the five papers with its finding."""
+"""`dynsim report`: write the ledger, which has every statement of the papers with its finding."""
 
 import datetime
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from dynsim.commands.options import check_outputs, parse, say
+import tyro
+
+from dynsim.commands.options import check_outputs, parse, say, warn
 from dynsim.commands.sizes import check_work
 from dynsim.data import use_data
 
 
 @dataclass(frozen=True)
 class Report:
-    """Check all claims and write the ledger. The results of finished claims are kept: an interrupted report resumes."""
+    """Check all claims and write the ledger. The results of finished claims are kept: an interrupted report resumes.
 
+    A Python file (`mine.py`) is executed, and the ledger is that of its paper alone.
+    """
+
+    papers: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """keys of papers, or Python files with claims of your own; by default the five papers and those of packages"""
     seed: int = 0
     """random seed of the trials"""
     trials: int | None = None
@@ -30,6 +39,8 @@ class Report:
     """a file to write, with one JSON line for each statement"""
     markdown: Path | None = None
     """a file to write, with the ledger in Markdown"""
+    trials_out: Path | None = None
+    """a file to write, with one JSON line for each trial: its measurements with their verdicts, and its witness"""
     readme: Path | None = None
     """a file in which the summary between two markers is replaced"""
     force: bool = False
@@ -39,8 +50,8 @@ class Report:
 def main(words: Sequence[str]) -> int:
     """Check the claims without a kept result, and write the ledger."""
     o = parse(Report, words, "report")
-    from analysis.claims import claims
     from analysis.experiments import use_results
+    from analysis.json_types import json_rows
     from analysis.report import (
         check_readme,
         entries,
@@ -51,22 +62,31 @@ def main(words: Sequence[str]) -> int:
         summary,
         table,
         update_readme,
+        use_one_thread,
         write_atomically,
     )
+    from dynsim.commands.own_claims import claims_in, library, refuse_what_is_no_trial
+    from dynsim.commands.own_papers import is_file
     from dynsim.progress import tracked
 
     use_data(o.data)
     use_results(o.results)
     check_work(o.trials, o.jobs)
-    check_outputs(o.force, json=o.json, markdown=o.markdown)
+    check_outputs(o.force, json=o.json, markdown=o.markdown, trials_out=o.trials_out)
     if o.readme is not None:
         check_readme(o.readme)
-    runs = run_checks(claims(), seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=o.lines)
-    pairs = in_order(tracked(runs, len(claims()), "report"), claims())
+    use_one_thread()
+    known = library(o.papers)
+    warn(known.problems)
+    known = known.of([word for word in o.papers if not is_file(word)])
+    source = functools.partial(claims_in, o.papers)
+    runs = run_checks(known.claims, seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=o.lines, source=source)
+    pairs = in_order(tracked(runs, len(known.claims), "report"), known.claims)
     lines = {line["id"]: line for _, line in pairs}
-    ledger = entries([c for c, _ in pairs])
+    checks = [c for c, _ in pairs]
+    ledger = entries(checks, known.statements)
     text = summary(ledger, lines, datetime.datetime.now(tz=datetime.UTC).date())
-    say(table([lines[claim.id] for claim in claims()]))
+    say(table(list(lines.values())))
     say(text)
     if o.json is not None:
         write_atomically(o.json, json_lines(ledger, lines))
@@ -74,4 +94,7 @@ def main(words: Sequence[str]) -> int:
         write_atomically(o.markdown, markdown(ledger, lines))
     if o.readme is not None:
         update_readme(o.readme, text)
+    if o.trials_out is not None:
+        write_atomically(o.trials_out, json_rows(row for line in lines.values() for row in line["rows"]))
+    refuse_what_is_no_trial(checks)
     return 0

@@ -1,0 +1,174 @@
+"""Claims of the user's own papers beside those of the library, for the ledger's commands."""
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from analysis.claims import claims, collect, stated_by, statements
+from analysis.ledger.check import Check
+from analysis.ledger.claim import Claim, TrialFn
+from analysis.ledger.evidence import Measurement, Trial
+from analysis.ledger.findings import select
+from analysis.ledger.statement import Statement
+from dynsim.commands.own_papers import OwnPaper, is_file, left_out, own_papers
+from dynsim.commands.simulate.own import definition, own_code
+from dynsim.errors import IntegrationError, argument_error, nearest
+
+A_TRIAL = "return a `Trial` with measurements, at least one of them a conclusion"
+
+
+@dataclass(frozen=True)
+class Library:
+    """Statements and claims, and a sentence on each registered package whose paper cannot be used."""
+
+    statements: tuple[Statement, ...]
+    claims: tuple[Claim, ...]
+    problems: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the papers."""
+        return list(dict.fromkeys(s.source.paper.key for s in self.statements))
+
+    def select(self, patterns: Sequence[str]) -> tuple[Claim, ...]:
+        """Return the claims that match any of the patterns, each with or without the key of a paper; by default all."""
+        chosen: list[Claim] = []
+        for pattern in patterns:
+            forms = [form for form in (pattern, *(f"{key}/{pattern}" for key in self.keys)) if self._has(form)]
+            chosen += [c for c in select(forms or [pattern], self.claims) if c not in chosen]
+        return tuple(chosen) if patterns else self.claims
+
+    def _has(self, form: str) -> bool:
+        try:
+            return bool(select([form], self.claims))
+        except ValueError:
+            return False
+
+    def of(self, keys: Sequence[str]) -> "Library":
+        """Return the papers with these keys; all papers if there are none.
+
+        Raises:
+            ValueError: for a key that no paper has.
+        """
+        for key in keys:
+            if key not in self.keys:
+                must = f"name Python files, or papers by their keys: {', '.join(self.keys)}"
+                raise argument_error("papers", must, f"`{key}` is neither{nearest(key, self.keys)}")
+        if not keys:
+            return self
+        own = tuple(statement for statement in self.statements if statement.source.paper.key in keys)
+        return replace(self, statements=own, claims=tuple(claim for claim in self.claims if claim.key in keys))
+
+
+def library(words: Iterable[str]) -> Library:
+    """Return the papers of the files among the words; without a file, those of dynsim and of registered packages.
+
+    Raises:
+        ValueError: for a file that cannot be used or has no claims. A package that cannot be used is a problem.
+    """
+    words = tuple(words)
+    alone = any(is_file(word) for word in words)
+    known, found = ([], []) if alone else ([*statements()], [*claims()])
+    papers, problems = own_papers(words)
+    for own in papers:
+        try:
+            stated, decided = _contents(own)
+        except ValueError as error:
+            if alone:
+                raise
+            problems.append(left_out(own.where, error))
+        else:
+            known += stated
+            found += decided
+    return Library(tuple(known), tuple(found), tuple(problems))
+
+
+@functools.cache
+def claims_in(words: tuple[str, ...]) -> tuple[Claim, ...]:
+    """Return the claims of `library(words)`, which a worker process reads once."""
+    return library(words).claims
+
+
+def _contents(own: OwnPaper) -> tuple[tuple[Statement, ...], tuple[Claim, ...]]:
+    """Return the statements and the claims of a module, whose trials raise errors with the user's own line."""
+    found: dict[str, Claim] = {}
+    for claim in own.unique(Claim):
+        if claim.id in found:
+            first, second = (_place(c).rstrip(", ") for c in (found[claim.id], claim))
+            raise argument_error("file", f"define `{claim.id}` once", f"{first} and {second} define it")
+        found[claim.id] = claim
+    if not found:
+        raise argument_error("file", "hold claims made by `@claim`", f"`{own.where}` has none")
+    stated = _statements(own, list(found.values()))
+    ids = {statement.full_id for statement in stated}
+    for claim in found.values():
+        if claim.statement_id not in ids:
+            must = "hold claims of the statements in `STATEMENTS` only"
+            raise argument_error("file", must, f"{_place(claim)}has `{claim.id}`")
+    guarded = [replace(c, trial=_guarded(own, c.trial), control=_guarded(own, c.control)) for c in found.values()]
+    return stated, collect(guarded, stated)
+
+
+def _place(claim: Claim) -> str:
+    return definition(claim.trial) if claim.trial is not None else f"the ruling on `{claim.id}`, "
+
+
+def _statements(own: OwnPaper, found: Sequence[Claim]) -> tuple[Statement, ...]:
+    """Return the `STATEMENTS` of a module, or those that its claims state."""
+    known = getattr(own.module, "STATEMENTS", None)
+    if known is None:
+        return stated_by(found)
+    if not isinstance(known, tuple | list) or not all(isinstance(s, Statement) for s in known):
+        raise argument_error("file", "give `STATEMENTS` as a tuple of `Statement`", f"`{own.where}` does not")
+    ids = [statement.full_id for statement in known]
+    for statement in known:
+        if statement.source.paper.key != own.paper.key or ids.count(statement.full_id) > 1:
+            must = f"give each statement in `STATEMENTS` once, with a source in its own paper, `{own.paper.key}`"
+            raise argument_error("file", must, f"`{own.where}` has `{statement.full_id}`")
+    return tuple(known)
+
+
+def _guarded(own: OwnPaper, trial: TrialFn | None) -> TrialFn | None:
+    """Return a trial that raises one sentence with the user's line for an exception, or for what is no trial."""
+    if trial is None:
+        return None
+
+    @functools.wraps(trial)
+    def guarded(key: Any, integrator: Any) -> Trial:
+        stopped, found = None, None
+        with own_code("trial", "run without an exception"):
+            try:
+                found = trial(key, integrator)
+            except IntegrationError as error:  # which leaves the trial undecided
+                stopped = error
+        if stopped is not None:
+            raise stopped
+        fault = _fault(found)
+        if fault or not isinstance(found, Trial):
+            raise argument_error("trial", A_TRIAL, f"{definition(trial)}{fault}")
+        return found
+
+    guarded.__module__ = own.module.__name__  # whose sources the claim depends on
+    return guarded
+
+
+def _fault(found: Any) -> str:
+    """Return why a value is no trial that can be judged and written, "" if it is one."""
+    if not isinstance(found, Trial):
+        return f"returns {type(found).__name__}"
+    for name in ("hypotheses", "conclusions"):
+        measured = getattr(found, name)
+        if not isinstance(measured, tuple | list) or not all(isinstance(m, Measurement) for m in measured):
+            return f"gives `{name}` as {type(measured).__name__}, not as a tuple of measurements"
+    if not found.conclusions:
+        return "gives no conclusion"
+    named = all(isinstance(part, Mapping) for part in (found.witness, found.parameters))
+    return "" if named else "gives a witness or parameters that are no dictionary"
+
+
+def refuse_what_is_no_trial(checks: Iterable[Check]) -> None:
+    """Raise `ValueError` for the first claim with a trial function that returned no trial."""
+    for c in checks:
+        if A_TRIAL in c.broken:
+            raise ValueError(f"`{c.claim.id}`: {c.broken[c.broken.index('Argument') :]}")
