@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: env demo test test-all test-kernels mutants lint bench fuzz
+.PHONY: env demo test test-all test-kernels mutants kills lint bench fuzz
 
 env: $(VENV)/.ready
 
@@ -25,6 +25,9 @@ test-kernels: env
 
 mutants: env
 	$(BIN)/python -m tests.mutants --jobs 2
+
+kills: env
+	$(BIN)/python -m tests.kills
 
 fuzz: env
 	DYNSIM_FUZZ=$${DYNSIM_FUZZ:-3000} $(BIN)/python -m pytest -q -n 2 --dist load tests/fuzz
