@@ -1,0 +1,102 @@
+"""The standalone verifiers of refutations: they accept their own witness, reject a spoilt one, and import nothing."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.claims import claims
+
+FOLDER = Path(__file__).parent.parent / "analysis" / "verifiers"
+FILES = {path.relative_to(FOLDER).with_suffix("").as_posix(): path for path in sorted(FOLDER.rglob("*.py"))}
+
+# One entry of each witness, by its path, and a value with which the refutation is not there.
+SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
+    "consensus/claim_general_p_not_ascertainable_conjugacy": (("B", 0, 0), "3"),
+    "consensus/claim_identity_consensus_point": (("s", 1), "0"),
+    "consensus/claim_identity_every_initial_position": (("tokens", 1), ["2/3", "-1/3", "2/3"]),
+    "consensus/claim_multihead_value": (("p", 1), "5"),
+    "consensus/claim_value_matrix_consensus": (("mu",), "-1/100"),
+    "consensus/definition_4_1": (("coefficients of 1, s, s^2", 2), "0"),
+    "consensus/equation_12_infinite_family": (("slope",), "2"),
+    "consensus/equation_25": (("tokens", 1), ["2/3", "2/3", "1/3"]),
+    "consensus/equation_5": (("M", 1, 0), "1"),
+    "consensus/lemma_6_1_lower": (("start",), ["3/5", "4/5", "0"]),
+    "consensus/remark_4_2_formula": (("n",), 2),
+    "consensus/remark_5_1_projection": (("U", 0), "1"),
+    "consensus/theorem_3_2_lojasiewicz": (("tokens", 2), ["-3/5", "2/5"]),
+    "consensus/theorem_4_1_barbalat": (("tokens", 1), ["3/5", "4/5", "0"]),
+    "consensus/theorem_4_1_domain": (("y1",), ["7/25", "24/25"]),
+    "consensus/theorem_4_1_lyapunov": (("u",), ["1", "0"]),
+    "consensus/theorem_5_1_domain": (("y2",), ["-1", "0"]),
+    "consensus/theorem_5_1_iss": (("derivative of V", 0), "-2"),
+    "consensus/theorem_6_1_equilibria": (("mu",), "2/3"),
+}
+
+
+def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a verifier in an interpreter without site packages, environment or current directory on its path."""
+    command = [sys.executable, "-I", "-S", str(FILES[name]), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def constant(name: str, of: str) -> Any:
+    """Return a constant of a verifier, read from its source."""
+    assigned = [node for node in ast.parse(FILES[name].read_text()).body if isinstance(node, ast.Assign)]
+    return ast.literal_eval(next(node.value for node in assigned if ast.unparse(node.targets[0]) == of))
+
+
+def test_every_verifier_has_a_spoilt_witness():
+    assert FILES.keys() == SPOILT.keys()
+
+
+def test_a_verifier_is_named_after_a_claim():
+    ids = {claim.id for claim in claims()}
+    for name in FILES:
+        statement = constant(name, "STATEMENT")
+        assert statement in ids
+        key, _, rest = statement.partition("/")
+        assert name == f"{key}/{re.sub('[-./]', '_', rest)}"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_verifier_accepts_its_own_witness(name):
+    done = run(name)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    *checks, last = done.stdout.splitlines()
+    assert checks
+    assert all(line.startswith("OK ") for line in checks)
+    assert last == f"{constant(name, 'STATEMENT')} is refuted"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_verifier_reads_a_witness_and_rejects_a_spoilt_one(name, tmp_path):
+    witness, file = constant(name, "WITNESS"), tmp_path / "witness.json"
+    file.write_text(json.dumps(witness))
+    assert run(name, str(file)).stdout == run(name).stdout
+    (*path, key), value = SPOILT[name]
+    place = witness
+    for step in path:
+        place = place[step]
+    assert place[key] != value
+    place[key] = value
+    file.write_text(json.dumps(witness))
+    done = run(name, str(file))
+    assert (done.returncode, done.stderr) == (1, ""), done.stdout + done.stderr
+    assert any(line.startswith("NOT ") for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_verifier_imports_only_the_standard_library(name):
+    imported = set()
+    for node in ast.walk(ast.parse(FILES[name].read_text())):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported.add("." if node.level else str(node.module).split(".")[0])
+    assert imported <= {"fractions", "itertools", "json", "math", "pathlib", "sys"}
