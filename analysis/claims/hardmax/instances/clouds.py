@@ -64,6 +64,12 @@ class Case(NamedTuple):
         return self._replace(tokens=np.concatenate([self.tokens, self.tokens]))
 
     @property
+    def with_twin(self) -> "Case":
+        """The case with one token of largest A-norm repeated once; the twin is the last."""
+        longest = max(range(len(self.tokens)), key=lambda i: self.tokens[i] @ self.attention @ self.tokens[i])
+        return self._replace(tokens=np.concatenate([self.tokens, self.tokens[[longest]]]))
+
+    @property
     def with_zero(self) -> "Case":
         """The case with one more token, at the origin; it is the last."""
         zero = matrix(np.zeros((1, self.tokens.shape[1]), int))
