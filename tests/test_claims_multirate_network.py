@@ -1,6 +1,5 @@
 """The instances behind the claims on the multirate network and its slow manifold, held against numbers by hand."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import jax
@@ -16,13 +15,15 @@ from analysis.claims.multirate import section_11_equilibrium as equilibrium
 from analysis.claims.multirate import sections_2_4_forward_pass as forward
 from analysis.claims.multirate import sections_2_5_slow_manifold as manifolds
 from analysis.claims.multirate import sections_3_4_pooling as pooling
-from analysis.claims.multirate.instances.networks import SMALL, network, symbols
-from analysis.claims.multirate.numpy_forward_pass import injection, pooled, rotary, upsampled
+from analysis.claims.multirate import sections_3_4_slow_context as context
+from analysis.claims.multirate.instances.networks import GENERIC, NextSeen, network, symbols, with_slow_mask
+from analysis.claims.multirate.numpy_forward_pass import attended, pooled, rotary, upsampled
 from analysis.claims.rational_instances import identity, matrix
 from analysis.experiments import Record
 from analysis.ledger.evidence import Trial
 from dynsim.keys import stream
 from dynsim.networks.multirate.equilibrium import Anderson
+from dynsim.systems.tokens.masks import Causal, Full
 
 HALF = Fraction(1, 2)
 KEY = stream(0, "multirate claims")
@@ -40,28 +41,31 @@ def test_blocks_are_pooled_and_handed_back_as_by_hand():
     given = pooling.Blocks(pooling.MULTIPLE * np.array([[2, 0], [4, 1], [6, 0]]), 2)
     assert given.means == [[3 * pooling.MULTIPLE, pooling.MULTIPLE * HALF], [6 * pooling.MULTIPLE, 0]]
     y = np.array([[3.0, 0.5], [6.0, 0.0]]) * pooling.MULTIPLE
-    assert not pooling._mean_trial(given, y, y).contradicts
-    assert pooling._mean_trial(given, y / 2, y).contradicts
-    assert pooling._mean_trial(given, y, y + 1).contradicts  # the first block has seen a later token
+    assert not pooling._mean_trial((given, y, y)).contradicts
+    assert pooling._mean_trial((given, y / 2, y)).contradicts
+    assert pooling._mean_trial((given, y, y + 1)).contradicts  # the first block has seen a later token
     assert pooling._pool(given.x, 2).tolist() == y.tolist()
 
 
 def test_drawn_blocks_are_of_the_kind_that_is_asked_for():
     for index in range(20):
-        tail, two = (pooling.blocks(stream(0, "blocks", index), **kind) for kind in ({"partial": True}, {"least": 2}))
+        key = stream(0, "blocks", index)
+        tail, two = pooling.blocks(key, partial=True), pooling.blocks(key, least=2)
         assert len(tail.x) % tail.block >= 2
         assert two.block >= 2
         assert len(two.x) >= two.block
 
 
 def test_a_context_that_changes_too_often_or_not_at_its_blocks_is_noticed():
-    found = forward.run(KEY).found
-    n = len(found.x)
+    found = forward.run(KEY).found.rounds[:1]
+    n, y = len(found[0].x), np.arange(1.0, 4.0)[:, None]
+    judged = lambda c: outcomes(context._held_trial(list(found), [y], [c], GENERIC))
     held = lambda period, start=0: ((np.arange(n) + start) // period)[:, None].astype(float)
-    assert outcomes(pooling._held_trial(found, held(4), 4)) == [True, True, True]
-    assert outcomes(pooling._held_trial(found, held(4, 1), 4)) == [True, False, True]
-    assert outcomes(pooling._held_trial(found, held(2), 4)) == [False, False, True]
-    assert not pooling._held_trial(found, 0 * held(4), 4).applies
+    assert judged(held(4)) == [True, True, True, True]
+    assert judged(held(4) + 1) == [True, True, False, True]  # the block after the one that is read
+    assert judged(held(4, 1)) == [True, False, False, True]
+    assert judged(held(2)) == [False, False, False, True]
+    assert judged(0 * held(4)) == [True, False, False, True]
 
 
 def test_a_pair_of_coordinates_is_turned_by_its_position():
@@ -71,25 +75,29 @@ def test_a_pair_of_coordinates_is_turned_by_its_position():
     np.testing.assert_allclose(rotary(x, 100.0)[2], expected, rtol=1e-15)
 
 
-def test_the_injection_written_out_refuses_another_projector():
-    model = network(KEY, replace(SMALL, projector="learned"))
-    with pytest.raises(ValueError, match="Argument `r` must have a linear projector, but has a LearnedProjector"):
-        injection(model.rounds[0], np.zeros((5, SMALL.width)))
+def test_the_masks_written_out_are_the_causal_and_the_full_one_only():
+    assert attended(Causal(), 3).tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    assert np.all(attended(Full(), 3))
+    with pytest.raises(ValueError, match="Argument `mask` must be causal or full, but is NextSeen"):
+        attended(NextSeen(), 3)
 
 
 def test_the_sum_of_two_terms_is_the_round_at_a_closed_gate_only():
     closed = forward.run(KEY, gate=0.0)
-    trial = forward._sum_trial(closed, np.asarray(closed.found.without_injection + closed.found.injected))
-    assert outcomes(trial) == [True]
+    sums = lambda given: [np.asarray(r.without_injection + r.injected) for r in given.found.rounds]
+    trial = forward._sum_trial(closed, sums(closed))
+    assert outcomes(trial) == [True, True]
     assert not trial.applies  # nothing is injected
-    near, nearer = (forward.run(KEY, gate=gate).found for gate in (2e-4, 1e-4))
-    gaps = [float(jnp.max(jnp.abs(found.without_injection + found.injected - found.after))) for found in (near, nearer)]
+    near, nearer = (forward.run(KEY, gate=gate) for gate in (2e-4, 1e-4))
+    gaps = [np.max(np.abs(sums(given)[0] - given.found.rounds[0].after)) for given in (near, nearer)]
     assert gaps[0] / gaps[1] == pytest.approx(2, rel=1e-2)  # first order in the gate
 
 
-def test_the_masks_of_slow_layers_are_told_apart():
-    assert causality._future_is_masked(network(KEY))
-    assert not causality._future_is_masked(network(KEY, causality.FULL))
+def test_the_slow_masks_of_networks_are_told_apart():
+    causal, full, shifted = network(KEY), network(KEY, causality.FULL), with_slow_mask(network(KEY), NextSeen())
+    assert [causality._causal(model).holds_clearly for model in (causal, full, shifted)] == [True, False, False]
+    assert [causality._full(model).holds_clearly for model in (causal, full, shifted)] == [False, True, False]
+    assert NextSeen()(3).tolist() == [[1, 1, 0], [1, 1, 1], [1, 1, 1]]
 
 
 def test_the_work_of_section_9_is_253_eightieths_of_a_layer():
