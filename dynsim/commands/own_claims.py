@@ -94,6 +94,9 @@ def _contents(own: OwnPaper) -> tuple[tuple[Statement, ...], tuple[Claim, ...]]:
     """Return the statements and the claims of a module, whose trials raise errors with the user's own line."""
     found: dict[str, Claim] = {}
     for claim in own.unique(Claim):
+        if claim.id in found and found[claim.id].trial is claim.trial:
+            must = f"give `{claim.id}` and its control one name, as `@NAME.with_control` over `def NAME` does"
+            raise argument_error("file", must, f"{_place(claim)}has two names")
         if claim.id in found:
             first, second = (_place(c).rstrip(", ") for c in (found[claim.id], claim))
             raise argument_error("file", f"define `{claim.id}` once", f"{first} and {second} define it")
