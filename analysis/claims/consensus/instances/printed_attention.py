@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.claims.rational_instances import factor_and_points, rational_matrix
-from analysis.ledger.evidence import ROUNDING, Measurement, at_most
+from analysis.ledger.evidence import ROUNDING, Measurement, equal
 from dynsim._types import Key
 from dynsim.exact import Exact
 from dynsim.spaces import Ellipsoid
@@ -92,7 +92,7 @@ def agrees(what: str, found: Any, expected: ArrayLike) -> Measurement:
     wanted = _floats(expected)
     gap = np.max(np.abs(np.asarray(found, float) - wanted), initial=0.0)
     size = 1 + float(np.max(np.abs(wanted), initial=0.0))
-    return at_most(f"error of {what}", gap, 0.0, tolerance=ROUNDING * size)
+    return equal(f"error of {what}", gap, 0.0, tolerance=ROUNDING * size)
 
 
 class Instance(NamedTuple):
