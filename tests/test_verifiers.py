@@ -36,6 +36,15 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "consensus/theorem_5_1_domain": (("y2",), ["-1", "0"]),
     "consensus/theorem_5_1_iss": (("derivative of V", 0), "-2"),
     "consensus/theorem_6_1_equilibria": (("mu",), "2/3"),
+    "hardmax/claim_figure_2_rows": (("extra points", 0), ["2", "1"]),
+    "hardmax/claim_no_metastability": (("tokens", 2), ["1", "0", "1"]),
+    "hardmax/claim_s_all_projections": (("tokens", 2), ["-3", "-3"]),
+    "hardmax/claim_softmax_limit_uniform": (("gap times m",), "16"),
+    "hardmax/claim_sphere_fixed": (("A", 0, 1), "0"),
+    "hardmax/lemma_3_2_general_attention": (("tokens", 1), ["2", "2"]),
+    "hardmax/lemma_4_1_boundary": (("point", 0), "1"),
+    "hardmax/proposition_5_3_if": (("tokens", 0), "-1"),
+    "hardmax/remark_1_3": (("tokens", 2), "1/4"),
 }
 
 
