@@ -1,6 +1,7 @@
 """The standalone verifiers of refutations: they accept their own witness, reject a spoilt one, and import nothing."""
 
 import ast
+import functools
 import json
 import re
 import subprocess
@@ -45,9 +46,29 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "hardmax/lemma_4_1_boundary": (("point", 0), "1"),
     "hardmax/proposition_5_3_if": (("tokens", 0), "-1"),
     "hardmax/remark_1_3": (("tokens", 2), "1/4"),
+    "multirate/claim_attention_exponential": (("exponentials of the scores", 0, 0), "9"),
+    "multirate/claim_attention_exponential_causal": (("A", 2), ["7/9", "1/9", "1/9"]),
+    "multirate/claim_causal_irreducible": (("A", 0), ["1/2", "1/2", "0"]),
+    "multirate/claim_h_theorem_strict": (("p",), ["1/3", "1/6", "1/8", "3/8"]),
+    "multirate/claim_lumpability_one_start": (("M", 0, 0), "1/4"),
+    "multirate/claim_qss_equals_stationary": (("another equilibrium", 1), "1"),
+    "multirate/claim_qss_equals_stationary_distributions": (("distributions", 1), ["2/3", "1/3", "0", "0"]),
+    "multirate/claim_residual_distance": (("W", 1), "1/2"),
+    "multirate/claim_rmsnorm_contraction": (("L and |x|", 3, 1), "4000000000"),
+    "multirate/proposition_19": (("P",), 1),
+    "multirate/proposition_21_full_slow": (("slow mask",), "causal"),
+    "multirate/proposition_22_arrival": (("tokens", 6), "6"),
+    "multirate/remark_24_rmsnorm_gain": (("gain", 2), "1"),
+    "multirate/remark_25_hyperbolicity": (("a",), "-1"),
+    "multirate/remark_25_necessary": (("rate of the quasi-steady state",), "1"),
+    "multirate/remark_25_norm_constraints": (("S", 0), "3"),
+    "multirate/remark_30_column_sums_every_map": (("J", 0, 1), "1/4"),
+    "multirate/remark_30_fixed_point": (("b",), ["1", "0"]),
+    "multirate/theorem_28_iii_euler_at_the_bound": (("tau",), "1/3"),
 }
 
 
+@functools.cache
 def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a verifier in an interpreter without site packages, environment or current directory on its path."""
     command = [sys.executable, "-I", "-S", str(FILES[name]), *arguments]
@@ -88,14 +109,15 @@ def test_a_verifier_reads_a_witness_and_rejects_a_spoilt_one(name, tmp_path):
     witness, file = constant(name, "WITNESS"), tmp_path / "witness.json"
     file.write_text(json.dumps(witness))
     assert run(name, str(file)).stdout == run(name).stdout
+    spoilt = tmp_path / "spoilt.json"
     (*path, key), value = SPOILT[name]
     place = witness
     for step in path:
         place = place[step]
     assert place[key] != value
     place[key] = value
-    file.write_text(json.dumps(witness))
-    done = run(name, str(file))
+    spoilt.write_text(json.dumps(witness))
+    done = run(name, str(spoilt))
     assert (done.returncode, done.stderr) == (1, ""), done.stdout + done.stderr
     assert any(line.startswith("NOT ") for line in done.stdout.splitlines())
 
