@@ -15,14 +15,18 @@ from hypothesis import strategies as st
 from analysis.chains.classes import communicating_classes
 from analysis.chains.entropies import dissipation
 from analysis.chains.lumping import lumping
+from analysis.chains.reversibility import tree_balance
 from analysis.chains.stationary import stationary_distribution
+from analysis.claims.multirate import chain_comparisons as comparisons
 from analysis.claims.multirate import section_7_learned_projector as projector
+from analysis.claims.multirate import section_7_relaxation as relaxations
 from analysis.claims.multirate import section_7_stationary_distribution as stationary
 from analysis.claims.multirate import section_7_trained_blocks as trained_blocks
 from analysis.claims.multirate import section_8_attention as attention_chains
 from analysis.claims.multirate import section_8_lumping as lumpings
 from analysis.claims.multirate import sections_6_8_entropies as entropies
 from analysis.claims.multirate.instances import chains as instances
+from analysis.claims.multirate.instances import hard_chains
 from analysis.claims.multirate.rational_logarithms import divergence, entropy, logarithm, twice_atanh
 from analysis.claims.rational_instances import identity, matrix
 from analysis.hardmax.exact_geometry import determinant
@@ -116,22 +120,54 @@ def test_kernel_contraction_and_power_by_hand():
 
 def test_the_symmetric_chain_of_two_states_has_period_two_at_the_step_bound():
     p = matrix([1, 0])
-    at, below = (stationary._euler_trial(SWAP, share, p, ()) for share in (F(1), F(1, 2)))
-    assert outcomes(at) == [True, False, True]  # the iterate keeps its distance: p, then the other state, then p
+    at, below = (relaxations._euler_trial(SWAP, share, p, ()) for share in (F(1), F(1, 2)))
+    assert outcomes(at)[:3] == [True, False, True]  # the iterate keeps its distance: p, then the other state, then p
     assert at.witness["factor"] == 1
-    assert outcomes(below) == [True, True, True]
+    assert all(outcomes(below))
     assert below.witness["factor"] == 0  # half of the bound reaches (1/2, 1/2) at once
 
 
-def test_the_exponential_series_is_that_of_scipy():
+def test_exact_transition_matrices_are_those_of_scipy_and_form_a_semigroup():
     for key in KEYS[:6]:
         whole = instances.irreducible_chain(key)
-        p, h = instances.distribution(key, whole.size), 1 / (2 * whole.fastest)
-        found, left_out = stationary._exponential(whole.step(h), p)
-        expected = scipy.linalg.expm((h * whole.generator).astype(float)) @ p.astype(float)
+        t = 3 * whole.half_step
+        found = comparisons.exact_transition_matrix(whole.generator, t)
+        expected = scipy.linalg.expm((t * whole.generator).astype(float))
         np.testing.assert_allclose(found.astype(float), expected, atol=1e-14)
-        assert found.sum() == 1
-        assert left_out < F(1, 10**17)
+        twice = comparisons.exact_transition_matrix(whole.generator, 2 * t)
+        assert np.max(abs(found @ found - twice)) < relaxations.ERROR
+
+
+def test_the_exact_transition_matrix_of_two_states_by_hand():
+    # e^{Qt} of the symmetric chain is (1 + e^{-2t}) / 2 on its diagonal
+    found = comparisons.exact_transition_matrix(SWAP.generator, F(30))
+    with mpmath.workdps(80):
+        expected = (1 + mpmath.exp(-60)) / 2
+        value = mpmath.mpf(found[0, 0].numerator) / found[0, 0].denominator
+        assert abs(value - expected) < mpmath.mpf(2) ** -190
+
+
+def test_what_is_known_of_hard_chains_is_true_of_them():
+    for one in hard_chains.KNOWN:
+        Q, expected = one.chain.generator.astype(float), np.array([0, *one.eigenvalues])
+        size = np.max(abs(expected)) + 1
+        # a product over eigenvalues is as accurate for a Jordan block, of which each eigenvalue is off by 1e-8
+        for z in (0.3 * size, size, 1j * size):
+            found = np.linalg.det((Q - z * np.eye(len(Q))) / size)
+            assert found == pytest.approx(np.prod((expected - z) / size), rel=1e-10)
+        assert not np.any(one.chain.generator @ one.stationary)
+        assert one.stationary.sum() == 1
+        assert instances.is_irreducible(one.chain.generator)
+        assert tree_balance(one.chain.generator).reversible == one.reversible
+        assert hard_chains.known(one.chain) is one
+    assert all(not instances.is_irreducible(chain.generator) for chain in hard_chains.REDUCIBLE)
+    names = [one.chain.name for one in hard_chains.KNOWN] + [chain.name for chain in hard_chains.REDUCIBLE]
+    assert len(set(names)) == len(names)
+
+
+def test_an_error_where_nothing_is_added_is_infinite():
+    assert comparisons.relative_error([1e-30, 1.0], [0.0, 1.0], [0.0, 1.0]) == math.inf
+    assert comparisons.relative_error([0.0, 1.5], [0.0, 1.0], [0.0, 2.0]) == 0.25
 
 
 def test_a_line_of_equilibria_has_one_distribution():

@@ -1,0 +1,239 @@
+"""Errors in master equations, the analysis of chains and attention, and the claims of `multirate` that notice them."""
+
+from tests.mutants import Mutant
+
+FLOW = "dynsim.systems.master_equation.flow"
+GENERATORS = "dynsim.systems.master_equation.generators"
+CHECKS = "dynsim.systems.master_equation.checks"
+RATES = "dynsim.systems.master_equation.rates"
+CHAINS = "analysis.chains."
+KERNEL = "multirate/theorem-28-i"
+UNIQUE = "multirate/theorem-28-ii"
+RELAXES = "multirate/theorem-28-iii-flow"
+INTEGRATED = "multirate/theorem-28-iii-flow/integrated"
+EULER = "multirate/theorem-28-iii-euler"
+EQUILIBRIUM = "multirate/claim-qss-equals-stationary/irreducible"
+
+MUTANTS = (
+    Mutant(
+        "chains: the generator is transposed in the flow",
+        FLOW,
+        "return p @ self.generator(t)[0].astype(p.dtype).T",
+        "return p @ self.generator(t)[0].astype(p.dtype)",
+        (KERNEL, RELAXES, INTEGRATED, EQUILIBRIUM),
+        quick=True,
+    ),
+    Mutant(
+        "chains: a sparse generator is transposed in the flow",
+        RATES,
+        "return jnp.moveaxis(sums, 0, -1)",
+        "return jnp.moveaxis(jax.ops.segment_sum(jnp.moveaxis(p, -1, 0)[self.rows] "
+        "* self.values.reshape(-1, *(1,) * (p.ndim - 1)), self.columns, self.size), 0, -1)",
+        (RELAXES,),
+    ),
+    Mutant(
+        "chains: the generator is transposed in the Euler map",
+        FLOW,
+        "return p + self.step_size * (self.matrix() @ p.T).T",
+        "return p + self.step_size * (p @ self.matrix())",
+        (KERNEL, EULER, EQUILIBRIUM),
+    ),
+    Mutant(
+        "chains: the Euler map forgets its step size",
+        FLOW,
+        "return p + self.step_size * (self.matrix() @ p.T).T",
+        "return p + (self.matrix() @ p.T).T",
+        (EULER,),
+    ),
+    Mutant(
+        "chains: the step bound is that of the slowest state",
+        FLOW,
+        "fastest = np.max(exit_rates(generator))",
+        "fastest = np.min(exit_rates(generator))",
+        (EULER,),
+    ),
+    Mutant(
+        "chains: a step beyond the bound is accepted",
+        FLOW,
+        "if self.step_size > bound:",
+        "if self.step_size > 2 * bound:",
+        (EULER,),
+    ),
+    Mutant(
+        "chains: the exponential from a later time counts that time",
+        CHAINS + "integrator",
+        "times - times[0]",
+        "times",
+        (RELAXES,),
+    ),
+    Mutant(
+        "chains: the dense exponential is transposed",
+        CHAINS + "dense_exponential",
+        "    return P, EPSILON",
+        "    return P.T, EPSILON",
+        (RELAXES,),
+    ),
+    Mutant(
+        "chains: the dense exponential squares once too few",
+        CHAINS + "dense_exponential",
+        "for _ in range(squarings):",
+        "for _ in range(squarings - 1):",
+        (RELAXES,),
+    ),
+    Mutant(
+        "chains: uniformisation keeps the transposed matrix",
+        CHAINS + "polynomial_exponential",
+        "now = stay @ now\n",
+        "now = stay.T @ now\n",
+        (RELAXES,),
+    ),
+    Mutant(
+        "chains: Poisson weights are off by one",
+        CHAINS + "polynomial_exponential",
+        "steps = np.log(mean / np.arange(1, terms))",
+        "steps = np.log(mean / np.arange(2, terms + 1))",
+        (RELAXES,),
+    ),
+    Mutant(
+        "chains: the first Chebyshev coefficient is doubled",
+        CHAINS + "polynomial_exponential",
+        "    series[:, 0] /= 2\n",
+        "",
+        (RELAXES,),
+    ),
+    Mutant(
+        "chains: births and deaths are exchanged in the rational exponential",
+        CHAINS + "rational_exponential",
+        "np.asarray(generator.diagonal(-1), float), np.asarray(generator.diagonal(1), float)",
+        "np.asarray(generator.diagonal(1), float), np.asarray(generator.diagonal(-1), float)",
+        (RELAXES,),
+    ),
+    Mutant(
+        "chains: sources are taken for closed classes",
+        CHAINS + "classes",
+        "left = np.unique(labels[begin[labels[begin] != labels[end]]])",
+        "left = np.unique(labels[end[labels[begin] != labels[end]]])",
+        (KERNEL,),
+    ),
+    Mutant(
+        "chains: the period is off by one edge",
+        CHAINS + "classes",
+        "level[begin] + 1 - level[end]",
+        "level[begin] - level[end]",
+        (EULER,),
+    ),
+    Mutant(
+        "chains: elimination by rows",
+        CHAINS + "elimination",
+        "share, inflow = R[:n, n] / exit_rate[n], R[n, :n]",
+        "share, inflow = R[n, :n] / exit_rate[n], R[:n, n]",
+        (UNIQUE,),
+    ),
+    Mutant(
+        "chains: elimination substitutes back with the exit rate of the state before",
+        CHAINS + "elimination",
+        "p[n] = (R[n, :n] * p[:n]).sum() / exit_rate[n]",
+        "p[n] = (R[n, :n] * p[:n]).sum() / exit_rate[n - 1]",
+        (UNIQUE,),
+    ),
+    Mutant(
+        "chains: the factorisation fixes a probability on the wrong side",
+        CHAINS + "elimination",
+        "x[free] = solve(Q[free][:, [fixed]].toarray()[:, 0])",
+        "x[free] = solve(Q[[fixed]][:, free].toarray()[0])",
+        equivalent="two steps of iterative refinement follow, from residuals of Q",
+    ),
+    Mutant(
+        "chains: the factorisation is that of the transpose",
+        CHAINS + "elimination",
+        "solve = lu_factors(scipy.sparse.csc_array(-Q[free][:, free])).solve",
+        "solve = lu_factors(scipy.sparse.csc_array(-Q.T[free][:, free])).solve",
+        (UNIQUE,),
+    ),
+    Mutant(
+        "chains: the tree weighs states by their exit, not their entry",
+        CHAINS + "reversibility",
+        "weights = self.log_weights - np.max(self.log_weights)",
+        "weights = np.max(self.log_weights) - self.log_weights",
+        (UNIQUE,),
+    ),
+    Mutant(
+        "chains: absorption forgets where transient states begin",
+        CHAINS + "stationary",
+        "inside = [p[classes.states(c)].sum() for c in range(classes.num_closed)]",
+        "inside = [p[classes.states(c)].sum() * 0 for c in range(classes.num_closed)]",
+        (KERNEL,),
+    ),
+    Mutant(
+        "chains: the spectral gap is that of the fastest mode",
+        CHAINS + "spectra",
+        "slowest = order[np.argmax(values[order].real)]\n    angle",
+        "slowest = order[np.argmin(values[order].real)]\n    angle",
+        (RELAXES,),
+    ),
+    Mutant(
+        "chains: the largest convergent step is halved",
+        CHAINS + "spectra",
+        "return EulerBounds(bound, 2 * _least_ratio(Q, closed), at_bound)",
+        "return EulerBounds(bound, _least_ratio(Q, closed), at_bound)",
+        (EULER,),
+    ),
+    Mutant(
+        "chains: the mixing time takes the distance without its half",
+        CHAINS + "mixing",
+        "np.asarray(q, float)), axis=-1) / 2",
+        "np.asarray(q, float)), axis=-1)",
+        (RELAXES,),
+    ),
+    Mutant(
+        "chains: columns that do not sum to zero are accepted",
+        CHECKS,
+        "bad = np.flatnonzero(abs(sums) > allowed)\n    if bad.size:\n        j = bad[0]",
+        "bad = np.flatnonzero(abs(sums) > 1 + allowed)\n    if bad.size:\n        j = bad[0]",
+        (KERNEL,),
+    ),
+    Mutant(
+        "chains: negative rates are accepted",
+        CHECKS,
+        "bad = np.flatnonzero((rows != columns) & (values < 0))",
+        "bad = np.flatnonzero((rows == columns) & (values < 0) & False)",
+        (KERNEL,),
+    ),
+    Mutant(
+        "chains: the diagonal of rates that depend on y is the sum of a row",
+        RATES,
+        "return (R - jnp.diag(jnp.sum(R, axis=0)))[None]",
+        "return (R - jnp.diag(jnp.sum(R, axis=1)))[None]",
+        (EQUILIBRIUM,),
+    ),
+    Mutant(
+        "chains: the temperature of a walk is inverted",
+        GENERATORS,
+        "drop = (V.flat[low] - V.flat[high]) / (2 * temperature)",
+        "drop = (V.flat[low] - V.flat[high]) * temperature / 2",
+        (UNIQUE,),
+    ),
+    Mutant(
+        "chains: a walk climbs its potential",
+        GENERATORS,
+        "values = rate * np.exp(np.concatenate([drop, -drop]))",
+        "values = rate * np.exp(np.concatenate([-drop, drop]))",
+        (UNIQUE,),
+    ),
+    Mutant(
+        "chains: a walk takes the whole drop of the potential",
+        GENERATORS,
+        "drop = (V.flat[low] - V.flat[high]) / (2 * temperature)",
+        "drop = (V.flat[low] - V.flat[high]) / temperature",
+        (UNIQUE,),
+    ),
+    Mutant(
+        "chains: exact births and deaths are exchanged",
+        GENERATORS,
+        'R[np.arange(1, k), np.arange(k - 1)] = rationals("birth", up)\n'
+        '        R[np.arange(k - 1), np.arange(1, k)] = rationals("death", down)',
+        'R[np.arange(k - 1), np.arange(1, k)] = rationals("birth", up)\n'
+        '        R[np.arange(1, k), np.arange(k - 1)] = rationals("death", down)',
+        (UNIQUE,),
+    ),
+)
