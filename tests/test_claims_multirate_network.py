@@ -11,11 +11,14 @@ from analysis.claims.multirate import section_3_cost as cost
 from analysis.claims.multirate import section_4_causality as causality
 from analysis.claims.multirate import section_5_norm_constraints as norms
 from analysis.claims.multirate import section_9_training as training
+from analysis.claims.multirate import section_11_anderson as anderson
+from analysis.claims.multirate import section_11_contraction as contraction
 from analysis.claims.multirate import section_11_equilibrium as equilibrium
 from analysis.claims.multirate import sections_2_4_forward_pass as forward
 from analysis.claims.multirate import sections_2_5_slow_manifold as manifolds
 from analysis.claims.multirate import sections_3_4_pooling as pooling
 from analysis.claims.multirate import sections_3_4_slow_context as context
+from analysis.claims.multirate.instances import contractions
 from analysis.claims.multirate.instances.networks import GENERIC, NextSeen, network, symbols, with_slow_mask
 from analysis.claims.multirate.numpy_forward_pass import attended, pooled, rotary, upsampled
 from analysis.claims.rational_instances import identity, matrix
@@ -162,32 +165,41 @@ def test_the_reduction_of_an_expanding_system_is_not_called_well_posed():
         assert outcomes(manifolds._necessity_trial(expanding)) == [True]
 
 
-def test_residuals_are_between_the_bounds_and_reach_them():
-    line = lambda slope: equilibrium.AbsoluteValueMap(matrix([[slope]]), matrix([0]))
-    up, down = line(Fraction(9, 10)), line(Fraction(-9, 10))
-    for G, edge in ((up, 1), (down, 0)):
-        trial = equilibrium._sandwich_trial(G, G.lipschitz, matrix([1]))
-        assert outcomes(trial) == [True, True]
-        told = G.lipschitz - Fraction(1, 100)
-        assert outcomes(equilibrium._sandwich_trial(G, told, matrix([1])))[edge] is False  # the bound is attained
-    assert equilibrium.random_absolute_value_map(KEY, HALF).lipschitz == HALF
+@pytest.mark.parametrize("kind", contractions.KINDS)
+def test_a_contracting_round_rests_at_its_fixed_point_and_contracts_by_its_constant(kind):
+    given = contractions.contracting_round(KEY, kind, distance=0.3)
+    forcing = given.round.forcing(jnp.asarray(given.start))
+    moved = lambda x: np.asarray(given.round.fast_map(jnp.asarray(x), forcing))
+    np.testing.assert_allclose(moved(given.fixed_point), given.fixed_point, atol=1e-14)
+    factor = np.linalg.norm(moved(given.start) - given.fixed_point) / 0.3
+    assert factor < given.lipschitz < 1
+    assert (np.max(np.abs(forcing)) > 0) == (kind == "three tokens")
+    told = given._replace(lipschitz=factor / 2)
+    assert equilibrium._limit_trial(told).contradicts
+
+
+def test_exact_maps_have_the_lipschitz_constant_that_is_asked_for():
+    assert contractions.random_absolute_value_map(KEY, HALF).lipschitz == HALF
+    G = contractions.AbsoluteValueMap(matrix([[HALF, -1], [0, HALF]]), matrix([1, 2]))
+    assert G.lipschitz == Fraction(3, 2)
+    assert G(matrix([-3, 4])).tolist() == [HALF * 2 - 2 + 1, HALF * 2 + 2]
 
 
 def test_a_map_that_halves_passes_for_a_contraction_and_one_that_stretches_does_not():
     x = np.array([[1.0, -2.0], [0.5, 3.0]])
-    assert not equilibrium.contraction_trial(lambda x: x / 2, x).contradicts
+    assert not contraction.contraction_trial(lambda x: x / 2, x).contradicts
     bent = lambda x: x / 2 + np.array([0.8, 0.0]) * np.sin(x)
-    trial = equilibrium.contraction_trial(bent, x)
+    trial = contraction.contraction_trial(bent, x)
     assert trial.contradicts
     assert trial.witness["largest expansion"] == pytest.approx(0.5 + 0.8 * np.cos(0.5), abs=1e-6)
 
 
 def test_the_secant_ends_at_the_fixed_point_of_a_line_and_is_the_step_of_the_network():
-    line = equilibrium.iterates(lambda x: x / 2 + 1, matrix([0]), matrix([1]))
+    line = anderson.iterates(lambda x: x / 2 + 1, matrix([0]), matrix([1]))
     assert line.coefficient == -1
     assert line.mixed(line.coefficient).tolist() == [2]
     W = matrix([[HALF, 0], [1, Fraction(1, 4)]])
-    plane = equilibrium.iterates(lambda x: W @ x + 1, matrix([0, 0]), matrix([1, 1]))
+    plane = anderson.iterates(lambda x: W @ x + 1, matrix([0, 0]), matrix([1, 1]))
     step = plane.mixed(plane.coefficient)
     assert np.any(W @ step + 1 != step)
     floats = W.astype(float)

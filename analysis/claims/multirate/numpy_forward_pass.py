@@ -5,6 +5,7 @@ Sublayers are given as the vector fields that they add to the tokens, so that th
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import jax
 import numpy as np
@@ -18,12 +19,13 @@ from dynsim.systems.tokens.masks import AbstractMask, Causal, Full
 
 Tokens = np.ndarray  # float, (n, d)
 Field = Callable[[Tokens], Tokens]
+Part = TypeVar("Part")
 
 _erf = np.vectorize(math.erf)
 
 
-def in_numpy(model: MultirateNetwork) -> MultirateNetwork:
-    """Return the network with its arrays converted to NumPy."""
+def in_numpy(model: Part) -> Part:
+    """Return a network, or a part of it, with its arrays converted to NumPy."""
     return jax.tree.map(np.asarray, model)
 
 

@@ -5,7 +5,7 @@ from scipy.stats import t
 
 from analysis.claims.multirate import numpy_forward_pass
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.multirate.section_11_equilibrium import contraction_trial
+from analysis.claims.multirate.section_11_contraction import contraction_trial
 from analysis.experiments import Record, best_record
 from analysis.experiments.multirate.training_study import SECTION_9, trained_network
 from analysis.ledger.claim import claim
