@@ -49,6 +49,7 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "multirate/claim_attention_exponential": (("exponentials of the scores", 0, 0), "9"),
     "multirate/claim_attention_exponential_causal": (("A", 2), ["7/9", "1/9", "1/9"]),
     "multirate/claim_causal_irreducible": (("A", 0), ["1/2", "1/2", "0"]),
+    "multirate/claim_euler_step": (("W",), [["0"] * 4] * 4),
     "multirate/claim_h_theorem_strict": (("p",), ["1/3", "1/6", "1/8", "3/8"]),
     "multirate/claim_lumpability_one_start": (("M", 0, 0), "1/4"),
     "multirate/claim_qss_equals_stationary": (("another equilibrium", 1), "1"),

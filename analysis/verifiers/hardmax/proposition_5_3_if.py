@@ -29,6 +29,7 @@ def checks(witness):
     r = 1 / (1 + alpha)
     yield "alpha > 0, hence r = 1 / (1 + alpha) is in (0, 1)", r, alpha > 0 and 0 < r < 1
     yield "tokens are nonzero and distinct, 0 < z_1 < z_2", witness["tokens"], len(z) == 2 and 0 < z[0] < z[1]
+    yield "at least one layer is checked", witness["layers"], witness["layers"] >= 1
     for k in range(witness["layers"]):
         followed = [[j for j in (0, 1) if z[i] * z[j] == max(z[i] * w for w in z)] for i in (0, 1)]
         after = [r * z[i] + (1 - r) * sum(z[j] for j in followed[i]) / len(followed[i]) for i in (0, 1)]

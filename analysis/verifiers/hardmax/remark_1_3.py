@@ -29,6 +29,7 @@ def checks(witness):
     r, n = 1 / (1 + alpha), range(len(z))
     yield "alpha > 0, hence r = 1 / (1 + alpha) is in (0, 1)", r, alpha > 0 and 0 < r < 1
     yield "tokens are distinct, one is zero", witness["tokens"], len({*z}) == len(z) == 5 and z[2] == 0
+    yield "at least one layer is checked", witness["layers"], witness["layers"] >= 1
     for k in range(witness["layers"]):
         x = 1 - z[3]
         yield (

@@ -31,6 +31,7 @@ def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     d, kv, m = (witness[name] for name in ("width", "width of keys and values", "width of the MLP"))
     N, P, layers = witness["N"], witness["P"], witness["layers"]
+    yield "widths are positive", (d, kv, m), min(d, kv, m) > 0
     yield (
         "P divides N, P >= 2, and there is a slow layer",
         (N, P),
