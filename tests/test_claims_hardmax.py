@@ -11,6 +11,7 @@ import pytest
 from analysis.claims.hardmax import section_1_metastability as metastability
 from analysis.claims.hardmax import section_1_zero_tokens as zero_tokens
 from analysis.claims.hardmax import section_2_model as model
+from analysis.claims.hardmax import section_2_softmax as softmax
 from analysis.claims.hardmax import section_3_preliminaries as preliminary
 from analysis.claims.hardmax import section_5_leaders as leaders
 from analysis.claims.hardmax.instances import clouds as instances
@@ -62,14 +63,14 @@ def test_a_token_of_the_circle_follows_a_longer_one_in_the_norm_of_attention():
 def test_the_weights_in_powers_of_two_are_those_of_the_softmax_map():
     z = matrix([[1, 0], [0, 2], [1, 1], [0, 0]])
     rule = Softmax(1 / (3 * math.log(2)))
-    averages = np.stack([model.softmax_weights(row, 3) @ z for row in z @ z.T]).astype(float)
+    averages = np.stack([softmax.softmax_weights(row, 3) @ z for row in z @ z.T]).astype(float)
     np.testing.assert_allclose(rule.averages(jnp.asarray(z.astype(float))), averages, rtol=1e-13)
 
 
 def test_near_a_tie_softmax_is_off_by_a_third_at_every_temperature():
     for m in (64, 2048):
         z = matrix([[HALF, 0], [1, 1], [1 - Fraction(2, m), -1]])
-        weights = model.softmax_weights(z @ z[0], m)
+        weights = softmax.softmax_weights(z @ z[0], m)
         assert weights[2] == weights[1] / 2
         assert 0 < Fraction(2, 3) - weights[1] < Fraction(1, 2**15)
         assert model.similarity(z, identity(2))[0].tolist() == [0, 1, 0]
