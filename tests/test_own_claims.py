@@ -225,6 +225,14 @@ LINE = ONE.format("a", "f", GOOD).splitlines()[0]
         ([HEAD, ONE.format("a", "f", 'return Trial(holds("a", True), ())')], "gives `hypotheses` as Measurement"),
         ([HEAD, ONE.format("a", "f", "return Trial((), ())")], "gives no conclusion"),
         (
+            [HEAD, ONE.format("a", "f", GOOD), ONE.format("b", "f", GOOD)],
+            "name each claim differently, but line 18 of `bad.py`, `def f(key, integrator):`, takes the name of line",
+        ),
+        (
+            [HEAD, ONE.format("a", "f", GOOD[:-1] + ', parameters={"n": key})')],
+            "gives a parameter as PRNGKeyArray, not as a number or a word",
+        ),
+        (
             [HEAD, ONE.format("a", "f", 'return Trial((), (holds("b", True),), 3)')],
             "a witness or parameters that are no",
         ),
