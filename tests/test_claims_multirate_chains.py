@@ -324,3 +324,15 @@ def test_power_iteration_comes_closer_by_a_factor_known_by_hand():
     trial = projector._iteration_trial(SWAP.generator.astype(float), 0.6, ())
     assert trial.witness["factor"] == pytest.approx(0.2)
     assert not trial.contradicts
+
+
+def test_the_dissipation_is_accurate_where_a_ratio_of_probabilities_is_tiny():
+    # two states with rates 10^-6 and 10^6, p = (1/2, 1/2): sum_i (Q p)_i log(p_i / pi_i) = -(b - a) / 2 log(b / a)
+    a, b = 1e-6, 1e6
+    Q, law = np.array([[-a, b], [a, -b]]), np.array([b, a]) / (a + b)
+    assert dissipation(Q, [0.5, 0.5], law) == pytest.approx((b - a) / 2 * math.log(b / a), rel=1e-13)
+
+
+def test_the_dissipation_at_an_empty_state_raises_no_warning():
+    ring = np.roll(np.eye(3), 1, axis=0) - np.eye(3)
+    assert dissipation(ring, [1.0, 0.0, 0.0], [1 / 3] * 3) == math.inf

@@ -12,6 +12,9 @@ UNIQUE = "multirate/theorem-28-ii"
 RELAXES = "multirate/theorem-28-iii-flow"
 INTEGRATED = "multirate/theorem-28-iii-flow/integrated"
 EULER = "multirate/theorem-28-iii-euler"
+H_THEOREM = "multirate/claim-h-theorem"
+STRICT = "multirate/claim-h-theorem/irreducible"
+ENTROPY = "multirate/claim-attention-entropy"
 EQUILIBRIUM = "multirate/claim-qss-equals-stationary/irreducible"
 
 MUTANTS = (
@@ -235,5 +238,61 @@ MUTANTS = (
         'R[np.arange(k - 1), np.arange(1, k)] = rationals("birth", up)\n'
         '        R[np.arange(1, k), np.arange(k - 1)] = rationals("death", down)',
         (UNIQUE,),
+    ),
+    Mutant(
+        "chains: the relative entropy is that of the second argument to the first",
+        CHAINS + "entropies",
+        "rel_entr(p, pi) - p + pi",
+        "rel_entr(pi, p) - pi + p",
+        (H_THEOREM, STRICT),
+    ),
+    Mutant(
+        "chains: the series of the relative entropy has a wrong third moment",
+        CHAINS + "entropies",
+        "(1 / 2 - y * (1 / 6 - y * (1 / 12",
+        "(1 / 2 - y * (1 / 3 - y * (1 / 12",
+        (H_THEOREM, STRICT),
+    ),
+    Mutant(
+        "chains: the relative entropy is half of its second moment near p_st",
+        CHAINS + "entropies",
+        "close = pi * y**2 * (1 / 2",
+        "close = pi * y**2 * (1",
+        (H_THEOREM, STRICT),
+    ),
+    Mutant(
+        "chains: the dissipation exchanges source and target",
+        CHAINS + "entropies",
+        "_excess(relative[i], relative[j])",
+        "_excess(relative[j], relative[i])",
+        (H_THEOREM, STRICT),
+    ),
+    Mutant(
+        "chains: the dissipation is that of the chi-square distance",
+        CHAINS + "entropies",
+        "far = y - np.where(y < -0.5, np.log(top / bottom), np.log1p(y))",
+        "far = y**2 / 2 + 0 * np.log(np.where(y > -1, 1 + y, 0.0))",
+        (STRICT,),
+    ),
+    Mutant(
+        "chains: the entropy of attention is that of columns",
+        CHAINS + "entropies",
+        "return -np.sum(xlogy(dense, dense), axis=1)",
+        "return -np.sum(xlogy(dense, dense), axis=0)",
+        (ENTROPY,),
+    ),
+    Mutant(
+        "chains: the entropy of attention is its second moment",
+        CHAINS + "entropies",
+        "return -np.sum(xlogy(dense, dense), axis=1)",
+        "return 1 - np.sum(dense**2, axis=1)",
+        (ENTROPY,),
+    ),
+    Mutant(
+        "chains: the entropy rate is not weighted by the stationary distribution",
+        CHAINS + "entropies",
+        "return float(np.asarray(stationary, float) @ attention_entropy(weights))",
+        "return float(np.mean(attention_entropy(weights)))",
+        (ENTROPY,),
     ),
 )

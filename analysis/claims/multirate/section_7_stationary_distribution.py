@@ -48,10 +48,11 @@ def _manifold_trial(given: Chain, basis: Exact, p: Exact) -> Trial:
     Its dimension is the number of closed classes, and it contains the limit of each distribution under the flow, from
     which no conserved quantity (a left null vector of Q) differs.
     """
-    Q, rank = given.generator, len(row_echelon(basis).pivots)
+    Q, rank, classes = given.generator, len(row_echelon(basis).pivots), communicating_classes(given.generator)
+    recurrent = bool(np.all((classes.labels < classes.num_closed) == np.any(basis != 0, axis=0)))
     dimension = holds(
-        "the dimension of the kernel is the number of closed classes",
-        len(basis) == rank == communicating_classes(Q).num_closed,
+        "the dimension of the kernel is the number of closed classes, and it vanishes on the other states",
+        recurrent and len(basis) == rank == classes.num_closed,
     )
     if dimension.fails_clearly:  # then there is no stationary distribution for each closed class to be measured
         return Trial(given.measured(irreducible=False), (dimension,), given.witness(), parameters=given.parameters())
