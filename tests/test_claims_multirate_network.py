@@ -216,6 +216,7 @@ def record(gaps, gates):
         0,
         {},
         {
+            "steps": np.array([0, 650]),
             "coupled: final validation loss": frozen + gaps,
             "frozen: final validation loss": frozen,
             "coupled: validation loss": np.concatenate([start, frozen[:, None]], axis=1),
@@ -241,6 +242,17 @@ def test_coupling_is_judged_by_seeds_and_gates(monkeypatch, gaps, gates, neutral
     assert clear(training._neutral_trial(True)) == neutral
     assert clear(training._neutral_trial(False)) == paired
     assert training._neutral_trial(True, trained_frozen=False).contradicts
+
+
+@pytest.mark.parametrize(("steps", "loss", "applies"), [(650, 2.0, True), (649, 2.0, False), (650, 3.25, False)])
+def test_a_record_decides_only_after_all_steps_and_if_the_network_has_learned(monkeypatch, steps, loss, applies):
+    found = record(np.zeros(3), [0.01, 0.0, 0.0])
+    found.arrays["steps"][-1] = steps
+    found.arrays["coupled: validation loss"][0, -1] = loss
+    monkeypatch.setattr(training, "best_record", lambda experiment: found)
+    trial = training._neutral_trial(True)
+    assert trial.applies == applies
+    assert trial.parameters == {"size": "quick", "steps": steps, "seeds": 3}
 
 
 def test_without_data_nothing_is_decided_and_the_file_is_named(monkeypatch):

@@ -72,7 +72,7 @@ def post_is_a_contraction_under_rms_norm(key: Key, integrator: AbstractIntegrato
     scale = float(numpy_rng(a).choice([0.1, 0.3, 1.0]))
     r = network(a, scale=scale).rounds[0]
     x = numpy_rng(b).normal(size=(4, SMALL.width))
-    post = lambda x: np.asarray(_post(r, x))
+    post = lambda x: np.asarray(passed(r, x))
     trial = contraction_trial(post, x, scale=scale)
     written = numpy_forward_pass.euler_steps(numpy_forward_pass.fields(numpy_forward_pass.in_numpy(r).after), x)
     same = equal("largest difference of Post from that in NumPy", np.max(abs(post(x) - written)), 0, tolerance=ROUNDING)
@@ -80,5 +80,6 @@ def post_is_a_contraction_under_rms_norm(key: Key, integrator: AbstractIntegrato
 
 
 @eqx.filter_jit
-def _post(r: Round, x: Array) -> Array:
+def passed(r: Round, x: Array) -> Array:
+    """Return Post(x) of a round, without an injection."""
     return r.fast_map(x, jnp.zeros_like(x))
