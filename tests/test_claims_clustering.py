@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from analysis.claims.consensus import section_5_input_to_state as input_to_state
+from analysis.claims.consensus import section_6_value_matrix as value
 from analysis.claims.consensus.instances.exceptional_start import bracket, exceptional_arc
 from analysis.claims.consensus.section_5_causal import _arc_trial
 from dynsim.integrators import Diffrax, Scipy
@@ -53,3 +54,13 @@ def test_the_decrease_of_the_potential_vanishes_only_at_the_open_end():
     assert not trial.contradicts
     a = Fraction(-99, 100)
     assert trial.witness["infimum of the decrease"] == (1 - a * a) ** 2
+
+
+def test_the_third_equilibrium_by_hand():
+    trial = value._equilibria_trial(KEY, -1)
+    lam, mu, root = trial.witness["lambda"], trial.witness["mu"], trial.witness["b*"]
+    earlier, own = trial.witness["weights"]
+    assert root == -earlier * lam / (own * (lam - mu))
+    assert -1 < root < 0
+    assert trial.contradicts
+    assert not value._equilibria_trial(KEY, 0).contradicts

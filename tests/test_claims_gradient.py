@@ -7,7 +7,6 @@ import pytest
 
 from analysis.claims.consensus import section_3_equilibria as critical
 from analysis.claims.consensus import section_3_general_metric as general
-from analysis.claims.consensus import section_6_value_matrix as value
 from analysis.claims.consensus.instances.equilibria import circle_configurations, configurations
 from analysis.claims.rational_instances import (
     factor_and_points,
@@ -20,7 +19,7 @@ from analysis.claims.rational_instances import (
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
 from dynsim.simulation import simulate
-from dynsim.systems.tokens.flow import TokenFlow, causal_identity_flow
+from dynsim.systems.tokens.flow import TokenFlow
 
 KEY = stream(0, "claims by hand")
 
@@ -65,15 +64,6 @@ def test_the_sum_of_the_hessian_over_common_directions_by_hand():
     assert critical._pair_terms(y, z, identity(3)) == 2
     assert critical._pair_terms(y, -y, identity(3)) == 4  # c = -1: 2 (0 + 2)
     assert critical._pair_terms(y, y, identity(3)) == 0
-
-
-def test_the_third_equilibrium_by_hand():
-    trial = value._equilibria_trial(KEY, -1, 1)
-    lam, mu, root = trial.witness["lambda"], trial.witness["mu"], trial.witness["b*"]
-    assert root == -lam / (lam - mu)  # both weights one half
-    assert -1 < root < 0
-    assert trial.contradicts
-    assert not value._equilibria_trial(KEY, 0, 1).contradicts
 
 
 def test_an_antipodal_start_stays_to_the_bit():
