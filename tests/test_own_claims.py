@@ -78,6 +78,12 @@ def test_every_number_of_processes_and_a_kept_line_give_the_same_bytes(capsys, f
     assert Path("one").read_bytes() == Path("two").read_bytes() == Path("three").read_bytes()
 
 
+def test_a_worker_that_ends_is_named_in_one_sentence(capsys, folder):
+    write("mine.py", HEAD, "import os\nos.chdir('/')\n", *(ONE.format(id, id, "os._exit(3)") for id in "ab"))
+    said = refused(capsys, "check", "mine.py", "--jobs", 2)
+    assert "`jobs` must be a number of processes that memory can hold, but one of 2 ended before" in said
+
+
 def test_the_digest_of_a_kept_line_covers_the_file_and_what_it_imports_from_beside(folder):
     write("inner_beside.py", "X = 1\n")
     write("outer_beside.py", "import inner_beside\n")

@@ -70,3 +70,5 @@ def test_a_broken_package_is_named_in_one_sentence_and_nothing_fails(capsys, pac
         assert out
         assert err.startswith("dynsim: The package `broken_package` registers a paper that is left out: Argument `")
         assert len(err.splitlines()) == 1
+    write("yours.py", HEAD.replace('"mine"', '"yours"'), ONE.format("a", "f", GOOD).replace("mine/", "yours/"))
+    assert run(capsys, "check", "yours.py")[2] == ""  # a named file is read alone: no package is imported

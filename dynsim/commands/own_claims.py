@@ -2,7 +2,7 @@
 
 import ast
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -88,8 +88,17 @@ def library(words: Iterable[str]) -> Library:
     return Library(tuple(known), tuple(found), tuple(problems))
 
 
+def source(words: Iterable[str]) -> Callable[[], tuple[Claim, ...]]:
+    """Return a function that can be pickled and returns the claims of `library(words)`, whatever the current folder is.
+
+    It is to be made before the files are executed, since their code could change the current folder.
+    """
+    absolute = tuple(str(Path(word).absolute()) if is_file(word) else word for word in words)
+    return functools.partial(_claims_in, absolute)
+
+
 @functools.cache
-def claims_in(words: tuple[str, ...]) -> tuple[Claim, ...]:
+def _claims_in(words: tuple[str, ...]) -> tuple[Claim, ...]:
     """Return the claims of `library(words)`, which a worker process reads once."""
     return library(words).claims
 
