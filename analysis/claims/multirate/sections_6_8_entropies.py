@@ -114,7 +114,7 @@ def _computed_measurements(given: Chain, law: Exact, p: Exact) -> tuple[Measurem
 def _rounded(gap: Fraction) -> Fraction:
     """Return a bound of the effect of rounding p and p_st on their relative entropy, over `ROUNDING`.
 
-    `gap` is the sum of |p - p_st|. Where p / p_st is near one, the rounding of that ratio counts, 1000 `gap` times 1e-16.
+    `gap` is the sum of |p - p_st|. Where p / p_st is near one, the rounding of that ratio counts.
     """
     return gap / 10 + Fraction(1, 10**20)
 
