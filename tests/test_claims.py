@@ -14,6 +14,7 @@ from tests import data_or_skip
 SIMULATE_LONG = ("consensus/experiment-7.2", "consensus/experiment-7.3", "consensus/experiment-7.4")
 RUN_EXPERIMENTS = (
     "consensus/experiment-7.5",
+    "consensus/experiment-7.5/story-generator",
     "consensus/experiment-7.5/sorting-network",
     "consensus/experiment-7.5/attention-only",
     "hardmax/claim-training-loss",
