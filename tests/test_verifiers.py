@@ -45,7 +45,7 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "hardmax/lemma_3_2_general_attention": (("tokens", 1), ["2", "2"]),
     "hardmax/lemma_4_1_boundary": (("point", 0), "1"),
     "hardmax/proposition_5_3_if": (("tokens", 0), "-1"),
-    "hardmax/remark_1_3": (("tokens", 2), "1/4"),
+    "hardmax/remark_1_3_boundary": (("tokens", 2), "1/4"),
     "multirate/claim_attention_exponential": (("exponentials of the scores", 0, 0), "9"),
     "multirate/claim_attention_exponential_causal": (("A", 2), ["7/9", "1/9", "1/9"]),
     "multirate/claim_causal_irreducible": (("A", 0), ["1/2", "1/2", "0"]),

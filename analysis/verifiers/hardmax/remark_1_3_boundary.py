@@ -1,4 +1,4 @@
-"""Verify an instance that refutes Remark 1.3 of Alcalde, Fantuzzi and Zuazua as it is printed.
+"""Verify an instance that refutes a reading of Remark 1.3 of Alcalde, Fantuzzi and Zuazua.
 
 Printed: if a token value is initially zero, Theorem 1.1 still holds provided that one adds the origin to the set S, a
 finite subset of the boundary of the polytope K. Read: Theorem 1.1 with S and the origin in place of S, its inclusion in
@@ -11,7 +11,7 @@ Argument. The tokens 1 and -1 follow themselves, 1/2 follows 1, -1/2 follows -1,
 the state (-1, -1 + x, 0, 1 - x, 1) with 0 < x < 1 again, x multiplied by r. By induction on layers z_1, z_3 and z_5
 never move, K = [-1, 1], and z_3 = 0 converges to 0: the added origin must be kept, and it is interior to K.
 
-Usage: python remark_1_3.py [WITNESS.json]
+Usage: python remark_1_3_boundary.py [WITNESS.json]
 """
 
 import json
@@ -19,7 +19,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
-STATEMENT = "hardmax/remark-1.3"
+STATEMENT = "hardmax/remark-1.3/boundary"
 WITNESS = {"tokens": ["-1", "-1/2", "0", "1/2", "1"], "alpha": "1/2", "layers": 8}
 
 
