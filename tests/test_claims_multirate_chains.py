@@ -22,7 +22,7 @@ from analysis.claims.multirate import section_7_learned_projector as projector
 from analysis.claims.multirate import section_7_relaxation as relaxations
 from analysis.claims.multirate import section_7_stationary_distribution as stationary
 from analysis.claims.multirate import section_7_trained_blocks as trained_blocks
-from analysis.claims.multirate import section_8_attention as attention_chains
+from analysis.claims.multirate import section_8_exponential as exponentials
 from analysis.claims.multirate import section_8_lumping as lumpings
 from analysis.claims.multirate import sections_6_8_entropies as entropies
 from analysis.claims.multirate.instances import chains as instances
@@ -32,6 +32,7 @@ from analysis.claims.rational_instances import identity, matrix
 from analysis.hardmax.exact_geometry import determinant
 from dynsim.integrators import Diffrax
 from dynsim.keys import stream
+from dynsim.systems.tokens.masks import Causal, Window
 
 KEYS = [stream(0, "chains", index) for index in range(24)]
 SWAP = instances.Chain(matrix([[-1, 1], [1, -1]]))
@@ -92,7 +93,7 @@ def test_instances_are_what_they_are_called():
         assert instances.with_transient(key).stationary_distributions[0][-1] == 0
         assert instances.distribution(key, 4).sum() == 1
         assert instances.is_attention(instances.attention(key)).slack > 0
-        assert instances.is_attention(instances.attention(key, causal=True), causal=True).slack > 0
+        assert instances.is_attention(instances.attention(key, causal=True), Causal()).slack > 0
         assert instances.is_attention(instances.attention(key, causal=True)).slack < 0
         lumpable, labels = lumpings.lumpable(key)
         assert lumping(lumpable.generator, labels).ordinary_defect == 0
@@ -202,7 +203,7 @@ def test_entropy_falls_without_bound_where_an_empty_state_fills_and_is_infinite_
 
 
 def test_two_tokens_that_attend_to_each_other_have_a_negative_determinant():
-    trial = attention_chains.attention_is_an_exponential.trial(KEYS[0], Diffrax())
+    trial = exponentials.attention_is_an_exponential.trial(KEYS[0], Diffrax())
     A = trial.witness["A"]
     w = A[0, 1] / A[0, 0]
     assert determinant(A) == (1 - w * w) / (1 + w) ** 2 < 0
@@ -212,7 +213,7 @@ def test_two_tokens_that_attend_to_each_other_have_a_negative_determinant():
 def test_half_a_step_of_three_causal_tokens_by_hand():
     # m = 2, q = 4: rows (1), (3, 1) / 4, (1, 14, 1) / 16; b21 = 1/2, b32 = 7/6, b31 = (1/16 - 7/12) / (5/4) = -5/12
     A = instances.softmax_of_logarithms(matrix([[1, 1, 1], [3, 1, 1], [1, 14, 1]]), causal=True)
-    B = attention_chains.half_step(A)
+    B = exponentials.half_step(A)
     assert B.tolist() == [[1, 0, 0], [F(1, 2), F(1, 2), 0], [F(-5, 12), F(7, 6), F(1, 4)]]
     assert (B @ B).tolist() == A.tolist()
     log = scipy.linalg.logm(A.astype(float))
@@ -221,24 +222,24 @@ def test_half_a_step_of_three_causal_tokens_by_hand():
 
 def test_half_a_step_that_is_stochastic_is_found():
     B = matrix([[6, 0, 0], [3, 3, 0], [2, 2, 2]]) / 6
-    assert attention_chains.half_step(B @ B).tolist() == B.tolist()
+    assert exponentials.half_step(B @ B).tolist() == B.tolist()
 
 
 def test_exponentials_that_are_seen_are_exponentials():
     A = matrix([[1, 0, 0], [0, 1, 0], [F(1, 2), F(1, 4), F(1, 4)]])
-    assert attention_chains.is_exponential(A)
+    assert exponentials.is_exponential(A)
     c = math.log(0.25) / (0.25 - 1)
     np.testing.assert_allclose(scipy.linalg.expm(c * (A - identity(3)).astype(float)), A.astype(float), atol=1e-15)
-    assert attention_chains.is_exponential(identity(2))
-    assert not attention_chains.is_exponential(matrix([[1, 2], [2, 1]]) / 3)  # lambda = -1/3
-    assert not attention_chains.is_exponential(matrix([[1, 0], [1, 0]]))  # lambda = 0
-    assert not attention_chains.is_exponential(matrix([[2, 0], [0, 1]]))
-    assert not attention_chains.is_exponential(matrix([[6, 0, 0], [3, 3, 0], [2, 2, 2]]) / 6)  # two rates
+    assert exponentials.is_exponential(identity(2))
+    assert not exponentials.is_exponential(matrix([[1, 2], [2, 1]]) / 3)  # lambda = -1/3
+    assert not exponentials.is_exponential(matrix([[1, 0], [1, 0]]))  # lambda = 0
+    assert not exponentials.is_exponential(matrix([[2, 0], [0, 1]]))
+    assert not exponentials.is_exponential(matrix([[6, 0, 0], [3, 3, 0], [2, 2, 2]]) / 6)  # two rates
 
 
 def test_causal_attention_is_the_product_of_its_tokens_in_their_order():
     A = matrix([[6, 0, 0], [3, 3, 0], [2, 2, 2]]) / 6
-    first, second = attention_chains.one_token_moves(A)
+    first, second = exponentials.one_token_moves(A)
     assert (first @ second).tolist() == A.tolist()
     assert (second @ first).tolist() != A.tolist()
 
@@ -330,9 +331,21 @@ def test_the_dissipation_is_accurate_where_a_ratio_of_probabilities_is_tiny():
     # two states with rates 10^-6 and 10^6, p = (1/2, 1/2): sum_i (Q p)_i log(p_i / pi_i) = -(b - a) / 2 log(b / a)
     a, b = 1e-6, 1e6
     Q, law = np.array([[-a, b], [a, -b]]), np.array([b, a]) / (a + b)
-    assert dissipation(Q, [0.5, 0.5], law) == pytest.approx((b - a) / 2 * math.log(b / a), rel=1e-13)
+    assert dissipation(Q, np.full(2, 0.5), law) == pytest.approx((b - a) / 2 * math.log(b / a), rel=1e-13)
 
 
 def test_the_dissipation_at_an_empty_state_raises_no_warning():
     ring = np.roll(np.eye(3), 1, axis=0) - np.eye(3)
-    assert dissipation(ring, [1.0, 0.0, 0.0], [1 / 3] * 3) == math.inf
+    assert dissipation(ring, np.eye(3)[0], np.full(3, 1 / 3)) == math.inf
+
+
+def test_masks_by_hand():
+    assert instances.seen_by(Window(2), 3).tolist() == [[True, False, False], [True, True, False], [False, True, True]]
+    for mask in (Causal(), Window(2), Window(1)):
+        np.testing.assert_array_equal(instances.seen_by(mask, 5), np.asarray(mask(5)))
+
+
+def test_what_is_no_exponential_has_an_infinite_error():
+    assert exponentials.exponential_error(matrix([[1, 2], [2, 1]]) / 3) == math.inf
+    assert exponentials.exponential_error(identity(2)) == 0.0
+    assert exponentials.exponential_error(matrix([[2, 1], [1, 2]]) / 3) < 1e-15  # at c = log(1/3) / (1/3 - 1)

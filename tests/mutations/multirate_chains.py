@@ -15,6 +15,11 @@ EULER = "multirate/theorem-28-iii-euler"
 H_THEOREM = "multirate/claim-h-theorem"
 STRICT = "multirate/claim-h-theorem/irreducible"
 ENTROPY = "multirate/claim-attention-entropy"
+TRANSITION = "multirate/claim-attention-transition"
+FULL = "multirate/claim-causal-irreducible/full"
+CAUSAL = "multirate/claim-causal-irreducible/law"
+SHARED = "multirate/claim-attention-exponential/shared"
+IN_TIME = "multirate/claim-attention-exponential/causal-in-time"
 EQUILIBRIUM = "multirate/claim-qss-equals-stationary/irreducible"
 
 MUTANTS = (
@@ -294,5 +299,62 @@ MUTANTS = (
         "return float(np.asarray(stationary, float) @ attention_entropy(weights))",
         "return float(np.mean(attention_entropy(weights)))",
         (ENTROPY,),
+    ),
+    Mutant(
+        "chains: the causal mask shows the next token",
+        "dynsim.systems.tokens.masks",
+        '"""Return a lower triangular matrix of ones."""\n        return jnp.tril(jnp.ones((n, n), bool))',
+        '"""Return a lower triangular matrix of ones."""\n        return jnp.tril(jnp.ones((n, n), bool), 1)',
+        (TRANSITION, CAUSAL, IN_TIME),
+        quick=True,
+    ),
+    Mutant(
+        "chains: the window is wider by one",
+        "dynsim.systems.tokens.masks",
+        "jnp.triu(jnp.ones((n, n), bool), 1 - self.width)",
+        "jnp.triu(jnp.ones((n, n), bool), -self.width)",
+        (TRANSITION,),
+    ),
+    Mutant(
+        "chains: the softmax is over queries",
+        "dynsim.systems.tokens.flow",
+        "return jax.nn.softmax(self.mask.hide(self.query_key.bilinear(t, x, x)), axis=-1)",
+        "return jax.nn.softmax(self.mask.hide(self.query_key.bilinear(t, x, x)), axis=-2)",
+        (TRANSITION, FULL, SHARED),
+    ),
+    Mutant(
+        "chains: the scores of attention are transposed",
+        "dynsim.systems.tokens.flow",
+        "self.query_key.bilinear(t, x, x))",
+        "self.query_key.bilinear(t, x, x).swapaxes(1, 2))",
+        (TRANSITION, FULL, CAUSAL),
+    ),
+    Mutant(
+        "chains: the scores are divided by the square root of the dimension",
+        "dynsim.systems.tokens.flow",
+        "self.query_key.bilinear(t, x, x))",
+        "self.query_key.bilinear(t, x, x) / math.sqrt(x.shape[-1]))",
+        (TRANSITION, FULL, CAUSAL, IN_TIME, ENTROPY),
+    ),
+    Mutant(
+        "chains: the generator of attention is not transposed",
+        GENERATORS,
+        "return _with_diagonal(rate * check_transition(weights).T)",
+        "return _with_diagonal(rate * check_transition(weights))",
+        (TRANSITION, FULL, CAUSAL, SHARED),
+    ),
+    Mutant(
+        "chains: the generator of attention forgets its rate",
+        GENERATORS,
+        "return _with_diagonal(rate * check_transition(weights).T)",
+        "return _with_diagonal(check_transition(weights).T)",
+        (TRANSITION,),
+    ),
+    Mutant(
+        "chains: a transition matrix is checked by columns",
+        CHECKS,
+        "sums = np.asarray(A.sum(axis=1))",
+        "sums = np.asarray(A.sum(axis=0))",
+        (TRANSITION,),
     ),
 )

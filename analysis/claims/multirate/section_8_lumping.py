@@ -22,6 +22,7 @@ from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.generators import generator_from_rates
+from dynsim.systems.tokens.masks import Causal
 
 SIZES = (2, 1, 2)  # of the blocks of a chain constructed to be lumpable
 
@@ -169,7 +170,7 @@ def _pooling_trial(key: Key, lumped: bool) -> Trial:
     spread, error = sum(abs(x - flat)), abs(pool @ A @ x - coarse @ pool @ x)
     within = bool(np.all(error * sizes <= found.exact_defect * spread))
     return Trial(
-        hypotheses=(is_attention(A, causal=True),),
+        hypotheses=(is_attention(A, Causal()),),
         conclusions=(
             holds("pooling is not exact: the defect of its condition is positive", found.exact_defect > 0),
             holds("the error is at most defect / block size x spread within blocks", within),

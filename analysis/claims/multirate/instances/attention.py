@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from analysis.claims.rational_instances import Exact
+from analysis.ledger.evidence import ROUNDING, Measurement, equal
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.masks import AbstractMask, Full
 
@@ -15,6 +17,12 @@ def weights(scores: Float[np.ndarray, "n n"], mask: AbstractMask | None = None) 
     """Return the attention weights of the token flow for given scores: n unit vectors as tokens, the scores as P."""
     flow = TokenFlow(np.asarray(scores, float)[None], mask=Full() if mask is None else mask)
     return np.asarray(_applied(flow, jnp.eye(len(scores)))[0][0])
+
+
+def weights_of(A: Exact, mask: AbstractMask) -> Measurement:
+    """Measure that the weights of the token flow for the scores log A, where the mask allows, are A."""
+    error = np.max(abs(weights(np.log(np.where(A > 0, A, 1).astype(float)), mask) - A.astype(float)))
+    return equal("largest error of the weights of the token flow", error, 0.0, tolerance=ROUNDING)
 
 
 def output(

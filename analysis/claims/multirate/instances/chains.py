@@ -11,6 +11,7 @@ from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.exact_geometry import row_echelon
 from analysis.ledger.evidence import Measurement, holds
 from dynsim._types import Key
+from dynsim.systems.tokens.masks import AbstractMask, Full, Window
 
 RATES = tuple(Fraction(r) for r in ("1/1000000", "1/7", "1", "5/2", "1000000"))
 KINDS = ("dense", "sparse", "cycle", "line", "reversible")
@@ -200,9 +201,21 @@ def attention(key: Key, *, causal: bool = False, least: int = 2) -> Exact:
     return softmax_of_logarithms(matrix(weights), causal=causal)
 
 
-def is_attention(A: Exact, *, causal: bool = False) -> Measurement:
-    """Measure that A is a softmax attention matrix: rows sum to one, and entries are positive unless masked."""
-    seen = np.tri(len(A), dtype=bool) if causal else np.ones(A.shape, bool)
+def is_stochastic(A: Exact) -> bool:
+    """Return whether no entry is negative and each row sums to one."""
+    return bool(np.all(A >= 0)) and all(row.sum() == 1 for row in A)
+
+
+def is_attention(A: Exact, mask: AbstractMask | None = None) -> Measurement:
+    """Measure that A is softmax attention: rows sum to one, and just the entries that the mask allows are positive."""
+    mask = Full() if mask is None else mask
+    seen = seen_by(mask, len(A))
     positive = bool(np.all(A[seen] > 0) and np.all(A[~seen] == 0))
-    what = "causal" if causal else "full"
-    return holds(f"A is {what} softmax attention", positive and all(sum(row) == 1 for row in A))
+    return holds(f"A is softmax attention with the mask `{type(mask).__name__}`", positive and is_stochastic(A))
+
+
+def seen_by(mask: AbstractMask, n: int) -> np.ndarray:
+    """Return which token attends to which, (n, n), from the definition of the mask and not by calling it."""
+    ahead = np.arange(n)[None] - np.arange(n)[:, None]
+    back = mask.width - 1 if isinstance(mask, Window) else n
+    return np.ones((n, n), bool) if isinstance(mask, Full) else (ahead <= 0) & (ahead >= -back)
