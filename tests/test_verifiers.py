@@ -58,6 +58,7 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "multirate/claim_rmsnorm_contraction": (("L and |x|", 3, 1), "4000000000"),
     "multirate/proposition_19": (("P",), 1),
     "multirate/proposition_21_full_slow": (("slow mask",), "causal"),
+    "multirate/proposition_21_secant_over_the_sequence": (("span",), "token"),
     "multirate/proposition_22_arrival": (("tokens", 6), "6"),
     "multirate/remark_24_rmsnorm_gain": (("gain", 2), "1"),
     "multirate/remark_25_hyperbolicity": (("a",), "-1"),
