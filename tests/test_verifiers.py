@@ -14,6 +14,7 @@ import pytest
 from analysis.claims import statements
 
 FOLDER = Path(__file__).parent.parent / "analysis" / "verifiers"
+CLAIMS = FOLDER.parent / "claims"
 FILES = {path.relative_to(FOLDER).with_suffix("").as_posix(): path for path in sorted(FOLDER.rglob("*.py"))}
 
 # One entry of each witness, by its path, and a value with which the refutation is not there.
@@ -83,6 +84,29 @@ def constant(name: str, of: str) -> Any:
     return ast.literal_eval(next(node.value for node in assigned if ast.unparse(node.targets[0]) == of))
 
 
+def file_of(statement: str) -> str:
+    """Return the name of the verifier of a statement or a reading of one."""
+    key, _, rest = statement.partition("/")
+    return f"{key}/{re.sub('[-./]', '_', rest)}"
+
+
+def refuted_exactly(source: str) -> set[str]:
+    """Return the ids of the certified claims in a module that have no control: those that are refuted."""
+    defined = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    marks = [(node.name, mark) for node in defined for mark in node.decorator_list]
+    controlled = {name for name, mark in marks if ast.unparse(mark) == f"{name}.with_control"}
+    calls = [mark for name, mark in marks if isinstance(mark, ast.Call) and name not in controlled]
+    claims = [call for call in calls if ast.unparse(call.func) == "claim"]
+    certified = [c for c in claims if any(ast.unparse(k) == "evidence='certified'" for k in c.keywords)]
+    return {ast.literal_eval(call.args[0]) for call in certified}
+
+
+def test_every_certified_refutation_has_a_verifier():
+    refuted = {id for path in CLAIMS.glob("*/*.py") for id in refuted_exactly(path.read_text())}
+    assert len(refuted) > 30
+    assert {file_of(id) for id in refuted} - FILES.keys() == set()
+
+
 def test_every_verifier_has_a_spoilt_witness():
     assert FILES.keys() == SPOILT.keys()
 
@@ -92,8 +116,7 @@ def test_a_verifier_is_named_after_a_statement_or_a_reading_of_one():
     for name in FILES:
         statement = constant(name, "STATEMENT")
         assert "/".join(statement.split("/")[:2]) in ids
-        key, _, rest = statement.partition("/")
-        assert name == f"{key}/{re.sub('[-./]', '_', rest)}"
+        assert name == file_of(statement)
 
 
 @pytest.mark.parametrize("name", FILES)
