@@ -92,7 +92,7 @@ def _transition_trial(key: Key, residual: bool) -> Trial:
             holds("the toolkit accepts it as a transition matrix", accepts(check_transition, A)),
             *Chain(A.T - identity(n)).measured(irreducible=False),
             *_output_measurements(heads),
-            *(() if residual else _step_measurements(A, B, p)),
+            *(_step_measurements(A, B, p) if accepts(check_transition, A) else ()),
         ),
         witness={"A": first, "p": p, "x": x},
         parameters={"n": n, "mask": type(heads.mask).__name__},
@@ -172,6 +172,9 @@ def _chain_trial(A: Exact, hypotheses: tuple[Measurement, ...], mask: AbstractMa
 def _computed_measurements(A: Exact, law: Exact, mask: AbstractMask) -> tuple[Measurement, ...]:
     """Measure the classes and the stationary distribution of the weights of the token flow, and of A exactly."""
     found = weights(np.log(np.where(A > 0, A, 1).astype(float)), mask)
+    same = equal("largest error of the weights", np.max(abs(found - floats(A))), 0.0, tolerance=ROUNDING)
+    if same.fails_clearly:
+        return (same,)
     classes = transition_classes(found)
     recurrent = bool(np.all((classes.labels < classes.num_closed) == (law > 0)))
     (exact, *others), computed = (
@@ -180,7 +183,7 @@ def _computed_measurements(A: Exact, law: Exact, mask: AbstractMask) -> tuple[Me
     )
     error = max(float(np.max(abs(p - floats(law)))) for p in computed)
     return (
-        equal("largest error of the weights", np.max(abs(found - floats(A))), 0.0, tolerance=ROUNDING),
+        same,
         holds("the recurrent tokens are those of positive probability", recurrent),
         holds("the generator has that stationary distribution only", not others and not np.any(exact - law)),
         equal("largest error of that of the weights", error, 0.0, tolerance=ROUNDING),

@@ -160,6 +160,7 @@ def _shared_trial(stationary: Exact, share: Fraction, uniform: Fraction) -> Tria
             positive_determinant(A),
             holds("A is the exponential of c (A - I), c > 0", is_exponential(A)),
             equal("error of that exponential, computed", exponential_error(A), 0.0, tolerance=ROUNDING),
+            weights_of(A, Full()),
         ),
         witness={"A": A},
         parameters={"n": n, "lambda": float(share)},
