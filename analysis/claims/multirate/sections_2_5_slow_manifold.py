@@ -6,122 +6,20 @@ The critical manifold is {f = 0}, the graph of phi; the slow manifold is the inv
 from fractions import Fraction
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix
-from analysis.fast_slow.folds import fast_eigenvalues
-from analysis.fast_slow.quasi_steady_states import quasi_steady_state
 from analysis.hardmax.exact_geometry import determinant, solved
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import SOLVER, Measurement, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import Trial, at_least, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
-from dynsim.simulation import simulate
-from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
-from dynsim.systems.fast_slow.reduced import ReducedFlow
 
 EPSILONS = (1e-2, 1e-3)
 FRAMES = 21
 DEGREE = 3
-
-
-class ReductionProblem(NamedTuple):
-    """A fast-slow system, an initial state off its critical manifold, the branch of the reduction, and the final time.
-
-    `branch` is an estimate of the fast variable on the branch.
-    """
-
-    flow: FastSlowFlow
-    start: FastSlow
-    branch: float
-    end: float
-
-    @property
-    def base(self) -> FastSlow:
-        """The point of the branch with the slow variable of the initial state."""
-        return quasi_steady_state(self.flow, self.start.slow, self.branch)
-
-
-class Cubic(eqx.Module):
-    r"""f or g of $\varepsilon \dot x = y - a (x^3 / 3 - x)$, $\dot y = -b x$; `factor` is a or b."""
-
-    factor: Float[Array, ""]
-    cubic: bool = eqx.field(static=True)
-
-    def __call__(self, x: Array, y: Array) -> Array:
-        """Return f(x, y) if `cubic`, else g(x, y)."""
-        return y - self.factor * (x**3 / 3 - x) if self.cubic else -self.factor * x
-
-
-def reduction_problem(key: Key) -> ReductionProblem:
-    """Return a random oscillator, an initial state off its outer branch, and a final time before the fold."""
-    a, b, x, y = (float(v) for v in jax.random.uniform(key, (4,)))
-    a, b = 0.8 + 0.4 * a, 0.5 + b / 2
-    flow = FastSlowFlow(Cubic(jnp.array(a), True), Cubic(jnp.array(b), False), 1.0)
-    # the reduced flow reaches the fold x = 1 in the time a (x^2 / 2 - ln x - 1/2) / b, and y > 0 means x > sqrt(3)
-    return ReductionProblem(flow, FastSlow(jnp.array(2.4 + x), jnp.array(0.1 + 0.3 * y)), 2.0, 0.3 * a / b)
-
-
-def slow_errors(given: ReductionProblem, base: FastSlow, integrator: AbstractIntegrator) -> np.ndarray:
-    """Return the largest error over time of the slow variable of the reduced flow from `base`, for each epsilon."""
-    ts = np.linspace(0.0, given.end, FRAMES)
-    reduced = simulate(ReducedFlow(given.flow), base, ts, integrator=integrator).ys.slow
-    full = [simulate(given.flow.with_epsilon(e), given.start, ts, integrator=integrator).ys.slow for e in EPSILONS]
-    return np.array([float(jnp.max(jnp.abs(slow - reduced))) for slow in full])
-
-
-def _attraction(given: ReductionProblem, base: FastSlow) -> Measurement:
-    rate = -float(np.max(np.real(fast_eigenvalues(given.flow, np.asarray(base.fast), np.asarray(base.slow)))))
-    return at_least("rate of attraction of the branch", rate, 0.0, tolerance=SOLVER)
-
-
-def _reduction_trial(given: ReductionProblem, errors: np.ndarray) -> Trial:
-    scaled = errors / np.array(EPSILONS)
-    away = abs(float(given.start.fast - given.base.fast))
-    return Trial(
-        hypotheses=(
-            _attraction(given, given.base),
-            at_least("initial distance from the critical manifold", away, 0.1, tolerance=SOLVER),
-        ),
-        conclusions=(
-            at_most(
-                "growth of error / epsilon from the first epsilon to the second",
-                scaled[1] / scaled[0],
-                2.0,
-                tolerance=SOLVER / EPSILONS[-1],
-            ),
-        ),
-        witness={"start": tuple(map(float, given.start)), "errors": errors, "epsilons": EPSILONS},
-    )
-
-
-@claim(
-    "multirate/claim-qss-reduction",
-    MULTIRATE.at("Section 2.1"),
-    num_trials=8,
-    note="read: with an error of order epsilon, on a fixed time interval, on an attracting branch (the condition of "
-    "Remark 25), from initial states in its basin; it holds neither beyond a fold nor on a repelling branch",
-)
-def reduced_slow_variable_is_near(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """On a fixed time interval the solution of the reduced flow y' = g(phi(y), y) differs from the slow variable of the
-    full system by O(epsilon).
-
-    Between epsilon = 1/100 and 1/1000 the error over epsilon does not grow by more than a factor of two.
-    """
-    given = reduction_problem(key)
-    return _reduction_trial(given, slow_errors(given, given.base, integrator))
-
-
-@reduced_slow_variable_is_near.with_control
-def reduced_slow_variable_is_near(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The reduction to the repelling branch between the folds."""
-    given = reduction_problem(key)
-    return _reduction_trial(given, slow_errors(given, given._replace(branch=-0.3).base, integrator))
 
 
 class PolynomialSystem(NamedTuple):
