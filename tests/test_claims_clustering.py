@@ -9,6 +9,7 @@ import pytest
 from analysis.claims.consensus import section_5_input_to_state as input_to_state
 from analysis.claims.consensus import section_6_value_matrix as value
 from analysis.claims.consensus.instances.exceptional_start import bracket, exceptional_arc
+from analysis.claims.consensus.section_4_wendel import sides
 from analysis.claims.consensus.section_5_causal import _arc_trial
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
@@ -64,3 +65,11 @@ def test_the_third_equilibrium_by_hand():
     assert -1 < root < 0
     assert trial.contradicts
     assert not value._equilibria_trial(KEY, 0).contradicts
+
+
+def test_three_points_of_the_plane_lie_in_a_half_plane_for_six_of_eight_choices_of_signs():
+    found = sides([[1, 0], [0, 1], [1, 1]])
+    assert len(found) == 6
+    assert (1, 1, -1) not in found
+    assert (-1, -1, 1) not in found
+    assert len(sides([[1, 0, 2], [0, 1, 5]])) == 4
