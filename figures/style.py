@@ -76,8 +76,11 @@ _RC = {
     "font.size": 8.0,
     "grid.linewidth": 0.4,
     "hatch.linewidth": 0.5,
+    "legend.edgecolor": "none",
+    "legend.facecolor": "white",
+    "legend.fancybox": False,
     "legend.fontsize": 7.0,
-    "legend.frameon": False,
+    "legend.framealpha": 0.85,
     "legend.handlelength": 1.6,
     "lines.linewidth": 1.0,
     "lines.markersize": 4.0,
@@ -147,7 +150,7 @@ def canvas(
     """
     if not (width > 0 and aspect > 0):
         raise argument_error("width", "be positive, as `aspect`", f"they are {width} and {aspect}")
-    drawn = Figure(figsize=(width, width * aspect), layout="constrained")
+    drawn = Figure(figsize=(width, width * aspect), layout="compressed")
     drawn.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.04)  # pyright: ignore
     return drawn, list(drawn.subplots(rows, columns, squeeze=False).flat)
 
