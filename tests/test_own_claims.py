@@ -86,7 +86,10 @@ def test_a_worker_that_ends_is_named_in_one_sentence(capsys, folder):
 
 def test_the_digest_of_a_kept_line_covers_the_file_and_what_it_imports_from_beside(folder):
     write("inner_beside.py", "X = 1\n")
-    write("outer_beside.py", "import inner_beside\n")
+    write("outer_beside.py", "import inner_beside, package_beside\n")
+    Path("package_beside").mkdir()
+    write("package_beside/__init__.py", "")
+    write("package_beside/part.py", "X = 1\n")
     write("stranger_beside.py", "raise RuntimeError\n")
     digest = lambda: source_digest(library(["mine.py"]).claims[0])
     write("mine.py", HEAD, "import outer_beside\n", CLAIMS)
@@ -96,6 +99,8 @@ def test_the_digest_of_a_kept_line_covers_the_file_and_what_it_imports_from_besi
     write("inner_beside.py", "X = 2\n")
     after = digest()
     assert after != before
+    write("package_beside/part.py", "X = 2\n")
+    assert digest() not in (before, after)
     write("mine.py", HEAD, "import outer_beside\n", CLAIMS, "# more\n")
     assert digest() not in (before, after)
 

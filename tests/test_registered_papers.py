@@ -1,9 +1,13 @@
 """Papers of installed packages, registered by the entry points `dynsim.papers`."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
+from analysis.provenance import source_digest
+from dynsim.commands.own_claims import library
+from dynsim.io import neighbours
 from dynsim.papers import PAPERS
 from tests.own_paper import CLAIMS, FIGURES, GOOD, HEAD, ONE, run, write
 
@@ -44,6 +48,20 @@ def test_a_registered_paper_is_listed_checked_reported_and_drawn(capsys, package
     assert "out/mine/index.md" in run(capsys, "figure", "mine", "--formats", "svg")[1]
     write("yours.py", HEAD, CLAIMS)
     assert run(capsys, "check", "yours.py", "--trials", 1)[0] == 0  # packages have no part in a file that is named
+
+
+def test_the_digest_of_a_kept_line_covers_all_of_a_package(packages, tmp_path, monkeypatch):
+    Path("deep_package").mkdir()
+    for part in ("__init__", "other"):
+        write(f"deep_package/{part}.py", "")
+    write("deep_package/claims.py", HEAD, CLAIMS)
+    packages("papers_of_deep_package", "from deep_package.claims import *\n")
+    monkeypatch.setattr(neighbours, "INSTALLED", (tmp_path.resolve(),))  # as if all of it were among installed packages
+    digest = lambda: source_digest(next(c for c in library(()).claims if c.key == "mine"))
+    before = digest()
+    assert digest() == before
+    write("deep_package/other.py", "X = 1\n")
+    assert digest() != before
 
 
 @pytest.mark.parametrize(
