@@ -43,6 +43,7 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "hardmax/claim_s_all_projections": (("tokens", 2), ["-3", "-3"]),
     "hardmax/claim_softmax_limit_uniform": (("gap times m",), "16"),
     "hardmax/claim_sphere_fixed": (("A", 0, 1), "0"),
+    "hardmax/claim_theory_applies_to_reviews": (("n",), 4),
     "hardmax/lemma_3_2_general_attention": (("tokens", 1), ["2", "2"]),
     "hardmax/lemma_4_1_boundary": (("point", 0), "1"),
     "hardmax/proposition_5_3_if": (("tokens", 0), "-1"),
