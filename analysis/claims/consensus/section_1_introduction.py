@@ -24,11 +24,12 @@ def _misalignment_trial(key: Key, signs: bool, opposite: bool) -> Trial:
     Args:
         key: random key.
         signs: drop the absolute value in E.
-        opposite: tokens y and -y in turn; otherwise every second token is another one.
+        opposite: the tokens after the first are opposite to it; otherwise they are other random ones.
     """
     n = 2 + int(jax.random.randint(jax.random.fold_in(key, 2), (), 0, 3))
-    first, other = rational_unit(key, D), rational_unit(jax.random.fold_in(key, 1), D)
-    tokens = np.stack([first if i % 2 == 0 else -first if opposite else other for i in range(n)])
+    first = rational_unit(key, D)
+    others = [-first if opposite else rational_unit(jax.random.fold_in(key, 9 + i), D) for i in range(1, n)]
+    tokens = np.stack([first, *others])
     products = [first @ y for y in tokens]
     size = 1 - sum((abs(p) for p in products), Fraction(0)) / n
     E = 1 - sum(products, Fraction(0)) / n if signs else size

@@ -13,7 +13,7 @@ from analysis.claims.rational_instances import identity, matrix, rational_unit, 
 from analysis.dynamics.equilibria import Equilibrium, equilibria, random_starts
 from analysis.dynamics.linearisation import eigenvalues, rotations, tangent_jacobian
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.tokens.consensus import diameter
 from analysis.tokens.energies import consensus_potential
 from dynsim._types import Key, Tokens
@@ -54,7 +54,7 @@ def _instability_trial(key: Key, name: str, x: np.ndarray, value: np.ndarray | f
         ),
         conclusions=(
             at_least("largest real part of the linearisation", growth_rate(flow, at), 1e-3, tolerance=ROUNDING),
-            *(at_least("the same at an equilibrium found by Newton's method", r, 1e-3, tolerance=1e-7) for r in rates),
+            *(m for e, r in zip(found, rates, strict=True) for m in _searched_measurements(e, r, U)),
             agrees(
                 "the field that ships, at random tokens, against (7)",
                 flow.vector_field(0.0, random),
@@ -63,6 +63,17 @@ def _instability_trial(key: Key, name: str, x: np.ndarray, value: np.ndarray | f
         ),
         witness={"configuration": name, "x": np.asarray(at), "rates": rates},
         parameters={"n": len(x), "d": d, "equilibrium": name, **({"found": len(found)} if d == D else {})},
+    )
+
+
+def _searched_measurements(e: Equilibrium, rate: float, U: np.ndarray) -> tuple[Measurement, ...]:
+    """Measure that an equilibrium found is one, by (7) as printed, and unstable, by its spectrum across rotations."""
+    speed = np.max(np.abs(printed_field(e.state, np.eye(D)[None], U[None], np.eye(D))))
+    return (
+        at_most("speed at an equilibrium found by Newton's method", speed, 1e-9, tolerance=ROUNDING),
+        at_least("largest real part of the linearisation there", rate, 1e-3, tolerance=1e-7),
+        equal("the same in its spectrum", np.real(e.spectrum.values[0]), rate, tolerance=1e-7),
+        at_least("its index", e.spectrum.index, 1, tolerance=0.0),
     )
 
 

@@ -11,8 +11,8 @@ from analysis.claims.consensus.instances.printed_attention import agrees, before
 from analysis.claims.consensus.instances.printed_matrices import P_OF_7_1, U_OF_7_3, head_of_7_3, heads_of_7_2
 from analysis.dynamics.monotone import worst_increase
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal
-from analysis.tokens.consensus import diameter, distance_to_point, misalignment
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
+from analysis.tokens.consensus import diameter, distance_to_point, min_inner_product, misalignment
 from analysis.tokens.energies import consensus_potential, hemisphere_lyapunov
 from dynsim._types import Key, Tokens
 from dynsim.initial_distributions import initial
@@ -76,6 +76,7 @@ def _gradient_trial(key: Key, integrator: AbstractIntegrator, space: AbstractSpa
             _field(flow, x0, P_OF_7_1[None], np.eye(D)[None], W),
             at_most("largest increase of V_P", rise.amount, 0.0, tolerance=rise.error + SOLVER),
             at_most("diameter at t=60", widths[-1], 1e-2, tolerance=SOLVER),
+            equal("least y_i^T P y_j at t=60", min_inner_product(path.final, P), 1.0, tolerance=1e-3),
             equal(
                 "V_P at t=60, against its least value -n^2 e / 2",
                 energy(path.final),
@@ -174,7 +175,8 @@ def _symmetric_trial(key: Key, integrator: AbstractIntegrator, changed: float) -
     path = simulate(flow, x0, np.linspace(0.0, 60.0, 241), integrator=integrator)
     far = path.along(lambda y: distance_to_point(y, v))
     rise = worst_increase(path, lambda y: 1 - y[1] @ v)
-    first = np.asarray(1 - path.ys[:, 0] @ v)
+    first, second = np.asarray(1 - path.ys[:, 0] @ v), np.asarray(1 - path.ys[:, 1] @ v)
+    expected = max(b - a for k, b in enumerate(second) for a in second[: k + 1])
     return Trial(
         hypotheses=(
             at_least("top eigenvalue of the printed U", values[-1], 0.0, tolerance=ROUNDING),
@@ -186,8 +188,10 @@ def _symmetric_trial(key: Key, integrator: AbstractIntegrator, changed: float) -
             agrees("U as it ships", model.value(0.0), U_OF_7_3[None]),
             agrees("P(t) as it ships", model.query_key(WHEN), head_of_7_3(WHEN)),
             _field(model, x0, head_of_7_3(WHEN), U_OF_7_3[None], np.eye(D), before),
+            agrees("the distance from v as it ships", far[0], max(np.linalg.norm(x0 - v, axis=1))),
             at_most("distance from (v, ..., v) at t=60", far[-1], 1e-2, tolerance=SOLVER, within=(0, 2)),
             at_most("largest increase of V_1 from one time to the next", np.max(np.diff(first)), 0.0, tolerance=SOLVER),
+            agrees("the largest increase of V_2 as it ships", rise.amount, expected),
             at_least("largest increase of V_2", rise.amount, 1e-5, tolerance=rise.error + SOLVER),
         ),
         witness={"x0": np.asarray(x0), "v": np.asarray(v)},
@@ -224,10 +228,14 @@ def _ensemble_trial(key: Key, integrator: AbstractIntegrator, mask: AbstractMask
         printed_field(x, np.asarray(P(t)), np.stack([eye] * 2), eye, before)
         for t, x in zip((0.0, STEP), path.ys[:2], strict=True)
     ]
+    early, late = np.asarray(P(0.0)), np.asarray(P(3.0))  # D(t) has turned by up to 3 radians, P' is in ]-1/2, 1/2[
     step = np.max(np.abs(np.asarray(path.ys[1] - x0) - STEP * (slopes[0] + slopes[1]) / 2))
     return Trial(
         hypotheses=(at_least("initial E", E[0], 0.1, tolerance=SOLVER),),
         conclusions=(
+            holds("no entry of P_h(t) changes its sign", bool(np.all(early * late >= 0))),
+            equal("largest entry of P_h(0)", np.max(np.abs(early)), 1.0, tolerance=0.02),
+            equal("share of its positive entries", np.mean(early > 0), 0.5, tolerance=0.01, within=(0, 1)),
             at_most("E at t=200, against a tenth of that at t=100", E[3], 0.1 * E[2], tolerance=NON_SMOOTH),
             at_most("E at t=200", E[3], 1e-3, tolerance=NON_SMOOTH, within=(0, 1)),
             at_most("distance from the first token at t=200", far[3], 0.1, tolerance=NON_SMOOTH, within=(0, 2)),

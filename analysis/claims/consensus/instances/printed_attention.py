@@ -33,6 +33,11 @@ def before(i: int, j: int) -> bool:
     return j <= i
 
 
+def beside(i: int, j: int) -> bool:
+    """Token i attends to itself and to the token before it."""
+    return i - 1 <= j <= i
+
+
 def printed_weights(x: np.ndarray, P: np.ndarray, sees: Sees = everything) -> np.ndarray:
     """Return alpha_ij of (7) for one head, with its factor 1/sqrt(d), shape (n, n)."""
     n, d = x.shape
