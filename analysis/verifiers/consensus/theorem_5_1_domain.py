@@ -3,8 +3,9 @@
 Printed: for bounded P_h(t) the domain of attraction of the consensus set of (15) contains every initial condition with
 y_j != -y_1 for all j >= 2.
 
-Instance: three tokens on the circle, one head, P = 0, and a second token y_2 other than y_1 and -y_1. Some y_3 on the
-open arc from -y_1 to -(y_1 + y_2) / |y_1 + y_2|, hence y_3 != -y_1, does not reach consensus.
+Instance: three tokens on the circle (or on a great circle of S^n, which is invariant), one head, P = 0, and a second
+token y_2 other than y_1 and -y_1. Some y_3 on the open arc from -y_1 to -(y_1 + y_2) / |y_1 + y_2|, hence y_3 != -y_1,
+does not reach consensus.
 
 Argument. With P = 0 the weights of a token are equal, so that (15) is, up to positive factors, y_2' = y_1 - (y_1.y_2)
 y_2 and y_3' = (y_1 + y_2) - (y_3.(y_1 + y_2)) y_3. Measure angles from y_1, with y_2 at an angle in (0, pi):
