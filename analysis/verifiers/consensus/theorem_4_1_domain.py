@@ -49,7 +49,11 @@ def checks(witness):
     yield "squared norms of v, y_1, y_2", norms, norms == ["1"] * 3
     yield "y_1 is not in the hemisphere: v.y_1", dot(v, y1), dot(v, y1) <= 0
     yield "the midpoint is: v.(y_1 + y_2)", dot(v, middle), dot(v, middle) > 0
-    yield "a is in (0, 1): y_1.y_2", dot(y1, y2), -1 < dot(y1, y2) < 1
+    yield (
+        "y_1 and y_2 are neither equal nor opposite, so that a is in (0, 1): y_1.y_2",
+        dot(y1, y2),
+        -1 < dot(y1, y2) < 1,
+    )
     # (a, b) = (c, t) / N; the fields of the tokens without the common weight, times N^3
     c, t, N = [1, 2], [0, 2, 2], [1, 2, 2]
     one, minus, inner = product(N, N), product([-1], t), difference(product(c, c), product(t, t))
