@@ -131,8 +131,8 @@ def _sandwich_trial(near: ContractingRound, far: ContractingRound, lipschitz: fl
             what = "near, in the slowest direction: residual / (1 - L), over the distance"
             conclusions.append(at_most(what, residual / (1 - L) / distance, ATTAINED, tolerance=1e-9))
     return Trial(
-        hypotheses=(_is_contraction(near), _is_contraction(far), _rests(near), _rests(far)),
-        conclusions=(*conclusions, network),
+        hypotheses=(_is_contraction(near), _is_contraction(far)),
+        conclusions=(_rests(near), _rests(far), *conclusions, network),
         witness={"L": (near.lipschitz, far.lipschitz)},
         parameters={"n": len(far.start), "d": far.start.shape[1], "L": far.lipschitz},
     )
@@ -271,12 +271,9 @@ def _limit_trial(given: ContractingRound, *, moving: bool = False) -> Trial:
             x = _method(given.with_method(FixedPointIteration(M)), start)
         excess.append(distance(x) - given.lipschitz**M * distance(start))
     return Trial(
-        hypotheses=(
-            _is_contraction(given),
-            _rests(given),
-            at_least("initial distance", distance(start), 0.1, tolerance=0),
-        ),
+        hypotheses=(_is_contraction(given), at_least("initial distance", distance(start), 0.1, tolerance=0)),
         conclusions=(
+            _rests(given),
             *(
                 at_most(f"excess of the distance over L^{M} times the initial one", value, 0.0, tolerance=ROUNDING)
                 for M, value in zip((1, 3), excess, strict=False)

@@ -12,7 +12,7 @@ from analysis.claims.multirate.instances.networks import (
     TWO_ROUNDS,
     Case,
     NextSeen,
-    drawn_case,
+    drawn_cases,
     network,
     stages,
     symbols,
@@ -66,12 +66,12 @@ def _reached_blocks(key: Key, model: MultirateNetwork, n: int) -> Measurement:
 def _leaks(key: Key, model: MultirateNetwork, ids: np.ndarray) -> tuple[Measurement, ...]:
     """Measure the zeros of the leak matrix, and one of its columns by differences in NumPy."""
     found, t = np.asarray(leak_matrix(model, ids)), int(numpy_rng(key, "column").integers(len(ids)))
-    table, x = np.asarray(model.token_embedding), np.asarray(model.embed(ids))
+    x = np.asarray(model.embed(ids))
 
     def read(change: np.ndarray) -> np.ndarray:
         moved = x.copy()
         moved[t] += change
-        return logits(replace(model, token_embedding=moved, unembedding=table), np.arange(len(x)))
+        return logits(replace(model, token_embedding=moved), np.arange(len(x)))
 
     steps = DIFFERENCE * np.eye(x.shape[1])
     slopes = np.stack([(read(step) - read(-step)) / (2 * DIFFERENCE) for step in steps])
@@ -130,7 +130,7 @@ def _change_trial(key: Key, model: MultirateNetwork, case: Case, mask: Measureme
 def no_symbol_reaches_an_earlier_score(key: Key, integrator: AbstractIntegrator) -> Trial:
     """With a causal slow mask, changing symbol t changes no logit of any symbol s < t."""
     a, b, c = jax.random.split(key, 3)
-    generic, other = network(a, TWO_ROUNDS), drawn_case(c)
+    generic, (other,) = network(a, TWO_ROUNDS), drawn_cases(c, 1)
     trial = _change_trial(b, network(a, other.config), other, _causal(network(a, other.config)))
     affected = [_affected(b, model, GENERIC.n) for model in (generic, with_gates(generic, WIDE_OPEN))]
     return replace(

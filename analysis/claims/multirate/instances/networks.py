@@ -19,7 +19,7 @@ from dynsim.networks.multirate.pooling import causal_upsample, leaking_upsample
 from dynsim.systems.tokens.masks import AbstractMask
 
 SMALL = MultirateConfig(vocabulary=11, width=16, query_heads=4, key_heads=2, hidden=24, layers_after=1, block=4)
-TWO_ROUNDS = replace(SMALL, rounds=2)
+TWO_ROUNDS = replace(SMALL, rounds=2, tied=False)
 LENGTH = 10  # tokens: two blocks and a last block of two
 GATES = (0.2, 0.9)  # range of random gates
 SHAPE_KEY = jax.random.key(0)  # for tracing `draw_multirate`, of which only the shapes are used
@@ -36,19 +36,21 @@ class Case(NamedTuple):
 GENERIC = Case("two rounds of different weights, a shorter last block", LENGTH, TWO_ROUNDS)
 CASES = (
     Case("three rounds of the same weights", 9, replace(SMALL, rounds=3, shared_rounds=True, block=2)),
-    Case("two slow layers, whole blocks, an unembedding of its own", 8, replace(SMALL, slow_layers=2, tied=False)),
+    Case(
+        "two slow layers, a learned projector, three passes, whole blocks",
+        8,
+        replace(SMALL, slow_layers=2, projector="learned", projector_hidden=12, passes=3),
+    ),
+    Case("secant method of three passes", 7, replace(SMALL, block=3, passes=3, equilibrium="anderson")),
     Case("fewer tokens than a block", 3, SMALL),
     Case("blocks of one token", 5, replace(SMALL, block=1)),
     Case("one token", 1, replace(SMALL, block=1)),
-    Case("learned projector", 7, replace(SMALL, block=3, projector="learned", projector_hidden=12)),
-    Case("three passes", 7, replace(SMALL, block=3, passes=3)),
-    Case("secant method of three passes", 7, replace(SMALL, block=3, passes=3, equilibrium="anderson")),
 )
 
 
-def drawn_case(key: Key) -> Case:
-    """Return a random one of `CASES`."""
-    return CASES[int(numpy_rng(key, "case").integers(len(CASES)))]
+def drawn_cases(key: Key, count: int) -> list[Case]:
+    """Return a number of different random ones of `CASES`."""
+    return [CASES[k] for k in numpy_rng(key, "cases").permutation(len(CASES))[:count]]
 
 
 def network(
