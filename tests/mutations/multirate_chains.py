@@ -20,6 +20,8 @@ FULL = "multirate/claim-causal-irreducible/full"
 CAUSAL = "multirate/claim-causal-irreducible/law"
 SHARED = "multirate/claim-attention-exponential/shared"
 IN_TIME = "multirate/claim-attention-exponential/causal-in-time"
+LUMPED = "multirate/claim-lumpability"
+POOLED = "multirate/claim-lumpability/pooling"
 EQUILIBRIUM = "multirate/claim-qss-equals-stationary/irreducible"
 
 MUTANTS = (
@@ -356,5 +358,41 @@ MUTANTS = (
         "sums = np.asarray(A.sum(axis=1))",
         "sums = np.asarray(A.sum(axis=0))",
         (TRANSITION,),
+    ),
+    Mutant(
+        "chains: the defects of lumpability are exchanged",
+        CHAINS + "lumping",
+        "return Lumping(blocks, lumped, _spread(into, blocks), _spread(received, blocks))",
+        "return Lumping(blocks, lumped, _spread(received, blocks), _spread(into, blocks))",
+        (LUMPED, POOLED),
+    ),
+    Mutant(
+        "chains: the defect of lumpability is the mean of two differences",
+        CHAINS + "lumping",
+        "return np.max(np.maximum.reduceat(ordered, begins, axis=1) - np.minimum.reduceat(ordered, begins, axis=1))",
+        "spans = np.maximum.reduceat(ordered, begins, axis=1) - np.minimum.reduceat(ordered, begins, axis=1)\n"
+        "    return np.max(spans.sum(axis=0)) / 2",
+        (LUMPED, POOLED),
+    ),
+    Mutant(
+        "chains: the lumped generator is a sum over blocks in place of a mean",
+        CHAINS + "lumping",
+        'lumped = sums / (rationals("labels", sizes.astype(object)) if exact else sizes)[None]',
+        'lumped = sums / (rationals("labels", sizes.astype(object) ** 0) if exact else sizes)[None]',
+        (LUMPED, POOLED),
+    ),
+    Mutant(
+        "chains: the lumped generator divides by the size of the target block",
+        CHAINS + "lumping",
+        'lumped = sums / (rationals("labels", sizes.astype(object)) if exact else sizes)[None]',
+        'lumped = sums / (rationals("labels", sizes.astype(object)) if exact else sizes)[:, None]',
+        (LUMPED,),
+    ),
+    Mutant(
+        "chains: the mean of the last block divides by the length of a whole block",
+        "dynsim.networks.multirate.pooling",
+        "counts = np.minimum(block, n - block * np.arange(blocks))",
+        "counts = np.full(blocks, block)",
+        (POOLED,),
     ),
 )

@@ -69,6 +69,9 @@ def _roots(size: int) -> list[complex]:
     return [cmath.exp(2j * math.pi * n / size) for n in range(1, size)]
 
 
+RING = from_rates(_ring(4) + _ring(4).T, "ring of four in both directions")
+
+
 def _known_chains() -> tuple[Known, ...]:
     two = _edges(2, (0, 1, SLOW), (1, 0, FAST))
     pairs = _edges(4, (0, 1, 1), (1, 0, 1), (2, 3, 1), (3, 2, 1), (1, 2, WEAK), (2, 1, WEAK))
@@ -96,7 +99,7 @@ def _known_chains() -> tuple[Known, ...]:
             period=5,
         ),
         Known(
-            from_rates(_ring(4) + _ring(4).T, "ring of four in both directions"),
+            RING,
             "the iteration at the step bound, where it alternates",
             _law(1, 1, 1, 1),
             (-2, -2, -4),
