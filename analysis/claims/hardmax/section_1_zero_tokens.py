@@ -53,18 +53,19 @@ def _centrally_symmetric(given: Case) -> Case:
 
 
 def _zero_trial(cases: Mapping[str, Case], *, origin: bool) -> Trial:
-    hypotheses, conclusions = [], []
+    measured, conclusions = [], []
     for given in cases.values():
         found = certified_run(given)
         if isinstance(found, Trial):
             return found
         zeros = sum(all(entry == 0 for entry in z) for z in given.tokens)
-        hypotheses += given.measured("symmetric", "definite", "positive_step", "distinct")
-        hypotheses.append(holds("one token is zero", zeros == 1))
+        measured += given.measured("symmetric", "definite", "positive_step", "distinct")
+        measured.append(holds("one token is zero", zeros == 1))
         conclusions += _clustered(found, origin=origin)
+        conclusions.append(holds("`hypotheses` tells it", not hypotheses(given.map, given.tokens).nonzero))
     witness = {name: given.witness() for name, given in cases.items()}
     parameters = next(iter(cases.values())).parameters(" and ".join(cases))
-    return Trial(tuple(hypotheses), tuple(conclusions), witness, parameters=parameters)
+    return Trial(tuple(measured), tuple(conclusions), witness, parameters=parameters)
 
 
 @claim(

@@ -10,6 +10,7 @@ import numpy as np
 from analysis.claims.hardmax.instances.clouds import Case, invertible, lattice
 from analysis.claims.hardmax.section_2_model import similarity
 from analysis.claims.rational_instances import Exact, identity, matrix
+from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most, holds
 from dynsim._types import Key
@@ -31,9 +32,9 @@ def softmax_weights(scores: Exact, m: int) -> Exact:
 def _limit_trial(key: Key, ties: bool) -> Trial:
     a, b = jax.random.split(key)
     d = 2
-    B = 4 * invertible(a, d)
-    first = matrix([[1, 0], [0, 0]])  # the second one is in a tie
-    given = Case(np.concatenate([lattice(b, d), first]), B, Fraction(1, 2))  # integer data, hence integer scores
+    y = np.concatenate([lattice(b, d), matrix([[3, 3], [3, -3], [1, 0], [0, 0]])])  # the third of these is in a tie
+    factor = invertible(a, d)
+    given = Case(solved(factor, y.T).T, factor, Fraction(1, 2))  # the scores <y_i, y_j> are integers
     scores = given.tokens @ given.attention @ given.tokens.T
     hard = similarity(given.tokens, given.attention)
     if not ties:

@@ -26,7 +26,7 @@ from analysis.claims.hardmax.instances.clouds import (
 )
 from analysis.claims.hardmax.instances.zoo import hard_case, late_leaders, posed
 from analysis.claims.rational_instances import Exact, identity, matrix
-from analysis.hardmax.polytopes import nested, polytope
+from analysis.hardmax.polytopes import nested, polytope, vertices
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, holds
 from dynsim._types import Key
@@ -224,15 +224,21 @@ def _unnormalised(given: Case) -> MultiHeadMap:
 
 def _hull_trial(given: Case, map: ExactHardmaxMap | MultiHeadMap) -> Trial:
     states = run(map, given.tokens, 3)
+    kept = [
+        nested(x, y) == ({tuple(x[i]) for i in vertices(x)} <= {tuple(z) for z in y})
+        for x, y in itertools.pairwise(states)
+    ]
     return Trial(
         hypotheses=given.measured(*SPD),
-        conclusions=tuple(
-            holds(
-                f"the convex hull of layer {k + 1} is contained in that of layer {k}", nested(states[k + 1], states[k])
-            )
-            for k in range(3)
+        conclusions=(
+            *(
+                holds(f"the hull of layer {k + 1} is contained in that of layer {k}", nested(states[k + 1], states[k]))
+                for k in range(3)
+            ),
+            holds("they are equal only if all vertices are tokens of both layers", all(kept)),
         ),
         witness=given.witness(),
+        parameters=given.parameters("cloud or hard"),
     )
 
 

@@ -147,7 +147,7 @@ def other_candidates_lie_on_the_boundary(key: Key, integrator: AbstractIntegrato
     """S without the origin is a subset of the boundary of K."""
     a, b = jax.random.split(key)
     name, given = hard_case(b, *FACES)
-    cases = {"random": certifiable_case(a), name: given}
+    cases = {**with_late_leaders(a), name: given}
     return certified_trial(cases, _boundary_measures(without_origin=True))
 
 

@@ -6,8 +6,9 @@ from fractions import Fraction
 import jax
 import numpy as np
 
+from analysis.claims.hardmax.instances.certified_limits import certified_run
 from analysis.claims.hardmax.instances.clouds import LAYERS, Case, case, defined_sets, run, squared_norms
-from analysis.claims.hardmax.instances.zoo import hard_case, late_leaders, posed
+from analysis.claims.hardmax.instances.zoo import hard_case, late_leaders, polygon, posed
 from analysis.claims.rational_instances import matrix
 from analysis.hardmax.leaders import leader_layers, leader_layers_by_value
 from analysis.ledger.claim import claim
@@ -17,6 +18,7 @@ from dynsim.exact import rationals
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.examples import ALPHA, EXAMPLE_5_2
+from dynsim.systems.hardmax.hypotheses import hypotheses
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
 
 EXAMPLE_SETS = (
@@ -89,8 +91,14 @@ def leaders_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
     return _index_trial(given, given.doubled)
 
 
-def _value_trial(given: Case, map: ExactHardmaxMap) -> Trial:
+def _value_trial(given: Case, map: ExactHardmaxMap, tied: Case) -> Trial:
+    """Measure leaders by value among repeated tokens, and the certificate of a case with one repeated token in ties."""
+    end = certified_run(tied)
+    if isinstance(end, Trial):
+        return end
     first_layers = leader_layers_by_value(map, run(map, given.tokens))
+    by_value = leader_layers_by_value(tied.map, end.path)
+    same = bool(np.all(by_value == end.certificate.leader_layers_by_value))
     repeated = len({tuple(z) for z in given.tokens}) < len(given.tokens)
     return Trial(
         hypotheses=(
@@ -102,6 +110,12 @@ def _value_trial(given: Case, map: ExactHardmaxMap) -> Trial:
                 f"some token follows only tokens equal to it within {LAYERS} layers", bool(np.any(first_layers >= 0))
             ),
             holds("equal tokens have the same first layer", _same_for_equals(given, first_layers)),
+            holds("`hypotheses` tells that tokens are repeated", not hypotheses(map, given.tokens).distinct),
+            holds(
+                "the certificate finds the leaders by value",
+                bool(np.all(by_value == end.certificate.leader_layers_by_value)),
+            ),
+            *end.agreement(),
         ),
         witness=given.witness(),
         parameters=given.parameters(),
@@ -130,25 +144,25 @@ def leading_values_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
     For every symmetric positive definite A and alpha > 0.
     """
     given = case(key).doubled
-    return _value_trial(given, given.map)
+    return _value_trial(given, given.map, polygon(key).with_twin)
 
 
 @leading_values_exist.with_control
 def leading_values_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
     """A semidefinite matrix in place of A, and tokens in pairs that differ by an element of its kernel."""
     given = case(key).mirrored.doubled
-    return _value_trial(given, given.degenerate_map)
+    return _value_trial(given, given.degenerate_map, polygon(key).with_twin)
 
 
 def _permanence_trial(cases: dict[str, Case], *, alone: bool = True) -> Trial:
     """Measure whether tokens with C_i = {i} remain such and do not move; with i in C_i only, unless `alone`."""
-    hypotheses, stay, rest, defined = [], [], [], []
+    met, stay, rest, defined = [], [], [], []
     for name, given in cases.items():
         states = run(given.map, given.tokens)
         sets = [given.map.follower_sets(x) for x in states]
         masks = [f.leaders if alone else np.array([i in c for i, c in enumerate(f.lists())]) for f in sets]
         steps = list(zip(masks, masks[1:], states, states[1:], strict=False))
-        hypotheses += [
+        met += [
             *given.measured("symmetric", "definite", "positive_step"),
             holds(f"{name}: some token is a leader before the last layer", bool(np.any(masks[:-1]))),
         ]
@@ -157,7 +171,7 @@ def _permanence_trial(cases: dict[str, Case], *, alone: bool = True) -> Trial:
         own = [[c == [i] for i, c in enumerate(defined_sets(x, given.attention))] for x in states]
         defined.append(all(f.leaders.tolist() == row for f, row in zip(sets, own, strict=True)))
     return Trial(
-        hypotheses=tuple(hypotheses),
+        hypotheses=tuple(met),
         conclusions=(
             holds("a leader remains a leader", all(stay)),
             holds("a leader does not move", all(rest)),

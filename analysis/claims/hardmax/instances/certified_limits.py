@@ -9,17 +9,19 @@ from functools import cached_property
 import jax
 import numpy as np
 
-from analysis.claims.hardmax.instances.clouds import Case, case, distinct, invertible
+from analysis.claims.hardmax.instances.clouds import Case, case, defined_sets, distinct, invertible
 from analysis.claims.hardmax.instances.zoo import STEPS, ZOO, hard_case, late_leaders
 from analysis.claims.rational_instances import Exact, identity, integers, matrix
 from analysis.hardmax.candidates import Candidates, candidate_set
 from analysis.hardmax.certificate import Certificate, certify
+from analysis.hardmax.constant_follower_sets import closed_form_motion
 from analysis.hardmax.exact_geometry import solved
 from analysis.hardmax.leaders import leader_layers
 from analysis.hardmax.polytopes import Polytope, polytope
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._types import Key
 from dynsim.simulation import iterate
+from dynsim.systems.hardmax.follower_sets import FollowerSets
 
 LAYERS = 200  # within which the follower sets must be proved final; otherwise the trial is undecided
 BEYOND = 40  # layers after the certificate in which the map is compared with it
@@ -66,24 +68,39 @@ class CertifiedRun:
     def agreement(self) -> tuple[Measurement, ...]:
         """Measure that the map, iterated beyond the certificate, does what it says: tokens, follower sets, leaders.
 
-        The follower sets are those of `constant_from` in every later layer, and not in the one before it.
+        The follower sets are those of `constant_from` in every later layer, and not in the one before it. While they do
+        not change in earlier layers, the closed form must hold too.
         """
-        proof, map = self.certificate, self.case.map
-        states = self.states(proof.num_layers + BEYOND)
+        proof, map, states = self.certificate, self.case.map, self.path
         final, begin = proof.sets.lists(), proof.constant_from
-        sets = [map.follower_sets(x).lists() for x in states]
+        found = [map.follower_sets(x) for x in states]
+        sets = [layer.lists() for layer in found]
+        first = [next((k for k, layer in enumerate(sets) if layer[i] == [i]), -1) for i in range(len(final))]
         closed = all(np.all(states[k] == proof.tokens(k)) for k in range(proof.num_layers, len(states)))
+        defined = all(sets[k] == defined_sets(states[k], self.case.attention) for k in {0, begin // 2, begin})
+        early = all(self._moves(k, found) for k in range(begin) if sets[k] == sets[k + 1])
+        leading = proof.leader_layers.tolist() == first
         return (
             holds(f"the map follows the certified closed form for {BEYOND} layers", closed),
             holds(
-                "the follower sets are final from the certified layer on", all(found == final for found in sets[begin:])
+                "the closed form holds while follower sets do not change", all(self._moves(k, found) for k in starts)
             ),
+            holds("the follower sets are those of (1.1b)", defined),
+            holds("the follower sets are final from the certified layer on", all(c == final for c in sets[begin:])),
             holds("they are not before it", begin == 0 or sets[begin - 1] != final),
             holds(
-                "the layers at which leaders appear are those of the trajectory",
-                bool(np.all(leader_layers(map, states) == proof.leader_layers)),
+                "the layers at which leaders appear are those of the trajectory", proof.leader_layers.tolist() == first
             ),
+            holds("`leader_layers` finds them", leader_layers(map, states).tolist() == first),
         )
+
+    def _moves(self, layer: int, sets: list[FollowerSets]) -> bool:
+        """Return whether the motion in closed form from a layer on is that of the map, until the sets change."""
+        ones = np.ones(len(self.case.tokens), int)
+        motion = closed_form_motion(self.path[layer], sets[layer], ones, self.case.alpha, self.case.attention)
+        end = next(k for k in range(layer, len(sets)) if not sets[k].same_as(sets[layer]))
+        steps = range(1, min(end - layer, 4) + 1)
+        return not motion.valid or all(bool(np.all(motion.after(m) == self.path[layer + m])) for m in steps)
 
     def parameters(self) -> dict[str, float | int]:
         """Return the sizes of the case, the dimension of K, and the layers of the last leader and of the final sets."""
