@@ -135,6 +135,7 @@ def _certain_trial(key: Key, dimension_of: Callable[[int], int]) -> Trial:
     a, b = jax.random.split(key)
     l = int(jax.random.randint(a, (), 2, 7))
     pair = np.stack([rational_unit(k, 3) for k in jax.random.split(b)])
+    long = pair.astype(float) * np.array([[1.0], [3.0]])
     widest = np.sqrt(float((1 + pair[0] @ pair[1]) / 2))  # the cosine of half of the angle between two tokens
     d = dimension_of(l)
     x = np.asarray(Sphere().sample(b, (l, d)))
@@ -144,7 +145,7 @@ def _certain_trial(key: Key, dimension_of: Callable[[int], int]) -> Trial:
             holds("the exact probability is 1", wendel_probability(l, d) == 1),
             at_least("hemisphere margin of a sample", hemisphere_margin(x), ROUNDING, tolerance=0.0, within=(0, 1)),
             agrees("the margin of two tokens", hemisphere_margin(pair.astype(float)), widest),
-            agrees("the margin along their axis", _along_the_axis(2 * pair.astype(float)), 2 * widest),
+            agrees("the margin along their axis, one of them three times as long", _along_the_axis(long), widest),
         ),
         witness={"l": l, "d": d, "x": x},
         parameters={"l": l, "n": d - 1},

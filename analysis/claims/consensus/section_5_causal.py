@@ -283,6 +283,7 @@ def _hard_trial(key: Key, integrator: AbstractIntegrator, starts: jax.Array, *, 
     final = max(float(_distances(path)[-1]) for path in paths)
     width = max(float(diameter(path.final)) for path in paths)
     away = float(jnp.min(jnp.linalg.norm(starts[:, 1:] + starts[:, :1], axis=-1)))
+    first = np.asarray(starts[0])
     off = at_least("least initial distance of a later token from -y_1", away, 0.0, tolerance=ROUNDING)
     return Trial(
         hypotheses=(is_bounded(P), off) if off_antipode else (is_bounded(P),),
@@ -290,6 +291,14 @@ def _hard_trial(key: Key, integrator: AbstractIntegrator, starts: jax.Array, *, 
             _is_the_flow(paths[0], P),
             at_most("distance from y_1 at t=120", final, 1e-3, tolerance=SOLVER, within=DIAMETERS),
             at_most("diameter at t=120", width, 2e-3, tolerance=SOLVER, within=DIAMETERS),
+            agrees(
+                "the diameter and the largest distance from y_1 at t=0",
+                [diameter(starts[0]), distance_to_point(starts[0], starts[0, 0])],
+                [
+                    max(np.linalg.norm(y - z) for y in first for z in first),
+                    np.linalg.norm(first - first[0], axis=1).max(),
+                ],
+            ),
         ),
         witness={"P'": np.asarray(P.base), "starts": np.asarray(starts)},
         parameters={"n": N, "d": D, "heads": HEADS, "distance from -y_1": away, "bound": BOUND},

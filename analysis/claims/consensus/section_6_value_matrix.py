@@ -93,6 +93,11 @@ def _convergence_trial(key: Key, integrator: AbstractIntegrator, *, positive: bo
                 within=(0, 2),
             ),
             _first_token(path, U),
+            agrees(
+                "the largest distance from v, and the least v^T y_i, at t=0",
+                [distance_to_point(x0, v), margins[0]],
+                [max(np.linalg.norm(y - v) for y in np.asarray(x0)), min(np.asarray(x0) @ np.asarray(v))],
+            ),
         ),
         witness={"U": U, "P'": np.asarray(P.base), "x0": np.asarray(x0)},
         parameters={"n": N, "d": D, "heads": 1, "least initial v^T y": float(margins[0]), "least of U": values[-1]},
