@@ -227,7 +227,6 @@ MUTANTS = (
         "return v - jnp.sum(x * v, axis=-1, keepdims=True) * x",
         "return v + jnp.sum(x * v, axis=-1, keepdims=True) * x",
         "equation-3",
-        "claim-identity-stable-equilibria/two-or-more-dimensions",
         "claim-identity-consensus-point/corrected",
     ),
     _mutant(

@@ -85,7 +85,7 @@ def _shipped_projection(W: Exact, y: Exact, norm: Fraction, X: Exact) -> tuple[M
         agrees("the tangent part as it ships", space.tangent(at, along), tangent_part(W, y, X)),
         agrees("W-orthogonality of the basis of the tangent space as it ships", basis.T @ (W @ y).astype(float), 0),
         holds("this basis has d - 1 vectors", basis.shape == (len(y), len(y) - 1)),
-        agrees("its inner products", basis.T @ basis, np.eye(len(y) - 1)),
+        agrees("its inner products", basis.T @ basis, np.eye(basis.shape[1])),
         agrees("the tangent part on the sphere as it ships", sphere.tangent(u, along), along - (u @ along) * u),
         agrees("pi on the sphere as it ships", sphere.project(at), u),
     )

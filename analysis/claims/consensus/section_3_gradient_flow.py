@@ -159,11 +159,11 @@ def _restricted_gradient_trial(key: Key, n: int, metric_of: str) -> Trial:
     gap = np.max(np.abs(change + np.einsum("id,idk->k", dual, basis)))
     scale = 1 + np.max(np.abs(np.asarray(descent)))
     return Trial(
-        hypotheses=(
-            at_least("smallest eigenvalue of P", np.linalg.eigvalsh(P)[0], 0.0, tolerance=ROUNDING),
+        hypotheses=(at_least("smallest eigenvalue of P", np.linalg.eigvalsh(P)[0], 0.0, tolerance=ROUNDING),),
+        conclusions=(
             holds("the basis has n (d - 1) vectors", basis.shape[-1] == n * (D - 1)),
+            equal("largest dV(Z) + <Y_P, Z> of a basis", gap, 0.0, tolerance=ROUNDING * scale),
         ),
-        conclusions=(equal("largest dV(Z) + <Y_P, Z> of a basis", gap, 0.0, tolerance=ROUNDING * scale),),
         witness={"P": P, "y": np.asarray(y)},
         parameters={"n": n, "d": D},
     )
