@@ -22,6 +22,9 @@ SHARED = "multirate/claim-attention-exponential/shared"
 IN_TIME = "multirate/claim-attention-exponential/causal-in-time"
 LUMPED = "multirate/claim-lumpability"
 POOLED = "multirate/claim-lumpability/pooling"
+RMS = "multirate/remark-24-rmsnorm"
+GAIN = "multirate/remark-24-rmsnorm/largest-gain"
+CONTRACTS = "multirate/remark-25-norm-constraints/corrected"
 EQUILIBRIUM = "multirate/claim-qss-equals-stationary/irreducible"
 
 MUTANTS = (
@@ -30,7 +33,7 @@ MUTANTS = (
         FLOW,
         "return p @ self.generator(t)[0].astype(p.dtype).T",
         "return p @ self.generator(t)[0].astype(p.dtype)",
-        (KERNEL, RELAXES, INTEGRATED, EQUILIBRIUM),
+        (KERNEL, RELAXES, INTEGRATED, EQUILIBRIUM, STRICT, CONTRACTS),
         quick=True,
     ),
     Mutant(
@@ -394,5 +397,33 @@ MUTANTS = (
         "counts = np.minimum(block, n - block * np.arange(blocks))",
         "counts = np.full(blocks, block)",
         (POOLED,),
+    ),
+    Mutant(
+        "chains: the normalisation divides by the norm of a token",
+        "dynsim.networks.decoder.transformer",
+        "square = jnp.mean(x**2, axis=-1, keepdims=True)",
+        "square = jnp.sum(x**2, axis=-1, keepdims=True)",
+        (RMS, GAIN),
+    ),
+    Mutant(
+        "chains: the normalisation subtracts the mean of a token",
+        "dynsim.networks.decoder.transformer",
+        "square = jnp.mean(x**2, axis=-1, keepdims=True)",
+        "square = jnp.var(x, axis=-1, keepdims=True)",
+        (RMS, GAIN),
+    ),
+    Mutant(
+        "chains: the normalisation squares its gain",
+        "dynsim.networks.decoder.transformer",
+        "return x / jnp.sqrt(square + self.epsilon) * self.gain[None]",
+        "return x / jnp.sqrt(square + self.epsilon) * self.gain[None] ** 2",
+        (GAIN,),
+    ),
+    Mutant(
+        "chains: the epsilon of the normalisation is added to the root",
+        "dynsim.networks.decoder.transformer",
+        "return x / jnp.sqrt(square + self.epsilon) * self.gain[None]",
+        "return x / (jnp.sqrt(square) + self.epsilon) * self.gain[None]",
+        (RMS, GAIN),
     ),
 )
