@@ -73,8 +73,8 @@ def _with_layer(trial: Trial, c: Exact, gain: Exact) -> Trial:
     evidence="certified",
     num_trials=24,
     note="compared with the normalisation of the network, and attained by large contexts up to "
-    "epsilon. RMSNorm as in the text, without a gain, as at the start of training; the inequality is strict because of its "
-    "epsilon; a gain changes the bound: see `gain`. The injected term proj(RMSNorm(c)) is at most |W| sqrt(d)",
+    "epsilon. RMSNorm as in the text, without a gain, as at the start of training; the inequality is strict because "
+    "of its epsilon; a gain changes the bound: see `gain`. The injected term proj(RMSNorm(c)) is at most |W| sqrt(d)",
 )
 def rms_norm_bounds_the_context(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For every context c in R^d, |RMSNorm(c)| <= sqrt(d)."""
