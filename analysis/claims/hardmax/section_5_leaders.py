@@ -111,10 +111,7 @@ def _value_trial(given: Case, map: ExactHardmaxMap, tied: Case) -> Trial:
             ),
             holds("equal tokens have the same first layer", _same_for_equals(given, first_layers)),
             holds("`hypotheses` tells that tokens are repeated", not hypotheses(map, given.tokens).distinct),
-            holds(
-                "the certificate finds the leaders by value",
-                bool(np.all(by_value == end.certificate.leader_layers_by_value)),
-            ),
+            holds("the certificate finds the leaders by value", same),
             *end.agreement(),
         ),
         witness=given.witness(),
