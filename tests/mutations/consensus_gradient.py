@@ -3,18 +3,18 @@
 from tests.mutants import Mutant
 
 FLOW, SCHEDULES = "dynsim.systems.tokens.flow", "dynsim.systems.schedules"
-PUBLISHED, SPACES = "dynsim.systems.tokens.published", "dynsim.spaces.ellipsoid"
-ENERGIES, DISTANCES = "analysis.tokens.energies", "analysis.tokens.consensus"
+SPACES, MASKS = "dynsim.spaces.ellipsoid", "dynsim.systems.tokens.masks"
+ENERGIES, LINEARISATION = "analysis.tokens.energies", "analysis.dynamics.linearisation"
 
 
-def _mutant(name: str, module: str, old: str, new: str, *claims: str, quick: bool = False) -> Mutant:
-    """Return a mutant of this table; `claims` are ids without the key of the paper."""
-    return Mutant(f"gradient: {name}", module, old, new, tuple(f"consensus/{id}" for id in claims), quick=quick)
+def mutant_of_consensus(name: str, module: str, old: str, new: str, *claims: str, quick: bool = False) -> Mutant:
+    """Return a mutant that claims of `consensus` must notice, by their ids without the key of the paper."""
+    return Mutant(name, module, old, new, tuple(f"consensus/{id}" for id in claims), quick=quick)
 
 
 MUTANTS = (
-    _mutant(
-        "the factor 1/sqrt(d) is 1/d",
+    mutant_of_consensus(
+        "gradient: the factor 1/sqrt(d) is 1/d",
         FLOW,
         "1 / math.sqrt(d) if scale is None",
         "1 / d if scale is None",
@@ -23,8 +23,8 @@ MUTANTS = (
         "claim-identity-consensus-point/corrected",
         "theorem-3.2-lojasiewicz/corrected",
     ),
-    _mutant(
-        "the weights sum to one over the queries",
+    mutant_of_consensus(
+        "gradient: the weights sum to one over the queries",
         FLOW,
         "jax.nn.softmax(self.mask.hide(self.query_key.bilinear(t, x, x)), axis=-1)",
         "jax.nn.softmax(self.mask.hide(self.query_key.bilinear(t, x, x)), axis=-2)",
@@ -32,8 +32,8 @@ MUTANTS = (
         "equation-5/corrected",
         "theorem-3.1",
     ),
-    _mutant(
-        "the default mask is causal",
+    mutant_of_consensus(
+        "gradient: the default mask is causal",
         FLOW,
         "self.mask = Full() if mask is None else mask",
         "self.mask = Causal() if mask is None else mask",
@@ -41,39 +41,39 @@ MUTANTS = (
         "lemma-3.2",
         "claim-feedforward-sum",
     ),
-    _mutant(
-        "the layer takes the matrices of time k",
+    mutant_of_consensus(
+        "gradient: the layer takes the matrices of time k",
         FLOW,
         "jnp.asarray(k, self.step_size.dtype) * self.step_size",
         "jnp.asarray(k, self.step_size.dtype)",
         "equation-6-first-order",
     ),
-    _mutant(
-        "the layer drops its step",
+    mutant_of_consensus(
+        "gradient: the layer drops its step",
         FLOW,
         "self.flow.space.project(x + tau * self.flow.velocity(t, x))",
         "self.flow.space.project(x + self.flow.velocity(t, x))",
         "equation-5/corrected",
         "equation-6-first-order",
     ),
-    _mutant(
-        "the layer adds the tangent part",
+    mutant_of_consensus(
+        "gradient: the layer adds the tangent part",
         FLOW,
         "self.flow.space.project(x + tau * self.flow.velocity(t, x))",
         "self.flow.space.project(x + tau * self.flow.vector_field(t, x))",
         "equation-5/corrected",
         "equation-6-first-order",
     ),
-    _mutant(
-        "the layer is not normalised",
+    mutant_of_consensus(
+        "gradient: the layer is not normalised",
         FLOW,
         "self.flow.space.project(x + tau * self.flow.velocity(t, x))",
         "x + tau * self.flow.velocity(t, x)",
         "equation-5/corrected",
         "equation-6-first-order",
     ),
-    _mutant(
-        "W = I for W = P in (8)",
+    mutant_of_consensus(
+        "gradient: W = I for W = P in (8)",
         FLOW,
         "return TokenFlow(P, 1.0, space=space)",
         "return TokenFlow(P, 1.0, space=Sphere())",
@@ -81,8 +81,8 @@ MUTANTS = (
         "theorem-3.1",
         "experiment-7.1",
     ),
-    _mutant(
-        "U is transposed",
+    mutant_of_consensus(
+        "gradient: U is transposed",
         SCHEDULES,
         '"jd,hed->jhe"',
         '"jd,hde->jhe"',
@@ -91,16 +91,16 @@ MUTANTS = (
         "equation-6-first-order",
         "claim-feedforward-sum",
     ),
-    _mutant(
-        "the weights are transposed where U is general",
+    mutant_of_consensus(
+        "gradient: the weights are transposed where U is general",
         SCHEDULES,
         '"hij,jhe->ie"',
         '"hji,jhe->ie"',
         "equation-7-tangency",
         "equation-6-first-order",
     ),
-    _mutant(
-        "the weights are transposed where U = c I",
+    mutant_of_consensus(
+        "gradient: the weights are transposed where U = c I",
         SCHEDULES,
         'jnp.einsum("h,hij->ij", self.factor.astype(x.dtype), weights) @ x',
         'jnp.einsum("h,hji->ij", self.factor.astype(x.dtype), weights) @ x',
@@ -108,8 +108,8 @@ MUTANTS = (
         "theorem-3.1",
         "claim-identity-stable-equilibria",
     ),
-    _mutant(
-        "P is transposed",
+    mutant_of_consensus(
+        "gradient: P is transposed",
         SCHEDULES,
         "return (jnp.asarray(x) @ P) @ y.T",
         "return (jnp.asarray(x) @ P.T) @ y.T",
@@ -117,94 +117,59 @@ MUTANTS = (
         "equation-5/corrected",
         "equation-6-first-order",
     ),
-    _mutant(
-        "D(t) multiplies from the right",
+    mutant_of_consensus(
+        "gradient: D(t) multiplies from the right",
         SCHEDULES,
         "((jnp.asarray(x) * diagonal[None]) @ base) @ y.T",
         "((jnp.asarray(x) @ base) * diagonal[None]) @ y.T",
         "equation-6-first-order",
         "experiment-7.2",
     ),
-    _mutant(
-        "D(t) is a cosine",
+    mutant_of_consensus(
+        "gradient: D(t) is a cosine",
         SCHEDULES,
         "self.amplitude * jnp.sin(",
         "self.amplitude * jnp.cos(",
         "equation-6-first-order",
         "experiment-7.2",
     ),
-    _mutant(
-        "|sin| without the modulus",
-        SCHEDULES,
-        "return jnp.abs(wave) if self.rectified else wave",
-        "return wave",
-        "experiment-7.4",
-    ),
-    _mutant(
-        "the factors c_h of the heads are ignored",
+    mutant_of_consensus(
+        "gradient: the factors c_h of the heads are ignored",
         SCHEDULES,
         'jnp.einsum("h,hij->ij", self.factor.astype(x.dtype), weights) @ x',
         "jnp.sum(weights, 0) @ x",
         "equation-7-tangency",
     ),
-    _mutant(
-        "the layer of a network ends one layer late",
+    mutant_of_consensus(
+        "gradient: the layer of a network ends one layer late",
         SCHEDULES,
         'side="right"',
         'side="left"',
         "equation-6-first-order",
     ),
-    _mutant(
-        "a window is one token wider",
-        "dynsim.systems.tokens.masks",
+    mutant_of_consensus(
+        "gradient: a window is one token wider",
+        MASKS,
         "1 - self.width)",
         "-self.width)",
         "equation-7-tangency",
     ),
-    _mutant(
-        "pulls in the Euclidean metric",
+    mutant_of_consensus(
+        "gradient: pulls in the Euclidean metric",
         FLOW,
         'gaps - np.einsum("ijd,de,ie->ij", gaps, W, y)[..., None]',
         'gaps - np.einsum("ijd,id->ij", gaps, y)[..., None]',
         "equation-7-tangency",
     ),
-    _mutant(
-        "the index counts eigenvalues with negative real part",
-        "analysis.dynamics.linearisation",
+    mutant_of_consensus(
+        "gradient: the index counts eigenvalues with negative real part",
+        LINEARISATION,
         "np.sum(np.real(values) > tolerance))",
         "np.sum(np.real(values) < -tolerance))",
         "claim-identity-stable-equilibria",
     ),
-    _mutant(
-        "the least inner product in the Euclidean metric",
-        DISTANCES,
-        "else x @ metric @ x.T)",
-        "else x @ x.T)",
-        "experiment-7.1",
-    ),
-    _mutant("a sign in P_1 of 7.2", PUBLISHED, "[-0.2312,", "[0.2312,", "experiment-7.2"),
-    _mutant("two digits in P of 7.1", PUBLISHED, "0.8450", "0.8540", "experiment-7.1"),
-    _mutant("a sign in U of 7.3", PUBLISHED, "-0.7174", "0.7174", "experiment-7.3"),
-    _mutant(
-        "a frequency of 7.2", PUBLISHED, "np.array([3.0, 3.0, 2.0])", "np.array([3.0, 2.0, 2.0])", "experiment-7.2"
-    ),
-    _mutant(
-        "sine and cosine of D(t) exchanged",
-        PUBLISHED,
-        "np.array([math.pi / 2, 0.0, math.pi / 2])",
-        "np.array([0.0, math.pi / 2, 0.0])",
-        "experiment-7.2",
-        "experiment-7.3",
-    ),
-    _mutant(
-        "P' of 7.4 from another interval",
-        PUBLISHED,
-        "minval=-0.5, maxval=0.5",
-        "minval=-1.0, maxval=0.5",
-        "experiment-7.4",
-    ),
-    _mutant(
-        "the tangent part of an ellipsoid is that of the sphere",
+    mutant_of_consensus(
+        "gradient: the tangent part of an ellipsoid is that of the sphere",
         SPACES,
         "return v - jnp.sum(self._dual(x) * v, axis=-1, keepdims=True) * x",
         "return v - jnp.sum(x * v, axis=-1, keepdims=True) * x",
@@ -213,46 +178,46 @@ MUTANTS = (
         "lemma-3.1",
         quick=True,
     ),
-    _mutant(
-        "the projection divides by the square of the length",
+    mutant_of_consensus(
+        "gradient: the projection divides by the square of the length",
         SPACES,
         "return y / jnp.sqrt(jnp.sum(self._dual(y) * y, axis=-1, keepdims=True))",
         "return y / jnp.sum(self._dual(y) * y, axis=-1, keepdims=True)",
         "equation-3",
         "equation-5/corrected",
     ),
-    _mutant(
-        "the tangent part of the sphere has the wrong sign",
+    mutant_of_consensus(
+        "gradient: the tangent part of the sphere has the wrong sign",
         SPACES,
         "return v - jnp.sum(x * v, axis=-1, keepdims=True) * x",
         "return v + jnp.sum(x * v, axis=-1, keepdims=True) * x",
         "equation-3",
         "claim-identity-consensus-point/corrected",
     ),
-    _mutant(
-        "a gradient flow ascends",
+    mutant_of_consensus(
+        "gradient: a gradient flow ascends",
         "dynsim.systems.gradient",
         "lambda g: -g",
         "lambda g: g",
         "lemma-3.2",
         "theorem-3.1",
     ),
-    _mutant(
-        "the Euler map moves along the field that is not tangent",
+    mutant_of_consensus(
+        "gradient: the Euler map moves along the field that is not tangent",
         "dynsim.systems.euler",
         "self.flow.space.tangent(x, self.flow.velocity(jnp.asarray(k, h.dtype) * h, x))",
         "self.flow.velocity(jnp.asarray(k, h.dtype) * h, x)",
         "equation-6-first-order",
     ),
-    _mutant(
-        "the Euler map takes the field of time k",
+    mutant_of_consensus(
+        "gradient: the Euler map takes the field of time k",
         "dynsim.systems.euler",
         "jnp.asarray(k, h.dtype) * h, x",
         "jnp.asarray(k, h.dtype), x",
         "equation-6-first-order",
     ),
-    _mutant(
-        "V without its factor 1/2",
+    mutant_of_consensus(
+        "gradient: V without its factor 1/2",
         ENERGIES,
         "return -0.5 * jnp.sum(",
         "return -1.0 * jnp.sum(",
@@ -263,8 +228,8 @@ MUTANTS = (
         "theorem-3.2-lojasiewicz/corrected",
         "claim-identity-stable-equilibria/two-or-more-dimensions",
     ),
-    _mutant(
-        "V without P",
+    mutant_of_consensus(
+        "gradient: V without P",
         ENERGIES,
         "return -0.5 * jnp.sum(jnp.exp(x @ query_key @ x.T))",
         "return -0.5 * jnp.sum(jnp.exp(x @ x.T))",
@@ -272,23 +237,23 @@ MUTANTS = (
         "theorem-3.1",
         "lemma-3.3",
     ),
-    _mutant(
-        "V without its diagonal terms",
+    mutant_of_consensus(
+        "gradient: V without its diagonal terms",
         ENERGIES,
         "return -0.5 * jnp.sum(jnp.exp(x @ query_key @ x.T))",
         "return -0.5 * jnp.sum(jnp.triu(jnp.exp(x @ query_key @ x.T), 1)) * 2",
         "lemma-3.2",
         "experiment-7.1",
     ),
-    _mutant(
-        "the gradient of V without P",
+    mutant_of_consensus(
+        "gradient: the gradient of V without P",
         ENERGIES,
         "return -jnp.exp(x @ P @ x.T) @ x @ P",
         "return -jnp.exp(x @ P @ x.T) @ x",
         "lemma-3.2",
     ),
-    _mutant(
-        "Z_i without sqrt(d)",
+    mutant_of_consensus(
+        "gradient: Z_i without sqrt(d)",
         ENERGIES,
         "return jnp.sqrt(x.shape[-1]) * jnp.sum(",
         "return jnp.sum(",
@@ -298,106 +263,35 @@ MUTANTS = (
         "lemma-3.3",
         "theorem-3.2-lojasiewicz/corrected",
     ),
-    _mutant(
-        "a rate along the field that is not tangent",
+    mutant_of_consensus(
+        "gradient: a rate along the field that is not tangent",
         ENERGIES,
         "return jax.jvp(energy, (x,), (flow.vector_field(t, x),))[1]",
         "return jax.jvp(energy, (x,), (flow.velocity(t, x),))[1]",
         "lemma-3.3",
     ),
-    _mutant(
-        "the least and not the largest 1 - v^T x_i",
-        ENERGIES,
-        "return jnp.max(1 - x @ axis)",
-        "return jnp.min(1 - x @ axis)",
-        "experiment-7.2",
-    ),
-    _mutant(
-        "the diameter is measured from the first token",
-        DISTANCES,
-        "jnp.max(jnp.linalg.norm(x[:, None] - x[None], axis=-1))",
-        "jnp.max(jnp.linalg.norm(x[:1] - x, axis=-1))",
-        "equation-25/corrected",
-    ),
-    _mutant(
-        "E without the absolute value",
-        DISTANCES,
-        "1 - jnp.mean(jnp.abs(unit @ unit[0]))",
-        "1 - jnp.mean(unit @ unit[0])",
-        "equation-25/corrected",
-        quick=True,
-    ),
-    _mutant(
-        "E without the lengths of tokens",
-        DISTANCES,
-        "unit = x / jnp.linalg.norm(x, axis=-1, keepdims=True)",
-        "unit = x",
-        "equation-25/corrected",
-    ),
-    _mutant(
-        "E leaves out the first token",
-        DISTANCES,
-        "1 - jnp.mean(jnp.abs(unit @ unit[0]))",
-        "1 - jnp.mean(jnp.abs(unit[1:] @ unit[0]))",
-        "equation-25/corrected",
-    ),
-    _mutant(
-        "the largest inner product for the least",
-        DISTANCES,
-        "return jnp.min(x @ x.T if metric is None",
-        "return jnp.max(x @ x.T if metric is None",
-        "equation-25/corrected",
-    ),
-    _mutant(
-        "the least distance from a point for the largest",
-        DISTANCES,
-        "jnp.max(jnp.linalg.norm(x - v[None], axis=-1))",
-        "jnp.min(jnp.linalg.norm(x - v[None], axis=-1))",
-        "experiment-7.3",
-    ),
-    _mutant(
-        "the Jacobian of the reversed flow",
-        "analysis.dynamics.linearisation",
+    mutant_of_consensus(
+        "gradient: the Jacobian of the reversed flow",
+        LINEARISATION,
         "return basis.T @ np.asarray(_ambient_jacobian(",
         "return -basis.T @ np.asarray(_ambient_jacobian(",
         "claim-identity-consensus-point/corrected",
         "claim-identity-stable-equilibria",
     ),
-    _mutant(
-        "the basis of the tangent space lacks a vector",
-        "analysis.dynamics.linearisation",
+    mutant_of_consensus(
+        "gradient: the basis of the tangent space lacks a vector",
+        LINEARISATION,
         "return basis_of_range(span @ span.T)",
         "return basis_of_range(span @ span.T)[:, :-1]",
         "equation-3",
         "theorem-3.1",
     ),
-    _mutant(
-        "the largest decrease for the largest increase",
-        "analysis.dynamics.monotone",
-        "lowest = np.minimum.accumulate(values)",
-        "lowest = np.maximum.accumulate(values)",
-        "experiment-7.3",
-    ),
-    _mutant(
-        "hidden scores are zero",
-        "dynsim.systems.tokens.masks",
+    mutant_of_consensus(
+        "gradient: hidden scores are zero",
+        MASKS,
         "scores, -jnp.inf)",
         "scores, 0.0)",
         "equation-7-tangency",
         "experiment-7.3",
-    ),
-    _mutant(
-        "the span form transposes the scores",
-        "dynsim.systems.tokens.span_form",
-        'jnp.einsum("ia,haj->hij", x, scores)',
-        'jnp.einsum("ja,hai->hij", x, scores)',
-        "experiment-7.4",
-    ),
-    _mutant(
-        "the span form drops the head factors",
-        "dynsim.systems.tokens.span_form",
-        "self.scale * self.factor, weights) @ x",
-        "self.scale * self.factor**0 / 2, weights) @ x",
-        "experiment-7.4",
     ),
 )
