@@ -186,10 +186,11 @@ def _barrier_trial(key: Key) -> Trial:
     "claim is its positive case",
 )
 def theorem_for_the_sum_of_the_values(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Theorem 6.1 holds for several heads: if all U_h are symmetric and the top eigenvalue of their sum is simple and
-    positive, of v, then every solution with initial values v^T y_i > 0 for all i converges to (v, ..., v).
+    """Theorem 6.1 holds for several heads.
 
-    Evaluated for y_1 = v, which is at rest, and y_2 with v^T y_2 = 4/5, at which the field turns y_2 away from v.
+    Read: if all U_h are symmetric and the top eigenvalue of their sum is simple and positive, of v, then every solution
+    with initial values v^T y_i > 0 for all i converges to (v, ..., v). Evaluated for y_1 = v,
+    which is at rest, and y_2 with v^T y_2 = 4/5, at which the field turns y_2 away from v.
     """
     return _barrier_trial(key)
 
