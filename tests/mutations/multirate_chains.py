@@ -25,6 +25,7 @@ POOLED = "multirate/claim-lumpability/pooling"
 RMS = "multirate/remark-24-rmsnorm"
 GAIN = "multirate/remark-24-rmsnorm/largest-gain"
 CONTRACTS = "multirate/remark-25-norm-constraints/corrected"
+MINIMUM = "multirate/corollary-29/divergence"
 EQUILIBRIUM = "multirate/claim-qss-equals-stationary/irreducible"
 
 MUTANTS = (
@@ -196,7 +197,7 @@ MUTANTS = (
         CHAINS + "mixing",
         "np.asarray(q, float)), axis=-1) / 2",
         "np.asarray(q, float)), axis=-1)",
-        (RELAXES,),
+        (RELAXES, MINIMUM),
     ),
     Mutant(
         "chains: columns that do not sum to zero are accepted",
