@@ -8,8 +8,11 @@ from collections.abc import Iterator, Sequence
 
 import matplotlib
 import matplotlib.colors
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from dynsim.errors import argument_error, nearest
 
@@ -160,3 +163,13 @@ def letter(axes: Sequence[Axes], names: Sequence[str] = ()) -> None:
     for number, ax in enumerate(axes):
         name = f" {names[number]}" if names else ""
         ax.set_title(rf"$\mathbf{{({chr(ord('a') + number)})}}${name}", loc="left", pad=3.0)
+
+
+def power_of_ten(axis: Axis, values: np.ndarray) -> None:
+    """Write the power of ten of small or large values into the label of an axis, and its ticks without it."""
+    largest = float(np.max(np.abs(values), initial=0.0))
+    power = int(np.floor(np.log10(largest))) if largest > 0 else 0
+    if -3 < power < 4:
+        return
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / 10.0**power:g}".replace("-", "\N{MINUS SIGN}")))
+    axis.set_label_text(rf"{axis.get_label_text()} ($10^{{{power}}}$)")
