@@ -18,7 +18,7 @@ from analysis.claims.multirate import sections_2_4_forward_pass as forward
 from analysis.claims.multirate import sections_2_5_slow_manifold as manifolds
 from analysis.claims.multirate import sections_3_4_pooling as pooling
 from analysis.claims.multirate import sections_3_4_slow_context as context
-from analysis.claims.multirate.instances import contractions
+from analysis.claims.multirate.instances import contractions, slow_manifolds
 from analysis.claims.multirate.instances.networks import GENERIC, NextSeen, network, symbols, with_slow_mask
 from analysis.claims.multirate.numpy_forward_pass import attended, pooled, rotary, upsampled
 from analysis.claims.rational_instances import identity, matrix
@@ -125,7 +125,7 @@ def test_two_tokens_spread_from_the_least_stretched_direction():
     x, z = matrix([[Fraction(4, 5), Fraction(3, 5), 0], [Fraction(4, 5), -Fraction(3, 5), 0]])
     move = lambda x, stretch: stretch * x - (x @ (stretch * x)) * x
     for stretch, growth in ((matrix([-1, 1, 2]), Fraction(32, 25)), (matrix([1, -1, 2]), Fraction(-32, 25))):
-        pair = norms.Pair("the unit sphere", x, z, move(x, stretch), move(z, stretch))
+        pair = norms.Pair("the unit sphere", x, z, move(x, stretch), move(z, stretch), 0.0)
         assert pair.distance_growth == growth  # 2 cos^2 of the angle to the axis
         assert norms._contraction_trial(pair, True).contradicts == (growth > 0)
 
@@ -139,7 +139,7 @@ def test_a_mixture_of_permutations_is_doubly_stochastic():
 
 def test_the_graph_over_a_saddle_is_invariant():
     A, b = matrix([[1, 0], [0, -1]]), matrix([[1, 1], [0, 0], [2, 0]])
-    given = manifolds.PolynomialSystem(A, b, Fraction(1))
+    given = slow_manifolds.PolynomialSystem(A, b, Fraction(1))
     assert given.hyperbolic
     assert not given.contractive
     quarter = Fraction(1, 4)
@@ -153,13 +153,27 @@ def test_the_graph_over_a_saddle_is_invariant():
         assert np.all(quarter * speed == A @ (x - phi))
     assert given.persists(A, given.epsilon)
     assert not given.persists(given.epsilon * identity(2), given.epsilon)
-    assert not manifolds.PolynomialSystem(matrix([[0, 1], [-1, 0]]), b, Fraction(1)).hyperbolic
+    assert not slow_manifolds.PolynomialSystem(matrix([[0, 1], [-1, 0]]), b, Fraction(1)).hyperbolic
+
+
+def test_a_centre_has_no_invariant_graph_at_its_resonances_and_a_saddle_has_one():
+    b, saddle, focus = matrix([1, 2]), matrix([[0, 1], [1, 0]]), matrix([[1, 1], [-1, 1]])
+    turn = slow_manifolds.centre(KEY)
+    assert sum(np.diag(turn)) == 0
+    for A, persists in ((saddle, True), (focus, True), (turn, False)):
+        given = slow_manifolds.CircleSystem(A, b, Fraction(3, 4))
+        assert given.persists(A) == persists
+    given = slow_manifolds.CircleSystem(saddle, b, Fraction(1))
+    u, v = given.coefficients(saddle, HALF)[0]
+    assert np.all(saddle @ u + HALF * v == saddle @ b / 2)  # (A - i/2) (u + i v) = A b / 2
+    assert np.all(saddle @ v - HALF * u == 0)
 
 
 def test_the_reduction_of_an_expanding_system_is_not_called_well_posed():
     for index in range(4):
         expanding, contractive = (
-            manifolds.polynomial_system(stream(0, "polynomial", index), kind) for kind in ("expanding", "contractive")
+            slow_manifolds.polynomial_system(stream(0, "polynomial", index), kind)
+            for kind in ("expanding", "contractive")
         )
         assert manifolds._necessity_trial(contractive).contradicts
         assert outcomes(manifolds._necessity_trial(expanding)) == [True]

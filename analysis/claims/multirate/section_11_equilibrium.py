@@ -261,7 +261,7 @@ def _limit_trial(given: ContractingRound, *, moving: bool = False) -> Trial:
     """
     start = jnp.asarray(given.start)
     distance = lambda x: float(np.linalg.norm(np.asarray(x) - given.fixed_point))
-    excess, x = [], start
+    excess, errors, x = [], [], start
     for M in (1, 3, MANY):
         if moving:
             x = start
@@ -270,6 +270,8 @@ def _limit_trial(given: ContractingRound, *, moving: bool = False) -> Trial:
         else:
             x = _method(given.with_method(FixedPointIteration(M)), start)
         excess.append(distance(x) - given.lipschitz**M * distance(start))
+        written = numpy_forward_pass.in_numpy(given.with_method(FixedPointIteration(M)))
+        errors.append(_largest(x - numpy_forward_pass.after_round(written, given.start)))
     return Trial(
         hypotheses=(_is_contraction(given), at_least("initial distance", distance(start), 0.1, tolerance=0)),
         conclusions=(
@@ -279,6 +281,7 @@ def _limit_trial(given: ContractingRound, *, moving: bool = False) -> Trial:
                 for M, value in zip((1, 3), excess, strict=False)
             ),
             at_most(f"distance after {MANY} passes", distance(x), 0.0, tolerance=ROUNDING),
+            at_most("largest difference from passes in NumPy", max(errors), 0.0, tolerance=ROUNDING),
         ),
         witness={"start": given.start, "fixed point": given.fixed_point, "L": given.lipschitz},
         parameters={"n": len(given.start), "d": given.start.shape[1], "L": given.lipschitz},

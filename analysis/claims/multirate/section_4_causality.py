@@ -130,14 +130,22 @@ def _change_trial(key: Key, model: MultirateNetwork, case: Case, mask: Measureme
 def no_symbol_reaches_an_earlier_score(key: Key, integrator: AbstractIntegrator) -> Trial:
     """With a causal slow mask, changing symbol t changes no logit of any symbol s < t."""
     a, b, c = jax.random.split(key, 3)
-    generic, (other,) = network(a, TWO_ROUNDS), drawn_cases(c, 1)
-    trial = _change_trial(b, network(a, other.config), other, _causal(network(a, other.config)))
+    generic, cases = network(a, TWO_ROUNDS), drawn_cases(c, 2)
+    others = [network(a, case.config) for case in cases]
+    first, second = (_change_trial(b, model, case, _causal(model)) for model, case in zip(others, cases, strict=True))
     affected = [_affected(b, model, GENERIC.n) for model in (generic, with_gates(generic, WIDE_OPEN))]
     return replace(
-        trial,
-        hypotheses=(*trial.hypotheses, _causal(generic), _open(generic), _reaches_itself(affected[0])),
+        first,
+        hypotheses=(
+            *first.hypotheses,
+            *second.hypotheses,
+            _causal(generic),
+            _open(generic),
+            _reaches_itself(affected[0]),
+        ),
         conclusions=(
-            *trial.conclusions,
+            *first.conclusions,
+            *second.conclusions,
             *(_no_leak(what, pairs) for what, pairs in zip(("gates in (0, 1)", "gates at 10"), affected, strict=True)),
             _reached_blocks(b, generic, GENERIC.n),
             *_leaks(b, generic, symbols(b)),
