@@ -34,6 +34,7 @@ from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 from dynsim.spaces import Ellipsoid, Sphere
+from dynsim.systems.base import FunctionFlow
 from dynsim.systems.schedules import ScaledIdentity
 from dynsim.systems.tokens.flow import LayerMap, TokenFlow
 from dynsim.systems.tokens.masks import Causal, Full, Window
@@ -79,10 +80,14 @@ def _shipped_projection(W: Exact, y: Exact, norm: Fraction, X: Exact) -> tuple[M
     moved = jax.jvp(space.project, (float(norm) * at,), (along,))[1]
     basis = tangent_basis(space, at)
     u = at / jnp.linalg.norm(at)
+    lifted = FunctionFlow(lambda t, x: along, space)
     return (
         agrees("pi_W(x) as it ships", space.project(float(norm) * at), y),
         agrees("the derivative of pi_W as it ships", moved, tangent_part(W, y, X) / norm),
         agrees("the tangent part as it ships", space.tangent(at, along), tangent_part(W, y, X)),
+        agrees(
+            "the extension of a field along fibres", lifted.vector_field(0.0, float(norm) * at), tangent_part(W, y, X)
+        ),
         agrees("W-orthogonality of the basis of the tangent space as it ships", basis.T @ (W @ y).astype(float), 0),
         holds("this basis has d - 1 vectors", basis.shape == (len(y), len(y) - 1)),
         agrees("its inner products", basis.T @ basis, np.eye(basis.shape[1])),

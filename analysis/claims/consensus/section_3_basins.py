@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.consensus.instances.equilibria import configurations
-from analysis.claims.consensus.instances.printed_attention import agrees
+from analysis.claims.consensus.instances.printed_attention import agrees, printed_field
 from analysis.claims.consensus.section_3_equilibria import HALVED, growth_rate
 from analysis.claims.rational_instances import identity, rational_unit, tangent_part
 from analysis.ledger.claim import claim
@@ -52,7 +52,7 @@ def every_start_reaches_consensus(key: Key, integrator: AbstractIntegrator) -> T
 
 def _basin_trial(key: Key, integrator: AbstractIntegrator, value: np.ndarray | float) -> Trial:
     """Measure the fraction of random starts that do not reach consensus, and the linearisation at known equilibria."""
-    flow = TokenFlow(np.eye(D), value)
+    flow, U = TokenFlow(np.eye(D), value), value * np.eye(D)
     starts = [flow.space.sample(k, (N, D)) for k in jax.random.split(key, MEMBERS)]
     ends = [simulate(flow, x0, [0.0, 150.0, 300.0], integrator=integrator).ys for x0 in starts]
     widths = np.array([[float(diameter(x)) for x in states] for states in ends])
@@ -67,6 +67,11 @@ def _basin_trial(key: Key, integrator: AbstractIntegrator, value: np.ndarray | f
     return Trial(
         hypotheses=(at_least("least initial diameter", np.min(widths[:, 0]), 0.0, tolerance=ROUNDING),),
         conclusions=(
+            agrees(
+                "the field that ships",
+                flow.vector_field(0.0, starts[0]),
+                printed_field(starts[0], np.eye(D)[None], U[None], np.eye(D)),
+            ),
             at_most("measure of the exceptions, with confidence 95%", bound, 0.05, tolerance=0.0, within=(0, 1)),
             at_most("largest speed of a token at t=300", moving, 1e-3, tolerance=SOLVER),
             at_least("least growth rate at equilibria off consensus", min(rates), 1e-3, tolerance=ROUNDING),

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
+from analysis.claims.consensus.instances.printed_attention import agrees, printed_field
 from analysis.claims.consensus.section_3_gradient_flow import definite
 from analysis.claims.rational_instances import identity, rational_unit, tangent_part
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
@@ -105,7 +105,8 @@ def _limit_trial(key: Key, integrator: AbstractIntegrator, name: str, turning: f
     a, b = jax.random.split(key)
     P = definite(a)
     model = gradient_token_flow(P)
-    flow = TokenFlow(P, np.eye(D) + turning * SKEW_SYMMETRIC, space=model.space)
+    U = np.eye(D) + turning * SKEW_SYMMETRIC
+    flow = TokenFlow(P, U, space=model.space)
     y0 = start(name, b, flow.space)
     path = simulate(flow, y0, _times(name), integrator=integrator)
     speeds = path.along(lambda x: jnp.max(jnp.linalg.norm(flow.vector_field(0.0, x), axis=1)))
@@ -116,6 +117,7 @@ def _limit_trial(key: Key, integrator: AbstractIntegrator, name: str, turning: f
             at_most("distance of the tokens from the ellipsoid", flow.space.defect(y0), ROUNDING, tolerance=0.0),
         ),
         conclusions=(
+            agrees("the field that ships", flow.vector_field(0.0, y0), printed_field(y0, P[None], U[None], P)),
             at_most("distance from the last state after half the time", late[0], 1e-2, tolerance=SOLVER),
             at_most("the same after three quarters, against half of that", late[2], late[0] / 2, tolerance=SOLVER),
             at_most("largest speed of a token at the last time", speeds[-1], 1e-3, tolerance=SOLVER),
