@@ -112,8 +112,8 @@ def _change_trial(key: Key, model: MultirateNetwork, case: Case, mask: Measureme
     """Measure whether changing a symbol changes any bit of an earlier logit; `mask` is the hypothesis on the mask."""
     affected = _affected(key, model, case.n)
     return Trial(
-        hypotheses=(mask, _open(model), _reaches_itself(affected)),
-        conclusions=(_no_leak(case.name, affected),),
+        hypotheses=(mask, _open(model)),
+        conclusions=(_no_leak(case.name, affected), _reaches_itself(affected)),
         witness={"P": case.config.block, "gates": model.gates, "(position, changed symbol)": np.argwhere(affected)},
         parameters={"n": case.n, "P": case.config.block, "R": case.config.rounds, "case": case.name},
     )
@@ -136,13 +136,7 @@ def no_symbol_reaches_an_earlier_score(key: Key, integrator: AbstractIntegrator)
     affected = [_affected(b, model, GENERIC.n) for model in (generic, with_gates(generic, WIDE_OPEN))]
     return replace(
         first,
-        hypotheses=(
-            *first.hypotheses,
-            *second.hypotheses,
-            _causal(generic),
-            _open(generic),
-            _reaches_itself(affected[0]),
-        ),
+        hypotheses=(*first.hypotheses, *second.hypotheses, _causal(generic), _open(generic)),
         conclusions=(
             *first.conclusions,
             *second.conclusions,

@@ -116,7 +116,7 @@ class PolynomialSystem(NamedTuple):
             np.arange(1, DEGREE + 1),
         )
         x, phi = powers @ graph, powers @ self.branch
-        speed, drift = ((self.rate * degrees * powers) @ part for part in (graph, self.branch))
+        speed, drift = ((rates * powers) @ part for part in (graph, self.branch))
         flow, float_y = self.flow(), jnp.asarray(float(y))
         at = lambda fast: FastSlow(jnp.asarray(fast.astype(float)), float_y)
         velocity = flow.velocity(0.0, at(x))
