@@ -111,10 +111,8 @@ class PolynomialSystem(NamedTuple):
         from its eigenvalues, and the first-order term of the slow manifold.
         """
         graph = np.stack(self.coefficients(self.A, self.epsilon))
-        powers, degrees = (
-            matrix([y**j for j in range(1, DEGREE + 1)]) if y else matrix([0] * DEGREE),
-            np.arange(1, DEGREE + 1),
-        )
+        powers = matrix([y**j for j in range(1, DEGREE + 1)])
+        rates = matrix([j * self.rate for j in range(1, DEGREE + 1)])
         x, phi = powers @ graph, powers @ self.branch
         speed, drift = ((rates * powers) @ part for part in (graph, self.branch))
         flow, float_y = self.flow(), jnp.asarray(float(y))
