@@ -33,7 +33,7 @@ def _misalignment_trial(key: Key, signs: bool, opposite: bool) -> Trial:
     products = [first @ y for y in tokens]
     size = 1 - sum((abs(p) for p in products), Fraction(0)) / n
     E = 1 - sum(products, Fraction(0)) / n if signs else size
-    scales = integers(jax.random.fold_in(key, 3), (n, 1), 1, 9)
+    scales = integers(jax.random.fold_in(key, 3), (n, 1), 1, 9).astype(float)
     x = jnp.asarray(tokens.astype(float))
     widest = max(sum((y - z) ** 2) for y in tokens for z in tokens)
     least = min(y @ z for y in tokens for z in tokens)
