@@ -119,6 +119,14 @@ def ended(name, index):
     return found
 
 
+def test_tokens_in_an_uneven_tie_tend_to_the_weighted_mean():
+    given = zoo.uneven_tie(stream(0, "uneven"))
+    found = certified_run(given)
+    assert isinstance(found, CertifiedRun)
+    ends = found.certificate.limits @ given.factor.T
+    assert ends.tolist() == [[3, 1], [3, -2], [3, 0], [3, 0], [-1, HALF], [3, 1]]
+
+
 @pytest.mark.parametrize("index", range(3))
 def test_each_hard_instance_is_hard_for_what_it_says(index):
     assert ended("waiting followers", index).certificate.constant_from >= 10

@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.claims.hardmax.instances.certified_limits import certified_run
 from analysis.claims.hardmax.instances.clouds import LAYERS, Case, case, defined_sets, run, squared_norms
-from analysis.claims.hardmax.instances.zoo import hard_case, late_leaders, polygon, posed
+from analysis.claims.hardmax.instances.zoo import hard_case, late_leaders, posed, uneven_tie
 from analysis.claims.rational_instances import matrix
 from analysis.hardmax.leaders import leader_layers, leader_layers_by_value
 from analysis.ledger.claim import claim
@@ -141,14 +141,14 @@ def leading_values_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
     For every symmetric positive definite A and alpha > 0.
     """
     given = case(key).doubled
-    return _value_trial(given, given.map, polygon(key).with_twin)
+    return _value_trial(given, given.map, uneven_tie(key))
 
 
 @leading_values_exist.with_control
 def leading_values_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
     """A semidefinite matrix in place of A, and tokens in pairs that differ by an element of its kernel."""
     given = case(key).mirrored.doubled
-    return _value_trial(given, given.degenerate_map, polygon(key).with_twin)
+    return _value_trial(given, given.degenerate_map, uneven_tie(key))
 
 
 def _permanence_trial(cases: dict[str, Case], *, alone: bool = True) -> Trial:

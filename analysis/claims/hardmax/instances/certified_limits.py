@@ -94,7 +94,7 @@ class CertifiedRun:
         """Return whether the motion in closed form from a layer on is that of the map, until the sets change."""
         ones = np.ones(len(self.case.tokens), int)
         motion = closed_form_motion(self.path[layer], sets[layer], ones, self.case.alpha, self.case.attention)
-        end = next(k for k in range(layer, len(sets)) if not sets[k].same_as(sets[layer]))
+        end = next((k for k in range(layer, len(sets)) if not sets[k].same_as(sets[layer])), len(sets) - 1)
         steps = range(1, min(end - layer, 4) + 1)
         return not motion.valid or all(bool(np.all(motion.after(m) == self.path[layer + m])) for m in steps)
 

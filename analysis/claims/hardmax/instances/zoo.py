@@ -146,6 +146,16 @@ def few(key: Key, *, with_identity: bool = False) -> Case:
     return posed(b, (1 + Fraction(size % 5, 4)) * matrix(rows), STEPS[size % len(STEPS)], with_identity=with_identity)
 
 
+def uneven_tie(key: Key) -> Case:
+    """Return two leaders, the first given twice, and followers that tend to their weighted mean in an exact tie.
+
+    Hard for what forgets multiplicities: (2 v_1 + v_2) / 3 = (3, 0) is orthogonal to v_1 - v_2, the midpoint is not.
+    """
+    tokens = matrix([[3, 1], [3, -2], [1, 0], [2, 0], [-1, Fraction(1, 2)]])
+    given = posed(key, tokens, STEPS[int(jax.random.randint(key, (), 0, len(STEPS)))])
+    return given._replace(tokens=np.concatenate([given.tokens, given.tokens[:1]]))
+
+
 def _with_rays(v: Exact) -> Exact:
     """Return the points v in cyclic order, tokens on the rays to some midpoints of sides, and two more inside."""
     middle = (v + np.roll(v, -1, axis=0)) / 2
