@@ -38,8 +38,15 @@ MUTANTS = (
         MASKS,
         _TRIL,
         _TRIL.replace("bool))", "bool), 1)"),
-        (_CAUSAL, _STABLE, _CAUSAL_WEIGHTS),
+        (_CAUSAL, _CAUSAL_WEIGHTS),
         quick=True,
+    ),
+    Mutant(
+        "consensus: the causal mask shows the next token along a solution",
+        MASKS,
+        _TRIL,
+        _TRIL.replace("bool))", "bool), 1)"),
+        (_STABLE, _DOMAIN, _TOP),
     ),
     Mutant(
         "consensus: the causal mask shows the future instead of the past",
@@ -165,7 +172,7 @@ MUTANTS = (
         FLOW,
         "return TokenFlow(query_key, 1.0, space=space)",
         "return TokenFlow(query_key, 1.0)",
-        (_DINI, _RATES),
+        (_DINI,),
     ),
     Mutant(
         "consensus: Pi_W solves with the transpose of U",
@@ -249,8 +256,15 @@ MUTANTS = (
         ENERGIES,
         "jnp.max(jnp.where(active, rates, -jnp.inf))",
         "jnp.min(jnp.where(active, rates, jnp.inf))",
-        (_DANSKIN, _DINI),
+        (_DANSKIN,),
         quick=True,
+    ),
+    Mutant(
+        "consensus: the Dini derivative along the flow is the lower one",
+        ENERGIES,
+        "jnp.max(jnp.where(active, rates, -jnp.inf))",
+        "jnp.min(jnp.where(active, rates, jnp.inf))",
+        (_DINI,),
     ),
     Mutant(
         "consensus: the Dini derivative is clipped at zero",
@@ -350,5 +364,19 @@ MUTANTS = (
         "for k in range(D)), 2 ** (N - 1))",
         "for k in range(D)), 2**N)",
         (_WENDEL, _CERTAIN),
+    ),
+    Mutant(
+        "consensus: the printed form of Wendel's sum is the correct one",
+        HEMISPHERES,
+        'return wendel_probability(num_tokens, _positive("sphere_dimension", sphere_dimension))',
+        'return wendel_probability(num_tokens, _positive("sphere_dimension", sphere_dimension) + 1)',
+        (_WENDEL,),
+    ),
+    Mutant(
+        "consensus: the linearisation is that at t = 0",
+        "analysis.dynamics.linearisation",
+        "_ambient_jacobian(flow, x, jnp.asarray(t, float))",
+        "_ambient_jacobian(flow, x, jnp.asarray(0.0 * t, float))",
+        (_CONULL,),
     ),
 )

@@ -82,6 +82,7 @@ def _danskin_trial(key: Key, active_only: bool) -> Trial:
     f = lambda s: max(v + m * (s - t) + q * (s - t) ** 2 for v, m, q in zip(values, slopes, bends, strict=True))
     last = _quotients(f, t, Fraction(0))[-1]
     shipped = upper_dini(values.astype(float), slopes.astype(float))
+    sinking = upper_dini(values.astype(float), slopes.astype(float) - 60)
     active = [m for v, m in zip(values, slopes, strict=True) if v == f(t) or not active_only]
     return Trial(
         hypotheses=(holds("two indices are active", sum(v == f(t) for v in values) == 2),),
@@ -91,6 +92,7 @@ def _danskin_trial(key: Key, active_only: bool) -> Trial:
                 abs(last - max(active)) < Fraction(1, 2**40),
             ),
             agrees("the Dini derivative as it ships", shipped.rate, float(max(slopes[:2]))),
+            agrees("the same, where all functions decrease", sinking.rate, float(max(slopes[:2]) - 60)),
             holds("the active indices as they ship", np.asarray(shipped.active).tolist() == [True, True, False, False]),
         ),
         witness={"slopes": slopes, "values": values, "quotient": last},

@@ -1,6 +1,7 @@
 """Claims of Remark 4.2 of CONSENSUS: the probability that random tokens share a hemisphere (Wendel)."""
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
@@ -82,12 +83,17 @@ def _wendel_trial(key: Key, probability: Callable[[int, int], Fraction], *, crow
     together = sides(points)
     tried = [tuple(int(s) for s in row) for row in 1 - 2 * integers(b, (6, l), 0, 2)]
     x = np.array(points, float)
+    lacking = Fraction(2 * math.comb(l - 1, n), 2**l)
     agree = all((hemisphere_margin(np.array(s)[:, None] * x) > ROUNDING) == (s in together) for s in tried)
     return Trial(
         hypotheses=(holds("l tokens on S^n, l >= 2, n >= 1", l >= 2 and n >= 1),),
         conclusions=(
             holds("the formula is the fraction of sign choices", probability(l, n) == Fraction(len(together), 2**l)),
             holds("the hemisphere margin that ships is positive for these choices alone", agree),
+            holds(
+                "the printed sum that ships lacks the last term alone",
+                wendel_probability(l, n + 1) - printed_wendel_probability(l, n) == lacking,
+            ),
         ),
         witness={"l": l, "n": n, "points": points, "formula": probability(l, n), "counted": len(together)},
         parameters={"l": l, "n": n},
@@ -136,6 +142,8 @@ def _certain_trial(key: Key, dimension_of: Callable[[int], int]) -> Trial:
     l = int(jax.random.randint(a, (), 2, 7))
     pair = np.stack([rational_unit(k, 3) for k in jax.random.split(b)])
     long = pair.astype(float) * np.array([[1.0], [3.0]])
+    pair[1] = pair[1] if pair[0] @ pair[1] >= 0 else -pair[1]
+    inner = np.vstack([pair, 2 * pair[0] + pair[1]]).astype(float)  # the third one is not on the boundary of their cone
     widest = np.sqrt(float((1 + pair[0] @ pair[1]) / 2))  # the cosine of half of the angle between two tokens
     d = dimension_of(l)
     x = np.asarray(Sphere().sample(b, (l, d)))
@@ -144,7 +152,9 @@ def _certain_trial(key: Key, dimension_of: Callable[[int], int]) -> Trial:
         conclusions=(
             holds("the exact probability is 1", wendel_probability(l, d) == 1),
             at_least("hemisphere margin of a sample", hemisphere_margin(x), ROUNDING, tolerance=0.0, within=(0, 1)),
-            agrees("the margin of two tokens", hemisphere_margin(pair.astype(float)), widest),
+            agrees("the margin of two tokens, and of one in between", hemisphere_margin(inner), widest),
+            holds("it is 1 for n + 1 = l, too", wendel_probability(l, l) == 1),
+            holds("it is less for n + 1 = l - 1", wendel_probability(l + 1, l) == 1 - Fraction(1, 2**l)),
             agrees("the margin along their axis, one of them three times as long", _along_the_axis(long), widest),
         ),
         witness={"l": l, "d": d, "x": x},
