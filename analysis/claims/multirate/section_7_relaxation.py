@@ -8,14 +8,17 @@ import numpy as np
 
 from analysis.chains.dense_exponential import transition_matrix
 from analysis.chains.mixing import mixing_bounds, mixing_time
-from analysis.chains.spectra import euler_bounds, spectral_gap
+from analysis.chains.relaxation import relaxation
+from analysis.chains.spectra import euler_bounds, reversibilised_gap, spectral_gap
 from analysis.chains.stationary import stationary_distributions
 from analysis.claims.multirate.chain_comparisons import (
+    accepts,
     exact_transition_matrix,
     exponential_measurements,
     field_measurement,
     floats,
     map_measurements,
+    ring_measurements,
 )
 from analysis.claims.multirate.instances.chains import (
     Chain,
@@ -50,6 +53,15 @@ def _one(key: Key, size: int) -> Exact:
     return identity(size)[rng.integers(size)] if size == 1 or rng.integers(2) else distribution(key, size)
 
 
+def _no_distributions(p: Exact) -> list[Exact]:
+    """Return two vectors that are nearly p and no distributions."""
+    off = identity(len(p))[0] / 1000
+    negative = identity(len(p))[:2].sum(axis=0) * 0
+    if len(p) > 1:
+        negative = matrix([-1, 1001, *[0] * (len(p) - 2)]) / 1000
+    return [p + off, negative]
+
+
 def _flow_trial(given: Chain, p: Exact, hypotheses: tuple[Measurement, ...]) -> Trial:
     r"""Measure that $e^{Qh}$ contracts total variation, h = k / (2 max |Q_jj|), and the flow and exponential at p.
 
@@ -63,6 +75,10 @@ def _flow_trial(given: Chain, p: Exact, hypotheses: tuple[Measurement, ...]) -> 
         hypotheses=hypotheses,
         conclusions=(
             holds("p_st is invariant", bool(np.all(Q @ law == 0))),
+            holds(
+                "a mass of 1 + 1/1000, and a negative probability, are refused",
+                not any(accepts(lambda q: relaxation(floats(Q), floats(q), [1.0]), q) for q in _no_distributions(p)),
+            ),
             holds("p_st is the limit of p by absorption", bool(np.all(stationary_distributions(Q).limit(p) == law))),
             holds("e^{Qh} contracts total variation by a factor below one", factor + ERROR < 1),
             holds(
@@ -88,7 +104,13 @@ def _rate_measurements(given: Chain) -> tuple[Measurement, ...]:
         return ()
     gap, law = spectral_gap(Q), floats(exact.stationary)[:, None]
     far = lambda t: float(np.max(np.sum(abs(transition_matrix(Q, t)[0] - law), axis=0))) / 2
+    symmetric_gap = reversibilised_gap(Q)
+    # all of these chains that are not reversible, but for one, have a circulant generator, which is normal
+    normal = exact.reversible or len(set(exact.stationary)) == 1
     return (
+        equal("gap of the reversibilisation", symmetric_gap / exact.gap, 1.0, tolerance=SOLVER)
+        if normal
+        else at_most("gap of the reversibilisation over the gap", symmetric_gap / exact.gap, 1.0, tolerance=SOLVER),
         field_measurement(given, exact.stationary[None] + identity(given.size), sparse=True),
         equal("spectral gap over its closed form", gap.value / exact.gap, 1.0, tolerance=SOLVER),
         equal(
@@ -102,6 +124,7 @@ def _rate_measurements(given: Chain) -> tuple[Measurement, ...]:
 def _mixing_measurements(given: Chain) -> tuple[Measurement, ...]:
     """Measure that the mixing time is enclosed: the exact distance from p_st is 1/4 between its two bounds."""
     found, bounds, law = mixing_time(given.generator), mixing_bounds(given.generator), given.stationary_distributions[0]
+    gap, symmetric_gap = spectral_gap(given.generator).value, reversibilised_gap(given.generator)
 
     def far(t: float) -> float:
         P = exact_transition_matrix(given.generator, Fraction(t))
@@ -111,6 +134,13 @@ def _mixing_measurements(given: Chain) -> tuple[Measurement, ...]:
         at_least("largest distance at the lower bound of the mixing time", far(found.lower), 0.25, tolerance=ROUNDING),
         at_most("largest distance at its upper bound", far(found.upper), 0.25, tolerance=ROUNDING),
         at_most("upper over lower bound", found.upper / max(found.lower, 1e-300), 1.001, tolerance=ROUNDING),
+        equal("lower bound from the spectrum times the gap", bounds.lower * gap, math.log(2), tolerance=SOLVER),
+        equal(
+            "upper bound from the spectrum times the gap of the reversibilisation",
+            bounds.upper * symmetric_gap,
+            math.log(2) - math.log(min(law)) / 2,
+            tolerance=SOLVER,
+        ),
         at_most("lower bound from the spectrum over the upper", bounds.lower / found.upper, 1.0, tolerance=SOLVER),
         at_least("upper bound from the spectrum over the lower", bounds.upper / found.lower, 1.0, tolerance=SOLVER),
     )
@@ -131,7 +161,9 @@ def flow_converges_to_the_stationary_distribution(key: Key, integrator: Abstract
     found = _flow_trial(given, _one(key, given.size), given.measured())
     if found.contradicts:
         return found  # a wrong exponential may never come near p_st, for which a mixing time waits
-    return replace(found, conclusions=(*found.conclusions, *_rate_measurements(given)))
+    a, b = numpy_rng(key, "ring").integers(1, 3, 2)
+    more = _rate_measurements(given) if known(given) else ring_measurements(float(a), float(b), 3.0)
+    return replace(found, conclusions=(*found.conclusions, *more))
 
 
 @flow_converges_to_the_stationary_distribution.with_control
