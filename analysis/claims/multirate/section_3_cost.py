@@ -16,8 +16,8 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Trial, at_least, at_most, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.networks.multirate.config import MultirateConfig
-from dynsim.networks.multirate.flops import matmul_flops
+from dynsim.networks.multirate.config import MultirateConfig, layer_equivalent_cost
+from dynsim.networks.multirate.flops import layer_equivalents, matmul_flops
 from dynsim.networks.multirate.network import draw_multirate
 from dynsim.papers import MULTIRATE
 
@@ -37,20 +37,36 @@ class Cost(NamedTuple):
 
 
 class CountedNetwork(NamedTuple):
-    """A network, a number n of tokens, and the costs of one fast layer and of all layers (no embedding, no head)."""
+    """A network, a number n of tokens, and the costs of one fast layer and of all layers (no embedding, no head).
+
+    `ratio` is their quotient at n tokens by `layer_equivalents`.
+    """
 
     config: MultirateConfig
     n: int
     layer: Cost
     whole: Cost
+    ratio: float
 
     def equivalents(self, slow: Fraction, interface: Fraction = Fraction(0)) -> Fraction:
-        """Return L_pre + R (L_post + L_slow s + i), s and i being the costs of a slow layer and of the interface.
+        """Return L_pre + R (M L_post + L_slow s + i), s and i being the costs of a slow layer and of the interface.
 
-        All in units of a fast layer at n tokens.
+        All in units of a fast layer at n tokens; M is the number of passes.
         """
         c = self.config
-        return c.layers_before + c.rounds * (c.layers_after + c.slow_layers * slow + interface)
+        return c.layers_before + c.rounds * (c.passes * c.layers_after + c.slow_layers * slow + interface)
+
+    @property
+    def printed(self) -> Fraction:
+        """The paper's C = L_pre + R (L_post + L_slow / P^2), with M passes M L_post, by `layer_equivalent_cost`."""
+        return Fraction(layer_equivalent_cost(self.config))
+
+    @property
+    def written_layer(self) -> Cost:
+        """The cost of a fast layer from its matrices: queries, keys, values and outputs, the MLP; scores and sums."""
+        c = self.config
+        entries = c.width * (2 * c.width + 2 * c.width * c.key_heads // c.query_heads + 2 * c.hidden)
+        return Cost(Fraction(2 * entries), Fraction(2 * 2 * c.width))
 
 
 def count_operations(config: MultirateConfig, n: int) -> CountedNetwork:
@@ -58,7 +74,8 @@ def count_operations(config: MultirateConfig, n: int) -> CountedNetwork:
     shapes = eqx.filter_eval_shape(draw_multirate, SHAPE_KEY, config, dtype=jnp.float64)
     model = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
     layer = (*model.before, *model.rounds[0].after)[0]
-    return CountedNetwork(config, n, _cost(layer, config.width, n), _cost(model.apply_layers, config.width, n))
+    costs = (_cost(layer, config.width, n), _cost(model.apply_layers, config.width, n))
+    return CountedNetwork(config, n, *costs, layer_equivalents(model, n))
 
 
 def _cost(function: Callable[[Array], Array], width: int, n: int) -> Cost:
@@ -69,7 +86,7 @@ def _cost(function: Callable[[Array], Array], width: int, n: int) -> Cost:
 
 
 def counted_network(key: Key, *, published: bool = False) -> CountedNetwork:
-    """Return the network of Section 9, or one with random depths and P, counted at one of three lengths.
+    """Return the network of Section 9, or one of random depths, P and passes, counted at one of three lengths.
 
     With `published` it is always that of Section 9.
     """
@@ -78,7 +95,8 @@ def counted_network(key: Key, *, published: bool = False) -> CountedNetwork:
     if published or rng.integers(2):
         return count_operations(SECTION_9, n)
     depth = {name: int(rng.integers(1, 3)) for name in ("layers_before", "rounds", "slow_layers", "layers_after")}
-    return count_operations(replace(SECTION_9, block=int(rng.choice([2, 4, 8, 16])), **depth), n)
+    passes = {"passes": 2, "equilibrium": str(rng.choice(["passes", "anderson"]))} if rng.integers(2) else {}
+    return count_operations(replace(SECTION_9, block=int(rng.choice([2, 4, 8, 16])), **depth, **passes), n)
 
 
 def _trial(given: CountedNetwork, what: str, found: Fraction, expected: Fraction) -> Trial:
@@ -89,8 +107,13 @@ def _trial(given: CountedNetwork, what: str, found: Fraction, expected: Fraction
             at_least("P", c.block, 2, tolerance=0.0),
             at_least("number of slow layers", c.rounds * c.slow_layers, 1, tolerance=0.0),
         ),
-        conclusions=(holds(f"{what} equals the formula", found == expected),),
+        conclusions=(
+            holds(f"{what} equals the formula", found == expected),
+            holds("the cost of a layer is that of its matrices", given.layer == given.written_layer),
+            holds("the quotient in floating point is the counted one", given.ratio == float(_in_layers(given))),
+        ),
         witness={"N": given.n, "d": c.width, "P": c.block, "counted": found, "formula": expected},
+        parameters={"n": given.n, "P": c.block, "R": c.rounds, "M": c.passes, "L_slow": c.slow_layers},
     )
 
 
@@ -110,9 +133,7 @@ def _in_layers(given: CountedNetwork) -> Fraction:
 def cost_has_the_square_of_the_block(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The work on N tokens, in units of a fast layer at N, is C = L_pre + R (L_post + L_slow / P^2)."""
     given = counted_network(key, published=True)
-    return _trial(
-        given, "the work in fast layers", _in_layers(given), given.equivalents(Fraction(1, given.config.block**2))
-    )
+    return _trial(given, "the work in fast layers", _in_layers(given), given.printed)
 
 
 @claim(
@@ -127,7 +148,7 @@ def scores_have_the_square_of_the_block(key: Key, integrator: AbstractIntegrator
     """Read: the work on attention scores, in units of a fast layer's at N, is L_pre + R (L_post + L_slow / P^2)."""
     given = counted_network(key)
     found = given.whole.quadratic / given.layer.quadratic
-    return _trial(given, "the work on scores", found, given.equivalents(Fraction(1, given.config.block**2)))
+    return _trial(given, "the work on scores", found, given.printed)
 
 
 @scores_have_the_square_of_the_block.with_control
@@ -135,7 +156,7 @@ def scores_have_the_square_of_the_block(key: Key, integrator: AbstractIntegrator
     """The part of the work that is linear in N."""
     given = counted_network(key)
     found = given.whole.linear / given.layer.linear
-    return _trial(given, "the work on scores", found, given.equivalents(Fraction(1, given.config.block**2)))
+    return _trial(given, "the work on scores", found, given.printed)
 
 
 def _corrected_trial(given: CountedNetwork, slow: Cost) -> Trial:
@@ -157,7 +178,7 @@ def _corrected_trial(given: CountedNetwork, slow: Cost) -> Trial:
 def cost_has_the_quotient(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If a layer takes a N + b N^2 operations and P divides N, the work in units of a fast layer at N is
 
-    L_pre + R (L_post + L_slow (a / P + b N / P^2) / (a + b N) + 2 d^2 / (a + b N)).
+    L_pre + R (M L_post + L_slow (a / P + b N / P^2) / (a + b N) + 2 d^2 / (a + b N)), with M passes.
     """
     given = counted_network(key)
     return _corrected_trial(given, given.layer)
@@ -176,6 +197,7 @@ def _fewer_layers_trial(given: CountedNetwork, layers: int) -> Trial:
         hypotheses=(holds("P divides N", given.n % given.config.block == 0),),
         conclusions=(at_most("work in fast layers", found, Fraction(layers), tolerance=0.0),),
         witness={"N": given.n, "counted": found},
+        parameters={"n": given.n, "P": given.config.block},
     )
 
 
