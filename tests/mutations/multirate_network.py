@@ -12,6 +12,11 @@ TRAINING = "dynsim.networks.multirate.training"
 DECODER = "dynsim.networks.decoder.transformer"
 LEAKS = "analysis.networks.leaks"
 MASKS = "dynsim.systems.tokens.masks"
+FLOW = "dynsim.systems.fast_slow.flow"
+REDUCED = "dynsim.systems.fast_slow.reduced"
+REDUCTIONS = "analysis.fast_slow.reductions"
+FOLDS = "analysis.fast_slow.folds"
+STATES = "analysis.fast_slow.quasi_steady_states"
 
 SPECIFICATION = "multirate/proposition-9"
 SPLITTING = "multirate/claim-euler-step/corrected"
@@ -29,6 +34,10 @@ LEAST_SQUARES = "multirate/claim-anderson/least-squares"
 PASSES = "multirate/claim-truncated-iteration"
 NETWORK_PASSES = "multirate/claim-truncated-iteration/network"
 RESIDUAL = "multirate/claim-residual-distance/corrected"
+REDUCTION = "multirate/claim-qss-reduction"
+PERSISTENCE = "multirate/remark-25-hyperbolicity/corrected"
+COST = "multirate/proposition-19/corrected"
+SCORES = "multirate/proposition-19/scores"
 
 MUTANTS = (
     Mutant(
@@ -240,8 +249,15 @@ MUTANTS = (
         POOLING,
         "counts = np.minimum(block, n - block * np.arange(blocks))",
         "counts = np.full(blocks, block)",
-        (POOL, SPECIFICATION),
+        (POOL,),
         quick=True,
+    ),
+    Mutant(
+        "multirate: blocks pooled to sums",
+        POOLING,
+        "return sums / jnp.asarray(counts, x.dtype)[:, None]",
+        "return sums",
+        (POOL, SPECIFICATION, SLOWNESS, LEAKING_LOGITS),
     ),
     Mutant(
         "multirate: blocks pooled from the end",
@@ -277,14 +293,14 @@ MUTANTS = (
         "before = jnp.concatenate([jnp.zeros_like(y[:1]), y[:-1]])",
         "before = jnp.concatenate([y[:1], y[:-1]])",
         (UPSAMPLE, SPECIFICATION, CAUSALITY, SLOWNESS),
-        quick=True,
     ),
     Mutant(
         "multirate: the leaking context of the next block",
         POOLING,
         "    _check_rows(y, n, block)\n    return jnp.repeat(y, block, axis=0)[:n]",
         "    _check_rows(y, n, block)\n    return jnp.repeat(jnp.roll(y, -1, axis=0), block, axis=0)[:n]",
-        (LEAK, LEAKING_LOGITS),
+        (LEAK,),
+        quick=True,
     ),
     Mutant(
         "multirate: one pass more",
@@ -298,7 +314,7 @@ MUTANTS = (
         EQUILIBRIUM,
         "jnp.sum(new * change, axis=axes, keepdims=True)",
         "jnp.sum(old * change, axis=axes, keepdims=True)",
-        (SPECIFICATION, SECANT, LEAST_SQUARES),
+        (SECANT, LEAST_SQUARES),
         quick=True,
     ),
     Mutant(
@@ -370,5 +386,110 @@ MUTANTS = (
         "for part in (given, changed))",
         "for part in (given, given))",
         (CAUSALITY,),
+    ),
+    Mutant(
+        "multirate: f multiplied by epsilon",
+        FLOW,
+        "return FastSlow(f / self.epsilon.astype(f.dtype), g)",
+        "return FastSlow(f * self.epsilon.astype(f.dtype), g)",
+        (REDUCTION, PERSISTENCE),
+    ),
+    Mutant(
+        "multirate: g divided by epsilon, too",
+        FLOW,
+        "return FastSlow(f / self.epsilon.astype(f.dtype), g)",
+        "return FastSlow(f / self.epsilon.astype(f.dtype), g / self.epsilon.astype(f.dtype))",
+        (PERSISTENCE,),
+    ),
+    Mutant(
+        "multirate: another ratio of time scales is squared",
+        FLOW,
+        "return eqx.tree_at(lambda flow: flow.epsilon, self, _ratio(epsilon))",
+        "return eqx.tree_at(lambda flow: flow.epsilon, self, _ratio(epsilon**2))",
+        (REDUCTION,),
+    ),
+    Mutant(
+        "multirate: the tangent of the critical manifold with the other sign",
+        REDUCED,
+        "return FastSlow(-change.reshape(x.fast.shape), slow)",
+        "return FastSlow(change.reshape(x.fast.shape), slow)",
+        (REDUCTION, PERSISTENCE),
+    ),
+    Mutant(
+        "multirate: the reduced flow reads y in place of x",
+        REDUCED,
+        "return FastSlow(jnp.zeros_like(x.fast), self.slow(x.fast, x.slow))",
+        "return FastSlow(jnp.zeros_like(x.fast), self.slow(x.slow * jnp.ones_like(x.fast), x.slow))",
+        (REDUCTION,),
+    ),
+    Mutant(
+        "multirate: the critical manifold shifted by a thousandth",
+        REDUCED,
+        "return space.tangent(on, fast(on, y)) + (x - on)",
+        "return space.tangent(on, fast(on, y)) + (x - on) + 1e-3",
+        (REDUCTION, PERSISTENCE),
+    ),
+    Mutant(
+        "multirate: the first-order term is the drift",
+        REDUCTIONS,
+        "return jnp.linalg.solve(jacobian, jnp.ravel(drift)).reshape(state.fast.shape)",
+        "return drift.reshape(state.fast.shape)",
+        (REDUCTION, PERSISTENCE),
+    ),
+    Mutant(
+        "multirate: the first-order term with the other sign",
+        REDUCTIONS,
+        "return jnp.linalg.solve(jacobian, jnp.ravel(drift)).reshape(state.fast.shape)",
+        "return -jnp.linalg.solve(jacobian, jnp.ravel(drift)).reshape(state.fast.shape)",
+        (REDUCTION, PERSISTENCE),
+    ),
+    Mutant(
+        "multirate: the first-order term with the Jacobian transposed",
+        REDUCTIONS,
+        "return jnp.linalg.solve(jacobian, jnp.ravel(drift))",
+        "return jnp.linalg.solve(jacobian.T, jnp.ravel(drift))",
+        (PERSISTENCE,),
+    ),
+    Mutant(
+        "multirate: fast eigenvalues of the symmetric part",
+        FOLDS,
+        "return eigenvalues(tangent_jacobian(FastSubsystem(flow, slow), jnp.asarray(x)))",
+        "return eigenvalues((lambda J: (J + J.T) / 2)(tangent_jacobian(FastSubsystem(flow, slow), jnp.asarray(x))))",
+        (PERSISTENCE,),
+    ),
+    Mutant(
+        "multirate: loops count once",
+        FLOPS,
+        'equation.params["length"] if equation.primitive.name == "scan" else 1',
+        "1",
+        (COST, SCORES),
+    ),
+    Mutant(
+        "multirate: multiplications only",
+        FLOPS,
+        "total += 2 * terms",
+        "total += terms",
+        (COST,),
+    ),
+    Mutant(
+        "multirate: the paper's cost with 1/P in place of 1/P^2",
+        CONFIG,
+        "config.slow_layers / config.block**2)",
+        "config.slow_layers / config.block)",
+        (SCORES,),
+    ),
+    Mutant(
+        "multirate: the paper's cost without the passes",
+        CONFIG,
+        "fast = config.passes * config.layers_after",
+        "fast = config.layers_after",
+        (SCORES,),
+    ),
+    Mutant(
+        "multirate: equivalents in units of a slow layer",
+        FLOPS,
+        "return matmul_flops(model.apply_layers, x) / matmul_flops(layer, x)",
+        "return matmul_flops(model.apply_layers, x) / matmul_flops(layer, x[::2])",
+        (COST,),
     ),
 )
