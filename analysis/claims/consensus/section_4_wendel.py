@@ -141,8 +141,8 @@ def _certain_trial(key: Key, dimension_of: Callable[[int], int]) -> Trial:
     a, b = jax.random.split(key)
     l = int(jax.random.randint(a, (), 2, 7))
     pair = np.stack([rational_unit(k, 3) for k in jax.random.split(b)])
-    long = pair.astype(float) * np.array([[1.0], [3.0]])
     pair[1] = pair[1] if pair[0] @ pair[1] >= 0 else -pair[1]
+    long = pair.astype(float) * np.array([[1.0], [3.0]])
     inner = np.vstack([pair, 2 * pair[0] + pair[1]]).astype(float)  # the third one is not on the boundary of their cone
     widest = np.sqrt(float((1 + pair[0] @ pair[1]) / 2))  # the cosine of half of the angle between two tokens
     d = dimension_of(l)
