@@ -24,8 +24,15 @@ MUTANTS = (
         FLOW,
         "return p @ self.generator(t)[0].astype(p.dtype).T",
         "return p @ self.generator(t)[0].astype(p.dtype)",
-        (KERNEL, RELAXES, INTEGRATED, EQUILIBRIUM, STRICT, CONTRACTS),
+        (KERNEL, EQUILIBRIUM, STRICT),
         quick=True,
+    ),
+    Mutant(
+        "chains: the flow applies the transposed generator, and its trajectories",
+        FLOW,
+        "return p @ self.generator(t)[0].astype(p.dtype).T",
+        "return p @ self.generator(t)[0].astype(p.dtype)",
+        (RELAXES, INTEGRATED, CONTRACTS),
     ),
     Mutant(
         "chains: a sparse generator is transposed in the flow",

@@ -91,8 +91,8 @@ def _minimum_measurements(seed: int, p: Predictions, logits: Predictions) -> tup
 
 def _sharpness() -> Measurement:
     """Measure that the constant 1/2 of Pinsker's inequality is attained in the limit of equal coins."""
-    p, q = np.array([0.5 + 1e-3, 0.5 - 1e-3]), np.array([0.5, 0.5])
-    ratio = float(total_variation(p, q)) ** 2 / float(relative_entropy(p, q))
+    p, q = np.array([[0.5 + 1e-3, 0.5 - 1e-3]]), np.array([0.5, 0.5])
+    ratio = total_variation(p, q)[0] ** 2 / relative_entropy(p, q)[0]
     return equal("(total variation)^2 / D of nearly equal coins", ratio, 0.5, tolerance=SOLVER)
 
 
