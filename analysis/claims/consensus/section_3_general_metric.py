@@ -15,7 +15,7 @@ from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 from dynsim.simulation import simulate
-from dynsim.systems.tokens.flow import TokenFlow, gradient_token_flow
+from dynsim.systems.tokens.flow import gradient_token_flow
 
 N, D = 4, 3
 
@@ -49,7 +49,7 @@ def conjugacy_gaps(key: Key, integrator: AbstractIntegrator, lower: Exact, y: Ex
     eigenvalues at corresponding equilibria.
     """
     L, T = lower.astype(float), into.astype(float)
-    general, model = gradient_token_flow(L @ L.T), TokenFlow(np.eye(D))
+    general, model = gradient_token_flow(L @ L.T), gradient_token_flow(np.eye(D))
     x = jnp.asarray(y.astype(float))
     z = model.space.project(x @ T.T)
     known = list(configurations().values())

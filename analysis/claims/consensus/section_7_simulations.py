@@ -188,7 +188,9 @@ def _symmetric_trial(key: Key, integrator: AbstractIntegrator, changed: float) -
             agrees("U as it ships", model.value(0.0), U_OF_7_3[None]),
             agrees("P(t) as it ships", model.query_key(WHEN), head_of_7_3(WHEN)),
             _field(model, x0, head_of_7_3(WHEN), U_OF_7_3[None], np.eye(D), before),
-            agrees("the distance from v as it ships", far[0], max(np.linalg.norm(x0 - v, axis=1))),
+            agrees(
+                "the distance from v as it ships", far[0], max(np.linalg.norm(np.asarray(x0) - np.asarray(v), axis=1))
+            ),
             at_most("distance from (v, ..., v) at t=60", far[-1], 1e-2, tolerance=SOLVER, within=(0, 2)),
             at_most("largest increase of V_1 from one time to the next", np.max(np.diff(first)), 0.0, tolerance=SOLVER),
             agrees("the largest increase of V_2 as it ships", rise.amount, expected),
