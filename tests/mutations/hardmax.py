@@ -16,6 +16,8 @@ CANDIDATES = "analysis.hardmax.candidates"
 POLYTOPES = "analysis.hardmax.polytopes"
 GEOMETRY = "analysis.hardmax.exact_geometry"
 CLASSIFIER = "dynsim.networks.sentiment.classifier"
+CLUSTERING = "dynsim.clustering"
+REUSE = "dynsim.systems.hardmax.search.reuse"
 PASS = "dynsim.networks.sentiment.forward_pass"
 
 LAYER = "hardmax/equation-2.5"
@@ -68,6 +70,34 @@ MUTANTS = (
         "new = (q - p) * whole * N[moving] + p * means[sets.which[moving]]",
         "new = (q - p) * whole * N[moving] + p * means[sets.which[moving] - 1]",
         (LAYER, NORMS),
+    ),
+    Mutant(
+        "hardmax: follower sets are reused without the loss of a layer",
+        REUSE,
+        "found = (1 - c) * ((1 - c) * self.bounds + c * self.bounds[leader]) * SAFE - self._score_error(sets)",
+        "found = (1 - c) * (self.bounds + self.bounds[leader]) * SAFE",
+        (LAYER,),
+    ),
+    Mutant(
+        "hardmax: follower sets are reused for tokens that follow others than leaders",
+        REUSE,
+        "return np.where(leads[sets.which], np.maximum(found, 0.0), 0.0)",
+        "return np.maximum(found, 1e-9)",
+        (LAYER,),
+    ),
+    Mutant(
+        "hardmax: every layer in floats is called certain",
+        CLUSTERING,
+        "        self.ended = self.ended or not self._same_sets(z, sets)\n",
+        "        self.ended = False\n",
+        (LAYER,),
+    ),
+    Mutant(
+        "hardmax: follower sets are reused as if tokens moved by alpha",
+        CLUSTERING,
+        "    share = float(map.alpha / (1 + map.alpha))\n",
+        "    share = float(map.alpha)\n",
+        (LAYER,),
     ),
     Mutant(
         "hardmax: the softmax layer is not normalised",

@@ -103,11 +103,23 @@ def standing_clusters_do_not_merge(key: Key, integrator: AbstractIntegrator) -> 
     """
     alpha, layers = _drawn(key)
     given = tied_followers(alpha, layers)
-    found = longest_stationary_interval(run(given.map, given.tokens, layers + 60))
+    states = run(given.map, given.tokens, layers + 60)
+    found = longest_stationary_interval(states[: layers + 16])._replace(states=states)  # before the tokens have merged
     return Trial(
         hypotheses=(*given.measured(), *found.measured(layers)),
         conclusions=(holds("no two clusters have merged later", not found.merged),),
-        witness={**given.witness(), "clusters": found.groups, "stand from": found.first, "to": found.last},
+        witness={
+            **given.witness(),
+            "clusters": found.groups,
+            "stand from": found.first,
+            "to": found.last,
+            "merged": found.merged,
+            "in layer": len(found.states) - 1,
+            "tokens then": found.states[-1],
+            "within": NEAR,
+            "apart": APART,
+        },
+        parameters={**given.parameters("waiting followers"), "layers": layers},
     )
 
 
@@ -159,6 +171,10 @@ def _leaders_trial(given: Case, *, single: bool, soft: SoftmaxMap | None = None)
         hypotheses=(*given.measured(), *(follows if single else ()), *found.measured(16)),
         conclusions=one if single else several,
         witness={**given.witness(), "clusters": found.groups, "stand from": found.first, "to": found.last},
+        parameters={
+            **given.parameters("one follower" if single else "tied or random"),
+            "stands": found.last - found.first,
+        },
     )
 
 

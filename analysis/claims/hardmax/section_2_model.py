@@ -1,21 +1,25 @@
 """Claims of Sections 2.2 and 2.3: derivation of the layer (1.1), and tokens on the unit sphere."""
 
+import math
 from fractions import Fraction
 
 import jax
 import numpy as np
 
-from analysis.claims.hardmax.instances.clouds import Case, case, defined_sets
-from analysis.claims.hardmax.instances.zoo import hard_case
+from analysis.claims.hardmax.instances.clouds import Case, case, defined_sets, run
+from analysis.claims.hardmax.instances.zoo import hard_case, late_leaders, waiting_followers
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_unit
 from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most, holds
 from dynsim._types import Key
+from dynsim.clustering import iterate_hardmax
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.attention import ExactHardmax
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap, MultiHeadMap
+
+REPEATED = 24  # layers, after which the tokens that wait have left
 
 
 def similarity(x: Exact, attention: Exact) -> Exact:
@@ -46,6 +50,7 @@ def _layer_trial(key: Key, normalised: bool) -> Trial:
                 bool(np.all(_layer(given, skew, normalised) == exact(given, skew))),
             ),
             *(_float_layer(word, c) for word, c in name.items()),
+            *_iterated(waiting_followers(b), late_leaders(b)),
         ),
         witness=given.witness(),
         parameters=given.parameters("cloud and hard"),
@@ -77,6 +82,43 @@ def _float_layer(name: str, given: Case) -> Measurement:
     exact = ExactHardmaxMap(a, A).step(0, x).astype(float)
     error = np.max(np.abs(HardmaxMap(a, A).step(0, x) - exact)) / np.max(np.abs(x))
     return at_most(f"{name}: error of `HardmaxMap` over the largest entry", error, 0.0, tolerance=ROUNDING)
+
+
+def _iterated(*cases: Case) -> tuple[Measurement, ...]:
+    """Compare `iterate_hardmax`, which reuses follower sets, with the map applied layer by layer.
+
+    In floats the layers that it calls certain are compared with those of exact arithmetic from the same numbers.
+    """
+    same, certain, below = True, True, True
+    for given in cases:
+        exact = run(given.map, given.tokens, REPEATED)
+        found = iterate_hardmax(given.map, given.tokens, REPEATED)
+        same = same and bool(np.all(found.path.ys == np.stack(exact)))
+        least = [_least_gap(x, given.attention) for x in exact[:-1]]
+        below = below and bool(np.all(found.gaps <= np.array(least) * (1 + ROUNDING)))
+        x, A, a = given.tokens.astype(float), given.attention.astype(float), float(given.alpha)
+        floats, binary = HardmaxMap(a, A), ExactHardmaxMap(a, A)
+        rounded = iterate_hardmax(floats, x, REPEATED)
+        states = run(binary, binary.rule.tokens(x), max(rounded.certain - 1, 0))
+        pairs = zip(states, rounded.path.ys, strict=False)
+        sets = [binary.follower_sets(y).same_as(floats.follower_sets(z)) for y, z in pairs]
+        certain = certain and rounded.certain > 0 and all(sets)
+    return (
+        holds(f"`iterate_hardmax` gives the same {REPEATED} layers", same),
+        holds("its gaps of scores are lower bounds", below),
+        holds("the follower sets of its certain layers are exact", certain),
+    )
+
+
+def _least_gap(x: Exact, A: Exact) -> float:
+    """Return the least gap between the best score and the next, over |A z_i| max_j |z_j|; infinite without a next."""
+    length = lambda v: math.sqrt(float(v @ v))
+    largest, gaps = max(length(z) for z in x), [math.inf]
+    for z in x:
+        scores = x @ A @ z
+        others = [score for score in scores if score < max(scores)]
+        gaps += [float(max(scores) - max(others)) / (length(A @ z) * largest)] if others else []
+    return min(gaps)
 
 
 @claim("hardmax/equation-2.5", HARDMAX.at("Section 2.2", "(2.2)-(2.5)"), evidence="certified", num_trials=16)
