@@ -1,4 +1,4 @@
-"""Errors in pooling, fixed-point methods, costs and fast-slow systems, and the claims of `multirate` that notice them."""
+"""Errors in pooling, fixed-point methods, costs and fast-slow systems, and the claims that notice them."""
 
 from tests.mutants import Mutant
 

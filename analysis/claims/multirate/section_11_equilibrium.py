@@ -31,7 +31,7 @@ from dynsim.papers import MULTIRATE
 
 PASSES = 12
 MANY = 250  # passes after which an error is below rounding, 0.87^250 < 1e-15
-NEAR = 0.01  # distance of an initial state from its fixed point
+NEAR = 0.001  # distance of an initial state from its fixed point
 ATTAINED = 1.1  # of a bound that is attained at the fixed point, where the derivative of Post has norm L
 SLOWEST = Fraction(999, 1000)  # Lipschitz constant of the slowest of the exact contractions
 

@@ -51,8 +51,8 @@ def contracting_round(key: Key, kind: str, *, distance: float, radial: bool = Fa
     """Return a random round of one of `KINDS`, with an initial state at about `distance` from the fixed point.
 
     "one token" has attention and a feed-forward part, and no injection; "three tokens" has no attention and blocks of
-    one token, so that each token but the first has an injection. If `radial`, each token of the initial state is the
-    fixed point times a number above one: at small distances the direction of slowest convergence.
+    one token, so that each token but the first has an injection. If `radial`, the largest token differs from its fixed
+    point, in the direction of itself with its injection: at small distances the direction of slowest convergence.
     """
     rng, n = numpy_rng(key, kind), 1 if kind == "one token" else 3
     attention, feedforward = (rng.uniform(0.2, 0.6) if n == 1 else 0.0), rng.uniform(0.2, 0.6)
@@ -64,7 +64,8 @@ def contracting_round(key: Key, kind: str, *, distance: float, radial: bool = Fa
     r = Round((), norm, LinearProjector(jnp.asarray(projector)), jnp.asarray(gate), jnp.array(False), (layer,), 1)
     wanted = fixed_point = start = np.tile(first, (n, 1))  # wanted is the fixed point plus the injection
     for _ in range(SWEEPS if n > 1 else 1):
-        away = wanted if radial else unscaled
+        sizes = np.linalg.norm(wanted, axis=1, keepdims=True)
+        away = wanted * (sizes == np.max(sizes)) if radial else unscaled
         start = fixed_point + distance * away / np.linalg.norm(away)
         forcing = injection(in_numpy(r), start)
         if n > 1:  # -feedforward phi(wanted) + offset + forcing = 0
@@ -72,7 +73,8 @@ def contracting_round(key: Key, kind: str, *, distance: float, radial: bool = Fa
         fixed_point = wanted - forcing
     ball = np.linalg.norm(wanted, axis=1).max() + np.linalg.norm(start - fixed_point)
     s = math.sqrt(ball**2 / WIDTH + EPSILON)
-    factors = [1 - rate * EPSILON / s**3 for rate in (attention, feedforward)]
+    inner = math.sqrt((ball * (1 - attention / s)) ** 2 / WIDTH + EPSILON)  # s of the image of the ball under attention
+    factors = [1 - rate * EPSILON / at**3 for rate, at in ((attention, s), (feedforward, inner))]
     return ContractingRound(r, start, fixed_point, math.prod(factors))
 
 
