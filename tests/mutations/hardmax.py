@@ -93,13 +93,6 @@ MUTANTS = (
         (LAYER,),
     ),
     Mutant(
-        "hardmax: follower sets are reused as if tokens moved by alpha",
-        CLUSTERING,
-        "    share = float(map.alpha / (1 + map.alpha))\n",
-        "    share = float(map.alpha)\n",
-        (LAYER,),
-    ),
-    Mutant(
         "hardmax: the softmax layer is not normalised",
         MAPS,
         "return (x + a * self.rule.averages(x)) / (1 + a)",
