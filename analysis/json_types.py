@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -30,7 +31,7 @@ def plain(value: Any) -> Any:
         return [plain(v) for v in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
-    return value if isinstance(value, (bool, int, str)) or value is None else str(value)
+    return value if isinstance(value, (bool, int, str)) or value is None else _text(value)
 
 
 def exact(value: Any) -> Any:
@@ -74,7 +75,12 @@ def _enclosure(value: Any) -> Any:
         return [str(middle - radius), str(middle + radius)]
     if all(isinstance(getattr(value, name, None), int) for name in ("numerator", "denominator")):
         return str(Fraction(value.numerator, value.denominator))
-    return str(value)
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    """Return an object as text without its address in memory, which differs from process to process."""
+    return re.sub(r" at 0x[0-9a-f]+", "", str(value))
 
 
 def _dyadic(ball: Any) -> Fraction:

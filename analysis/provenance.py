@@ -4,6 +4,7 @@ import ast
 import functools
 import hashlib
 import importlib.util
+import inspect
 from pathlib import Path
 
 from analysis.experiments import results_folder
@@ -21,8 +22,9 @@ def source_digest(claim: Claim) -> str:
     of experiments enter by name, size and modification time.
     """
     digest = hashlib.sha256(_library_digest())
-    own = claim.trial.__module__ if claim.trial is not None else CLAIMS
-    texts = [path.read_bytes() for path in _sources(own)]
+    trial = claim.trial
+    own = (CLAIMS,) if trial is None else dict.fromkeys((trial.__module__, inspect.unwrap(trial).__module__))
+    texts = [path.read_bytes() for module in own for path in _sources(module)]
     for text in texts:
         digest.update(text)
     if any(b"analysis.experiments" in text for text in texts):

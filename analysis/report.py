@@ -7,6 +7,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from multiprocessing import active_children, get_context
 from pathlib import Path
@@ -82,10 +83,13 @@ def _checks(
         for future in as_completed(pending):
             verdict, rest, line = future.result()
             yield Check(pending[future], verdict, *rest), line
-    except BaseException:  # a worker would go on with its claim
+    except BaseException as error:  # a worker would go on with its claim
         for process in active_children():
             process.kill()
         pool.shutdown(wait=False, cancel_futures=True)
+        if isinstance(error, BrokenProcessPool):
+            must = "be a number of processes that memory can hold"
+            raise argument_error("jobs", must, f"one of {jobs} ended before it had checked its claim") from None
         raise
     pool.shutdown()
 

@@ -11,7 +11,7 @@ from dynsim import interrupts
 
 COMMANDS = {
     "demo": "simulate, check and draw the first experiment of the first paper, in a few seconds",
-    "list": "list systems, initial distributions, claims, experiments and figures",
+    "list": "list systems, initial distributions, papers, claims, experiments and figures",
     "simulate": "simulate a system from one initial state or many, with options from flags or a TOML file",
     "experiment": "run one of the papers' experiments",
     "check": "check claims and print their verdicts",

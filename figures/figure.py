@@ -19,6 +19,7 @@ import analysis
 import dynsim
 from dynsim._types import Key
 from dynsim.errors import argument_error, nearest
+from dynsim.io.neighbours import sources
 from dynsim.io.npz import read_arrays, writable_folder, write_arrays
 from dynsim.keys import stream
 from dynsim.papers import Source
@@ -202,6 +203,8 @@ def _digest(compute: Callable[[Key], Numbers]) -> str:
         found.update(code.co_code + repr(code.co_consts).encode())
     else:
         found.update(_computing(source).encode())
+        for path in sources(str(inspect.getsourcefile(inspect.unwrap(compute))))[1:]:  # beside a user's file
+            found.update(path.read_bytes())
     found.update(_packages().encode())
     return found.hexdigest()
 

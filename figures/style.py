@@ -8,8 +8,11 @@ from collections.abc import Iterator, Sequence
 
 import matplotlib
 import matplotlib.colors
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from dynsim.errors import argument_error, nearest
 
@@ -76,8 +79,11 @@ _RC = {
     "font.size": 8.0,
     "grid.linewidth": 0.4,
     "hatch.linewidth": 0.5,
+    "legend.edgecolor": "none",
+    "legend.facecolor": "white",
+    "legend.fancybox": False,
     "legend.fontsize": 7.0,
-    "legend.frameon": False,
+    "legend.framealpha": 0.85,
     "legend.handlelength": 1.6,
     "lines.linewidth": 1.0,
     "lines.markersize": 4.0,
@@ -147,7 +153,7 @@ def canvas(
     """
     if not (width > 0 and aspect > 0):
         raise argument_error("width", "be positive, as `aspect`", f"they are {width} and {aspect}")
-    drawn = Figure(figsize=(width, width * aspect), layout="constrained")
+    drawn = Figure(figsize=(width, width * aspect), layout="compressed")
     drawn.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.04)  # pyright: ignore
     return drawn, list(drawn.subplots(rows, columns, squeeze=False).flat)
 
@@ -157,3 +163,13 @@ def letter(axes: Sequence[Axes], names: Sequence[str] = ()) -> None:
     for number, ax in enumerate(axes):
         name = f" {names[number]}" if names else ""
         ax.set_title(rf"$\mathbf{{({chr(ord('a') + number)})}}${name}", loc="left", pad=3.0)
+
+
+def power_of_ten(axis: Axis, values: np.ndarray) -> None:
+    """Write the power of ten of small or large values into the label of an axis, and its ticks without it."""
+    largest = float(np.max(np.abs(values), initial=0.0))
+    power = int(np.floor(np.log10(largest))) if largest > 0 else 0
+    if -3 < power < 4:
+        return
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / 10.0**power:g}".replace("-", "\N{MINUS SIGN}")))
+    axis.set_label_text(rf"{axis.get_label_text()} ($10^{{{power}}}$)")

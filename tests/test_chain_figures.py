@@ -79,7 +79,7 @@ def test_only_the_open_full_mask_reads_the_future(folder):
 
 def study(seeds=2, steps=60, points=4):
     rng = np.random.default_rng(0)
-    data = {"names": np.array(["coupled", "frozen"]), "steps": np.linspace(0, steps, points)}
+    data = {"names": np.array(["coupled", "frozen"]), "run": np.array(""), "steps": np.linspace(0, steps, points)}
     data["gates"] = rng.normal(size=(seeds, points, 1))
     for name in ("coupled", "frozen"):
         data[f"{name}: training loss"] = 5 + rng.normal(size=(seeds, steps))

@@ -1,21 +1,25 @@
 """The instances behind the claims of Sections 3, 5 and 6, held against numbers worked out by hand."""
 
-from fractions import Fraction
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from analysis.claims.consensus import section_3_equilibria as critical
-from analysis.claims.consensus import section_3_gradient_flow as gradient
-from analysis.claims.consensus import section_5_causal as causal
-from analysis.claims.consensus import section_6_value_matrix as value
-from analysis.claims.rational_instances import matrix, on_ellipsoid, rational_unit, tangent_part
+from analysis.claims.consensus import section_3_general_metric as general
+from analysis.claims.consensus.instances.equilibria import circle_configurations, configurations
+from analysis.claims.rational_instances import (
+    factor_and_points,
+    identity,
+    matrix,
+    on_ellipsoid,
+    rational_unit,
+    tangent_part,
+)
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
 from dynsim.simulation import simulate
-from dynsim.systems.tokens.flow import TokenFlow, causal_identity_flow
+from dynsim.systems.tokens.flow import TokenFlow
 
 KEY = stream(0, "claims by hand")
 
@@ -32,54 +36,34 @@ def test_rational_instances_are_exact():
         assert y @ P @ tangent_part(P, y, X) == 0
 
 
-def test_the_coordinates_of_the_square_root_take_p_to_the_identity():
-    assert gradient.conjugacy_gap(KEY, "P")[0] < 1e-14
-    assert gradient.conjugacy_gap(KEY, "I")[0] > 1e-2
+def test_the_coordinates_of_a_factor_take_p_to_the_identity_and_no_others_do():
+    lower, y = factor_and_points(KEY, 3, general.N)
+    assert np.all(general.exact_gap(KEY, lower, y, lower.T) == 0)
+    assert np.any(general.exact_gap(KEY, lower, y, identity(3)) != 0)
+    same, other = (general.conjugacy_gaps(KEY, Diffrax(), lower, y, into) for into in (lower.T, identity(3)))
+    assert all(gap < 1e-6 for gap in same.values())
+    assert all(gap > 1e-2 for gap in other.values())
 
 
-@pytest.mark.parametrize("name", critical.configurations())
-def test_the_configurations_are_unit_vectors_and_all_but_one_are_at_rest(name):
-    x = jnp.asarray(critical.configurations()[name])
+@pytest.mark.parametrize("name", {**configurations(), **circle_configurations()})
+def test_the_configurations_are_unit_vectors_at_rest(name):
+    x = jnp.asarray({**configurations(), **circle_configurations()}[name])
     np.testing.assert_allclose(jnp.linalg.norm(x, axis=1), 1.0, atol=1e-15)
-    speed = jnp.max(jnp.abs(TokenFlow(np.eye(3)).vector_field(0.0, x)))
-    assert (speed > 1e-2) == (name == "triangle about a pole")
+    assert jnp.max(jnp.abs(TokenFlow(np.eye(x.shape[1])).vector_field(0.0, x))) < 1e-15
 
 
-@pytest.mark.parametrize("integrator", [Diffrax(), Scipy()], ids=["diffrax", "scipy"])
-def test_the_exceptional_start_of_three_causal_tokens(integrator):
-    flow = causal_identity_flow(np.zeros((1, 2, 2)))
-    (low, high, *_), left, right = causal._bracket(flow, np.array([0.0, 1.0]), integrator)
-    assert high - low < 1e-9
-    np.testing.assert_allclose(abs(right - left), 2 * np.pi, atol=0.1)
-    assert low - np.pi > 0.1  # token 2, at 1 radian, draws token 3 to smaller angles: it must start beyond -y_1
-    angles = np.array([0.0, 1.0, (low + high) / 2])
-    x0 = jnp.stack([jnp.cos(angles), jnp.sin(angles)], axis=1)
-    late = simulate(flow, x0, np.linspace(0.0, 15.0, 121), integrator=integrator).final  # as many times as above
-    np.testing.assert_allclose(late[2], [-1.0, 0.0], atol=0.2)  # still near -y_1, token 2 long since at y_1
-    np.testing.assert_allclose(late[1], [1.0, 0.0], atol=0.01)
+def test_an_antipodal_split_is_attracting_if_the_lower_eigenvalues_of_u_are_below_tanh_1():
+    x = jnp.asarray(configurations()["two against two"])
+    below, above = (np.diag([1.0, np.tanh(1) + e, np.tanh(1) + e]) for e in (-0.01, 0.01))
+    assert critical.growth_rate(TokenFlow(np.eye(3), below), x) < -1e-3
+    assert critical.growth_rate(TokenFlow(np.eye(3), above), x) > 1e-3
 
 
-def test_two_causal_tokens_leave_no_exceptional_start_but_the_antipode():
-    flow = causal_identity_flow(np.zeros((1, 2, 2)))
-    (low, high, *_), _, _ = causal._bracket(flow, np.array([0.0]), Diffrax())
-    assert low <= np.pi + 1e-9
-    assert high >= np.pi - 1e-9
-
-
-def test_the_third_equilibrium_by_hand():
-    trial = value._equilibria_trial(KEY, -1, 1)
-    lam, mu, root = trial.witness["lambda"], trial.witness["mu"], trial.witness["b*"]
-    assert root == -lam / (lam - mu)  # both weights one half
-    assert -1 < root < 0
-    assert trial.contradicts
-    assert not value._equilibria_trial(KEY, 0, 1).contradicts
-
-
-def test_the_decrease_of_the_potential_vanishes_only_at_the_open_end():
-    assert causal._iss_trial(KEY, Fraction(0), Fraction(0)).contradicts
-    assert not causal._iss_trial(KEY, Fraction(1, 100), Fraction(0)).contradicts
-    a = Fraction(-99, 100)
-    assert causal._iss_trial(KEY, Fraction(1, 100), Fraction(0)).witness["infimum of the decrease"] == (1 - a * a) ** 2
+def test_the_sum_of_the_hessian_over_common_directions_by_hand():
+    y, z = matrix(np.array([1, 0, 0])), matrix(np.array([0, 1, 0]))  # c = 0 in R^3: (1 - 0)(0 + 2) = 2
+    assert critical._pair_terms(y, z, identity(3)) == 2
+    assert critical._pair_terms(y, -y, identity(3)) == 4  # c = -1: 2 (0 + 2)
+    assert critical._pair_terms(y, y, identity(3)) == 0
 
 
 def test_an_antipodal_start_stays_to_the_bit():

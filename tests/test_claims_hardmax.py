@@ -11,10 +11,15 @@ import pytest
 from analysis.claims.hardmax import section_1_metastability as metastability
 from analysis.claims.hardmax import section_1_zero_tokens as zero_tokens
 from analysis.claims.hardmax import section_2_model as model
+from analysis.claims.hardmax import section_2_softmax as softmax
 from analysis.claims.hardmax import section_3_preliminaries as preliminary
 from analysis.claims.hardmax import section_5_leaders as leaders
 from analysis.claims.hardmax.instances import clouds as instances
+from analysis.claims.hardmax.instances import zoo
+from analysis.claims.hardmax.instances.certified_limits import CertifiedRun, certified_run
 from analysis.claims.rational_instances import identity, matrix
+from analysis.hardmax.leaders import leader_layers
+from analysis.hardmax.polytopes import contains
 from dynsim.keys import stream
 from dynsim.systems.hardmax.attention import Softmax
 from dynsim.systems.hardmax.hypotheses import hypotheses
@@ -58,14 +63,14 @@ def test_a_token_of_the_circle_follows_a_longer_one_in_the_norm_of_attention():
 def test_the_weights_in_powers_of_two_are_those_of_the_softmax_map():
     z = matrix([[1, 0], [0, 2], [1, 1], [0, 0]])
     rule = Softmax(1 / (3 * math.log(2)))
-    averages = np.stack([model.softmax_weights(row, 3) @ z for row in z @ z.T]).astype(float)
+    averages = np.stack([softmax.softmax_weights(row, 3) @ z for row in z @ z.T]).astype(float)
     np.testing.assert_allclose(rule.averages(jnp.asarray(z.astype(float))), averages, rtol=1e-13)
 
 
 def test_near_a_tie_softmax_is_off_by_a_third_at_every_temperature():
     for m in (64, 2048):
         z = matrix([[HALF, 0], [1, 1], [1 - Fraction(2, m), -1]])
-        weights = model.softmax_weights(z @ z[0], m)
+        weights = softmax.softmax_weights(z @ z[0], m)
         assert weights[2] == weights[1] / 2
         assert 0 < Fraction(2, 3) - weights[1] < Fraction(1, 2**15)
         assert model.similarity(z, identity(2))[0].tolist() == [0, 1, 0]
@@ -96,22 +101,43 @@ def test_the_example_is_sensitive_to_each_of_its_numbers(monkeypatch):
     assert outcomes(leaders._example_trial(HALF)) == [True, False, True]
 
 
-def test_a_late_leader_is_among_the_cases():
-    given = leaders._with_late_leader(stream(0, "late"))
-    states = instances.run(given.map, given.tokens)
-    born = [given.map.follower_sets(x).leaders for x in states]
-    assert not born[0][0]
-    assert born[1][0]
+@pytest.mark.parametrize("with_identity", [False, True])
+def test_the_last_leader_appears_in_the_layer_that_was_worked_out(with_identity):
+    layers = set()
+    for index in range(12):
+        given = zoo.late_leaders(stream(0, "late", index), with_identity=with_identity)
+        found = leader_layers(given.map, instances.run(given.map, given.tokens))
+        layers.add(int(np.max(found)))
+        assert hypotheses(given.map, given.tokens).hold
+    assert layers >= {1, 3}
+    assert min(layers) > 0
+
+
+def ended(name, index):
+    found = certified_run(zoo.ZOO[name](stream(0, name, index)))
+    assert isinstance(found, CertifiedRun)
+    return found
+
+
+@pytest.mark.parametrize("index", range(3))
+def test_each_hard_instance_is_hard_for_what_it_says(index):
+    assert ended("waiting followers", index).certificate.constant_from >= 10
+    assert ended("flat", index).body.dimension == 2 < 3
+    assert not contains(ended("arc", index).body, [0, 0])
+    attained = lambda run: {tuple(s) for s in run.certificate.limits} - run.vertices
+    assert [len(attained(ended(name, index))) for name in ("polygon", "spiral", "prism")] == [3, 0, 4]
+    spiral = ended("spiral", index)
+    assert len(spiral.candidates.points) == 2 * len(spiral.vertices) + 1
 
 
 def test_a_zero_token_that_moves_leaves_nothing_behind_at_the_origin():
     given = instances.Case(matrix([[1, 0], [0, 1], [0, 0]]), identity(2), Fraction(1))
     assert given.map.step(0, given.tokens)[2].tolist() == [Fraction(1, 6), Fraction(1, 6)]  # half the mean of all
-    assert not zero_tokens._moved_trial(given, doubled=False).contradicts
-    assert zero_tokens._moved_trial(given, doubled=True).contradicts
+    assert not zero_tokens._moved_trial({"corner": given}, doubled=False).contradicts
+    assert zero_tokens._moved_trial({"corner": given}, doubled=True).contradicts
     cross = instances.Case(matrix([[1, 0], [-1, 0], [0, 1], [0, -1], [0, 0]]), identity(2), Fraction(1))
-    assert not zero_tokens._zero_trial(cross, origin=True).contradicts
-    assert zero_tokens._zero_trial(cross, origin=False).contradicts
+    assert not zero_tokens._zero_trial({"cross": cross}, origin=True).contradicts
+    assert zero_tokens._zero_trial({"cross": cross}, origin=False).contradicts
 
 
 @pytest.mark.parametrize("layers", [8, 16, 64])

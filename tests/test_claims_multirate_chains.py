@@ -13,21 +13,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.chains.classes import communicating_classes
-from analysis.chains.entropies import dissipation
+from analysis.chains.entropies import dissipation, relative_entropy
 from analysis.chains.lumping import lumping
+from analysis.chains.reversibility import tree_balance
 from analysis.chains.stationary import stationary_distribution
+from analysis.claims.multirate import chain_comparisons as comparisons
 from analysis.claims.multirate import section_7_learned_projector as projector
+from analysis.claims.multirate import section_7_relaxation as relaxations
 from analysis.claims.multirate import section_7_stationary_distribution as stationary
 from analysis.claims.multirate import section_7_trained_blocks as trained_blocks
-from analysis.claims.multirate import section_8_attention as attention_chains
+from analysis.claims.multirate import section_8_exponential as exponentials
 from analysis.claims.multirate import section_8_lumping as lumpings
 from analysis.claims.multirate import sections_6_8_entropies as entropies
 from analysis.claims.multirate.instances import chains as instances
+from analysis.claims.multirate.instances import hard_chains
 from analysis.claims.multirate.rational_logarithms import divergence, entropy, logarithm, twice_atanh
 from analysis.claims.rational_instances import identity, matrix
 from analysis.hardmax.exact_geometry import determinant
 from dynsim.integrators import Diffrax
 from dynsim.keys import stream
+from dynsim.systems.tokens.masks import Causal, Window
 
 KEYS = [stream(0, "chains", index) for index in range(24)]
 SWAP = instances.Chain(matrix([[-1, 1], [1, -1]]))
@@ -88,7 +93,7 @@ def test_instances_are_what_they_are_called():
         assert instances.with_transient(key).stationary_distributions[0][-1] == 0
         assert instances.distribution(key, 4).sum() == 1
         assert instances.is_attention(instances.attention(key)).slack > 0
-        assert instances.is_attention(instances.attention(key, causal=True), causal=True).slack > 0
+        assert instances.is_attention(instances.attention(key, causal=True), Causal()).slack > 0
         assert instances.is_attention(instances.attention(key, causal=True)).slack < 0
         lumpable, labels = lumpings.lumpable(key)
         assert lumping(lumpable.generator, labels).ordinary_defect == 0
@@ -116,22 +121,54 @@ def test_kernel_contraction_and_power_by_hand():
 
 def test_the_symmetric_chain_of_two_states_has_period_two_at_the_step_bound():
     p = matrix([1, 0])
-    at, below = (stationary._euler_trial(SWAP, share, p, ()) for share in (F(1), F(1, 2)))
-    assert outcomes(at) == [True, False, True]  # the iterate keeps its distance: p, then the other state, then p
+    at, below = (relaxations._euler_trial(SWAP, share, p, ()) for share in (F(1), F(1, 2)))
+    assert outcomes(at)[:3] == [True, False, True]  # the iterate keeps its distance: p, then the other state, then p
     assert at.witness["factor"] == 1
-    assert outcomes(below) == [True, True, True]
+    assert all(outcomes(below))
     assert below.witness["factor"] == 0  # half of the bound reaches (1/2, 1/2) at once
 
 
-def test_the_exponential_series_is_that_of_scipy():
+def test_exact_transition_matrices_are_those_of_scipy_and_form_a_semigroup():
     for key in KEYS[:6]:
         whole = instances.irreducible_chain(key)
-        p, h = instances.distribution(key, whole.size), 1 / (2 * whole.fastest)
-        found, left_out = stationary._exponential(whole.step(h), p)
-        expected = scipy.linalg.expm((h * whole.generator).astype(float)) @ p.astype(float)
+        t = 3 * whole.half_step
+        found = comparisons.exact_transition_matrix(whole.generator, t)
+        expected = scipy.linalg.expm((t * whole.generator).astype(float))
         np.testing.assert_allclose(found.astype(float), expected, atol=1e-14)
-        assert found.sum() == 1
-        assert left_out < F(1, 10**17)
+        twice = comparisons.exact_transition_matrix(whole.generator, 2 * t)
+        assert np.max(abs(found @ found - twice)) < relaxations.ERROR
+
+
+def test_the_exact_transition_matrix_of_two_states_by_hand():
+    # e^{Qt} of the symmetric chain is (1 + e^{-2t}) / 2 on its diagonal
+    found = comparisons.exact_transition_matrix(SWAP.generator, F(30))
+    with mpmath.workdps(80):
+        expected = (1 + mpmath.exp(-60)) / 2
+        value = mpmath.mpf(found[0, 0].numerator) / found[0, 0].denominator
+        assert abs(value - expected) < mpmath.mpf(2) ** -190
+
+
+def test_what_is_known_of_hard_chains_is_true_of_them():
+    for one in hard_chains.KNOWN:
+        Q, expected = one.chain.generator.astype(float), np.array([0, *one.eigenvalues])
+        size = np.max(abs(expected)) + 1
+        # a product over eigenvalues is as accurate for a Jordan block, of which each eigenvalue is off by 1e-8
+        for z in (0.3 * size, size, 1j * size):
+            found = np.linalg.det((Q - z * np.eye(len(Q))) / size)
+            assert found == pytest.approx(np.prod((expected - z) / size), rel=1e-10)
+        assert not np.any(one.chain.generator @ one.stationary)
+        assert one.stationary.sum() == 1
+        assert instances.is_irreducible(one.chain.generator)
+        assert tree_balance(one.chain.generator).reversible == one.reversible
+        assert hard_chains.known(one.chain) is one
+    assert all(not instances.is_irreducible(chain.generator) for chain in hard_chains.REDUCIBLE)
+    names = [one.chain.name for one in hard_chains.KNOWN] + [chain.name for chain in hard_chains.REDUCIBLE]
+    assert len(set(names)) == len(names)
+
+
+def test_an_error_where_nothing_is_added_is_infinite():
+    assert comparisons.relative_error([1e-30, 1.0], [0.0, 1.0], [0.0, 1.0]) == math.inf
+    assert comparisons.relative_error([0.0, 1.5], [0.0, 1.0], [0.0, 2.0]) == 0.25
 
 
 def test_a_line_of_equilibria_has_one_distribution():
@@ -166,7 +203,7 @@ def test_entropy_falls_without_bound_where_an_empty_state_fills_and_is_infinite_
 
 
 def test_two_tokens_that_attend_to_each_other_have_a_negative_determinant():
-    trial = attention_chains.attention_is_an_exponential.trial(KEYS[0], Diffrax())
+    trial = exponentials.attention_is_an_exponential.trial(KEYS[0], Diffrax())
     A = trial.witness["A"]
     w = A[0, 1] / A[0, 0]
     assert determinant(A) == (1 - w * w) / (1 + w) ** 2 < 0
@@ -176,7 +213,7 @@ def test_two_tokens_that_attend_to_each_other_have_a_negative_determinant():
 def test_half_a_step_of_three_causal_tokens_by_hand():
     # m = 2, q = 4: rows (1), (3, 1) / 4, (1, 14, 1) / 16; b21 = 1/2, b32 = 7/6, b31 = (1/16 - 7/12) / (5/4) = -5/12
     A = instances.softmax_of_logarithms(matrix([[1, 1, 1], [3, 1, 1], [1, 14, 1]]), causal=True)
-    B = attention_chains.half_step(A)
+    B = exponentials.half_step(A)
     assert B.tolist() == [[1, 0, 0], [F(1, 2), F(1, 2), 0], [F(-5, 12), F(7, 6), F(1, 4)]]
     assert (B @ B).tolist() == A.tolist()
     log = scipy.linalg.logm(A.astype(float))
@@ -185,24 +222,24 @@ def test_half_a_step_of_three_causal_tokens_by_hand():
 
 def test_half_a_step_that_is_stochastic_is_found():
     B = matrix([[6, 0, 0], [3, 3, 0], [2, 2, 2]]) / 6
-    assert attention_chains.half_step(B @ B).tolist() == B.tolist()
+    assert exponentials.half_step(B @ B).tolist() == B.tolist()
 
 
 def test_exponentials_that_are_seen_are_exponentials():
     A = matrix([[1, 0, 0], [0, 1, 0], [F(1, 2), F(1, 4), F(1, 4)]])
-    assert attention_chains.is_exponential(A)
+    assert exponentials.is_exponential(A)
     c = math.log(0.25) / (0.25 - 1)
     np.testing.assert_allclose(scipy.linalg.expm(c * (A - identity(3)).astype(float)), A.astype(float), atol=1e-15)
-    assert attention_chains.is_exponential(identity(2))
-    assert not attention_chains.is_exponential(matrix([[1, 2], [2, 1]]) / 3)  # lambda = -1/3
-    assert not attention_chains.is_exponential(matrix([[1, 0], [1, 0]]))  # lambda = 0
-    assert not attention_chains.is_exponential(matrix([[2, 0], [0, 1]]))
-    assert not attention_chains.is_exponential(matrix([[6, 0, 0], [3, 3, 0], [2, 2, 2]]) / 6)  # two rates
+    assert exponentials.is_exponential(identity(2))
+    assert not exponentials.is_exponential(matrix([[1, 2], [2, 1]]) / 3)  # lambda = -1/3
+    assert not exponentials.is_exponential(matrix([[1, 0], [1, 0]]))  # lambda = 0
+    assert not exponentials.is_exponential(matrix([[2, 0], [0, 1]]))
+    assert not exponentials.is_exponential(matrix([[6, 0, 0], [3, 3, 0], [2, 2, 2]]) / 6)  # two rates
 
 
 def test_causal_attention_is_the_product_of_its_tokens_in_their_order():
     A = matrix([[6, 0, 0], [3, 3, 0], [2, 2, 2]]) / 6
-    first, second = attention_chains.one_token_moves(A)
+    first, second = exponentials.one_token_moves(A)
     assert (first @ second).tolist() == A.tolist()
     assert (second @ first).tolist() != A.tolist()
 
@@ -252,7 +289,7 @@ def test_trained_blocks_without_data_decide_nothing(monkeypatch):
 
 def test_targets_of_the_projector_are_stationary_laws():
     Q = projector._generators(KEYS[0], 50)
-    laws = projector._stationary_distributions(Q)
+    laws = projector.stationary_of(Q)
     for generator, law in zip(np.asarray(Q), np.asarray(laws), strict=True):
         np.testing.assert_allclose(law, stationary_distribution(generator).probabilities, rtol=1e-12)
     once, tau = projector._euler(np.asarray(Q), 1), 1 / np.max(-np.diagonal(np.asarray(Q[0])))
@@ -261,12 +298,10 @@ def test_targets_of_the_projector_are_stationary_laws():
 
 
 def test_the_loss_of_the_projector_is_the_mean_relative_entropy():
-    model, Q = projector._projector(0, 0), projector._generators(KEYS[0], 50)
-    p = projector._stationary_distributions(Q)
-    expected = np.mean(projector._divergence(np.asarray(p), np.exp(np.asarray(model(Q)))))
+    model, Q = projector.trained_projector(0, 0), projector._generators(KEYS[0], 50)
+    p = projector.stationary_of(Q)
+    expected = np.mean([relative_entropy(a, b) for a, b in zip(np.asarray(p), np.exp(model(Q)), strict=True)])
     assert float(projector._loss(model, (Q, p), KEYS[0])) == pytest.approx(expected, rel=1e-12)
-    uniform = projector._divergence(np.array([[0.25, 0.75]]), np.array([[0.5, 0.5]]))
-    assert uniform[0] == pytest.approx(0.25 * math.log(0.5) + 0.75 * math.log(1.5))
 
 
 def test_the_projector_before_training_returns_distributions_that_are_no_laws():
@@ -288,3 +323,27 @@ def test_power_iteration_comes_closer_by_a_factor_known_by_hand():
     trial = projector._iteration_trial(SWAP.generator.astype(float), 0.6, ())
     assert trial.witness["factor"] == pytest.approx(0.2)
     assert not trial.contradicts
+
+
+def test_the_dissipation_is_accurate_where_a_ratio_of_probabilities_is_tiny():
+    # two states with rates 10^-6 and 10^6, p = (1/2, 1/2): sum_i (Q p)_i log(p_i / pi_i) = -(b - a) / 2 log(b / a)
+    a, b = 1e-6, 1e6
+    Q, law = np.array([[-a, b], [a, -b]]), np.array([b, a]) / (a + b)
+    assert dissipation(Q, np.full(2, 0.5), law) == pytest.approx((b - a) / 2 * math.log(b / a), rel=1e-13)
+
+
+def test_the_dissipation_at_an_empty_state_raises_no_warning():
+    ring = np.roll(np.eye(3), 1, axis=0) - np.eye(3)
+    assert dissipation(ring, np.eye(3)[0], np.full(3, 1 / 3)) == math.inf
+
+
+def test_masks_by_hand():
+    assert instances.seen_by(Window(2), 3).tolist() == [[True, False, False], [True, True, False], [False, True, True]]
+    for mask in (Causal(), Window(2), Window(1)):
+        np.testing.assert_array_equal(instances.seen_by(mask, 5), np.asarray(mask(5)))
+
+
+def test_what_is_no_exponential_has_an_infinite_error():
+    assert exponentials.exponential_error(matrix([[1, 2], [2, 1]]) / 3) == math.inf
+    assert exponentials.exponential_error(identity(2)) == 0.0
+    assert exponentials.exponential_error(matrix([[2, 1], [1, 2]]) / 3) < 1e-15  # at c = log(1/3) / (1/3 - 1)

@@ -1,6 +1,5 @@
 """The instances behind the claims on the multirate network and its slow manifold, held against numbers by hand."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import jax
@@ -12,17 +11,22 @@ from analysis.claims.multirate import section_3_cost as cost
 from analysis.claims.multirate import section_4_causality as causality
 from analysis.claims.multirate import section_5_norm_constraints as norms
 from analysis.claims.multirate import section_9_training as training
+from analysis.claims.multirate import section_11_anderson as anderson
+from analysis.claims.multirate import section_11_contraction as contraction
 from analysis.claims.multirate import section_11_equilibrium as equilibrium
 from analysis.claims.multirate import sections_2_4_forward_pass as forward
 from analysis.claims.multirate import sections_2_5_slow_manifold as manifolds
 from analysis.claims.multirate import sections_3_4_pooling as pooling
-from analysis.claims.multirate.instances.networks import SMALL, network, symbols
-from analysis.claims.multirate.numpy_forward_pass import injection, pooled, rotary, upsampled
+from analysis.claims.multirate import sections_3_4_slow_context as context
+from analysis.claims.multirate.instances import contractions, slow_manifolds
+from analysis.claims.multirate.instances.networks import GENERIC, NextSeen, network, symbols, with_slow_mask
+from analysis.claims.multirate.numpy_forward_pass import attended, pooled, rotary, upsampled
 from analysis.claims.rational_instances import identity, matrix
 from analysis.experiments import Record
 from analysis.ledger.evidence import Trial
 from dynsim.keys import stream
 from dynsim.networks.multirate.equilibrium import Anderson
+from dynsim.systems.tokens.masks import Causal, Full
 
 HALF = Fraction(1, 2)
 KEY = stream(0, "multirate claims")
@@ -40,28 +44,31 @@ def test_blocks_are_pooled_and_handed_back_as_by_hand():
     given = pooling.Blocks(pooling.MULTIPLE * np.array([[2, 0], [4, 1], [6, 0]]), 2)
     assert given.means == [[3 * pooling.MULTIPLE, pooling.MULTIPLE * HALF], [6 * pooling.MULTIPLE, 0]]
     y = np.array([[3.0, 0.5], [6.0, 0.0]]) * pooling.MULTIPLE
-    assert not pooling._mean_trial(given, y, y).contradicts
-    assert pooling._mean_trial(given, y / 2, y).contradicts
-    assert pooling._mean_trial(given, y, y + 1).contradicts  # the first block has seen a later token
+    assert not pooling._mean_trial((given, y, y)).contradicts
+    assert pooling._mean_trial((given, y / 2, y)).contradicts
+    assert pooling._mean_trial((given, y, y + 1)).contradicts  # the first block has seen a later token
     assert pooling._pool(given.x, 2).tolist() == y.tolist()
 
 
 def test_drawn_blocks_are_of_the_kind_that_is_asked_for():
     for index in range(20):
-        tail, two = (pooling.blocks(stream(0, "blocks", index), **kind) for kind in ({"partial": True}, {"least": 2}))
+        key = stream(0, "blocks", index)
+        tail, two = pooling.blocks(key, partial=True), pooling.blocks(key, least=2)
         assert len(tail.x) % tail.block >= 2
         assert two.block >= 2
         assert len(two.x) >= two.block
 
 
 def test_a_context_that_changes_too_often_or_not_at_its_blocks_is_noticed():
-    found = forward.run(KEY).found
-    n = len(found.x)
+    found = forward.run(KEY).found.rounds[:1]
+    n, y = len(found[0].x), np.arange(1.0, 4.0)[:, None]
+    judged = lambda c: outcomes(context._held_trial(list(found), [y], [c], GENERIC))
     held = lambda period, start=0: ((np.arange(n) + start) // period)[:, None].astype(float)
-    assert outcomes(pooling._held_trial(found, held(4), 4)) == [True, True, True]
-    assert outcomes(pooling._held_trial(found, held(4, 1), 4)) == [True, False, True]
-    assert outcomes(pooling._held_trial(found, held(2), 4)) == [False, False, True]
-    assert not pooling._held_trial(found, 0 * held(4), 4).applies
+    assert judged(held(4)) == [True, True, True, True]
+    assert judged(held(4) + 1) == [True, True, False, True]  # the block after the one that is read
+    assert judged(held(4, 1)) == [True, False, False, True]
+    assert judged(held(2)) == [False, False, False, True]
+    assert judged(0 * held(4)) == [True, False, False, True]
 
 
 def test_a_pair_of_coordinates_is_turned_by_its_position():
@@ -71,25 +78,29 @@ def test_a_pair_of_coordinates_is_turned_by_its_position():
     np.testing.assert_allclose(rotary(x, 100.0)[2], expected, rtol=1e-15)
 
 
-def test_the_injection_written_out_refuses_another_projector():
-    model = network(KEY, replace(SMALL, projector="learned"))
-    with pytest.raises(ValueError, match="Argument `r` must have a linear projector, but has a LearnedProjector"):
-        injection(model.rounds[0], np.zeros((5, SMALL.width)))
+def test_the_masks_written_out_are_the_causal_and_the_full_one_only():
+    assert attended(Causal(), 3).tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    assert np.all(attended(Full(), 3))
+    with pytest.raises(ValueError, match="Argument `mask` must be causal or full, but is NextSeen"):
+        attended(NextSeen(), 3)
 
 
 def test_the_sum_of_two_terms_is_the_round_at_a_closed_gate_only():
     closed = forward.run(KEY, gate=0.0)
-    trial = forward._sum_trial(closed, np.asarray(closed.found.without_injection + closed.found.injected))
-    assert outcomes(trial) == [True]
+    sums = lambda given: [np.asarray(r.without_injection + r.injected) for r in given.found.rounds]
+    trial = forward._sum_trial(closed, sums(closed))
+    assert outcomes(trial) == [True, True]
     assert not trial.applies  # nothing is injected
-    near, nearer = (forward.run(KEY, gate=gate).found for gate in (2e-4, 1e-4))
-    gaps = [float(jnp.max(jnp.abs(found.without_injection + found.injected - found.after))) for found in (near, nearer)]
+    near, nearer = (forward.run(KEY, gate=gate) for gate in (2e-4, 1e-4))
+    gaps = [np.max(np.abs(sums(given)[0] - given.found.rounds[0].after)) for given in (near, nearer)]
     assert gaps[0] / gaps[1] == pytest.approx(2, rel=1e-2)  # first order in the gate
 
 
-def test_the_masks_of_slow_layers_are_told_apart():
-    assert causality._future_is_masked(network(KEY))
-    assert not causality._future_is_masked(network(KEY, causality.FULL))
+def test_the_slow_masks_of_networks_are_told_apart():
+    causal, full, shifted = network(KEY), network(KEY, causality.FULL), with_slow_mask(network(KEY), NextSeen())
+    assert [causality._causal(model).holds_clearly for model in (causal, full, shifted)] == [True, False, False]
+    assert [causality._full(model).holds_clearly for model in (causal, full, shifted)] == [False, True, False]
+    assert NextSeen()(3).tolist() == [[1, 1, 0], [1, 1, 1], [1, 1, 1]]
 
 
 def test_the_work_of_section_9_is_253_eightieths_of_a_layer():
@@ -114,7 +125,7 @@ def test_two_tokens_spread_from_the_least_stretched_direction():
     x, z = matrix([[Fraction(4, 5), Fraction(3, 5), 0], [Fraction(4, 5), -Fraction(3, 5), 0]])
     move = lambda x, stretch: stretch * x - (x @ (stretch * x)) * x
     for stretch, growth in ((matrix([-1, 1, 2]), Fraction(32, 25)), (matrix([1, -1, 2]), Fraction(-32, 25))):
-        pair = norms.Pair("the unit sphere", x, z, move(x, stretch), move(z, stretch))
+        pair = norms.Pair("the unit sphere", x, z, move(x, stretch), move(z, stretch), 0.0)
         assert pair.distance_growth == growth  # 2 cos^2 of the angle to the axis
         assert norms._contraction_trial(pair, True).contradicts == (growth > 0)
 
@@ -128,7 +139,7 @@ def test_a_mixture_of_permutations_is_doubly_stochastic():
 
 def test_the_graph_over_a_saddle_is_invariant():
     A, b = matrix([[1, 0], [0, -1]]), matrix([[1, 1], [0, 0], [2, 0]])
-    given = manifolds.PolynomialSystem(A, b, Fraction(1))
+    given = slow_manifolds.PolynomialSystem(A, b, Fraction(1))
     assert given.hyperbolic
     assert not given.contractive
     quarter = Fraction(1, 4)
@@ -142,44 +153,67 @@ def test_the_graph_over_a_saddle_is_invariant():
         assert np.all(quarter * speed == A @ (x - phi))
     assert given.persists(A, given.epsilon)
     assert not given.persists(given.epsilon * identity(2), given.epsilon)
-    assert not manifolds.PolynomialSystem(matrix([[0, 1], [-1, 0]]), b, Fraction(1)).hyperbolic
+    assert not slow_manifolds.PolynomialSystem(matrix([[0, 1], [-1, 0]]), b, Fraction(1)).hyperbolic
+
+
+def test_a_centre_has_no_invariant_graph_at_its_resonances_and_a_saddle_has_one():
+    b, saddle, focus = matrix([1, 2]), matrix([[0, 1], [1, 0]]), matrix([[1, 1], [-1, 1]])
+    turn = slow_manifolds.centre(KEY)
+    assert sum(np.diag(turn)) == 0
+    for A, persists in ((saddle, True), (focus, True), (turn, False)):
+        given = slow_manifolds.CircleSystem(A, b, Fraction(3, 4))
+        assert given.persists(A) == persists
+    given = slow_manifolds.CircleSystem(saddle, b, Fraction(1))
+    u, v = given.coefficients(saddle, HALF)[0]
+    assert np.all(saddle @ u + HALF * v == saddle @ b / 2)  # (A - i/2) (u + i v) = A b / 2
+    assert np.all(saddle @ v - HALF * u == 0)
 
 
 def test_the_reduction_of_an_expanding_system_is_not_called_well_posed():
     for index in range(4):
         expanding, contractive = (
-            manifolds.polynomial_system(stream(0, "polynomial", index), kind) for kind in ("expanding", "contractive")
+            slow_manifolds.polynomial_system(stream(0, "polynomial", index), kind)
+            for kind in ("expanding", "contractive")
         )
         assert manifolds._necessity_trial(contractive).contradicts
         assert outcomes(manifolds._necessity_trial(expanding)) == [True]
 
 
-def test_residuals_are_between_the_bounds_and_reach_them():
-    line = lambda slope: equilibrium.AbsoluteValueMap(matrix([[slope]]), matrix([0]))
-    up, down = line(Fraction(9, 10)), line(Fraction(-9, 10))
-    for G, edge in ((up, 1), (down, 0)):
-        trial = equilibrium._sandwich_trial(G, G.lipschitz, matrix([1]))
-        assert outcomes(trial) == [True, True]
-        told = G.lipschitz - Fraction(1, 100)
-        assert outcomes(equilibrium._sandwich_trial(G, told, matrix([1])))[edge] is False  # the bound is attained
-    assert equilibrium.random_absolute_value_map(KEY, HALF).lipschitz == HALF
+@pytest.mark.parametrize("kind", contractions.KINDS)
+def test_a_contracting_round_rests_at_its_fixed_point_and_contracts_by_its_constant(kind):
+    given = contractions.contracting_round(KEY, kind, distance=0.3)
+    forcing = given.round.forcing(jnp.asarray(given.start))
+    moved = lambda x: np.asarray(given.round.fast_map(jnp.asarray(x), forcing))
+    np.testing.assert_allclose(moved(given.fixed_point), given.fixed_point, atol=1e-14)
+    factor = np.linalg.norm(moved(given.start) - given.fixed_point) / 0.3
+    assert factor < given.lipschitz < 1
+    assert (np.max(np.abs(forcing)) > 0) == (kind == "three tokens")
+    told = given._replace(lipschitz=factor / 2)
+    assert equilibrium._limit_trial(told).contradicts
+
+
+def test_exact_maps_have_the_lipschitz_constant_that_is_asked_for():
+    assert contractions.random_absolute_value_map(KEY, HALF).lipschitz == HALF
+    G = contractions.AbsoluteValueMap(matrix([[HALF, -1], [0, HALF]]), matrix([1, 2]))
+    assert G.lipschitz == Fraction(3, 2)
+    assert G(matrix([-3, 4])).tolist() == [HALF * 2 - 2 + 1, HALF * 2 + 2]
 
 
 def test_a_map_that_halves_passes_for_a_contraction_and_one_that_stretches_does_not():
     x = np.array([[1.0, -2.0], [0.5, 3.0]])
-    assert not equilibrium.contraction_trial(lambda x: x / 2, x).contradicts
+    assert not contraction.contraction_trial(lambda x: x / 2, x).contradicts
     bent = lambda x: x / 2 + np.array([0.8, 0.0]) * np.sin(x)
-    trial = equilibrium.contraction_trial(bent, x)
+    trial = contraction.contraction_trial(bent, x)
     assert trial.contradicts
     assert trial.witness["largest expansion"] == pytest.approx(0.5 + 0.8 * np.cos(0.5), abs=1e-6)
 
 
 def test_the_secant_ends_at_the_fixed_point_of_a_line_and_is_the_step_of_the_network():
-    line = equilibrium.iterates(lambda x: x / 2 + 1, matrix([0]), matrix([1]))
+    line = anderson.iterates(lambda x: x / 2 + 1, matrix([0]), matrix([1]))
     assert line.coefficient == -1
     assert line.mixed(line.coefficient).tolist() == [2]
     W = matrix([[HALF, 0], [1, Fraction(1, 4)]])
-    plane = equilibrium.iterates(lambda x: W @ x + 1, matrix([0, 0]), matrix([1, 1]))
+    plane = anderson.iterates(lambda x: W @ x + 1, matrix([0, 0]), matrix([1, 1]))
     step = plane.mixed(plane.coefficient)
     assert np.any(W @ step + 1 != step)
     floats = W.astype(float)
@@ -196,6 +230,7 @@ def record(gaps, gates):
         0,
         {},
         {
+            "steps": np.array([0, 650]),
             "coupled: final validation loss": frozen + gaps,
             "frozen: final validation loss": frozen,
             "coupled: validation loss": np.concatenate([start, frozen[:, None]], axis=1),
@@ -221,6 +256,17 @@ def test_coupling_is_judged_by_seeds_and_gates(monkeypatch, gaps, gates, neutral
     assert clear(training._neutral_trial(True)) == neutral
     assert clear(training._neutral_trial(False)) == paired
     assert training._neutral_trial(True, trained_frozen=False).contradicts
+
+
+@pytest.mark.parametrize(("steps", "loss", "applies"), [(650, 2.0, True), (649, 2.0, False), (650, 3.25, False)])
+def test_a_record_decides_only_after_all_steps_and_if_the_network_has_learned(monkeypatch, steps, loss, applies):
+    found = record(np.zeros(3), [0.01, 0.0, 0.0])
+    found.arrays["steps"][-1] = steps
+    found.arrays["coupled: validation loss"][0, -1] = loss
+    monkeypatch.setattr(training, "best_record", lambda experiment: found)
+    trial = training._neutral_trial(True)
+    assert trial.applies == applies
+    assert trial.parameters == {"size": "quick", "steps": steps, "seeds": 3}
 
 
 def test_without_data_nothing_is_decided_and_the_file_is_named(monkeypatch):

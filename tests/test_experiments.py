@@ -209,7 +209,8 @@ def test_claims_read_the_records_of_the_folder_that_is_named_also_in_other_proce
     assert main([*words, "--json", str(lines)]) == 0
     (row,) = [json.loads(line) for line in lines.read_text().splitlines()]
     assert {claim["id"]: claim["verdict"] for claim in row["claims"]} == {
-        "consensus/experiment-7.5": "SUPPORTED",
+        "consensus/experiment-7.5": "INCONCLUSIVE",  # it is about GPT-2 XL
+        "consensus/experiment-7.5/story-generator": "SUPPORTED",
         "consensus/experiment-7.5/sorting-network": "SUPPORTED",
         "consensus/experiment-7.5/attention-only": "SUPPORTED",
     }

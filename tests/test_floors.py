@@ -25,6 +25,7 @@ LAYERS = {
     "analysis/experiments": 6,
     "analysis/ledger": 7,
     "analysis/claims": 8,
+    "analysis/verifiers": 0,  # scripts that import the standard library alone
     "figures/panels": 8,
     "figures": 9,
     "dynsim/commands": 10,

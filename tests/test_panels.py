@@ -5,7 +5,7 @@ import pytest
 from matplotlib.colors import to_hex, to_rgba
 
 from figures import panels
-from figures.style import BASINS, COLOURS, NO_BASIN, WIDTHS, canvas, colour, settings
+from figures.style import BASINS, COLOURS, NO_BASIN, WIDTHS, canvas, colour, paler, settings
 
 ELLIPSOID = np.array([[0.9432, 0.0587, -0.1813], [0.0587, 0.8450, -0.1013], [-0.1813, -0.1013, 0.5519]])
 
@@ -145,7 +145,7 @@ def test_the_arcs_of_the_circle_have_the_colours_of_their_limits(ax):
     np.testing.assert_allclose(ax.lines[-1].get_xydata(), [[0, 1]], atol=1e-12)
 
 
-def test_the_cells_of_the_sphere_have_the_colours_of_their_limits_and_hidden_equilibria_are_pale(ax):
+def test_the_basins_of_the_sphere_lie_where_their_points_are_and_hidden_equilibria_are_pale(ax):
     points = np.random.default_rng(2).normal(size=(300, 3))
     points /= np.linalg.norm(points, axis=-1, keepdims=True)
     view = panels.View(0.0, 0.0)
@@ -153,12 +153,10 @@ def test_the_cells_of_the_sphere_have_the_colours_of_their_limits_and_hidden_equ
         ax, points, np.where(points[:, 1] > 0, 0, 1), field_points=points[:20], field=points[20:40],
         equilibrium_points=[[1.0, 0, 0], [-1.0, 0, 0]], kinds=["stable", "stable"], view=view,
     )  # fmt: skip
-    first, other = (np.array(to_rgba(c))[:3] for c in BASINS[:2])
-    for path, ink in zip(cells.get_paths(), cells.get_facecolor(), strict=True):
-        across = path.vertices[:-1, 0]
-        if across.min() > 0.1 or across.max() < -0.1:  # clear of the boundary of the two basins
-            nearer = np.linalg.norm(ink[:3] - (first + 1) / 2) < np.linalg.norm(ink[:3] - (other + 1) / 2)
-            assert nearer == (across.min() > 0.1)
+    assert to_hex(cells[0].get_facecolor()[0]) == to_hex(paler(BASINS[0], 0.45))
+    for number, sign in ((0, 1.0), (1, -1.0)):  # the boundary of the two basins is where y_2, to the right, vanishes
+        for across, inside in ((0.5 * sign, True), (0.1 * sign, True), (-0.1 * sign, False), (-0.5 * sign, False)):
+            assert any(path.contains_point((across, 0.3)) for path in cells[number].get_paths()) == inside
     front, back = ax.lines[-2:]
     assert sum(to_rgba(back.get_color())[:3]) > sum(to_rgba(front.get_color())[:3])
 

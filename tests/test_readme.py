@@ -38,7 +38,7 @@ def commands(block: str):
             yield words
 
 
-@pytest.mark.parametrize("block", BLOCKS["sh"], ids=["by name", "from files"])
+@pytest.mark.parametrize("block", BLOCKS["sh"], ids=["by name", "from files", "own theorem"])
 def test_commands_run(block, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for program, *words in commands(block):
@@ -47,7 +47,7 @@ def test_commands_run(block, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", BLOCKS["sh"], ids=["by name", "from files"])
+@pytest.mark.parametrize("block", BLOCKS["sh"], ids=["by name", "from files", "own theorem"])
 def test_a_shell_runs_them_as_they_are_pasted(block, tmp_path):
     places = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     ran = subprocess.run(["bash", "-e"], input=block, text=True, cwd=tmp_path, env=os.environ | places, check=False)

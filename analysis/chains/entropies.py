@@ -53,17 +53,18 @@ def dissipation(generator: Any, p: Distribution, stationary: Distribution) -> fl
         raise argument_error("stationary", "be stationary for the generator", but)
     relative = p / pi
     # p_j phi(x) tends to p_i pi_j / pi_i as p_j tends to zero.
-    terms = np.where(p[j] > 0, p[j] * _excess(relative[i], relative[j]), pi[j] * relative[i])
+    some = p[j] > 0
+    terms = np.where(some, np.where(some, p[j], 1.0) * _excess(relative[i], relative[j]), pi[j] * relative[i])
     return float(np.sum(rate * terms))
 
 
 def _excess(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
-    """Return phi(x) = x - 1 - log x at x = top / bottom, accurately near 1; a zero denominator is replaced by one."""
+    """Return phi(x) = x - 1 - log x at x = top / bottom, accurately near 1 and 0; a zero denominator is set to one."""
     bottom = np.where(bottom > 0, bottom, 1.0)
     y = (top - bottom) / bottom
     close = y**2 * (1 / 2 - y * (1 / 3 - y * (1 / 4 - y * (1 / 5 - y / 6))))
     with np.errstate(divide="ignore"):  # probability flows into a state with none: infinite
-        far = y - np.log1p(y)
+        far = y - np.where(y < -0.5, np.log(top / bottom), np.log1p(y))  # 1 + y has few digits near zero
     return np.where(abs(y) < NEAR, close, far)
 
 

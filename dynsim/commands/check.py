@@ -1,6 +1,5 @@
 """`dynsim check`: check claims, with their controls."""
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +38,7 @@ class Check:
     trials_out: Path | None = None
     """a file to write, with one JSON line for each trial: its measurements with their verdicts, and its witness"""
     witness: Path | None = None
-    """a file to write, with the counterexample of one refuted claim in exact numbers: "p/q", or ["lo", "hi"]"""
+    """a file to write, with the counterexample of one refuted claim in exact numbers; it is checked anew"""
     results: Path | None = None
     """the folder of experiment records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
     data: Path | None = None
@@ -56,7 +55,7 @@ def main(words: Sequence[str]) -> int:
     from analysis.experiments import use_results
     from analysis.json_types import counterexample, json_rows
     from analysis.report import entries, in_order, json_lines, run_checks, table, use_one_thread, write_atomically
-    from dynsim.commands.own_claims import claims_in, library, refuse_what_is_no_trial
+    from dynsim.commands.own_claims import library, refuse_what_is_no_trial, source
     from dynsim.commands.own_papers import is_file
     from dynsim.progress import tracked
 
@@ -65,13 +64,13 @@ def main(words: Sequence[str]) -> int:
     check_work(o.trials, o.jobs)
     check_outputs(o.force, json=o.json, trials_out=o.trials_out, witness=o.witness)
     use_one_thread()
+    read = source(o.patterns)
     known = library(o.patterns)
     warn(known.problems)
     patterns = [word for word in o.patterns if not is_file(word)]
     chosen = known.select(patterns) if o.witness is None else _one(patterns, known.select(patterns))
     folder = o.lines if o.witness is None else None  # a kept line has no counterexample in exact numbers
-    source = functools.partial(claims_in, o.patterns)
-    runs = run_checks(chosen, seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=folder, source=source)
+    runs = run_checks(chosen, seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=folder, source=read)
     pairs = in_order(tracked(runs, len(chosen), "check"), chosen)
     checks, lines = [c for c, _ in pairs], {line["id"]: line for _, line in pairs}
     say(table(list(lines.values())))

@@ -1,9 +1,13 @@
 """Claims of the user's own papers beside those of the library, for the ledger's commands."""
 
+import ast
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from analysis.claims import claims, collect, stated_by, statements
 from analysis.ledger.check import Check
@@ -12,7 +16,7 @@ from analysis.ledger.evidence import Measurement, Trial
 from analysis.ledger.findings import select
 from analysis.ledger.statement import Statement
 from dynsim.commands.own_papers import OwnPaper, is_file, left_out, own_papers
-from dynsim.commands.simulate.own import definition, own_code
+from dynsim.commands.simulate.own import definition, own_code, quoted
 from dynsim.errors import IntegrationError, argument_error, nearest
 
 A_TRIAL = "return a `Trial` with measurements, at least one of them a conclusion"
@@ -84,8 +88,17 @@ def library(words: Iterable[str]) -> Library:
     return Library(tuple(known), tuple(found), tuple(problems))
 
 
+def source(words: Iterable[str]) -> Callable[[], tuple[Claim, ...]]:
+    """Return a function that can be pickled and returns the claims of `library(words)`, whatever the current folder is.
+
+    It is to be made before the files are executed, since their code could change the current folder.
+    """
+    absolute = tuple(str(Path(word).absolute()) if is_file(word) else word for word in words)
+    return functools.partial(_claims_in, absolute)
+
+
 @functools.cache
-def claims_in(words: tuple[str, ...]) -> tuple[Claim, ...]:
+def _claims_in(words: tuple[str, ...]) -> tuple[Claim, ...]:
     """Return the claims of `library(words)`, which a worker process reads once."""
     return library(words).claims
 
@@ -94,10 +107,14 @@ def _contents(own: OwnPaper) -> tuple[tuple[Statement, ...], tuple[Claim, ...]]:
     """Return the statements and the claims of a module, whose trials raise errors with the user's own line."""
     found: dict[str, Claim] = {}
     for claim in own.unique(Claim):
+        if claim.id in found and found[claim.id].trial is claim.trial:
+            must = f"give `{claim.id}` and its control one name, as `@NAME.with_control` over `def NAME` does"
+            raise argument_error("file", must, f"{_place(claim)}has two names")
         if claim.id in found:
             first, second = (_place(c).rstrip(", ") for c in (found[claim.id], claim))
             raise argument_error("file", f"define `{claim.id}` once", f"{first} and {second} define it")
         found[claim.id] = claim
+    _check_names(own)
     if not found:
         raise argument_error("file", "hold claims made by `@claim`", f"`{own.where}` has none")
     stated = _statements(own, list(found.values()))
@@ -108,6 +125,26 @@ def _contents(own: OwnPaper) -> tuple[tuple[Statement, ...], tuple[Claim, ...]]:
             raise argument_error("file", must, f"{_place(claim)}has `{claim.id}`")
     guarded = [replace(c, trial=_guarded(own, c.trial), control=_guarded(own, c.control)) for c in found.values()]
     return stated, collect(guarded, stated)
+
+
+def _check_names(own: OwnPaper) -> None:
+    """Raise `ValueError` for a claim whose name another claim of the file takes, so that the first one is lost."""
+    file = str(own.module.__file__)
+    text = (
+        Path(file).read_bytes() if file.endswith(".py") and Path(file).is_file() else b""
+    )  # of a package in an archive
+    lines: dict[str, int] = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef) and any(_is_claim(decorator) for decorator in node.decorator_list):
+            if node.name in lines:
+                but = f"{quoted(file, node.lineno)}takes the name of line {lines[node.name]}"
+                raise argument_error("file", "name each claim differently", but)
+            lines[node.name] = node.lineno
+
+
+def _is_claim(decorator: ast.expr) -> bool:
+    called = decorator.func if isinstance(decorator, ast.Call) else None
+    return "claim" in (getattr(called, "id", ""), getattr(called, "attr", ""))
 
 
 def _place(claim: Claim) -> str:
@@ -163,8 +200,11 @@ def _fault(found: Any) -> str:
             return f"gives `{name}` as {type(measured).__name__}, not as a tuple of measurements"
     if not found.conclusions:
         return "gives no conclusion"
-    named = all(isinstance(part, Mapping) for part in (found.witness, found.parameters))
-    return "" if named else "gives a witness or parameters that are no dictionary"
+    if not isinstance(found.witness, Mapping) or not isinstance(found.parameters, Mapping):
+        return "gives a witness or parameters that are no dictionary"
+    words = (float, int, str, np.generic)
+    other = [value for value in found.parameters.values() if not isinstance(value, words)]
+    return f"gives a parameter as {type(other[0]).__name__}, not as a number or a word" if other else ""
 
 
 def refuse_what_is_no_trial(checks: Iterable[Check]) -> None:

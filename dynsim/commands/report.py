@@ -1,7 +1,6 @@
 """`dynsim report`: write the ledger, which has every statement of the papers with its finding."""
 
 import datetime
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +64,7 @@ def main(words: Sequence[str]) -> int:
         use_one_thread,
         write_atomically,
     )
-    from dynsim.commands.own_claims import claims_in, library, refuse_what_is_no_trial
+    from dynsim.commands.own_claims import library, refuse_what_is_no_trial, source
     from dynsim.commands.own_papers import is_file
     from dynsim.progress import tracked
 
@@ -76,11 +75,11 @@ def main(words: Sequence[str]) -> int:
     if o.readme is not None:
         check_readme(o.readme)
     use_one_thread()
+    read = source(o.papers)
     known = library(o.papers)
     warn(known.problems)
     known = known.of([word for word in o.papers if not is_file(word)])
-    source = functools.partial(claims_in, o.papers)
-    runs = run_checks(known.claims, seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=o.lines, source=source)
+    runs = run_checks(known.claims, seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=o.lines, source=read)
     pairs = in_order(tracked(runs, len(known.claims), "report"), known.claims)
     lines = {line["id"]: line for _, line in pairs}
     checks = [c for c, _ in pairs]

@@ -64,7 +64,8 @@ def importable(file: str | Path) -> Iterator[None]:
     Raises:
         ValueError: if another module has the name of one that the file imports.
     """
-    folder = str(Path(file).resolve().parent)
+    path = Path(file).resolve()  # before the file's own code can change the current folder
+    folder = str(path.parent)
     importlib.invalidate_caches()
     sys.path.append(folder)
     try:
@@ -73,10 +74,10 @@ def importable(file: str | Path) -> Iterator[None]:
         last = max((k for k, entry in enumerate(sys.path) if entry == folder), default=None)
         if last is not None:
             del sys.path[last]
-    for name, path in neighbours(file).items():
+    for name, beside in neighbours(path).items():
         loaded = sys.modules.get(name)
-        if loaded is not None and _file(loaded) != path:
-            must = f"import modules beside it by names that no other module has: `{path.name}`"
+        if loaded is not None and _file(loaded) != beside:
+            must = f"import modules beside it by names that no other module has: `{beside.name}`"
             raise argument_error("file", must, f"`{name}` is another one in `{file}`")
 
 

@@ -36,9 +36,11 @@ from dynsim.systems.tokens.published import (
 from dynsim.trajectory import Trajectory
 from figures import panels
 from figures.figure import Numbers, figure
+from figures.run_size import run_size, write_run_size
 from figures.style import COLUMN, canvas, colour, letter
 
 TOKENS = 10
+ARROWS = 260  # of the field on the sphere
 TS_GRADIENT = np.linspace(0.0, 15.0, 301)
 TS_HEMISPHERE = np.linspace(0.0, 5.0, 501)
 TS_SYMMETRIC = np.linspace(0.0, 20.0, 1001)
@@ -175,7 +177,13 @@ def _misalignment(size: Size) -> Numbers:
     """Return E of (25) along the solutions in the record of experiment 7.4, (members, times)."""
     found = record(ENSEMBLE, size)
     tokens = np.array([found.config["tokens"], found.config["dimension"]])
-    return {"ts": np.asarray(found.arrays["ts"]), "misalignment": np.asarray(found.arrays["E"]), "tokens": tokens}
+    run = run_size(found, (found.config["members"], "solutions"), (found.config["dimension"], "dimensions"))
+    return {
+        "ts": np.asarray(found.arrays["ts"]),
+        "misalignment": np.asarray(found.arrays["E"]),
+        "tokens": tokens,
+        **run,
+    }
 
 
 @figure("consensus/figure-5", CONSENSUS.at("Figure 5"))
@@ -203,6 +211,7 @@ def ensemble_figure(data: Numbers) -> matplotlib.figure.Figure:
     drawn, (ax,) = canvas(COLUMN, 0.62)
     panels.bands(ax, data["ts"], data["misalignment"], ylabel="$E$")
     ax.set_ylim(bottom=0.0)
+    write_run_size(drawn, data)
     return drawn
 
 
@@ -256,6 +265,7 @@ def circle_figure(data: Numbers) -> matplotlib.figure.Figure:
     """Draw the portrait on the circle."""
     drawn, (ax,) = canvas(COLUMN, 0.9)
     points, places = data["points"], data["equilibrium_points"]
+    known = np.unique(data["limits"][data["limits"] >= 0])
     panels.circle_portrait(
         ax,
         np.unwrap(np.arctan2(points[:, 1], points[:, 0])),
@@ -263,6 +273,7 @@ def circle_figure(data: Numbers) -> matplotlib.figure.Figure:
         limits=data["limits"],
         equilibrium_angles=np.arctan2(places[:, 1], places[:, 0]),
         kinds=data["kinds"].tolist(),
+        names={int(k): f"$({places[k, 0]:.0f}, {np.abs(places[k, 1]):.0f})$" for k in known},
     )
     drawn.legend(loc="outside upper center", ncols=3)
     return drawn
@@ -277,21 +288,35 @@ def sphere_figure(key: Key) -> Numbers:
     """
     del key
     U = jnp.asarray(SYMMETRIC_VALUE) / jnp.sqrt(3.0)
-    return sphere_portrait(FunctionFlow(lambda t, x: x @ U, Sphere()), 800).arrays()
+    found = sphere_portrait(FunctionFlow(lambda t, x: x @ U, Sphere()), 3200).arrays()
+    return {**found, "axis": oriented(np.linalg.eigh(SYMMETRIC_VALUE)[1][:, -1])}
 
 
 @sphere_figure.with_drawing
 def sphere_figure(data: Numbers) -> matplotlib.figure.Figure:
     """Draw the portrait on the sphere."""
     drawn, (ax,) = canvas(COLUMN, 0.95)
+    known = np.unique(data["limits"][data["limits"] >= 0])
+    arrows = _spread(data["points"], ARROWS)
     panels.sphere_portrait(
         ax,
         data["points"],
         data["limits"],
-        field_points=data["points"][::3],
-        field=data["field"][::3],
+        field_points=data["points"][arrows],
+        field=data["field"][arrows],
         equilibrium_points=data["equilibrium_points"],
         kinds=data["kinds"].tolist(),
+        names={int(k): "$v$" if data["equilibrium_points"][k] @ data["axis"] > 0 else "$-v$" for k in known},
     )
     drawn.legend(loc="outside upper center", ncols=3)
     return drawn
+
+
+def _spread(points: np.ndarray, count: int) -> np.ndarray:
+    """Return the indices of `count` points, each the farthest from those before it."""
+    chosen = [0]
+    gaps = np.full(len(points), np.inf)
+    while len(chosen) < count:
+        gaps = np.minimum(gaps, np.linalg.norm(points - points[chosen[-1]], axis=1))
+        chosen.append(int(np.argmax(gaps)))
+    return np.array(chosen)

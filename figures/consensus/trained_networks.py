@@ -4,8 +4,12 @@ The paper's network is GPT-2 XL; here it is the one named in the experiment. Bes
 show the least cosine of two tokens.
 """
 
+from pathlib import Path
+
 import matplotlib.figure
 import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from analysis.experiments import Size, record
 from analysis.experiments.consensus.prompts import FIRST_PROMPT
@@ -18,7 +22,8 @@ from dynsim.networks.decoder.tokenizer import load_tokenizer
 from dynsim.papers import CONSENSUS
 from figures import panels
 from figures.figure import Numbers, figure
-from figures.style import COLUMN, canvas, colour, letter
+from figures.run_size import run_size, write_run_size
+from figures.style import COLUMN, NO_BASIN, PAGE, canvas, colour, letter
 
 ROLES = ("first", "second", "third", "follower", "undecided")
 TRAINED = ("trained", "random")
@@ -28,10 +33,12 @@ PROMPTED = tuple(f"prompt {k}" for k in range(1, 6))
 
 def _variants(names: tuple[str, ...], size: Size) -> Numbers:
     """Return E and the least cosine of the named variants, (variants, passes + 1), and the numbers of passes."""
-    arrays = record(PASSES, size).arrays
+    found = record(PASSES, size)
+    arrays = found.arrays
     columns = (MEASURES.index("E"), MEASURES.index("least cosine"))
     E, cosine = (np.stack([arrays[name][:, k] for name in names]) for k in columns)
-    return {"passes": np.asarray(arrays["passes"], float), "E": E, "cosine": cosine, "names": np.array(names)}
+    run = run_size(found, (found.config["passes"], f"passes through {Path(found.config['network']).stem}"))
+    return {**run, "passes": np.asarray(arrays["passes"], float), "E": E, "cosine": cosine, "names": np.array(names)}
 
 
 def _drawn(data: Numbers) -> matplotlib.figure.Figure:
@@ -45,6 +52,7 @@ def _drawn(data: Numbers) -> matplotlib.figure.Figure:
     drawn.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=min(3, len(names)))
     left.set_ylim(0.0, 1.0)
     letter([left, right])
+    write_run_size(drawn, data)
     return drawn
 
 
@@ -88,48 +96,70 @@ PASSES_SHOWN = (1, 10, 100)
 def attention_figure(key: Key) -> Numbers:
     """Attention weights of the trained network, averaged over heads, at passes 1, 10 and 100 (first prompt).
 
-    One column of panels for each layer. In each matrix rows are queries and columns are keys: entry (i, j) is the
-    weight that token i places on token j. The colour scale is the square root of the weight, from 0 to 1.
+    One column of panels for each layer. In each matrix rows are query tokens and columns are key tokens: entry (i, j)
+    is the weight that token i places on token j. Hatched: entries j > i, which the causal mask excludes. The colour
+    scale is the square root of the weight, from 0 to 1.
     """
     del key
     path = data_file(PASSES.quick.network)
     network = load_transformer(path)
     start = network.embed(load_tokenizer(path).encode(FIRST_PROMPT))
-    found = []
+    found, heads = [], 0
     for x in states_after(network, start, [shown - 1 for shown in PASSES_SHOWN]):
         before = [x, *network.states(x)[:-1]]
         pairs = zip(network.blocks, before, strict=True)
         seen = (block.attention.weights(block.attention_norm(y)) for block, y in pairs)
-        found.append(np.stack([np.asarray(A).mean(axis=0) for A in seen]))
-    return {"weights": np.stack(found), "passes": np.array(PASSES_SHOWN)}
+        weights = np.stack([np.asarray(A) for A in seen])
+        heads = weights.shape[1]
+        found.append(weights.mean(axis=1))
+    return {
+        "weights": np.stack(found),
+        "passes": np.array(PASSES_SHOWN),
+        **_network_size((len(network.blocks), heads), path.stem),
+    }
 
 
 @attention_figure.with_drawing
 def attention_figure(data: Numbers) -> matplotlib.figure.Figure:
     """Draw the matrices."""
     rows, columns = data["weights"].shape[:2]
-    drawn, axes = canvas(COLUMN, 0.66, rows=rows, columns=columns)
+    drawn, axes = canvas(PAGE, 0.56, rows=rows, columns=columns)
+    masked = np.all(data["weights"] == 0, axis=(0, 1))  # softmax weights are positive where the mask allows
+    images = []
     for k, ax in enumerate(axes):
         row, layer = divmod(k, columns)
-        panels.attention(ax, data["weights"][row, layer], label=f"layer {layer + 1}" if row == 0 else "")
-        ax.set_ylabel(f"pass {data['passes'][row]}" if layer == 0 else " ")
-        ax.set_xlabel(" ")
+        label = f"layer {layer + 1}" if row == 0 else ""
+        images.append(panels.attention(ax, data["weights"][row, layer], masked=masked, label=label))
+        ax.set_ylabel(f"pass {data['passes'][row]}\nquery token" if layer == 0 else "")
+        ax.set_xlabel("key token" if row == rows - 1 else "")
+    panels.weight_bar(axes, images[0])
+    drawn.legend(handles=[Patch(facecolor=NO_BASIN, edgecolor=colour("surface"), hatch="////", label="masked")],
+                 loc="outside upper right")  # fmt: skip
+    write_run_size(drawn, data)
     return drawn
 
 
 @figure("consensus/trained-spectra", CONSENSUS.at("Sections 3 to 6"))
 def spectra_figure(key: Key) -> Numbers:
-    """Hypotheses of the theorems for the matrices of a trained network: one marker for each head and layer.
+    """Hypotheses of the theorems for the matrices of a trained network: one marker for each head, in columns by layer.
 
-    (a) P: Theorem 3.2 assumes that it is symmetric (asymmetry 0) and positive definite (positive least eigenvalue of
-    the symmetric part). (b) U: Theorem 6.1 assumes that it is symmetric with a simple positive top eigenvalue, Sections
-    3 to 5 that it is the identity. Eigenvalues are those of the symmetric part divided by its spectral norm; the
-    asymmetry is |M - M^T| / |M + M^T| in the Frobenius norm.
+    (a), (c) P: Theorem 3.2 assumes that it is symmetric (asymmetry 0) and positive definite (positive least eigenvalue
+    of the symmetric part). (b), (d) U: Theorem 6.1 assumes that it is symmetric with a simple positive top eigenvalue,
+    Sections 3 to 5 that it is the identity. Eigenvalues are those of the symmetric part divided by its spectral norm;
+    the asymmetry is |M - M^T| / |M + M^T| in the Frobenius norm. Dashed: zero; bars: medians over heads.
     """
     del key
-    P, U = attention_schedules(load_transformer(data_file(PASSES.quick.network)))
+    path = data_file(PASSES.quick.network)
+    P, U = attention_schedules(load_transformer(path))
     both = {"P": _conditions(np.asarray(P.values)), "U": _conditions(np.asarray(U.values))}
-    return {f"{name} {kind}": values for name, found in both.items() for kind, values in found.items()}
+    kept = {f"{name} {kind}": values for name, found in both.items() for kind, values in found.items()}
+    return {**kept, **_network_size(P.values.shape[:2], path.stem)}
+
+
+def _network_size(shape: tuple[int, ...], name: str) -> Numbers:
+    """Return the numbers of layers and heads of the network as the text `run`; the paper has another network."""
+    layers, heads = shape
+    return {"run": np.array(f"network {name}: {layers} layers of {heads} heads; the paper's is GPT-2 XL")}
 
 
 def _conditions(M: np.ndarray) -> Numbers:
@@ -147,17 +177,29 @@ def _conditions(M: np.ndarray) -> Numbers:
 
 @spectra_figure.with_drawing
 def spectra_figure(data: Numbers) -> matplotlib.figure.Figure:
-    """Draw both scatter plots."""
-    drawn, axes = canvas(COLUMN, 0.62, columns=2)
-    for ax, name, kind in ((axes[0], "P", "least"), (axes[1], "U", "greatest")):
-        for layer, marker in zip(range(len(data["P least"])), "o^sDv", strict=False):
-            role = ROLES[layer % len(ROLES)]
-            x, y = data[f"{name} asymmetry"][layer], data[f"{name} {kind}"][layer]
-            ax.plot(x, y, marker, markersize=3, color=colour(role), label=f"layer {layer + 1}")
-        ax.axvline(0.0, color=colour("bound"), linewidth=0.6)
-        ax.axhline(0.0, color=colour("bound"), linewidth=0.6)
-        ax.set_xlabel(f"asymmetry of ${name}$")
-        ax.set_ylabel(f"{kind} eigenvalue, ${name}$")
-    drawn.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    """Draw one strip of heads for each layer, of four quantities."""
+    drawn, axes = canvas(COLUMN, 0.95, rows=2, columns=2)
+    for ax, (name, kind) in zip(axes, (("P", "asymmetry"), ("U", "asymmetry"), ("P", "least"), ("U", "greatest")),
+                                strict=True):  # fmt: skip
+        values = data[f"{name} {kind}"]
+        heads = np.linspace(-0.3, 0.3, values.shape[1]) if values.shape[1] > 1 else np.zeros(1)
+        for layer, row in enumerate(values):
+            ax.plot(layer + 1 + heads, row, "o", markersize=2.5, color=colour("token"), clip_on=False)
+            ax.plot(layer + 1 + np.array([-0.36, 0.36]), np.full(2, np.median(row)), color=colour("second"))
+        ax.axhline(0.0, color=colour("bound"), linewidth=0.6, linestyle="--")
+        ax.set_xticks(np.arange(1, len(values) + 1))
+        ax.set_xlabel("layer")
+        ax.set_ylabel(f"asymmetry of ${name}$" if kind == "asymmetry" else f"{kind} eigenvalue of ${name}$")
+    for ax in axes[:2]:
+        ax.set_ylim(-0.1, 1.3)
+    axes[2].set_ylim(-1.1, 0.2)
+    axes[3].set_ylim(-0.1, 1.1)
+    marks = [
+        Line2D([], [], marker="o", linestyle="none", markersize=2.5, color=colour("token"), label="head"),
+        Line2D([], [], color=colour("second"), label="median of heads"),
+        Line2D([], [], color=colour("bound"), linewidth=0.6, linestyle="--", label="zero"),
+    ]
+    drawn.legend(handles=marks, loc="outside upper center", ncols=3)
     letter(axes)
+    write_run_size(drawn, data)
     return drawn

@@ -82,10 +82,10 @@ def geometry_figure(data: Numbers) -> matplotlib.figure.Figure:
         for chosen, face in ((filled, colour("leader")), (~filled, "white")):
             marks = {"marker": "o", "linestyle": "none", "color": colour("leader"), "zorder": 5.0}
             ax.plot(*points[chosen].T, markerfacecolor=face, **marks)
-        for k, point in enumerate(points, 1):
-            ax.annotate(f"$z_{k}$", point, xytext=(3, 3), textcoords="offset points", fontsize=7.0, zorder=6.0)
         label_axes(ax)
-    letter(axes)
+    letter(axes, ("$A = I$", "$A = ((2, 1), (1, 1))$"))
+    for ax in axes:
+        panels.place_names(ax, points, token_names(len(points)))
     return drawn
 
 
@@ -163,11 +163,13 @@ def separation_figure(data: Numbers) -> matplotlib.figure.Figure:
     """Draw Figure 5."""
     drawn, (ax,) = canvas(COLUMN, 0.8)
     panels.plane_axes(ax, data["points"], margin=0.3)
-    panels.balls(ax, data["points"], float(data["radius"]), role="follower", names=("$s_0$", "$s_1$", "$s_2$"))
+    panels.balls(ax, data["points"], float(data["radius"]), role="follower")
     for x in data["starts"]:
         panels.half_plane(ax, x, x, role="consensus", shaded=False)
     ax.plot(*data["starts"].T, marker="o", linestyle="none", color=colour("consensus"), markersize=3.0, zorder=5.0)
     label_axes(ax)
+    panels.place_names(ax, data["points"], ("$s_0$", "$s_1$", "$s_2$"))
+    panels.place_names(ax, data["starts"], ("$x$",) * len(data["starts"]), size=3.0)
     return drawn
 
 
@@ -222,10 +224,10 @@ def example_figure(data: Numbers) -> matplotlib.figure.Figure:
         panels.plane_axes(ax, data["states"][0], margin=0.1)
         panels.half_plane(ax, x[0], x[0], role="consensus")
         panels.followed_tokens(ax, x, followed, colours=colour_numbers(data["followed"]))
-        for k, point in enumerate(x, 1):
-            ax.annotate(f"$z_{k}$", point, xytext=(4, -9), textcoords="offset points", fontsize=7.0)
         label_axes(ax)
     letter(axes, ("layer 0", "layer 1"))
+    for ax, x in zip(axes, data["states"], strict=True):
+        panels.place_names(ax, x, token_names(len(x)), size=6.0)
     return drawn
 
 
@@ -276,6 +278,11 @@ def hull_vertices(points: np.ndarray) -> np.ndarray:
     corners = polytope(points).vertex_points
     middle = corners - corners.mean(axis=0)
     return corners[np.argsort(np.arctan2(middle[:, 1], middle[:, 0]))]
+
+
+def token_names(count: int) -> list[str]:
+    """Return the names z_1, z_2, ... of tokens."""
+    return [f"$z_{k}$" for k in range(1, count + 1)]
 
 
 def label_axes(ax: Axes, names: Sequence[str] = ("$z_1$", "$z_2$")) -> None:

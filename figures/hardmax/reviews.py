@@ -2,9 +2,13 @@
 
 import matplotlib.figure
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
-from analysis.experiments import Size, record
+from analysis.experiments import Record, Size, record
 from analysis.experiments.hardmax.reviews import REVIEWS, table_1
 from dynsim._types import Key
 from dynsim.papers import HARDMAX
@@ -12,18 +16,29 @@ from dynsim.systems.hardmax.maps import HardmaxMap
 from figures import panels
 from figures.figure import Numbers, figure
 from figures.hardmax.geometry import colour_numbers, followed_pairs, label_axes
-from figures.style import COLUMN, PAGE, canvas, colour, letter
+from figures.run_size import run_size, write_run_size
+from figures.style import COLOURS, COLUMN, PAGE, canvas, colour, letter, paler
 
 DIMENSIONS = (2, 4, 8, 16)
 PRINTED = {2: (5.960, 1.247, 2, 11, 0.995), 4: (19.321, 4.095, 4, 34, 0.999), 8: (49.866, 13.131, 6, 84, 0.999),
            16: (75.423, 23.646, 7, 113, 1.000)}  # fmt: skip
 MOST = 15  # words of Figure 10
+MEAN = {"marker": "^", "color": COLOURS["bound"], "markeredgecolor": "white", "markersize": 6.0, "linestyle": "none"}
 TAGGED = 8  # number of leaders labelled with their words, those farthest from the hyperplane
 
 
+def _run(found: Record, name: str = "d=2") -> Numbers:
+    """Return the size of a run; the published weights were not trained in it."""
+    tested = len(found.arrays["labels"]), "test reviews"
+    if name == "published":
+        return run_size(found, tested)
+    trained = (found.config["epochs"], "epochs"), (len(found.arrays["training labels"]), "training reviews")
+    return run_size(found, *trained, tested)
+
+
 def _losses(size: Size) -> Numbers:
-    arrays = record(REVIEWS, size).arrays
-    kept = {}
+    found = record(REVIEWS, size)
+    arrays, kept = found.arrays, dict(_run(found))
     for d in DIMENSIONS[:2]:
         soft, hard = arrays[f"d={d}: softmax loss"], arrays[f"d={d}: hardmax loss"]
         epochs = np.flatnonzero(np.isfinite(hard))
@@ -36,7 +51,7 @@ def losses_figure(key: Key) -> Numbers:
     """Cross-entropy on the training set, in nats, for d = 2 and 4, with the softmax and with the hardmax layer.
 
     Lines: with the softmax layer used in training, temperature 0.001, after every epoch. Rings: with the exact hardmax
-    layer, every few epochs. On a subset of the reviews; size `quick` trains on 500 of them.
+    layer, every few epochs. On a subset of the reviews; size `quick` trains on 400 of them.
     """
     del key
     return _losses("quick")
@@ -51,8 +66,10 @@ def losses_figure(data: Numbers) -> matplotlib.figure.Figure:
         ax.plot(np.arange(len(soft)), soft, color=colour(role), label=f"softmax, $d = {d}$")
         (rings,) = ax.plot(data[f"epochs {d}"], data[f"hardmax {d}"], "o", label=f"hardmax, $d = {d}$")
         rings.set(color=colour(role), markerfacecolor="white")
-    ax.set(xlabel="epoch", ylabel="training loss (nats)", ylim=(0.0, None))
-    ax.legend()
+    highest = max(float(np.max(data[f"{layer} {d}"])) for layer in ("softmax", "hardmax") for d in DIMENSIONS[:2])
+    ax.set(xlabel="epoch", ylabel="training loss (nats)", ylim=(0.0, 1.1 * highest))
+    drawn.legend(loc="outside upper center", ncols=2)
+    write_run_size(drawn, data)
     return drawn
 
 
@@ -60,9 +77,10 @@ losses_figure = losses_figure.with_paper_size(lambda key: _losses("paper"))
 
 
 def _reviews(name: str, size: Size) -> Numbers:
-    arrays = record(REVIEWS, size).arrays
+    run = record(REVIEWS, size)
+    arrays = run.arrays
     w, v = arrays[f"{name}: decoder"][:2], arrays[f"{name}: decoder"][2]
-    found = {"weight": w, "bias": v}
+    found = {"weight": w, "bias": v, **_run(run, name)}
     for kind in ("positive", "negative"):
         states, words = arrays[f"{name}: {kind} review states"], arrays[f"{name}: {kind} review words"]
         first = np.sort(np.unique(states[0], axis=0, return_index=True)[1])  # equal words move as one
@@ -83,8 +101,10 @@ def reviews_figure(key: Key) -> Numbers:
     """A positive (top) and a negative review (bottom) before the first layer and after the eighth, for d = 2.
 
     Both are test reviews, those classified correctly with the largest margin. Stars: leaders, the ones farthest from
-    the hyperplane labelled with their words; colours as in Figure 2. Triangle: the mean token. Dashed: the hyperplane
-    that separates the half-planes of the positive class (green) and of the negative class (red).
+    the hyperplane labelled with their words. Circles: other tokens; the fill colour shows which token is followed, and
+    the edge of a token that is followed has the fill colour of its followers. Triangle: the mean token, which is
+    classified. Cross: the origin. Dashed: the hyperplane that separates the half-planes of the positive class (green)
+    and of the negative class (red).
     """
     del key
     return _reviews("d=2", "quick")
@@ -92,28 +112,49 @@ def reviews_figure(key: Key) -> Numbers:
 
 def _draw_reviews(data: Numbers) -> matplotlib.figure.Figure:
     drawn, axes = canvas(PAGE, 0.8, rows=2, columns=2)
-    for row, kind in enumerate(("positive", "negative")):
-        for column, title in enumerate(("before the first layer", "after the last layer")):
-            ax = axes[2 * row + column]
-            _draw_review(ax, data, kind, column)
-            ax.set_title(f"{kind} review, {title}", loc="left")
-            label_axes(ax)
+    kinds, layers = ("positive", "negative"), ("before the first layer", "after the last layer")
+    panes = [(kind, layer) for kind in kinds for layer in (0, 1)]
+    for ax, (kind, layer) in zip(axes, panes, strict=True):
+        _draw_review(ax, data, kind, layer)
+        label_axes(ax)
+    letter(axes, [f"{kind} review, {layers[layer]}" for kind, layer in panes])
+    drawn.legend(handles=_review_key(), loc="outside upper center", ncols=6)
+    write_run_size(drawn, data)
+    for ax, (kind, layer) in zip(axes, panes, strict=True):
+        tagged = _tagged(data, kind, layer)
+        words = [str(word) for word in data[f"{kind} words"][tagged]]
+        panels.place_names(ax, data[f"{kind} states"][layer][tagged], words, size=6.5)
     return drawn
 
 
 def _draw_review(ax: Axes, data: Numbers, kind: str, layer: int) -> None:
-    x, followed, leads = data[f"{kind} states"][layer], data[f"{kind} followed"], data[f"{kind} leads"]
+    x, followed = data[f"{kind} states"][layer], data[f"{kind} followed"]
     w, v = data["weight"], float(data["bias"])
     panels.plane_axes(ax, data[f"{kind} states"][0], margin=0.2)
     foot = -v * w / (w @ w)
     panels.half_plane(ax, foot, w, role="positive").remove()
     panels.half_plane(ax, foot, -w, role="negative").set(color=colour("bound"), linestyle="--")
     panels.followed_tokens(ax, x, followed[layer], colours=colour_numbers(followed), size=3.5)
-    ax.plot(*data[f"{kind} means"][layer], marker="^", color=colour("bound"), markersize=6.0, zorder=7.0)
-    heights = np.abs(x @ w + v)
-    for i in sorted(np.flatnonzero(leads), key=lambda i: -heights[i])[:TAGGED]:
-        word = str(data[f"{kind} words"][i])
-        ax.annotate(word, x[i], xytext=(4, 4), textcoords="offset points", fontsize=6.5, zorder=8.0)
+    ax.plot(*data[f"{kind} means"][layer], **MEAN, zorder=7.0)
+
+
+def _tagged(data: Numbers, kind: str, layer: int) -> np.ndarray:
+    """Return the leaders that are labelled, the farthest from the hyperplane first."""
+    heights = np.abs(data[f"{kind} states"][layer] @ data["weight"] + data["bias"])
+    return np.array(sorted(np.flatnonzero(data[f"{kind} leads"]), key=lambda i: -heights[i])[:TAGGED], int)
+
+
+def _review_key() -> list[Artist]:
+    """Return the legend of every mark in the panels of reviews."""
+    tint, line = colour("surface"), {"linestyle": "none", "markeredgecolor": colour("bound"), "markeredgewidth": 0.4}
+    return [
+        Line2D([], [], marker="*", markersize=6.5, markerfacecolor=tint, label="leader", **line),
+        Line2D([], [], marker="o", markersize=3.5, markerfacecolor=tint, label="other token", **line),
+        Line2D([], [], **MEAN, label="mean token"),
+        Line2D([], [], color=colour("bound"), linestyle="--", linewidth=0.6, label="hyperplane"),
+        Patch(facecolor=paler(colour("positive"), 0.82), label="positive class"),
+        Patch(facecolor=paler(colour("negative"), 0.82), label="negative class"),
+    ]
 
 
 reviews_figure = reviews_figure.with_drawing(_draw_reviews).with_paper_size(lambda key: _reviews("d=2", "paper"))
@@ -132,8 +173,8 @@ published_figure = published_figure.with_drawing(_draw_reviews).with_paper_size(
 
 
 def _words(size: Size) -> Numbers:
-    arrays = record(REVIEWS, size).arrays
-    kept = {}
+    found = record(REVIEWS, size)
+    arrays, kept = found.arrays, dict(_run(found))
     for name in ("d=2", "published"):
         kept |= {f"{name} words": arrays[f"{name}: leader words"][:MOST]}
         kept |= {f"{name} counts": arrays[f"{name}: leader word counts"][:MOST]}
@@ -155,13 +196,19 @@ def words_figure(key: Key) -> Numbers:
 def words_figure(data: Numbers) -> matplotlib.figure.Figure:
     """Draw Figure 10."""
     drawn, axes = canvas(PAGE, 0.45, columns=2)
-    for ax, name in zip(axes, ("d=2", "published"), strict=True):
+    names, titles = ("d=2", "published"), ("trained here", "published weights")
+    for ax, name in zip(axes, names, strict=True):
         words, counts = data[f"{name} words"], data[f"{name} counts"]
-        places = np.arange(len(words))[::-1]
+        places = np.arange(len(words))
         ax.barh(places, counts, color=colour("token"), height=0.7)
         ax.set_yticks(places, [str(word) for word in words])
-        ax.set(xlabel="reviews", ylabel="leader word")
-    letter(axes, ("trained here", "published"))
+        ax.set(
+            xlabel="number of reviews", ylabel="leader word", ylim=(MOST - 0.5, -0.5)
+        )  # both with room for all words
+        ax.set_xlim(0, 1.05 * np.max(counts, initial=1))
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    letter(axes, [f"{title}, {len(data[f'{name} words'])} words" for title, name in zip(titles, names, strict=True)])
+    write_run_size(drawn, data)
     return drawn
 
 
@@ -169,13 +216,15 @@ words_figure = words_figure.with_paper_size(lambda key: _words("paper"))
 
 
 def _table(size: Size) -> Numbers:
-    arrays = record(REVIEWS, size).arrays
+    found = record(REVIEWS, size)
+    arrays = found.arrays
     rows = lambda count: np.stack([table_1(arrays, f"d={d}", count) for d in DIMENSIONS])
     return {
         "dimensions": np.array(DIMENSIONS),
         "by value": rows("leaders by value"),
         "by index": rows("leaders by index"),
         "printed": np.array([PRINTED[d] for d in DIMENSIONS]),
+        **_run(found),
     }
 
 
@@ -205,7 +254,8 @@ def table_figure(data: Numbers) -> matplotlib.figure.Figure:
         ax.set_xticks(np.arange(len(data["dimensions"])), [str(d) for d in data["dimensions"]])
         ax.set(xlabel="dimension $d$", ylabel=label)
     left.legend()
-    letter((left, right))
+    letter((left, right), ("number of leaders", "leaders from layer 0 on"))
+    write_run_size(drawn, data)
     return drawn
 
 

@@ -15,7 +15,8 @@ from dynsim.networks.multirate.network import draw_multirate, with_gates
 from dynsim.papers import MULTIRATE
 from figures import panels
 from figures.figure import Numbers, figure
-from figures.style import PAGE, SERIES, WIDTHS, canvas, colour, letter
+from figures.run_size import run_size, write_run_size
+from figures.style import PAGE, SERIES, WIDTHS, canvas, colour, letter, power_of_ten
 
 BLOCK, LENGTH, SYMBOLS, GATE = 4, 26, 32, 1.0
 MASKS = {"causal": GATE, "full": GATE, "gate closed": 0.0}
@@ -58,9 +59,10 @@ def leaks_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 
 def _study(size: Size) -> Numbers:
-    arrays = record(SECTION_9, size).arrays
-    known = variant_names(arrays)
-    kept: Numbers = {"names": np.array(known), "steps": arrays["steps"], "gates": arrays[f"{known[0]}: gates"]}
+    found = record(SECTION_9, size)
+    arrays, known = found.arrays, variant_names(found.arrays)
+    run = run_size(found, (found.config["steps"], "steps"), (found.config["seeds"], "seeds"))
+    kept: Numbers = {**run, "names": np.array(known), "steps": arrays["steps"], "gates": arrays[f"{known[0]}: gates"]}
     for name in known:
         kept |= {f"{name}: {curve}": arrays[f"{name}: {curve}"] for curve in ("training loss", "validation loss")}
     return kept
@@ -71,8 +73,10 @@ def training_figure(key: Key) -> Numbers:
     """Byte-level training on Shakespeare's plays: the coupled network, and networks without its slow path.
 
     (a) The training loss, averaged over 25 steps (a fifth of a shorter training). (b) The loss on held-out text. (c)
-    Its difference from that of the frozen network with the same seed. Lines: means over seeds; bands: from the minimum
-    to the maximum. (d) The gate of the coupled network, one line for each seed. Size `quick`: 40 steps, two seeds.
+    Its difference from that of the frozen network, in which the gates are held at zero, with the same seed: negative
+    values are an advantage over the frozen network. Lines: means over seeds; bands: from the minimum to the maximum.
+    (d) The gate alpha of the coupled network, by which its slow path enters and which starts at zero: one line for each
+    seed. Size `quick`: 40 steps, two seeds.
     """
     del key
     return _study("quick")
@@ -93,16 +97,21 @@ def training_figure(data: Numbers) -> matplotlib.figure.Figure:
         _spread(held_out, data["steps"], losses, number, name)
         if name != "frozen":
             _spread(beside, data["steps"], losses - data["frozen: validation loss"], number, name)
-    training.set_ylabel("training loss (nats per byte)")
-    held_out.set_ylabel("held-out loss (nats per byte)")
-    beside.set_ylabel("difference from frozen")
-    training.legend(fontsize=6)
+    training.set_ylabel("loss (nats per byte)")
+    held_out.set_ylabel("loss (nats per byte)")
+    beside.set_ylabel("difference (nats per byte)")
+    drawn.legend(*training.get_legend_handles_labels(), loc="outside upper center", ncols=min(4, len(known)))
     for k, row in enumerate(data["gates"]):
-        for part in row.T:
-            panels.over_time(gates, data["steps"], part, role="first", xlabel="step", ylabel=r"gate $\alpha$", style=k)
+        for number, part in enumerate(row.T):
+            label = f"seed {k}" if number == 0 else ""
+            panels.over_time(gates, data["steps"], part, role="first", xlabel="step", ylabel=r"gate $\alpha$",
+                             label=label, style=k)  # fmt: skip
+    gates.legend()
+    power_of_ten(gates.yaxis, data["gates"])
     for ax in (beside, gates):
         ax.axhline(0.0, color=colour("reference"), linewidth=0.6, zorder=0.5)
-    letter(axes)
+    letter(axes, ("training text", "held-out text", "held-out, minus frozen", "gate of the coupled network"))
+    write_run_size(drawn, data)
     return drawn
 
 

@@ -76,8 +76,8 @@ def manifold_figure(data: Numbers) -> matplotlib.figure.Figure:
         panels.relaxations(right, [p[0] for p in paths], [p[1] for p in paths], labels=names)
     right.set_xlabel("total substrate $y$")
     right.set_ylabel("complex $x$")
-    right.legend(*left.get_legend_handles_labels(), loc=(0.35, 0.04))  # in the empty part of (b), for both panels
-    letter([left, right])
+    drawn.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=6)
+    letter([left, right], ("Van der Pol oscillator", "Michaelis-Menten reaction"))
     return drawn
 
 
@@ -105,12 +105,18 @@ def error_figure(key: Key) -> Numbers:
 @error_figure.with_drawing
 def error_figure(data: Numbers) -> matplotlib.figure.Figure:
     """Draw the errors and reference lines of slopes one and two."""
-    drawn, (ax,) = canvas(COLUMN, 0.85)
-    names = ("$x$", "$y$", "distance from $f = 0$", "distance, first order")
+    drawn, (ax,) = canvas(COLUMN, 1.05)
+    names = ("error of $x$", "error of $y$", "distance from $f = 0$", r"distance from $\varphi + \varepsilon h_1$")
     fits = zip(names, data["orders"], data["standard errors"], strict=True)
-    labels = [rf"{name}: order ${rate:.2f} \pm {error:.2f}$" for name, rate, error in fits]
+    labels = [f"{name}: order ${_measured(rate, error)}$" for name, rate, error in fits]
     panels.error_against(
         ax, data["epsilons"], data["errors"], labels=labels, roles=SERIES[: len(labels)], slopes=(1, 2)
     )
-    ax.legend(fontsize=6)
+    drawn.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=1, handlelength=3.0)
     return drawn
+
+
+def _measured(value: float, error: float) -> str:
+    """Return a value and its standard error, both to the first digit of the error."""
+    digits = max(0, -int(np.floor(np.log10(error)))) if error > 0 else 2
+    return rf"{value:.{digits}f} \pm {error:.{digits}f}"

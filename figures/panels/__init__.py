@@ -3,7 +3,8 @@
 from figures.panels.curves import bands, curves, over_time
 from figures.panels.hulls import balls, followed_tokens, half_plane, plane_axes, polygon
 from figures.panels.manifolds import critical_manifold, error_against, relaxations
-from figures.panels.matrices import attention, leaks
+from figures.panels.matrices import attention, leaks, weight_bar
+from figures.panels.names import place_names
 from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
 from figures.panels.simplices import orbits, simplex_portrait
 from figures.panels.spectra import eigenvalues
@@ -24,6 +25,7 @@ __all__ = [
     "leaks",
     "orbits",
     "over_time",
+    "place_names",
     "plane_axes",
     "planar_portrait",
     "polygon",
@@ -33,4 +35,5 @@ __all__ = [
     "sphere_portrait",
     "surface",
     "token_paths",
+    "weight_bar",
 ]

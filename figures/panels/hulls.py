@@ -80,7 +80,7 @@ def half_plane(ax: Axes, point: ArrayLike, normal: ArrayLike, *, role: str, shad
     """
     point, normal = np.asarray(point, float), np.asarray(normal, float)
     along = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal)
-    reach = float(np.hypot(np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim()))) + float(np.linalg.norm(point))
+    reach = 4 * float(np.hypot(np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim()))) + float(np.linalg.norm(point))
     ends = point + np.outer([-reach, reach], along)
     if shaded:
         far = ends[::-1] + 2 * reach * normal / np.linalg.norm(normal)

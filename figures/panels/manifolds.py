@@ -12,6 +12,7 @@ from dynsim.errors import argument_error
 from figures.panels.curves import STYLES
 from figures.style import SERIES, colour
 
+GUIDES = ((0, (1, 1)), (0, (8, 2)))  # line styles of reference lines, which are thin
 HYPERBOLIC = {"attracting": STYLES[0], "repelling": STYLES[1], "saddle": STYLES[3], "undecided": STYLES[2]}
 
 
@@ -145,18 +146,17 @@ def error_against(
     if e.ndim != 2 or e.shape[1:] != h.shape or not len(labels) == len(roles) == len(e):
         raise argument_error("errors", "have shape (curves, sizes), as `labels` and `roles`", f"has {e.shape}")
     marks = ("o", "s", "^", "v", "D")
-    rows = enumerate(zip(e, labels, roles, strict=True))
     lines = [
-        ax.loglog(h, row, color=colour(role), marker=marks[k % len(marks)], markersize=3.5, linestyle="-", label=label)[
-            0
-        ]
-        for k, (row, label, role) in rows
+        ax.loglog(h, row, color=colour(role), marker=marks[k % len(marks)], linestyle=STYLES[k % len(STYLES)])[0]
+        for k, (row, role) in enumerate(zip(e, roles, strict=True))
     ]
+    for line, label in zip(lines, labels, strict=True):
+        line.set(label=label, markersize=3.5)
     found = [np.polyfit(np.log(h), np.log(row), 1)[0] for row in e]
-    for slope in slopes:
+    for number, slope in enumerate(slopes):
         nearest = e[int(np.argmin(np.abs(np.array(found) - slope)))]
         guide = nearest[0] * (h / h[0]) ** slope / 2
-        ax.loglog(h, guide, color=colour("reference"), linestyle=STYLES[2], label=f"slope {slope}", zorder=1.0)
+        ax.loglog(h, guide, color=colour("reference"), linestyle=GUIDES[number % 2], label=f"slope {slope}", zorder=1.0)
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
     return lines

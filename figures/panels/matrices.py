@@ -1,23 +1,28 @@
 """Matrices over pairs of tokens: attention weights, and sensitivities of outputs to inputs."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colorbar import Colorbar
 from matplotlib.colors import LogNorm
 from matplotlib.image import AxesImage
 from numpy.typing import ArrayLike
 
 from dynsim.errors import argument_error
-from figures.style import colour
+from figures.style import NO_BASIN, colour
 
 
-def attention(ax: Axes, weights: ArrayLike, *, label: str = "") -> AxesImage:
+def attention(ax: Axes, weights: ArrayLike, *, masked: ArrayLike | None = None, label: str = "") -> AxesImage:
     """Draw a matrix of attention weights and return the image; row i holds the weights that token i places on others.
 
-    The colour scale is the square root of the weight, from 0 to 1, so that small weights are visible.
+    The colour scale is the square root of the weight, from 0 to 1, so that small weights are visible; its colour bar is
+    that of `weight_bar`. Masked entries are hatched on grey, which no weight has.
 
     Args:
         ax: the axes.
         weights: (n, n), queries in rows and keys in columns, from 0 to 1.
+        masked: entries that the attention mask excludes, (n, n); none by default.
         label: title of the axes.
 
     Raises:
@@ -28,12 +33,23 @@ def attention(ax: Axes, weights: ArrayLike, *, label: str = "") -> AxesImage:
         raise argument_error("weights", "have shape (n, n)", f"has shape {A.shape}")
     if not np.all((A >= 0) & (A <= 1 + 1e-6)):
         raise argument_error("weights", "lie between 0 and 1", f"reaches from {A.min():.3g} to {A.max():.3g}")
-    image = ax.imshow(np.sqrt(A), cmap="cividis", vmin=0.0, vmax=1.0, interpolation="nearest", rasterized=True)
-    ax.set_xticks([])
-    ax.set_yticks([])
+    hidden = np.zeros(A.shape, bool) if masked is None else np.asarray(masked, bool)
+    shown = np.ma.masked_array(np.sqrt(A), hidden)
+    image = ax.imshow(shown, cmap="cividis", vmin=0.0, vmax=1.0, interpolation="nearest", rasterized=True)
+    ax.patch.set(facecolor=NO_BASIN, edgecolor=colour("surface"), hatch="////", linewidth=0.0)
+    ax.set(xticks=[], yticks=[], xlabel="key", ylabel="query")
     if label:
         ax.set_title(label)
     return image
+
+
+def weight_bar(axes: Sequence[Axes], image: AxesImage) -> Colorbar:
+    """Draw and return the colour bar of panels of `attention`, with ticks at weights."""
+    ticks = np.array([0.0, 0.01, 0.1, 0.25, 0.5, 1.0])
+    bar = image.axes.figure.colorbar(image, ax=list(axes), shrink=0.8, pad=0.02, aspect=25)
+    bar.set_ticks(np.sqrt(ticks).tolist(), labels=[f"{weight:g}" for weight in ticks])
+    bar.set_label("attention weight (square-root scale)")
+    return bar
 
 
 def leaks(ax: Axes, matrix: ArrayLike, *, block: int, top: float | None = None, decades: int = 2) -> AxesImage:

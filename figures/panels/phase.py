@@ -4,21 +4,25 @@ Equilibria are filled if stable, open if unstable, half-filled if saddles, and d
 attraction has the colour of its limit; grey means that the limit is unknown.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import LineCollection
+from matplotlib.contour import ContourSet
+from matplotlib.patches import Circle, Polygon
 from matplotlib.quiver import Quiver
 from matplotlib.streamplot import StreamplotSet
 from numpy.typing import ArrayLike
-from scipy.spatial import SphericalVoronoi
+from scipy.spatial import KDTree
 
 from dynsim.errors import argument_error
 from figures.panels.tokens import HIDDEN, View, surface
 from figures.style import basin_colour, colour, paler
 
 KINDS = ("stable", "unstable", "saddle", "undecided")
+_GRID, _NEIGHBOURS = 240, 60  # the grid on which basins of the sphere are interpolated, and how many points each uses
+_TINT = 0.45  # share of white in the colours of basins under arrows
 _FILLS = {"stable": "full", "unstable": "full", "saddle": "left", "undecided": "full"}
 
 
@@ -56,6 +60,7 @@ def equilibria(ax: Axes, places: ArrayLike, kinds: Sequence[str], *, pale: Array
             markersize=5.0,
             linestyle="none",
             zorder=5.0 if behind else 6.0,
+            clip_on=False,
             label=None if kind in named else kind,
         )
         named.add(kind)
@@ -69,6 +74,7 @@ def circle_portrait(
     limits: ArrayLike,
     equilibrium_angles: ArrayLike,
     kinds: Sequence[str],
+    names: Mapping[int, str] | None = None,
 ) -> LineCollection:
     r"""Draw a flow on the circle, $\dot\theta = f(\theta)$, and return the arcs, in the colours of the basins.
 
@@ -81,12 +87,14 @@ def circle_portrait(
         limits: (points,), number of the limit of the solution from each angle; -1 if unknown.
         equilibrium_angles: (equilibria,), radians.
         kinds: of the equilibria, words of `KINDS`.
+        names: of limits, by number, for the basins in a legend.
     """
     angles, speeds, limits = np.asarray(angles), np.asarray(speeds), np.asarray(limits)
     closed = np.append(angles, angles[0] + 2 * np.pi)
     pieces, owners = _arcs(closed, limits)
     arcs = LineCollection(pieces, colors=[basin_colour(k) for k in owners], linewidths=3.0, zorder=2.0)
     ax.add_collection(arcs)
+    _name_basins(ax, names or {}, white=0.0)
     radius = 1 + 0.45 * np.append(speeds, speeds[0]) / max(float(np.max(np.abs(speeds))), 1e-300)
     ax.plot(*(radius * _ring(closed).T), color=colour("field"), linewidth=0.8, zorder=1.0, label="speed")
     _turns(ax, angles, speeds)
@@ -138,45 +146,63 @@ def sphere_portrait(
     field: ArrayLike,
     equilibrium_points: ArrayLike,
     kinds: Sequence[str],
+    names: Mapping[int, str] | None = None,
     view: View = View(),
-) -> PolyCollection:
-    """Draw a flow on the unit sphere, and return the Voronoi cells in the colours of the basins.
+) -> dict[int, ContourSet]:
+    """Draw a flow on the unit sphere, and return the visible part of each basin, filled, by the number of its limit.
+
+    A basin is where the mean over nearby points, with Gaussian weights, gives its limit the largest share.
 
     Args:
         ax: the axes.
-        points: (points, 3), spread over the sphere; each colours its Voronoi cell.
+        points: (points, 3), spread evenly over the sphere.
         limits: (points,), number of the limit of the solution from each point; -1 if unknown.
         field_points: (arrows, 3).
         field: tangent vectors, (arrows, 3); the length of an arrow is proportional to the 0.3rd power of the speed.
         equilibrium_points: (equilibria, 3); those on the hidden side are pale.
         kinds: of the equilibria, words of `KINDS`.
+        names: of limits, by number, for the basins in a legend.
         view: direction of projection.
     """
     points, limits, sphere = np.asarray(points, float), np.asarray(limits), np.eye(3)
     surface(ax, view=view)
-    cells, colours = _cells(points, limits, view)
-    basins = PolyCollection(cells, facecolors=colours, edgecolors=colours, linewidths=0.3, zorder=0.5)
-    basins.set_rasterized(True)
-    ax.add_collection(basins)
+    basins = _basins(ax, points, limits, view)
+    _name_basins(ax, names or {}, white=_TINT)
     _arrows(ax, np.asarray(field_points, float), np.asarray(field, float), view)
     places = np.asarray(equilibrium_points, float).reshape(-1, 3)
     equilibria(ax, view.project(places), kinds, pale=~view.sees(places, sphere))
     return basins
 
 
-def _cells(points: np.ndarray, limits: np.ndarray, view: View) -> tuple[list[np.ndarray], list[tuple]]:
-    """Return the visible Voronoi cells, clipped at the outline, and their colours."""
-    voronoi = SphericalVoronoi(points, threshold=1e-9)
-    voronoi.sort_vertices_of_regions()
-    toward, cells, colours = view.frame()[2], [], []
-    for point, region, limit in zip(points, voronoi.regions, limits, strict=True):
-        corners = voronoi.vertices[region]
-        if np.max(corners @ toward) <= 0:
-            continue
-        inside = corners - np.minimum(corners @ toward, 0.0)[:, None] * toward
-        cells.append(view.project(inside / np.linalg.norm(inside, axis=-1, keepdims=True)))
-        colours.append(paler(basin_colour(int(limit)), 0.55 - 0.15 * max(float(point @ toward), 0.0)))
-    return cells, colours
+def _basins(ax: Axes, points: np.ndarray, limits: np.ndarray, view: View) -> dict[int, ContourSet]:
+    """Fill the basins on the visible side, from the shares of limits interpolated on a grid in the image plane."""
+    side = np.linspace(-1.0, 1.0, _GRID)
+    flat = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    flat /= np.maximum(np.linalg.norm(flat, axis=-1, keepdims=True), 1.0)  # outside, the value at the outline
+    depth = np.sqrt(np.maximum(1 - np.sum(flat**2, axis=-1), 0.0))
+    seen = np.column_stack([flat, depth]) @ view.frame()
+    numbers = np.unique(limits)
+    spacing = np.sqrt(4 * np.pi / len(points))
+    distances, near = KDTree(points).query(seen, k=min(_NEIGHBOURS, len(points)))
+    weights = np.exp(-((distances / (1.7 * spacing)) ** 2))
+    shares = np.stack([np.sum(weights * (limits[near] == k), axis=1) for k in numbers]) / weights.sum(axis=1)
+    basins = {}
+    for row, number in enumerate(numbers):
+        rest = np.delete(shares, row, axis=0).max(axis=0, initial=0.0)
+        lead = (shares[row] - rest).reshape(_GRID, _GRID)
+        tint = paler(basin_colour(int(number)), _TINT)
+        basins[int(number)] = ax.contourf(side, side, lead, levels=[0.0, 1.1], colors=[tint], zorder=0.4)
+        if len(numbers) > 1:
+            edge = ax.contour(side, side, lead, levels=[0.0], colors=[colour("surface")], linewidths=0.6, zorder=0.6)
+            edge.set_clip_path(Circle((0, 0), 1.0, transform=ax.transData))
+        basins[int(number)].set_clip_path(Circle((0, 0), 1.0, transform=ax.transData))
+    return basins
+
+
+def _name_basins(ax: Axes, names: Mapping[int, str], *, white: float) -> None:
+    """Name the colours of basins for a legend."""
+    for number, name in names.items():
+        ax.add_patch(Polygon(np.zeros((1, 2)), facecolor=paler(basin_colour(number), white), label=f"basin of {name}"))
 
 
 def _arrows(ax: Axes, points: np.ndarray, field: np.ndarray, view: View) -> Quiver:
@@ -246,4 +272,6 @@ def planar_portrait(
     ax.set_ylabel(labels[1])
     ax.set_xlim(xs[0], xs[-1])
     ax.set_ylim(ys[0], ys[-1])
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(loc="upper right")
     return lines

@@ -16,7 +16,7 @@ from dynsim.simulation import simulate
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.euler import EulerMap
-from dynsim.systems.schedules import Modulated
+from dynsim.systems.schedules import Modulated, PiecewiseConstant
 from dynsim.systems.tokens.flow import LayerMap, TokenFlow
 
 N, D = 4, 3
@@ -58,13 +58,20 @@ def _definite(key: Key) -> np.ndarray:
 
 
 def _later_layers(key: Key, P: np.ndarray, U: np.ndarray, W: np.ndarray, x0: jax.Array) -> tuple[Measurement, ...]:
-    """Compare layer 3 of the maps that ship with (6), for P(t) = D(t) P' with D(t) = sin(w t + phi), at time 3 tau."""
+    """Compare layers of the maps that ship with (6).
+
+    At time 3 tau for P(t) = D(t) P' with D(t) = sin(w t + phi), and for a network of two layers with P and P^T.
+    """
     w, phi = np.asarray(jax.random.uniform(key, (2, 2, D), minval=1.0, maxval=3.0))
     flow = TokenFlow(Modulated(P, 1.0, w, phi), U, space=Ellipsoid(W))
     tau = float(STEP_SIZES[0])
     now = np.sin(3 * tau * w + phi)[:, :, None] * P
     euler = retracted(np.asarray(x0) + tau * printed_field(x0, now, U, W), W)
+    two = PiecewiseConstant([P, P.transpose(0, 2, 1)], tau)
+    layers = LayerMap(TokenFlow(two, U, space=Ellipsoid(W)), tau)
     return (
+        agrees("layer 1 of two", layers.step(1, x0), printed_layer(x0, P.transpose(0, 2, 1), U, W, tau)),
+        agrees("layer 2, the first again", layers.step(2, x0), printed_layer(x0, P, U, W, tau)),
         agrees("layer 3 as it ships", LayerMap(flow, tau).step(3, x0), printed_layer(x0, now, U, W, tau)),
         agrees("Euler step 3 as it ships", EulerMap(flow, tau).step(3, x0), euler),
     )

@@ -10,7 +10,9 @@ import numpy as np
 from analysis.claims.consensus.instances.printed_attention import (
     agrees,
     before,
+    beside,
     everything,
+    printed_field,
     printed_output,
     rational_instance,
     retracted,
@@ -32,11 +34,14 @@ from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 from dynsim.spaces import Ellipsoid, Sphere
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.schedules import ScaledIdentity
 from dynsim.systems.tokens.flow import LayerMap, TokenFlow
-from dynsim.systems.tokens.masks import Causal, Full
+from dynsim.systems.tokens.masks import Causal, Full, Window
 
 N, D = 4, 3
 SIZES = (1, 2, 4)
+MASKS = (("full", Full(), everything), ("causal", Causal(), before), ("window", Window(2), beside))
 
 
 def _tangent_map_trial(key: Key, metric_of: str) -> Trial:
@@ -75,13 +80,17 @@ def _shipped_projection(W: Exact, y: Exact, norm: Fraction, X: Exact) -> tuple[M
     moved = jax.jvp(space.project, (float(norm) * at,), (along,))[1]
     basis = tangent_basis(space, at)
     u = at / jnp.linalg.norm(at)
+    lifted = FunctionFlow(lambda t, x: along, space)
     return (
         agrees("pi_W(x) as it ships", space.project(float(norm) * at), y),
         agrees("the derivative of pi_W as it ships", moved, tangent_part(W, y, X) / norm),
         agrees("the tangent part as it ships", space.tangent(at, along), tangent_part(W, y, X)),
+        agrees(
+            "the extension of a field along fibres", lifted.vector_field(0.0, float(norm) * at), tangent_part(W, y, X)
+        ),
         agrees("W-orthogonality of the basis of the tangent space as it ships", basis.T @ (W @ y).astype(float), 0),
         holds("this basis has d - 1 vectors", basis.shape == (len(y), len(y) - 1)),
-        agrees("its inner products", basis.T @ basis, np.eye(len(y) - 1)),
+        agrees("its inner products", basis.T @ basis, np.eye(basis.shape[1])),
         agrees("the tangent part on the sphere as it ships", sphere.tangent(u, along), along - (u @ along) * u),
         agrees("pi on the sphere as it ships", sphere.project(at), u),
     )
@@ -186,11 +195,13 @@ def _tangency_trial(key: Key, n: int, metric_of: str) -> Trial:
     for i in range(n):
         parts = [alpha[h, i, j] * tangent_part(metric, y[i], instance.U[h] @ y[j]) for h in range(2) for j in range(n)]
         inner.append(y[i] @ W @ sum(parts))
-    causal = bool(jax.random.bernoulli(jax.random.fold_in(key, 2)))
-    flow, sees = instance.flow(Causal() if causal else Full()), before if causal else everything
-    x = jnp.asarray(instance.x)
+    name, mask, sees = MASKS[int(jax.random.randint(jax.random.fold_in(key, 2), (), 0, len(MASKS)))]
+    flow, x = instance.flow(mask), jnp.asarray(instance.x)
     field = np.asarray(flow.vector_field(0.0, x))
     radial = [instance.x[i] @ W.astype(float) @ field[i] for i in range(n)]
+    factors = rational_matrix(jax.random.fold_in(key, 3), 2).astype(float)
+    scaled = TokenFlow(flow.query_key, ScaledIdentity(factors, D), space=flow.space, mask=mask)
+    expected = printed_field(y, instance.P, factors[:, None, None] * np.eye(D), W, sees)
     return Trial(
         hypotheses=(holds("every token is on the ellipsoid, exactly", all(v @ W @ v == 1 for v in y)),),
         conclusions=(
@@ -200,9 +211,11 @@ def _tangency_trial(key: Key, n: int, metric_of: str) -> Trial:
                 "its heads, not yet tangent", flow.velocity(0.0, x), printed_output(y, instance.P, instance.U, sees)
             ),
             agrees("y_i^T W Y_i of the field that ships, over its size", radial / (1 + np.abs(field).max()), 0),
+            agrees("the field that ships for U_h = c_h I, against (7)", scaled.vector_field(0.0, x), expected),
+            agrees("the sum of its pulls", np.sum(scaled.pulls(0.0, x), axis=1), expected),
         ),
         witness={"W": W, "y": y, "P": instance.P, "U": instance.U},
-        parameters={"n": n, "d": D, "heads": 2, "mask": "causal" if causal else "full"},
+        parameters={"n": n, "d": D, "heads": 2, "mask": name},
     )
 
 

@@ -1,33 +1,96 @@
 """Claims of Remark 4.2 of CONSENSUS: the probability that random tokens share a hemisphere (Wendel)."""
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.rational_instances import integers
+from analysis.claims.consensus.instances.printed_attention import agrees
+from analysis.claims.rational_instances import integers, rational_unit
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, holds
-from analysis.tokens.hemispheres import hemisphere_margin, printed_wendel_probability, wendel_probability
+from analysis.tokens.hemispheres import (
+    hemisphere_axis,
+    hemisphere_margin,
+    margin_along,
+    printed_wendel_probability,
+    wendel_probability,
+)
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 from dynsim.spaces import Sphere
 
 
-def _wendel_trial(key: Key, probability: Callable[[int, int], Fraction]) -> Trial:
-    """Compare, exactly, with the fraction of sign choices for which the tokens lie in a common half-space."""
-    l, n = (int(k) for k in integers(key, (2,), 2, 7))
-    # Cover: C(N, D) of the 2^N choices of signs of N points in general position in R^D put them in one half-space, with
-    # C(N, D) = C(N - 1, D) + C(N - 1, D - 1); uniform tokens have independent signs
-    counts = lambda N, D: 0 if D == 0 else 2 if N == 1 else counts(N - 1, D) + counts(N - 1, D - 1)
+def _determinant(rows: Sequence[Sequence[int]]) -> int:
+    """Return the determinant of a small square matrix of integers, by its first row."""
+    if not rows:
+        return 1
+    minors = ([[*row[:k], *row[k + 1 :]] for row in rows[1:]] for k in range(len(rows)))
+    return sum((-1) ** k * rows[0][k] * _determinant(minor) for k, minor in enumerate(minors))
+
+
+def _points(key: Key, l: int, d: int) -> list[list[int]]:
+    """Return l integer vectors in R^d in general position: any d of them, or all, are linearly independent."""
+    for attempt in itertools.count():
+        drawn = integers(jax.random.fold_in(key, attempt), (l, d), -9, 10).tolist()
+        square = [*drawn, *([int(i == k) for i in range(d)] for k in range(d - l))]
+        if all(_determinant(chosen) for chosen in itertools.combinations(square, d)):
+            return drawn
+    raise AssertionError
+
+
+def sides(points: Sequence[Sequence[int]]) -> set[tuple[int, ...]]:
+    """Return the choices of signs s for which some v has s_i v^T x_i > 0 for all i, exactly, in general position.
+
+    Each choice is that of a cone of vectors v. If there are at least d points, every cone has an edge: a vector
+    orthogonal to d - 1 points, which may have either sign next to it. Fewer points have every choice of signs.
+    """
+    l, d = len(points), len(points[0])
+    if l < d:
+        return set(itertools.product((1, -1), repeat=l))
+    found: set[tuple[int, ...]] = set()
+    for chosen in itertools.combinations(range(l), d - 1):
+        rows = [points[i] for i in chosen]
+        edge = [(-1) ** k * _determinant([[*r[:k], *r[k + 1 :]] for r in rows]) for k in range(d)]
+        signs = [0 if i in chosen else 1 if _product(edge, points[i]) > 0 else -1 for i in range(l)]
+        for free in itertools.product((1, -1), repeat=d - 1):
+            filled = iter(free)
+            one = tuple(next(filled) if s == 0 else s for s in signs)
+            found |= {one, tuple(-s for s in one)}
+    return found
+
+
+def _product(a: Sequence[int], b: Sequence[int]) -> int:
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def _wendel_trial(key: Key, probability: Callable[[int, int], Fraction], *, crowded: bool = False) -> Trial:
+    """Compare, exactly, with the fraction of sign choices for which l points of R^{n+1} are in a common half-space.
+
+    Uniform tokens are in general position almost surely, where that fraction does not depend on them, and each choice
+    of their signs has the same probability.
+    """
+    a, b = jax.random.split(key)
+    l, n = (int(k) for k in integers(a, (2,), 1, 6))
+    l += 1
+    n = min(n, l - 1) if crowded else n  # then the probability is below 1 for one more token
+    points = _points(b, l, n + 1)
+    together = sides(points)
+    tried = [tuple(int(s) for s in row) for row in 1 - 2 * integers(b, (6, l), 0, 2)]
+    x = np.array(points, float)
+    agree = all((hemisphere_margin(np.array(s)[:, None] * x) > ROUNDING) == (s in together) for s in tried)
     return Trial(
-        hypotheses=(holds("l tokens on S^n, n >= 1", l >= 2 and n >= 1),),
+        hypotheses=(holds("l tokens on S^n, l >= 2, n >= 1", l >= 2 and n >= 1),),
         conclusions=(
-            holds("the formula is the fraction of sign choices", probability(l, n) == Fraction(counts(l, n + 1), 2**l)),
+            holds("the formula is the fraction of sign choices", probability(l, n) == Fraction(len(together), 2**l)),
+            holds("the hemisphere margin that ships is positive for these choices alone", agree),
         ),
-        witness={"l": l, "n": n, "formula": probability(l, n), "counted": Fraction(counts(l, n + 1), 2**l)},
+        witness={"l": l, "n": n, "points": points, "formula": probability(l, n), "counted": len(together)},
+        parameters={"l": l, "n": n},
     )
 
 
@@ -60,21 +123,32 @@ def wendel(key: Key, integrator: AbstractIntegrator) -> Trial:
 @wendel.with_control
 def wendel(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The probability for one more token."""
-    return _wendel_trial(key, lambda l, n: wendel_probability(l + 1, n + 1))
+    return _wendel_trial(key, lambda l, n: wendel_probability(l + 1, n + 1), crowded=True)
+
+
+def _along_the_axis(x: np.ndarray) -> float:
+    axis = hemisphere_axis(x)
+    return float("nan") if axis is None else float(margin_along(jnp.asarray(x), jnp.asarray(axis)))
 
 
 def _certain_trial(key: Key, dimension_of: Callable[[int], int]) -> Trial:
     a, b = jax.random.split(key)
     l = int(jax.random.randint(a, (), 2, 7))
+    pair = np.stack([rational_unit(k, 3) for k in jax.random.split(b)])
+    long = pair.astype(float) * np.array([[1.0], [3.0]])
+    widest = np.sqrt(float((1 + pair[0] @ pair[1]) / 2))  # the cosine of half of the angle between two tokens
     d = dimension_of(l)
     x = np.asarray(Sphere().sample(b, (l, d)))
     return Trial(
         hypotheses=(holds("at least one token", l >= 1),),
         conclusions=(
             holds("the exact probability is 1", wendel_probability(l, d) == 1),
-            at_least("hemisphere margin of a sample", hemisphere_margin(x), 0.0, tolerance=ROUNDING),
+            at_least("hemisphere margin of a sample", hemisphere_margin(x), ROUNDING, tolerance=0.0, within=(0, 1)),
+            agrees("the margin of two tokens", hemisphere_margin(pair.astype(float)), widest),
+            agrees("the margin along their axis, one of them three times as long", _along_the_axis(long), widest),
         ),
         witness={"l": l, "d": d, "x": x},
+        parameters={"l": l, "n": d - 1},
     )
 
 

@@ -1,10 +1,12 @@
-"""Claims on the identities in Sections 5 and 6, evaluated exactly with rational attention weights."""
+"""Claims on the identities in Sections 5 and 6: exact, for rational attention weights, and for the shipped fields."""
 
 from fractions import Fraction
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
+from analysis.claims.consensus.instances.printed_attention import agrees, before, printed_weights
 from analysis.claims.rational_instances import (
     Exact,
     factor_and_points,
@@ -15,16 +17,37 @@ from analysis.claims.rational_instances import (
     rational_weights,
 )
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Trial, holds
+from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
+from dynsim.systems.tokens.flow import ProjectedValueFlow, causal_identity_flow, causal_symmetric_flow
 
 N, D, HEADS = 4, 3, 2
 
 
 def _units(key: Key, n: int) -> Exact:
     return np.stack([rational_unit(k, D) for k in jax.random.split(key, n)])
+
+
+def _shipped_cascade(key: Key, y: Exact) -> tuple[Measurement, ...]:
+    """Measure the field (15) that ships against (18) and (19) with the printed weights, for every token."""
+    P, x = rational_matrix(key, HEADS, D, D).astype(float) / 4, y.astype(float)
+    field = np.asarray(causal_identity_flow(P).vector_field(0.3, jnp.asarray(x)))
+    alpha = np.sum([printed_weights(x, p, before) for p in P], axis=0)
+    rows = []
+    for i in range(len(x)):
+        pulls = [x[0] - (x[i] @ x[0]) * x[i] + x[j] - x[0] - (x[i] @ (x[j] - x[0])) * x[i] for j in range(i)]
+        rows.append(sum((alpha[i, j] * pulls[j] for j in range(i)), np.zeros(D)))
+    a, e = x @ x[0], x - x[0]
+    slopes = [
+        sum(alpha[i, :i]) * (1 - a[i] ** 2) + sum(alpha[i, j] * e[j] @ (x[0] - a[i] * x[i]) for j in range(1, i))
+        for i in range(len(x))
+    ]
+    return (
+        agrees("the field of (15), against (18)", field, np.stack(rows)),
+        agrees("the derivative of a_i = y_1^T y_i, against (19)", field @ x[0], np.array(slopes)),
+    )
 
 
 def _cascade_trial(key: Key, first: int) -> Trial:
@@ -46,8 +69,10 @@ def _cascade_trial(key: Key, first: int) -> Trial:
         conclusions=(
             holds("(18) is the right-hand side of (15)", bool(np.all(field == first_sum + second_sum))),
             holds("(19) is the derivative of y_1^T y_i", y1 @ field == slope),
+            *_shipped_cascade(b, y),
         ),
         witness={"y": y, "alpha": alpha},
+        parameters={"n": N, "d": D, "heads": HEADS},
     )
 
 
@@ -96,6 +121,10 @@ def _coordinates_trial(key: Key, transformed: bool) -> Trial:
         on_sphere = sum((alpha[j] * (z[j] - (z[i] @ z[j]) * z[i]) for j in range(i + 1)), zero)  # (15)
         fields.append(all(change @ on_ellipsoid == on_sphere))
     scores = all(y[i] @ P @ y[j] == z[i] @ inverse.T @ P @ inverse @ z[j] for i in range(N) for j in range(N))
+    form = inverse.T @ P @ inverse if transformed else P
+    x, w = jnp.asarray(y.astype(float)), jnp.asarray(z.astype(float))
+    flow = ProjectedValueFlow(P.astype(float), U.astype(float))
+    shipped, target = flow.velocity(0.3, x), causal_identity_flow(form.astype(float)).vector_field(0.3, w)
     return Trial(
         hypotheses=(
             holds("U is invertible", bool(np.all(inverse @ U == identity(D)))),
@@ -106,9 +135,19 @@ def _coordinates_trial(key: Key, transformed: bool) -> Trial:
             holds("z = U y is on the sphere", all(v @ v == 1 for v in z)),
             holds("U times the field (20) is the field (15) at z", all(fields)),
             holds("the scores at z are those of U^{-T} P U^{-1}", scores),
+            agrees("U times the field (20) that ships, against (15)", shipped @ change.astype(float).T, target),
+            agrees("the field (20), against its second form", shipped, _second_form(y, P, U)),
         ),
         witness={"U": U, "y": y, "alpha": alpha},
+        parameters={"n": N, "d": D, "heads": 1},
     )
+
+
+def _second_form(y: Exact, P: Exact, U: Exact) -> np.ndarray:
+    """Return the sum of alpha_ij (y_j - (y_i^T W y_j) y_i) over j <= i, W = U^T U, the last member of (20)."""
+    x, W = y.astype(float), (U.T @ U).astype(float)
+    alpha = printed_weights(x, P.astype(float), before)
+    return np.stack([sum(alpha[i, j] * (x[j] - (x[i] @ W @ x[j]) * x[i]) for j in range(i + 1)) for i in range(len(x))])
 
 
 @claim(
@@ -136,13 +175,19 @@ def _projection_trial(key: Key, kind: str, *, idempotent: bool = True) -> Trial:
     map = {"printed": printed, "after the value": printed @ U, "sphere": identity(D) - np.outer(y, y)}[kind]
     tangent = holds("its images Y are tangent, y^T W Y = 0", all(v == 0 for v in y @ W @ map))
     once = holds("it is idempotent", bool(np.all(map @ map == map)))
+    flow = ProjectedValueFlow(np.zeros((1, D, D)), U.astype(float))  # all weights of (20) are equal
+    shipped = flow.velocity(0.0, jnp.asarray(points.astype(float)))[1] * np.sqrt(D)
+    mean, second = (points[0] + points[1]) / 2, points[1]
+    applied = inverse @ (identity(D) - np.outer(U @ second, U @ second)) @ U @ mean
+    ships = agrees("Pi_W applied to U times the mean of two tokens, as it ships", shipped, applied)
     return Trial(
         hypotheses=(
             holds("y^T W y = 1 exactly", y @ W @ y == 1),
             holds("U is not the identity", bool(np.any(identity(D) != U))),
         ),
-        conclusions=(tangent, once) if idempotent else (tangent,),
+        conclusions=(tangent, once, ships) if idempotent else (tangent, ships),
         witness={"U": U, "y": y},
+        parameters={"d": D},
     )
 
 
@@ -218,6 +263,10 @@ def _symmetric_cascade_trial(key: Key, sign: int) -> Trial:
     terms = [
         (alpha[j] * ((lam * v - b_i * (U @ yi)) @ e[j])) ** 2 <= (lam + norm) ** 2 * (e[j] @ e[j]) for j in range(N - 1)
     ]
+    P = rational_matrix(jax.random.fold_in(key, 7), D, D).astype(float) / 4
+    x, top = y.astype(float), v.astype(float)
+    flow = causal_symmetric_flow(P, U.astype(float))
+    ships = _printed_slopes(x, P, U.astype(float), top, float(lam), sign)
     return Trial(
         hypotheses=(
             holds(
@@ -229,9 +278,22 @@ def _symmetric_cascade_trial(key: Key, sign: int) -> Trial:
         conclusions=(
             holds("(23) is the derivative of v^T y_i", v @ field == slope),
             holds("every term of g satisfies (24)", all(terms)),
+            agrees("the derivative of every v^T y_i that ships", flow.vector_field(0.3, jnp.asarray(x)) @ top, ships),
         ),
         witness={"U": U, "v": v, "y": y, "alpha": alpha},
+        parameters={"n": N, "d": D, "heads": 1},
     )
+
+
+def _printed_slopes(x: np.ndarray, P: np.ndarray, U: np.ndarray, v: np.ndarray, lam: float, sign: int) -> np.ndarray:
+    """Return the right-hand side of (23) for every token, with the printed weights."""
+    alpha, b, e = printed_weights(x, P, before), x @ v, x - v
+    slopes = []
+    for i in range(len(x)):
+        g = sum(alpha[i, j] * (lam * v - sign * b[i] * (U @ x[i])) @ e[j] for j in range(i))
+        own = alpha[i, i] * (lam - x[i] @ U @ x[i]) * b[i]
+        slopes.append(sum(alpha[i, :i]) * lam * (1 - b[i] ** 2) + own + g)
+    return np.array(slopes)
 
 
 @claim(

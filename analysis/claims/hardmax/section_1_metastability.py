@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.hardmax.instances.clouds import Case, cloud, run
+from analysis.claims.hardmax.instances.zoo import tied_followers
 from analysis.claims.rational_instances import identity, integers, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, holds
@@ -74,18 +75,6 @@ def clusters(x: Any) -> list[list[int]]:
     pairs = [(i, j) for i in of for j in range(i)]
     bound = lambda i, j: square(x[i] - x[j]) <= NEAR**2 if of[i] == of[j] else square(x[i] - x[j]) >= APART**2
     return groups if all(bound(i, j) for i, j in pairs) else []
-
-
-def tied_followers(alpha: Fraction, layers: int) -> Case:
-    """Return three leaders and two tokens that wait between the first two leaders and then converge to the third.
-
-    The two follow a = (1, 1, 0) and b = (1, -1, 0), tied by symmetry, and approach p = (1, 0, 0). At p the third leader
-    c = (1 + e, 0, 1) has a score larger by e; but they approach p from below, where its score is smaller until their
-    third coordinate is about -e.
-    """
-    e = (1 + alpha) ** -layers / 4096
-    followers = [[Fraction(1, 2), 0, Fraction(-1, 4)], [Fraction(1, 2), 0, Fraction(-1, 3)]]
-    return Case(matrix([[1, 1, 0], [1, -1, 0], [1 + e, 0, 1], *followers]), identity(3), alpha)
 
 
 def _drawn(key: Key) -> tuple[Fraction, int]:

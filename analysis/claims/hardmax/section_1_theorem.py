@@ -1,23 +1,29 @@
 """Claims of Section 1: Theorem 1.1, Remark 1.2, the set S, and Figure 2."""
 
+from collections.abc import Callable
+
 import jax
 import numpy as np
 
 from analysis.claims.hardmax.instances.certified_limits import (
     CERTIFIED,
     CertifiedRun,
-    certifiable_case,
+    Measures,
     certified_run,
+    certified_trial,
     is_subset,
+    skewed,
     tied_case,
     values,
+    with_late_leaders,
 )
 from analysis.claims.hardmax.instances.clouds import Case
+from analysis.claims.hardmax.instances.zoo import FACES, arc, hard_case, polygon
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_weights
 from analysis.hardmax.candidates import projection_of_origin, support_gap
 from analysis.hardmax.polytopes import Polytope, contains, faces
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, equal, holds
+from analysis.ledger.evidence import Measurement, Trial, at_least, equal, holds
 from dynsim._types import Key
 from dynsim.exact import rational, rationals
 from dynsim.integrators import AbstractIntegrator
@@ -25,15 +31,8 @@ from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.examples import ALPHA, FIGURE_2
 
 
-def _convergence_trial(run: CertifiedRun | Trial, candidates: set[tuple] | None = None) -> Trial:
-    if isinstance(run, Trial):
-        return run
-    S = values(run.candidates.points) if candidates is None else candidates
-    return Trial(
-        hypotheses=run.measured(),
-        conclusions=(is_subset("every limit is in S", run.certificate.limits, S),),
-        witness={**run.case.witness(), "limits": run.certificate.limits},
-    )
+def _all_limits_in(S: Callable[[CertifiedRun], set[tuple]]) -> Measures:
+    return lambda run: (is_subset("every limit is in S", run.certificate.limits, S(run)),)
 
 
 @claim(
@@ -47,38 +46,36 @@ def _convergence_trial(run: CertifiedRun | Trial, candidates: set[tuple] | None 
 def tokens_converge_to_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For distinct nonzero initial tokens and A symmetric positive definite, every token converges to a point of the
     finite set S.
+
+    In each trial one case has a late leader, and in one tokens settle and leave again.
     """
-    return _convergence_trial(certified_run(certifiable_case(key)))
+    cases = with_late_leaders(key, "waiting followers")
+    return certified_trial(cases, _all_limits_in(lambda run: values(run.candidates.points)))
 
 
 @tokens_converge_to_candidates.with_control
 def tokens_converge_to_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Only the vertices of K in place of S, on tokens with ties."""
-    run = certified_run(tied_case(key))
-    return run if isinstance(run, Trial) else _convergence_trial(run, run.vertices)
+    return certified_trial({"polygon": polygon(key)}, _all_limits_in(lambda run: run.vertices))
+
+
+def attained_limits(run: CertifiedRun) -> Measurement:
+    """Measure that every leader is at its limit from the layer on at which it becomes a leader."""
+    first, limits = run.certificate.leader_layers, run.certificate.limits
+    states = run.states(run.certificate.num_layers)
+    stays = all(bool(np.all(x[i] == limits[i])) for i in run.leaders for x in states[first[i] :])
+    return holds("every leader is at its limit from then on", stays)
 
 
 def leader_measures(run: CertifiedRun) -> tuple[Measurement, ...]:
     """Measure that leaders attain distinct vertices of K in finitely many layers, and that K has no other vertices."""
-    first, limits = run.certificate.leader_layers, run.certificate.limits
-    states = run.states(max([0, *(int(first[i]) for i in run.leaders)]))
+    ends = run.certificate.limits[run.leaders]
     return (
-        holds(
-            "every leader attains its limit", all(bool(np.all(states[first[i]][i] == limits[i])) for i in run.leaders)
-        ),
-        is_subset("every limit of a leader is a vertex of K", limits[run.leaders], run.vertices),
-        equal("number of distinct limits of leaders", len(values(limits[run.leaders])), len(run.leaders), tolerance=0),
+        attained_limits(run),
+        is_subset("every limit of a leader is a vertex of K", ends, run.vertices),
+        equal("number of distinct limits of leaders", len(values(ends)), len(run.leaders), tolerance=0),
         equal("number of vertices of K", len(run.vertices), len(run.leaders), tolerance=0),
     )
-
-
-def leader_trial(given: Case, hypotheses: Case | None = None) -> Trial:
-    """Measure that leaders and vertices of K correspond; a control measures the hypotheses on another case."""
-    run = certified_run(given)
-    if isinstance(run, Trial):
-        return run
-    measured = (given if hypotheses is None else hypotheses).measured()
-    return Trial(measured, leader_measures(run), {**given.witness(), "leaders": run.certificate.leader_layers})
 
 
 @claim(
@@ -89,41 +86,41 @@ def leader_trial(given: Case, hypotheses: Case | None = None) -> Trial:
     note=f"{CERTIFIED}; leaders are token indices, as in Definition 1.1",
 )
 def leaders_reach_distinct_vertices(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Every leader reaches a distinct vertex of K in finitely many layers, and K has as many vertices as leaders."""
-    return leader_trial(certifiable_case(key))
+    """Every leader reaches a distinct vertex of K in finitely many layers, and K has as many vertices as leaders.
+
+    In each trial one case has a leader that appears after layer 0.
+    """
+    return certified_trial(with_late_leaders(key), leader_measures)
 
 
 @leaders_reach_distinct_vertices.with_control
 def leaders_reach_distinct_vertices(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Every token repeated: no C_i is {i}, so that there are no leaders, although K has vertices."""
-    given = certifiable_case(key)
-    return leader_trial(given.doubled, given)
+    """One token of largest norm given twice: neither of the two is a leader, although they attain a vertex."""
+    cases = with_late_leaders(key)
+    return certified_trial({name: given.with_twin for name, given in cases.items()}, leader_measures, cases)
 
 
-def projection_trial(given: Case, metric: Exact | None = None) -> Trial:
-    """Measure that the points of S that are not vertices are projections of the origin onto a face, in a metric."""
-    run = certified_run(given)
-    if isinstance(run, Trial):
-        return run
-    A = given.attention if metric is None else metric
+def projection_measures(run: CertifiedRun, metric: Exact | None = None) -> tuple[Measurement, ...]:
+    """Measure that the points of S that are not vertices are projections of the origin onto a face, in a metric.
+
+    s is the projection onto the face with vertices v_j if it lies in the face and <A s, v_j - s> >= 0 for every j.
+    """
+    A = run.case.attention if metric is None else metric
     others = [s for s in {*values(run.candidates.points), *values(run.certificate.limits)} if s not in run.vertices]
-    return Trial(
-        hypotheses=(*run.measured(), holds("S has points that are not vertices", bool(others))),
-        conclusions=(
-            holds(
-                "each is the projection onto the smallest face that contains it",
-                all(_projects(run.body, s, A) for s in others),
-            ),
-        ),
-        witness={**given.witness(), "points": others},
+    nearest = [_nearest_in_its_face(run.body, s, A) for s in others]
+    return (
+        holds("each is nearest to the origin in the smallest face that contains it", all(near for near, _ in nearest)),
+        holds("each is the `projection_of_origin` onto that face", all(same for _, same in nearest)),
+        at_least("number of points of S that are no vertices", len(others), 1, tolerance=0.0),
     )
 
 
-def _projects(body: Polytope, point: tuple, A: Exact) -> bool:
+def _nearest_in_its_face(body: Polytope, point: tuple, A: Exact) -> tuple[bool, bool]:
     s = rationals("s", point)
     holding = [set(facet) for facet, slack in zip(body.facets, body.slacks(s), strict=True) if slack == 0]
-    face = sorted(set(body.vertices).intersection(*holding))
-    return bool(np.all(projection_of_origin(body.points[face], A) == s))
+    face = body.points[sorted(set(body.vertices).intersection(*holding))]
+    near = contains(body, s) and all((face - s) @ (A @ s) >= 0)
+    return near, bool(np.all(projection_of_origin(face, A) == s))
 
 
 @claim(
@@ -135,40 +132,45 @@ def _projects(body: Polytope, point: tuple, A: Exact) -> bool:
     f"which is needed for the origin",
 )
 def other_points_are_projections(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A point of S that is not a vertex of K is the projection of the origin onto a face of K in the norm of A."""
-    return projection_trial(tied_case(key))
+    """A point of S that is not a vertex of K is the projection of the origin onto a face of K in the norm of A.
+
+    For boxes, polygons inscribed in circles, spirals, prisms and polygons in R^3, with or without the origin inside.
+    """
+    a, b = jax.random.split(key)
+    name, given = hard_case(b, *FACES)
+    return certified_trial({"box": tied_case(a), name: given}, projection_measures)
 
 
 @other_points_are_projections.with_control
 def other_points_are_projections(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The projection in the Euclidean norm in place of the norm of A."""
-    given = tied_case(key)
-    return projection_trial(given, identity(len(given.factor)))
+    given = skewed(polygon, key)
+    return certified_trial({"polygon": given}, lambda run: projection_measures(run, identity(2)))
 
 
-def _remark_trial(given: Case, hypotheses: Case | None = None) -> Trial:
-    run = certified_run(given)
-    if isinstance(run, Trial):
-        return run
-    inner = is_subset("every vertex of K is in S", run.body.vertex_points, values(run.candidates.points))
-    attained = holds(
-        "the vertices are the limits of leaders", run.vertices == values(run.certificate.limits[run.leaders])
+def _remark_measures(run: CertifiedRun) -> tuple[Measurement, ...]:
+    ends = values(run.certificate.limits[run.leaders])
+    return (
+        is_subset("every vertex of K is in S", run.body.vertex_points, values(run.candidates.points)),
+        holds("the vertices are the limits of leaders", run.vertices == ends),
+        attained_limits(run),
     )
-    measured = (given if hypotheses is None else hypotheses).measured()
-    return Trial(measured, (inner, attained, leader_measures(run)[0]), given.witness())
 
 
 @claim("hardmax/remark-1.2", HARDMAX.at("Remark 1.2"), evidence="certified", num_trials=12, note=CERTIFIED)
 def vertices_are_limits_of_leaders(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """S contains the vertices of K, which are exactly the limits of the leaders, attained in finitely many layers."""
-    return _remark_trial(certifiable_case(key))
+    """S contains the vertices of K, which are exactly the limits of the leaders, attained in finitely many layers.
+
+    In each trial one case has a leader that appears after layer 0.
+    """
+    return certified_trial(with_late_leaders(key), _remark_measures)
 
 
 @vertices_are_limits_of_leaders.with_control
 def vertices_are_limits_of_leaders(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Every token repeated: K has vertices, and no token is a leader."""
-    given = certifiable_case(key)
-    return _remark_trial(given.doubled, given)
+    """One token of largest norm given twice: no leader has that vertex as its limit."""
+    cases = with_late_leaders(key)
+    return certified_trial({name: given.with_twin for name, given in cases.items()}, _remark_measures, cases)
 
 
 def _projections(body: Polytope, A: Exact) -> list[np.ndarray]:
@@ -194,32 +196,41 @@ def every_projection_is_a_candidate(key: Key, integrator: AbstractIntegrator) ->
     missing = [p for p in _projections(run.body, run.case.attention) if tuple(p) not in values(run.candidates.points)]
     farther = [support_gap(run.body, p) for p in missing]
     return Trial(
-        hypotheses=(*run.measured(), equal("number of leaders", len(run.leaders), 3, tolerance=0)),
-        conclusions=(holds("every projection is in S", not missing),),
-        witness={**run.case.witness(), "projections not in S": missing, "max <v - p, p>": farther},
-    )
-
-
-def _supporting_trial(key: Key, run: CertifiedRun | Trial, *, supporting: bool = True) -> Trial:
-    if isinstance(run, Trial):
-        return run
-    A, S = run.case.attention, values(run.candidates.points)
-    weights = rational_weights(key, 24, len(run.body.vertices))
-    mixtures = [w @ run.body.vertex_points / sum(w) for w in weights]
-    supports = lambda p: all((run.body.vertex_points - p) @ (A @ p) <= 0)
-    projected = [p for p in _projections(run.body, A) if supports(p) or not supporting]
-    elsewhere = [x for x in mixtures if tuple(x) not in values(np.stack(projected))]
-    return Trial(
         hypotheses=(
             *run.measured(),
-            holds("some points of K other than these projections were tried", bool(elsewhere)),
+            equal("number of leaders", len(run.leaders), 3, tolerance=0),
+            holds("<A (v - p), p> > 0 for a vertex v of K where p is not in S", all(gap > 0 for gap in farther)),
         ),
-        conclusions=(
-            is_subset("these projections are in S", np.stack(projected), S),
-            holds("the other points are not in S", all(support_gap(run.body, x, A) > 0 for x in elsewhere)),
-        ),
-        witness=run.case.witness(),
+        conclusions=(holds("every projection is in S", not missing),),
+        witness={
+            **run.case.witness(),
+            "limits": run.certificate.limits,
+            "projections not in S": missing,
+            "max <v - p, p>": farther,
+        },
+        parameters=run.parameters(),
     )
+
+
+def _supporting(key: Key, *, required: bool) -> Measures:
+    """Compare S with the projections that support K, or with all of them, and other points of K with neither."""
+
+    def measures(run: CertifiedRun) -> tuple[Measurement, ...]:
+        A, corners, S = run.case.attention, run.body.vertex_points, values(run.candidates.points)
+        weights = rational_weights(key, 24, len(corners))
+        supports = lambda p: all((corners - p) @ (A @ p) <= 0)
+        every = _projections(run.body, A)
+        chosen = values(np.stack([p for p in every if supports(p) or not required]))
+        elsewhere = [x for x in (*(w @ corners / sum(w) for w in weights), *every) if tuple(x) not in chosen]
+        return (
+            holds("the projections are the points of S", chosen == S),
+            holds(
+                "`support_gap` vanishes there", all(support_gap(run.body, rationals("p", p), A) == 0 for p in chosen)
+            ),
+            holds("it is positive at the others", all(support_gap(run.body, x, A) > 0 for x in elsewhere)),
+        )
+
+    return measures
 
 
 @claim(
@@ -229,19 +240,21 @@ def _supporting_trial(key: Key, run: CertifiedRun | Trial, *, supporting: bool =
     num_trials=8,
     variant="corrected",
     note="added: the hyperplane through the projection p with normal A p supports K, with K and the origin on the "
-    "same side; a vertex is the projection onto itself as a face",
+    "same side; a vertex is the projection onto itself as a face. One case of each trial has projections that the "
+    "condition excludes",
 )
 def supporting_projections_are_the_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
     """S consists of the projections p of the origin onto faces of K for which K lies in {x : <A p, x> <= <A p, p>}."""
-    a, b = jax.random.split(key)
-    return _supporting_trial(a, certified_run(tied_case(b)))
+    a, b, c, d = jax.random.split(key, 4)
+    name, given = hard_case(d, *FACES)
+    return certified_trial({"box": tied_case(b), name: given, "arc": arc(c)}, _supporting(a, required=True))
 
 
 @supporting_projections_are_the_candidates.with_control
 def supporting_projections_are_the_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Without the added condition, for the triangle that refutes the printed statement."""
-    triangle = Case(matrix([[4, 0], [0, 4], [3, 3]]), identity(2), rational("alpha", ALPHA))
-    return _supporting_trial(key, certified_run(triangle), supporting=False)
+    """Without the added condition, where the origin is outside K."""
+    a, b = jax.random.split(key)
+    return certified_trial({"arc": arc(a)}, _supporting(b, required=False))
 
 
 def _row(name: str) -> CertifiedRun | Trial:

@@ -1,16 +1,24 @@
 """Claims of Remark 1.3: Theorem 1.1 when an initial token is zero."""
 
 import itertools
+from collections.abc import Mapping
 from fractions import Fraction
 
 import jax
 import numpy as np
 
+from analysis.claims.hardmax.instances.certified_limits import (
+    CertifiedRun,
+    certifiable_case,
+    certified_run,
+    is_subset,
+    values,
+)
 from analysis.claims.hardmax.instances.clouds import ALPHAS, HYPOTHESES, LAYERS, Case, case, run
+from analysis.claims.hardmax.instances.zoo import late_leaders, polygon
+from analysis.claims.hardmax.section_1_theorem import attained_limits
 from analysis.claims.rational_instances import Exact
-from analysis.hardmax.candidates import candidate_set
-from analysis.hardmax.certificate import Certificate, certify
-from analysis.hardmax.polytopes import polytope
+from analysis.hardmax.certificate import certify
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._types import Key
@@ -22,39 +30,42 @@ from dynsim.systems.hardmax.hypotheses import hypotheses
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
 
 
-def _clustered(found: Certificate, A: Exact, *, origin: bool) -> tuple[Measurement, ...]:
+def _clustered(run: CertifiedRun, *, origin: bool) -> tuple[Measurement, ...]:
     """Measure (i)-(iii) of Theorem 1.1 for S of (4.1) on the boundary of K, with the origin added if `origin`."""
-    body = polytope(found.limits)
-    S = candidate_set(body, A)
-    flat = body.dimension < body.points.shape[1]
-    boundary = [tuple(x) for x, face in zip(S.points, S.faces, strict=True) if flat or face != body.vertices]
-    zero = tuple(Fraction(0) for _ in A)
+    limits, S = run.certificate.limits, run.candidates
+    flat = run.body.dimension < run.body.points.shape[1]
+    boundary = [tuple(x) for x, face in zip(S.points, S.faces, strict=True) if flat or face != run.body.vertices]
+    zero = tuple(Fraction(0) for _ in limits[0])
     allowed = {*boundary, zero} if origin else set(boundary)
-    ends = {tuple(x) for x in found.limits[found.leader_layers >= 0]}
+    ends = values(limits[run.leaders])
     return (
-        holds("the follower sets are proved to be final", found.certified),
-        holds("(i), (iii): every limit is in S", all(tuple(x) in allowed for x in found.limits)),
-        holds("(ii): the limits of leaders are distinct", len(ends) == int(np.sum(found.leader_layers >= 0))),
-        holds("(ii): they are the vertices of K", ends == {tuple(x) for x in body.vertex_points}),
+        is_subset("(i), (iii): every limit is in S", limits, allowed),
+        holds("(ii): the limits of leaders are distinct", len(ends) == len(run.leaders)),
+        holds("(ii): they are the vertices of K", ends == run.vertices),
+        attained_limits(run),
+        *run.agreement(),
     )
 
 
-def _centrally_symmetric(key: Key) -> Case:
-    """Return a centrally symmetric set of tokens with one at the origin, which stays there."""
-    given = case(key)
+def _centrally_symmetric(given: Case) -> Case:
+    """Return a case with the negatives of its tokens, and one at the origin, which stays there."""
     return given.with_negatives.with_zero._replace(alpha=given.alpha)
 
 
-def _zero_trial(given: Case, *, origin: bool) -> Trial:
-    zeros = sum(all(entry == 0 for entry in z) for z in given.tokens)
-    return Trial(
-        hypotheses=(
-            *given.measured("symmetric", "definite", "positive_step", "distinct"),
-            holds("one token is zero", zeros == 1),
-        ),
-        conclusions=_clustered(certify(given.map, given.tokens), given.attention, origin=origin),
-        witness=given.witness(),
-    )
+def _zero_trial(cases: Mapping[str, Case], *, origin: bool) -> Trial:
+    measured, conclusions = [], []
+    for given in cases.values():
+        found = certified_run(given)
+        if isinstance(found, Trial):
+            return found
+        zeros = sum(all(entry == 0 for entry in z) for z in given.tokens)
+        measured += given.measured("symmetric", "definite", "positive_step", "distinct")
+        measured.append(holds("one token is zero", zeros == 1))
+        conclusions += _clustered(found, origin=origin)
+        conclusions.append(holds("`hypotheses` tells it", not hypotheses(given.map, given.tokens).nonzero))
+    witness = {name: given.witness() for name, given in cases.items()}
+    parameters = next(iter(cases.values())).parameters(" and ".join(cases))
+    return Trial(tuple(measured), tuple(conclusions), witness, parameters=parameters)
 
 
 @claim(
@@ -67,16 +78,22 @@ def _zero_trial(given: Case, *, origin: bool) -> Trial:
 def theorem_holds_with_the_origin(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If one of the distinct initial tokens is zero, Theorem 1.1 holds provided that the origin is added to S.
 
-    Half of the cases are symmetric about the origin, so that the zero token stays; in the others it moves.
+    In each trial one case is symmetric about the origin, so that the zero token stays; in the others it moves, and one
+    of these has a leader that appears after layer 0.
     """
-    given = _centrally_symmetric(key) if int(jax.random.randint(key, (), 0, 2)) else case(key).with_zero
-    return _zero_trial(given, origin=True)
+    a, b, c = jax.random.split(key, 3)
+    cases = {
+        "symmetric": _centrally_symmetric(certifiable_case(a)),
+        "random": certifiable_case(b).with_zero,
+        "late leaders": late_leaders(c).with_zero,
+    }
+    return _zero_trial(cases, origin=True)
 
 
 @theorem_holds_with_the_origin.with_control
 def theorem_holds_with_the_origin(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """S without the origin."""
-    return _zero_trial(_centrally_symmetric(key), origin=False)
+    """S without the origin, for symmetric sets of tokens in the plane, whose K has the origin in its interior."""
+    return _zero_trial({"symmetric": _centrally_symmetric(polygon(key))}, origin=False)
 
 
 def _example_trial(tokens: Exact, alpha: Fraction) -> Trial:
@@ -126,24 +143,35 @@ def five_tokens_cluster_at_three_points(key: Key, integrator: AbstractIntegrator
     return _example_trial(tokens, Fraction(1, 2))
 
 
-def _moved_trial(given: Case, doubled: bool) -> Trial:
+def _moved_trial(cases: Mapping[str, Case], doubled: bool) -> Trial:
     """Measure the hypotheses of Theorem 1.1 in the layers after the last token, initially zero, has moved."""
-    start = np.concatenate([given.tokens, given.tokens[-1:]]) if doubled else given.tokens
-    states = run(given.map, start)
-    moved = [bool(np.any(x[-1] != 0)) for x in states]
-    found = [hypotheses(given.map, x) for x, left in zip(states, moved, strict=True) if left]
-    return Trial(
-        hypotheses=(
+    measured, conclusions = [], []
+    for given in cases.values():
+        start = np.concatenate([given.tokens, given.tokens[-1:]]) if doubled else given.tokens
+        states = run(given.map, start)
+        moved = [bool(np.any(x[-1] != 0)) for x in states]
+        found = [hypotheses(given.map, x) for x, left in zip(states, moved, strict=True) if left]
+        end = certified_run(given._replace(tokens=states[moved.index(True)] if any(moved) else start))
+        if isinstance(end, Trial):
+            return end
+        measured += [
             *given.measured("symmetric", "definite", "positive_step", "distinct"),
             holds("an initial token is zero", not given.measured("nonzero")[0].holds_clearly),
             holds(f"it moves within {LAYERS} layers", any(moved)),
-        ),
-        conclusions=(
+        ]
+        conclusions += [
             *(holds(f"afterwards {HYPOTHESES[name]}", all(getattr(f, name) for f in found)) for name in HYPOTHESES),
-            *_clustered(certify(given.map, start), given.attention, origin=False),
-        ),
-        witness=given.witness(),
-    )
+            holds("it moves to the mean of all tokens, by the share alpha / (1 + alpha)", _moves_to_mean(given, start)),
+            *_clustered(end, origin=False),
+        ]
+    witness = {name: given.witness() for name, given in cases.items()}
+    parameters = next(iter(cases.values())).parameters(" and ".join(cases))
+    return Trial(tuple(measured), tuple(conclusions), witness, parameters=parameters)
+
+
+def _moves_to_mean(given: Case, x: Exact) -> bool:
+    mean = np.sum(x, axis=0) / len(x)
+    return bool(np.all(given.map.step(0, x)[-1] == given.alpha / (1 + given.alpha) * mean))
 
 
 @claim("hardmax/remark-1.3/moved", HARDMAX.at("Remark 1.3"), evidence="certified", num_trials=12)
@@ -151,13 +179,20 @@ def theorem_applies_after_the_move(key: Key, integrator: AbstractIntegrator) -> 
     """Once an initially zero token has moved, Theorem 1.1 applies as stated: the tokens are distinct and nonzero, and
     their limits are in S of (4.1), on the boundary of K.
     """
-    return _moved_trial(case(key).with_zero, doubled=False)
+    a, b = jax.random.split(key)
+    cases = {"random": certifiable_case(a).with_zero, "late leaders": late_leaders(b).with_zero}
+    return _moved_trial({name: given for name, given in cases.items() if _off_centre(given)}, doubled=False)
 
 
 @theorem_applies_after_the_move.with_control
 def theorem_applies_after_the_move(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Two tokens at the origin, which remain equal."""
-    return _moved_trial(case(key).with_zero, doubled=True)
+    return _moved_trial({"late leaders": late_leaders(key).with_zero}, doubled=True)
+
+
+def _off_centre(given: Case) -> bool:
+    """Return whether the mean of the tokens is not zero, so that a zero token moves at once."""
+    return bool(np.any(np.sum(given.tokens, axis=0) != 0))
 
 
 def _remains_trial(given: Case, twice: int) -> Trial:
@@ -179,6 +214,7 @@ def _remains_trial(given: Case, twice: int) -> Trial:
             for k in range(1, len(states))
         ),
         witness=given.witness(),
+        parameters=given.parameters(),
     )
 
 
@@ -196,11 +232,11 @@ def zero_tokens_stay_by_symmetry(key: Key, integrator: AbstractIntegrator) -> Tr
 
     Half of the cases are symmetric about the origin.
     """
-    given = _centrally_symmetric(key) if int(jax.random.randint(key, (), 0, 2)) else case(key).with_zero
+    given = _centrally_symmetric(case(key)) if int(jax.random.randint(key, (), 0, 2)) else case(key).with_zero
     return _remains_trial(given, 0)
 
 
 @zero_tokens_stay_by_symmetry.with_control
 def zero_tokens_stay_by_symmetry(key: Key, integrator: AbstractIntegrator) -> Trial:
     """A token that is repeated in the map but counted once in the mean."""
-    return _remains_trial(_centrally_symmetric(key), 1)
+    return _remains_trial(_centrally_symmetric(case(key)), 1)

@@ -1,53 +1,91 @@
-"""Claims of Section 2: derivation of the layer (1.1), other normalisations, and the softmax limit; also Section 6.2."""
+"""Claims of Sections 2.2 and 2.3: derivation of the layer (1.1), and tokens on the unit sphere."""
 
 from fractions import Fraction
 
 import jax
 import numpy as np
 
-from analysis.claims.hardmax.instances.clouds import Case, case, invertible, lattice
-from analysis.claims.rational_instances import Exact, identity, integers, matrix, rational_unit
+from analysis.claims.hardmax.instances.clouds import Case, case, defined_sets
+from analysis.claims.hardmax.instances.zoo import hard_case
+from analysis.claims.rational_instances import Exact, identity, matrix, rational_unit
 from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Trial, at_most, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
-from dynsim.systems.hardmax.maps import ExactHardmaxMap
+from dynsim.systems.hardmax.attention import ExactHardmax
+from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap, MultiHeadMap
 
 
 def similarity(x: Exact, attention: Exact) -> Exact:
     """Return the similarity matrix (2.3), shape (n, n), evaluated from its definition."""
-    scores = x @ attention @ x.T
-    chosen = matrix([[int(value == max(row)) for value in row] for row in scores])
-    return chosen / np.sum(chosen, axis=1)[:, None]
+    sets = defined_sets(x, attention)
+    return matrix([[Fraction(int(j in members), len(members)) for j in range(len(x))] for members in sets])
 
 
 def _layer_trial(key: Key, normalised: bool) -> Trial:
-    given = case(key).with_zero
-    z, a = given.tokens, given.alpha
-    weights = similarity(z, given.attention)
-    attended = z + weights @ z @ (a * identity(z.shape[1]))  # (2.2) with V = alpha I
-    layer = attended / (1 + a) if normalised else attended  # (2.4)
-    sets = [np.flatnonzero(row) for row in weights]
-    drifts = [sum(z[j] - z[i] for j in members) / len(members) for i, members in enumerate(sets)]
+    """Compare (2.2) to (2.4), evaluated from their definitions, with the layers of all maps that ship."""
+    a, b = jax.random.split(key)
+    given, hard = case(a).with_zero, hard_case(b)[1]
+    name = {"cloud": given, "hard": hard}
+    layers = {word: _layer(c, c.attention, normalised) for word, c in name.items()}
+    skew = given.attention + matrix(np.triu(np.ones(given.attention.shape, int), 1))
+    exact = lambda c, A: ExactHardmaxMap(c.alpha, A).step(0, c.tokens)
+    scale = 1 / (1 + given.alpha) if normalised else 1
+    head = [ExactHardmax(given.attention)]
+    several = MultiHeadMap(head, given.alpha * identity(len(skew))[None], scale=scale).step(0, given.tokens)
     return Trial(
-        hypotheses=given.measured("symmetric", "definite", "positive_step"),
+        hypotheses=tuple(m for c in name.values() for m in c.measured("symmetric", "definite", "positive_step")),
         conclusions=(
-            holds("the rows of the similarity matrix sum to one", all(sum(row) == 1 for row in weights)),
+            *(_exact_layer(word, c, layers[word]) for word, c in name.items()),
+            *(_second_form(word, c, layers[word]) for word, c in name.items()),
+            holds("it is that of `MultiHeadMap`", bool(np.all(several == layers["cloud"]))),
             holds(
-                "the layer equals the second form of (2.5)", bool(np.all(layer == z + a / (1 + a) * np.stack(drifts)))
+                "for a matrix that is not symmetric too",
+                bool(np.all(_layer(given, skew, normalised) == exact(given, skew))),
             ),
-            holds("the layer equals that of `ExactHardmaxMap`", bool(np.all(layer == given.map.step(0, z)))),
+            *(_float_layer(word, c) for word, c in name.items()),
         ),
         witness=given.witness(),
+        parameters=given.parameters("cloud and hard"),
     )
+
+
+def _layer(given: Case, A: Exact, normalised: bool) -> Exact:
+    """Return (2.2) with V = alpha I and (2.3), followed by (2.4) if `normalised`."""
+    z, a = given.tokens, given.alpha
+    attended = z + similarity(z, A) @ z @ (a * identity(z.shape[1]))
+    return attended / (1 + a) if normalised else attended
+
+
+def _exact_layer(name: str, given: Case, layer: Exact) -> Measurement:
+    same = bool(np.all(layer == given.map.step(0, given.tokens)))
+    return holds(f"{name}: the layer is that of `ExactHardmaxMap`", same)
+
+
+def _second_form(name: str, given: Case, layer: Exact) -> Measurement:
+    z, share = given.tokens, given.alpha / (1 + given.alpha)
+    sets = defined_sets(z, given.attention)
+    drifts = np.stack([sum(z[j] - z[i] for j in members) / len(members) for i, members in enumerate(sets)])
+    return holds(f"{name}: the layer is the second form of (2.5)", bool(np.all(layer == z + share * drifts)))
+
+
+def _float_layer(name: str, given: Case) -> Measurement:
+    """Compare `HardmaxMap` with the exact layer at the binary values of its tokens, matrix and step."""
+    x, A, a = given.tokens.astype(float), given.attention.astype(float), float(given.alpha)
+    exact = ExactHardmaxMap(a, A).step(0, x).astype(float)
+    error = np.max(np.abs(HardmaxMap(a, A).step(0, x) - exact)) / np.max(np.abs(x))
+    return at_most(f"{name}: error of `HardmaxMap` over the largest entry", error, 0.0, tolerance=ROUNDING)
 
 
 @claim("hardmax/equation-2.5", HARDMAX.at("Section 2.2", "(2.2)-(2.5)"), evidence="certified", num_trials=16)
 def layer_is_normalised_attention(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For A symmetric positive definite, V = alpha I, alpha > 0 and any tokens, the attention sublayer (2.2), (2.3)
     followed by the normalisation (2.4) is (2.5) in both its forms, which is (1.1).
+
+    Measured on the maps in fractions, in floats (up to rounding) and with several heads; on the first one for a matrix
+    that is not symmetric too.
     """
     return _layer_trial(key, True)
 
@@ -66,27 +104,43 @@ def _on_sphere(key: Key) -> Case:
     return given._replace(tokens=np.stack([*units, 2 * (z @ query) / (query @ query) * query - z]))
 
 
+def _outside(given: Case) -> Exact:
+    """Return a token that the first one follows, and that is not on its ray, shape (1, d)."""
+    z, query = given.tokens[0], given.attention @ given.tokens[0]
+    tangents = [e - (query @ e) / (query @ z) * z for e in identity(len(z))]
+    return (Fraction(9, 8) * z + next(t for t in tangents if any(t)))[None]
+
+
 def _on_ellipsoid(key: Key) -> Case:
     """Return tokens with <A z, z> = 1, z = B^{-1} u for the unit vectors u."""
     given = _on_sphere(key)
     return given._replace(tokens=solved(given.factor, given.tokens.T).T)
 
 
-def _fixed_trial(given: Case, metric: Exact, step: ExactHardmaxMap) -> Trial:
+def _fixed_trial(given: Case, metric: Exact, step: ExactHardmaxMap, *, outside: Exact | None = None) -> Trial:
     """Measure whether tokens on the unit sphere of `metric` are fixed by a layer followed by projection to the sphere.
 
-    A token is fixed if and only if the layer maps it to a positive multiple of itself.
+    A token is fixed if and only if the layer maps it to a positive multiple of itself; by (2.2) without (2.4) too. The
+    layer is applied to further tokens `outside` as well.
     """
-    moved = step.step(0, given.tokens)
+    count = len(given.tokens)
+    x = given.tokens if outside is None else np.concatenate([given.tokens, outside])
     ahead = lambda z, w: np.all(np.outer(z, w) == np.outer(w, z)) and z @ w > 0
-    fixed = all(ahead(z, w) for z, w in zip(given.tokens, moved, strict=True))
+    attended = MultiHeadMap([step.rule], given.alpha * identity(len(metric))[None])
+    fixed = [
+        all(ahead(z, w) for z, w in zip(x[:count], map.step(0, x)[:count], strict=True)) for map in (step, attended)
+    ]
     return Trial(
         hypotheses=(
             *given.measured("symmetric", "definite", "positive_step"),
             holds("the tokens are on the unit sphere, exactly", all(z @ metric @ z == 1 for z in given.tokens)),
         ),
-        conclusions=(holds("every token is fixed", fixed),),
+        conclusions=(
+            holds("every token is fixed by the layer (2.5) and the projection", fixed[0]),
+            holds("every token is fixed by the layer (2.2) and the projection", fixed[1]),
+        ),
         witness=given.witness(),
+        parameters=given.parameters("on the sphere"),
     )
 
 
@@ -127,9 +181,9 @@ def unit_tokens_stay_for_the_identity(key: Key, integrator: AbstractIntegrator) 
 
 @unit_tokens_stay_for_the_identity.with_control
 def unit_tokens_stay_for_the_identity(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """-I in place of I."""
+    """A token outside the sphere besides those on it, near the first one."""
     given = _on_sphere(key).with_identity
-    return _fixed_trial(given, given.attention, given.negated_map)
+    return _fixed_trial(given, given.attention, given.map, outside=_outside(given))
 
 
 @claim(
@@ -149,171 +203,6 @@ def tokens_of_the_ellipsoid_stay(key: Key, integrator: AbstractIntegrator) -> Tr
 
 @tokens_of_the_ellipsoid_stay.with_control
 def tokens_of_the_ellipsoid_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """-A in place of A."""
+    """A token outside the ellipsoid besides those on it, near the first one."""
     given = _on_ellipsoid(key)
-    return _fixed_trial(given, given.attention, given.negated_map)
-
-
-def _review_trial(key: Key, decoder: bool) -> Trial:
-    """Compare, exactly, the logits of a classifier with A and of one with I, for a review with repeated words."""
-    a, b, c = jax.random.split(key, 3)
-    given = case(a)
-    words = integers(b, (10,), 0, len(given.tokens))
-    parameters = matrix(integers(c, (4,), -5, 6))
-    w, bias = parameters[: len(given.factor)], parameters[3]
-    absorbed = solved(given.factor.T, w) if decoder else w
-    encoder = given.tokens @ given.factor.T
-    x, y, euclidean = given.tokens[words], encoder[words], given.with_identity.map
-    logits = []
-    for k in range(8):
-        logits.append((np.mean(x, axis=0) @ w + bias, np.mean(y, axis=0) @ absorbed + bias))
-        x, y = given.map.step(k, x), euclidean.step(k, y)
-    return Trial(
-        hypotheses=(
-            *given.measured("symmetric", "definite", "positive_step"),
-            holds("the decoder is not zero", any(entry != 0 for entry in w)),
-        ),
-        conclusions=(holds("the logits agree at every depth up to 7", all(p == q for p, q in logits)),),
-        witness={**given.witness(), "words": words, "w": w, "v": bias},
-    )
-
-
-@claim(
-    "hardmax/claim-identity-no-restriction",
-    HARDMAX.at("Section 6.2"),
-    evidence="certified",
-    num_trials=16,
-    note="the paper mentions only the encoder; the decoder must absorb B^{-T} as well. The statement is about the "
-    "functions that can be represented, not about the course of training; a singular A has no invertible B",
-)
-def identity_restricts_nothing(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For every symmetric positive definite A = B^T B, encoder E, alpha > 0 and decoder w, v, the encoder E' = E B^T
-    and the decoder w' = B^{-T} w, v give with A = I every review the same output at every depth.
-    """
-    return _review_trial(key, True)
-
-
-@identity_restricts_nothing.with_control
-def identity_restricts_nothing(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The decoder w unchanged."""
-    return _review_trial(key, False)
-
-
-def softmax_weights(scores: Exact, m: int) -> Exact:
-    """Return the softmax of one token's scores at temperature 1/(m ln 2), at which exponentials are powers of two.
-
-    Every difference of two scores times m must be an integer.
-    """
-    powers = m * (scores - max(scores))
-    raw = np.array([Fraction(2) ** power for power in powers], object)
-    return raw / sum(raw)
-
-
-def _limit_trial(key: Key, ties: bool) -> Trial:
-    a, b = jax.random.split(key)
-    d = 2
-    B = 4 * invertible(a, d)
-    zero = matrix(np.zeros((1, d), int))
-    given = Case(np.concatenate([lattice(b, d), zero]), B, Fraction(1, 2))  # integer data, hence integer scores
-    scores = given.tokens @ given.attention @ given.tokens.T
-    hard = similarity(given.tokens, given.attention)
-    if not ties:
-        hard = np.array([[Fraction(int(j == np.argmax(row))) for j in range(len(row))] for row in hard], object)
-    gaps = [max(row) - max((v for v in row if v != max(row)), default=max(row) - 1) for row in scores]
-    others = [sum(v != max(row) for v in row) for row in scores]
-    within, last = True, Fraction(0)
-    for m in (1, 4, 64):
-        errors = [max(abs(softmax_weights(s, m) - h)) for s, h in zip(scores, hard, strict=True)]
-        bounds = [count * Fraction(2) ** int(-m * gap) for count, gap in zip(others, gaps, strict=True)]
-        within, last = within and all(e <= bound for e, bound in zip(errors, bounds, strict=True)), max(errors)
-    return Trial(
-        hypotheses=(
-            *given.measured("symmetric", "definite"),
-            holds("some token has a tie", any(sum(v == max(row) for v in row) > 1 for row in scores)),
-        ),
-        conclusions=(
-            holds("the weights are within (n - |C_i|) exp(-gap_i / tau) of (2.3)", within),
-            at_most("largest error of a weight at tau = 1/(64 ln 2)", last, Fraction(1, 2**60), tolerance=0.0),
-        ),
-        witness=given.witness(),
-    )
-
-
-@claim(
-    "hardmax/claim-softmax-limit",
-    HARDMAX.at("Section 2.3", "(2.6)"),
-    evidence="certified",
-    num_trials=8,
-    note="`formally` is read as: for fixed tokens. Fixed tokens need no compact set, and over a compact set the limit "
-    "is not uniform, see `uniform`. Measured at temperatures at which the exponentials are powers of two",
-)
-def softmax_tends_to_hardmax(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For all tokens Z and every A, the weights (2.6) tend to (2.3) as tau -> 0: to 1 / |C_i| on each maximiser.
-
-    The error is at most (n - |C_i|) exp(-gap_i / tau), gap_i being the gap between the largest score and the next.
-    """
-    return _limit_trial(key, True)
-
-
-@softmax_tends_to_hardmax.with_control
-def softmax_tends_to_hardmax(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A single maximiser in place of the set C_i."""
-    return _limit_trial(key, False)
-
-
-def _uniform_trial(key: Key, separated: bool) -> Trial:
-    """Measure the weights of token 0, which follows token 1; the score of token 2 is smaller by `gap`."""
-    m = 2 ** int(jax.random.randint(key, (), 6, 12))
-    gap = Fraction(1, 4) if separated else Fraction(1, m)
-    z = matrix([[Fraction(1, 2), 0], [1, 1], [1 - 2 * gap, -1]])
-    scores = z @ z[0]
-    error = softmax_weights(scores, m) - similarity(z, identity(2))[0]
-    return Trial(
-        hypotheses=(
-            holds("the tokens are in the square [-1, 1]^2", all(abs(entry) <= 1 for entry in z.flat)),
-            holds("the temperature 1/(m ln 2) is below 1/40", m >= 64),
-        ),
-        conclusions=(
-            at_most("error of the weights of token 0", max(abs(error)), Fraction(1, 1000), tolerance=0.0),
-            at_most("error of its weighted average", max(abs(error @ z)), Fraction(1, 1000), tolerance=0.0),
-        ),
-        witness={"tokens": z, "m": m},
-    )
-
-
-@claim(
-    "hardmax/claim-softmax-limit/uniform",
-    HARDMAX.at("Section 2.3", "(2.6)"),
-    variant="reading",
-    evidence="certified",
-    num_trials=4,
-    note="at every temperature some tokens of a compact set are nearly tied; no control: tokens with a fixed gap are "
-    "measured by the same function",
-)
-def softmax_tends_to_hardmax_uniformly(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: for tokens in a compact set the limit is uniform: there is a temperature below which all weights, and the
-    weighted averages, are within 1/1000 of their limits.
-    """
-    return _uniform_trial(key, False)
-
-
-@claim(
-    "hardmax/claim-softmax-limit/gap",
-    HARDMAX.at("Section 2.3", "(2.6)"),
-    variant="special case",
-    evidence="certified",
-    num_trials=4,
-)
-def softmax_tends_to_hardmax_off_ties(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The limit is uniform over tokens in a compact set for which the gap between the two largest scores is bounded
-    below.
-
-    Added: the lower bound of the gap, here 1/4. The weights of token 0 of three tokens are measured.
-    """
-    return _uniform_trial(key, True)
-
-
-@softmax_tends_to_hardmax_off_ties.with_control
-def softmax_tends_to_hardmax_off_ties(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A gap that tends to zero with the temperature."""
-    return _uniform_trial(key, False)
+    return _fixed_trial(given, given.attention, given.map, outside=_outside(given))

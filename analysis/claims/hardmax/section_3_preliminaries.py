@@ -1,14 +1,34 @@
 """Claims of Section 3: change of variables, distinctness of tokens, monotonicity of norms and of convex hulls."""
 
+import itertools
+from collections.abc import Callable
+from fractions import Fraction
+
 import jax
 import numpy as np
 
-from analysis.claims.hardmax.instances.clouds import LAYERS, Case, case, distinct, run, squared_norms
+from analysis.claims.hardmax.instances.certified_limits import (
+    BEYOND,
+    CertifiedRun,
+    Measures,
+    certified_trial,
+    values,
+    with_late_leaders,
+)
+from analysis.claims.hardmax.instances.clouds import (
+    LAYERS,
+    Case,
+    case,
+    defined_sets,
+    distinct,
+    run,
+    squared_norms,
+)
+from analysis.claims.hardmax.instances.zoo import hard_case, late_leaders, posed
 from analysis.claims.rational_instances import Exact, identity, matrix
-from analysis.hardmax.certificate import certify
-from analysis.hardmax.polytopes import nested, polytope
+from analysis.hardmax.polytopes import nested, polytope, vertices
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Trial, holds
+from analysis.ledger.evidence import Measurement, Trial, at_least, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
@@ -53,19 +73,32 @@ def factor_turns_attention_into_identity(key: Key, integrator: AbstractIntegrato
 
 
 def _sometimes_zero(key: Key) -> Case:
-    """Return a random case; half of them have a token at the origin."""
-    given = case(key)
-    return given.with_zero if int(jax.random.randint(key, (), 0, 2)) else given
+    """Return a random case or a hard instance; half of them have a token at the origin."""
+    a, b = jax.random.split(key)
+    kind = int(jax.random.randint(a, (), 0, 4))
+    given = case(b) if kind < 2 else hard_case(b)[1]
+    return given.with_zero if kind % 2 else given
 
 
 def _distinct_trial(given: Case, map: ExactHardmaxMap) -> Trial:
-    states = run(map, given.tokens)
+    """Measure distances between tokens: in A-norm they shrink at most by 1/(1 + alpha), and so for equal C_i."""
+    states, A, shrink = run(map, given.tokens), given.attention, (1 + given.alpha) ** -2
+    apart, same = True, True
+    for x, y in itertools.pairwise(states):
+        sets = map.follower_sets(x).lists()
+        for i, j in itertools.combinations(range(len(x)), 2):
+            before, after = ((z[i] - z[j]) @ A @ (z[i] - z[j]) for z in (x, y))
+            apart = apart and after >= shrink * before
+            same = same and (sets[i] != sets[j] or after == shrink * before)
     return Trial(
         hypotheses=given.measured(*SPD, "distinct"),
         conclusions=(
             holds("the tokens are distinct in every layer", all(len({tuple(z) for z in x}) == len(x) for x in states)),
+            holds("no distance shrinks by more than 1/(1 + alpha) in a layer", apart),
+            holds("distances of tokens with equal C_i shrink by that factor", same),
         ),
         witness=given.witness(),
+        parameters=given.parameters("cloud or hard"),
     )
 
 
@@ -74,7 +107,8 @@ def _distinct_trial(given: Case, map: ExactHardmaxMap) -> Trial:
     HARDMAX.at("Lemma 3.1"),
     evidence="certified",
     num_trials=32,
-    note="measured for general A too, and with a zero token, which the lemma does not need to exclude",
+    note="measured for general A too, and with a zero token, which the lemma does not need to exclude; the proof gives "
+    "the bound |z_i' - z_j'|_A >= |z_i - z_j|_A / (1 + alpha) for each layer, which is measured as well",
 )
 def tokens_do_not_collide(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If the initial tokens are distinct, z_i^k and z_j^k differ for all i other than j and all layers k.
@@ -87,19 +121,32 @@ def tokens_do_not_collide(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 @tokens_do_not_collide.with_control
 def tokens_do_not_collide(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """-A in place of A: opposite tokens meet at the origin."""
-    given = case(key).with_negatives
-    return _distinct_trial(given, given.negated_map)
+    """An indefinite matrix with one negative eigenvalue in place of A: two opposite tokens meet half-way."""
+    y = matrix([[0, 1], [0, -1], [2, 0], [Fraction(-1, 2), 0]])
+    given = posed(key, y, Fraction(1))
+    return _distinct_trial(given, ExactHardmaxMap(1, given.factor.T @ matrix(np.diag([1, -1])) @ given.factor))
 
 
 def _norms_trial(given: Case, map: ExactHardmaxMap, metric: Exact) -> Trial:
-    norms = [squared_norms(x, metric) for x in run(map, given.tokens)]
-    layers = zip(norms, norms[1:], strict=False)
-    kept = all(q >= p for before, after in layers for p, q in zip(before, after, strict=True))
+    """Measure squared norms, and their growth 2 a <m_i - z_i, z_i> + a^2 |m_i - z_i|^2 in each layer.
+
+    Here a = alpha / (1 + alpha), and m_i is the mean of the tokens in C_i.
+    """
+    a, kept, grown = given.alpha / (1 + given.alpha), True, True
+    for x, y in itertools.pairwise(run(map, given.tokens)):
+        before, after = squared_norms(x, metric), squared_norms(y, metric)
+        for z, p, q, members in zip(x, before, after, defined_sets(x, given.attention), strict=True):
+            pull = sum(x[j] for j in members) / len(members) - z
+            kept = kept and q >= p
+            grown = grown and q - p == 2 * a * (pull @ metric @ z) + a**2 * (pull @ metric @ pull)
     return Trial(
         hypotheses=given.measured(*SPD),
-        conclusions=(holds("no token's norm decreases in any layer", kept),),
+        conclusions=(
+            holds("no token's norm decreases in any layer", kept),
+            holds("the growth is that of the proof", grown),
+        ),
         witness=given.witness(),
+        parameters=given.parameters("cloud or hard"),
     )
 
 
@@ -118,9 +165,9 @@ def norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 @norms_do_not_fall.with_control
 def norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """-I in place of I."""
-    given = case(key).with_identity.with_negatives
-    return _norms_trial(given, given.negated_map, given.attention)
+    """The Euclidean norm with an A other than I."""
+    given = _inwards(key)
+    return _norms_trial(given, given.map, identity(len(given.factor)))
 
 
 @claim(
@@ -138,18 +185,20 @@ def attention_norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Tri
 
 @attention_norms_do_not_fall.with_control
 def attention_norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """-A in place of A."""
-    given = case(key).with_negatives
-    return _norms_trial(given, given.negated_map, given.attention)
+    """The norm of A^2 in place of that of A."""
+    given = _inwards(key)
+    return _norms_trial(given, given.map, identity(len(given.factor)))
 
 
 def _inwards(key: Key) -> Case:
     """Return z and z + s u with <A z, u> > 0 > <z, u> and small s: z follows z + s u, so its Euclidean norm falls."""
     given = case(key)
     z, query = given.tokens[0], given.attention @ given.tokens[0]
-    u = query - (query @ query / (z @ query) + z @ query / (z @ z)) / 2 * z  # u = 0 if z is an eigenvector
+    u = query - (query @ query / (z @ query) + z @ query / (z @ z)) / 2 * z
     length = u @ u
-    return given._replace(tokens=distinct(np.stack([z, z - (z @ u) / length * u if length else 2 * z])))
+    if length == 0:  # z is an eigenvector of A
+        return _inwards(jax.random.fold_in(key, 0))
+    return given._replace(tokens=distinct(np.stack([z, z - (z @ u) / length * u])))
 
 
 @claim(
@@ -175,15 +224,21 @@ def _unnormalised(given: Case) -> MultiHeadMap:
 
 def _hull_trial(given: Case, map: ExactHardmaxMap | MultiHeadMap) -> Trial:
     states = run(map, given.tokens, 3)
+    kept = [
+        nested(x, y) == ({tuple(x[i]) for i in vertices(x)} <= {tuple(z) for z in y})
+        for x, y in itertools.pairwise(states)
+    ]
     return Trial(
         hypotheses=given.measured(*SPD),
-        conclusions=tuple(
-            holds(
-                f"the convex hull of layer {k + 1} is contained in that of layer {k}", nested(states[k + 1], states[k])
-            )
-            for k in range(3)
+        conclusions=(
+            *(
+                holds(f"the hull of layer {k + 1} is contained in that of layer {k}", nested(states[k + 1], states[k]))
+                for k in range(3)
+            ),
+            holds("they are equal only if all vertices are tokens of both layers", all(kept)),
         ),
         witness=given.witness(),
+        parameters=given.parameters("cloud or hard"),
     )
 
 
@@ -243,32 +298,27 @@ def tokens_stay_in_hull_and_ball(key: Key, integrator: AbstractIntegrator) -> Tr
     return _ball_trial(given, _unnormalised(given))
 
 
-def _limit_trial(key: Key, exact_limits: bool) -> Trial:
-    """Measure that K is the convex hull of the limits, which the certificate proves the tokens to converge to.
+def _limit_measures(points: Callable[[CertifiedRun], Exact]) -> Measures:
+    """Measure that K is the convex hull of the given points, which are the limits of the tokens.
 
     A point of all hulls is within max_i |z_i^k - s_i| of the hull of the limits s_i, and this bound tends to zero.
     """
-    given = case(key)
-    found = certify(given.map, given.tokens)
-    limits = found.limits if exact_limits else given.tokens
-    early = run(given.map, given.tokens, found.constant_from + 2)
-    away = lambda k: max(z @ z for z in found.tokens(k) - found.limits)
-    horizons = [away(found.num_layers + k) for k in (0, 40, 80)]
-    return Trial(
-        hypotheses=given.measured(),
-        conclusions=(
-            holds("the follower sets are proved to be final", found.certified),
+
+    def measures(run: CertifiedRun) -> tuple[Measurement, ...]:
+        corners, begin = points(run), run.certificate.num_layers
+        away = lambda k: max((z - s) @ (z - s) for z, s in zip(run.path[k], run.certificate.limits, strict=True))
+        inside = all(nested(corners, x) for x in run.path[: begin + 2])
+        return (
+            holds("their hull is contained in the hull of every layer", inside),
             holds(
-                "the hull of the limits is contained in the hull of every layer", all(nested(limits, x) for x in early)
+                f"the largest distance from the limits falls by the factor (1 + alpha)^-{BEYOND} in {BEYOND} layers",
+                away(-1) == away(begin) * (1 + run.case.alpha) ** (-2 * BEYOND),
             ),
-            holds(
-                "the largest distance from the limits decreases",
-                horizons[2] < horizons[1] < horizons[0] or horizons[0] == 0,
-            ),
-            holds("the hull of the limits is a non-empty polytope", len(polytope(limits).vertices) >= 1),
-        ),
-        witness={**given.witness(), "vertices": polytope(limits).vertex_points},
-    )
+            holds("their hull has vertices, all of them limits", run.vertices <= values(run.certificate.limits)),
+            at_least("number of vertices", len(polytope(corners).vertices), 1, tolerance=0.0),
+        )
+
+    return measures
 
 
 @claim(
@@ -284,10 +334,10 @@ def intersection_of_hulls_is_a_polytope(key: Key, integrator: AbstractIntegrator
 
     Measured as: it is the convex hull of the limits of the tokens, which are computed exactly.
     """
-    return _limit_trial(key, True)
+    return certified_trial(with_late_leaders(key, "arc"), _limit_measures(lambda run: run.certificate.limits))
 
 
 @intersection_of_hulls_is_a_polytope.with_control
 def intersection_of_hulls_is_a_polytope(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The initial tokens in place of the limits."""
-    return _limit_trial(key, False)
+    return certified_trial({"late leaders": late_leaders(key)}, _limit_measures(lambda run: run.case.tokens))

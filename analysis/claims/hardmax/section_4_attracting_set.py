@@ -1,58 +1,86 @@
 """Claims of Section 4: finiteness of the set S, growth of norms away from it, convergence to S and to its points."""
 
+import itertools
 from fractions import Fraction
 
 import jax
 import numpy as np
 
 from analysis.claims.hardmax.instances.certified_limits import (
+    BEYOND,
     CERTIFIED,
     CertifiedRun,
+    Measures,
     certifiable_case,
-    certified_run,
+    certified_trial,
     is_subset,
     tied_case,
     values,
+    with_late_leaders,
 )
 from analysis.claims.hardmax.instances.clouds import Case
+from analysis.claims.hardmax.instances.zoo import FACES, hard_case, polygon
 from analysis.claims.hardmax.norm_growth import growth_trial
-from analysis.claims.hardmax.section_1_theorem import projection_trial
-from analysis.claims.rational_instances import Exact, identity, matrix, rational_unit, rational_weights
+from analysis.claims.hardmax.section_1_theorem import projection_measures
+from analysis.claims.rational_instances import Exact, identity, matrix, rational_weights
 from analysis.hardmax.candidates import support_gap
-from analysis.hardmax.polytopes import polytope
+from analysis.hardmax.exact_geometry import determinant, solved
+from analysis.hardmax.polytopes import contains, faces, polytope
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, holds
+from analysis.ledger.evidence import Measurement, Trial, at_most, holds
 from dynsim._types import Key
 from dynsim.exact import rational, rationals
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.examples import ALPHA, EXAMPLE_5_2
 
-INTERVAL = 30  # layers between comparisons of distances, after the follower sets are certified to be final
+
+def _zeros_by_subsets(run: CertifiedRun, A: Exact) -> set[tuple]:
+    """Return S of (4.1) without faces: its points in the hulls of affinely independent vertices of K.
+
+    If x in S is a convex combination of vertices with positive weights, <A(v - x), x> <= 0 has the weighted sum zero,
+    so that A x is orthogonal to all edges between them. Of these vertices affinely independent ones suffice.
+    """
+    corners = run.body.vertex_points
+    found: set[tuple] = set()
+    for size in range(1, run.body.dimension + 2):
+        for chosen in itertools.combinations(range(len(corners)), size):
+            v = corners[list(chosen)]
+            edges = v[1:] - v[0]
+            gram = edges @ A @ edges.T
+            if size > 1 and determinant(gram) == 0:
+                continue
+            weights = solved(gram, -edges @ A @ v[0]) if size > 1 else v[:0, 0]
+            x = v[0] + weights @ edges
+            if all(weights >= 0) and sum(weights) <= 1 and max((corners - x) @ A @ x) == 0:
+                found.add(tuple(x))
+    return found
 
 
-def _finite_trial(key: Key, given: Case, metric: Exact | None = None) -> Trial:
-    """Measure that at most one convex combination of the vertices of a face, with positive weights, belongs to S."""
-    run = certified_run(given)
-    if isinstance(run, Trial):
-        return run
-    A = given.attention if metric is None else metric
-    several = []
-    for face in run.candidates.faces:
-        weights = rational_weights(key, 16, len(face))
-        mixtures = [w @ run.body.points[list(face)] / sum(w) for w in weights]
-        known = run.candidates.points[run.candidates.faces.index(face)]
-        zeros = values(np.stack([x for x in (*mixtures, known) if support_gap(run.body, x, A) == 0] or [known]))
-        several += [sorted(zeros)] if len(zeros) > 1 else []
-    count = len(run.candidates.points)
-    return Trial(
-        hypotheses=run.measured(),
-        conclusions=(
-            holds("no two elements of S are positive combinations of the same vertices", not several),
-            holds("S has at most 2^m - 1 elements", count <= 2 ** len(run.body.vertices) - 1),
-        ),
-        witness={**given.witness(), "two of one face": several},
-    )
+def _finite_measures(key: Key, metric: Exact | None = None) -> Measures:
+    """Compare S with an enumeration that uses no faces, and with the other points of each face at random."""
+
+    def measures(run: CertifiedRun) -> tuple[Measurement, ...]:
+        A = run.case.attention if metric is None else metric
+        several = []
+        for face, known in zip(run.candidates.faces, run.candidates.points, strict=True):
+            weights = rational_weights(key, 8, len(face))
+            mixtures = [w @ run.body.points[list(face)] / sum(w) for w in weights]
+            zeros = values(np.stack([x for x in mixtures if support_gap(run.body, x, A) == 0] or [known]))
+            several += [sorted(zeros)] if zeros != {tuple(known)} else []
+        number = sum(len(group) for group in faces(run.body))
+        return (
+            holds("S is the set of solutions of (4.1) over all simplices of vertices", _solutions(run, metric)),
+            holds("no other positive combination of the vertices of a face is in S", not several),
+            at_most("number of points of S", len(run.candidates.points), number, tolerance=0.0),
+        )
+
+    return measures
+
+
+def _solutions(run: CertifiedRun, metric: Exact | None) -> bool:
+    """Return whether S is what `_zeros_by_subsets` finds; a degenerate metric has no finite enumeration."""
+    return metric is not None or _zeros_by_subsets(run, run.case.attention) == values(run.candidates.points)
 
 
 @claim(
@@ -60,34 +88,36 @@ def _finite_trial(key: Key, given: Case, metric: Exact | None = None) -> Trial:
     HARDMAX.at("Lemma 4.1", "(4.1)"),
     evidence="certified",
     num_trials=12,
-    note="S in the metric of A, on limit polytopes; random convex combinations of the vertices of a face are compared "
-    "with the element of S found on that face",
+    note="S in the metric of A, on limit polytopes; at most one point for each face, and the points are those of an "
+    "enumeration over simplices of vertices, which uses no faces",
 )
 def candidates_are_finitely_many(key: Key, integrator: AbstractIntegrator) -> Trial:
     """S is finite: at most one element of S is a convex combination, with positive weights, of given vertices of K."""
-    a, b = jax.random.split(key)
-    return _finite_trial(a, certifiable_case(b))
+    a, b, c = jax.random.split(key, 3)
+    name, given = hard_case(b, *FACES)
+    return certified_trial({"random": certifiable_case(c), name: given}, _finite_measures(a))
 
 
 @candidates_are_finitely_many.with_control
 def candidates_are_finitely_many(key: Key, integrator: AbstractIntegrator) -> Trial:
     """A rectangle of leaders, with a degenerate metric in the first coordinate only: a whole edge belongs to S."""
     box = Case(matrix([[2, 1], [-2, 1], [-2, -1], [2, -1]]), identity(2), Fraction(1))
-    return _finite_trial(key, box, matrix([[1, 0], [0, 0]]))
+    return certified_trial({"box": box}, _finite_measures(key, matrix([[1, 0], [0, 0]])))
 
 
-def _boundary_trial(given: Case, *, without_origin: bool) -> Trial:
-    run = certified_run(given)
-    if isinstance(run, Trial):
-        return run
-    flat = run.body.dimension < given.tokens.shape[1]
-    points = [s for s in run.candidates.points if any(s) or not without_origin]
-    inner = [s for s in points if not flat and all(run.body.slacks(s) > 0)]
-    return Trial(
-        hypotheses=run.measured(),
-        conclusions=(holds("every point of S lies on the boundary of K", not inner),),
-        witness={**given.witness(), "vertices of K": run.body.vertex_points, "inner points of S": inner},
-    )
+def _boundary_measures(without_origin: bool) -> Measures:
+    def measures(run: CertifiedRun) -> tuple[Measurement, ...]:
+        flat = run.body.dimension < run.case.tokens.shape[1]
+        points = [s for s in run.candidates.points if any(s) or not without_origin]
+        inner = [s for s in points if not flat and all(run.body.slacks(s) > 0)]
+        every = [s for s in run.candidates.points if not any(s)]
+        origin = contains(run.body, 0 * run.body.points[0])
+        return (
+            holds("every point of S lies on the boundary of K", not inner),
+            holds("the origin is in S if and only if it is in K", bool(every) == origin),
+        )
+
+    return measures
 
 
 @claim(
@@ -100,9 +130,8 @@ def _boundary_trial(given: Case, *, without_origin: bool) -> Trial:
 )
 def candidates_lie_on_the_boundary(key: Key, integrator: AbstractIntegrator) -> Trial:
     """S is a subset of the boundary of K."""
-    return _boundary_trial(
-        Case(matrix([[1, 1], [-1, 1], [-1, -1], [1, -1]]), identity(2), rational("alpha", ALPHA)), without_origin=False
-    )
+    square = Case(matrix([[1, 1], [-1, 1], [-1, -1], [1, -1]]), identity(2), rational("alpha", ALPHA))
+    return certified_trial({"square": square}, _boundary_measures(without_origin=False))
 
 
 @claim(
@@ -116,13 +145,16 @@ def candidates_lie_on_the_boundary(key: Key, integrator: AbstractIntegrator) -> 
 )
 def other_candidates_lie_on_the_boundary(key: Key, integrator: AbstractIntegrator) -> Trial:
     """S without the origin is a subset of the boundary of K."""
-    return _boundary_trial(certifiable_case(key), without_origin=True)
+    a, b = jax.random.split(key)
+    name, given = hard_case(b, *FACES)
+    cases = {**with_late_leaders(a), name: given}
+    return certified_trial(cases, _boundary_measures(without_origin=True))
 
 
 @other_candidates_lie_on_the_boundary.with_control
 def other_candidates_lie_on_the_boundary(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The origin included, for boxes that contain it."""
-    return _boundary_trial(tied_case(key), without_origin=False)
+    """The origin included, for polygons that contain it."""
+    return certified_trial({"polygon": polygon(key)}, _boundary_measures(without_origin=False))
 
 
 @claim(
@@ -145,53 +177,42 @@ def norms_grow_away_from_candidates(key: Key, integrator: AbstractIntegrator) ->
     return growth_trial(key, vertices_only=True)
 
 
-def _attracting_trial(given: Case, *, vertices_only: bool) -> Trial:
-    run = certified_run(given)
-    if isinstance(run, Trial):
-        return run
-    S = run.body.vertex_points if vertices_only else run.candidates.points
-    begin = run.certificate.num_layers
-    far = [
-        _squared_distances(run.certificate.tokens(begin + k), S, given.attention) for k in (0, INTERVAL, 2 * INTERVAL)
-    ]
-    closer = all(a == b == c == 0 or a > b > c for a, b, c in zip(*far, strict=True))
-    return Trial(
-        hypotheses=run.measured(),
-        conclusions=(
-            is_subset("every limit is in S", run.certificate.limits, values(S)),
-            holds(f"distances to S decrease over two intervals of {INTERVAL} layers, or are zero", closer),
-        ),
-        witness=given.witness(),
-    )
+def _attracting_measures(vertices_only: bool) -> Measures:
+    def measures(run: CertifiedRun) -> tuple[Measurement, ...]:
+        S = run.body.vertex_points if vertices_only else run.candidates.points
+        A, begin, limits = run.case.attention, run.certificate.num_layers, run.certificate.limits
+        near, far = ([(x - s) @ A @ (x - s) for x, s in zip(run.path[k], limits, strict=True)] for k in (begin, -1))
+        share = (1 + run.case.alpha) ** (-2 * BEYOND)
+        return (
+            is_subset("every limit is in S", limits, values(S)),
+            holds(
+                f"distances to the limits fall by the factor (1 + alpha)^-{BEYOND} in {BEYOND} layers",
+                all(after == share * before for before, after in zip(near, far, strict=True)),
+            ),
+        )
 
-
-def _squared_distances(x: Exact, points: Exact, A: Exact) -> list[Fraction]:
-    return [min((row - s) @ A @ (row - s) for s in points) for row in x]
+    return measures
 
 
 @claim("hardmax/proposition-4.3", HARDMAX.at("Proposition 4.3"), evidence="certified", num_trials=12, note=CERTIFIED)
 def candidates_attract(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Every token converges to S: its distance to S tends to zero."""
-    return _attracting_trial(certifiable_case(key), vertices_only=False)
+    return certified_trial(with_late_leaders(key, "waiting followers"), _attracting_measures(vertices_only=False))
 
 
 @candidates_attract.with_control
 def candidates_attract(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Only the vertices in place of S, on tokens with ties."""
-    return _attracting_trial(tied_case(key), vertices_only=True)
+    return certified_trial({"polygon": polygon(key)}, _attracting_measures(vertices_only=True))
 
 
-def _vertices_trial(given: Case, points: Exact | None = None) -> Trial:
-    run = certified_run(given)
-    if isinstance(run, Trial):
-        return run
+def _vertex_measures(run: CertifiedRun, points: Exact | None = None) -> tuple[Measurement, ...]:
+    """Measure whether the vertices of K, or of the hull of `points`, are in S: <A(v_l - v), v> <= 0 for all l."""
     body = run.body if points is None else polytope(points)
-    beyond = [v for v in body.vertex_points if support_gap(body, v, given.attention) > 0]
-    return Trial(
-        hypotheses=run.measured(),
-        conclusions=(holds("every vertex is in S", not beyond),),
-        witness={**given.witness(), "vertices not in S": beyond},
-    )
+    corners, A = body.vertex_points, run.case.attention
+    beyond = [v for v in corners if any((corners - v) @ A @ v > 0)]
+    known = is_subset("`candidate_set` contains them", run.body.vertex_points, values(run.candidates.points))
+    return (holds("every vertex is in S", not beyond), known)
 
 
 @claim(
@@ -203,14 +224,14 @@ def _vertices_trial(given: Case, points: Exact | None = None) -> Trial:
 )
 def vertices_are_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The vertices of K belong to S."""
-    return _vertices_trial(certifiable_case(key))
+    return certified_trial(with_late_leaders(key, "arc"), _vertex_measures)
 
 
 @vertices_are_candidates.with_control
 def vertices_are_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The convex hull of the initial tokens in place of K, for Example 5.2."""
     given = Case(rationals("tokens", np.array(EXAMPLE_5_2, object)), identity(2), rational("alpha", ALPHA))
-    return _vertices_trial(given, given.tokens)
+    return certified_trial({"example 5.2": given}, lambda run: _vertex_measures(run, given.tokens))
 
 
 @claim(
@@ -223,120 +244,13 @@ def vertices_are_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
 )
 def other_candidates_are_projections(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Every point of S that is not a vertex is the projection of the origin onto a face of K."""
-    return projection_trial(tied_case(key, with_identity=True))
+    a, b = jax.random.split(key)
+    name, given = hard_case(b, *FACES, with_identity=True)
+    return certified_trial({"box": tied_case(a, with_identity=True), name: given}, projection_measures)
 
 
 @other_candidates_are_projections.with_control
 def other_candidates_are_projections(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The projection in a metric other than that of the map."""
-    given = tied_case(key, with_identity=True)
-    d = len(given.factor)
-    skew = identity(d)
-    skew[0, 1] = skew[1, 0] = Fraction(1, 2)
-    return projection_trial(given, skew)
-
-
-def _separation_trial(key: Key, *, with_tie: bool) -> Trial:
-    """Measure the inequality (4.26) for a random s_0 in S at sampled points of the balls, and by the proof's bound."""
-    a, b, c = jax.random.split(key, 3)
-    run = certified_run(tied_case(a, with_identity=True))
-    if isinstance(run, Trial):
-        return run
-    level = lambda s0: [s for s in run.candidates.points if s @ s0 == s0 @ s0 and any(s != s0)]
-    choices = [s for s in run.candidates.points if any(s) and (level(s) or not with_tie)]
-    s0 = choices[int(jax.random.randint(b, (), 0, len(choices)))]
-    strict = [s for s in run.candidates.points if s @ s0 < s0 @ s0]
-    gap = min(s0 @ s0 - s @ s0 for s in strict)
-    largest = max(sum(abs(s)) for s in run.candidates.points)  # the 1-norm, an upper bound of the Euclidean norm
-    radius = gap / (8 * largest)  # so that (2 max |s| + delta) delta < epsilon / 2
-    others = level(s0) if with_tie else strict
-    keys = jax.random.split(c, len(others))
-    worst = min(_least_difference(k, s0, s, radius) for k, s in zip(keys, others, strict=True))
-    bound = gap - radius * (3 * largest + largest + radius)  # of <x, x> - <y, x> over the balls
-    return Trial(
-        hypotheses=(*run.measured(), holds("<s, s_0> < <s_0, s_0> for every s in S'", bool(gap > 0))),
-        conclusions=(
-            holds("<y, x> < <x, x> at all sampled points", worst > 0),
-            holds("<y, x> < <x, x> everywhere in the balls, by the bound of the proof", bound > 0),
-        ),
-        witness={"s_0": s0, "S'": others, "delta": radius},
-    )
-
-
-def _least_difference(key: Key, s0: Exact, s: Exact, radius: Fraction) -> Fraction:
-    """Return the least <x, x> - <y, x> over sampled x and y on the spheres around s_0 and s, or in direction -s_0."""
-    d = len(s0)
-    units = [rational_unit(k, d) for k in jax.random.split(key, 6)]
-    inward = -s0 / sum(abs(s0))  # of Euclidean norm at most one
-    moves = [*units, *(-u for u in units), inward]
-    return min((s0 + radius * u) @ (s0 + radius * u - s - radius * w) for u in moves for w in moves)
-
-
-@claim(
-    "hardmax/lemma-4.5",
-    HARDMAX.at("Lemma 4.5", "(4.26)"),
-    evidence="certified",
-    num_trials=8,
-    note="A = I; S' consists of all points of S that meet the hypothesis; for s_0 = 0 there are none",
-)
-def balls_are_separated(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If <s, s_0> < <s_0, s_0> for all s in S', there is delta > 0 with <y, x> < <x, x> for all x in B_delta(s_0) and
-    y in B_delta(s), s in S'.
-    """
-    return _separation_trial(key, with_tie=False)
-
-
-@balls_are_separated.with_control
-def balls_are_separated(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Points s with <s, s_0> = <s_0, s_0> in place of S'."""
-    return _separation_trial(key, with_tie=True)
-
-
-def _balls_measures(run: CertifiedRun, squared_radius: Fraction) -> tuple[Measurement, ...]:
-    S, A = run.candidates.points, run.case.attention
-    begin = run.certificate.num_layers
-    gaps = [(s - t) @ A @ (s - t) for i, s in enumerate(S) for t in S[:i]]
-    stays = []
-    for i, s in enumerate(run.certificate.limits):
-        far = [(x[i] - s) @ A @ (x[i] - s) for x in (run.certificate.tokens(begin + INTERVAL * k) for k in range(1, 5))]
-        stays.append(far[-1] < squared_radius and far == sorted(far, reverse=True))
-    return (
-        holds("the balls around the points of S are disjoint", all(4 * squared_radius < gap for gap in gaps)),
-        holds("every token is in the ball of its limit, and its distance decreases", all(stays)),
-    )
-
-
-def _balls_trial(given: Case, share: Fraction) -> Trial:
-    run = certified_run(given)
-    if isinstance(run, Trial):
-        return run
-    S, A = run.candidates.points, given.attention
-    gaps = [(s - t) @ A @ (s - t) for i, s in enumerate(S) for t in S[:i]]
-    radius = share**2 * min(gaps, default=Fraction(1))
-    return Trial(
-        run.measured(),
-        (*_balls_measures(run, radius), is_subset("every limit is in S", run.certificate.limits, values(S))),
-        given.witness(),
-    )
-
-
-@claim(
-    "hardmax/proposition-4.6",
-    HARDMAX.at("Proposition 4.6"),
-    evidence="certified",
-    num_trials=10,
-    note="the statement holds, but the equality (4.35) in its proof does not: the convex hull of the balls around S_1 "
-    "and s_2 can contain other points of S, as in a rectangle; a token that jumps there would have to increase its "
-    "norm, which closes the gap",
-)
-def tokens_stay_in_one_ball(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For some delta > 0 the balls B_delta(s), s in S, are disjoint, and every token stays in one of them from some
-    layer on.
-    """
-    return _balls_trial(certifiable_case(key), Fraction(1, 3))
-
-
-@tokens_stay_in_one_ball.with_control
-def tokens_stay_in_one_ball(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Balls of a radius equal to the least distance between two points of S."""
-    return _balls_trial(tied_case(key), Fraction(1))
+    metric = matrix([[1, Fraction(1, 2)], [Fraction(1, 2), 1]])
+    return certified_trial({"polygon": polygon(key, with_identity=True)}, lambda run: projection_measures(run, metric))

@@ -6,8 +6,10 @@ from fractions import Fraction
 import jax
 import numpy as np
 
-from analysis.claims.hardmax.instances.clouds import LAYERS, Case, case, run, squared_norms
-from analysis.claims.rational_instances import matrix, rational_matrix
+from analysis.claims.hardmax.instances.certified_limits import certified_run
+from analysis.claims.hardmax.instances.clouds import LAYERS, Case, case, defined_sets, run, squared_norms
+from analysis.claims.hardmax.instances.zoo import hard_case, late_leaders, polygon, posed
+from analysis.claims.rational_instances import matrix
 from analysis.hardmax.leaders import leader_layers, leader_layers_by_value
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Trial, holds
@@ -15,8 +17,8 @@ from dynsim._types import Key
 from dynsim.exact import rationals
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
-from dynsim.systems.base import AbstractMap
 from dynsim.systems.hardmax.examples import ALPHA, EXAMPLE_5_2
+from dynsim.systems.hardmax.hypotheses import hypotheses
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
 
 EXAMPLE_SETS = (
@@ -38,6 +40,7 @@ def _leaders_trial(given: Case, map: ExactHardmaxMap) -> Trial:
             holds("every token of largest norm is a leader at layer 0", all(first_layers[i] == 0 for i in longest)),
         ),
         witness=given.witness(),
+        parameters=given.parameters(),
     )
 
 
@@ -52,9 +55,9 @@ def some_token_is_a_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 @some_token_is_a_leader.with_control
 def some_token_is_a_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """-A in place of A, for a set of tokens that contains the negative of each token."""
-    given = case(key).with_negatives
-    return _leaders_trial(given, given.negated_map)
+    """A semidefinite matrix in place of A, and tokens in pairs that differ by an element of its kernel."""
+    given = case(key).mirrored
+    return _leaders_trial(given, given.degenerate_map)
 
 
 def _index_trial(given: Case, tokens: Case) -> Trial:
@@ -64,6 +67,7 @@ def _index_trial(given: Case, tokens: Case) -> Trial:
         hypotheses=given.measured(),
         conclusions=(holds(f"some token is a leader within {LAYERS} layers", bool(np.any(first_layers >= 0))),),
         witness=tokens.witness(),
+        parameters=given.parameters(),
     )
 
 
@@ -87,8 +91,14 @@ def leaders_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
     return _index_trial(given, given.doubled)
 
 
-def _value_trial(given: Case, map: ExactHardmaxMap) -> Trial:
+def _value_trial(given: Case, map: ExactHardmaxMap, tied: Case) -> Trial:
+    """Measure leaders by value among repeated tokens, and the certificate of a case with one repeated token in ties."""
+    end = certified_run(tied)
+    if isinstance(end, Trial):
+        return end
     first_layers = leader_layers_by_value(map, run(map, given.tokens))
+    by_value = leader_layers_by_value(tied.map, end.path)
+    same = bool(np.all(by_value == end.certificate.leader_layers_by_value))
     repeated = len({tuple(z) for z in given.tokens}) < len(given.tokens)
     return Trial(
         hypotheses=(
@@ -99,8 +109,22 @@ def _value_trial(given: Case, map: ExactHardmaxMap) -> Trial:
             holds(
                 f"some token follows only tokens equal to it within {LAYERS} layers", bool(np.any(first_layers >= 0))
             ),
+            holds("equal tokens have the same first layer", _same_for_equals(given, first_layers)),
+            holds("`hypotheses` tells that tokens are repeated", not hypotheses(map, given.tokens).distinct),
+            holds("the certificate finds the leaders by value", same),
+            *end.agreement(),
         ),
         witness=given.witness(),
+        parameters=given.parameters(),
+    )
+
+
+def _same_for_equals(given: Case, layers: np.ndarray) -> bool:
+    return all(
+        layers[i] == layers[j]
+        for i, z in enumerate(given.tokens)
+        for j, w in enumerate(given.tokens[:i])
+        if np.all(z == w)
     )
 
 
@@ -117,48 +141,41 @@ def leading_values_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
     For every symmetric positive definite A and alpha > 0.
     """
     given = case(key).doubled
-    return _value_trial(given, given.map)
+    return _value_trial(given, given.map, polygon(key).with_twin)
 
 
 @leading_values_exist.with_control
 def leading_values_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """-A in place of A, for a set of tokens that contains the negative of each token."""
-    given = case(key).with_negatives.doubled._replace(
-        alpha=Fraction(1, 2)
-    )  # a step too short for all tokens to meet at the origin
-    return _value_trial(given, given.negated_map)
+    """A semidefinite matrix in place of A, and tokens in pairs that differ by an element of its kernel."""
+    given = case(key).mirrored.doubled
+    return _value_trial(given, given.degenerate_map, polygon(key).with_twin)
 
 
-def _with_late_leader(key: Key) -> Case:
-    """Return the scaled tokens of Example 5.2 with alpha = 1/2, and further tokens of small norm."""
-    scale = 1 + abs(rational_matrix(key, 1)[0])
-    others = rational_matrix(jax.random.fold_in(key, 1), 4, 2) / 4
-    tokens = scale * np.concatenate([rationals("tokens", np.array(EXAMPLE_5_2, object)), others])
-    given = case(key)
-    return given._replace(tokens=tokens, factor=matrix(np.eye(2, dtype=int)), alpha=Fraction(ALPHA))
-
-
-def _overtaking(key: Key) -> Case:
-    """Return a leader and a token that crosses the leader's hyperplane <z - z_1, z_1> = 0 if alpha is negative."""
-    scale = 1 + abs(rational_matrix(key, 1)[0])
-    tokens = scale * matrix([[1, 0], [Fraction(9, 10), 1], [Fraction(1, 2), 5]])
-    return case(key)._replace(tokens=tokens, factor=matrix(np.eye(2, dtype=int)), alpha=Fraction(1))
-
-
-def _permanence_trial(given: Case, map: AbstractMap) -> Trial:
-    states = run(map, given.tokens)
-    masks = [given.map.follower_sets(x).leaders for x in states]
-    steps = list(zip(masks, masks[1:], states, states[1:], strict=False))
-    return Trial(
-        hypotheses=(
+def _permanence_trial(cases: dict[str, Case], *, alone: bool = True) -> Trial:
+    """Measure whether tokens with C_i = {i} remain such and do not move; with i in C_i only, unless `alone`."""
+    met, stay, rest, defined = [], [], [], []
+    for name, given in cases.items():
+        states = run(given.map, given.tokens)
+        sets = [given.map.follower_sets(x) for x in states]
+        masks = [f.leaders if alone else np.array([i in c for i, c in enumerate(f.lists())]) for f in sets]
+        steps = list(zip(masks, masks[1:], states, states[1:], strict=False))
+        met += [
             *given.measured("symmetric", "definite", "positive_step"),
-            holds("some token is a leader before the last layer", bool(np.any(masks[:-1]))),
-        ),
+            holds(f"{name}: some token is a leader before the last layer", bool(np.any(masks[:-1]))),
+        ]
+        stay.append(all(np.all(after[now]) for now, after, _, _ in steps))
+        rest.append(all(np.all(x[now] == y[now]) for now, _, x, y in steps))
+        own = [[c == [i] for i, c in enumerate(defined_sets(x, given.attention))] for x in states]
+        defined.append(all(f.leaders.tolist() == row for f, row in zip(sets, own, strict=True)))
+    return Trial(
+        hypotheses=tuple(met),
         conclusions=(
-            holds("a leader remains a leader", all(np.all(after[now]) for now, after, _, _ in steps)),
-            holds("a leader does not move", all(np.all(x[now] == y[now]) for now, _, x, y in steps)),
+            holds("a leader remains a leader", all(stay)),
+            holds("a leader does not move", all(rest)),
+            holds("the leaders of every layer are those of Definition 1.1", all(defined)),
         ),
-        witness=given.witness(),
+        witness={name: given.witness() for name, given in cases.items()},
+        parameters=next(iter(cases.values())).parameters(" and ".join(cases)),
     )
 
 
@@ -170,16 +187,20 @@ def _permanence_trial(given: Case, map: AbstractMap) -> Trial:
     note="needs neither distinct tokens nor a definite A; measured on leaders at layer 0 and on later ones",
 )
 def leaders_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If C_i(Z^k) = {i}, then z_i^l = z_i^k and C_i(Z^l) = {i} for all l >= k."""
-    given = _with_late_leader(key) if int(jax.random.randint(key, (), 0, 2)) else case(key)
-    return _permanence_trial(given, given.map)
+    """If C_i(Z^k) = {i}, then z_i^l = z_i^k and C_i(Z^l) = {i} for all l >= k.
+
+    In each trial one case has a leader that appears after layer 0.
+    """
+    a, b, c = jax.random.split(key, 3)
+    name, hard = hard_case(b)
+    return _permanence_trial({"cloud": case(a), name: hard, "late leaders": late_leaders(c)})
 
 
 @leaders_stay.with_control
 def leaders_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A step of alpha = -1/3: tokens move away from those that they follow."""
-    given = _overtaking(key)
-    return _permanence_trial(given, ExactHardmaxMap(Fraction(-1, 3)))
+    """Tokens with i in C_i in place of C_i = {i}: one is in a tie with a longer token, and moves."""
+    tokens = matrix([[1, 0], [1, 1], [-1, Fraction(1, 3)]])
+    return _permanence_trial({"tie": posed(key, tokens, Fraction(1, 2))}, alone=False)
 
 
 def _example_trial(alpha: Fraction) -> Trial:

@@ -5,23 +5,27 @@ Sublayers are given as the vector fields that they add to the tokens, so that th
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import jax
 import numpy as np
 
 from dynsim.errors import argument_error
 from dynsim.networks.decoder.transformer import RMSNorm
-from dynsim.networks.multirate.layers import GroupedLayer, LinearProjector
+from dynsim.networks.multirate.equilibrium import AbstractFixedPointMethod, Anderson
+from dynsim.networks.multirate.layers import GroupedLayer, LearnedProjector, LinearProjector
 from dynsim.networks.multirate.network import MultirateNetwork, Round
+from dynsim.systems.tokens.masks import AbstractMask, Causal, Full
 
 Tokens = np.ndarray  # float, (n, d)
 Field = Callable[[Tokens], Tokens]
+Part = TypeVar("Part")
 
 _erf = np.vectorize(math.erf)
 
 
-def in_numpy(model: MultirateNetwork) -> MultirateNetwork:
-    """Return the network with its arrays converted to NumPy."""
+def in_numpy(model: Part) -> Part:
+    """Return a network, or a part of it, with its arrays converted to NumPy."""
     return jax.tree.map(np.asarray, model)
 
 
@@ -38,10 +42,21 @@ def rotary(x: np.ndarray, base: float) -> np.ndarray:
     return np.stack([z.real, z.imag], axis=-1).reshape(n, width)
 
 
+def attended(mask: AbstractMask, n: int) -> np.ndarray:
+    """Return which of n tokens each token attends to, (n, n), for the causal and the full mask.
+
+    Raises:
+        ValueError: for another mask.
+    """
+    if not isinstance(mask, Causal | Full):
+        raise argument_error("mask", "be causal or full", f"is {type(mask).__name__}")
+    return np.tri(n, dtype=bool) if isinstance(mask, Causal) else np.ones((n, n), bool)
+
+
 def attention_field(layer: GroupedLayer, x: Tokens) -> Tokens:
     """Return the vector field of a layer's attention, which it adds to the tokens; a sum over heads."""
     a, z, n = layer.attention, normalised(layer.attention_norm, x), len(x)
-    shared, seen = len(a.query) // len(a.key), np.asarray(a.mask(n))
+    shared, seen = len(a.query) // len(a.key), attended(a.mask, n)
     total = np.tile(np.asarray(a.output_bias), (n, 1))
     for h in range(len(a.query)):
         g = h // shared
@@ -57,8 +72,12 @@ def attention_field(layer: GroupedLayer, x: Tokens) -> Tokens:
 def feedforward_field(layer: GroupedLayer, x: Tokens) -> Tokens:
     """Return the vector field of a layer's feed-forward sublayer, which it adds to the tokens."""
     f = layer.feedforward
-    z = normalised(layer.feedforward_norm, x) @ f.inner.T + f.inner_bias
-    return z * (1 + _erf(z / math.sqrt(2))) / 2 @ f.outer.T + f.outer_bias
+    return gelu(normalised(layer.feedforward_norm, x) @ f.inner.T + f.inner_bias) @ f.outer.T + f.outer_bias
+
+
+def gelu(z: np.ndarray) -> np.ndarray:
+    """Return the exact GELU, z times the normal distribution function at z."""
+    return z * (1 + _erf(z / math.sqrt(2))) / 2
 
 
 def fields(layers: Sequence[GroupedLayer]) -> Iterator[Field]:
@@ -86,25 +105,56 @@ def upsampled(y: Tokens, n: int, block: int, *, shift: int = 1) -> Tokens:
     return np.where((before >= 0)[:, None], y[before], 0.0)
 
 
-def injection(r: Round, x: Tokens, *, shift: int = 1) -> Tokens:
-    """Return alpha proj(RMSNorm(c)) of (15), with c from (12) to (14).
+def slow_state(r: Round, x: Tokens) -> Tokens:
+    """Return y of (12) and (13), the slow layers on the block means of x."""
+    return euler_steps(fields(r.slow), pooled(x, r.block))
 
-    Raises:
-        ValueError: if proj is not linear.
-    """
-    if not isinstance(r.projector, LinearProjector):
-        raise argument_error("r", "have a linear projector", f"has a {type(r.projector).__name__}")
-    y = euler_steps(fields(r.slow), pooled(x, r.block))
-    c = upsampled(y, len(x), r.block, shift=shift)
-    return float(r.gate) * normalised(r.injection_norm, c) @ r.projector.matrix.T
+
+def injection(r: Round, x: Tokens, *, shift: int = 1) -> Tokens:
+    """Return alpha proj(RMSNorm(c)) of (15), with c from (12) to (14), or from (33) for a learned projector."""
+    c = normalised(r.injection_norm, upsampled(slow_state(r, x), len(x), r.block, shift=shift))
+    return float(r.gate) * projected(r.projector, c)
+
+
+def projected(projector: LinearProjector | LearnedProjector, c: Tokens) -> Tokens:
+    """Return proj(c): a linear map, or the two maps (33) with a GELU between them."""
+    if isinstance(projector, LinearProjector):
+        return c @ projector.matrix.T
+    return gelu(c @ projector.inner.T) @ projector.outer.T
+
+
+def equilibrium(method: AbstractFixedPointMethod, G: Field, x: Tokens) -> Tokens:
+    """Return the approximation of the fixed point of G from x: iterates (Section 11.2), or secant steps (11.3)."""
+    if not isinstance(method, Anderson):
+        for _ in range(method.passes):
+            x = G(x)
+        return x
+    axes = -1 if method.span == "token" else None
+    before, x = x, G(x)
+    for _ in range(method.passes - 1):
+        r, last = G(x) - x, G(before) - before
+        theta = np.sum(r * (r - last), axis=axes, keepdims=True) / np.sum((r - last) ** 2, axis=axes, keepdims=True)
+        before, x = x, x + r - theta * (x + r - before - last)
+    return x
+
+
+def after_round(r: Round, x: Tokens, *, shift: int = 1) -> Tokens:
+    """Return the state after a round, (15) and (16), with the round's approximation of its fixed point."""
+    forcing = injection(r, x, shift=shift)
+    return equilibrium(r.method, lambda z: euler_steps(fields(r.after), z + forcing), x)
+
+
+def states(model: MultirateNetwork, ids: np.ndarray, *, shift: int = 1) -> list[Tokens]:
+    """Return the state before the first round and after each round, a list of one more states than rounds."""
+    model = in_numpy(model)
+    found = [euler_steps(fields(model.before), np.asarray(model.token_embedding)[ids])]
+    for k in range(model.num_rounds):
+        found.append(after_round(model.rounds[k % len(model.rounds)], found[-1], shift=shift))
+    return found
 
 
 def logits(model: MultirateNetwork, ids: np.ndarray, *, shift: int = 1) -> np.ndarray:
     """Return the logits (18), (n, vocabulary), with the context read from the block `shift` before a token's own."""
-    model = in_numpy(model)
-    x = euler_steps(fields(model.before), np.asarray(model.token_embedding)[ids])
-    for k in range(model.num_rounds):
-        r = model.rounds[k % len(model.rounds)]
-        x = euler_steps(fields(r.after), x + injection(r, x, shift=shift))
+    x, model = states(model, ids, shift=shift)[-1], in_numpy(model)
     unembedding = model.token_embedding if model.unembedding is None else model.unembedding
     return normalised(model.final_norm, x) @ unembedding.T

@@ -3,79 +3,156 @@
 from dataclasses import replace
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.multirate.instances.networks import LENGTH, OPEN, SMALL, network, symbols
+from analysis.claims.multirate.instances.networks import (
+    GENERIC,
+    SMALL,
+    TWO_ROUNDS,
+    Case,
+    NextSeen,
+    drawn_cases,
+    network,
+    stages,
+    symbols,
+    with_slow_mask,
+)
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.multirate.numpy_forward_pass import logits
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most, equal, holds
-from analysis.networks.leaks import affected_positions
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
+from analysis.networks.leaks import affected_positions, leak_matrix, worst_leak
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.multirate.equilibrium import Anderson
-from dynsim.networks.multirate.network import MultirateNetwork
+from dynsim.networks.multirate.network import MultirateNetwork, with_gates
 from dynsim.papers import MULTIRATE
+from dynsim.systems.tokens.masks import Causal, Full
 
-CASES = (  # with and without a partial last block, two rounds, shorter than a block, P = 1
-    (LENGTH, SMALL),
-    (LENGTH - 1, replace(SMALL, rounds=2, block=2)),
-    (3, SMALL),
-    (8, SMALL),
-    (5, replace(SMALL, block=1)),
-)
-SECOND_BLOCK = 6  # the least position changed, in the second block: there are earlier tokens with a nonzero context
-FULL = replace(SMALL, slow_mask="full")
+WIDE_OPEN = 10.0  # a gate far above those of trained networks
+DIFFERENCE = 1e-4  # step of a central difference in an entry of an embedded symbol
+LEAK_ERROR = 1e-5  # of the central difference: its square times a third derivative of a logit, below 1000
+FULL = replace(TWO_ROUNDS, slow_mask="full")
+TWO_SLOW_LAYERS = Case("two rounds of two slow layers", 10, replace(TWO_ROUNDS, slow_layers=2, block=3))
 
 
-def _change_trial(key: Key, model: MultirateNetwork, n: int, mask: Measurement, *, first: int = 1) -> Trial:
-    """Measure whether changing a symbol at a random position from `first` on changes any bit of an earlier logit.
+def _affected(key: Key, model: MultirateNetwork, n: int) -> np.ndarray:
+    """Return whether some bit of the logits at s changes with the symbol at t, entry (s, t), for random symbols."""
+    ids, rng = symbols(key, n), numpy_rng(key, "new symbols")
+    vocabulary = len(model.token_embedding)
+    new = (ids + rng.integers(1, vocabulary, n)) % vocabulary
+    return np.stack([affected_positions(model, ids, t, int(new[t])) for t in range(n)], axis=1)
 
-    `mask` is the measured hypothesis on the slow mask.
-    """
-    ids, position = symbols(key, n), int(numpy_rng(key).integers(first, n))
-    affected = affected_positions(model, ids, position, int(ids[position] + 1) % SMALL.vocabulary)
-    return Trial(
-        hypotheses=(
-            mask,
-            equal("gates", np.min(model.gates), OPEN, tolerance=0.0),
-            holds("the logits at the changed symbol change", bool(affected[position])),
+
+def _no_leak(what: str, affected: np.ndarray) -> Measurement:
+    leaks = np.sum(np.triu(affected, 1))
+    return equal(f"{what}: pairs of a symbol and an earlier position whose logits it changes", leaks, 0, tolerance=0.0)
+
+
+def _reached_blocks(key: Key, model: MultirateNetwork, n: int) -> Measurement:
+    """Measure at every symbol that it changes the contexts of exactly the later blocks, in every round."""
+    ids, P = symbols(key, n), model.rounds[0].block
+    before, right = stages(model, ids).rounds, []
+    for t in range(n):
+        changed = ids.copy()
+        changed[t] = (ids[t] + 1) % len(model.token_embedding)
+        pairs = zip(before, stages(model, changed).rounds, strict=True)
+        moved = [np.any(np.asarray(a.c) != np.asarray(b.c), axis=1) for a, b in pairs]
+        right.append(all(np.array_equal(m, np.arange(n) // P > t // P) for m in moved))
+    return holds("the contexts that a symbol changes are those of all later blocks, in every round", all(right))
+
+
+def _leaks(key: Key, model: MultirateNetwork, ids: np.ndarray) -> tuple[Measurement, ...]:
+    """Measure the zeros of the leak matrix, and one of its columns by differences in NumPy."""
+    found, t = np.asarray(leak_matrix(model, ids)), int(numpy_rng(key, "column").integers(len(ids)))
+    x = np.asarray(model.embed(ids))
+
+    def read(change: np.ndarray) -> np.ndarray:
+        moved = x.copy()
+        moved[t] += change
+        return logits(replace(model, token_embedding=moved), np.arange(len(x)))
+
+    steps = DIFFERENCE * np.eye(x.shape[1])
+    slopes = np.stack([(read(step) - read(-step)) / (2 * DIFFERENCE) for step in steps])
+    column, below = np.max(abs(slopes), axis=(0, 2)), np.diagonal(found, -1)
+    turned = worst_leak(jnp.diag(jnp.asarray(below), 1))
+    return (
+        at_most("largest leak", worst_leak(jnp.asarray(found)), 0.0, tolerance=0.0),
+        equal("largest leak of the first subdiagonal put above the diagonal", turned, np.max(below), tolerance=0.0),
+        at_least(
+            "least entry of the leak matrix on and below its diagonal",
+            np.min(found[np.tril_indices(len(x))]),
+            0.0,
+            tolerance=ROUNDING,
         ),
-        conclusions=(equal("earlier positions whose logits change", np.sum(affected[:position]), 0, tolerance=0.0),),
-        witness={"n": n, "P": model.rounds[0].block, "changed symbol": position, "felt at": np.flatnonzero(affected)},
+        at_most("error of a column of the leak matrix", np.max(abs(found[:, t] - column)), 0.0, tolerance=LEAK_ERROR),
     )
 
 
-def _future_is_masked(model: MultirateNetwork) -> bool:
-    """Return whether no slow position attends to a later one."""
-    masks = [np.asarray(layer.attention.mask(9)) for r in model.rounds for layer in r.slow]
-    return not any(np.any(np.triu(mask, 1)) for mask in masks)
-
-
 def _causal(model: MultirateNetwork) -> Measurement:
-    return holds("the slow mask is causal", _future_is_masked(model))
+    masks = [layer.attention.mask for r in model.rounds for layer in r.slow]
+    return holds("the slow mask is causal", all(isinstance(mask, Causal) for mask in masks))
+
+
+def _full(model: MultirateNetwork) -> Measurement:
+    masks = [layer.attention.mask for r in model.rounds for layer in r.slow]
+    return holds("slow attention is over all pooled tokens", all(isinstance(mask, Full) for mask in masks))
+
+
+def _open(model: MultirateNetwork) -> Measurement:
+    return at_least("least gate", np.min(model.gates), 0.0, tolerance=ROUNDING)
+
+
+def _reaches_itself(affected: np.ndarray) -> Measurement:
+    return holds("every symbol changes the logits at its own position", bool(np.all(np.diagonal(affected))))
+
+
+def _change_trial(key: Key, model: MultirateNetwork, case: Case, mask: Measurement) -> Trial:
+    """Measure whether changing a symbol changes any bit of an earlier logit; `mask` is the hypothesis on the mask."""
+    affected = _affected(key, model, case.n)
+    return Trial(
+        hypotheses=(mask, _open(model)),
+        conclusions=(_no_leak(case.name, affected), _reaches_itself(affected)),
+        witness={"P": case.config.block, "gates": model.gates, "(position, changed symbol)": np.argwhere(affected)},
+        parameters={"n": case.n, "P": case.config.block, "R": case.config.rounds, "case": case.name},
+    )
 
 
 @claim(
     "multirate/proposition-21",
     MULTIRATE.at("Proposition 21"),
     num_trials=10,
-    note="equality in every bit, gates at 1, lengths with and without a partial last block, one and two rounds, also "
-    "P = 1; with the slow mask of the proof and one pass of Post; the abstract's slow mask is another statement",
+    note="equality in every bit, at every position, with gates in (0, 1) and at 10, lengths with and without a partial "
+    "last block, one to three rounds, also P = 1 and the methods of Section 11; derivatives by embeddings, too; with "
+    "the slow mask of the proof; the abstract's slow mask is another statement",
 )
 def no_symbol_reaches_an_earlier_score(key: Key, integrator: AbstractIntegrator) -> Trial:
     """With a causal slow mask, changing symbol t changes no logit of any symbol s < t."""
-    a, b = jax.random.split(key)
-    n, config = CASES[int(numpy_rng(key).integers(len(CASES)))]
-    model = network(a, config)
-    return _change_trial(b, model, n, _causal(model))
+    a, b, c = jax.random.split(key, 3)
+    generic, cases = network(a, TWO_ROUNDS), drawn_cases(c, 2)
+    others = [network(a, case.config) for case in cases]
+    first, second = (_change_trial(b, model, case, _causal(model)) for model, case in zip(others, cases, strict=True))
+    affected = [_affected(b, model, GENERIC.n) for model in (generic, with_gates(generic, WIDE_OPEN))]
+    return replace(
+        first,
+        hypotheses=(*first.hypotheses, *second.hypotheses, _causal(generic), _open(generic)),
+        conclusions=(
+            *first.conclusions,
+            *second.conclusions,
+            *(_no_leak(what, pairs) for what, pairs in zip(("gates in (0, 1)", "gates at 10"), affected, strict=True)),
+            _reached_blocks(b, generic, GENERIC.n),
+            *_leaks(b, generic, symbols(b)),
+        ),
+    )
 
 
 @no_symbol_reaches_an_earlier_score.with_control
 def no_symbol_reaches_an_earlier_score(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With full slow attention."""
+    """With a slow mask that shows the next pooled token, too."""
     a, b = jax.random.split(key)
-    return _change_trial(b, network(a, FULL), LENGTH, _causal(network(a)), first=SECOND_BLOCK)
+    model = with_slow_mask(network(a, TWO_ROUNDS), NextSeen())
+    return _change_trial(b, model, GENERIC, holds("the slow mask shows at most one later pooled token", True))
 
 
 @claim(
@@ -93,19 +170,21 @@ def secant_over_the_sequence_is_causal(key: Key, integrator: AbstractIntegrator)
     """
     a, b = jax.random.split(key)
     model = network(a)
-    secant = replace(model.rounds[0], method=Anderson(2, "sequence"))
-    return _change_trial(b, replace(model, rounds=(secant,)), LENGTH, _causal(model), first=SECOND_BLOCK)
+    secant = replace(model, rounds=(replace(model.rounds[0], method=Anderson(2, "sequence")),))
+    return _change_trial(b, secant, Case("one coefficient for the sequence", GENERIC.n, SMALL), _causal(model))
 
 
-def _sized_trial(key: Key, model: MultirateNetwork, mask: Measurement, *, first: int = 1) -> Trial:
-    """Measure also the size of the change of earlier logits, in NumPy."""
-    trial = _change_trial(key, model, LENGTH, mask, first=first)
-    ids, position = symbols(key), trial.witness["changed symbol"]
+def _sized_trial(key: Key, model: MultirateNetwork, case: Case, mask: Measurement) -> Trial:
+    """Measure also the contexts that change, and the size of the change of earlier logits by the last symbol."""
+    trial = _change_trial(key, model, case, mask)
+    ids = symbols(key, case.n)
     changed = ids.copy()
-    changed[position] = (ids[position] + 1) % SMALL.vocabulary
-    gap = np.max(np.abs(logits(model, ids) - logits(model, changed))[:position], initial=0.0)
-    largest = at_most("largest change of an earlier logit", gap, 0.0, tolerance=ROUNDING)
-    return replace(trial, conclusions=(*trial.conclusions, largest), witness={**trial.witness, "largest change": gap})
+    changed[-1] = (ids[-1] + 1) % len(model.token_embedding)
+    before, after = (np.asarray(stages(model, part).logits) for part in (ids, changed))
+    gap = np.max(np.abs(before - after)[:-1])
+    largest = at_most("largest change of an earlier logit by the last symbol", gap, 0.0, tolerance=ROUNDING)
+    conclusions = (*trial.conclusions, largest, _reached_blocks(key, model, case.n))
+    return replace(trial, conclusions=conclusions, witness={**trial.witness, "largest change": gap})
 
 
 @claim(
@@ -119,9 +198,7 @@ def full_slow_attention_is_causal(key: Key, integrator: AbstractIntegrator) -> T
     """With full attention over the pooled tokens, changing symbol t changes no logit of any symbol s < t."""
     a, b = jax.random.split(key)
     model = network(a, FULL)
-    return _sized_trial(
-        b, model, holds("slow attention is over all pooled tokens", not _future_is_masked(model)), first=SECOND_BLOCK
-    )
+    return _change_trial(b, model, Case("full slow mask", GENERIC.n, FULL), _full(model))
 
 
 @claim(
@@ -132,14 +209,18 @@ def full_slow_attention_is_causal(key: Key, integrator: AbstractIntegrator) -> T
     note="changed: a slow position attends to the pooled tokens up to its own, as in the proof of Proposition 21",
 )
 def causal_slow_attention_is_causal(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With causal attention over the pooled tokens, changing symbol t changes no logit of any symbol s < t."""
+    """With causal attention over the pooled tokens, changing symbol t changes no logit of any symbol s < t.
+
+    Its context still reaches every later block.
+    """
     a, b = jax.random.split(key)
-    model = network(a)
-    return _sized_trial(b, model, _causal(model))
+    model = network(a, TWO_SLOW_LAYERS.config)
+    return _sized_trial(b, model, TWO_SLOW_LAYERS, _causal(model))
 
 
 @causal_slow_attention_is_causal.with_control
 def causal_slow_attention_is_causal(key: Key, integrator: AbstractIntegrator) -> Trial:
     """With full slow attention."""
     a, b = jax.random.split(key)
-    return _sized_trial(b, network(a, FULL), _causal(network(a)), first=SECOND_BLOCK)
+    model = network(a, replace(TWO_SLOW_LAYERS.config, slow_mask="full"))
+    return _sized_trial(b, model, TWO_SLOW_LAYERS, _full(model))

@@ -1,58 +1,131 @@
-"""Claims of Section 8: attention as a Markov transition matrix and as an exponential; effects of the causal mask."""
+"""Claims of Section 8: attention as a Markov transition matrix, and effects of the causal mask."""
 
+import math
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
 from analysis.chains.classes import transition_classes
+from analysis.chains.stationary import stationary_distributions
+from analysis.claims.multirate.chain_comparisons import accepts, floats
+from analysis.claims.multirate.instances.attention import output, weights
 from analysis.claims.multirate.instances.chains import (
     Chain,
     attention,
     distribution,
     is_attention,
+    is_stochastic,
     null_space,
+    seen_by,
     softmax_of_logarithms,
 )
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, identity, matrix
-from analysis.hardmax.exact_geometry import determinant
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
+from dynsim.systems.master_equation.checks import check_transition
+from dynsim.systems.master_equation.flow import MasterEquationMap
+from dynsim.systems.master_equation.generators import attention_generator
+from dynsim.systems.tokens.masks import AbstractMask, Causal, Full, Window
+
+MASKS = (Full(), Causal(), Window(2))
+SIZES = (1, 2, 5)  # few, since each is compiled
+
+
+class Heads(NamedTuple):
+    """Two heads of attention with rational weights: P = log 2 times integers, U, tokens x, (n, 2), and the mask."""
+
+    scores: Exact
+    value: Exact
+    x: Exact
+    mask: AbstractMask
+
+    @property
+    def weights(self) -> Exact:
+        """The weights of both heads, (2, n, n): powers of two where the mask allows, over the sum of their row."""
+        seen = seen_by(self.mask, len(self.x))
+        powers = [[Fraction(2) ** int(s) for s in row] for P in self.scores for row in self.x @ P @ self.x.T]
+        unmasked = matrix(powers).reshape(len(self.scores), *seen.shape) * matrix(seen)
+        return unmasked / np.sum(unmasked, axis=2)[:, :, None]
+
+
+def _heads(key: Key) -> Heads:
+    rng = numpy_rng(key, "heads")
+    n, mask = SIZES[rng.integers(len(SIZES))], MASKS[rng.integers(len(MASKS))]
+    P, U = matrix(rng.integers(-2, 3, (2, 2, 2))), matrix(rng.integers(-4, 5, (2, 2, 2))) / 4
+    return Heads(P, U, matrix(rng.integers(-2, 3, (n, 2))), mask)
+
+
+def _output_measurements(heads: Heads) -> tuple[Measurement, ...]:
+    """Measure that the token flow has these weights, and that its output is their mean of the values U x."""
+    found, out = output(math.log(2) * floats(heads.scores), floats(heads.value), floats(heads.x), heads.mask)
+    values = np.sum([A @ heads.x @ U.T for A, U in zip(heads.weights, heads.value, strict=True)], axis=0)
+    return (
+        equal("largest error of the weights", np.max(abs(found - floats(heads.weights))), 0.0, tolerance=ROUNDING),
+        equal("largest error of the output", np.max(abs(out - floats(values))), 0.0, tolerance=ROUNDING),
+    )
 
 
 def _transition_trial(key: Key, residual: bool) -> Trial:
     """Measure that A is a transition matrix and A^T - I a generator; with `residual`, the same for I + A."""
-    rng = numpy_rng(key, "values")
-    first = attention(key, causal=bool(rng.integers(2)))
-    n = len(first)
+    rng, heads = numpy_rng(key, "values"), _heads(key)
+    n = len(heads.x)
+    first = heads.weights[0]
     second = softmax_of_logarithms(matrix(rng.integers(1, 9, (n, n))))
     A, B = (W + residual * identity(n) for W in (first, second))
-    p, x = distribution(key, n), matrix(rng.integers(-9, 10, n))
+    p, x = distribution(key, n) if n > 1 else matrix([1]), matrix(rng.integers(-9, 10, n))
     paths = [[sum(A[i, k] * B[k, j] for k in range(n)) for j in range(n)] for i in range(n)]
     return Trial(
-        hypotheses=(is_attention(first, causal=bool(first[0, -1] == 0)), is_attention(second)),
+        hypotheses=(is_attention(first, heads.mask), is_attention(second)),
         conclusions=(
             holds("no entry is negative", bool(np.all(A >= 0))),
             holds("a distribution is taken to a distribution", (p @ A).sum() == 1 and bool(np.all(p @ A >= 0))),
-            holds("the product of two layers, a sum over paths, is stochastic", _is_stochastic(matrix(paths))),
+            holds("the product of two layers, a sum over paths, is stochastic", is_stochastic(matrix(paths))),
             holds(
                 "values become averages, within the range of the previous values",
                 min(x) <= min(A @ x) <= max(A @ x) <= max(x),
             ),
+            holds("the toolkit accepts it as a transition matrix", accepts(check_transition, A)),
             *Chain(A.T - identity(n)).measured(irreducible=False),
+            *_output_measurements(heads),
+            *(_step_measurements(A, B, p) if accepts(check_transition, A) else ()),
         ),
         witness={"A": first, "p": p, "x": x},
+        parameters={"n": n, "mask": type(heads.mask).__name__},
     )
 
 
-def _is_stochastic(A: Exact) -> bool:
-    return bool(np.all(A >= 0)) and all(row.sum() == 1 for row in A)
+def _step_measurements(A: Exact, B: Exact, p: Exact) -> tuple[Measurement, ...]:
+    """Measure that the generator of attention is A^T - I, and that its steps compose: p A, and p A B after two."""
+    generators = [attention_generator(W) for W in (A, B)]
+    steps = [W.T - identity(len(W)) for W in (A, B)]
+    if any(bool(np.any(step != Q)) for Q, step in zip(generators, steps, strict=True)):
+        return (holds("the generator of attention is A^T - I", False),)
+    once, twice = p, p
+    for Q in generators:
+        once, twice = twice, MasterEquationMap(Q, 1).step(0, twice)
+    stochastic = all(column.sum() == 1 for column in A.T)
+    return (
+        holds("that with rate r is r (A^T - I)", bool(np.all(attention_generator(A, rate=3) == 3 * steps[0]))),
+        holds(
+            "a step of size one is p A, and two are p A B", not np.any(once - p @ A) and not np.any(twice - p @ A @ B)
+        ),
+        holds("the transpose is refused unless it is stochastic too", accepts(check_transition, A.T) == stochastic),
+    )
 
 
-@claim("multirate/claim-attention-transition", MULTIRATE.at("Section 8"), evidence="certified", num_trials=16)
+@claim(
+    "multirate/claim-attention-transition",
+    MULTIRATE.at("Section 8"),
+    evidence="certified",
+    num_trials=32,
+    note="two heads over one, two or five tokens, full, causal or with a window, whose weights are rational; compared "
+    "with the weights and the output of the token flow",
+)
 def attention_is_a_transition(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Self-attention applies a row-stochastic A, one step of a discrete-time Markov chain: distributions over tokens
     evolve by p -> p A, and values by x -> A x, their conditional expectation after the step. Layers compose by the
@@ -67,172 +140,11 @@ def attention_is_a_transition(key: Key, integrator: AbstractIntegrator) -> Trial
     return _transition_trial(key, True)
 
 
-def is_exponential(A: Exact) -> bool:
-    r"""Return whether A satisfies a sufficient condition for $A = e^{cN}$, c >= 0, with the generator N = A - I.
+def _chain_trial(A: Exact, hypotheses: tuple[Measurement, ...], mask: AbstractMask, *, positive: bool = True) -> Trial:
+    """Measure the conclusions of Theorem 28 (ii) for A; without `positive`, only that p_st is unique and is e_1.
 
-    If $N^2 = (\lambda - 1) N$ with $0 < \lambda < 1$, then $e^{cN} = I + \frac{e^{c (\lambda - 1)} - 1}{\lambda - 1} N$
-    is A for $c = \log \lambda / (\lambda - 1)$. The identity is the case c = 0. Rows of N sum to zero.
+    The same is measured for the weights of the token flow with the mask, in floats.
     """
-    N = A - identity(len(A))
-    if np.all(N == 0):
-        return True
-    i, j = np.argwhere(N != 0)[0]
-    eigenvalue = 1 + (N @ N)[i, j] / N[i, j]
-    return _is_stochastic(A) and bool(0 < eigenvalue < 1) and not np.any(N @ N - (eigenvalue - 1) * N)
-
-
-def positive_determinant(A: Exact) -> Measurement:
-    """Measure that det A > 0, as for every product of exponentials of generators: det e^{Q tau} = e^{tau tr Q}."""
-    return holds("the determinant is positive", determinant(A) > 0)
-
-
-@claim(
-    "multirate/claim-attention-exponential",
-    MULTIRATE.at("Section 8"),
-    evidence="certified",
-    num_trials=4,
-    note="two tokens that attend to each other more than to themselves: the determinant of A is negative, whereas that "
-    "of an exponential is e^{tau tr Q} > 0; hence A is not the propagator of a time-dependent generator either; no "
-    "control: the corrected claims measure the same determinant, and more",
-)
-def attention_is_an_exponential(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Every attention matrix A is e^{Q tau} for a generator Q and a time tau. Measured: a necessary condition."""
-    other = int(numpy_rng(key, "other").integers(2, 20))
-    A = softmax_of_logarithms(matrix([[1, other], [other, 1]]))
-    return Trial((is_attention(A),), (positive_determinant(A),), {"A": A, "determinant": determinant(A)})
-
-
-@claim(
-    "multirate/claim-attention-exponential/causal",
-    MULTIRATE.at("Section 8"),
-    variant="reading",
-    evidence="certified",
-    num_trials=4,
-    note="three tokens, the third attending to the second and the second to the first: the half step would have a "
-    "negative transition probability from the third to the first; no control: time-dependent generators are the "
-    "correction, and a matrix that passes is in the tests",
-)
-def causal_attention_is_an_exponential(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Every causal attention matrix A is e^{Q tau}. Measured: a necessary condition, the half step e^{Q tau / 2}."""
-    rng = numpy_rng(key, "roots")
-    m, q = (int(rng.integers(2, 8)) for _ in range(2))
-    A = softmax_of_logarithms(matrix([[1, 1, 1], [m * m - 1, 1, 1], [1, q * q - 2, 1]]), causal=True)
-    half = half_step(A)
-    return Trial(
-        hypotheses=(is_attention(A, causal=True),),
-        conclusions=(positive_determinant(A), holds("the half step is stochastic", _is_stochastic(half))),
-        witness={"A": A, "half step": half},
-    )
-
-
-def half_step(A: Exact) -> Exact:
-    """Return the one triangular B with B B = A and a positive diagonal, for three tokens with squares on the diagonal.
-
-    If A = e^{Q tau}, then e^{Q tau / 2} is such a matrix: Q and the half step are triangular if A is.
-    """
-    roots = [Fraction(_root(v.numerator), _root(v.denominator)) for v in A.diagonal()]
-    B = np.diag(matrix(roots))
-    for i, j in ((1, 0), (2, 1), (2, 0)):
-        B[i, j] = (A[i, j] - (B @ B)[i, j]) / (B[i, i] + B[j, j])
-    return B
-
-
-def _root(square: int) -> int:
-    return round(float(square) ** 0.5)
-
-
-@claim(
-    "multirate/claim-attention-exponential/shared",
-    MULTIRATE.at("Section 8"),
-    variant="special case",
-    evidence="certified",
-    num_trials=16,
-)
-def shared_attention_is_an_exponential(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A = e^{Q tau} with Q = A - I. Added: all tokens place the same weight on any third token, and each places more on
-    itself: A = lambda I + (1 - lambda) 1 pi^T with 0 < lambda < 1. For two tokens this holds whenever det A > 0.
-    """
-    n, share = _random_share(key)
-    return _shared_trial(distribution(key, n), share, Fraction(1, 9))
-
-
-@shared_attention_is_an_exponential.with_control
-def shared_attention_is_an_exponential(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Tokens that place less weight on themselves: lambda is negative."""
-    n, share = _random_share(key)
-    return _shared_trial(matrix([1] * n) / n, -share / n, Fraction(0))
-
-
-def _random_share(key: Key) -> tuple[int, Fraction]:
-    rng = numpy_rng(key, "sharing")
-    return int(rng.integers(2, 6)), Fraction(int(rng.integers(1, 8)), 8)
-
-
-def _shared_trial(stationary: Exact, share: Fraction, uniform: Fraction) -> Trial:
-    """Measure A = share I + (1 - share) 1 pi^T, pi being `stationary` mixed with the uniform distribution."""
-    n = len(stationary)
-    stationary = (1 - uniform) * stationary + uniform / n
-    A = share * identity(n) + (1 - share) * stationary[None] * matrix([[1]] * n)
-    return Trial(
-        hypotheses=(is_attention(A),),
-        conclusions=(positive_determinant(A), holds("A is the exponential of c (A - I), c > 0", is_exponential(A))),
-        witness={"A": A},
-    )
-
-
-def one_token_moves(A: Exact) -> list[Exact]:
-    """Return, for each token but the first, the identity with its row replaced by that of A: only this token moves."""
-    found = []
-    for i in range(1, len(A)):
-        R = identity(len(A))
-        R[i] = A[i]
-        found.append(R)
-    return found
-
-
-def _ordered_trial(A: Exact, hypotheses: tuple[Measurement, ...]) -> Trial:
-    moves = one_token_moves(A)
-    product = identity(len(A))
-    for R in moves:
-        product = product @ R
-    return Trial(
-        hypotheses=hypotheses,
-        conclusions=(
-            positive_determinant(A),
-            holds("A is the product of the moves of single tokens in order", bool(np.all(product == A))),
-            holds("each of these is the exponential of a generator", all(is_exponential(R) for R in moves)),
-        ),
-        witness={"A": A},
-    )
-
-
-@claim(
-    "multirate/claim-attention-exponential/causal-in-time",
-    MULTIRATE.at("Section 8"),
-    variant="corrected",
-    evidence="certified",
-    num_trials=16,
-)
-def causal_attention_is_an_ordered_exponential(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Every causal attention matrix A is the propagator of a generator over a time interval: A = e^{Q_2} ... e^{Q_n},
-    where Q_i moves only token i. Added: causal. Changed: the generator is time-dependent, piecewise constant.
-    """
-    A = attention(key, causal=True)
-    return _ordered_trial(A, (is_attention(A, causal=True),))
-
-
-@causal_attention_is_an_ordered_exponential.with_control
-def causal_attention_is_an_ordered_exponential(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A mask that also hides the last token from itself."""
-    A = attention(key, causal=True)
-    masked = A.copy()
-    masked[-1] = masked[-1] / (1 - A[-1, -1])
-    masked[-1, -1] = Fraction(0)
-    return _ordered_trial(masked, (is_attention(A, causal=True),))
-
-
-def _chain_trial(A: Exact, hypotheses: tuple[Measurement, ...], *, positive: bool = True) -> Trial:
-    """Measure the conclusions of Theorem 28 (ii) for A; without `positive`, only that p_st is unique and is e_1."""
     distributions = null_space(A.T - identity(len(A)))
     stationary = distributions[0] / distributions[0].sum() if distributions[0].sum() != 0 else distributions[0]
     whole = (
@@ -250,8 +162,31 @@ def _chain_trial(A: Exact, hypotheses: tuple[Measurement, ...], *, positive: boo
         conclusions=(
             holds("there is one stationary distribution", len(distributions) == 1),
             *(whole if positive else alone),
+            *_computed_measurements(A, stationary, mask),
         ),
         witness={"A": A, "law": stationary},
+        parameters={"n": len(A)},
+    )
+
+
+def _computed_measurements(A: Exact, law: Exact, mask: AbstractMask) -> tuple[Measurement, ...]:
+    """Measure the classes and the stationary distribution of the weights of the token flow, and of A exactly."""
+    found = weights(np.log(np.where(A > 0, A, 1).astype(float)), mask)
+    same = equal("largest error of the weights", np.max(abs(found - floats(A))), 0.0, tolerance=ROUNDING)
+    if same.fails_clearly:
+        return (same,)
+    classes = transition_classes(found)
+    recurrent = bool(np.all((classes.labels < classes.num_closed) == (law > 0)))
+    (exact, *others), computed = (
+        [one.probabilities for one in stationary_distributions(attention_generator(W)).distributions]
+        for W in (A, found)
+    )
+    error = max(float(np.max(abs(p - floats(law)))) for p in computed)
+    return (
+        same,
+        holds("the recurrent tokens are those of positive probability", recurrent),
+        holds("the generator has that stationary distribution only", not others and not np.any(exact - law)),
+        equal("largest error of that of the weights", error, 0.0, tolerance=ROUNDING),
     )
 
 
@@ -266,7 +201,7 @@ def _chain_trial(A: Exact, hypotheses: tuple[Measurement, ...], *, positive: boo
 def causal_chain_is_irreducible(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Causal attention of two or more tokens is an irreducible chain with a unique positive stationary distribution."""
     A = attention(key, causal=True)
-    return _chain_trial(A, (is_attention(A, causal=True),))
+    return _chain_trial(A, (is_attention(A, Causal()),), Causal())
 
 
 @claim(
@@ -279,13 +214,15 @@ def causal_chain_is_irreducible(key: Key, integrator: AbstractIntegrator) -> Tri
 def full_chain_is_irreducible(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Attention is an irreducible chain with a unique positive stationary distribution. Changed: full, not causal."""
     A = attention(key)
-    return _chain_trial(A, (is_attention(A),))
+    if numpy_rng(key, "sharp").integers(4) == 0:  # nearly a cyclic permutation, which is periodic
+        A = softmax_of_logarithms(1 + (2**40 - 1) * matrix(np.roll(np.eye(len(A), dtype=int), 1, axis=1)))
+    return _chain_trial(A, (is_attention(A),), Full())
 
 
 @full_chain_is_irreducible.with_control
 def full_chain_is_irreducible(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Causal attention."""
-    return _chain_trial(attention(key, causal=True), (is_attention(attention(key)),))
+    return _chain_trial(attention(key, causal=True), (is_attention(attention(key)),), Causal())
 
 
 @claim(
@@ -300,7 +237,7 @@ def full_chain_is_irreducible(key: Key, integrator: AbstractIntegrator) -> Trial
 def causal_chain_has_one_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Causal attention has a unique stationary distribution. Read: only that; it is the unit mass on token 1."""
     A = attention(key, causal=True)
-    return _chain_trial(A, (is_attention(A, causal=True),), positive=False)
+    return _chain_trial(A, (is_attention(A, Causal()),), Causal(), positive=False)
 
 
 @causal_chain_has_one_stationary_distribution.with_control
@@ -309,4 +246,4 @@ def causal_chain_has_one_stationary_distribution(key: Key, integrator: AbstractI
     A = attention(key, causal=True)
     isolated = A.copy()
     isolated[1] = identity(len(A))[1]
-    return _chain_trial(isolated, (is_attention(A, causal=True),), positive=False)
+    return _chain_trial(isolated, (is_attention(A, Causal()),), Causal(), positive=False)

@@ -1,195 +1,36 @@
-"""Claims of Sections 2.1 and 5 on fast-slow systems: error of the reduced flow, persistence of the critical manifold.
+"""Claims of Section 5 on fast-slow systems: persistence of the critical manifold.
 
 The critical manifold is {f = 0}, the graph of phi; the slow manifold is the invariant manifold within O(epsilon) of it.
 """
 
+from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix
-from analysis.fast_slow.folds import fast_eigenvalues
-from analysis.fast_slow.quasi_steady_states import quasi_steady_state
-from analysis.hardmax.exact_geometry import determinant, solved
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.multirate.instances.slow_manifolds import (
+    DEGREE,
+    PolynomialSystem,
+    centre,
+    circle_system,
+    polynomial_system,
+)
+from analysis.claims.rational_instances import Exact, matrix
+from analysis.hardmax.exact_geometry import determinant
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import SOLVER, Measurement, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
-from dynsim.simulation import simulate
-from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
-from dynsim.systems.fast_slow.reduced import ReducedFlow
-
-EPSILONS = (1e-2, 1e-3)
-FRAMES = 21
-DEGREE = 3
 
 
-class ReductionProblem(NamedTuple):
-    """A fast-slow system, an initial state off its critical manifold, the branch of the reduction, and the final time.
-
-    `branch` is an estimate of the fast variable on the branch.
-    """
-
-    flow: FastSlowFlow
-    start: FastSlow
-    branch: float
-    end: float
-
-    @property
-    def base(self) -> FastSlow:
-        """The point of the branch with the slow variable of the initial state."""
-        return quasi_steady_state(self.flow, self.start.slow, self.branch)
-
-
-class Cubic(eqx.Module):
-    r"""f or g of $\varepsilon \dot x = y - a (x^3 / 3 - x)$, $\dot y = -b x$; `factor` is a or b."""
-
-    factor: Float[Array, ""]
-    cubic: bool = eqx.field(static=True)
-
-    def __call__(self, x: Array, y: Array) -> Array:
-        """Return f(x, y) if `cubic`, else g(x, y)."""
-        return y - self.factor * (x**3 / 3 - x) if self.cubic else -self.factor * x
-
-
-def reduction_problem(key: Key) -> ReductionProblem:
-    """Return a random oscillator, an initial state off its outer branch, and a final time before the fold."""
-    a, b, x, y = (float(v) for v in jax.random.uniform(key, (4,)))
-    a, b = 0.8 + 0.4 * a, 0.5 + b / 2
-    flow = FastSlowFlow(Cubic(jnp.array(a), True), Cubic(jnp.array(b), False), 1.0)
-    # the reduced flow reaches the fold x = 1 in the time a (x^2 / 2 - ln x - 1/2) / b, and y > 0 means x > sqrt(3)
-    return ReductionProblem(flow, FastSlow(jnp.array(2.4 + x), jnp.array(0.1 + 0.3 * y)), 2.0, 0.3 * a / b)
-
-
-def slow_errors(given: ReductionProblem, base: FastSlow, integrator: AbstractIntegrator) -> np.ndarray:
-    """Return the largest error over time of the slow variable of the reduced flow from `base`, for each epsilon."""
-    ts = np.linspace(0.0, given.end, FRAMES)
-    reduced = simulate(ReducedFlow(given.flow), base, ts, integrator=integrator).ys.slow
-    full = [simulate(given.flow.with_epsilon(e), given.start, ts, integrator=integrator).ys.slow for e in EPSILONS]
-    return np.array([float(jnp.max(jnp.abs(slow - reduced))) for slow in full])
-
-
-def _attraction(given: ReductionProblem, base: FastSlow) -> Measurement:
-    rate = -float(np.max(np.real(fast_eigenvalues(given.flow, np.asarray(base.fast), np.asarray(base.slow)))))
-    return at_least("rate of attraction of the branch", rate, 0.0, tolerance=SOLVER)
-
-
-def _reduction_trial(given: ReductionProblem, errors: np.ndarray) -> Trial:
-    scaled = errors / np.array(EPSILONS)
-    away = abs(float(given.start.fast - given.base.fast))
-    return Trial(
-        hypotheses=(
-            _attraction(given, given.base),
-            at_least("initial distance from the critical manifold", away, 0.1, tolerance=SOLVER),
-        ),
-        conclusions=(
-            at_most(
-                "growth of error / epsilon from the first epsilon to the second",
-                scaled[1] / scaled[0],
-                2.0,
-                tolerance=SOLVER / EPSILONS[-1],
-            ),
-        ),
-        witness={"start": tuple(map(float, given.start)), "errors": errors, "epsilons": EPSILONS},
-    )
-
-
-@claim(
-    "multirate/claim-qss-reduction",
-    MULTIRATE.at("Section 2.1"),
-    num_trials=8,
-    note="read: with an error of order epsilon, on a fixed time interval, on an attracting branch (the condition of "
-    "Remark 25), from initial states in its basin; it holds neither beyond a fold nor on a repelling branch",
-)
-def reduced_slow_variable_is_near(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """On a fixed time interval the solution of the reduced flow y' = g(phi(y), y) differs from the slow variable of the
-    full system by O(epsilon).
-
-    Between epsilon = 1/100 and 1/1000 the error over epsilon does not grow by more than a factor of two.
-    """
-    given = reduction_problem(key)
-    return _reduction_trial(given, slow_errors(given, given.base, integrator))
-
-
-@reduced_slow_variable_is_near.with_control
-def reduced_slow_variable_is_near(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The reduction to the repelling branch between the folds."""
-    given = reduction_problem(key)
-    return _reduction_trial(given, slow_errors(given, given._replace(branch=-0.3).base, integrator))
-
-
-class PolynomialSystem(NamedTuple):
-    r"""The fast-slow system $\varepsilon x' = A (x - \varphi(y))$, $y' = \lambda y$ with x in the plane, rational.
-
-    $\varphi(y) = \sum_j b_j y^j$ is a polynomial without constant part; its coefficients are the rows of `branch`.
-    """
-
-    A: Exact
-    branch: Exact
-    rate: Fraction
-
-    @property
-    def hyperbolic(self) -> bool:
-        """Whether the critical manifold is normally hyperbolic: no eigenvalue of A has real part zero."""
-        d, trace = determinant(self.A), sum(np.diag(self.A))
-        return d < 0 or (d > 0 and trace != 0)
-
-    @property
-    def contractive(self) -> bool:
-        """Whether the fast dynamics is contractive: all eigenvalues of A have negative real part."""
-        return determinant(self.A) > 0 and sum(np.diag(self.A)) < 0
-
-    @property
-    def epsilon(self) -> Fraction:
-        """A ratio of time scales so small that a geometric series bounds the distance of the slow manifold."""
-        return 1 / (4 * (1 + DEGREE * abs(self.rate) * self.inverse_norm))
-
-    @property
-    def inverse_norm(self) -> Fraction:
-        """The maximum norm of A^{-1}, the largest row sum of absolute values."""
-        return max(sum(abs(row), Fraction(0)) for row in solved(self.A, identity(2)))
-
-    def coefficients(self, A: Exact, epsilon: Fraction) -> list[Exact]:
-        """Return the coefficients k_j of the invariant graph, (A - epsilon lambda j) k_j = A b_j.
-
-        Raises:
-            ValueError: if there is none.
-        """
-        return [solved(A - epsilon * self.rate * j * identity(2), A @ b) for j, b in enumerate(self.branch, start=1)]
-
-    def persists(self, A: Exact, epsilon: Fraction) -> bool:
-        """Return whether there is an invariant graph close to the critical manifold, with `A` in place of the matrix A.
-
-        Close means |k_j - b_j| <= 2 epsilon |lambda| j |A^{-1}| |b_j| for each coefficient.
-        """
-        try:
-            graph = self.coefficients(A, epsilon)
-        except ValueError:
-            return False
-        bounds = [
-            2 * epsilon * abs(self.rate) * j * self.inverse_norm * max(abs(b)) for j, b in enumerate(self.branch, 1)
-        ]
-        return all(max(abs(k - b)) <= bound for k, b, bound in zip(graph, self.branch, bounds, strict=True))
-
-    def witness(self) -> dict:
-        """Return the data that determine the system."""
-        return {"A": self.A, "phi": self.branch, "lambda": self.rate, "epsilon": self.epsilon}
-
-
-def polynomial_system(key: Key, kind: str) -> PolynomialSystem:
-    """Return a random system whose A is `contractive`, `hyperbolic`, or `expanding`: hyperbolic and not contractive."""
-    a, b, c, again = jax.random.split(key, 4)
-    rate = Fraction(int(jax.random.randint(c, (), 1, 9)), 4) * (-1) ** int(jax.random.randint(b, (), 0, 2))
-    given = PolynomialSystem(rational_matrix(a, 2, 2), rational_matrix(b, DEGREE, 2), rate)
-    fits = {"hyperbolic": given.hyperbolic, "contractive": given.contractive}
-    fits["expanding"] = given.hyperbolic and not given.contractive
-    return given if fits[kind] and np.any(given.branch[0] != 0) else polynomial_system(again, kind)
+def _flow_errors(key: Key, given: PolynomialSystem) -> tuple[Measurement, ...]:
+    """Measure the flow and its analysis against the exact system at a random slow variable."""
+    y = Fraction(int(numpy_rng(key, "slow variable").integers(-8, 9)), 8)
+    tolerance = ROUNDING * float(1 + given.inverse_norm) ** 2 / float(given.epsilon)
+    errors = given.errors(y)
+    return tuple(at_most(f"error of the {what}", error, 0.0, tolerance=tolerance) for what, error in errors.items())
 
 
 @claim(
@@ -217,11 +58,18 @@ def persistence_needs_contraction(key: Key, integrator: AbstractIntegrator) -> T
     )
 
 
-def _persistence_trial(given: PolynomialSystem, A: Exact) -> Trial:
+def _persistence_trial(key: Key, A: Exact, hypothesis: Measurement, given: PolynomialSystem) -> Trial:
+    """Measure persistence over a line, of the system `given`, and over a circle, with the matrix `A`."""
+    circle = circle_system(key, A)
     return Trial(
-        hypotheses=(holds("the critical manifold is normally hyperbolic", given.hyperbolic),),
-        conclusions=(holds("there is an invariant graph within O(epsilon)", given.persists(A, given.epsilon)),),
-        witness=given.witness(),
+        hypotheses=(hypothesis,),
+        conclusions=(
+            holds("over a line: there is an invariant graph within O(epsilon)", given.persists(given.A, given.epsilon)),
+            holds("over a circle: there is one at a sequence of epsilons that tends to 0", circle.persists(A)),
+            *_flow_errors(key, given),
+        ),
+        witness={**given.witness(), "circle": tuple(circle), "epsilons": circle.epsilons},
+        parameters={"eigenvalues": "contractive" if given.contractive else "hyperbolic, not contractive"},
     )
 
 
@@ -232,7 +80,8 @@ def _persistence_trial(given: PolynomialSystem, A: Exact) -> Trial:
     evidence="certified",
     num_trials=12,
     note="changed: contractive becomes hyperbolic, attracting or not; measured where the slow manifold is the graph of "
-    "a polynomial, with the bound of a geometric series",
+    "a polynomial, or of a Fourier series at ratios of time scales at which a centre would be resonant, with the bound "
+    "of a geometric series",
 )
 def persistence_needs_hyperbolicity(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If no eigenvalue of D_x f has real part zero, the critical manifold persists.
@@ -240,14 +89,17 @@ def persistence_needs_hyperbolicity(key: Key, integrator: AbstractIntegrator) ->
     For small epsilon there is an invariant graph, the slow manifold, within C epsilon of it.
     """
     given = polynomial_system(key, "hyperbolic")
-    return _persistence_trial(given, given.A)
+    hyperbolic = holds("the critical manifold is normally hyperbolic", given.hyperbolic)
+    return _persistence_trial(key, given.A, hyperbolic, given)
 
 
 @persistence_needs_hyperbolicity.with_control
 def persistence_needs_hyperbolicity(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Transverse rates as slow as the slow variable: D_x f = epsilon lambda I."""
-    given = polynomial_system(key, "hyperbolic")
-    return _persistence_trial(given, given.epsilon * given.rate * identity(2))
+    """D_x f invertible with imaginary eigenvalues: a centre, over the circle."""
+    A = centre(key)
+    return _persistence_trial(
+        key, A, holds("D_x f is invertible", determinant(A) != 0), polynomial_system(key, "hyperbolic")
+    )
 
 
 @claim(
@@ -265,7 +117,10 @@ def norm_constraints_are_necessary(key: Key, integrator: AbstractIntegrator) -> 
     Read: one of the following fails: a unique quasi-steady state for each y, its attraction, or the existence of a slow
     manifold within O(epsilon) of the critical manifold.
     """
-    return _necessity_trial(polynomial_system(key, "contractive"))
+    given = polynomial_system(key, "contractive")
+    trial, errors = _necessity_trial(given), _flow_errors(key, given)
+    agree = holds("the flow agrees with the exact system", not any(m.fails_clearly for m in errors))
+    return replace(trial, hypotheses=(*trial.hypotheses, agree))
 
 
 def _necessity_trial(given: PolynomialSystem) -> Trial:

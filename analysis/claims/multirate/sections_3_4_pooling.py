@@ -1,4 +1,4 @@
-"""Claims of Sections 3.2, 3.3 and 4.2: pooling, upsampling, and how often the slow variable changes.
+"""Claims of Sections 3.2, 3.3 and 4.2 on pooling and upsampling, in exact arithmetic.
 
 Entries are multiples of `MULTIPLE`, so that means of up to twelve of them are integers, and float64 is exact.
 """
@@ -13,11 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.claims.multirate.instances.networks import OPEN, SMALL, Stages, network, stages, symbols
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.multirate.numpy_forward_pass import logits
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.multirate.pooling import causal_pool, causal_upsample, leaking_upsample
@@ -49,12 +47,26 @@ class Blocks(NamedTuple):
         """Return the data that determine the case."""
         return {"n": len(self.x), "P": self.block, "tokens": self.x / MULTIPLE}
 
+    def sizes(self) -> dict:
+        """Return the number of tokens and P."""
+        return {"n": len(self.x), "P": self.block}
+
+
+EXTREME = ((1, 1), (1, 5), (4, 5), (5, 5), (6, 5), (3, 1))  # n and P: one token, less than a block, whole blocks, P = 1
+
 
 def blocks(key: Key, *, least: int = 1, partial: bool = False) -> Blocks:
     """Return random blocks of `least` to 12 tokens; if `partial`, the last block is shorter, of at least two tokens."""
     rng = numpy_rng(key)
     P = int(rng.integers(max(least, 3 if partial else 1), LONGEST + 1))
     n = P * int(rng.integers(1, 4)) + int(rng.integers(2 if partial else 0, P))
+    return Blocks(MULTIPLE * rng.integers(-99, 100, (n, WIDTH)), P)
+
+
+def extreme_blocks(key: Key) -> Blocks:
+    """Return random tokens of one of the sizes `EXTREME`."""
+    rng = numpy_rng(key, "extreme")
+    n, P = EXTREME[int(rng.integers(len(EXTREME)))]
     return Blocks(MULTIPLE * rng.integers(-99, 100, (n, WIDTH)), P)
 
 
@@ -71,24 +83,36 @@ def _context(upsample: Upsample, y: np.ndarray, n: int, block: int) -> np.ndarra
     return np.asarray(upsample(jnp.asarray(y), n=n, block=block))
 
 
-def _mean_trial(given: Blocks, y: np.ndarray, later: np.ndarray) -> Trial:
-    """Measure that y are the block means, and that `later`, for another last token, differs in the last one at most."""
-    means = given.means
+def _mean_trial(*given: tuple[Blocks, np.ndarray, np.ndarray]) -> Trial:
+    """Measure for each (blocks, y, later) that y are the block means, and that `later`, with another last token,
+    differs in the last one at most.
+    """
+    first, y, _ = given[0]
     return Trial(
         hypotheses=(
-            at_least("number of tokens", len(given.x), 1, tolerance=0.0),
-            at_least("P", given.block, 1, tolerance=0.0),
+            at_least("number of tokens", min(len(blocks.x) for blocks, *_ in given), 1, tolerance=0.0),
+            at_least("P", min(blocks.block for blocks, *_ in given), 1, tolerance=0.0),
         ),
-        conclusions=(
-            equal("number of pooled tokens", len(y), math.ceil(len(given.x) / given.block), tolerance=0.0),
-            holds(
-                "each pooled token is the mean of its block",
-                [[Fraction(v) for v in row] for row in y.tolist()] == means,
-            ),
-            holds("none depends on a later block", bool(np.all(later[:-1] == y[:-1]))),
+        conclusions=tuple(
+            measured
+            for blocks, y, later in given
+            for measured in (
+                equal("number of pooled tokens", len(y), math.ceil(len(blocks.x) / blocks.block), tolerance=0.0),
+                holds(
+                    "each pooled token is the mean of its block",
+                    [[Fraction(v) for v in row] for row in y.tolist()] == blocks.means,
+                ),
+                holds("none depends on a later block", bool(np.all(later[:-1] == y[:-1]))),
+            )
         ),
-        witness={**given.witness(), "pooled": y / MULTIPLE},
+        witness={**first.witness(), "pooled": y / MULTIPLE},
+        parameters=first.sizes(),
     )
+
+
+def _pooled_twice(given: Blocks) -> tuple[Blocks, np.ndarray, np.ndarray]:
+    """Return tokens, their pooled sequence, and the pooled sequence after the last token is changed."""
+    return given, _pool(given.x, given.block), _pool(_changed_last(given.x), given.block)
 
 
 def _changed_last(x: np.ndarray) -> np.ndarray:
@@ -109,8 +133,7 @@ def blocks_are_pooled_to_their_means(key: Key, integrator: AbstractIntegrator) -
 
     None depends on tokens of later blocks.
     """
-    given = blocks(key)
-    return _mean_trial(given, _pool(given.x, given.block), _pool(_changed_last(given.x), given.block))
+    return _mean_trial(_pooled_twice(blocks(key)), _pooled_twice(extreme_blocks(key)))
 
 
 @blocks_are_pooled_to_their_means.with_control
@@ -119,7 +142,7 @@ def blocks_are_pooled_to_their_means(key: Key, integrator: AbstractIntegrator) -
     given = blocks(key, partial=True)
     padded = np.concatenate([given.x, np.zeros((-len(given.x) % given.block, WIDTH), int)])
     y = _pool(padded, given.block)
-    return _mean_trial(given, y, y)
+    return _mean_trial((given, y, y))
 
 
 def _gain(frequency: float, block: int, pooled_by: int) -> float:
@@ -129,18 +152,25 @@ def _gain(frequency: float, block: int, pooled_by: int) -> float:
     return float(np.linalg.norm(_pool(wave, pooled_by)[0]))
 
 
-def _filter_trial(block: int, pooled_by: int) -> Trial:
-    below, above = (_gain(share / block, block, pooled_by) for share in (0.4, 0.5))
-    half = math.sqrt(0.5)
+def _filter_trial(key: Key, narrower: int) -> Trial:
+    """Measure the gain of pooling by P - `narrower` for waves of frequencies in units of 1 / P."""
+    rng = numpy_rng(key)
+    P, share, half = int(rng.integers(2, 65)), float(rng.uniform(0.05, 0.95)), math.sqrt(0.5)
+    pooled_by = P - narrower
+    gain = lambda share: _gain(share / P, P, pooled_by)
+    expected = math.sin(math.pi * share) / (P * math.sin(math.pi * share / P))
+    unit = (0.0, 1.0)
     return Trial(
-        hypotheses=(at_least("P", block, 2, tolerance=0.0),),
+        hypotheses=(at_least("P", P, 2, tolerance=0.0),),
         conclusions=(
-            equal("gain of a constant sequence", _gain(0.0, block, pooled_by), 1.0, tolerance=ROUNDING),
-            at_least("gain at 0.4 / P", below, half, tolerance=ROUNDING),
-            at_most("gain at 0.5 / P", above, half, tolerance=ROUNDING),
-            at_most("gain at 1 / P", _gain(1 / block, block, pooled_by), 0.0, tolerance=ROUNDING),
+            equal("gain of a constant sequence", gain(0.0), 1.0, tolerance=ROUNDING, within=unit),
+            at_least("gain at 0.4 / P", gain(0.4), half, tolerance=ROUNDING, within=unit),
+            at_most("gain at 0.5 / P", gain(0.5), half, tolerance=ROUNDING, within=unit),
+            equal("gain at f", gain(share), expected, tolerance=ROUNDING, within=unit),
+            at_most("gain at 1 / P", gain(1.0), 0.0, tolerance=ROUNDING, within=unit),
         ),
-        witness={"P": block},
+        witness={"P": P, "f P": share},
+        parameters={"P": P},
     )
 
 
@@ -151,32 +181,42 @@ def _filter_trial(block: int, pooled_by: int) -> Trial:
     evidence="analytic instance",
     num_trials=8,
     note="the printed number is missing; read as 1 / (2 P) cycles per token, the Nyquist frequency of the sequence of "
-    "blocks. The gain is |sin(pi f P) / (P sin(pi f))|, its half-power point 0.443 / P for large P",
+    "blocks. The half-power point is 0.443 / P for large P",
 )
 def block_means_are_a_low_pass_filter(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Block means are a low-pass filter: gain 1 at frequency 0, half-power point between 0.4 / P and 0.5 / P."""
-    block = int(jax.random.randint(key, (), 2, 65))
-    return _filter_trial(block, block)
+    """Block means are a low-pass filter: gain |sin(pi f P) / (P sin(pi f))| at frequency f, 1 at frequency 0,
+    half-power point between 0.4 / P and 0.5 / P.
+    """
+    return _filter_trial(key, 0)
 
 
 @block_means_are_a_low_pass_filter.with_control
 def block_means_are_a_low_pass_filter(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The first token of each block in place of its mean."""
-    return _filter_trial(int(jax.random.randint(key, (), 2, 65)), 1)
+    """Means of P - 1 tokens."""
+    return _filter_trial(key, 1)
 
 
-def _upsample_trial(given: Blocks, c: np.ndarray) -> Trial:
-    n, P, means = len(given.x), given.block, np.array(given.means, float)
-    nothing = np.zeros((min(n, P), WIDTH))
-    read = np.arange(P, n) // P - 1
-    return Trial(
-        hypotheses=(at_least("number of tokens", n, 1, tolerance=0.0), at_least("P", P, 1, tolerance=0.0)),
-        conclusions=(
-            holds("the context of the first block is zero", bool(np.all(c[:P] == nothing))),
+def _upsample_trial(*contexts: tuple[Blocks, np.ndarray]) -> Trial:
+    """Measure for each (blocks, c) that c is the mean of the block before each token's own."""
+    conclusions = []
+    for given, c in contexts:
+        n, P, means = len(given.x), given.block, np.array(given.means, float)
+        read = np.arange(P, n) // P - 1
+        conclusions += [
+            equal("number of tokens with a context", len(c), n, tolerance=0.0),
+            holds("the context of the first block is zero", bool(np.all(c[:P] == 0))),
             holds("the context of a later token is the mean of the previous block", bool(np.all(c[P:] == means[read]))),
             holds("the block that is read ends before the token", bool(np.all(P * read + P - 1 < np.arange(P, n)))),
+        ]
+    first = contexts[0][0]
+    return Trial(
+        hypotheses=(
+            at_least("number of tokens", len(first.x), 1, tolerance=0.0),
+            at_least("P", first.block, 1, tolerance=0.0),
         ),
-        witness=given.witness(),
+        conclusions=tuple(conclusions),
+        witness=first.witness(),
+        parameters=first.sizes(),
     )
 
 
@@ -189,39 +229,48 @@ def _upsample_trial(given: Blocks, c: np.ndarray) -> Trial:
 )
 def tokens_get_the_block_before_theirs(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Token i gets the slow state of block floor(i / P) - 1, entirely in its past, or zero in the first block."""
-    return _context_trial(blocks(key), _upsample_previous)
+    return _context_trial(key, _upsample_previous)
 
 
 @tokens_get_the_block_before_theirs.with_control
 def tokens_get_the_block_before_theirs(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Each token gets its own block."""
-    return _context_trial(blocks(key), _upsample_own)
+    return _context_trial(key, _upsample_own)
 
 
-def _context_trial(given: Blocks, upsample: Upsample) -> Trial:
-    y = _pool(given.x, given.block)
-    return _upsample_trial(given, _context(upsample, y, len(given.x), given.block))
+def _context_trial(key: Key, upsample: Upsample) -> Trial:
+    both = (blocks(key), extreme_blocks(key))
+    return _upsample_trial(
+        *((given, _context(upsample, _pool(given.x, given.block), len(given.x), given.block)) for given in both)
+    )
 
 
 def _shift_trial(given: Blocks, upsample: Upsample) -> Trial:
-    """Measure at which earlier tokens the context changes when the last token of a complete block is changed."""
+    """Measure at which tokens the context changes when the last token of a complete block is changed, and by what."""
     n, P = len(given.x), given.block
     last = n // P * P - 1
     changed = given.x.copy()
     changed[last] += MULTIPLE
     before, after = (_context(upsample, _pool(x, P), n, P) for x in (given.x, changed))
-    moved = np.any(before != after, axis=1)
-    share = (after - before)[last - 1, 0] * P == MULTIPLE
+    moved = np.flatnonzero(np.any(before != after, axis=1))
+    earlier = moved[moved < last]
     return Trial(
         hypotheses=(
             at_least("P", P, 2, tolerance=0.0),
             at_least("number of complete blocks", n // P, 1, tolerance=0.0),
         ),
         conclusions=(
-            equal("number of earlier tokens whose context changes", np.sum(moved[:last]), P - 1, tolerance=0.0),
-            holds("the change of each is 1 / P of the change of the token", bool(share)),
+            holds(
+                "the earlier tokens whose context changes are the other P - 1 of the block",
+                earlier.tolist() == list(range(last - P + 1, last)),
+            ),
+            holds(
+                "the change of each is 1 / P of the change of the token",
+                bool(np.all((after - before)[moved] * P == MULTIPLE)),
+            ),
         ),
-        witness={**given.witness(), "changed token": last, "felt at": np.flatnonzero(moved)},
+        witness={**given.witness(), "changed token": last, "felt at": moved},
+        parameters=given.sizes(),
     )
 
 
@@ -242,87 +291,6 @@ def own_block_would_leak(key: Key, integrator: AbstractIntegrator) -> Trial:
 def own_block_would_leak(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Block floor(i / P) - 1 read by token i."""
     return _shift_trial(blocks(key, least=2), _upsample_previous)
-
-
-def _logits_trial(key: Key, shift: int) -> Trial:
-    """Measure whether the last symbol of block two affects earlier logits, the context being `shift` blocks back."""
-    a, b = jax.random.split(key)
-    model, ids, P = network(a), symbols(b), SMALL.block
-    last, changed = 2 * P - 1, ids.copy()
-    changed[last] = (ids[last] + 1) % SMALL.vocabulary
-    gap = np.max(np.abs(logits(model, ids, shift=shift) - logits(model, changed, shift=shift)), axis=1)
-    return Trial(
-        hypotheses=(
-            equal("gate", model.rounds[0].gate, OPEN, tolerance=0.0),
-            at_least("change of the logits at the changed symbol", gap[last], 0.0, tolerance=ROUNDING),
-        ),
-        conclusions=(holds("an earlier logit changes by more than rounding", bool(np.max(gap[:last]) > ROUNDING)),),
-        witness={"P": P, "changed symbol": last, "change of logits": gap},
-    )
-
-
-@claim(
-    "multirate/definition-6-shift/logits",
-    MULTIRATE.at("Definition 6, Section 4.1"),
-    variant="reading",
-    num_trials=8,
-    note="random networks with an open gate and a causal slow mask, evaluated in NumPy",
-)
-def own_block_would_leak_into_logits(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: in the whole network. If tokens read block floor(i / P), a symbol affects logits of earlier symbols."""
-    return _logits_trial(key, 0)
-
-
-@own_block_would_leak_into_logits.with_control
-def own_block_would_leak_into_logits(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Block floor(i / P) - 1 read by token i."""
-    return _logits_trial(key, 1)
-
-
-def _held_trial(found: Stages, slow: np.ndarray, block: int) -> Trial:
-    """Measure at which tokens the slow variable of each token, `slow`, changes."""
-    n = len(slow)
-    changes = np.flatnonzero(np.any(slow[1:] != slow[:-1], axis=1)) + 1
-    interval: Measurement = at_least(
-        "least number of tokens between two changes", np.min(np.diff(changes), initial=n), block, tolerance=0
-    )
-    return Trial(
-        hypotheses=(
-            at_least("P", block, 2, tolerance=0.0),
-            at_least("number of changes of the slow variable", len(changes), 1, tolerance=0.0),
-        ),
-        conclusions=(
-            interval,
-            holds("it changes only at the beginning of blocks", bool(np.all(changes % block == 0))),
-            at_most("number of positions of slow attention", len(found.y), math.ceil(n / block), tolerance=0.0),
-        ),
-        witness={"n": n, "P": block, "changes before tokens": changes},
-    )
-
-
-@claim(
-    "multirate/proposition-22",
-    MULTIRATE.at("Proposition 22"),
-    num_trials=8,
-    note="by construction: the context is copied to the P tokens of a block. It says how often the slow variable "
-    "changes, not by how much: between blocks it may jump as far as the fast one. See `arrival` for a partial block",
-)
-def slow_variable_changes_once_per_block(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The slow variable changes at most once every P tokens, and slow attention has at most ceil(N / P) positions.
-
-    Read: the slow variable is the context c of each token.
-    """
-    a, b = jax.random.split(key)
-    found = stages(network(a), symbols(b))
-    return _held_trial(found, np.asarray(found.c), SMALL.block)
-
-
-@slow_variable_changes_once_per_block.with_control
-def slow_variable_changes_once_per_block(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The fast variable in place of the slow one."""
-    a, b = jax.random.split(key)
-    found = stages(network(a), symbols(b))
-    return _held_trial(found, np.asarray(found.x), SMALL.block)
 
 
 @claim(
@@ -347,4 +315,5 @@ def pooled_sequence_changes_once_per_block(key: Key, integrator: AbstractIntegra
         ),
         conclusions=(holds("the pooled sequence does not change within a block", bool(np.all(y == earlier))),),
         witness={**given.witness(), "before": earlier[-1] / MULTIPLE, "after": y[-1] / MULTIPLE},
+        parameters=given.sizes(),
     )

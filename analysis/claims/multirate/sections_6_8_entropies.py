@@ -1,25 +1,35 @@
 """Claims of Sections 6.1 and 8: relative entropy as a Lyapunov function, and attention entropy, which is not one."""
 
+import math
 from fractions import Fraction
 
+import jax.numpy as jnp
 import numpy as np
 
+from analysis.chains.entropies import attention_entropy, dissipation, entropy_rate, relative_entropy
+from analysis.claims.multirate.chain_comparisons import floats, relative_error
+from analysis.claims.multirate.instances.attention import weights
 from analysis.claims.multirate.instances.chains import (
     Chain,
+    attention,
     distribution,
     irreducible_chain,
     is_attention,
+    null_space,
     softmax_of_logarithms,
     two_closed_classes,
+    uniform_cycle,
 )
+from analysis.claims.multirate.instances.hard_chains import some_irreducible_chain
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.multirate.rational_logarithms import divergence, entropy, logarithm, total
-from analysis.claims.rational_instances import Exact, matrix
+from analysis.claims.multirate.rational_logarithms import Enclosure, divergence, entropy, logarithm, total
+from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
+from dynsim.systems.master_equation.flow import MasterEquationFlow, MasterEquationMap
 
 ENCLOSED = "logarithms are evaluated in rational interval arithmetic, so that the sign is certain"
 
@@ -39,9 +49,17 @@ def growth(Q: Exact, p: Exact, stationary: Exact) -> Fraction | float:
 
 
 def _descent_trial(
-    given: Chain, stationary: Exact, p: Exact, hypotheses: tuple[Measurement, ...], *, strict: bool, sign: int = 1
+    given: Chain,
+    stationary: Exact,
+    p: Exact,
+    hypotheses: tuple[Measurement, ...],
+    *,
+    strict: bool,
+    reference: Exact | None = None,
 ) -> Trial:
-    rate = growth(sign * given.generator, p, stationary)
+    """Measure the growth of the relative entropy to `stationary`, or to a `reference` in place of it."""
+    q = stationary if reference is None else reference
+    rate = growth(given.generator, p, q)
     fact = (rate < 0 or bool(np.all(p == stationary))) if strict else rate <= 0
     return Trial(
         hypotheses=(
@@ -57,9 +75,69 @@ def _descent_trial(
                 "the relative entropy decreases, or p = p_st" if strict else "the relative entropy does not increase",
                 fact,
             ),
+            *_computed_measurements(given, q, p),
         ),
         witness={**given.witness(), "p": p, "p_st": stationary, "rate at most": rate},
+        parameters=given.parameters(),
     )
+
+
+def _computed_measurements(given: Chain, law: Exact, p: Exact) -> tuple[Measurement, ...]:
+    """Measure the relative entropy and its dissipation as the toolkit computes them, at p and after two Euler steps."""
+    step, start = MasterEquationMap(given.generator, given.half_step), divergence_to(p, law)
+    later = step.step(1, step.step(0, p))
+    finite = not np.any((p > 0) & (law == 0))
+    ends = [(p, start), *([(later, divergence_to(later, law))] if finite else [])]
+    found = [
+        equal(
+            "relative error of the relative entropy",
+            relative_error(
+                relative_entropy(floats(q), floats(law)), D.low, D.low + _rounded(sum(abs(q - law), Fraction(0)))
+            ),
+            0.0,
+            tolerance=ROUNDING,
+        )
+        for q, D in ends
+        if D is not None
+    ]
+    if not finite:
+        found.append(
+            holds("it is infinite off the support of p_st", relative_entropy(floats(p), floats(law)) == np.inf)
+        )
+    if start is not None and len(ends) == 2 and not np.any(given.generator @ law):
+        found.append(holds("two Euler steps do not increase it", ends[1][1] is None or ends[1][1].low <= start.high))
+    if finite and np.all(law > 0) and not np.any(given.generator @ law):
+        found.append(_dissipation_measurement(given, law, later))
+    return tuple(found)
+
+
+def _rounded(gap: Fraction) -> Fraction:
+    """Return a bound of the effect of rounding p and p_st on their relative entropy, over `ROUNDING`.
+
+    `gap` is the sum of |p - p_st|. Where p / p_st is near one, the rounding of that ratio counts.
+    """
+    return gap / 10 + Fraction(1, 10**20)
+
+
+def divergence_to(p: Exact, law: Exact) -> Enclosure | None:
+    """Return an enclosure of D(p || law); None if it is zero or infinite."""
+    return None if np.all(p == law) or np.any((p > 0) & (law == 0)) else divergence(p, law)
+
+
+def _dissipation_measurement(given: Chain, law: Exact, p: Exact) -> Measurement:
+    r"""Measure that the dissipation, and the derivative along the field, are $-\sum_i (Q p)_i \log(p_i / \pi_i)$."""
+    Q, inside = given.generator, p > 0
+    flux = np.asarray(MasterEquationFlow(floats(Q)).velocity(0.0, jnp.asarray(floats(p))))
+    expected, logs = -float(growth(Q, p, law)), np.log(floats(p[inside] / law[inside]))
+    if np.isinf(expected):
+        return holds(
+            "the dissipation is infinite where an empty state fills",
+            dissipation(floats(Q), floats(p), floats(law)) == np.inf,
+        )
+    scale = float(np.sum((floats(abs(Q)) @ floats(p))[inside] * (1 + abs(logs))))
+    found = [dissipation(floats(Q), floats(p), floats(law)), -float(flux[inside] @ logs)]
+    error = relative_error(found, expected, scale)
+    return equal("error of the dissipation and of the derivative along the field", error, 0.0, tolerance=ROUNDING)
 
 
 def _mixture(distributions: list[Exact], first: Fraction) -> Exact:
@@ -71,27 +149,38 @@ def _mixture(distributions: list[Exact], first: Fraction) -> Exact:
     "multirate/claim-h-theorem",
     MULTIRATE.at("Section 6.1"),
     evidence="certified",
-    num_trials=32,
-    note=f"{ENCLOSED}. Reversible or not, with one closed class or two; if p has mass where p_st has none, the "
+    num_trials=48,
+    note=f"{ENCLOSED}; compared with the relative entropy, the dissipation and the field of the toolkit. "
+    "Reversible or not, with one closed class or two; if p has mass where p_st has none, the "
     "relative entropy is infinite at all times, and does not increase for that reason alone",
 )
 def relative_entropy_does_not_grow(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Along p' = Q p with generator structure d/dt D(p || p_st) <= 0, for every stationary p_st and distribution p."""
     rng = numpy_rng(key, "kind")
-    given = two_closed_classes(key, transient=bool(rng.integers(2))) if rng.integers(4) == 0 else irreducible_chain(key)
+    transient = bool(rng.integers(2))
+    given = some_irreducible_chain(key) if rng.integers(3) else two_closed_classes(key, transient=transient)
     stationary = _mixture(given.stationary_distributions, Fraction(1, 3))
-    p = distribution(key, given.size)
+    p = _start(key, given, stationary)
     return _descent_trial(given, stationary, p, given.measured(irreducible=False), strict=False)
+
+
+def _start(key: Key, given: Chain, law: Exact) -> Exact:
+    """Return a random distribution, one state, the stationary distribution, or one at a distance of 1/10000 from it."""
+    kind = int(numpy_rng(key, "start").integers(5))
+    far = distribution(key, given.size) if given.size > 1 else matrix([1])
+    near = law + (far * (law > 0) - law * sum(far * (law > 0))) / 10**4
+    return (far, far, identity(given.size)[0], law, near)[kind]
 
 
 @relative_entropy_does_not_grow.with_control
 def relative_entropy_does_not_grow(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The rates with the opposite sign: columns still sum to zero, and p_st is still an equilibrium."""
-    given = irreducible_chain(key)
-    p = (distribution(key, given.size) + given.stationary_distributions[0]) / 2
-    return _descent_trial(
-        given, given.stationary_distributions[0], p, given.measured(irreducible=False), strict=False, sign=-1
-    )
+    """The relative entropy to the uniform distribution in place of p_st, which is another."""
+    rng = numpy_rng(key, "weights")
+    skewed = uniform_cycle(4, Fraction(1)).generator * matrix(1 + rng.permutation(4))[None]
+    given, uniform = Chain(skewed), matrix([1, 1, 1, 1]) / 4
+    p = given.step(given.half_step / 50) @ uniform
+    law = given.stationary_distributions[0]
+    return _descent_trial(given, law, p, given.measured(irreducible=False), strict=False, reference=uniform)
 
 
 @claim(
@@ -115,15 +204,14 @@ def relative_entropy_falls(key: Key, integrator: AbstractIntegrator) -> Trial:
     MULTIRATE.at("Section 6.1"),
     variant="special case",
     evidence="certified",
-    num_trials=32,
-    note=ENCLOSED,
+    num_trials=48,
+    note=f"{ENCLOSED}; compared with the relative entropy, the dissipation and the field of the toolkit",
 )
 def relative_entropy_falls_for_irreducible_generators(key: Key, integrator: AbstractIntegrator) -> Trial:
     """D(p || p_st) decreases strictly wherever p is not p_st. Added: Q is irreducible."""
-    given = irreducible_chain(key)
-    return _descent_trial(
-        given, given.stationary_distributions[0], distribution(key, given.size), given.measured(), strict=True
-    )
+    given = some_irreducible_chain(key)
+    law = given.stationary_distributions[0]
+    return _descent_trial(given, law, _start(key, given, law), given.measured(), strict=True)
 
 
 @relative_entropy_falls_for_irreducible_generators.with_control
@@ -149,6 +237,7 @@ def _spread_trial(key: Key, sharpness: tuple[int, ...]) -> Trial:
     for A in layers:
         path.append(path[-1] @ A)
     D, H = [divergence(p, stationary) for p in path], [entropy(A[0]) for A in layers]
+    seen = [weights(math.log(2) * c * circulant) for c in sharpness]
     rises = [b.low > a.high for a, b in zip(H, H[1:], strict=False)]
     falls = [b.high < a.low for a, b in zip(H, H[1:], strict=False)]
     return Trial(
@@ -165,8 +254,43 @@ def _spread_trial(key: Key, sharpness: tuple[int, ...]) -> Trial:
         ),
         conclusions=(
             holds("attention entropy both increases and decreases along the layers", any(rises) and any(falls)),
+            equal(
+                "largest error of the weights of the token flow",
+                max(float(np.max(abs(A - floats(B)))) for A, B in zip(seen, layers, strict=True)),
+                0.0,
+                tolerance=ROUNDING,
+            ),
+            equal(
+                "largest error of the entropies of their rows",
+                max(float(np.max(abs(attention_entropy(A) - float(h.low)))) for A, h in zip(seen, H, strict=True)),
+                0.0,
+                tolerance=ROUNDING,
+            ),
+            equal(
+                "largest error of the relative entropies along the layers",
+                max(
+                    abs(float(relative_entropy(floats(p), floats(stationary)) - d.low))
+                    for p, d in zip(path, D, strict=True)
+                ),
+                0.0,
+                tolerance=ROUNDING,
+            ),
+            *_row_entropies(key),
         ),
+        parameters={"n": 3, "sharpness": " ".join(map(str, sharpness))},
         witness={"layers": layers, "p": path[0], "D": [float(d.low) for d in D], "H": [float(h.low) for h in H]},
+    )
+
+
+def _row_entropies(key: Key) -> tuple[Measurement, ...]:
+    """Measure the entropies of the rows of a full attention matrix, which differ, and their mean, the entropy rate."""
+    A = attention(key, least=3)
+    law = null_space(A.T - identity(len(A)))[0]
+    law, H = law / law.sum(), [entropy(row).low for row in A]
+    found = attention_entropy(A)
+    return (
+        equal("error of the entropies of rows", np.max(abs(found - floats(np.array(H)))), 0.0, tolerance=ROUNDING),
+        equal("entropy rate", entropy_rate(A, floats(law)), float(law @ H), tolerance=ROUNDING),
     )
 
 
@@ -175,7 +299,8 @@ def _spread_trial(key: Key, sharpness: tuple[int, ...]) -> Trial:
     MULTIRATE.at("Section 8"),
     evidence="certified",
     num_trials=8,
-    note=f"{ENCLOSED}. For a fixed attention matrix its entropy does not depend on the state at all",
+    note=f"{ENCLOSED}; compared with the weights of the token flow and their entropies in the "
+    "toolkit. For a fixed attention matrix its entropy does not depend on the state at all",
 )
 def attention_entropy_is_no_lyapunov_function(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The entropy of attention rows is not the Lyapunov functional: along some relaxations on which the relative

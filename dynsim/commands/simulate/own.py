@@ -77,13 +77,14 @@ def own_code(name: str, must: str) -> Iterator[None]:
 def _line_of(error: BaseException) -> str:
     """Return "line 3 of `mine.py`, `return y`, ": the last line of the user's own code that an exception passed."""
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
-        return _quoted(error.filename, error.lineno)
+        return quoted(error.filename, error.lineno)
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if _is_the_users(frame.filename)]
-    return _quoted(own[-1].filename, own[-1].lineno or 1) if own else "it "
+    return quoted(own[-1].filename, own[-1].lineno or 1) if own else "it "
 
 
-def _quoted(file: str, line: int) -> str:
+def quoted(file: str, line: int) -> str:
+    """Return "line 3 of `mine.py`, `return y`, ", a line of a file with its text."""
     linecache.checkcache(file)
     path, here = Path(file), Path.cwd()
     shown = path.relative_to(here) if path.is_relative_to(here) else path
@@ -144,4 +145,4 @@ def _check_indices(function: Any, x: jax.Array, must: str) -> None:
 def definition(function: Any) -> str:
     """Return "line 1 of `mine.py`, `def f(t, x):`, ", the place where a function is defined, if it is known."""
     code = getattr(inspect.unwrap(function), "__code__", None)
-    return "it " if code is None else _quoted(code.co_filename, code.co_firstlineno)
+    return "it " if code is None else quoted(code.co_filename, code.co_firstlineno)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.claims.rational_instances import factor_and_points, rational_matrix
-from analysis.ledger.evidence import ROUNDING, Measurement, at_most
+from analysis.ledger.evidence import ROUNDING, Measurement, equal, holds
 from dynsim._types import Key
 from dynsim.exact import Exact
 from dynsim.spaces import Ellipsoid
@@ -31,6 +31,11 @@ def everything(i: int, j: int) -> bool:
 def before(i: int, j: int) -> bool:
     """Token i attends to itself and to the tokens j before it."""
     return j <= i
+
+
+def beside(i: int, j: int) -> bool:
+    """Token i attends to itself and to the token before it."""
+    return i - 1 <= j <= i
 
 
 def printed_weights(x: np.ndarray, P: np.ndarray, sees: Sees = everything) -> np.ndarray:
@@ -88,11 +93,13 @@ def printed_metric_factors(x: ArrayLike, P: ArrayLike) -> np.ndarray:
 
 
 def agrees(what: str, found: Any, expected: ArrayLike) -> Measurement:
-    """Measure that every entry of `found` is that of `expected` up to rounding errors."""
-    wanted = _floats(expected)
-    gap = np.max(np.abs(np.asarray(found, float) - wanted), initial=0.0)
+    """Measure that every entry of `found` is that of `expected`, an array of its shape or a number, up to rounding."""
+    given, wanted = np.asarray(found, float), _floats(expected)
+    if wanted.ndim and given.shape != wanted.shape:
+        return holds(f"the shape of {what} is {wanted.shape}, and not {given.shape}", False)
+    gap = np.max(np.abs(given - wanted), initial=0.0)
     size = 1 + float(np.max(np.abs(wanted), initial=0.0))
-    return at_most(f"error of {what}", gap, 0.0, tolerance=ROUNDING * size)
+    return equal(f"error of {what}", gap, 0.0, tolerance=ROUNDING * size)
 
 
 class Instance(NamedTuple):

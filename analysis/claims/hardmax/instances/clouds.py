@@ -7,6 +7,7 @@ import jax
 import numpy as np
 
 from analysis.claims.rational_instances import Exact, identity, integers, matrix, rational_matrix, rational_unit
+from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.evidence import Measurement, holds
 from dynsim._types import Key
 from dynsim.exact import positive_definite
@@ -54,6 +55,20 @@ class Case(NamedTuple):
         return self._replace(factor=identity(len(self.factor)))
 
     @property
+    def mirrored(self) -> "Case":
+        """The tokens and their mirror images in the hyperplane that B maps to y_d = 0; none lies on it."""
+        y = self.tokens @ self.factor.T
+        y[:, -1] = [entry or Fraction(1, 3) for entry in y[:, -1]]
+        image = y * matrix([1] * (y.shape[1] - 1) + [-1])
+        return self._replace(tokens=distinct(solved(self.factor, np.concatenate([y, image]).T).T))
+
+    @property
+    def degenerate_map(self) -> ExactHardmaxMap:
+        """The layer map with B^T diag(1, ..., 1, 0) B in place of A, for controls: A is semidefinite only."""
+        d = len(self.factor)
+        return ExactHardmaxMap(self.alpha, self.factor.T @ matrix(np.diag([1] * (d - 1) + [0])) @ self.factor)
+
+    @property
     def with_negatives(self) -> "Case":
         """The tokens and their negatives, with alpha = 1, for which -A sends the tokens of largest A-norm to 0."""
         return self._replace(tokens=distinct(np.concatenate([self.tokens, -self.tokens])), alpha=Fraction(1))
@@ -62,6 +77,12 @@ class Case(NamedTuple):
     def doubled(self) -> "Case":
         """The case with every token repeated once."""
         return self._replace(tokens=np.concatenate([self.tokens, self.tokens]))
+
+    @property
+    def with_twin(self) -> "Case":
+        """The case with one token of largest A-norm repeated once; the twin is the last."""
+        longest = max(range(len(self.tokens)), key=lambda i: self.tokens[i] @ self.attention @ self.tokens[i])
+        return self._replace(tokens=np.concatenate([self.tokens, self.tokens[[longest]]]))
 
     @property
     def with_zero(self) -> "Case":
@@ -73,6 +94,11 @@ class Case(NamedTuple):
         """Measure the named hypotheses, by default all of Theorem 1.1."""
         found = hypotheses(self.map, self.tokens)
         return tuple(holds(HYPOTHESES[name], getattr(found, name)) for name in names or HYPOTHESES)
+
+    def parameters(self, name: str = "cloud") -> dict[str, float | int | str]:
+        """Return the sizes of the case and its name, as parameters of a trial."""
+        n, d = self.tokens.shape
+        return {"n": n, "d": d, "alpha": float(self.alpha), "instances": name}
 
     def witness(self) -> dict:
         """Return the data that determine the case."""
@@ -121,6 +147,12 @@ def run(map: AbstractMap, x: Exact, num_layers: int = LAYERS) -> list[Exact]:
     for k in range(num_layers):
         states.append(map.step(k, states[-1]))
     return states
+
+
+def defined_sets(x: Exact, attention: Exact) -> list[list[int]]:
+    """Return C_1, ..., C_n from their definition (1.1b): all maximisers of <A z_i, z_j> over j, for any matrix A."""
+    scores = x @ attention.T @ x.T
+    return [[j for j, score in enumerate(row) if score == max(row)] for row in scores]
 
 
 def squared_norms(x: Exact, attention: Exact) -> list[Fraction]:

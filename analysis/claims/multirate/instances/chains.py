@@ -5,14 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.chains.classes import communicating_classes
 from analysis.chains.stationary import stationary_distributions
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.exact_geometry import row_echelon
 from analysis.ledger.evidence import Measurement, holds
 from dynsim._types import Key
-from dynsim.systems.master_equation.generators import generator_from_rates
+from dynsim.systems.tokens.masks import AbstractMask, Full, Window
 
 RATES = tuple(Fraction(r) for r in ("1/1000000", "1/7", "1", "5/2", "1000000"))
 KINDS = ("dense", "sparse", "cycle", "line", "reversible")
@@ -20,9 +19,10 @@ LARGEST = 5  # number of states or tokens
 
 
 class Chain(NamedTuple):
-    """A continuous-time Markov chain: its generator Q, shape (k, k), with columns that sum to zero."""
+    """A continuous-time Markov chain: its generator Q, shape (k, k), with columns that sum to zero, and a name."""
 
     generator: Exact
+    name: str = "random"
 
     @property
     def size(self) -> int:
@@ -33,6 +33,11 @@ class Chain(NamedTuple):
     def fastest(self) -> Fraction:
         """The largest exit rate, max |Q_jj|."""
         return max(-self.generator.diagonal())
+
+    @property
+    def half_step(self) -> Fraction:
+        """Half of the step bound of forward Euler, 1 / (2 max |Q_jj|), or 1/2 for a chain without transitions."""
+        return 1 / (2 * self.fastest) if self.fastest else Fraction(1, 2)
 
     @property
     def stationary_distributions(self) -> list[Exact]:
@@ -53,11 +58,28 @@ class Chain(NamedTuple):
         )
         if not irreducible:
             return found
-        return (*found, holds("Q is irreducible", communicating_classes(Q).irreducible))
+        return (*found, holds("Q is irreducible", is_irreducible(Q)))
 
     def witness(self) -> dict:
         """Return the data that determine the chain."""
         return {"Q": self.generator}
+
+    def parameters(self) -> dict[str, int | str]:
+        """Return the number of states and the name of the chain."""
+        return {"k": self.size, "chain": self.name}
+
+
+def from_rates(rates: Exact, name: str = "random") -> Chain:
+    """Return the chain with the rate `rates[i, j]` from state j to state i; the diagonal of `rates` is zero."""
+    return Chain(rates - np.diag(np.sum(rates, axis=0)), name)
+
+
+def is_irreducible(Q: Exact) -> bool:
+    """Return whether each state is accessible from each other: I + |Q| has a positive power."""
+    linked = np.array(Q != 0) | np.eye(len(Q), dtype=bool)
+    for _ in range(len(Q)):
+        linked = linked @ linked
+    return bool(np.all(linked))
 
 
 def irreducible_chain(key: Key) -> Chain:
@@ -75,7 +97,7 @@ def two_closed_classes(key: Key, *, transient: bool = True) -> Chain:
     Q[: a.size, : a.size], Q[a.size : k, a.size : k] = a.generator, b.generator
     if transient:
         Q[0, k], Q[k - 1, k], Q[k, k] = Fraction(1), Fraction(2), Fraction(-3)
-    return Chain(Q)
+    return Chain(Q, "two closed classes")
 
 
 def with_transient(key: Key) -> Chain:
@@ -84,12 +106,13 @@ def with_transient(key: Key) -> Chain:
     Q = matrix(np.zeros((inner.size + 1, inner.size + 1), int))
     Q[:-1, :-1] = inner.generator
     Q[0, -1], Q[-1, -1] = Fraction(1), Fraction(-1)
-    return Chain(Q)
+    return Chain(Q, "one transient state")
 
 
 def uniform_cycle(size: int, rate: Fraction) -> Chain:
     """Return a directed cycle with the same rate on every edge; with two states it is a symmetric chain."""
-    return Chain(generator_from_rates(rate * matrix(np.roll(np.eye(size, dtype=int), 1, axis=0))))  # pyright: ignore[reportArgumentType]
+    ring = np.roll(np.eye(size, dtype=int), 1, axis=0)
+    return from_rates(rate * matrix(ring), f"cycle of {size} equal rates")
 
 
 def _drawn(rng: np.random.Generator, kind: str, k: int) -> Chain:
@@ -106,7 +129,7 @@ def _drawn(rng: np.random.Generator, kind: str, k: int) -> Chain:
         }
         R = _rates(rng, (k, k)) * matrix(masks[kind])
     R[np.diag_indices(k)] = Fraction(0)
-    return Chain(generator_from_rates(R))  # pyright: ignore[reportArgumentType]
+    return from_rates(R)
 
 
 def _rates(rng: np.random.Generator, shape: int | tuple[int, ...]) -> Exact:
@@ -178,9 +201,21 @@ def attention(key: Key, *, causal: bool = False, least: int = 2) -> Exact:
     return softmax_of_logarithms(matrix(weights), causal=causal)
 
 
-def is_attention(A: Exact, *, causal: bool = False) -> Measurement:
-    """Measure that A is a softmax attention matrix: rows sum to one, and entries are positive unless masked."""
-    seen = np.tri(len(A), dtype=bool) if causal else np.ones(A.shape, bool)
+def is_stochastic(A: Exact) -> bool:
+    """Return whether no entry is negative and each row sums to one."""
+    return bool(np.all(A >= 0)) and all(row.sum() == 1 for row in A)
+
+
+def is_attention(A: Exact, mask: AbstractMask | None = None) -> Measurement:
+    """Measure that A is softmax attention: rows sum to one, and just the entries that the mask allows are positive."""
+    mask = Full() if mask is None else mask
+    seen = seen_by(mask, len(A))
     positive = bool(np.all(A[seen] > 0) and np.all(A[~seen] == 0))
-    what = "causal" if causal else "full"
-    return holds(f"A is {what} softmax attention", positive and all(sum(row) == 1 for row in A))
+    return holds(f"A is softmax attention with the mask `{type(mask).__name__}`", positive and is_stochastic(A))
+
+
+def seen_by(mask: AbstractMask, n: int) -> np.ndarray:
+    """Return which token attends to which, (n, n), from the definition of the mask and not by calling it."""
+    ahead = np.arange(n)[None] - np.arange(n)[:, None]
+    back = mask.width - 1 if isinstance(mask, Window) else n
+    return np.ones((n, n), bool) if isinstance(mask, Full) else (ahead <= 0) & (ahead >= -back)

@@ -1,0 +1,76 @@
+"""Attention heads P_h(t) = D_h(t) P_h' with sinusoids D_h(t), and solutions held against the printed field."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool
+from numpy.typing import ArrayLike
+
+from analysis.claims.consensus.instances.printed_attention import Sees, agrees, before, printed_field
+from analysis.ledger.evidence import ROUNDING, Measurement, at_most
+from dynsim._types import Key
+from dynsim.systems.schedules import Modulated
+from dynsim.systems.tokens.masks import AbstractMask
+from dynsim.trajectory import Trajectory
+
+BOUND = 10.0
+"""The bound b of sup |P_h(t)| that the hypotheses of the theorems name."""
+
+
+def modulated_heads(key: Key, heads: int, d: int) -> Modulated:
+    """Return random heads, neither symmetric nor diagonal, with amplitude 2 and a frequency and phase for each row."""
+    a, b, c = jax.random.split(key, 3)
+    base = jax.random.uniform(a, (heads, d, d), minval=-0.5, maxval=0.5)
+    frequency = jax.random.uniform(b, (heads, d), minval=0.5, maxval=2.0)
+    return Modulated(base, 2.0, frequency, jax.random.uniform(c, (heads, d), maxval=2 * math.pi))
+
+
+def printed_heads(P: Modulated, t: float) -> np.ndarray:
+    """Return D_h(t) P_h', entry by entry, (heads, d, d)."""
+    base, amplitude = np.asarray(P.base), np.asarray(P.amplitude)
+    frequency, phase = np.asarray(P.frequency), np.asarray(P.phase)
+    heads = []
+    for h in range(len(base)):
+        rows = [amplitude[h, k] * math.sin(frequency[h, k] * t + phase[h, k]) * base[h, k] for k in range(len(base[h]))]
+        heads.append(np.stack(rows))
+    return np.stack(heads)
+
+
+def query_key_bound(P: Modulated) -> float:
+    """Return an upper bound of sup |P_h(t)|, the largest |D_h| |P_h'| in the spectral norm."""
+    norms = np.linalg.norm(np.asarray(P.base), 2, axis=(1, 2))
+    return float(np.max(norms * np.max(np.abs(np.asarray(P.amplitude)), axis=1)))
+
+
+def is_bounded(P: Modulated, bound: float = BOUND) -> Measurement:
+    """Measure that sup |P_h(t)| is at most the bound."""
+    return at_most("sup |P_h(t)|", query_key_bound(P), bound, tolerance=ROUNDING)
+
+
+def has_the_printed_field(
+    path: Trajectory, P: Callable[[float], ArrayLike], U: ArrayLike, W: ArrayLike, sees: Sees = before
+) -> Measurement:
+    """Measure that the flow of a trajectory has the printed field at its first, middle and last state."""
+    chosen = _first_middle_last(path)
+    fields = [path.system.vector_field(path.ts[k], path.ys[k]) for k in chosen]  # pyright: ignore[reportAttributeAccessIssue]
+    printed = [printed_field(path.ys[k], P(float(path.ts[k])), U, W, sees) for k in chosen]
+    return agrees("the field along the solution, against the printed one", np.stack(fields), np.stack(printed))
+
+
+def _first_middle_last(path: Trajectory) -> Sequence[int]:
+    last = len(path.ts) - 1
+    return sorted({0, last // 2, last})
+
+
+class OneAhead(AbstractMask):
+    """A causal mask off by one: a token also attends to the next one."""
+
+    ahead: int = eqx.field(static=True, default=1)
+
+    def __call__(self, n: int) -> Bool[Array, "n n"]:
+        """Return a lower triangular matrix of ones with one more diagonal."""
+        return jnp.tril(jnp.ones((n, n), bool), self.ahead)

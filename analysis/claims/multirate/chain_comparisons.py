@@ -1,0 +1,173 @@
+"""Comparisons of what the toolkit computes for a chain with exact values, as measurements.
+
+A matrix in fractions is rounded once to floats, relative to each entry; errors are relative to the sum of the moduli of
+the terms, which bounds the rounding error of a sum.
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import scipy.sparse
+
+from analysis.chains.integrator import Exponential
+from analysis.chains.relaxation import relaxation
+from analysis.chains.stationary import stationary_distribution
+from analysis.claims.multirate.instances.chains import Chain
+from analysis.claims.multirate.instances.hard_chains import known
+from analysis.claims.rational_instances import Exact, identity
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, equal, holds
+from dynsim.simulation import simulate
+from dynsim.systems.master_equation.checks import check_generator
+from dynsim.systems.master_equation.flow import MasterEquationFlow, MasterEquationMap, step_bound
+
+BITS = 400  # of a fixed-point number
+TERMS = 60  # of the exponential series, for exit rate times step at most 1/2: 2^-60 / 60! < 2^-330
+FEW = 64  # exit rate times time up to which series of polynomials are compared
+CLOSE = 1e4  # the largest ratio of probabilities for which a fixed weight of the symmetric methods keeps its accuracy
+
+
+def exact_transition_matrix(Q: Exact, t: Fraction) -> Exact:
+    r"""Return $e^{Qt}$ in fractions, with an error below $2^{-200}$ for exit rates times t up to $2^{100}$.
+
+    $e^{Qh}$ is the series of $e^{(Q + q) h}$, whose terms are not negative, with columns divided by their sums, which
+    are $e^{qh}$; it is squared. Numbers are integers over 2^400, and an error at most doubles in each squaring.
+    """
+    fastest = max(-Q.diagonal())
+    squarings = max(0, math.ceil(math.log2(max(1, fastest * t)))) + 1
+    h = t / 2**squarings
+    N = _fixed(identity(len(Q)) * fastest * h + Q * h)
+    P = term = _fixed(identity(len(Q)))
+    for n in range(1, TERMS):
+        term = ((term @ N) >> BITS) // n
+        P = P + term
+    P = (P << BITS) // np.sum(P, axis=0)[None]
+    for _ in range(squarings):
+        P = (P @ P) >> BITS
+        P = (P << BITS) // np.sum(P, axis=0)[None]
+    return np.array([*(Fraction(int(v), 2**BITS) for v in P.flat), None], object)[:-1].reshape(P.shape)
+
+
+def _fixed(M: Exact) -> np.ndarray:
+    return np.array([*(int(v * 2**BITS) for v in M.flat), None], object)[:-1].reshape(M.shape)
+
+
+def floats(values: Exact) -> np.ndarray:
+    """Return the floats nearest to fractions."""
+    return np.asarray(values).astype(float)
+
+
+def relative_error(found: Any, expected: Any, scale: Any) -> float:
+    """Return the largest |found - expected| / scale; infinite where the scale is zero and they differ."""
+    difference = abs(np.asarray(found, float) - np.asarray(expected, float))
+    scale = np.broadcast_to(np.asarray(scale, float), difference.shape)
+    return float(np.max(np.divide(difference, scale, out=np.where(difference > 0, np.inf, 0.0), where=scale > 0)))
+
+
+def accepts(check: Callable[[Any], Any], value: Any) -> bool:
+    """Return whether a check of the toolkit accepts its argument."""
+    try:
+        check(value)
+    except ValueError:
+        return False
+    return True
+
+
+def validation_measurements(given: Chain) -> tuple[Measurement, ...]:
+    """Measure that the toolkit accepts the generator, and refuses what is nearly one."""
+    Q = given.generator
+    skewed, negative = Q.copy(), Q.copy()
+    skewed[0, 0] = skewed[0, 0] + Fraction(1, 1000)
+    negative[0, -1], negative[-1, -1] = Fraction(-1, 1000), negative[-1, -1] + negative[0, -1] + Fraction(1, 1000)
+    columns = accepts(check_generator, Q.T) == all(row.sum() == 0 for row in Q)
+    refused = not accepts(check_generator, skewed) and (len(Q) == 1 or not accepts(check_generator, negative))
+    return (
+        holds("the toolkit accepts the generator", accepts(check_generator, Q)),
+        holds("it accepts the transpose only if rows sum to zero", columns),
+        holds("it refuses a column that sums to 1/1000, or a rate of -1/1000", refused),
+    )
+
+
+def field_measurement(given: Chain, points: Exact, *, sparse: bool = False) -> Measurement:
+    """Measure that the field of the flow is Q x at `points`, (points, k)."""
+    Q = floats(given.generator)
+    flow = MasterEquationFlow(scipy.sparse.csc_array(Q) if sparse else Q)
+    found = flow.velocity(0.0, jnp.asarray(floats(points)))
+    error = relative_error(found, floats(points @ given.generator.T), floats(abs(points) @ abs(given.generator).T))
+    kind = "sparse" if sparse else "dense"
+    return equal(f"relative error of the field of the {kind} flow", error, 0.0, tolerance=ROUNDING)
+
+
+def map_measurements(given: Chain, p: Exact, tau: Fraction) -> tuple[Measurement, ...]:
+    """Measure that the forward-Euler map is I + tau Q, exactly, in floats and for a sparse Q, and its step bound."""
+    Q, expected = given.generator, given.step(tau) @ p
+    scale = p + abs(tau * Q) @ p
+    rounded = (floats(Q), scipy.sparse.csc_array(floats(Q)))
+    errors = [
+        relative_error(MasterEquationMap(R, float(tau)).step(0, floats(p)), floats(expected), floats(scale))
+        for R in rounded
+    ]
+    above = given.fastest and accepts(lambda R: MasterEquationMap(R, Fraction(1001, 1000) / given.fastest), Q)
+    return (
+        holds("the Euler map is I + tau Q", bool(np.all(MasterEquationMap(Q, tau).step(0, p) == expected))),
+        equal("relative error of the Euler map in floats, dense and sparse", max(errors), 0.0, tolerance=ROUNDING),
+        holds("its step bound is 1 / max |Q_jj|", step_bound(Q) == (1 / given.fastest if given.fastest else math.inf)),
+        holds("it refuses a larger step", not above),
+    )
+
+
+def exponential_measurements(given: Chain, p: Exact, t: Fraction, expected: Exact) -> tuple[Measurement, ...]:
+    """Measure that each method for $e^{Qt} p$ that applies to the chain returns `expected`, and so does `simulate`."""
+    Q, known_chain = floats(given.generator), known(given)
+    methods = ["dense"]
+    if given.fastest * t <= FEW:
+        methods += ["uniformisation"]
+        methods += ["chebyshev"] if known_chain and known_chain.reversible and _even(known_chain.stationary) else []
+    if not np.any(np.triu(Q, 2)) and not np.any(np.tril(Q, -2)):
+        methods += ["rational"]
+    found = {method: relaxation(Q, floats(p), [float(t)], method=method) for method in methods}
+    path = simulate(MasterEquationFlow(Q), floats(p), [1.0, 1.0 + float(t)], integrator=Exponential())
+    shift = 1.0 + float(t) - 1.0  # the time that floats leave of t
+    drift = float(given.fastest) * abs(shift - float(t))
+    return (
+        *(
+            equal(f"error of e^{{Qt}} p by `{m}`", np.max(abs(r.final - floats(expected))), 0.0, tolerance=ROUNDING)
+            for m, r in found.items()
+        ),
+        equal(
+            "error of `simulate` by the exponential, from time 1 on",
+            np.max(abs(np.asarray(path.final) - floats(expected))),
+            0.0,
+            tolerance=ROUNDING + drift,
+        ),
+    )
+
+
+def _even(law: Exact) -> bool:
+    return max(law) <= CLOSE * min(law)
+
+
+def stationary_measurements(given: Chain, law: Exact) -> tuple[Measurement, ...]:
+    """Measure that the stationary distribution by each method is `law`, exactly or to a relative error."""
+    Q, known_chain = floats(given.generator), known(given)
+    methods = ["elimination"]
+    if known_chain:  # a sparse factorisation can meet a pivot of zero for nearly decoupled random chains
+        methods += ["lu", "tree"] if known_chain.reversible else ["lu"]
+    found = {m: stationary_distribution(Q, method=m) for m in methods}
+    exact = stationary_distribution(given.generator)
+    return (
+        holds("the exact stationary distribution is that vector", bool(np.all(exact.probabilities == law))),
+        *(
+            equal(
+                f"relative error of a probability by `{m}`, up to the error that it states",
+                max(0.0, relative_error(one.probabilities, floats(law), floats(law)) - one.error),
+                0.0,
+                tolerance=ROUNDING,
+            )
+            for m, one in found.items()
+        ),
+        equal("largest error that a method states", max(one.error for one in found.values()), 0.0, tolerance=SOLVER),
+    )

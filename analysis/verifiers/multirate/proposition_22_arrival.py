@@ -1,0 +1,48 @@
+"""Verify an instance that refutes a reading of Proposition 22 of "Attention is just another name for coupling?".
+
+Printed: the slow variable changes at most once every P tokens. Read for the pooled sequence of Definition 3, whose tail
+block is averaged over its real number of tokens, while tokens arrive one by one. (The context that tokens read, the
+slow state of the previous block, does change only once per block if the slow attention is causal.)
+
+Instance: the tail mean of the second block changes with every token that arrives in it.
+
+Usage: python proposition_22_arrival.py [WITNESS.json]
+"""
+
+import json
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+STATEMENT = "multirate/proposition-22/arrival"
+WITNESS = {"tokens": ["1", "2", "3", "4", "5", "7", "8"], "P": 4}
+
+
+def checks(witness):
+    """Yield what is checked, the number measured, and whether the check holds."""
+    x, P = [Fraction(v) for v in witness["tokens"]], witness["P"]
+    yield "P >= 2, and the last block is begun and not complete", (len(x), P), P >= 2 and len(x) % P > 1
+    mean = lambda block: sum(block) / len(block)
+    pooled = [[mean(x[k : min(k + P, n)]) for k in range(0, n, P)] for n in range(1, len(x) + 1)]
+    last = [row[-1] for row in pooled[len(x) // P * P :]]
+    changes = sum(a != b for a, b in zip(last, last[1:], strict=False))
+    yield (
+        f"the pooled token of the last block as {len(last)} < P tokens arrive, more than one change",
+        [*map(str, last)],
+        (changes > 1),
+    )
+
+
+def main():
+    """Print every check with OK or NOT; return 0 if all hold, else 1."""
+    witness = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else WITNESS
+    results = list(checks(witness))
+    for what, value, fact in results:
+        print("OK " if fact else "NOT", f"{what}: {value}")
+    refuted = all(fact for _, _, fact in results)
+    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
+    return 0 if refuted else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

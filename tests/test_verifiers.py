@@ -1,0 +1,159 @@
+"""The standalone verifiers of refutations: they accept their own witness, reject a spoilt one, and import nothing."""
+
+import ast
+import functools
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.claims import statements
+
+FOLDER = Path(__file__).parent.parent / "analysis" / "verifiers"
+CLAIMS = FOLDER.parent / "claims"
+FILES = {path.relative_to(FOLDER).with_suffix("").as_posix(): path for path in sorted(FOLDER.rglob("*.py"))}
+
+# One entry of each witness, by its path, and a value with which the refutation is not there.
+SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
+    "consensus/claim_general_p_not_ascertainable_conjugacy": (("B", 0, 0), "3"),
+    "consensus/claim_identity_consensus_point": (("s", 1), "0"),
+    "consensus/claim_identity_every_initial_position": (("tokens", 1), ["2/3", "-1/3", "2/3"]),
+    "consensus/claim_multihead_value": (("p", 1), "5"),
+    "consensus/claim_value_matrix_consensus": (("mu",), "-1/100"),
+    "consensus/definition_4_1": (("coefficients of 1, s, s^2", 2), "0"),
+    "consensus/equation_12_infinite_family": (("slope",), "2"),
+    "consensus/equation_25": (("tokens", 1), ["2/3", "2/3", "1/3"]),
+    "consensus/equation_5": (("M", 1, 0), "1"),
+    "consensus/lemma_6_1_lower": (("start",), ["3/5", "4/5", "0"]),
+    "consensus/remark_4_2_formula": (("n",), 2),
+    "consensus/remark_5_1_projection": (("U", 0), "1"),
+    "consensus/theorem_3_2_lojasiewicz": (("tokens", 2), ["-3/5", "2/5"]),
+    "consensus/theorem_4_1_barbalat": (("tokens", 1), ["3/5", "4/5", "0"]),
+    "consensus/theorem_4_1_domain": (("y1",), ["7/25", "24/25"]),
+    "consensus/theorem_4_1_lyapunov": (("u",), ["1", "0"]),
+    "consensus/theorem_5_1_domain": (("y2",), ["-1", "0"]),
+    "consensus/theorem_5_1_iss": (("derivative of V", 0), "-2"),
+    "consensus/theorem_6_1_equilibria": (("mu",), "2/3"),
+    "hardmax/claim_figure_2_rows": (("extra points", 0), ["2", "1"]),
+    "hardmax/claim_no_metastability": (("tokens", 2), ["1", "0", "1"]),
+    "hardmax/claim_s_all_projections": (("tokens", 2), ["-3", "-3"]),
+    "hardmax/claim_softmax_limit_uniform": (("gap times m",), "16"),
+    "hardmax/claim_sphere_fixed": (("A", 0, 1), "0"),
+    "hardmax/claim_theory_applies_to_reviews": (("n",), 4),
+    "hardmax/lemma_3_2_general_attention": (("tokens", 1), ["2", "2"]),
+    "hardmax/lemma_4_1_boundary": (("point", 0), "1"),
+    "hardmax/proposition_5_3_if": (("tokens", 0), "-1"),
+    "hardmax/remark_1_3_boundary": (("tokens", 2), "1/4"),
+    "multirate/claim_attention_exponential": (("exponentials of the scores", 0, 0), "9"),
+    "multirate/claim_attention_exponential_causal": (("A", 2), ["7/9", "1/9", "1/9"]),
+    "multirate/claim_causal_irreducible": (("A", 0), ["1/2", "1/2", "0"]),
+    "multirate/claim_euler_step": (("W",), [["0"] * 4] * 4),
+    "multirate/claim_h_theorem_strict": (("p",), ["1/3", "1/6", "1/8", "3/8"]),
+    "multirate/claim_lumpability_one_start": (("M", 0, 0), "1/4"),
+    "multirate/claim_qss_equals_stationary": (("another equilibrium", 1), "1"),
+    "multirate/claim_qss_equals_stationary_distributions": (("distributions", 1), ["2/3", "1/3", "0", "0"]),
+    "multirate/claim_residual_distance": (("W", 1), "1/2"),
+    "multirate/claim_rmsnorm_contraction": (("L and |x|", 3, 1), "4000000000"),
+    "multirate/proposition_19": (("P",), 1),
+    "multirate/proposition_21_full_slow": (("slow mask",), "causal"),
+    "multirate/proposition_21_secant_over_the_sequence": (("span",), "token"),
+    "multirate/proposition_22_arrival": (("tokens", 6), "6"),
+    "multirate/remark_24_rmsnorm_gain": (("gain", 2), "1"),
+    "multirate/remark_25_hyperbolicity": (("a",), "-1"),
+    "multirate/remark_25_necessary": (("rate of the quasi-steady state",), "1"),
+    "multirate/remark_25_norm_constraints": (("S", 0), "3"),
+    "multirate/remark_30_column_sums_every_map": (("J", 0, 1), "1/4"),
+    "multirate/remark_30_fixed_point": (("b",), ["1", "0"]),
+    "multirate/theorem_28_iii_euler_at_the_bound": (("tau",), "1/3"),
+}
+
+
+@functools.cache
+def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a verifier in an interpreter without site packages, environment or current directory on its path."""
+    command = [sys.executable, "-I", "-S", str(FILES[name]), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def constant(name: str, of: str) -> Any:
+    """Return a constant of a verifier, read from its source."""
+    assigned = [node for node in ast.parse(FILES[name].read_text()).body if isinstance(node, ast.Assign)]
+    return ast.literal_eval(next(node.value for node in assigned if ast.unparse(node.targets[0]) == of))
+
+
+def file_of(statement: str) -> str:
+    """Return the name of the verifier of a statement or a reading of one."""
+    key, _, rest = statement.partition("/")
+    return f"{key}/{re.sub('[-./]', '_', rest)}"
+
+
+def refuted_exactly(source: str) -> set[str]:
+    """Return the ids of the certified claims in a module that have no control: those that are refuted."""
+    defined = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    marks = [(node.name, mark) for node in defined for mark in node.decorator_list]
+    controlled = {name for name, mark in marks if ast.unparse(mark) == f"{name}.with_control"}
+    calls = [mark for name, mark in marks if isinstance(mark, ast.Call) and name not in controlled]
+    claims = [call for call in calls if ast.unparse(call.func) == "claim"]
+    certified = [c for c in claims if any(ast.unparse(k) == "evidence='certified'" for k in c.keywords)]
+    return {ast.literal_eval(call.args[0]) for call in certified}
+
+
+def test_every_certified_refutation_has_a_verifier():
+    refuted = {id for path in CLAIMS.glob("*/*.py") for id in refuted_exactly(path.read_text())}
+    assert len(refuted) > 30
+    assert {file_of(id) for id in refuted} - FILES.keys() == set()
+
+
+def test_every_verifier_has_a_spoilt_witness():
+    assert FILES.keys() == SPOILT.keys()
+
+
+def test_a_verifier_is_named_after_a_statement_or_a_reading_of_one():
+    ids = {statement.full_id for statement in statements()}
+    for name in FILES:
+        statement = constant(name, "STATEMENT")
+        assert "/".join(statement.split("/")[:2]) in ids
+        assert name == file_of(statement)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_verifier_accepts_its_own_witness(name):
+    done = run(name)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    *checks, last = done.stdout.splitlines()
+    assert checks
+    assert all(line.startswith("OK ") for line in checks)
+    assert last == f"{constant(name, 'STATEMENT')} is refuted"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_verifier_reads_a_witness_and_rejects_a_spoilt_one(name, tmp_path):
+    witness, file = constant(name, "WITNESS"), tmp_path / "witness.json"
+    file.write_text(json.dumps(witness))
+    assert run(name, str(file)).stdout == run(name).stdout
+    spoilt = tmp_path / "spoilt.json"
+    (*path, key), value = SPOILT[name]
+    place = witness
+    for step in path:
+        place = place[step]
+    assert place[key] != value
+    place[key] = value
+    spoilt.write_text(json.dumps(witness))
+    done = run(name, str(spoilt))
+    assert (done.returncode, done.stderr) == (1, ""), done.stdout + done.stderr
+    assert any(line.startswith("NOT ") for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_verifier_imports_only_the_standard_library(name):
+    imported = set()
+    for node in ast.walk(ast.parse(FILES[name].read_text())):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported.add("." if node.level else str(node.module).split(".")[0])
+    assert imported <= {"fractions", "itertools", "json", "math", "pathlib", "sys"}
