@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: env demo test test-all test-kernels mutants kills lint bench fuzz
+.PHONY: env demo test test-all test-kernels mutants seeds kills lint bench fuzz
 
 env: $(VENV)/.ready
 
@@ -25,6 +25,9 @@ test-kernels: env
 
 mutants: env
 	$(BIN)/python -m tests.mutants --jobs 2
+
+seeds: env
+	$(BIN)/python -m tests.seeds
 
 kills: env
 	$(BIN)/python -m tests.kills

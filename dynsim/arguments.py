@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim._types import State, TimesLike
-from dynsim.errors import argument_error, reason
+from dynsim.errors import argument_error, reason, shown
 from dynsim.integrators import AbstractIntegrator
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
@@ -32,8 +32,8 @@ def check_flow(flow: Any) -> None:
 def check_integrator(integrator: Any) -> None:
     """Raise `ValueError` unless `integrator` is an integrator, not its name or its class."""
     if not isinstance(integrator, AbstractIntegrator):
-        is_ = f"the class {integrator.__name__}" if isinstance(integrator, type) else repr(integrator)
-        raise argument_error("integrator", "be an integrator such as `Diffrax()` or `Scipy()`", f"is {is_}")
+        must = "be an integrator such as `Diffrax()` or `Scipy()`"
+        raise argument_error("integrator", must, f"is {shown(integrator)}")
 
 
 def as_state(name: str, y: Any) -> State:
@@ -48,6 +48,8 @@ def as_state(name: str, y: Any) -> State:
         fields = y._fields  # pyright: ignore[reportAttributeAccessIssue]
         return type(y)(*(as_state(f"{name}.{field}", part) for field, part in zip(fields, y, strict=True)))
     if isinstance(y, jax.Array):
+        if jnp.issubdtype(y.dtype, jax.dtypes.prng_key):
+            raise argument_error(name, "be an array of numbers", "is a random key")
         found = y
     else:
         try:

@@ -7,6 +7,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
+from dynsim.conversion import integer
 from dynsim.errors import argument_error
 from dynsim.simulation import path_on_host
 from dynsim.systems.hardmax.follower_sets import FollowerSets
@@ -55,7 +56,8 @@ def iterate_hardmax(
     """
     if not isinstance(map, HardmaxMap | ExactHardmaxMap):
         raise argument_error("map", "be a HardmaxMap or an ExactHardmaxMap", f"is a {type(map).__name__}")
-    if num_layers < 1 or every < 1 or num_layers % every:
+    num_layers, every = integer("num_layers", num_layers, least=1), integer("every", every, least=1)
+    if num_layers % every:
         raise argument_error("num_layers", f"be a positive multiple of `every` = {every}", f"is {num_layers}")
     z = map.rule.tokens(x0)
     exact = isinstance(map, ExactHardmaxMap)

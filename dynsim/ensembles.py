@@ -27,6 +27,7 @@ from dynsim.arguments import (
     start_on,
     traceable,
 )
+from dynsim.conversion import function, returned
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
 from dynsim.integrators.base import masked
@@ -118,7 +119,7 @@ def ensemble(
         KeyboardInterrupt: on Ctrl-C, with a sentence that says which members are kept.
     """
     flows = tuple(flow) if isinstance(flow, Sequence) else (flow,)
-    work = _checked(flows, integrator, y0s, ts, fn)
+    work = _checked(flows, integrator, y0s, ts, function("fn", fn, "(t, x)"))
     together = integrator.batched and _alike(flows)
     parts = _parts(work, cost, chunk) if together else [np.array([k]) for k in range(work.members)]
     checkpoints = None if folder is None else Checkpoints(folder, _digest(work, parts), _structure(work))
@@ -170,9 +171,14 @@ def _check_starts(work: _Work) -> None:
     if bad.size:
         off = f"member {bad[0]} is off it by {defects[bad[0]]:.3g}"
         raise argument_error("y0s", "be finite and lie on the space of the flow", off)
-    jax.eval_shape(work.fn, work.ts[0], work.start(0))  # an error in the functions is raised once, not for each member
+    _values(work)  # an error in the function is raised once, not for each member
     if not traceable(work.flow(0), work.start(0), work.ts[0]) and work.integrator.batched:
         raise not_traceable()
+
+
+def _values(work: _Work) -> Any:
+    """Return the shapes and types of what is kept at each time."""
+    return returned("fn", work.fn, work.ts[0], work.start(0))
 
 
 def _parts(work: _Work, cost: Callable[[State], Scalar] | None, chunk: int | None) -> list[np.ndarray]:
@@ -292,7 +298,7 @@ def _lost(work: _Work, y0: State) -> tuple[State, Stats]:
 
 def _structure(work: _Work) -> Any:
     """Return the tree structure of a part."""
-    values = jax.eval_shape(work.fn, work.ts[0], work.start(0))
+    values = _values(work)
     return jax.tree.structure((values, work.start(0), _lost(work, work.start(0))[1]))
 
 

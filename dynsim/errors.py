@@ -5,6 +5,8 @@ from collections.abc import Iterable
 
 from dynsim.outcome import Outcome
 
+LONGEST = 60  # characters of a value in a sentence
+
 
 class IntegrationError(RuntimeError):
     """An integration stopped before its last time.
@@ -30,8 +32,17 @@ def argument_error(names: str | Iterable[str], must: str, but: str) -> ValueErro
         but: the verb phrase or clause that follows "but": the value that was given.
     """
     *others, last = (f"`{name}`" for name in ((names,) if isinstance(names, str) else names))
+    but = " ".join(but.split())
     subject = f"Arguments {', '.join(others)} and {last}" if others else f"Argument {last}"
     return ValueError(f"{subject} must {must}, but {but}{'' if but.endswith('?') else '.'}")
+
+
+def shown(value: object) -> str:
+    """Return a value as it is written in a program, on one line and not longer than 60 characters."""
+    if callable(value) and hasattr(value, "__name__"):
+        return f"the {'class' if isinstance(value, type) else 'function'} {value.__name__}"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def check_at_least(least: float, **values: float) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, reason, shown
 
 Exact = np.ndarray
 """An array of dtype object in which every entry is a `Fraction`."""
@@ -26,17 +26,21 @@ def rational(name: str, value: Any) -> Fraction:
     """
     if isinstance(value, Fraction):
         return value
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | str | Decimal | np.number):
-        raise argument_error(name, "hold ints, fractions, floats or decimal strings", f"holds {value!r}")
+    real = int | float | str | Decimal | np.integer | np.floating
+    if isinstance(value, bool | np.bool_) or not isinstance(value, real):
+        raise argument_error(name, "hold ints, fractions, floats or decimal strings", f"holds {shown(value)}")
     try:
         return Fraction(value.item() if isinstance(value, np.generic) else value)
     except (ValueError, OverflowError, InvalidOperation, ZeroDivisionError):
-        raise argument_error(name, "hold finite numbers", f"holds {value!r}") from None
+        raise argument_error(name, "hold finite numbers", f"holds {shown(value)}") from None
 
 
 def rationals(name: str, values: Any) -> Exact:
     """Return an array of Fractions of the shape of `values`, each entry converted by `rational`, which may raise."""
-    given = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
+    try:
+        given = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
+    except (TypeError, ValueError) as error:
+        raise argument_error(name, "hold numbers", f"does not ({reason(error)})") from None
     exact = (value if isinstance(value, Fraction) else rational(name, value) for value in given.flat)
     return _array(exact, given.shape)
 

@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from dynsim._types import Key
-from dynsim.errors import argument_error, nearest
+from dynsim.conversion import instance, integer, random_key
+from dynsim.errors import argument_error, nearest, shown
 from dynsim.spaces import AbstractSpace, Sphere
 
 
@@ -59,9 +60,11 @@ def initial(
     Raises:
         ValueError: for an unknown name, or if n or d is less than 1.
     """
-    if distribution not in DISTRIBUTIONS:
-        but = f"is `{distribution}`{nearest(distribution, DISTRIBUTIONS)}"
+    if not isinstance(distribution, str) or distribution not in DISTRIBUTIONS:
+        but = f"is `{distribution}`{nearest(str(distribution), DISTRIBUTIONS)}"
         raise argument_error("distribution", f"be one of {', '.join(DISTRIBUTIONS)}", but)
-    if min(shape) < 1:
-        raise argument_error("shape", "be (n, d) with n, d >= 1", f"is {shape}")
-    return DISTRIBUTIONS[distribution](key, shape, Sphere() if space is None else space)
+    if not isinstance(shape, tuple | list) or len(shape) != 2:
+        raise argument_error("shape", "be (n, d) with n, d >= 1", f"is {shown(shape)}")
+    n, d = (integer("shape", size, least=1) for size in shape)
+    place = Sphere() if space is None else instance("space", space, AbstractSpace, "a space such as `Sphere()`")
+    return DISTRIBUTIONS[distribution](random_key("key", key), (n, d), place)

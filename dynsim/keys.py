@@ -5,7 +5,8 @@ import zlib
 import jax
 
 from dynsim._types import Key
-from dynsim.errors import check_at_least
+from dynsim.conversion import integer
+from dynsim.errors import argument_error, shown
 
 
 def stream(seed: int, name: str, index: int = 0) -> Key:
@@ -16,6 +17,8 @@ def stream(seed: int, name: str, index: int = 0) -> Key:
     Raises:
         ValueError: if `seed` or `index` is negative.
     """
-    check_at_least(0, seed=seed, index=index)
+    if not isinstance(name, str):
+        raise argument_error("name", "be a word", f"is {shown(name)}")
+    seed, index = integer("seed", seed, least=0), integer("index", index, least=0)
     key = jax.random.fold_in(jax.random.key(seed), zlib.crc32(name.encode()))
     return jax.random.fold_in(key, index)

@@ -11,7 +11,8 @@ from jax.core import Tracer
 
 from dynsim._types import State, TimesLike
 from dynsim.arguments import as_state, as_times, check_flow, check_integrator, check_start, shapes_explained, start_on
-from dynsim.errors import IntegrationError, argument_error
+from dynsim.conversion import integer
+from dynsim.errors import IntegrationError, argument_error, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
 from dynsim.outcome import Outcome
 from dynsim.progress import waiting
@@ -94,12 +95,15 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> T
 
     A map in JAX is scanned; one on the host (`on_host`) is looped over, in whatever arithmetic it has.
     """
-    if num_steps < 1 or every < 1 or num_steps % every:
+    if not isinstance(map, AbstractMap):
+        raise argument_error("map", "be a map", f"is {shown(map)}")
+    num_steps, every = integer("num_steps", num_steps, least=1), integer("every", every, least=1)
+    if num_steps % every:
         raise argument_error("num_steps", f"be a positive multiple of `every` = {every}", f"is {num_steps}")
     ts = np.arange(0, num_steps + 1, every)
     if map.on_host:
         return _looped(map, x0, ts, every)
-    x0 = jax.tree.map(jnp.asarray, x0)
+    x0 = as_state("x0", x0)
     ys, defect = _scanned(map, x0, num_steps // every, every)
     ok = all(bool(jnp.all(jnp.isfinite(y))) for y in jax.tree.leaves(ys))
     return Trajectory(jnp.asarray(ts), ys, map, _map_stats(ok, num_steps, defect))

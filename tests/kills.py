@@ -29,8 +29,8 @@ COMMANDS = {
     "ensemble": (*DYNSIM, "simulate", "token-flow", "--beta", "4", "--tokens", "8", "--members", "400", "--end", "100",
                  "--out", "run.npz"),
     "claims": (*DYNSIM, "check", "consensus/lemma-3.1", "consensus/lemma-3.3", "consensus/theorem-3.2",
-               "consensus/equation-5", "hardmax/lemma-3.4", "multirate/proposition-19", "--jobs", "2", "--lines", "lines",
-               "--json", "claims.json", "--force"),
+               "consensus/equation-5", "hardmax/lemma-3.4", "multirate/proposition-19", "--jobs", "2",
+               "--lines", "lines", "--json", "claims.json", "--force"),
     "experiment": (*DYNSIM, "experiment", "consensus/7.4", "--out", "results"),
     "training": ("-m", "tests.kills", "--train", "trained"),
 }  # fmt: skip

@@ -50,10 +50,11 @@ REFUSALS = {
     "ts='ab'": "`ts` must be an array of numbers, but is not",
     "ts=1.0": r"`ts` must hold at least two times, but has shape \(\)",
     **{
-        f"integrator=lambda: {kind}(max_steps={steps})": f"`max_steps` must be a positive integer, but is {steps}"
+        f"integrator=lambda: {kind}(max_steps={steps})": f"`max_steps` must be an integer, but is {steps}"
         for kind in ("Diffrax", "Scipy")
-        for steps in ("None", "0", "1.5", "'many'", "True")
+        for steps in ("None", "1.5", "'many'", "True")
     },
+    "integrator=lambda: Scipy(max_steps=0)": "`max_steps` must be at least 1, but is 0",
     "ts=[]": r"`ts` must hold at least two times, but has shape \(0,\)",
 }
 # In a process of its own: the annotations, which tests check, would refuse some of these before.

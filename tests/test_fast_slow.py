@@ -182,7 +182,9 @@ def test_a_jacobian_that_overflows_is_a_cause_and_no_error_of_linear_algebra():
 
 @pytest.mark.parametrize("epsilon", [0.0, -1e-3, np.nan, np.inf, [0.1, 0.2]])
 def test_a_ratio_that_is_no_positive_number_is_refused(epsilon):
-    with pytest.raises(ValueError, match="Argument `epsilon` must be a positive number, but is"):
+    with pytest.raises(
+        ValueError, match="Argument `epsilon` must be (positive|finite|a positive number), but (is|has)"
+    ):
         linear_flow(np.asarray(epsilon))
     with pytest.raises(ValueError, match="Argument `epsilon`"):
         linear_flow(0.1).with_epsilon(np.asarray(epsilon))

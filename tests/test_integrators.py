@@ -227,7 +227,7 @@ def test_a_new_tolerance_does_not_compile_anew():
         (lambda: Diffrax(rtol=0.0), "must be positive"),
         (lambda: Scipy("DOP85"), "did you mean `DOP853`"),
         (lambda: Scipy(rtol=-1.0), "must be positive"),
-        (lambda: Diffrax(max_steps=0), "`max_steps` must be a positive integer"),
+        (lambda: Diffrax(max_steps=0), "`max_steps` must be at least 1"),
     ],
 )
 def test_a_bad_integrator_is_refused(make, sentence):

@@ -110,7 +110,7 @@ def _dense(Q):
         (np.zeros((0, 0)), r"has shape \(0, 0\)"),
         (np.zeros(3), r"has shape \(3,\)"),
         ([[F(-1), F(1)], [F(1), F(-1, 2)]], "column 1 sums to 1/2, with an exit rate of 1"),
-        ([["a"]], "be a matrix of numbers"),
+        ([["a"]], "must hold real numbers"),
         (scipy.sparse.csc_array([[-1.0, 1.0], [1.0, -2.0]]), "column 1 sums to -1"),
     ],
 )

@@ -24,8 +24,8 @@ def test_a_claim_that_does_not_see_a_mutant_is_reported():
     unseen = Mutant(
         "other words of an error, which no claim can see",
         "dynsim.systems.tokens.masks",
-        'raise argument_error("width", "be at least 1", f"is {width}")',
-        'raise argument_error("width", "be at least one", f"is {width}")',
+        'self.width = integer("width", width, least=1)',
+        'self.width = integer("the width", width, least=1)',
         ("consensus/equation-18-19",),
     )
     (result,) = run([unseen])

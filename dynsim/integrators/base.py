@@ -1,7 +1,6 @@
 """The interface of integrators: events, statistics, and what every integrator must offer."""
 
 import abc
-import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,7 +11,8 @@ from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
 from dynsim._types import Scalar, State, Time, Times
-from dynsim.errors import argument_error, check_at_least
+from dynsim.conversion import function, integer, number
+from dynsim.errors import argument_error, shown
 from dynsim.outcome import Outcome
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
@@ -69,9 +69,10 @@ class Event(eqx.Module):
     samples: int = eqx.field(static=True, default=16)
 
     def __check_init__(self):
-        if self.direction not in (-1, 0, 1):
-            raise argument_error("direction", "be -1, 0 or 1", f"is {self.direction}")
-        check_at_least(2, samples=self.samples)
+        function("fn", self.fn, "(t, x)")
+        if not isinstance(self.direction, int) or self.direction not in (-1, 0, 1):
+            raise argument_error("direction", "be -1, 0 or 1", f"is {shown(self.direction)}")
+        integer("samples", self.samples, least=2)
 
 
 Coordinates = Callable[[AbstractFlow, State], tuple[AbstractFlow, State, Callable[[State], State]]]
@@ -141,16 +142,12 @@ def step_limit(integrator: AbstractIntegrator, flow: AbstractFlow) -> float:
 
 def check_max_steps(value: Any) -> int:
     """Return the largest number of steps; raise `ValueError` unless it is a positive integer."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        raise argument_error("max_steps", "be a positive integer", f"is {value!r}")
-    return int(value)
+    return integer("max_steps", value, least=1)
 
 
 def check_longest_step(value: float | None) -> float | None:
     """Return the cap on steps as a number; raise `ValueError` unless it is positive."""
-    if value is not None and not value > 0:
-        raise argument_error("longest_step", "be positive", f"is {value}")
-    return None if value is None else float(value)
+    return None if value is None else number("longest_step", value, infinite=True)
 
 
 def on_space(space: AbstractSpace, ys: State) -> tuple[State, Scalar]:

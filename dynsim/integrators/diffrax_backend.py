@@ -14,6 +14,7 @@ from jax.core import Tracer
 from jaxtyping import Array
 
 from dynsim._types import State, Time, Times
+from dynsim.conversion import instance, number
 from dynsim.errors import argument_error
 from dynsim.integrators.base import (
     AbstractIntegrator,
@@ -36,13 +37,10 @@ from dynsim.systems.base import AbstractFlow
 JUMPS = 64  # breakpoints that a program is compiled for, or a multiple
 
 
-def _positive(value: Any) -> np.ndarray:
-    if isinstance(value, jax.Array):
+def _tolerance(name: str, value: Any) -> np.ndarray:
+    if isinstance(value, Tracer):
         return value  # pyright: ignore[reportReturnType]
-    value = np.asarray(value, float)
-    if not np.all(np.isfinite(value)) or not np.all(value > 0):
-        raise argument_error(("rtol", "atol"), "be positive", f"one of them is {value}")
-    return value
+    return np.asarray(number(name, value))
 
 
 class Diffrax(AbstractIntegrator):
@@ -67,9 +65,10 @@ class Diffrax(AbstractIntegrator):
         longest_step: float | None = None,
     ):
         """Store the solver (Tsit5 by default), the tolerances, the cap on steps and on their length."""
-        self.solver = dfx.Tsit5() if solver is None else solver
-        self.rtol, self.atol, self.max_steps = _positive(rtol), _positive(atol), check_max_steps(max_steps)
-        self.longest_step = check_longest_step(longest_step)
+        kind = dfx.AbstractAdaptiveSolver
+        self.solver = dfx.Tsit5() if solver is None else instance("solver", solver, kind, "an adaptive diffrax solver")
+        self.rtol, self.atol = _tolerance("rtol", rtol), _tolerance("atol", atol)
+        self.max_steps, self.longest_step = check_max_steps(max_steps), check_longest_step(longest_step)
 
     @property
     def batched(self) -> bool:

@@ -1,5 +1,6 @@
 """The default integrator for stiff flows."""
 
+from dynsim.conversion import number
 from dynsim.integrators.scipy_backend import Scipy
 
 
@@ -16,4 +17,5 @@ def stiff(rtol: float = 1e-9) -> Scipy:
     Args:
         rtol: relative tolerance; the absolute one is a hundredth of it.
     """
+    rtol = number("rtol", rtol)
     return Scipy(method="Radau", rtol=rtol, atol=rtol / 100)

@@ -12,7 +12,8 @@ from jaxtyping import Array
 from numpy.typing import ArrayLike
 
 from dynsim._types import State, Times
-from dynsim.errors import argument_error, nearest
+from dynsim.conversion import number
+from dynsim.errors import argument_error, nearest, shown
 from dynsim.integrators.base import (
     AbstractIntegrator,
     Event,
@@ -44,17 +45,15 @@ class Scipy(AbstractIntegrator):
     """
 
     method: str = eqx.field(static=True, default="DOP853")
-    rtol: float = eqx.field(static=True, default=1e-12)
-    atol: float = eqx.field(static=True, default=1e-13)
+    rtol: float = eqx.field(static=True, default=1e-12, converter=functools.partial(number, "rtol"))
+    atol: float = eqx.field(static=True, default=1e-13, converter=functools.partial(number, "atol"))
     max_steps: int = eqx.field(static=True, default=1_000_000)
     longest_step: float | None = eqx.field(static=True, default=None)
 
     def __check_init__(self):
-        if self.method not in METHODS:
-            but = f"is `{self.method}`{nearest(self.method, METHODS)}"
+        if not isinstance(self.method, str) or self.method not in METHODS:
+            but = f"is `{shown(self.method).strip(chr(39))}`{nearest(str(self.method), METHODS)}"
             raise argument_error("method", f"be one of {', '.join(METHODS)}", but)
-        if not (self.rtol > 0 and self.atol > 0):
-            raise argument_error(("rtol", "atol"), "be positive", f"are {self.rtol} and {self.atol}")
         check_max_steps(self.max_steps)
         check_longest_step(self.longest_step)
 

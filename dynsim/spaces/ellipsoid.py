@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from dynsim._types import Key, Scalar, State
+from dynsim.conversion import reals
 from dynsim.errors import argument_error
 from dynsim.spaces.base import AbstractSpace
 
@@ -77,8 +78,9 @@ def definite(name: str, matrix: ArrayLike) -> Float[Array, "d d"]:
     """Return `matrix` as an array; raise `ValueError` unless it is finite, symmetric and positive definite."""
     if isinstance(matrix, Tracer):
         return jnp.asarray(matrix)
-    W = np.asarray(matrix)
-    if W.ndim != 2 or W.shape[0] != W.shape[1]:
+    W = np.asarray(reals(name, matrix))
+    W = W.astype(float) if W.dtype.kind == "b" else W
+    if W.ndim != 2 or W.shape[0] != W.shape[1] or W.size == 0:
         raise argument_error(name, "have shape (d, d)", f"has shape {W.shape}")
     if not np.all(np.isfinite(W)):
         raise argument_error(name, "be finite", "has an entry that is not")

@@ -11,8 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim._types import State, Step, Time
+from dynsim.conversion import function, instance, number, times
 from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace, Euclidean
+
+
+def as_space(space: AbstractSpace | None) -> AbstractSpace:
+    """Return a space, by default the Euclidean one; raise `ValueError` for anything else."""
+    return Euclidean() if space is None else instance("space", space, AbstractSpace, "a space such as `Sphere()`")
 
 
 class AbstractFlow(eqx.Module):
@@ -84,14 +90,10 @@ class FunctionFlow(AbstractFlow):
         fastest_period: float = math.inf,
     ):
         """Store the function, its space and what a solver must know of its time dependence."""
-        if not callable(rhs):
-            raise argument_error("rhs", "be a function of (t, x)", f"is {type(rhs).__name__}")
-        if not fastest_period > 0:
-            raise argument_error("fastest_period", "be positive", f"is {fastest_period}")
-        self.rhs = rhs
-        self.space = Euclidean() if space is None else space
-        self.breaks = tuple(sorted(float(b) for b in breaks))
-        self.fastest_period = float(fastest_period)
+        self.rhs = function("rhs", rhs, "(t, x)")
+        self.space = as_space(space)
+        self.breaks = times("breaks", breaks)
+        self.fastest_period = number("fastest_period", fastest_period, infinite=True)
 
     def velocity(self, t: Time, x: State) -> State:
         """Return `rhs(t, x)`."""
@@ -120,8 +122,8 @@ class FunctionMap(AbstractMap):
 
     def __init__(self, step_function: Callable[[Step, State], State], space: AbstractSpace | None = None):
         """Store the function and its space."""
-        self.step_function = step_function
-        self.space = Euclidean() if space is None else space
+        self.step_function = function("step_function", step_function, "(k, x)")
+        self.space = as_space(space)
 
     def step(self, k: Step, x: State) -> State:
         """Return `step_function(k, x)`."""

@@ -6,6 +6,7 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from dynsim._types import State, Step
+from dynsim.conversion import instance, real
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
@@ -18,8 +19,8 @@ class EulerMap(AbstractMap):
 
     def __init__(self, flow: AbstractFlow, step_size: ArrayLike):
         """Store the flow and the step size h, in the time unit of the flow."""
-        self.flow = flow
-        self.step_size = jnp.asarray(step_size, float)
+        self.flow = instance("flow", flow, AbstractFlow, "a flow")
+        self.step_size = real("step_size", step_size)
 
     @property
     def space(self) -> AbstractSpace:  # pyright: ignore[reportIncompatibleVariableOverride]

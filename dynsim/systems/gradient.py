@@ -5,8 +5,9 @@ from collections.abc import Callable
 import jax
 
 from dynsim._types import Scalar, State, Time
-from dynsim.spaces import AbstractSpace, Euclidean
-from dynsim.systems.base import AbstractFlow
+from dynsim.conversion import function
+from dynsim.spaces import AbstractSpace
+from dynsim.systems.base import AbstractFlow, as_space
 
 
 class GradientFlow(AbstractFlow):
@@ -17,8 +18,8 @@ class GradientFlow(AbstractFlow):
 
     def __init__(self, energy: Callable[[State], Scalar], space: AbstractSpace | None = None):
         """Store the energy E, a scalar function of the state in JAX, and the space, by default Euclidean."""
-        self.energy = energy
-        self.space = Euclidean() if space is None else space
+        self.energy = function("energy", energy, "the state")
+        self.space = as_space(space)
 
     def velocity(self, t: Time, x: State) -> State:
         """Return minus the Euclidean gradient, which `vector_field` projects."""

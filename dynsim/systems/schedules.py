@@ -15,7 +15,8 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from dynsim._types import Key, Time, Tokens
-from dynsim.errors import argument_error
+from dynsim.conversion import integer, number, random_key, real, reals
+from dynsim.errors import argument_error, shown
 
 Matrices = Float[Array, "heads d d"]
 """One (d, d) matrix for each head."""
@@ -93,7 +94,7 @@ class ScaledIdentity(AbstractSchedule):
 
     def __init__(self, factor: ArrayLike, dimension: int):
         """Store one factor for each head, and the dimension."""
-        self.factor = jnp.atleast_1d(jnp.asarray(factor, float))
+        self.factor = jnp.atleast_1d(jnp.asarray(reals("factor", factor), float))
         self.dimension = int(dimension)
         if self.factor.ndim != 1 or not np.all(np.isfinite(np.asarray(self.factor))):
             raise argument_error("factor", "be one finite number for each head", f"is {factor}")
@@ -143,7 +144,7 @@ class Modulated(AbstractSchedule):
         rows = self.base.shape[:2]
         tables = []
         for name, table in (("amplitude", amplitude), ("frequency", frequency), ("phase", phase)):
-            values = np.asarray(table, self.base.dtype)
+            values = np.asarray(reals(name, table), self.base.dtype)
             if not np.all(np.isfinite(values)):
                 raise argument_error(name, "be finite", "has an entry that is not")
             if values.ndim == 1 and rows[0] > 1 and values.shape[0] not in (1, rows[1]) or values.ndim > 2:
@@ -196,13 +197,14 @@ class PiecewiseConstant(AbstractSchedule):
 
     def __init__(self, values: ArrayLike, durations: ArrayLike = 1.0, *, periodic: bool = True):
         """Store `values` (layers, heads, d, d), and a positive duration for all layers, or one for each."""
-        values = np.asarray(values)
-        if values.ndim != 4 or values.shape[2] != values.shape[3]:
+        values = np.asarray(reals("values", values))
+        if values.ndim != 4 or values.size == 0 or values.shape[2] != values.shape[3]:
             raise argument_error("values", "have shape (layers, heads, d, d)", f"has shape {values.shape}")
         self.values = jnp.stack([stack("values", v) for v in values])
-        spans = np.asarray(durations, float)
-        if spans.ndim > 1 or spans.ndim == 1 and spans.shape != (len(values),) or not np.all(spans > 0):
-            raise argument_error("durations", f"be positive, one or {len(values)}", f"is {durations}")
+        spans = np.asarray(reals("durations", durations), float)
+        fits = spans.ndim == 0 or spans.shape == (len(values),)
+        if not (fits and np.all(spans > 0) and np.all(np.isfinite(spans))):
+            raise argument_error("durations", f"be positive, one or {len(values)}", f"is {shown(durations)}")
         self.edges = tuple(float(e) for e in np.cumsum(np.broadcast_to(spans, (len(values),))))
         self.periodic = bool(periodic)
 
@@ -248,14 +250,12 @@ class Resampled(AbstractSchedule):
 
     def __init__(self, key: Key, shape: tuple[int, int, int], deviation: float = 0.02, duration: float = 1.0):
         """Store the key, the shape (heads, d, d), the standard deviation of an entry, and the duration of a layer."""
-        if len(shape) != 3 or shape[1] != shape[2]:
-            raise argument_error("shape", "be (heads, d, d)", f"is {shape}")
-        if not duration > 0:
-            raise argument_error("duration", "be positive", f"is {duration}")
-        self.key = key
-        self.heads, self.dimension = int(shape[0]), int(shape[1])
-        self.deviation = jnp.asarray(deviation, float)
-        self.duration = float(duration)
+        if not isinstance(shape, tuple | list) or len(shape) != 3 or shape[1] != shape[2]:
+            raise argument_error("shape", "be (heads, d, d)", f"is {shown(shape)}")
+        self.key = random_key("key", key)
+        self.heads, self.dimension = (integer("shape", size, least=1) for size in shape[:2])
+        self.deviation = real("deviation", deviation)
+        self.duration = number("duration", duration)
 
     def __call__(self, t: Time) -> Matrices:
         """Return the matrices of layer floor(t / duration)."""
@@ -313,11 +313,11 @@ def stack(name: str, value: ArrayLike) -> Matrices:
     """
     if isinstance(value, Tracer):
         return jnp.asarray(value) if np.ndim(value) == 3 else jnp.asarray(value)[None]
-    M = np.asarray(value)
+    M = np.asarray(reals(name, value))
     M = M[None] if M.ndim == 2 else M
-    if M.ndim != 3 or M.shape[1] != M.shape[2]:
+    if M.ndim != 3 or M.shape[1] != M.shape[2] or M.size == 0:
         raise argument_error(name, "have shape (heads, d, d)", f"has shape {np.shape(value)}")
-    if not np.issubdtype(M.dtype, np.number) or not np.all(np.isfinite(M)):
+    if not np.all(np.isfinite(M)):
         raise argument_error(name, "be finite numbers", "has an entry that is not")
     return jnp.asarray(M if M.dtype == np.float32 else M.astype(np.float64))
 

@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 
 from dynsim import load
 from dynsim.__main__ import main
+from dynsim.commands.simulate.fast_slow import FastSlowOptions
 from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.commands.simulate.hardmax import Hardmax
 from dynsim.commands.simulate.master_equation import MasterEquation
+from dynsim.commands.simulate.multirate import Multirate
 from dynsim.io.npz import read_arrays, write_arrays
 
 EXAMPLES = int(os.environ.get("DYNSIM_FUZZ", "12"))
@@ -45,17 +47,21 @@ SMALL = {
     "mine.py:g": ("--end=0.1", "--frames=2", "--integrator=scipy"),
     "hardmax": ("--tokens=3", "--layers=3"),
     "master-equation": ("--size=3", "--frames=3"),
+    "fast-slow": ("--epsilon=0.1", "--end=0.1", "--frames=3", "--rtol=1e-3"),
+    "multirate": ("--bytes=1", "--block=2"),
     "run.npz": (),
     "nothing": (),
 }
-OWN = {"hardmax": Hardmax, "master-equation": MasterEquation}
-LONG = ("system", "end", "force", "causal")  # flags, and the horizon: an odd one is no fault but takes its time
+OWN = {"hardmax": Hardmax, "master-equation": MasterEquation, "fast-slow": FastSlowOptions, "multirate": Multirate}
+FLAGS = ("system", "force", "causal")
+LONG = "9" * 30  # a horizon that is no fault but takes its time
 
 
 def odd_options(system: str) -> st.SearchStrategy:
     """Return one or two options of a system, with odd values."""
-    names = [f.name for f in dataclasses.fields(OWN.get(system, Simulate)) if f.name not in LONG]
-    return st.tuples(st.just(system), st.lists(st.tuples(st.sampled_from(names), values), min_size=1, max_size=2))
+    names = [f.name for f in dataclasses.fields(OWN.get(system, Simulate)) if f.name not in FLAGS]
+    option = st.tuples(st.sampled_from(names), values).filter(lambda option: option != ("end", LONG))
+    return st.tuples(st.just(system), st.lists(option, min_size=1, max_size=2))
 
 
 scalars = st.one_of(st.none(), st.booleans(), st.integers(-5, 10**20), st.floats(), st.text(max_size=3))

@@ -35,8 +35,8 @@ MUTANTS = (
     mutant_of_consensus(
         "gradient: the default mask is causal",
         FLOW,
-        "self.mask = Full() if mask is None else mask",
-        "self.mask = Causal() if mask is None else mask",
+        "self.mask = Full() if mask is None else",
+        "self.mask = Causal() if mask is None else",
         "equation-5/corrected",
         "lemma-3.2",
         "claim-feedforward-sum",
@@ -75,8 +75,8 @@ MUTANTS = (
     mutant_of_consensus(
         "gradient: W = I for W = P in (8)",
         FLOW,
-        "return TokenFlow(P, 1.0, space=space)",
-        "return TokenFlow(P, 1.0, space=Sphere())",
+        "return TokenFlow(space.matrix, 1.0, space=space)",
+        "return TokenFlow(space.matrix, 1.0, space=Sphere())",
         "lemma-3.3",
         "theorem-3.1",
         "experiment-7.1",

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from dynsim.conversion import integer
 from dynsim.errors import argument_error
 
 
@@ -59,11 +60,9 @@ class MultirateConfig:
     def __post_init__(self):
         """Raise `ValueError` for numbers that do not define a network."""
         for name in ("vocabulary", "width", "query_heads", "key_heads", "hidden", "block", "projector_hidden"):
-            if getattr(self, name) < 1:
-                raise argument_error(name, "be at least 1", f"is {getattr(self, name)}")
+            integer(name, getattr(self, name), least=1)
         for name in ("layers_before", "rounds", "slow_layers", "layers_after"):
-            if getattr(self, name) < 0:
-                raise argument_error(name, "not be negative", f"is {getattr(self, name)}")
+            integer(name, getattr(self, name), least=0)
         if self.layers_before + self.rounds * self.layers_after < 1:
             raise argument_error("layers_before", "leave at least one layer on the tokens", "leaves none")
         if self.width % (2 * self.query_heads):
@@ -72,7 +71,7 @@ class MultirateConfig:
         if self.query_heads % self.key_heads:
             raise argument_error("key_heads", f"divide {self.query_heads}, the query heads", f"is {self.key_heads}")
         for name, known in CHOICES.items():
-            if getattr(self, name) not in known:
+            if not isinstance(getattr(self, name), str) or getattr(self, name) not in known:
                 raise argument_error(name, f"be {known[0]} or {known[1]}", f"is `{getattr(self, name)}`")
         least = 2 if self.equilibrium == "anderson" else 1
         if self.passes < least:

@@ -5,15 +5,14 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from dynsim._types import State, Time
+from dynsim.conversion import real
 from dynsim.errors import argument_error
-from dynsim.spaces import AbstractSpace, Euclidean, Product
-from dynsim.systems.base import AbstractFlow
+from dynsim.spaces import AbstractSpace, Product
+from dynsim.systems.base import AbstractFlow, as_space
 
 Part = Float[Array, "..."]
 """The fast or the slow variable."""
@@ -68,7 +67,7 @@ class FastSlowFlow(AbstractFlow):
             if not callable(function):
                 raise argument_error(name, "be a function of (x, y)", f"is {type(function).__name__}")
         self.fast, self.slow, self.epsilon = fast, slow, _ratio(epsilon)
-        self.space = Product(FastSlow(fast_space or Euclidean(), slow_space or Euclidean()))
+        self.space = Product(FastSlow(as_space(fast_space), as_space(slow_space)))
 
     def velocity(self, t: Time, x: State) -> State:
         """Return (f / epsilon, g)."""
@@ -136,8 +135,4 @@ def _shaped(name: str, rate: Part, variable: State) -> Part:
 
 def _ratio(epsilon: ArrayLike) -> Float[Array, ""]:
     """Return epsilon as an array; raise `ValueError` unless it is a positive number, or traced."""
-    if not isinstance(epsilon, Tracer):
-        value = np.asarray(epsilon, float)
-        if value.ndim or not np.isfinite(value) or not value > 0:
-            raise argument_error("epsilon", "be a positive number", f"is {epsilon}")
-    return jnp.asarray(epsilon, float)
+    return real("epsilon", epsilon, positive=True)

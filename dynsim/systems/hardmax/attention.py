@@ -7,10 +7,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from dynsim.errors import argument_error
+from dynsim.conversion import real, reals
+from dynsim.errors import argument_error, reason
 from dynsim.exact import Exact, integers, nearest_floats, rationals
 from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.search.choice import AbstractSearch, search_for
@@ -177,10 +177,10 @@ class Softmax(AbstractAttention):
 
     def __init__(self, temperature: Any, attention: Any = None):
         """Store both; raise `ValueError` if the temperature is not positive, unless it is traced."""
-        if not isinstance(temperature, Tracer) and not float(temperature) > 0:
-            raise argument_error("temperature", "be positive", f"is {float(temperature)}")
-        self.temperature = jnp.asarray(temperature, float)
-        self.attention = None if attention is None else jnp.asarray(attention, float)
+        self.temperature = real("temperature", temperature, positive=True)
+        self.attention = None if attention is None else jnp.asarray(reals("attention", attention), float)
+        if self.attention is not None and (self.attention.ndim != 2 or len({*self.attention.shape}) != 1):
+            raise argument_error("attention", "have shape (d, d)", f"has shape {self.attention.shape}")
 
     def averages(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
         """Return the softmax averages, in the precision of `x`."""
@@ -207,6 +207,8 @@ def floats(name: str, values: Any) -> np.ndarray:
         given = np.asarray(values)
     except ValueError:
         raise argument_error(name, "have rows of one length", "does not") from None
+    except TypeError as error:
+        raise argument_error(name, "hold numbers", f"does not ({reason(error)})") from None
     if given.dtype.kind in "iuf":
         return given.astype(np.float64)
     exact = rationals(name, given)

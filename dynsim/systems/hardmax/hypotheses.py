@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from dynsim.conversion import instance
 from dynsim.exact import positive_definite, rational, rationals
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 
@@ -54,6 +55,7 @@ def hypotheses(map: HardmaxMap | ExactHardmaxMap, x: Any) -> Hypotheses:
 
     Source: HARDMAX, Theorem 1.1 and Assumption 2.1.
     """
+    instance("map", map, HardmaxMap | ExactHardmaxMap, "a HardmaxMap or an ExactHardmaxMap")
     z = map.rule.tokens(x)
     A = None if map.rule.attention is None else rationals("attention", map.rule.attention)
     return Hypotheses(

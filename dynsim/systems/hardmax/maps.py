@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from dynsim._types import Step
-from dynsim.errors import argument_error
+from dynsim.conversion import real
+from dynsim.errors import argument_error, reason, shown
 from dynsim.exact import Exact, integers, rational
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractMap
@@ -124,7 +124,7 @@ class SoftmaxMap(AbstractMap):
 
     def __init__(self, alpha: Any, temperature: Any, attention: Any = None):
         """Store alpha (dimensionless), the temperature (in the unit of the scores) and A, by default the identity."""
-        self.alpha = jnp.asarray(alpha, float)
+        self.alpha = real("alpha", alpha)
         self.rule = Softmax(temperature, attention)
         self.space = Euclidean()
 
@@ -151,8 +151,15 @@ class MultiHeadMap(AbstractMap):
 
     def __init__(self, rules: Sequence[AbstractAttention], value: Any, *, scale: Any = 1):
         """Store the heads, the value matrices V_h of shape (heads, d, d), and the factor c."""
+        if not isinstance(rules, Sequence) or not all(isinstance(rule, AbstractAttention) for rule in rules):
+            raise argument_error("rules", "be a sequence of attention rules such as `Hardmax()`", f"is {shown(rules)}")
         self.rules = tuple(rules)
-        shape = np.shape(value)
+        try:
+            shape = np.shape(value)
+        except ValueError as error:
+            raise argument_error(
+                "value", f"have shape ({len(self.rules)}, d, d)", f"does not ({reason(error)})"
+            ) from None
         if not self.rules or len(shape) != 3 or shape[0] != len(self.rules) or shape[1] != shape[2]:
             raise argument_error("value", f"have shape ({len(self.rules)}, d, d)", f"has shape {shape}")
         if len({rule.on_host for rule in self.rules}) > 1:

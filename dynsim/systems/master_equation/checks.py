@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from dynsim.conversion import real, reals
 from dynsim.errors import argument_error
 from dynsim.exact import Exact, rationals
 
@@ -32,7 +33,7 @@ def check_generator(generator: Any, *, name: str = "generator", tolerance: float
 
     Source: MULTIRATE, (26).
     """
-    Q = square(name, generator)
+    Q, tolerance = square(name, generator), float(real("tolerance", tolerance))
     rows, columns, values = entries(Q)
     bad = np.flatnonzero((rows != columns) & (values < 0))
     if bad.size:
@@ -57,7 +58,7 @@ def check_transition(weights: Any, *, name: str = "weights", tolerance: float = 
     Raises:
         ValueError: if A is not square and finite, has a negative entry, or a row does not sum to one; names the first.
     """
-    A = square(name, weights)
+    A, tolerance = square(name, weights), float(real("tolerance", tolerance))
     rows, columns, values = entries(A)
     bad = np.flatnonzero(values < 0)
     if bad.size:
@@ -138,7 +139,7 @@ def square(name: str, matrix: Any) -> Matrix:
 def _dense(name: str, matrix: Any) -> np.ndarray | Exact:
     try:
         found = np.asarray(matrix)
-        return rationals(name, found) if found.dtype == object else found.astype(float)
+        return rationals(name, found) if found.dtype == object else np.asarray(reals(name, found), float)
     except (ValueError, TypeError) as error:
         if str(error).startswith("Argument"):
             raise

@@ -10,6 +10,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from dynsim._types import Step, Time
+from dynsim.conversion import number
 from dynsim.errors import argument_error
 from dynsim.exact import rational
 from dynsim.spaces import Simplex
@@ -109,7 +110,7 @@ class MasterEquationMap(AbstractMap):
             ValueError: if Q is not a generator, or tau is not positive or exceeds the bound.
         """
         Q = check_generator(generator)
-        self.step_size = rational("step_size", step_size) if Q.dtype == object else float(step_size)
+        self.step_size = rational("step_size", step_size) if Q.dtype == object else number("step_size", step_size)
         bound = step_bound(Q)
         if not self.step_size > 0:
             raise argument_error("step_size", "be positive", f"is {step_size}")

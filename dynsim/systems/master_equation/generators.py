@@ -1,5 +1,6 @@
 """Constructors of generators: from rates, birth-death chains, walks in a potential, random chains, attention."""
 
+from fractions import Fraction
 from typing import Any
 
 import jax
@@ -8,7 +9,8 @@ import scipy.sparse
 from jaxtyping import Float
 
 from dynsim._types import Key
-from dynsim.errors import argument_error
+from dynsim.conversion import integer, number, random_key, reals
+from dynsim.errors import argument_error, reason
 from dynsim.exact import Exact, rationals
 from dynsim.systems.master_equation.checks import Matrix, check_transition, entries, exit_rates, square
 
@@ -66,15 +68,13 @@ def walk_in_potential(
     Raises:
         ValueError: if the potential is not finite, or the temperature or the rate not positive.
     """
-    V = np.asarray(potential, float)
+    V = np.asarray(reals("potential", potential), float)
     if not np.all(np.isfinite(V)) or V.size == 0:
         raise argument_error("potential", "hold finite numbers", f"of shape {V.shape} does not")
-    for name, value in (("temperature", temperature), ("rate", rate)):
-        if not (value > 0 and np.isfinite(value)):
-            raise argument_error(name, "be positive", f"is {value}")
-    number, pairs = np.arange(V.size).reshape(V.shape), []
+    temperature, rate = number("temperature", temperature), number("rate", rate)
+    index, pairs = np.arange(V.size).reshape(V.shape), []
     for axis in range(V.ndim):
-        line = np.moveaxis(number, axis, 0)
+        line = np.moveaxis(index, axis, 0)
         pairs.append(np.stack([line[:-1].ravel(), line[1:].ravel()]))
     low, high = np.concatenate(pairs, axis=1) if pairs else np.empty((2, 0), int)
     drop = (V.flat[low] - V.flat[high]) / (2 * temperature)
@@ -87,8 +87,7 @@ def walk_in_potential(
 
 def random_generator(key: Key, size: int) -> Float[np.ndarray, "k k"]:
     """Return a dense irreducible generator, shape (size, size), with independent exponential rates of mean one."""
-    if size < 1:
-        raise argument_error("size", "be at least 1", f"is {size}")
+    size, key = integer("size", size, least=1), random_key("key", key)
     R = np.array(jax.random.exponential(key, (size, size), float))
     np.fill_diagonal(R, 0.0)
     return generator_from_rates(R)  # pyright: ignore[reportReturnType]
@@ -126,14 +125,19 @@ def attention_generator(weights: Any, *, rate: Any = 1) -> Matrix:
 
     Source: MULTIRATE, Section 8.
     """
-    if not rate > 0:
+    if not isinstance(rate, Fraction):
+        rate = rate if isinstance(rate, int) and not isinstance(rate, bool) and rate > 0 else number("rate", rate)
+    elif rate <= 0:
         raise argument_error("rate", "be positive", f"is {rate}")
     return _with_diagonal(rate * check_transition(weights).T)
 
 
 def _rates(name: str, values: Any) -> np.ndarray | Exact:
-    found = np.asarray(values)
-    found = rationals(name, found) if found.dtype == object else found.astype(float)
+    try:
+        found = np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise argument_error(name, "hold rates", f"does not ({reason(error)})") from None
+    found = rationals(name, found) if found.dtype == object else np.asarray(reals(name, found), float)
     bad = np.flatnonzero(~(found >= 0) | (found == np.inf))
     if bad.size:
         raise argument_error(name, "hold finite rates of at least zero", f"entry {bad[0]} is {found.flat[bad[0]]}")

@@ -12,6 +12,7 @@ import scipy.sparse
 from jaxtyping import Array, Float, Int
 
 from dynsim._types import Time
+from dynsim.conversion import function, number, returned, times
 from dynsim.errors import argument_error
 from dynsim.systems.master_equation.checks import Matrix, check_generator, entries, num_states
 from dynsim.systems.schedules import AbstractSchedule
@@ -77,17 +78,14 @@ class DrivenRates(AbstractSchedule):
         Raises:
             ValueError: if `rates` is no function with values of shape (k, k), or the period is not positive.
         """
-        if not callable(rates):
-            raise argument_error("rates", "be a function of t", f"is {type(rates).__name__}")
-        if not fastest_period > 0:
-            raise argument_error("fastest_period", "be positive", f"is {fastest_period}")
-        shape = jax.eval_shape(rates, jnp.zeros(())).shape
+        function("rates", rates, "t")
+        self.period = number("fastest_period", fastest_period, infinite=True)
+        self.breaks = times("breaks", breaks)
+        shape = getattr(returned("rates", rates, jnp.zeros(())), "shape", ())
         if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
             raise argument_error("rates", "return shape (k, k)", f"returns shape {shape}")
         self.rates = rates  # pyright: ignore[reportAttributeAccessIssue]
         self.size = int(shape[0])
-        self.breaks = tuple(sorted(float(b) for b in breaks))
-        self.period = float(fastest_period)
 
     def __call__(self, t: Time) -> Float[Array, "1 k k"]:
         """Return Q at time `t`."""

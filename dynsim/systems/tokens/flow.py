@@ -10,9 +10,10 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from dynsim._types import Step, Time, Tokens
+from dynsim.conversion import instance, real, reals
 from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
-from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.base import AbstractFlow, AbstractMap, as_space
 from dynsim.systems.schedules import AbstractSchedule, Constant, ScaledIdentity, as_schedule
 from dynsim.systems.tokens.masks import AbstractMask, Causal, Full
 
@@ -48,17 +49,17 @@ class TokenFlow(AbstractFlow):
         """Store P and U, schedules or arrays (heads, d, d); a number c for `value` is c I in every head."""
         self.query_key = as_schedule("query_key", query_key)
         heads, d, _ = self.query_key.shape
-        if not isinstance(value, AbstractSchedule) and np.ndim(value) == 0:
-            value = ScaledIdentity(np.full(heads, float(value)), d)  # pyright: ignore[reportArgumentType]
+        if not isinstance(value, AbstractSchedule) and reals("value", value).ndim == 0:
+            value = ScaledIdentity(jnp.full(heads, real("value", value)), d)
         self.value = as_schedule("value", value)
         if self.value.shape != self.query_key.shape:
             must = f"have as many heads and dimensions as `query_key`, {self.query_key.shape}"
             raise argument_error("value", must, f"has shape {self.value.shape}")
-        self.space = Sphere() if space is None else space
+        self.space = Sphere() if space is None else as_space(space)
         if isinstance(self.space, Ellipsoid) and self.space.matrix.shape[0] != d:
             raise argument_error("space", f"have dimension {d}", f"has dimension {self.space.matrix.shape[0]}")
-        self.mask = Full() if mask is None else mask
-        self.scale = jnp.asarray(1 / math.sqrt(d) if scale is None else scale, float)
+        self.mask = Full() if mask is None else instance("mask", mask, AbstractMask, "a mask such as `Causal()`")
+        self.scale = real("scale", 1 / math.sqrt(d) if scale is None else scale)
 
     def weights(self, t: Time, x: Tokens) -> Float[Array, "heads n n"]:
         """Return the attention weight that token i places on token j, `weights[h, i, j]`; rows sum to one."""
@@ -119,10 +120,8 @@ class LayerMap(AbstractMap):
 
     def __init__(self, flow: TokenFlow, step_size: ArrayLike = 1.0):
         """Store the flow that holds P, U, mask and space, and the step tau."""
-        self.flow = flow
-        self.step_size = jnp.asarray(step_size, float)
-        if not np.all(np.asarray(self.step_size) > 0):
-            raise argument_error("step_size", "be positive", f"is {step_size}")
+        self.flow = instance("flow", flow, TokenFlow, "a `TokenFlow`")
+        self.step_size = real("step_size", step_size, positive=True)
 
     @property
     def space(self) -> AbstractSpace:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -149,7 +148,9 @@ class ProjectedValueFlow(AbstractFlow):
 
     def __init__(self, query_key: AbstractSchedule | ArrayLike, value: ArrayLike):
         """Store P (one head) and the regular matrix U."""
-        U = np.asarray(value, float)
+        U = np.asarray(reals("value", value), float)
+        if not np.all(np.isfinite(U)):
+            raise argument_error("value", "be finite", "has an entry that is not")
         P = as_schedule("query_key", query_key)
         if P.shape[0] != 1:
             raise argument_error("query_key", "have one head", f"has {P.shape[0]}")
@@ -181,12 +182,11 @@ class ProjectedValueFlow(AbstractFlow):
 
 def gradient_token_flow(query_key: ArrayLike) -> TokenFlow:
     """Return the flow (8): one head, U = I, W = P constant, symmetric and positive definite."""
-    P = np.asarray(query_key)
     try:
-        space = Ellipsoid(P)
+        space = Ellipsoid(query_key)
     except ValueError as error:
         raise ValueError(str(error).replace("`matrix`", "`query_key`")) from None
-    return TokenFlow(P, 1.0, space=space)
+    return TokenFlow(space.matrix, 1.0, space=space)
 
 
 def identity_value_flow(query_key: AbstractSchedule | ArrayLike, *, space: AbstractSpace | None = None) -> TokenFlow:

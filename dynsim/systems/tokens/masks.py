@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from dynsim.errors import argument_error
+from dynsim.conversion import integer
 
 
 class AbstractMask(eqx.Module):
@@ -51,9 +51,7 @@ class Window(AbstractMask):
 
     def __init__(self, width: int):
         """Store the width, at least one."""
-        if width < 1:
-            raise argument_error("width", "be at least 1", f"is {width}")
-        self.width = int(width)
+        self.width = integer("width", width, least=1)
 
     def __call__(self, n: int) -> Bool[Array, "n n"]:
         """Return a band below the diagonal."""

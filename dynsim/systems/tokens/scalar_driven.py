@@ -5,10 +5,12 @@ import math
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from dynsim._types import Scalar, State, Time
+from dynsim.conversion import real, reals
 from dynsim.errors import argument_error
 from dynsim.spaces import Sphere
 from dynsim.systems.base import AbstractFlow
@@ -24,11 +26,10 @@ class SinusoidalRate(eqx.Module):
 
     def __init__(self, mean: ArrayLike, amplitude: ArrayLike = 0.0, frequency: ArrayLike = 1.0, phase: ArrayLike = 0.0):
         """Store the four numbers; `frequency` is angular and not zero."""
-        if not np.all(np.asarray(frequency) != 0):
+        given = {"mean": mean, "amplitude": amplitude, "frequency": frequency, "phase": phase}
+        self.mean, self.amplitude, self.frequency, self.phase = (real(name, a) for name, a in given.items())
+        if not isinstance(self.frequency, Tracer) and float(self.frequency) == 0:
             raise argument_error("frequency", "not be zero", "is zero")
-        self.mean, self.amplitude, self.frequency, self.phase = (
-            jnp.asarray(a, float) for a in (mean, amplitude, frequency, phase)
-        )
 
     def __call__(self, t: Time) -> Scalar:
         """Return a(t)."""
@@ -52,7 +53,7 @@ class _Driven(AbstractFlow):
 
 
 def _as_rate(rate: SinusoidalRate | ArrayLike) -> SinusoidalRate:
-    return rate if isinstance(rate, SinusoidalRate) else SinusoidalRate(rate)
+    return rate if isinstance(rate, SinusoidalRate) else SinusoidalRate(real("rate", rate))
 
 
 class AttractedFlow(_Driven):
@@ -67,8 +68,10 @@ class AttractedFlow(_Driven):
 
     def __init__(self, target: ArrayLike, rate: SinusoidalRate | ArrayLike = 1.0):
         """Store the target, a unit vector, and the rate."""
-        target = np.asarray(target, float)
-        if target.ndim != 1 or abs(np.linalg.norm(target) - 1) > 1e-9:
+        target = np.asarray(reals("target", target), float)
+        if target.ndim != 1:
+            raise argument_error("target", "be a unit vector", f"has shape {target.shape}")
+        if not abs(np.linalg.norm(target) - 1) <= 1e-9:
             raise argument_error("target", "be a unit vector", f"has norm {np.linalg.norm(target):.6g}")
         self.target = jnp.asarray(target)
         self.rate = _as_rate(rate)
@@ -100,7 +103,7 @@ class OjaFlow(_Driven):
 
     def __init__(self, matrix: ArrayLike, rate: SinusoidalRate | ArrayLike = 1.0):
         """Store the symmetric matrix and the rate."""
-        U = np.asarray(matrix, float)
+        U = np.asarray(reals("matrix", matrix), float)
         if U.ndim != 2 or U.shape[0] != U.shape[1] or not np.allclose(U, U.T, rtol=0, atol=1e-12):
             raise argument_error("matrix", "be symmetric", f"of shape {U.shape} is not")
         self.matrix = jnp.asarray(U)

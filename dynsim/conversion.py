@@ -1,0 +1,127 @@
+"""Arguments as numbers, arrays and functions; each refusal is one sentence that names the argument."""
+
+import math
+import numbers
+from collections.abc import Iterable
+from types import UnionType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from dynsim.errors import argument_error, reason, shown
+
+
+def reals(name: str, value: Any) -> np.ndarray | jax.Array:
+    """Return an array of real numbers: an array of JAX, traced or not, as it is, anything else as one of NumPy.
+
+    Raises:
+        ValueError: for anything else than real numbers.
+    """
+    if isinstance(value, jax.Array):
+        if not jnp.issubdtype(value.dtype, jnp.number) or jnp.issubdtype(value.dtype, jnp.complexfloating):
+            raise argument_error(name, "hold real numbers", f"holds {value.dtype.name}")
+        return value
+    try:
+        found = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise argument_error(name, "be an array of real numbers", f"is not ({reason(error)})") from None
+    if found.dtype.kind not in "biuf":
+        raise argument_error(name, "hold real numbers", f"holds {found.dtype.name}: {shown(value)}")
+    return found
+
+
+def real(name: str, value: Any, *, positive: bool = False) -> jax.Array:
+    """Return one finite real number as a JAX array of no dimension; a traced one is not looked at.
+
+    Raises:
+        ValueError: for anything else, or unless it is positive where it must be.
+    """
+    kind = "be a positive number" if positive else "be a real number"
+    try:
+        found = reals(name, value)
+    except ValueError:
+        raise argument_error(name, kind, f"is {shown(value)}") from None
+    if found.ndim:
+        raise argument_error(name, kind, f"has shape {found.shape}")
+    if not isinstance(found, Tracer):
+        if not math.isfinite(float(found)):
+            raise argument_error(name, "be finite", f"is {float(found):g}")
+        if positive and not float(found) > 0:
+            raise argument_error(name, "be positive", f"is {float(found):g}")
+    return jnp.asarray(found, float)
+
+
+def number(name: str, value: Any, *, must: str = "be positive", infinite: bool = False) -> float:
+    """Return one positive number as a float, `infinite` too where that is allowed.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    array = isinstance(value, np.ndarray | jax.Array)
+    try:
+        found = float(value) if isinstance(value, numbers.Real) or (array and value.ndim == 0) else math.nan
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if not found > 0 or (found == math.inf and not infinite):
+        raise argument_error(name, must, f"is {shown(value)}")
+    return found
+
+
+def integer(name: str, value: Any, *, least: int) -> int:
+    """Return an integer of at least `least`; raise `ValueError` for anything else."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise argument_error(name, "be an integer", f"is {shown(value)}")
+    if value < least:
+        raise argument_error(name, f"be at least {least}", f"is {value}")
+    return int(value)
+
+
+def times(name: str, values: Any) -> tuple[float, ...]:
+    """Return finite times in increasing order; raise `ValueError` for anything else than a sequence of numbers."""
+    if not isinstance(values, Iterable):
+        raise argument_error(name, "be a sequence of times", f"is {shown(values)}")
+    found = reals(name, values if isinstance(values, np.ndarray | jax.Array) else [*values])
+    if found.ndim != 1 or not np.all(np.isfinite(np.asarray(found))):
+        raise argument_error(name, "be a sequence of finite times", f"is {shown(values)}")
+    return tuple(sorted(float(value) for value in found))
+
+
+def function(name: str, value: Any, of: str) -> Any:
+    """Return a function, of the arguments `of` in words; raise `ValueError` for what cannot be called."""
+    if not callable(value) or isinstance(value, type):
+        raise argument_error(name, f"be a function of {of}", f"is {shown(value)}")
+    return value
+
+
+def instance(name: str, value: Any, kind: type | UnionType, what: str) -> Any:
+    """Return a value of a class, `what` in words; raise `ValueError` for anything else."""
+    if not isinstance(value, kind):
+        raise argument_error(name, f"be {what}", f"is {shown(value)}")
+    return value
+
+
+def random_key(name: str, value: Any) -> jax.Array:
+    """Return a random key; raise `ValueError` for anything else."""
+    if not (isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key) and value.ndim == 0):
+        raise argument_error(name, "be a random key such as `stream(0, 'name')`", f"is {shown(value)}")
+    return value
+
+
+def returned(name: str, fn: Any, *arguments: Any) -> Any:
+    """Return the shapes and types of what a function returns for these arguments, without running it.
+
+    Raises:
+        ValueError: if it returns anything else than arrays and numbers.
+    """
+
+    def arrays(*given: Any) -> Any:
+        found = fn(*given)
+        for leaf in jax.tree.leaves(found):
+            if not isinstance(leaf, jax.Array | np.ndarray | np.generic | numbers.Number):
+                raise argument_error(name, "return arrays of numbers", f"returns {shown(leaf)}")
+        return found
+
+    return jax.eval_shape(arrays, *arguments)
