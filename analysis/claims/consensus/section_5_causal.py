@@ -62,7 +62,7 @@ def _stability_trial(key: Key, integrator: AbstractIntegrator, mask: AbstractMas
     ts = np.linspace(0.0, 30.0, TIMES)
     paths = [simulate(flow, Sphere().project(u + s * noise), ts, integrator=integrator) for s in (1e-1, 1e-3)]
     far, near = (_distances(path) for path in paths)
-    moved = max(float(jnp.max(jnp.linalg.norm(path.ys[:, 0] - path.ys[0, 0], axis=-1))) for path in paths)
+    moved = max(float(jnp.max(jnp.linalg.norm(path.ys[:, 0] - path.ys[:1, 0], axis=-1))) for path in paths)
     second = np.asarray(jnp.linalg.norm(paths[1].ys[:, 1] - paths[1].ys[:, 0], axis=-1))
     early, late = int(np.searchsorted(ts, 2.0)), int(np.searchsorted(ts, 8.0))
     rate = np.log(second[early] / second[late]) / (ts[late] - ts[early])

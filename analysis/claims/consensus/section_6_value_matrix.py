@@ -145,7 +145,7 @@ def _stability_trial(key: Key, integrator: AbstractIntegrator, *, positive: bool
     paths = [
         simulate(
             causal_symmetric_flow(P, U),
-            Sphere().project(v + size * noise),
+            Sphere().project(v[None] + size * noise),
             np.linspace(0.0, 120.0, TIMES),
             integrator=integrator,
         )

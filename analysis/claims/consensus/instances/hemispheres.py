@@ -47,7 +47,7 @@ def at_height(W: np.ndarray, v: jax.Array, height: float, directions: jax.Array)
     across = directions - jnp.outer(directions @ v, lift) / (v @ lift)  # v^T y = 0
     sizes = jnp.sqrt(jnp.sum((across @ W) * across, axis=1))
     room = jnp.sqrt(1 - height**2 / (v @ lift))
-    return height * lift / (v @ lift) + room * across / sizes[:, None]
+    return height * lift[None] / (v @ lift) + room * across / sizes[:, None]
 
 
 def near_the_boundary(key: Key, W: np.ndarray, v: jax.Array, x: jax.Array, height: float) -> jax.Array:
