@@ -22,18 +22,20 @@ from dynsim.systems.tokens.flow import TokenFlow, gradient_token_flow
 
 N, D = 4, 3
 EXCEPTIONAL = ("an antipodal split", "symmetric about the origin")
-STARTS = ("random", "near an antipodal split", *EXCEPTIONAL)
+STARTS = ("random", "two places", "near an antipodal split", *EXCEPTIONAL)
 
 
 def start(name: str, key: Key, space: AbstractSpace) -> Tokens:
     """Return four tokens: random, or hard for convergence.
 
-    From a start that is symmetric about the origin tokens stay so, and the limit is a saddle; an antipodal split is a
-    saddle; near one the field is small for long.
+    Two tokens at each of two places move like a system of two tokens. Tokens that are symmetric about the origin stay
+    so, and their limit is a saddle; an antipodal split is a saddle; near one the field is small for long.
     """
     x = space.sample(key, (N, D))
     if name == "random":
         return x
+    if name == "two places":
+        return x[jnp.array([0, 1, 0, 1])]
     split = x[:1] * jnp.array([1.0, 1.0, -1.0, -1.0])[:, None]
     if name == "an antipodal split":
         return split
