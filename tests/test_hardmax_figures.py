@@ -9,6 +9,7 @@ from figures.gallery import find_figures
 from figures.panels.hulls import NO_SECOND, followed_tokens
 from figures.style import canvas, settings
 from tests import data_or_skip
+from tests.figure_layout import check_layout
 
 THEORY = ("figure-1", "figure-2", "figure-5", "figure-6", "figure-7", "layers")
 
@@ -32,6 +33,7 @@ def test_the_numbers_are_finite_and_the_axes_are_labelled(name, folder):
     assert all(ax.get_aspect() == 1.0 for ax in drawn.axes)
     assert drawn.axes[-1].get_xlabel()
     assert drawn.axes[0].get_ylabel()
+    check_layout(drawn)
 
 
 def test_figure_1_shows_two_tokens_that_attract_and_then_another(folder):
@@ -84,6 +86,8 @@ def test_the_figures_of_reviews_are_drawn_from_the_record(name, folder):
     assert all(np.all(np.isfinite(array)) for array in found.values() if array.dtype.kind == "f")
     drawn = shown.drawn(found)
     assert all(ax.get_ylabel() for ax in drawn.axes)
+    check_layout(drawn)
+    assert "quick run" in str(found["run"])
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from figures import panels
 from figures.gallery import find_figures
 from figures.multirate.slow_manifolds import EPSILONS
 from figures.style import canvas, colour, settings
+from tests.figure_layout import check_layout
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +25,11 @@ def test_the_numbers_are_finite_and_the_axes_are_labelled(name, folder):
     (shown,) = find_figures(f"multirate/{name}")
     found = shown.data(folder)
     assert all(np.all(np.isfinite(array)) for array in found.values() if array.dtype.kind == "f")
-    for ax in shown.drawn(found).axes:
+    drawn = shown.drawn(found)
+    for ax in drawn.axes:
         assert ax.get_xlabel()
         assert ax.get_ylabel()
+    check_layout(drawn)
 
 
 def test_trajectories_come_nearer_to_the_manifold_as_epsilon_falls_and_jump_at_the_folds(folder):

@@ -27,18 +27,17 @@ MEAN = {"marker": "^", "color": COLOURS["bound"], "markeredgecolor": "white", "m
 TAGGED = 8  # number of leaders labelled with their words, those farthest from the hyperplane
 
 
-def _run(found: Record, name: str = "d=2") -> Numbers:
-    """Return the size of a run; the published weights were not trained in it."""
-    tested = len(found.arrays["labels"]), "test reviews"
-    if name == "published":
-        return run_size(found, tested)
-    trained = (found.config["epochs"], "epochs"), (len(found.arrays["training labels"]), "training reviews")
-    return run_size(found, *trained, tested)
+def _trained(found: Record) -> list[tuple[int, str]]:
+    return [(found.config["epochs"], "epochs"), (len(found.arrays["training labels"]), "training reviews")]
+
+
+def _tested(found: Record) -> tuple[int, str]:
+    return len(found.arrays["labels"]), "test reviews"
 
 
 def _losses(size: Size) -> Numbers:
     found = record(REVIEWS, size)
-    arrays, kept = found.arrays, dict(_run(found))
+    arrays, kept = found.arrays, dict(run_size(found, *_trained(found)))
     for d in DIMENSIONS[:2]:
         soft, hard = arrays[f"d={d}: softmax loss"], arrays[f"d={d}: hardmax loss"]
         epochs = np.flatnonzero(np.isfinite(hard))
@@ -79,8 +78,9 @@ losses_figure = losses_figure.with_paper_size(lambda key: _losses("paper"))
 def _reviews(name: str, size: Size) -> Numbers:
     run = record(REVIEWS, size)
     arrays = run.arrays
+    trained = [] if name == "published" else _trained(run)  # the published weights were not trained here
     w, v = arrays[f"{name}: decoder"][:2], arrays[f"{name}: decoder"][2]
-    found = {"weight": w, "bias": v, **_run(run, name)}
+    found = {"weight": w, "bias": v, **run_size(run, *trained, _tested(run))}
     for kind in ("positive", "negative"):
         states, words = arrays[f"{name}: {kind} review states"], arrays[f"{name}: {kind} review words"]
         first = np.sort(np.unique(states[0], axis=0, return_index=True)[1])  # equal words move as one
@@ -174,7 +174,7 @@ published_figure = published_figure.with_drawing(_draw_reviews).with_paper_size(
 
 def _words(size: Size) -> Numbers:
     found = record(REVIEWS, size)
-    arrays, kept = found.arrays, dict(_run(found))
+    arrays, kept = found.arrays, dict(run_size(found, *_trained(found), _tested(found)))
     for name in ("d=2", "published"):
         kept |= {f"{name} words": arrays[f"{name}: leader words"][:MOST]}
         kept |= {f"{name} counts": arrays[f"{name}: leader word counts"][:MOST]}
@@ -224,7 +224,7 @@ def _table(size: Size) -> Numbers:
         "by value": rows("leaders by value"),
         "by index": rows("leaders by index"),
         "printed": np.array([PRINTED[d] for d in DIMENSIONS]),
-        **_run(found),
+        **run_size(found, *_trained(found), _tested(found)),
     }
 
 

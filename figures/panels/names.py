@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
-from matplotlib.text import Annotation
+from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike
 
@@ -40,7 +40,7 @@ def place_names(
     drawn.draw_without_rendering()
     pixels = drawn.dpi / 72
     marks, lines = _marks(ax, pixels), _lines(ax)
-    taken = [text.get_window_extent() for text in ax.texts if text.get_text()]
+    taken = [Text.get_window_extent(text) for text in ax.texts if text.get_text()]
     legend = ax.get_legend()
     taken += [legend.get_window_extent()] if legend else []
     frame = ax.get_window_extent()
@@ -49,7 +49,7 @@ def place_names(
         best: tuple[float, Annotation, Bbox] | None = None
         for ring, side in ((ring, side) for ring in _RINGS for side in _SIDES):
             text = _beside(ax, point, name, side, size / 2 + ring, fontsize, joined=ring > _RINGS[1])
-            box = text.get_window_extent().padded(0.5 * pixels)
+            box = Text.get_window_extent(text).padded(0.5 * pixels)  # without the joining line
             cost = _cost(box, frame, taken, marks, lines) + 0.1 * ring
             if best is None or cost < best[0]:
                 if best is not None:
@@ -80,6 +80,7 @@ def _beside(
         arrowprops={"arrowstyle": "-", "linewidth": 0.4, "shrinkA": 0.0, "shrinkB": 0.0} if joined else None,
     )
     text.set_in_layout(False)
+    text.get_window_extent()  # moves the text to its place, which its own box does not
     return text
 
 

@@ -1,0 +1,169 @@
+"""Layout of figures: texts inside and apart, names clear of marks, a mask that is no weight, and the size of runs."""
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+
+from analysis.experiments import Record
+from dynsim.systems.hardmax.maps import HardmaxMap
+from figures import panels
+from figures.gallery import find_figures
+from figures.hardmax.geometry import followed_pairs
+from figures.run_size import run_size
+from figures.style import NO_BASIN, canvas, power_of_ten, settings
+from tests.figure_layout import check_layout, covering, outside, overlapping, texts
+from tests.test_chain_figures import study
+
+RUN = {"run": np.array("quick run: 100 passes through some network; not the paper's size")}
+RNG = np.random.default_rng(0)
+
+
+def passes(count):
+    curves = RNG.uniform(0, 1, size=(2, count, 101))
+    names = np.array([f"prompt {k}" for k in range(count)])
+    return {"passes": np.arange(101.0), "E": curves[0], "cosine": curves[1], "names": names, **RUN}
+
+
+def reviews():
+    data = {"weight": np.array([1.0, -0.7]), "bias": np.array(0.2), **RUN}
+    for kind in ("positive", "negative"):
+        turns = np.arange(6) * np.pi / 3
+        outer = 3 * np.column_stack([np.cos(turns), np.sin(turns)])
+        x = np.stack([np.concatenate([outer, RNG.normal(size=(34, 2)) / scale]) for scale in (2, 4)])
+        followed = np.stack([followed_pairs(HardmaxMap(1.0).follower_sets(y)) for y in x])
+        leads = np.arange(40) < 6
+        words = np.array([f"word{k}" for k in range(40)])
+        data |= {f"{kind} states": x, f"{kind} followed": followed, f"{kind} means": x.mean(axis=1)}
+        data |= {f"{kind} words": words, f"{kind} leads": leads}
+    return data
+
+
+def losses():
+    found = {**RUN}
+    for d in (2, 4):
+        found |= {f"softmax {d}": np.linspace(0.77, 0.7, 7), f"hardmax {d}": np.array([0.78, 0.7]),
+                  f"epochs {d}": np.array([0, 6])}  # fmt: skip
+    return found
+
+
+def leader_words():
+    found = {**RUN}
+    for name, count in (("d=2", 5), ("published", 15)):
+        found |= {
+            f"{name} words": np.array([f"word{k}" for k in range(count)]),
+            f"{name} counts": np.arange(count, 0, -1),
+        }
+    return found
+
+
+def table():
+    rows = {name: np.array([[6.0, 1, 2, 11, 0.99]] * 4) for name in ("by value", "by index", "printed")}
+    return {"dimensions": np.array([2, 4, 8, 16]), **rows, **RUN}
+
+
+def weights():
+    return {"weights": np.tril(np.full((3, 5, 20, 20), 0.05)), "passes": np.array([1, 10, 100]), **RUN}
+
+
+def spectra():
+    least, most = {"asymmetry": 0.8, "least": -1.0, "greatest": 0.5}, {"asymmetry": 1.2, "least": -0.5, "greatest": 1.0}
+    values = {f"{name} {kind}": RNG.uniform(least[kind], most[kind], size=(5, 8)) for name in "PU" for kind in least}
+    return {**values, **RUN}
+
+
+DRAWN_FROM_RECORDS = {
+    "consensus/figure-5": lambda: {"ts": np.arange(5.0), "misalignment": RNG.uniform(size=(9, 5)), **RUN},
+    "consensus/figure-6": lambda: passes(2),
+    "consensus/figure-8": lambda: passes(5),
+    "consensus/trained-attention": weights,
+    "consensus/trained-spectra": spectra,
+    "hardmax/figure-8": losses,
+    "hardmax/figure-9": reviews,
+    "hardmax/figure-10": leader_words,
+    "hardmax/table-1": table,
+    "multirate/training": lambda: {**study(), **RUN},
+}
+
+
+@pytest.mark.parametrize("name", DRAWN_FROM_RECORDS)
+def test_figures_of_quick_runs_say_so_and_their_texts_stay_inside_and_apart(name):
+    (shown,) = find_figures(name)
+    drawn = shown.drawn(DRAWN_FROM_RECORDS[name]())
+    check_layout(drawn)
+    assert str(RUN["run"]) in [word for word, _ in texts(drawn)]
+
+
+def test_every_figure_with_two_sizes_is_drawn_from_a_record_above():
+    two = {f.name for f in find_figures("*/*") if f.compute_paper_size is not None}
+    alike = {"consensus/figure-7": "consensus/figure-6", "hardmax/figure-9-published": "hardmax/figure-9"}
+    assert {alike.get(name, name) for name in two} <= DRAWN_FROM_RECORDS.keys()
+
+
+def test_the_size_of_a_run_is_that_of_its_record_and_the_papers_size_needs_no_word():
+    quick, paper = (Record("a", size, 0, {"steps": 40}, {}) for size in ("quick", "paper"))
+    words = str(run_size(quick, (quick.config["steps"], "steps"), (2, "seeds"))["run"])
+    assert words == "quick run: 40 steps, 2 seeds; not the paper's size"
+    assert str(run_size(paper, (650, "steps"))["run"]) == ""
+
+
+def test_masked_entries_have_a_hatched_colour_that_no_weight_has_and_one_bar_explains_the_others():
+    (shown,) = find_figures("trained-attention")
+    drawn = shown.drawn(weights())
+    *matrices, bar = drawn.axes
+    cells = np.ma.getmaskarray(matrices[0].images[0].get_array())
+    np.testing.assert_array_equal(cells, np.triu(np.ones((20, 20), bool), 1))
+    scale = matplotlib.colormaps["cividis"](np.linspace(0, 1, 256))[:, :3]
+    for ax in matrices:
+        grey = to_rgb(ax.patch.get_facecolor())
+        assert grey == to_rgb(NO_BASIN)
+        assert np.min(np.linalg.norm(scale - np.array(grey), axis=1)) > 0.2
+        assert ax.patch.get_hatch()
+    assert "weight" in bar.get_ylabel()
+    assert {"query token", "key token"} <= {part for word, _ in texts(drawn) for part in word.split("\n")}
+
+
+def test_names_are_placed_clear_of_marks_lines_and_each_other():
+    with settings():
+        drawn, (ax,) = canvas()
+        points = np.array([[0.0, 0.0], [0.1, 0.02], [0.2, 0.0], [1.0, 1.0]])
+        ax.plot(*points.T, "o")
+        names = panels.place_names(ax, points, [f"name {k}" for k in range(4)])
+        assert [name.xy for name in names] == [tuple(point) for point in points]
+        check_layout(drawn)
+
+
+def test_a_text_outside_two_on_each_other_and_one_on_a_mark_are_found():
+    with settings():
+        drawn, (ax,) = canvas()
+        ax.plot([0, 1], [0, 1], "o", label="a curve")
+        ax.text(0.0, 0.0, "on a mark", ha="center", va="center")
+        drawn.text(0.5, 0.5, "one")
+        drawn.text(0.5, 0.5, "another")
+        drawn.text(0.95, 0.95, "too long to end inside")
+    assert outside(drawn) == ["too long to end inside"]
+    assert ("one", "another") in overlapping(drawn)
+    assert covering(drawn) == ["on a mark"]
+
+
+def test_a_power_of_ten_stands_in_the_label_and_not_in_the_ticks():
+    with settings():
+        drawn, (ax,) = canvas()
+        ax.plot([0, 1], [0, 0.004])
+        ax.set_ylabel("gate")
+        power_of_ten(ax.yaxis, np.array([0.0, 0.004]))
+        drawn.draw_without_rendering()
+    assert ax.get_ylabel() == "gate ($10^{-3}$)"
+    assert "4" in [label.get_text() for label in ax.get_yticklabels()]
+    assert ax.yaxis.get_offset_text().get_text() == ""
+
+
+def test_curves_of_errors_differ_in_line_style_and_so_do_the_slopes():
+    with settings():
+        _, (ax,) = canvas()
+        sizes = np.array([0.1, 0.01])
+        lines = panels.error_against(ax, sizes, np.stack([sizes, 2 * sizes, sizes**2]), labels=["a", "b", "c"],
+                                     roles=["first", "second", "third"], slopes=(1, 2))  # fmt: skip
+    styles = [str(line._unscaled_dash_pattern) for line in ax.lines]
+    assert len({*styles[:3]}) == len(lines) == 3
+    assert styles[3] != styles[4]
