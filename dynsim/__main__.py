@@ -62,8 +62,11 @@ def _run(words: list[str]) -> int:
         return int(stop.code or 0)
     except BrokenPipeError:
         raise
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         return _refuse(" ".join(str(error).split()))
+    except OSError as error:
+        place = f" `{error.filename}`" if error.filename else ""
+        return _refuse(f"A file{place} cannot be read or written: {error.strerror or error}.")
     except RuntimeError as error:
         from dynsim.errors import IntegrationError, TrainingError
 

@@ -18,12 +18,12 @@ import numpy as np
 import analysis
 import dynsim
 from dynsim._types import Key
-from dynsim.errors import argument_error, nearest
+from dynsim.errors import argument_error
 from dynsim.io.neighbours import sources
 from dynsim.io.npz import read_arrays, writable_folder, write_arrays
 from dynsim.keys import stream
 from dynsim.papers import Source
-from figures.files import FORMATS, write_figure
+from figures.files import FORMATS, check_formats, write_figure
 from figures.movie import write_movie
 from figures.style import settings
 
@@ -157,12 +157,9 @@ def save(
     Raises:
         ValueError: for an unknown format, or a folder that cannot be written; before anything is computed.
     """
-    for kind in formats:
-        if kind == "gif" and figure.animate is None:
-            raise argument_error("formats", "hold gif for figures with a movie only", f"`{figure.name}` has none")
-        if kind not in (*FORMATS, "gif"):
-            but = f"holds `{kind}`{nearest(kind, FORMATS)}"
-            raise argument_error("formats", f"hold only {', '.join(FORMATS)}", but)
+    check_formats(formats)
+    if "gif" in formats and figure.animate is None:
+        raise argument_error("formats", "hold gif for figures with a movie only", f"`{figure.name}` has none")
     stem = Path(folder) / figure.name
     writable_folder("folder", stem.parent)
     numbers = figure.data(folder, seed=seed, fresh=fresh)

@@ -1,11 +1,12 @@
 """Writing figures to files: supported formats, atomic writes, and reproducible bytes."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib.figure
 
-from dynsim.errors import argument_error, nearest
+from dynsim.errors import argument_error, nearest, reason
 from figures.style import settings
 
 FORMATS = ("pdf", "svg", "png")
@@ -18,6 +19,14 @@ def check_format(name: str, path: Path) -> None:
         raise argument_error(name, f"end in .{', .'.join(FORMATS)}", f"is `{path}`{nearest(kind, FORMATS)}")
 
 
+def check_formats(formats: Sequence[str]) -> None:
+    """Raise `ValueError` for a format that no figure has."""
+    for kind in formats:
+        if kind not in (*FORMATS, "gif"):
+            but = f"holds `{kind}`{nearest(kind, FORMATS)}"
+            raise argument_error("formats", f"hold only {', '.join(FORMATS)}", but)
+
+
 def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str) -> None:
     """Write a drawing in the format of the file's suffix, with a title and without date, for reproducible bytes.
 
@@ -28,6 +37,8 @@ def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str) -> Non
         with settings():
             drawn.savefig(part, metadata=_metadata(title, file.suffix.removeprefix(".")))
         part.replace(file)
+    except OSError as error:
+        raise argument_error("folder", "be one that can be written", f"`{file}` is not ({reason(error)})") from None
     finally:
         part.unlink(missing_ok=True)
 

@@ -1,9 +1,12 @@
 """Figures: numbers are computed once and kept, ink is deterministic, and every figure of the gallery passes."""
 
+import errno
 import importlib.util
+import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -196,3 +199,24 @@ def test_a_name_that_stands_twice_and_a_figure_without_drawing_are_refused():
 def test_drawing_needs_no_pyplot():
     code = "import sys, figures.gallery as g; g.FIGURES; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_an_unknown_format_is_one_sentence_for_all_figures(capsys, tmp_path):
+    assert main(["figure", "consensus", "--formats", "bmp", "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert said == "dynsim: Argument `formats` must hold only pdf, svg, png, but holds `bmp`.\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_no_part(tmp_path, monkeypatch, capsys):
+    def full(self, path, **options):
+        Path(path).write_bytes(b"half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
+    name = str(tmp_path)
+    assert main(["figure", "consensus/figure-2", "--formats", "svg", "--out", name]) == 2
+    said = capsys.readouterr().err
+    assert "must be one that can be written" in said
+    assert "No space left on device" in said
+    assert not list(tmp_path.rglob("*.part*"))

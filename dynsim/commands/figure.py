@@ -46,10 +46,12 @@ def main(words: Sequence[str]) -> int:
     from dynsim.interrupts import on_interrupt
     from dynsim.progress import tracked
     from figures.figure import save
+    from figures.files import check_formats
     from figures.gallery import find_figures, write_index
 
     if not o.names:
         raise argument_error("names", "name figures that `dynsim list figures` shows, or a paper", "is empty")
+    check_formats(o.formats)
     use_data(o.data)
     use_results(o.results)
     known, problems = known_figures(o.names)
