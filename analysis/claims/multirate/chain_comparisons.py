@@ -15,6 +15,7 @@ import scipy.sparse
 
 from analysis.chains.integrator import Exponential
 from analysis.chains.relaxation import relaxation
+from analysis.chains.reversibility import reversibility
 from analysis.chains.stationary import stationary_distribution
 from analysis.claims.multirate.instances.chains import Chain
 from analysis.claims.multirate.instances.hard_chains import known
@@ -116,6 +117,10 @@ def map_measurements(given: Chain, p: Exact, tau: Fraction) -> tuple[Measurement
     above = given.fastest and accepts(lambda R: MasterEquationMap(R, Fraction(1001, 1000) / given.fastest), Q)
     return (
         holds("the Euler map is I + tau Q", bool(np.all(MasterEquationMap(Q, tau).step(0, p) == expected))),
+        holds(
+            "that of each state, as a batch, is a column of it",
+            bool(np.all(MasterEquationMap(Q, tau).step(0, identity(len(Q))) == given.step(tau).T)),
+        ),
         equal("relative error of the Euler map in floats, dense and sparse", max(errors), 0.0, tolerance=ROUNDING),
         holds("its step bound is 1 / max |Q_jj|", step_bound(Q) == (1 / given.fastest if given.fastest else math.inf)),
         holds("it refuses a larger step", not above),
@@ -188,8 +193,10 @@ def stationary_measurements(given: Chain, law: Exact) -> tuple[Measurement, ...]
         methods += ["inverse-iteration"] if known_chain.gap > RESOLVED * given.fastest else []
     found = {m: stationary_distribution(Q, method=m) for m in methods}
     exact = stationary_distribution(given.generator)
+    balanced = known_chain is None or reversibility(given.generator).reversible == known_chain.reversible
     return (
         holds("the exact stationary distribution is that vector", bool(np.all(exact.probabilities == law))),
+        holds("the chain is found reversible if and only if it is", balanced),
         *(
             equal(
                 f"relative error of a probability by `{m}`, up to the error that it states",

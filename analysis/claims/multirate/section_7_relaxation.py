@@ -182,9 +182,9 @@ def _moderate_chain(key: Key, *, links: tuple[int, int]) -> Chain:
     return from_rates(R)
 
 
-def _path_trial(key: Key, given: Chain, hypotheses: tuple[Measurement, ...], integrator: AbstractIntegrator) -> Trial:
-    """Measure a trajectory of the flow: its values in between, its limit, and its rate."""
-    p, gap = _one(key, given.size), spectral_gap(given.generator).value
+def _path_trial(given: Chain, p: Exact, hypotheses: tuple[Measurement, ...], integrator: AbstractIntegrator) -> Trial:
+    """Measure a trajectory of the flow from p: its values in between, and its limit after many relaxation times."""
+    gap = spectral_gap(given.generator).value
     times = [Fraction(0), Fraction(1, 8), Fraction(1, 2), Fraction(math.ceil(ENOUGH / gap))]
     path = simulate(MasterEquationFlow(floats(given.generator)), floats(p), [*map(float, times)], integrator=integrator)
     exact = np.stack([floats(exact_transition_matrix(given.generator, t) @ p) for t in times])
@@ -210,14 +210,14 @@ def _path_trial(key: Key, given: Chain, hypotheses: tuple[Measurement, ...], int
 def integrated_flow_converges_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If Q is irreducible, e^{Qt} p tends to the stationary distribution as t -> infinity, computed by integration."""
     given = _moderate_chain(key, links=(1, 1))
-    return _path_trial(key, given, given.measured(), integrator)
+    return _path_trial(given, _one(key, given.size), given.measured(), integrator)
 
 
 @integrated_flow_converges_to_the_stationary_distribution.with_control
 def integrated_flow_converges_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Two pairs of states without a transition between them."""
     given = _moderate_chain(key, links=(0, 0))
-    return _path_trial(key, given, given.measured(irreducible=False), integrator)
+    return _path_trial(given, matrix([1, 1, 1, 1]) / 4, given.measured(irreducible=False), integrator)
 
 
 def _euler_trial(given: Chain, share: Fraction, p: Exact, hypotheses: tuple[Measurement, ...]) -> Trial:

@@ -9,8 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.chains.classes import communicating_classes
+from analysis.chains.spectra import spectral_gap
 from analysis.chains.stationary import stationary_distribution, stationary_distributions
 from analysis.claims.multirate.chain_comparisons import (
+    accepts,
     field_measurement,
     floats,
     map_measurements,
@@ -32,7 +34,7 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.exact_geometry import row_echelon
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, equal, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
@@ -81,6 +83,13 @@ def _manifold_trial(given: Chain, basis: Exact, p: Exact) -> Trial:
                 len(row_echelon(laws).pivots) == len(laws) == rank and not np.any(Q @ laws.T),
             ),
             holds("they are distributions", bool(np.all(laws >= 0)) and all(law.sum() == 1 for law in laws)),
+            equal(
+                "largest error of the limit of p in floats",
+                np.max(abs(stationary_distributions(floats(Q)).limit(floats(p)) - floats(limit))),
+                0.0,
+                tolerance=SOLVER,
+            ),
+            *_gap_measurements(given),
             holds(
                 "the limit of a distribution is in the kernel, and no conserved quantity changes",
                 not np.any(Q @ limit) and not np.any(null_space(Q.T) @ (limit - p)),
@@ -89,6 +98,15 @@ def _manifold_trial(given: Chain, basis: Exact, p: Exact) -> Trial:
         witness={**given.witness(), "basis": basis, "p": p, "limit": limit},
         parameters=given.parameters(),
     )
+
+
+def _gap_measurements(given: Chain) -> tuple[Measurement, ...]:
+    """Measure the spectral gap of reducible chains: the eigenvalue zero has the dimension of the kernel."""
+    if given.name == "two absorbing ends":  # the rates among transient states have the eigenvalues -1 and -6
+        return (equal("spectral gap", spectral_gap(floats(given.generator)).value, 1.0, tolerance=ROUNDING),)
+    if given.name == "no transitions":
+        return (holds("the spectral gap is infinite", spectral_gap(floats(given.generator)).value == math.inf),)
+    return ()
 
 
 @claim(
@@ -176,6 +194,10 @@ def _constructed_measurements(key: Key) -> tuple[Measurement, ...]:
         holds(
             "the stationary distribution of a line is a product of ratios of rates",
             bool(np.all(stationary_distribution(chain).probabilities == balanced / sum(balanced))),
+        ),
+        holds(
+            "negative rates, and rates from a state to itself, are refused",
+            not any(accepts(generator_from_rates, R) for R in (-line, line + identity(5))),
         ),
         holds("rates give their generator", bool(np.all(generator_from_rates(line) == from_rates(line).generator))),
     )

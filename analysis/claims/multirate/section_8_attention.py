@@ -101,7 +101,7 @@ def _transition_trial(key: Key, residual: bool) -> Trial:
 
 def _step_measurements(A: Exact, B: Exact, p: Exact) -> tuple[Measurement, ...]:
     """Measure that the generator of attention is A^T - I, and that its steps compose: p A, and p A B after two."""
-    generators = [attention_generator(W) for W in (A, B)]
+    generators, I = [attention_generator(W) for W in (A, B)], identity(len(A))
     steps = [W.T - identity(len(W)) for W in (A, B)]
     if any(bool(np.any(step != Q)) for Q, step in zip(generators, steps, strict=True)):
         return (holds("the generator of attention is A^T - I", False),)
@@ -114,6 +114,7 @@ def _step_measurements(A: Exact, B: Exact, p: Exact) -> tuple[Measurement, ...]:
         holds(
             "a step of size one is p A, and two are p A B", not np.any(once - p @ A) and not np.any(twice - p @ A @ B)
         ),
+        holds("a negative weight is refused", not accepts(check_transition, 2 * I - A if len(A) > 1 else -A)),
         holds("the transpose is refused unless it is stochastic too", accepts(check_transition, A.T) == stochastic),
     )
 
