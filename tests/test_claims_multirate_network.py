@@ -131,10 +131,11 @@ def test_two_tokens_spread_from_the_least_stretched_direction():
 
 
 def test_a_mixture_of_permutations_is_doubly_stochastic():
-    assert norms._doubly_stochastic(KEY)
-    M = norms.doubly_stochastic_matrix(KEY)
-    assert np.all(M @ matrix([1, 1, 1, 1]) == 1)
-    assert not np.all(np.isin(M, [0, 1]))
+    keys = [stream(0, "permutations", index) for index in range(8)]
+    drawn = [norms.doubly_stochastic_matrix(key) for key in keys]
+    assert all(norms._doubly_stochastic(key) for key in keys)
+    assert all(np.all(M @ matrix([1, 1, 1, 1]) == 1) for M in drawn)
+    assert not all(np.all(np.isin(M, [0, 1])) for M in drawn)
 
 
 def test_the_graph_over_a_saddle_is_invariant():
