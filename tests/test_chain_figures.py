@@ -11,6 +11,7 @@ from figures.multirate.network import BLOCK
 from figures.panels.simplices import CORNERS, in_triangle
 from figures.style import canvas, settings
 from tests import data_or_skip
+from tests.figure_layout import check_layout
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,8 @@ def shown(name, folder):
 
 
 def test_every_path_ends_at_a_stationary_law_and_stays_a_distribution(folder):
-    _, data = shown("simplex", folder)
+    drawing, data = shown("simplex", folder)
+    check_layout(drawing.drawn(data))
     for name, Q in CHAINS.items():
         paths, laws = data[f"{name} paths"], data[f"{name} stationary"]
         np.testing.assert_allclose(paths.sum(axis=-1), 1.0, atol=1e-12)
@@ -62,7 +64,9 @@ def test_entropy_falls_at_the_closed_rate_and_not_on_a_periodic_orbit(folder):
     for share in DECAYS[:-1]:
         assert np.all(np.diff(data[f"orbit {share}"]) < 0)
     assert np.ptp(data["orbit 1.0"]) < 1e-15
-    guide = next(line for line in drawing.drawn(data).axes[0].lines if "2g" in str(line.get_label()))
+    drawn = drawing.drawn(data)
+    check_layout(drawn)
+    guide = next(line for line in drawn.axes[0].lines if "2g" in str(line.get_label()))
     assert np.log(guide.get_ydata()[0] / guide.get_ydata()[-1]) == pytest.approx(2 * gap * ts[-1])
 
 
@@ -73,7 +77,9 @@ def test_only_the_open_full_mask_reads_the_future(folder):
     assert np.all(data["full"][BLOCK:] > 0)
     assert np.all(np.triu(data["full"][:BLOCK], 1) == 0)  # the first block has no context
     assert np.all(np.diag(data["causal"]) > 0)
-    image = drawing.drawn(data).axes[0].images[0].get_array()
+    drawn = drawing.drawn(data)
+    check_layout(drawn)
+    image = drawn.axes[0].images[0].get_array()
     np.testing.assert_array_equal(np.ma.getmaskarray(image), data["causal"] == 0)
 
 

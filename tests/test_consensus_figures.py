@@ -10,6 +10,7 @@ from dynsim.io.npz import read_arrays
 from figures.figure import save
 from figures.gallery import FIGURES, find_figures
 from tests import data_or_skip
+from tests.figure_layout import check_layout, texts
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +68,8 @@ def test_the_numbers_are_finite_the_axes_are_labelled_and_the_data_is_drawn(name
             assert ax.get_xlabel() or not (cell and cell.is_last_row()), name
         else:
             assert {"$y_1$", "$y_2$", "$y_3$"} <= {text.get_text() for text in ax.texts}
+    check_layout(drawn)
+    assert str(numbers.get("run", "")) in ["", *(word for word, _ in texts(drawn))]
     held = panel_data(drawn)
     for key in DRAWN[name]:
         assert {float(x) for x in np.round(np.real(np.ravel(numbers[key])), 9)} <= held, key
