@@ -36,7 +36,7 @@ def _rate(key: Key, *, positive: bool = True) -> tuple[SinusoidalRate, float]:
 def _value(rate: SinusoidalRate, t: np.ndarray) -> np.ndarray:
     """Return m + s sin(w t + p)."""
     m, s, w, p = (float(a) for a in (rate.mean, rate.amplitude, rate.frequency, rate.phase))
-    return m + s * np.sin(w * t + p)
+    return np.asarray(m + s * np.sin(w * t + p))
 
 
 def _integral(rate: SinusoidalRate, t: float) -> float:
@@ -61,7 +61,7 @@ def _attracted_trial(key: Key, integrator: AbstractIntegrator, *, positive: bool
     A, cosines = _integral(rate, TS[k]), np.asarray(x0 @ target)
     moved = np.tanh(np.arctanh(cosines[:3]) + A)  # a' = rate (1 - a^2)
     speeds = np.asarray(jnp.linalg.norm(flow.velocity(0.7, far), axis=-1))
-    slopes = [float(rate_along(flow, 0.7, x, lambda y: alignment_potential(y @ target))) for x in far]
+    slopes = [float(rate_along(flow, 0.7, x[None], lambda y: alignment_potential(y[0] @ target))) for x in far]
     now = float(_value(rate, np.array(0.7)))
     law = -now * (1 - cosines[:3] ** 2) ** 2
     poles = jnp.stack([target, -target])
