@@ -182,4 +182,11 @@ MUTANTS = (
         "return x / (jnp.sqrt(square) + self.epsilon) * self.gain[None]",
         (RMS, GAIN),
     ),
+    Mutant(
+        "attention: negative weights are accepted",
+        CHECKS,
+        "    bad = np.flatnonzero(values < 0)\n",
+        "    bad = np.flatnonzero(values < -9)\n",
+        (TRANSITION,),
+    ),
 )

@@ -310,4 +310,32 @@ MUTANTS = (
         "scipy.sparse.diags_array([up, down], offsets=[1, -1], shape=(k, k))",
         (UNIQUE,),
     ),
+    Mutant(
+        "chains: the Euler map of a batch mixes its distributions",
+        FLOW,
+        "return p + self.step_size * (self.matrix() @ p.T).T",
+        "return p + self.step_size * (self.matrix() @ p)",
+        (EULER, EQUILIBRIUM),
+    ),
+    Mutant(
+        "chains: absorption counts transitions among transient states",
+        CHAINS + "stationary",
+        "leaves = (classes.labels[columns] >= classes.num_closed) & (rows != columns)",
+        "leaves = (classes.labels[columns] < classes.num_closed) & (rows != columns)",
+        (KERNEL,),
+    ),
+    Mutant(
+        "chains: the spectral gap leaves out one eigenvalue, whatever the number of closed classes",
+        CHAINS + "spectra",
+        "order = np.argsort(abs(values))[closed:]\n    slowest = order[np.argmax(values[order].real)]\n    angle",
+        "order = np.argsort(abs(values))[1:]\n    slowest = order[np.argmax(values[order].real)]\n    angle",
+        (KERNEL,),
+    ),
+    Mutant(
+        "chains: rates from a state to itself are accepted",
+        GENERATORS,
+        "bad = np.flatnonzero((values < 0) | (rows == columns))",
+        "bad = np.flatnonzero(values < 0)",
+        (UNIQUE,),
+    ),
 )
