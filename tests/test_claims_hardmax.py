@@ -41,7 +41,7 @@ def test_instances_meet_the_hypotheses_of_the_theorem():
         assert hypotheses(given.with_negatives.map, given.with_negatives.tokens).hold
         assert not hypotheses(given.map, given.with_zero.tokens).nonzero
         assert not hypotheses(given.map, given.doubled.tokens).distinct
-        assert not hypotheses(given.negated_map, given.tokens).definite
+        assert not hypotheses(given.degenerate_map, given.tokens).definite
         seen.add((given.alpha, len(given.factor), bool(np.all(given.attention == identity(len(given.factor))))))
     assert {d for _, d, _ in seen} == {2, 3}
     assert {plain for *_, plain in seen} == {True, False}
@@ -90,8 +90,9 @@ def test_a_token_may_come_nearer_to_the_origin_unless_attention_is_the_identity(
 def test_opposite_tokens_that_repel_nothing_meet_at_the_origin():
     given = instances.Case(matrix([[1, 2], [3, -1]]), identity(2), HALF).with_negatives
     assert given.tokens.tolist() == [[1, 2], [3, -1], [-1, -2], [-3, 1]]
-    assert np.sum(np.all(given.negated_map.step(0, given.tokens) == 0, axis=1)) >= 2
-    assert preliminary._distinct_trial(given, given.negated_map).contradicts
+    negated = ExactHardmaxMap(1, -identity(2))
+    assert np.sum(np.all(negated.step(0, given.tokens) == 0, axis=1)) >= 2
+    assert preliminary._distinct_trial(given, negated).contradicts
 
 
 def test_the_example_is_sensitive_to_each_of_its_numbers(monkeypatch):

@@ -45,11 +45,6 @@ class Case(NamedTuple):
         return ExactHardmaxMap(self.alpha, self.attention)
 
     @property
-    def negated_map(self) -> ExactHardmaxMap:
-        """The layer map with -A in place of A, for controls, which still measure the hypotheses on A."""
-        return ExactHardmaxMap(self.alpha, -self.attention)
-
-    @property
     def with_identity(self) -> "Case":
         """The case with A = I."""
         return self._replace(factor=identity(len(self.factor)))
