@@ -10,7 +10,6 @@ from analysis.ledger.claim import Claim
 from analysis.ledger.statement import Statement
 from analysis.ledger.verdict import Verdict
 from dynsim.errors import argument_error, nearest
-from dynsim.papers import PAPERS
 
 GOOD = (Verdict.SUPPORTED, Verdict.EXACT)
 
@@ -105,7 +104,7 @@ def select(patterns: Sequence[str], claims: Sequence[Claim]) -> tuple[Claim, ...
         return tuple(claims)
     chosen: list[Claim] = []
     for pattern in patterns:
-        forms = (pattern, *(f"{key}/{pattern}" for key in PAPERS))
+        forms = (pattern, *(f"{key}/{pattern}" for key in dict.fromkeys(c.key for c in claims)))
         hits = [c for c in claims if any(_matches(c, form) for form in forms)]
         if not hits:
             names = {name for c in claims for name in (c.id, c.id.split("/", 1)[1], c.key)}

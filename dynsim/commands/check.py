@@ -54,6 +54,7 @@ def main(words: Sequence[str]) -> int:
     o = parse(Check, words, "check")
     from analysis.experiments import use_results
     from analysis.json_types import counterexample, json_rows
+    from analysis.ledger.findings import select
     from analysis.report import entries, in_order, json_lines, run_checks, table, use_one_thread, write_atomically
     from dynsim.commands.own_claims import library, refuse_what_is_no_trial, source
     from dynsim.commands.own_papers import is_file
@@ -68,7 +69,9 @@ def main(words: Sequence[str]) -> int:
     known = library(o.patterns)
     warn(known.problems)
     patterns = [word for word in o.patterns if not is_file(word)]
-    chosen = known.select(patterns) if o.witness is None else _one(patterns, known.select(patterns))
+    chosen = select(patterns, known.claims)
+    if o.witness is not None:
+        chosen = _one(patterns, chosen)
     folder = o.lines if o.witness is None else None  # a kept line has no counterexample in exact numbers
     runs = run_checks(chosen, seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=folder, source=read)
     pairs = in_order(tracked(runs, len(chosen), "check"), chosen)

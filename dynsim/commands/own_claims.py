@@ -13,7 +13,6 @@ from analysis.claims import claims, collect, stated_by, statements
 from analysis.ledger.check import Check
 from analysis.ledger.claim import Claim, TrialFn
 from analysis.ledger.evidence import Measurement, Trial
-from analysis.ledger.findings import select
 from analysis.ledger.statement import Statement
 from dynsim.commands.own_papers import OwnPaper, is_file, left_out, own_papers
 from dynsim.commands.simulate.own import definition, own_code, quoted
@@ -34,20 +33,6 @@ class Library:
     def keys(self) -> list[str]:
         """The keys of the papers."""
         return list(dict.fromkeys(s.source.paper.key for s in self.statements))
-
-    def select(self, patterns: Sequence[str]) -> tuple[Claim, ...]:
-        """Return the claims that match any of the patterns, each with or without the key of a paper; by default all."""
-        chosen: list[Claim] = []
-        for pattern in patterns:
-            forms = [form for form in (pattern, *(f"{key}/{pattern}" for key in self.keys)) if self._has(form)]
-            chosen += [c for c in select(forms or [pattern], self.claims) if c not in chosen]
-        return tuple(chosen) if patterns else self.claims
-
-    def _has(self, form: str) -> bool:
-        try:
-            return bool(select([form], self.claims))
-        except ValueError:
-            return False
 
     def of(self, keys: Sequence[str]) -> "Library":
         """Return the papers with these keys; all papers if there are none.
