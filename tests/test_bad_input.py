@@ -348,7 +348,9 @@ def test_figures_without_data_are_named_and_the_others_are_drawn(capsys, folder,
         return [data_file("weights.safetensors")] if one.name.startswith("trained") else [f"{one.name}.pdf"]
 
     monkeypatch.delenv("DYNSIM_DATA", raising=False)
-    monkeypatch.setattr(gallery, "find_figures", lambda name, figures: [One("trained-1"), One("plain"), One("trained-2")])
+    monkeypatch.setattr(
+        gallery, "find_figures", lambda name, figures: [One("trained-1"), One("plain"), One("trained-2")]
+    )
     monkeypatch.setattr(figure, "save", save)
     status, out, err = run(capsys, "figure", "some")
     assert (status, out) == (2, "plain.pdf\n")
