@@ -69,9 +69,10 @@ def _leaks(key: Key, model: MultirateNetwork, ids: np.ndarray) -> tuple[Measurem
     x = np.asarray(model.embed(ids))
 
     def read(change: np.ndarray) -> np.ndarray:
-        moved = x.copy()
-        moved[t] += change
-        return logits(replace(model, token_embedding=moved), np.arange(len(x)))
+        table = np.zeros(model.token_embedding.shape)
+        table[: len(x)] = x
+        table[t] += change
+        return logits(replace(model, token_embedding=jnp.asarray(table)), np.arange(len(x)))
 
     steps = DIFFERENCE * np.eye(x.shape[1])
     slopes = np.stack([(read(step) - read(-step)) / (2 * DIFFERENCE) for step in steps])

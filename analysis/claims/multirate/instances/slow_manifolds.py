@@ -33,7 +33,7 @@ class Polynomial(eqx.Module):
 
     def __call__(self, x: Array, y: Array) -> Array:
         """Return f(x, y) or g(x, y)."""
-        powers = y ** jnp.arange(1, DEGREE + 1)
+        powers = jnp.stack([y**j for j in range(1, DEGREE + 1)])
         return self.A @ (x - powers @ self.branch) if self.fast else self.rate * y
 
 
