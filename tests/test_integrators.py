@@ -51,6 +51,14 @@ def test_the_scalar_driven_flows_have_their_closed_forms(integrator, rate):
         np.testing.assert_allclose(path.ys, solutions(flow, ts, x), atol=1e-8)
 
 
+def test_closed_forms_take_batches_of_starts():
+    starts = Sphere().sample(jax.random.key(5), (4, 3))
+    U = np.array([[0.5, 0.2, 0.0], [0.2, -1.0, 0.3], [0.0, 0.3, 0.1]])
+    for flow in (AttractedFlow(np.array([0.6, 0.8, 0.0]), 0.7), OjaFlow(U, 0.7)):
+        together, alone = flow.solution(2.0, starts), [flow.solution(2.0, x) for x in starts]
+        np.testing.assert_allclose(together, np.stack(alone), atol=1e-14)
+
+
 def test_dense_times_cost_no_accuracy():
     x = jnp.array([1.0, 0.0])
     ts = np.linspace(0.0, 20.0, 201)

@@ -119,5 +119,6 @@ class OjaFlow(_Driven):
         r"""Return $e^{AU} y(0)$ normalised, $A = \int_0^t a$, the exponent shifted by its largest entry."""
         values, vectors = jnp.linalg.eigh(self.matrix)
         exponent = values * self.rate.integral(t)
-        y = ((start @ vectors) * jnp.exp(exponent - jnp.max(exponent))) @ vectors.T
+        along = start @ vectors
+        y = (along * jnp.broadcast_to(jnp.exp(exponent - jnp.max(exponent)), along.shape)) @ vectors.T
         return self.space.project(y)
