@@ -223,7 +223,7 @@ def test_the_printed_cost_and_the_counted_one():
     ("change", "sentence"),
     [
         ({"block": 0}, "`block` must be at least 1, but is 0"),
-        ({"rounds": -1}, "`rounds` must not be negative, but is -1"),
+        ({"rounds": -1}, "`rounds` must be at least 0, but is -1"),
         ({"layers_before": 0, "rounds": 0}, "must leave at least one layer on the tokens, but leaves none"),
         (
             {"width": 18},
