@@ -29,6 +29,7 @@ from dynsim.io.npz import writable_folder
 Line = dict[str, Any]
 Source = Callable[[], Sequence[Claim]]
 BEGIN, END = "<!-- ledger -->", "<!-- /ledger -->"
+KINDS = {"sampled": "sampled", "analytic instance": "in closed form", "certified": "certified"}
 
 
 def run_checks(
@@ -260,7 +261,7 @@ def in_words(line: Line) -> str:
     by = "certified" if line["evidence"] == "certified" else numerical
     words = {
         Verdict.EXACT: f"exact on {line['applied']} instances",
-        Verdict.SUPPORTED: f"supported on {line['applied']} instances",
+        Verdict.SUPPORTED: f"supported on {line['applied']} instances, {KINDS[line['evidence']]}",
         Verdict.REFUTED: f"refuted, {by}",
     }
     ranges = ", ".join(f"{parameter} {values}" for parameter, values in line["ranges"].items())

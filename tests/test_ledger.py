@@ -349,7 +349,7 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
 def test_words_claim_no_more_than_was_measured():
     trial = lambda key, integrator: Trial((YES,), (at_most("a", 0.0, 1.0, tolerance=ROUNDING),))
     words = in_words(claim_line(check(_claim(trial))))
-    assert "supported on 4 instances" in words
+    assert "supported on 4 instances, sampled" in words
     assert not re.search("verif|prove|guarantee", words)
 
 
