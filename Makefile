@@ -33,7 +33,7 @@ kills: env
 	$(BIN)/python -m tests.kills
 
 fuzz: env
-	DYNSIM_FUZZ=$${DYNSIM_FUZZ:-3000} $(BIN)/python -m pytest -q -n 2 --dist load tests/fuzz
+	DYNSIM_FUZZ=$${DYNSIM_FUZZ:-3000} $(BIN)/python -m pytest -q -n 2 --dist load -o addopts="" tests/fuzz
 
 lint: env
 	$(BIN)/ruff format --check .

@@ -3,6 +3,7 @@
 `make test` tries a few; `make fuzz` sets DYNSIM_FUZZ, and leaves the annotations unchecked, as users have them.
 """
 
+import os
 import re
 
 import jax
@@ -123,7 +124,8 @@ def test_arguments(call):
     name, changes = call
     function, arguments = CALLS[name]
     try:
-        function(**{**arguments, **{key: ODD[k] for key, k in changes.items()}})
+        with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # as users have them
+            function(**{**arguments, **{key: ODD[k] for key, k in changes.items()}})
     except TypeCheckError:  # the annotations, which tests check, refuse it before
         return
     except IntegrationError as error:
@@ -141,3 +143,12 @@ def test_arguments(call):
 def test_the_calls_are_valid(name):
     function, arguments = CALLS[name]
     function(**arguments)
+
+
+@pytest.mark.skipif("DYNSIM_FUZZ" not in os.environ, reason="every odd value of every argument: `make fuzz`")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CALLS)
+def test_every_odd_value_of_every_argument(name):
+    for argument in CALLS[name][1]:
+        for k in range(len(ODD)):
+            test_arguments.hypothesis.inner_test((name, {argument: k}))
