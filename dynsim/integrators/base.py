@@ -163,7 +163,7 @@ def on_space(space: AbstractSpace, ys: State) -> tuple[State, Scalar]:
 
 def masked(values: Any, ts: Array, stats: Stats) -> Any:
     """Return saved values with NaN at every time that a failed run did not reach."""
-    reached = stats.succeeded | (ts <= stats.last_time)
+    reached = stats.succeeded | (ts <= stats.last_time.astype(ts.dtype))
 
     def blank(v: Array) -> Array:
         kept = reached.reshape(reached.shape + (1,) * (v.ndim - 1))
