@@ -38,19 +38,24 @@ def message() -> str:
 
 @contextlib.contextmanager
 def watched() -> Iterator[None]:
-    """Within this context, end the process `GRACE` seconds after Ctrl-C if it has not ended by then."""
+    """Within this context, end the process `GRACE` seconds after Ctrl-C if it has not ended by then.
+
+    Where Python ignores the signal's exception, in a callback of its garbage collector, nothing is printed of it.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     receiver, sender = socket.socketpair()
     sender.setblocking(False)
     before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
-    over = threading.Event()
+    over, hook = threading.Event(), sys.unraisablehook
+    sys.unraisablehook = lambda error: None if error.exc_type is KeyboardInterrupt else hook(error)
     threading.Thread(target=_watch, args=(receiver, over), daemon=True).start()
     try:
         yield
     finally:
         over.set()
+        sys.unraisablehook = hook
         signal.set_wakeup_fd(before)
         sender.close()
 

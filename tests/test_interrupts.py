@@ -100,3 +100,18 @@ def _alive(session: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+IN_A_CALLBACK = """import gc
+        def callback(phase, info):
+            raise KeyboardInterrupt
+        gc.callbacks.append(callback)
+        gc.collect()
+        gc.callbacks.remove(callback)
+        print("ready", flush=True); time.sleep(60)
+"""
+
+
+def test_nothing_is_printed_of_an_interrupt_that_python_ignores():
+    status, said, _ = interrupted(BLOCKED.format(body=IN_A_CALLBACK))
+    assert (status, said) == (interrupts.INTERRUPTED, "dynsim: Stopped; three parts are kept.\n")
