@@ -1,7 +1,8 @@
 """Kill commands at random times, resume them, and compare every file with that of a run that was never killed.
 
 `python -m tests.kills [--kills 100] [--seed 0] [--only NAME]`: an ensemble, a check of claims, an experiment and a
-training, killed by SIGKILL or by Ctrl-C, within a terminal or not. A wall-clock time of a claim is not compared.
+training (which needs DYNSIM_DATA), killed by SIGKILL or by Ctrl-C, within a terminal or not. The wall-clock time of a
+claim is not compared.
 """
 
 import argparse
@@ -32,8 +33,9 @@ COMMANDS = {
                "consensus/equation-5", "hardmax/lemma-3.4", "multirate/proposition-19", "--jobs", "2",
                "--lines", "lines", "--json", "claims.json", "--force"),
     "experiment": (*DYNSIM, "experiment", "consensus/7.4", "--out", "results"),
-    "training": ("-m", "tests.kills", "--train", "trained"),
 }  # fmt: skip
+if "DYNSIM_DATA" in os.environ:
+    COMMANDS["training"] = (*DYNSIM, "experiment", "multirate/section-9", "--out", "results")
 
 
 @dataclass(frozen=True)
@@ -148,43 +150,13 @@ def tortured(name: str, expected: dict[str, str], longest: float, rng: random.Ra
     return kills, wrong
 
 
-def train(folder: Path) -> None:
-    """Train a small network with checkpoints in a folder, and write its parameters beside them."""
-    import equinox as eqx
-    import jax
-    import numpy as np
-
-    from dynsim.io.npz import write_arrays
-    from dynsim.networks.multirate.byte_text import random_windows
-    from dynsim.networks.multirate.config import MultirateConfig
-    from dynsim.networks.multirate.network import draw_multirate
-    from dynsim.networks.multirate.training import train_multirate
-
-    text = np.frombuffer(b"a text in which the next byte can be learned. " * 40, np.uint8)
-    config = MultirateConfig(width=32, query_heads=2, key_heads=1, hidden=64, projector_hidden=32)
-    found = train_multirate(
-        draw_multirate(jax.random.key(0), config),
-        random_windows(text, batch=2, length=32),
-        jax.random.key(1),
-        num_steps=300,
-        every=20,
-        folder=folder,
-    )
-    leaves = jax.tree.leaves(eqx.filter(found.model, eqx.is_inexact_array))
-    write_arrays(folder / "parameters.npz", {str(k): np.asarray(leaf) for k, leaf in enumerate(leaves)})
-
-
 def main(words: Sequence[str]) -> int:
     """Kill commands until there have been enough kills, print what went wrong, and return 1 if anything did."""
     parser = argparse.ArgumentParser(prog="python -m tests.kills", description=__doc__)
     parser.add_argument("--kills", type=int, default=100, help="number of kills")
     parser.add_argument("--seed", type=int, default=0, help="of the times, the signals and the terminals")
     parser.add_argument("--only", choices=COMMANDS, help="one command instead of all")
-    parser.add_argument("--train", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(words)
-    if options.train is not None:
-        train(options.train)
-        return 0
     rng = random.Random(options.seed)
     os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
     names = [options.only] if options.only else list(COMMANDS)
