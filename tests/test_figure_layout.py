@@ -17,6 +17,13 @@ from tests.test_chain_figures import study
 
 RUN = {"run": np.array("quick run: 100 passes through some network; not the paper's size")}
 RNG = np.random.default_rng(0)
+START = RNG.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers():
+    """Draw the same numbers for a test whatever the order of the tests is."""
+    RNG.bit_generator.state = START
 
 
 def passes(count):
