@@ -140,11 +140,6 @@ def step_limit(integrator: AbstractIntegrator, flow: AbstractFlow) -> float:
     return flow.step_limit() if own is None else own
 
 
-def check_max_steps(value: Any) -> int:
-    """Return the largest number of steps; raise `ValueError` unless it is a positive integer."""
-    return integer("max_steps", value, least=1)
-
-
 def check_longest_step(value: float | None) -> float | None:
     """Return the cap on steps as a number; raise `ValueError` unless it is positive."""
     return None if value is None else number("longest_step", value, infinite=True)

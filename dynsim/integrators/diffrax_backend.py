@@ -14,7 +14,7 @@ from jax.core import Tracer
 from jaxtyping import Array
 
 from dynsim._types import State, Time, Times
-from dynsim.conversion import instance, number
+from dynsim.conversion import instance, integer, number
 from dynsim.errors import argument_error
 from dynsim.integrators.base import (
     AbstractIntegrator,
@@ -22,7 +22,6 @@ from dynsim.integrators.base import (
     Event,
     Stats,
     check_longest_step,
-    check_max_steps,
     masked,
     on_space,
     step_limit,
@@ -68,7 +67,7 @@ class Diffrax(AbstractIntegrator):
         kind = dfx.AbstractAdaptiveSolver
         self.solver = dfx.Tsit5() if solver is None else instance("solver", solver, kind, "an adaptive diffrax solver")
         self.rtol, self.atol = _tolerance("rtol", rtol), _tolerance("atol", atol)
-        self.max_steps, self.longest_step = check_max_steps(max_steps), check_longest_step(longest_step)
+        self.max_steps, self.longest_step = integer("max_steps", max_steps, least=1), check_longest_step(longest_step)
 
     @property
     def batched(self) -> bool:

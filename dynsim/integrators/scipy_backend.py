@@ -12,14 +12,13 @@ from jaxtyping import Array
 from numpy.typing import ArrayLike
 
 from dynsim._types import State, Times
-from dynsim.conversion import number
+from dynsim.conversion import integer, number
 from dynsim.errors import argument_error, nearest, shown
 from dynsim.integrators.base import (
     AbstractIntegrator,
     Event,
     Stats,
     check_longest_step,
-    check_max_steps,
     on_space,
     step_limit,
     without_periods,
@@ -54,7 +53,7 @@ class Scipy(AbstractIntegrator):
         if not isinstance(self.method, str) or self.method not in METHODS:
             but = f"is `{shown(self.method).strip(chr(39))}`{nearest(str(self.method), METHODS)}"
             raise argument_error("method", f"be one of {', '.join(METHODS)}", but)
-        check_max_steps(self.max_steps)
+        integer("max_steps", self.max_steps, least=1)
         check_longest_step(self.longest_step)
 
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
