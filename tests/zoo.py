@@ -19,6 +19,12 @@ from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap, MultiHeadMa
 from dynsim.systems.master_equation.flow import MasterEquationFlow, MasterEquationMap
 from dynsim.systems.master_equation.generators import birth_death, random_generator
 from dynsim.systems.master_equation.rates import DrivenRates
+from dynsim.systems.prototypes.descent import DescentMap
+from dynsim.systems.prototypes.encoders import AffineEncoder, FreeEmbeddings, LinearEncoder, MLPEncoder
+from dynsim.systems.prototypes.flow import CoupledFlow, PrototypeFlow
+from dynsim.systems.prototypes.hierarchy import TwoLevelFlow
+from dynsim.systems.prototypes.losses import PrototypeLoss
+from dynsim.systems.prototypes.temperatures import Annealing
 from dynsim.systems.schedules import PiecewiseConstant, Resampled
 from dynsim.systems.tokens.flow import LayerMap, ProjectedValueFlow, TokenFlow
 from dynsim.systems.tokens.masks import Causal, Window
@@ -60,6 +66,21 @@ def _replicator(t, p):
     return p * (jnp.asarray([1.0, 2.0, 0.5]) - p)
 
 
+def _prototypes() -> PrototypeFlow:
+    loss = PrototypeLoss("full", barrier=0.1, ridge=0.2)
+    return PrototypeFlow(_matrices("embeddings", N, D), Annealing(2.0, 0.5, 1.0), loss=loss, rate=0.5)
+
+
+def _coupled(encoder, gradient="full") -> CoupledFlow:
+    loss = PrototypeLoss(gradient, barrier=0.1, reduction="mean")
+    return CoupledFlow(_matrices("data", N, D), encoder, 1.5, loss=loss, encoder_rate=0.3, prototype_rate=2.0)
+
+
+def _two_level() -> TwoLevelFlow:
+    data, groups = _matrices("data", N, D), np.arange(N) % 2
+    return TwoLevelFlow(data, LinearEncoder(D, 2), 1.5, detached=False, groups=groups)
+
+
 def _driven(t):
     return jnp.asarray([[0.0, 1.0, 0.5], [2.0, 0.0, 1.0], [0.3, 0.1, 0.0]]) * (1 + jnp.sin(3 * t) / 2)
 
@@ -89,6 +110,13 @@ FLOWS = {
     "master equation": (lambda: MasterEquationFlow(random_generator(KEY, D)), (D,)),
     "master equation, sparse": (lambda: MasterEquationFlow(birth_death([1.0, 2.0], [0.5, 3.0])), (D,)),
     "master equation, driven": (lambda: MasterEquationFlow(DrivenRates(_driven, fastest_period=2.0)), (D,)),
+    "prototypes": (_prototypes, (2, D)),
+    "prototypes and free embeddings": (lambda: _coupled(FreeEmbeddings(N, 2), "frozen"), ((N, 2), (3, 2))),
+    "prototypes and an MLP": (
+        lambda: _coupled(MLPEncoder(D, 4, 2)),
+        ((((4, D), (4,)), ((2, 4), (2,))), (3, 2)),
+    ),
+    "two levels": (_two_level, ((2, D), (3, 2), (2, 2))),
     "a user's own, simplex": (lambda: FunctionFlow(_replicator, Simplex()), (D,)),
 }
 
@@ -101,6 +129,15 @@ MAPS = {
     "two hard heads": (lambda: MultiHeadMap([Hardmax(), Hardmax(_spd("head"))], _matrices("V", 2, D, D)), (N, D)),
     "two soft heads": (lambda: MultiHeadMap([Softmax(0.1), Softmax(0.2)], _matrices("V", 2, D, D)), (N, D)),
     "forward Euler of a chain": (lambda: MasterEquationMap(random_generator(KEY, D), 0.1), (D,)),
+    "gradient descent": (
+        lambda: DescentMap(
+            _coupled(AffineEncoder(D, 2), "frozen"),
+            batches=np.arange(4).reshape(1, 2, 2),
+            clip_value=0.5,
+            clip_norm=1.0,
+        ),
+        (((2, D), (2,)), (3, 2)),
+    ),
     "a user's own map": (lambda: FunctionMap(lambda k, x: x / 2, Euclidean()), (N, D)),
 }
 

@@ -1,0 +1,140 @@
+"""Soft assignments of embeddings to prototypes, and the quantities made of them, each by its own formula.
+
+Sums over embeddings are sums, as the paper prints them; `PrototypeLoss` has the choice of means. Squared distances,
+losses and temperatures have the unit of a squared length.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from dynsim._types import Scalar
+
+Embeddings = Float[Array, "n m"]
+Prototypes = Float[Array, "k m"]
+Weights = Float[Array, "n k"]
+
+
+def squared_distances(z: Embeddings, p: Prototypes) -> Weights:
+    r"""Return $d_{nk} = |z_n - p_k|^2$.
+
+    Source: PROTOTYPES, Algorithm 1, line 4.
+    """
+    return jnp.sum((z[:, None] - p[None]) ** 2, axis=-1)
+
+
+def assignments(z: Embeddings, p: Prototypes, temperature: Scalar) -> Weights:
+    r"""Return the soft assignments $q_{nk} = \exp(-d_{nk}/T) / \sum_j \exp(-d_{nj}/T)$; each row sums to one.
+
+    Source: PROTOTYPES, eq. (2).
+    """
+    return jax.nn.softmax(-squared_distances(z, p) / temperature, axis=-1)
+
+
+def soft_centroids(q: Weights, p: Prototypes) -> Embeddings:
+    r"""Return the soft centroids $\mu_n = \sum_k q_{nk} p_k$, the output of the layer.
+
+    Source: PROTOTYPES, eq. (4).
+    """
+    return q @ p
+
+
+def competitive_loss(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
+    r"""Return $L_q = \sum_n \sum_k q_{nk} d_{nk}$.
+
+    Source: PROTOTYPES, eq. (2).
+    """
+    d = squared_distances(z, p)
+    return jnp.sum(jax.nn.softmax(-d / temperature, axis=-1) * d)
+
+
+def hard_loss(z: Embeddings, p: Prototypes) -> Scalar:
+    r"""Return $M = \sum_n \min_k d_{nk}$, the loss of k-means, which the paper calls $L_{OLS}$.
+
+    Source: PROTOTYPES, eq. (3).
+    """
+    return jnp.sum(jnp.min(squared_distances(z, p), axis=-1))
+
+
+def reconstruction_error(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
+    r"""Return $R = \sum_n |z_n - \mu_n|^2$, the squared distances of embeddings from their soft centroids.
+
+    Source: PROTOTYPES, Proposition 1 (proof).
+    """
+    mu = soft_centroids(assignments(z, p, temperature), p)
+    return jnp.sum((z - mu) ** 2)
+
+
+def prototype_variance(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
+    r"""Return $V = \sum_n \sum_k q_{nk} |p_k - \mu_n|^2$, the variance of the prototypes under the assignments.
+
+    Source: PROTOTYPES, eq. (3).
+    """
+    q = assignments(z, p, temperature)
+    return jnp.sum(q * squared_distances(soft_centroids(q, p), p))
+
+
+def free_energy(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
+    r"""Return $F = -T \sum_n \log \sum_k \exp(-d_{nk}/T)$, whose gradient is that of $L_q$ at fixed assignments."""
+    return -temperature * jnp.sum(jax.nn.logsumexp(-squared_distances(z, p) / temperature, axis=-1))
+
+
+def distance_variance(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
+    r"""Return $\sum_n \mathrm{Var}_{q_n}(d_{n \cdot})$, which is $T^2\, \partial L_q / \partial T$.
+
+    Source: PROTOTYPES, Theorem 3 (proof).
+    """
+    d = squared_distances(z, p)
+    q = jax.nn.softmax(-d / temperature, axis=-1)
+    mean = jnp.sum(q * d, axis=-1, keepdims=True)
+    return jnp.sum(q * (d - mean) ** 2)
+
+
+def assignment_covariance(q: Weights) -> Float[Array, "k k"]:
+    r"""Return $\Sigma_q = \sum_n (\mathrm{diag}\, q_n - q_n q_n^\top)$; the gradient of V at fixed q is $2 \Sigma_q P$.
+
+    Source: PROTOTYPES, Section 2.2.
+    """
+    return jnp.diag(jnp.sum(q, axis=0)) - q.T @ q
+
+
+def entropy(q: Weights) -> Scalar:
+    r"""Return the mean entropy of the assignments, $H = -\frac1N \sum_{nk} q_{nk} \log q_{nk}$, in nats.
+
+    Source: PROTOTYPES, eq. (9).
+    """
+    positive = q > 0
+    return -jnp.sum(jnp.where(positive, q * jnp.log(jnp.where(positive, q, 1.0)), 0.0)) / q.shape[0]
+
+
+def separation(p: Prototypes) -> Scalar:
+    r"""Return $S = \min_{j \ne k} |p_j - p_k|^2$; infinite for one prototype. With j = k, as printed, it would be 0.
+
+    Source: PROTOTYPES, eq. (8).
+    """
+    distances = jnp.where(jnp.eye(p.shape[0], dtype=bool), jnp.inf, squared_distances(p, p))
+    return jnp.min(distances)
+
+
+def utilisation(q: Weights, threshold: float = 0.01) -> Scalar:
+    """Return the share of prototypes whose mean assignment exceeds `threshold`, dimensionless.
+
+    Source: PROTOTYPES, Table 5.
+    """
+    return jnp.mean(jnp.mean(q, axis=0) > threshold)
+
+
+def inverse_square_barrier(p: Prototypes) -> Scalar:
+    r"""Return $\frac12 \sum_{j \ne k} |p_j - p_k|^{-2}$ over ordered pairs; infinite where two prototypes coincide.
+
+    Source: PROTOTYPES, eq. (15), without the factor lambda, and without the pairs j = k.
+    """
+    same = jnp.eye(p.shape[0], dtype=bool)
+    return jnp.sum(jnp.where(same, 0.0, 1 / jnp.where(same, 1.0, squared_distances(p, p)))) / 2
+
+
+def barrier_gradient(p: Prototypes) -> Prototypes:
+    r"""Return the gradient of `inverse_square_barrier`, $-2 \sum_{j \ne k} (p_k - p_j) |p_k - p_j|^{-4}$."""
+    same = jnp.eye(p.shape[0], dtype=bool)
+    strength = jnp.where(same, 0.0, 1 / jnp.where(same, 1.0, squared_distances(p, p)) ** 2)
+    return -2 * jnp.sum(strength[:, :, None] * (p[:, None] - p[None]), axis=1)

@@ -1,0 +1,181 @@
+"""Encoders, which map data to embeddings; their parameters are a part of the state of a coupled flow."""
+
+import abc
+import math
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+from numpy.typing import ArrayLike
+
+from dynsim._types import Key, State
+from dynsim.conversion import integer, reals
+from dynsim.errors import argument_error
+from dynsim.orientation import oriented
+from dynsim.spaces import AbstractSpace, Euclidean, Product
+from dynsim.systems.prototypes.assignments import Embeddings
+
+Data = Float[Array, "n d"]
+
+
+class AbstractEncoder(eqx.Module):
+    """A family of maps from data to embeddings: its parameters are an array, or a named tuple of arrays."""
+
+    @abc.abstractmethod
+    def embed(self, parameters: State, x: Data) -> Embeddings:
+        """Return the embeddings of the data."""
+
+    @abc.abstractmethod
+    def draw(self, key: Key) -> State:
+        """Return random parameters."""
+
+    @property
+    @abc.abstractmethod
+    def space(self) -> AbstractSpace:
+        """The space of the parameters."""
+
+    def embed_rows(self, parameters: State, x: Data, rows: Int[Array, " batch"]) -> Float[Array, "batch m"]:
+        """Return the embeddings of some rows of the data."""
+        return self.embed(parameters, x[rows])
+
+
+class FreeEmbeddings(AbstractEncoder):
+    """One free embedding for each data point: the parameters are the embeddings, (n, m)."""
+
+    count: int = eqx.field(static=True)
+    outputs: int = eqx.field(static=True)
+
+    def __init__(self, count: int, outputs: int):
+        """Store the number of data points and the dimension m of the embeddings."""
+        self.count, self.outputs = integer("count", count, least=1), integer("outputs", outputs, least=1)
+
+    def embed(self, parameters: State, x: Data) -> Embeddings:
+        """Return the parameters."""
+        del x
+        return parameters
+
+    def embed_rows(self, parameters: State, x: Data, rows: Int[Array, " batch"]) -> Float[Array, "batch m"]:
+        """Return some rows of the parameters."""
+        del x
+        return parameters[rows]
+
+    def draw(self, key: Key) -> State:
+        """Return standard normal embeddings."""
+        return jax.random.normal(key, (self.count, self.outputs))
+
+    @property
+    def space(self) -> AbstractSpace:
+        """Euclidean space."""
+        return Euclidean()
+
+
+class Affine(NamedTuple):
+    """Parameters of an affine map z = W x + b: `weight` (m, d) and `bias` (m,)."""
+
+    weight: State
+    bias: State
+
+
+class LinearEncoder(AbstractEncoder):
+    """A linear map without bias, z = W x; the parameters are the matrix W, (m, d)."""
+
+    inputs: int = eqx.field(static=True)
+    outputs: int = eqx.field(static=True)
+
+    def __init__(self, inputs: int, outputs: int):
+        """Store the dimensions d of the data and m of the embeddings."""
+        self.inputs, self.outputs = integer("inputs", inputs, least=1), integer("outputs", outputs, least=1)
+
+    def embed(self, parameters: State, x: Data) -> Embeddings:
+        """Return x W^T."""
+        return x @ parameters.T
+
+    def draw(self, key: Key) -> State:
+        """Return normal entries of variance 1 / d."""
+        return jax.random.normal(key, (self.outputs, self.inputs)) / math.sqrt(self.inputs)
+
+    @property
+    def space(self) -> AbstractSpace:
+        """Euclidean space."""
+        return Euclidean()
+
+
+class AffineEncoder(AbstractEncoder):
+    """An affine map, z = W x + b; the parameters are an `Affine(weight, bias)`."""
+
+    inputs: int = eqx.field(static=True)
+    outputs: int = eqx.field(static=True)
+
+    def __init__(self, inputs: int, outputs: int):
+        """Store the dimensions d of the data and m of the embeddings."""
+        self.inputs, self.outputs = integer("inputs", inputs, least=1), integer("outputs", outputs, least=1)
+
+    def embed(self, parameters: State, x: Data) -> Embeddings:
+        """Return x W^T + b."""
+        return x @ parameters.weight.T + parameters.bias[None]
+
+    def draw(self, key: Key) -> State:
+        """Return normal weights of variance 1 / d, and zero bias."""
+        return Affine(LinearEncoder(self.inputs, self.outputs).draw(key), jnp.zeros(self.outputs))
+
+    @property
+    def space(self) -> AbstractSpace:
+        """The product of the Euclidean spaces of weight and bias."""
+        return Product(Affine(Euclidean(), Euclidean()))
+
+
+class TwoLayers(NamedTuple):
+    """Parameters of z = W_2 tanh(W_1 x + b_1) + b_2: an `Affine` for the hidden layer, and one for the output."""
+
+    hidden: State
+    output: State
+
+
+class MLPEncoder(AbstractEncoder):
+    """A multilayer perceptron with one hidden layer of tanh; the parameters are a `TwoLayers(hidden, output)`."""
+
+    inputs: int = eqx.field(static=True)
+    hidden: int = eqx.field(static=True)
+    outputs: int = eqx.field(static=True)
+
+    def __init__(self, inputs: int, hidden: int, outputs: int):
+        """Store the dimension d of the data, the number of hidden units, and the dimension m of the embeddings."""
+        self.inputs, self.outputs = integer("inputs", inputs, least=1), integer("outputs", outputs, least=1)
+        self.hidden = integer("hidden", hidden, least=1)
+
+    def embed(self, parameters: State, x: Data) -> Embeddings:
+        """Return the output of the network."""
+        first, second = self._layers()
+        return second.embed(parameters.output, jnp.tanh(first.embed(parameters.hidden, x)))
+
+    def draw(self, key: Key) -> State:
+        """Return normal weights of variance 1 / inputs of each layer, and zero biases."""
+        keys = jax.random.split(key)
+        return TwoLayers(*(layer.draw(k) for layer, k in zip(self._layers(), keys, strict=True)))
+
+    @property
+    def space(self) -> AbstractSpace:
+        """The product of the Euclidean spaces of all weights and biases."""
+        return Product(TwoLayers(*(layer.space for layer in self._layers())))
+
+    def _layers(self) -> tuple[AffineEncoder, AffineEncoder]:
+        return AffineEncoder(self.inputs, self.hidden), AffineEncoder(self.hidden, self.outputs)
+
+
+def principal_components(x: ArrayLike, outputs: int) -> Affine:
+    """Return the affine map to the first `outputs` principal components of the data, (n, d), centred at their mean.
+
+    Raises:
+        ValueError: if the data have fewer dimensions or points than components are asked for.
+    """
+    data = np.asarray(reals("x", x), float)
+    if data.ndim != 2:
+        raise argument_error("x", "have shape (n, d)", f"has shape {data.shape}")
+    if not 1 <= outputs <= min(data.shape):
+        raise argument_error("outputs", f"be from 1 to {min(data.shape)}, the smaller side of `x`", f"is {outputs}")
+    mean = np.mean(data, axis=0)
+    axes = oriented(np.linalg.svd(data - mean, full_matrices=False)[2][:outputs].T).T
+    return Affine(jnp.asarray(axes), jnp.asarray(-axes @ mean))
