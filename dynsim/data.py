@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from dynsim.errors import argument_error
+from dynsim.errors import UnavailableError, argument_error
 
 VARIABLE = "DYNSIM_DATA"
 """The environment variable that names the folder."""
@@ -26,12 +26,14 @@ def data_file(name: str, folder: str | Path | None = None) -> Path:
     """Return the path of the data file `name` in `folder`, by default in the folder that `DYNSIM_DATA` names.
 
     Raises:
-        ValueError: if no folder is given, or the file is not in it.
+        UnavailableError: if no folder is given, or the file is not in it.
     """
     place = os.environ.get(VARIABLE, "") if folder is None else str(folder)
     if not place:
-        raise argument_error("data", f"name the folder that holds `{name}` (`--data` or {VARIABLE})", "none is given")
+        must = f"name the folder that holds `{name}` (`--data` or {VARIABLE})"
+        raise argument_error("data", must, "none is given", kind=UnavailableError)
     path = Path(place) / name
     if not path.is_file():
-        raise argument_error("data", f"name a folder that holds `{name}`", f"`{place}` does not")
+        must = f"name a folder that holds `{name}`"
+        raise argument_error("data", must, f"`{place}` does not", kind=UnavailableError)
     return path

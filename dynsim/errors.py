@@ -19,22 +19,32 @@ class IntegrationError(RuntimeError):
         self.outcome = outcome
 
 
+class UnavailableError(ValueError):
+    """A data file, a record of an experiment or an optional package that a computation needs is not available.
+
+    A claim that needs it is undecided, for this reason.
+    """
+
+
 class TrainingError(RuntimeError):
     """Training stopped before its last step because the loss is not finite."""
 
 
-def argument_error(names: str | Iterable[str], must: str, but: str) -> ValueError:
+def argument_error(
+    names: str | Iterable[str], must: str, but: str, *, kind: type[ValueError] = ValueError
+) -> ValueError:
     """Return the error for one invalid argument, or for several with one requirement: "... must ..., but ...".
 
     Args:
         names: the name of the argument, or the names of several.
         must: the requirement, a verb phrase that follows "must".
         but: the verb phrase or clause that follows "but": the value that was given.
+        kind: the class of the error.
     """
     *others, last = (f"`{name}`" for name in ((names,) if isinstance(names, str) else names))
     but = " ".join(but.split())
     subject = f"Arguments {', '.join(others)} and {last}" if others else f"Argument {last}"
-    return ValueError(f"{subject} must {must}, but {but}{'' if but.endswith('?') else '.'}")
+    return kind(f"{subject} must {must}, but {but}{'' if but.endswith('?') else '.'}")
 
 
 def shown(value: object) -> str:

@@ -23,7 +23,9 @@ from analysis.claims.multirate.instances.networks import GENERIC, NextSeen, netw
 from analysis.claims.multirate.numpy_forward_pass import attended, pooled, rotary, upsampled
 from analysis.claims.rational_instances import identity, matrix
 from analysis.experiments import Record
-from analysis.ledger.evidence import Trial
+from analysis.ledger.check import check
+from analysis.ledger.verdict import Verdict
+from dynsim.errors import UnavailableError
 from dynsim.keys import stream
 from dynsim.networks.multirate.equilibrium import Anderson
 from dynsim.systems.tokens.masks import Causal, Full
@@ -272,13 +274,13 @@ def test_a_record_decides_only_after_all_steps_and_if_the_network_has_learned(mo
 
 def test_without_data_nothing_is_decided_and_the_file_is_named(monkeypatch):
     def missing(experiment):
-        raise ValueError("Argument `data` must hold the file x.txt.gz, but does not.")
+        raise UnavailableError("Argument `data` must hold the file x.txt.gz, but does not.")
 
     monkeypatch.setattr(training, "best_record", missing)
-    for trial in (training._neutral_trial(True), training._effect_trial(0.0)):
-        assert isinstance(trial, Trial)
-        assert not trial.decided
-        assert "x.txt.gz" in trial.reason
+    for claim in (training.coupling_is_neutral, training.closing_the_trained_gate_changes_little):
+        found = check(claim)
+        assert (found.verdict, found.control, found.broken) == (Verdict.INCONCLUSIVE, Verdict.INCONCLUSIVE, "")
+        assert "x.txt.gz" in found.doubt
 
 
 def test_networks_are_drawn_from_their_keys():

@@ -25,6 +25,7 @@ from analysis.experiments.consensus.simulations import (
 from analysis.tokens.consensus import effective_rank
 from dynsim.__main__ import main
 from dynsim.data import data_file
+from dynsim.errors import UnavailableError
 from dynsim.io.npz import read_arrays
 from dynsim.keys import stream
 from dynsim.networks.decoder.pretrained import load_transformer
@@ -88,6 +89,8 @@ def test_a_record_of_another_configuration_is_refused(tmp_path):
     record(experiment, "quick", 0, tmp_path)
     with pytest.raises(ValueError, match="hold records of `consensus/count` as it is configured now"):
         record(replace(experiment, quick=Counted(4)), "quick", 0, tmp_path)
+    with pytest.raises(UnavailableError, match="as it is configured now"):
+        best_record(replace(experiment, quick=Counted(4)), 0, tmp_path)
     (tmp_path / "consensus/count/quick-0.npz").write_bytes(b"no archive")
     with pytest.raises(ValueError, match="be a complete npz file"):
         record(experiment, "quick", 0, tmp_path)
@@ -231,9 +234,9 @@ def test_an_experiment_is_run_and_reported_from_the_command_line(capsys, tmp_pat
 
 def test_missing_data_is_named(monkeypatch, tmp_path, capsys):
     monkeypatch.delenv("DYNSIM_DATA", raising=False)
-    with pytest.raises(ValueError, match=r"name the folder that holds `x.npz` \(`--data` or DYNSIM_DATA\)"):
+    with pytest.raises(UnavailableError, match=r"name the folder that holds `x.npz` \(`--data` or DYNSIM_DATA\)"):
         data_file("x.npz")
-    with pytest.raises(ValueError, match="name a folder that holds `x.npz`, but"):
+    with pytest.raises(UnavailableError, match="name a folder that holds `x.npz`, but"):
         data_file("x.npz", tmp_path)
     assert main(["experiment", "7.5", "--out", str(tmp_path), "--data", str(tmp_path)]) == 2
     assert "`stories260k.npz`" in capsys.readouterr().err

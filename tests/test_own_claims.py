@@ -273,17 +273,23 @@ def test_a_trial_that_raises_is_named_with_its_line_and_the_others_are_checked(c
     assert "mine/b: holds" in out
 
 
-def test_a_failed_integration_leaves_a_trial_undecided(capsys, folder):
-    body = 'raise IntegrationError("It stopped.", outcome=Outcome.MAX_STEPS)'
-    write(
-        "mine.py",
-        HEAD,
-        "from dynsim import IntegrationError\nfrom dynsim.outcome import Outcome",
-        ONE.format("a", "f", body),
-    )
+@pytest.mark.parametrize(
+    ("needs", "body", "why"),
+    [
+        (
+            "from dynsim import IntegrationError\nfrom dynsim.outcome import Outcome",
+            'raise IntegrationError("It stopped.", outcome=Outcome.MAX_STEPS)',
+            "It stopped.",
+        ),
+        ("from dynsim.data import data_file", 'data_file("none.txt", ".")', "Argument `data` must name a folder"),
+    ],
+    ids=["integration", "data"],
+)
+def test_a_failed_integration_or_missing_data_leaves_a_trial_undecided(capsys, folder, needs, body, why):
+    write("mine.py", HEAD, needs, ONE.format("a", "f", body))
     status, out, _ = run(capsys, "check", "mine.py")
     assert status == 0
-    assert "mine/a: It stopped." in out
+    assert f"mine/a: {why}" in out
     assert "INCONCLUSIVE" in out
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dynsim._types import Key
-from dynsim.errors import argument_error
+from dynsim.errors import UnavailableError, argument_error
 from dynsim.interrupts import on_interrupt
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.keys import stream
@@ -100,9 +100,16 @@ def record(experiment: Experiment, size: Size, seed: int = 0, results: Path | No
 
 
 def best_record(experiment: Experiment, seed: int = 0, results: Path | None = None) -> Record:
-    """Return the record of size `paper` if there is one, else that of size `quick`, running it if there is none."""
+    """Return the record of size `paper` if there is one, else that of size `quick`, running it if there is none.
+
+    Raises:
+        UnavailableError: if there is no such record and it cannot be made, for want of data or of a place to write.
+    """
     finished = _file(experiment, "paper", seed, results).exists()
-    return record(experiment, "paper" if finished else "quick", seed, results)
+    try:
+        return record(experiment, "paper" if finished else "quick", seed, results)
+    except ValueError as error:
+        raise UnavailableError(str(error)) from error
 
 
 def _file(experiment: Experiment, size: Size, seed: int, results: Path | None) -> Path:

@@ -9,7 +9,7 @@ from analysis.ledger.evidence import Measurement, Trial
 from analysis.ledger.verdict import Verdict, judge
 from analysis.ledger.watched import was_called, watched
 from dynsim._types import Key
-from dynsim.errors import IntegrationError, argument_error
+from dynsim.errors import IntegrationError, UnavailableError, argument_error
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy
 from dynsim.keys import stream
 
@@ -160,7 +160,7 @@ def _run(
 def _attempt(trial: TrialFn, key: Key, integrator: AbstractIntegrator) -> Trial:
     try:
         return trial(key, watched(integrator))
-    except IntegrationError as error:
+    except (IntegrationError, UnavailableError) as error:
         return Trial.unfinished(str(error))
 
 

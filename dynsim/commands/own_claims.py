@@ -16,7 +16,7 @@ from analysis.ledger.evidence import Measurement, Trial
 from analysis.ledger.statement import Statement
 from dynsim.commands.own_papers import OwnPaper, is_file, left_out, own_papers
 from dynsim.commands.simulate.own import definition, own_code, quoted
-from dynsim.errors import IntegrationError, argument_error, nearest
+from dynsim.errors import IntegrationError, UnavailableError, argument_error, nearest
 
 A_TRIAL = "return a `Trial` with measurements, at least one of them a conclusion"
 
@@ -162,7 +162,7 @@ def _guarded(own: OwnPaper, trial: TrialFn | None) -> TrialFn | None:
         with own_code("trial", "run without an exception"):
             try:
                 found = trial(key, integrator)
-            except IntegrationError as error:  # which leaves the trial undecided
+            except (IntegrationError, UnavailableError) as error:  # which leaves the trial undecided
                 stopped = error
         if stopped is not None:
             raise stopped

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from dynsim._types import Key, Scalar
-from dynsim.errors import TrainingError, argument_error, check_at_least
+from dynsim.errors import TrainingError, UnavailableError, argument_error, check_at_least
 from dynsim.io.npz import read_arrays, writable_folder, write_arrays
 from dynsim.progress import progress
 
@@ -111,9 +111,8 @@ def _adam() -> "optax.GradientTransformation":
     try:
         import optax
     except ImportError:
-        raise argument_error(
-            "optimiser", "be given if optax is not installed (`pip install dynsim[train]`)", "is not"
-        ) from None
+        must = "be given if optax is not installed (`pip install dynsim[train]`)"
+        raise argument_error("optimiser", must, "is not", kind=UnavailableError) from None
     return optax.adam(1e-3)
 
 

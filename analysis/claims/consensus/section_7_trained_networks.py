@@ -18,10 +18,7 @@ def _passes_trial(experiment: Experiment, variants: tuple[str, ...], *, each: bo
 
     E ignores signs; where all cosines are positive it is zero at consensus only.
     """
-    try:
-        kept = best_record(experiment)
-    except ValueError as error:  # the message names the missing data file
-        return Trial.unfinished(str(error))
+    kept = best_record(experiment)
     E, cosines = (np.stack([kept.arrays[variant][:, k] for variant in variants]) for k in (0, 1))
     double, single = (kept.arrays[name][:, 0] for name in ("trained", "trained, float32"))
     rises, ends = np.diff(E), E[:, -1] / E[:, 0]

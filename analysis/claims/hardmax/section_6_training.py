@@ -24,14 +24,6 @@ NOTE = (
 )
 
 
-def _record() -> Record | Trial:
-    """Return the record of the experiment, or an undecided trial that names the missing file."""
-    try:
-        return best_record(REVIEWS)
-    except ValueError as error:
-        return Trial.unfinished(str(error))
-
-
 def _learned(kept: Record, dimensions: Sequence[int]) -> tuple[Measurement, ...]:
     """Measure for every dimension that the loss after training is clearly below that of a constant answer."""
     return tuple(
@@ -47,9 +39,7 @@ def _learned(kept: Record, dimensions: Sequence[int]) -> tuple[Measurement, ...]
 
 def _loss_trial(first: int, second: int, *, learned: bool = True) -> Trial:
     """Compare the losses with the softmax layer at d = `first` and with the hardmax layer at d = `second`."""
-    kept = _record()
-    if isinstance(kept, Trial):
-        return kept
+    kept = best_record(REVIEWS)
     soft, hard = (kept.arrays[f"d={d}: {layer} loss"] for d, layer in ((first, "softmax"), (second, "hardmax")))
     both = np.isfinite(hard)
     gap = np.abs(soft[both] - hard[both])
@@ -100,9 +90,7 @@ def both_layers_give_the_same_loss(key: Key, integrator: AbstractIntegrator) -> 
 
 def _table_trial(dimensions: tuple[int, ...], *, learned: bool = True) -> Trial:
     """Measure the growth with d of the mean number of leaders by value, and the fraction that lead at layer 0."""
-    kept = _record()
-    if isinstance(kept, Trial):
-        return kept
+    kept = best_record(REVIEWS)
     names = [f"d={d}" for d in dimensions]
     rows = np.stack([table_1(kept.arrays, name) for name in names])
     means, errors, shares = rows[:, 0], rows[:, 1] / np.sqrt(len(kept.arrays["labels"])), rows[:, 4]
@@ -161,9 +149,7 @@ def printed_means_are_those_of_trained_classifiers(key: Key, integrator: Abstrac
     For every d the printed mean is closer to the mean found here after training than before, by more than two standard
     errors.
     """
-    kept = _record()
-    if isinstance(kept, Trial):
-        return kept
+    kept = best_record(REVIEWS)
     names = [f"d={d}" for d in PRINTED_MEANS]
     rows = np.stack([table_1(kept.arrays, name) for name in names])
     before = np.array([kept.arrays[f"{name}: mean leaders by value"][0] for name in names])

@@ -41,7 +41,7 @@ def _predictions(key: Key, seed: int) -> tuple[Predictions, Predictions]:
     """Return the stationary distributions of unseen generators, and the logarithms of the predictions of a network.
 
     Raises:
-        ValueError: if optax is missing.
+        UnavailableError: if optax is missing.
     """
     Q = generators_of_rates(exponential_rates(key))
     return np.asarray(stationary_of(Q)), np.asarray(trained_projector(seed, STEPS)(Q))
@@ -99,14 +99,11 @@ def _sharpness() -> Measurement:
 def _minimum_trial(key: Key, factor: float) -> Trial:
     """Measure networks whose logits are multiplied by `factor`, and normalised again."""
     conclusions: list[Any] = [_sharpness()]
-    try:
-        for seed in SEEDS:
-            p, logits = _predictions(key, seed)
-            scaled = factor * logits
-            scaled = scaled - np.log(np.sum(np.exp(scaled), axis=1, keepdims=True))
-            conclusions.extend(_minimum_measurements(seed, p, scaled))
-    except ValueError as error:
-        return Trial.unfinished(str(error))
+    for seed in SEEDS:
+        p, logits = _predictions(key, seed)
+        scaled = factor * logits
+        scaled = scaled - np.log(np.sum(np.exp(scaled), axis=1, keepdims=True))
+        conclusions.extend(_minimum_measurements(seed, p, scaled))
     least = np.min(np.asarray(exponential_rates(key)))
     return Trial(
         hypotheses=(at_least("least rate", least, 0.0, tolerance=0.0),),
@@ -149,10 +146,7 @@ def network_minimises_the_divergence(key: Key, integrator: AbstractIntegrator) -
 )
 def network_returns_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Read: the trained network returns the equilibrium p_st itself, of unseen generators of the same kind."""
-    try:
-        p, logits = _predictions(key, SEEDS[0])
-    except ValueError as error:
-        return Trial.unfinished(str(error))
+    p, logits = _predictions(key, SEEDS[0])
     far = float(np.median(total_variation(p, np.exp(logits))))
     return Trial(
         hypotheses=(

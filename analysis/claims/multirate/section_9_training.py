@@ -34,14 +34,6 @@ NOTE = (
 )
 
 
-def _record() -> Record | Trial:
-    """Return the record of the experiment, or an undecided trial that names the missing file."""
-    try:
-        return best_record(SECTION_9)
-    except ValueError as error:
-        return Trial.unfinished(str(error))
-
-
 def _noise(record: Record) -> float:
     """Return the standard deviation over seeds of the frozen network's held-out loss, in nats per byte."""
     return float(np.std(record.arrays["frozen: final validation loss"], ddof=1))
@@ -82,9 +74,7 @@ def _neutral_trial(bound: bool, *, trained_frozen: bool = True) -> Trial:
 
     Without `trained_frozen` the frozen network is taken before its training, which then is no hypothesis.
     """
-    record = _record()
-    if isinstance(record, Trial):
-        return record
+    record = best_record(SECTION_9)
     coupled, frozen = (record.arrays[f"{name}: final validation loss"] for name in ("coupled", "frozen"))
     if not trained_frozen:
         frozen = record.arrays["frozen: validation loss"][:, 0]
@@ -149,9 +139,7 @@ def paired_losses_do_not_differ(key: Key, integrator: AbstractIntegrator) -> Tri
 
 def _effect_trial(gate: float) -> Trial:
     """Compare the held-out losses of the network with its gate at `gate` (NaN: as trained, a hypothesis) and closed."""
-    record = _record()
-    if isinstance(record, Trial):
-        return record
+    record = best_record(SECTION_9)
     model = trained_network(record.arrays, record.config, "coupled")
     text = windows(read_bytes(data_file(record.config["validation"])), record.config["length"], count=WINDOWS)
     ours = model if np.isnan(gate) else with_gates(model, gate)
@@ -195,9 +183,7 @@ def closing_the_trained_gate_changes_little(key: Key, integrator: AbstractIntegr
 )
 def trained_post_is_a_contraction(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Read: Post as trained in Section 9 is a contraction at the states on which it acts."""
-    record = _record()
-    if isinstance(record, Trial):
-        return record
+    record = best_record(SECTION_9)
     model = trained_network(record.arrays, record.config, "coupled")
     model = jax.tree.map(lambda a: a.astype(float) if eqx.is_inexact_array(a) else a, model)
     text = read_bytes(data_file(record.config["validation"]))

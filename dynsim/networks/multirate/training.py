@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from dynsim._types import Key, Scalar
-from dynsim.errors import argument_error, check_at_least
+from dynsim.errors import UnavailableError, argument_error, check_at_least
 from dynsim.networks.multirate.network import MultirateNetwork
 from dynsim.networks.training import Batches, Callback, Loss, Trained, train
 
@@ -63,7 +63,8 @@ def adamw(learning_rate: float = 1e-3, weight_decay: float = 1e-2) -> "optax.Gra
     try:
         import optax
     except ImportError:
-        raise argument_error("optimiser", "have optax (`pip install dynsim[train]`)", "it is missing") from None
+        must = "have optax (`pip install dynsim[train]`)"
+        raise argument_error("optimiser", must, "it is missing", kind=UnavailableError) from None
     return optax.adamw(learning_rate, weight_decay=weight_decay)
 
 
