@@ -1,0 +1,197 @@
+"""Errors in the token flow, its masks, schedules and spaces, with the claims that notice them."""
+
+from tests.mutants import Mutant
+
+FLOW = "dynsim.systems.tokens.flow"
+MASKS = "dynsim.systems.tokens.masks"
+SCHEDULES = "dynsim.systems.schedules"
+SPACES = "dynsim.spaces.ellipsoid"
+
+_CAUSAL = "consensus/equation-18-19"
+_CASCADE = "consensus/equation-23-24"
+_STABLE = "consensus/theorem-5.1-stability"
+_DOMAIN = "consensus/theorem-5.1-domain/corrected"
+_CONULL = "consensus/theorem-5.1-conull"
+_TOP = "consensus/theorem-6.1"
+_HEMISPHERE = "consensus/theorem-4.1"
+_DINI = "consensus/theorem-4.1-dini-sign"
+_BARBALAT = "consensus/theorem-4.1-barbalat/corrected"
+_WEIGHTS = "consensus/lemma-4.1"
+_CAUSAL_WEIGHTS = "consensus/lemma-4.1/causal"
+_RATES = "consensus/lemma-4.2"
+_COORDINATES = "consensus/remark-5.1-coordinates"
+_PROJECTION = "consensus/remark-5.1-projection/corrected"
+_HEADS = "consensus/claim-multihead-value/common-eigenvector"
+_TRIL = '"""Return a lower triangular matrix of ones."""\n        return jnp.tril(jnp.ones((n, n), bool))'
+
+MUTANTS = (
+    Mutant(
+        "consensus: the causal mask shows the next token",
+        MASKS,
+        _TRIL,
+        _TRIL.replace("bool))", "bool), 1)"),
+        (_CAUSAL, _CAUSAL_WEIGHTS),
+        quick=True,
+    ),
+    Mutant(
+        "consensus: the causal mask shows the next token along a solution",
+        MASKS,
+        _TRIL,
+        _TRIL.replace("bool))", "bool), 1)"),
+        (_STABLE, _DOMAIN, _TOP),
+    ),
+    Mutant(
+        "consensus: the causal mask shows the future instead of the past",
+        MASKS,
+        _TRIL,
+        _TRIL.replace("tril", "triu"),
+        (_CAUSAL, _CASCADE, _TOP),
+    ),
+    Mutant(
+        "consensus: hidden scores are zero instead of minus infinity",
+        MASKS,
+        "[None], scores, -jnp.inf)",
+        "[None], scores, 0.0)",
+        (_CAUSAL, _DOMAIN),
+    ),
+    Mutant(
+        "consensus: the scores are transposed",
+        FLOW,
+        "self.query_key.bilinear(t, x, x))",
+        "self.query_key.bilinear(t, x, x).swapaxes(1, 2))",
+        (_CAUSAL, _DINI, _COORDINATES),
+    ),
+    Mutant(
+        "consensus: the scores are divided by sqrt(d)",
+        FLOW,
+        "self.query_key.bilinear(t, x, x))",
+        "self.query_key.bilinear(t, x, x) * self.scale)",
+        (_CAUSAL, _WEIGHTS, _CASCADE),
+    ),
+    Mutant(
+        "consensus: the softmax is over queries",
+        FLOW,
+        "bilinear(t, x, x)), axis=-1)",
+        "bilinear(t, x, x)), axis=-2)",
+        (_WEIGHTS, _DINI),
+    ),
+    Mutant(
+        "consensus: the factor 1/sqrt(d) is 1/d",
+        FLOW,
+        "1 / math.sqrt(d) if scale is None",
+        "1 / d if scale is None",
+        (_CAUSAL, _STABLE, _HEMISPHERE),
+    ),
+    Mutant(
+        "consensus: the value matrices are transposed",
+        SCHEDULES,
+        '"jd,hed->jhe"',
+        '"jd,hde->jhe"',
+        (_COORDINATES, _PROJECTION),
+    ),
+    Mutant(
+        "consensus: the weights are transposed in the sum of values",
+        SCHEDULES,
+        '"hij,jhe->ie"',
+        '"hji,jhe->ie"',
+        (_TOP, _CASCADE, _HEADS),
+    ),
+    Mutant(
+        "consensus: the weights are transposed for U = I",
+        SCHEDULES,
+        '"h,hij->ij"',
+        '"h,hij->ji"',
+        (_CAUSAL, _HEMISPHERE),
+    ),
+    Mutant(
+        "consensus: heads are modulated by cosines",
+        SCHEDULES,
+        "self.amplitude * jnp.sin(",
+        "self.amplitude * jnp.cos(",
+        (_HEMISPHERE, _STABLE, _TOP),
+    ),
+    Mutant(
+        "consensus: heads are modulated by columns",
+        SCHEDULES,
+        "((jnp.asarray(x) * diagonal[None]) @ base) @ y.T",
+        "(jnp.asarray(x) @ (base * diagonal[None])) @ y.T",
+        (_HEMISPHERE, _STABLE, _DINI),
+    ),
+    Mutant(
+        "consensus: the bilinear form of a constant P is transposed",
+        SCHEDULES,
+        "return (jnp.asarray(x) @ P) @ y.T",
+        "return (jnp.asarray(x) @ P.T) @ y.T",
+        (_CAUSAL, _CASCADE, _BARBALAT),
+    ),
+    Mutant(
+        "consensus: the tangent map of the ellipsoid drops W",
+        SPACES,
+        "return v - jnp.sum(self._dual(x) * v,",
+        "return v - jnp.sum(x * v,",
+        (_HEMISPHERE, _DINI, _RATES),
+    ),
+    Mutant(
+        "consensus: the tangent map of the sphere removes twice the normal part",
+        SPACES,
+        "return v - jnp.sum(x * v, axis=-1, keepdims=True) * x",
+        "return v - 2 * jnp.sum(x * v, axis=-1, keepdims=True) * x",
+        (_CAUSAL, _TOP),
+    ),
+    Mutant(
+        "consensus: the vector field is not made tangent",
+        "dynsim.systems.base",
+        "return self.space.tangent(x, self.velocity(t, x))",
+        "return self.velocity(t, x)",
+        (_CAUSAL, _DINI),
+    ),
+    Mutant(
+        "consensus: the flow (15) attends to all tokens",
+        FLOW,
+        "return TokenFlow(query_key, 1.0, mask=Causal())",
+        "return TokenFlow(query_key, 1.0)",
+        (_CAUSAL, _STABLE, _CONULL),
+    ),
+    Mutant(
+        "consensus: the flow (21) attends to all tokens",
+        FLOW,
+        "return TokenFlow(P, U, mask=Causal())",
+        "return TokenFlow(P, U)",
+        (_CASCADE, _TOP, "consensus/theorem-6.1/stability"),
+    ),
+    Mutant(
+        "consensus: the flow (11) lies on the sphere for every W",
+        FLOW,
+        "return TokenFlow(query_key, 1.0, space=space)",
+        "return TokenFlow(query_key, 1.0)",
+        (_DINI,),
+    ),
+    Mutant(
+        "consensus: Pi_W solves with the transpose of U",
+        FLOW,
+        "return jnp.linalg.solve(U, (X",
+        "return jnp.linalg.solve(U.T, (X",
+        (_COORDINATES, _PROJECTION),
+    ),
+    Mutant(
+        "consensus: Pi_W removes the part along U^T y",
+        FLOW,
+        "z = x @ U.T",
+        "z = x @ U",
+        (_COORDINATES, _PROJECTION),
+    ),
+    Mutant(
+        "consensus: the flow (20) attends to all tokens",
+        FLOW,
+        "space=self.space, mask=Causal())",
+        "space=self.space)",
+        (_COORDINATES,),
+    ),
+    Mutant(
+        "consensus: the linearisation is that at t = 0",
+        "analysis.dynamics.linearisation",
+        "_ambient_jacobian(flow, x, jnp.asarray(t, float))",
+        "_ambient_jacobian(flow, x, jnp.asarray(0.0 * t, float))",
+        (_CONULL,),
+    ),
+)
