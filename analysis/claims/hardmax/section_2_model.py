@@ -7,7 +7,8 @@ import jax
 import numpy as np
 
 from analysis.claims.hardmax.instances.clouds import Case, case, defined_sets, run
-from analysis.claims.hardmax.instances.zoo import hard_case, late_leaders, waiting_followers
+from analysis.claims.hardmax.instances.large_clouds import search_measurements
+from analysis.claims.hardmax.instances.zoo import close_followers, hard_case, late_leaders, waiting_followers
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_unit
 from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import claim
@@ -50,7 +51,8 @@ def _layer_trial(key: Key, normalised: bool) -> Trial:
                 bool(np.all(_layer(given, skew, normalised) == exact(given, skew))),
             ),
             *(_float_layer(word, c) for word, c in name.items()),
-            *_iterated(waiting_followers(b), late_leaders(b)),
+            *_iterated(waiting_followers(b), late_leaders(b), close_followers(b)),
+            *search_measurements(b),
         ),
         witness=given.witness(),
         parameters=given.parameters("cloud and hard"),
@@ -127,7 +129,7 @@ def layer_is_normalised_attention(key: Key, integrator: AbstractIntegrator) -> T
     followed by the normalisation (2.4) is (2.5) in both its forms, which is (1.1).
 
     Measured on the maps in fractions, in floats (up to rounding) and with several heads; on the first one for a matrix
-    that is not symmetric too.
+    that is not symmetric too. The sets (1.1b) are measured against all scores for thousands of tokens too.
     """
     return _layer_trial(key, True)
 

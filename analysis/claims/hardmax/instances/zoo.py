@@ -65,6 +65,17 @@ def tied_followers(alpha: Fraction, layers: int) -> Case:
     return Case(matrix([[1, 1, 0], [1, -1, 0], [1 + e, 0, 1], *followers]), identity(3), alpha)
 
 
+def close_followers(key: Key) -> Case:
+    """Return a leader and two followers, A = I; for the second follower the first is nearly as good as the leader.
+
+    Hard for bounds on gaps of scores from the layer before: the gap of the leader is large, that of its follower not.
+    """
+    a, b = jax.random.split(key)
+    kind, near = (int(v) for v in integers(a, (2,), 0, 60))
+    tokens = matrix([[4, 0], [2, Fraction(13, 10)], [1, Fraction(3, 2) + Fraction(near % 5, 400)]])
+    return posed(b, tokens, (Fraction(1, 3), Fraction(1, 2), Fraction(3, 5))[kind % 3], with_identity=True)
+
+
 def on_circle(parameters: list[Fraction]) -> Exact:
     """Return the points of the unit circle with these half-angle tangents, shape (m, 2), all different."""
     return matrix([[(1 - t * t) / (1 + t * t), 2 * t / (1 + t * t)] for t in parameters])
