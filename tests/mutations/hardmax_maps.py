@@ -108,7 +108,7 @@ MUTANTS = (
         ATTENTION,
         "A, numerators = self.attention, integers(z)[0]",
         "A, numerators = None, integers(z)[0]",
-        (LAYER, LIMITS, VERTICES, PROJECTIONS),
+        (LAYER, LIMITS, VERTICES, PROJECTIONS, "hardmax/lemma-4.2"),
     ),
     Mutant(
         "hardmax: scores in floats use A = I",

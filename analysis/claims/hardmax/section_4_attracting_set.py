@@ -161,7 +161,7 @@ def other_candidates_lie_on_the_boundary(key: Key, integrator: AbstractIntegrato
     "hardmax/lemma-4.2",
     HARDMAX.at("Lemma 4.2", "(4.8)"),
     num_trials=6,
-    note="A = I, in the plane; c is computed from K, delta and alpha alone, on a grid with a Lipschitz bound; "
+    note="in the norm of A; c is computed from K, delta and alpha alone, by branch and bound with a Lipschitz constant; "
     "the layer k_delta is that of the trajectory (read: the constant depends on nothing else, the layer may)",
 )
 def norms_grow_away_from_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
