@@ -3,6 +3,7 @@ from .ensembles import Ensemble as Ensemble
 from .ensembles import ensemble as ensemble
 from .errors import IntegrationError as IntegrationError
 from .initial_distributions import initial as initial
+from .integrators import RKC2 as RKC2
 from .integrators import Diffrax as Diffrax
 from .integrators import Event as Event
 from .integrators import InSpan as InSpan

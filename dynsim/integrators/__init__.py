@@ -1,9 +1,10 @@
-"""Integrators: diffrax, SciPy as independent confirmation, and integration in the span of the starting tokens."""
+"""Integrators: diffrax and a stabilised solver for it, SciPy as independent confirmation, the span of the tokens."""
 
 from dynsim.integrators.base import AbstractIntegrator, Event, Stats
 from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.integrators.implicit import stiff
 from dynsim.integrators.in_span import InSpan
 from dynsim.integrators.scipy_backend import Scipy
+from dynsim.integrators.stabilised import RKC2
 
-__all__ = ["AbstractIntegrator", "Diffrax", "Event", "InSpan", "Scipy", "Stats", "stiff"]
+__all__ = ["RKC2", "AbstractIntegrator", "Diffrax", "Event", "InSpan", "Scipy", "Stats", "stiff"]

@@ -45,8 +45,8 @@ class Simulate:
     """last time; the first is 0"""
     frames: int = 201
     """number of output times, evenly spaced"""
-    integrator: Literal["diffrax", "scipy"] = "diffrax"
-    """the integrator"""
+    integrator: Literal["diffrax", "scipy", "rkc2"] = "diffrax"
+    """the integrator; rkc2 is for stiff gradient flows, at an rtol of 1e-3 to 1e-6"""
     rtol: float = 1e-9
     """relative tolerance; the absolute tolerance is a hundredth of it"""
     precision: Literal["float64", "float32"] = "float64"

@@ -19,7 +19,7 @@ from dynsim.commands.sizes import FLOAT, check_memory
 from dynsim.commands.tables import matrix
 from dynsim.errors import argument_error, check_at_least
 from dynsim.initial_distributions import initial
-from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy
+from dynsim.integrators import RKC2, AbstractIntegrator, Diffrax, Scipy
 from dynsim.keys import stream
 from dynsim.progress import tracked
 from dynsim.simulation import simulate
@@ -197,8 +197,9 @@ def columns(o: Simulate, flow: AbstractFlow) -> int:
 
 def integrator(o: Simulate) -> AbstractIntegrator:
     """Return the integrator that the options name, with the absolute tolerance a hundredth of the relative one."""
-    make = Diffrax if o.integrator == "diffrax" else Scipy
-    return make(rtol=o.rtol, atol=o.rtol / 100)
+    if o.integrator == "scipy":
+        return Scipy(rtol=o.rtol, atol=o.rtol / 100)
+    return Diffrax(RKC2() if o.integrator == "rkc2" else None, rtol=o.rtol, atol=o.rtol / 100)
 
 
 def draw_one(path: Path, run: Trajectory) -> None:
