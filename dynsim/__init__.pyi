@@ -2,6 +2,10 @@ from .clustering import iterate_hardmax as iterate_hardmax
 from .ensembles import Ensemble as Ensemble
 from .ensembles import ensemble as ensemble
 from .errors import IntegrationError as IntegrationError
+from .hybrid import HybridTrajectory as HybridTrajectory
+from .hybrid import Transition as Transition
+from .hybrid import crossings as crossings
+from .hybrid import simulate_hybrid as simulate_hybrid
 from .initial_distributions import initial as initial
 from .integrators import RKC2 as RKC2
 from .integrators import Diffrax as Diffrax

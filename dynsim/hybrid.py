@@ -1,0 +1,300 @@
+"""Hybrid systems: flows interrupted by transitions, which reset the state and may change the flow and the dimension."""
+
+import enum
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from dynsim._types import State, TimesLike
+from dynsim.arguments import as_state, as_times, check_flow, check_integrator
+from dynsim.conversion import function, integer
+from dynsim.errors import argument_error, shown
+from dynsim.integrators import AbstractIntegrator, Diffrax, Event
+from dynsim.simulation import Stop, simulate, simulate_until
+from dynsim.systems.base import AbstractFlow
+from dynsim.trajectory import Trajectory
+
+Reset = Callable[[AbstractFlow, float, State], tuple[AbstractFlow, State]]
+"""What a transition does: from the flow, the time and the state before it to the flow and the state after it."""
+
+SHOWN = 8  # of the last transitions, those that a sentence names
+
+
+class Transition(eqx.Module):
+    """A transition of a hybrid system: `guard` says when it occurs, `reset` what it does.
+
+    It occurs where the guard's function crosses zero in the guard's direction. If `immediate`, it also occurs at the
+    start of a phase, once the dwell time is over, where that function is positive, or of the sign that its direction
+    leads to: as for a condition that may hold already. If `terminal`, the run ends after it.
+    """
+
+    name: str = eqx.field(static=True)
+    guard: Event
+    reset: Reset
+    immediate: bool = eqx.field(static=True, default=False)
+    terminal: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self):
+        if not isinstance(self.name, str) or not self.name:
+            raise argument_error("name", "be a word", f"is {shown(self.name)}")
+        if not isinstance(self.guard, Event):
+            raise argument_error("guard", "be an `Event`", f"is {shown(self.guard)}")
+        function("reset", self.reset, "(flow, t, x)")
+
+
+def unchanged(flow: AbstractFlow, t: float, x: State) -> tuple[AbstractFlow, State]:
+    """Return flow and state as they are: the reset of a transition that only records its times."""
+    del t
+    return flow, x
+
+
+class Jump(eqx.Module):
+    """A transition that has occurred: its index and name, its time, and the states before and after it."""
+
+    index: int = eqx.field(static=True)
+    name: str = eqx.field(static=True)
+    time: float = eqx.field(static=True)
+    before: State
+    after: State
+
+
+class Ending(enum.Enum):
+    """How a run of a hybrid system ended."""
+
+    FINISHED = "the last time was reached"
+    TERMINAL = "a terminal transition occurred"
+    CAPPED = "the cap on the number of transitions was reached"
+
+
+class HybridTrajectory(eqx.Module):
+    """A run of a hybrid system: one trajectory for each phase between transitions, and the transitions in order.
+
+    Phase k + 1 starts at the time of transition k in the state after it. A phase of no length, between two transitions
+    at one time, is left out.
+    """
+
+    phases: tuple[Trajectory, ...]
+    jumps: tuple[Jump, ...]
+    ending: Ending = eqx.field(static=True)
+
+    @property
+    def final(self) -> State:
+        """The last state."""
+        return self.jumps[-1].after if self._ends_in_a_jump else self.phases[-1].final
+
+    @property
+    def _ends_in_a_jump(self) -> bool:
+        return bool(self.jumps) and (not self.phases or self.jumps[-1].time >= float(self.phases[-1].ts[-1]))
+
+    def along(self, fn: Callable[[State], PyTree]) -> tuple[np.ndarray, PyTree]:
+        """Return the times of all phases and `fn(x)` at them; at a transition both sides are there, in this order.
+
+        `fn` returns arrays whose shapes do not depend on the phase.
+        """
+        ts = np.concatenate([np.asarray(path.ts) for path in self.phases])
+        values = [path.along(fn) for path in self.phases]
+        return ts, jax.tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts]), *values)
+
+    def times(self, name: str) -> np.ndarray:
+        """Return the times of the transitions of one name."""
+        return np.array([jump.time for jump in self.jumps if jump.name == name])
+
+    def explain(self) -> str:
+        """Return one sentence: how the run ended, when, and after which transitions."""
+        end = max([jump.time for jump in self.jumps[-1:]] + [float(path.ts[-1]) for path in self.phases[-1:]])
+        count = f"{len(self.jumps)} transition{'' if len(self.jumps) == 1 else 's'}"
+        said = f"The run ended at t = {end:.6g} after {count}: {self.ending.value}"
+        if self.ending is not Ending.CAPPED:
+            return f"{said}."
+        return f"{said}; {_cycle(self.jumps)}."
+
+
+def simulate_hybrid(
+    flow: AbstractFlow,
+    y0: State,
+    ts: TimesLike,
+    transitions: Sequence[Transition] | Callable[[AbstractFlow], Sequence[Transition]],
+    *,
+    dwell: float = 0.0,
+    max_transitions: int = 1000,
+    integrator: AbstractIntegrator = Diffrax(),
+) -> HybridTrajectory:
+    """Integrate a hybrid system: a flow until a transition occurs, then what the transition leads to, and so on.
+
+    Args:
+        flow: the flow of the first phase.
+        y0: its start, a point of the space of the flow.
+        ts: increasing times at which states are saved; the run ends at the last one.
+        transitions: the transitions of every phase, or a function that returns those of the flow of a phase. Of two
+            that occur at one time the first counts, and the second is looked at in the next phase.
+        dwell: the least time between two transitions; guards are not looked at before it is over.
+        max_transitions: the cap on transitions; a run that reaches it ends there, and says so in `ending`.
+        integrator: solves every phase.
+
+    Raises:
+        ValueError: for what `simulate_until` refuses, and for a reset that does not return a flow and a state.
+        IntegrationError: if a phase is not integrated to its end, with the cause and what to try.
+    """
+    check_flow(flow)
+    check_integrator(integrator)
+    times, y = as_times(ts), as_state("y0", y0)
+    known = _rules(transitions)
+    if not (isinstance(dwell, int | float) and 0 <= dwell < math.inf):
+        raise argument_error("dwell", "be a time of at least 0", f"is {shown(dwell)}")
+    most = integer("max_transitions", max_transitions, least=1)
+    phases: list[Trajectory] = []
+    jumps: list[Jump] = []
+    t = float(times[0])
+    while True:
+        rules = known(flow)
+        path, index = _phase(flow, y, _remaining(times, t), rules, float(dwell) if jumps else 0.0, integrator)
+        if path is not None:
+            phases.append(path)
+            t, y = float(path.ts[-1]), path.final
+        if index < 0:
+            return HybridTrajectory(tuple(phases), tuple(jumps), Ending.FINISHED)
+        rule, before = rules[index], y
+        flow, y = _after(rule, flow, t, y)
+        jumps.append(Jump(index, rule.name, t, before, y))
+        if rule.terminal:
+            return HybridTrajectory(tuple(phases), tuple(jumps), Ending.TERMINAL)
+        if len(jumps) == most:
+            return HybridTrajectory(tuple(phases), tuple(jumps), Ending.CAPPED)
+        if t >= times[-1]:
+            return HybridTrajectory(tuple(phases), tuple(jumps), Ending.FINISHED)
+
+
+def crossings(
+    flow: AbstractFlow,
+    y0: State,
+    ts: TimesLike,
+    events: Sequence[Event],
+    *,
+    max_crossings: int = 1000,
+    integrator: AbstractIntegrator = Diffrax(),
+) -> HybridTrajectory:
+    """Integrate a flow to the last time and record every crossing of `events`, which do not change it.
+
+    The jumps of what is returned are the crossings, named by the index of the event; `Event` says what can be missed.
+
+    Raises:
+        ValueError: for what `simulate_until` refuses.
+        IntegrationError: if the last time is not reached.
+    """
+    rules = [Transition(str(k), event, unchanged) for k, event in enumerate(events)]
+    return simulate_hybrid(flow, y0, ts, rules, max_transitions=max_crossings, integrator=integrator)
+
+
+def _rules(transitions: Any) -> Callable[[AbstractFlow], Sequence[Transition]]:
+    known = transitions if callable(transitions) else lambda flow: transitions
+
+    def checked(flow: AbstractFlow) -> Sequence[Transition]:
+        found = known(flow)
+        if not isinstance(found, Sequence) or not all(isinstance(rule, Transition) for rule in found):
+            raise argument_error("transitions", "be a sequence of values of `Transition`", "is or holds something else")
+        return found
+
+    return checked
+
+
+def _phase(
+    flow: AbstractFlow,
+    y: State,
+    ts: np.ndarray,
+    rules: Sequence[Transition],
+    dwell: float,
+    integrator: AbstractIntegrator,
+) -> tuple[Trajectory | None, int]:
+    """Return the path of a phase, None if it has no length, and the index of the transition that ends it, or -1.
+
+    Every solve gets as many times as `ts` has, so that one program serves all phases of a flow; `_at` takes the extra
+    ones out again.
+    """
+    begin, wanted = ts[0], np.unique(ts)
+    waited = None
+    if dwell > 0:
+        end = min(begin + dwell, wanted[-1])
+        within = np.append(wanted[wanted < end], end)
+        waited = _at(simulate(flow, y, _filled(within, len(ts)), integrator=integrator), within)
+        if end == wanted[-1]:
+            return waited, -1
+        y, begin = waited.final, end
+    at_once = next((k for k, rule in enumerate(rules) if rule.immediate and _holds(rule.guard, begin, y)), -1)
+    if at_once >= 0:
+        return waited, at_once
+    rest = np.append(begin, wanted[wanted > begin])
+    times = _filled(rest, len(ts))
+    if rules:
+        stop = simulate_until(flow, y, times, [rule.guard for rule in rules], integrator=integrator)
+    else:
+        stop = Stop(simulate(flow, y, times, integrator=integrator), -1)
+    path = _at(stop.path, np.append(rest, stop.path.ts[-1]))
+    return path if waited is None else _joined(waited, path), stop.event
+
+
+def _remaining(times: np.ndarray, t: float) -> np.ndarray:
+    """Return `t` and the times after it, as many as there are `times`: the first is repeated."""
+    later = times[times > t]
+    return np.concatenate([np.full(len(times) - len(later), t), later])
+
+
+def _filled(times: np.ndarray, count: int) -> np.ndarray:
+    """Return increasing times with others between the two that are farthest apart, `count` in all."""
+    widest = int(np.argmax(np.diff(times)))
+    extra = np.linspace(times[widest], times[widest + 1], count - len(times) + 2)[1:-1]
+    return np.insert(times, widest + 1, extra)
+
+
+def _at(path: Trajectory, times: np.ndarray) -> Trajectory:
+    """Return a path at those of its times that are among `times`."""
+    rows = np.flatnonzero(np.isin(np.asarray(path.ts), times))
+    return Trajectory(path.ts[rows], jax.tree.map(lambda y: y[rows], path.ys), path.system, path.stats)
+
+
+def _joined(first: Trajectory, second: Trajectory) -> Trajectory:
+    """Return two paths of one flow, the second from where the first ends, as one with the sums of their steps."""
+    ys = jax.tree.map(lambda a, b: jnp.concatenate([a, b[1:]]), first.ys, second.ys)
+    stats = eqx.tree_at(
+        lambda s: (s.num_steps, s.num_rejected, s.max_defect),
+        second.stats,
+        (
+            first.stats.num_steps + second.stats.num_steps,
+            first.stats.num_rejected + second.stats.num_rejected,
+            jnp.maximum(first.stats.max_defect, second.stats.max_defect),
+        ),
+    )
+    return Trajectory(jnp.concatenate([first.ts, second.ts[1:]]), ys, first.system, stats)
+
+
+def _holds(guard: Event, t: float, y: State) -> bool:
+    """Return whether a condition holds: its function has the sign that it has after a crossing."""
+    value = float(guard.fn(t, y))
+    return value * guard.direction > 0 if guard.direction else value > 0
+
+
+def _after(rule: Transition, flow: AbstractFlow, t: float, y: State) -> tuple[AbstractFlow, State]:
+    """Return what a reset returns; raise `ValueError` unless it is a flow and a state of it."""
+    found = rule.reset(flow, t, y)
+    if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], AbstractFlow)):
+        raise argument_error("reset", "return a flow and a state", f"`{rule.name}` returns {shown(found)}")
+    return found[0], as_state("reset", found[1])
+
+
+def _cycle(jumps: Sequence[Jump]) -> str:
+    """Return in words what the last transitions were, and whether the times between them shrink."""
+    last = jumps[-SHOWN:]
+    names = ", ".join(jump.name for jump in last)
+    gaps = np.diff([jump.time for jump in last])
+    if len(gaps) and np.all(gaps == 0):
+        return f"the last ones, {names}, occurred at one time: a dwell time separates them"
+    if len(gaps) > 2 and np.all(gaps[1:] < 0.999 * gaps[:-1]):
+        ratio = gaps[-1] / gaps[-2]
+        limit = last[-1].time + gaps[-1] * ratio / (1 - ratio)
+        return f"the last ones, {names}, accumulate near t = {limit:.6g} (Zeno behaviour)"
+    return f"the last ones were {names}, {np.mean(gaps):.3g} apart" if len(gaps) else f"the last one was {names}"

@@ -1,0 +1,144 @@
+"""Hybrid systems: a bouncing ball and merging particles against closed forms; dwell times, caps, crossings."""
+
+import inspect
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dynsim.hybrid import Ending, Transition, crossings, simulate_hybrid, unchanged
+from dynsim.integrators import Diffrax, Event, Scipy
+from dynsim.systems.base import FunctionFlow
+
+BALL = FunctionFlow(lambda t, x: jnp.stack([x[1], -jnp.ones_like(x[1])]))
+WAVE = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0]]))
+CLOCK = FunctionFlow(lambda t, x: jnp.ones_like(x))
+GROUND = Event(lambda t, x: x[0], -1)
+both = pytest.mark.parametrize("integrator", [Diffrax(), Scipy()], ids=["diffrax", "scipy"])
+
+
+def _bounce(flow, t, x):
+    return flow, jnp.stack([jnp.zeros(()), -0.5 * x[1]])
+
+
+BOUNCE = Transition("bounce", GROUND, _bounce)
+
+
+@both
+def test_a_ball_bounces_at_the_times_of_the_closed_form(integrator):
+    """From height 1/2 under gravity 1: t_0 = 1, and each flight takes half the time of the one before, from 1 on."""
+    run = simulate_hybrid(BALL, [0.5, 0.0], np.linspace(0, 2.9, 30), [BOUNCE], integrator=integrator)
+    exact = 1 + 2 * (1 - 0.5 ** np.arange(len(run.jumps)))
+    np.testing.assert_allclose(run.times("bounce"), exact, atol=1e-10)
+    assert len(run.jumps) == 5
+    assert run.ending is Ending.FINISHED
+    assert [float(path.ts[0]) for path in run.phases[1:]] == list(run.times("bounce"))
+    ts, speed = run.along(lambda x: x[1])
+    assert set(np.linspace(0, 2.9, 30)) <= set(ts)
+    flight = (ts > exact[0] + 1e-6) & (ts < exact[1] - 1e-6)
+    np.testing.assert_allclose(speed[flight], 0.5 - (ts[flight] - 1.0), atol=1e-9)
+    assert run.explain() == "The run ended at t = 2.9 after 5 transitions: the last time was reached."
+
+
+def test_a_run_without_end_is_stopped_by_the_cap_and_its_accumulation_named():
+    run = simulate_hybrid(BALL, [0.5, 0.0], [0.0, 4.0], [BOUNCE], max_transitions=12)
+    assert run.ending is Ending.CAPPED
+    assert len(run.jumps) == 12
+    assert "accumulate near t = 3 (Zeno behaviour)" in run.explain()
+
+
+def _merged(flow, t, x):
+    """Merge the two closest neighbours: one particle fewer."""
+    order = jnp.sort(x)
+    k = int(jnp.argmin(jnp.diff(order)))
+    return flow, jnp.delete(order, k)
+
+
+def _first_gap(t, x):
+    return jnp.min(jnp.diff(jnp.sort(x))) - 0.5
+
+
+def test_particles_merge_and_the_dimension_falls():
+    """Gaps shrink as e^-t: from gaps 1 and 2 they are 1/2 at log 2 and, after the merger, from 2 e^-log 2 = 1 on."""
+    shrink = FunctionFlow(lambda t, x: jnp.mean(x) - x)
+    merge = Transition("merge", Event(_first_gap, -1), _merged)
+    run = simulate_hybrid(shrink, [0.0, 1.0, 3.0], [0.0, 0.2, 5.0], lambda flow: [merge], max_transitions=2)
+    assert [path.ys.shape[1] for path in run.phases] == [3, 2]
+    np.testing.assert_allclose(run.times("merge"), [np.log(2), np.log(4)], atol=1e-8)
+    assert run.final.shape == (1,)
+    assert run.ending is Ending.CAPPED
+
+
+def test_a_transition_may_change_the_flow_and_end_the_run():
+    stop = Transition("stop", Event(lambda t, x: x[0] - 3.0, 1), unchanged, terminal=True)
+    slow = FunctionFlow(lambda t, x: 0.5 * jnp.ones_like(x))
+    change = Transition("change", Event(lambda t, x: x[0] - 1.0, 1), lambda flow, t, x: (slow, x))
+    run = simulate_hybrid(CLOCK, [0.0], [0.0, 10.0], [change, stop])
+    assert [jump.name for jump in run.jumps] == ["change", "stop"]
+    np.testing.assert_allclose([jump.time for jump in run.jumps], [1.0, 5.0], rtol=1e-12)
+    assert run.ending is Ending.TERMINAL
+    assert run.phases[1].system is slow
+
+
+def test_a_dwell_time_separates_transitions_and_a_condition_that_holds_then_counts_at_once():
+    back = Transition("back", Event(lambda t, x: x[0] - 1.0, 1), lambda flow, t, x: (flow, x - 0.25), immediate=True)
+    run = simulate_hybrid(CLOCK, [0.0], [0.0, 0.5, 3.2], [back], dwell=0.5)
+    np.testing.assert_allclose(run.times("back"), [1.0, 1.5, 2.0, 2.5, 3.0], rtol=1e-12)
+    crossed = Transition(back.name, back.guard, back.reset)
+    later = simulate_hybrid(CLOCK, [0.0], [0.0, 3.0], [crossed], dwell=0.5)
+    np.testing.assert_allclose(later.times("back"), [1.0], rtol=1e-12)  # beyond the guard from then on: no crossing
+    free = simulate_hybrid(CLOCK, [0.0], [0.0, 3.0], [back])
+    np.testing.assert_allclose(free.times("back"), np.arange(1.0, 3.1, 0.25), rtol=1e-12)
+
+
+def test_transitions_at_one_time_without_a_dwell_time_end_at_the_cap_and_are_described():
+    flip = Transition("flip", Event(lambda t, x: x[0] - 1.0, 1), unchanged, immediate=True)
+    run = simulate_hybrid(CLOCK, [2.0], [0.0, 1.0], [flip], max_transitions=5)
+    assert run.ending is Ending.CAPPED
+    assert run.phases == ()
+    assert float(run.final[0]) == 2.0
+    assert "occurred at one time: a dwell time separates them" in run.explain()
+
+
+@both
+def test_all_crossings_are_recorded_in_both_directions(integrator):
+    events = [Event(lambda t, x: x[0], 0), Event(lambda t, x: x[0] - 0.5, 1)]
+    run = crossings(WAVE, [0.0, 1.0], np.linspace(0, 10, 5), events, integrator=integrator)
+    np.testing.assert_allclose(run.times("0"), np.pi * np.arange(1, 4), atol=1e-8)
+    np.testing.assert_allclose(run.times("1"), np.pi / 6 + 2 * np.pi * np.arange(2), atol=1e-8)
+    assert run.ending is Ending.FINISHED
+    ts, x = run.along(lambda x: x)
+    np.testing.assert_allclose(x[:, 0], np.sin(ts), atol=1e-7)
+    assert set(np.linspace(0, 10, 5)) <= set(ts)
+
+
+def test_one_program_serves_all_phases():
+    compiled = []
+    jax.monitoring.register_event_duration_secs_listener(lambda name, _, **kw: compiled.append(name))
+    simulate_hybrid(BALL, [0.5, 0.0], [0.0, 1.0, 2.9], [BOUNCE])
+    count = sum("backend_compile" in name for name in compiled)
+    simulate_hybrid(BALL, [0.4, 0.0], [0.0, 1.5, 2.8], [BOUNCE])
+    assert sum("backend_compile" in name for name in compiled) == count
+
+
+BAD = [
+    ({"transitions": [3]}, "Argument `transitions` must be a sequence of values of `Transition`"),
+    ({"dwell": -1.0}, "Argument `dwell` must be a time of at least 0, but is -1.0."),
+    ({"max_transitions": 0}, "Argument `max_transitions` must be at least 1, but is 0."),
+    ({"transitions": [Transition("odd", GROUND, lambda flow, t, x: x)]}, "Argument `reset` must return a flow and a"),
+    ({"ts": [1.0, 0.0]}, "Argument `ts` must increase"),
+]
+
+
+@pytest.mark.parametrize(("change", "says"), BAD)
+def test_bad_input_is_one_sentence(change, says):
+    given = {"flow": BALL, "y0": [0.5, 0.0], "ts": [0.0, 2.0], "transitions": [BOUNCE], **change}
+    with pytest.raises(ValueError, match="Argument") as error:
+        inspect.unwrap(simulate_hybrid)(**given)  # the annotations, which tests check, would refuse some before
+    assert str(error.value).startswith(says)
+
+
+def test_a_transition_has_a_name():
+    with pytest.raises(ValueError, match="Argument `name` must be a word, but is ''."):
+        Transition("", GROUND, unchanged)
