@@ -145,7 +145,7 @@ MUTANTS = (
         CANDIDATES,
         "for face in (face for group in faces(body) for face in group):",
         "for face in (face for group in faces(body)[1:] for face in group):",
-        (LIMITS, ATTAINED, "hardmax/lemma-4.4-vertices", FINITE),
+        (LIMITS, ATTAINED, "hardmax/lemma-4.4-vertices", FINITE, "hardmax/lemma-4.2"),
     ),
     Mutant(
         "hardmax: S lacks the projection on K itself",

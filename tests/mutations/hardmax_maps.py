@@ -12,6 +12,7 @@ CLUSTERING = "dynsim.clustering"
 REUSE = "dynsim.systems.hardmax.search.reuse"
 
 LAYER = "hardmax/equation-2.5"
+GROWTH = "hardmax/lemma-4.2"
 COLLISIONS = "hardmax/lemma-3.1"
 NORMS = "hardmax/lemma-3.2"
 LIMITS = "hardmax/theorem-1.1-i"
@@ -45,7 +46,7 @@ MUTANTS = (
         MAPS,
         "means = sums * np.array([whole // size for size in sizes.tolist()], object)[:, None]",
         "means = sums * whole",
-        (LAYER, LIMITS, MOVED),
+        (LAYER, LIMITS, MOVED, GROWTH),
     ),
     Mutant(
         "hardmax: tokens move to the mean of another follower set",
@@ -108,7 +109,7 @@ MUTANTS = (
         ATTENTION,
         "A, numerators = self.attention, integers(z)[0]",
         "A, numerators = None, integers(z)[0]",
-        (LAYER, LIMITS, VERTICES, PROJECTIONS, "hardmax/lemma-4.2"),
+        (LAYER, LIMITS, VERTICES, PROJECTIONS),
     ),
     Mutant(
         "hardmax: scores in floats use A = I",

@@ -15,7 +15,8 @@ from analysis.ledger.evidence import ROUNDING, Trial, at_least, holds
 from dynsim._types import Key
 
 LAYERS = 40  # over which the growth is measured
-DEEPEST = 14  # halvings of a box at most
+DEEPEST = 14  # halvings of a cube at most
+MOST = 200_000  # cubes at a time at most
 LINE = ((-1,), (Fraction(-1, 3),), (Fraction(1, 4),), (Fraction(1, 7),), (2,))
 
 Points = Float[np.ndarray, "m d"]
@@ -94,7 +95,7 @@ def _least_reach(run: CertifiedRun, S: Points, delta: float, width: float) -> fl
     """Return a lower bound of max_l <v_l - y, y> over y within `width` of K and farther than delta from S.
 
     By branch and bound: in a cube the maximum differs from that at the centre by at most a Lipschitz constant times the
-    half diagonal. The bound is half of the least value found at a centre in the set; -inf if it is not proved.
+    half diagonal. The bound is half of the least value found at a centre in the set; zero if it is not proved.
     """
     corners = _coordinates(run, run.body.vertex_points)
     low, high = corners.min(axis=0) - width, corners.max(axis=0) + width
@@ -111,6 +112,8 @@ def _least_reach(run: CertifiedRun, S: Points, delta: float, width: float) -> fl
         centres = centres[value - steep * radius < best / 2]
         if not len(centres):
             return float(best) / 2
+        if len(centres) * len(signs) > MOST:
+            break
         half /= 2
         centres = (centres[:, None] + half * signs).reshape(-1, corners.shape[1])
-    return -np.inf
+    return 0.0
