@@ -6,11 +6,13 @@ CERTIFICATE = "analysis.hardmax.certificate"
 MOTION = "analysis.hardmax.constant_follower_sets"
 GAPS = "analysis.hardmax.float_score_gaps"
 LEADERS = "analysis.hardmax.leaders"
+CONVERGENCE = "analysis.hardmax.convergence"
 CANDIDATES = "analysis.hardmax.candidates"
 POLYTOPES = "analysis.hardmax.polytopes"
 GEOMETRY = "analysis.hardmax.exact_geometry"
 
 LIMITS = "hardmax/theorem-1.1-i"
+ATTRACTING = "hardmax/proposition-4.3"
 VERTICES = "hardmax/theorem-1.1-ii"
 PROJECTIONS = "hardmax/theorem-1.1-iii"
 ATTAINED = "hardmax/remark-1.2"
@@ -145,7 +147,7 @@ MUTANTS = (
         CANDIDATES,
         "for face in (face for group in faces(body) for face in group):",
         "for face in (face for group in faces(body)[1:] for face in group):",
-        (LIMITS, ATTAINED, "hardmax/lemma-4.4-vertices", FINITE, "hardmax/lemma-4.2"),
+        (LIMITS, ATTAINED, "hardmax/lemma-4.4-vertices", FINITE),
     ),
     Mutant(
         "hardmax: S lacks the projection on K itself",
@@ -202,5 +204,47 @@ MUTANTS = (
         "        if column < 0:\n            return False",
         "        if column < 0:\n            return True",
         (HULLS,),
+    ),
+    Mutant(
+        "hardmax: distances to limits are Euclidean",
+        CONVERGENCE,
+        "np.eye(limits.shape[1]) if attention is None else np.linalg.cholesky(np.asarray(attention, float))",
+        "np.eye(limits.shape[1])",
+        (ATTRACTING,),
+    ),
+    Mutant(
+        "hardmax: distances to limits use the transposed factor of A",
+        CONVERGENCE,
+        "np.linalg.norm(gap @ factor, axis=1)",
+        "np.linalg.norm(gap @ factor.T, axis=1)",
+        (ATTRACTING,),
+    ),
+    Mutant(
+        "hardmax: ratios of distances are inverted",
+        CONVERGENCE,
+        "np.divide(after, before, out=np.zeros_like(after), where=before > 0)",
+        "np.divide(before, after, out=np.zeros_like(after), where=before > 0)",
+        (ATTRACTING,),
+    ),
+    Mutant(
+        "hardmax: the fit of a rate has another power",
+        CONVERGENCE,
+        "design = np.stack([np.ones_like(k), np.log(k), k], axis=1)",
+        "design = np.stack([np.ones_like(k), np.sqrt(k), np.log(k)], axis=1)",
+        (ATTRACTING,),
+    ),
+    Mutant(
+        "hardmax: the fitted ratio is its logarithm",
+        CONVERGENCE,
+        "return ConvergenceRate(float(np.exp(found[2])), float(found[1]), error, len(k))",
+        "return ConvergenceRate(float(found[2]), float(found[1]), error, len(k))",
+        (ATTRACTING,),
+    ),
+    Mutant(
+        "hardmax: tokens at vertices are those whose first coordinate is that of a vertex",
+        CONVERGENCE,
+        "return np.array([tuple(limit) in known for limit in limits.tolist()])",
+        "return np.array([limit[0] in {v[0] for v in known} for limit in limits.tolist()])",
+        (ATTRACTING,),
     ),
 )

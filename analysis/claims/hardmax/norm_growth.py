@@ -33,7 +33,8 @@ def growth_trial(key: Key, *, vertices_only: bool) -> Trial:
     if isinstance(run, Trial):
         return run
     alpha, S = float(given.alpha), _coordinates(run, run.candidates.points)
-    delta = 0.35 * float(np.min([np.linalg.norm(s - t) for i, s in enumerate(S) for t in S[:i]]))
+    apart = [np.linalg.norm(s - t) for i, s in enumerate(S) for t in S[:i]]
+    delta = 0.35 * float(np.min(apart, initial=np.max(np.linalg.norm(S, axis=1))))
     width = delta**2 / (8 * float(np.max(np.linalg.norm(S, axis=1))))
     least = 2 * alpha / (1 + alpha) * _least_reach(run, S, delta, width)
     near = _coordinates(run, run.body.vertex_points) if vertices_only else S

@@ -24,10 +24,11 @@ from analysis.claims.hardmax.norm_growth import growth_trial
 from analysis.claims.hardmax.section_1_theorem import projection_measures
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_weights
 from analysis.hardmax.candidates import support_gap
+from analysis.hardmax.convergence import at_vertices, convergence_rate, distances, ratios
 from analysis.hardmax.exact_geometry import determinant, solved
 from analysis.hardmax.polytopes import contains, faces, polytope
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, at_most, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_most, holds
 from dynsim._types import Key
 from dynsim.exact import rational, rationals
 from dynsim.integrators import AbstractIntegrator
@@ -161,7 +162,7 @@ def other_candidates_lie_on_the_boundary(key: Key, integrator: AbstractIntegrato
     "hardmax/lemma-4.2",
     HARDMAX.at("Lemma 4.2", "(4.8)"),
     num_trials=6,
-    note="in the norm of A; c is computed from K, delta and alpha alone, by branch and bound with a Lipschitz constant; "
+    note="in the norm of A; c is computed from K, delta and alpha alone, by branch and bound; "
     "the layer k_delta is that of the trajectory (read: the constant depends on nothing else, the layer may)",
 )
 def norms_grow_away_from_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
@@ -189,9 +190,32 @@ def _attracting_measures(vertices_only: bool) -> Measures:
                 f"distances to the limits fall by the factor (1 + alpha)^-{BEYOND} in {BEYOND} layers",
                 all(after == share * before for before, after in zip(near, far, strict=True)),
             ),
+            *_rate_measures(run, [float(value) ** 0.5 for value in near]),
         )
 
     return measures
+
+
+def _rate_measures(run: CertifiedRun, known: list[float]) -> tuple[Measurement, ...]:
+    """Measure the distances and rates that ship from the certified layer on, `known` being the distances there.
+
+    They are compared with (1 + alpha)^-1, and the tokens that tend to vertices of K with the limits.
+    """
+    begin, limits, rate = run.certificate.num_layers, run.certificate.limits, float(1 / (1 + run.case.alpha))
+    late = distances(run.path[begin:], limits, run.case.attention)
+    moving = np.flatnonzero(np.array(known) > 0)
+    falls = ratios(late)[:, moving] / rate
+    fits = [convergence_rate(late[: BEYOND // 4, i], first_layer=begin) for i in moving]
+    wrong = max((max(abs(fit.ratio / rate - 1), abs(fit.degree), fit.error) for fit in fits), default=0.0)
+    at = at_vertices(limits, run.body.vertex_points).tolist()
+    return (
+        at_most(
+            "relative error of `distances`", np.max(abs(late[0] - known)) / (max(known) or 1.0), 0.0, tolerance=ROUNDING
+        ),
+        at_most("relative error of `ratios`", np.max(abs(falls - 1), initial=0.0), 0.0, tolerance=ROUNDING),
+        at_most("error of the rate, power and fit of `convergence_rate`", wrong, 0.0, tolerance=SOLVER),
+        holds("`at_vertices` finds the tokens that tend to vertices", at == [tuple(s) in run.vertices for s in limits]),
+    )
 
 
 @claim("hardmax/proposition-4.3", HARDMAX.at("Proposition 4.3"), evidence="certified", num_trials=12, note=CERTIFIED)
