@@ -22,6 +22,7 @@ LAYERS = {
     "analysis/hardmax": 5,
     "analysis/chains": 5,
     "analysis/networks": 5,
+    "analysis/prototypes": 5,
     "analysis/experiments": 6,
     "analysis/ledger": 7,
     "analysis/claims": 8,

@@ -1,0 +1,1 @@
+"""Measures of prototype flows: Hessians, collapse, slow manifolds, growth, bifurcations, symmetries, energies."""
