@@ -58,8 +58,8 @@ class PrototypeLoss(eqx.Module):
         Raises:
             ValueError: for an unknown mode or reduction, or a negative coefficient.
         """
-        self.gradient = _choice("gradient", gradient, get_args(GradientMode))
-        self.reduction = _choice("reduction", reduction, get_args(Reduction))
+        self.gradient = choice("gradient", gradient, get_args(GradientMode))
+        self.reduction = choice("reduction", reduction, get_args(Reduction))
         self.barrier, self.ridge = _coefficient("barrier", barrier), _coefficient("ridge", ridge)
 
     def value(self, z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
@@ -112,7 +112,8 @@ def _apart(p: Prototypes, barrier: Scalar) -> Prototypes:
     return jnp.where(barrier > 0, p, jnp.arange(p.shape[0], dtype=p.dtype)[:, None] * jnp.ones_like(p))
 
 
-def _choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:
+def choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:
+    """Return one of some words; raise `ValueError` for any other."""
     if value not in choices:
         raise argument_error(name, f"be one of {', '.join(choices)}", f"is {shown(value)}")
     return value

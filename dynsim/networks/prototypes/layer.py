@@ -1,0 +1,218 @@
+"""The read-out layer: tokens plus projected soft centroids of their prototypes, normalised; one head or several."""
+
+import math
+from typing import Any, NamedTuple, get_args
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.typing import DTypeLike
+from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
+
+from dynsim._types import Key, Scalar
+from dynsim.conversion import instance, integer, real, reals
+from dynsim.errors import argument_error
+from dynsim.networks.decoder.transformer import LayerNorm
+from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights, entropy, separation
+from dynsim.systems.prototypes.losses import GradientMode, choice
+
+Heads = Float[Array, "heads n width"]
+HeadWeights = Float[Array, "heads n k"]
+PerHead = Float[Array, " heads"]
+
+
+class HeadLosses(NamedTuple):
+    """Losses of each head, summed over tokens, each by its own formula; in the unit of a squared length.
+
+    Attributes:
+        competitive: $L_q$, the distances under the assignments.
+        reconstruction: $R$, the distances of embeddings from their soft centroids.
+        variance: $V$, the variance of prototypes under the assignments; $L_q = R + V$ up to rounding.
+        hard: $M$, the distances from the nearest prototypes.
+    """
+
+    competitive: PerHead
+    reconstruction: PerHead
+    variance: PerHead
+    hard: PerHead
+
+
+class PrototypeReadout(eqx.Module):
+    r"""A layer that adds to every token a projection of the soft centroid of its prototypes.
+
+    $$
+        h_n = \mathrm{LayerNorm}\Bigl(z_n + W_O \bigl[\mu_n^{(1)}, \dots, \mu_n^{(H)}\bigr]\Bigr), \qquad
+        \mu_n^{(h)} = \sum_k q_{nk}^{(h)} p_k^{(h)}
+    $$
+
+    Head h assigns $z_n^{(h)} = W_h z_n$ to its own prototypes. The matrix $W_O$ acts once, though (5) and (7) together
+    would apply it twice. The layer acts on the tokens of one sequence, (n, m); `jax.vmap(layer, in_axes=(0, None))`
+    acts on many. Prototypes are a leaf of the module like any other, so that an optimiser can give them their own rate.
+
+    The mode of `gradient` is that of the losses: `full`, through the assignments, or `frozen`. The output is always
+    differentiated through the assignments.
+
+    Source: PROTOTYPES, Definition 1, eq. (4)-(7).
+
+    Attributes:
+        prototypes: the prototypes of each head.
+        projections: W_h, or None for one head that reads the tokens as they are.
+        output: W_O.
+        norm: the normalisation.
+        gradient: the mode of the losses.
+    """
+
+    prototypes: Float[Array, "heads k width"]
+    projections: Float[Array, "heads width m"] | None
+    output: Float[Array, "m m"]
+    norm: LayerNorm
+    gradient: GradientMode = eqx.field(static=True)
+
+    def __init__(
+        self,
+        prototypes: ArrayLike,
+        projections: ArrayLike | None,
+        output: ArrayLike,
+        norm: LayerNorm,
+        gradient: str = "full",
+    ):
+        """Store the parameters and the mode of the losses.
+
+        Raises:
+            ValueError: unless the shapes fit together, and for an unknown mode.
+        """
+        self.prototypes = jnp.asarray(reals("prototypes", prototypes))
+        if self.prototypes.ndim != 3 or 0 in self.prototypes.shape:
+            raise argument_error(
+                "prototypes", "have shape (heads, k, m / heads)", f"have shape {self.prototypes.shape}"
+            )
+        heads, _, width = self.prototypes.shape
+        m = heads * width
+        if projections is None and heads > 1:
+            raise argument_error("projections", "be given for several heads", "is None")
+        self.projections = None if projections is None else _shaped("projections", projections, (heads, width, m))
+        self.output = _shaped("output", output, (m, m))
+        self.norm = instance("norm", norm, LayerNorm, "a `LayerNorm`")
+        self.gradient = choice("gradient", gradient, get_args(GradientMode))
+
+    def __call__(self, z: Float[Array, "n m"], temperature: Any) -> Float[Array, "n m"]:
+        """Return the normalised tokens with their projected soft centroids added.
+
+        The product of prototypes and W_O is formed first where this takes fewer operations, as for few prototypes.
+
+        Raises:
+            ValueError: for tokens of another shape, or a temperature that is not positive.
+        """
+        q = self.assignments(z, temperature)
+        heads, k, width = self.prototypes.shape
+        n, m = z.shape
+        if heads * n * k * m + k * m * m < n * k * m + n * m * m:
+            columns = self.output.reshape(m, heads, width)
+            added = jnp.einsum("hnk,hkm->nm", q, jnp.einsum("hkw,mhw->hkm", self.prototypes, columns))
+        else:
+            added = _joined(q @ self.prototypes) @ self.output.T
+        return self.norm(z + added)
+
+    def heads(self, z: Float[Array, "n m"]) -> Heads:
+        """Return what each head assigns to its prototypes: projected tokens, or the tokens themselves."""
+        heads, _, width = self.prototypes.shape
+        if jnp.ndim(z) != 2 or z.shape[1] != heads * width:
+            raise argument_error("z", f"have shape (n, {heads * width})", f"has shape {jnp.shape(z)}")
+        return z[None] if self.projections is None else jnp.einsum("hwm,nm->hnw", self.projections, z)
+
+    def assignments(self, z: Float[Array, "n m"], temperature: Any) -> HeadWeights:
+        """Return the soft assignments of each head; rows sum to one.
+
+        Raises:
+            ValueError: for tokens of another shape, or a temperature that is not positive.
+        """
+        T = real("temperature", temperature, positive=True).astype(z.dtype)
+        return jax.vmap(lambda z, p: soft_assignments(z, p, T))(self.heads(z), self.prototypes)
+
+    def soft_centroids(self, z: Float[Array, "n m"], temperature: Any) -> Float[Array, "n m"]:
+        r"""Return the soft centroids $\mu_n$ of all heads side by side.
+
+        Raises:
+            ValueError: for tokens of another shape, or a temperature that is not positive.
+        """
+        return _joined(self.assignments(z, temperature) @ self.prototypes)
+
+    def losses(self, z: Float[Array, "n m"], temperature: Any) -> HeadLosses:
+        """Return the losses of each head; for the mean over tokens divide them by n.
+
+        Raises:
+            ValueError: for tokens of another shape, or a temperature that is not positive.
+        """
+        q = self.assignments(z, temperature)
+        q = jax.lax.stop_gradient(q) if self.gradient == "frozen" else q
+        return HeadLosses(*jax.vmap(_losses)(self.heads(z), self.prototypes, q))
+
+    def separation(self) -> PerHead:
+        """Return the least squared distance between two prototypes of each head, S(P)."""
+        return jax.vmap(separation)(self.prototypes)
+
+    def entropy(self, z: Float[Array, "n m"], temperature: Any) -> PerHead:
+        """Return the mean entropy of the assignments of each head, H(Q), in nats."""
+        return jax.vmap(entropy)(self.assignments(z, temperature))
+
+
+def soft_assignments(z: Embeddings, p: Prototypes, temperature: Scalar) -> Weights:
+    """Return the soft assignments q (n, k), with no array of the size n k m in the derivative either."""
+    return jax.nn.softmax(-pairwise_distances(z, p) / temperature, axis=-1)
+
+
+def pairwise_distances(z: Embeddings, p: Prototypes) -> Weights:
+    """Return the squared distances (n, k) by a matrix product, never negative.
+
+    The origin is the mean of the prototypes, against cancellation; derivatives are exact, since distances do not depend
+    on it.
+    """
+    origin = jax.lax.stop_gradient(jnp.mean(p, axis=0, keepdims=True))
+    z, p = z - origin, p - origin
+    squares = jnp.sum(z**2, axis=1)[:, None] + jnp.sum(p**2, axis=1)[None]
+    return jnp.maximum(squares - 2 * z @ p.T, 0)
+
+
+def draw_readout(
+    key: Key, m: int, k: int, *, heads: int = 1, gradient: str = "full", dtype: DTypeLike = float
+) -> PrototypeReadout:
+    """Return a layer before training: independent normal prototypes and matrices, of variances 1 and 1 / m.
+
+    Args:
+        key: the random key.
+        m: the dimension of the tokens.
+        k: the number of prototypes of each head.
+        heads: the number of heads.
+        gradient: the mode of the losses, `full` or `frozen`.
+        dtype: of all parameters; tokens must have the same.
+
+    Raises:
+        ValueError: unless the numbers are positive and `heads` divides m, and for an unknown mode.
+    """
+    m, k, heads = integer("m", m, least=1), integer("k", k, least=1), integer("heads", heads, least=1)
+    if m % heads:
+        raise argument_error("heads", f"divide {m}, the dimension of the tokens", f"is {heads}")
+    ours, project, out = jax.random.split(key, 3)
+    prototypes = jax.random.normal(ours, (heads, k, m // heads), dtype)
+    projections = None if heads == 1 else jax.random.normal(project, (heads, m // heads, m), dtype) / math.sqrt(m)
+    output = jax.random.normal(out, (m, m), dtype) / math.sqrt(m)
+    norm = LayerNorm(jnp.ones(m, dtype), jnp.zeros(m, dtype))
+    return PrototypeReadout(prototypes, projections, output, norm, gradient)
+
+
+def _shaped(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
+    found = jnp.asarray(reals(name, value))
+    if found.shape != shape:
+        raise argument_error(name, f"have shape {shape}", f"has shape {found.shape}")
+    return found
+
+
+def _joined(x: Heads) -> Float[Array, "n m"]:
+    return jnp.moveaxis(x, 0, 1).reshape(x.shape[1], -1)
+
+
+def _losses(z: Embeddings, p: Prototypes, q: Weights) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+    d, mu = pairwise_distances(z, p), q @ p
+    spread = jnp.sum(q * pairwise_distances(mu, p))
+    return jnp.sum(q * d), jnp.sum((z - mu) ** 2), spread, jnp.sum(jnp.min(d, axis=1))
