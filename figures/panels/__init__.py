@@ -6,6 +6,7 @@ from figures.panels.manifolds import critical_manifold, error_against, relaxatio
 from figures.panels.matrices import attention, leaks, weight_bar
 from figures.panels.names import place_names
 from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
+from figures.panels.prototypes import prototype_paths
 from figures.panels.simplices import orbits, simplex_portrait
 from figures.panels.spectra import eigenvalues
 from figures.panels.tokens import View, surface, token_paths
@@ -29,6 +30,7 @@ __all__ = [
     "plane_axes",
     "planar_portrait",
     "polygon",
+    "prototype_paths",
     "relaxations",
     "simplex_portrait",
     "critical_manifold",

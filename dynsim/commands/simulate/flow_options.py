@@ -13,7 +13,7 @@ class Simulate:
 
     SYSTEM is a name that `dynsim list` shows, `file.py:name` or `module:name` of a function f(t, x) of yours, or a run
     file (.npz), whose run is repeated and compared bit for bit. `--config FILE` reads the same options from TOML.
-    `hardmax`, `master-equation`, `fast-slow` and `multirate` have options of their own, shown by
+    `hardmax`, `master-equation`, `fast-slow`, `prototypes` and `multirate` have options of their own, shown by
     `dynsim simulate hardmax --help`.
     """
 
