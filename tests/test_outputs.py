@@ -19,6 +19,7 @@ COMMANDS = {
     "clustering": ("simulate", "hardmax", "--layers", "2", "--out"),
     "a chain": ("simulate", "master-equation", "--out"),
     "two time scales": ("simulate", "fast-slow", "--epsilon", "0.1", "--out"),
+    "prototypes": ("simulate", "prototypes", "--out"),
     "a network": ("simulate", "multirate", "--out"),
     "verdicts": ("check", "equation-5", "--json"),
     "the ledger": ("report", "--json"),

@@ -31,8 +31,9 @@ def prototype_paths(ax: Axes, embeddings: ArrayLike, paths: ArrayLike, ts: Array
     known = np.isfinite(p).all(axis=(1, 2))
     p, t = p[known], t[known]
     if z.shape[1] == 1:
-        z, p = np.column_stack([np.full(len(z), t[-1]), z]), np.concatenate(
-            [np.broadcast_to(t[:, None, None], p.shape), p], axis=2
+        z, p = (
+            np.column_stack([np.full(len(z), t[-1]), z]),
+            np.concatenate([np.broadcast_to(t[:, None, None], p.shape), p], axis=2),
         )
         ax.set(xlabel="time $t$", ylabel="$p_k$")
     else:

@@ -22,6 +22,7 @@ from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.commands.simulate.hardmax import Hardmax
 from dynsim.commands.simulate.master_equation import MasterEquation
 from dynsim.commands.simulate.multirate import Multirate
+from dynsim.commands.simulate.prototype_options import Prototypes
 from dynsim.io.npz import read_arrays, write_arrays
 
 EXAMPLES = int(os.environ.get("DYNSIM_FUZZ", "12"))
@@ -49,11 +50,18 @@ SMALL = {
     "master-equation": ("--size=3", "--frames=3"),
     "fast-slow": ("--epsilon=0.1", "--end=0.1", "--frames=3", "--rtol=1e-3"),
     "multirate": ("--bytes=1", "--block=2"),
+    "prototypes": ("--points=4", "--prototypes=2", "--end=0.1", "--frames=2", "--integrator=scipy"),
     "run.npz": (),
     "nothing": (),
 }
-OWN = {"hardmax": Hardmax, "master-equation": MasterEquation, "fast-slow": FastSlowOptions, "multirate": Multirate}
-FLAGS = ("system", "force", "causal")
+OWN = {
+    "hardmax": Hardmax,
+    "master-equation": MasterEquation,
+    "fast-slow": FastSlowOptions,
+    "multirate": Multirate,
+    "prototypes": Prototypes,
+}
+FLAGS = ("system", "force", "causal", "detached")
 LONG = "9" * 30  # a horizon that is no fault but takes its time
 
 

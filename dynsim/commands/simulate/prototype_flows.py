@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim._types import State
-from dynsim.commands.simulate.prototypes import Prototypes
+from dynsim.commands.simulate.prototype_options import Prototypes
 from dynsim.commands.tables import array, matrix
 from dynsim.errors import argument_error, nearest, reason
 from dynsim.io.npz import read_arrays
@@ -52,6 +52,8 @@ def _from_file(path: Path) -> np.ndarray:
     """Return the data points of a file; raise `ValueError`, naming `data_file`, unless it holds a finite matrix."""
     if path.suffix != ".npz":
         return np.asarray(matrix(path, "data_file"), float)
+    if not path.is_file():
+        raise argument_error("data_file", "be a file", f"`{path}` does not exist")
     try:
         found = read_arrays(path)
     except ValueError as error:
@@ -82,8 +84,6 @@ def flow_and_start(o: Prototypes, x: np.ndarray) -> tuple[AnyFlow, State]:
         frozen = PrototypeFlow(x, T, loss=loss, rate=o.prototype_rate)
         return frozen, single(_prototypes(o, x))
     encoder, theta = _encoder(o, x)
-    if not o.ratio > 0:
-        raise argument_error("ratio", "be positive", f"is {o.ratio}")
     rates = {"encoder_rate": o.ratio * o.prototype_rate, "prototype_rate": o.prototype_rate}
     p = _prototypes(o, np.asarray(encoder.embed(theta, jnp.asarray(x))))
     if not o.second:
@@ -97,8 +97,9 @@ def flow_and_start(o: Prototypes, x: np.ndarray) -> tuple[AnyFlow, State]:
 def _temperature(o: Prototypes) -> AbstractTemperature:
     if o.floor is None:
         return ConstantTemperature(o.temperature)
-    if not o.temperature > 0:
-        raise argument_error("temperature", "be positive", f"is {o.temperature}")
+    if not o.temperature >= o.floor:
+        must = f"be at most `temperature`, {o.temperature:g}, from which it is annealed"
+        raise argument_error("floor", must, f"is {o.floor:g}")
     return Annealing(o.temperature, o.floor, o.time_constant)
 
 
@@ -106,7 +107,7 @@ def _encoder(o: Prototypes, x: np.ndarray) -> tuple[AbstractEncoder, State]:
     """Return the encoder and its initial parameters."""
     n, d = x.shape
     if o.encoder == "free":
-        return FreeEmbeddings(n, d), x
+        return FreeEmbeddings(n, d), jnp.asarray(x)
     outputs = min(2, d) if o.outputs is None else o.outputs
     if o.encoder == "mlp":
         network = MLPEncoder(d, o.hidden, outputs)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dynsim._types import State, Time
 from dynsim.commands.options import say
-from dynsim.commands.simulate.prototypes import Prototypes
+from dynsim.commands.simulate.prototype_options import Prototypes
 from dynsim.outcome import Outcome
 from dynsim.systems.prototypes.assignments import (
     Embeddings,
@@ -27,6 +27,7 @@ from dynsim.systems.prototypes.hierarchy import TwoLevelFlow
 from dynsim.systems.prototypes.temperatures import Annealing
 from dynsim.trajectory import Trajectory
 
+TOGETHER = 1e-6  # distance of prototypes that have come together, relative to the largest coordinate if that exceeds 1
 NAMES = ("loss", "separation S", "entropy H (nats)", "V / N", "utilisation", "largest |p|")
 
 
@@ -35,7 +36,7 @@ def describe(o: Prototypes, path: Trajectory, labels: np.ndarray | None) -> None
     del labels
     flow: Any = path.system
     last = _last_finite(path)
-    _say_clocks(o, path, float(path.ts[last]))
+    _say_clocks(o, path)
     begin, end = (jax.tree.map(lambda a, at=at: a[at], path.ys) for at in (0, last))
     t0, t1 = float(path.ts[0]), float(path.ts[last])
     measured = [_measures(flow, jnp.asarray(t), x) for t, x in ((t0, begin), (t1, end))]
@@ -44,9 +45,10 @@ def describe(o: Prototypes, path: Trajectory, labels: np.ndarray | None) -> None
         say(f"{'mode ' + flow.loss.gradient + level:<26}{f't = {t0:g}':>14}{f't = {t1:g}':>14}")
         for name, *values in zip(NAMES, first, second, strict=True):
             say(f"  {name:<24}" + "".join(f"{value:>14.6g}" for value in values))
-    for p0, p1 in zip(banks(flow, begin), banks(flow, end), strict=True):
+    found = list(zip(banks(flow, begin), banks(flow, end), strict=True))
+    for number, (p0, p1) in enumerate(found):
         for sentence in coincidences(np.asarray(p0), np.asarray(p1), t1):
-            say(sentence)
+            say(f"level {number + 1}: {sentence}" if len(found) > 1 else sentence)
 
 
 def _last_finite(path: Trajectory) -> int:
@@ -55,9 +57,9 @@ def _last_finite(path: Trajectory) -> int:
     return int(np.flatnonzero(np.all(finite, axis=0))[-1])
 
 
-def _say_clocks(o: Prototypes, path: Trajectory, reached: float) -> None:
+def _say_clocks(o: Prototypes, path: Any) -> None:
     """Print the temperature against its floor, the times of encoder and prototypes, and advice after a failure."""
-    flow: Any = path.system
+    flow, reached = path.system, float(path.stats.last_time)
     if isinstance(flow.temperature, Annealing):
         arrival, T = flow.temperature.arrival(), float(flow.temperature(reached))
         if arrival <= reached:
@@ -107,18 +109,33 @@ def _of_level(flow: Any, temperature: Any, z: Embeddings, p: Bank) -> jax.Array:
 
 
 def coincidences(p0: np.ndarray, p1: np.ndarray, t: float) -> list[str]:
-    """Return a sentence for each set of prototypes that coincide at the start: what became of them by time `t`."""
-    _, group = np.unique(p0, axis=0, return_inverse=True)
+    """Return sentences on prototypes that coincide at the start, and on those that have come together by time `t`."""
+    at_start, at_end = _same(p0, 0.0), _same(p1, TOGETHER * max(1.0, float(np.max(np.abs(p1)))))
     sentences = []
-    for number in range(int(group.max()) + 1):
-        members = np.flatnonzero(group.ravel() == number)
-        if len(members) < 2:
-            continue
+    for members in _sets(at_start):
         apart = float(np.max(np.linalg.norm(p1[members, None] - p1[None, members], axis=-1)))
         end = "they still do" if apart == 0 else f"they are {apart:.3g} apart: rounding alone has separated them"
-        names = f"{', '.join(map(str, members[:-1]))} and {members[-1]}"
-        sentences.append(f"prototypes {names} coincide at the start, and at t = {t:g} {end}")
+        sentences.append(f"prototypes {_listed(members)} coincide at the start, and at t = {t:g} {end}")
+    for members in _sets(at_end):
+        if not np.all(at_start[np.ix_(members, members)]):
+            sentences.append(f"prototypes {_listed(members)} have come together by t = {t:g}")
     return sentences
+
+
+def _same(p: np.ndarray, distance: float) -> np.ndarray:
+    """Return which prototypes are at most this far from each other, (k, k)."""
+    return np.linalg.norm(p[:, None] - p[None], axis=-1) <= distance
+
+
+def _sets(same: np.ndarray) -> list[np.ndarray]:
+    """Return the sets of at least two prototypes that are the same as their first one."""
+    firsts = np.argmax(same, axis=1)
+    sets = [np.flatnonzero(firsts == first) for first in np.unique(firsts)]
+    return [members for members in sets if len(members) > 1]
+
+
+def _listed(members: np.ndarray) -> str:
+    return f"{', '.join(map(str, members[:-1]))} and {members[-1]}"
 
 
 def draw(file: Path, path: Trajectory) -> None:
@@ -130,7 +147,7 @@ def draw(file: Path, path: Trajectory) -> None:
     flow: Any = path.system
     last = _last_finite(path)
     z = flow.embed(jax.tree.map(lambda a: a[last], path.ys))
-    ways = banks(flow, path.ys)[0]
+    ways = path.along(lambda x: banks(flow, x)[0])
     with settings():
         drawn, (ax,) = canvas(aspect=0.9)
         panels.prototype_paths(ax, np.asarray(z), np.asarray(ways), np.asarray(path.ts))
