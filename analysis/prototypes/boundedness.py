@@ -1,0 +1,144 @@
+"""Whether prototypes stay bounded or escape to infinity, decided by certificates and by a law of growth."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+
+from analysis.dynamics.equilibria import newton
+from analysis.dynamics.linearisation import spectrum
+from analysis.prototypes.certificates import Flow, bounding_radius, escaping_prototypes
+from dynsim._types import Scalar, State, Time
+from dynsim.conversion import integer, number
+from dynsim.integrators import AbstractIntegrator, stiff
+from dynsim.simulation import simulate
+from dynsim.spaces import AbstractSpace
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.prototypes.losses import PrototypeLoss
+from dynsim.systems.prototypes.temperatures import ConstantTemperature
+
+PER_DECADE = 4  # saved times
+QUARTER = 0.01  # the largest difference of the exponents of the last two decades from a quarter
+ALONE = 1e-3  # the largest part of the velocity of an escaping prototype that is not due to the barrier
+MOVED = 1e-6  # relative distance from the equilibrium to which a bounded trajectory has converged
+
+
+class Growth(NamedTuple):
+    r"""Whether prototypes stay bounded, why, and how their largest distance r from the mean embedding grows.
+
+    `verdict` is `bounded`, `escaping` or `undecided`. `reason` is `ridge` or `hull` (certificates of a bound, see
+    `bounding_radius`), `equilibrium` (the trajectory converges to an exponentially stable one), `certificate` (see
+    `escaping_prototypes`; it holds at the last state), `law` (the barrier alone moves the farthest prototype, with
+    r proportional to $t^{1/4}$ in the last two decades), or `none`. `bound` is that of a certificate, else infinite.
+
+    `times` and `radii` are t and r on the trajectory. `exponents` are $d \log r / d \log t$ in its last two decades,
+    and `constant` is $d r^4 / d t$ in the last, to be compared with `escape_constant`.
+    """
+
+    verdict: str
+    reason: str
+    bound: float
+    times: Float[np.ndarray, " times"]
+    radii: Float[np.ndarray, " times"]
+    exponents: tuple[float, float]
+    constant: float
+
+
+class LogTimeFlow(AbstractFlow):
+    r"""A flow in logarithmic time $s = \log(1 + t)$: $dx/ds = (1 + t) \dot x$, for power laws over many decades."""
+
+    flow: AbstractFlow
+    space: AbstractSpace
+
+    def __init__(self, flow: AbstractFlow):
+        """Store the flow."""
+        self.flow, self.space = flow, flow.space
+
+    def velocity(self, t: Time, x: State) -> State:
+        """Return the velocity of the flow at the time $e^s - 1$, times $e^s$; `t` is s."""
+        when = jnp.expm1(t)
+        return jax.tree.map(lambda v: (1 + when).astype(v.dtype) * v, self.flow.velocity(when, x))
+
+    def breakpoints(self, t0: float, t1: float) -> Any:
+        """Return the logarithmic times of the breakpoints of the flow."""
+        return np.log1p(self.flow.breakpoints(float(np.expm1(t0)), float(np.expm1(t1))))
+
+
+def growth(flow: Flow, x: State, *, decades: int = 8, integrator: AbstractIntegrator = stiff(1e-8)) -> Growth:
+    """Return whether prototypes stay bounded, decided from certificates and a trajectory in logarithmic time.
+
+    A bounded horizon decides nothing: a prototype far away may turn back after an exponentially long time. What
+    neither a certificate nor a law of growth decides is `undecided`.
+
+    Args:
+        flow: a flow of prototypes, with or without its encoder.
+        x: its initial state.
+        decades: the trajectory ends at t = 10^decades, at least 4.
+        integrator: for the flow in logarithmic time, which is stiff.
+
+    Raises:
+        IntegrationError: if the integration fails.
+    """
+    end = integer("decades", decades, least=4)
+    saves = np.append(0.0, np.log1p(10.0 ** np.linspace(-1.0, end, PER_DECADE * (end + 1) + 1)))
+    path = simulate(LogTimeFlow(flow), x, saves, integrator=integrator)
+    times, radii = np.expm1(saves), np.asarray(path.along(lambda state: _radius(flow, state)))
+    last = radii[[-1 - 2 * PER_DECADE, -1 - PER_DECADE, -1]]
+    first, second = np.diff(np.log10(np.maximum(last, np.finfo(float).tiny)))
+    exponents = (float(first), float(second))
+    constant = float((last[2] ** 4 - last[1] ** 4) / (times[-1] - times[-1 - PER_DECADE]))
+    verdict = _verdict(flow, x, path.final, float(times[-1]), exponents)
+    return Growth(*verdict, times, radii, exponents, constant)
+
+
+def escape_constant(loss: PrototypeLoss, k: int, rate: float = 1.0) -> float:
+    r"""Return the limit $8 \lambda \eta_P (K - 1)$ of $r^4 / t$ for one prototype that escapes from the k - 1 others.
+
+    The others stay with frozen embeddings; each repels it with the velocity $2 \lambda \eta_P r^{-3}$.
+    """
+    return 8 * float(loss.barrier) * number("rate", rate) * (integer("k", k, least=1) - 1)
+
+
+def _verdict(flow: Flow, x: State, final: State, end: float, exponents: tuple[float, float]) -> tuple[str, str, float]:
+    """Return the verdict, its reason, and the bound."""
+    bound, reason = bounding_radius(flow, x)
+    if np.isfinite(bound):
+        return "bounded", reason, bound
+    if np.any(escaping_prototypes(flow, final, end)):
+        return "escaping", "certificate", np.inf
+    if _converges(flow, final, end):
+        return "bounded", "equilibrium", np.inf
+    lawful = max(abs(value - 0.25) for value in exponents) <= QUARTER
+    if lawful and float(flow.loss.barrier) > 0 and _pushed(flow, final, jnp.asarray(end)) <= ALONE:
+        return "escaping", "law", np.inf
+    return "undecided", "none", np.inf
+
+
+def _converges(flow: Flow, x: State, t: float) -> bool:
+    """Whether a state is next to an exponentially stable equilibrium of a flow that no longer changes."""
+    if not isinstance(flow.temperature, ConstantTemperature) and flow.temperature(t) != flow.temperature.limit():
+        return False
+    rest, speed = newton(flow, x, t)
+    flat, there = (np.asarray(ravel_pytree(state)[0]) for state in (x, rest))
+    size = 1 + float(np.max(np.abs(flat)))
+    near = float(np.max(np.abs(there - flat))) <= MOVED * size
+    return near and speed <= MOVED**2 * size and spectrum(flow, rest, t).kind == "stable"
+
+
+@eqx.filter_jit
+def _pushed(flow: Flow, x: State, t: Array) -> Array:
+    """Return the part of the gradient of the farthest prototype that is not due to the barrier, relative to this."""
+    p, z = flow.prototypes(x), flow.embed(x)
+    farthest = jnp.argmax(jnp.sum((p - jnp.mean(z, axis=0)[None]) ** 2, axis=1))
+    push = flow.loss.penalty_gradient(p)[farthest]
+    pull = flow.loss.gradients(z, p, flow.temperature(t))[1][farthest] - push
+    return jnp.linalg.norm(pull) / jnp.linalg.norm(push)
+
+
+def _radius(flow: Flow, x: State) -> Scalar:
+    p, z = flow.prototypes(x), flow.embed(x)
+    return jnp.sqrt(jnp.max(jnp.sum((p - jnp.mean(z, axis=0)[None]) ** 2, axis=1)))
