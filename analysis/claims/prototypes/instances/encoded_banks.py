@@ -1,0 +1,66 @@
+"""Coupled flows of encoder and prototypes whose embeddings are those of a bank with rational assignments."""
+
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.prototypes.instances.banks import Bank, K, M, N, random_bank
+from analysis.claims.rational_instances import Exact, matrix
+from dynsim._types import Key, State
+from dynsim.systems.prototypes.encoders import Affine, AffineEncoder, FreeEmbeddings, LinearEncoder, MLPEncoder
+from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
+from dynsim.systems.prototypes.losses import PrototypeLoss
+
+D = 3
+ENCODERS = {"free": FreeEmbeddings(N, M), "linear": LinearEncoder(D, M), "affine": AffineEncoder(D, M)}
+
+
+class EncodedBank(NamedTuple):
+    """A bank, and data (n, d) that an encoder of some kind maps to its embeddings by z = W x + b; b = 0 if linear."""
+
+    bank: Bank
+    kind: str
+    data: Exact
+    weight: Exact
+    bias: Exact
+    flow: CoupledFlow
+
+    @property
+    def state(self) -> Coupled:
+        """The state of the flow."""
+        _, p, _ = self.bank.floats
+        weight, bias = (x.astype(float) for x in (self.weight, self.bias))
+        theta = {"free": self.bank.floats[0], "linear": weight, "affine": Affine(weight, bias)}[self.kind]
+        return Coupled(theta, p)
+
+    def embedded(self) -> Exact:
+        """Return the embeddings, W x + b."""
+        return self.data @ self.weight.T + self.bias
+
+
+def encoded_bank(key: Key, gradient: str = "frozen") -> EncodedBank:
+    """Return a bank encoded by a linear map, an affine one, or free embeddings, with random weights that are integers.
+
+    `gradient` is the mode of the flow.
+    """
+    rng, drawn = numpy_rng(key, "encoder"), random_bank(key)
+    kind = str(rng.choice([*ENCODERS]))
+    h = drawn.spacing
+    x, W, b = (matrix(rng.integers(-2, 3, shape)) for shape in ((N, D), (M, D), (M,)))
+    x, b = (h * x, h * b) if kind == "affine" else (h * x, 0 * b)
+    if kind == "free":
+        x, W = drawn.z, matrix(np.eye(M, dtype=int))
+    bank = drawn._replace(z=x @ W.T + b)
+    loss = PrototypeLoss(gradient)
+    flow = CoupledFlow(x.astype(float), ENCODERS[kind], bank.temperature, loss=loss, encoder_rate=0.5)
+    return EncodedBank(bank, kind, x, W, b, flow)
+
+
+def perceptron(key: Key) -> tuple[CoupledFlow, State]:
+    """Return a flow with a perceptron for encoder, and a random state."""
+    rng, encoder = numpy_rng(key, "perceptron"), MLPEncoder(D, 4, M)
+    temperature = float(rng.uniform(0.2, 4.0))
+    flow = CoupledFlow(rng.normal(size=(N, D)), encoder, temperature)
+    return flow, Coupled(encoder.draw(key), jax.numpy.asarray(rng.normal(size=(K, M))))

@@ -1,0 +1,225 @@
+"""Claims of Sections 2.2, 3.4 and 4.1 on the decomposition of the loss Lq, by exact rational instances."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from analysis.claims.consensus.instances.printed_attention import agrees
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.prototypes.instances.banks import (
+    Bank,
+    between_bank,
+    computed,
+    distances,
+    hard_bank,
+    parts,
+    random_bank,
+    shipped,
+    soft,
+    squared_norms,
+)
+from analysis.claims.prototypes.instances.encoded_banks import EncodedBank, encoded_bank, perceptron
+from analysis.claims.rational_instances import Exact
+from analysis.hardmax.exact_geometry import in_hull
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, holds
+from dynsim._types import Key
+from dynsim.integrators import AbstractIntegrator
+from dynsim.papers import PROTOTYPES
+
+POSITIVE_CASE = "no control: the corrected claim is the positive case"
+
+
+def _trial(
+    bank: Bank, conclusions: tuple[Measurement, ...], hypotheses: tuple[Measurement, ...] = (), **witness: Any
+) -> Trial:
+    return Trial((*soft(bank), *hypotheses), conclusions, {**bank.witness(), **witness}, parameters=bank.parameters)
+
+
+def _about_the_nearest(bank: Bank) -> Fraction:
+    """Return the spread of prototypes about the nearest one, in place of the soft centroid."""
+    nearest = bank.p[np.argmin(distances(bank.z, bank.p).astype(float), axis=1)]
+    return np.sum(bank.q * distances(nearest, bank.p))
+
+
+@claim(
+    "prototypes/equation-3",
+    PROTOTYPES.at("Section 2.2", "(3)"),
+    evidence="certified",
+    num_trials=4,
+    note="V alone is no matter of the gradient's mode; M + V can be below and above Lq, and Lq - M - V = R - M. "
+    + POSITIVE_CASE,
+)
+def loss_is_hard_loss_plus_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Lq = M + V for all embeddings, prototypes and T > 0, with M = sum_n min_k |z_n - p_k|^2, the paper's L_OLS."""
+    bank = random_bank(key)
+    Lq, M, V = bank.parts.loss, bank.parts.hard, bank.parts.variance
+    return _trial(bank, (holds("Lq = M + V", Lq == M + V),), computed(bank), Lq=Lq, M=M, V=V)
+
+
+@claim(
+    "prototypes/equation-3/corrected",
+    PROTOTYPES.at("Section 2.2", "(3)"),
+    variant="corrected",
+    evidence="certified",
+    num_trials=22,
+)
+def loss_is_reconstruction_error_plus_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Lq = R + V for all embeddings, prototypes and T > 0. Changed: R = sum_n |z_n - mu_n|^2 in place of L_OLS."""
+    bank = hard_bank(key)
+    Lq, R, V = bank.parts.loss, bank.parts.error, bank.parts.variance
+    return _trial(bank, (holds("Lq = R + V", Lq == R + V), *computed(bank)), Lq=Lq, R=R, V=V)
+
+
+@loss_is_reconstruction_error_plus_variance.with_control
+def loss_is_reconstruction_error_plus_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The variance about the nearest prototype in place of the soft centroid."""
+    bank = random_bank(key)
+    Lq, R, V = bank.parts.loss, bank.parts.error, _about_the_nearest(bank)
+    return _trial(bank, (holds("Lq = R + V", Lq == R + V), *computed(bank)), Lq=Lq, R=R, V=V)
+
+
+def _variance_trial(bank: Bank, V: Fraction) -> Trial:
+    return _trial(
+        bank,
+        (
+            holds("V >= 0", V >= 0),
+            holds("V = 0 if and only if all prototypes coincide", (V == 0) == (not np.any(bank.p != bank.p[:1]))),
+            *computed(bank),
+        ),
+        V=V,
+    )
+
+
+@claim("prototypes/equation-3-v-nonnegative", PROTOTYPES.at("Section 2.2", "(3)"), evidence="certified", num_trials=22)
+def variance_is_not_negative(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """V >= 0. Read: with equality if and only if all prototypes coincide, since assignments are positive."""
+    bank = hard_bank(key)
+    return _variance_trial(bank, bank.parts.variance)
+
+
+@variance_is_not_negative.with_control
+def variance_is_not_negative(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The assignments of temperature zero, which are not positive, at distinct prototypes."""
+    bank = random_bank(key)
+    nearest = np.argmin(distances(bank.z, bank.p).astype(float), axis=1)
+    q = np.eye(len(bank.p), dtype=int)[nearest] * Fraction(1)
+    return _variance_trial(bank, parts(bank.z, bank.p, q).variance)
+
+
+def _encoded_trial(given: EncodedBank, conclusions: tuple[Measurement, ...]) -> Trial:
+    return Trial(
+        hypotheses=(
+            *soft(given.bank),
+            holds("the embeddings are those of the encoder", bool(np.all(given.embedded() == given.bank.z))),
+            agrees("the embeddings of the flow", given.flow.embed(given.state), given.bank.z),
+        ),
+        conclusions=conclusions,
+        witness={**given.bank.witness(), "x": given.data, "weight": given.weight, "bias": given.bias},
+        parameters={**given.bank.parameters, "encoder": given.kind},
+    )
+
+
+@claim(
+    "prototypes/proposition-1",
+    PROTOTYPES.at("Proposition 1"),
+    evidence="certified",
+    num_trials=4,
+    note="encoders are linear, affine or free, with integers for weights. " + POSITIVE_CASE,
+)
+def decomposition_holds_for_any_encoder(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """For any differentiable encoder, its parameters, P and T > 0: Lq = M + V exactly, and V >= 0."""
+    given = encoded_bank(key)
+    found = given.bank.parts
+    exact = holds("Lq = M + V", found.loss == found.hard + found.variance)
+    return _encoded_trial(given, (exact, holds("V >= 0", found.variance >= 0)))
+
+
+def _universal_trial(key: Key, factor: float) -> Trial:
+    """Measure Lq of a coupled flow against R + V, both at `factor` times its temperature."""
+    if numpy_rng(key, "kind").integers(3) == 0:
+        flow, x = perceptron(key)
+        p, T = x.prototypes, flow.temperature(0.0)
+        found = shipped(flow.embed(x), p, factor * T)
+        split = agrees("Lq of the coupled flow", flow.value(0.0, x), float(found.error + found.variance))
+        sizes = {"n": len(found.q), "k": len(p), "m": p.shape[1], "T": float(T), "encoder": "perceptron"}
+        positive = at_least("temperature", T, 0.0, tolerance=ROUNDING)
+        not_negative = at_least("V", found.variance, 0.0, tolerance=ROUNDING)
+        return Trial((positive,), (split, not_negative), {"p": np.asarray(p)}, parameters=sizes)
+    given = encoded_bank(key)
+    bank = given.bank
+    found = bank.parts if factor == 1 else bank._replace(base=bank.base**2).parts
+    exact = holds("Lq = R + V", bank.parts.loss == found.error + found.variance)
+    flow = agrees("Lq of the coupled flow", given.flow.value(0.0, given.state), float(found.error + found.variance))
+    return _encoded_trial(given, (exact, flow, holds("V >= 0", found.variance >= 0)))
+
+
+@claim("prototypes/proposition-1/corrected", PROTOTYPES.at("Proposition 1"), variant="corrected", num_trials=12)
+def corrected_decomposition_holds_for_any_encoder(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """For any differentiable encoder, its parameters, P and T > 0: Lq = R + V exactly, and V >= 0.
+
+    Changed: R = sum_n |z_n - mu_n|^2 in place of L_OLS. Encoders are linear, affine, free (exact), or perceptrons.
+    """
+    return _universal_trial(key, 1.0)
+
+
+@corrected_decomposition_holds_for_any_encoder.with_control
+def corrected_decomposition_holds_for_any_encoder(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """R and V at half the temperature of Lq."""
+    return _universal_trial(key, 0.5)
+
+
+def _inequality_trial(bank: Bank, least: list[Fraction], what: str) -> Trial:
+    """Measure that |z_n - mu_n|^2 is at least a number for every n."""
+    errors = squared_norms(bank.z - bank.parts.centroids)
+    pairs = list(zip(errors, least, strict=True))
+    return _trial(bank, (holds(f"|z_n - mu_n|^2 >= {what}", all(e >= low for e, low in pairs)),), computed(bank))
+
+
+@claim(
+    "prototypes/proposition-1-inequality",
+    PROTOTYPES.at("Proposition 1 (proof)"),
+    evidence="certified",
+    num_trials=2,
+    note="it would be the other way round for sum_k q_nk |z_n - p_k|^2. " + POSITIVE_CASE,
+)
+def centroid_is_no_closer_than_a_prototype(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """|z_n - mu_n|^2 >= min_k |z_n - p_k|^2 for every n."""
+    bank = between_bank(key)
+    return _inequality_trial(bank, list(np.min(distances(bank.z, bank.p), axis=1)), "min_k |z_n - p_k|^2")
+
+
+def _distance_from_hull(z: Exact, p: Exact) -> Fraction:
+    """Return the squared distance of a point from the convex hull of points of a line or a plane."""
+    if in_hull(z, p):
+        return Fraction(0)
+    nearest = []
+    for a in p:
+        for b in p:
+            length = squared_norms(b - a)
+            share = min(Fraction(1), max(Fraction(0), (z - a) @ (b - a) / length)) if length else Fraction(0)
+            nearest.append(squared_norms(z - a - share * (b - a)))
+    return min(nearest)
+
+
+@claim(
+    "prototypes/proposition-1-inequality/corrected",
+    PROTOTYPES.at("Proposition 1 (proof)"),
+    variant="corrected",
+    evidence="certified",
+    num_trials=22,
+    note="true because mu_n is in the hull",
+)
+def centroid_is_no_closer_than_the_hull(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """|z_n - mu_n|^2 >= min |z_n - c|^2 for every n. Changed: the minimum over c in the convex hull of prototypes."""
+    bank = hard_bank(key)
+    return _inequality_trial(bank, [_distance_from_hull(z, bank.p) for z in bank.z], "the squared distance of the hull")
+
+
+@centroid_is_no_closer_than_the_hull.with_control
+def centroid_is_no_closer_than_the_hull(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The hull without the prototype in the second place, opposite to the first."""
+    bank = between_bank(key)
+    least = [_distance_from_hull(z, bank.p[[0, 2]]) for z in bank.z]
+    return _inequality_trial(bank, least, "the squared distance of the hull")
