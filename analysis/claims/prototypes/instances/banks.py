@@ -94,7 +94,8 @@ class Bank(NamedTuple):
     @property
     def floats(self) -> tuple[Embeddings, Prototypes, Scalar]:
         """Embeddings, prototypes and temperature in floating point."""
-        return (*(jnp.asarray(x.astype(float)) for x in (self.z, self.p)), jnp.asarray(self.temperature))
+z, p = (jnp.asarray(x.astype(float)) for x in (self.z, self.p))
+        return z, p, jnp.asarray(self.temperature)
 
     @property
     def parameters(self) -> dict[str, float | int | str]:
