@@ -94,7 +94,7 @@ class Bank(NamedTuple):
     @property
     def floats(self) -> tuple[Embeddings, Prototypes, Scalar]:
         """Embeddings, prototypes and temperature in floating point."""
-z, p = (jnp.asarray(x.astype(float)) for x in (self.z, self.p))
+        z, p = (jnp.asarray(x.astype(float)) for x in (self.z, self.p))
         return z, p, jnp.asarray(self.temperature)
 
     @property
