@@ -1,0 +1,81 @@
+"""What is measured of a bank of prototypes at each saved step of its descent."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from analysis.experiments.prototypes.kmeans import nearest, spread
+from analysis.experiments.prototypes.scores import scores
+from dynsim._types import State, Step
+from dynsim.errors import argument_error
+from dynsim.systems.prototypes.assignments import assignments, competitive_loss, entropy, prototype_variance, separation
+from dynsim.systems.prototypes.descent import DescentMap
+from dynsim.trajectory import Trajectory
+
+
+class History(NamedTuple):
+    """Measures at each saved step, in the order of the path.
+
+    Attributes:
+        separation: S(P).
+        variance: V / N.
+        entropy: H, in nats.
+        spread: the trace of the covariance of the embeddings.
+        loss: L_q / N.
+        tables: the numbers of points of each class nearest to each prototype.
+    """
+
+    separation: Float[Array, " times"]
+    variance: Float[Array, " times"]
+    entropy: Float[Array, " times"]
+    spread: Float[Array, " times"]
+    loss: Float[Array, " times"]
+    tables: Int[Array, "times classes clusters"]
+
+
+NAMES = ("S", "V/N", "H", "spread", "Lq/N", "tables")
+"""The names in a record of the fields of `History`, in their order."""
+
+
+def history(path: Trajectory, labels: Int[np.ndarray, " n"], num_classes: int) -> History:
+    """Return the measures along a path of a `DescentMap`, at the temperature of each step.
+
+    Raises:
+        ValueError: for the path of another system, or labels that are not one for each data point.
+    """
+    if not isinstance(path.system, DescentMap):
+        raise argument_error("path", "be one of a `DescentMap`", f"is one of {type(path.system).__name__}")
+    count = path.system.flow.embed(path.initial).shape[0]
+    if np.shape(labels) != (count,):
+        raise argument_error("labels", f"hold one class for each of {count} points", f"has shape {np.shape(labels)}")
+    return _measured(path.system, jnp.asarray(path.ts), path.ys, jnp.asarray(labels), num_classes)
+
+
+@eqx.filter_jit
+def _measured(map: DescentMap, steps: Array, states: State, labels: Int[Array, " n"], num_classes: int) -> History:
+    def measure(item: tuple[Step, State]) -> History:
+        k, x = item
+        z, p = map.flow.embed(x), map.flow.prototypes(x)
+        T = map.flow.temperature(map.epoch(k)).astype(p.dtype)
+        table = jnp.zeros((num_classes, p.shape[0]), int).at[labels, nearest(z, p)].add(1)
+        n = z.shape[0]
+        return History(
+            separation(p),
+            prototype_variance(z, p, T) / n,
+            entropy(assignments(z, p, T)),
+            spread(z),
+            competitive_loss(z, p, T) / n,
+            table,
+        )
+
+    return jax.lax.map(measure, (steps, states))
+
+
+def scores_of(tables: Int[np.ndarray, "*shape classes clusters"]) -> Float[np.ndarray, "*shape 3"]:
+    """Return ACC, NMI and ARI of each contingency table; NumPy: not for `jit`."""
+    flat = np.reshape(tables, (-1, *np.shape(tables)[-2:]))
+    return np.reshape([scores(table) for table in flat], (*np.shape(tables)[:-2], 3))
