@@ -97,7 +97,9 @@ class RKC2(dfx.AbstractAdaptiveSolver):
         f0 = _refreshed(memory.field, lambda: terms.vf(t0, y0, args), made_jump)
         stale = made_jump | (memory.age >= EVERY) | (h < 0.89 * memory.length)  # shorter: a step has been rejected
         field = lambda y: terms.vf(t0, y, args)
-        radius, direction = _dominant(field, y0, f0, memory, stale)
+        # Outside of the `cond` the loop would cost one field even where nothing is stale: its invariants are hoisted.
+        anew = lambda: _dominant(field, y0, f0, memory, stale)
+        radius, direction = jax.lax.cond(eqxi.unvmap_any(stale), anew, lambda: (memory.radius, memory.direction))
         stages = _stages(h * radius)
         fits = stages <= self.max_stages
 
@@ -156,7 +158,7 @@ def _dominant(field: Any, y: State, f: State, known: _Memory, stale: Bool[Array,
     """Return the Jacobian's spectral radius, by a power iteration if what is known is stale, and the direction.
 
     If the iteration does not settle, as where the dominant eigenvalues are a complex pair, the largest value counts.
-    The loop runs no time if nothing is stale: under `vmap` a `cond` would run for everyone at every step.
+    Under `vmap` the loop runs for those alone whose radius is stale.
     """
 
     def going(carry):
