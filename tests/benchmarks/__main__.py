@@ -4,14 +4,24 @@ import argparse
 import json
 from pathlib import Path
 
-from tests.benchmarks import ensemble, hardmax, master_equation, multirate, single
+from tests.benchmarks import ensemble, hardmax, master_equation, multirate, prototypes, single
 from tests.benchmarks.harness import machine
 
 
 def main() -> None:
     """Run the benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    names = ("single", "start", "identity", "general", "memory", "hardmax", "multirate", "master-equation")
+    names = (
+        "single",
+        "start",
+        "identity",
+        "general",
+        "memory",
+        "hardmax",
+        "multirate",
+        "master-equation",
+        "prototypes",
+    )
     parser.add_argument("--quick", action="store_true", help="8 members in R^100, one round: does it run at all")
     parser.add_argument("--only", nargs="+", choices=names, default=names)
     parser.add_argument("--rounds", type=int, default=3)
@@ -36,6 +46,8 @@ def main() -> None:
         found["multirate"] = multirate.everything(max(rounds, 5), quick=options.quick)
     if "master-equation" in options.only:
         found["master-equation"] = master_equation.everything(max(rounds, 3), quick=options.quick)
+    if "prototypes" in options.only:
+        found["prototypes"] = prototypes.everything(max(rounds, 3), quick=options.quick)
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
 
