@@ -1,0 +1,63 @@
+"""Measures of a bank of prototypes along a trajectory: entropy, separation, variance, use, spread of embeddings."""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from dynsim._types import Scalar
+from dynsim.systems.prototypes.assignments import (
+    Embeddings,
+    Prototypes,
+    assignments,
+    entropy,
+    prototype_variance,
+    separation,
+    utilisation,
+)
+from dynsim.trajectory import Trajectory
+
+
+class Bank(NamedTuple):
+    r"""Measures of prototypes and embeddings at one time; along a trajectory with a first axis of times.
+
+    `entropy` H is in nats, at most log K. `separation` S is the least squared distance of two prototypes, `variance`
+    V / N that of the prototypes under the mean embedding's assignments, `spread` the mean squared distance of the
+    prototypes from their mean. `utilisation` is the share of prototypes with a mean assignment above a threshold.
+    `covariance` is that of the embeddings, divided by n: it vanishes where the encoder collapses, which prototypes that
+    are separate and in use do not exclude.
+    """
+
+    entropy: Array
+    separation: Array
+    variance: Array
+    spread: Array
+    utilisation: Array
+    covariance: Array
+
+
+def bank_measures(z: Embeddings, p: Prototypes, temperature: Scalar, threshold: float = 0.01) -> Bank:
+    """Return the measures of prototypes and embeddings at a temperature, in JAX."""
+    q = assignments(z, p, temperature)
+    return Bank(
+        entropy(q),
+        separation(p),
+        prototype_variance(z, p, temperature) / z.shape[0],
+        jnp.mean(jnp.sum((p - jnp.mean(p, axis=0)[None]) ** 2, axis=1)),
+        utilisation(q, threshold),
+        covariance(z),
+    )
+
+
+def covariance(z: Embeddings) -> Float[Array, "m m"]:
+    """Return the covariance of the embeddings, divided by their number n and not by n - 1."""
+    away = z - jnp.mean(z, axis=0)[None]
+    return away.T @ away / z.shape[0]
+
+
+def bank_along(path: Trajectory, threshold: float = 0.01) -> Bank:
+    """Return the measures at each time of a trajectory of a `PrototypeFlow` or `CoupledFlow`, at its temperature."""
+    flow: Any = path.system
+    return path.along_time(
+        lambda t, x: bank_measures(flow.embed(x), flow.prototypes(x), flow.temperature(t), threshold)
+    )

@@ -1,0 +1,156 @@
+r"""The slow manifold of a coupled flow, the prototypes $P^*(\theta)$ at rest, and the reduced flow of the encoder.
+
+Times are named in each function: the fast subsystem is that of the prototypes, in the time $\eta_P t$, and the reduced
+flow is that of the encoder, in the time $\eta_\theta t = \varepsilon \eta_P t$.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
+
+from analysis.fast_slow.quasi_steady_states import quasi_steady_state
+from analysis.fast_slow.reductions import EPSILONS, ReductionErrors, reduction_error
+from analysis.prototypes.hessian import Matrix, hessian_blocks
+from dynsim._types import State
+from dynsim.integrators import AbstractIntegrator, stiff
+from dynsim.simulation import simulate
+from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
+from dynsim.systems.fast_slow.reduced import nearby_root
+from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
+
+FRAMES = 9  # times at which the distance from the slow manifold is looked at
+
+
+class Relaxed(NamedTuple):
+    r"""Prototypes at rest for fixed parameters of the encoder, $\partial_P L = 0$, and the rate of convergence to them.
+
+    `rate` is $\mu_P = \lambda_{min}(H_{PP})$, per unit of $\eta_P t$; it is negative at a saddle.
+    """
+
+    prototypes: Float[np.ndarray, "k m"]
+    rate: float
+
+
+def relaxed_prototypes(flow: CoupledFlow, encoder: State, start: ArrayLike) -> Relaxed:
+    r"""Return the prototypes $P^*(\theta)$ at rest to which a root finder leads from `start`, and their rate $\mu_P$.
+
+    Which of several equilibria is found depends on the start.
+
+    Source: PROTOTYPES, Theorem 1 (ii).
+
+    Raises:
+        ValueError: if none is found, or if the temperature is annealed.
+    """
+    P = _at_rest(flow, encoder, start)
+    H = hessian_blocks(flow, Coupled(encoder, P)).prototypes
+    return Relaxed(np.asarray(P), float(np.linalg.eigvalsh(H)[0]))
+
+
+def effective_loss(flow: CoupledFlow, encoder: State, start: ArrayLike) -> float:
+    r"""Return the effective loss $\tilde L(\theta) = L(\theta, P^*(\theta))$, the `potential` of the flow's mode.
+
+    In the mode `frozen` it is the free energy, since the reduced flow descends no other function: $L_q$ has another
+    gradient on the slow manifold. The arguments and errors are those of `relaxed_prototypes`.
+
+    Source: PROTOTYPES, Theorem 1 (iii).
+    """
+    return float(flow.potential(0.0, Coupled(encoder, _at_rest(flow, encoder, start))))
+
+
+def effective_loss_hessian(flow: CoupledFlow, encoder: State, start: ArrayLike) -> Matrix:
+    r"""Return the Hessian of the effective loss, $H_{\theta\theta} - H_{\theta P} H_{PP}^{-1} H_{P\theta}$.
+
+    It is that of `effective_loss` by the flat parameters, in the mode of the flow. The arguments and errors are those
+    of `relaxed_prototypes`.
+
+    Source: PROTOTYPES, Theorem 1 (iii).
+    """
+    H = hessian_blocks(flow, Coupled(encoder, _at_rest(flow, encoder, start)))
+    return H.encoder - H.mixed @ np.linalg.solve(H.prototypes, H.mixed.T)
+
+
+def tikhonov_errors(
+    flow: CoupledFlow,
+    x0: State,
+    ratios: Sequence[float] = EPSILONS,
+    horizon: float = 1.0,
+    *,
+    integrator: AbstractIntegrator = stiff(1e-10),
+) -> ReductionErrors:
+    r"""Return the errors of the reduced flow of the encoder for several ratios $\varepsilon$, after the boundary layer.
+
+    The full flow starts at `x0`, the reduced one at the same $\theta$. `fast_errors` are those of the prototypes,
+    `slow_errors` those of $\theta$, and `distances` are $|P - P^*(\theta)|$ along the full trajectory.
+
+    Args:
+        flow: the coupled flow; its own ratio is not used.
+        x0: the initial state.
+        ratios: the values of $\varepsilon$; three or more for a fitted `order`.
+        horizon: the last time, in the encoder's time $\eta_\theta t$.
+        integrator: for the full flow; its errors must be small compared with the ratios.
+
+    Source: PROTOTYPES, eq. (A.6), with fast and slow exchanged.
+
+    Raises:
+        ValueError: if the prototypes do not converge at the initial $\theta$, lose stability before `horizon`, or the
+            boundary layer is longer than half of it; or if the temperature is annealed.
+        IntegrationError: if the integration of the full flow fails.
+    """
+    start = FastSlow(x0.prototypes, ravel_pytree(x0.encoder)[0])
+    return reduction_error(flow.fast_slow(x0.encoder), start, horizon, ratios, integrator=integrator)
+
+
+def manifold_distances(
+    flow: CoupledFlow,
+    x0: State,
+    ratios: Sequence[float] = EPSILONS,
+    horizon: float = 1.0,
+    *,
+    layer: float = 0.5,
+    integrator: AbstractIntegrator = stiff(1e-9),
+) -> Float[np.ndarray, " ratios"]:
+    r"""Return the largest $|P - P^*(\theta)|$ on a trajectory after its boundary layer, for each $\varepsilon$.
+
+    It is one of the `tikhonov_errors`, without the reduced flow. Newton's method for it starts from P, so that each
+    state determines its branch; the distance is NaN where it does not converge.
+
+    Args:
+        flow: the coupled flow; its own ratio is not used.
+        x0: the initial state.
+        ratios: the values of $\varepsilon$.
+        horizon: the last time, in the encoder's time $\eta_\theta t$.
+        layer: the part of the horizon that is left out, in which the boundary layer must end.
+        integrator: for the full flow.
+
+    Source: PROTOTYPES, eq. (A.6), with fast and slow exchanged.
+
+    Raises:
+        ValueError: if the temperature is annealed.
+        IntegrationError: if the integration fails.
+    """
+    system, found = flow.fast_slow(x0.encoder), []
+    for ratio in ratios:
+        coupled = flow.with_ratio(ratio)
+        ts = np.append(0.0, np.linspace(layer, 1.0, FRAMES)) * horizon / float(coupled.encoder_rate)
+        found.append(float(_largest_distance(system, simulate(coupled, x0, ts, integrator=integrator).ys)))
+    return np.array(found)
+
+
+@eqx.filter_jit
+def _largest_distance(system: FastSlowFlow, states: State) -> Array:
+    def distance(x: State) -> Array:
+        rest = nearby_root(system.fast, system.space.parts.fast, x.prototypes, ravel_pytree(x.encoder)[0])
+        return jnp.max(jnp.abs(rest - x.prototypes))
+
+    return jnp.max(jax.vmap(distance)(jax.tree.map(lambda y: y[1:], states)))
+
+
+def _at_rest(flow: CoupledFlow, encoder: State, start: ArrayLike) -> Array:
+    return quasi_steady_state(flow.fast_slow(encoder), ravel_pytree(encoder)[0], start).fast
