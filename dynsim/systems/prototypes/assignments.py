@@ -121,7 +121,7 @@ def utilisation(q: Weights, threshold: float = 0.01) -> Scalar:
 
     Source: PROTOTYPES, Table 5.
     """
-    return jnp.mean(jnp.mean(q, axis=0) > threshold)
+    return jnp.mean((jnp.mean(q, axis=0) > threshold).astype(q.dtype))  # of Booleans it would be in single precision
 
 
 def inverse_square_barrier(p: Prototypes) -> Scalar:

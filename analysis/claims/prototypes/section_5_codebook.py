@@ -1,0 +1,272 @@
+"""Claims of Proposition 4 on degenerate assignments, utilisation, and prototypes at the centroid."""
+
+from fractions import Fraction
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+
+from analysis.claims.consensus.instances.printed_attention import agrees
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.prototypes.instances.banks import Bank, distances, random_bank, shipped, soft, squared_norms
+from analysis.claims.rational_instances import Exact, matrix
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
+from dynsim._types import Key
+from dynsim.integrators import AbstractIntegrator
+from dynsim.papers import PROTOTYPES
+from dynsim.systems.prototypes import assignments as measures
+from dynsim.systems.prototypes.flow import PrototypeFlow
+from dynsim.systems.prototypes.losses import PrototypeLoss
+
+POSITIVE_CASE = "no control: the corrected claim is the positive case"
+THRESHOLD = Fraction(1, 100)  # of Table 5
+
+velocity = eqx.filter_jit(lambda flow, p: flow.velocity(0.0, p))
+utilisation = eqx.filter_jit(measures.utilisation)
+
+
+def _stochastic(key: Key, kind: str) -> Exact:
+    """Return assignments (5, 3): one prototype for all, different ones, the same but for one soft row, or random."""
+    rng = numpy_rng(key, kind)
+    chosen = rng.integers(3, size=5) if kind != "one" else np.full(5, rng.integers(3))
+    chosen[:2] = chosen[:2] if kind == "one" else [0, 1]
+    q = matrix(np.eye(3, dtype=int)[chosen])
+    soft = matrix(rng.integers(1, 9, (5, 3)))
+    soft = soft / np.sum(soft, axis=1)[:, None]
+    rows = {"one": 0, "different": 0, "one soft row": 1, "soft": 5}[kind]
+    return np.concatenate([soft[:rows], q[rows:]])
+
+
+def _degenerate_trial(q: Exact, kind: str, degenerate: bool, what: str) -> Trial:
+    """Measure that Sigma_q = 0 only if assignments are degenerate in a sense, `what`, and then is zero."""
+    sigma = np.sum([np.diag(row) - np.outer(row, row) for row in q], axis=0)
+    return Trial(
+        (
+            holds("assignments are not negative", bool(np.all(q >= 0))),
+            holds("their rows sum to one", bool(np.all(np.sum(q, axis=1) == 1))),
+            agrees("Sigma_q that ships", measures.assignment_covariance(jnp.asarray(q.astype(float))), sigma),
+        ),
+        (
+            holds(f"Sigma_q = 0 only if {what}", degenerate or bool(np.any(sigma != 0))),
+            holds("and then it is zero", not degenerate or bool(np.all(sigma == 0))),
+        ),
+        {"q": q},
+        parameters={"n": 5, "k": 3, "assignments": kind},
+    )
+
+
+@claim(
+    "prototypes/proposition-4-sigma",
+    PROTOTYPES.at("Proposition 4 (proof)"),
+    evidence="certified",
+    num_trials=6,
+    note="for any assignments, such as the limits T -> 0, of which the proof speaks; at T > 0 and K >= 2 Sigma_q is "
+    f"never zero in exact arithmetic, and is in floating point once assignments underflow. {POSITIVE_CASE}",
+)
+def covariance_vanishes_for_one_prototype_alone(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Sigma_q = 0 only if all tokens are assigned to a single prototype."""
+    q = _stochastic(key, "different")
+    return _degenerate_trial(q, "different", bool(np.any(np.all(q == 1, axis=0))), "all tokens go to one prototype")
+
+
+@claim(
+    "prototypes/proposition-4-sigma/corrected",
+    PROTOTYPES.at("Proposition 4 (proof)"),
+    variant="corrected",
+    evidence="certified",
+    num_trials=12,
+)
+def covariance_vanishes_for_hard_assignments(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Sigma_q = 0 only if each token is assigned to a single prototype. Changed: each to its own. Then it is zero."""
+    kind = str(numpy_rng(key, "kind").choice(["one", "different", "one soft row", "soft"]))
+    q = _stochastic(key, kind)
+    return _degenerate_trial(q, kind, bool(np.all((q == 0) | (q == 1))), "each token goes to one prototype")
+
+
+@covariance_vanishes_for_hard_assignments.with_control
+def covariance_vanishes_for_hard_assignments(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Each token but one is assigned to a single prototype."""
+    q = _stochastic(key, "one soft row")
+    return _degenerate_trial(q, "one soft row", bool(np.all((q[1:] == 0) | (q[1:] == 1))), "each token but one does")
+
+
+def _used_trial(bank: Bank, bound: Fraction, least: Fraction) -> Trial:
+    """Measure that all prototypes are used, for banks in which `bound` is more than K per cent, and a bound of q."""
+    mean = np.sum(bank.q, axis=0) / len(bank.z)
+    used = Fraction(int(np.sum(mean > THRESHOLD)), len(bank.p))
+    found = utilisation(shipped(*bank.floats).q)
+    return Trial(
+        (*soft(bank), holds("prototypes are distinct", bank.distinct), holds("e^(-D/T) > K/100", bound > least)),
+        (
+            holds("all prototypes have a mean assignment above 1/100", used == 1),
+            agrees("the utilisation that ships", found, float(used)),
+        ),
+        {**bank.witness(), "mean assignments": mean},
+        parameters={**bank.parameters, "utilisation": float(used)},
+    )
+
+
+def _gap_weight(bank: Bank) -> Fraction:
+    """Return exp(-D/T), D being the largest excess of a squared distance over the least one of its embedding."""
+    d = distances(bank.z, bank.p)
+    return 1 / bank.base ** int(np.max(d - np.min(d, axis=1)[:, None]) / bank.spacing**2)
+
+
+@claim(
+    "prototypes/proposition-4-utilisation",
+    PROTOTYPES.at("Proposition 4"),
+    evidence="certified",
+    num_trials=4,
+    note="used means a mean assignment above .01, as in Table 5. A prototype far from all embeddings, or more than 100 "
+    "prototypes, of which at most 99 can be used; the proof's q_nk > 0 holds for every prototype anywhere, and says "
+    f"nothing. {POSITIVE_CASE}",
+)
+def all_prototypes_are_used(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """For distinct prototypes and any T > 0 the whole codebook is used, by construction."""
+    rng, bank = numpy_rng(key, "use"), random_bank(key)
+    if rng.integers(2):
+        far = matrix([[0, 0], [0, 0], [1, 0]]) * (bank.spacing * int(rng.integers(60, 90)))
+        return _used_trial(bank._replace(p=bank.p + far, name="far prototype"), Fraction(1), Fraction(0))
+    grid = matrix([[i, j] for i in range(-5, 6) for j in range(-5, 6)])
+    return _used_trial(bank._replace(p=bank.spacing * grid, name="121 prototypes"), Fraction(1), Fraction(0))
+
+
+@claim(
+    "prototypes/proposition-4-utilisation/corrected",
+    PROTOTYPES.at("Proposition 4"),
+    variant="corrected",
+    evidence="certified",
+    num_trials=8,
+)
+def prototypes_of_hot_banks_are_used(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The whole codebook is used. Added: e^(-D/T) > K/100, D being the largest of |z_n - p_k|^2 - min_j |z_n - p_j|^2.
+
+    For then every assignment is at least e^(-D/T) / K.
+    """
+    bank = _threshold_bank(key, above=True)
+    return _used_trial(bank, _gap_weight(bank), len(bank.p) * THRESHOLD)
+
+
+@prototypes_of_hot_banks_are_used.with_control
+def prototypes_of_hot_banks_are_used(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The same with 1/100 in place of K/100."""
+    bank = _threshold_bank(key, above=False)
+    return _used_trial(bank, _gap_weight(bank), THRESHOLD)
+
+
+def _threshold_bank(key: Key, *, above: bool) -> Bank:
+    """Return embeddings at one point, two prototypes at distance 1 and one at the squared distance 26.
+
+    e^(-D/T) with D = 25 is from .03 to .05, above 3/100, or between .01 and .02, above 1/100.
+    """
+    rng, drawn = numpy_rng(key, "threshold"), random_bank(key)
+    weight = rng.uniform(0.031, 0.05) if above else rng.uniform(0.0101, 0.0195)
+    base = Fraction(float(weight ** (-1 / 25))).limit_denominator(1000)
+    centre = drawn.z[:1]
+    p = centre + drawn.spacing * matrix([[1, 0], [0, 1], [5, 1]])
+    return Bank(centre[[0] * 5], p, base, drawn.spacing, "threshold")
+
+
+def _centroid_bank(key: Key) -> tuple[Bank, Fraction]:
+    """Return embeddings symmetric about their mean c, prototypes c - s, c, c + s, and the barrier that holds them.
+
+    The outer prototypes are farther out than the embeddings, so that the barrier's coefficient is positive. It is such
+    that the force (lambda/2) sum |p_j - p_k|^-2 exerts on them balances the frozen gradient.
+    """
+    rng, drawn = numpy_rng(key, "centroid"), random_bank(key)
+    h = drawn.spacing
+    c, a, s = (matrix([[int(v), 0]]) * h for v in (rng.integers(-2, 3), rng.integers(1, 3), rng.integers(3, 5)))
+    z = c + np.concatenate([-a, -a, 0 * a, a, a])
+    bank = Bank(z, c + np.concatenate([-s, 0 * s, s]), drawn.base, h, "centroid")
+    pull = 2 * np.sum(bank.q[:, 2] * (bank.p[2, 0] - bank.z[:, 0]))  # the loss's derivative by the last prototype
+    push = 2 * (1 / s[0, 0] ** 3 + 1 / (2 * s[0, 0]) ** 3)  # minus the barrier's, over lambda
+    return bank, pull / push
+
+
+def _barrier_slope(p: Exact) -> Exact:
+    """Return the derivative of (1/2) sum over ordered pairs of |p_j - p_k|^-2."""
+    found = 0 * p
+    for k in range(len(p)):
+        for j in range(len(p)):
+            if j != k:
+                found[k] = found[k] - 2 * (p[k] - p[j]) / squared_norms(p[k] - p[j]) ** 2
+    return found
+
+
+@claim(
+    "prototypes/proposition-4-centroid",
+    PROTOTYPES.at("Proposition 4"),
+    evidence="certified",
+    num_trials=4,
+    note="mode frozen, with the barrier of Fact 1 and its condition on lambda; by symmetry the middle one of three "
+    f"prototypes stays at the mean of the embeddings for all times, in the mode full too. {POSITIVE_CASE}",
+)
+def no_prototype_is_at_the_centroid(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """With lambda > 2 eta_P C(K, 2), no prototype can sit at the centroid of the embeddings.
+
+    Read: no equilibrium of the flow with frozen encoder and distinct prototypes has one there.
+    """
+    bank, barrier = _centroid_bank(key)
+    rate = barrier / 7  # less than lambda / 6
+    loss = PrototypeLoss("frozen", barrier=float(barrier))
+    flow = PrototypeFlow(bank.z.astype(float), bank.temperature, loss=loss, rate=float(rate))
+    q, centroid = bank.q, np.sum(bank.z, axis=0) / len(bank.z)
+    force = 2 * (np.sum(q, axis=0)[:, None] * bank.p - q.T @ bank.z) + barrier * _barrier_slope(bank.p)
+    return Trial(
+        (
+            *soft(bank),
+            holds("lambda > 2 eta_P C(3, 2)", barrier > 6 * rate > 0),
+            holds("prototypes are distinct", bank.distinct),
+            holds("they are at equilibrium", not np.any(force)),
+            at_most("speed that ships", jnp.max(jnp.abs(velocity(flow, bank.floats[1]))), 1e-11, tolerance=0.0),
+        ),
+        (holds("no prototype is at the centroid", not any(np.all(row == centroid) for row in bank.p)),),
+        {**bank.witness(), "lambda": barrier, "eta_P": rate},
+        parameters={**bank.parameters, "lambda": float(barrier)},
+    )
+
+
+def _two_at_the_centroid(key: Key, *, present: bool) -> Trial:
+    """Measure that two prototypes near the centroid need more than the potential with which a flow starts."""
+    bank, barrier = _centroid_bank(key)
+    loss = PrototypeLoss("full", barrier=float(barrier) if present else 0.0)
+    z, p0, T = bank.floats
+    start = float(PrototypeLoss("full", barrier=float(barrier)).value(z, p0, T))
+    closest = np.sqrt(float(barrier) / start)  # the least distance that the potential at the start allows
+    centroid = jnp.mean(z, axis=0)
+    pair = jnp.asarray([[-0.49, 0.0], [0.49, 0.0]]) * closest
+    p = jnp.concatenate([centroid + pair, p0[2:]])
+    flow = PrototypeFlow(z, T, loss=loss)
+    ratio = float(loss.value(z, p, T)) / start
+    slope = float(jnp.sum(flow.gradient(0.0, p0) * velocity(flow, p0)))
+    return Trial(
+        (at_least("lambda", float(barrier), 0.0, tolerance=ROUNDING),),
+        (
+            at_least("W with two prototypes at the centroid over W at the start", ratio, 1.0, tolerance=ROUNDING),
+            at_most("derivative of W along the flow", slope, 0.0, tolerance=ROUNDING),
+        ),
+        bank.witness(),
+        parameters={**bank.parameters, "lambda": float(barrier)},
+    )
+
+
+@claim(
+    "prototypes/proposition-4-centroid/corrected",
+    PROTOTYPES.at("Proposition 4"),
+    variant="corrected",
+    num_trials=6,
+    note="mode full; as for any other point, and whatever the embeddings",
+)
+def at_most_one_prototype_is_at_the_centroid(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """At most one prototype can get to the centroid: two within sqrt(lambda / W(0)) of each other never are.
+
+    Changed: at most one instead of none; any lambda > 0. For W does not increase, and W > W(0) there.
+    """
+    return _two_at_the_centroid(key, present=True)
+
+
+@at_most_one_prototype_is_at_the_centroid.with_control
+def at_most_one_prototype_is_at_the_centroid(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The same distance, and the loss without barrier."""
+    return _two_at_the_centroid(key, present=False)

@@ -1,0 +1,230 @@
+"""Claims of Section 2.2 and the abstract on collapse: its linearisation, and whether prototypes can converge to it."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from analysis.claims.consensus.instances.printed_attention import agrees
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.prototypes.instances.clouds import K, N, cloud_flow, mode_of, rational_cloud
+from analysis.claims.rational_instances import identity
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, holds
+from analysis.prototypes.collapse import FACTORS, collapse, collapse_spectrum, critical_temperature
+from dynsim._types import Key
+from dynsim.exact import positive_definite
+from dynsim.integrators import AbstractIntegrator
+from dynsim.papers import PROTOTYPES
+from dynsim.simulation import simulate
+from dynsim.systems.prototypes.assignments import Prototypes, separation, squared_distances
+from dynsim.systems.prototypes.flow import PrototypeFlow
+from dynsim.systems.prototypes.losses import PrototypeLoss
+
+TIMES = [0.0, 5.0, 10.0, 20.0]
+
+
+@jax.jit
+def _hessian(flow: PrototypeFlow, p: Prototypes) -> jax.Array:
+    """Return the Hessian of the flow's potential, (k m, k m)."""
+    size = p.size
+    return jax.jacfwd(lambda p: flow.gradient(0.0, p))(p).reshape(size, size)
+
+
+def _spectrum(flow: PrototypeFlow) -> tuple[np.ndarray, tuple[Measurement, ...]]:
+    """Return the spectrum of the Hessian at collapse, and measurements of it and of the gradient there."""
+    z, T = np.asarray(flow.embeddings), float(flow.temperature(0.0))
+    at = jnp.asarray(collapse(z, K))
+    values = np.linalg.eigvalsh(np.asarray(_hessian(flow, at)))
+    return values, (
+        at_most("gradient at collapse", jnp.max(jnp.abs(flow.gradient(0.0, at))), 1e-11, tolerance=0.0),
+        agrees("the spectrum of the Hessian at collapse", values, collapse_spectrum(z, K, T, flow.loss).values),
+    )
+
+
+@claim(
+    "prototypes/claim-collapse-saddle",
+    PROTOTYPES.at("Section 2.2"),
+    evidence="certified",
+    num_trials=4,
+    note="both modes: on perturbations with sum zero the Hessian is (2N/K)(1 - (a/T) C) with the covariance C of the "
+    "embeddings and a = 2 (frozen), 4 (full), so that collapse is a strict minimum for T > a lambda_max(C). "
+    "No control: the corrected claim is the positive case",
+)
+def collapse_is_a_saddle(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """For embeddings that do not coincide, collapse (all prototypes at their mean) is an unstable saddle of Lq in P.
+
+    Read: its Hessian has a negative eigenvalue; in the mode frozen that of the free energy.
+    """
+    gradient, given = mode_of(key), rational_cloud(key)
+    a = int(FACTORS[gradient])
+    T = 2 * a * np.trace(given.covariance)
+    flow = PrototypeFlow(given.z.astype(float), float(T), loss=PrototypeLoss(gradient))
+    _, measured = _spectrum(flow)
+    splitting = identity(len(given.covariance)) - a / T * given.covariance
+    return Trial(
+        (holds("the embeddings do not coincide", np.trace(given.covariance) > 0), *measured),
+        (holds("the Hessian is not positive definite", not positive_definite(splitting)),),
+        {"z": given.z, "T": T, "mode": gradient},
+        parameters={"n": N, "k": K, "mode": gradient, "T": float(T)},
+    )
+
+
+def _saddle_trial(key: Key, gradient: str, factor: float) -> Trial:
+    """Measure the spectrum at collapse at a temperature of `factor` lambda_max of the covariance, or somewhat less."""
+    flow, _ = cloud_flow(key, 1.0, gradient)
+    z = np.asarray(flow.embeddings)
+    largest = critical_temperature(z, PrototypeLoss("frozen")) / FACTORS["frozen"]
+    T = float(numpy_rng(key, "heat").uniform(0.75, 0.95)) * factor * largest
+    flow = PrototypeFlow(z, T, loss=flow.loss, rate=flow.rate)
+    values, measured = _spectrum(flow)
+    return Trial(
+        (
+            at_least("temperature", T, 0.0, tolerance=ROUNDING),
+            at_most("temperature over lambda_max(C)", T / largest, factor, tolerance=ROUNDING),
+        ),
+        (
+            at_most("least eigenvalue", values[0], 0.0, tolerance=ROUNDING),
+            at_least("largest eigenvalue", values[-1], 0.0, tolerance=ROUNDING),
+            *measured,
+        ),
+        {"z": z, "T": T, "mode": gradient},
+        parameters={"n": N, "k": K, "mode": gradient, "T": T},
+    )
+
+
+@claim(
+    "prototypes/claim-collapse-saddle/corrected",
+    PROTOTYPES.at("Section 2.2"),
+    variant="corrected",
+    num_trials=8,
+    note="the closed form of the whole spectrum is measured, with which the critical temperatures are sharp",
+)
+def collapse_is_a_saddle_below_the_critical_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Collapse is a saddle with an unstable direction in P. Added: T < 4 lambda_max(C), C = cov z, in the mode full.
+
+    In the mode frozen T < 2 lambda_max(C) is needed.
+    """
+    gradient = mode_of(key)
+    return _saddle_trial(key, gradient, {"frozen": 2.0, "full": 4.0}[gradient])
+
+
+@collapse_is_a_saddle_below_the_critical_temperature.with_control
+def collapse_is_a_saddle_below_the_critical_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Frozen assignments below the critical temperature of the mode full."""
+    return _saddle_trial(key, "frozen", 4.0)
+
+
+def _diameter(p: Prototypes) -> jax.Array:
+    return jnp.sqrt(jnp.max(squared_distances(p, p)))
+
+
+def _path_trial(
+    flow: PrototypeFlow,
+    p0: Prototypes,
+    integrator: AbstractIntegrator,
+    hypotheses: tuple[Measurement, ...],
+    least: float | None = None,
+) -> Trial:
+    """Measure the largest distance of prototypes at t = 20 over the initial one, and that S(P) is at least `least`."""
+    path = simulate(flow, p0, TIMES, integrator=integrator)
+    widths, apart = np.asarray(path.along(_diameter)), np.asarray(path.along(separation))
+    bound = () if least is None else (at_least("least S(P)", np.min(apart), least, tolerance=SOLVER * least),)
+    energies = np.asarray(path.along(lambda p: flow.potential(0.0, p)))
+    return Trial(
+        (at_least("least distance of prototypes at the start", jnp.sqrt(apart[0]), 1e-6, tolerance=0.0), *hypotheses),
+        (
+            at_least("largest distance at t = 20 over the initial one", widths[-1] / widths[0], 1e-3, tolerance=SOLVER),
+            *bound,
+            at_most("increase of the potential", np.max(np.diff(energies)), 0.0, tolerance=SOLVER),
+        ),
+        {"z": np.asarray(flow.embeddings), "p0": np.asarray(p0), "distances": widths},
+        parameters={
+            "n": N,
+            "k": K,
+            "mode": flow.loss.gradient,
+            "T": float(flow.temperature(0.0)),
+            "barrier": float(flow.loss.barrier),
+        },
+    )
+
+
+@claim(
+    "prototypes/claim-anti-collapse",
+    PROTOTYPES.at("abstract"),
+    num_trials=4,
+    note="both modes; above the critical temperature prototypes converge to the mean of the embeddings from everywhere "
+    "near, at the rate of the closed form. No control: the corrected claim is the positive case",
+)
+def prototypes_do_not_converge_to_one_point(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Prototypes that start apart and descend Lq cannot all converge to one point, since Lq contains V."""
+    flow, p0 = cloud_flow(key, 3.0, mode_of(key))
+    return _path_trial(flow, p0, integrator, _spectrum(flow)[1])
+
+
+def _barrier_bound(flow: PrototypeFlow, p0: Prototypes, barrier: float) -> float:
+    """Return lambda over the initial potential minus a lower bound of the part without barrier."""
+    T, z = float(flow.temperature(0.0)), flow.embeddings
+    bare = PrototypeLoss(flow.loss.gradient, reduction="mean").potential(z, p0, jnp.asarray(T))
+    pairs = float(jnp.sum(1 / squared_distances(p0, p0)[jnp.triu_indices(K, 1)]))
+    floor = 0.0 if flow.loss.gradient == "full" else -T * float(np.log(K))
+    return barrier / (float(bare) + barrier * pairs - floor)
+
+
+def _barrier_trial(key: Key, integrator: AbstractIntegrator, *, present: bool) -> Trial:
+    rng = numpy_rng(key, "barrier")
+    strength = float(10 ** rng.uniform(-2, -0.5))
+    flow, p0 = cloud_flow(key, 3.0, mode_of(key), barrier=strength if present else 0.0)
+    positive = at_least("lambda", strength, 0.0, tolerance=ROUNDING)
+    return _path_trial(flow, p0, integrator, (positive,), _barrier_bound(flow, p0, strength))
+
+
+@claim(
+    "prototypes/claim-anti-collapse/corrected",
+    PROTOTYPES.at("abstract"),
+    variant="corrected",
+    num_trials=6,
+    note="by descent of the potential, not by the decomposition; any lambda > 0 does. Both modes, losses being means",
+)
+def prototypes_with_a_barrier_do_not_converge_to_one_point(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Prototypes that start apart cannot all converge to one point, nor can two. Added: the barrier (15), lambda > 0.
+
+    At all times S(P) >= lambda / (W(0) - w), W being the potential of the mode, and w a lower bound of the part
+    without barrier: 0 (full) or -T log K (frozen, mean over embeddings).
+    """
+    return _barrier_trial(key, integrator, present=True)
+
+
+@prototypes_with_a_barrier_do_not_converge_to_one_point.with_control
+def prototypes_with_a_barrier_do_not_converge_to_one_point(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The same bound for the flow without barrier."""
+    return _barrier_trial(key, integrator, present=False)
+
+
+def _escape_trial(key: Key, integrator: AbstractIntegrator, heat: float, below: float) -> Trial:
+    """Measure whether prototypes leave a neighbourhood of collapse at `heat` times the critical temperature."""
+    flow, direction = cloud_flow(key, heat, mode_of(key))
+    z = np.asarray(flow.embeddings)
+    p0 = jnp.asarray(collapse(z, K)) + 1e-2 * direction
+    hot = at_most("temperature over the critical one", heat, below, tolerance=ROUNDING)
+    return _path_trial(flow, p0, integrator, (hot, *_spectrum(flow)[1]))
+
+
+@claim(
+    "prototypes/claim-anti-collapse/below-critical",
+    PROTOTYPES.at("abstract"),
+    variant="special case",
+    num_trials=4,
+    note="random starts near collapse; two of the prototypes may still converge to one point",
+)
+def prototypes_leave_collapse_below_the_critical_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Almost no prototypes that start apart near collapse converge to one point.
+
+    Added: T < a lambda_max(C), with a = 4 in the mode full and 2 in the mode frozen.
+    """
+    return _escape_trial(key, integrator, 0.6, 1.0)
+
+
+@prototypes_leave_collapse_below_the_critical_temperature.with_control
+def prototypes_leave_collapse_below_the_critical_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Temperatures up to four times as high."""
+    return _escape_trial(key, integrator, 3.0, 4.0)
