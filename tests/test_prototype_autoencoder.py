@@ -1,4 +1,4 @@
-"""The convolutional autoencoder: shapes, its convolutions in NumPy, and which parameters have which rate."""
+"""The convolutional autoencoder: shapes, its convolutions against those of XLA, and the rates of its parameters."""
 
 import equinox as eqx
 import jax
@@ -8,10 +8,13 @@ import pytest
 
 from dynsim.keys import stream
 from dynsim.networks.prototypes.convolution import (
-    Convolution,
+    Pointwise,
     draw_autoencoder,
     images_between_zero_and_one,
+    merged,
+    neighbourhoods,
     reconstruction_loss,
+    split,
     two_rates,
 )
 from dynsim.networks.prototypes.quantisers import HardQuantiser, SoftQuantiser
@@ -29,28 +32,25 @@ def model():
     return draw(KEY)  # one program
 
 
-def by_loops(x, kernel, stride: int):
-    """Return the convolution of one image with zero padding, the surplus at the end, as in TensorFlow's SAME."""
-    size, outputs = x.shape[0] // stride, kernel.shape[-1]
-    pad = max((size - 1) * stride + kernel.shape[0] - x.shape[0], 0)
-    padded = np.pad(x, ((pad // 2, pad - pad // 2), (pad // 2, pad - pad // 2), (0, 0)))
-    found = np.zeros((size, size, outputs))
-    for row in range(size):
-        for column in range(size):
-            first, second = row * stride, column * stride
-            window = padded[first : first + kernel.shape[0], second : second + kernel.shape[1]]
-            found[row, column] = np.einsum("ijc,ijco->o", window, kernel)
-    return found
+LAYOUT = ("NHWC", "HWIO", "NHWC")
 
 
-@pytest.mark.parametrize(("size", "stride", "enlarged"), [(4, 2, False), (3, 1, True)])
-def test_a_convolution_is_its_sum(size, stride, enlarged):
-    kernel = jax.random.normal(KEY, (size, size, 3, 2), jnp.float32)
-    found = Convolution(kernel, BIAS, stride, enlarged)(IMAGES)
-    x = np.asarray(IMAGES[0])
-    x = x.repeat(2, axis=0).repeat(2, axis=1) if enlarged else x
-    expected = by_loops(x, np.asarray(kernel), stride) + np.asarray(BIAS)
-    assert np.max(np.abs(np.asarray(found[0]) - expected)) < 1e-4
+def test_maps_of_windows_are_convolutions():
+    for size, stride, windows in ((2, 2, merged), (3, 1, neighbourhoods)):
+        kernel = jax.random.normal(KEY, (size, size, 3, 2), jnp.float32)
+        found = Pointwise(kernel.reshape(-1, 2), BIAS)(windows(IMAGES))
+        expected = jax.lax.conv_general_dilated(IMAGES, kernel, (stride, stride), "SAME", dimension_numbers=LAYOUT)
+        assert np.max(np.abs(np.asarray(found) - np.asarray(expected) - np.asarray(BIAS))) < 1e-5
+
+
+def test_split_maps_are_transposed_convolutions_and_undo_merged_ones():
+    assert np.array_equal(split(merged(IMAGES)), IMAGES)
+    kernel = jax.random.normal(KEY, (2, 2, 3, 4), jnp.float32)  # (rows, columns, outputs, inputs)
+    matrix = np.moveaxis(np.asarray(kernel), -1, 0).reshape(4, 12)
+    narrow = jax.random.normal(KEY, (2, 4, 4, 4), jnp.float32)
+    found = split(Pointwise(jnp.asarray(matrix), jnp.zeros(12, jnp.float32))(narrow))
+    expected = jax.lax.conv_transpose(narrow, kernel, (2, 2), "SAME", dimension_numbers=LAYOUT, transpose_kernel=True)
+    assert np.max(np.abs(np.asarray(found) - np.asarray(expected))) < 1e-5
 
 
 def test_images_become_tokens_and_images_again(model):
