@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from dynsim._types import Key, Scalar
 from dynsim.conversion import integer
-from dynsim.errors import argument_error
+from dynsim.errors import UnavailableError, argument_error
 from dynsim.networks.prototypes.quantisers import AbstractQuantiser, Quantised
 
 if TYPE_CHECKING:
@@ -162,7 +162,8 @@ def two_rates(prototypes: float = 1e-3, rest: float = 1e-4) -> "optax.GradientTr
     try:
         import optax
     except ImportError:
-        raise argument_error("optimiser", "have optax (`pip install dynsim[train]`)", "it is missing") from None
+        must = "have optax (`pip install dynsim[train]`)"
+        raise argument_error("optimiser", must, "it is missing", kind=UnavailableError) from None
     return optax.multi_transform({"prototypes": optax.adam(prototypes), "rest": optax.adam(rest)}, _labels)
 
 
