@@ -12,6 +12,7 @@ from figures.consensus import simulations, trained_networks
 from figures.figure import Figure
 from figures.hardmax import geometry, reviews
 from figures.multirate import chains, network, slow_manifolds
+from figures.prototypes import portraits
 
 
 def collect(*modules: ModuleType) -> tuple[Figure, ...]:
@@ -30,7 +31,7 @@ def collect(*modules: ModuleType) -> tuple[Figure, ...]:
     return tuple(found.values())
 
 
-FIGURES = collect(simulations, trained_networks, geometry, reviews, slow_manifolds, chains, network)
+FIGURES = collect(simulations, trained_networks, geometry, reviews, slow_manifolds, chains, network, portraits)
 
 
 def write_index(folder: str | Path, figures: Sequence[Figure], formats: Sequence[str]) -> list[Path]:

@@ -6,7 +6,7 @@ from figures.panels.manifolds import critical_manifold, error_against, relaxatio
 from figures.panels.matrices import attention, leaks, weight_bar
 from figures.panels.names import place_names
 from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
-from figures.panels.prototypes import prototype_paths
+from figures.panels.prototypes import pair_portrait, prototype_paths, timed_path
 from figures.panels.simplices import orbits, simplex_portrait
 from figures.panels.spectra import eigenvalues
 from figures.panels.tokens import View, surface, token_paths
@@ -26,6 +26,7 @@ __all__ = [
     "leaks",
     "orbits",
     "over_time",
+    "pair_portrait",
     "place_names",
     "plane_axes",
     "planar_portrait",
@@ -36,6 +37,7 @@ __all__ = [
     "critical_manifold",
     "sphere_portrait",
     "surface",
+    "timed_path",
     "token_paths",
     "weight_bar",
 ]

@@ -1,12 +1,17 @@
-"""Embeddings and the ways of prototypes among them."""
+"""Prototypes among embeddings: their ways, portraits of two on a line, and paths in the plane of two measures."""
+
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
+from matplotlib.streamplot import StreamplotSet
 from numpy.typing import ArrayLike
 
 from dynsim.errors import argument_error
 from figures.panels.curves import STYLES
+from figures.panels.phase import equilibria
 from figures.style import SERIES, colour
 
 
@@ -51,3 +56,66 @@ def _way(ax: Axes, way: np.ndarray, number: int) -> Line2D:
     ax.plot(*way[-1], marker="*", color=tint, markersize=7.0, markeredgecolor="black", markeredgewidth=0.4,
             linestyle="none", zorder=5.0)  # fmt: skip
     return line
+
+
+def pair_portrait(
+    ax: Axes, side: ArrayLike, velocity: ArrayLike, embeddings: ArrayLike, *, places: ArrayLike, kinds: Sequence[str]
+) -> StreamplotSet:
+    """Draw the flow of two prototypes on a line, with its equilibria, and return the streamlines.
+
+    The diagonal, on which the prototypes coincide, is dashed; the embeddings are ticks on both axes.
+
+    Args:
+        ax: the axes.
+        side: grid of each prototype, (points,), evenly spaced.
+        velocity: (points, points, 2), the second prototype on the first axis.
+        embeddings: (n,).
+        places: (equilibria, 2).
+        kinds: of the equilibria, as in `equilibria`.
+
+    Raises:
+        ValueError: if `velocity` does not have the shape of the grid.
+    """
+    xs, field, z = np.asarray(side, float), np.asarray(velocity, float), np.asarray(embeddings, float)
+    if field.shape != (len(xs), len(xs), 2):
+        must = f"have shape (points, points, 2) = {(len(xs), len(xs), 2)}"
+        raise argument_error("velocity", must, f"has shape {field.shape}")
+    lines = ax.streamplot(xs, xs, field[..., 0], field[..., 1], color=colour("first"), linewidth=0.5, density=0.9,
+                          arrowsize=0.6)  # fmt: skip
+    ends = [xs[0], xs[-1]]
+    ax.plot(ends, ends, color=colour("reference"), linestyle=(0, (4, 2)), linewidth=0.8, label="$p_1 = p_2$")
+    for low, axis in ((xs[0], z), (z, xs[0])):
+        marks = np.broadcast_arrays(axis, low)
+        ax.plot(*marks, color=colour("surface"), marker="o", markersize=3.0, linestyle="none", clip_on=False,
+                label="embeddings" if low is z else None, zorder=4.0)  # fmt: skip
+    equilibria(ax, places, kinds)
+    ax.set(xlim=ends, ylim=ends, aspect="equal")
+    return lines
+
+
+def timed_path(ax: Axes, x: ArrayLike, y: ArrayLike, ts: ArrayLike, *, last: float) -> LineCollection:
+    """Draw a path in the plane of two measures, coloured by time, with an open circle at its start; return its pieces.
+
+    Args:
+        ax: the axes.
+        x: first measure, (times,).
+        y: second measure, (times,).
+        ts: times, (times,).
+        last: the time of the last colour of the scale, which begins at 0.
+
+    Raises:
+        ValueError: unless the three have one shape (times,).
+    """
+    xs, ys, t = (np.asarray(part, float) for part in (x, y, ts))
+    if not (xs.shape == ys.shape == t.shape and xs.ndim == 1):
+        raise argument_error("x", "have shape (times,), as `y` and `ts`", f"has {xs.shape}, {ys.shape} and {t.shape}")
+    points = np.column_stack([xs, ys])
+    pieces = LineCollection(np.stack([points[:-1], points[1:]], axis=1), cmap="cividis", linewidths=1.1, zorder=3.0)
+    pieces.set_array((t[:-1] + t[1:]) / 2)
+    pieces.set_clim(0.0, last)
+    pieces.set_capstyle("round")
+    ax.add_collection(pieces)
+    ax.plot(*points[0], marker="o", markerfacecolor="white", color=colour("start"), markersize=3.5, linestyle="none",
+            zorder=4.0)  # fmt: skip
+    ax.plot(*points[-1], marker="o", color=colour("end"), markersize=3.0, linestyle="none", zorder=4.0)
+    return pieces
