@@ -12,7 +12,7 @@ from figures.consensus import simulations, trained_networks
 from figures.figure import Figure
 from figures.hardmax import geometry, reviews
 from figures.multirate import chains, network, slow_manifolds
-from figures.prototypes import portraits
+from figures.prototypes import descents, portraits
 
 
 def collect(*modules: ModuleType) -> tuple[Figure, ...]:
@@ -31,7 +31,9 @@ def collect(*modules: ModuleType) -> tuple[Figure, ...]:
     return tuple(found.values())
 
 
-FIGURES = collect(simulations, trained_networks, geometry, reviews, slow_manifolds, chains, network, portraits)
+FIGURES = collect(
+    simulations, trained_networks, geometry, reviews, slow_manifolds, chains, network, portraits, descents
+)
 
 
 def write_index(folder: str | Path, figures: Sequence[Figure], formats: Sequence[str]) -> list[Path]:

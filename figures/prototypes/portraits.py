@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import matplotlib.figure
 import numpy as np
+from jaxtyping import Array, Float
 
 from analysis.dynamics.equilibria import newton
 from analysis.dynamics.linearisation import spectrum
@@ -44,13 +46,18 @@ def portraits_figure(key: Key) -> Numbers:
     for mode in MODES:
         for share in SHARES:
             flow = pair_flow(mode, share)
-            field = np.asarray(jax.vmap(lambda p: flow.velocity(0.0, p))(jnp.asarray(square.reshape(-1, 2, 1))))
-            field = field.reshape(square.shape)
+            field = np.asarray(_field(flow, jnp.asarray(square[..., None])))[..., 0]
             places = list(_equilibria(flow, square, field))
             found[f"{mode} {share:g} field"] = field
             found[f"{mode} {share:g} places"] = np.array([place for place, _ in places])
             found[f"{mode} {share:g} kinds"] = np.array([kind for _, kind in places])
     return found
+
+
+@eqx.filter_jit
+def _field(flow: PrototypeFlow, squares: Float[Array, "rows columns 2 1"]) -> Float[Array, "rows columns 2 1"]:
+    """Return the velocities of pairs of prototypes on a grid."""
+    return jax.vmap(jax.vmap(lambda p: flow.velocity(0.0, p)))(squares)
 
 
 def _equilibria(flow: PrototypeFlow, square: np.ndarray, field: np.ndarray) -> Iterator[tuple[np.ndarray, str]]:
