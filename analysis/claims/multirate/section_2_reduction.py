@@ -8,13 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 from scipy.integrate import cumulative_simpson, quad
+from scipy.optimize import root_scalar
 
 from analysis.dynamics.rates import observed_order
+from analysis.fast_slow.critical_manifold import branch
 from analysis.fast_slow.folds import fast_eigenvalues
-from analysis.fast_slow.quasi_steady_states import quasi_steady_state
-from analysis.fast_slow.reductions import first_order_correction
+from analysis.fast_slow.quasi_steady_states import fast_limit, quasi_steady_state
+from analysis.fast_slow.reductions import LAYERS, first_order_correction, reduction_error
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
@@ -23,6 +25,7 @@ from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, rates
 from dynsim.systems.fast_slow.reduced import CriticalManifold, ReducedFlow
 
 EPSILONS = np.array([2e-2, 6e-3, 2e-3])
+SMALL = (6e-3, 2e-3, 6e-4)  # for `reduction_error`, whose boundary layer is three times as long
 FRAMES = 101
 ORDER_ERROR = (
     0.1  # of an observed order at these epsilons: epsilon over the least rate of attraction, times the decades
@@ -109,14 +112,55 @@ def _first_order(given: ReductionProblem, ts: np.ndarray, path: FastSlow) -> np.
     return factor * (first + cumulative_simpson(forcing / factor, x=ts, initial=0))
 
 
+def _shipped_errors(
+    given: ReductionProblem, integrator: AbstractIntegrator, ts: np.ndarray, first: np.ndarray
+) -> tuple[Measurement, ...]:
+    """Measure `reduction_error`, and the branch and its fold, against closed forms and the coefficient `first` of y.
+
+    On the critical manifold x' = -b x / (a (x^2 - 1)), so that a (x^2 / 2 - ln x) falls at the rate b. The first-order
+    term of the slow manifold is b x / (a^2 (x^2 - 1)^2), which grows towards the fold.
+    """
+    a, b, start = given.a, given.b, float(given.base.fast)
+    fallen = lambda x: a * ((start**2 - x**2) / 2 - np.log(start / x)) - b * given.end
+    x = float(root_scalar(fallen, bracket=(1.0, start), xtol=1e-14).root)
+    gap, drift = a * (x * x - 1), b * x / (a * (x * x - 1)) ** 2
+    found = reduction_error(given.flow, given.start, given.end, SMALL, integrator=integrator)
+    orders = {
+        "x": found.fast_errors,
+        "y": found.slow_errors,
+        "the distance from the critical manifold": found.distances,
+    }
+    ends = LAYERS * np.array(SMALL) * np.log(1 / np.array(SMALL)) / gap
+    curve = branch(given.flow, given.base, np.linspace(float(given.start.slow), -a, 9))
+    fold = np.append(curve.fast[-1] - 1, curve.slow[-1] + 2 * a / 3)
+    repelling = float(np.sort(np.roots([-a / 3, 0.0, a, float(given.start.slow)]).real)[1])
+    limit = fast_limit(given.flow, given.start._replace(fast=jnp.asarray(repelling + 0.1))).fast
+    return (
+        equal("least rate of attraction in `reduction_error`", found.gap, gap, tolerance=SOLVER),
+        at_most("error of the ends of its layers", np.max(abs(found.layer_ends - ends)), 0.0, tolerance=SOLVER),
+        equal("slow error at the least epsilon over its first-order term",
+              found.slow_errors[-1] / (SMALL[-1] * np.max(abs(first[ts >= ends[-1]]))), 1.0, tolerance=0.05),
+        equal("distance at the least epsilon over that in closed form", found.distances[-1] / (SMALL[-1] * drift), 1.0,
+              tolerance=0.05),
+        *(
+            equal(f"order of {name}", found.order(errors).rate, 1.0, tolerance=ORDER_ERROR)
+            for name, errors in orders.items()
+        ),
+        equal("order with the first-order term", found.order(found.corrected_distances).rate, 2.0,
+              tolerance=ORDER_ERROR),
+        holds("the branch attracts", {*curve.kinds[:-1]} == {"attracting"}),
+        holds("it ends at a fold", curve.end == "fold"),
+        equal("limit of the fast variable from beside the repelling branch", limit, start, tolerance=SOLVER),
+        at_most("error of the fold, x = 1 and y = -2a/3", np.max(abs(fold)), 0.0, tolerance=SOLVER),
+    )  # fmt: skip
+
+
 def _reduction_trial(given: ReductionProblem, reduced: FastSlowFlow, integrator: AbstractIntegrator) -> Trial:
     """Measure the order of the error of the reduced flow `reduced`, and of what is left beyond its first-order term."""
     ts, path, full = _slow_paths(given, reduced, integrator)
     late, base = ts >= given.end / 2, given.base  # after the boundary layer
-    gaps = full - np.asarray(path.slow)
-    error, left = (
-        np.max(abs(part[:, late]), axis=1) for part in (gaps, gaps - EPSILONS[:, None] * _first_order(given, ts, path))
-    )
+    gaps, term = full - np.asarray(path.slow), _first_order(given, ts, path)
+    error, left = (np.max(abs(part[:, late]), axis=1) for part in (gaps, gaps - EPSILONS[:, None] * term))
     first, second = (observed_order(EPSILONS, part).rate for part in (error, left))
     x, y = float(base.fast), float(base.slow)
     (rate,) = np.real(fast_eigenvalues(given.flow, np.asarray(x), np.asarray(y)))
@@ -131,6 +175,7 @@ def _reduction_trial(given: ReductionProblem, reduced: FastSlowFlow, integrator:
             equal("order of the error in epsilon", first, 1, tolerance=ORDER_ERROR),
             at_least("order of the error beyond its first-order term", second, 2 - 2 * ORDER_ERROR, tolerance=0),
             at_most("largest error at the least epsilon", error[-1], 1.0, tolerance=SOLVER),
+            *_shipped_errors(given, integrator, ts, term),
         ),
         witness={"start": tuple(map(float, given.start)), "errors": error, "left": left, "epsilons": EPSILONS},
         parameters={"a": given.a, "b": given.b},

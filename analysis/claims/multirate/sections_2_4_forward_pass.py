@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
@@ -24,10 +26,14 @@ from analysis.claims.multirate.instances.networks import (
 )
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key
+from dynsim._types import Key, Scalar
 from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.multirate.network import MultirateNetwork, Round
+from dynsim.networks.multirate.training import byte_loss, loss_with_residual, text_loss
 from dynsim.papers import MULTIRATE
+
+WINDOWS = 9  # of symbols, more than `text_loss` takes at a time
+RESIDUAL_WEIGHT = 0.5
 
 
 class Run(NamedTuple):
@@ -83,6 +89,41 @@ def _same_rounds(given: Run, shift: int) -> tuple[Measurement, ...]:
     )
 
 
+def _same_losses(given: Run) -> tuple[Measurement, ...]:
+    """Measure the losses of Sections 9 and 11.4 that ship against (18) in NumPy, in nats per symbol.
+
+    The residual of a round is the change of its state by one more pass, (16) with the injected term as it was.
+    """
+    ids = np.stack([np.roll(given.ids, k) for k in range(WINDOWS)])
+    entropies, residuals = zip(*(_losses_in_numpy(given.model, window) for window in ids), strict=True)
+    entropy, penalty = np.mean(entropies), RESIDUAL_WEIGHT * np.mean(residuals)
+    batch, key = jnp.asarray(ids), jax.random.key(0)
+    both = _training_losses(given.model, batch, key)
+    found = {"`byte_loss`": (both[0], entropy), "`loss_with_residual`": (both[1], entropy + penalty)}
+    found["`text_loss`"] = (text_loss(given.model, ids), entropy)
+    return tuple(
+        at_most(f"error of {name}", abs(float(value) - exact), 0.0, tolerance=ROUNDING)
+        for name, (value, exact) in found.items()
+    )
+
+
+@eqx.filter_jit
+def _training_losses(model: MultirateNetwork, batch: Array, key: Key) -> tuple[Scalar, Scalar]:
+    return byte_loss(model, batch, key), loss_with_residual(RESIDUAL_WEIGHT)(model, batch, key)
+
+
+def _losses_in_numpy(model: MultirateNetwork, window: np.ndarray) -> tuple[float, float]:
+    """Return the mean cross entropy of a window and the mean squared residual of its rounds."""
+    ids, targets = window[:-1], window[1:]
+    found, states = numpy_forward_pass.logits(model, ids), numpy_forward_pass.states(model, ids)
+    entropy = np.log(np.sum(np.exp(found), axis=1)) - found[np.arange(len(ids)), targets]
+    again = []
+    for r, x, after in zip(in_order(model), states, states[1:], strict=False):
+        moved = after + numpy_forward_pass.injection(r, x)
+        again.append(numpy_forward_pass.euler_steps(numpy_forward_pass.fields(r.after), moved) - after)
+    return float(np.mean(entropy)), float(np.mean(np.square(again)))
+
+
 def in_order(model: MultirateNetwork) -> list[Round]:
     """Return the rounds of a network in the order in which they act, as arrays of NumPy."""
     rounds = numpy_forward_pass.in_numpy(model).rounds
@@ -104,6 +145,7 @@ def _specification_trial(key: Key, others: Sequence[Case], shift: int) -> Trial:
             *_same_rounds(generic, shift),
             _same_logits(generic.case.name, generic.found.logits, generic.model, generic.ids, shift),
             *(_same_logits(case.name, scores(model, ids), model, ids, shift) for case, model, ids in given),
+            *_same_losses(generic),
         ),
         witness={"gates": generic.model.gates, "range of scores": np.ptp(np.asarray(generic.found.logits))},
         parameters={"n": others[0].n, "P": others[0].config.block, "case": others[0].name, "other": others[1].name},

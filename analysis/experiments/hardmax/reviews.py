@@ -231,14 +231,22 @@ def _summary(name: str, arrays: Arrays) -> Iterator[str]:
 
 
 QUICK = ReviewsConfig(
-    train=Selection("imdb_train.csv.gz", last=400),
+    train=Selection("imdb_train.csv.gz", last=100),
     test=Selection("imdb_test.csv.gz", last=400),
     dimensions=(2, 4, 8, 16),
-    epochs=6,
-    every=3,
+    epochs=50,
+    every=10,
+    batch=2,
     published="hardmax_imdb_d2.npz",
 )
-PAPER = replace(QUICK, train=Selection("imdb_train.csv.gz"), test=Selection("imdb_test.csv.gz"), epochs=300, every=10)
+PAPER = replace(
+    QUICK,
+    train=Selection("imdb_train.csv.gz"),
+    test=Selection("imdb_test.csv.gz"),
+    epochs=300,
+    every=10,
+    batch=64,
+)
 
 REVIEWS = Experiment(
     "hardmax/reviews",
@@ -253,6 +261,9 @@ REVIEWS = Experiment(
 _FOLDS = tuple(str(fold) for fold in range(8))
 _LONG = replace(
     QUICK,
+    epochs=6,
+    every=3,
+    batch=64,
     train=Selection("movie_reviews_v2.csv.gz", column="fold", values=_FOLDS, last=400),
     test=Selection("movie_reviews_v2.csv.gz", column="fold", values=("8",)),
     published="",
