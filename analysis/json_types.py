@@ -35,12 +35,12 @@ def plain(value: Any) -> Any:
 
 
 def exact(value: Any) -> Any:
-    """Return a value in JSON types without loss: every finite number as the fraction "p/q" that it is, arrays whole.
+    """Return a value in JSON types without loss: every number as an integer or the fraction "p/q" that it is.
 
-    A float is a fraction whose denominator is a power of two. A ball of python-flint is the enclosure ["lo", "hi"], a
-    complex number {"real": "p/q", "imag": "p/q"}.
+    Arrays are whole. A float is a fraction whose denominator is a power of two. A ball of python-flint is the enclosure
+    ["lo", "hi"], a complex number {"real": "p/q", "imag": "p/q"}.
     """
-    if value is None or isinstance(value, bool | str):
+    if value is None or isinstance(value, bool | str | int):
         return value
     if isinstance(value, Mapping):
         return {str(k): exact(v) for k, v in value.items()}
@@ -53,7 +53,7 @@ def exact(value: Any) -> Any:
         return {"real": exact(value.real), "imag": exact(value.imag)}
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    if isinstance(value, float | int | Fraction):
+    if isinstance(value, float | Fraction):
         return str(Fraction(value))
     return _enclosure(value)
 

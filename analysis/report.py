@@ -139,7 +139,7 @@ def _check_by_id(
         )
     c, line = _checked(claim, seed, num_trials, folder)
     trials = tuple(replace(trial, witness={}) for trial in c.trials)  # the line has what a witness holds
-    return c.verdict, (trials, None, c.control, c.seed, c.seconds, c.doubt, c.broken, c.integrated), line
+    return c.verdict, (trials, None, c.control, c.seed, c.seconds, c.doubt, c.broken, c.integrated, c.no_trial), line
 
 
 def claim_line(c: Check) -> Line:
@@ -158,6 +158,7 @@ def claim_line(c: Check) -> Line:
         "seconds": round(c.seconds, 2),
         "doubt": c.doubt,
         "broken": c.broken,
+        "no_trial": c.no_trial,
         "seed": c.seed,
         "ranges": c.ranges,
         "integrated": c.integrated,
@@ -171,7 +172,7 @@ def _restored(claim: Claim, line: Line) -> Check:
         claim,
         Verdict[line["verdict"]],
         control=control,
-        **{name: line[name] for name in ("seed", "seconds", "doubt", "broken", "integrated")},
+        **{name: line[name] for name in ("seed", "seconds", "doubt", "broken", "integrated", "no_trial")},
     )
 
 

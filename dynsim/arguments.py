@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim._types import State, TimesLike
+from dynsim.conversion import reals
 from dynsim.errors import argument_error, reason, shown
 from dynsim.integrators import AbstractIntegrator
 from dynsim.spaces import AbstractSpace
@@ -47,20 +48,7 @@ def as_state(name: str, y: Any) -> State:
     if isinstance(y, tuple) and hasattr(y, "_fields"):
         fields = y._fields  # pyright: ignore[reportAttributeAccessIssue]
         return type(y)(*(as_state(f"{name}.{field}", part) for field, part in zip(fields, y, strict=True)))
-    if isinstance(y, jax.Array):
-        if jnp.issubdtype(y.dtype, jax.dtypes.prng_key):
-            raise argument_error(name, "be an array of numbers", "is a random key")
-        found = y
-    else:
-        try:
-            host = np.asarray(y)
-        except (TypeError, ValueError) as error:
-            raise argument_error(name, "be an array of numbers", f"is not ({reason(error)})") from None
-        if host.dtype.kind not in "biufc":
-            raise argument_error(name, "be an array of numbers", f"holds {host.dtype.name}")
-        found = jnp.asarray(host)
-    if jnp.issubdtype(found.dtype, jnp.complexfloating):
-        raise argument_error(name, "be real", "is complex")
+    found = jnp.asarray(reals(name, y))
     return found if jnp.issubdtype(found.dtype, jnp.inexact) else found.astype(float)
 
 

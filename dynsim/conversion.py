@@ -21,7 +21,8 @@ def reals(name: str, value: Any) -> np.ndarray | jax.Array:
         ValueError: for anything else than real numbers.
     """
     if isinstance(value, jax.Array):
-        if not jnp.issubdtype(value.dtype, jnp.number) or jnp.issubdtype(value.dtype, jnp.complexfloating):
+        real_type = jnp.issubdtype(value.dtype, jnp.number) and not jnp.issubdtype(value.dtype, jnp.complexfloating)
+        if not real_type and value.dtype != bool:
             raise argument_error(name, "hold real numbers", f"holds {value.dtype.name}")
         return value
     try:

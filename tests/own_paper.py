@@ -1,8 +1,6 @@
-"""The parts of a file with a paper of the user's own, and the commands that read such files."""
+"""The parts of a file with a paper of the user's own."""
 
 from pathlib import Path
-
-from dynsim.__main__ import main
 
 HEAD = """\
 import numpy as np
@@ -71,16 +69,3 @@ GOOD = 'return Trial((holds("a", True),), (holds("b", True),))'
 def write(name: str, *parts: str) -> str:
     Path(name).write_text("\n".join(parts))
     return name
-
-
-def run(capsys, *words):
-    status = main([str(word) for word in words])
-    written = capsys.readouterr()
-    return status, written.out, written.err
-
-
-def refused(capsys, *words) -> str:
-    status, _, err = run(capsys, *words)
-    assert status == 2, err
-    assert len(err.splitlines()) == 1, err
-    return err

@@ -12,23 +12,9 @@ import pytest
 
 from dynsim.__main__ import main
 from dynsim.commands.sizes import check_memory, memory_limit
+from tests.commands import refused, run
 
 SHORT = ("--end", "1", "--frames", "3", "--integrator", "scipy")
-
-
-def run(capsys, *words):
-    """Return the exit status of a command and what it wrote; nothing may escape from `main`, not even `SystemExit`."""
-    status = main([str(word) for word in words])
-    written = capsys.readouterr()
-    return status, written.out, written.err
-
-
-def refused(capsys, *words) -> str:
-    status, _, err = run(capsys, *words)
-    assert status == 2, err
-    assert len(err.splitlines()) == 1, err
-    assert err.startswith("dynsim: "), err
-    return err
 
 
 def in_shell(line: str, folder: Path, **variables: str) -> subprocess.CompletedProcess:

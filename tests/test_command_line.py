@@ -8,26 +8,9 @@ import numpy as np
 import pytest
 
 from dynsim import load
-from dynsim.__main__ import main
+from tests.commands import refused, run
 
 SCIPY = ("--integrator", "scipy")  # compiles less
-
-
-def run(capsys, *words):
-    try:
-        status = main([str(w) for w in words])
-    except SystemExit as stop:  # tyro's own, for an unknown flag
-        status = int(stop.code or 0)
-    out = capsys.readouterr()
-    return status, out.out, out.err
-
-
-def refused(capsys, *words):
-    status, _, err = run(capsys, *words)
-    assert status == 2
-    assert len(err.strip().splitlines()) == 1
-    assert "Traceback" not in err
-    return err
 
 
 def test_help_and_import_load_nothing_heavy():

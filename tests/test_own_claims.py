@@ -13,7 +13,8 @@ from analysis.provenance import source_digest
 from dynsim.commands.own_claims import A_TRIAL, library
 from dynsim.papers import Paper
 from tests import unchecked
-from tests.own_paper import CLAIMS, GOOD, HEAD, ONE, STATEMENTS, refused, run, write
+from tests.commands import refused, run
+from tests.own_paper import CLAIMS, GOOD, HEAD, ONE, STATEMENTS, write
 
 
 @pytest.fixture
@@ -180,7 +181,7 @@ def test_numbers_are_written_without_loss():
     found = exact(value)
     assert json.loads(json.dumps(found)) == found
     assert Fraction(found["float"]) == Fraction(0.1)
-    assert found["numbers"] == ["1", "1/3", "1/2", "3", True, None, "a"]
+    assert found["numbers"] == [1, "1/3", "1/2", 3, True, None, "a"]
     assert found["matrix"][49] == ["98", "99"]
     assert found["not finite"] == ["inf", "nan"]
     assert found["fractions"] == ["1/3"]

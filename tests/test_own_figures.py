@@ -3,7 +3,8 @@
 import pytest
 
 from dynsim.commands.own_figures import known_figures
-from tests.own_paper import CLAIMS, FIGURES, HEAD, refused, run, write
+from tests.commands import refused, run
+from tests.own_paper import CLAIMS, FIGURES, HEAD, write
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from analysis.provenance import source_digest
 from dynsim.commands.own_claims import library
 from dynsim.io import neighbours
 from dynsim.papers import PAPERS
-from tests.own_paper import CLAIMS, FIGURES, GOOD, HEAD, ONE, run, write
+from tests.commands import run
+from tests.own_paper import CLAIMS, FIGURES, GOOD, HEAD, ONE, write
 
 
 @pytest.fixture

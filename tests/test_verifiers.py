@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from analysis.claims import statements
+from analysis.claims import claims, statements
+from analysis.json_types import counterexample
+from analysis.ledger.check import check
 
 FOLDER = Path(__file__).parent.parent / "analysis" / "verifiers"
 CLAIMS = FOLDER.parent / "claims"
@@ -46,8 +48,8 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "hardmax/claim_theory_applies_to_reviews": (("n",), 4),
     "hardmax/lemma_3_2_general_attention": (("tokens", 1), ["2", "2"]),
     "hardmax/lemma_4_1_boundary": (("point", 0), "1"),
-    "hardmax/proposition_5_3_if": (("tokens", 0), "-1"),
-    "hardmax/remark_1_3_boundary": (("tokens", 2), "1/4"),
+    "hardmax/proposition_5_3_if": (("tokens", 0, 0), "-1"),
+    "hardmax/remark_1_3_boundary": (("tokens", 2, 0), "1/4"),
     "multirate/claim_attention_exponential": (("exponentials of the scores", 0, 0), "9"),
     "multirate/claim_attention_exponential_causal": (("A", 2), ["7/9", "1/9", "1/9"]),
     "multirate/claim_causal_irreducible": (("A", 0), ["1/2", "1/2", "0"]),
@@ -70,6 +72,22 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "multirate/remark_30_fixed_point": (("b",), ["1", "0"]),
     "multirate/theorem_28_iii_euler_at_the_bound": (("tau",), "1/3"),
 }
+
+
+# Refuted claims whose witness, as `dynsim check ID --witness FILE` writes it, is one of their verifier.
+GIVEN_BY_CLAIMS = (
+    "consensus/definition-4.1",
+    "consensus/equation-12/infinite-family",
+    "consensus/equation-25",
+    "consensus/theorem-4.1-barbalat",
+    "hardmax/claim-sphere-fixed",
+    "hardmax/lemma-3.2/general-attention",
+    "hardmax/lemma-4.1-boundary",
+    "hardmax/proposition-5.3-if",
+    "hardmax/remark-1.3/boundary",
+    "multirate/claim-causal-irreducible",
+    "multirate/claim-h-theorem/strict",
+)
 
 
 @functools.cache
@@ -146,6 +164,22 @@ def test_a_verifier_reads_a_witness_and_rejects_a_spoilt_one(name, tmp_path):
     done = run(name, str(spoilt))
     assert (done.returncode, done.stderr) == (1, ""), done.stdout + done.stderr
     assert any(line.startswith("NOT ") for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("id", GIVEN_BY_CLAIMS)
+def test_a_verifier_accepts_the_witness_of_its_claim(id, tmp_path):
+    (claim,) = (c for c in claims() if c.id == id)
+    file = tmp_path / "witness.json"
+    file.write_text(counterexample(check(claim, num_trials=1)))
+    done = run(file_of(id), str(file))
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == f"{id} is refuted"
+
+
+def test_a_verifier_says_which_names_a_witness_must_have(tmp_path):
+    (tmp_path / "other.json").write_text('{"witness": {"tokens": []}}')
+    done = run("hardmax/proposition_5_3_if", str(tmp_path / "other.json"))
+    assert (done.returncode, done.stdout) == (2, "the witness must have the names tokens, alpha, layers\n")
 
 
 @pytest.mark.parametrize("name", FILES)

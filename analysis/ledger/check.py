@@ -16,13 +16,18 @@ from dynsim.keys import stream
 CONTROL_TRIALS = 2
 
 
+class NoTrialError(ValueError):
+    """A trial function returned something else than a trial."""
+
+
 @dataclass(frozen=True)
 class Check:
     """The result of checking a claim: its verdict and trials, and the verdict on its control.
 
     `broken` is the message of an exception raised by a trial, which is no verdict. `doubt` says why a contradiction did
     not lead to REFUTED, or why a trial could not be decided. `seconds` is wall-clock time. `integrated` tells whether
-    the last trial used its integrator: then two of them have found a contradiction.
+    the last trial used its integrator: then two of them have found a contradiction. `no_trial` is the sentence on
+    what a trial function returned if that was no trial.
     """
 
     claim: Claim
@@ -35,6 +40,7 @@ class Check:
     doubt: str = ""
     broken: str = ""
     integrated: bool = False
+    no_trial: str = ""
 
     @property
     def ranges(self) -> dict[str, str]:
@@ -69,6 +75,7 @@ class _Outcome:
     doubt: str = ""
     broken: str = ""
     integrated: bool = False
+    no_trial: str = ""
 
 
 def _range(values: Sequence[float | int | str]) -> str:
@@ -102,10 +109,11 @@ def check(
         raise argument_error("num_trials", "be at least 1", f"is {num_trials}")
     count = claim.num_trials if num_trials is None else num_trials
     main = _run(claim, claim.trial, claim.id, seed, count, integrator, referee)
-    control, broken = None, main.broken
+    control, broken, no_trial = None, main.broken, main.no_trial
     if claim.control is not None:
         outcome = _run(claim, claim.control, f"{claim.id} control", seed, CONTROL_TRIALS, integrator, referee)
         control, broken = outcome.verdict, broken or outcome.broken
+        no_trial = no_trial or outcome.no_trial
     seconds = time.perf_counter() - started
     return Check(
         claim,
@@ -118,6 +126,7 @@ def check(
         main.doubt,
         broken,
         main.integrated,
+        no_trial,
     )
 
 
@@ -147,9 +156,9 @@ def _run(
                 found = Trial.unfinished(doubt)
         except Exception as error:  # noqa: BLE001  (an error in one claim must not lose the results of the others)
             sentence = (str(error).splitlines() or [""])[0]
-            return _Outcome(
-                Verdict.INCONCLUSIVE, tuple(trials), broken=f"trial {index}: {type(error).__name__}: {sentence}"
-            )
+            broken = f"trial {index}: {type(error).__name__}: {sentence}"
+            no_trial = sentence if isinstance(error, NoTrialError) else ""
+            return _Outcome(Verdict.INCONCLUSIVE, tuple(trials), broken=broken, no_trial=no_trial)
         trials.append(found)
     verdict = judge(trials, exact=claim.evidence == "certified")
     if verdict is Verdict.INCONCLUSIVE and not doubt:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from analysis.claims import claims, collect, stated_by, statements
-from analysis.ledger.check import Check
+from analysis.ledger.check import Check, NoTrialError
 from analysis.ledger.claim import Claim, TrialFn
 from analysis.ledger.evidence import Measurement, Trial
 from analysis.ledger.statement import Statement
@@ -168,7 +168,7 @@ def _guarded(own: OwnPaper, trial: TrialFn | None) -> TrialFn | None:
             raise stopped
         fault = _fault(found)
         if fault or not isinstance(found, Trial):
-            raise argument_error("trial", A_TRIAL, f"{definition(trial)}{fault}")
+            raise argument_error("trial", A_TRIAL, f"{definition(trial)}{fault}", kind=NoTrialError)
         return found
 
     guarded.__module__ = own.module.__name__  # whose sources the claim depends on
@@ -195,5 +195,5 @@ def _fault(found: Any) -> str:
 def refuse_what_is_no_trial(checks: Iterable[Check]) -> None:
     """Raise `ValueError` for the first claim with a trial function that returned no trial."""
     for c in checks:
-        if A_TRIAL in c.broken:
-            raise ValueError(f"`{c.claim.id}`: {c.broken[c.broken.index('Argument') :]}")
+        if c.no_trial:
+            raise ValueError(f"`{c.claim.id}`: {c.no_trial}")

@@ -17,13 +17,6 @@ MUTANTS = (
         (PROJECTOR,),
     ),
     Mutant(
-        "training: the optimiser starts anew at each step",
-        TRAINING,
-        "return (eqx.apply_updates(weights, change), moments), value",
-        "return (eqx.apply_updates(weights, change), state[1]), value",
-        (PROJECTOR,),
-    ),
-    Mutant(
         "training: the loss is maximised",
         TRAINING,
         "change, moments = optimiser.update(gradient, moments, weights)",

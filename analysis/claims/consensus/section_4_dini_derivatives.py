@@ -31,11 +31,18 @@ def _definition_trial(key: Key, towards_t: bool) -> Trial:
     f = lambda s: a + b * s + (c * c + 1) * s * s
     t = Fraction(int(jax.random.randint(key, (), 1, 9)), 4)
     slope = b + 2 * (c * c + 1) * t  # the right derivative of a parabola
-    last = _quotients(f, t, t if towards_t else Fraction(0))[-1]
+    bent = lambda s: max(f(s), f(s) - (s - t))  # f and a function of smaller slope through the same point
+    last, of_bent = (_quotients(g, t, t if towards_t else Fraction(0))[-1] for g in (f, bent))
+    values, slopes = np.full(2, float(f(t))), np.array([float(slope), float(slope) - 1])
     return Trial(
         hypotheses=(holds("f is differentiable at t, with t > 0", t > 0),),
-        conclusions=(holds("the quotients tend to the right derivative", abs(last - slope) < Fraction(1, 2**40)),),
-        witness={"f(s)": f"{a} + {b} s + {c * c + 1} s^2", "t": t, "right derivative": slope, "quotient": last},
+        conclusions=(
+            holds("the quotients tend to the right derivative", abs(last - slope) < Fraction(1, 2**40)),
+            agrees(
+                "those of a maximum, to the Dini derivative that ships", upper_dini(values, slopes).rate, float(of_bent)
+            ),
+        ),
+        witness={"coefficients of 1, s, s^2": [a, b, c * c + 1], "t": t, "right derivative": slope, "quotient": last},
     )
 
 
@@ -135,10 +142,18 @@ def danskin_for_infinite_families(key: Key, integrator: AbstractIntegrator) -> T
     """
     f = lambda s: max([Fraction(0)] + [4 * s - Fraction(1, i) - i * s * s for i in (int(1 / s), int(1 / s) + 1)])
     quotients = [f(Fraction(1, 2**k)) * 2**k for k in range(1, 40)]
+    values, rates = np.array([0.0] + [-1 / i for i in range(1, 100)]), np.array([0.0] + [4.0] * 99)
+    shipped = upper_dini(values, rates)
     return Trial(
-        hypotheses=(holds("only f_0 is active at t = 0", all(-Fraction(1, i) < 0 for i in range(1, 100))),),
-        conclusions=(holds("the quotients tend to the derivative of the active f_0, 0", quotients[-1] < 1),),
-        witness={"quotient at 2^-39": quotients[-1]},
+        hypotheses=(
+            holds("only f_0 is active at t = 0", all(-Fraction(1, i) < 0 for i in range(1, 100))),
+            holds("it alone is, as `upper_dini` ships", np.flatnonzero(np.asarray(shipped.active)).tolist() == [0]),
+        ),
+        conclusions=(
+            holds("the quotients tend to the derivative of the active f_0, 0", quotients[-1] < 1),
+            agrees("they tend to the Dini derivative that ships", shipped.rate, float(quotients[-1])),
+        ),
+        witness={"slope": 4, "k": [2, 10, 39], "quotient at 2^-39": quotients[-1]},
     )
 
 

@@ -17,15 +17,15 @@ from analysis.claims.hardmax.instances.certified_limits import (
 from analysis.claims.hardmax.instances.clouds import ALPHAS, HYPOTHESES, LAYERS, Case, case, run
 from analysis.claims.hardmax.instances.zoo import late_leaders, polygon
 from analysis.claims.hardmax.section_1_theorem import attained_limits
-from analysis.claims.rational_instances import Exact
+from analysis.claims.rational_instances import Exact, identity
 from analysis.hardmax.certificate import certify
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._types import Key
-from dynsim.exact import rationals
+from dynsim.exact import rational, rationals
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
-from dynsim.systems.hardmax.examples import REMARK_1_3
+from dynsim.systems.hardmax.examples import ALPHA, REMARK_1_3
 from dynsim.systems.hardmax.hypotheses import hypotheses
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
 
@@ -94,6 +94,46 @@ def theorem_holds_with_the_origin(key: Key, integrator: AbstractIntegrator) -> T
 def theorem_holds_with_the_origin(key: Key, integrator: AbstractIntegrator) -> Trial:
     """S without the origin, for symmetric sets of tokens in the plane, whose K has the origin in its interior."""
     return _zero_trial({"symmetric": _centrally_symmetric(polygon(key))}, origin=False)
+
+
+@claim(
+    "hardmax/remark-1.3/boundary",
+    HARDMAX.at("Remark 1.3"),
+    variant="reading",
+    evidence="certified",
+    num_trials=1,
+    note="the added origin is interior to K in the remark's own example, so that the union is not on the boundary; "
+    "no control: `remark-1.3` is the positive case",
+)
+def theorem_holds_with_the_origin_on_the_boundary(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Read: with the origin added to S, Theorem 1.1 holds, and the points of S are on the boundary of K.
+
+    For A = I and the tokens -1, -1/2, 0, 1/2, 1 of the remark, of which the zero token converges to the origin.
+    """
+    given = Case(rationals("tokens", np.array(REMARK_1_3, object)), identity(1), rational("alpha", ALPHA))
+    found = certified_run(given)
+    if isinstance(found, Trial):
+        return found
+    slacks = [found.body.slacks(x) for x in found.certificate.limits]
+    return Trial(
+        hypotheses=(
+            *given.measured("symmetric", "definite", "positive_step", "distinct"),
+            holds("one token is zero", sum(not any(z) for z in given.tokens) == 1),
+            holds("(i) holds with the origin added", _ends_known(found)),
+        ),
+        conclusions=(
+            holds("every limit is on the boundary of K", all(min(slack) == 0 for slack in slacks)),
+            *found.agreement(),
+        ),
+        witness={**given.witness(), "limits": found.certificate.limits, "layers": LAYERS},
+        parameters=given.parameters("remark 1.3"),
+    )
+
+
+def _ends_known(found: CertifiedRun) -> bool:
+    """Return whether every limit is in S of (4.1) or the origin."""
+    limits = found.certificate.limits
+    return values(limits) <= values(found.candidates.points) | {tuple(0 * limits[0])}
 
 
 def _example_trial(tokens: Exact, alpha: Fraction) -> Trial:

@@ -205,7 +205,7 @@ def unit_tokens_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
     """
     p = int(jax.random.randint(key, (), 2, 6))
     given = case(key)._replace(
-        tokens=matrix([[1, 0], [Fraction(3, 5), Fraction(4, 5)]]), factor=matrix(np.diag([p, 1]))
+        tokens=matrix([[Fraction(3, 5), Fraction(4, 5)], [1, 0]]), factor=matrix(np.diag([p, 1]))
     )
     return _fixed_trial(given, identity(2), given.map)
 

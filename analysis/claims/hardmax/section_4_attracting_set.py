@@ -1,6 +1,7 @@
 """Claims of Section 4: finiteness of the set S, growth of norms away from it, convergence to S and to its points."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import jax
@@ -132,7 +133,8 @@ def _boundary_measures(without_origin: bool) -> Measures:
 def candidates_lie_on_the_boundary(key: Key, integrator: AbstractIntegrator) -> Trial:
     """S is a subset of the boundary of K."""
     square = Case(matrix([[1, 1], [-1, 1], [-1, -1], [1, -1]]), identity(2), rational("alpha", ALPHA))
-    return certified_trial({"square": square}, _boundary_measures(without_origin=False))
+    trial = certified_trial({"square": square}, _boundary_measures(without_origin=False))
+    return replace(trial, witness={**square.witness(), "point": matrix([0, 0])})
 
 
 @claim(

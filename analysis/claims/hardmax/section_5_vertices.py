@@ -1,5 +1,7 @@
 """Claims of Section 5.2: the correspondence of leaders and vertices of K."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from analysis.claims.hardmax.instances.certified_limits import (
@@ -88,10 +90,11 @@ def limits_of_leaders_are_vertices(key: Key, integrator: AbstractIntegrator) -> 
 def tokens_that_tend_to_vertices_are_leaders(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If the limit of a token is a vertex of K, the token is a leader."""
     given = Case(matrix([[1], [2]]), identity(1), rational("alpha", ALPHA))
-    return certified_trial(
+    trial = certified_trial(
         {"two tokens": given},
         lambda run: (_are_leaders(run, [i for i in range(len(run.certificate.limits)) if _at_vertex(run, i)]),),
     )
+    return replace(trial, witness={**given.witness(), "layers": 8})
 
 
 @claim(

@@ -20,12 +20,12 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "hardmax/proposition-5.3-if"
-WITNESS = {"tokens": ["1", "2"], "alpha": "1/2", "layers": 8}
+WITNESS = {"tokens": [["1"], ["2"]], "alpha": "1/2", "layers": 8}
 
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    z, alpha = [Fraction(v) for v in witness["tokens"]], Fraction(witness["alpha"])
+    z, alpha = [Fraction(v) for (v,) in witness["tokens"]], Fraction(witness["alpha"])
     r = 1 / (1 + alpha)
     yield "alpha > 0, hence r = 1 / (1 + alpha) is in (0, 1)", r, alpha > 0 and 0 < r < 1
     yield "tokens are nonzero and distinct, 0 < z_1 < z_2", witness["tokens"], len(z) == 2 and 0 < z[0] < z[1]
@@ -39,8 +39,12 @@ def checks(witness):
 
 
 def main():
-    """Print every check with OK or NOT; return 0 if all hold, else 1."""
-    witness = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else WITNESS
+    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
+    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else WITNESS
+    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
+    if not WITNESS.keys() <= witness.keys():
+        print("the witness must have the names", ", ".join(WITNESS))
+        return 2
     results = list(checks(witness))
     for what, value, fact in results:
         print("OK " if fact else "NOT", f"{what}: {value}")

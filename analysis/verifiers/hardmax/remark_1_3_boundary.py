@@ -20,12 +20,12 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "hardmax/remark-1.3/boundary"
-WITNESS = {"tokens": ["-1", "-1/2", "0", "1/2", "1"], "alpha": "1/2", "layers": 8}
+WITNESS = {"tokens": [["-1"], ["-1/2"], ["0"], ["1/2"], ["1"]], "alpha": "1/2", "layers": 8}
 
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    z, alpha = [Fraction(v) for v in witness["tokens"]], Fraction(witness["alpha"])
+    z, alpha = [Fraction(v) for (v,) in witness["tokens"]], Fraction(witness["alpha"])
     r, n = 1 / (1 + alpha), range(len(z))
     yield "alpha > 0, hence r = 1 / (1 + alpha) is in (0, 1)", r, alpha > 0 and 0 < r < 1
     yield "tokens are distinct, one is zero", witness["tokens"], len({*z}) == len(z) == 5 and z[2] == 0
@@ -45,8 +45,12 @@ def checks(witness):
 
 
 def main():
-    """Print every check with OK or NOT; return 0 if all hold, else 1."""
-    witness = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else WITNESS
+    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
+    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else WITNESS
+    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
+    if not WITNESS.keys() <= witness.keys():
+        print("the witness must have the names", ", ".join(WITNESS))
+        return 2
     results = list(checks(witness))
     for what, value, fact in results:
         print("OK " if fact else "NOT", f"{what}: {value}")
