@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from tests.benchmarks import ensemble, hardmax, master_equation, multirate, prototypes, single
+from tests.benchmarks import ensemble, hardmax, master_equation, multirate, prototype_layer, prototypes, single
 from tests.benchmarks.harness import machine
 
 
@@ -48,6 +48,8 @@ def main() -> None:
         found["master-equation"] = master_equation.everything(max(rounds, 3), quick=options.quick)
     if "prototypes" in options.only:
         found["prototypes"] = prototypes.everything(max(rounds, 3), quick=options.quick)
+    if "prototype-layer" in options.only:
+        found["prototype-layer"] = prototype_layer.everything(max(rounds, 5), quick=options.quick)
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
 
