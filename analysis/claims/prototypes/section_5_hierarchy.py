@@ -208,7 +208,7 @@ def _interference_trial(given: TwoBanks, *, detached: bool, conclusions: tuple[M
     PROTOTYPES.at("Section 5.2; Section 8.4"),
     evidence="certified",
     num_trials=4,
-    note="mode frozen, inputs not detached: the loss of level 2 moves P1 through the inputs. The second half fails with "
+    note="mode frozen, inputs not detached: the loss of level 2 moves P1 through them. The second half fails with "
     "any constant in place of 1e-6, detached or not: the gradients of V are of the size of the distances of the "
     f"prototypes of their levels. {POSITIVE_CASE} of the first half, and the second has none",
 )
@@ -235,7 +235,7 @@ def levels_do_not_interfere(key: Key, integrator: AbstractIntegrator) -> Trial:
     note="mode frozen; the half on gradients that cannot vanish is dropped: it is false, detached or not",
 )
 def detached_levels_do_not_interfere(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """In one backward pass the gradient by P1 is that of the loss of level 1 alone. Added: level 2 has detached inputs."""
+    """In one backward pass the gradient by P1 is that of the loss of level 1 alone. Added: inputs are detached."""
     return _interference_trial(random_two_banks(key), detached=True)
 
 

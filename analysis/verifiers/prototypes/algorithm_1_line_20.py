@@ -1,0 +1,82 @@
+"""Verify an instance that refutes line 20 of Algorithm 1 of "DDCL-Attention".
+
+Printed: the assertion V >= -1e-8, with V := Lq - (1/B) sum_n min_k d_nk, checks the decomposition (3).
+
+Instance: the assertion passes, and (3) does not hold. (It passes always: a weighted mean of the d_nk is at least their
+least.)
+
+Usage: python algorithm_1_line_20.py [WITNESS.json]
+"""
+
+import json
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+STATEMENT = "prototypes/algorithm-1-line-20"
+WITNESS = {"z": [["0"], ["2"]], "p": [["1"], ["-1"]], "b": "2"}
+
+
+def numbers(rows):
+    """Return rows of fractions."""
+    return [[Fraction(v) for v in row] for row in rows]
+
+
+def squared(u, v):
+    """Return |u - v|^2."""
+    return sum(((a - b) ** 2 for a, b in zip(u, v, strict=True)), Fraction(0))
+
+
+def lattice(*points, b):
+    """Return whether b > 1, so that T > 0, and all coordinates are integers, so that assignments are rational."""
+    return b > 1 and all(v.denominator == 1 for rows in points for row in rows for v in row)
+
+
+def assignments(z, p, b):
+    """Return q_nk = exp(-|z_n - p_k|^2 / T) over its row's sum at T = 1 / log b, where exp(-1 / T) = 1 / b."""
+    found = []
+    for point in z:
+        d = [squared(point, prototype) for prototype in p]
+        weights = [1 / b ** int(v - min(d)) for v in d]
+        found.append([w / sum(weights) for w in weights])
+    return found
+
+
+def centroids(q, p):
+    """Return the soft centroids mu_n = sum_k q_nk p_k."""
+    return [[sum(w * v for w, v in zip(row, column, strict=True)) for column in zip(*p, strict=True)] for row in q]
+
+
+def sums(z, p, q):
+    """Return Lq, M and V, each by its own formula."""
+    loss = sum(w * squared(x, y) for x, row in zip(z, q, strict=True) for w, y in zip(row, p, strict=True))
+    hard = sum(min(squared(x, y) for y in p) for x in z)
+    pairs = zip(centroids(q, p), q, strict=True)
+    return loss, hard, sum(w * squared(mu, y) for mu, row in pairs for w, y in zip(row, p, strict=True))
+
+
+def checks(witness):
+    """Yield what is checked, the number measured, and whether the check holds."""
+    z, p, b = numbers(witness["z"]), numbers(witness["p"]), Fraction(witness["b"])
+    yield "T = 1 / log b is positive, and coordinates are integers: b", b, lattice(z, p, b=b)
+    q = assignments(z, p, b)
+    yield "assignments are positive: the least", min(map(min, q)), min(map(min, q)) > 0
+
+    loss, hard, variance = (v / len(z) for v in sums(z, p, q))
+    yield "the assertion passes: V by line 12", loss - hard, loss - hard >= Fraction(-1, 10**8)
+    yield "(3) fails: Lq - M - V", loss - hard - variance, loss != hard + variance
+
+
+def main():
+    """Print every check with OK or NOT; return 0 if all hold, else 1."""
+    witness = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else WITNESS
+    results = list(checks(witness))
+    for what, value, fact in results:
+        print("OK " if fact else "NOT", f"{what}: {value}")
+    refuted = all(fact for _, _, fact in results)
+    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
+    return 0 if refuted else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""Verify an instance that refutes a sentence of Section 3.3 of "DDCL-Attention".
+
+Printed: the layer takes O(T K m) operations. Read: for fixed T and K at most C T K m multiplications, for some C.
+
+One head computes T K distances of m terms, and W_O (P^T q_n) for T tokens, W_O being m x m. In either order, the latter
+takes T K m multiplications and min(T, K) m^2 more, which exceeds C T K m once m > C max(T, K).
+
+Usage: python claim_complexity.py [WITNESS.json]
+"""
+
+import json
+import sys
+from pathlib import Path
+
+STATEMENT = "prototypes/claim-complexity"
+WITNESS = {"T": 4, "K": 2, "C": 1000, "m": 4001}
+
+
+def checks(witness):
+    """Yield what is checked, the number measured, and whether the check holds."""
+    T, K, C, m = (witness[name] for name in ("T", "K", "C", "m"))
+    yield "T, K, m and C are positive", (T, K, m, C), min(T, K, m, C) > 0
+    orders = (T * K * m + T * m * m, K * m * m + T * K * m)
+    yield "multiplications in both orders", orders, min(orders) == T * K * m + min(T, K) * m * m
+    yield "more than C T K m in the better one", (min(orders), C * T * K * m), min(orders) > C * T * K * m
+
+
+def main():
+    """Print every check with OK or NOT; return 0 if all hold, else 1."""
+    witness = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else WITNESS
+    results = list(checks(witness))
+    for what, value, fact in results:
+        print("OK " if fact else "NOT", f"{what}: {value}")
+    refuted = all(fact for _, _, fact in results)
+    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
+    return 0 if refuted else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""Verify an instance that refutes Proposition 1 of "DDCL-Attention".
+
+Printed: for any differentiable encoder, its parameters, prototypes and T > 0, Lq = L_OLS + V exactly.
+
+Instance: the affine encoder z = w x + c with numbers for data. Lq, L_OLS = M and V are rational and not as printed.
+
+Usage: python proposition_1.py [WITNESS.json]
+"""
+
+import json
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+STATEMENT = "prototypes/proposition-1"
+WITNESS = {"x": ["1", "3"], "w": "2", "c": "-3", "p": [["1"], ["-2"]], "b": "2"}
+
+
+def numbers(rows):
+    """Return rows of fractions."""
+    return [[Fraction(v) for v in row] for row in rows]
+
+
+def squared(u, v):
+    """Return |u - v|^2."""
+    return sum(((a - b) ** 2 for a, b in zip(u, v, strict=True)), Fraction(0))
+
+
+def lattice(*points, b):
+    """Return whether b > 1, so that T > 0, and all coordinates are integers, so that assignments are rational."""
+    return b > 1 and all(v.denominator == 1 for rows in points for row in rows for v in row)
+
+
+def assignments(z, p, b):
+    """Return q_nk = exp(-|z_n - p_k|^2 / T) over its row's sum at T = 1 / log b, where exp(-1 / T) = 1 / b."""
+    found = []
+    for point in z:
+        d = [squared(point, prototype) for prototype in p]
+        weights = [1 / b ** int(v - min(d)) for v in d]
+        found.append([w / sum(weights) for w in weights])
+    return found
+
+
+def centroids(q, p):
+    """Return the soft centroids mu_n = sum_k q_nk p_k."""
+    return [[sum(w * v for w, v in zip(row, column, strict=True)) for column in zip(*p, strict=True)] for row in q]
+
+
+def sums(z, p, q):
+    """Return Lq, M and V, each by its own formula."""
+    loss = sum(w * squared(x, y) for x, row in zip(z, q, strict=True) for w, y in zip(row, p, strict=True))
+    hard = sum(min(squared(x, y) for y in p) for x in z)
+    pairs = zip(centroids(q, p), q, strict=True)
+    return loss, hard, sum(w * squared(mu, y) for mu, row in pairs for w, y in zip(row, p, strict=True))
+
+
+def checks(witness):
+    """Yield what is checked, the number measured, and whether the check holds."""
+    w, c, b = (Fraction(witness[name]) for name in ("w", "c", "b"))
+    z, p = [[w * Fraction(x) + c] for x in witness["x"]], numbers(witness["p"])
+    yield "T = 1 / log b is positive, and coordinates are integers: b", b, lattice(z, p, b=b)
+    loss, hard, variance = sums(z, p, assignments(z, p, b))
+    yield "V is not negative", variance, variance >= 0
+    yield "Lq is not M + V: Lq - M - V", loss - hard - variance, loss != hard + variance
+
+
+def main():
+    """Print every check with OK or NOT; return 0 if all hold, else 1."""
+    witness = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else WITNESS
+    results = list(checks(witness))
+    for what, value, fact in results:
+        print("OK " if fact else "NOT", f"{what}: {value}")
+    refuted = all(fact for _, _, fact in results)
+    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
+    return 0 if refuted else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""Verify an instance that refutes an inequality in the proof of Proposition 1 of "DDCL-Attention".
+
+Printed: |z_n - mu_n|^2 >= min_k |z_n - p_k|^2, mu_n being a convex combination of the prototypes.
+
+Instance: an embedding midway between two prototypes, where mu_n = z_n at every temperature.
+
+Usage: python proposition_1_inequality.py [WITNESS.json]
+"""
+
+import json
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+STATEMENT = "prototypes/proposition-1-inequality"
+WITNESS = {"z": [["0"]], "p": [["1"], ["-1"]], "b": "2"}
+
+
+def numbers(rows):
+    """Return rows of fractions."""
+    return [[Fraction(v) for v in row] for row in rows]
+
+
+def squared(u, v):
+    """Return |u - v|^2."""
+    return sum(((a - b) ** 2 for a, b in zip(u, v, strict=True)), Fraction(0))
+
+
+def lattice(*points, b):
+    """Return whether b > 1, so that T > 0, and all coordinates are integers, so that assignments are rational."""
+    return b > 1 and all(v.denominator == 1 for rows in points for row in rows for v in row)
+
+
+def assignments(z, p, b):
+    """Return q_nk = exp(-|z_n - p_k|^2 / T) over its row's sum at T = 1 / log b, where exp(-1 / T) = 1 / b."""
+    found = []
+    for point in z:
+        d = [squared(point, prototype) for prototype in p]
+        weights = [1 / b ** int(v - min(d)) for v in d]
+        found.append([w / sum(weights) for w in weights])
+    return found
+
+
+def centroids(q, p):
+    """Return the soft centroids mu_n = sum_k q_nk p_k."""
+    return [[sum(w * v for w, v in zip(row, column, strict=True)) for column in zip(*p, strict=True)] for row in q]
+
+
+def checks(witness):
+    """Yield what is checked, the number measured, and whether the check holds."""
+    z, p, b = numbers(witness["z"]), numbers(witness["p"]), Fraction(witness["b"])
+    yield "T = 1 / log b is positive, and coordinates are integers: b", b, lattice(z, p, b=b)
+    q = assignments(z, p, b)
+    yield "assignments are positive: the least", min(map(min, q)), min(map(min, q)) > 0
+
+    mu = centroids(q, p)[0]
+    error, least = squared(z[0], mu), min(squared(z[0], y) for y in p)
+    yield "|z - mu|^2 and min |z - p_k|^2", (str(error), str(least)), error < least
+
+
+def main():
+    """Print every check with OK or NOT; return 0 if all hold, else 1."""
+    witness = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else WITNESS
+    results = list(checks(witness))
+    for what, value, fact in results:
+        print("OK " if fact else "NOT", f"{what}: {value}")
+    refuted = all(fact for _, _, fact in results)
+    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
+    return 0 if refuted else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
