@@ -68,7 +68,7 @@ def read_corpus(corpus: Corpus, vectors: str = "glove_twitter_25d_12k.npz") -> t
     arrays = read_arrays(data_file(vectors))
     known = {word.decode(): number for number, word in enumerate(arrays["word"])}
     sets = [_read(corpus, name, split, known) for name, split in ((corpus.train, "train"), (corpus.test, "test"))]
-    used = np.concatenate(sets[0][0])
+    used = np.array([number for document in sets[0][0] for number in document])
     vec = np.asarray(arrays["vec"], np.float64)
     vec = (vec - vec[used].mean(axis=0)) / vec[used].std(axis=0)
     first, second = (_documents(vec.astype(np.float32), ids, labels, corpus.length) for ids, labels in sets)

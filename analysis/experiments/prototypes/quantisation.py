@@ -85,7 +85,7 @@ class QuantisationConfig:
     seeds: int = 5
     epochs: int = 50
     batch: int = 20
-    hidden: int = 32
+    hidden: int = 16
     outputs: int = 32
     prototype_rate: float = 1e-3
     other_rate: float = 1e-4
@@ -95,7 +95,7 @@ class QuantisationConfig:
     least_temperature: float = 0.3
     time_constant: float = 20.0
     images: int | None = None
-    evaluated: int | None = 500
+    evaluated: int | None = 250
     clustered: int = 2048
     file: str = "cifar10_subset.npz"
 
@@ -239,6 +239,7 @@ _TABLE_5 = (
     Codebook("hard 64", "hard", 64),
     Codebook("soft 64 uniform", "soft", 64, "uniform"),
     Codebook("hard 64 uniform", "hard", 64, "uniform"),
+    Codebook("soft 64 without barrier", "soft", 64, barrier=0.0),
     Codebook("soft 64 uniform without barrier", "soft", 64, "uniform", barrier=0.0),
 )
 PAPER = QuantisationConfig(_TABLE_5)

@@ -1,0 +1,133 @@
+"""Read-outs of documents: pooling with padding, losses by their formulas, and what detaching level 2 changes."""
+
+import gzip
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.experiments.prototypes.documents import Corpus, Documents, logistic_accuracy, read_corpus
+from analysis.experiments.prototypes.text import table
+from dynsim.keys import stream
+from dynsim.networks.decoder.transformer import LayerNorm
+from dynsim.networks.prototypes.documents import (
+    DocumentClassifier,
+    ProjectedReadout,
+    TwoLevelReadout,
+    classification_loss,
+    draw_projected,
+    two_level_loss,
+    with_bank,
+)
+from dynsim.networks.prototypes.layer import PrototypeReadout
+
+KEY = stream(0, "documents")
+T = jnp.asarray(0.7, jnp.float32)
+TOKENS = jax.random.normal(KEY, (3, 4, 5), jnp.float32)
+SHARES = jnp.asarray([[0.25] * 4, [0.5, 0.5, 0, 0], [1.0, 0, 0, 0]], jnp.float32)
+
+
+@pytest.fixture(scope="module")
+def levels():
+    draw = lambda key: (draw_projected(key, 5, 6, 3), draw_projected(key, 6, 4, 2))
+    return eqx.filter_jit(draw)(KEY)
+
+
+def test_a_reading_pools_the_words_of_each_document_and_no_padding(levels):
+    first = levels[0]
+    found = eqx.filter_jit(first)(TOKENS, SHARES, T)
+    matrix, p = np.asarray(first.matrix), np.asarray(first.bank)
+    norm = lambda x: (x - x.mean(axis=1, keepdims=True)) / np.sqrt(x.var(axis=1, keepdims=True) + 1e-5)
+    loss, variance = 0.0, 0.0
+    for row, count in enumerate((4, 2, 1)):
+        z = np.asarray(TOKENS)[row, :count] @ matrix.T
+        d = np.sum((z[:, None] - p) ** 2, axis=2)
+        q = np.exp(-d / float(T)) / np.sum(np.exp(-d / float(T)), axis=1, keepdims=True)
+        mu = q @ p
+        assert np.max(np.abs(np.asarray(found.assignments)[row] - np.mean(q, axis=0))) < 1e-5
+        assert np.max(np.abs(np.asarray(found.centroids)[row] - np.mean(mu, axis=0))) < 1e-5
+        output = norm(z + mu @ np.asarray(first.layer.output).T)
+        assert np.max(np.abs(np.asarray(found.output)[row] - np.mean(output, axis=0))) < 1e-5
+        loss += np.sum(q * d) / count / 3
+        variance += np.sum(q * np.sum((p - mu[:, None]) ** 2, axis=2)) / count / 3
+    assert abs(float(found.loss) - loss) < 1e-4
+    assert abs(float(found.variance) - variance) < 1e-4
+
+
+def by_first(model):
+    gradient = eqx.filter_jit(eqx.filter_grad(lambda model: two_level_loss(model, TOKENS, SHARES, T, 0.5)))
+    return gradient(model).first
+
+
+def test_only_without_detaching_the_second_level_moves_the_first(levels):
+    attached, detached = (by_first(TwoLevelReadout(*levels, detached)) for detached in (False, True))
+    other = (levels[0], with_bank(levels[1], levels[1].bank + 1))
+    moved = [by_first(TwoLevelReadout(*other, detached)) for detached in (False, True)]
+    assert np.max(np.abs(np.asarray(moved[0].bank) - np.asarray(attached.bank))) > 1e-2
+    assert np.max(np.abs(np.asarray(moved[0].matrix) - np.asarray(attached.matrix))) > 1e-2
+    assert np.array_equal(moved[1].bank, detached.bank)
+    assert np.array_equal(moved[1].matrix, detached.matrix)
+
+
+def test_the_classifier_reads_centroids_and_adds_the_weighted_loss(levels):
+    head = np.arange(12, dtype=np.float32).reshape(2, 6) / 6
+    model = DocumentClassifier(levels[0], jnp.asarray(head), jnp.asarray([0.5, -0.5], jnp.float32))
+    labels = jnp.array([0, 1, 1])
+    parts = eqx.filter_jit(
+        lambda model: (model.readout(TOKENS, SHARES, T), classification_loss(model, TOKENS, SHARES, labels, T, 0.3))
+    )
+    reading, found = parts(model)
+    logits = np.asarray(reading.centroids) @ head.T + np.array([0.5, -0.5])
+    entropy = np.mean([np.log(np.sum(np.exp(row))) - row[label] for row, label in zip(logits, (0, 1, 1), strict=True)])
+    assert abs(float(found) - entropy - 0.3 * float(reading.loss)) < 1e-5
+    other = DocumentClassifier(levels[0], model.head, model.head_bias, from_centroids=False)
+    assert np.max(np.abs(np.asarray(other.logits(reading)) - logits)) > 0.1
+
+
+def test_a_layer_with_several_heads_is_refused():
+    norm = LayerNorm(jnp.ones(6), jnp.zeros(6))
+    layer = PrototypeReadout(np.zeros((2, 3, 3)), np.zeros((2, 3, 6)), np.zeros((6, 6)), norm)
+    with pytest.raises(ValueError, match="`layer` must have one head, but has 2"):
+        ProjectedReadout(jnp.zeros((6, 5), jnp.float32), jnp.zeros(6, jnp.float32), layer)
+
+
+def test_tables_count_the_largest_assignments():
+    q = jnp.asarray([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]])
+    assert np.array_equal(table(q, jnp.array([2, 0, 2]), 3), [[0, 1], [0, 0], [1, 1]])
+
+
+def corpus(folder, monkeypatch, labels: str = "10"):
+    vectors = {"word": np.array([b"good", b"bad", b"film"]), "vec": np.array([[1.0, 0], [-1, 0], [0, 3]])}
+    np.savez(folder / "vectors.npz", **vectors)
+    for name in ("a.csv.gz", "b.csv.gz"):
+        with gzip.open(folder / name, "wt", encoding="utf-8") as stream:
+            stream.write(f"text,label\nGOOD unheard film good,{labels[0]}\nbad,{labels[1]}\n")
+    monkeypatch.setenv("DYNSIM_DATA", str(folder))
+    return read_corpus(Corpus("a.csv.gz", "b.csv.gz", length=2), "vectors.npz")
+
+
+def test_documents_are_standardised_vectors_of_known_words(tmp_path, monkeypatch):
+    train, _ = corpus(tmp_path, monkeypatch)
+    assert np.array_equal(train.shares, np.array([[0.5, 0.5], [1, 0]], np.float32))
+    assert np.array_equal(train.labels, [1, 0])
+    known = np.concatenate([train.tokens[0], train.tokens[1, :1]])
+    assert np.max(np.abs(known.mean(axis=0))) < 1e-6
+    assert np.max(np.abs(known.std(axis=0) - 1)) < 1e-6
+    assert np.allclose(train.pooled().tokens[0, 0], (known[0] + known[1]) / 2)
+
+
+def test_labels_beyond_the_classes_are_refused(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="`classes` must be above 7, a label in `a.csv.gz`, but is 2"):
+        corpus(tmp_path, monkeypatch, "17")
+
+
+def test_logistic_regression_separates_what_a_line_separates():
+    rng = np.random.default_rng(0)
+    labels = np.arange(60) % 3
+    x = np.eye(3, dtype=np.float32)[labels] * 4 + rng.normal(size=(60, 3)).astype(np.float32) / 4
+    documents = Documents(x[:, None], np.ones((60, 1), np.float32), labels)
+    assert logistic_accuracy(documents, documents, 3) == 1
+    shuffled = documents._replace(labels=np.roll(labels, 1))
+    assert logistic_accuracy(documents, shuffled, 3) == 0
