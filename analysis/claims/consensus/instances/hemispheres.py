@@ -51,5 +51,5 @@ def at_height(W: np.ndarray, v: jax.Array, height: float, directions: jax.Array)
 
 
 def near_the_boundary(key: Key, W: np.ndarray, v: jax.Array, x: jax.Array, height: float) -> jax.Array:
-    """Return the tokens with the first two of them replaced by tokens with v^T y = `height`."""
-    return x.at[:2].set(at_height(W, v, height, jax.random.normal(key, (2, D))))
+    """Return the tokens with the first two of them (or all, if fewer) replaced by tokens with v^T y = `height`."""
+    return x.at[:2].set(at_height(W, v, height, jax.random.normal(key, (2, D))[: len(x)]))
