@@ -6,6 +6,7 @@ DRIVEN = "dynsim.systems.tokens.scalar_driven"
 ENERGIES = "analysis.tokens.energies"
 CONSENSUS = "analysis.tokens.consensus"
 HEMISPHERES = "analysis.tokens.hemispheres"
+EQUILIBRIA = "analysis.dynamics.equilibria"
 
 _DOMAIN = "consensus/theorem-5.1-domain/corrected"
 _ISS = "consensus/theorem-5.1-iss/corrected"
@@ -19,6 +20,7 @@ _OJA = "consensus/lemma-6.1-top"
 _LOWER = "consensus/lemma-6.1-lower/corrected"
 _WENDEL = "consensus/remark-4.2-formula/corrected"
 _CERTAIN = "consensus/remark-4.2-certain"
+_UNSTABLE = "consensus/claim-identity-stable-equilibria"
 
 MUTANTS = (
     Mutant(
@@ -197,5 +199,33 @@ MUTANTS = (
         'return wendel_probability(num_tokens, _positive("sphere_dimension", sphere_dimension))',
         'return wendel_probability(num_tokens, _positive("sphere_dimension", sphere_dimension) + 1)',
         (_WENDEL,),
+    ),
+    Mutant(
+        "consensus: states that are not at rest are equilibria",
+        EQUILIBRIA,
+        "if not speed <= AT_REST * max(1.0, float(scale)):",
+        "if not speed <= 1e-2:",
+        (_UNSTABLE,),
+    ),
+    Mutant(
+        "consensus: Newton's method stops where a step reduces the speed",
+        EQUILIBRIA,
+        "if not after < speed:",
+        "if after < speed:",
+        (_UNSTABLE,),
+    ),
+    Mutant(
+        "consensus: Newton's steps have the opposite direction",
+        EQUILIBRIA,
+        "step = basis @ np.linalg.lstsq(J, -field, rcond=1e-9)[0]",
+        "step = basis @ np.linalg.lstsq(J, field, rcond=1e-9)[0]",
+        (_UNSTABLE,),
+    ),
+    Mutant(
+        "consensus: the spectrum of an equilibrium is that of its start",
+        EQUILIBRIA,
+        "spectrum(flow, x, t, symmetries=symmetries)",
+        "spectrum(flow, jax.tree.map(lambda y: y[0], starts), t, symmetries=symmetries)",
+        (_UNSTABLE,),
     ),
 )

@@ -4,6 +4,8 @@ from tests.mutants import Mutant
 
 CLASSIFIER = "dynsim.networks.sentiment.classifier"
 PASS = "dynsim.networks.sentiment.forward_pass"
+MEASURES = "analysis.experiments.hardmax.classifier_measures"
+EXPERIMENT = "analysis.experiments.hardmax.reviews"
 
 IDENTITY = "hardmax/claim-identity-no-restriction"
 REVIEWS = "hardmax/claim-theory-applies-to-reviews/corrected"
@@ -80,5 +82,54 @@ MUTANTS = (
         "return HardmaxMap(np.exp(np.float64(self.log_alpha)))",
         "return HardmaxMap(np.float64(self.log_alpha))",
         (IDENTITY,),
+    ),
+    Mutant(
+        "hardmax: a row of Table 1 has another deviation",
+        EXPERIMENT,
+        "return np.array([np.mean(m), np.std(m), np.min(m), np.max(m), share])",
+        "return np.array([np.mean(m), 1 + np.std(m), np.min(m), np.max(m), share])",
+        (REVIEWS,),
+    ),
+    Mutant(
+        "hardmax: the initial share of Table 1 is inverted",
+        EXPERIMENT,
+        "share = np.mean(m_0[m > 0] / m[m > 0])",
+        "share = np.mean(m[m > 0] / (m_0[m > 0] + 1))",
+        (REVIEWS,),
+    ),
+    Mutant(
+        "hardmax: the history has the loss of the hardmax layer twice",
+        MEASURES,
+        "row[0] = mean_loss(soft, train.labels)",
+        "row[0] = mean_loss(hardmax_logits(model, train.ids), train.labels)",
+        (BOTH,),
+    ),
+    Mutant(
+        "hardmax: the history has accuracies in the test set in place of the training set",
+        MEASURES,
+        "pairs = ((soft, train), (hard_train, train), (softmax_logits(model, test.ids), test), (hard_test, test))",
+        "pairs = ((softmax_logits(model, test.ids), test), (hard_test, test), (soft, train), (hard_train, train))",
+        (BOTH,),
+    ),
+    Mutant(
+        "hardmax: the history counts the leaders at layer 0 only",
+        MEASURES,
+        "row[-1] = np.mean(np.sum(found.leading >= 0, axis=1))",
+        "row[-1] = np.mean(np.sum(found.leading >= 1, axis=1))",
+        (BOTH,),
+    ),
+    Mutant(
+        "hardmax: leaders by value are counted by index",
+        MEASURES,
+        'counts = {"by value": np.ones_like(found.by_index), "by index": found.by_index}',
+        'counts = {"by value": found.by_index, "by index": found.by_index}',
+        (REVIEWS,),
+    ),
+    Mutant(
+        "hardmax: the distance to the limit is that of the nearest token",
+        MEASURES,
+        '"distance to the limit": np.linalg.norm(far - found.final, axis=2).max(axis=1, initial=0.0, where=filled),',
+        '"distance to the limit": np.linalg.norm(far - found.final, axis=2).min(axis=1, initial=9.0, where=filled),',
+        (REVIEWS,),
     ),
 )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
+from analysis.claims.hardmax.recorded_measures import history_measurements, review_measurements
 from analysis.claims.hardmax.section_6_training import LEARNED, SAME
 from analysis.experiments.hardmax.reviews import PAPER
 from analysis.hardmax.candidates import candidate_set
@@ -27,7 +28,7 @@ from dynsim.networks.sentiment.classifier import (
     softmax_logits,
 )
 from dynsim.networks.sentiment.forward_pass import ForwardPass, further_layers
-from dynsim.networks.sentiment.reviews import read_reviews
+from dynsim.networks.sentiment.reviews import Encoded, read_reviews
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.hypotheses import hypotheses
 
@@ -144,6 +145,7 @@ def _values_trial(key: Key, *, by_value: bool) -> Trial:
                 {tuple(s) for s in end.limits[leading]} == {tuple(v) for v in body.vertex_points},
             ),
             holds("the forward pass finds the leaders of its layers", _same_leaders(found, end)),
+            *review_measurements(model, load_classifier(data_file(PAPER.published))[1], found.ids, end),
         ),
         witness={"distinct": len(_counts(tokens)), "leaders": int(np.sum(leading)), "vertices": len(body.vertices)},
         parameters=found.parameters(),
@@ -247,6 +249,9 @@ def _both_layers_trial(key: Key, temperature: float) -> Trial:
                 abs(losses[0] - losses[1]) / np.log(2),
                 SAME,
                 tolerance=ROUNDING,
+            ),
+            *history_measurements(
+                replace(model, temperature=temperature), Encoded(ids[rows], labels[rows]), (soft, hard)
             ),
         ),
         witness={"reviews": rows, "losses": losses},
