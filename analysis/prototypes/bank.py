@@ -2,10 +2,12 @@
 
 from typing import Any, NamedTuple
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynsim._types import Scalar
+from dynsim._types import Scalar, State
 from dynsim.systems.prototypes.assignments import (
     Embeddings,
     Prototypes,
@@ -57,7 +59,10 @@ def covariance(z: Embeddings) -> Float[Array, "m m"]:
 
 def bank_along(path: Trajectory, threshold: float = 0.01) -> Bank:
     """Return the measures at each time of a trajectory of a `PrototypeFlow` or `CoupledFlow`, at its temperature."""
-    flow: Any = path.system
-    return path.along_time(
-        lambda t, x: bank_measures(flow.embed(x), flow.prototypes(x), flow.temperature(t), threshold)
-    )
+    return _measured(path.system, jnp.asarray(path.ts, float), path.ys, threshold)
+
+
+@eqx.filter_jit
+def _measured(flow: Any, ts: Array, ys: State, threshold: float) -> Bank:
+    measured = lambda t, x: bank_measures(flow.embed(x), flow.prototypes(x), flow.temperature(t), threshold)
+    return jax.vmap(measured)(ts, ys)

@@ -86,7 +86,7 @@ def growth(flow: Flow, x: State, *, decades: int = 8, integrator: AbstractIntegr
     end = integer("decades", decades, least=4)
     saves = np.append(0.0, np.log1p(10.0 ** np.linspace(-1.0, end, PER_DECADE * (end + 1) + 1)))
     path = simulate(LogTimeFlow(flow), x, saves, integrator=integrator)
-    times, radii = np.expm1(saves), np.asarray(path.along(lambda state: _radius(flow, state)))
+    times, radii = np.expm1(saves), np.asarray(_radii(flow, path.ys))
     last = radii[[-1 - 2 * PER_DECADE, -1 - PER_DECADE, -1]]
     first, second = np.diff(np.log10(np.maximum(last, np.finfo(float).tiny)))
     exponents = (float(first), float(second))
@@ -139,6 +139,12 @@ def _pushed(flow: Flow, x: State, t: Array) -> Array:
     return jnp.linalg.norm(pull) / jnp.linalg.norm(push)
 
 
-def _radius(flow: Flow, x: State) -> Scalar:
-    p, z = flow.prototypes(x), flow.embed(x)
-    return jnp.sqrt(jnp.max(jnp.sum((p - jnp.mean(z, axis=0)[None]) ** 2, axis=1)))
+@eqx.filter_jit
+def _radii(flow: Flow, states: State) -> Array:
+    """Return the largest distance of a prototype from the mean embedding in each state."""
+
+    def radius(x: State) -> Scalar:
+        p, z = flow.prototypes(x), flow.embed(x)
+        return jnp.sqrt(jnp.max(jnp.sum((p - jnp.mean(z, axis=0)[None]) ** 2, axis=1)))
+
+    return jax.vmap(radius)(states)

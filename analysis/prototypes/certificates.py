@@ -1,10 +1,11 @@
 """Sufficient conditions for prototypes to stay bounded, and for a prototype to escape to infinity."""
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool
 
-from dynsim._types import State, Time
+from dynsim._types import Scalar, State, Time
 from dynsim.systems.prototypes.assignments import squared_distances
 from dynsim.systems.prototypes.flow import CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.temperatures import Annealing, ConstantTemperature
@@ -77,11 +78,16 @@ def _level(flow: Flow, x: State, t: Time) -> float:
 
     In the mode `frozen` it is the potential plus $N T \log K$, which decreases when the temperature does.
     """
-    level, count = float(flow.potential(t, x)), len(flow.prototypes(x))
+    level, count = float(_potential(flow, jnp.asarray(t, float), x)), len(flow.prototypes(x))
     if flow.loss.gradient == "frozen":
         points = len(flow.embed(x)) if flow.loss.reduction == "sum" else 1
         level += points * float(flow.temperature(t)) * float(np.log(count))
     return level * (1 + MARGIN)
+
+
+@eqx.filter_jit
+def _potential(flow: Flow, t: Time, x: State) -> Scalar:
+    return flow.potential(t, x)
 
 
 def _cools(flow: Flow) -> bool:

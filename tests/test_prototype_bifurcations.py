@@ -1,0 +1,145 @@
+"""Branches of equilibria in the temperature, the pitchfork of collapse, and Lyapunov functions along flows."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.equilibria import newton
+from analysis.prototypes.bifurcations import branches_in_temperature, pitchfork
+from analysis.prototypes.collapse import collapse_spectrum, critical_temperature
+from analysis.prototypes.lyapunov import lyapunov_candidates, rate_along
+from dynsim.integrators import Scipy
+from dynsim.keys import stream
+from dynsim.simulation import simulate
+from dynsim.systems.prototypes.assignments import assignments as soft
+from dynsim.systems.prototypes.assignments import distance_variance, entropy
+from dynsim.systems.prototypes.flow import PrototypeFlow
+from dynsim.systems.prototypes.losses import PrototypeLoss
+from dynsim.systems.prototypes.temperatures import Annealing
+
+Z = jax.random.normal(stream(15, "z"), (9, 1))
+PLANE = jax.random.normal(stream(15, "plane"), (9, 2)) * jnp.asarray([[1.5, 0.6]])
+
+
+@functools.cache
+def branches(gradient):
+    T = critical_temperature(Z, PrototypeLoss(gradient))
+    path = T * np.linspace(0.8, 1.2, 5)
+    return T, branches_in_temperature(Z, 2, PrototypeLoss(gradient), path, stream(15, "starts"), num_starts=6)
+
+
+@pytest.mark.parametrize("gradient", ["full", pytest.param("frozen", marks=pytest.mark.slow)])
+def test_collapse_loses_stability_at_the_critical_temperature_and_two_prototypes_split(gradient):
+    T, (together, *others) = branches(gradient)
+    np.testing.assert_allclose(np.ptp(together.fast, axis=1), 0, atol=1e-9)
+    assert together.kinds[:2] == ("saddle",) * 2
+    assert together.kinds[-2:] == ("attracting",) * 2
+    (change,) = together.bifurcations
+    assert change.kind == "crossing"
+    assert float(change.slow) == pytest.approx(T, rel=1e-6)
+    split = [b for b in others if b.kind == "attracting"]
+    assert len(split) == 1  # in either order
+    assert np.ptp(split[0].fast[0]) > 0.5
+    assert float(split[0].slow[-1]) == pytest.approx(T, rel=1e-6)  # where it ends
+    assert np.ptp(split[0].fast[-1]) < 1e-2
+    for b in (together, *split):
+        for p, y, values in zip(b.fast, b.slow, b.spectra, strict=True):
+            if abs(y - T) > 0.01 * T:
+                flow = PrototypeFlow(Z, y, loss=PrototypeLoss(gradient))
+                np.testing.assert_allclose(flow.velocity(0.0, jnp.asarray(p)), 0, atol=1e-8)
+                H = np.asarray(jax.hessian(lambda q, f=flow: f.potential(0.0, q))(jnp.asarray(p))).reshape(2, 2)
+                np.testing.assert_allclose(values, -np.linalg.eigvalsh(H), atol=1e-8)
+
+
+@pytest.mark.parametrize(("gradient", "factor", "reduction"), [("frozen", 32, "sum"), ("full", 128, "mean")])
+def test_the_pitchfork_of_two_prototypes_is_supercritical(gradient, factor, reduction):
+    loss = PrototypeLoss(gradient, reduction=reduction)
+    for z in (Z, PLANE):
+        found = pitchfork(z, loss)
+        y = np.asarray(z - jnp.mean(z, axis=0)[None]) @ found.direction
+        scale = 1 if reduction == "sum" else len(z)
+        assert found.coefficient == pytest.approx(factor * np.sum(y**4) / found.temperature**3 / scale, rel=1e-9)
+        assert found.kind == "supercritical"
+        assert found.temperature == critical_temperature(z, loss)
+
+
+@pytest.mark.parametrize("gradient", ["full", "frozen"])
+def test_the_split_prototypes_have_the_distance_of_the_normal_form(gradient):
+    """The potential is phi_2 s^2 / 2 + phi_4 s^4 / 24 with phi_2 = 2 h, h < 0 the splitting eigenvalue of collapse."""
+    loss = PrototypeLoss(gradient)
+    found = pitchfork(Z, loss)
+    for below, error in ((1e-2, 3e-2), (1e-4, 3e-4)):
+        T = found.temperature * (1 - below)
+        h = float(collapse_spectrum(Z, 2, T, loss).splitting[0])
+        s = np.sqrt(-12 * h / found.coefficient)
+        start = jnp.mean(Z) + s * jnp.asarray([[-1.0], [1.0]])
+        split, speed = newton(PrototypeFlow(Z, T, loss=loss), start)
+        assert speed < 1e-12
+        assert float(jnp.ptp(split)) / 2 == pytest.approx(s, rel=error)
+
+
+BAD = [
+    (lambda: pitchfork(jnp.ones((3, 1)), PrototypeLoss()), "Argument `z` must have two embeddings that differ, but"),
+    (lambda: pitchfork(jnp.asarray([[1.0, 0], [-1, 0], [0, 1], [0, -1]]), PrototypeLoss()), "Argument `z` must have a"),
+    (lambda: branches_in_temperature(Z, 2, PrototypeLoss(), [1.0], stream(0, "a")), "Argument `temperatures` must be"),
+]
+
+
+@pytest.mark.parametrize(("act", "says"), BAD, ids=[says for _, says in BAD])
+def test_bad_input_is_one_sentence(act, says):
+    with pytest.raises(ValueError, match="Argument") as error:
+        act()
+    assert str(error.value).startswith(says)
+
+
+@functools.cache
+def candidates(gradient, barrier, annealed=False, end=1.0):
+    temperature = Annealing(2.0, 0.3, 1.0) if annealed else 0.6
+    loss = PrototypeLoss(gradient, barrier=barrier)
+    flow = PrototypeFlow(PLANE, temperature, loss=loss, rate=0.3)
+    start = jnp.asarray([[0.3, 0.1], [0.1, -0.4], [3.0, 0.2]])
+    path = simulate(flow, start, np.linspace(0, end, 201), integrator=Scipy())
+    return path, lyapunov_candidates(path)
+
+
+@pytest.mark.parametrize("gradient", ["full", "frozen"])
+def test_the_potential_falls_at_the_rate_of_the_squared_gradient(gradient):
+    path, found = candidates(gradient, 0.2)
+    flow = path.system
+    assert not found["potential"].increases
+    wanted = [-0.3 * float(jnp.sum(flow.gradient(0.0, p) ** 2)) for p in path.ys]
+    np.testing.assert_allclose(found["potential"].rates, wanted, rtol=1e-9)
+    for name in ("L", "F", "R", "V", "W", "potential"):
+        assert found[name].error < 1e-4 * np.ptp(found[name].values), name
+    if gradient == "full":
+        np.testing.assert_allclose(found["potential"].values, found["W"].values)
+
+
+def test_a_candidate_that_rises_is_told_from_numerical_error():
+    _, found = candidates("full", 0.2)
+    assert found["V"].increases or found["R"].increases
+    rising = found["V"] if found["V"].increases else found["R"]
+    assert rising.rise > 100 * rising.error
+    assert np.max(rising.rates) > 0
+
+
+def test_annealing_adds_the_change_of_the_temperature():
+    path, found = candidates("frozen", 0.0, annealed=True)
+    flow = path.system
+    for k in (0, 100, 200):
+        t, p = float(path.ts[k]), path.ys[k]
+        T = flow.temperature(t)
+        cooling = -float(T)  # dT/dt with the time constant 1
+        still = -0.3 * float(jnp.sum(flow.gradient(t, p) ** 2))
+        H = len(PLANE) * float(entropy(soft(PLANE, p, T)))
+        assert found["F"].rates[k] == pytest.approx(still - H * cooling, rel=1e-10)
+        by_state = float(rate_along(PrototypeFlow(PLANE, T, loss=flow.loss, rate=0.3), flow_loss(T), t, p))
+        change = float(distance_variance(PLANE, p, T)) / float(T) ** 2 * cooling
+        assert found["L"].rates[k] == pytest.approx(by_state + change, rel=1e-10)
+
+
+def flow_loss(T):
+    return lambda t, p: PrototypeLoss().value(PLANE, p, T)
