@@ -1,0 +1,92 @@
+r"""Embeddings and prototypes with integer coordinates at the temperature 1 / log 2, where assignments are rational:
+$q_{nk} = 2^{-d_{nk}} / \sum_j 2^{-d_{nj}}$.
+"""
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.rational_instances import Exact, matrix
+from dynsim._types import Key, State
+from dynsim.exact import rationals
+from dynsim.systems.prototypes.encoders import FreeEmbeddings, LinearEncoder
+from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
+from dynsim.systems.prototypes.losses import PrototypeLoss
+
+TEMPERATURE = 1 / math.log(2)
+
+
+class LatticePoint(NamedTuple):
+    """A state of a coupled flow in the mode `frozen`, on a lattice: data (n, d), W (m, d) or None, and prototypes.
+
+    Without W the embeddings are the data, as free parameters; else they are x W^T. The rates are rational.
+    """
+
+    x: Exact
+    W: Exact | None
+    p: Exact
+    encoder_rate: Fraction
+    rate: Fraction
+
+    @property
+    def z(self) -> Exact:
+        """The embeddings."""
+        return self.x if self.W is None else self.x @ self.W.T
+
+    @property
+    def distances(self) -> Exact:
+        """The squared distances d, integers."""
+        return matrix([[sum((z - p) ** 2, Fraction(0)) for p in self.p] for z in self.z])
+
+    @property
+    def assignments(self) -> Exact:
+        """The assignments q."""
+        powers = matrix([[Fraction(1, 2 ** int(d)) for d in row] for row in self.distances])
+        return powers / np.sum(powers, axis=1, keepdims=True)
+
+    @property
+    def loss(self) -> Fraction:
+        """The loss L_q."""
+        return np.sum(self.assignments * self.distances)
+
+    @property
+    def gradients(self) -> tuple[Exact, Exact]:
+        """The derivatives of L_q at fixed assignments by the encoder's parameters and by the prototypes."""
+        q = self.assignments
+        by_z = 2 * (self.z - q @ self.p)
+        by_p = 2 * (np.sum(q, axis=0)[:, None] * self.p - q.T @ self.z)
+        return (by_z if self.W is None else by_z.T @ self.x), by_p
+
+    @property
+    def theta(self) -> Exact:
+        """The encoder's parameters."""
+        return self.x if self.W is None else self.W
+
+    @property
+    def ratio(self) -> Fraction:
+        """The ratio epsilon of the rates."""
+        return self.encoder_rate / self.rate
+
+    def flow(self) -> CoupledFlow:
+        """Return the flow that ships."""
+        n, m = self.z.shape
+        encoder = FreeEmbeddings(n, m) if self.W is None else LinearEncoder(self.x.shape[1], m)
+        rates = {"encoder_rate": float(self.encoder_rate), "prototype_rate": float(self.rate)}
+        return CoupledFlow(self.x.astype(float), encoder, TEMPERATURE, loss=PrototypeLoss("frozen"), **rates)
+
+    def state(self) -> State:
+        """Return the state as floats."""
+        return Coupled(self.theta.astype(float), self.p.astype(float))
+
+
+def lattice_point(key: Key, *, linear: bool, ratio: Fraction | None = None) -> LatticePoint:
+    """Return a random point: 4 data, 3 distinct prototypes in the plane, and rates of the given or a random ratio."""
+    rng = numpy_rng(key, "lattice")
+    x, W = rng.integers(-2, 3, (4, 2)), rng.integers(-1, 2, (2, 2))
+    p = np.array(sorted(set(map(tuple, rng.integers(-2, 3, (20, 2)))), key=lambda _: rng.uniform())[:3])
+    rate = Fraction(int(rng.integers(1, 9)), 4)
+    epsilon = Fraction(int(rng.integers(1, 8)), 8) if ratio is None else ratio
+    return LatticePoint(matrix(x), matrix(W) if linear else None, rationals("p", p), epsilon * rate, rate)

@@ -1,0 +1,359 @@
+"""Claims of Section 4.3 on the local stability of coupled flows: the spectrum of J* and condition (14)."""
+
+from fractions import Fraction
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array
+
+from analysis.claims.consensus.instances.printed_attention import agrees
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.prototypes.instances.linearisations import gap_after
+from analysis.claims.prototypes.instances.partly_trained import Minimum, Pair, minimum, random_pair
+from analysis.dynamics.linearisation import tangent_jacobian
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, equal, holds
+from dynsim._types import Key
+from dynsim.exact import positive_definite
+from dynsim.integrators import AbstractIntegrator
+from dynsim.papers import PROTOTYPES
+from dynsim.systems.prototypes.encoders import FreeEmbeddings
+from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
+from dynsim.systems.prototypes.losses import PrototypeLoss
+
+PROPOSITION = PROTOTYPES.at("Proposition 3")
+SECOND = [0, 2, 4]
+"""The entries of the flat state of a pair that are theta and the second coordinates of the prototypes."""
+FIRST = [1, 3]
+
+
+def hessian(at: Minimum) -> np.ndarray:
+    """Return H: minus the Jacobian of the flow that ships at equal rates 1."""
+    flow = at.flow.with_ratio(1.0)
+    return -tangent_jacobian(flow, at.state) / float(flow.prototype_rate)
+
+
+def printed_bound(H: np.ndarray, k: int) -> float:
+    """Return the right-hand side of (14), the encoder having the first k variables."""
+    fast = np.linalg.eigvalsh(H[k:, k:])
+    coupling = np.linalg.norm(H[:k, k:], 2) ** 2 / np.linalg.eigvalsh(H[:k, :k])[0]
+    return float(fast[0] / (coupling + fast[-1]))
+
+
+def _pair_hessian(pair: Pair, mode: str = "frozen") -> tuple[Measurement, ...]:
+    """Measure that the Hessian of the flow that ships is the exact one of a pair."""
+    H = hessian(Minimum(pair.flow(mode=mode), pair.state))
+    ends = [(e.low + e.high) / 2 for e in pair.fixed_eigenvalues]
+    block = np.array([[ends[1] + ends[0], ends[1] - ends[0]], [ends[1] - ends[0], ends[1] + ends[0]]]) / 2
+    return (
+        agrees("the Hessian in theta and the second coordinates", H[np.ix_(SECOND, SECOND)], pair.trained_block),
+        agrees("the Hessian in the first coordinates", H[np.ix_(FIRST, FIRST)], block),
+        agrees("the Hessian between them", H[np.ix_(SECOND, FIRST)], np.zeros((3, 2))),
+    )
+
+
+@eqx.filter_jit
+def _along_the_difference(flow: CoupledFlow, x: Coupled) -> tuple[Array, Array]:
+    """Return the third derivatives of the potential, twice along the difference of the prototypes, and the fourth."""
+    at, restored = ravel_pytree(x)
+    direction = jnp.asarray([0.0, 1.0, 0.0, -1.0, 0.0])
+    derivative = lambda f: lambda y: jax.jvp(f, (y,), (direction,))[1]
+    slope = derivative(lambda y: ravel_pytree(flow.gradient(0.0, restored(y)))[0])
+    third = derivative(slope)
+    return third(at), derivative(third)(at) @ direction
+
+
+@claim(
+    "prototypes/proposition-3-iff",
+    PROPOSITION,
+    evidence="certified",
+    num_trials=2,
+    note="'if' holds, 'only if' does not: at the critical temperature, 2 max Cov (mode frozen) or 4 max Cov (full), "
+    "J* is singular, and the equilibrium is the strict local minimum of the potential by its fourth derivative; no "
+    "control: the corrected claim is the positive case",
+)
+def asymptotically_stable_iff_positive_spectrum(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """A fixed point is locally asymptotically stable if and only if all eigenvalues of J* have positive real part.
+
+    Here: two data (+-a, +-y), the encoder (x_0, theta x_1), two prototypes at the mean. The Hessian is semidefinite,
+    with a kernel along the difference of the prototypes, in which the potential is of fourth order.
+    """
+    mode = ("frozen", "full")[int(jax.random.randint(key, (), 0, 2))]
+    pair = random_pair(key, separated=False, factor=Fraction(1))
+    fourth = Fraction(8 if mode == "frozen" else 4) / pair.a**2
+    shipped = pair if mode == "frozen" else pair._replace(temperature=2 * pair.temperature)
+    third, found = _along_the_difference(shipped.flow(mode=mode), shipped.state)
+    least, rest = pair.fixed_eigenvalues
+    return Trial(
+        hypotheses=(
+            *_pair_hessian(shipped, mode)[:1],
+            equal("the fourth derivative along the kernel", found, fourth, tolerance=ROUNDING * (1 + float(fourth))),
+            agrees("the third derivatives", third, np.zeros(5)),
+            holds("the fourth derivative is positive", fourth > 0),
+            holds("J* is positive across the kernel", positive_definite(pair.trained_block) and rest.low > 0),
+        ),
+        conclusions=(holds("the least eigenvalue of J* is positive", least.low > 0),),
+        witness={"a": pair.a, "y": pair.y, "T / a^2": 2 if mode == "frozen" else 4, "least eigenvalue": least.low},
+        parameters={"mode": mode},
+    )
+
+
+def _decay_trial(key: Key, integrator: AbstractIntegrator, exchanged: bool) -> Trial:
+    """Compare the growth rate of small perturbations with the least eigenvalue of J*, at minima, saddles and between.
+
+    With `exchanged` J* is that with the two rates exchanged.
+    """
+    kinds = ("minimum", "critical temperature", "below it")
+    kind = "minimum" if exchanged else kinds[int(jax.random.randint(key, (), 0, 3))]
+    if kind == "minimum":
+        at = minimum(key, mode="full" if int(jax.random.randint(key, (), 7, 9)) == 7 else "frozen")
+    else:
+        pair = random_pair(
+            key, separated=False, factor=Fraction(1 if kind != "below it" else 7) / (1, 10)[kind == kinds[2]]
+        )
+        at = Minimum(pair.flow(encoder_rate=0.3), pair.state)
+    rates = at.flow.encoder_rate, at.flow.prototype_rate
+    other = CoupledFlow(
+        at.flow.data,
+        at.flow.encoder,
+        at.flow.temperature,
+        loss=at.flow.loss,
+        encoder_rate=rates[1],
+        prototype_rate=rates[0],
+    )
+    rate, found = gap_after(at.flow, at.state, integrator)
+    expected = gap_after(other, at.state, integrator)[0] if exchanged else rate
+    positive = expected > 1e-3
+    return Trial(
+        hypotheses=(holds("the rates differ", float(rates[0]) != float(rates[1])),),
+        conclusions=(
+            equal("exponential decay rate, less the least eigenvalue of J*", found - expected, 0.0, tolerance=1e-3),
+            holds("it decays exponentially if and only if that is positive", (found > 1e-3) == positive),
+        ),
+        witness={"state": at.state, "rate": found, "eigenvalue": expected},
+        parameters={"fixed point": kind},
+    )
+
+
+@claim(
+    "prototypes/proposition-3-iff/corrected",
+    PROPOSITION,
+    variant="corrected",
+    num_trials=8,
+    note="changed: exponentially for asymptotically; rates are resolved to 1e-3. Each mode with its own Jacobian",
+)
+def exponentially_stable_iff_positive_spectrum(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """A fixed point is locally exponentially stable if and only if all eigenvalues of J* have positive real part.
+
+    The rate is the least real part.
+    """
+    return _decay_trial(key, integrator, False)
+
+
+@exponentially_stable_iff_positive_spectrum.with_control
+def exponentially_stable_iff_positive_spectrum(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """J* with the rates of encoder and prototypes exchanged."""
+    return _decay_trial(key, integrator, True)
+
+
+def _sufficient_trial(key: Key, integrator: AbstractIntegrator, at: Minimum, hypothesis: Measurement) -> Trial:
+    """Measure (14) at a ratio of nine tenths of its bound, and the spectrum of J*."""
+    k = at.state.encoder.size
+    bound = printed_bound(hessian(at), k)
+    flow = at.flow.with_ratio(0.9 * bound)
+    values = -np.linalg.eigvals(tangent_jacobian(flow, at.state)) / float(flow.encoder_rate)
+    return Trial(
+        hypotheses=(hypothesis, at_least("(14): its bound, less the ratio", 0.1 * bound, 0.0, tolerance=1e-7)),
+        conclusions=(
+            at_least("least eigenvalue of J*, over eta_theta", np.min(np.real(values)), 1e-3, tolerance=1e-7),
+            equal("largest imaginary part", np.max(np.abs(np.imag(values))), 0.0, tolerance=1e-7),
+        ),
+        witness={"state": at.state, "bound": bound},
+        parameters={"mode": at.flow.loss.gradient},
+    )
+
+
+@claim(
+    "prototypes/proposition-3-sufficient",
+    PROTOTYPES.at("Proposition 3", equation="(14)"),
+    num_trials=6,
+    note="true for another reason than printed: H* > 0 suffices, at any ratio of rates, since J* is similar to a "
+    "symmetric positive definite matrix; (14) is not needed. Each mode with the Hessian of its own potential",
+)
+def positive_hessian_and_small_ratio_are_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """If H* > 0 and eta_theta / eta_P is below the bound of (14), the fixed point is asymptotically stable."""
+    at = minimum(key, mode=("full", "frozen")[int(jax.random.randint(key, (), 0, 2))])
+    least = np.linalg.eigvalsh(hessian(at))[0]
+    return _sufficient_trial(key, integrator, at, at_least("least eigenvalue of H*", least, 0.0, tolerance=1e-7))
+
+
+@positive_hessian_and_small_ratio_are_stable.with_control
+def positive_hessian_and_small_ratio_are_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Both diagonal blocks of H* positive definite, and H* only semidefinite: free embeddings, which translate."""
+    pair = random_pair(key, separated=False)
+    flow = CoupledFlow(np.zeros((2, 1)), FreeEmbeddings(2, 1), pair.temperature, loss=PrototypeLoss("frozen"))
+    at = Minimum(flow, Coupled(jnp.zeros((2, 1)), jnp.zeros((2, 1))))
+    H = hessian(at)
+    least = min(np.linalg.eigvalsh(block)[0] for block in (H[:2, :2], H[2:, 2:]))
+    return _sufficient_trial(key, integrator, at, at_least("least eigenvalue of a block", least, 0.0, tolerance=1e-7))
+
+
+def _bounds(pair: Pair) -> tuple[Fraction, Fraction]:
+    """Return a lower and an upper bound of the right-hand side of (14) for a pair with distinct prototypes."""
+    fixed = pair.fixed_eigenvalues
+    lows, highs = [Fraction(2), *(e.low for e in fixed)], [Fraction(2), *(e.high for e in fixed)]
+    coupling = 8 * pair.y**2 * pair.r**2 / (4 * pair.y**2)  # |H_thetaP|^2 over H_thetatheta
+    return min(lows) / (coupling + max(highs)), min(highs) / (coupling + max(lows))
+
+
+@claim(
+    "prototypes/proposition-3-proof",
+    PROTOTYPES.at("Proposition 3 (proof)"),
+    evidence="certified",
+    num_trials=2,
+    note="false in both directions: at equal rates (14) fails and all eigenvalues of J* are positive; at small ratios "
+    "(14) holds and J*, which is not symmetric, is not positive definite as a quadratic form. Mode frozen; no control: "
+    "the corrected claim is the positive case",
+)
+def positive_jacobian_iff_condition(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """For H* > 0, J* is positive definite (hence all its eigenvalues are positive) if and only if (14) holds."""
+    pair = random_pair(key, separated=True)
+    low, high = _bounds(pair)
+    small = min(low, pair.r**2 / 4) / 2
+    H = pair.trained_block
+    J = H.copy()
+    J[0] = small * J[0]
+    return Trial(
+        hypotheses=(
+            *_pair_hessian(pair),
+            holds("H* is positive definite", positive_definite(H) and min(e.low for e in pair.fixed_eigenvalues) > 0),
+            holds("at equal rates J* = H*: its eigenvalues are positive", positive_definite(H)),
+            holds("(14) holds at the small ratio", small < low),
+        ),
+        conclusions=(
+            holds("(14) holds at equal rates", high > 1),
+            holds("at the small ratio the symmetric part of J* is positive definite", positive_definite((J + J.T) / 2)),
+        ),
+        witness={"a": pair.a, "y": pair.y, "r": pair.r, "bound of (14)": (float(low), float(high)), "ratio": small},
+    )
+
+
+def _schur_trial(key: Key, at: Minimum, predicted: bool, ratio: float) -> Trial:
+    """Measure whether all eigenvalues of J* are positive exactly if predicted, at a state of the flow."""
+    H = hessian(at)
+    values = np.linalg.eigvals(-tangent_jacobian(at.flow.with_ratio(ratio), at.state))
+    k = at.state.encoder.size
+    least = float(np.min(np.real(values))) / min(1.0, ratio)
+    return Trial(
+        hypotheses=(
+            at_least("least eigenvalue of H_thetatheta", np.linalg.eigvalsh(H[:k, :k])[0], 0.0, tolerance=1e-7),
+            at_least("least modulus of an eigenvalue of J*", np.min(np.abs(values)), 0.0, tolerance=1e-7),
+        ),
+        conclusions=(
+            holds("all eigenvalues of J* are positive if and only if predicted", (least > 0) == predicted),
+            equal("largest imaginary part", np.max(np.abs(np.imag(values))), 0.0, tolerance=1e-7),
+        ),
+        witness={"state": at.state, "eigenvalues": values},
+        parameters={"eps": ratio, "eigenvalues": "positive" if least > 0 else "not all positive"},
+    )
+
+
+def _somewhere(key: Key) -> tuple[Minimum, float]:
+    """Return a flow at a random state, between collapse and its minimum, and a random ratio of rates."""
+    rng = numpy_rng(key, "state")
+    at = minimum(key, mode=("full", "frozen")[rng.integers(2)])
+    scale = (1.0, rng.uniform(0.1, 1.0))[rng.integers(2)]
+    state = Coupled(
+        at.state.encoder + 0.05 * rng.normal(size=2), scale * at.state.prototypes + 0.05 * rng.normal(size=(3, 2))
+    )
+    return Minimum(at.flow, state), float(10 ** rng.uniform(-2, 2))
+
+
+@claim(
+    "prototypes/proposition-3-proof/corrected",
+    PROTOTYPES.at("Proposition 3 (proof)"),
+    variant="corrected",
+    num_trials=16,
+    note="changed: (14) becomes the Schur complement, in which the rates do not occur; both modes, at any state",
+)
+def positive_jacobian_iff_schur_complement(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """For H_thetatheta > 0 all eigenvalues of J* are positive if and only if H_PP - H_Ptheta H_thetatheta^-1 H_thetaP
+    is positive definite, whatever the rates; they are real.
+    """
+    at, ratio = _somewhere(key)
+    H, k = hessian(at), at.state.encoder.size
+    complement = H[k:, k:] - H[k:, :k] @ np.linalg.solve(H[:k, :k], H[:k, k:])
+    return _schur_trial(key, at, bool(np.linalg.eigvalsh(complement)[0] > 0), ratio)
+
+
+@positive_jacobian_iff_schur_complement.with_control
+def positive_jacobian_iff_schur_complement(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Condition (14), at equal rates, in place of the Schur complement."""
+    at = minimum(key, mode="frozen")
+    return _schur_trial(key, at, printed_bound(hessian(at), at.state.encoder.size) > 1.0, 1.0)
+
+
+@claim(
+    "prototypes/proposition-3-weak-coupling",
+    PROPOSITION,
+    evidence="certified",
+    num_trials=2,
+    note="it becomes eta_theta / eta_P < lambda_min / lambda_max of H_PP; mode frozen, all prototypes at the mean; no "
+    "control: the corrected claim is the positive case",
+)
+def weak_coupling_leaves_the_order_of_rates(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """If H_thetaP = 0 condition (14) is eta_theta < eta_P."""
+    pair = random_pair(key, separated=False)
+    least = pair.fixed_eigenvalues[0].low
+    ratio = (1 + least / 2) / 2
+    return Trial(
+        hypotheses=(
+            *_pair_hessian(pair),
+            holds("H* is positive definite", least > 0),
+            holds("H_thetaP = 0", pair.r == 0),
+            holds("eta_theta < eta_P", ratio < 1),
+        ),
+        conclusions=(holds("(14) holds", ratio < least / 2),),
+        witness={"a": pair.a, "y": pair.y, "1 / T": pair.inverse_temperature.low, "ratio": ratio},
+        parameters={"ratio": float(ratio)},
+    )
+
+
+def _weak_trial(key: Key, expected: Fraction, pair: Pair) -> Trial:
+    """Compare the bound of (14) at a fixed point without coupling with the expected one."""
+    H = hessian(Minimum(pair.flow(), pair.state))
+    return Trial(
+        hypotheses=(
+            *_pair_hessian(pair),
+            holds("H* is positive definite", pair.fixed_eigenvalues[0].low > 0),
+            equal("H_thetaP", np.max(np.abs(H[:1, 1:])), 0.0, tolerance=ROUNDING),
+        ),
+        conclusions=(
+            equal("the bound of (14), of the flow that ships", printed_bound(H, 1), expected, tolerance=ROUNDING),
+        ),
+        witness={"a": pair.a, "y": pair.y, "bound": expected},
+        parameters={"bound": float(expected)},
+    )
+
+
+@claim(
+    "prototypes/proposition-3-weak-coupling/corrected",
+    PROPOSITION,
+    variant="corrected",
+    num_trials=6,
+    note="changed: 1 becomes the inverse condition number of H_PP; it is 1 only for a multiple of the identity",
+)
+def weak_coupling_leaves_the_condition_number(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """If H_thetaP = 0 condition (14) is eta_theta / eta_P < lambda_min(H_PP) / lambda_max(H_PP)."""
+    pair = random_pair(key, separated=False)
+    return _weak_trial(key, pair.fixed_eigenvalues[0].low / 2, pair)
+
+
+@weak_coupling_leaves_the_condition_number.with_control
+def weak_coupling_leaves_the_condition_number(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The bound 1, at a temperature that is not much above the critical one."""
+    pair = random_pair(key, separated=False, factor=Fraction(2))
+    return _weak_trial(key, Fraction(1), pair)
