@@ -43,7 +43,7 @@ def printed_bound(H: np.ndarray, k: int) -> float:
     return float(fast[0] / (coupling + fast[-1]))
 
 
-def _pair_hessian(pair: Pair, mode: str = "frozen") -> tuple[Measurement, ...]:
+def pair_hessian(pair: Pair, mode: str = "frozen") -> tuple[Measurement, ...]:
     """Measure that the Hessian of the flow that ships is the exact one of a pair."""
     H = hessian(Minimum(pair.flow(mode=mode), pair.state))
     ends = [(e.low + e.high) / 2 for e in pair.fixed_eigenvalues]
@@ -89,7 +89,7 @@ def asymptotically_stable_iff_positive_spectrum(key: Key, integrator: AbstractIn
     least, rest = pair.fixed_eigenvalues
     return Trial(
         hypotheses=(
-            *_pair_hessian(shipped, mode)[:1],
+            *pair_hessian(shipped, mode)[:1],
             equal("the fourth derivative along the kernel", found, fourth, tolerance=ROUNDING * (1 + float(fourth))),
             agrees("the third derivatives", third, np.zeros(5)),
             holds("the fourth derivative is positive", fourth > 0),
@@ -228,7 +228,7 @@ def positive_jacobian_iff_condition(key: Key, integrator: AbstractIntegrator) ->
     J[0] = small * J[0]
     return Trial(
         hypotheses=(
-            *_pair_hessian(pair),
+            *pair_hessian(pair),
             holds("H* is positive definite", positive_definite(H) and min(e.low for e in pair.fixed_eigenvalues) > 0),
             holds("at equal rates J* = H*: its eigenvalues are positive", positive_definite(H)),
             holds("(14) holds at the small ratio", small < low),
@@ -311,7 +311,7 @@ def weak_coupling_leaves_the_order_of_rates(key: Key, integrator: AbstractIntegr
     ratio = (1 + least / 2) / 2
     return Trial(
         hypotheses=(
-            *_pair_hessian(pair),
+            *pair_hessian(pair),
             holds("H* is positive definite", least > 0),
             holds("H_thetaP = 0", pair.r == 0),
             holds("eta_theta < eta_P", ratio < 1),
@@ -327,7 +327,7 @@ def _weak_trial(key: Key, expected: Fraction, pair: Pair) -> Trial:
     H = hessian(Minimum(pair.flow(), pair.state))
     return Trial(
         hypotheses=(
-            *_pair_hessian(pair),
+            *pair_hessian(pair),
             holds("H* is positive definite", pair.fixed_eigenvalues[0].low > 0),
             equal("H_thetaP", np.max(np.abs(H[:1, 1:])), 0.0, tolerance=ROUNDING),
         ),
