@@ -13,6 +13,7 @@ from analysis.dynamics.limits import settle
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from analysis.prototypes.boundedness import escape_constant
 from dynsim._types import Key, Scalar, State, Time
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
@@ -122,7 +123,7 @@ def trajectories_do_not_escape(key: Key, integrator: AbstractIntegrator) -> Tria
     grow at the rate 8 lambda eta_P (K - 1), with which it would be infinite in the limit.
     """
     flow, p = plane_bank(key, far=12.0, ridge=0.0)
-    growth = 16 * float(flow.loss.barrier * flow.rate)
+    growth = escape_constant(flow.loss, 3, float(flow.rate))
     end = (FARTHEST**4 - 1) * 12.0**4 / growth
     ts = np.append(0.0, np.geomspace(end / 30, end, FRAMES - 1))
     path = simulate(flow, p, ts, integrator=integrator)

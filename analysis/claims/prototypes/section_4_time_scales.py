@@ -15,6 +15,7 @@ from analysis.claims.rational_instances import Exact
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
+from analysis.prototypes.hessian import hessian_blocks, rate_spectrum
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
@@ -188,15 +189,14 @@ RATIOS = (1e-3, 1e-1, 1.0, 10.0)
 
 def _spectra(at: Minimum, ratios: tuple[float, ...]) -> np.ndarray:
     """Return the eigenvalues of J*, over the rate eta_P, in increasing order for each ratio."""
-    found = [-np.linalg.eigvals(tangent_jacobian(at.flow.with_ratio(e), at.state)) for e in ratios]
-    return np.sort(np.real(found), axis=1) / float(at.flow.prototype_rate)
+    found = [rate_spectrum(at.flow.with_ratio(e), at.state) for e in ratios]
+    return np.array(found) / float(at.flow.prototype_rate)
 
 
 def effective_hessian(at: Minimum) -> np.ndarray:
-    """Return the Hessian of the loss minimised over the prototypes: the Schur complement at the critical point."""
-    H = -tangent_jacobian(at.flow.with_ratio(1.0), at.state) / float(at.flow.prototype_rate)
-    k = at.state.encoder.size
-    return H[:k, :k] - H[:k, k:] @ np.linalg.solve(H[k:, k:], H[k:, :k])
+    """Return the Hessian of the loss minimised over the prototypes."""
+    H = hessian_blocks(at.flow, at.state)
+    return H.encoder - H.mixed @ np.linalg.solve(H.prototypes, H.mixed.T)
 
 
 def _stability_trial(key: Key, integrator: AbstractIntegrator, at: Minimum, curvature: np.ndarray) -> Trial:
