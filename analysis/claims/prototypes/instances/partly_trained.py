@@ -66,7 +66,8 @@ def minimum(key: Key, *, mode: str, ratio: float = 0.1) -> Minimum:
         encoder_rate=ratio * rate,
         prototype_rate=rate,
     )
-    start = Coupled(jnp.zeros(2), jnp.asarray(np.column_stack([centres, np.zeros(3)])))
+    means = np.mean(first.reshape(3, 2), axis=1)
+    start = Coupled(jnp.zeros(2), jnp.asarray(np.column_stack([means, np.zeros(3)])))
     return Minimum(flow, newton(flow, start)[0])
 
 

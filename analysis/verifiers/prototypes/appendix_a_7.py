@@ -1,0 +1,43 @@
+"""Verify an instance that refutes (A.7) of "DDCL-Attention".
+
+Printed: as the Hessian of the reduced loss is bounded, the reduced flow contracts distances.
+
+Instance: two data (+-a, +-y), the encoder z = (x_0, theta x_1), both prototypes at 0, theta = 0, all assignments 1/2,
+and gradients at fixed assignments. H_thetatheta = 4 y^2, H_thetaP = 0; in the second coordinates H_PP = 2 I, in the
+first it is 2 I - (2 a^2 / T)((1, -1), (-1, 1)), with the eigenvalues 2 and 2 - 4 a^2 / T.
+
+Hence theta*(P) = 0 to first order, the Hessian of the reduced loss is H_PP, bounded near P = 0, and for T < 2 a^2
+solutions on either side of P = 0 move apart at the rate 4 a^2 / T - 2.
+
+Usage: python appendix_a_7.py [WITNESS.json]
+"""
+
+import json
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+STATEMENT = "prototypes/appendix-a-7"
+WITNESS = {"a": "1", "y": "1", "T": "3/2"}
+
+
+def checks(witness):
+    """Yield what is checked, the number measured, and whether the check holds."""
+    a, y, T = (Fraction(witness[k]) for k in ("a", "y", "T"))
+    yield "H_thetatheta, positive", str(4 * y * y), y != 0 < T
+    yield "least eigenvalue of the reduced Hessian, negative", str(2 - 4 * a * a / T), 2 - 4 * a * a / T < 0
+
+
+def main():
+    """Print every check with OK or NOT; return 0 if all hold, else 1."""
+    witness = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else WITNESS
+    results = list(checks(witness))
+    for what, value, fact in results:
+        print("OK " if fact else "NOT", f"{what}: {value}")
+    refuted = all(fact for _, _, fact in results)
+    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
+    return 0 if refuted else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+"""Verify an instance that refutes the use of Fact 1 in Appendix A of "DDCL-Attention".
+
+Printed: for lambda > 2 eta_P C(K, 2) the fast subsystem converges exponentially to P*(theta) at a rate mu_P > 0.
+
+Instance: one embedding at 0, prototypes at rest at +-b, lambda = 4 b^4 (their gradient is b - 2 lambda / (2 b)^3).
+For a common displacement u the squared distances are (b +- u)^2, and the free energy is b^2 + u^2 - T log(2 cosh(2 b
+u / T)): its second derivative is 2 - 4 b^2 / T, which is zero at T = 2 b^2. The linearisation has the eigenvalue 0.
+
+Usage: python appendix_a_ii.py [WITNESS.json]
+"""
+
+import json
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+STATEMENT = "prototypes/appendix-a-ii"
+WITNESS = {"b": "1", "T": "2", "lambda": "4", "eta_P": "1"}
+
+
+def checks(witness):
+    """Yield what is checked, the number measured, and whether the check holds."""
+    b, T, lam, eta = (Fraction(witness[k]) for k in ("b", "T", "lambda", "eta_P"))
+    yield "lambda - 2 eta_P C(2, 2), positive", str(lam - 2 * eta), lam > 2 * eta > 0
+    yield "gradient b - 2 lambda / (2 b)^3", str(b - 2 * lam / (2 * b) ** 3), b == 2 * lam / (2 * b) ** 3
+    yield "second derivative 2 - 4 b^2 / T, not positive", str(2 - 4 * b * b / T), 2 - 4 * b * b / T <= 0
+
+
+def main():
+    """Print every check with OK or NOT; return 0 if all hold, else 1."""
+    witness = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else WITNESS
+    results = list(checks(witness))
+    for what, value, fact in results:
+        print("OK " if fact else "NOT", f"{what}: {value}")
+    refuted = all(fact for _, _, fact in results)
+    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
+    return 0 if refuted else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""Verify an instance that refutes the last paragraph of Appendix A of "DDCL-Attention".
+
+Printed: resonance instabilities arise at eps = 1.
+
+Instance: two data (+-a, +-y), the encoder z = (x_0, theta x_1), two prototypes at (+-a r, 0), theta = 0, gradients at
+fixed assignments, T = 2 a^2 r / artanh r, where the assignments are (1 +- r) / 2: an equilibrium with distinct
+prototypes. The Hessian in theta and the second coordinates is ((4 y^2, -2 y r, 2 y r), (-2 y r, 2, 0), (2 y r, 0,
+2)); in the first ones its eigenvalues are 2 - 4 a^2 (1 - r^2) / T and 2 - 4 a^2 r^2 (1 - r^2) / T, that is 2 - 2 (1 -
+r^2) A / r and 2 - 2 r (1 - r^2) A with A = artanh r, which lies between r and r + r^3 / (3 (1 - r^2)).
+
+At eps = 1 J* = eta_P H*: symmetric, so that its eigenvalues are real, and positive definite.
+
+Usage: python appendix_a_iv.py [WITNESS.json]
+"""
+
+import json
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+STATEMENT = "prototypes/appendix-a-iv"
+WITNESS = {"y": "1", "r": "3/5"}
+
+
+def least_and_largest(r):
+    """Return a lower bound of the first coordinates' eigenvalues, and an upper bound."""
+    low, high = r, r + r**3 / (3 * (1 - r * r))
+    falls = (2 * (1 - r * r) / r, 2 * r * (1 - r * r))
+    return min(2 - fall * high for fall in falls), max(2 - fall * low for fall in falls)
+
+
+def checks(witness):
+    """Yield what is checked, the number measured, and whether the check holds."""
+    y, r = Fraction(witness["y"]), Fraction(witness["r"])
+    low, _ = least_and_largest(r)
+    yield "least eigenvalue in the first coordinates, positive", float(low), low > 0 < r < 1
+    minors = [Fraction(2), Fraction(4), 4 * (4 * y * y) - 2 * 2 * (2 * y * r) ** 2]
+    yield "minors of the other block, positive", [*map(str, minors)], all(m > 0 for m in minors)
+
+
+def main():
+    """Print every check with OK or NOT; return 0 if all hold, else 1."""
+    witness = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else WITNESS
+    results = list(checks(witness))
+    for what, value, fact in results:
+        print("OK " if fact else "NOT", f"{what}: {value}")
+    refuted = all(fact for _, _, fact in results)
+    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
+    return 0 if refuted else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

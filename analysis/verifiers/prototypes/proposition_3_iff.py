@@ -1,0 +1,48 @@
+"""Verify an instance that refutes 'only if' in Proposition 3 of "DDCL-Attention".
+
+Printed: a fixed point is asymptotically stable if and only if all eigenvalues of J* have positive real part.
+
+Instance: two data (+-a, +-y), the encoder z = (x_0, theta x_1), both prototypes at 0, theta = 0, all assignments 1/2,
+and gradients at fixed assignments. H_thetatheta = 4 y^2, H_thetaP = 0; in the second coordinates H_PP = 2 I, in the
+first it is 2 I - (2 a^2 / T)((1, -1), (-1, 1)), with the eigenvalues 2 and 2 - 4 a^2 / T.
+
+At T = 2 a^2 the least eigenvalue is 0, with the kernel p_1 = -p_2 = (s, 0). There the potential is 2 (a^2 + s^2 - T
+log(2 cosh(2 a s / T))); log cosh u = u^2 / 2 - u^4 / 12 + ..., so that its coefficients of s^2 and s^4 are 2 - 4 a^2
+/ T and 8 a^4 / (3 T^3) = 1 / (3 a^2) > 0. It is even in s for all other variables that are odd under the reflections
+of an axis, which leaves no cubic term: a strict minimum.
+
+Usage: python proposition_3_iff.py [WITNESS.json]
+"""
+
+import json
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+STATEMENT = "prototypes/proposition-3-iff"
+WITNESS = {"a": "1", "y": "1", "T": "2"}
+
+
+def checks(witness):
+    """Yield what is checked, the number measured, and whether the check holds."""
+    a, y, T = (Fraction(witness[k]) for k in ("a", "y", "T"))
+    least = 2 - 4 * a * a / T
+    yield "least eigenvalue of H_PP, zero", str(least), least == 0
+    yield "the others, positive", [str(4 * y * y), "2", "2", "2"], y != 0
+    yield "coefficient of s^2", str(2 - 4 * a * a / T), 2 - 4 * a * a / T == 0
+    yield "coefficient of s^4, positive", str(8 * a**4 / (3 * T**3)), 8 * a**4 / (3 * T**3) > 0
+
+
+def main():
+    """Print every check with OK or NOT; return 0 if all hold, else 1."""
+    witness = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else WITNESS
+    results = list(checks(witness))
+    for what, value, fact in results:
+        print("OK " if fact else "NOT", f"{what}: {value}")
+    refuted = all(fact for _, _, fact in results)
+    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
+    return 0 if refuted else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
