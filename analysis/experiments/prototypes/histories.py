@@ -18,7 +18,7 @@ from dynsim.trajectory import Trajectory
 
 
 class History(NamedTuple):
-    """Measures at each saved step, in the order of the path.
+    """Measures in the order of the path: the separation at each of its times, the others at those that are kept.
 
     Attributes:
         separation: S(P).
@@ -30,19 +30,19 @@ class History(NamedTuple):
     """
 
     separation: Float[Array, " times"]
-    variance: Float[Array, " times"]
-    entropy: Float[Array, " times"]
-    spread: Float[Array, " times"]
-    loss: Float[Array, " times"]
-    tables: Int[Array, "times classes clusters"]
+    variance: Float[Array, " kept"]
+    entropy: Float[Array, " kept"]
+    spread: Float[Array, " kept"]
+    loss: Float[Array, " kept"]
+    tables: Int[Array, "kept classes clusters"]
 
 
 NAMES = ("S", "V/N", "H", "spread", "Lq/N", "tables")
 """The names in a record of the fields of `History`, in their order."""
 
 
-def history(path: Trajectory, labels: Int[np.ndarray, " n"], num_classes: int) -> History:
-    """Return the measures along a path of a `DescentMap`, at the temperature of each step.
+def history(path: Trajectory, labels: Int[np.ndarray, " n"], num_classes: int, *, every: int = 1) -> History:
+    """Return the measures along a path of a `DescentMap` at every `every`-th of its times, at their temperatures.
 
     Raises:
         ValueError: for the path of another system, or labels that are not one for each data point.
@@ -52,25 +52,23 @@ def history(path: Trajectory, labels: Int[np.ndarray, " n"], num_classes: int) -
     count = path.system.flow.embed(path.initial).shape[0]
     if np.shape(labels) != (count,):
         raise argument_error("labels", f"hold one class for each of {count} points", f"has shape {np.shape(labels)}")
-    return _measured(path.system, jnp.asarray(path.ts), path.ys, jnp.asarray(labels), num_classes)
+    kept = (jnp.asarray(path.ts)[::every], jax.tree.map(lambda y: y[::every], path.ys))
+    S = path.along(lambda x: separation(path.system.flow.prototypes(x)))
+    return History(S, *_measured(path.system, *kept, jnp.asarray(labels), num_classes))
 
 
 @eqx.filter_jit
-def _measured(map: DescentMap, steps: Array, states: State, labels: Int[Array, " n"], num_classes: int) -> History:
-    def measure(item: tuple[Step, State]) -> History:
+def _measured(
+    map: DescentMap, steps: Array, states: State, labels: Int[Array, " n"], num_classes: int
+) -> tuple[Array, ...]:
+    def measure(item: tuple[Step, State]) -> tuple[Array, ...]:
         k, x = item
         z, p = map.flow.embed(x), map.flow.prototypes(x)
         T = map.flow.temperature(map.epoch(k)).astype(p.dtype)
         table = jnp.zeros((num_classes, p.shape[0]), int).at[labels, nearest(z, p)].add(1)
         n = z.shape[0]
-        return History(
-            separation(p),
-            prototype_variance(z, p, T) / n,
-            entropy(assignments(z, p, T)),
-            spread(z),
-            competitive_loss(z, p, T) / n,
-            table,
-        )
+        H = entropy(assignments(z, p, T))
+        return prototype_variance(z, p, T) / n, H, spread(z), competitive_loss(z, p, T) / n, table
 
     return jax.lax.map(measure, (steps, states))
 

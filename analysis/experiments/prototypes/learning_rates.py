@@ -91,12 +91,14 @@ class LearningRatesConfig:
     Attributes:
         variants: the trainings.
         epochs: passes through the images.
+        every: number of epochs between measures other than S, which is recorded after each epoch.
         images: number of images, the first ones of the file; None for all.
         file: the data file; all of its images are used, also those of its test set.
     """
 
     variants: tuple[Variant, ...]
     epochs: int = 300
+    every: int = 5
     images: int | None = None
     file: str = "mnist_t10k.npz"
 
@@ -121,14 +123,21 @@ def run_learning_rates(config: LearningRatesConfig, key: Key, folder: Path) -> A
     digits = read_digits(config)
     arrays: dict[str, np.ndarray] = {"variants": np.array([variant.name for variant in config.variants])}
     total = sum(len(variant.ratios) * variant.seeds for variant in config.variants)
+    prepared: dict[tuple, tuple[np.ndarray, list[Coupled]]] = {}  # most variants start from the same
     with progress(total, "learning rates", unit="runs") as bar:
         for variant in config.variants:
-            x = _inputs(digits, variant.training)
+            options = variant.training
+            keys = [jax.random.fold_in(key, seed) for seed in range(variant.seeds)]
+            of = (options.inputs, options.outputs, options.clusters, options.restarts, variant.seeds)
+            if of not in prepared:
+                x = _inputs(digits, options)
+                prepared[of] = x, [first_state(x, options, jax.random.fold_in(one, 0)) for one in keys]
+            x, starts = prepared[of]
             rows = []
             for ratio in variant.ratios:
-                for seed in range(variant.seeds):
+                for seed, start in enumerate(starts):
                     place = folder / variant.name / f"{ratio:g}" / str(seed)
-                    rows.append(_kept(config, variant, ratio, (x, digits.labels), jax.random.fold_in(key, seed), place))
+                    rows.append(_kept(config, variant, ratio, (x, digits.labels, start), keys[seed], place))
                     bar.update()
             arrays |= _arrays(variant, rows)
     return arrays
@@ -144,25 +153,32 @@ def _kept(
     config: LearningRatesConfig,
     variant: Variant,
     ratio: float,
-    data: tuple[np.ndarray, np.ndarray],
+    data: tuple[np.ndarray, np.ndarray, Coupled],
     key: Key,
     folder: Path,
 ) -> History:
     """Return the history of one run, read from `folder` if it is finished."""
-    numbers = [asdict(variant.training), ratio, variant.slow_epochs, config.epochs, config.file, config.images]
+    numbers = [
+        asdict(variant.training),
+        ratio,
+        variant.slow_epochs,
+        config.epochs,
+        config.every,
+        config.file,
+        config.images,
+    ]
     of = json.dumps([*numbers, jax.random.key_data(key).tolist()])
     parts = Checkpoints(folder, of, jax.tree.structure(History(*(0 for _ in NAMES))))
     if not parts.has(0):
-        x, labels = data
+        x, labels, start = data
         descent = descent_map(x, variant.training, ratio, config.epochs, jax.random.fold_in(key, 1))
-        start = first_state(x, variant.training, jax.random.fold_in(key, 0))
         steps = 1 if descent.batches is None else descent.batches.shape[1]
         if variant.slow_epochs is None:
             path = iterate(descent, start, config.epochs * steps, every=steps)
+            parts.save(0, history(path, labels, DIGITS, every=config.every))
         else:
             count = max(1, round(variant.slow_epochs / ratio * steps))
-            path = iterate(descent, start, count, every=count)
-        parts.save(0, history(path, labels, DIGITS))
+            parts.save(0, history(iterate(descent, start, count, every=count), labels, DIGITS))
     return jax.tree.map(np.asarray, parts.load(0))
 
 

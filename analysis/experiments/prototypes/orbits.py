@@ -17,6 +17,9 @@ EARTH = 398_600.4418
 REGIMES = ("LEO", "MEO", "GEO", "HEO")
 FEATURES = ("a / a_max", "e", "sin i", "cos i", "sin Omega", "RCS / RCS_max", "T_orb / T_max")
 
+CrossSection = Literal["uniform", "class", "log-normal"]
+"""The distribution of RCS / RCS_max: uniform on [0, 1], a constant of each regime, or log-normal."""
+
 
 @dataclass(frozen=True)
 class Catalogue:
@@ -31,7 +34,7 @@ class Catalogue:
             ISS and of GPS: then k-means has the scores of Table 3, which it has not if LEO is sun-synchronous.
         largest: a_max and T_max are those of GEO, or the largest in the data.
         nodes: the right ascension Omega is uniform on the circle, or 0 for all.
-        cross_section: RCS / RCS_max is uniform on [0, 1] for all regimes, or constant in each, or log-normal for all.
+        cross_section: the distribution of RCS / RCS_max.
         cross_sections: the constants of the regimes.
         noise_on: noise is added to the seven features, or to a (relatively), e, i and Omega (radians), and RCS.
     """
@@ -43,7 +46,7 @@ class Catalogue:
     inclinations: tuple[float, float, float, float] = (51.6, 55.0, 0.0, 63.4)
     largest: Literal["GEO", "data"] = "GEO"
     nodes: Literal["uniform", "zero"] = "uniform"
-    cross_section: Literal["uniform", "class", "log-normal"] = "uniform"
+    cross_section: CrossSection = "uniform"
     cross_sections: tuple[float, float, float, float] = (0.1, 0.4, 0.8, 0.5)
     noise_on: Literal["features", "elements"] = "features"
 

@@ -1,0 +1,147 @@
+"""The experiment on orbital debris: orbits by hand, the same bytes when resumed, where errors are, bad input."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.experiments import record
+from analysis.experiments.prototypes import debris
+from analysis.experiments.prototypes.debris import DEBRIS, PAPER, QUICK, confusions, error_share, summarise_debris
+from analysis.experiments.prototypes.histories import history
+from analysis.experiments.prototypes.orbits import FEATURES, REGIMES, Catalogue, draw_objects, period, standardised
+from analysis.experiments.prototypes.scores import matched_accuracy
+from dynsim.keys import stream
+from dynsim.simulation import iterate, simulate
+from dynsim.systems.prototypes.assignments import competitive_loss, prototype_variance, separation
+from dynsim.systems.prototypes.descent import DescentMap
+from dynsim.systems.prototypes.flow import PrototypeFlow
+from dynsim.systems.prototypes.temperatures import Annealing
+
+KEY = stream(5, "debris")
+_QUICK = replace(QUICK, catalogue=Catalogue(30), descent=replace(QUICK.descent, epochs=20))
+SMALL = replace(
+    _QUICK, changes=(("LEO at 98 degrees", replace(_QUICK, catalogue=Catalogue(30, inclinations=(98, 55, 0, 63.4)))),)
+)
+
+
+def test_a_geostationary_orbit_takes_a_sidereal_day_and_a_molniya_orbit_half():
+    assert period(np.array([42_164.0]))[0] == pytest.approx(86_164, abs=2)
+    assert period(np.array([26_560.0]))[0] == pytest.approx(43_082, rel=1e-3)
+
+
+def test_features_are_those_of_the_regimes_with_their_noise():
+    objects = draw_objects(KEY, Catalogue(4000))
+    at = lambda feature, regime: objects.features[objects.labels == REGIMES.index(regime), FEATURES.index(feature)]
+    assert np.mean(at("a / a_max", "LEO")) == pytest.approx(7200 / 42_164, abs=3e-3)
+    assert np.mean(at("T_orb / T_max", "HEO")) == pytest.approx((26_560 / 42_164) ** 1.5, abs=3e-3)
+    assert np.mean(at("e", "HEO")) == pytest.approx(0.74, abs=3e-3)
+    assert np.mean(at("cos i", "GEO")) == pytest.approx(1, abs=3e-3)
+    assert np.mean(at("sin i", "HEO")) == pytest.approx(np.sin(np.radians(63.4)), abs=3e-3)
+    assert np.std(at("sin Omega", "MEO")) == pytest.approx(np.sqrt(0.5), abs=0.02)
+    assert np.std(at("RCS / RCS_max", "GEO")) == pytest.approx(np.sqrt(1 / 12), abs=0.02)
+    for k, regime in enumerate(REGIMES):
+        assert np.std(at("e", regime)) == pytest.approx(objects.deviations[k], rel=0.05)
+    assert np.all((objects.deviations >= 0.02) & (objects.deviations <= 0.04))
+
+
+@pytest.mark.parametrize("name", [name for name, _ in PAPER.changes])
+def test_every_change_changes_one_choice(name):
+    case = dict(PAPER.changes)[name]
+    different = [
+        field
+        for mine, theirs in ((case.catalogue, PAPER.catalogue), (case.descent, PAPER.descent))
+        for field in vars(theirs)
+        if getattr(mine, field) != getattr(theirs, field)
+    ]
+    assert len(different) == 1
+    objects = draw_objects(KEY, replace(case.catalogue, objects=50))
+    assert objects.features.shape == (200, 7)
+    assert np.all(np.isfinite(standardised(objects.features)))
+
+
+def test_elements_with_noise_stay_consistent():
+    objects = draw_objects(KEY, Catalogue(100, noise_on="elements", largest="data"))
+    x = dict(zip(FEATURES, objects.features.T, strict=True))
+    np.testing.assert_allclose(x["sin i"] ** 2 + x["cos i"] ** 2, 1, atol=1e-12)
+    np.testing.assert_allclose(x["T_orb / T_max"], x["a / a_max"] ** 1.5, rtol=1e-12)
+    assert np.max(x["a / a_max"]) == 1
+
+
+def test_standardised_columns_have_mean_zero_and_variance_one():
+    x = standardised(np.column_stack([np.arange(5.0), np.ones(5)]))
+    np.testing.assert_allclose(x[:, 0], (np.arange(5) - 2) / np.sqrt(2), rtol=1e-14)
+    assert np.all(x[:, 1] == 0)
+
+
+def test_the_measures_along_a_descent_are_those_of_its_states():
+    z = jax.random.normal(KEY, (12, 2))
+    flow = PrototypeFlow(z, Annealing(2.0, 0.3, 4.0), rate=0.05)
+    path = iterate(DescentMap(flow), z[:3], 6)
+    found = history(path, np.arange(12) % 4, 4, every=3)
+    assert found.separation.shape == (7,)
+    assert found.variance.shape == (3,)
+    T = flow.temperature(jnp.asarray(3.0))
+    np.testing.assert_allclose(found.variance[1], prototype_variance(z, path.ys[3], T) / 12, rtol=1e-12)
+    np.testing.assert_allclose(found.loss[1], competitive_loss(z, path.ys[3], T) / 12, rtol=1e-12)
+    np.testing.assert_allclose(found.separation[4], separation(path.ys[4]), rtol=1e-13)
+    np.testing.assert_allclose(found.spread, np.full(3, np.sum(np.var(z, axis=0))), rtol=1e-12)
+    assert np.asarray(found.tables).sum(axis=(1, 2)).tolist() == [12] * 3
+    assert np.asarray(found.tables)[0].sum(axis=1).tolist() == [3] * 4
+    with pytest.raises(ValueError, match="labels` must hold one class for each of 12 points"):
+        history(path, np.zeros(3, int), 4)
+    with pytest.raises(ValueError, match="path` must be one of a `DescentMap`, but is one of PrototypeFlow"):
+        history(simulate(flow, z[:3], [0.0, 1.0]), np.zeros(12, int), 4)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    return record(replace(DEBRIS, quick=SMALL), "quick", results=tmp_path_factory.mktemp("whole"))
+
+
+def test_k_means_merges_regimes_of_similar_inclination_and_prototypes_do_not_undo_it(small):
+    arrays = small.arrays
+    for mode in debris.MODES:
+        accuracy = arrays[f"reference: {mode}: scores"][:, :, 0]
+        assert accuracy.shape == (2, 21)
+        assert np.all((accuracy > 0.7) & (accuracy < 0.85))
+        np.testing.assert_allclose(accuracy[:, 0], arrays["reference: k-means, PCA: scores"][:, 0], atol=1e-15)
+        assert [error_share(table, "MEO", "LEO") for table in arrays[f"reference: {mode}: tables"]] == [1, 1]
+        assert [error_share(table, "LEO", "HEO") for table in arrays[f"reference: {mode}: tables"]] == [0, 0]
+        assert np.all(arrays[f"LEO at 98 degrees: {mode}: scores"] == pytest.approx(1, abs=1e-12))
+        assert np.isnan(error_share(arrays[f"LEO at 98 degrees: {mode}: tables"][0], "LEO", "HEO"))
+    text = summarise_debris(arrays)
+    assert "LEO at 98 degrees: 1.0000; full 1.0000" in text
+    assert text.count("final epoch: ACC 0.") == 2
+
+
+def test_the_run_that_was_killed_ends_with_the_same_bytes(small, tmp_path, monkeypatch):
+    experiment, run, calls = replace(DEBRIS, quick=SMALL), debris.debris_outcome, []
+
+    def counted(*arguments):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return run(*arguments)
+
+    monkeypatch.setattr(debris, "debris_outcome", counted)
+    with pytest.raises(KeyboardInterrupt):
+        record(experiment, "quick", results=tmp_path)
+    again = record(experiment, "quick", results=tmp_path)
+    assert len(calls) == 5  # four seeds, of which two were not run again
+    for name, array in small.arrays.items():
+        np.testing.assert_array_equal(again.arrays[name], array)
+
+
+def test_confusions_are_counted_by_matched_regime():
+    table = np.array([[0, 5, 1, 0], [6, 0, 0, 0], [0, 0, 0, 6], [0, 0, 6, 0]])
+    assert confusions(table).tolist() == [[5, 0, 0, 1], [0, 6, 0, 0], [0, 0, 6, 0], [0, 0, 0, 6]]
+    assert matched_accuracy(table) == 23 / 24
+    assert error_share(table, "LEO", "HEO") == 1
+
+
+def test_noise_that_is_no_range_is_refused():
+    with pytest.raises(ValueError, match="Argument `noise` must be a range of non-negative numbers, but is"):
+        draw_objects(KEY, Catalogue(3, noise=(0.4, 0.2)))
