@@ -11,7 +11,13 @@ from analysis.ledger.verdict import Verdict
 from dynsim.keys import stream
 from tests import data_or_skip
 
-SIMULATE_LONG = ("consensus/experiment-7.2", "consensus/experiment-7.3", "consensus/experiment-7.4")
+SIMULATE_LONG = (
+    "consensus/experiment-7.2",
+    "consensus/experiment-7.3",
+    "consensus/experiment-7.4",
+    "prototypes/experiment-7.2-improvement",
+    "prototypes/experiment-7.2-improvement/best-epoch",
+)
 RUN_EXPERIMENTS = (
     "consensus/experiment-7.5",
     "consensus/experiment-7.5/story-generator",
@@ -24,6 +30,9 @@ RUN_EXPERIMENTS = (
     "multirate/experiment-9-gate/paired",
     "multirate/experiment-9-gate/effect",
     "multirate/claim-rmsnorm-contraction/trained",
+    "prototypes/experiment-7.6-monotone",
+    "prototypes/experiment-7.6-collapse",
+    "prototypes/experiment-7.6-collapse/batches",
 )
 NEED_DATA = (
     *RUN_EXPERIMENTS,

@@ -31,7 +31,7 @@ _SMALL = Training("frozen", inputs=8, outputs=3, clusters=4, restarts=2, prototy
 SMALL = LearningRatesConfig(
     (
         Variant("frozen", _SMALL, (0.1, 1.0), 2),
-        Variant("batches", replace(_SMALL, mode="full", batch=10), (1.0,), 2),
+        Variant("batches", replace(_SMALL, batch=10), (1.0,), 1),
         Variant("equal encoder time", replace(_SMALL, batch=10, start=0.3), (0.1, 1.0), 1, 0.5),
     ),
     epochs=6,
@@ -120,7 +120,7 @@ def test_the_record_has_every_variant_ratio_and_seed(small):
     assert arrays["frozen: S"].shape == (2, 2, 7)
     assert arrays["frozen: V/N"].shape == (2, 2, 4)
     assert arrays["frozen: scores"].shape == (2, 2, 4, 3)
-    assert arrays["batches: S"].shape == (1, 2, 7)
+    assert arrays["batches: S"].shape == (1, 1, 7)
     assert arrays["equal encoder time: S"].shape == (2, 1, 2)
     for name in ("frozen", "batches"):
         assert np.all(arrays[f"{name}: tables"].sum(axis=(2, 3)) == 45)
@@ -141,7 +141,7 @@ def test_at_equal_encoder_time_the_number_of_steps_is_inverse_to_the_ratio(data,
     start = first_state(x, variant.training, jax.random.fold_in(key, 0))
     for k, (ratio, steps) in enumerate([(0.1, 20), (1.0, 2)]):
         descent = descent_map(x, variant.training, ratio, SMALL.epochs, jax.random.fold_in(key, 1))
-        last = iterate(descent, start, steps).final
+        last = iterate(descent, start, steps, every=steps).final
         found = small.arrays["equal encoder time: S"][k, 0, 1]
         assert found == pytest.approx(float(separation(last.prototypes)), rel=1e-9)
 
@@ -159,7 +159,7 @@ def test_the_run_that_was_killed_ends_with_the_same_bytes(data, small, tmp_path,
     with pytest.raises(KeyboardInterrupt):
         record(replace(LEARNING_RATES, quick=SMALL), "quick", results=tmp_path / "killed")
     again = record(replace(LEARNING_RATES, quick=SMALL), "quick", results=tmp_path / "killed")
-    assert len(calls) == 9  # eight runs, of which three were not repeated
+    assert len(calls) == 8  # seven runs, of which three were not repeated
     for name, array in small.arrays.items():
         np.testing.assert_array_equal(again.arrays[name], array)
 

@@ -88,6 +88,8 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "prototypes/corollary_1": (("lambda of Theorem 1",), "3"),
     "prototypes/equation_3": (("p", 1), ["1"]),
     "prototypes/fact_1": (("T",), "2"),
+    "prototypes/experiment_consistency": (("epochs to full utilisation", "Figure 4"), "44"),
+    "prototypes/experiment_lambda_condition": (("K",), 16),
     "prototypes/proposition_1": (("p", 1), ["1"]),
     "prototypes/proposition_1_inequality": (("p", 1), ["1"]),
     "prototypes/proposition_2": (("p",), ["1", "1"]),

@@ -278,7 +278,7 @@ QUICK = LearningRatesConfig(
     tuple(
         Variant(v.name, replace(v.training, inputs=40, batch=v.training.batch and 100), _CHANGED, 1, v.slow_epochs)
         for v in _MAIN
-        if v.name != "frozen, batches"
+        if v.name != "full, batches"
     ),
     epochs=30,
     images=500,

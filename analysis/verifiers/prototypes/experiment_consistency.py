@@ -1,0 +1,46 @@
+"""Verify from printed numbers that figures of the DDCL-Attention paper contradict each other.
+
+Printed: hard VQ with K = 64 needs 44 epochs to full utilisation (Section 7.4, Table 5), and 26 (Figure 4); eps of the
+text experiments is .1 (Section 7.3: eta_P = 1e-3, eta_W = 1e-4) and .05 (Table 4). In rationals.
+
+Usage: python experiment_consistency.py [WITNESS.json]
+"""
+
+import json
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+STATEMENT = "prototypes/experiment-consistency"
+WITNESS = {
+    "epochs to full utilisation": {"Table 5": "44", "Figure 4": "26"},
+    "eps of the text experiments": {"Table 4": "1/20", "eta_W": "1/10000", "eta_P": "1/1000"},
+}
+
+
+def checks(witness):
+    """Yield what is checked, the number measured, and whether the check holds."""
+    epochs = {place: Fraction(value) for place, value in witness["epochs to full utilisation"].items()}
+    yield (
+        "two numbers of epochs differ",
+        epochs["Table 5"] - epochs["Figure 4"],
+        epochs["Table 5"] != epochs["Figure 4"],
+    )
+    rates = {name: Fraction(value) for name, value in witness["eps of the text experiments"].items()}
+    ratio = rates["eta_W"] / rates["eta_P"]
+    yield "the ratio of the rates is not the eps of Table 4", f"{ratio}, {rates['Table 4']}", ratio != rates["Table 4"]
+
+
+def main():
+    """Print every check with OK or NOT; return 0 if all hold, else 1."""
+    witness = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else WITNESS
+    results = list(checks(witness))
+    for what, value, fact in results:
+        print("OK " if fact else "NOT", f"{what}: {value}")
+    refuted = all(fact for _, _, fact in results)
+    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
+    return 0 if refuted else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""Verify from printed numbers that reported runs of the DDCL-Attention paper violate the condition on lambda.
+
+Printed: Fact 1 and Theorem 2 require lambda > 2 eta_P C(K, 2), C(K, 2) = K (K - 1) / 2. Table 5 reports K = 64 with
+lambda = .5; Section 7.4 trains with eta_P = 1e-3. The condition is evaluated in rationals.
+
+Usage: python experiment_lambda_condition.py [WITNESS.json]
+"""
+
+import json
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+STATEMENT = "prototypes/experiment-lambda-condition"
+WITNESS = {"K": 64, "lambda": "1/2", "eta_P": "1/1000"}
+
+
+def checks(witness):
+    """Yield what is checked, the number measured, and whether the check holds."""
+    k, barrier, rate = int(witness["K"]), Fraction(witness["lambda"]), Fraction(witness["eta_P"])
+    yield "at least two prototypes, positive lambda and rate", (k, barrier, rate), k >= 2 and min(barrier, rate) > 0
+    bound = rate * k * (k - 1)
+    yield "lambda <= 2 eta_P C(K, 2)", f"{barrier} <= {bound}", barrier <= bound
+
+
+def main():
+    """Print every check with OK or NOT; return 0 if all hold, else 1."""
+    witness = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else WITNESS
+    results = list(checks(witness))
+    for what, value, fact in results:
+        print("OK " if fact else "NOT", f"{what}: {value}")
+    refuted = all(fact for _, _, fact in results)
+    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
+    return 0 if refuted else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
