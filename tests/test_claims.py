@@ -33,6 +33,10 @@ RUN_EXPERIMENTS = (
     "prototypes/experiment-7.6-monotone",
     "prototypes/experiment-7.6-collapse",
     "prototypes/experiment-7.6-collapse/batches",
+    "prototypes/experiment-7.4-utilisation/as-described",
+    "prototypes/experiment-7.4-utilisation/uniform",
+    "prototypes/remark-4",
+    "prototypes/remark-4/uniform",
 )
 NEED_DATA = (
     *RUN_EXPERIMENTS,

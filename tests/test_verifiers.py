@@ -111,6 +111,8 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "prototypes/theorem_2_decrease_frozen": (("lambda",), "40"),
     "prototypes/theorem_3_convergence": (("a_0",), "1/8"),
     "prototypes/theorem_3_monotone_frozen": (("T", 1), "3"),
+    "prototypes/experiment_7_4_utilisation": (("K",), 128),
+    "prototypes/remark_3_formula_share": (("embeddings", 2), "5/4"),
 }
 
 

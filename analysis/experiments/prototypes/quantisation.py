@@ -243,7 +243,7 @@ _TABLE_5 = (
     Codebook("soft 64 uniform without barrier", "soft", 64, "uniform", barrier=0.0),
 )
 PAPER = QuantisationConfig(_TABLE_5)
-QUICK = replace(PAPER, codebooks=_TABLE_5[4:6], seeds=2, epochs=2, images=200, evaluated=40, hidden=8)
+QUICK = replace(PAPER, codebooks=_TABLE_5[2:], seeds=2, epochs=2, images=100, evaluated=20, hidden=8)
 
 QUANTISATION = Experiment(
     "prototypes/quantisation",

@@ -1,0 +1,54 @@
+"""Verify an instance without dead codes, against a reading of Remark 3 of Cirrincione et al.
+
+Printed: VQ-VAE with K codes has floor(100 (1 - 1/K)) percent dead-code risk. Read: this percentage of the codes is
+dead, that is, receives zero gradient.
+
+Instance: every code is nearest to some embedding. The codebook loss sum_n |sg[z_n] - p_k(n)|^2 has the derivative
+2 sum_{n: k(n) = k} (p_k - z_n) by the code p_k.
+
+Usage: python remark_3_formula_share.py [WITNESS.json]
+"""
+
+import json
+import sys
+from fractions import Fraction
+from math import floor
+from pathlib import Path
+
+STATEMENT = "prototypes/remark-3-formula/share"
+WITNESS = {"codes": ["0", "1", "2"], "embeddings": ["1/4", "5/4", "9/4"]}
+
+
+def checks(witness):
+    """Yield what is checked, the number measured, and whether the check holds."""
+    p, z = ([Fraction(v) for v in witness[name]] for name in ("codes", "embeddings"))
+    d = [[(x - y) ** 2 for y in p] for x in z]
+    nearest = [row.index(min(row)) for row in d]
+    single = all(row.count(min(row)) == 1 for row in d)
+    yield "the nearest codes, without ties", nearest, single
+    gradient = [
+        2 * sum((p[k] - x for x, own in zip(z, nearest, strict=True) if own == k), Fraction(0)) for k in range(len(p))
+    ]
+    dead = sum(g == 0 for g in gradient)
+    formula = floor(100 * (1 - Fraction(1, len(p))))
+    yield "derivatives by the codes", [*map(str, gradient)], True
+    yield (
+        f"percent of dead codes, where the formula has {formula}",
+        floor(100 * Fraction(dead, len(p))),
+        dead == 0 < formula,
+    )
+
+
+def main():
+    """Print every check with OK or NOT; return 0 if all hold, else 1."""
+    witness = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else WITNESS
+    results = list(checks(witness))
+    for what, value, fact in results:
+        print("OK " if fact else "NOT", f"{what}: {value}")
+    refuted = all(fact for _, _, fact in results)
+    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
+    return 0 if refuted else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
