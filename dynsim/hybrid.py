@@ -187,17 +187,23 @@ def crossings(
         ValueError: for what `simulate_until` refuses.
         IntegrationError: if the last time is not reached.
     """
+    if not isinstance(events, Sequence) or not all(isinstance(event, Event) for event in events):
+        raise argument_error("events", "be a sequence of values of `Event`", "is or holds something else")
+    max_crossings = integer("max_crossings", max_crossings, least=1)
     rules = [Transition(str(k), event, unchanged) for k, event in enumerate(events)]
     return simulate_hybrid(flow, y0, ts, rules, max_transitions=max_crossings, integrator=integrator)
 
 
 def _rules(transitions: Any) -> Callable[[AbstractFlow], Sequence[Transition]]:
+    must = "be a sequence of values of `Transition`, or a function of the flow"
+    if isinstance(transitions, type):
+        raise argument_error("transitions", must, f"is {shown(transitions)}")
     known = transitions if callable(transitions) else lambda flow: transitions
 
     def checked(flow: AbstractFlow) -> Sequence[Transition]:
         found = known(flow)
         if not isinstance(found, Sequence) or not all(isinstance(rule, Transition) for rule in found):
-            raise argument_error("transitions", "be a sequence of values of `Transition`", "is or holds something else")
+            raise argument_error("transitions", must, "is, holds or returns something else")
         return found
 
     return checked

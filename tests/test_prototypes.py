@@ -253,11 +253,11 @@ BAD = [
     (lambda: CoupledFlow(X, LinearEncoder(3, 2), 1.0), "Argument `data` must have 3 columns, as `encoder` takes, but"),
     (lambda: CoupledFlow(X, FreeEmbeddings(3, 2), 1.0), "Argument `data` must have 3 rows, as `encoder` has, but"),
     (lambda: _coupled("linear")[0].velocity(0.0, P), "Argument `y0` must be a `Coupled(encoder, prototypes)`"),
-    (lambda: principal_components(X, 9), "Argument `outputs` must be from 1 to 4, the smaller side of `x`, but is 9."),
+    (lambda: principal_components(X, 9), "Argument `outputs` must be at most 4, the smaller side of `x`, but is 9."),
     (lambda: DescentMap(PrototypeFlow(Z, 1.0), batches=[[[0, 9]]]), "Argument `batches` must hold row numbers from 0"),
     (lambda: DescentMap(PrototypeFlow(Z, 1.0), clip_value=0), "Argument `clip_value` must be positive, but is 0."),
     (lambda: TwoLevelFlow(X, LinearEncoder(D, 2), 1.0, detached=True, groups=[1] * N), "Argument `groups` must be"),
-    (lambda: random_batches(stream(0, "b"), 3, 4, epochs=1), "Argument `size` must be from 1 to the number of rows, 3"),
+    (lambda: random_batches(stream(0, "b"), 3, 4, epochs=1), "Argument `size` must be at most the number of rows, 3"),
 ]
 
 

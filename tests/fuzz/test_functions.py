@@ -25,6 +25,7 @@ FLOW = ds.FunctionFlow(lambda t, x: -x)
 TOKENS = ds.TokenFlow(EYE[None])
 HARDMAX = ds.HardmaxMap(1.0, EYE)
 QUICK = ds.Scipy("RK45", rtol=1e-3, atol=1e-3)
+FALL = ds.Event(lambda t, x: jnp.sum(x) - 0.5)
 CALLS = {
     "simulate": (ds.simulate, {"flow": FLOW, "y0": [1.0, 2.0], "ts": [0, 1], "integrator": QUICK}),
     "simulate tokens": (ds.simulate, {"flow": TOKENS, "y0": EYE, "ts": [0, 1], "integrator": QUICK}),
@@ -97,6 +98,67 @@ CALLS = {
     "MultirateConfig": (
         ds.MultirateConfig,
         {"width": 8, "query_heads": 2, "key_heads": 1, "hidden": 8, "rounds": 1, "block": 2, "slow_mask": "full"},
+    ),
+    "RKC2": (ds.RKC2, {"max_stages": 9}),
+    "PrototypeLoss": (ds.PrototypeLoss, {"gradient": "full", "barrier": 0.1, "ridge": 0.0, "reduction": "sum"}),
+    "Annealing": (ds.Annealing, {"start": 2.0, "floor": 0.3, "time_constant": 20.0}),
+    "PrototypeFlow": (
+        ds.PrototypeFlow,
+        {"embeddings": EYE, "temperature": 1.0, "loss": ds.PrototypeLoss(), "rate": 1.0},
+    ),
+    "CoupledFlow": (
+        ds.CoupledFlow,
+        {
+            "data": EYE,
+            "encoder": ds.LinearEncoder(2, 1),
+            "temperature": 1.0,
+            "loss": None,
+            "encoder_rate": 1.0,
+            "prototype_rate": 1.0,
+        },
+    ),
+    "TwoLevelFlow": (
+        ds.TwoLevelFlow,
+        {
+            "data": EYE,
+            "encoder": ds.LinearEncoder(2, 1),
+            "temperature": 1.0,
+            "detached": True,
+            "loss": None,
+            "groups": [0, 1],
+            "encoder_rate": 1.0,
+            "prototype_rate": 1.0,
+        },
+    ),
+    "FreeEmbeddings": (ds.FreeEmbeddings, {"count": 3, "outputs": 2}),
+    "LinearEncoder": (ds.LinearEncoder, {"inputs": 3, "outputs": 2}),
+    "AffineEncoder": (ds.AffineEncoder, {"inputs": 3, "outputs": 2}),
+    "MLPEncoder": (ds.MLPEncoder, {"inputs": 3, "hidden": 4, "outputs": 2}),
+    "principal_components": (ds.principal_components, {"x": EYE, "outputs": 1}),
+    "DescentMap": (
+        ds.DescentMap,
+        {"flow": ds.PrototypeFlow(EYE, 1.0), "batches": [[[0], [1]]], "clip_value": 2.0, "clip_norm": 1.0},
+    ),
+    "random_batches": (ds.random_batches, {"key": KEY, "count": 3, "size": 2, "epochs": 1}),
+    "Transition": (
+        ds.Transition,
+        {"name": "fall", "guard": FALL, "reset": lambda flow, t, x: (flow, x), "immediate": False, "terminal": True},
+    ),
+    "simulate_hybrid": (
+        ds.simulate_hybrid,
+        {
+            "flow": FLOW,
+            "y0": [1.0],
+            "ts": [0, 1],
+            "transitions": [ds.Transition("fall", FALL, lambda flow, t, x: (flow, x + 1))],
+            "dwell": 0.1,
+            "max_transitions": 3,
+            "integrator": QUICK,
+        },
+    ),
+    "crossings": (
+        ds.crossings,
+        {"flow": FLOW, "y0": [1.0], "ts": [0, 1], "events": [FALL], "max_crossings": 2, "integrator": QUICK},
     ),
     "initial": (ds.initial, {"distribution": "uniform", "key": KEY, "space": ds.Sphere(), "shape": (3, 2)}),
     "stream": (ds.stream, {"seed": 0, "name": "x"}),

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
 from dynsim._types import Key, State, Step
-from dynsim.conversion import instance, real
+from dynsim.conversion import instance, integer, random_key, real, reals
 from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractMap
@@ -102,7 +102,7 @@ def _count(flow: PrototypeFlow | CoupledFlow) -> int:
 
 
 def _rows(batches: Any, count: int) -> Int[Array, "epochs batches size"]:
-    found = np.asarray(batches)
+    found = np.asarray(reals("batches", batches))
     if found.ndim != 3 or found.dtype.kind not in "iu" or 0 in found.shape:
         raise argument_error("batches", "hold row numbers in shape (epochs, batches, size)", f"has shape {found.shape}")
     if np.min(found) < 0 or np.max(found) >= count:
@@ -115,10 +115,12 @@ def random_batches(key: Key, count: int, size: int, *, epochs: int) -> Int[np.nd
     """Return the rows of mini-batches, in each epoch a random order of all rows; an incomplete last batch is left out.
 
     Raises:
-        ValueError: if `size` is not from 1 to `count`, the number of rows.
+        ValueError: unless all are positive integers, and `size` is at most `count`, the number of rows.
     """
-    if not 1 <= size <= count:
-        raise argument_error("size", f"be from 1 to the number of rows, {count}", f"is {size}")
+    key, count = random_key("key", key), integer("count", count, least=1)
+    size, epochs = integer("size", size, least=1), integer("epochs", epochs, least=1)
+    if size > count:
+        raise argument_error("size", f"be at most the number of rows, {count}", f"is {size}")
     whole = count - count % size
     orders = [np.asarray(jax.random.permutation(k, count)[:whole]) for k in jax.random.split(key, epochs)]
     return np.stack(orders).reshape(epochs, -1, size)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
 from dynsim._types import Scalar, State, Time
-from dynsim.conversion import instance, real
+from dynsim.conversion import instance, real, reals
 from dynsim.errors import argument_error, shown
 from dynsim.spaces import Euclidean, Product
 from dynsim.systems.base import AbstractFlow
@@ -142,7 +142,7 @@ class TwoLevelFlow(AbstractFlow):
 
 
 def _labels(groups: Any, count: int) -> tuple[Int[Array, " n"], int]:
-    found = np.asarray(groups)
+    found = np.asarray(reals("groups", groups))
     if found.shape != (count,) or found.dtype.kind not in "iu":
         raise argument_error("groups", f"hold one integer for each of {count} data points", f"has shape {found.shape}")
     if set(found.tolist()) != set(range(int(np.max(found)) + 1)):

@@ -114,7 +114,7 @@ def _apart(p: Prototypes, barrier: Scalar) -> Prototypes:
 
 def choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:
     """Return one of some words; raise `ValueError` for any other."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise argument_error(name, f"be one of {', '.join(choices)}", f"is {shown(value)}")
     return value
 
