@@ -10,7 +10,7 @@ import numpy as np
 from analysis.claims.consensus.instances.equilibria import circle_configurations, configurations
 from analysis.claims.consensus.instances.printed_attention import agrees, printed_field
 from analysis.claims.rational_instances import identity, matrix, rational_unit, tangent_part
-from analysis.dynamics.equilibria import Equilibrium, equilibria, random_starts
+from analysis.dynamics.equilibria import Equilibrium, equilibria, newton, random_starts
 from analysis.dynamics.linearisation import eigenvalues, rotations, tangent_jacobian
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
@@ -45,6 +45,7 @@ def _instability_trial(key: Key, name: str, x: np.ndarray, value: np.ndarray | f
     found = [e for e in _searched(flow, key, U) if float(diameter(e.state)) > 1e-3] if d == D else []
     rates = [growth_rate(flow, e.state) for e in found]
     random = flow.space.sample(jax.random.fold_in(key, 1), at.shape)
+    back, speed = newton(flow, flow.space.project(at + 1e-2 * random))
     counted = (at_least("number of equilibria found off consensus", len(found), 1, tolerance=0.0),) if d == D else ()
     return Trial(
         hypotheses=(
@@ -55,6 +56,14 @@ def _instability_trial(key: Key, name: str, x: np.ndarray, value: np.ndarray | f
         conclusions=(
             at_least("largest real part of the linearisation", growth_rate(flow, at), 1e-3, tolerance=ROUNDING),
             *(m for e, r in zip(found, rates, strict=True) for m in _searched_measurements(e, r, U)),
+            at_most("speed after Newton's method from beside the configuration", speed, 1e-10, tolerance=ROUNDING),
+            at_most(
+                "change of the products of tokens by it",
+                jnp.max(jnp.abs(back @ back.T - at @ at.T)),
+                0.1,
+                tolerance=SOLVER,
+                within=(0, 2),
+            ),
             agrees(
                 "the field that ships, at random tokens, against (7)",
                 flow.vector_field(0.0, random),
