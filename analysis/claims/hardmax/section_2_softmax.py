@@ -60,7 +60,9 @@ def _limit_trial(key: Key, ties: bool) -> Trial:
         ),
         conclusions=(
             holds("the weights are within (n - |C_i|) exp(-gap_i / tau) of (2.3)", within),
-            at_most("largest error of a weight at tau = 1/(64 ln 2)", last, Fraction(1, 2**60), tolerance=0.0),
+            at_most(
+                "largest error of a weight at tau = 1/(64 ln 2)", last, Fraction(1, 2**60), tolerance=0.0, within=(0, 1)
+            ),
             *layers,
             at_most(
                 "distance of that layer of `SoftmaxMap` from the hardmax layer",
@@ -124,7 +126,9 @@ def _uniform_trial(key: Key, separated: bool) -> Trial:
             holds("the temperature 1/(m ln 2) is below 1/40", m >= 64),
         ),
         conclusions=(
-            at_most("error of the weights of token 0", max(abs(error)), Fraction(1, 1000), tolerance=0.0),
+            at_most(
+                "error of the weights of token 0", max(abs(error)), Fraction(1, 1000), tolerance=0.0, within=(0, 1)
+            ),
             at_most("error of its weighted average", max(abs(error @ z)), Fraction(1, 1000), tolerance=0.0),
         ),
         witness={"tokens": z, "m": m},

@@ -118,7 +118,11 @@ def _table_trial(dimensions: tuple[int, ...], *, learned: bool = True) -> Trial:
         conclusions=(
             at_least("least growth of the mean with d, less three standard errors", np.min(growth), 0.0, tolerance=0.0),
             at_least(
-                "least mean fraction of leaders that are leaders at layer 0", np.min(shares), NEARLY_ALL, tolerance=0.0
+                "least mean fraction of leaders that are leaders at layer 0",
+                np.min(shares),
+                NEARLY_ALL,
+                tolerance=0.0,
+                within=(0, 1),
             ),
         ),
         witness={"size": kept.size, "d": dimensions, "means": means, "shares": shares},

@@ -54,7 +54,7 @@ def _one_step_maps(key: Key) -> list[np.ndarray]:
 def _trained_trial(maps: list[np.ndarray]) -> Trial:
     deviations = [abs(np.sum(M, axis=0) - 1) for M in maps]
     return Trial(
-        hypotheses=(equal("number of one-step maps of trained blocks", len(deviations), len(NETWORKS), tolerance=0.0),),
+        hypotheses=(equal("number of one-step maps", len(maps), len(NETWORKS), tolerance=0.0),),
         conclusions=tuple(
             measured
             for name, far in zip(NETWORKS, deviations, strict=True)
@@ -65,10 +65,12 @@ def _trained_trial(maps: list[np.ndarray]) -> Trial:
                     np.mean(far > LEAST_DIFFERENCE),
                     0.5,
                     tolerance=ROUNDING,
+                    within=(0, 1),
                 ),
             )
         ),
         witness={"column sums": {name: np.sum(M, axis=0) for name, M in zip(NETWORKS, maps, strict=True)}},
+        parameters={"networks": len(maps), "n": TOKENS, "columns": max(len(M) for M in maps)},
     )
 
 
