@@ -63,22 +63,35 @@ def exact():
 
 
 @eqx.filter_jit
-def one_step(z):
-    """Return the factor by which one step of length 1 multiplies solutions of y' = z y, z being a vector."""
-    terms, solver, one = dfx.ODETerm(lambda t, y, args: z * y), RKC2(), jnp.ones_like(z)
-    state = solver.init(terms, 0.0, 1.0, one, None)
-    return solver.step(terms, jnp.asarray(0.0), jnp.asarray(1.0), one, None, state, False)[0]
+def one_step(z, forcing, y):
+    """Return the state after one step of length 1 of y' = z y + t * forcing, and the error estimate."""
+    terms, solver = dfx.ODETerm(lambda t, y, args: z * y + t * forcing), RKC2()
+    state = solver.init(terms, jnp.asarray(0.0), jnp.asarray(1.0), y, None)
+    return solver.step(terms, jnp.asarray(0.0), jnp.asarray(1.0), y, None, state, False)[:2]
 
 
 @pytest.mark.parametrize("radius", [1.5, 12.0, 300.0, 1e4, 2e5])
 def test_the_stability_polynomial_is_damped_over_the_whole_spectrum(radius):
     z = -radius * np.concatenate([np.geomspace(1e-6, 1e-3, 200), np.linspace(1e-3, 1.0, 1800)])
-    factor = np.asarray(one_step(jnp.asarray(z)))
+    factor = np.asarray(one_step(z, np.zeros_like(z), jnp.ones_like(z))[0])
     assert np.all(np.abs(factor) < 1)
     assert np.all(np.abs(factor[z < -6]) < 0.98)  # damping 2/13 leaves about 1 - 2/39
     small = np.abs(z) < 0.05
     third = (factor[small] - 1 - z[small] - z[small] ** 2 / 2) / z[small] ** 3
     assert np.all(np.abs(third[np.abs(z[small]) > 1e-3]) < 0.2)  # order two: 1/6 at most is missing
+
+
+@pytest.mark.parametrize("radius", [12.0, 300.0])
+def test_the_stages_lie_at_their_times(radius):
+    z, forcing = np.array([0.0, -radius]), np.array([1.0, 0.0])
+    np.testing.assert_allclose(one_step(z, forcing, jnp.zeros(2))[0], [0.5, 0.0], atol=1e-13)  # t is integrated exactly
+
+
+def test_the_error_estimate_is_of_the_size_of_the_local_error():
+    z = -np.array([0.02, 0.05, 0.1])
+    after, estimate = one_step(z, np.zeros(3), jnp.ones(3))
+    np.testing.assert_allclose(estimate, 0.2 * z**3, rtol=1e-6)  # 0.8 (y0 - y1) + 0.4 (f0 + f1) with two stages
+    np.testing.assert_allclose(np.exp(z) - after, z**3 / 6, rtol=0.05)
 
 
 def test_the_heat_equation_takes_steps_far_beyond_the_explicit_limit():
