@@ -33,6 +33,7 @@ RUN_EXPERIMENTS = (
     "prototypes/experiment-7.6-monotone",
     "prototypes/experiment-7.6-collapse",
     "prototypes/experiment-7.6-collapse/batches",
+    "prototypes/experiment-7.6-collapse/encoder-time",
     "prototypes/experiment-7.4-utilisation/as-described",
     "prototypes/experiment-7.4-utilisation/uniform",
     "prototypes/remark-4",

@@ -123,3 +123,31 @@ def separation_collapses_in_batches(key: Key, integrator: AbstractIntegrator) ->
 def separation_collapses_in_batches(key: Key, integrator: AbstractIntegrator) -> Trial:
     """One step an epoch, on all images."""
     return _collapse_trial(("frozen",), (0.1, 1.0), trained=False)
+
+
+@claim(
+    "prototypes/experiment-7.6-collapse/encoder-time",
+    PROTOTYPES.at("Sec 7.6"),
+    variant="reading",
+    num_trials=1,
+    decided_by=COMMAND,
+    note="read: because of the ratio, in batches of 256 at T = .3, after the encoder's time of two epochs at eps = 1; "
+    f"both modes; {NOTE}; no control: it is refuted by every seed, and no repaired case is sought",
+)
+def separation_is_smaller_at_equal_rates(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Read: for its ratio. After the same encoder's time eps t, S(P) is smaller at eps = 1 than at eps = .1."""
+    record = best_record(LEARNING_RATES)
+    found = {}
+    for mode in ("full", "frozen"):
+        name = f"{mode}, equal encoder time"
+        ratios, S = record.arrays[f"{name}: eps"], record.arrays[f"{name}: S"][:, :, -1]
+        found[mode] = S[np.isin(ratios, 1.0)][0] / S[np.isin(ratios, 0.1)][0]
+    return Trial(
+        hypotheses=_trained(record, ("full", "frozen")),
+        conclusions=tuple(
+            at_most(f"least S at eps = 1 over S at eps = .1 ({mode})", np.min(one), 1.0, tolerance=ROUNDING)
+            for mode, one in found.items()
+        ),
+        witness={"size": record.size, "S at eps = 1 over S at eps = .1, by seed": found},
+        parameters=_sizes(record),
+    )

@@ -239,11 +239,14 @@ def _summary(name: str, arrays: Arrays) -> Iterator[str]:
     for k, eps in enumerate(of("eps")):
         S, spread, accuracy = of("S")[k], of("spread")[k], of("scores")[k, :, :, 0]
         mean, low, high = of("chance")[k].mean(axis=0)
-        falls = np.mean(np.diff(S, axis=1) < 0) if S.shape[1] > 2 else np.nan
-        early = np.mean(separation_ratios(arrays, name, epoch=WINDOW)[k])
+        course = ""
+        if S.shape[1] > 2:
+            early = np.mean(separation_ratios(arrays, name, epoch=WINDOW)[k])
+            course = (
+                f"S x {early:.3g} after {WINDOW} epochs; falls in {np.mean(np.diff(S, axis=1) < 0):.0%} of epochs; "
+            )
         yield (
-            f"  eps {eps:g}: S x {early:.3g} after {WINDOW} epochs, "
-            f"x {np.mean(S[:, -1] / S[:, 0]):.3g} at the end; falls in {falls:.0%} of epochs; "
+            f"  eps {eps:g}: {course}S x {np.mean(S[:, -1] / S[:, 0]):.3g} at the end; "
             f"S / spread x {np.mean(S[:, -1] / spread[:, -1] / (S[:, 0] / spread[:, 0])):.3g}; "
             f"V/N {np.mean(of('V/N')[k][:, -1]):.3g}; ACC {np.mean(accuracy[:, 0]):.3f}, "
             f"best {np.mean(accuracy.max(axis=1)):.3f}, final {np.mean(accuracy[:, -1]):.3f} "
