@@ -51,10 +51,16 @@ class RKC2(dfx.AbstractAdaptiveSolver):
     step of length $h$, $\rho$ being the spectral radius, where other explicit methods take about $h \rho / 3$.
     $\rho$ comes from a power iteration with `jax.jvp`, done anew every 25 accepted steps and after rejections.
 
-    Of order two, it is for moderate accuracy: give `Diffrax` an `rtol` of 1e-3 to 1e-6. Where the solution itself asks
-    for short steps, or rho times the horizon is below about 100, Tsit5 is faster. On a spectrum away from the real axis
-    the result stays right, but the error control has to shorten the steps below $1 / \rho$: an oscillator is followed
-    slowly, or not within `max_steps`.
+    Of order two, it is for moderate accuracy: give `Diffrax` an `rtol` of 1e-3 to 1e-6. Measured on the coupled flow of
+    encoder and prototypes, whose spectrum is real in both modes of the gradient, as CPU time at the relative error 1e-4
+    and $\varepsilon = 10^{-3}$: with 2,368 unknowns a twelfth of Tsit5's and a fourteenth of that of SciPy's RK45. It
+    loses
+    - at small errors: with 168 unknowns Tsit5 is as fast at the relative error 2e-6, and four times faster at 6e-8;
+    - to implicit methods where $\varepsilon$ is small and the unknowns are few: LSODA and Radau are as fast at
+      $\varepsilon = 10^{-6}$ with 168 unknowns;
+    - on spectra away from the real axis, which it follows by error control alone: eigenvalues $\pm i \omega$ take 17
+      times Tsit5's steps at `rtol` 1e-6, and $-50 \pm 1000 i$ three times at 1e-4. The result stays as right as the
+      tolerance asks for, and a fast oscillation may need more than `max_steps`.
 
     `max_stages` bounds the evaluations in a step, and so the rounding errors that the stages accumulate, some
     s^2 roundings; a longer step is rejected at no cost.
