@@ -13,7 +13,7 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.banks import Bank, Parts, distances, hard_bank, parts, random_bank, soft
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Trial, holds
+from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.decoder.transformer import LayerNorm
@@ -98,6 +98,15 @@ def _heads(key: Key) -> _Heads:
     return _Heads(layer, x, W, banks)
 
 
+def _joined_output(given: _Heads) -> Measurement:
+    """Measure the output of a layer against the centroids of its heads side by side, W_O applied once."""
+    x, layer = given.tokens.astype(float), given.layer
+    mu = np.concatenate([bank.parts.centroids.astype(float) for bank in given.banks], axis=1)
+    unit = np.ones(x.shape[1]), np.zeros(x.shape[1])
+    _, after = _outputs(layer, jnp.asarray(x), jnp.asarray(given.banks[0].temperature))
+    return agrees("the output that ships", after, _normalised(x + mu @ np.asarray(layer.output).T, *unit))
+
+
 def _heads_trial(given: _Heads, found: list[Parts], *, hard: bool) -> Trial:
     """Measure the decomposition with M or R, and V, of each head: V and the subtracted term may be another's."""
     losses = given.layer.losses(jnp.asarray(given.tokens.astype(float)), given.banks[0].temperature)
@@ -110,6 +119,7 @@ def _heads_trial(given: _Heads, found: list[Parts], *, hard: bool) -> Trial:
         for word, n in shipped.items()
     )
     equal = all(e.loss == total for e, total in zip(exact, sums, strict=True))
+    facts = (*facts, _joined_output(given))
     return Trial(
         tuple(m for bank in given.banks for m in soft(bank)),
         (holds(f"Lq = {name} + V in each head", equal), *(() if hard else facts)),

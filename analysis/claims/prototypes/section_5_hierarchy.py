@@ -115,7 +115,7 @@ def _variance_gradient(bank: Bank) -> Exact:
     return 2 * bank.parts.covariance @ bank.p
 
 
-def _independence_trial(given: TwoBanks, other: TwoBanks, hypotheses: tuple[Measurement, ...] = ()) -> Trial:
+def _independence_trial(given: TwoBanks, other: TwoBanks, conclusions: tuple[Measurement, ...] = ()) -> Trial:
     """Measure whether the gradient of V of level 2 is the same for two sets of prototypes of level 1."""
     gradients = [_variance_gradient(levels.second) for levels in (given, other)]
     ships = []
@@ -128,10 +128,12 @@ def _independence_trial(given: TwoBanks, other: TwoBanks, hypotheses: tuple[Meas
             *_levels(given),
             *_levels(other),
             holds("prototypes of level 1 differ", bool(np.any(given.first.p != other.first.p))),
-            *ships,
-            *hypotheses,
+            *(() if conclusions else ships),
         ),
-        (holds("the gradient of V of level 2 is the same", bool(np.all(gradients[0] == gradients[1]))),),
+        (
+            holds("the gradient of V of level 2 is the same", bool(np.all(gradients[0] == gradients[1]))),
+            *((*ships, *conclusions) if conclusions else ()),
+        ),
         {**given.witness(), "other P1": other.first.p, "gradients": gradients},
         parameters=given.parameters,
     )
@@ -196,8 +198,12 @@ def _interference_trial(given: TwoBanks, *, detached: bool, conclusions: tuple[M
     exact = own if detached else _total_gradient(given)
     found = gradient(given.flow(detached=detached), given.state)
     return Trial(
-        (*_levels(given), agrees("the gradient by P1 that ships", found.first, exact)),
-        (holds("the gradient by P1 is that of the loss of level 1", bool(np.all(exact == own))), *conclusions),
+        _levels(given),
+        (
+            holds("the gradient by P1 is that of the loss of level 1", bool(np.all(exact == own))),
+            agrees("the gradient by P1 that ships", found.first, exact),
+            *conclusions,
+        ),
         {**given.witness(), "own": own, "total": exact},
         parameters=given.parameters,
     )

@@ -75,7 +75,7 @@ def subtraction_of_the_error_gives_the_variance(key: Key, integrator: AbstractIn
     bank = hard_bank(key)
     measured = _subtraction_trial(bank, bank.parts.error, "(1/B) sum |z - mu|^2")
     conclusions = (*measured.conclusions, _mean_loss(bank), *computed(bank))
-    return Trial(measured.hypotheses, conclusions, measured.witness, parameters=measured.parameters)
+    return Trial(soft(bank), conclusions, measured.witness, parameters=measured.parameters)
 
 
 @subtraction_of_the_error_gives_the_variance.with_control

@@ -6,7 +6,16 @@ import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.clouds import K, N, cloud_flow, mode_of, rational_cloud
+from analysis.claims.prototypes.instances.clouds import (
+    K,
+    M,
+    N,
+    in_some_mode,
+    mode_of,
+    random_cloud,
+    rational_cloud,
+    slow_flow,
+)
 from analysis.claims.rational_instances import identity
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, holds
@@ -17,10 +26,10 @@ from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation import simulate
 from dynsim.systems.prototypes.assignments import Prototypes, separation, squared_distances
-from dynsim.systems.prototypes.flow import PrototypeFlow
+from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
-TIMES = [0.0, 5.0, 10.0, 20.0]
+TIMES = [0.0, 5.0, 10.0, 15.0, 20.0]
 
 
 @jax.jit
@@ -55,8 +64,12 @@ def collapse_is_a_saddle(key: Key, integrator: AbstractIntegrator) -> Trial:
 
     Read: its Hessian has a negative eigenvalue; in the mode frozen that of the free energy.
     """
-    gradient, given = mode_of(key), rational_cloud(key)
-    a = int(FACTORS[gradient])
+    return in_some_mode(lambda mode: _exact_trial(key, mode))
+
+
+def _exact_trial(key: Key, gradient: str) -> Trial:
+    """Measure whether the Hessian at collapse is indefinite at twice a times the trace of the covariance."""
+    given, a = rational_cloud(key), int(FACTORS[gradient])
     T = 2 * a * np.trace(given.covariance)
     flow = PrototypeFlow(given.z.astype(float), float(T), loss=PrototypeLoss(gradient))
     _, measured = _spectrum(flow)
@@ -71,11 +84,10 @@ def collapse_is_a_saddle(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 def _saddle_trial(key: Key, gradient: str, factor: float) -> Trial:
     """Measure the spectrum at collapse at a temperature of `factor` lambda_max of the covariance, or somewhat less."""
-    flow, _ = cloud_flow(key, 1.0, gradient)
-    z = np.asarray(flow.embeddings)
+    z = random_cloud(key)
     largest = critical_temperature(z, PrototypeLoss("frozen")) / FACTORS["frozen"]
     T = float(numpy_rng(key, "heat").uniform(0.75, 0.95)) * factor * largest
-    flow = PrototypeFlow(z, T, loss=flow.loss, rate=flow.rate)
+    flow = PrototypeFlow(z, T, loss=PrototypeLoss(gradient, reduction="mean"), rate=K / 2)
     values, measured = _spectrum(flow)
     return Trial(
         (
@@ -114,38 +126,50 @@ def collapse_is_a_saddle_below_the_critical_temperature(key: Key, integrator: Ab
     return _saddle_trial(key, "frozen", 4.0)
 
 
-def _diameter(p: Prototypes) -> jax.Array:
-    return jnp.sqrt(jnp.max(squared_distances(p, p)))
+@jax.jit
+def _along(flow: CoupledFlow, xs: Coupled) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return the largest distance of prototypes, S(P) and the potential at each time."""
+    width = lambda p: jnp.sqrt(jnp.max(squared_distances(p, p)))
+    return jax.vmap(lambda x: (width(x.prototypes), separation(x.prototypes), flow.potential(0.0, x)))(xs)
 
 
 def _path_trial(
-    flow: PrototypeFlow,
-    p0: Prototypes,
+    flow: CoupledFlow,
+    p0: np.ndarray,
     integrator: AbstractIntegrator,
     hypotheses: tuple[Measurement, ...],
     least: float | None = None,
 ) -> Trial:
     """Measure the largest distance of prototypes at t = 20 over the initial one, and that S(P) is at least `least`."""
-    path = simulate(flow, p0, TIMES, integrator=integrator)
-    widths, apart = np.asarray(path.along(_diameter)), np.asarray(path.along(separation))
+    path = simulate(flow, Coupled(jnp.eye(M), jnp.asarray(p0)), TIMES, integrator=integrator)
+    widths, apart, energies = (np.asarray(values) for values in _along(flow, path.ys))
     bound = () if least is None else (at_least("least S(P)", np.min(apart), least, tolerance=SOLVER * least),)
-    energies = np.asarray(path.along(lambda p: flow.potential(0.0, p)))
     return Trial(
-        (at_least("least distance of prototypes at the start", jnp.sqrt(apart[0]), 1e-6, tolerance=0.0), *hypotheses),
+        (
+            at_most("eps", flow.ratio, 0.01, tolerance=ROUNDING),
+            at_most("change of the encoder", jnp.max(jnp.abs(path.final.encoder - jnp.eye(M))), 0.5, tolerance=SOLVER),
+            at_least("least distance of prototypes at the start", np.sqrt(apart[0]), 1e-6, tolerance=0.0),
+            *hypotheses,
+        ),
         (
             at_least("largest distance at t = 20 over the initial one", widths[-1] / widths[0], 1e-3, tolerance=SOLVER),
             *bound,
             at_most("increase of the potential", np.max(np.diff(energies)), 0.0, tolerance=SOLVER),
         ),
-        {"z": np.asarray(flow.embeddings), "p0": np.asarray(p0), "distances": widths},
+        {"z": np.asarray(flow.data), "p0": np.asarray(p0), "distances": widths},
         parameters={
             "n": N,
-            "k": K,
+            "k": len(p0),
             "mode": flow.loss.gradient,
             "T": float(flow.temperature(0.0)),
             "barrier": float(flow.loss.barrier),
         },
     )
+
+
+def _at_start(flow: CoupledFlow) -> tuple[Measurement, ...]:
+    """Return the measurements of collapse for the embeddings at the start."""
+    return _spectrum(flow.frozen_encoder(jnp.eye(M)))[1]
 
 
 @claim(
@@ -156,25 +180,36 @@ def _path_trial(
     "near, at the rate of the closed form. No control: the corrected claim is the positive case",
 )
 def prototypes_do_not_converge_to_one_point(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Prototypes that start apart and descend Lq cannot all converge to one point, since Lq contains V."""
-    flow, p0 = cloud_flow(key, 3.0, mode_of(key))
-    return _path_trial(flow, p0, integrator, _spectrum(flow)[1])
+    """Prototypes that start apart and descend Lq cannot all converge to one point, since Lq contains V.
+
+    Here with a slow encoder, eps = 1/1000, whose embeddings do not collapse in that time.
+    """
+    return in_some_mode(lambda mode: _hot_trial(key, integrator, mode))
 
 
-def _barrier_bound(flow: PrototypeFlow, p0: Prototypes, barrier: float) -> float:
+def _hot_trial(key: Key, integrator: AbstractIntegrator, gradient: str) -> Trial:
+    flow = slow_flow(random_cloud(key), 3.0, gradient)
+    return _path_trial(flow, _starts(key), integrator, _at_start(flow))
+
+
+def _starts(key: Key) -> np.ndarray:
+    """Return two random prototypes."""
+    return numpy_rng(key, "prototypes").normal(size=(2, M))
+
+
+def _barrier_bound(flow: CoupledFlow, p0: np.ndarray, barrier: float) -> float:
     """Return lambda over the initial potential minus a lower bound of the part without barrier."""
-    T, z = float(flow.temperature(0.0)), flow.embeddings
-    bare = PrototypeLoss(flow.loss.gradient, reduction="mean").potential(z, p0, jnp.asarray(T))
-    pairs = float(jnp.sum(1 / squared_distances(p0, p0)[jnp.triu_indices(K, 1)]))
-    floor = 0.0 if flow.loss.gradient == "full" else -T * float(np.log(K))
-    return barrier / (float(bare) + barrier * pairs - floor)
+    T, bare = flow.temperature(0.0), PrototypeLoss(flow.loss.gradient, reduction="mean")
+    start = float(bare.potential(flow.data, jnp.asarray(p0), T)) + barrier / float(np.sum((p0[0] - p0[1]) ** 2))
+    floor = 0.0 if flow.loss.gradient == "full" else -float(T) * float(np.log(len(p0)))
+    return barrier / (start - floor)
 
 
 def _barrier_trial(key: Key, integrator: AbstractIntegrator, *, present: bool) -> Trial:
-    rng = numpy_rng(key, "barrier")
-    strength = float(10 ** rng.uniform(-2, -0.5))
-    flow, p0 = cloud_flow(key, 3.0, mode_of(key), barrier=strength if present else 0.0)
+    strength = float(10 ** numpy_rng(key, "barrier").uniform(-2, -0.5))
+    flow = slow_flow(random_cloud(key), 3.0, mode_of(key), barrier=strength if present else 0.0)
     positive = at_least("lambda", strength, 0.0, tolerance=ROUNDING)
+    p0 = _starts(key)
     return _path_trial(flow, p0, integrator, (positive,), _barrier_bound(flow, p0, strength))
 
 
@@ -186,7 +221,7 @@ def _barrier_trial(key: Key, integrator: AbstractIntegrator, *, present: bool) -
     note="by descent of the potential, not by the decomposition; any lambda > 0 does. Both modes, losses being means",
 )
 def prototypes_with_a_barrier_do_not_converge_to_one_point(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Prototypes that start apart cannot all converge to one point, nor can two. Added: the barrier (15), lambda > 0.
+    """Prototypes that start apart cannot all converge to one point. Added: the barrier (15), lambda > 0.
 
     At all times S(P) >= lambda / (W(0) - w), W being the potential of the mode, and w a lower bound of the part
     without barrier: 0 (full) or -T log K (frozen, mean over embeddings).
@@ -202,11 +237,11 @@ def prototypes_with_a_barrier_do_not_converge_to_one_point(key: Key, integrator:
 
 def _escape_trial(key: Key, integrator: AbstractIntegrator, heat: float, below: float) -> Trial:
     """Measure whether prototypes leave a neighbourhood of collapse at `heat` times the critical temperature."""
-    flow, direction = cloud_flow(key, heat, mode_of(key))
-    z = np.asarray(flow.embeddings)
-    p0 = jnp.asarray(collapse(z, K)) + 1e-2 * direction
+    z = random_cloud(key)
+    flow = slow_flow(z, heat, mode_of(key))
+    p0 = collapse(z, 2) + 1e-2 * _starts(key)
     hot = at_most("temperature over the critical one", heat, below, tolerance=ROUNDING)
-    return _path_trial(flow, p0, integrator, (hot, *_spectrum(flow)[1]))
+    return _path_trial(flow, p0, integrator, (hot, *_at_start(flow)))
 
 
 @claim(
@@ -214,7 +249,7 @@ def _escape_trial(key: Key, integrator: AbstractIntegrator, heat: float, below: 
     PROTOTYPES.at("abstract"),
     variant="special case",
     num_trials=4,
-    note="random starts near collapse; two of the prototypes may still converge to one point",
+    note="two prototypes, random starts near collapse; of more, some may still converge to one point",
 )
 def prototypes_leave_collapse_below_the_critical_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Almost no prototypes that start apart near collapse converge to one point.

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
+import equinox as eqx
 import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees
@@ -108,6 +109,9 @@ def variance_is_not_negative(key: Key, integrator: AbstractIntegrator) -> Trial:
     return _variance_trial(bank, parts(bank.z, bank.p, q).variance)
 
 
+_value = eqx.filter_jit(lambda flow, x: flow.value(0.0, x))
+
+
 def _encoded_trial(given: EncodedBank, conclusions: tuple[Measurement, ...]) -> Trial:
     return Trial(
         hypotheses=(
@@ -142,7 +146,7 @@ def _universal_trial(key: Key, factor: float) -> Trial:
         flow, x = perceptron(key)
         p, T = x.prototypes, flow.temperature(0.0)
         found = shipped(flow.embed(x), p, factor * T)
-        split = agrees("Lq of the coupled flow", flow.value(0.0, x), float(found.error + found.variance))
+        split = agrees("Lq of the coupled flow", _value(flow, x), float(found.error + found.variance))
         sizes = {"n": len(found.q), "k": len(p), "m": p.shape[1], "T": float(T), "encoder": "perceptron"}
         positive = at_least("temperature", T, 0.0, tolerance=ROUNDING)
         not_negative = at_least("V", found.variance, 0.0, tolerance=ROUNDING)
@@ -151,7 +155,7 @@ def _universal_trial(key: Key, factor: float) -> Trial:
     bank = given.bank
     found = bank.parts if factor == 1 else bank._replace(base=bank.base**2).parts
     exact = holds("Lq = R + V", bank.parts.loss == found.error + found.variance)
-    flow = agrees("Lq of the coupled flow", given.flow.value(0.0, given.state), float(found.error + found.variance))
+    flow = agrees("Lq of the coupled flow", _value(given.flow, given.state), float(found.error + found.variance))
     return _encoded_trial(given, (exact, flow, holds("V >= 0", found.variance >= 0)))
 
 

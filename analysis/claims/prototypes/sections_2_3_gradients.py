@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -171,10 +172,13 @@ def encoder_gradient_as_printed(key: Key, integrator: AbstractIntegrator) -> Tri
     return _encoder_trial(given, _encoder_gradient(given, 1, given.bank.parts.centroids))
 
 
+_by_encoder = eqx.filter_jit(lambda flow, x: ravel_pytree(flow.gradient(0.0, x).encoder)[0])
+
+
 def _corrected_trial(key: Key, gradient: str) -> Trial:
     given = encoded_bank(key, gradient)
     formula = _encoder_gradient(given, 2, given.bank.parts.centroids)
-    shipped = ravel_pytree(given.flow.gradient(0.0, given.state).encoder)[0]
+    shipped = _by_encoder(given.flow, given.state)
     R = np.array([_error_slope(given, dz) for dz in _free_directions(given)], object)
     by_embeddings = 2 * (given.bank.z - given.bank.parts.centroids).ravel()
     return _encoder_trial(

@@ -118,6 +118,8 @@ class Shipped(NamedTuple):
     error: Scalar
     variance: Scalar
     covariance: Float[Array, "k k"]
+    entropy: Scalar
+    separation: Scalar
 
 
 @jax.jit
@@ -132,12 +134,15 @@ def shipped(z: Embeddings, p: Prototypes, temperature: Scalar) -> Shipped:
         measures.reconstruction_error(z, p, temperature),
         measures.prototype_variance(z, p, temperature),
         measures.assignment_covariance(q),
+        measures.entropy(q),
+        measures.separation(p),
     )
 
 
 def computed(bank: Bank) -> tuple[Measurement, ...]:
-    """Measure that the toolkit computes assignments, centroids, Lq, M, R, V and Sigma_q of a bank as they are."""
-    found, exact = shipped(*bank.floats), bank.parts
+    """Measure that the toolkit computes assignments, centroids, Lq, M, R, V, Sigma_q, H and S of a bank as they are."""
+    found, exact, q = shipped(*bank.floats), bank.parts, bank.q.astype(float)
+    gaps = distances(bank.p, bank.p)[np.triu_indices(len(bank.p), 1)]
     return (
         agrees("the assignments that ship", found.q, bank.q),
         agrees("the soft centroids that ship", found.centroids, exact.centroids),
@@ -146,6 +151,8 @@ def computed(bank: Bank) -> tuple[Measurement, ...]:
         agrees("R that ships", found.error, float(exact.error)),
         agrees("V that ships", found.variance, float(exact.variance)),
         agrees("Sigma_q that ships", found.covariance, exact.covariance),
+        agrees("H that ships", found.entropy, -np.sum(q * np.log(np.where(q > 0, q, 1.0))) / len(q)),
+        holds("S that ships", float(found.separation) == float(min(gaps, default=np.inf))),
     )
 
 

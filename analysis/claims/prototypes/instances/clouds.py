@@ -1,20 +1,22 @@
 """Embeddings for claims on collapse and on trajectories: random clouds, and two clusters with prototypes between."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, matrix
+from analysis.ledger.evidence import Trial
 from analysis.prototypes.collapse import critical_temperature
 from dynsim._types import Key
-from dynsim.systems.prototypes.flow import PrototypeFlow
+from dynsim.systems.prototypes.encoders import LinearEncoder
+from dynsim.systems.prototypes.flow import CoupledFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
 N, K, M = 6, 3, 2
+RATIO = 1e-3
 MODES = ("frozen", "full")
 
 
@@ -39,17 +41,33 @@ def mode_of(key: Key) -> str:
     return str(numpy_rng(key, "mode").choice(MODES))
 
 
-def cloud_flow(key: Key, heat: float, gradient: str, *, barrier: float = 0.0) -> tuple[PrototypeFlow, Array]:
-    """Return the flow of three prototypes for a random cloud, and random prototypes of about its width.
+def in_some_mode(trial: Callable[[str], Trial]) -> Trial:
+    """Return the trials of both modes as one that contradicts a claim only if both do, by the better conclusions."""
+    trials = {mode: trial(mode) for mode in MODES}
+    better = max(trials, key=lambda mode: trials[mode].worst.slack)
+    return Trial(
+        tuple(m for each in trials.values() for m in each.hypotheses),
+        trials[better].conclusions,
+        {mode: each.witness for mode, each in trials.items()},
+        parameters={**trials[better].parameters, "mode": " and ".join(MODES)},
+    )
 
-    The temperature is `heat` times the critical one. Losses are means, and the rate is such that prototypes move
-    towards the mean together at the rate one.
-    """
+
+def random_cloud(key: Key) -> np.ndarray:
+    """Return normal embeddings (n, m), with another variance in each direction."""
     rng = numpy_rng(key, "cloud")
-    z = rng.normal(size=(N, M)) * rng.uniform(0.7, 1.5, M)
-    loss = PrototypeLoss(gradient, reduction="mean", barrier=barrier)
+    return rng.normal(size=(N, M)) * rng.uniform(0.7, 1.5, M)
+
+
+def slow_flow(z: np.ndarray, heat: float, gradient: str, *, barrier: float = 0.0) -> CoupledFlow:
+    """Return the flow of prototypes and a slow linear encoder, whose inputs are embeddings at the start, W = 1.
+
+    The temperature is `heat` times the critical one at the start. Losses are means, and the rate of the prototypes is
+    one, so that two prototypes move towards the mean together at the rate one.
+    """
     T = heat * critical_temperature(z, PrototypeLoss(gradient))
-    return PrototypeFlow(z, T, loss=loss, rate=K / 2), jnp.asarray(rng.normal(size=(K, M)))
+    loss = PrototypeLoss(gradient, reduction="mean", barrier=barrier)
+    return CoupledFlow(z, LinearEncoder(M, M), T, loss=loss, encoder_rate=RATIO)
 
 
 class TwoClusters(NamedTuple):
