@@ -144,7 +144,7 @@ RATIOS = (1e-4, 1e-2, 1.0, 1e2, 1e4)
 
 def _rate_trial(key: Key, slow: Callable[[float, float, float], float]) -> Trial:
     """Compare the decay rate, in the time eta_P t, with half of the least of mu' and `slow(eps, l, L)`, and limits."""
-    at = minimum(key, mode=("full", "frozen")[int(jax.random.randint(key, (), 0, 2))])
+    at = minimum(key, mode="full")
     H, k = hessian(at), at.state.encoder.size
     fast = np.linalg.eigvalsh(H[k:, k:] - H[k:, :k] @ np.linalg.solve(H[:k, :k], H[:k, k:]))[0]
     low, *_, high = np.linalg.eigvalsh(effective_hessian(at))
@@ -179,7 +179,7 @@ def _rate_trial(key: Key, slow: Callable[[float, float, float], float]) -> Trial
     variant="corrected",
     num_trials=4,
     note="changed: mu_P / (L eps) becomes eps l, l the least eigenvalue of the effective Hessian; c = 1/2, with the "
-    "least eigenvalue mu' of H_PP - H_Ptheta H_thetatheta^-1 H_thetaP for mu_P. Any eps > 0; both modes",
+    "least eigenvalue mu' of H_PP - H_Ptheta H_thetatheta^-1 H_thetaP for mu_P. Any eps > 0; mode full",
 )
 def decay_rate_is_that_of_the_slower_part(key: Key, integrator: AbstractIntegrator) -> Trial:
     """At a nondegenerate minimum the decay rate in the time eta_P t is at least min(mu', eps l) / 2 for every eps > 0.
@@ -230,7 +230,7 @@ STEPS = 12
 def _descent_trial(key: Key, exchanged: bool) -> Trial:
     """Compare the growth of a perturbation in steps of descent with 1 - kappa, kappa the largest of diag(eta) H."""
     rng = numpy_rng(key, "descent")
-    at = minimum(key, mode=("full", "frozen")[rng.integers(2)], ratio=float(10 ** rng.uniform(-1, 1)))
+    at = minimum(key, mode="full", ratio=float(10 ** rng.uniform(-1, 1)))
     J = -tangent_jacobian(at.flow, at.state)
     values, vectors = np.linalg.eig(J)
     top = int(np.argmax(np.real(values)))
@@ -268,7 +268,7 @@ def _descent_trial(key: Key, exchanged: bool) -> Trial:
     variant="corrected",
     num_trials=4,
     note="changed: the instability is that of descent with steps that are too long, a flip and no resonance; the ratio "
-    "of rates does not decide it; added: a nondegenerate minimum. Both modes",
+    "of rates does not decide it; added: a nondegenerate minimum. Mode full",
 )
 def long_steps_are_unstable(key: Key, integrator: AbstractIntegrator) -> Trial:
     """At a nondegenerate minimum gradient descent with learning rates eta_theta, eta_P is stable if the largest

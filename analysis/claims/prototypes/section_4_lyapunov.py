@@ -56,7 +56,7 @@ class Derivatives(NamedTuple):
 @eqx.filter_jit
 def derivatives(flow: CoupledFlow, t: Time, x: Coupled, energy: Callable[..., Scalar]) -> Derivatives:
     """Return the derivatives of `energy(flow, t, x)` at time t."""
-    squared = lambda part: sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(part))
+    squared = lambda part: jnp.sum(jnp.stack([jnp.sum(leaf**2) for leaf in jax.tree.leaves(part)]))
     t = jnp.asarray(t, float)
     value = lambda s, y: energy(flow, s, y)
     along = jax.jvp(value, (t, x), (jnp.ones(()), flow.velocity(t, x)))[1]
@@ -112,7 +112,8 @@ def free_energy_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
 def exponential(x: Fraction) -> Enclosure:
     """Return an enclosure of e^x for 0 <= x <= 10, by its series up to x^60 / 60! and a bound of the rest."""
     terms = [x**n / math.factorial(n) for n in range(61)]
-    return Enclosure(sum(terms), sum(terms) + 2 * terms[-1])
+    below = sum(terms, Fraction(0))
+    return Enclosure(below, below + 2 * terms[-1])
 
 
 @claim(
