@@ -1,4 +1,4 @@
-"""Errors in the flows, losses and measures of prototypes, and the claims of Section 4 and Appendix A that notice them."""
+"""Errors in flows, losses and measures of prototypes, and the claims of Section 4 and Appendix A that notice them."""
 
 from tests.mutants import Mutant
 
