@@ -17,7 +17,7 @@ from dynsim.papers import PROTOTYPES
 from dynsim.simulation import iterate
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.descent import DescentMap
-from dynsim.systems.prototypes.flow import Coupled
+from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 from dynsim.systems.prototypes.losses import GradientMode
 
 COLLAPSED = 0.1  # of S at the start: "near zero", generously
@@ -74,7 +74,7 @@ def _equal_rates_trial(key: Key, deviation: float, rate: float) -> Trial:
         path = iterate(descent, start, FEW)
         S = np.asarray(path.along(lambda y: separation(y.prototypes)))
         left[mode] = S[-1] / S[0]
-        ratios.append(abs(float(descent.flow.ratio) - 1))
+        ratios.append(abs(float(descent.flow.ratio) - 1) if isinstance(descent.flow, CoupledFlow) else np.inf)
         printed = _in_30_digits(x, start, mode, rate, CHECKED)
         gaps.append(np.max(np.abs(np.asarray(path.ys.prototypes)[CHECKED] - printed)))
     return Trial(

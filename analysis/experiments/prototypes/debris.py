@@ -101,7 +101,7 @@ def run_debris(config: DebrisConfig, key: Key, folder: Path) -> Arrays:
 def _kept(case: DebrisConfig, key: Key, folder: Path, seed: int) -> Outcome:
     """Return the outcome of one seed, read from `folder` if it is finished."""
     of = json.dumps([asdict(replace(case, seeds=0, changes=())), jax.random.key_data(key).tolist()])
-    empty = Outcome(np.zeros(()), np.zeros(()), (History(*(np.zeros(()) for _ in NAMES)),) * len(MODES))
+    empty = Outcome(np.zeros(()), np.zeros(()), (History(*(jnp.zeros(()) for _ in NAMES)),) * len(MODES))
     parts = Checkpoints(folder / str(seed), of, jax.tree.structure(empty))
     if not parts.has(0):
         objects = draw_objects(jax.random.fold_in(key, 0), case.catalogue)

@@ -47,14 +47,15 @@ def history(path: Trajectory, labels: Int[np.ndarray, " n"], num_classes: int, *
     Raises:
         ValueError: for the path of another system, or labels that are not one for each data point.
     """
-    if not isinstance(path.system, DescentMap):
-        raise argument_error("path", "be one of a `DescentMap`", f"is one of {type(path.system).__name__}")
-    count = path.system.flow.embed(path.initial).shape[0]
+    descent = path.system
+    if not isinstance(descent, DescentMap):
+        raise argument_error("path", "be one of a `DescentMap`", f"is one of {type(descent).__name__}")
+    count = descent.flow.embed(path.initial).shape[0]
     if np.shape(labels) != (count,):
         raise argument_error("labels", f"hold one class for each of {count} points", f"has shape {np.shape(labels)}")
     kept = (jnp.asarray(path.ts)[::every], jax.tree.map(lambda y: y[::every], path.ys))
-    S = path.along(lambda x: separation(path.system.flow.prototypes(x)))
-    return History(S, *_measured(path.system, *kept, jnp.asarray(labels), num_classes))
+    S = path.along(lambda x: separation(descent.flow.prototypes(x)))
+    return History(S, *_measured(descent, *kept, jnp.asarray(labels), num_classes))
 
 
 @eqx.filter_jit

@@ -168,7 +168,7 @@ def _kept(
         config.images,
     ]
     of = json.dumps([*numbers, jax.random.key_data(key).tolist()])
-    parts = Checkpoints(folder, of, jax.tree.structure(History(*(0 for _ in NAMES))))
+    parts = Checkpoints(folder, of, jax.tree.structure(History(*(jnp.zeros(()) for _ in NAMES))))
     if not parts.has(0):
         x, labels, start = data
         descent = descent_map(x, variant.training, ratio, config.epochs, jax.random.fold_in(key, 1))
