@@ -62,9 +62,9 @@ def by_first(model):
 
 
 def test_only_without_detaching_the_second_level_moves_the_first(levels):
-    attached, detached = (by_first(TwoLevelReadout(*levels, detached)) for detached in (False, True))
-    other = (levels[0], with_bank(levels[1], levels[1].bank + 1))
-    moved = [by_first(TwoLevelReadout(*other, detached)) for detached in (False, True)]
+    attached, detached = (by_first(TwoLevelReadout(levels[0], levels[1], detached)) for detached in (False, True))
+    other = with_bank(levels[1], levels[1].bank + 1)
+    moved = [by_first(TwoLevelReadout(levels[0], other, detached)) for detached in (False, True)]
     assert np.max(np.abs(np.asarray(moved[0].bank) - np.asarray(attached.bank))) > 1e-2
     assert np.max(np.abs(np.asarray(moved[0].matrix) - np.asarray(attached.matrix))) > 1e-2
     assert np.array_equal(moved[1].bank, detached.bank)
@@ -99,8 +99,8 @@ def test_tables_count_the_largest_assignments():
 
 
 def corpus(folder, monkeypatch, labels: str = "10"):
-    vectors = {"word": np.array([b"good", b"bad", b"film"]), "vec": np.array([[1.0, 0], [-1, 0], [0, 3]])}
-    np.savez(folder / "vectors.npz", **vectors)
+    vec = np.array([[1.0, 0], [-1, 0], [0, 3]])
+    np.savez(folder / "vectors.npz", word=np.array([b"good", b"bad", b"film"]), vec=vec)
     for name in ("a.csv.gz", "b.csv.gz"):
         with gzip.open(folder / name, "wt", encoding="utf-8") as stream:
             stream.write(f"text,label\nGOOD unheard film good,{labels[0]}\nbad,{labels[1]}\n")

@@ -1,5 +1,7 @@
 """The read-out layer against its formulas in NumPy, in both modes of the gradient, and its invariances."""
 
+import functools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,15 +11,28 @@ import pytest
 from dynsim.keys import stream
 from dynsim.networks.decoder.transformer import LayerNorm
 from dynsim.networks.prototypes.layer import PrototypeReadout, draw_readout
-from dynsim.systems.prototypes.assignments import competitive_loss, hard_loss, prototype_variance, reconstruction_error
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
 T = 0.7
 KEY = stream(0, "prototype layer")
 
 
-def tokens(n: int = 5, m: int = 6, dtype=float):
-    return jax.random.normal(jax.random.fold_in(KEY, n), (n, m), dtype)
+def tokens(n: int = 5, m: int = 6):
+    return jnp.asarray(np.random.default_rng(n).normal(size=(n, m)))
+
+
+@functools.cache
+def drawn(heads: int = 1, k: int = 4) -> PrototypeReadout:
+    return eqx.filter_jit(lambda key: draw_readout(key, 6, k, heads=heads))(KEY)
+
+
+def with_prototypes(layer: PrototypeReadout, p) -> PrototypeReadout:
+    return eqx.tree_at(lambda layer: layer.prototypes, layer, jnp.asarray(p))
+
+
+@eqx.filter_jit
+def everything(layer: PrototypeReadout, z):
+    return layer.soft_centroids(z, T), layer(z, T), layer.losses(z, T), layer.assignments(z, T), layer.entropy(z, T)
 
 
 def in_numpy(layer: PrototypeReadout, z, temperature: float):
@@ -36,59 +51,58 @@ def in_numpy(layer: PrototypeReadout, z, temperature: float):
     return mu, x * np.asarray(layer.norm.gain) + np.asarray(layer.norm.bias)
 
 
-@pytest.mark.parametrize(("n", "k", "heads"), [(5, 4, 1), (40, 2, 1), (5, 4, 3), (1, 1, 6)])
+@pytest.mark.parametrize(("n", "k", "heads"), [(5, 4, 1), (5, 4, 3), (40, 3, 1)])
 def test_the_layer_is_its_formula(n, k, heads):
-    layer = draw_readout(KEY, 6, k, heads=heads)
-    layer = eqx.tree_at(lambda layer: layer.norm, layer, LayerNorm(jnp.arange(1.0, 7.0), jnp.linspace(-1, 1, 6)))
-    z = tokens(n)
-    mu, h = in_numpy(layer, z, T)
-    assert np.max(np.abs(layer.soft_centroids(z, T) - mu)) < 1e-13
-    assert np.max(np.abs(layer(z, T) - h)) < 1e-12
+    layer = eqx.tree_at(lambda layer: layer.norm, drawn(heads, k), LayerNorm(jnp.arange(1.0, 7.0), jnp.arange(6.0)))
+    mu, h = in_numpy(layer, tokens(n), T)
+    found = everything(layer, tokens(n))
+    assert np.max(np.abs(np.asarray(found[0]) - mu)) < 1e-13
+    assert np.max(np.abs(np.asarray(found[1]) - h)) < 1e-12
 
 
 @pytest.mark.parametrize("heads", [1, 3])
 def test_losses_of_a_head_are_those_of_its_projected_tokens(heads):
-    layer, z = draw_readout(KEY, 6, 4, heads=heads), tokens()
-    found = layer.losses(z, T)
-    for h, (own, p) in enumerate(zip(layer.heads(z), layer.prototypes, strict=True)):
-        expected = (
-            competitive_loss(own, p, jnp.asarray(T)),
-            reconstruction_error(own, p, jnp.asarray(T)),
-            prototype_variance(own, p, jnp.asarray(T)),
-            hard_loss(own, p),
-        )
-        assert max(abs(float(a[h] - b)) for a, b in zip(found, expected, strict=True)) < 1e-12
+    layer = drawn(heads)
+    found = everything(layer, tokens())[2]
+    own = np.asarray(tokens())[None] if heads == 1 else np.asarray(layer.projections) @ np.asarray(tokens()).T
+    for h, p in enumerate(np.asarray(layer.prototypes)):
+        z = own[h] if heads == 1 else own[h].T
+        d = np.sum((z[:, None] - p) ** 2, axis=2)
+        q = np.exp(-d / T) / np.sum(np.exp(-d / T), axis=1, keepdims=True)
+        mu = q @ p
+        variance = np.sum(q * np.sum((p - mu[:, None]) ** 2, axis=2))
+        expected = (np.sum(q * d), np.sum((z - mu) ** 2), variance, np.sum(np.min(d, axis=1)))
+        assert max(abs(float(a[h]) - b) for a, b in zip(found, expected, strict=True)) < 1e-12
 
 
-@pytest.mark.parametrize("mode", ["full", "frozen"])
-def test_the_gradient_of_the_loss_is_that_of_the_mode(mode):
-    layer, z = draw_readout(KEY, 6, 4, gradient=mode), tokens()
-    by_layer, by_tokens = jax.grad(lambda both: layer_loss(*both))((layer, z))
-    expected = PrototypeLoss(mode).gradients(z, layer.prototypes[0], jnp.asarray(T))
-    assert np.max(np.abs(by_tokens - expected[0])) < 1e-12
-    assert np.max(np.abs(by_layer.prototypes[0] - expected[1])) < 1e-12
+def in_mode(mode: str) -> PrototypeReadout:
+    layer = drawn()
+    return PrototypeReadout(layer.prototypes, None, layer.output, layer.norm, mode)
 
 
-def layer_loss(layer: PrototypeReadout, z):
-    return jnp.sum(layer.losses(z, T).competitive)
+@eqx.filter_jit
+def gradients(layer: PrototypeReadout, z):
+    """Return the derivatives of the loss by layer and tokens, and that of a function of the output by the layer."""
+    loss = lambda both: jnp.sum(both[0].losses(both[1], T).competitive)
+    return eqx.filter_grad(loss)((layer, z)), eqx.filter_grad(lambda layer: jnp.sum(layer(z, T) ** 3))(layer)
 
 
-def test_the_modes_differ_in_the_loss_and_not_in_the_output():
-    full, frozen = (draw_readout(KEY, 6, 4, gradient=mode) for mode in ("full", "frozen"))
-    z = tokens()
-    gap = jax.grad(layer_loss)(full, z).prototypes - jax.grad(layer_loss)(frozen, z).prototypes
-    assert np.max(np.abs(gap)) > 0.1
-    through = [jax.grad(lambda layer: jnp.sum(layer(z, T) ** 3))(layer).prototypes for layer in (full, frozen)]
-    assert np.array_equal(through[0], through[1])
+def test_the_gradient_of_the_loss_is_that_of_the_mode_and_that_of_the_output_of_neither():
+    found = {mode: gradients(in_mode(mode), tokens()) for mode in ("full", "frozen")}
+    for mode, ((by_layer, by_tokens), _) in found.items():
+        expected = PrototypeLoss(mode).gradients(tokens(), drawn().prototypes[0], jnp.asarray(T))
+        assert np.max(np.abs(np.asarray(by_tokens) - np.asarray(expected[0]))) < 1e-12
+        assert np.max(np.abs(np.asarray(by_layer.prototypes[0]) - np.asarray(expected[1]))) < 1e-12
+    modes = [found[mode][0][0].prototypes for mode in ("full", "frozen")]
+    assert np.max(np.abs(np.asarray(modes[0]) - np.asarray(modes[1]))) > 0.1
+    outputs = [np.asarray(found[mode][1].prototypes) for mode in ("full", "frozen")]
+    assert np.max(np.abs(outputs[0] - outputs[1])) < 1e-14
 
 
-def test_both_orders_of_the_products_agree_and_few_prototypes_take_the_cheaper_one():
-    layer, few, many = draw_readout(KEY, 6, 3), tokens(2), tokens(40)
-    for z in (few, many):
-        separate = layer.norm(z + layer.soft_centroids(z, T) @ layer.output.T)
-        assert np.max(np.abs(layer(z, T) - separate)) < 1e-13
-    assert products(layer, few) == 2 * 3 * 6 + 2 * 3 * 6 + 2 * 6 * 6  # distances, centroids, W_O of tokens
-    assert products(layer, many) == 40 * 3 * 6 + 3 * 6 * 6 + 40 * 3 * 6  # distances, W_O of prototypes, centroids
+def test_few_prototypes_take_the_cheaper_order_of_products():
+    layer = drawn(1, 3)
+    assert products(layer, tokens(2)) == 2 * 3 * 6 + 2 * 3 * 6 + 2 * 6 * 6  # distances, centroids, W_O of tokens
+    assert products(layer, tokens(40)) == 40 * 3 * 6 + 3 * 6 * 6 + 40 * 3 * 6  # distances, W_O of prototypes, centroids
 
 
 def equations(jaxpr):
@@ -110,55 +124,48 @@ def products(layer, z):
 
 
 def test_no_array_has_an_entry_for_each_token_prototype_and_coordinate():
-    layer, z = draw_readout(KEY, 6, 7, heads=2), tokens(40)
-
     def loss(layer, z):
         return jnp.sum(layer(z, T)) + sum(jnp.sum(part) for part in layer.losses(z, T))
 
-    made = jax.make_jaxpr(jax.grad(loss, argnums=(0, 1)))(layer, z)
+    made = jax.make_jaxpr(jax.grad(loss, argnums=(0, 1)))(drawn(2), tokens(40))
     largest = max(out.aval.size for equation in equations(made.jaxpr) for out in equation.outvars)
-    assert 2 * 40 * 7 <= largest < 40 * 7 * 6
+    assert 2 * 40 * 4 <= largest < 40 * 4 * 6
 
 
 def test_batches_of_sequences_are_mapped():
-    layer, z = draw_readout(KEY, 6, 4, heads=2), tokens(12).reshape(3, 4, 6)
-    together = jax.vmap(layer, in_axes=(0, None))(z, T)
-    assert max(np.max(np.abs(found - layer(one, T))) for found, one in zip(together, z, strict=True)) < 1e-13
+    z = np.stack([np.asarray(tokens()), np.asarray(tokens())[::-1]])
+    together = eqx.filter_jit(jax.vmap(drawn(), in_axes=(0, None)))(jnp.asarray(z), T)
+    assert np.max(np.abs(np.asarray(together[0]) - np.asarray(everything(drawn(), tokens())[1]))) < 1e-13
+    assert np.max(np.abs(np.asarray(together[1])[::-1] - np.asarray(together[0]))) < 1e-13
 
 
 def test_centroids_move_with_tokens_and_prototypes_and_forget_their_order():
-    layer, z = draw_readout(KEY, 6, 4), tokens()
-    shift, turn = jnp.arange(6.0)[None], jnp.linalg.qr(tokens(6))[0]
-    prototypes = lambda p: eqx.tree_at(lambda layer: layer.prototypes, layer, p)
-    mu = layer.soft_centroids(z, T)
-    shifted = prototypes(layer.prototypes + shift[None]).soft_centroids(z + shift, T)
-    turned = prototypes(layer.prototypes @ turn).soft_centroids(z @ turn, T)
-    assert np.max(np.abs(shifted - mu - shift)) < 1e-12
-    assert np.max(np.abs(turned - mu @ turn)) < 1e-12
-    assert np.max(np.abs(prototypes(layer.prototypes[:, ::-1]).soft_centroids(z, T) - mu)) < 1e-13
+    layer, z, p = drawn(), np.asarray(tokens()), np.asarray(drawn().prototypes)
+    shift, turn = np.arange(6.0), np.linalg.qr(np.asarray(tokens(6)))[0]
+    centroids = lambda z, p: np.asarray(everything(with_prototypes(layer, p), jnp.asarray(z))[0])
+    mu = centroids(z, p)
+    assert np.max(np.abs(centroids(z + shift, p + shift) - mu - shift)) < 1e-12
+    assert np.max(np.abs(centroids(z @ turn, p @ turn) - mu @ turn)) < 1e-12
+    assert np.max(np.abs(centroids(z, p[:, ::-1]) - mu)) < 1e-13
 
 
-def test_far_from_the_origin_float32_loses_no_more_than_the_tokens_do():
-    layer = draw_readout(KEY, 6, 4, dtype=jnp.float32)
-    z, shift = tokens(dtype=jnp.float32), jnp.float32(64)
-    far = eqx.tree_at(lambda layer: layer.prototypes, layer, layer.prototypes + shift)
-    gap = far.assignments(z + shift, T) - layer.assignments(z, T)
+def test_float32_stays_float32_and_loses_no_more_far_from_the_origin_than_the_tokens_do():
+    layer = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), drawn())
+    z = tokens().astype(jnp.float32)
+    near = everything(layer, z)
+    far = everything(with_prototypes(layer, layer.prototypes + 64), z + 64)
+    assert {leaf.dtype for leaf in jax.tree.leaves(near)} == {np.dtype(np.float32)}
+    gap = np.asarray(far[3]) - np.asarray(near[3])
     assert np.max(np.abs(gap)) < 1e-3  # of 64, float32 keeps 4e-6; expanded about zero the squares lose 2e-3
 
 
-def test_float32_stays_float32():
-    layer = draw_readout(KEY, 6, 4, heads=2, dtype=jnp.float32)
-    z = tokens(dtype=jnp.float32)
-    assert {leaf.dtype for leaf in jax.tree.leaves((layer(z, T), layer.losses(z, T)))} == {np.dtype(np.float32)}
-
-
 def test_diagnostics_of_equal_prototypes():
-    layer = draw_readout(KEY, 6, 4, heads=2)
-    assert np.all(layer.separation() > 0)
-    same = eqx.tree_at(lambda layer: layer.prototypes, layer, jnp.ones((2, 4, 3)))
-    assert np.array_equal(same.separation(), np.zeros(2))
-    assert np.allclose(same.entropy(tokens(), T), np.log(4), atol=1e-14)
-    assert np.allclose(same.losses(tokens(), T).variance, 0, atol=1e-14)
+    assert np.all(drawn(3).separation() > 0)
+    same = with_prototypes(drawn(3), np.ones((3, 4, 2)))
+    assert np.array_equal(same.separation(), np.zeros(3))
+    found = everything(same, tokens())
+    assert np.max(np.abs(np.asarray(found[4]) - np.log(4))) < 1e-14
+    assert np.max(np.abs(np.asarray(found[2].variance))) < 1e-14
 
 
 @pytest.mark.parametrize(
@@ -176,8 +183,7 @@ def test_numbers_that_make_no_layer_are_refused(options, match):
 
 
 def test_parameters_that_do_not_fit_are_refused():
-    layer = draw_readout(KEY, 6, 4, heads=2)
-    p, W, out, norm = layer.prototypes, layer.projections, layer.output, layer.norm
+    p, W, out, norm = np.zeros((2, 4, 3)), np.zeros((2, 3, 6)), np.zeros((6, 6)), LayerNorm(jnp.ones(6), jnp.zeros(6))
     for parts, match in (
         ((p[0], W, out, norm), r"`prototypes` must have shape \(heads, k, m / heads\)"),
         ((p, None, out, norm), "`projections` must be given for several heads"),
@@ -190,12 +196,11 @@ def test_parameters_that_do_not_fit_are_refused():
 
 @pytest.mark.parametrize("temperature", [0.0, -1.0, np.nan, "warm"])
 def test_temperatures_that_are_not_positive_are_refused(temperature):
-    layer = draw_readout(KEY, 6, 4)
-    for method in (layer, layer.assignments, layer.soft_centroids, layer.losses, layer.entropy):
+    for method in (drawn(), drawn().assignments, drawn().soft_centroids, drawn().losses, drawn().entropy):
         with pytest.raises(ValueError, match="`temperature` must be"):
             method(tokens(), temperature)
 
 
 def test_tokens_of_another_shape_are_refused():
     with pytest.raises(ValueError, match=r"`z` must have shape \(n, 6\), but has shape \(5, 4\)"):
-        draw_readout(KEY, 6, 4)(tokens(5, 4), T)
+        drawn()(tokens(5, 4), T)

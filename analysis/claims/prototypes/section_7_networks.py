@@ -61,7 +61,7 @@ def full_utilisation_confirms_separation(key: Key, integrator: AbstractIntegrato
     centroid = np.sum(z, axis=0) / N
     p = np.stack([centroid] * K)
     T = float(rng.uniform(0.3, 2))
-    found, full, S, V = _used(*(jnp.asarray(x.astype(float)) for x in (z, p)), jnp.asarray(T))
+    found, full, S, V = _used(jnp.asarray(z.astype(float)), jnp.asarray(p.astype(float)), jnp.asarray(T))
     d = distances(z, p)
     alike = bool(np.all(d == d[:, :1]))  # whatever T is, the assignments are then 1 / K
     return Trial(
@@ -259,7 +259,8 @@ _COLLAPSE = (
     PROTOTYPES.at("Remark 4"),
     num_trials=1,
     decided_by=COMMAND,
-    note=f"without a barrier, which the remark names as the remedy, from the start of Section 7.1; {_COLLAPSE}",
+    note=f"without a barrier, which the remark names as the remedy, from the start of Section 7.1, the centroids of "
+    f"k-means; with lambda = .5 tokens gather at one prototype, and H goes to 0. {_COLLAPSE}",
 )
 def soft_assignments_collapse(key: Key, integrator: AbstractIntegrator) -> Trial:
     """In the run of Section 7.4, K = 64, soft assignment collapse is observed: H(Q) is about ln K, S(P) goes to 0."""

@@ -101,7 +101,7 @@ def _run(
     """Return one training, resumed from `folder`."""
     draw, order, steps = jax.random.split(key, 3)
     annealing = Annealing(config.temperature, config.least_temperature, config.time_constant)
-    held_out = jax.tree.map(jnp.asarray, test)
+    held_out = (jnp.asarray(test.tokens), jnp.asarray(test.shares), jnp.asarray(test.labels))
     numbers = (replace(config, stacks=(), seeds=0), stack, jax.random.key_data(key).tolist())
     return train_epochs(
         _start(config, stack, train, draw),
@@ -139,11 +139,14 @@ def _loss(barrier: float) -> Loss:
 
 
 @eqx.filter_jit
-def _measured(model: TwoLevelReadout, test: Documents, temperature: Scalar, classes: int) -> dict[str, Array]:
-    readings = model(test.tokens, test.shares, temperature)
+def _measured(
+    model: TwoLevelReadout, test: tuple[Array, Array, Array], temperature: Scalar, classes: int
+) -> dict[str, Array]:
+    tokens, shares, labels = test
+    readings = model(tokens, shares, temperature)
     of = lambda name: jnp.stack([getattr(reading, name) for reading in readings])
     return {
-        "tables": table(readings[1].assignments, test.labels, classes),
+        "tables": table(readings[1].assignments, labels, classes),
         "entropy": of("entropy"),
         "variance": of("variance"),
         "loss": of("loss"),

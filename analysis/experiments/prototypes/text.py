@@ -117,7 +117,7 @@ def _run(
     """Return one training, resumed from `folder`."""
     draw, order, steps = jax.random.split(key, 3)
     annealing = Annealing(config.temperature, config.least_temperature, config.time_constant)
-    held_out = jax.tree.map(jnp.asarray, test)
+    held_out = (jnp.asarray(test.tokens), jnp.asarray(test.shares), jnp.asarray(test.labels))
     numbers = (replace(config, tasks=(), seeds=0), task, jax.random.key_data(key).tolist())
     return train_epochs(
         _start(config, task, train, draw),
@@ -162,12 +162,13 @@ def _loss(weight: float, supervised: bool) -> Loss:
 
 
 @eqx.filter_jit
-def _measured(model: DocumentClassifier, test: Documents, temperature: Scalar) -> dict[str, Array]:
-    reading = model.readout(test.tokens, test.shares, temperature)
+def _measured(model: DocumentClassifier, test: tuple[Array, Array, Array], temperature: Scalar) -> dict[str, Array]:
+    tokens, shares, labels = test
+    reading = model.readout(tokens, shares, temperature)
     logits = model.logits(reading)
     return {
-        "tables": table(reading.assignments, test.labels, logits.shape[1]),
-        "classified": jnp.mean(jnp.argmax(logits, axis=1) == test.labels),
+        "tables": table(reading.assignments, labels, logits.shape[1]),
+        "classified": jnp.mean(jnp.argmax(logits, axis=1) == labels),
         "entropy": reading.entropy,
         "separation": separation(model.readout.bank),
         "variance": reading.variance,

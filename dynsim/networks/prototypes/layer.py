@@ -193,6 +193,7 @@ def draw_readout(
     m, k, heads = integer("m", m, least=1), integer("k", k, least=1), integer("heads", heads, least=1)
     if m % heads:
         raise argument_error("heads", f"divide {m}, the dimension of the tokens", f"is {heads}")
+    gradient = choice("gradient", gradient, get_args(GradientMode))
     ours, project, out = jax.random.split(key, 3)
     prototypes = jax.random.normal(ours, (heads, k, m // heads), dtype)
     projections = None if heads == 1 else jax.random.normal(project, (heads, m // heads, m), dtype) / math.sqrt(m)
