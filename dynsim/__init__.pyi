@@ -22,6 +22,10 @@ from .networks.decoder.transformer import TransformerMap as TransformerMap
 from .networks.multirate.config import MultirateConfig as MultirateConfig
 from .networks.multirate.network import MultirateNetwork as MultirateNetwork
 from .networks.multirate.network import draw_multirate as draw_multirate
+from .networks.prototypes.layer import PrototypeReadout as PrototypeReadout
+from .networks.prototypes.layer import draw_readout as draw_readout
+from .networks.prototypes.quantisers import HardQuantiser as HardQuantiser
+from .networks.prototypes.quantisers import SoftQuantiser as SoftQuantiser
 from .simulation import Stop as Stop
 from .simulation import iterate as iterate
 from .simulation import simulate as simulate

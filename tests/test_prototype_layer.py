@@ -189,6 +189,7 @@ def test_parameters_that_do_not_fit_are_refused():
         ((p, None, out, norm), "`projections` must be given for several heads"),
         ((p, W[:, :2], out, norm), r"`projections` must have shape \(2, 3, 6\)"),
         ((p, W, out[:3], norm), r"`output` must have shape \(6, 6\)"),
+        ((p, W, out, LayerNorm(jnp.ones(3), jnp.zeros(3))), r"`norm` must have a gain of shape \(6,\)"),
     ):
         with pytest.raises(ValueError, match=match):
             PrototypeReadout(*parts)

@@ -16,6 +16,7 @@ from jaxtyping import TypeCheckError
 
 import dynsim as ds
 from dynsim.errors import IntegrationError
+from dynsim.networks.decoder.transformer import LayerNorm
 from dynsim.systems.hardmax.attention import Hardmax
 from tests.fuzz.test_commands import fuzzed
 
@@ -140,6 +141,19 @@ CALLS = {
         {"flow": ds.PrototypeFlow(EYE, 1.0), "batches": [[[0], [1]]], "clip_value": 2.0, "clip_norm": 1.0},
     ),
     "random_batches": (ds.random_batches, {"key": KEY, "count": 3, "size": 2, "epochs": 1}),
+    "PrototypeReadout": (
+        ds.PrototypeReadout,
+        {
+            "prototypes": np.ones((2, 3, 1)),
+            "projections": np.ones((2, 1, 2)),
+            "output": EYE,
+            "norm": LayerNorm(jnp.ones(2), jnp.zeros(2)),
+            "gradient": "full",
+        },
+    ),
+    "draw_readout": (ds.draw_readout, {"key": KEY, "m": 4, "k": 3, "heads": 2, "gradient": "full"}),
+    "SoftQuantiser": (ds.SoftQuantiser, {"codebook": EYE, "barrier": 0.1, "gradient": "full"}),
+    "HardQuantiser": (ds.HardQuantiser, {"codebook": EYE, "commitment": 0.25}),
     "Transition": (
         ds.Transition,
         {"name": "fall", "guard": FALL, "reset": lambda flow, t, x: (flow, x), "immediate": False, "terminal": True},

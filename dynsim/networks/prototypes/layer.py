@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from dynsim._types import Key, Scalar
-from dynsim.conversion import instance, integer, real, reals
+from dynsim.conversion import instance, integer, random_key, real, reals
 from dynsim.errors import argument_error
 from dynsim.networks.decoder.transformer import LayerNorm
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights, entropy, separation
@@ -82,7 +82,7 @@ class PrototypeReadout(eqx.Module):
         Raises:
             ValueError: unless the shapes fit together, and for an unknown mode.
         """
-        self.prototypes = jnp.asarray(reals("prototypes", prototypes))
+        self.prototypes = floats("prototypes", prototypes)
         if self.prototypes.ndim != 3 or 0 in self.prototypes.shape:
             raise argument_error(
                 "prototypes", "have shape (heads, k, m / heads)", f"have shape {self.prototypes.shape}"
@@ -94,6 +94,8 @@ class PrototypeReadout(eqx.Module):
         self.projections = None if projections is None else _shaped("projections", projections, (heads, width, m))
         self.output = _shaped("output", output, (m, m))
         self.norm = instance("norm", norm, LayerNorm, "a `LayerNorm`")
+        if jnp.shape(norm.gain) != (m,):
+            raise argument_error("norm", f"have a gain of shape ({m},)", f"has one of shape {jnp.shape(norm.gain)}")
         self.gradient = choice("gradient", gradient, get_args(GradientMode))
 
     def __call__(self, z: Float[Array, "n m"], temperature: Any) -> Float[Array, "n m"]:
@@ -193,7 +195,7 @@ def draw_readout(
     m, k, heads = integer("m", m, least=1), integer("k", k, least=1), integer("heads", heads, least=1)
     if m % heads:
         raise argument_error("heads", f"divide {m}, the dimension of the tokens", f"is {heads}")
-    gradient = choice("gradient", gradient, get_args(GradientMode))
+    gradient, key = choice("gradient", gradient, get_args(GradientMode)), random_key("key", key)
     ours, project, out = jax.random.split(key, 3)
     prototypes = jax.random.normal(ours, (heads, k, m // heads), dtype)
     projections = None if heads == 1 else jax.random.normal(project, (heads, m // heads, m), dtype) / math.sqrt(m)
@@ -202,8 +204,18 @@ def draw_readout(
     return PrototypeReadout(prototypes, projections, output, norm, gradient)
 
 
+def floats(name: str, value: ArrayLike) -> Array:
+    """Return an array of floats in their own precision, of other numbers in double precision.
+
+    Raises:
+        ValueError: for anything else than real numbers.
+    """
+    found = reals(name, value)
+    return jnp.asarray(found) if jnp.issubdtype(found.dtype, jnp.floating) else jnp.asarray(found, float)
+
+
 def _shaped(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
-    found = jnp.asarray(reals(name, value))
+    found = floats(name, value)
     if found.shape != shape:
         raise argument_error(name, f"have shape {shape}", f"has shape {found.shape}")
     return found

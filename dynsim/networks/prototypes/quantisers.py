@@ -10,9 +10,9 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from dynsim._types import Scalar
-from dynsim.conversion import real, reals
+from dynsim.conversion import real
 from dynsim.errors import argument_error
-from dynsim.networks.prototypes.layer import pairwise_distances
+from dynsim.networks.prototypes.layer import floats, pairwise_distances
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights, soft_centroids
 from dynsim.systems.prototypes.losses import GradientMode, PrototypeLoss, choice
 
@@ -128,7 +128,7 @@ def usage(assignments: Weights) -> Float[Array, " k"]:
 
 
 def _codebook(value: ArrayLike) -> Prototypes:
-    found = jnp.asarray(reals("codebook", value))
+    found = floats("codebook", value)
     if found.ndim != 2 or 0 in found.shape:
         raise argument_error("codebook", "have shape (k, m)", f"has shape {found.shape}")
     return found
