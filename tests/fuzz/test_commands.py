@@ -61,7 +61,7 @@ OWN = {
     "multirate": Multirate,
     "prototypes": Prototypes,
 }
-FLAGS = ("system", "force", "causal", "detached")
+FLAGS = ("system", "force", "causal", "detached", "growth")
 LONG = "9" * 30  # a horizon that is no fault but takes its time
 
 

@@ -19,7 +19,8 @@ class Prototypes:
 
     With `--encoder frozen` the embeddings are the data; otherwise they move with the encoder's parameters, (11)-(12).
     Prints what becomes of the loss, the separation S, the entropy H, V / N and the utilisation of the prototypes,
-    whether prototypes that coincide at the start stay together, and whether a temperature reaches its floor.
+    whether prototypes that coincide at the start stay together, whether prototypes stay bounded, and whether a
+    temperature reaches its floor.
     """
 
     data_file: Path | None = None
@@ -80,6 +81,8 @@ class Prototypes:
     """relative tolerance; the absolute tolerance is a hundredth of it"""
     precision: Literal["float64", "float32"] = "float64"
     """floating-point type of the state"""
+    growth: bool = False
+    """follow the prototypes up to t = 1e8, to decide by a law of growth whether they stay bounded"""
     out: Path | None = None
     """the run file (.npz) to write"""
     figure: Path | None = None
@@ -106,6 +109,7 @@ def check_options(o: Prototypes) -> None:
     refuse_unused(o, () if o.encoder == "mlp" else ("hidden",), f"for the encoder `{o.encoder}`")
     refuse_unused(o, ("ratio", "second") if o.encoder == "frozen" else (), "for the encoder `frozen`, which is none")
     refuse_unused(o, () if o.second else ("detached", "groups"), "without `--second`")
+    refuse_unused(o, ("growth",) if o.second else (), "with `--second`")
     refuse_unused(o, ("time_constant",) if o.floor is None else (), "without `--floor`")
     if o.precision == "float32" and o.integrator in ("stiff", "scipy"):
         raise argument_error("precision", f"be float64 for the integrator `{o.integrator}`", "is float32")

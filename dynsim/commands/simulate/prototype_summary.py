@@ -9,6 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from analysis.prototypes.boundedness import growth
+from analysis.prototypes.certificates import bounding_radius, escaping_prototypes
+from analysis.prototypes.collapse import critical_temperature
 from dynsim._types import State, Time
 from dynsim.commands.options import say
 from dynsim.commands.simulate.prototype_options import Prototypes
@@ -22,18 +25,19 @@ from dynsim.systems.prototypes.assignments import (
     utilisation,
 )
 from dynsim.systems.prototypes.assignments import Prototypes as Bank
-from dynsim.systems.prototypes.flow import PrototypeFlow
+from dynsim.systems.prototypes.flow import CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.hierarchy import TwoLevelFlow
 from dynsim.systems.prototypes.temperatures import Annealing
 from dynsim.trajectory import Trajectory
 
 TOGETHER = 1e-6  # distance of prototypes that have come together, relative to the largest coordinate if that exceeds 1
+PAIRS = 10**7  # largest number of pairs of embeddings, times prototypes, that a certificate of escape looks at
 NAMES = ("loss", "separation S", "entropy H (nats)", "V / N", "utilisation", "largest |p|")
 
 
 def describe(o: Prototypes, path: Trajectory, labels: np.ndarray | None) -> None:
     """Print the measures at both ends of what was reached, and what the options leave open."""
-    del labels
+    del labels  # TODO
     flow: Any = path.system
     last = _last_finite(path)
     _say_clocks(o, path)
@@ -49,6 +53,39 @@ def describe(o: Prototypes, path: Trajectory, labels: np.ndarray | None) -> None
     for number, (p0, p1) in enumerate(found):
         for sentence in coincidences(np.asarray(p0), np.asarray(p1), t1):
             say(f"level {number + 1}: {sentence}" if len(found) > 1 else sentence)
+    if isinstance(flow, PrototypeFlow | CoupledFlow):
+        for sentence in (*collapse_of(flow), _growth(flow, begin) if o.growth else fate(flow, begin, end, t1)):
+            say(sentence)
+
+
+def collapse_of(flow: PrototypeFlow | CoupledFlow) -> list[str]:
+    """Return a sentence on the critical temperature of collapse, for fixed embeddings without barrier."""
+    count = 2  # of prototypes: without a ridge it does not matter
+    if isinstance(flow, CoupledFlow) or float(flow.loss.barrier) > 0 or float(flow.loss.ridge) > 0:
+        return []
+    critical = critical_temperature(flow.embeddings, flow.loss, count)
+    mode = flow.loss.gradient
+    return [f"collapse at the mean is stable above T = {critical:.6g} and a saddle below, in the mode {mode}"]
+
+
+def fate(flow: PrototypeFlow | CoupledFlow, begin: State, end: State, t: float) -> str:
+    """Return a sentence that says whether a certificate bounds the prototypes, or shows that some escape."""
+    radius, reason = bounding_radius(flow, begin)
+    if np.isfinite(radius):
+        by = {"ridge": "by the ridge", "hull": "by the data and the start"}[reason]
+        return f"bounded: |p| never exceeds {radius:.6g}, {by}"
+    z, p = flow.embed(end), flow.prototypes(end)
+    lost = escaping_prototypes(flow, end, t) if len(z) ** 2 * len(p) <= PAIRS else np.zeros(len(p), bool)
+    if np.any(lost):
+        return f"escaping: of the prototypes, {_listed(np.flatnonzero(lost))} certainly will not come back"
+    return "bounded or escaping: no certificate decides it, and `--growth` looks for a law of growth"
+
+
+def _growth(flow: Any, x: State) -> str:
+    found = growth(flow, jax.tree.map(lambda a: a.astype(float), x))
+    rate = ", ".join(f"{value:.4g}" for value in found.exponents)
+    what = f"after {found.times[-1]:.3g} time units the largest distance is {found.radii[-1]:.6g}"
+    return f"{found.verdict} ({found.reason}): {what}, its exponents in the last two decades are {rate}"
 
 
 def _last_finite(path: Trajectory) -> int:
@@ -135,7 +172,8 @@ def _sets(same: np.ndarray) -> list[np.ndarray]:
 
 
 def _listed(members: np.ndarray) -> str:
-    return f"{', '.join(map(str, members[:-1]))} and {members[-1]}"
+    words = [str(number) for number in members]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def draw(file: Path, path: Trajectory) -> None:
