@@ -61,6 +61,38 @@ def test_an_annealed_temperature_reaches_its_floor_or_it_is_said_when_it_would(c
     assert "the temperature is 1.21306 at the end: it would reach its floor 1 at t = 0.693147" in said
 
 
+def test_labels_are_compared_and_k_means_is_a_start(capsys, folder):
+    np.savetxt("line.csv", np.repeat([0.0, 1.0, 5.0], 4) + np.tile([0.0, 0.01, 0.02, 0.03], 3))
+    np.savetxt("three.csv", np.repeat([7, 3, 5], 4))
+    words = ("--data-file", "line.csv", "--labels", "three.csv", "--initial", "k-means", "--temperature", 0.01, *SHORT)
+    status, said, _ = run(capsys, "simulate", "prototypes", *words)
+    assert status == 0
+    for end in ("start", "end"):
+        assert f"labels at the {end}: ACC 1.0000 (one prototype for each), NMI 1.0000, ARI 1.0000" in said
+    said = run(capsys, "simulate", "prototypes", *words, "--prototypes", 2)[1]
+    assert "labels at the end: ACC 0.6667" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--mode", "frozen"), "bounded: |p| never exceeds 60, by the data and the start"),
+        (("--ridge", "1"), "by the ridge"),
+        (("--mode", "full"), "escaping: of the prototypes, 1 certainly will not come back"),
+        (("--barrier", "1"), "bounded or escaping: no certificate decides it"),
+    ],
+)
+def test_prototypes_are_bounded_or_escape_by_a_certificate(capsys, folder, words, sentence):
+    (folder / "far.csv").write_text("0,0\n60,0\n0,6\n0,-6\n" if "--barrier" in words else "0,0\n60,0\n")
+    status, said, _ = run(
+        capsys, "simulate", "prototypes", "--data-file", "data.csv", "--initial", "far.csv", *words, *SHORT
+    )
+    assert status == 0
+    assert sentence in said
+    critical = 4 * np.linalg.eigvalsh(np.cov(np.loadtxt("data.csv", delimiter=",").T, bias=True))[-1]
+    assert (f"collapse at the mean is stable above T = {critical:.6g}" in said) == (words == ("--mode", "full"))
+
+
 @pytest.mark.parametrize("encoder", ["free", "linear", "affine"])
 def test_an_encoder_moves_in_its_own_time(capsys, folder, encoder):
     words = ("--data-file", "data.npz", "--encoder", encoder, "--ratio", 0.01, "--prototypes", 4, *SHORT)

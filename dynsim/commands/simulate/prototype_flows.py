@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from analysis.experiments.prototypes.kmeans import kmeans
 from dynsim._types import State
 from dynsim.commands.simulate.prototype_options import Prototypes
 from dynsim.commands.tables import array, matrix
@@ -27,7 +28,7 @@ from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import AbstractTemperature, Annealing, ConstantTemperature
 
 AnyFlow = PrototypeFlow | CoupledFlow | TwoLevelFlow
-STARTS = ("points", "normal", "mean")
+STARTS = ("points", "k-means", "normal", "mean")
 
 
 def data(o: Prototypes) -> tuple[np.ndarray, np.ndarray | None]:
@@ -127,6 +128,8 @@ def _prototypes(o: Prototypes, z: np.ndarray) -> np.ndarray:
         p = np.asarray(jax.random.normal(stream(o.seed, "prototypes"), (o.prototypes, z.shape[1])))
     elif o.initial == "mean":
         p = np.tile(z.mean(axis=0), (o.prototypes, 1))
+    elif o.initial == "k-means":
+        p = np.asarray(kmeans(stream(o.seed, "k-means"), jnp.asarray(z), o.prototypes).centroids)
     elif o.initial == "points":
         p = _rows(o, z, o.prototypes, "prototypes")
     else:

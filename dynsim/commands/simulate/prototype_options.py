@@ -38,7 +38,7 @@ class Prototypes:
     prototypes: int = 3
     """number K of prototypes, if they are not read from a file"""
     initial: str = "points"
-    """their start: points (of the embeddings, at random), normal, mean (all at the mean), or a .npy or .csv file"""
+    """their start: points (embeddings at random), k-means, normal, mean (all at the mean), or a .npy or .csv file"""
     encoder: Literal["frozen", "free", "linear", "affine", "mlp"] = "frozen"
     """what moves the embeddings: nothing; themselves; W x; W x + b (both start at principal components); an MLP"""
     outputs: int | None = None

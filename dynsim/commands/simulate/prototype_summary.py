@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from analysis.experiments.prototypes.kmeans import nearest
+from analysis.experiments.prototypes.scores import contingency, scores
 from analysis.prototypes.boundedness import growth
 from analysis.prototypes.certificates import bounding_radius, escaping_prototypes
 from analysis.prototypes.collapse import critical_temperature
@@ -37,7 +39,6 @@ NAMES = ("loss", "separation S", "entropy H (nats)", "V / N", "utilisation", "la
 
 def describe(o: Prototypes, path: Trajectory, labels: np.ndarray | None) -> None:
     """Print the measures at both ends of what was reached, and what the options leave open."""
-    del labels  # TODO
     flow: Any = path.system
     last = _last_finite(path)
     _say_clocks(o, path)
@@ -53,9 +54,21 @@ def describe(o: Prototypes, path: Trajectory, labels: np.ndarray | None) -> None
     for number, (p0, p1) in enumerate(found):
         for sentence in coincidences(np.asarray(p0), np.asarray(p1), t1):
             say(f"level {number + 1}: {sentence}" if len(found) > 1 else sentence)
+    if labels is not None:
+        _say_scores(flow, begin, end, labels)
     if isinstance(flow, PrototypeFlow | CoupledFlow):
         for sentence in (*collapse_of(flow), _growth(flow, begin) if o.growth else fate(flow, begin, end, t1)):
             say(sentence)
+
+
+def _say_scores(flow: Any, begin: State, end: State, labels: np.ndarray) -> None:
+    """Print how well the nearest prototypes, of two levels those of the first, tell the labels apart, at both ends."""
+    classes, numbers = np.unique(labels, return_inverse=True)
+    for when, x in (("start", begin), ("end", end)):
+        p = banks(flow, x)[0]
+        table = contingency(numbers, np.asarray(nearest(flow.embed(x), p)), len(classes), len(p))
+        accuracy, information, rand = scores(table)
+        say(f"labels at the {when}: ACC {accuracy:.4f} (one prototype for each), NMI {information:.4f}, ARI {rand:.4f}")
 
 
 def collapse_of(flow: PrototypeFlow | CoupledFlow) -> list[str]:

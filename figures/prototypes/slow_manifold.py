@@ -1,0 +1,92 @@
+"""Figure of `prototypes` on two time scales: prototypes at rest over the parameter of an encoder, and trajectories."""
+
+from collections.abc import Iterator
+
+import matplotlib.figure
+import numpy as np
+
+from analysis.prototypes.collapse import critical_temperature
+from analysis.prototypes.slow_manifold import Relaxed, relaxed_prototypes
+from dynsim._types import Key
+from dynsim.integrators import stiff
+from dynsim.papers import PROTOTYPES
+from dynsim.simulation import simulate
+from dynsim.systems.prototypes.encoders import LinearEncoder
+from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
+from dynsim.systems.prototypes.losses import GradientMode, PrototypeLoss
+from figures import panels
+from figures.figure import Numbers, figure
+from figures.prototypes.portraits import EMBEDDINGS, MODES
+from figures.style import PAGE, canvas, letter
+
+RATIOS = (0.5, 0.05, 0.005)
+SLOPES = np.linspace(1.8, 0.05, 36)  # of the encoder z = w x
+START = np.array([[1.6], [0.4]])
+END = 12.0  # in the encoder's time
+
+
+def scalar_flow(mode: GradientMode) -> CoupledFlow:
+    """Return the flow of two prototypes and the slope w of the encoder z = w x, at temperature 1."""
+    loss = PrototypeLoss(mode, reduction="mean")
+    return CoupledFlow(EMBEDDINGS, LinearEncoder(1, 1), 1.0, loss=loss)
+
+
+@figure("prototypes/slow-manifold", PROTOTYPES.at("Theorem 1", equation="(A.6)"))
+def manifold_figure(key: Key) -> Numbers:
+    """The first of two prototypes on a line over the slope w of the encoder z = w x, in both modes, at temperature 1.
+
+    Black: prototypes at rest, solid where the flow of the prototypes is attracted, dash-dotted at saddles; at w_c (the
+    diamond) the branch of separate prototypes meets collapse. Coloured: trajectories at three ratios epsilon of the
+    encoder's learning rate to that of the prototypes, from the open circle. For small epsilon they follow the
+    attracting branch, which is the slow manifold. With frozen assignments w shrinks to 0 along it, and the prototypes
+    collapse on the way; with the full gradient w comes to rest.
+    """
+    del key
+    found: dict[str, np.ndarray] = {}
+    for mode in MODES:
+        flow = scalar_flow(mode)
+        # At slope w the critical temperature is w^2 times that of the data; the temperature is 1.
+        found[f"{mode} meeting"] = np.array(1 / np.sqrt(critical_temperature(EMBEDDINGS, flow.loss)))
+        for name, start in (("separate", START), ("collapse", 0 * START)):
+            rows = list(_branch(flow, start))
+            found[f"{mode} {name}"] = np.array([(w, at.prototypes[0, 0]) for w, at in rows])
+            found[f"{mode} {name} kinds"] = np.array(["attracting" if at.rate > 0 else "saddle" for _, at in rows])
+        for k, ratio in enumerate(RATIOS):
+            y0 = Coupled(np.array([[1.6]]), START)
+            ts = np.append(0.0, np.geomspace(1e-2, END / ratio, 600))
+            path = simulate(flow.with_ratio(ratio), y0, ts, integrator=stiff(1e-7))
+            found[f"{mode} path {k}"] = np.column_stack([path.ys.encoder[:, 0, 0], path.ys.prototypes[:, 0, 0]])
+    return found
+
+
+def _branch(flow: CoupledFlow, start: np.ndarray) -> Iterator[tuple[float, Relaxed]]:
+    """Yield slopes and prototypes at rest, each found from those before; a branch ends where its prototypes meet."""
+    apart = np.ptp(start) > 0
+    for w in SLOPES:
+        at = relaxed_prototypes(flow, np.array([[w]]), start)
+        if apart and np.ptp(at.prototypes) < 1e-3:
+            return
+        yield float(w), at
+        start = at.prototypes
+
+
+@manifold_figure.with_drawing
+def manifold_figure(data: Numbers) -> matplotlib.figure.Figure:
+    """Draw both manifolds."""
+    drawn, axes = canvas(PAGE, 0.42, columns=2)
+    for ax, mode in zip(axes, MODES, strict=True):
+        meeting = np.array([[float(data[f"{mode} meeting"]), 0.0]])
+        separate, kinds = data[f"{mode} separate"], [str(word) for word in data[f"{mode} separate kinds"]]
+        for sign in (1, -1):
+            ends = np.concatenate([separate, meeting]) * [1, sign]
+            panels.critical_manifold(ax, *ends.T, [*kinds, "undecided"])
+        whole = data[f"{mode} collapse"]
+        panels.critical_manifold(ax, *whole.T, [str(word) for word in data[f"{mode} collapse kinds"]])
+        ax.plot(*meeting[0], marker="D", color="black", markersize=4.0, linestyle="none", zorder=4.0, label="$w_c$")
+        paths = [data[f"{mode} path {k}"] for k in range(len(RATIOS))]
+        labels = [rf"$\varepsilon = {ratio:g}$" for ratio in RATIOS]
+        panels.relaxations(ax, [p[:, 0] for p in paths], [p[:, 1] for p in paths], labels=labels)
+        ax.set(xlabel="slope $w$ of the encoder", ylabel="prototype $p_1$", xlim=(0.0, SLOPES[0]))
+    drawn.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=6)
+    letter(axes, MODES)
+    return drawn
