@@ -12,7 +12,7 @@ from figures.consensus import simulations, trained_networks
 from figures.figure import Figure
 from figures.hardmax import geometry, reviews
 from figures.multirate import chains, network, slow_manifolds
-from figures.prototypes import descents, portraits, slow_manifold
+from figures.prototypes import descents, experiments, portraits, slow_manifold
 
 
 def collect(*modules: ModuleType) -> tuple[Figure, ...]:
@@ -32,16 +32,8 @@ def collect(*modules: ModuleType) -> tuple[Figure, ...]:
 
 
 FIGURES = collect(
-    simulations,
-    trained_networks,
-    geometry,
-    reviews,
-    slow_manifolds,
-    chains,
-    network,
-    portraits,
-    descents,
-    slow_manifold,
+    *(simulations, trained_networks, geometry, reviews, slow_manifolds, chains, network),
+    *(portraits, slow_manifold, descents, experiments),
 )
 
 

@@ -1,6 +1,6 @@
 """Panels: functions that draw arrays in given axes, their first argument, and return the artist of the data."""
 
-from figures.panels.curves import bands, curves, over_time
+from figures.panels.curves import bands, curves, over_sizes, over_time, with_range
 from figures.panels.hulls import balls, followed_tokens, half_plane, plane_axes, polygon
 from figures.panels.manifolds import critical_manifold, error_against, relaxations
 from figures.panels.matrices import attention, leaks, weight_bar
@@ -25,6 +25,7 @@ __all__ = [
     "half_plane",
     "leaks",
     "orbits",
+    "over_sizes",
     "over_time",
     "pair_portrait",
     "place_names",
@@ -40,4 +41,5 @@ __all__ = [
     "timed_path",
     "token_paths",
     "weight_bar",
+    "with_range",
 ]

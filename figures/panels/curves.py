@@ -113,6 +113,37 @@ def bands(
     return line
 
 
+def with_range(
+    ax: Axes, xs: ArrayLike, rows: ArrayLike, *, role: str, ylabel: str, xlabel: str, label: str = "", style: int = 0
+) -> Line2D:
+    """Draw the mean of repeated curves, (repeats, points), over the band from their minimum to their maximum.
+
+    The other arguments are those of `over_time`, which draws the mean.
+
+    Raises:
+        ValueError: for shapes that do not match.
+    """
+    xs, rows = _pair(xs, rows, 2)
+    ax.fill_between(xs, rows.min(axis=0), rows.max(axis=0), color=colour(role), alpha=0.25, linewidth=0.0)
+    return over_time(ax, xs, rows.mean(axis=0), role=role, ylabel=ylabel, xlabel=xlabel, label=label, style=style)
+
+
+def over_sizes(ax: Axes, sizes: ArrayLike, values: ArrayLike, *, role: str, label: str, style: int = 0) -> Line2D:
+    """Draw repeated values, (sizes, repeats), as points, and their means as a line, which is returned.
+
+    Raises:
+        ValueError: for shapes that do not match.
+    """
+    h, rows = np.asarray(sizes, float), np.asarray(values, float)
+    if rows.ndim != 2 or rows.shape[0] != len(h):
+        raise argument_error("values", f"have shape (sizes, repeats) = ({len(h)}, repeats)", f"has {rows.shape}")
+    (line,) = ax.plot(h, rows.mean(axis=1), color=colour(role), linestyle=STYLES[style % len(STYLES)], label=label)
+    marker = ("o", "s", "^", "D")[style % 4]
+    ax.plot(np.repeat(h, rows.shape[1]), rows.ravel(), color=colour(role), marker=marker, markersize=3.0, alpha=0.7,
+            linestyle="none")  # fmt: skip
+    return line
+
+
 def _pair(ts: ArrayLike, values: ArrayLike, dimensions: int) -> tuple[np.ndarray, np.ndarray]:
     ts, values = np.asarray(ts), np.asarray(values)
     if values.ndim != dimensions or ts.shape != values.shape[-1:]:

@@ -20,7 +20,7 @@ from figures.prototypes.portraits import EMBEDDINGS, MODES
 from figures.style import PAGE, canvas, letter
 
 RATIOS = (0.5, 0.05, 0.005)
-SLOPES = np.linspace(1.8, 0.05, 36)  # of the encoder z = w x
+SLOPES = np.linspace(1.8, 0.05, 71)  # of the encoder z = w x
 START = np.array([[1.6], [0.4]])
 END = 12.0  # in the encoder's time
 
@@ -53,7 +53,7 @@ def manifold_figure(key: Key) -> Numbers:
             found[f"{mode} {name} kinds"] = np.array(["attracting" if at.rate > 0 else "saddle" for _, at in rows])
         for k, ratio in enumerate(RATIOS):
             y0 = Coupled(np.array([[1.6]]), START)
-            ts = np.append(0.0, np.geomspace(1e-2, END / ratio, 600))
+            ts = np.unique([*np.geomspace(1e-2, END / ratio, 300), *np.linspace(0.0, END / ratio, 601)])
             path = simulate(flow.with_ratio(ratio), y0, ts, integrator=stiff(1e-7))
             found[f"{mode} path {k}"] = np.column_stack([path.ys.encoder[:, 0, 0], path.ys.prototypes[:, 0, 0]])
     return found
