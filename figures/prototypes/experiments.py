@@ -77,7 +77,8 @@ def debris_figure(data: Numbers) -> matplotlib.figure.Figure:
 def _ablation(size: Size) -> Numbers:
     found = record(LEARNING_RATES, size)
     variants = {v["name"]: v for v in found.config["variants"]}
-    counts = ((found.config["epochs"], "epochs"), (variants["full"]["seeds"], "seeds"))
+    seeds = variants["full"]["seeds"]
+    counts = ((found.config["epochs"], "epochs"), (seeds, "seed" if seeds == 1 else "seeds"))
     kept: Numbers = run_size(found, *counts)
     for mode in MODES:
         of = lambda what, mode=mode: found.arrays[f"{mode}: {what}"]
@@ -104,7 +105,7 @@ def ablation_figure(data: Numbers) -> matplotlib.figure.Figure:
     """Draw accuracies, separations and paths."""
     drawn, axes = canvas(PAGE, 0.62, rows=2, columns=3)
     accuracy, separation, relative, full, frozen, unused = axes
-    unused.remove()
+    unused.set_axis_off()
     for k, mode in enumerate(MODES):
         eps, S, spread = (data[f"{mode}: {what}"] for what in ("eps", "S", "spread"))
         scaled = S / spread
@@ -117,10 +118,10 @@ def ablation_figure(data: Numbers) -> matplotlib.figure.Figure:
         ax.set(xlabel=r"$\varepsilon$", ylabel=name, xscale="log")
     accuracy.set_ylim(0.0, 1.0)
     for ax in (separation, relative):
-        ax.set_yscale("log")
+        ax.set_ylim(0.0, 1.08 * ax.dataLim.y1)
     _paths(full, data, "full")
     _paths(frozen, data, "frozen")
-    frozen.legend(loc="upper left", bbox_to_anchor=(1.05, 1.0))
+    unused.legend(*frozen.get_legend_handles_labels(), loc="upper left")
     drawn.legend(*accuracy.get_legend_handles_labels(), loc="outside upper center", ncols=2)
     letter(axes[:5], ("", "", "", *MODES))
     write_run_size(drawn, data)
@@ -132,7 +133,7 @@ def _paths(ax: Axes, data: Numbers, mode: str) -> None:
     V, S = (data[f"{mode}: {what}"][chosen, 0] for what in ("V/N", "S"))
     labels = [rf"$\varepsilon = {float(data[f'{mode}: eps'][k]):g}$" for k in chosen]
     panels.relaxations(ax, list(V), list(S), labels=labels)
-    ax.set(xlabel="variance $V/N$", ylabel="separation $S$", ylim=(0.0, None))
+    ax.set(xlabel="variance $V/N$", ylabel="separation $S$", ylim=(0.0, 1.08 * np.max(S)))
 
 
 ablation_figure = ablation_figure.with_paper_size(lambda key: _ablation("paper"))

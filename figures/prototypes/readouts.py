@@ -1,0 +1,200 @@
+"""Figures 2 to 5 of `prototypes`, from the records of text read-out, quantisation and two levels."""
+
+import matplotlib.figure
+import numpy as np
+
+from analysis.experiments import Experiment, Size, record
+from analysis.experiments.prototypes.hierarchy import HIERARCHY
+from analysis.experiments.prototypes.quantisation import QUANTISATION
+from analysis.experiments.prototypes.text import TEXT
+from dynsim._types import Key
+from dynsim.papers import PROTOTYPES
+from figures import panels
+from figures.figure import Numbers, figure
+from figures.run_size import run_size, write_run_size
+from figures.style import COLUMN, PAGE, SERIES, canvas, colour, letter
+
+SCORES = ("ACC", "NMI", "ARI")
+
+
+def _kept(experiment: Experiment, size: Size, measures: tuple[str, ...]) -> Numbers:
+    """Return these measures of a record by name of what was trained, and the names."""
+    found = record(experiment, size)
+    suffix = f": {measures[0]}"
+    names = [name.removesuffix(suffix) for name in found.arrays if name.endswith(suffix)]
+    run = run_size(found, (found.config["epochs"], "epochs"), (found.config["seeds"], "seeds"))
+    kept = {f"{name}: {what}": found.arrays[f"{name}: {what}"] for name in names for what in measures}
+    return {**run, "names": np.array(names), **kept}
+
+
+def _text(size: Size) -> Numbers:
+    data = _kept(TEXT, size, ("loss", "variance", "separation", "entropy", "scores", "codebook"))
+    return {name: part for name, part in data.items() if not name.endswith("codebook")}
+
+
+@figure("prototypes/figure-2", PROTOTYPES.at("Figure 2"))
+def text_figure(key: Key) -> Numbers:
+    """Read-out of texts by prototypes, on the test set: one row for each task, from our run with GloVe word vectors.
+
+    From left to right: L_q and V, means over embeddings; the separation S; the entropy H of the assignments in units of
+    its largest value; accuracy, mutual information and Rand index of the clusters; the path of V and S, from the open
+    circle. Lines: means over seeds; bands: from the minimum to the maximum. Size `quick`: two tasks, two epochs.
+    """
+    del key
+    return _text("quick")
+
+
+@text_figure.with_drawing
+def text_figure(data: Numbers) -> matplotlib.figure.Figure:
+    """Draw a row of panels for each task."""
+    names = [str(name) for name in data["names"]]
+    drawn, axes = canvas(PAGE, 0.24 * len(names) + 0.1, rows=len(names), columns=5)
+    titles = ("loss", "separation", "entropy", "clustering", "path")
+    for row, name in enumerate(names):
+        _task(axes[5 * row : 5 * row + 5], data, name)
+        axes[5 * row].set_ylabel(name)
+    for ax in axes[:-5]:
+        ax.set_xlabel("")
+    letter(axes, titles * len(names))
+    handles = [pair for ax in (axes[0], axes[3]) for pair in zip(*ax.get_legend_handles_labels(), strict=True)]
+    drawn.legend([h for h, _ in handles], [label for _, label in handles], loc="outside upper center", ncols=5)
+    write_run_size(drawn, data)
+    return drawn
+
+
+def _task(axes: list, data: Numbers, name: str) -> None:
+    loss, separation, entropy, clustering, path = axes
+    of = lambda what: data[f"{name}: {what}"]
+    epochs = np.arange(of("loss").shape[1])
+    for k, (what, label) in enumerate((("loss", "$L_q$"), ("variance", "$V$"))):
+        panels.with_range(loss, epochs, of(what), role=SERIES[k], style=k, label=label, xlabel="epoch", ylabel="")
+    panels.with_range(separation, epochs, of("separation"), role="first", xlabel="epoch", ylabel="")
+    panels.with_range(entropy, epochs, of("entropy"), role="first", xlabel="epoch", ylabel="")
+    for k, label in enumerate(SCORES):
+        panels.with_range(
+            clustering, epochs, of("scores")[..., k], role=SERIES[k], style=k, label=label, xlabel="epoch", ylabel=""
+        )
+    clustering.set_ylim(min(0.0, float(np.min(of("scores")))), 1.0)
+    panels.relaxations(path, list(of("variance")), list(of("separation")), labels=[""] * len(of("variance")))
+    path.set_xlabel("$V$")
+    separation.set_ylim(0.0, 1.1 * float(np.max(of("separation"))))
+
+
+text_figure = text_figure.with_paper_size(lambda key: _text("paper"))
+
+
+def _bank(size: Size) -> Numbers:
+    found = record(TEXT, size)
+    bank = found.arrays["20 Newsgroups: codebook"][0]
+    centred = bank - bank.mean(axis=0)
+    values, axes = np.linalg.svd(centred, full_matrices=False)[1:]
+    run = run_size(found, (found.config["epochs"], "epochs"))
+    return {**run, "places": centred @ axes[:2].T, "shares": values[:2] ** 2 / np.sum(values**2)}
+
+
+@figure("prototypes/figure-3", PROTOTYPES.at("Figure 3"))
+def bank_figure(key: Key) -> Numbers:
+    """The twenty prototypes learned on 20 Newsgroups, in the plane of their first two principal components.
+
+    The numbers beside the axes are the shares of the variance. First seed. Size `quick`: two epochs.
+    """
+    del key
+    return _bank("quick")
+
+
+@bank_figure.with_drawing
+def bank_figure(data: Numbers) -> matplotlib.figure.Figure:
+    """Draw the prototypes with their numbers."""
+    drawn, (ax,) = canvas(COLUMN, 0.9)
+    ax.plot(*data["places"].T, marker="*", markersize=6.0, color=colour("first"), linestyle="none")
+    shares = [f"{100 * float(share):.0f} %" for share in data["shares"]]
+    ax.set(xlabel=f"first principal component ({shares[0]})", ylabel=f"second principal component ({shares[1]})")
+    ax.margins(0.12)
+    write_run_size(drawn, data)
+    panels.place_names(ax, data["places"], [str(k + 1) for k in range(len(data["places"]))], size=6.0, fontsize=6.0)
+    return drawn
+
+
+bank_figure = bank_figure.with_paper_size(lambda key: _bank("paper"))
+
+
+def _quantisers(size: Size) -> Numbers:
+    return _kept(QUANTISATION, size, ("utilisation", "utilisation by nearest", "held-out error", "variance", "entropy"))
+
+
+@figure("prototypes/figure-4", PROTOTYPES.at("Figure 4"))
+def quantisers_figure(key: Key) -> Numbers:
+    """Soft and hard vector quantisation on CIFAR-10 from the same initial networks, on held-out images.
+
+    (a) The utilisation, the share of prototypes whose mean assignment exceeds 0.01; (b) the share of those that are the
+    nearest one of more than 0.01 of the tokens, the same for both quantisers; (c) the reconstruction error, a mean over
+    pixels and channels; (d) the variance V / N. Lines: means over seeds; bands: from the minimum to the maximum. Size
+    `quick`: 200 images, two epochs.
+    """
+    del key
+    return _quantisers("quick")
+
+
+@quantisers_figure.with_drawing
+def quantisers_figure(data: Numbers) -> matplotlib.figure.Figure:
+    """Draw the four panels."""
+    drawn, axes = canvas(PAGE, 0.62, rows=2, columns=2)
+    measures = ("utilisation", "utilisation by nearest", "held-out error", "variance")
+    names = [str(name) for name in data["names"]]
+    for ax, what in zip(axes, measures, strict=True):
+        for k, name in enumerate(names):
+            rows = data[f"{name}: {what}"]
+            panels.with_range(ax, np.arange(rows.shape[1]), rows, role=SERIES[k % len(SERIES)], style=k,
+                              label=name, xlabel="epoch", ylabel=what.replace("variance", "variance $V/N$"))  # fmt: skip
+    for ax in axes[:2]:
+        ax.set_ylim(0.0, 1.05)
+    drawn.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=min(4, len(names)))
+    letter(axes)
+    write_run_size(drawn, data)
+    return drawn
+
+
+quantisers_figure = quantisers_figure.with_paper_size(lambda key: _quantisers("paper"))
+
+
+def _levels(size: Size) -> Numbers:
+    return _kept(HIERARCHY, size, ("variance", "separation", "entropy", "scores", "chance"))
+
+
+@figure("prototypes/figure-5", PROTOTYPES.at("Figure 5"))
+def levels_figure(key: Key) -> Numbers:
+    """Two levels of prototypes on 20 Newsgroups, on the test set, with and without the gradient from level 2 to level 1.
+
+    (a-c) Variance, separation and entropy of each level, in the means over seeds and, as bands, from the minimum to the
+    maximum; (d) the clustering accuracy at level 2, with the upper end of the band by chance (dotted). The paper's map
+    of documents by t-SNE is not drawn. Size `quick`: 400 documents, two epochs.
+    """
+    del key
+    return _levels("quick")
+
+
+@levels_figure.with_drawing
+def levels_figure(data: Numbers) -> matplotlib.figure.Figure:
+    """Draw the four panels."""
+    drawn, axes = canvas(PAGE, 0.62, rows=2, columns=2)
+    names = [str(name) for name in data["names"]][: len(SERIES) // 2]
+    for ax, what in zip(axes, ("variance", "separation", "entropy"), strict=False):
+        for k, name in enumerate(names):
+            for level in (0, 1):
+                rows = data[f"{name}: {what}"][:, :, level]
+                panels.with_range(ax, np.arange(rows.shape[1]), rows, role=SERIES[2 * level + k], style=2 * level + k,
+                                  label=f"{name}, level {level + 1}", xlabel="epoch", ylabel=what)  # fmt: skip
+    axes[1].set_yscale("log")
+    for k, name in enumerate(names):
+        rows = data[f"{name}: scores"][..., 0]
+        panels.with_range(axes[3], np.arange(rows.shape[1]), rows, role=SERIES[2 + k], style=2 + k, xlabel="epoch",
+                          ylabel="ACC")  # fmt: skip
+        axes[3].axhline(float(data[f"{name}: chance"][2]), color=colour(SERIES[2 + k]), linestyle=":", linewidth=0.8)
+    axes[3].set_ylim(0.0, None)
+    drawn.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    letter(axes)
+    write_run_size(drawn, data)
+    return drawn
+
+
+levels_figure = levels_figure.with_paper_size(lambda key: _levels("paper"))
