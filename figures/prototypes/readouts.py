@@ -9,12 +9,15 @@ from analysis.experiments.prototypes.quantisation import QUANTISATION
 from analysis.experiments.prototypes.text import TEXT
 from dynsim._types import Key
 from dynsim.papers import PROTOTYPES
+from dynsim.systems.prototypes.encoders import principal_components
 from figures import panels
 from figures.figure import Numbers, figure
 from figures.run_size import run_size, write_run_size
 from figures.style import COLUMN, PAGE, SERIES, canvas, colour, letter
 
 SCORES = ("ACC", "NMI", "ARI")
+LABELS = {"variance": "variance $V/N$"}
+TASKS = ("SST-2", "IMDb", "20 Newsgroups")  # of the figure; the record has them with other inputs, too
 
 
 def _kept(experiment: Experiment, size: Size, measures: tuple[str, ...]) -> Numbers:
@@ -28,17 +31,19 @@ def _kept(experiment: Experiment, size: Size, measures: tuple[str, ...]) -> Numb
 
 
 def _text(size: Size) -> Numbers:
-    data = _kept(TEXT, size, ("loss", "variance", "separation", "entropy", "scores", "codebook"))
-    return {name: part for name, part in data.items() if not name.endswith("codebook")}
+    data = _kept(TEXT, size, ("loss", "variance", "separation", "entropy", "scores"))
+    mine = lambda name: any(name.startswith(f"{task}:") for task in TASKS)
+    kept = {name: part for name, part in data.items() if mine(name)}
+    return {"run": data["run"], "names": np.array([task for task in TASKS if f"{task}: loss" in kept]), **kept}
 
 
 @figure("prototypes/figure-2", PROTOTYPES.at("Figure 2"))
 def text_figure(key: Key) -> Numbers:
     """Read-out of texts by prototypes, on the test set: one row for each task, from our run with GloVe word vectors.
 
-    From left to right: L_q and V, means over embeddings; the separation S; the entropy H of the assignments in units of
-    its largest value; accuracy, mutual information and Rand index of the clusters; the path of V and S, from the open
-    circle. Lines: means over seeds; bands: from the minimum to the maximum. Size `quick`: two tasks, two epochs.
+    From left to right: L_q and V, means over embeddings; the separation S; the entropy H of the assignments, in nats;
+    accuracy, mutual information and Rand index of the clusters; the path of S (upwards) over V, one for each seed, from
+    the open circle. Lines: means over seeds; bands: from the minimum to the maximum. Size `quick`: two of the tasks.
     """
     del key
     return _text("quick")
@@ -49,7 +54,7 @@ def text_figure(data: Numbers) -> matplotlib.figure.Figure:
     """Draw a row of panels for each task."""
     names = [str(name) for name in data["names"]]
     drawn, axes = canvas(PAGE, 0.24 * len(names) + 0.1, rows=len(names), columns=5)
-    titles = ("loss", "separation", "entropy", "clustering", "path")
+    titles = ("losses", "$S$", "$H$", "clusters", "$S$ over $V$")
     for row, name in enumerate(names):
         _task(axes[5 * row : 5 * row + 5], data, name)
         axes[5 * row].set_ylabel(name)
@@ -85,11 +90,11 @@ text_figure = text_figure.with_paper_size(lambda key: _text("paper"))
 
 def _bank(size: Size) -> Numbers:
     found = record(TEXT, size)
-    bank = found.arrays["20 Newsgroups: codebook"][0]
-    centred = bank - bank.mean(axis=0)
-    values, axes = np.linalg.svd(centred, full_matrices=False)[1:]
+    bank = np.asarray(found.arrays["20 Newsgroups: codebook"][0], float)
+    axes = principal_components(bank, 2)
+    places = bank @ np.asarray(axes.weight).T + np.asarray(axes.bias)
     run = run_size(found, (found.config["epochs"], "epochs"))
-    return {**run, "places": centred @ axes[:2].T, "shares": values[:2] ** 2 / np.sum(values**2)}
+    return {**run, "places": places, "shares": np.var(places, axis=0) / np.sum(np.var(bank, axis=0))}
 
 
 @figure("prototypes/figure-3", PROTOTYPES.at("Figure 3"))
@@ -145,7 +150,7 @@ def quantisers_figure(data: Numbers) -> matplotlib.figure.Figure:
         for k, name in enumerate(names):
             rows = data[f"{name}: {what}"]
             panels.with_range(ax, np.arange(rows.shape[1]), rows, role=SERIES[k % len(SERIES)], style=k,
-                              label=name, xlabel="epoch", ylabel=what.replace("variance", "variance $V/N$"))  # fmt: skip
+                              label=name, xlabel="epoch", ylabel=LABELS.get(what, what))  # fmt: skip
     for ax in axes[:2]:
         ax.set_ylim(0.0, 1.05)
     drawn.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=min(4, len(names)))
@@ -163,7 +168,7 @@ def _levels(size: Size) -> Numbers:
 
 @figure("prototypes/figure-5", PROTOTYPES.at("Figure 5"))
 def levels_figure(key: Key) -> Numbers:
-    """Two levels of prototypes on 20 Newsgroups, on the test set, with and without the gradient from level 2 to level 1.
+    """Two levels of prototypes on 20 Newsgroups, on the test set, with and without the gradient from level 2 to 1.
 
     (a-c) Variance, separation and entropy of each level, in the means over seeds and, as bands, from the minimum to the
     maximum; (d) the clustering accuracy at level 2, with the upper end of the band by chance (dotted). The paper's map
