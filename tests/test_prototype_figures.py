@@ -74,10 +74,10 @@ def test_trajectories_come_nearer_to_the_slow_manifold_and_only_frozen_assignmen
     for mode, factor in (("frozen", 2), ("full", 4)):
         critical = 1 / np.sqrt(factor * np.var(EMBEDDINGS))
         assert float(found[f"{mode} meeting"]) == pytest.approx(critical)
-        branch, whole = found[f"{mode} separate"], found[f"{mode} collapse"]
-        assert critical < branch[:, 0].min() < critical + 0.05
+        branch = found[f"{mode} separate"]
+        assert critical < branch[:, 0].min() < critical + 0.01
+        assert 0 < branch[:, 1].min() < 0.15
         assert set(found[f"{mode} separate kinds"]) == {"attracting"}
-        np.testing.assert_array_equal(found[f"{mode} collapse kinds"] == "attracting", whole[:, 0] < critical)
         far = []
         for k in range(len(RATIOS)):
             w, p = found[f"{mode} path {k}"].T

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 
+import jax.numpy as jnp
 import matplotlib.figure
 import numpy as np
 
+from analysis.dynamics.equilibria import newton
+from analysis.dynamics.linearisation import spectrum
 from analysis.prototypes.collapse import critical_temperature
-from analysis.prototypes.slow_manifold import Relaxed, relaxed_prototypes
 from dynsim._types import Key
 from dynsim.integrators import stiff
 from dynsim.papers import PROTOTYPES
@@ -20,7 +22,7 @@ from figures.prototypes.portraits import EMBEDDINGS, MODES
 from figures.style import PAGE, canvas, letter
 
 RATIOS = (0.5, 0.05, 0.005)
-SLOPES = np.linspace(1.8, 0.05, 71)  # of the encoder z = w x
+LARGEST = 1.8  # slope of the encoder z = w x
 START = np.array([[1.6], [0.4]])
 END = 12.0  # in the encoder's time
 
@@ -46,11 +48,13 @@ def manifold_figure(key: Key) -> Numbers:
     for mode in MODES:
         flow = scalar_flow(mode)
         # At slope w the critical temperature is w^2 times that of the data; the temperature is 1.
-        found[f"{mode} meeting"] = np.array(1 / np.sqrt(critical_temperature(EMBEDDINGS, flow.loss)))
-        for name, start in (("separate", START), ("collapse", 0 * START)):
-            rows = list(_branch(flow, start))
-            found[f"{mode} {name}"] = np.array([(w, at.prototypes[0, 0]) for w, at in rows])
-            found[f"{mode} {name} kinds"] = np.array(["attracting" if at.rate > 0 else "saddle" for _, at in rows])
+        meeting = float(1 / np.sqrt(critical_temperature(EMBEDDINGS, flow.loss)))
+        rows = list(_branch(flow, meeting + (LARGEST - meeting) * np.linspace(1.0, 0.04, 32) ** 2))
+        found |= {
+            f"{mode} meeting": np.array(meeting),
+            f"{mode} separate": np.array([(w, p) for w, p, _ in rows]),
+            f"{mode} separate kinds": np.array([kind for *_, kind in rows]),
+        }
         for k, ratio in enumerate(RATIOS):
             y0 = Coupled(np.array([[1.6]]), START)
             ts = np.unique([*np.geomspace(1e-2, END / ratio, 300), *np.linspace(0.0, END / ratio, 601)])
@@ -59,15 +63,14 @@ def manifold_figure(key: Key) -> Numbers:
     return found
 
 
-def _branch(flow: CoupledFlow, start: np.ndarray) -> Iterator[tuple[float, Relaxed]]:
-    """Yield slopes and prototypes at rest, each found from those before; a branch ends where its prototypes meet."""
-    apart = np.ptp(start) > 0
-    for w in SLOPES:
-        at = relaxed_prototypes(flow, np.array([[w]]), start)
-        if apart and np.ptp(at.prototypes) < 1e-3:
-            return
-        yield float(w), at
-        start = at.prototypes
+def _branch(flow: CoupledFlow, slopes: np.ndarray) -> Iterator[tuple[float, float, str]]:
+    """Yield slopes, the first of two separate prototypes at rest, found from those before, and the kind of the rest."""
+    at = jnp.asarray(START)
+    for w in slopes:
+        fast = flow.frozen_encoder(jnp.asarray([[w]]))
+        at, _ = newton(fast, at)
+        kind = "attracting" if spectrum(fast, at).kind == "stable" else "saddle"
+        yield float(w), float(at[0, 0]), kind
 
 
 @manifold_figure.with_drawing
@@ -80,13 +83,13 @@ def manifold_figure(data: Numbers) -> matplotlib.figure.Figure:
         for sign in (1, -1):
             ends = np.concatenate([separate, meeting]) * [1, sign]
             panels.critical_manifold(ax, *ends.T, [*kinds, "undecided"])
-        whole = data[f"{mode} collapse"]
-        panels.critical_manifold(ax, *whole.T, [str(word) for word in data[f"{mode} collapse kinds"]])
+        for side, word in ((0.0, "attracting"), (LARGEST, "saddle")):
+            panels.critical_manifold(ax, [side, meeting[0, 0]], [0.0, 0.0], [word, "undecided"])
         ax.plot(*meeting[0], marker="D", color="black", markersize=4.0, linestyle="none", zorder=4.0, label="$w_c$")
         paths = [data[f"{mode} path {k}"] for k in range(len(RATIOS))]
         labels = [rf"$\varepsilon = {ratio:g}$" for ratio in RATIOS]
         panels.relaxations(ax, [p[:, 0] for p in paths], [p[:, 1] for p in paths], labels=labels)
-        ax.set(xlabel="slope $w$ of the encoder", ylabel="prototype $p_1$", xlim=(0.0, SLOPES[0]))
+        ax.set(xlabel="slope $w$ of the encoder", ylabel="prototype $p_1$", xlim=(0.0, LARGEST))
     drawn.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=6)
     letter(axes, MODES)
     return drawn
