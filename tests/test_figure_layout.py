@@ -79,6 +79,44 @@ def spectra():
     return {**values, **RUN}
 
 
+def text_readouts():
+    names = ("SST-2", "IMDb", "20 Newsgroups")
+    found = {"names": np.array(names), **RUN}
+    for name in names:
+        kinds = ("loss", "variance", "separation", "entropy")
+        found |= {f"{name}: {what}": RNG.uniform(1, 2, size=(5, 16)) for what in kinds}
+        found[f"{name}: scores"] = RNG.uniform(size=(5, 16, 3))
+    return found
+
+
+def quantisers():
+    names = ("soft 16", "hard 16", "soft 64", "hard 64", "soft 64 uniform", "hard 64 uniform")
+    whats = ("utilisation", "utilisation by nearest", "held-out error", "variance", "entropy")
+    curves = {f"{name}: {what}": RNG.uniform(size=(5, 51)) for name in names for what in whats}
+    return {"names": np.array(names), **curves, **RUN}
+
+
+def two_levels():
+    names = ("attached", "detached", "attached, ratio .05, lambda 1.5")
+    whats = ("variance", "separation", "entropy")
+    curves = {f"{name}: {what}": RNG.uniform(1, 3, size=(5, 16, 2)) for name in names for what in whats}
+    scores = {f"{name}: scores": RNG.uniform(size=(5, 16, 3)) for name in names}
+    chance = {f"{name}: chance": np.array([0.1, 0.05, 0.15]) for name in names}
+    return {"names": np.array(names), **curves, **scores, **chance, **RUN}
+
+
+def ratios():
+    found, eps = {**RUN}, np.array([0.001, 0.01, 0.1, 0.5, 1.0])
+    for mode in ("full", "frozen"):
+        curves = {f"{mode}: {what}": RNG.uniform(0.1, 2, size=(5, 5, 301)) for what in ("S", "V/N", "spread", "ACC")}
+        found |= {f"{mode}: eps": eps, f"{mode}: chance": np.full((5, 5), 0.15), **curves}
+    return found
+
+
+def bank():
+    return {"places": RNG.normal(size=(20, 2)), "shares": np.array([0.4, 0.2]), **RUN}
+
+
 DRAWN_FROM_RECORDS = {
     "consensus/figure-5": lambda: {"ts": np.arange(5.0), "misalignment": RNG.uniform(size=(9, 5)), **RUN},
     "consensus/figure-6": lambda: passes(2),
@@ -89,6 +127,11 @@ DRAWN_FROM_RECORDS = {
     "hardmax/figure-9": reviews,
     "hardmax/figure-10": leader_words,
     "hardmax/table-1": table,
+    "prototypes/figure-2": text_readouts,
+    "prototypes/figure-3": bank,
+    "prototypes/figure-4": quantisers,
+    "prototypes/figure-5": two_levels,
+    "prototypes/figure-6": ratios,
     "multirate/training": lambda: {**study(), **RUN},
 }
 
