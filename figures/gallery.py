@@ -12,7 +12,7 @@ from figures.consensus import simulations, trained_networks
 from figures.figure import Figure
 from figures.hardmax import geometry, reviews
 from figures.multirate import chains, network, slow_manifolds
-from figures.prototypes import descents, experiments, portraits, readouts, slow_manifold
+from figures.prototypes import bifurcations, descents, experiments, portraits, readouts, slow_manifold
 
 
 def collect(*modules: ModuleType) -> tuple[Figure, ...]:
@@ -33,7 +33,7 @@ def collect(*modules: ModuleType) -> tuple[Figure, ...]:
 
 FIGURES = collect(
     *(simulations, trained_networks, geometry, reviews, slow_manifolds, chains, network),
-    *(portraits, slow_manifold, descents, experiments, readouts),
+    *(portraits, bifurcations, slow_manifold, descents, experiments, readouts),
 )
 
 

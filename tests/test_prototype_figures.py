@@ -11,7 +11,7 @@ from figures.prototypes.slow_manifold import RATIOS
 from figures.style import canvas, colour, settings
 from tests.figure_layout import check_layout, outside, overlapping
 
-OWN = ("phase-portraits", "lyapunov", "variance-and-separation", "slow-manifold")
+OWN = ("phase-portraits", "bifurcations", "lyapunov", "variance-and-separation", "slow-manifold")
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +46,21 @@ def test_collapse_changes_its_stability_at_two_and_four_times_the_variance(folde
     far = np.max(np.abs(found["full 5 places"]), axis=1) > 2
     assert found["full 5 kinds"][far].tolist() == ["saddle"] * 4
     assert not np.any(np.max(np.abs(found["frozen 1.5 places"]), axis=1) > 2)
+
+
+def test_separate_prototypes_branch_off_at_the_critical_temperature_and_outer_saddles_are_of_the_full_mode(folder):
+    found = numbers("bifurcations", folder)
+    for mode, critical in (("frozen", 2), ("full", 4)):
+        assert float(found[f"{mode} meeting"]) == pytest.approx(critical)
+        share, first, second = found[f"{mode} 0"].T
+        assert set(found[f"{mode} 0 kinds"]) == {"attracting"}
+        late = share > 0.97 * critical  # there |p_1 - p_2| is proportional to the root of the distance
+        slopes = np.diff(np.log((first - second)[late])) / np.diff(np.log(critical - share[late]))
+        np.testing.assert_allclose(slopes, 0.5, atol=0.02)
+    assert int(found["frozen branches"]) == 1
+    for k in range(1, int(found["full branches"])):
+        assert set(found[f"full {k} kinds"]) == {"saddle"}
+        assert np.min(np.max(np.abs(found[f"full {k}"][:, 1:]), axis=1)) > 2.0
 
 
 def test_each_mode_descends_its_own_function_and_the_other_one_may_rise(folder):
