@@ -49,7 +49,7 @@ def checks(witness):
 
 def main():
     """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else WITNESS
+    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
     witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
     if not WITNESS.keys() <= witness.keys():
         print("the witness must have the names", ", ".join(WITNESS))
