@@ -9,10 +9,10 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.prototypes.instances.hessians import hessian, pair_hessian
 from analysis.claims.prototypes.instances.linearisations import gap_after
 from analysis.claims.prototypes.instances.partly_trained import minimum, random_pair
 from analysis.claims.prototypes.section_4_escape import plane_bank
-from analysis.claims.prototypes.section_4_jacobian import hessian, pair_hessian
 from analysis.claims.prototypes.section_4_time_scales import effective_hessian
 from analysis.dynamics.limits import settle
 from analysis.dynamics.linearisation import tangent_jacobian

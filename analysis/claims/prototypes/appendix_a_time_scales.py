@@ -9,9 +9,9 @@ import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.prototypes.instances.hessians import hessian, pair_hessian
 from analysis.claims.prototypes.instances.lattices import lattice_point
 from analysis.claims.prototypes.instances.partly_trained import Minimum, minimum, random_pair
-from analysis.claims.prototypes.section_4_jacobian import hessian, pair_hessian
 from analysis.claims.prototypes.section_4_time_scales import exact_velocities, moving, shipped_field
 from analysis.dynamics.equilibria import newton
 from analysis.dynamics.rates import observed_order

@@ -1,0 +1,39 @@
+"""Hessians of the flows on which claims are tried, held against the exact ones and against the flow's linearisation."""
+
+import numpy as np
+
+from analysis.claims.consensus.instances.printed_attention import agrees
+from analysis.claims.prototypes.instances.partly_trained import Minimum, Pair
+from analysis.dynamics.linearisation import tangent_jacobian
+from analysis.ledger.evidence import Measurement, equal
+from analysis.prototypes.hessian import hessian_blocks, rate_spectrum
+from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
+
+SECOND = [0, 2, 4]
+"""The entries of the flat state of a pair that are theta and the second coordinates of the prototypes."""
+FIRST = [1, 3]
+
+
+def hessian(at: Minimum) -> np.ndarray:
+    """Return the Hessian of the potential at a state, in the mode of the flow."""
+    return hessian_blocks(at.flow, at.state).matrix
+
+
+def spectrum_agrees(flow: CoupledFlow, x: Coupled) -> Measurement:
+    """Measure that the eigenvalues of J* are those of minus the linearisation of the flow, and real."""
+    values = np.linalg.eigvals(-tangent_jacobian(flow, x))
+    size = 1 + float(np.max(np.abs(values)))
+    gaps = np.abs(values[np.argsort(np.real(values))] - rate_spectrum(flow, x)) / size
+    return equal("error of the eigenvalues of J*, which are real", np.max(gaps), 0.0, tolerance=1e-7)
+
+
+def pair_hessian(pair: Pair, mode: str = "frozen") -> tuple[Measurement, ...]:
+    """Measure that the Hessian of the flow that ships is the exact one of a pair."""
+    H = hessian(Minimum(pair.flow(mode=mode), pair.state))
+    ends = [(e.low + e.high) / 2 for e in pair.fixed_eigenvalues]
+    block = np.array([[ends[1] + ends[0], ends[1] - ends[0]], [ends[1] - ends[0], ends[1] + ends[0]]]) / 2
+    return (
+        agrees("the Hessian in theta and the second coordinates", H[np.ix_(SECOND, SECOND)], pair.trained_block),
+        agrees("the Hessian in the first coordinates", H[np.ix_(FIRST, FIRST)], block),
+        agrees("the Hessian between them", H[np.ix_(SECOND, FIRST)], np.zeros((3, 2))),
+    )
