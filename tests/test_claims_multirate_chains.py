@@ -2,6 +2,7 @@
 
 import math
 import sys
+from dataclasses import replace
 from fractions import Fraction as F
 
 import jax
@@ -30,7 +31,8 @@ from analysis.claims.multirate.instances import hard_chains
 from analysis.claims.multirate.rational_logarithms import divergence, entropy, logarithm, twice_atanh
 from analysis.claims.rational_instances import identity, matrix
 from analysis.hardmax.exact_geometry import determinant
-from dynsim.integrators import Diffrax
+from analysis.ledger.check import check
+from analysis.ledger.verdict import Verdict
 from dynsim.keys import stream
 from dynsim.systems.tokens.masks import Causal, Window
 
@@ -282,9 +284,9 @@ def test_a_fixed_point_by_hand():
 
 def test_trained_blocks_without_data_decide_nothing(monkeypatch):
     monkeypatch.delenv("DYNSIM_DATA", raising=False)
-    trial = trained_blocks.trained_blocks_have_other_column_sums.trial(KEYS[0], Diffrax())
-    assert not trial.decided
-    assert "stories260k.npz" in trial.reason
+    found = check(replace(trained_blocks.trained_blocks_have_other_column_sums, control=None))
+    assert (found.verdict, found.broken) == (Verdict.INCONCLUSIVE, "")
+    assert "stories260k.npz" in found.doubt
 
 
 def test_targets_of_the_projector_are_stationary_laws():
