@@ -179,7 +179,10 @@ def _ridge_trial(flow: PrototypeFlow | CoupledFlow, start: State, integrator: Ab
     values = np.asarray(path.along_time(lambda t, y: lyapunov(flow, t, y)))
     sizes = np.asarray(path.along(lambda y: jnp.sum(flow.prototypes(y) ** 2)))
     gaps = np.asarray(path.along(lambda y: separation(flow.prototypes(y))))
-    limit = settle(flow, start, max_time=256.0, integrator=integrator)
+    longest = 256.0 if float(flow.loss.ridge) == 0 else 8192.0  # without a ridge the far prototype moves at any time
+    limit = settle(flow, start, max_time=longest, integrator=integrator)
+    if limit.verdict in ("metastable", "undecided"):
+        return Trial.unfinished(f"the state at t = {limit.time:g} is {limit.verdict}")
     lam, rho = float(flow.loss.barrier), float(flow.loss.ridge)
     resting = max(float(jnp.max(jnp.abs(v))) for v in jax.tree.leaves(flow.velocity(1e6, limit.state)))
     values_there = np.linalg.eigvals(tangent_jacobian(flow, limit.state, limit.time))
