@@ -11,7 +11,7 @@ from figures.prototypes.slow_manifold import RATIOS
 from figures.style import canvas, colour, settings
 from tests.figure_layout import check_layout, outside, overlapping
 
-OWN = ("phase-portraits", "bifurcations", "lyapunov", "variance-and-separation", "slow-manifold")
+OWN = ("phase-portraits", "bifurcations", "lyapunov", "separation-paths", "slow-manifold")
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_each_mode_descends_its_own_function_and_the_other_one_may_rise(folder):
 
 
 def test_the_separation_is_monotone_along_no_mode(folder):
-    found = numbers("variance-and-separation", folder)
+    found = numbers("separation-paths", folder)
     for mode in MODES:
         steps = [np.diff(found[f"{mode} {k}"][:, 1]) for k in range(PATHS)]
         assert sum(bool(np.any(step < -1e-6) and np.any(step > 1e-6)) for step in steps) > PATHS // 2

@@ -87,7 +87,7 @@ def lyapunov_figure(data: Numbers) -> matplotlib.figure.Figure:
     return drawn
 
 
-@figure("prototypes/variance-and-separation", PROTOTYPES.at("Section 3.3", equation="(8)"))
+@figure("prototypes/separation-paths", PROTOTYPES.at("Section 3.3", equation="(8)"))
 def variance_figure(key: Key) -> Numbers:
     """The variance V / N and the separation S of three prototypes in the plane, from six starts, in both modes.
 
