@@ -110,7 +110,8 @@ def timed_path(ax: Axes, x: ArrayLike, y: ArrayLike, ts: ArrayLike, *, last: flo
     if not (xs.shape == ys.shape == t.shape and xs.ndim == 1):
         raise argument_error("x", "have shape (times,), as `y` and `ts`", f"has {xs.shape}, {ys.shape} and {t.shape}")
     points = np.column_stack([xs, ys])
-    pieces = LineCollection(np.stack([points[:-1], points[1:]], axis=1), cmap="cividis", linewidths=1.1, zorder=3.0)
+    segments = list(np.stack([points[:-1], points[1:]], axis=1))
+    pieces = LineCollection(segments, cmap="cividis", linewidths=1.1, zorder=3.0)
     pieces.set_array((t[:-1] + t[1:]) / 2)
     pieces.set_clim(0.0, last)
     pieces.set_capstyle("round")

@@ -121,15 +121,15 @@ def _plane(path: Trajectory) -> Float[Array, "times 2"]:
 def variance_figure(data: Numbers) -> matplotlib.figure.Figure:
     """Draw the paths in both modes."""
     drawn, axes = canvas(WIDTHS["nature-1.5"], 0.5, columns=2)
-    pieces = None
+    pieces = []
     for ax, mode in zip(axes, MODES, strict=True):
         for k in range(PATHS):
             path = data[f"{mode} {k}"]
-            pieces = panels.timed_path(ax, path[:, 0], path[:, 1], data["ts"], last=float(data["ts"][-1]))
+            pieces.append(panels.timed_path(ax, path[:, 0], path[:, 1], data["ts"], last=float(data["ts"][-1])))
         ax.autoscale_view()
         ax.set_xlabel("variance $V/N$")
     axes[0].set_ylabel("separation $S$")
-    bar = drawn.colorbar(pieces, ax=axes, shrink=0.9, aspect=25, pad=0.02)
+    bar = drawn.colorbar(pieces[-1], ax=axes, shrink=0.9, aspect=25, pad=0.02)
     bar.set_label("time $t$")
     letter(axes, MODES)
     return drawn

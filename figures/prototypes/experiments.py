@@ -79,7 +79,7 @@ def _ablation(size: Size) -> Numbers:
     variants = {v["name"]: v for v in found.config["variants"]}
     seeds = variants["full"]["seeds"]
     counts = ((found.config["epochs"], "epochs"), (seeds, "seed" if seeds == 1 else "seeds"))
-    kept: Numbers = run_size(found, *counts)
+    kept = {**run_size(found, *counts)}
     for mode in MODES:
         of = lambda what, mode=mode: found.arrays[f"{mode}: {what}"]
         kept |= {f"{mode}: {what}": of(what) for what in ("eps", "S", "V/N", "spread")}

@@ -82,7 +82,7 @@ def portraits_figure(data: Numbers) -> matplotlib.figure.Figure:
     cases = [(mode, f"{mode} {share:g}", share) for mode in MODES for share in data["shares"]]
     for ax, (_, case, _) in zip(axes, cases, strict=True):
         panels.pair_portrait(ax, data["side"], data[f"{case} field"], data["embeddings"],
-                             places=data[f"{case} places"], kinds=data[f"{case} kinds"])  # fmt: skip
+                             places=data[f"{case} places"], kinds=data[f"{case} kinds"].tolist())  # fmt: skip
     for k, ax in enumerate(axes):
         ax.set_xlabel("$p_1$" if k >= 3 else "")
         ax.set_ylabel("$p_2$" if k % 3 == 0 else "")

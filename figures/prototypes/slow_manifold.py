@@ -82,7 +82,7 @@ def manifold_figure(data: Numbers) -> matplotlib.figure.Figure:
         separate, kinds = data[f"{mode} separate"], [str(word) for word in data[f"{mode} separate kinds"]]
         for sign in (1, -1):
             ends = np.concatenate([separate, meeting]) * [1, sign]
-            panels.critical_manifold(ax, *ends.T, [*kinds, "undecided"])
+            panels.critical_manifold(ax, ends[:, 0], ends[:, 1], [*kinds, "undecided"])
         for side, word in ((0.0, "attracting"), (LARGEST, "saddle")):
             panels.critical_manifold(ax, [side, meeting[0, 0]], [0.0, 0.0], [word, "undecided"])
         ax.plot(*meeting[0], marker="D", color="black", markersize=4.0, linestyle="none", zorder=4.0, label="$w_c$")

@@ -53,7 +53,8 @@ def history_measurements(
     for layer, s in zip(("softmax", "hardmax"), logits, strict=True):
         expected[f"{layer} loss"], expected[f"{layer} accuracy"] = entropy(s), right(s, len(s))
         expected[f"{layer} test accuracy"] = right(s, FEW)
-    return _errors({name: (row[name], value) for name, value in expected.items()})
+    found = {**row}
+    return _errors({name: (found[name], value) for name, value in expected.items()})
 
 
 def review_measurements(

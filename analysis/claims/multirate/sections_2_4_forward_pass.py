@@ -100,7 +100,7 @@ def _same_losses(given: Run) -> tuple[Measurement, ...]:
     batch, key = jnp.asarray(ids), jax.random.key(0)
     both = _training_losses(given.model, batch, key)
     found = {"`byte_loss`": (both[0], entropy), "`loss_with_residual`": (both[1], entropy + penalty)}
-    found["`text_loss`"] = (text_loss(given.model, ids), entropy)
+    found["`text_loss`"] = (jnp.asarray(text_loss(given.model, ids)), entropy)
     return tuple(
         at_most(f"error of {name}", abs(float(value) - exact), 0.0, tolerance=ROUNDING)
         for name, (value, exact) in found.items()
