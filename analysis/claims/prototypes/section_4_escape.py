@@ -105,6 +105,7 @@ def annealed_flow_converges(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 FRAMES = 17
+LONGEST = 8192.0  # time within which a trajectory must have settled
 FARTHEST = 2.0  # the factor by which the distance grows: its fourth power by a decade
 CURVED = 0.02  # of the slope of r^4: the squares of the other distances, of order one, over r^2 > 144
 
@@ -179,8 +180,7 @@ def _ridge_trial(flow: PrototypeFlow | CoupledFlow, start: State, integrator: Ab
     values = np.asarray(path.along_time(lambda t, y: lyapunov(flow, t, y)))
     sizes = np.asarray(path.along(lambda y: jnp.sum(flow.prototypes(y) ** 2)))
     gaps = np.asarray(path.along(lambda y: separation(flow.prototypes(y))))
-    longest = 256.0 if float(flow.loss.ridge) == 0 else 8192.0  # without a ridge the far prototype moves at any time
-    limit = settle(flow, start, max_time=longest, integrator=integrator)
+    limit = settle(flow, start, max_time=LONGEST, integrator=integrator)
     if limit.verdict in ("metastable", "undecided"):
         return Trial.unfinished(f"the state at t = {limit.time:g} is {limit.verdict}")
     lam, rho = float(flow.loss.barrier), float(flow.loss.ridge)
