@@ -33,6 +33,7 @@ from analysis.claims.rational_instances import identity, matrix
 from analysis.hardmax.exact_geometry import determinant
 from analysis.ledger.check import check
 from analysis.ledger.verdict import Verdict
+from dynsim.integrators import Diffrax
 from dynsim.keys import stream
 from dynsim.systems.tokens.masks import Causal, Window
 

@@ -106,7 +106,7 @@ def test_a_kept_file_is_one_open_file_with_a_header(folder):
 
 
 def test_a_paper_gets_a_page_and_what_cannot_be_drawn_is_named(tmp_path, capsys, monkeypatch):
-    chosen = find_figures("figure-2") + find_figures("figure-6")
+    chosen = find_figures("consensus/figure-2") + find_figures("consensus/figure-6")
     monkeypatch.setattr("dynsim.commands.own_figures.FIGURES", chosen)
     monkeypatch.delenv("DYNSIM_DATA", raising=False)
     monkeypatch.setenv("DYNSIM_RESULTS", str(tmp_path / "results"))
@@ -122,7 +122,7 @@ def test_a_paper_gets_a_page_and_what_cannot_be_drawn_is_named(tmp_path, capsys,
 
 def test_the_sphere_turns_once_in_the_same_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr("figures.movie.write_movie.__kwdefaults__", {"frames": 3, "pause": 80})
-    (turning,) = find_figures("figure-3")
+    (turning,) = find_figures("consensus/figure-3")
     for name in ("first", "second"):
         assert save(turning, tmp_path / name, formats=("gif",))[0].name == "figure-3.gif"
     first, second = (tmp_path / name / "consensus/figure-3.gif" for name in ("first", "second"))

@@ -160,7 +160,7 @@ def test_coincident_prototypes_and_those_that_come_together_are_named():
         (("--encoder", "free", "--ratio", "-0.1"), "`ratio` must be a positive number"),
         (("--ratio", "0.2"), "`ratio` must be left out for the encoder `frozen`"),
         (("--encoder", "free", "--outputs", "3"), "`outputs` must be left out for the encoder `free`"),
-        (("--encoder", "linear", "--outputs", "3"), "`outputs` must be from 1 to 2"),
+        (("--encoder", "linear", "--outputs", "3"), "`outputs` must be at most 2"),
         (("--detached",), "`detached` must be left out without `--second`"),
         (("--precision", "float32", "--integrator", "stiff"), "be float64 for the integrator `stiff`, but is float32"),
         (("--data-file", "data.csv", "--points", "3"), "`points` must be left out if the data are read from a file"),

@@ -232,11 +232,4 @@ MUTANTS = (
         'FACTORS = {"frozen": 4.0, "full": 2.0}',
         (SADDLE,),
     ),
-    Mutant(
-        "collapse: the covariance is divided by n - 1",
-        COLLAPSE,
-        "return np.linalg.eigvalsh(away.T @ away / len(points))",
-        "return np.linalg.eigvalsh(away.T @ away / (len(points) - 1))",
-        (SADDLE,),
-    ),
 )

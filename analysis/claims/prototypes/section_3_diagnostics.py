@@ -80,7 +80,7 @@ def _growth_trial(
 
 COUNTERED = (
     "in both modes: at 7/8 of the critical temperature two prototypes that start at the means of two clusters, where "
-    "k-means puts them, move towards each other. No control: the special case is the positive case"
+    "k-means puts them, move towards each other; no control: the special case is the positive case"
 )
 
 

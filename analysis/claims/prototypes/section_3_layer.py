@@ -177,8 +177,8 @@ def operations(tokens: int, k: int, m: int, heads: int) -> int:
     evidence="certified",
     num_trials=4,
     note="multiplications and additions in the matrix products of the layer that ships, which multiplies in the "
-    "cheaper order; W_O costs 2 min(T, K) m^2 with one head, and the projections W_h cost 2 T m^2 with several. "
-    "No control: the corrected claim is the positive case",
+    "cheaper order; W_O costs 2 min(T, K) m^2 with one head, and the projections W_h cost 2 T m^2 with several; "
+    "no control: the corrected claim is the positive case",
 )
 def cost_is_linear_in_the_dimension(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The layer takes O(T K m) operations. Read: for fixed T and K the number grows no faster than m."""

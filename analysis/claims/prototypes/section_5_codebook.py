@@ -242,7 +242,7 @@ def _two_at_the_centroid(key: Key, *, present: bool) -> Trial:
     closest = np.sqrt(float(barrier) / start)  # the least distance that the potential at the start allows
     centroid = jnp.mean(z, axis=0)
     pair = jnp.asarray([[-0.49, 0.0], [0.49, 0.0]]) * closest
-    p = jnp.concatenate([centroid + pair, p0[2:]])
+    p = jnp.concatenate([centroid[None] + pair, p0[2:]])
     flow = PrototypeFlow(z, T, loss=loss)
     ratio = float(loss.value(z, p, T)) / start
     rest = PrototypeFlow(z, T, loss=PrototypeLoss("frozen", barrier=float(barrier)))

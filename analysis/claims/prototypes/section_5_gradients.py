@@ -114,7 +114,7 @@ def _nonzero_trial(bank: Bank, *, one_hot: bool) -> Trial:
     evidence="certified",
     num_trials=4,
     note="with any eta_P > 0: a gradient contains no learning rate, and with 1 for eta_P it counts the pull to the "
-    "embeddings twice. In the mode full the difference is rational, and its terms times log b irrational. No control: "
+    "embeddings twice. In the mode full the difference is rational, and its terms times log b irrational; no control: "
     "the corrected claim is the positive case",
 )
 def printed_gradient_of_the_loss(key: Key, integrator: AbstractIntegrator) -> Trial:
@@ -189,7 +189,7 @@ def _count_trial(bank: Bank, least: int) -> Trial:
     evidence="certified",
     num_trials=4,
     note="by symmetry; so does the whole gradient of that prototype vanish, in both modes, where its embeddings are "
-    "symmetric. No control: the corrected claim is the positive case",
+    "symmetric; no control: the corrected claim is the positive case",
 )
 def every_prototype_has_a_force(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If prototypes are distinct, [Sigma_q P]_k is not zero for every prototype k."""

@@ -69,7 +69,7 @@ def _continuity_trial(key: Key, slope, what: str) -> Trial:
     evidence="certified",
     num_trials=4,
     note="L_OLS is min_k, a hard minimum, whose gradient 2 (z - p_k) jumps by 2 |p_1 - p_2| where two prototypes are "
-    "nearest. No control: the corrected claim is the positive case",
+    "nearest; no control: the corrected claim is the positive case",
 )
 def hard_loss_has_a_continuous_gradient(key: Key, integrator: AbstractIntegrator) -> Trial:
     """L_OLS = sum_n min_k |z_n - p_k|^2 is a soft commitment loss: its gradient by the embeddings is continuous."""

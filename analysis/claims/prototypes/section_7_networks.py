@@ -47,7 +47,7 @@ def _used(z: jax.Array, p: jax.Array, temperature: jax.Array) -> tuple[jax.Array
     num_trials=4,
     note="read: what is counted, 100% of mean assignments above .01, implies what Proposition 4 says. It is met by a "
     "bank with all prototypes at the centroid of the embeddings, so it confirms nothing of the kind: for K < 100 "
-    "uniform assignments always have it, and Remark 4 reports them for this very run. No control: the corrected claim "
+    "uniform assignments always have it, and Remark 4 reports them for this very run; no control: the corrected claim "
     "is the positive case",
 )
 def full_utilisation_confirms_separation(key: Key, integrator: AbstractIntegrator) -> Trial:
@@ -371,7 +371,7 @@ def largest_share_of_dead_codes(key: Key, integrator: AbstractIntegrator) -> Tri
     evidence="certified",
     num_trials=4,
     note="Table 5 contradicts it too: of 16 codes 81.2% are used after one epoch, where the formula has 93% dead, of "
-    "64 codes 18.8%, where it has 98% dead, and later all. No control: `largest` is the positive case",
+    "64 codes 18.8%, where it has 98% dead, and later all; no control: `largest` is the positive case",
 )
 def share_of_dead_codes(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Read: with a straight-through estimator floor(100 (1 - 1/K)) percent of K codes are dead."""

@@ -56,8 +56,8 @@ def _spectrum(flow: PrototypeFlow) -> tuple[np.ndarray, tuple[Measurement, ...]]
     evidence="certified",
     num_trials=4,
     note="both modes: on perturbations with sum zero the Hessian is (2N/K)(1 - (a/T) C) with the covariance C of the "
-    "embeddings and a = 2 (frozen), 4 (full), so that collapse is a strict minimum for T > a lambda_max(C). "
-    "No control: the corrected claim is the positive case",
+    "embeddings and a = 2 (frozen), 4 (full), so that collapse is a strict minimum for T > a lambda_max(C); "
+    "no control: the corrected claim is the positive case",
 )
 def collapse_is_a_saddle(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For embeddings that do not coincide, collapse (all prototypes at their mean) is an unstable saddle of Lq in P.
@@ -177,7 +177,7 @@ def _at_start(flow: CoupledFlow) -> tuple[Measurement, ...]:
     PROTOTYPES.at("abstract"),
     num_trials=4,
     note="both modes; above the critical temperature prototypes converge to the mean of the embeddings from everywhere "
-    "near, at the rate of the closed form. No control: the corrected claim is the positive case",
+    "near, at the rate of the closed form; no control: the corrected claim is the positive case",
 )
 def prototypes_do_not_converge_to_one_point(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Prototypes that start apart and descend Lq cannot all converge to one point, since Lq contains V.

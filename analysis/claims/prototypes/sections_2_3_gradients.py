@@ -90,7 +90,7 @@ def _pair_sum(p: Exact) -> Fraction:
     num_trials=4,
     note="descent moves P along -2 P Sigma_q, which decreases the sum of |p_j - p_k|^2 over all pairs at the rate "
     "8 K V, whatever the configuration: the force contracts, and has no other case. Ascent on V would separate at "
-    "that rate, as measured among the hypotheses. No control: the sign is that of descent",
+    "that rate, as measured among the hypotheses; no control: the sign is that of descent",
 )
 def variance_gradient_separates_in_descent(key: Key, integrator: AbstractIntegrator) -> Trial:
     """In the descent on Lq the gradient 2 P Sigma_q of V acts as a separation force.

@@ -23,8 +23,8 @@ from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weight
 N, K, M = 5, 3, 2
 
 
-def squared_norms(x: Exact) -> Exact:
-    """Return |x_i|^2 for the rows of a matrix."""
+def squared_norms(x: Exact) -> Exact | Fraction:
+    """Return |x_i|^2 for the rows of a matrix, or |x|^2 of one vector."""
     return np.sum(x * x, axis=-1)
 
 

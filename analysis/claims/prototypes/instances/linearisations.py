@@ -39,6 +39,6 @@ def gap_after(flow: AbstractFlow, x: State, integrator: AbstractIntegrator) -> t
 def separation_reached(flow: AbstractFlow, x: State, integrator: AbstractIntegrator) -> float:
     """Return the separation of the prototypes that a state near x reaches after 15 units of the slowest decay."""
     rate, _ = slowest(flow, x)
-    moved = jax.tree.map(lambda part: part + 0.02 * jnp.sin(1.0 + jnp.arange(part.size)).reshape(part.shape), x)
+    moved = jax.tree.map(lambda part: part + 0.02 * jnp.sin(1.0 + jnp.arange(1.0 * part.size)).reshape(part.shape), x)
     end = simulate(flow, moved, [0.0, 15 / max(abs(rate), 1e-2)], integrator=integrator).final
     return float(separation(end.prototypes))
