@@ -60,7 +60,6 @@ MUTANTS = (
         "np.repeat([float(flow.encoder_rate), float(flow.prototype_rate)], counts)",
         "np.repeat([float(flow.prototype_rate), float(flow.encoder_rate)], counts)",
         (SPECTRUM,),
-        quick=True,
     ),
     Mutant(
         "hessian: the symmetric form has the rates in place of their roots",

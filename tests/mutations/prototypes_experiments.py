@@ -21,7 +21,6 @@ MUTANTS = (
         "np.sin(i), np.cos(i)",
         "np.cos(i), np.sin(i)",
         (ERRORS,),
-        quick=True,
     ),
     Mutant(
         "debris: the noise has the variance in the place of its deviation",
@@ -64,7 +63,6 @@ MUTANTS = (
         'reduction="mean"',
         'reduction="sum"',
         (WIDE,),
-        quick=True,
     ),
     Mutant(
         "learning rates: the modes are confused",

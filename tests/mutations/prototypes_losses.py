@@ -17,6 +17,7 @@ ENCODER = "prototypes/proposition-2/corrected"
 USED = "prototypes/proposition-4-utilisation/corrected"
 CENTROID = "prototypes/proposition-4-centroid/corrected"
 SADDLE = "prototypes/claim-collapse-saddle/corrected"
+FALLS = "prototypes/theorem-2-decrease"
 BARRIER = "prototypes/claim-anti-collapse/corrected"
 READOUT = "prototypes/remark-1"
 HEADS = "prototypes/claim-multihead/corrected"
@@ -30,7 +31,7 @@ MUTANTS = (
         ASSIGNMENTS,
         "return jax.nn.softmax(-squared_distances(z, p) / temperature, axis=-1)",
         "return jax.nn.softmax(squared_distances(z, p) / temperature, axis=-1)",
-        (IDENTITY, VARIANCE),
+        (IDENTITY, VARIANCE, COVARIANCE),
         quick=True,
     ),
     Mutant(
@@ -38,14 +39,14 @@ MUTANTS = (
         ASSIGNMENTS,
         "return jax.nn.softmax(-squared_distances(z, p) / temperature, axis=-1)",
         "return jax.nn.softmax(-squared_distances(z, p) * temperature, axis=-1)",
-        (IDENTITY, MEAN),
+        (IDENTITY, MEAN, COVARIANCE),
     ),
     Mutant(
         "losses: assignments are normalised over embeddings",
         ASSIGNMENTS,
         "return jax.nn.softmax(-squared_distances(z, p) / temperature, axis=-1)",
         "return jax.nn.softmax(-squared_distances(z, p) / temperature, axis=0)",
-        (IDENTITY,),
+        (IDENTITY, COVARIANCE),
     ),
     Mutant(
         "losses: distances are not squared",
@@ -59,7 +60,7 @@ MUTANTS = (
         ASSIGNMENTS,
         "return jnp.sum(jnp.min(squared_distances(z, p), axis=-1))",
         "return jnp.sum(jnp.max(squared_distances(z, p), axis=-1))",
-        (ASSERTION,),
+        (ASSERTION, IDENTITY),
     ),
     Mutant(
         "losses: the variance is about the embeddings",
@@ -67,7 +68,6 @@ MUTANTS = (
         "return jnp.sum(q * squared_distances(soft_centroids(q, p), p))",
         "return jnp.sum(q * squared_distances(z, p))",
         (IDENTITY, VARIANCE),
-        quick=True,
     ),
     Mutant(
         "losses: V in place of R",
@@ -145,7 +145,7 @@ MUTANTS = (
         LOSSES,
         "return q * (1 - (d - jnp.sum(q * d, axis=-1, keepdims=True)) / T)",
         "return q * (1 + (d - jnp.sum(q * d, axis=-1, keepdims=True)) / T)",
-        (GRADIENT, SADDLE),
+        (GRADIENT, SADDLE, FALLS),
     ),
     Mutant(
         "losses: the sum is the mean and the mean the sum",
@@ -159,7 +159,7 @@ MUTANTS = (
         LOSSES,
         "by_embeddings = 2 * (z - w @ p)",
         "by_embeddings = z - w @ p",
-        (ENCODER,),
+        (ENCODER, FALLS),
     ),
     Mutant(
         "losses: the gradient by prototypes forgets the embeddings",
@@ -174,7 +174,6 @@ MUTANTS = (
         "if not self.detached:",
         "if True:",
         (DETACHED,),
-        quick=True,
     ),
     Mutant(
         "levels: level 2 reads the embeddings",

@@ -24,7 +24,6 @@ MUTANTS = (
         "jnp.argmin(pairwise_distances",
         "jnp.argmax(pairwise_distances",
         (LARGEST,),
-        quick=True,
     ),
     Mutant(
         "quantisers: the codebook loss is taken for every code",
@@ -46,7 +45,6 @@ MUTANTS = (
         "q = jax.nn.softmax(-d / T, axis=-1)",
         "q = jax.nn.softmax(-d * T, axis=-1)",
         (ALIKE,),
-        quick=True,
     ),
     Mutant(
         "utilisation: the threshold is 1 / 64",
@@ -68,14 +66,6 @@ MUTANTS = (
         "squares = jnp.sum(z**2, axis=1)[:, None] + jnp.sum(p**2, axis=1)[None]",
         "squares = jnp.sum(z**2, axis=1)[:, None] + 0 * jnp.sum(p**2, axis=1)[None]",
         (OUTPUT, HEADS, LARGEST),
-    ),
-    Mutant(
-        "layer: W_O is transposed",
-        LAYER,
-        "columns = self.output.reshape(m, heads, width)",
-        "columns = self.output.T.reshape(m, heads, width)",
-        (OUTPUT,),
-        quick=True,
     ),
     Mutant(
         "layer: the variance is that of embeddings about prototypes",

@@ -23,28 +23,6 @@ STEPS = "prototypes/appendix-a-iv/corrected"
 
 MUTANTS = (
     Mutant(
-        "prototypes: the softmax prefers distant prototypes",
-        ASSIGNMENTS,
-        "return jax.nn.softmax(-squared_distances(z, p) / temperature, axis=-1)",
-        "return jax.nn.softmax(squared_distances(z, p) / temperature, axis=-1)",
-        (IDENTITY, COVARIANCE),
-        quick=True,
-    ),
-    Mutant(
-        "prototypes: the temperature multiplies distances in the assignments",
-        ASSIGNMENTS,
-        "return jax.nn.softmax(-squared_distances(z, p) / temperature, axis=-1)",
-        "return jax.nn.softmax(-squared_distances(z, p) * temperature, axis=-1)",
-        (IDENTITY, COVARIANCE),
-    ),
-    Mutant(
-        "prototypes: assignments are normalised over embeddings",
-        ASSIGNMENTS,
-        "return jax.nn.softmax(-squared_distances(z, p) / temperature, axis=-1)",
-        "return jax.nn.softmax(-squared_distances(z, p) / temperature, axis=0)",
-        (IDENTITY, COVARIANCE),
-    ),
-    Mutant(
         "prototypes: distances in place of squared distances",
         ASSIGNMENTS,
         "return jnp.sum((z[:, None] - p[None]) ** 2, axis=-1)",
@@ -73,24 +51,10 @@ MUTANTS = (
         (IDENTITY,),
     ),
     Mutant(
-        "prototypes: V has the distances from embeddings",
-        ASSIGNMENTS,
-        "return jnp.sum(q * squared_distances(soft_centroids(q, p), p))",
-        "return jnp.sum(q * squared_distances(z, p))",
-        (IDENTITY,),
-    ),
-    Mutant(
         "prototypes: the reconstruction error is the hard loss",
         ASSIGNMENTS,
         "    mu = soft_centroids(assignments(z, p, temperature), p)\n",
         "    mu = p[jnp.argmin(squared_distances(z, p), axis=-1)]\n",
-        (IDENTITY,),
-    ),
-    Mutant(
-        "prototypes: the hard loss takes the farthest prototype",
-        ASSIGNMENTS,
-        "return jnp.sum(jnp.min(squared_distances(z, p), axis=-1))",
-        "return jnp.sum(jnp.max(squared_distances(z, p), axis=-1))",
         (IDENTITY,),
     ),
     Mutant(
@@ -141,7 +105,6 @@ MUTANTS = (
         'if self.gradient == "frozen":',
         'if self.gradient == "full":',
         (PULL, ENCODER, FALLS),
-        quick=True,
     ),
     Mutant(
         "prototypes: the mode `full` stops the gradient",
@@ -158,13 +121,6 @@ MUTANTS = (
         (PULL, ENCODER, SADDLE),
     ),
     Mutant(
-        "prototypes: the weights of the mode `full` have the wrong sign",
-        LOSSES,
-        "return q * (1 - (d - jnp.sum(q * d, axis=-1, keepdims=True)) / T)",
-        "return q * (1 + (d - jnp.sum(q * d, axis=-1, keepdims=True)) / T)",
-        (PULL, FALLS, SADDLE),
-    ),
-    Mutant(
         "prototypes: the weights of the mode `full` forget the temperature",
         LOSSES,
         "return q * (1 - (d - jnp.sum(q * d, axis=-1, keepdims=True)) / T)",
@@ -179,13 +135,6 @@ MUTANTS = (
         (PULL, ENCODER, FALLS),
     ),
     Mutant(
-        "prototypes: the gradient by the embeddings forgets the factor 2",
-        LOSSES,
-        "by_embeddings = 2 * (z - w @ p)",
-        "by_embeddings = z - w @ p",
-        (ENCODER, FALLS),
-    ),
-    Mutant(
         "prototypes: the potentials of the modes are exchanged",
         LOSSES,
         'energy = competitive_loss if self.gradient == "full" else free_energy',
@@ -198,7 +147,6 @@ MUTANTS = (
         'return value if self.reduction == "sum" else value / z.shape[0]',
         "return value",
         (SADDLE,),
-        quick=True,
     ),
     Mutant(
         "prototypes: gradients are means where sums are asked for",
@@ -252,20 +200,6 @@ MUTANTS = (
         "return x @ parameters.weight.T + parameters.bias[None]",
         "return x @ parameters.weight.T",
         (ENCODER,),
-    ),
-    Mutant(
-        "prototypes: the second level reads the embeddings",
-        HIERARCHY,
-        "mu = soft_centroids(q, p)",
-        "mu = z",
-        (LEVELS,),
-    ),
-    Mutant(
-        "prototypes: groups of the second level are summed",
-        HIERARCHY,
-        "return sums / sizes[:, None]",
-        "return sums",
-        (LEVELS,),
     ),
     Mutant(
         "prototypes: the entropy is a sum over embeddings",
