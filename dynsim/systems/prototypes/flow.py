@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
@@ -241,7 +242,7 @@ def as_points(name: str, value: Any) -> Float[Array, "n d"]:
     found = reals(name, value)
     if found.ndim != 2 or 0 in found.shape:
         raise argument_error(name, "have shape (n, d) with n and d at least 1", f"has shape {found.shape}")
-    if not isinstance(found, Tracer) and not bool(jnp.all(jnp.isfinite(found))):
+    if not isinstance(found, Tracer) and not np.all(np.isfinite(np.asarray(found))):
         raise argument_error(name, "be finite", "has an entry that is not")
     return jnp.asarray(found, float) if not jnp.issubdtype(found.dtype, jnp.floating) else jnp.asarray(found)
 
