@@ -30,6 +30,7 @@ OWN = {"SpanForm"}  # needs its initial tokens to exist; tests/test_span_form.py
 SHARES = np.linspace(0.0, 1.0, 11)  # of a horizon, the times that are saved
 TS = 20 * SHARES
 CASES = [name for name in FLOWS if "user" not in name]
+COSTLY = ("prototypes and free embeddings", "prototypes and an MLP", "two levels")  # to compile
 LONG = [name for name in FLOWS if name.startswith("published") or name in ("repulsive", "projected value")]
 PUSH = 1e-6
 
@@ -128,7 +129,7 @@ def _growth(flow, path):
     return largest
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in COSTLY else []) for n in CASES])
 def test_both_integrators_agree_up_to_the_growth_of_the_linearised_flow(name):
     flow, first, second = _both(name)
     assert _distance(first.ys, second.ys) < 1e-8 * _growth(flow, first)

@@ -31,7 +31,8 @@ def branches(gradient):
     return T, branches_in_temperature(Z, 2, PrototypeLoss(gradient), path, stream(15, "starts"), num_starts=6)
 
 
-@pytest.mark.parametrize("gradient", ["full", pytest.param("frozen", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("gradient", ["full", "frozen"])
 def test_collapse_loses_stability_at_the_critical_temperature_and_two_prototypes_split(gradient):
     T, (together, *others) = branches(gradient)
     np.testing.assert_allclose(np.ptp(together.fast, axis=1), 0, atol=1e-9)
@@ -106,7 +107,7 @@ def candidates(gradient, barrier, annealed=False, end=1.0):
     return path, lyapunov_candidates(path)
 
 
-@pytest.mark.parametrize("gradient", ["full", "frozen"])
+@pytest.mark.parametrize("gradient", [pytest.param("full", marks=pytest.mark.slow), "frozen"])
 def test_the_potential_falls_at_the_rate_of_the_squared_gradient(gradient):
     path, found = candidates(gradient, 0.2)
     flow = path.system

@@ -158,7 +158,7 @@ def test_a_frozen_encoder_leaves_the_flow_of_the_prototypes():
 
 @pytest.mark.parametrize("detached", [True, False])
 @pytest.mark.parametrize("gradient", ["full", "frozen"])
-@pytest.mark.parametrize("groups", [None, [0, 1, 2, 0, 1, 2, 0]])
+@pytest.mark.parametrize("groups", [pytest.param(None, marks=pytest.mark.slow), [0, 1, 2, 0, 1, 2, 0]])
 def test_the_two_levels_have_the_gradient_of_autodiff(detached, gradient, groups):
     flow = TwoLevelFlow(X, LinearEncoder(D, M), T, detached=detached, loss=PrototypeLoss(gradient), groups=groups)
     x = TwoLevel(_draw("w", M, D), P, _draw("second", 2, M))

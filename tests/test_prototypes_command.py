@@ -118,6 +118,7 @@ def test_a_second_level_reads_means_over_groups_and_has_measures_of_its_own(caps
     assert path.system.detached
 
 
+@pytest.mark.slow
 def test_a_small_ratio_is_out_of_reach_of_one_integrator_and_not_of_another(capsys):
     words = ("--points", 12, "--encoder", "linear", "--outputs", 1, "--ratio", 1e-9, "--end", 1e6, "--frames", 2)
     status, said, _ = run(capsys, "simulate", "prototypes", *words)

@@ -136,6 +136,7 @@ def test_saved_states_are_as_accurate_as_the_steps(exact):
     assert np.max(np.abs(slope - velocity[1:-1])[late]) < 5e-3
 
 
+@pytest.mark.slow
 def test_the_cost_grows_as_the_root_of_the_spectral_radius():
     def evaluations(n, solver):
         seen = []
@@ -203,6 +204,7 @@ def test_a_failure_says_what_stopped_it(number, until, outcome):
         simulate(chosen(number), jnp.ones(N), ts, integrator=rkc2(1e-8))
 
 
+@pytest.mark.slow
 def test_more_stages_than_allowed_mean_shorter_steps(exact):
     few = Diffrax(RKC2(max_stages=8), rtol=1e-3, atol=1e-3)
     path, free = (simulate(HEAT, X, [0.0, 0.5, 1.0], integrator=i) for i in (few, rkc2(1e-3)))

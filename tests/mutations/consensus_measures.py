@@ -184,7 +184,6 @@ MUTANTS = (
         "for k in range(D)), 2 ** (N - 1))",
         "for k in range(D - 1)), 2 ** (N - 1))",
         (_WENDEL, _CERTAIN),
-        quick=True,
     ),
     Mutant(
         "consensus: Wendel's power of two counts all signs",

@@ -35,7 +35,6 @@ MUTANTS = (
         "counts = np.minimum(block, n - block * np.arange(blocks))",
         "counts = np.full(blocks, block)",
         (POOL,),
-        quick=True,
     ),
     Mutant(
         "multirate: blocks pooled to sums",

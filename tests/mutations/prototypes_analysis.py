@@ -17,7 +17,6 @@ MUTANTS = (
         "return np.linalg.eigvalsh(away.T @ away / len(points))",
         "return np.linalg.eigvalsh(away.T @ away / (len(points) - 1))",
         (SADDLE,),
-        quick=True,
     ),
     Mutant(
         "collapse: the critical temperature of the mode `full` is that of the mode `frozen`",
