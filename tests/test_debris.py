@@ -20,6 +20,8 @@ from dynsim.systems.prototypes.descent import DescentMap
 from dynsim.systems.prototypes.flow import PrototypeFlow
 from dynsim.systems.prototypes.temperatures import Annealing
 
+pytestmark = pytest.mark.slow  # networks or whole descents; the claims and the layer have quick tests
+
 KEY = stream(5, "debris")
 _QUICK = replace(QUICK, catalogue=Catalogue(30), descent=replace(QUICK.descent, epochs=20))
 SMALL = replace(

@@ -26,6 +26,8 @@ from dynsim.keys import stream
 from dynsim.simulation import iterate
 from dynsim.systems.prototypes.assignments import separation
 
+pytestmark = pytest.mark.slow  # networks or whole descents; the claims and the layer have quick tests
+
 KEY = stream(6, "digits")
 _SMALL = Training("frozen", inputs=8, outputs=3, clusters=4, restarts=2, prototype_rate=0.1)
 SMALL = LearningRatesConfig(

@@ -20,6 +20,8 @@ from dynsim.networks.prototypes.convolution import (
 from dynsim.networks.prototypes.quantisers import HardQuantiser, SoftQuantiser
 from dynsim.networks.training import train
 
+pytestmark = pytest.mark.slow  # networks or whole descents; the claims and the layer have quick tests
+
 KEY = stream(0, "autoencoder")
 IMAGES = jax.random.uniform(KEY, (2, 8, 8, 3), jnp.float32)
 BIAS = jnp.array([1.0, -1.0], jnp.float32)

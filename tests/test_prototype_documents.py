@@ -23,6 +23,8 @@ from dynsim.networks.prototypes.documents import (
 )
 from dynsim.networks.prototypes.layer import PrototypeReadout
 
+pytestmark = pytest.mark.slow  # networks or whole descents; the claims and the layer have quick tests
+
 KEY = stream(0, "documents")
 T = jnp.asarray(0.7, jnp.float32)
 TOKENS = jax.random.normal(KEY, (3, 4, 5), jnp.float32)
