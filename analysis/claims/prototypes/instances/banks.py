@@ -5,7 +5,7 @@ temperature h^2 / log b every weight exp(-d/T) is a power of b.
 """
 
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weight
 N, K, M = 5, 3, 2
 
 
-def squared_norms(x: Exact) -> Exact | Fraction:
+def squared_norms(x: Exact) -> Any:
     """Return |x_i|^2 for the rows of a matrix, or |x|^2 of one vector."""
     return np.sum(x * x, axis=-1)
 
