@@ -1,7 +1,7 @@
 """Checks of the arguments of `simulate`, `simulate_until` and `ensemble`, each refusal one sentence."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -12,7 +12,7 @@ import numpy as np
 from dynsim._types import State, TimesLike
 from dynsim.conversion import reals
 from dynsim.errors import argument_error, reason, shown
-from dynsim.integrators import AbstractIntegrator
+from dynsim.integrators import AbstractIntegrator, Event
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
 
@@ -35,6 +35,12 @@ def check_integrator(integrator: Any) -> None:
     if not isinstance(integrator, AbstractIntegrator):
         must = "be an integrator such as `Diffrax()` or `Scipy()`"
         raise argument_error("integrator", must, f"is {shown(integrator)}")
+
+
+def check_events(events: Any) -> None:
+    """Raise `ValueError` unless `events` is a sequence of events."""
+    if not isinstance(events, Sequence) or not all(isinstance(event, Event) for event in events):
+        raise argument_error("events", "be a sequence of values of `Event`", "is or holds something else")
 
 
 def as_state(name: str, y: Any) -> State:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from dynsim._types import State, TimesLike
-from dynsim.arguments import as_state, as_times, check_flow, check_integrator
+from dynsim.arguments import as_state, as_times, check_events, check_flow, check_integrator
 from dynsim.conversion import function, integer
 from dynsim.errors import argument_error, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
@@ -187,8 +187,7 @@ def crossings(
         ValueError: for what `simulate_until` refuses.
         IntegrationError: if the last time is not reached.
     """
-    if not isinstance(events, Sequence) or not all(isinstance(event, Event) for event in events):
-        raise argument_error("events", "be a sequence of values of `Event`", "is or holds something else")
+    check_events(events)
     max_crossings = integer("max_crossings", max_crossings, least=1)
     rules = [Transition(str(k), event, unchanged) for k, event in enumerate(events)]
     return simulate_hybrid(flow, y0, ts, rules, max_transitions=max_crossings, integrator=integrator)

@@ -10,7 +10,16 @@ import numpy as np
 from jax.core import Tracer
 
 from dynsim._types import State, TimesLike
-from dynsim.arguments import as_state, as_times, check_flow, check_integrator, check_start, shapes_explained, start_on
+from dynsim.arguments import (
+    as_state,
+    as_times,
+    check_events,
+    check_flow,
+    check_integrator,
+    check_start,
+    shapes_explained,
+    start_on,
+)
 from dynsim.conversion import integer
 from dynsim.errors import IntegrationError, argument_error, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
@@ -75,8 +84,7 @@ def simulate_until(
         ValueError: for what `simulate` refuses, and for an event that is not a real number, or not finite at the start.
         IntegrationError: if neither an event nor the last time is reached, with the cause and what to try.
     """
-    if not isinstance(events, Sequence) or not all(isinstance(event, Event) for event in events):
-        raise argument_error("events", "be a sequence of values of `Event`", "is or holds something else")
+    check_events(events)
     if not events:
         raise argument_error("events", "hold at least one event", "is empty")
     y0, times = _checked(flow, y0, ts, integrator)

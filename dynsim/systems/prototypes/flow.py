@@ -19,7 +19,7 @@ from dynsim.systems.base import AbstractFlow
 from dynsim.systems.fast_slow.flow import FastSlowFlow
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes
 from dynsim.systems.prototypes.encoders import AbstractEncoder, Data
-from dynsim.systems.prototypes.losses import PrototypeLoss
+from dynsim.systems.prototypes.losses import PrototypeLoss, as_loss
 from dynsim.systems.prototypes.temperatures import AbstractTemperature, ConstantTemperature, as_temperature
 
 
@@ -52,7 +52,7 @@ class PrototypeFlow(AbstractFlow):
             ValueError: unless the embeddings are a finite matrix, and temperature and rate are positive.
         """
         self.embeddings = as_points("embeddings", embeddings)
-        self.temperature, self.loss = as_temperature(temperature), _loss(loss)
+        self.temperature, self.loss = as_temperature(temperature), as_loss(loss)
         self.rate = real("rate", rate, positive=True)
         self.space = Euclidean()
 
@@ -133,7 +133,7 @@ class CoupledFlow(AbstractFlow):
         count = getattr(encoder, "count", self.data.shape[0])
         if count != self.data.shape[0]:
             raise argument_error("data", f"have {count} rows, as `encoder` has", f"has {self.data.shape[0]}")
-        self.temperature, self.loss = as_temperature(temperature), _loss(loss)
+        self.temperature, self.loss = as_temperature(temperature), as_loss(loss)
         self.encoder_rate = real("encoder_rate", encoder_rate, positive=True)
         self.prototype_rate = real("prototype_rate", prototype_rate, positive=True)
         self.space = Product(Coupled(encoder.space, Euclidean()))
@@ -245,10 +245,6 @@ def as_points(name: str, value: Any) -> Float[Array, "n d"]:
     if not isinstance(found, Tracer) and not np.all(np.isfinite(np.asarray(found))):
         raise argument_error(name, "be finite", "has an entry that is not")
     return jnp.asarray(found, float) if not jnp.issubdtype(found.dtype, jnp.floating) else jnp.asarray(found)
-
-
-def _loss(loss: PrototypeLoss | None) -> PrototypeLoss:
-    return PrototypeLoss() if loss is None else instance("loss", loss, PrototypeLoss, "a `PrototypeLoss`")
 
 
 def _parts(x: State) -> Coupled:

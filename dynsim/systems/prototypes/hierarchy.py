@@ -17,7 +17,7 @@ from dynsim.systems.base import AbstractFlow
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, assignments, soft_centroids
 from dynsim.systems.prototypes.encoders import AbstractEncoder, Data
 from dynsim.systems.prototypes.flow import as_points
-from dynsim.systems.prototypes.losses import PrototypeLoss
+from dynsim.systems.prototypes.losses import PrototypeLoss, as_loss
 from dynsim.systems.prototypes.temperatures import AbstractTemperature, as_temperature
 
 
@@ -82,7 +82,7 @@ class TwoLevelFlow(AbstractFlow):
         self.data = as_points("data", data)
         self.encoder = instance("encoder", encoder, AbstractEncoder, "an encoder such as `LinearEncoder(d, m)`")
         self.temperature = as_temperature(temperature)
-        self.loss = PrototypeLoss() if loss is None else instance("loss", loss, PrototypeLoss, "a `PrototypeLoss`")
+        self.loss = as_loss(loss)
         self.groups, self.count = (None, 0) if groups is None else _labels(groups, self.data.shape[0])
         self.encoder_rate = real("encoder_rate", encoder_rate, positive=True)
         self.prototype_rate = real("prototype_rate", prototype_rate, positive=True)

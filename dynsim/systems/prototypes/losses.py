@@ -9,7 +9,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from dynsim._types import Scalar
-from dynsim.conversion import real
+from dynsim.conversion import instance, real
 from dynsim.errors import argument_error, shown
 from dynsim.systems.prototypes.assignments import (
     Embeddings,
@@ -105,6 +105,11 @@ class PrototypeLoss(eqx.Module):
 
     def _mean(self, value: Array, z: Embeddings) -> Array:
         return value if self.reduction == "sum" else value / z.shape[0]
+
+
+def as_loss(loss: PrototypeLoss | None) -> PrototypeLoss:
+    """Return a loss, by default without barrier and ridge; raise `ValueError` for anything else."""
+    return PrototypeLoss() if loss is None else instance("loss", loss, PrototypeLoss, "a `PrototypeLoss`")
 
 
 def _apart(p: Prototypes, barrier: Scalar) -> Prototypes:
