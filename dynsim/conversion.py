@@ -97,6 +97,13 @@ def function(name: str, value: Any, of: str) -> Any:
     return value
 
 
+def choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:
+    """Return one of some words; raise `ValueError` for any other."""
+    if not isinstance(value, str) or value not in choices:
+        raise argument_error(name, f"be one of {', '.join(choices)}", f"is {shown(value)}")
+    return value
+
+
 def instance(name: str, value: Any, kind: type | UnionType, what: str) -> Any:
     """Return a value of a class, `what` in words; raise `ValueError` for anything else."""
     if not isinstance(value, kind):

@@ -11,11 +11,11 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from dynsim._types import Key, Scalar
-from dynsim.conversion import instance, integer, random_key, real, reals
+from dynsim.conversion import choice, instance, integer, random_key, real, reals
 from dynsim.errors import argument_error
 from dynsim.networks.decoder.transformer import LayerNorm
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights, entropy, separation
-from dynsim.systems.prototypes.losses import GradientMode, choice
+from dynsim.systems.prototypes.losses import GradientMode
 
 Heads = Float[Array, "heads n width"]
 HeadWeights = Float[Array, "heads n k"]

@@ -10,11 +10,11 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from dynsim._types import Scalar
-from dynsim.conversion import real
+from dynsim.conversion import choice, real
 from dynsim.errors import argument_error
 from dynsim.networks.prototypes.layer import floats, pairwise_distances
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights, soft_centroids
-from dynsim.systems.prototypes.losses import GradientMode, PrototypeLoss, choice
+from dynsim.systems.prototypes.losses import GradientMode, PrototypeLoss
 
 
 class Quantised(NamedTuple):

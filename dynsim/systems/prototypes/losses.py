@@ -9,8 +9,8 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from dynsim._types import Scalar
-from dynsim.conversion import instance, real
-from dynsim.errors import argument_error, shown
+from dynsim.conversion import choice, instance, real
+from dynsim.errors import argument_error
 from dynsim.systems.prototypes.assignments import (
     Embeddings,
     Prototypes,
@@ -115,13 +115,6 @@ def as_loss(loss: PrototypeLoss | None) -> PrototypeLoss:
 def _apart(p: Prototypes, barrier: Scalar) -> Prototypes:
     """Return the prototypes, or distinct points in their place where there is no barrier to evaluate."""
     return jnp.where(barrier > 0, p, jnp.arange(p.shape[0], dtype=p.dtype)[:, None] * jnp.ones_like(p))
-
-
-def choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:
-    """Return one of some words; raise `ValueError` for any other."""
-    if not isinstance(value, str) or value not in choices:
-        raise argument_error(name, f"be one of {', '.join(choices)}", f"is {shown(value)}")
-    return value
 
 
 def _coefficient(name: str, value: Any) -> Float[Array, ""]:
