@@ -2,6 +2,9 @@ from .clustering import iterate_hardmax as iterate_hardmax
 from .ensembles import Ensemble as Ensemble
 from .ensembles import ensemble as ensemble
 from .errors import IntegrationError as IntegrationError
+from .growing import descend as descend
+from .growing import growing_transitions as growing_transitions
+from .growing import simulate_growing as simulate_growing
 from .hybrid import HybridTrajectory as HybridTrajectory
 from .hybrid import Transition as Transition
 from .hybrid import crossings as crossings
@@ -49,6 +52,14 @@ from .systems.fast_slow.flow import FastTimeFlow as FastTimeFlow
 from .systems.fast_slow.reduced import CriticalManifold as CriticalManifold
 from .systems.fast_slow.reduced import ReducedFlow as ReducedFlow
 from .systems.gradient import GradientFlow as GradientFlow
+from .systems.growing.descent import GrowingStep as GrowingStep
+from .systems.growing.flow import Growing as Growing
+from .systems.growing.flow import GrowingFlow as GrowingFlow
+from .systems.growing.gate import GateFlow as GateFlow
+from .systems.growing.residual import dominant_plane as dominant_plane
+from .systems.growing.residual import dominant_value as dominant_value
+from .systems.growing.residual import residual_matrix as residual_matrix
+from .systems.growing.rules import GrowthRules as GrowthRules
 from .systems.hardmax.hypotheses import hypotheses as hypotheses
 from .systems.hardmax.maps import ExactHardmaxMap as ExactHardmaxMap
 from .systems.hardmax.maps import HardmaxMap as HardmaxMap

@@ -114,7 +114,7 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> T
     x0 = as_state("x0", x0)
     ys, defect = _scanned(map, x0, num_steps // every, every)
     ok = all(bool(jnp.all(jnp.isfinite(y))) for y in jax.tree.leaves(ys))
-    return Trajectory(jnp.asarray(ts), ys, map, _map_stats(ok, num_steps, defect))
+    return Trajectory(jnp.asarray(ts), ys, map, map_stats(ok, num_steps, defect))
 
 
 @eqx.filter_jit
@@ -143,10 +143,11 @@ def _looped(map: AbstractMap, x0: State, ts: np.ndarray, every: int) -> Trajecto
 def path_on_host(map: AbstractMap, kept: Sequence[State], ts: np.ndarray) -> Trajectory:
     """Return the trajectory of a map on the host from its states at the layers `ts`."""
     ys = jax.tree.map(lambda *parts: np.stack([np.asarray(p) for p in parts]), *kept)
-    return Trajectory(jnp.asarray(ts), ys, map, _map_stats(True, int(ts[-1]), jnp.zeros(())))
+    return Trajectory(jnp.asarray(ts), ys, map, map_stats(True, int(ts[-1]), jnp.zeros(())))
 
 
-def _map_stats(ok: bool, steps: int, defect: Any) -> Stats:
+def map_stats(ok: bool, steps: int, defect: Any) -> Stats:
+    """Return the statistics of a map that was applied some times, `ok` if every state is finite."""
     return Stats(
         succeeded=jnp.asarray(ok),
         outcome=jnp.asarray(Outcome.FINISHED if ok else Outcome.NON_FINITE),

@@ -23,6 +23,7 @@ LAYERS = {
     "analysis/chains": 5,
     "analysis/networks": 5,
     "analysis/prototypes": 5,
+    "analysis/growing": 5,
     "analysis/experiments": 6,
     "analysis/ledger": 7,
     "analysis/claims": 8,

@@ -14,6 +14,11 @@ from dynsim.systems.fast_slow.examples import linear_flow, switching_flow, van_d
 from dynsim.systems.fast_slow.flow import FastSubsystem, FastTimeFlow
 from dynsim.systems.fast_slow.reduced import ReducedFlow
 from dynsim.systems.gradient import GradientFlow
+from dynsim.systems.growing.descent import GrowingStep
+from dynsim.systems.growing.flow import GrowingFlow
+from dynsim.systems.growing.gate import GateFlow
+from dynsim.systems.growing.rules import GrowthRules
+from dynsim.systems.growing.transitions import grow
 from dynsim.systems.hardmax.attention import Hardmax, Softmax
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap, MultiHeadMap, SoftmaxMap
 from dynsim.systems.master_equation.flow import MasterEquationFlow, MasterEquationMap
@@ -81,6 +86,16 @@ def _two_level() -> TwoLevelFlow:
     return TwoLevelFlow(data, LinearEncoder(D, 2), 1.5, detached=False, groups=groups)
 
 
+def _growing() -> GrowingFlow:
+    """Return a flow with one head of two slots, a gate of its own and a linear encoder."""
+    rules = GrowthRules(capacity=2, prototypes=2, gate="oja", dwell=0.5, head_input="projected")
+    loss = PrototypeLoss("full", barrier=0.1, reduction="mean")
+    rates = {"encoder_rate": 0.3, "prototype_rate": 2.0, "temperature_rate": 0.05}
+    encoder = LinearEncoder(D, D)
+    flow = GrowingFlow(_matrices("data", N, D), _matrices("P", D, D), rules=rules, loss=loss, encoder=encoder, **rates)
+    return grow(flow, 0.0, flow.start(KEY))[0]
+
+
 def _driven(t):
     return jnp.asarray([[0.0, 1.0, 0.5], [2.0, 0.0, 1.0], [0.3, 0.1, 0.0]]) * (1 + jnp.sin(3 * t) / 2)
 
@@ -117,6 +132,8 @@ FLOWS = {
         ((((4, D), (4,)), ((2, 4), (2,))), (3, 2)),
     ),
     "two levels": (_two_level, ((2, D), (3, 2), (2, 2))),
+    "gate": (lambda: GateFlow(_matrices("P", D, D) - _matrices("P", D, D).T), (D,)),
+    "growing": (_growing, ((D, D), (D,), (2, 2, D), (2,), ())),
     "a user's own, simplex": (lambda: FunctionFlow(_replicator, Simplex()), (D,)),
 }
 
@@ -129,6 +146,7 @@ MAPS = {
     "two hard heads": (lambda: MultiHeadMap([Hardmax(), Hardmax(_spd("head"))], _matrices("V", 2, D, D)), (N, D)),
     "two soft heads": (lambda: MultiHeadMap([Softmax(0.1), Softmax(0.2)], _matrices("V", 2, D, D)), (N, D)),
     "forward Euler of a chain": (lambda: MasterEquationMap(random_generator(KEY, D), 0.1), (D,)),
+    "growing, in steps": (lambda: GrowingStep(_growing()), ((D, D), (D,), (2, 2, D), (2,), ())),
     "gradient descent": (
         lambda: DescentMap(
             _coupled(AffineEncoder(D, 2), "frozen"),

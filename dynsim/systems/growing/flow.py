@@ -1,0 +1,319 @@
+"""The growing system between two events: gate, prototype banks, temperatures and encoder on one dwell interval."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+from numpy.typing import ArrayLike
+
+from dynsim._types import Key, Scalar, State, Time
+from dynsim.conversion import function, instance, real
+from dynsim.errors import argument_error
+from dynsim.keys import stream
+from dynsim.spaces import AbstractSpace, Euclidean, Product
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.growing.gate import gate_velocity
+from dynsim.systems.growing.residual import (
+    antisymmetric_part,
+    dominant_plane,
+    dominant_value,
+    outside,
+    square_root,
+    uncaptured,
+)
+from dynsim.systems.growing.rules import GrowthRules
+from dynsim.systems.prototypes.assignments import Embeddings, distance_variance
+from dynsim.systems.prototypes.encoders import AbstractEncoder, Data
+from dynsim.systems.prototypes.flow import as_points
+from dynsim.systems.prototypes.losses import PrototypeLoss, as_loss
+
+NOT_SYMMETRIC = 1e-12  # relative size below which an interaction counts as without a directed part
+
+
+class Growing(NamedTuple):
+    """A state: encoder's parameters, gate (d,), prototypes (heads, k, d), cubes of the temperatures (heads,), clock.
+
+    Slots of heads that do not exist hold placeholders that do not move. The clock is the time since the last growth or
+    pruning.
+    """
+
+    encoder: State
+    gate: State
+    prototypes: State
+    cubes: State
+    clock: State
+
+
+class FixedEmbeddings(AbstractEncoder):
+    """The data themselves as embeddings; there are no parameters, and the array of them is empty."""
+
+    def embed(self, parameters: State, x: Data) -> Embeddings:
+        """Return the data."""
+        del parameters
+        return x
+
+    def draw(self, key: Key) -> State:
+        """Return an empty array."""
+        del key
+        return jnp.zeros(0)
+
+    @property
+    def space(self) -> AbstractSpace:
+        """Euclidean space."""
+        return Euclidean()
+
+
+class GrowingFlow(AbstractFlow):
+    r"""Gate, prototypes, temperatures and encoder of the heads that exist on one dwell interval.
+
+    $$
+        \dot w = \eta_+ f(w), \quad \dot P_h = -\eta_P\, \partial_{P_h} L, \quad
+        \frac{d}{dt} T_h^3 = -3 \eta_T\, c \sum_n \mathrm{Var}_{q_n}[d_{nk}], \quad
+        \dot\theta = -\eta_\theta\, \partial_\theta L
+    $$
+
+    L is the sum over heads of a `PrototypeLoss`, c is 1 or 1/N by its reduction, and the last equation has the task's
+    loss and (lambda_theta / 2)|theta|^2 in L too. A temperature that has been clipped stays. The derivative of the
+    loss by the temperature is always the full one: at fixed assignments it is zero. The residual matrix does not change
+    between events, since neither the interaction nor the captured directions do.
+
+    Arrays have room for `rules.capacity` heads, so that an event changes numbers and no shapes. `simulate_growing`
+    integrates through events.
+
+    Source: GROWING, eq. (45)-(48), (22).
+    """
+
+    data: Data
+    interaction: Float[Array, "d d"]
+    rules: GrowthRules
+    loss: PrototypeLoss
+    encoder: AbstractEncoder
+    encoder_rate: Float[Array, ""]
+    prototype_rate: Float[Array, ""]
+    temperature_rate: Float[Array, ""]
+    gate_rate: Float[Array, ""]
+    regulariser: Float[Array, ""]
+    task: Callable[[Embeddings], Scalar] | None
+    root: Float[Array, "d d"]
+    probe: Float[Array, " d"]
+    active: Bool[Array, " heads"]
+    clipped: Bool[Array, " heads"]
+    frames: Float[Array, "heads 2 d"]
+    retained: Float[Array, "d d"]
+    levels: Float[Array, " heads"]
+    order: Int[Array, " heads"]
+    last_level: Float[Array, ""]
+    residual: Float[Array, "s s"]
+    tracked: Float[Array, "d d"]
+    plane: Float[Array, "2 d"]
+    dominant: Float[Array, ""]
+    space: Product
+
+    def __init__(
+        self,
+        data: ArrayLike,
+        interaction: ArrayLike,
+        *,
+        rules: GrowthRules | None = None,
+        loss: PrototypeLoss | None = None,
+        encoder: AbstractEncoder | None = None,
+        encoder_rate: Any = 0.0,
+        prototype_rate: Any = 1.0,
+        temperature_rate: Any = 0.01,
+        gate_rate: Any = 1.0,
+        regulariser: Any = 0.0,
+        task: Callable[[Embeddings], Scalar] | None = None,
+    ):
+        """Store the tokens (n, d), the attention product M (d, d) and the rates, before the first head.
+
+        Only the antisymmetric part of M counts. Without an encoder the tokens are the embeddings; an encoder must map
+        to dimension d, in which the captured directions live. `task` is a further loss of the embeddings, (n, d) to a
+        number. Rates of encoder, prototypes and temperatures may be zero: these then stay as they are.
+
+        Raises:
+            ValueError: for shapes that do not fit, an interaction without an antisymmetric part, or a negative rate.
+        """
+        self.data = as_points("data", data)
+        self.rules = GrowthRules() if rules is None else instance("rules", rules, GrowthRules, "`GrowthRules(...)`")
+        self.loss = as_loss(loss)
+        n, d = self.data.shape
+        full = np.asarray(as_points("interaction", interaction), float)
+        if full.shape != (d, d):
+            raise argument_error(
+                "interaction", f"have shape ({d}, {d}), as `data` has {d} columns", f"has {full.shape}"
+            )
+        directed = antisymmetric_part(full)
+        if np.linalg.norm(directed) <= NOT_SYMMETRIC * max(np.linalg.norm(full), np.finfo(float).tiny):
+            raise argument_error("interaction", "have an antisymmetric part", "is symmetric")
+        self.interaction = jnp.asarray(directed)
+        if encoder is None:
+            encoder = FixedEmbeddings()
+        self.encoder = instance("encoder", encoder, AbstractEncoder, "an encoder such as `LinearEncoder(d, d)`")
+        outputs, inputs = getattr(encoder, "outputs", d), getattr(encoder, "inputs", d)
+        if (inputs, outputs) != (d, d):
+            raise argument_error("encoder", f"map dimension {d} to {d}", f"maps {inputs} to {outputs}")
+        self.encoder_rate = _rate("encoder_rate", encoder_rate)
+        self.prototype_rate = _rate("prototype_rate", prototype_rate)
+        self.temperature_rate = _rate("temperature_rate", temperature_rate)
+        self.gate_rate = real("gate_rate", gate_rate, positive=True)
+        self.regulariser = _rate("regulariser", regulariser)
+        self.task = None if task is None else function("task", task, "the embeddings (n, d)")
+        heads = self.rules.capacity
+        x = np.asarray(self.data, float)
+        self.root = jnp.asarray(square_root(x.T @ x))
+        self.probe = jax.random.normal(stream(0, "start of the gate"), (d,))
+        self.active, self.clipped = jnp.zeros(heads, bool), jnp.zeros(heads, bool)
+        self.frames, self.retained = jnp.zeros((heads, 2, d)), jnp.zeros((d, d))
+        self.levels, self.order = jnp.full(heads, jnp.nan), jnp.full(heads, -1)
+        self.last_level = jnp.asarray(jnp.inf)
+        if self.rules.first == "random":
+            self.active, self.order = self.active.at[0].set(True), self.order.at[0].set(0)
+        self.residual, self.tracked, self.plane, self.dominant = self._residuals(self.frames, self.retained)
+        self.space = Product(Growing(self.encoder.space, *[Euclidean() for _ in range(4)]))
+
+    def start(self, key: Key) -> Growing:
+        """Return a start: random encoder, gate at its first position, no head, or a random one as the rules say."""
+        first, second = jax.random.split(key)
+        encoder = self.encoder.draw(first)
+        z = self.encoder.embed(encoder, self.data)
+        prototypes = placeholders(self.rules, self.data.shape[1])
+        if self.rules.first == "random":
+            noise = jax.random.normal(second, prototypes.shape[1:])
+            prototypes = prototypes.at[0].set(jnp.mean(z, axis=0)[None] + jnp.std(z, axis=0)[None] * noise)
+        cubes = jnp.full(self.rules.capacity, self.rules.initial_temperature**3)
+        clock = 2 * self.rules.dwell + 1  # nothing has happened yet: no dwell time to wait for
+        return Growing(encoder, self.gate_start(), prototypes, cubes, clock)
+
+    def gate_start(self) -> Float[Array, " d"]:
+        """Return where the gate begins: in the dominant plane if it is ideal, or at a generic residual direction."""
+        if self.rules.gate == "ideal":
+            return self.plane[0]
+        w = jnp.asarray(self.uncaptured()) @ self.probe
+        norm = jnp.linalg.norm(w)
+        return jnp.where(norm > 0, w / jnp.where(norm > 0, norm, 1.0), 0.0)
+
+    def velocity(self, t: Time, x: State) -> State:
+        """Return the velocities of gate, prototypes, cubes of temperatures, encoder and clock."""
+        del t
+        dtype = x.prototypes.dtype
+        z, pull = jax.vjp(lambda theta: self.encoder.embed(theta, self.data.astype(dtype)), x.encoder)
+        by_inputs, by_prototypes = jax.vmap(self.loss.gradients)(
+            self._inputs(z), x.prototypes, self.temperatures(x).astype(dtype)
+        )
+        shown = self.active[:, None, None]
+        prototypes = jnp.where(shown, -self.prototype_rate.astype(dtype) * by_prototypes, 0)
+        encoder = self._encoder_velocity(x.encoder, z, pull, jnp.where(shown, by_inputs, 0))
+        warm = self.active & ~self.clipped
+        factor = 3 * self.temperature_rate * (z.shape[0] if self.loss.reduction == "sum" else 1)
+        cubes = jnp.where(warm, -factor.astype(dtype) * self._activity(z, x), 0)
+        gate = jnp.zeros_like(x.gate)
+        if self.rules.gate != "ideal":
+            gate = self.gate_rate.astype(dtype) * gate_velocity(self.tracked.astype(dtype), x.gate, self.rules.gate)
+        return Growing(encoder, gate, prototypes, cubes, jnp.ones_like(x.clock))
+
+    def temperatures(self, x: State) -> Float[Array, " heads"]:
+        """Return the temperatures; those of heads that do not exist are T_init."""
+        least = (self.rules.least_temperature / 2).astype(x.cubes.dtype)  # a step beyond the clip stays defined
+        return jnp.maximum(jnp.cbrt(jnp.maximum(x.cubes, 0)), least)
+
+    def embed(self, x: State) -> Embeddings:
+        """Return the embeddings (n, d)."""
+        return self.encoder.embed(x.encoder, self.data.astype(x.prototypes.dtype))
+
+    def head_inputs(self, x: State) -> Float[Array, "heads n d"]:
+        """Return what each head sees: the embeddings, or their projection on the head's frame."""
+        return self._inputs(self.embed(x))
+
+    def activity(self, x: State) -> Float[Array, " heads"]:
+        r"""Return $\sigma_h = \frac1N \sum_n \mathrm{Var}_{q_n}[d_{nk}]$ of each head; zero for those that are not.
+
+        Source: GROWING, eq. (21).
+        """
+        return jnp.where(self.active, self._activity(self.embed(x), x), 0)
+
+    def head_losses(self, x: State) -> Float[Array, " heads"]:
+        """Return the loss of each head with its barrier and ridge; zero for those that do not exist."""
+        values = jax.vmap(self.loss.value)(self.head_inputs(x), x.prototypes, self.temperatures(x))
+        return jnp.where(self.active, values, 0)
+
+    def value(self, t: Time, x: State) -> Scalar:
+        """Return the loss: of all heads, of the task, and of the regulariser of the encoder."""
+        del t
+        task = 0.0 if self.task is None else self.task(self.embed(x))
+        return jnp.sum(self.head_losses(x)) + task + self._penalty(x.encoder)
+
+    def uncaptured(self) -> np.ndarray:
+        """Return the projection (d, d) on the directions that are neither captured nor retained. NumPy."""
+        return _uncaptured(self.frames, self.retained)
+
+    def with_heads(self, **changed: Array) -> "GrowingFlow":
+        """Return the flow with other heads: arrays by name, with the residual of the new captured directions.
+
+        NumPy: not for `jit`.
+        """
+        names = list(changed)
+        found = eqx.tree_at(lambda f: [getattr(f, name) for name in names], self, [changed[name] for name in names])
+        residuals = self._residuals(found.frames, found.retained)
+        return eqx.tree_at(lambda f: (f.residual, f.tracked, f.plane, f.dominant), found, residuals)
+
+    def _residuals(self, frames: Array, retained: Array) -> tuple[Array, Array, Array, Array]:
+        """Return the residual matrix of the reading, what the gate tracks (d, d), its dominant plane, and its value."""
+        m, x = np.asarray(self.interaction, float), np.asarray(self.data, float)
+        projection = _uncaptured(frames, retained)
+        residual = outside(m, projection, tokens=x, reading=self.rules.reading)
+        tracked = residual
+        if self.rules.reading == "tokens":  # the same singular values, in the space of the features
+            root = np.asarray(self.root, float)
+            tracked = root @ projection @ m @ projection @ root
+        value = dominant_value(tracked)
+        small = value <= 1e-13 * max(np.linalg.norm(m), np.finfo(float).tiny)  # rounding of a residual that is zero
+        plane = np.zeros((2, len(m))) if small else dominant_plane(tracked)
+        return tuple(jnp.asarray(found) for found in (residual, tracked, plane, 0.0 if small else value))
+
+    def _inputs(self, z: Embeddings) -> Float[Array, "heads n d"]:
+        if self.rules.head_input == "shared":
+            return jnp.broadcast_to(z, (self.rules.capacity, *z.shape))
+        frames = self.frames.astype(z.dtype)
+        own = jnp.einsum("nd,hfd,hfe->hne", z, frames, frames)
+        captures = jnp.any(frames != 0, axis=(1, 2))  # a random first head captures nothing and sees everything
+        return jnp.where(captures[:, None, None], own, z[None])
+
+    def _activity(self, z: Embeddings, x: Growing) -> Float[Array, " heads"]:
+        variances = jax.vmap(distance_variance)(self._inputs(z), x.prototypes, self.temperatures(x).astype(z.dtype))
+        return variances / z.shape[0]
+
+    def _encoder_velocity(self, theta: State, z: Embeddings, pull: Any, by_inputs: Array) -> State:
+        _, back = jax.vjp(self._inputs, z)
+        by_embeddings = back(by_inputs)[0]
+        if self.task is not None:
+            by_embeddings = by_embeddings + jax.grad(self.task)(z)
+        by_parameters = jax.tree.map(jnp.add, pull(by_embeddings)[0], jax.grad(self._penalty)(theta))
+        return jax.tree.map(lambda g: -self.encoder_rate.astype(g.dtype) * g, by_parameters)
+
+    def _penalty(self, theta: State) -> Scalar:
+        squares = [jnp.sum(leaf**2) for leaf in jax.tree.leaves(theta)]
+        return self.regulariser / 2 * sum(squares)
+
+
+def placeholders(rules: GrowthRules, dimension: int) -> Float[Array, "heads k d"]:
+    """Return distinct points in the slots of heads that do not exist."""
+    row = jnp.arange(rules.prototypes, dtype=float)[:, None] * jnp.ones((1, dimension))
+    return jnp.broadcast_to(row, (rules.capacity, *row.shape))
+
+
+def _uncaptured(frames: Any, retained: Any) -> np.ndarray:
+    rows = np.asarray(frames, float)
+    captured = uncaptured(rows.reshape(-1, rows.shape[-1]), rows.shape[-1])
+    kept = np.asarray(retained, float)
+    return captured - kept
+
+
+def _rate(name: str, value: Any) -> Float[Array, ""]:
+    found = real(name, value)
+    if float(found) < 0:
+        raise argument_error(name, "not be negative", f"is {float(found):g}")
+    return found

@@ -1,0 +1,144 @@
+"""The residual of the directed attention: its antisymmetric part outside the directions that heads have captured.
+
+Real antisymmetric matrices have imaginary eigenvalues in conjugate pairs, +-i s. What the paper calls the largest
+eigenvalue is here the largest singular value s, which is also the largest eigenvalue of the Hermitian matrix i A; it
+belongs to a real plane, and any unit vector of the plane is a dominant eigenvector. NumPy: not for `jit`.
+"""
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+
+from dynsim.conversion import choice, reals
+from dynsim.errors import argument_error
+from dynsim.orientation import TIE, basis_of_range
+
+Reading = Literal["features", "data", "tokens"]
+"""What the residual matrix is made of: the interaction alone, the interaction weighted by the data, or the tokens.
+
+With P the projection on the directions that are not captured, M_a the antisymmetric part of the interaction, X the
+tokens (n, d) and G = X^T X, they are P M_a P, P G^{1/2} M_a G^{1/2} P / n, and X P M_a P X^T (n, n). The product as
+printed, P X M_a X^T P, is defined for n = d alone.
+"""
+
+Square = Float[np.ndarray, "d d"]
+
+
+def antisymmetric_part(matrix: ArrayLike) -> Square:
+    r"""Return $M_a = (M - M^\top) / 2$, the directed part of an attention product (d, d).
+
+    Source: GROWING, Section 3.2.
+    """
+    found = _square("interaction", matrix)
+    return (found - found.T) / 2
+
+
+def uncaptured(frames: ArrayLike | None, dimension: int) -> Square:
+    """Return the projection (d, d) on the complement of orthonormal rows (h, d); rows of zeros count for nothing.
+
+    Raises:
+        ValueError: for rows of another length, or rows that are neither zero nor orthonormal.
+    """
+    if frames is None:
+        return np.eye(dimension)
+    rows = np.asarray(reals("frames", frames), float)
+    if rows.ndim != 2 or rows.shape[1] != dimension:
+        raise argument_error("frames", f"have shape (h, {dimension})", f"have shape {rows.shape}")
+    gram = rows @ rows.T
+    if (
+        np.max(np.abs(gram - np.diag(np.round(np.diag(gram)))), initial=0.0) > 1e-6
+        or np.max(np.diag(gram), initial=0.0) > 1.5
+    ):
+        raise argument_error("frames", "be orthonormal rows or rows of zeros", "have other products")
+    return np.eye(dimension) - rows.T @ rows
+
+
+def residual_matrix(
+    interaction: ArrayLike,
+    frames: ArrayLike | None = None,
+    *,
+    tokens: ArrayLike | None = None,
+    reading: str = "features",
+) -> Square:
+    """Return the residual matrix, antisymmetric, (d, d) or with the reading `tokens` (n, n).
+
+    Args:
+        interaction: the attention product M = W_Q W_K^T, (d, d), of which the antisymmetric part counts.
+        frames: the directions captured so far, orthonormal rows (h, d), rows of zeros counting for nothing.
+        tokens: the tokens X, (n, d), for the readings `data` and `tokens`.
+        reading: one of the three readings of eq. (3), see `Reading`.
+
+    Source: GROWING, eq. (3).
+
+    Raises:
+        ValueError: for shapes that do not fit, an unknown reading, or a reading that needs tokens without them.
+    """
+    m = antisymmetric_part(interaction)
+    return outside(m, uncaptured(frames, len(m)), tokens=tokens, reading=reading)
+
+
+def outside(m: Square, projection: Square, *, tokens: ArrayLike | None = None, reading: str = "features") -> Square:
+    """Return the residual matrix of an antisymmetric interaction outside what a projection leaves out."""
+    kind = choice("reading", reading, get_args(Reading))
+    if kind == "features":
+        return _antisymmetric(projection @ m @ projection)
+    x = _tokens(tokens, len(m), kind)
+    if kind == "data":
+        root = square_root(x.T @ x)
+        return _antisymmetric(projection @ root @ m @ root @ projection / len(x))
+    return _antisymmetric(x @ projection @ m @ projection @ x.T)
+
+
+def dominant_value(matrix: ArrayLike) -> float:
+    """Return the largest singular value of an antisymmetric matrix, the largest eigenvalue of i times it."""
+    found = _square("matrix", matrix)
+    return float(np.linalg.norm(found, 2)) if np.any(found) else 0.0
+
+
+def dominant_plane(matrix: ArrayLike) -> Float[np.ndarray, "2 d"]:
+    """Return orthonormal rows v, A v / s that span the dominant plane of an antisymmetric matrix A; of zero, zeros.
+
+    v depends on A alone and not on the processor: it is the normalised projection, on the vectors of the largest
+    singular value, of the coordinate axis nearest to them. If several planes share that value the plane is one of them.
+    """
+    a = _square("matrix", matrix)
+    values, vectors = np.linalg.eigh(a.T @ a)
+    top = float(np.sqrt(max(values[-1], 0.0)))
+    if top == 0:
+        return np.zeros((2, len(a)))
+    leading = vectors[:, np.sqrt(np.maximum(values, 0.0)) >= (1 - TIE) * top]
+    v = basis_of_range(leading @ leading.T)[:, 0]
+    w = a @ v
+    w = w - v * (v @ w)
+    return np.stack([v, w / np.linalg.norm(w)])
+
+
+def square_root(gram: Square) -> Square:
+    """Return the symmetric positive semidefinite square root of a Gram matrix."""
+    values, vectors = np.linalg.eigh(gram)
+    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+
+
+def _antisymmetric(matrix: np.ndarray) -> np.ndarray:
+    """Return an antisymmetric matrix without the rounding errors of its symmetric part."""
+    return (matrix - matrix.T) / 2
+
+
+def _square(name: str, value: Any) -> Square:
+    found = np.asarray(reals(name, value), float)
+    if found.ndim != 2 or found.shape[0] != found.shape[1] or not len(found):
+        raise argument_error(name, "be a square matrix", f"has shape {found.shape}")
+    if not np.all(np.isfinite(found)):
+        raise argument_error(name, "be finite", "has an entry that is not")
+    return found
+
+
+def _tokens(tokens: Any, dimension: int, reading: str) -> np.ndarray:
+    if tokens is None:
+        raise argument_error("tokens", f"be given for the reading `{reading}`", "is missing")
+    found = np.asarray(reals("tokens", tokens), float)
+    if found.ndim != 2 or found.shape[1] != dimension or not len(found):
+        raise argument_error("tokens", f"have shape (n, {dimension})", f"has shape {found.shape}")
+    return found

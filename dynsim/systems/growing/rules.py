@@ -1,0 +1,137 @@
+"""The rules of growth: thresholds, and every choice that the paper leaves open."""
+
+from typing import Any, Literal, get_args
+
+import equinox as eqx
+from jaxtyping import Array, Float
+
+from dynsim.conversion import choice, integer, real
+from dynsim.errors import argument_error, shown
+from dynsim.systems.growing.residual import Reading
+
+Gate = Literal["ideal", "oja", "exin"]
+"""The gate is exact at any time (`ideal`), or follows its own flow and must have settled before a head is added."""
+
+
+class GrowthRules(eqx.Module):
+    r"""When heads are added and removed, how a new head begins, and what it sees.
+
+    Args:
+        threshold: theta_w; a head is added only while the dominant value of the residual exceeds it.
+        pruning: phi_g; a head is removed when its measure falls below it. 0: heads are never removed. It may exceed
+            `threshold`, against the paper's condition phi_g < theta_w.
+        capacity: H_max, the largest number of heads.
+        prototypes: K, of each head.
+        initial_temperature: T_init of a new head, in the unit of a squared length.
+        least_temperature: T_min, below T_init; a temperature that reaches it stays there.
+        dwell: the least time from one growth or pruning to the next, in the flow's time unit.
+        prune_by: `separation` removes a head when S(P_h), the least squared distance of two of its prototypes, is below
+            phi_g (the Algorithm); `direction` when Gamma_h = |B u_h| is, with B = M_a / |M_a|_F and u_h the direction
+            of the head (Section 9).
+        release: `retain` keeps the direction of a removed head captured (the Algorithm); `release` gives it back.
+        removal: a new head captures the `direction` u alone, or the dominant `plane`.
+        first: `grown`: the first head, too, has the dominant direction; `random`: it has random prototypes and captures
+            nothing (the Algorithm).
+        gate: see `Gate`.
+        settled: how far from the dominant plane, in the norm of the unit gate, a gate counts as settled.
+        ordered: a head is added only while the dominant value is below that at the growth before (Section 7.5).
+        reading: of the residual matrix, eq. (3).
+        head_input: heads see the embeddings (`shared`), or their projection on the head's frame (`projected`).
+        birth: prototypes of a new head lie on the line along u through the mean of its inputs, at equal distances
+            (`line`), or at the quantiles of the inputs' coordinates (`quantiles`).
+        spread: half the length of that line in its unit, and a factor of the quantiles.
+        scaling: the unit of `spread`: 1 (`fixed`), the standard deviation of the inputs along u (`tokens`), or the
+            dominant value at the birth (`eigenvalue`); quantiles are in the unit of the inputs and take no other.
+
+    Raises:
+        ValueError: for a threshold that is not positive, temperatures that do not decrease, a negative dwell time or
+            pruning threshold, an unknown word, or fewer than one head or prototype.
+
+    Source: GROWING, Algorithm of Section 3.4, Sections 7 and 9.
+    """
+
+    threshold: Float[Array, ""]
+    pruning: Float[Array, ""]
+    initial_temperature: Float[Array, ""]
+    least_temperature: Float[Array, ""]
+    dwell: Float[Array, ""]
+    settled: Float[Array, ""]
+    spread: Float[Array, ""]
+    capacity: int = eqx.field(static=True)
+    prototypes: int = eqx.field(static=True)
+    prune_by: Literal["separation", "direction"] = eqx.field(static=True)
+    release: Literal["retain", "release"] = eqx.field(static=True)
+    removal: Literal["direction", "plane"] = eqx.field(static=True)
+    first: Literal["grown", "random"] = eqx.field(static=True)
+    gate: Gate = eqx.field(static=True)
+    ordered: bool = eqx.field(static=True)
+    reading: Reading = eqx.field(static=True)
+    head_input: Literal["shared", "projected"] = eqx.field(static=True)
+    birth: Literal["line", "quantiles"] = eqx.field(static=True)
+    scaling: Literal["fixed", "tokens", "eigenvalue"] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        threshold: Any = 0.05,
+        pruning: Any = 0.0,
+        *,
+        capacity: int = 8,
+        prototypes: int = 4,
+        initial_temperature: Any = 1.0,
+        least_temperature: Any = 0.1,
+        dwell: Any = 1.0,
+        prune_by: str = "separation",
+        release: str = "retain",
+        removal: str = "direction",
+        first: str = "grown",
+        gate: str = "ideal",
+        settled: Any = 1e-3,
+        ordered: bool = False,
+        reading: str = "features",
+        head_input: str = "shared",
+        birth: str = "line",
+        spread: Any = 1.0,
+        scaling: str = "fixed",
+    ):
+        """Store the rules; the class has what they mean."""
+        self.threshold = real("threshold", threshold, positive=True)
+        self.pruning, self.dwell = _not_negative("pruning", pruning), _not_negative("dwell", dwell)
+        self.capacity = integer("capacity", capacity, least=1)
+        self.prototypes = integer("prototypes", prototypes, least=1)
+        self.initial_temperature = real("initial_temperature", initial_temperature, positive=True)
+        self.least_temperature = real("least_temperature", least_temperature, positive=True)
+        if float(self.least_temperature) >= float(self.initial_temperature):
+            must = f"be below `initial_temperature`, {float(self.initial_temperature):g}"
+            raise argument_error("least_temperature", must, f"is {float(self.least_temperature):g}")
+        self.prune_by = choice("prune_by", prune_by, ("separation", "direction"))
+        self.release = choice("release", release, ("retain", "release"))
+        self.removal = choice("removal", removal, ("direction", "plane"))
+        self.first = choice("first", first, ("grown", "random"))
+        self.gate = choice("gate", gate, get_args(Gate))
+        self.settled = real("settled", settled, positive=True)
+        if not isinstance(ordered, bool):
+            raise argument_error("ordered", "be True or False", f"is {shown(ordered)}")
+        self.ordered = ordered
+        self.reading = choice("reading", reading, get_args(Reading))
+        self.head_input = choice("head_input", head_input, ("shared", "projected"))
+        self.birth = choice("birth", birth, ("line", "quantiles"))
+        self.spread = real("spread", spread, positive=True)
+        self.scaling = choice("scaling", scaling, ("fixed", "tokens", "eigenvalue"))
+        if self.birth == "quantiles" and self.scaling != "fixed":
+            raise argument_error("scaling", "be `fixed` with quantiles", f"is `{self.scaling}`")
+
+    def say(self) -> str:
+        """Return a sentence about rules that leave the paper's conditions, or the empty string."""
+        if float(self.pruning) >= float(self.threshold):
+            return (
+                f"The pruning threshold, {float(self.pruning):g}, is not below the growth threshold, "
+                f"{float(self.threshold):g}, as the paper requires."
+            )
+        return ""
+
+
+def _not_negative(name: str, value: Any) -> Float[Array, ""]:
+    found = real(name, value)
+    if float(found) < 0:
+        raise argument_error(name, "not be negative", f"is {float(found):g}")
+    return found

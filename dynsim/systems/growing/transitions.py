@@ -1,0 +1,225 @@
+"""What the events of the growing system are: when a head is added, removed or at its least temperature, and what then.
+
+The guards are functions of time and state for the event location of the integrators, positive when the condition holds
+(for the clip: negative). The resets return the flow and the state after an event. NumPy in the resets: not for `jit`.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from dynsim._types import Scalar, State, Time
+from dynsim.conversion import instance, integer
+from dynsim.errors import argument_error
+from dynsim.systems.growing.flow import Growing, GrowingFlow, placeholders
+from dynsim.systems.prototypes.assignments import separation
+
+CLIP_TIE = 1e-9  # relative; cubes of temperatures this near to the least one are clipped together
+
+
+class GrowthGuard(eqx.Module):
+    """Positive when a head is to be added: the clock is over, the gate settled, the residual above the threshold."""
+
+    flow: GrowingFlow
+
+    def __call__(self, t: Time, x: State) -> Scalar:
+        """Return the smallest margin of the three, at most 1 in size."""
+        del t
+        return _limited(jnp.minimum(jnp.minimum(clock_margin(self.flow, x), gate_margin(self.flow, x)), self._room()))
+
+    def _room(self) -> Scalar:
+        return jnp.where(may_grow(self.flow), 1.0, -1.0)
+
+
+class PruningGuard(eqx.Module):
+    """Positive when a head is to be removed: the clock is over, and the measure of a head below the threshold."""
+
+    flow: GrowingFlow
+
+    def __call__(self, t: Time, x: State) -> Scalar:
+        """Return the smaller margin of the two, at most 1 in size; -1 without a pruning threshold."""
+        del t
+        threshold = self.flow.rules.pruning
+        below = jnp.max(jnp.where(self.flow.active, threshold - head_measures(self.flow, x), -1.0))
+        margin = jnp.where(threshold > 0, below, -1.0)
+        return _limited(jnp.minimum(clock_margin(self.flow, x), margin))
+
+
+class ClipGuard(eqx.Module):
+    """Negative when a temperature has passed the least one: the least difference of their cubes."""
+
+    flow: GrowingFlow
+
+    def __call__(self, t: Time, x: State) -> Scalar:
+        """Return the least T^3 - T_min^3 of the heads that exist and are not clipped, 1 if there is none."""
+        del t
+        warm = self.flow.active & ~self.flow.clipped
+        return jnp.min(jnp.where(warm, x.cubes - self.flow.rules.least_temperature**3, 1.0))
+
+
+def clock_margin(flow: GrowingFlow, x: Growing) -> Scalar:
+    """Return by how much the dwell time is over; 1 if there is none."""
+    return jnp.where(flow.rules.dwell > 0, x.clock - flow.rules.dwell, 1.0)
+
+
+def gate_margin(flow: GrowingFlow, x: Growing) -> Scalar:
+    """Return by how much the squared distance of the unit gate from the dominant plane is below that of `settled`."""
+    if flow.rules.gate == "ideal":
+        return jnp.asarray(1.0)
+    square = jnp.sum(x.gate**2)
+    inside = jnp.sum((flow.plane @ x.gate) ** 2) / jnp.where(square > 0, square, 1.0)
+    return flow.rules.settled**2 - (1 - inside)
+
+
+def may_grow(flow: GrowingFlow) -> Bool[Array, ""]:
+    """Return whether the residual exceeds the threshold (and with `ordered` lies below the last level) with room."""
+    above = flow.dominant > flow.rules.threshold
+    lower = flow.dominant < flow.last_level if flow.rules.ordered else True
+    return above & lower & ~jnp.all(flow.active)
+
+
+def head_measures(flow: GrowingFlow, x: Growing) -> Float[Array, " heads"]:
+    """Return the measure of each head by which it is pruned: S(P_h), or Gamma_h (infinite without a direction)."""
+    if flow.rules.prune_by == "separation":
+        return jax.vmap(separation)(x.prototypes)
+    return directional_energies(flow)
+
+
+def directional_energies(flow: GrowingFlow) -> Float[Array, " heads"]:
+    r"""Return $\Gamma_h = |B u_h|$ with $B = M_a / |M_a|_F$ and the head's direction; infinite for a head without.
+
+    Source: GROWING, Section 9, Experiment 4.
+    """
+    b = flow.interaction / jnp.linalg.norm(flow.interaction)
+    u = flow.frames[:, 0]
+    return jnp.where(jnp.any(u != 0, axis=1), jnp.linalg.norm(u @ b.T, axis=1), jnp.inf)
+
+
+def grow(flow: GrowingFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
+    """Add a head: capture the direction of the gate, or its plane, and begin a bank along it at T_init.
+
+    Source: GROWING, Algorithm of Section 3.4, Step 3.
+
+    Raises:
+        ValueError: if every slot has a head, or the residual is zero.
+    """
+    del t
+    flow = instance("flow", flow, GrowingFlow, "a `GrowingFlow`")
+    if bool(jnp.all(flow.active)):
+        raise argument_error("capacity", "exceed the number of heads for growth", f"is {flow.rules.capacity}")
+    if float(flow.dominant) == 0:
+        raise argument_error("flow", "have a residual for growth", "has none")
+    slot = int(jnp.argmin(flow.active))
+    frame = new_frame(flow, x.gate)
+    grown = flow.with_heads(
+        active=flow.active.at[slot].set(True),
+        clipped=flow.clipped.at[slot].set(False),
+        frames=flow.frames.at[slot].set(frame),
+        levels=flow.levels.at[slot].set(flow.dominant),
+        order=flow.order.at[slot].set(jnp.max(flow.order) + 1),
+        last_level=flow.dominant,
+    )
+    bank = new_bank(grown, x, slot)
+    return grown, x._replace(
+        gate=grown.gate_start().astype(x.gate.dtype),
+        prototypes=x.prototypes.at[slot].set(jnp.asarray(bank, x.prototypes.dtype)),
+        cubes=x.cubes.at[slot].set(flow.rules.initial_temperature.astype(x.cubes.dtype) ** 3),
+        clock=jnp.zeros_like(x.clock),
+    )
+
+
+def new_frame(flow: GrowingFlow, gate: Any) -> Float[np.ndarray, "2 d"]:
+    """Return the rows that a new head captures: the gate's direction, and its partner if the plane is removed."""
+    free, m = flow.uncaptured(), np.asarray(flow.interaction, float)
+    w = np.asarray(gate, float)
+    if flow.rules.reading == "tokens":
+        w = m @ free @ np.asarray(flow.root, float) @ w  # the direction of features that these tokens respond to
+    u = _unit(free @ w, "gate")
+    frame = np.zeros((2, len(u)))
+    frame[0] = u
+    if flow.rules.removal == "plane":
+        partner = free @ np.asarray(flow.tracked if flow.rules.reading != "tokens" else flow.interaction, float) @ u
+        partner = partner - u * (u @ partner)
+        frame[1] = _unit(partner, "plane")
+    return frame
+
+
+def new_bank(flow: GrowingFlow, x: Growing, slot: int) -> Float[np.ndarray, "k d"]:
+    """Return the first prototypes of the head in a slot: on a line along its direction, as the rules say."""
+    rules, u = flow.rules, np.asarray(flow.frames[slot, 0], float)
+    inputs = np.asarray(flow.head_inputs(x)[slot], float)
+    centre, count = np.mean(inputs, axis=0), rules.prototypes
+    along = (inputs - centre) @ u
+    if rules.birth == "quantiles":
+        steps = np.quantile(along, (np.arange(count) + 0.5) / count)
+    else:
+        units = {"fixed": 1.0, "tokens": np.std(along), "eigenvalue": float(flow.levels[slot])}
+        steps = units[rules.scaling] * (np.linspace(-1.0, 1.0, count) if count > 1 else np.zeros(1))
+    return centre + float(rules.spread) * np.outer(steps, u)
+
+
+def prune(flow: GrowingFlow, t: float, x: State, head: int | None = None) -> tuple[GrowingFlow, Growing]:
+    """Remove a head: the one with the least measure, or that of a given slot; its direction is kept or given back.
+
+    Source: GROWING, Algorithm of Section 3.4, Step 4.
+
+    Raises:
+        ValueError: if there is no such head.
+    """
+    del t
+    flow = instance("flow", flow, GrowingFlow, "a `GrowingFlow`")
+    active = np.asarray(flow.active)
+    if head is None:
+        if not np.any(active):
+            raise argument_error("flow", "have a head to remove", "has none")
+        head = int(jnp.argmin(jnp.where(flow.active, head_measures(flow, x), jnp.inf)))
+    elif integer("head", head, least=0) >= len(active) or not active[head]:
+        raise argument_error("head", "be the slot of a head", f"is {head}")
+    frame = np.asarray(flow.frames[head], float)
+    kept = flow.retained + frame.T @ frame if flow.rules.release == "retain" else flow.retained
+    pruned = flow.with_heads(
+        active=flow.active.at[head].set(False),
+        clipped=flow.clipped.at[head].set(False),
+        frames=flow.frames.at[head].set(0.0),
+        retained=kept,
+        levels=flow.levels.at[head].set(jnp.nan),
+    )
+    empty = placeholders(flow.rules, x.prototypes.shape[-1]).astype(x.prototypes.dtype)
+    gate = pruned.gate_start().astype(x.gate.dtype) if flow.rules.gate == "ideal" else x.gate
+    return pruned, x._replace(
+        gate=gate,
+        prototypes=x.prototypes.at[head].set(empty[head]),
+        cubes=x.cubes.at[head].set(flow.rules.initial_temperature.astype(x.cubes.dtype) ** 3),
+        clock=jnp.zeros_like(x.clock),
+    )
+
+
+def clip(flow: GrowingFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
+    """Keep the temperatures that have reached the least one there.
+
+    Source: GROWING, Section 5.3; Lemma 17, proof.
+    """
+    del t
+    flow = instance("flow", flow, GrowingFlow, "a `GrowingFlow`")
+    least = flow.rules.least_temperature.astype(x.cubes.dtype) ** 3
+    reached = flow.active & ~flow.clipped & (x.cubes <= least * (1 + CLIP_TIE))
+    if not bool(jnp.any(reached)):  # the located time is that of the nearest one, up to the error of the location
+        warm = jnp.where(flow.active & ~flow.clipped, x.cubes, jnp.inf)
+        reached = jnp.arange(len(warm)) == jnp.argmin(warm)
+    clipped = eqx.tree_at(lambda f: f.clipped, flow, flow.clipped | reached)
+    return clipped, x._replace(cubes=jnp.where(reached, least, x.cubes))
+
+
+def _limited(margin: Scalar) -> Scalar:
+    return jnp.clip(margin, -1.0, 1.0)
+
+
+def _unit(v: np.ndarray, name: str) -> np.ndarray:
+    norm = np.linalg.norm(v)
+    if not norm > 1e-9:
+        raise argument_error(name, "have a component in the residual subspace", f"has one of length {norm:.3g}")
+    return v / norm
