@@ -61,7 +61,7 @@ def residual_matrix(
     *,
     tokens: ArrayLike | None = None,
     reading: str = "features",
-) -> Square:
+) -> Float[np.ndarray, "s s"]:
     """Return the residual matrix, antisymmetric, (d, d) or with the reading `tokens` (n, n).
 
     Args:
@@ -79,7 +79,9 @@ def residual_matrix(
     return outside(m, uncaptured(frames, len(m)), tokens=tokens, reading=reading)
 
 
-def outside(m: Square, projection: Square, *, tokens: ArrayLike | None = None, reading: str = "features") -> Square:
+def outside(
+    m: Square, projection: Square, *, tokens: ArrayLike | None = None, reading: str = "features"
+) -> Float[np.ndarray, "s s"]:
     """Return the residual matrix of an antisymmetric interaction outside what a projection leaves out."""
     kind = choice("reading", reading, get_args(Reading))
     if kind == "features":
