@@ -14,18 +14,22 @@ from dynsim.conversion import instance, integer
 from dynsim.hybrid import Ending, HybridTrajectory, Jump, Transition, simulate_hybrid
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
 from dynsim.simulation import map_stats
+from dynsim.systems.base import AbstractFlow
 from dynsim.systems.growing.descent import GrowingStep
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.transitions import ClipGuard, GrowthGuard, PruningGuard, clip, grow, prune
 from dynsim.trajectory import Trajectory
 
+RESETS = (clip, prune, grow)  # in the order in which the transitions are looked at
 
-def growing_transitions(flow: GrowingFlow) -> tuple[Transition, ...]:
+
+def growing_transitions(flow: AbstractFlow) -> tuple[Transition, ...]:
     """Return the transitions of a growing flow: `clip`, `prune` and `grow`, looked at in this order."""
+    growing = instance("flow", flow, GrowingFlow, "a `GrowingFlow`")
     return (
-        Transition("clip", Event(ClipGuard(flow), -1), clip, immediate=True),
-        Transition("prune", Event(PruningGuard(flow), 1), prune, immediate=True),
-        Transition("grow", Event(GrowthGuard(flow), 1), grow, immediate=True),
+        Transition("clip", Event(ClipGuard(growing), -1), clip, immediate=True),
+        Transition("prune", Event(PruningGuard(growing), 1), prune, immediate=True),
+        Transition("grow", Event(GrowthGuard(growing), 1), grow, immediate=True),
     )
 
 
@@ -80,36 +84,60 @@ def descend(
     instance("flow", flow, GrowingFlow, "a `GrowingFlow`")
     num_steps, every = integer("num_steps", num_steps, least=1), integer("every", every, least=1)
     most = integer("max_transitions", max_transitions, least=1)
-    step = GrowingStep(flow, gate_power=gate_power, clipping=clipping)
-    x, k = as_state("y0", y0), 0
-    phases, jumps, kept, times = [], [], [x], [0]
-    while True:
-        due = k > 0 or not bool(jnp.any(step.flow.active))
-        index = _due(step, x) if due else -1
-        if index >= 0:
-            if k > times[-1]:
-                kept.append(x)
-                times.append(k)
-            rule = growing_transitions(step.flow)[index]
-            after_flow, after = rule.reset(step.flow, float(k), x)
-            jumps.append(Jump(index, rule.name, float(k), x, after))
-            if len(times) > 1:
-                phases.append(_path(step, kept, times))
-            step, x = GrowingStep(after_flow, gate_power=gate_power, clipping=clipping), after
-            kept, times = [x], [k]
-            if len(jumps) == most:
-                return HybridTrajectory(tuple(phases), tuple(jumps), Ending.CAPPED)
-            continue
-        if k >= num_steps:
-            if len(times) > 1:
-                phases.append(_path(step, kept, times))
-            return HybridTrajectory(tuple(phases), tuple(jumps), Ending.FINISHED)
-        until = min(num_steps, (k // every + 1) * every)
-        x, reached = _advanced(step, x, jnp.asarray(k), jnp.asarray(until))
-        k = int(reached)
-        if k == until:
-            kept.append(x)
-            times.append(k)
+    descent = _Descent(GrowingStep(flow, gate_power=gate_power, clipping=clipping), as_state("y0", y0))
+    if not bool(jnp.any(flow.active)):
+        descent.check()
+    while len(descent.jumps) < most and descent.k < num_steps:
+        descent.advance(min(num_steps, (descent.k // every + 1) * every))
+        while len(descent.jumps) < most and descent.check():
+            pass
+    descent.close()
+    ending = Ending.CAPPED if len(descent.jumps) >= most else Ending.FINISHED
+    return HybridTrajectory(tuple(descent.phases), tuple(descent.jumps), ending)
+
+
+class _Descent:
+    """A run of the Algorithm: the step between events, the state, and what has been saved."""
+
+    def __init__(self, step: GrowingStep, x: State):
+        self.step, self.x, self.k = step, x, 0
+        self.phases: list[Trajectory] = []
+        self.jumps: list[Jump] = []
+        self._kept, self._times = [x], [0]
+
+    def advance(self, until: int) -> None:
+        """Go on to step `until` and save the state there, or to the next event."""
+        self.x, k = _advanced(self.step, self.x, jnp.asarray(self.k), jnp.asarray(until))
+        self.k = int(k)
+        if self.k == until:
+            self._save()
+
+    def check(self) -> bool:
+        """Let the event occur that is due, growth before pruning; return whether there was one."""
+        growth, pruning = np.asarray(_margins(self.step, self.x)) > 0
+        if not (growth or pruning):
+            return False
+        reset = grow if growth else prune
+        self.close()
+        flow, after = reset(self.step.flow, float(self.k), self.x)
+        self.jumps.append(Jump(RESETS.index(reset), reset.__name__, float(self.k), self.x, after))
+        self.step = GrowingStep(flow, gate_power=self.step.gate_power, clipping=self.step.clipping)
+        self.x, self._kept, self._times = after, [after], [self.k]
+        return True
+
+    def close(self) -> None:
+        """End the present phase; one of no length is left out."""
+        if self.k > self._times[-1]:
+            self._save()
+        if len(self._times) > 1:
+            ys = jax.tree.map(lambda *parts: jnp.stack(parts), *self._kept)
+            ok = all(bool(jnp.all(jnp.isfinite(y))) for y in jax.tree.leaves(ys))
+            stats = map_stats(ok, self._times[-1] - self._times[0], jnp.zeros(()))
+            self.phases.append(Trajectory(jnp.asarray(self._times, float), ys, self.step, stats))
+
+    def _save(self) -> None:
+        self._kept.append(self.x)
+        self._times.append(self.k)
 
 
 @eqx.filter_jit
@@ -134,15 +162,3 @@ def _margins(step: GrowingStep, x: State) -> Float[Array, "2"]:
     """Return the margins of pruning and growth; a dwell time of whole steps is over when the clock has reached it."""
     ready = x._replace(clock=x.clock + 0.5)
     return jnp.stack([guard(jnp.zeros(()), ready) for guard in (GrowthGuard(step.flow), PruningGuard(step.flow))])
-
-
-def _due(step: GrowingStep, x: State) -> int:
-    """Return the index, among the transitions, of the event that is due, growth before pruning; -1 for none."""
-    growth, pruning = np.asarray(_margins(step, x)) > 0
-    return 2 if growth else 1 if pruning else -1
-
-
-def _path(step: GrowingStep, kept: list[State], times: list[int]) -> Trajectory:
-    ys = jax.tree.map(lambda *parts: jnp.stack(parts), *kept)
-    ok = all(bool(jnp.all(jnp.isfinite(y))) for y in jax.tree.leaves(ys))
-    return Trajectory(jnp.asarray(times, float), ys, step, map_stats(ok, times[-1] - times[0], jnp.zeros(())))

@@ -272,7 +272,7 @@ class GrowingFlow(AbstractFlow):
         value = dominant_value(tracked)
         small = value <= 1e-13 * max(np.linalg.norm(m), np.finfo(float).tiny)  # rounding of a residual that is zero
         plane = np.zeros((2, len(m))) if small else dominant_plane(tracked)
-        return tuple(jnp.asarray(found) for found in (residual, tracked, plane, 0.0 if small else value))
+        return jnp.asarray(residual), jnp.asarray(tracked), jnp.asarray(plane), jnp.asarray(0.0 if small else value)
 
     def _inputs(self, z: Embeddings) -> Float[Array, "heads n d"]:
         if self.rules.head_input == "shared":

@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float
 from dynsim._types import Scalar, State, Time
 from dynsim.conversion import instance, integer
 from dynsim.errors import argument_error
+from dynsim.systems.base import AbstractFlow
 from dynsim.systems.growing.flow import Growing, GrowingFlow, placeholders
 from dynsim.systems.prototypes.assignments import separation
 
@@ -99,7 +100,7 @@ def directional_energies(flow: GrowingFlow) -> Float[Array, " heads"]:
     return jnp.where(jnp.any(u != 0, axis=1), jnp.linalg.norm(u @ b.T, axis=1), jnp.inf)
 
 
-def grow(flow: GrowingFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
+def grow(flow: AbstractFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
     """Add a head: capture the direction of the gate, or its plane, and begin a bank along it at T_init.
 
     Source: GROWING, Algorithm of Section 3.4, Step 3.
@@ -108,7 +109,7 @@ def grow(flow: GrowingFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
         ValueError: if every slot has a head, or the residual is zero.
     """
     del t
-    flow = instance("flow", flow, GrowingFlow, "a `GrowingFlow`")
+    flow = _growing(flow)
     if bool(jnp.all(flow.active)):
         raise argument_error("capacity", "exceed the number of heads for growth", f"is {flow.rules.capacity}")
     if float(flow.dominant) == 0:
@@ -162,7 +163,7 @@ def new_bank(flow: GrowingFlow, x: Growing, slot: int) -> Float[np.ndarray, "k d
     return centre + float(rules.spread) * np.outer(steps, u)
 
 
-def prune(flow: GrowingFlow, t: float, x: State, head: int | None = None) -> tuple[GrowingFlow, Growing]:
+def prune(flow: AbstractFlow, t: float, x: State, head: int | None = None) -> tuple[GrowingFlow, Growing]:
     """Remove a head: the one with the least measure, or that of a given slot; its direction is kept or given back.
 
     Source: GROWING, Algorithm of Section 3.4, Step 4.
@@ -171,7 +172,7 @@ def prune(flow: GrowingFlow, t: float, x: State, head: int | None = None) -> tup
         ValueError: if there is no such head.
     """
     del t
-    flow = instance("flow", flow, GrowingFlow, "a `GrowingFlow`")
+    flow = _growing(flow)
     active = np.asarray(flow.active)
     if head is None:
         if not np.any(active):
@@ -198,13 +199,13 @@ def prune(flow: GrowingFlow, t: float, x: State, head: int | None = None) -> tup
     )
 
 
-def clip(flow: GrowingFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
+def clip(flow: AbstractFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
     """Keep the temperatures that have reached the least one there.
 
     Source: GROWING, Section 5.3; Lemma 17, proof.
     """
     del t
-    flow = instance("flow", flow, GrowingFlow, "a `GrowingFlow`")
+    flow = _growing(flow)
     least = flow.rules.least_temperature.astype(x.cubes.dtype) ** 3
     reached = flow.active & ~flow.clipped & (x.cubes <= least * (1 + CLIP_TIE))
     if not bool(jnp.any(reached)):  # the located time is that of the nearest one, up to the error of the location
@@ -212,6 +213,10 @@ def clip(flow: GrowingFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
         reached = jnp.arange(len(warm)) == jnp.argmin(warm)
     clipped = eqx.tree_at(lambda f: f.clipped, flow, flow.clipped | reached)
     return clipped, x._replace(cubes=jnp.where(reached, least, x.cubes))
+
+
+def _growing(flow: AbstractFlow) -> GrowingFlow:
+    return instance("flow", flow, GrowingFlow, "a `GrowingFlow`")
 
 
 def _limited(margin: Scalar) -> Scalar:
