@@ -119,3 +119,18 @@ def test_bad_numbers_and_a_diverging_loss_are_one_sentence(tmp_path, monkeypatch
     training._adam.cache_clear()
     with pytest.raises(ValueError, match=r"pip install dynsim\[train\]"):
         run()
+
+
+def test_a_revision_changes_the_model_before_each_checkpoint_and_not_once_more_when_resumed(tmp_path):
+    seen = []
+
+    def revise(done, model):
+        seen.append(done)
+        return Linear(model.weight + 1)
+
+    whole = run(revise=revise, optimiser=optax.set_to_zero(), folder=tmp_path)
+    assert seen == [20, 40, 50]
+    np.testing.assert_array_equal(whole.model.weight, jnp.full(3, 3.0))
+    again = run(revise=revise, optimiser=optax.set_to_zero(), folder=tmp_path, num_steps=60)
+    assert seen == [20, 40, 50, 60]
+    np.testing.assert_array_equal(again.model.weight, jnp.full(3, 4.0))

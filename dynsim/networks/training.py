@@ -32,6 +32,9 @@ Batches = Callable[[Int[Array, ""], Key], PyTree]
 Callback = Callable[[int, Model], None]
 """A function of the number of steps done and the model."""
 
+Revision = Callable[[int, Model], Model]
+"""A function of the number of steps done and the model that returns one of the same structure, with other floats."""
+
 
 class Trained(NamedTuple):
     """The model after the last step, and the loss of each batch before its step, in the unit of the loss."""
@@ -51,6 +54,7 @@ def train(
     every: int = 100,
     folder: str | Path | None = None,
     callback: Callback | None = None,
+    revise: Revision | None = None,
     shown: bool | None = None,
 ) -> Trained:
     """Minimise a loss by stochastic gradient descent.
@@ -68,6 +72,8 @@ def train(
         folder: the folder of the checkpoint, if any; the same call with the same folder resumes, bit for bit.
         callback: called with the number of steps done and the model when the run starts or resumes, and after each
             checkpoint; when a run resumes, the state of the last checkpoint is passed a second time.
+        revise: called with the number of steps done and the model before each checkpoint; training goes on with the
+            model that it returns, and with the state of the optimiser as it was.
         shown: whether to show a progress bar; None shows it if stderr is a terminal.
 
     Raises:
@@ -98,6 +104,9 @@ def train(
                 kept = f"; the checkpoint of step {len(losses)} is kept" if file is not None and len(losses) else ""
                 raise TrainingError(f"The loss at step {bad} is not finite: try a smaller learning rate{kept}.")
             losses = np.append(losses, np.asarray(found, float))
+            if revise is not None:
+                revised = revise(len(losses), eqx.combine(state[0], rest))
+                state = (eqx.filter(revised, eqx.is_inexact_array), state[1])
             if file is not None:
                 _save(file, state, losses, digest)
             if callback is not None:
