@@ -17,6 +17,7 @@ from dynsim.conversion import instance, integer
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.growing.flow import Growing, GrowingFlow, placeholders
+from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.assignments import separation
 
 CLIP_TIE = 1e-9  # relative; cubes of temperatures this near to the least one are clipped together
@@ -150,15 +151,28 @@ def new_frame(flow: GrowingFlow, gate: Any) -> Float[np.ndarray, "2 d"]:
 
 
 def new_bank(flow: GrowingFlow, x: Growing, slot: int) -> Float[np.ndarray, "k d"]:
-    """Return the first prototypes of the head in a slot: on a line along its direction, as the rules say."""
-    rules, u = flow.rules, np.asarray(flow.frames[slot, 0], float)
-    inputs = np.asarray(flow.head_inputs(x)[slot], float)
+    """Return the first prototypes of the head in a slot."""
+    inputs, u = flow.head_inputs(x)[slot], flow.frames[slot, 0]
+    return bank_along(np.asarray(inputs, float), np.asarray(u, float), flow.rules, float(flow.levels[slot]))
+
+
+def bank_along(
+    inputs: Float[np.ndarray, "n d"], u: Float[np.ndarray, " d"], rules: GrowthRules, level: float
+) -> Float[np.ndarray, "k d"]:
+    """Return the first prototypes of a head: on the line along its direction u through the mean of its inputs.
+
+    Args:
+        inputs: the tokens that the head sees.
+        u: its direction, a unit vector.
+        rules: say where on the line the prototypes lie.
+        level: the dominant value of the residual at the growth.
+    """
     centre, count = np.mean(inputs, axis=0), rules.prototypes
     along = (inputs - centre) @ u
     if rules.birth == "quantiles":
         steps = np.quantile(along, (np.arange(count) + 0.5) / count)
     else:
-        units = {"fixed": 1.0, "tokens": np.std(along), "eigenvalue": float(flow.levels[slot])}
+        units = {"fixed": 1.0, "tokens": np.std(along), "eigenvalue": level}
         steps = units[rules.scaling] * (np.linspace(-1.0, 1.0, count) if count > 1 else np.zeros(1))
     return centre + float(rules.spread) * np.outer(steps, u)
 
