@@ -1,4 +1,5 @@
 from .clustering import iterate_hardmax as iterate_hardmax
+from .dense_output import dense as dense
 from .ensembles import Ensemble as Ensemble
 from .ensembles import ensemble as ensemble
 from .errors import IntegrationError as IntegrationError

@@ -1,6 +1,7 @@
 """Hybrid systems: flows interrupted by transitions, which reset the state and may change the flow and the dimension."""
 
 import enum
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -176,21 +177,43 @@ def crossings(
     ts: TimesLike,
     events: Sequence[Event],
     *,
+    action: Callable[[int, float, State], State | None] | None = None,
     max_crossings: int = 1000,
     integrator: AbstractIntegrator = Diffrax(),
 ) -> HybridTrajectory:
-    """Integrate a flow to the last time and record every crossing of `events`, which do not change it.
+    """Integrate a flow to the last time, record every crossing of `events`, and act at each.
 
     The jumps of what is returned are the crossings, named by the index of the event; `Event` says what can be missed.
 
+    Args:
+        flow: the flow, the same before and after every crossing.
+        y0: its start.
+        ts: increasing times at which states are saved.
+        events: what is looked for, in the direction of each.
+        action: called at each crossing with the event's index, the time and the state; a state that it returns is what
+            the run goes on from, with None it goes on as it is.
+        max_crossings: the cap on crossings; a run that reaches it ends there, and says so in `ending`.
+        integrator: solves between the crossings.
+
     Raises:
-        ValueError: for what `simulate_until` refuses.
+        ValueError: for what `simulate_until` refuses, and for an action that returns no state.
         IntegrationError: if the last time is not reached.
     """
     check_events(events)
     max_crossings = integer("max_crossings", max_crossings, least=1)
-    rules = [Transition(str(k), event, unchanged) for k, event in enumerate(events)]
+    if action is not None:
+        function("action", action, "(event, t, x)")
+    resets = [unchanged if action is None else functools.partial(_acted, action, k) for k in range(len(events))]
+    rules = [Transition(str(k), event, reset) for k, (event, reset) in enumerate(zip(events, resets, strict=True))]
     return simulate_hybrid(flow, y0, ts, rules, max_transitions=max_crossings, integrator=integrator)
+
+
+def _acted(
+    action: Callable[[int, float, State], State | None], event: int, flow: AbstractFlow, t: float, x: State
+) -> tuple[AbstractFlow, State]:
+    """Return the flow, and the state that an action returns, or the state as it was."""
+    found = action(event, t, x)
+    return flow, x if found is None else as_state("action", found)
 
 
 def _rules(transitions: Any) -> Callable[[AbstractFlow], Sequence[Transition]]:

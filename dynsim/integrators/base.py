@@ -79,6 +79,10 @@ Coordinates = Callable[[AbstractFlow, State], tuple[AbstractFlow, State, Callabl
 """A change of coordinates: from a flow and a start to another flow, its start, and the way back to states."""
 
 
+StatesAt = Callable[[Times], State]
+"""The states of a solution, in the ambient space, at times between its ends in any order, times first."""
+
+
 def unchanged(flow: AbstractFlow, y0: State) -> tuple[AbstractFlow, State, Callable[[State], State]]:
     """Return the coordinates of the flow itself."""
     return flow, y0, _identity
@@ -115,6 +119,10 @@ class AbstractIntegrator(eqx.Module):
         in `coordinates`; `fn` and the last state see states of the flow.
         """
         raise NotImplementedError(f"`{type(self).__name__}` keeps the trajectory: use `integrate`")
+
+    def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
+        """Return the states at any times between `t0` and `t1`, NaN from a failure on, and statistics."""
+        raise NotImplementedError(f"`{type(self).__name__}` has no dense output")
 
     @abc.abstractmethod
     def locate(

@@ -20,6 +20,7 @@ from dynsim.integrators.base import (
     AbstractIntegrator,
     Coordinates,
     Event,
+    StatesAt,
     Stats,
     check_longest_step,
     masked,
@@ -33,6 +34,7 @@ from dynsim.integrators.guard import EVENT, Guarded, StopEarly, UpToEvent
 from dynsim.outcome import Outcome
 from dynsim.systems.base import AbstractFlow
 
+DENSE_STEPS = 256  # that there is room for at first in a dense output; four times as many whenever they do not suffice
 JUMPS = 64  # breakpoints that a program is compiled for, or a multiple
 
 
@@ -80,6 +82,19 @@ class Diffrax(AbstractIntegrator):
         jumps, limit = _time_structure(self, flow, ts)
         return _integrate(self, without_periods(flow), y0, ts, _padded(jumps), limit)
 
+    def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
+        """Return the states at any times between two, interpolated in the steps, and statistics."""
+        _check(self, y0)
+        ts = jnp.asarray([t0, t1], jax.tree.leaves(y0)[0].dtype)
+        jumps, limit = _time_structure(self, flow, ts)
+        room = DENSE_STEPS
+        while True:
+            short = dataclasses.replace(self, max_steps=min(room, self.max_steps))
+            path, stats = _dense(short, without_periods(flow), y0, ts, _padded(jumps), limit)
+            if room >= self.max_steps or int(stats.outcome) != Outcome.MAX_STEPS:
+                return _StatesAt(_trimmed(path)), stats
+            room *= 4
+
     def observe(
         self,
         flows: Sequence[AbstractFlow],
@@ -109,6 +124,15 @@ class Diffrax(AbstractIntegrator):
         check_begin(start)
         check_end(found)
         return ys, stats, float(found.end), y, int(found.event)
+
+
+class _StatesAt(eqx.Module):
+    """The dense output of a solution at times in any order."""
+
+    path: dfx.DenseInterpolation
+
+    def __call__(self, ts: Times) -> State:
+        return _interpolated(self.path, jnp.asarray(ts, self.path.ts.dtype))
 
 
 def _check(integrator: Diffrax, y0: State) -> None:
@@ -236,3 +260,23 @@ def _locate(integrator, flow, y0, ts, jumps, limit, events):
     ys, defect = on_space(flow.space, _begun(ys, y0))
     stats = dataclasses.replace(_stats(solution, defect), last_time=found.end)
     return ys, stats, flow.space.project(y), (start, found)
+
+
+@eqx.filter_jit
+def _dense(integrator, flow, y0, ts, jumps, limit):
+    save = dfx.SaveAt(dense=True, controller_state=True)
+    solution = _solve(integrator, flow, y0, ts, jumps, limit, saveat=save)
+    path = solution.interpolation
+    return path, _stats(solution, flow.space.defect(path.evaluate(path.t1)))
+
+
+def _trimmed(path: dfx.DenseInterpolation) -> dfx.DenseInterpolation:
+    """Return a dense output with room for the next power of two of its steps: few sizes, so few programs."""
+    room = 1 << (int(path.ts_size) - 1).bit_length()
+    fields = (path.ts[: room + 1], jax.tree.map(lambda info: info[:room], path.infos))
+    return eqx.tree_at(lambda p: (p.ts, p.infos), path, fields)
+
+
+@eqx.filter_jit
+def _interpolated(path: dfx.DenseInterpolation, ts: Array) -> State:
+    return jax.vmap(path.evaluate)(ts)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from dynsim._types import State, Time, Times
 from dynsim.errors import argument_error
-from dynsim.integrators.base import AbstractIntegrator, Coordinates, Event, Stats, unchanged
+from dynsim.integrators.base import AbstractIntegrator, Coordinates, Event, StatesAt, Stats, unchanged
 from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.tokens.span_form import SpanForm, check_spannable
@@ -38,6 +38,12 @@ class InSpan(AbstractIntegrator):
         form = _form(flow, y0)
         ys, stats = self.inner.integrate(form, form.start, ts)
         return _tokens(form, ys).at[0].set(y0), stats
+
+    def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
+        """Return the tokens at any times between two, and statistics."""
+        form = _form(flow, y0)
+        states, stats = self.inner.dense(form, form.start, t0, t1)
+        return _TokensAt(states, form), stats
 
     def observe(
         self,
@@ -76,6 +82,14 @@ class _OnTokens(eqx.Module):
 
     def __call__(self, t: Time, coordinates: State) -> Any:
         return self.fn(t, self.form.tokens(coordinates))
+
+
+class _TokensAt(eqx.Module):
+    states: StatesAt
+    form: SpanForm
+
+    def __call__(self, ts: Times) -> State:
+        return _tokens(self.form, self.states(ts))
 
 
 @eqx.filter_jit

@@ -17,6 +17,7 @@ from dynsim.errors import argument_error, nearest, shown
 from dynsim.integrators.base import (
     AbstractIntegrator,
     Event,
+    StatesAt,
     Stats,
     check_longest_step,
     on_space,
@@ -24,6 +25,7 @@ from dynsim.integrators.base import (
     without_periods,
 )
 from dynsim.integrators.events import Bracket, at_end, check_begin, check_end, narrowed, signs, untouched, values
+from dynsim.integrators.scipy_output import PathOutput, StepOutput
 from dynsim.outcome import Outcome
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
@@ -67,7 +69,22 @@ class Scipy(AbstractIntegrator):
         ys, stats, t, final, fired = self._follow(flow, y0, np.asarray(ts, float), tuple(events))
         return ys, stats, t, flow.space.project(final), fired
 
-    def _follow(self, flow: AbstractFlow, y0: State, ts: np.ndarray, events: tuple[Event, ...]):
+    def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
+        """Return the states at any times between two, from the solver's steps, and statistics."""
+        steps: list[StepOutput] = []
+        ends = np.array([t0, t1], float)
+        _, stats, *_ = self._follow(flow, y0, ends, (), steps)
+        flat, unravel = _flattened(y0)
+        return _FlatOutput(PathOutput(t0, flat, steps), unravel), stats
+
+    def _follow(
+        self,
+        flow: AbstractFlow,
+        y0: State,
+        ts: np.ndarray,
+        events: tuple[Event, ...],
+        kept: list[StepOutput] | None = None,
+    ):
         flat, unravel = _flattened(y0)
         field = _flat_field(flow, unravel, float(ts[0]), flat)
         saved = np.full((len(ts), flat.size), np.nan)
@@ -82,6 +99,8 @@ class Scipy(AbstractIntegrator):
             inside = (ts > piece.t0) & (ts <= piece.t1)
             if inside.any():
                 saved[inside] = piece.states(ts[inside])
+            if kept is not None and isinstance(piece.states, StepOutput):
+                kept.append(piece.states.settled())
             t, y, fired = piece.t1, piece.y1, piece.event
             if fired >= 0:
                 break
@@ -95,6 +114,16 @@ class Scipy(AbstractIntegrator):
             last_time=jnp.asarray(float(t)),
         )
         return ys, stats, float(t), unravel(y), fired
+
+
+class _FlatOutput(NamedTuple):
+    """The states of an integration of flat vectors at times in any order; NumPy: not for `jit`."""
+
+    output: PathOutput
+    unravel: "_Unravel"
+
+    def __call__(self, ts: Times) -> State:
+        return _unravelled(self.unravel, self.output(np.asarray(ts, float)))
 
 
 class _Piece(NamedTuple):
@@ -145,7 +174,7 @@ class _Walk(NamedTuple):
                 if outcome is not Outcome.FINISHED:
                     yield _Piece(solver.t, solver.t, solver.y, _no_states, -1, outcome)
                     return
-                piece, sides = self.look(solver, _Output(start, solver, before), sides, ts[-1])
+                piece, sides = self.look(solver, StepOutput(start, solver, before), sides, ts[-1])
                 yield piece
                 if piece.event >= 0:
                     return
@@ -173,7 +202,7 @@ class _Walk(NamedTuple):
         state, velocity = self.unravel(y), self.unravel(self.field(t, y))
         return jax.tree.map(np.asarray, _signs(self.events, self.flow.space, jnp.asarray(t), state, velocity))
 
-    def look(self, solver: Any, output: "_Output", sides: Any, end: float) -> tuple[_Piece, Any]:
+    def look(self, solver: Any, output: StepOutput, sides: Any, end: float) -> tuple[_Piece, Any]:
         """Return the last step, cut at its first event, and the events' signs at its end."""
         whole = _Piece(solver.t_old, solver.t, solver.y, output, -1, Outcome.FINISHED)
         if not self.events:
@@ -202,67 +231,6 @@ class _Walk(NamedTuple):
 def _no_states(ts: np.ndarray) -> np.ndarray:
     """Return the states of a step that failed: none."""
     return np.empty((len(ts), 0))
-
-
-class _Output:
-    """The states within a solver's last step, which began at `y`, before it takes the next one.
-
-    `start(t, y, end)` makes another such solver.
-    """
-
-    def __init__(self, start: functools.partial, solver: Any, y: np.ndarray):
-        self.start, self.y, self.ends = start, y, (solver.t_old, solver.t)
-        self.solver, self.last = solver, solver.y
-
-    @functools.cached_property
-    def dense(self) -> Callable[[np.ndarray], np.ndarray]:
-        """The dense output, a polynomial."""
-        return self.solver.dense_output()
-
-    @functools.cached_property
-    def solves(self) -> bool:
-        """Whether the dense output solves the equation well enough."""
-        (begin, end), tolerances = self.ends, self.start.keywords
-        states = self.dense(begin + NODES * (end - begin))
-        t, y = begin + PLACE * (end - begin), states @ AT_PLACE
-        missed = np.abs(states @ SLOPE_AT_PLACE - (end - begin) * self.solver.fun(t, y))
-        return bool(np.all(missed <= MISS * (tolerances["atol"] + tolerances["rtol"] * np.abs(y))))
-
-    def rough(self, ts: np.ndarray) -> np.ndarray:
-        """Return the states of the dense output, and the solver's own at the end, the last of the times."""
-        return np.vstack([self.dense(ts[:-1]).T, self.last])
-
-    def __call__(self, ts: np.ndarray) -> np.ndarray:
-        """Return the states at increasing times within the step, one in each row."""
-        if np.all(ts == self.ends[1]):
-            return np.tile(self.last, (len(ts), 1))
-        if self.solves:
-            return self.dense(ts).T
-        found, (t, _), y = [], self.ends, self.y
-        for end in ts.tolist():
-            if end > t:
-                solver = self.start(t, y, end)
-                while solver.status == "running":
-                    solver.step()
-                if solver.status == "failed":  # on a way that the step before has been
-                    return self.dense(ts).T
-                t, y = end, solver.y
-            found.append(y)
-        return np.stack(found)
-
-
-def _weights(place: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights of values at `NODES` in the value, and in the slope, of their polynomial at a place."""
-    powers = np.vander(2 * NODES - 1, increasing=True)
-    x, k = 2 * place - 1, np.arange(len(NODES))
-    slopes = np.concatenate([[0.0], 2 * k[1:] * x ** (k[1:] - 1)])
-    return np.linalg.solve(powers.T, x**k), np.linalg.solve(powers.T, slopes)
-
-
-NODES = (1 - np.cos(np.pi * np.arange(9) / 8)) / 2  # of a step: as many as fix every method's polynomial
-PLACE = 0.3  # of a step, where a dense output is looked at: no node, and no symmetric place
-AT_PLACE, SLOPE_AT_PLACE = _weights(PLACE)
-MISS = 300.0  # tolerances by which a dense output may miss the equation over a step; its error is some tenth of that
 
 
 def _overflows(solver: Any) -> bool:
@@ -347,3 +315,9 @@ def _values(events, space, unravel, ts, ys):
 def _finish(space: AbstractSpace, unravel: _Unravel, saved: np.ndarray | Array) -> tuple[State, Array]:
     """Return the saved states on the space, and the largest defect before, in one program."""
     return on_space(space, jax.vmap(unravel)(saved))
+
+
+@eqx.filter_jit
+def _unravelled(unravel: _Unravel, flat: np.ndarray | Array) -> State:
+    """Return flat states, times first, as states."""
+    return jax.vmap(unravel)(flat)

@@ -27,6 +27,7 @@ TOKENS = ds.TokenFlow(EYE[None])
 HARDMAX = ds.HardmaxMap(1.0, EYE)
 QUICK = ds.Scipy("RK45", rtol=1e-3, atol=1e-3)
 FALL = ds.Event(lambda t, x: jnp.sum(x) - 0.5)
+RUN = ds.simulate(FLOW, [1.0], [0, 1], integrator=QUICK)
 CALLS = {
     "simulate": (ds.simulate, {"flow": FLOW, "y0": [1.0, 2.0], "ts": [0, 1], "integrator": QUICK}),
     "simulate tokens": (ds.simulate, {"flow": TOKENS, "y0": EYE, "ts": [0, 1], "integrator": QUICK}),
@@ -172,8 +173,17 @@ CALLS = {
     ),
     "crossings": (
         ds.crossings,
-        {"flow": FLOW, "y0": [1.0], "ts": [0, 1], "events": [FALL], "max_crossings": 2, "integrator": QUICK},
+        {
+            "flow": FLOW,
+            "y0": [1.0],
+            "ts": [0, 1],
+            "events": [FALL],
+            "action": None,
+            "max_crossings": 2,
+            "integrator": QUICK,
+        },
     ),
+    "dense": (ds.dense, {"run": RUN, "integrator": QUICK}),
     "initial": (ds.initial, {"distribution": "uniform", "key": KEY, "space": ds.Sphere(), "shape": (3, 2)}),
     "stream": (ds.stream, {"seed": 0, "name": "x"}),
 }

@@ -1,0 +1,144 @@
+"""Dense output: the states of a run at any time between its ends, of a flow or of a hybrid system."""
+
+from collections.abc import Callable
+from typing import Any, overload
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import PyTree
+
+from dynsim._types import State, Time, Times, TimesLike
+from dynsim.arguments import as_times, check_integrator, shapes_explained
+from dynsim.errors import argument_error, shown
+from dynsim.hybrid import HybridTrajectory, Jump
+from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
+from dynsim.integrators.base import StatesAt
+from dynsim.progress import waiting
+from dynsim.simulation import raise_if_failed
+from dynsim.spaces import AbstractSpace
+from dynsim.systems.base import AbstractFlow
+from dynsim.trajectory import Trajectory
+
+
+class DensePath(eqx.Module):
+    """The states of a flow at any time between two: called with one time, it returns the state there, on the space.
+
+    With `Diffrax` it can be called under `jit`, `vmap` and `grad`; a time beyond the ends is then NaN.
+    """
+
+    ends: Times
+    flow: AbstractFlow
+    states: StatesAt
+    stats: Stats
+
+    def __call__(self, t: Time) -> State:
+        """Return the state at time `t`; raise `ValueError` for a time beyond the ends."""
+        time = t if isinstance(t, Tracer) else _inside("t", t, self.ends)
+        ys = _on(self.flow.space, self.states(jnp.asarray(time, float)[None]))
+        return jax.tree.map(lambda y: y[0], ys)
+
+    def at(self, ts: TimesLike) -> Trajectory:
+        """Return the states at increasing times, as a trajectory of the same flow.
+
+        Raises:
+            ValueError: unless there are at least two times, increasing and between the ends.
+        """
+        times = as_times(ts)
+        for t in (times[0], times[-1]):
+            _inside("ts", t, self.ends)
+        times = times.astype(self.ends.dtype)
+        return Trajectory(jnp.asarray(times), _on(self.flow.space, self.states(times)), self.flow, self.stats)
+
+
+class HybridDensePath(eqx.Module):
+    """The states of a hybrid system at any time: one path for each phase, and the transitions between them."""
+
+    phases: tuple[DensePath, ...]
+    jumps: tuple[Jump, ...]
+
+    def __call__(self, t: Time, *, before: bool = False) -> State:
+        """Return the state at time `t`: at a transition the one after it, or `before` it; not under `jit`.
+
+        Raises:
+            ValueError: for a time beyond the ends.
+        """
+        t = _inside("t", t, self.ends)
+        here = [jump for jump in self.jumps if jump.time == t]
+        if here:
+            return here[0].before if before else here[-1].after
+        return next(path for path in self.phases if path.ends[0] <= t <= path.ends[-1])(t)
+
+    @property
+    def ends(self) -> Times:
+        """The first and the last time."""
+        times = np.concatenate([path.ends for path in self.phases] + [[jump.time] for jump in self.jumps])
+        return np.array([np.min(times), np.max(times)], self.phases[0].ends.dtype if self.phases else float)
+
+    def along(self, ts: TimesLike, fn: Callable[[State], PyTree], *, before: bool = False) -> PyTree:
+        """Return `fn(x)` at every time, times first; `fn` returns arrays whose shapes do not depend on the phase.
+
+        Raises:
+            ValueError: unless there are at least two times, increasing and between the ends.
+        """
+        values = [fn(self(float(t), before=before)) for t in as_times(ts)]
+        return jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *values)
+
+
+@overload
+def dense(run: Trajectory, *, integrator: AbstractIntegrator | None = None) -> DensePath: ...
+@overload
+def dense(run: HybridTrajectory, *, integrator: AbstractIntegrator | None = None) -> HybridDensePath: ...
+def dense(
+    run: Trajectory | HybridTrajectory, *, integrator: AbstractIntegrator | None = None
+) -> DensePath | HybridDensePath:
+    """Integrate a run once more, from each of its starts to the end, and return its states at any time between.
+
+    Args:
+        run: what `simulate`, `simulate_until` (its `path`), `simulate_hybrid` or `crossings` returned.
+        integrator: by default the one that a run of `simulate` came from, else `Diffrax()`. Between its steps a state
+            is as accurate as the integrator's dense output, with which saved times are reached too.
+
+    Raises:
+        ValueError: for what is no run of a flow, or an integrator without dense output.
+        IntegrationError: if the end is not reached, with the cause and what to try.
+    """
+    if integrator is not None:
+        check_integrator(integrator)
+    if isinstance(run, HybridTrajectory):
+        return HybridDensePath(tuple(_dense(path, integrator) for path in run.phases), run.jumps)
+    if not isinstance(run, Trajectory) or not isinstance(run.system, AbstractFlow):
+        raise argument_error("run", "be a trajectory of a flow or of a hybrid system", f"is {shown(run)}")
+    return _dense(run, integrator)
+
+
+def _dense(run: Trajectory, integrator: AbstractIntegrator | None) -> DensePath:
+    flow: Any = run.system
+    ends = np.asarray(run.ts)[[0, -1]]
+    used = integrator or run.integrator or Diffrax()
+    if type(used).dense is AbstractIntegrator.dense:
+        raise argument_error("integrator", "have a dense output", f"is {type(used).__name__}")
+    with waiting("dense"), shapes_explained(flow, "run", run.initial, run.ts):
+        states, stats = used.dense(flow, run.initial, float(ends[0]), float(ends[1]))
+        raise_if_failed(stats)
+    return DensePath(ends, flow, states, stats)
+
+
+def _inside(name: str, t: Any, ends: Times) -> float:
+    """Return a time, rounded as the ends of a run are; raise `ValueError` unless it lies between these."""
+    try:
+        found = float(np.asarray(float(t), ends.dtype))
+    except (TypeError, ValueError):
+        raise argument_error(name, "be a time", f"is {shown(t)}") from None
+    begin, end = float(ends[0]), float(ends[1])
+    if not begin <= found <= end:
+        raise argument_error(name, f"lie between the ends of the run, {begin:.6g} and {end:.6g}", f"is {found:.6g}")
+    return found
+
+
+@eqx.filter_jit
+def _on(space: AbstractSpace, ys: State) -> State:
+    """Return states, times first, projected to the space."""
+    return jax.vmap(space.project)(ys)
