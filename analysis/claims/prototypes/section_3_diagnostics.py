@@ -10,12 +10,13 @@ import numpy as np
 from analysis.claims.prototypes.instances.clouds import RATIO, in_some_mode, mode_of, slow_flow, two_clusters
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most
+from analysis.prototypes.bank import bank_measures
 from analysis.prototypes.collapse import collapse
 from dynsim._types import Key, Scalar
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation import simulate
-from dynsim.systems.prototypes.assignments import assignments, entropy, separation
+from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 
 TIMES = [0.0, 1.0, 2.0, 4.0, 8.0]
@@ -35,11 +36,11 @@ def _coupled(key: Key, gradient: str, heat: float, spread: float) -> tuple[Coupl
 
 
 def _separation(flow: CoupledFlow, x: Coupled) -> Scalar:
-    return separation(x.prototypes)
+    return bank_measures(flow.embed(x), x.prototypes, flow.temperature(0.0)).separation
 
 
 def _minus_entropy(flow: CoupledFlow, x: Coupled) -> Scalar:
-    return -entropy(assignments(flow.embed(x), x.prototypes, flow.temperature(0.0)))
+    return -bank_measures(flow.embed(x), x.prototypes, flow.temperature(0.0)).entropy
 
 
 @functools.partial(jax.jit, static_argnums=2)

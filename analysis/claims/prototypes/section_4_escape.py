@@ -12,8 +12,9 @@ from analysis.claims.prototypes.instances.schedules import Relaxing
 from analysis.dynamics.limits import settle
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.prototypes.boundedness import escape_constant
+from analysis.prototypes.certificates import bounding_radius
 from dynsim._types import Key, Scalar, State, Time
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
@@ -23,6 +24,7 @@ from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import AbstractTemperature
+from dynsim.trajectory import Trajectory
 
 FACT = PROTOTYPES.at("Fact 1")
 THEOREM_2 = PROTOTYPES.at("Theorem 2")
@@ -159,7 +161,7 @@ def line_bank(key: Key, *, far: float, ridge: float, annealed: bool = False) -> 
     flow = CoupledFlow(
         rng.normal(size=(5, 2)),
         LinearEncoder(2, 1),
-        Relaxing((1 + 3 * annealed) * T, T, 1.0),
+        Relaxing(4 * T, T, 1.0) if annealed else T,
         loss=loss,
         encoder_rate=rng.uniform(0.2, 2),
         prototype_rate=rng.uniform(0.5, 1),
@@ -184,6 +186,7 @@ def _ridge_trial(flow: PrototypeFlow | CoupledFlow, start: State, integrator: Ab
     if limit.verdict in ("metastable", "undecided"):
         return Trial.unfinished(f"the state at t = {limit.time:g} is {limit.verdict}")
     lam, rho = float(flow.loss.barrier), float(flow.loss.ridge)
+    certified = () if isinstance(flow.temperature, Relaxing) else _certificate(flow, start, path, rho / (2 * values[0]))
     resting = max(float(jnp.max(jnp.abs(v))) for v in jax.tree.leaves(flow.velocity(1e6, limit.state)))
     values_there = np.linalg.eigvals(tangent_jacobian(flow, limit.state, limit.time))
     return Trial(
@@ -198,10 +201,24 @@ def _ridge_trial(flow: PrototypeFlow | CoupledFlow, start: State, integrator: Ab
             at_most("largest growth rate there", np.max(np.real(values_there)), 0.0, tolerance=SOLVER),
             at_most("increase of W", np.max(np.diff(values)), 0.0, tolerance=SOLVER * values[0]),
             at_least("S over lambda / W(0)", np.min(gaps) * values[0] / lam, 1.0, tolerance=SOLVER),
+            *certified,
             at_most("rho |P|^2 over 2 W(0)", rho * np.max(sizes) / (2 * values[0]), 1.0, tolerance=SOLVER),
         ),
         witness={"start": start, "limit": limit.state, "verdict": limit.verdict, "time": limit.time},
         parameters={"mode": flow.loss.gradient, "lambda": lam},
+    )
+
+
+def _certificate(
+    flow: PrototypeFlow | CoupledFlow, start: State, path: Trajectory, scale: float
+) -> tuple[Measurement, Measurement]:
+    """Measure the radius that is certified at the start, whose square is 1 / scale, and that no prototype leaves it."""
+    radius, _ = bounding_radius(flow, start)
+    farthest = np.max(path.along(lambda y: jnp.max(jnp.linalg.norm(flow.prototypes(y), axis=1))))
+    square = scale * radius**2 if np.isfinite(radius) else 0.0  # without a ridge none is certified
+    return (
+        equal("rho r^2 over 2 W(0), r being the certified radius", square, 1.0, tolerance=1e-6),
+        at_most("largest |p_k| over that radius", farthest / radius, 1.0, tolerance=SOLVER),
     )
 
 

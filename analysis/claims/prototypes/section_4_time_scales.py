@@ -16,6 +16,7 @@ from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.prototypes.hessian import hessian_blocks, rate_spectrum
+from analysis.prototypes.slow_manifold import effective_loss_hessian
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
@@ -184,8 +185,7 @@ def _spectra(at: Minimum, ratios: tuple[float, ...]) -> np.ndarray:
 
 def effective_hessian(at: Minimum) -> np.ndarray:
     """Return the Hessian of the loss minimised over the prototypes."""
-    H = hessian_blocks(at.flow, at.state)
-    return H.encoder - H.mixed @ np.linalg.solve(H.prototypes, H.mixed.T)
+    return effective_loss_hessian(at.flow, at.state.encoder, at.state.prototypes)
 
 
 def _stability_trial(key: Key, integrator: AbstractIntegrator, at: Minimum, curvature: np.ndarray) -> Trial:
