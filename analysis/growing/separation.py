@@ -1,0 +1,193 @@
+r"""The separation force of prototypes, and how it changes when embeddings move out along a direction.
+
+Embeddings move as $z_n(\epsilon) = z_n + \epsilon \alpha_n u$. By default $\alpha_n = \langle z_n, u \rangle$, so that
+at $\epsilon = 1$ their component along a unit vector u has doubled; with other projections $\alpha_n$ the embeddings
+may start without such a component. Derivatives are those by $\epsilon$ at $\epsilon = 0$, through the assignments.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from dynsim._types import Scalar
+from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights, assignments, soft_centroids
+
+Direction = Float[Array, " m"]
+Projections = Float[Array, " n"]
+Away = Float[Array, "n k m"]
+
+
+def residual_forces(p: Prototypes, z: Embeddings, temperature: Scalar) -> Prototypes:
+    r"""Return $r_k = \sum_n q_{nk} (p_k - \mu_n)$; $2 r$ is the gradient of V by the prototypes at fixed assignments.
+
+    Source: GROWING, Lemma 4 (proof).
+    """
+    q = assignments(z, p, temperature)
+    return jnp.einsum("nk,nkm->km", q, _away(q, p))
+
+
+def separation_force(p: Prototypes, z: Embeddings, temperature: Scalar) -> Scalar:
+    r"""Return $F_{sep} = 4 \sum_k |\sum_n q_{nk} (p_k - \mu_n)|^2$, the squared norm of that gradient.
+
+    Source: GROWING, eq. (4).
+    """
+    return 4 * jnp.sum(residual_forces(p, z, temperature) ** 2)
+
+
+def expanded(z: Embeddings, u: Direction, step: Scalar, projections: Projections | None = None) -> Embeddings:
+    r"""Return the embeddings $z_n + \epsilon \alpha_n u$.
+
+    Source: GROWING, Theorem 1.
+    """
+    return z + step * _projections(z, u, projections)[:, None] * u[None]
+
+
+def expansion(
+    p: Prototypes,
+    z: Embeddings,
+    u: Direction,
+    temperature: Scalar,
+    step: Scalar,
+    projections: Projections | None = None,
+) -> Scalar:
+    r"""Return $\phi(\epsilon) = F_{sep}(P, Z(\epsilon))$.
+
+    Source: GROWING, Theorem 1.
+    """
+    return separation_force(p, expanded(z, u, step, projections), temperature)
+
+
+class AssignmentDerivatives(NamedTuple):
+    r"""The assignments, their first and their second derivative by $\epsilon$, each (n, k)."""
+
+    value: Weights
+    first: Weights
+    second: Weights
+
+
+def assignment_derivatives(
+    p: Prototypes, z: Embeddings, u: Direction, temperature: Scalar, projections: Projections | None = None
+) -> AssignmentDerivatives:
+    r"""Return $q$, $\dot q = \frac{2 \alpha_n}{T} q \delta$, $\ddot q = \frac{4 \alpha_n^2}{T^2} q (\delta^2 - v_n)$.
+
+    Here $\delta_{nk} = \langle p_k - \mu_n, u \rangle$, and $v_n$ is its variance under $q_n$.
+
+    Source: GROWING, eq. (6), (14).
+    """
+    q = assignments(z, p, temperature)
+    delta = (p @ u)[None] - (q @ (p @ u))[:, None]
+    variance = jnp.sum(q * delta**2, axis=1, keepdims=True)
+    speed = 2 / temperature * _projections(z, u, projections)[:, None]
+    return AssignmentDerivatives(q, speed * q * delta, speed**2 * q * (delta**2 - variance))
+
+
+def trace_derivative(
+    p: Prototypes, z: Embeddings, u: Direction, temperature: Scalar, projections: Projections | None = None
+) -> Scalar:
+    r"""Return $\frac{d}{d\epsilon} \mathrm{tr}\, \Sigma_q = \sum_{nk} (1 - 2 q_{nk}) \dot q_{nk}$.
+
+    Source: GROWING, Lemma 2, with the sign of eq. (6).
+    """
+    q = assignment_derivatives(p, z, u, temperature, projections)
+    return jnp.sum((1 - 2 * q.value) * q.first)
+
+
+class ForceDerivatives(NamedTuple):
+    r"""The forces $r_k$, their first and their second derivative by $\epsilon$, each (k, m)."""
+
+    value: Prototypes
+    first: Prototypes
+    second: Prototypes
+
+
+def force_derivatives(
+    p: Prototypes, z: Embeddings, u: Direction, temperature: Scalar, projections: Projections | None = None
+) -> ForceDerivatives:
+    r"""Return $r_k$ and its derivatives, with $\dot\mu_n = \sum_k \dot q_{nk} p_k$ and $\ddot\mu_n$ alike.
+
+    Source: GROWING, eq. (10).
+    """
+    q = assignment_derivatives(p, z, u, temperature, projections)
+    away = _away(q.value, p)
+    moving, turning = (soft_centroids(weights, p) for weights in (q.first, q.second))
+    total = lambda weights, vectors: jnp.einsum("nk,nkm->km", weights, vectors)
+    carried = lambda weights, speeds: jnp.einsum("nk,nm->km", weights, speeds)
+    return ForceDerivatives(
+        total(q.value, away),
+        total(q.first, away) - carried(q.value, moving),
+        total(q.second, away) - 2 * carried(q.first, moving) - carried(q.value, turning),
+    )
+
+
+def expansion_derivatives(
+    p: Prototypes, z: Embeddings, u: Direction, temperature: Scalar, projections: Projections | None = None
+) -> tuple[Scalar, Scalar]:
+    r"""Return $\phi'(0) = 8 \sum_k \langle r_k, \dot r_k \rangle$ and $\phi''(0)$, the derivative of that.
+
+    Source: GROWING, eq. (11), Proposition 1 (proof).
+    """
+    r = force_derivatives(p, z, u, temperature, projections)
+    return 8 * jnp.sum(r.value * r.first), 8 * (jnp.sum(r.first**2) + jnp.sum(r.value * r.second))
+
+
+def residual_covariances(
+    p: Prototypes, z: Embeddings, u: Direction, temperature: Scalar, projections: Projections | None = None
+) -> Float[Array, " k"]:
+    r"""Return $C_k = \sum_n \alpha_n (p_k^* - \bar p_n^*)$ with $p_k^* = \langle p_k, u \rangle$.
+
+    Source: GROWING, eq. (7).
+    """
+    q = assignments(z, p, temperature)
+    alpha = _projections(z, u, projections)
+    return jnp.sum(alpha) * (p @ u) - jnp.sum(alpha * (q @ (p @ u)))
+
+
+class ExpansionBound(NamedTuple):
+    r"""The parts of the lower bound of $\phi''(0)$.
+
+    `variance` is the mean of the variances $v_n$ of $p^*$ under $q_n$, `correction` $C_0$. Read: the largest variance
+    in $C_0$ is that over the embeddings.
+    """
+
+    variance: Scalar
+    correction: Scalar
+    count: int
+    temperature: Scalar
+
+    def value(self, separation: Scalar, dominant: Scalar) -> Scalar:
+        r"""Return $\frac{32}{T^2} (\frac{s_0^2}{K^2} \lambda_{max} \bar v - C_0)$."""
+        gain = separation**2 / self.count**2 * dominant * self.variance
+        return 32 / self.temperature**2 * (gain - self.correction)
+
+    def threshold(self, separation: Scalar) -> Scalar:
+        r"""Return $K^2 C_0 / (s_0^2 \bar v)$, the value above which $\lambda_{max}$ makes that bound positive.
+
+        Source: GROWING, eq. (19).
+        """
+        return self.count**2 * self.correction / (separation**2 * self.variance)
+
+
+def expansion_bound(
+    p: Prototypes, z: Embeddings, u: Direction, temperature: Scalar, projections: Projections | None = None
+) -> ExpansionBound:
+    r"""Return the parts of eq. (15), with $C_0 = |\alpha|_\infty^2 \max_n v_n N \max_{nk} |p_k - \mu_n|^2$.
+
+    Source: GROWING, Proposition 1.
+    """
+    q = assignments(z, p, temperature)
+    delta = (p @ u)[None] - (q @ (p @ u))[:, None]
+    variances = jnp.sum(q * delta**2, axis=1)
+    widest = jnp.max(jnp.sum(_away(q, p) ** 2, axis=-1))
+    largest = jnp.max(jnp.abs(_projections(z, u, projections)))
+    correction = largest**2 * jnp.max(variances) * z.shape[0] * widest
+    return ExpansionBound(jnp.mean(variances), correction, p.shape[0], temperature)
+
+
+def _projections(z: Embeddings, u: Direction, given: Projections | None) -> Projections:
+    return z @ u if given is None else given
+
+
+def _away(q: Weights, p: Prototypes) -> Away:
+    r"""Return $p_k - \mu_n$."""
+    return p[None] - soft_centroids(q, p)[:, None]
