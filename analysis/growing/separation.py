@@ -12,9 +12,11 @@ from jaxtyping import Array, Float
 
 from dynsim._types import Scalar
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights, assignments, soft_centroids
+from dynsim.systems.prototypes.losses import GradientMode, PrototypeLoss
 
 Direction = Float[Array, " m"]
 Projections = Float[Array, " n"]
+Form = Float[Array, "m m"]
 Away = Float[Array, "n k m"]
 
 
@@ -182,6 +184,20 @@ def expansion_bound(
     largest = jnp.max(jnp.abs(_projections(z, u, projections)))
     correction = largest**2 * jnp.max(variances) * z.shape[0] * widest
     return ExpansionBound(jnp.mean(variances), correction, p.shape[0], temperature)
+
+
+def splitting_form(p: Prototypes, z: Embeddings, temperature: Scalar, k: int, gradient: GradientMode) -> Form:
+    r"""Return the form S of two prototypes at one place, of which `k` is one: differences obey $\delta' = -2 S \delta$.
+
+    That is the descent on $L_q$ (full), or on the free energy (frozen), at the rate one, as $\delta \to 0$. With
+    $y_n = z_n - p_k$ and the weights w of the gradient, in the mode `full`
+    $S = \sum_n (w_{nk} - \frac2T (w_{nk} + q_{nk}) y_n y_n^\top)$, in the mode `frozen`
+    $S = \sum_n q_{nk} (1 - \frac2T y_n y_n^\top)$.
+    """
+    q = assignments(z, p, temperature)[:, k]
+    w = PrototypeLoss(gradient).weights(z, p, temperature)[:, k]
+    y, pulled = z - p[k][None], w + q if gradient == "full" else q
+    return jnp.sum(w) * jnp.eye(p.shape[1]) - 2 / temperature * (pulled[:, None] * y).T @ y
 
 
 def _projections(z: Embeddings, u: Direction, given: Projections | None) -> Projections:
