@@ -170,8 +170,8 @@ def _together(bank: Bank) -> tuple[Measurement, ...]:
     SECTION,
     evidence="certified",
     num_trials=4,
-    note="with equal distances they have equal assignments and equal gradients, of V and of Lq in both modes, in ascent "
-    "as in descent: by uniqueness they stay together. " + POSITIVE_CASE,
+    note="with equal distances they have equal assignments and equal gradients, of V and of Lq in both modes, in "
+    "ascent as in descent: by uniqueness they stay together. " + POSITIVE_CASE,
 )
 def coincident_prototypes_are_pushed_apart(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Whenever two prototypes coincide, the gradient 2 P Sigma_q pushes them apart."""
@@ -239,7 +239,7 @@ def _splitting_trial(key: Key, *, exchanged: bool) -> Trial:
     SECTION,
     variant="corrected",
     num_trials=12,
-    note="descent on Lq, both modes; y_n = z_n - p. At high temperature S is positive: the prototypes attract each other",
+    note="descent on Lq, both modes; y_n = z_n - p. At high temperature S is positive: they attract each other",
 )
 def coincident_prototypes_part_below_a_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Prototypes j, k that coincide at p have equal gradients, of V and Lq. Changed: a small difference of them grows,
