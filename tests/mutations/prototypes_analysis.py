@@ -4,6 +4,7 @@ from tests.mutants import Mutant
 
 COLLAPSE, HESSIAN = "analysis.prototypes.collapse", "analysis.prototypes.hessian"
 MANIFOLD = "analysis.prototypes.slow_manifold"
+BANK, LYAPUNOV, CERTIFICATES = (f"analysis.prototypes.{name}" for name in ("bank", "lyapunov", "certificates"))
 SADDLE = "prototypes/claim-collapse-saddle/corrected"
 SPECTRUM = "prototypes/proposition-3-sufficient"
 WEAK = "prototypes/proposition-3-weak-coupling/corrected"
@@ -94,5 +95,75 @@ MUTANTS = (
         "* horizon / float(coupled.encoder_rate)",
         "* horizon / float(coupled.prototype_rate)",
         (LAYER,),
+    ),
+    Mutant(
+        "slow manifold: the rate is the largest eigenvalue",
+        MANIFOLD,
+        "return Relaxed(np.asarray(P), float(np.linalg.eigvalsh(H)[0]))",
+        "return Relaxed(np.asarray(P), float(np.linalg.eigvalsh(H)[-1]))",
+        (LAYER,),
+    ),
+    Mutant(
+        "slow manifold: the effective Hessian is that at fixed prototypes",
+        MANIFOLD,
+        "    return H.encoder - H.mixed @ np.linalg.solve(H.prototypes, H.mixed.T)\n",
+        "    return H.encoder\n",
+        ("prototypes/theorem-1/corrected",),
+    ),
+    Mutant(
+        "bank: the entropy has the wrong sign",
+        BANK,
+        "        entropy(q),\n",
+        "        -entropy(q),\n",
+        ("prototypes/claim-entropy-decreases/near-collapse",),
+    ),
+    Mutant(
+        "bank: the separation is that of the embeddings",
+        BANK,
+        "        separation(p),\n",
+        "        separation(z),\n",
+        ("prototypes/claim-separation-monotone/near-collapse",),
+    ),
+    Mutant(
+        "lyapunov: W forgets barrier and ridge",
+        LYAPUNOV,
+        '"W": flow.value,',
+        '"W": lambda t, x: competitive_loss(*parts(x), flow.temperature(t)),',
+        ("prototypes/theorem-2-decrease",),
+    ),
+    Mutant(
+        "lyapunov: the rate forgets that the temperature changes",
+        LYAPUNOV,
+        "(jnp.ones_like(when), flow.velocity(when, x))",
+        "(jnp.zeros_like(when), flow.velocity(when, x))",
+        ("prototypes/theorem-3-monotone",),
+    ),
+    Mutant(
+        "lyapunov: the rate is along the field at the start",
+        LYAPUNOV,
+        "flow.velocity(when, x))",
+        "flow.velocity(0 * when, x))",
+        ("prototypes/theorem-3-monotone",),
+    ),
+    Mutant(
+        "certificates: the bound by the ridge forgets a factor two",
+        CERTIFICATES,
+        "np.sqrt(2 * _level(flow, x, t)",
+        "np.sqrt(_level(flow, x, t)",
+        ("prototypes/fact-1/corrected",),
+    ),
+    Mutant(
+        "certificates: the level of the mode `frozen` is the potential alone",
+        CERTIFICATES,
+        "level += points * float(flow.temperature(t)) * float(np.log(count))",
+        "level += 0.0 * points * float(flow.temperature(t)) * float(np.log(count))",
+        ("prototypes/theorem-2-convergence/corrected",),
+    ),
+    Mutant(
+        "two levels: the inputs of level 2 are not detached",
+        "dynsim.systems.prototypes.hierarchy",
+        "        if not self.detached:\n            more_z",
+        "        if True:\n            more_z",
+        ("prototypes/claim-no-interference/corrected",),
     ),
 )

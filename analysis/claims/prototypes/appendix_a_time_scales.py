@@ -165,6 +165,9 @@ def _manifold_trial(key: Key, integrator: AbstractIntegrator, end: Callable[[flo
         conclusions=(
             equal("order in eps of |P - P*|", observed_order(EPSILONS, distances).rate, 1.0, tolerance=0.1),
             equal("its coefficient over that of the expansion", found @ first / (first @ first), 1.0, tolerance=0.1),
+            equal(
+                "mu_P over the least eigenvalue of H_PP", rest.rate * np.linalg.norm(inverse, 2), 1.0, tolerance=1e-8
+            ),
         ),
         witness={"start": start, "distances": distances, "first order": first},
     )
