@@ -145,6 +145,19 @@ def residual_covariances(
     return jnp.sum(alpha) * (p @ u) - jnp.sum(alpha * (q @ (p @ u)))
 
 
+def expansion_at_high_temperature(
+    p: Prototypes, z: Embeddings, u: Direction, projections: Projections | None = None
+) -> Scalar:
+    r"""Return $\lim_{T \to \infty} T (\phi(1) - \phi(0))$, the sum of the projections times a third moment.
+
+    It is $\frac{16 N}{K^2} \sum_n \alpha_n \sum_k \langle p_k - \bar p, u \rangle |p_k - \bar p|^2$ with the mean
+    $\bar p$ of the prototypes, and vanishes for two prototypes and for centred embeddings.
+    """
+    away = p - jnp.mean(p, axis=0)[None]
+    third = jnp.sum((away @ u) * jnp.sum(away**2, axis=1))
+    return 16 * z.shape[0] / p.shape[0] ** 2 * jnp.sum(_projections(z, u, projections)) * third
+
+
 class ExpansionBound(NamedTuple):
     r"""The parts of the lower bound of $\phi''(0)$.
 

@@ -17,6 +17,7 @@ from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.growing import separation as measures
 from analysis.ledger.evidence import Measurement, holds
 from dynsim._types import Key
+from dynsim.systems.growing.residual import dominant_plane, dominant_value, residual_matrix
 
 N, K, D = 4, 3, 4
 BASES = ("9/8", "5/4", "3/2", "2")
@@ -166,8 +167,12 @@ def along_dominant(at: Expansion) -> tuple[Measurement, ...]:
     """
     A, s, u = at.residual, at.strength, at.u
     rest = np.trace(A.T @ A) - 2 * s**2
+    found = residual_matrix(at.interaction.astype(float), at.captured.astype(float))
     return (
         *soft(at.bank),
+        agrees("the residual that ships", found, A),
+        agrees("its dominant value", dominant_value(found), s),
+        agrees("the length of u in its dominant plane", np.linalg.norm(dominant_plane(found) @ u.astype(float)), 1.0),
         holds("u has length one", squared_norms(u) == 1),
         holds("u is orthogonal to what is captured", not np.any(at.captured @ u)),
         holds("u is a vector of the top plane of A_res", bool(np.all(A.T @ (A @ u) == s**2 * u))),
@@ -195,17 +200,19 @@ def rotation(u: Exact, v: Exact) -> Exact:
     return np.outer(u, v) - np.outer(v, u)
 
 
-def expanding(key: Key, bank: Bank, axes: Exact, projections: Exact | None = None, *, fewer: bool = True) -> Expansion:
+def expanding(
+    key: Key, bank: Bank, axes: Exact, projections: Exact | None = None, strength: int | None = None
+) -> Expansion:
     """Return a bank expanded along the first of the axes, by default by its own projections onto it.
 
-    The residual has its top plane there; at random (with `fewer`) the last axis has been captured.
+    The residual has its top plane there, of a random or a given strength; at random the last axis has been captured.
     """
     rng = numpy_rng(key, "interaction")
-    strength = int(rng.integers(2, 6))
+    strength = int(rng.integers(2, 6)) if strength is None else strength
     symmetric = matrix(rng.integers(-2, 3, axes.shape))
     antisymmetric = strength * rotation(axes[0], axes[1]) + rotation(axes[2], axes[3])
     alpha = bank.z @ axes[0] if projections is None else projections
-    captured = axes[3:] if fewer and rng.integers(2) else axes[:0]
+    captured = axes[3:] if rng.integers(2) else axes[:0]
     return Expansion(bank, axes, alpha, strength, antisymmetric + symmetric + symmetric.T, captured)
 
 
