@@ -8,7 +8,6 @@ import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.bounds import (
-    Bound,
     bound_computed,
     bound_of,
     cancelling_expansion,

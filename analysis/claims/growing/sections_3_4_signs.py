@@ -59,8 +59,8 @@ def _trial(at: Expansion, hypotheses: tuple[Measurement, ...], conclusions: tupl
     LEMMA,
     evidence="certified",
     num_trials=4,
-    note="for centred tokens C_k is the same number -sum_n alpha_n pbar*_n for all k, and negative where a token farther "
-    "out prefers a prototype farther out. Here u also is the direction of the largest variance of the tokens, as in "
+    note="for centred tokens C_k is the same number -sum_n alpha_n pbar*_n for all k, and negative where tokens "
+    "farther out prefer prototypes farther out. Here u is the direction of the largest variance of tokens, too, as in "
     f"the proof. {POSITIVE_CASE}",
 )
 def covariances_are_not_negative(key: Key, integrator: AbstractIntegrator) -> Trial:
@@ -156,7 +156,7 @@ def force_does_not_decrease(key: Key, integrator: AbstractIntegrator) -> Trial:
     variant="reading",
     evidence="certified",
     num_trials=4,
-    note="all q_n1 = q_n2 = 1/2 at the start, where F_sep is largest. no control: the corrected claim is the positive case",
+    note=f"all q_n1 = q_n2 = 1/2 at the start, where F_sep is largest. {POSITIVE_CASE}",
 )
 def force_of_projected_tokens_does_not_decrease(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The same. Read: z_n^(K) is the projection of a token on V^(K), without a component along u, and alpha_n is the
@@ -210,8 +210,8 @@ def _hot_trial(key: Key, sign: int) -> Trial:
     "for centred tokens and for two prototypes: then the next order decides, see `theorem-1`",
 )
 def force_grows_at_high_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For T sufficiently large phi(1) > phi(0). Added: (sum_n alpha_n) sum_k <p_k - p, u> |p_k - p|^2 > 0, with the mean
-    p of the prototypes.
+    """For T sufficiently large phi(1) > phi(0). Added: (sum_n alpha_n) sum_k <p_k - p, u> |p_k - p|^2 > 0, p being the
+    mean of the prototypes.
     """
     return _hot_trial(key, 1)
 
@@ -227,11 +227,11 @@ def force_grows_at_high_temperature(key: Key, integrator: AbstractIntegrator) ->
     CONVEX,
     evidence="certified",
     num_trials=4,
-    note="for two prototypes and tokens with equal q_n1 q_n2 = x / (1 + x)^2, phi'' has the sign of 1 - 3 x + x^2, which "
-    "is negative for 2/5 < x <= 1: at every higher temperature too. no control: `two-prototypes` is the positive case",
+    note="for two prototypes and tokens with equal q_n1 q_n2 = x / (1 + x)^2, phi'' has the sign of 1 - 3 x + x^2, "
+    "negative for 2/5 < x <= 1: at every higher temperature too. no control: `two-prototypes` is the positive case",
 )
 def expansion_is_convex(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """phi is convex on [0, 1]: phi''(eps) >= 0 whenever some derivative of r_k does not vanish. Under (A1), (A2')."""
+    """The function phi is convex on [0, 1]: phi''(eps) >= 0 whenever some dr_k / d eps is not 0. Under (A1), (A2')."""
     at = symmetric_expansion(key, hot=True)
     r, phi = at.forces(), at.force()
     ratio = {1 / a - 1 if a > Fraction(1, 2) else a / (1 - a) for a in at.bank.q[:, 0]}
@@ -249,7 +249,7 @@ def expansion_is_convex(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 def _two_prototypes(key: Key, base: str | None = None) -> Expansion:
-    """Return one token and two prototypes that differ along u; with a base, the token is 2 steps nearer to the first."""
+    """Return one token and two prototypes that differ along u; with a base, the token is nearer to the first by 2."""
     rng = numpy_rng(key, "two prototypes")
     axes = signed_permutation(rng, 4)
     if base is None:

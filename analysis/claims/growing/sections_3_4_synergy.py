@@ -1,0 +1,254 @@
+"""Claims of Section 3.4 and Corollary 2 on the interplay of growth and prototypes, in runs of the Algorithm."""
+
+from typing import NamedTuple, cast, get_args
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from analysis.claims.consensus.instances.printed_attention import agrees
+from analysis.claims.growing.instances.expansions import along_dominant, expansion_computed, force_of, separated
+from analysis.claims.growing.instances.lines import LINE, centred, falling, symmetric_expansion
+from analysis.claims.growing.instances.residuals import Planted, planted
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.growing.separation import expanded, separation_force
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import SOLVER, Trial, at_least, holds
+from dynsim._types import Key
+from dynsim.growing import descend
+from dynsim.hybrid import Jump
+from dynsim.integrators import AbstractIntegrator
+from dynsim.papers import GROWING
+from dynsim.systems.growing.descent import GrowingStep
+from dynsim.systems.growing.flow import Growing, GrowingFlow
+from dynsim.systems.growing.residual import Reading, dominant_value, residual_matrix
+from dynsim.systems.growing.transitions import prune
+
+ALGORITHM = GROWING.at("Section 3.4", "Algorithm")
+COROLLARY = GROWING.at("Corollary 2")
+POSITIVE_CASE = "no control: the corrected claim is the positive case"
+STEPS = 60
+
+
+class Run(NamedTuple):
+    """A run of the Algorithm: the system between the first two growth events, these, and the system after them."""
+
+    between: GrowingFlow
+    first: Jump
+    second: Jump
+    after: GrowingFlow
+
+
+def _run(key: Key, at: Planted, head_input: str = "shared", release: str = "retain") -> Run:
+    """Run the Algorithm from the first head until after the second one."""
+    flow = at.flow(head_input=head_input, release=release)
+    path = descend(flow, flow.start(key), STEPS, every=STEPS)
+    first, second = path.jumps[:2]
+    between, after = (cast(GrowingStep, phase.system).flow for phase in path.phases[:2])
+    return Run(between, first, second, after)
+
+
+def _recomputed(at: Planted, run: Run, reading: str) -> tuple[float, float]:
+    """Return lambda_max of (3) in a reading before and after the updates of prototypes between the growth events."""
+    M, frames = at.interaction.astype(float), np.asarray(run.between.frames).reshape(-1, at.axes.shape[1])
+    tokens = [np.asarray(run.between.embed(x)) for x in (run.first.after, run.second.before)]
+    first, second = (dominant_value(residual_matrix(M, frames, tokens=z, reading=reading)) for z in tokens)
+    return first, second
+
+
+def _moved(run: Run) -> float:
+    """Return the largest displacement of a prototype of the first head between the first two growth events."""
+    before, after = (np.asarray(x.prototypes[0]) for x in (run.first.after, run.second.before))
+    return float(np.max(np.abs(after - before)))
+
+
+@claim(
+    "growing/claim-prototypes-raise-residual",
+    ALGORITHM,
+    evidence="certified",
+    num_trials=2,
+    note="(3) is made of tokens, M and captured directions, of which the prototypes change none. With embeddings in "
+    f"place of tokens the encoder's update changes it in the readings `data` and `tokens`. {POSITIVE_CASE}",
+)
+def updates_of_prototypes_raise_the_residual(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The updates of prototypes in Step 2 spread them and raise A_res, as recomputed in Step 3: lambda_max rises."""
+    at = planted(key, "features")
+    run = _run(key, at)
+    captured = np.asarray(run.between.frames)[0, 0]
+    exact = at.residual(at.axes[:1])  # for any vector of the plane of which one has been captured
+    found = {reading: _recomputed(at, run, reading) for reading in get_args(Reading)}
+    s = at.strengths[1]
+    gram = exact.T @ exact
+    return Trial(
+        (
+            at_least("displacement of prototypes", _moved(run), 0.1, tolerance=SOLVER),
+            agrees(
+                "the captured direction in the top plane", np.linalg.norm(at.axes[:2].astype(float) @ captured), 1.0
+            ),
+            agrees("the residual that ships", run.between.residual, exact),
+            agrees("its dominant value before and after the updates", found["features"], [float(s)] * 2),
+            holds("the singular values of A_res: s_2, s_3", bool(np.all(gram @ at.axes[2] == s**2 * at.axes[2]))),
+        ),
+        (holds("lambda_max increases in some reading", any(end > start for start, end in found.values())),),
+        {**at.witness(), "prototypes": np.asarray(run.second.before.prototypes[0])},
+        parameters={"n": len(at.tokens), "d": len(captured), "steps": int(run.second.time)},
+    )
+
+
+def _change_trial(key: Key, release: str) -> Trial:
+    """Measure lambda_max along growth, updates of prototypes, growth, and pruning of the first head."""
+    at = planted(key, ("features", "data")[int(numpy_rng(key, "reading").integers(2))])
+    run = _run(key, at, release=release)
+    pruned, _ = prune(run.after, 0.0, run.second.after, 0)
+    found = [float(flow.dominant) for flow in (at.flow(), run.between, run.after, pruned)]
+    wanted = [float(s) for s in at.strengths]
+    return Trial(
+        (at_least("displacement of prototypes", _moved(run), 0.1, tolerance=SOLVER),),
+        (
+            agrees("lambda_max at the start and after each growth", found[:3], wanted),
+            agrees("lambda_max after the updates of prototypes", _recomputed(at, run, at.reading), wanted[1:2] * 2),
+            agrees("lambda_max after pruning of the first head", found[3], wanted[0]),
+        ),
+        {**at.witness(), "lambda_max": found},
+        parameters={"n": len(at.tokens), "d": at.axes.shape[1], "reading": at.reading},
+    )
+
+
+@claim(
+    "growing/claim-prototypes-raise-residual/corrected",
+    ALGORITHM,
+    variant="corrected",
+    num_trials=4,
+    note="readings `features` and `data`; the encoder is fixed. With `tokens` growth may raise lambda_max too",
+)
+def events_alone_change_the_residual(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Changed: updates of prototypes leave A_res as it is; growth lowers lambda_max to the value of the next pair, and
+    pruning raises it, to that of the pruned head, if it gives the direction back.
+    """
+    return _change_trial(key, "release")
+
+
+@events_alone_change_the_residual.with_control
+def events_alone_change_the_residual(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Pruning that retains the direction."""
+    return _change_trial(key, "retain")
+
+
+@claim(
+    "growing/corollary-2",
+    COROLLARY,
+    evidence="certified",
+    num_trials=4,
+    note=f"as Theorem 1, whatever the residual; in the Algorithm growth does not act on F_sep at all, see `algorithm`. "
+    f"{LINE} {POSITIVE_CASE}",
+)
+def every_expansion_amplifies_the_force(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Every architectural expansion guided by lambda_max(A_res) > theta_w preserves and amplifies the separation force.
+
+    Read: F_sep(P, Z^(K+1)) > F_sep(P, Z^(K)), with or without a component of Z^(K) along u.
+    """
+    at = symmetric_expansion(key, projected=bool(numpy_rng(key, "reading").integers(2)))
+    start, end = force_of(at.bank), force_of(at.end)
+    return Trial(
+        (
+            *along_dominant(at),
+            *separated(at),
+            *centred(at),
+            *falling(at),
+            *expansion_computed(at),
+            holds("lambda_max exceeds theta_w = 1", at.strength > 1),
+        ),
+        (holds("F_sep increases", end > start),),
+        {**at.witness(), "before": start, "after": end},
+        parameters=at.parameters,
+    )
+
+
+@eqx.filter_jit
+def _forces(flow: GrowingFlow, x: Growing) -> jax.Array:
+    """Return F_sep of all slots of heads."""
+    return jax.vmap(separation_force)(x.prototypes, flow.head_inputs(x), flow.temperatures(x))
+
+
+@claim(
+    "growing/corollary-2/algorithm",
+    COROLLARY,
+    variant="reading",
+    evidence="certified",
+    num_trials=2,
+    note="the equality is exact, since neither prototypes, embeddings nor temperatures of a head depend on other "
+    "heads: the same numbers enter. no control: the corrected claim is the positive case",
+)
+def growth_amplifies_the_force_of_heads(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The same. Read: in the Algorithm, where z_n = f_theta(x_n) does not depend on heads: the force of the heads that
+    exist increases when one is added.
+    """
+    at = planted(key, "features")
+    run = _run(key, at)
+    before = float(_forces(run.between, run.second.before)[0])
+    after = float(_forces(run.after, run.second.after)[0])
+    same = [
+        np.array_equal(a, b)
+        for a, b in (
+            (run.second.before.prototypes[0], run.second.after.prototypes[0]),
+            (run.second.before.cubes[0], run.second.after.cubes[0]),
+            (run.between.head_inputs(run.second.before)[0], run.after.head_inputs(run.second.after)[0]),
+        )
+    ]
+    return Trial(
+        (
+            at_least("F_sep of the first head before growth", before, 0.0, tolerance=SOLVER),
+            holds("prototypes, temperature and inputs of the first head are the same", all(same)),
+            holds("the second head is there", bool(run.after.active[1]) and not bool(run.between.active[1])),
+        ),
+        (holds("F_sep of the first head increases", after > before),),
+        {**at.witness(), "before": before, "after": after},
+        parameters={"n": len(at.tokens), "d": at.axes.shape[1]},
+    )
+
+
+def _growth_trial(key: Key, *, moved: bool) -> Trial:
+    """Measure the forces of heads at growth, those of the first head with inputs that may have moved out along u."""
+    at, rng = planted(key, "features"), numpy_rng(key, "input")
+    run = _run(key, at, ("shared", "projected")[int(rng.integers(2))])
+    before, after = _forces(run.between, run.second.before), _forces(run.after, run.second.after)
+    first, x = after[0], run.second.after
+    if moved:
+        u = run.after.frames[1, 0]
+        inputs = expanded(run.after.head_inputs(x)[0], u, jnp.asarray(1.0), run.after.data @ u)
+        first = separation_force(x.prototypes[0], inputs, run.after.temperatures(x)[0])
+    size = 1 + float(before[0])
+    count = [int(jnp.sum(flow.active)) for flow in (run.between, run.after)]
+    return Trial(
+        (
+            at_least("F_sep of the first head before growth", before[0], 0.0, tolerance=SOLVER),
+            holds("there is one head before, and there are two after", count == [1, 2]),
+        ),
+        (
+            agrees("F_sep of the first head after growth", first, before[0]),
+            at_least("F_sep of the second head", after[1], 0.0, tolerance=1e-9 * size),
+        ),
+        {**at.witness(), "before": np.asarray(before), "after": np.asarray(after)},
+        parameters={"n": len(at.tokens), "d": at.axes.shape[1], "inputs": run.after.rules.head_input},
+    )
+
+
+@claim(
+    "growing/corollary-2/corrected",
+    COROLLARY,
+    variant="corrected",
+    num_trials=4,
+    note="for shared and for projected inputs of heads",
+)
+def growth_keeps_the_force_of_heads(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Changed: in the Algorithm growth preserves the force of every head that exists, exactly, and adds the positive
+    force of the new head.
+    """
+    return _growth_trial(key, moved=False)
+
+
+@growth_keeps_the_force_of_heads.with_control
+def growth_keeps_the_force_of_heads(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Inputs of the first head that gain their component along the new direction, as in Theorem 1."""
+    return _growth_trial(key, moved=True)
