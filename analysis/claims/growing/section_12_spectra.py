@@ -1,0 +1,281 @@
+"""Claims of Section 12 on spectra alone: interlacing, the coverage of Lemma 26, and the order of Lemma 28."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+
+from analysis.claims.consensus.instances.printed_attention import agrees
+from analysis.claims.growing.instances.interactions import blocks, orthonormal, rotated
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.growing.greedy import (
+    coverage,
+    energy_coverage,
+    greedy_growth,
+    least_residual_energy,
+    pair_values,
+    residual_energy,
+)
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
+from dynsim._types import Key
+from dynsim.integrators import AbstractIntegrator
+from dynsim.papers import GROWING
+from dynsim.systems.growing.residual import dominant_plane, dominant_value, residual_matrix
+
+LEMMA_26, LEMMA_28 = GROWING.at("Lemma 26"), GROWING.at("Lemma 28")
+D, CAPTURED = 8, 2
+
+
+def _pairs(rng: np.random.Generator, count: int = D // 2) -> np.ndarray:
+    """Return distinct positive singular values, in descending order, the gaps at least a tenth of the least one."""
+    return np.cumsum(rng.uniform(0.1, 1, size=count) + [0.5, *[0.0] * (count - 1)])[::-1]
+
+
+def _singular_values(a: object) -> np.ndarray:
+    return np.linalg.svd(np.asarray(a), compute_uv=False)
+
+
+def _interlacing_trial(key: Key, lower: int) -> Trial:
+    """Remove a random direction, and compare the pairs with those before, from the pair `lower` on."""
+    rng = numpy_rng(key, "interaction")
+    m, rows = rotated(rng, _pairs(rng)), orthonormal(rng, CAPTURED + 1, D)
+    known = rows[:CAPTURED]
+    a = residual_matrix(m, known)
+    before, top = _singular_values(a), dominant_plane(a)[0]
+    without = lambda u: residual_matrix(m, np.vstack([known, u]))
+    after, zeros = _singular_values(without(rows[CAPTURED])), np.zeros(2)
+    bounds = np.append(before[2 * lower :], np.zeros(2 * lower))
+    return Trial(
+        hypotheses=(
+            agrees("products of the directions", rows @ rows.T, np.eye(CAPTURED + 1)),
+            at_least("top value of A_res", before[0], 0.0, tolerance=ROUNDING),
+        ),
+        conclusions=(
+            at_most("its top value without a random direction", after[0], bounds[0], tolerance=ROUNDING),
+            at_most("largest s'_j less s_j", np.max(after - bounds), 0.0, tolerance=ROUNDING),
+            at_most(
+                "largest s_{j+1} less s'_j, by pairs",
+                np.max(np.append(before[2:], zeros) - after),
+                0.0,
+                tolerance=ROUNDING,
+            ),
+            agrees("the top value without a direction of the top plane", dominant_value(without(top)), before[2]),
+        ),
+        witness={"interaction": m, "directions": rows},
+    )
+
+
+@claim(
+    "growing/lemma-25-interlacing",
+    GROWING.at("proof of Lemma 25"),
+    num_trials=12,
+    note="Cauchy's interlacing of the eigenvalues +-s_j of i A_res: s_{j+1} <= s'_j <= s_j; a direction of the top "
+    "plane removes the plane. Reading features; data alike, with P B P for another antisymmetric B. See `tokens`",
+)
+def projecting_out_a_direction_lowers_the_top_value(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Projecting out a unit direction never raises the top singular value of A_res."""
+    return _interlacing_trial(key, 0)
+
+
+@projecting_out_a_direction_lowers_the_top_value.with_control
+def projecting_out_a_direction_lowers_the_top_value(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Projecting out any direction lowers the top value to the next pair."""
+    return _interlacing_trial(key, 1)
+
+
+@claim(
+    "growing/lemma-25-interlacing/tokens",
+    GROWING.at("proof of Lemma 25"),
+    variant="reading",
+    evidence="certified",
+    num_trials=2,
+    note="read: A_res = X P M_a P X^T, n x n, with P inside: two contributions of opposite sign cancel until "
+    "one of them is projected out; no control: the printed claim is the positive case",
+)
+def projecting_out_a_direction_lowers_the_top_value_of_tokens(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Projecting out a unit direction never raises the top singular value of X P M_a P X^T.
+
+    The instance: M_a with the planes (e1, e2) and (e3, e4) of values s and r, the tokens e1 + e3 and e2 - e4, and the
+    direction e3: the value is |s - r| before, and s after.
+    """
+    rng = numpy_rng(key, "instance")
+    r = Fraction(int(rng.integers(1, 20)), 4)
+    s = r + Fraction(int(rng.integers(1, 20)), 4)
+    unit = np.eye(4)
+    x = np.stack([unit[0] + unit[2], unit[1] - unit[3]])
+    value = lambda rows: dominant_value(residual_matrix(blocks([s, r]), rows, tokens=x, reading="tokens"))
+    before, after = s - r, s
+    return Trial(
+        hypotheses=(
+            agrees("the top value before", value(unit[:0]), float(before)),
+            agrees("the top value after", value(unit[2:3]), float(after)),
+        ),
+        conclusions=(holds("the top value is not raised", after <= before),),
+        witness={"s": s, "r": r},
+    )
+
+
+@claim(
+    "growing/lemma-26",
+    LEMMA_26,
+    evidence="certified",
+    num_trials=4,
+    note="(64) compares lambda with its square, so that the unit of M_a decides it; each of the planes has the energy "
+    "2 lambda^2. Reading features; in the others M_a is multiplied by the data as well; no control: the corrected "
+    "claim is the positive case",
+)
+def sum_of_values_covers_the_energy(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """At the end of growth sum_h lambda^(h) / |M_a|_F^2 >= 1 - K theta_w / |M_a|_F^2.
+
+    The instance: M_a with planes of coordinates, of integer values between 2 and 40, all above theta_w <= 1.
+    """
+    rng = numpy_rng(key, "instance")
+    s = sorted((Fraction(int(v)) for v in rng.choice(np.arange(2, 41), 3, replace=False)), reverse=True)
+    threshold = Fraction(int(rng.integers(1, 9)), 8)
+    values, _ = greedy_growth(blocks(s), float(threshold))
+    energy = 2 * sum(v * v for v in s)
+    covered, least = sum(s) / energy, 1 - len(s) * threshold / energy
+    return Trial(
+        hypotheses=(
+            agrees("the values at growth", values, np.array(s, float)),
+            agrees("the printed coverage", coverage(blocks(s), values), float(covered)),
+        ),
+        conclusions=(holds("coverage >= 1 - K theta_w / |M_a|^2", covered >= least),),
+        witness={"lambda": s, "theta_w": threshold, "coverage": covered, "bound": least},
+    )
+
+
+def _coverage_trial(key: Key, planes: float) -> Trial:
+    """Grow heads down to a threshold just below which the other pairs lie; count `planes` squares for each head."""
+    rng = numpy_rng(key, "interaction")
+    threshold = 10.0 ** rng.uniform(-1.5, 1.5)
+    count = int(rng.integers(1, 4))
+    s = threshold * np.where(np.arange(D // 2) < count, 1 + _pairs(rng), 1 - 1e-9)
+    m = rotated(rng, s)
+    values, rows = greedy_growth(m, threshold)
+    energy = 2 * float(np.sum(s**2))
+    share = energy_coverage(m, values) * planes / 2
+    least = 1 - (D - 2 * len(values)) * threshold**2 / energy
+    return Trial(
+        hypotheses=(at_least("pairs above theta_w", count, 1, tolerance=0.0),),
+        conclusions=(
+            equal("heads", len(values), count, tolerance=0.0),
+            agrees("the share of the energy", share, 1 - residual_energy(m, rows) / energy),
+            at_least("the share", share, least, tolerance=ROUNDING),
+            equal("the share, over its bound, which is attained", share / least, 1.0, tolerance=1e-7),
+        ),
+        witness={"interaction": m, "theta_w": threshold},
+        parameters={"theta_w": threshold, "heads": count},
+    )
+
+
+@claim(
+    "growing/lemma-26/corrected",
+    LEMMA_26,
+    variant="corrected",
+    num_trials=8,
+    note="changed: squares, two for each head, and a bound by the d - 2 K directions that are left, which is attained "
+    "in the limit where all their values are theta_w. Reading features, no pruning",
+)
+def squares_cover_the_energy(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """At the end of growth 2 sum_h (lambda^(h))^2 / |M_a|_F^2 = 1 - |A_res|_F^2 / |M_a|_F^2
+    >= 1 - (d - 2 K) theta_w^2 / |M_a|_F^2.
+    """
+    return _coverage_trial(key, 2.0)
+
+
+@squares_cover_the_energy.with_control
+def squares_cover_the_energy(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """One square for each head, as in the printed proof."""
+    return _coverage_trial(key, 1.0)
+
+
+@claim(
+    "growing/lemma-28",
+    LEMMA_28,
+    evidence="certified",
+    num_trials=4,
+    note="(C1) is on the weights of an MLP, and does not exclude pairs of M_a with equal values; two such pairs can be "
+    "exchanged. Within a plane no direction is distinguished in any case; no control: the corrected claim is the "
+    "positive case",
+)
+def order_is_unique(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """For every antisymmetric M_a the spectral order is the only one with the least residual energy for each number of
+    heads.
+
+    The instance: two planes of coordinates with one rational value s, and a third with a lower one.
+    """
+    rng = numpy_rng(key, "instance")
+    low = Fraction(int(rng.integers(1, 20)), 4)
+    s = low + Fraction(int(rng.integers(1, 20)), 4)
+    m, unit = blocks([s, s, low]), np.eye(6)
+    left = lambda rows: residual_energy(m, unit[list(rows)])
+    energies = {order: (2 * s * s + 2 * low * low, 2 * low * low, Fraction(0)) for order in ((0, 2, 4), (2, 0, 4))}
+    return Trial(
+        hypotheses=tuple(
+            agrees(
+                f"energies left by the order {order}", [left(order[:k]) for k in (1, 2, 3)], np.array(left_over, float)
+            )
+            for order, left_over in energies.items()
+        )
+        + (
+            agrees(
+                "the least ones", [least_residual_energy(m, k) for k in (1, 2, 3)], np.array(energies[0, 2, 4], float)
+            ),
+        ),
+        conclusions=(holds("the two orders leave different energies", energies[0, 2, 4] != energies[2, 0, 4]),),
+        witness={"s": s, "low": low},
+    )
+
+
+def _order_trial(key: Key, *, tie: bool) -> Trial:
+    """Compare the greedy directions with random ones, and the spectral order of the planes with all others."""
+    rng = numpy_rng(key, "interaction")
+    s = _pairs(rng)
+    if tie:
+        s[1] = s[0]
+    m = rotated(rng, s)
+    _, rows = greedy_growth(m, float(s[-1]) / 2)
+    least = np.array([least_residual_energy(m, k) for k in range(1, D // 2)])
+    after = lambda frames: np.array([residual_energy(m, frames[:k]) for k in range(1, D // 2)])
+    others = min(float(np.min(after(orthonormal(rng, D // 2, D)) - least)) for _ in range(3))
+    orders = [list(order) for order in itertools.permutations(range(D // 2)) if order != tuple(range(D // 2))]
+    worse = min(float(np.max(after(rows[order]) - least)) for order in orders)
+    gaps = 2 * (s[:-1] ** 2 - s[1:] ** 2)
+    return Trial(
+        hypotheses=(
+            agrees("the pairs of M_a", pair_values(m), s),
+            equal("directions", len(rows), D // 2, tolerance=0.0),
+        ),
+        conclusions=(
+            agrees("energy left by the greedy directions", after(rows), least),
+            at_least("energy left by others, less the least one", others, 0.0, tolerance=ROUNDING),
+            at_least(
+                "least excess of another order of the planes at some number of heads", worse, 0.2, tolerance=ROUNDING
+            ),
+            agrees("that excess, twice the least difference of neighbouring squares", worse, np.min(gaps)),
+        ),
+        witness={"interaction": m},
+    )
+
+
+@claim(
+    "growing/lemma-28/corrected",
+    LEMMA_28,
+    variant="corrected",
+    num_trials=6,
+    note="added: the values of the pairs differ; then the order of planes is unique, not that of directions in them. "
+    "Any k directions leave at least 2 sum_{j > k} s_j^2, by interlacing",
+)
+def order_of_distinct_planes_is_unique(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """If the values of the pairs of M_a differ, k greedy directions leave the energy 2 sum_{j > k} s_j^2, the least of
+    any k directions, and every other order of the planes leaves more for some number of heads.
+    """
+    return _order_trial(key, tie=False)
+
+
+@order_of_distinct_planes_is_unique.with_control
+def order_of_distinct_planes_is_unique(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The two largest values are equal."""
+    return _order_trial(key, tie=True)

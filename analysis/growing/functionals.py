@@ -1,0 +1,199 @@
+r"""The piecewise free energy of a growing system and its rate of change on a dwell interval.
+
+$\mathcal W_j = \sum_h (L_q^{(h)} + \text{penalty}^{(h)}) + \lambda_\theta R(\theta) + \sum_h \Phi(T^{(h)})$ over the
+active heads. As printed $\Phi = (T_{init}^3 - T^3) / (3 \eta_T)$, whose derivative along the temperatures is $+\sigma$;
+repaired it is $(T^3 - T_{min}^3) / (3 \eta_T)$, with the derivative $-\sigma$ until the clip and 0 after it.
+
+Source: GROWING, Definition 2.
+"""
+
+import itertools
+from typing import Literal, NamedTuple, get_args
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from dynsim._types import Scalar
+from dynsim.conversion import choice
+from dynsim.hybrid import HybridTrajectory
+from dynsim.systems.growing.flow import Growing, GrowingFlow
+from dynsim.systems.prototypes.losses import PrototypeLoss
+from dynsim.trajectory import Trajectory
+
+Potential = Literal["printed", "repaired", "none"]
+Heads = Float[Array, " heads"]
+
+
+class Terms(NamedTuple):
+    """The terms of the functional: of each head, zero where it is not active, and of the encoder."""
+
+    losses: Heads
+    penalties: Heads
+    potentials: Heads
+    regulariser: Scalar
+
+    @property
+    def heads(self) -> Heads:
+        """The sum of the terms of each head."""
+        return self.losses + self.penalties + self.potentials
+
+    @property
+    def total(self) -> Scalar:
+        """The functional W."""
+        return jnp.sum(self.heads) + self.regulariser
+
+
+class Rates(NamedTuple):
+    r"""The derivative of the functional along a flow, in the three terms of the proof, and what it consists of.
+
+    `state` is (I), the part due to encoder and prototypes; `temperatures` is (II), by the dependence of the losses on
+    the temperatures; `potentials` is (III). `encoder` and `prototypes` are the squared derivatives of the functional
+    by theta and by P, and `activity` is sigma of each head that is active and not clipped, else zero.
+    """
+
+    state: Scalar
+    temperatures: Scalar
+    potentials: Scalar
+    encoder: Scalar
+    prototypes: Scalar
+    activity: Heads
+
+    @property
+    def total(self) -> Scalar:
+        """The derivative of the functional."""
+        return self.state + self.temperatures + self.potentials
+
+    @property
+    def dissipation(self) -> Scalar:
+        r"""The sum of the squared derivatives and of the activities, the bracket of (58)."""
+        return self.encoder + self.prototypes + jnp.sum(self.activity)
+
+
+def temperature_potential(flow: GrowingFlow, x: Growing, potential: str) -> Heads:
+    r"""Return $\Phi(T^{(h)})$ of each head: `printed`, `repaired`, or `none`, which is zero.
+
+    Source: GROWING, eq. (43).
+    """
+    kind = choice("potential", potential, get_args(Potential))
+    rules, cubes = flow.rules, x.cubes
+    if kind == "none":
+        return jnp.zeros_like(cubes)
+    if kind == "printed":
+        return (rules.initial_temperature**3 - cubes) / (3 * flow.temperature_rate)
+    return (cubes - rules.least_temperature**3) / (3 * flow.temperature_rate)
+
+
+def free_energy_terms(
+    flow: GrowingFlow, x: Growing, *, potential: str = "printed", loss: PrototypeLoss | None = None
+) -> Terms:
+    """Return the terms of the functional at a state.
+
+    `loss` has the barrier, ridge and reduction of the functional; by default it is that of the flow, which then
+    descends the sum of the terms other than the potentials in the mode `full`.
+
+    Source: GROWING, eq. (42).
+    """
+    used = flow.loss if loss is None else loss
+    bare = PrototypeLoss("full", reduction=used.reduction)
+    losses = jax.vmap(bare.value)(flow.head_inputs(x), x.prototypes, flow.temperatures(x))
+    on = lambda values: jnp.where(flow.active, values, 0.0)
+    # Heads that are not active hold coincident prototypes, at which a barrier has no value.
+    banks = jnp.where(flow.active[:, None, None], x.prototypes, _apart(x.prototypes))
+    penalties = on(jax.vmap(used.penalty)(banks))
+    return Terms(on(losses), penalties, on(temperature_potential(flow, x, potential)), regulariser_value(flow, x))
+
+
+def regulariser_value(flow: GrowingFlow, x: Growing) -> Scalar:
+    r"""Return $\lambda_\theta R(\theta)$, the squared parameters of the encoder times half the coefficient."""
+    squares = [jnp.sum(leaf**2) for leaf in jax.tree.leaves(x.encoder)]
+    return flow.regulariser / 2 * sum(squares, jnp.zeros(()))
+
+
+def piecewise_free_energy(
+    flow: GrowingFlow, x: Growing, *, potential: str = "printed", loss: PrototypeLoss | None = None
+) -> Scalar:
+    """Return the functional W_j at a state of a dwell interval.
+
+    Source: GROWING, eq. (42).
+    """
+    return free_energy_terms(flow, x, potential=potential, loss=loss).total
+
+
+@eqx.filter_jit
+def rate_of_change(
+    flow: GrowingFlow, x: Growing, *, potential: str = "printed", loss: PrototypeLoss | None = None
+) -> Rates:
+    """Return the derivative of the functional along the flow, term by term.
+
+    Source: GROWING, Lemma 20 (proof).
+    """
+    v = flow.velocity(0.0, x)
+    static = lambda y: piecewise_free_energy(flow, y, potential="none", loss=loss)
+    slopes = jax.grad(static)(x)
+    squares = lambda part: sum((jnp.sum(leaf**2) for leaf in jax.tree.leaves(part)), jnp.zeros(()))
+    along = lambda part, w: sum(
+        (jnp.sum(a * b) for a, b in zip(jax.tree.leaves(part), jax.tree.leaves(w), strict=True)), jnp.zeros(())
+    )
+    state = along((slopes.encoder, slopes.prototypes), (v.encoder, v.prototypes))
+    lifted = lambda cubes: jnp.sum(
+        jnp.where(flow.active, temperature_potential(flow, x._replace(cubes=cubes), potential), 0.0)
+    )
+    moving = flow.active & ~flow.clipped
+    return Rates(
+        state,
+        jnp.sum(slopes.cubes * v.cubes),
+        jax.jvp(lifted, (x.cubes,), (v.cubes,))[1],
+        squares(slopes.encoder),
+        squares(slopes.prototypes),
+        jnp.where(moving, flow.activity(x), 0.0),
+    )
+
+
+def _apart(p: Float[Array, "heads k m"]) -> Float[Array, "heads k m"]:
+    """Return distinct points of the shape of the prototypes."""
+    return jnp.arange(p.shape[1], dtype=p.dtype)[None, :, None] + jnp.zeros_like(p)
+
+
+class EnergyPath(NamedTuple):
+    """The functional along a hybrid trajectory: at every time of every phase, and its jumps between phases.
+
+    At a transition both sides are there, in this order. `names` has the transitions at the time of each jump, several
+    if they occur at one time; `rises` has the largest increase between successive times of each phase.
+    """
+
+    times: Float[np.ndarray, " times"]
+    values: Float[np.ndarray, " times"]
+    rises: Float[np.ndarray, " phases"]
+    jump_times: Float[np.ndarray, " jumps"]
+    jumps: Float[np.ndarray, " jumps"]
+    names: tuple[tuple[str, ...], ...]
+
+
+def energy_along(
+    path: HybridTrajectory, *, potential: str = "printed", loss: PrototypeLoss | None = None
+) -> EnergyPath:
+    """Return the functional along a run of the growing system, each phase with its own heads.
+
+    Source: GROWING, Theorem 8.
+    """
+    values = [_values(phase, potential, loss) for phase in path.phases]
+    starts = np.array([float(phase.ts[0]) for phase in path.phases[1:]])
+    names = tuple(tuple(jump.name for jump in path.jumps if jump.time == start) for start in starts)
+    jumps = np.array([after[0] - before[-1] for before, after in itertools.pairwise(values)])
+    rises = np.array([np.max(np.diff(v), initial=-np.inf) for v in values])
+    times = np.concatenate([np.asarray(phase.ts) for phase in path.phases])
+    return EnergyPath(times, np.concatenate(values), rises, starts, jumps, names)
+
+
+def _values(phase: Trajectory, potential: str, loss: PrototypeLoss | None) -> Float[np.ndarray, " times"]:
+    """Return the functional at the times of a phase, by one program for phases of all lengths."""
+    states = [jax.tree.map(lambda y, k=k: y[k], phase.ys) for k in range(len(phase.ts))]
+    return np.array([float(_value(phase.system, x, potential, loss)) for x in states])
+
+
+@eqx.filter_jit
+def _value(flow: GrowingFlow, x: Growing, potential: str, loss: PrototypeLoss | None) -> Scalar:
+    return piecewise_free_energy(flow, x, potential=potential, loss=loss)

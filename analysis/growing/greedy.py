@@ -1,0 +1,84 @@
+r"""Greedy growth: the planes of an antisymmetric matrix in the order of their singular values, and how good it is.
+
+The residual energy of frames is $\|P M_a P\|_F^2$, P projecting onto what is orthogonal to them. Its least value over k
+directions is $2 \sum_{j > k} s_j^2$ by Cauchy's interlacing of the eigenvalues $\pm s_j$ of $i M_a$: one direction
+removes one plane at most.
+"""
+
+import numpy as np
+from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
+
+from dynsim.conversion import integer, number
+from dynsim.errors import argument_error
+from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, dominant_value, residual_matrix
+
+Frames = Float[Array, "h d"]
+
+
+def pair_values(interaction: ArrayLike) -> Float[np.ndarray, " pairs"]:
+    """Return the singular values of the antisymmetric part, one of each pair, in descending order.
+
+    They are the eigenvalues of i M_a that are not negative; in odd dimensions the last one is zero.
+    """
+    values = np.linalg.svd(np.asarray(antisymmetric_part(_square(interaction))), compute_uv=False)
+    return values[::2]
+
+
+def residual_energy(interaction: ArrayLike, frames: Frames) -> float:
+    r"""Return $\|A_{res}\|_F^2$ after removing the directions of `frames`, orthonormal rows."""
+    return float(np.sum(np.asarray(residual_matrix(_square(interaction), frames)) ** 2))
+
+
+def least_residual_energy(interaction: ArrayLike, count: int) -> float:
+    r"""Return the least residual energy that `count` directions leave, $2 \sum_{j > k} s_j^2$."""
+    return 2 * float(np.sum(pair_values(interaction)[integer("count", count, least=0) :] ** 2))
+
+
+def greedy_growth(interaction: ArrayLike, threshold: float) -> tuple[Float[np.ndarray, " heads"], Frames]:
+    r"""Return the values $\lambda^{(h)}$ at which heads are added one by one, and their directions, as rows.
+
+    Each direction is a unit vector of the top plane of the residual matrix, as long as its top singular value exceeds
+    the threshold.
+
+    Raises:
+        ValueError: for a threshold that is not positive.
+
+    Source: GROWING, eq. (3), (62).
+    """
+    least = number("threshold", threshold)
+    m = _square(interaction)
+    values, rows = [], np.zeros((0, m.shape[0]))
+    while len(rows) < m.shape[0]:
+        a = residual_matrix(m, rows)
+        top = float(dominant_value(a))
+        if top <= least:
+            break
+        values.append(top)
+        rows = np.vstack([rows, np.asarray(dominant_plane(a))[:1]])
+    return np.array(values), rows  # pyright: ignore[reportReturnType]
+
+
+def coverage(interaction: ArrayLike, values: ArrayLike) -> float:
+    r"""Return the printed coverage $\sum_h \lambda^{(h)} / \|M_a\|_F^2$, which changes with the unit of M_a.
+
+    Source: GROWING, eq. (64).
+    """
+    return float(np.sum(np.asarray(values)) / _energy(interaction))
+
+
+def energy_coverage(interaction: ArrayLike, values: ArrayLike) -> float:
+    r"""Return the share of the energy that the planes of the heads hold, $2 \sum_h (\lambda^{(h)})^2 / \|M_a\|_F^2$."""
+    return float(2 * np.sum(np.asarray(values) ** 2) / _energy(interaction))
+
+
+def _energy(interaction: ArrayLike) -> float:
+    return float(np.sum(np.asarray(antisymmetric_part(_square(interaction))) ** 2))
+
+
+def _square(interaction: ArrayLike) -> Float[np.ndarray, "d d"]:
+    """Return a square matrix of numbers; raise `ValueError` for anything else."""
+    m = np.asarray(interaction, float)
+    if m.ndim != 2 or m.shape[0] != m.shape[1]:
+        raise argument_error("interaction", "be a square matrix", f"has shape {m.shape}")
+    return m
