@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -13,7 +14,7 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.escapes import Escape, escape
 from analysis.growing.functionals import energy_along, rate_of_change
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
 from dynsim._types import Key
 from dynsim.growing import simulate_growing
 from dynsim.integrators import AbstractIntegrator
@@ -30,7 +31,7 @@ PAIR = blocks([1.0])  # an interaction of two features
 def pair_of_prototypes(
     data: object, a: float, b: float, temperature: float, *, rules: GrowthRules, loss: PrototypeLoss, rate: float
 ) -> tuple[GrowingFlow, Growing]:
-    """Return the flow of one head, with a linear encoder, and its state with prototypes at -a and b on the first axis."""
+    """Return the flow of one head, with a linear encoder, and its state with prototypes at -a and b."""
     flow = GrowingFlow(
         data, PAIR, rules=rules, loss=loss, encoder=LinearEncoder(2, 2), prototype_rate=rate, regulariser=1.0
     )
@@ -89,6 +90,12 @@ def trajectories_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
     )
 
 
+def _gaps(banks: object) -> np.ndarray:
+    """Return the squared distances of the two prototypes of each bank, (..., heads, 2, d)."""
+    p = np.asarray(banks)
+    return np.sum((p[..., 0, :] - p[..., 1, :]) ** 2, axis=-1)
+
+
 def _bounded_trial(key: Key, integrator: AbstractIntegrator, *, ridge: float) -> Trial:
     """Follow the growing system from a far prototype, and compare |P|^2 and S with the bounds by W, for rho = 0.2."""
     path = small_run(key, integrator, ridge=ridge, far=30.0)
@@ -97,10 +104,7 @@ def _bounded_trial(key: Key, integrator: AbstractIntegrator, *, ridge: float) ->
     rises = float(np.sum(found.jumps[["grow" in names for names in found.names]]))
     shown = [np.asarray(phase.system.active)[:, None, None] * np.asarray(phase.ys.prototypes) for phase in path.phases]
     sizes = max(float(np.max(np.sum(p**2, axis=(1, 2, 3)))) for p in shown)
-    apart = [
-        np.sum((p[:, :, 0] - p[:, :, 1]) ** 2, axis=-1)[:, np.asarray(f.system.active)]
-        for p, f in zip(shown, path.phases, strict=True)
-    ]
+    apart = [np.min(_gaps(phase.ys.prototypes)[:, np.asarray(phase.system.active)]) for phase in path.phases]
     weights = max(float(np.max(np.sum(phase.ys.encoder**2, axis=(1, 2)))) for phase in path.phases)
     flow, top = path.phases[0].system, first + rises
     return Trial(
@@ -118,7 +122,7 @@ def _bounded_trial(key: Key, integrator: AbstractIntegrator, *, ridge: float) ->
             ),
             at_least(
                 "least S over lambda / it",
-                min(map(np.min, apart)) * top / float(flow.loss.barrier),
+                min(apart) * top / float(flow.loss.barrier),
                 1.0,
                 tolerance=SOLVER,
             ),
@@ -132,12 +136,12 @@ def _bounded_trial(key: Key, integrator: AbstractIntegrator, *, ridge: float) ->
     THEOREM,
     variant="corrected",
     num_trials=2,
-    note="added: a ridge rho / 2 |P|^2, prototypes and encoder that descend W, the repaired Phi, and the jumps at growth; "
-    "then any lambda > 0 does. Mode full; a prototype starts at the distance 30",
+    note="added: a ridge rho / 2 |P|^2, prototypes and encoder that descend W, the repaired Phi, and the jumps at "
+    "growth; then any lambda > 0 does. Mode full; a prototype starts at the distance 30",
 )
 def trajectories_with_a_ridge_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With barrier, ridge and regulariser, rho |P|^2 / 2, lambda / S and lambda_theta |theta|^2 / 2 stay below W(0) plus
-    the sum of the jumps at growth.
+    """With barrier, ridge and regulariser, rho |P|^2 / 2, lambda / S and lambda_theta |theta|^2 / 2 stay below W(0)
+    plus the sum of the jumps at growth.
     """
     return _bounded_trial(key, integrator, ridge=0.2)
 
@@ -192,9 +196,9 @@ def symmetric_interval(key: Key) -> Interval:
     THEOREM,
     evidence="certified",
     num_trials=2,
-    note="a clipped temperature rests at T_min > 0, where sigma is positive unless all prototypes are equally far from "
-    "each token. (Besides, some trajectories have no limit point: theorem-8-bounded.) Mode full, fixed embeddings; no "
-    "control: the corrected claim is the positive case",
+    note="a clipped temperature rests at T_min > 0, where sigma is positive unless all prototypes are equally far "
+    "from each token. (Besides, some trajectories have no limit point: theorem-8-bounded.) Mode full, fixed "
+    "embeddings; no control: the corrected claim is the positive case",
 )
 def limit_points_have_no_activity(key: Key, integrator: AbstractIntegrator) -> Trial:
     """At every limit point sigma = 0.
@@ -233,35 +237,29 @@ def limit_points_have_no_activity(key: Key, integrator: AbstractIntegrator) -> T
     )
 
 
-SETTLED = 400.0
+SETTLED = 1000.0
 
 
 def _limit_trial(key: Key, integrator: AbstractIntegrator, *, share: float) -> Trial:
     """Follow the growing system for long; the prototypes feel a share of the barrier of W."""
     path = small_run(key, integrator, barrier=0.3 * share, end=SETTLED)
-    flow, x = path.phases[-1].system, path.final
+    last = path.phases[-1]
+    flow, x, half = last.system, path.final, jax.tree.map(lambda y: y[len(y) // 2], last.ys)
     loss = PrototypeLoss("full", barrier=0.3, ridge=flow.loss.ridge, reduction="mean")
-    found = rate_of_change(flow, x, potential="repaired", loss=loss)
-    v = flow.velocity(0.0, x)
-    speed = max(float(jnp.max(jnp.abs(part))) for part in (v.encoder, v.prototypes, v.cubes))
+    rates = [rate_of_change(flow, y, potential="repaired", loss=loss) for y in (half, x)]
+    earlier, found = (float(r.encoder + r.prototypes) for r in rates)
     return Trial(
         hypotheses=(
-            at_most("largest speed at the end", speed, 1e-3, tolerance=SOLVER),
             at_least("growth events", len(path.times("grow")), 2, tolerance=0.0),
+            at_least("lambda of W", loss.barrier, 0.0, tolerance=ROUNDING),
         ),
         conclusions=(
-            at_most("squared derivative by theta", found.encoder, 1e-3, tolerance=SOLVER),
-            at_most("squared derivative by P", found.prototypes, 1e-3, tolerance=SOLVER),
-            at_most("sum of sigma over heads above T_min", jnp.sum(found.activity), 1e-3, tolerance=SOLVER),
-            equal("heads at T_min", float(jnp.sum(flow.clipped)), float(jnp.sum(flow.active)), tolerance=0.0),
-            at_least(
-                "least S",
-                jnp.min(jnp.sum((x.prototypes[:, 0] - x.prototypes[:, 1]) ** 2, axis=1)),
-                0.0,
-                tolerance=SOLVER,
-            ),
+            at_most("squared derivatives of W by theta and P", found, 1e-6, tolerance=ROUNDING),
+            at_most("the same over that at half the time", found / earlier, 0.1, tolerance=ROUNDING),
+            at_most("sum of sigma over heads above T_min", jnp.sum(rates[1].activity), 1e-6, tolerance=ROUNDING),
+            at_least("least S", np.min(_gaps(x.prototypes)), 0.0, tolerance=SOLVER),
         ),
-        witness={"state": x},
+        witness={"state": x, "temperatures": flow.temperatures(x)},
     )
 
 
@@ -270,8 +268,8 @@ def _limit_trial(key: Key, integrator: AbstractIntegrator, *, share: float) -> T
     THEOREM,
     variant="corrected",
     num_trials=2,
-    note="changed: sigma = 0 for heads above T_min alone. Added: a ridge, prototypes and encoder that descend W. Generic "
-    "tokens, where all heads end at T_min. Mode full",
+    note="changed: sigma = 0 for heads above T_min alone. Added: a ridge, prototypes and encoder that descend W. "
+    "Generic tokens, where all heads end at T_min. Mode full",
 )
 def limit_points_are_critical(key: Key, integrator: AbstractIntegrator) -> Trial:
     """With barrier, ridge and regulariser limit points have grad_theta W = 0, grad_P W = 0, distinct prototypes, and
@@ -323,8 +321,8 @@ def _event_trial(key: Key, integrator: AbstractIntegrator, *, release: str, fina
     "growing/theorem-8-event-count",
     THEOREM,
     num_trials=2,
-    note="K~ is the final number of heads, as in the output of the Algorithm: heads that were added and removed do not "
-    "count in it. Lambda > 2 eta_P C(2, 2); prune by separation; the directions of removed heads are retained; no "
+    note="K~ is the final number of heads, as in the output of the Algorithm: heads that were added and removed do "
+    "not count in it. Lambda > 2 eta_P C(2, 2); prune by separation; the directions of removed heads are retained; no "
     "control: the corrected claim is the positive case",
 )
 def events_are_at_most_twice_the_final_heads(key: Key, integrator: AbstractIntegrator) -> Trial:
@@ -341,8 +339,8 @@ def events_are_at_most_twice_the_final_heads(key: Key, integrator: AbstractInteg
     "removed heads are retained; one event more where a random first head is removed",
 )
 def events_are_at_most_twice_the_grown_heads(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With the directions of removed heads retained there are at most 2 min(G, d / 2) growth and pruning events, G being
-    the number of growth events.
+    """With the directions of removed heads retained there are at most 2 min(G, d / 2) growth and pruning events, G
+    being the number of growth events.
     """
     return _event_trial(key, integrator, release="retain", final=False)
 

@@ -59,8 +59,8 @@ def _activities(at: LatticeHeads, flow: GrowingFlow) -> Measurement:
     DEFINITION,
     evidence="certified",
     num_trials=4,
-    note="dPhi/dT = -T^2 / eta_T and dT/dt = -eta_T sigma / T^2 (losses as means, as (22) needs with sigma of "
-    "(21)); with sums both have the factor N; no control: the corrected claim is the positive case",
+    note="dPhi/dT = -T^2 / eta_T and dT/dt = -eta_T sigma / T^2 (losses as means, as (22) needs with sigma of (21)); "
+    "with sums both have the factor N; no control: the corrected claim is the positive case",
 )
 def potential_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Along (47), Phi = (T_init^3 - T^3) / (3 eta_T) has the derivative -sigma.
@@ -145,9 +145,9 @@ def slow_rates(at: LatticeHeads) -> tuple[Fraction, Fraction, Fraction]:
     LEMMA_20,
     evidence="certified",
     num_trials=4,
-    note="(III) is +sigma, by definition-2, and (I) and (II) are of the order of the rates: wherever sigma > 0 W rises if "
-    "these are small, and every condition is an upper bound of a rate or of a ratio. Both modes; (C1) is "
-    "on an MLP that does not occur in W; no control: the corrected claim is the positive case",
+    note="(III) is +sigma, by definition-2, and (I) and (II) are of the order of the rates: where sigma > 0, W rises "
+    "if these are small, and every condition is an upper bound of a rate or of a ratio. Both modes; (C1) is on an MLP "
+    "that does not occur in W; no control: the corrected claim is the positive case",
 )
 def functional_decreases_on_dwell_intervals(key: Key, integrator: AbstractIntegrator) -> Trial:
     """On a dwell interval dW/dt <= 0, for distinct prototypes, orthogonal directions of heads, different activities,

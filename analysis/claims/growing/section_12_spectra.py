@@ -90,8 +90,8 @@ def projecting_out_a_direction_lowers_the_top_value(key: Key, integrator: Abstra
     variant="reading",
     evidence="certified",
     num_trials=2,
-    note="read: A_res = X P M_a P X^T, n x n, with P inside: two contributions of opposite sign cancel until "
-    "one of them is projected out; no control: the printed claim is the positive case",
+    note="read: A_res = X P M_a P X^T, n x n, with P inside: two contributions of opposite sign cancel until one of "
+    "them is projected out; no control: the printed claim is the positive case",
 )
 def projecting_out_a_direction_lowers_the_top_value_of_tokens(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Projecting out a unit direction never raises the top singular value of X P M_a P X^T.
@@ -196,8 +196,8 @@ def squares_cover_the_energy(key: Key, integrator: AbstractIntegrator) -> Trial:
     LEMMA_28,
     evidence="certified",
     num_trials=4,
-    note="(C1) is on the weights of an MLP, and does not exclude pairs of M_a with equal values; two such pairs can be "
-    "exchanged. Within a plane no direction is distinguished in any case; no control: the corrected claim is the "
+    note="(C1) is on the weights of an MLP, and does not exclude pairs of M_a with equal values; two such pairs can "
+    "be exchanged. Within a plane no direction is distinguished in any case; no control: the corrected claim is the "
     "positive case",
 )
 def order_is_unique(key: Key, integrator: AbstractIntegrator) -> Trial:
