@@ -16,6 +16,7 @@ from dynsim.errors import argument_error
 from dynsim.keys import stream
 from dynsim.spaces import AbstractSpace, Euclidean, Product
 from dynsim.systems.base import AbstractFlow
+from dynsim.systems.growing.forces import head_forces
 from dynsim.systems.growing.gate import gate_velocity
 from dynsim.systems.growing.residual import (
     antisymmetric_part,
@@ -201,15 +202,15 @@ class GrowingFlow(AbstractFlow):
         del t
         dtype = x.prototypes.dtype
         z, pull = jax.vjp(lambda theta: self.encoder.embed(theta, self.data.astype(dtype)), x.encoder)
-        by_inputs, by_prototypes = jax.vmap(self.loss.gradients)(
-            self._inputs(z), x.prototypes, self.temperatures(x).astype(dtype)
-        )
+        inputs = z if self.rules.head_input == "shared" else self._inputs(z)
+        forces = head_forces(self.loss, inputs, x.prototypes, self.temperatures(x).astype(dtype))
+        by_inputs, by_prototypes, variances = forces
         shown = self.active[:, None, None]
         prototypes = jnp.where(shown, -self.prototype_rate.astype(dtype) * by_prototypes, 0)
         encoder = self._encoder_velocity(x.encoder, z, pull, jnp.where(shown, by_inputs, 0))
         warm = self.active & ~self.clipped
         factor = 3 * self.temperature_rate * (z.shape[0] if self.loss.reduction == "sum" else 1)
-        cubes = jnp.where(warm, -factor.astype(dtype) * self._activity(z, x), 0)
+        cubes = jnp.where(warm, -factor.astype(dtype) * variances / z.shape[0], 0)
         gate = jnp.zeros_like(x.gate)
         if self.rules.gate != "ideal":
             gate = self.gate_rate.astype(dtype) * gate_velocity(self.tracked.astype(dtype), x.gate, self.rules.gate)
@@ -233,7 +234,8 @@ class GrowingFlow(AbstractFlow):
 
         Source: GROWING, eq. (21).
         """
-        return jnp.where(self.active, self._activity(self.embed(x), x), 0)
+        z, T = self.head_inputs(x), self.temperatures(x).astype(x.prototypes.dtype)
+        return jnp.where(self.active, jax.vmap(distance_variance)(z, x.prototypes, T) / z.shape[1], 0)
 
     def head_losses(self, x: State) -> Float[Array, " heads"]:
         """Return the loss of each head with its barrier and ridge; zero for those that do not exist."""
@@ -281,10 +283,6 @@ class GrowingFlow(AbstractFlow):
         own = jnp.einsum("nd,hfd,hfe->hne", z, frames, frames)
         captures = jnp.any(frames != 0, axis=(1, 2))  # a random first head captures nothing and sees everything
         return jnp.where(captures[:, None, None], own, z[None])
-
-    def _activity(self, z: Embeddings, x: Growing) -> Float[Array, " heads"]:
-        variances = jax.vmap(distance_variance)(self._inputs(z), x.prototypes, self.temperatures(x).astype(z.dtype))
-        return variances / z.shape[0]
 
     def _encoder_velocity(self, theta: State, z: Embeddings, pull: Any, by_inputs: Array) -> State:
         _, back = jax.vjp(self._inputs, z)

@@ -84,7 +84,11 @@ def distance_variance(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scal
 
     Source: PROTOTYPES, Theorem 3 (proof).
     """
-    d = squared_distances(z, p)
+    return variance_at(squared_distances(z, p), temperature)
+
+
+def variance_at(d: Float[Array, "*n k"], temperature: Scalar) -> Scalar:
+    r"""Return $\sum_n \mathrm{Var}_{q_n}(d_{n \cdot})$ of squared distances, the prototypes last."""
     q = jax.nn.softmax(-d / temperature, axis=-1)
     mean = jnp.sum(q * d, axis=-1, keepdims=True)
     return jnp.sum(q * (d - mean) ** 2)

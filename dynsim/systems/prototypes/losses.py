@@ -91,7 +91,10 @@ class PrototypeLoss(eqx.Module):
 
     def weights(self, z: Embeddings, p: Prototypes, temperature: Scalar) -> Weights:
         """Return the weights w of the gradient, whose rows sum to one; in the mode `full` some may be negative."""
-        d, T = squared_distances(z, p), temperature.astype(z.dtype)
+        return self.weights_at(squared_distances(z, p), temperature.astype(z.dtype))
+
+    def weights_at(self, d: Float[Array, "*n k"], T: Scalar) -> Float[Array, "*n k"]:
+        """Return the weights of the gradient at squared distances, the prototypes last."""
         q = jax.nn.softmax(-d / T, axis=-1)
         if self.gradient == "frozen":
             return q
