@@ -165,3 +165,8 @@ def test_free_embeddings_at_rest_are_not_called_bounded():
 def test_a_growth_over_too_few_decades_is_refused():
     with pytest.raises(ValueError, match="Argument `decades` must be at least 4, but is 2"):
         growth(flow("full"), NEAR, decades=2)
+
+
+def test_single_precision_is_refused():
+    with pytest.raises(ValueError, match="Argument `x` must be in double precision, but is in single precision"):
+        growth(flow("full", 0.5), FAR.astype(jnp.float32))

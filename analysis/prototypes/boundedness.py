@@ -14,6 +14,7 @@ from analysis.dynamics.linearisation import spectrum
 from analysis.prototypes.certificates import Flow, bounding_radius, escaping_prototypes
 from dynsim._types import Scalar, State, Time
 from dynsim.conversion import integer, number
+from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, stiff
 from dynsim.simulation import simulate
 from dynsim.spaces import AbstractSpace
@@ -81,8 +82,11 @@ def growth(flow: Flow, x: State, *, decades: int = 8, integrator: AbstractIntegr
         integrator: for the flow in logarithmic time, which is stiff.
 
     Raises:
+        ValueError: for a state in single precision, which the tolerances of the integrator are below.
         IntegrationError: if the integration fails.
     """
+    if any(leaf.dtype == jnp.float32 for leaf in map(jnp.asarray, jax.tree.leaves(x))):
+        raise argument_error("x", "be in double precision", "is in single precision")
     end = integer("decades", decades, least=4)
     saves = np.append(0.0, np.log1p(10.0 ** np.linspace(-1.0, end, PER_DECADE * (end + 1) + 1)))
     path = simulate(LogTimeFlow(flow), x, saves, integrator=integrator)

@@ -189,8 +189,8 @@ def residual_of_data(key: Key, integrator: AbstractIntegrator) -> Trial:
     variant="reading",
     num_trials=6,
     note="the dominant vector v is one of tokens, and the direction captured is M_a G^(1/2) w with v = X G^(-1/2) w. "
-    "The projector stands between X and M_a, so that the residual is no compression of the one before: its dominant value "
-    "may rise when a head is added, which it cannot in the other readings",
+    "The projector stands between X and M_a, so that the residual is no compression of the one before: its dominant "
+    "value may rise when a head is added, which it cannot in the other readings",
 )
 def residual_of_tokens(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Read: A_res = X P M_a P X^T, (N, N). It is antisymmetric; lambda_max(i A_res) = |A_res|_2 belongs to a plane;

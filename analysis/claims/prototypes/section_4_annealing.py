@@ -9,8 +9,9 @@ import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.prototypes.instances.banks import distances
 from analysis.claims.prototypes.instances.escapes import PAIRS
-from analysis.claims.prototypes.instances.lattices import TEMPERATURE, lattice_point
+from analysis.claims.prototypes.instances.lattices import lattice_point
 from analysis.claims.prototypes.instances.partly_trained import random_pair
 from analysis.claims.prototypes.instances.schedules import Relaxing
 from analysis.claims.prototypes.section_4_escape import lyapunov
@@ -42,12 +43,12 @@ def _derivative_trial(key: Key, exponent: int) -> Trial:
     level = int(jax.random.randint(key, (), 0, 4)) == 0
     if level:  # embeddings as far from each prototype as from the others
         at = at._replace(x=at.x * 0, p=np.array([[s, t] for s, t in ((1, 2), (-2, 1), (2, -1))]) * Fraction(1))
-    q, d = at.assignments, at.distances
+    q, d = at.bank.q, distances(at.z, at.p)
     variance = np.sum(q * (d - np.sum(q * d, axis=1)[:, None]) ** 2)
     z, p = (jnp.asarray(part.astype(float)) for part in (at.z, at.p))
-    T = jnp.asarray(TEMPERATURE)
+    T = jnp.asarray(at.bank.temperature)
     found = float(_by_temperature(z, p, T))
-    expected = float(variance) / TEMPERATURE**exponent
+    expected = float(variance) / at.bank.temperature**exponent
     return Trial(
         hypotheses=(at_least("T", T, 0.0, tolerance=ROUNDING),),
         conclusions=(

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim._types import Time
+from dynsim.commands.integrators import integrator
 from dynsim.commands.options import check_outputs, parse, refuse_unused, say
 from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.commands.simulate.own import check_function
@@ -19,7 +20,6 @@ from dynsim.commands.sizes import FLOAT, check_memory
 from dynsim.commands.tables import matrix
 from dynsim.errors import argument_error, check_at_least
 from dynsim.initial_distributions import initial
-from dynsim.integrators import RKC2, AbstractIntegrator, Diffrax, Scipy
 from dynsim.keys import stream
 from dynsim.progress import tracked
 from dynsim.simulation import simulate
@@ -76,7 +76,7 @@ def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray) -> int:
     """Simulate one trajectory."""
     from dynsim.storage import save
 
-    path = simulate(flow, start(o, flow, 0), ts, integrator=integrator(o))
+    path = simulate(flow, start(o, flow, 0), ts, integrator=integrator(o.integrator, o.rtol))
     say(path.stats.explain())
     say(f"states {tuple(path.ys.shape)}, largest defect {float(path.stats.max_defect):.2g}")
     if path.ys.ndim == 3:
@@ -98,7 +98,7 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray) -> int:
 
     starts = jnp.stack(list(tracked((start(o, flow, k) for k in range(o.members)), o.members, "starts")))
     folder = None if o.out is None else o.out.with_suffix(".members")
-    found = ensemble(flow, starts, ts, observed, integrator=integrator(o), folder=folder)
+    found = ensemble(flow, starts, ts, observed, integrator=integrator(o.integrator, o.rtol), folder=folder)
     say(found.explain())
     label = "diameter" if starts.ndim == 3 else "range of entries"
     first = np.asarray(found.values)[:, :, 0]
@@ -193,13 +193,6 @@ def columns(o: Simulate, flow: AbstractFlow) -> int:
     if o.dimension not in (fixed, DIMENSION):
         raise argument_error("dimension", f"be {fixed}, that of the matrices of the system", f"is {o.dimension}")
     return fixed
-
-
-def integrator(o: Simulate) -> AbstractIntegrator:
-    """Return the integrator that the options name, with the absolute tolerance a hundredth of the relative one."""
-    if o.integrator == "scipy":
-        return Scipy(rtol=o.rtol, atol=o.rtol / 100)
-    return Diffrax(RKC2() if o.integrator == "rkc2" else None, rtol=o.rtol, atol=o.rtol / 100)
 
 
 def draw_one(path: Path, run: Trajectory) -> None:

@@ -1,7 +1,7 @@
 """`dynsim simulate prototypes`: prototypes that compete for embeddings, alone or together with an encoder."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from dynsim.commands.options import check_outputs, parse, say
 from dynsim.commands.simulate.prototype_options import Prototypes, check_options, check_sizes
 
 if TYPE_CHECKING:
-    from dynsim.integrators import AbstractIntegrator
+    pass
 
 
 def main(words: Sequence[str]) -> int:
@@ -17,6 +17,7 @@ def main(words: Sequence[str]) -> int:
     o = parse(Prototypes, words, "simulate prototypes")
     check_options(o)
     check_outputs(o.force, out=o.out, figure=o.figure)
+    from dynsim.commands.integrators import integrator
     from dynsim.commands.simulate.prototype_flows import data, flow_and_start
     from dynsim.commands.simulate.prototype_summary import describe, draw
     from dynsim.simulation import simulate
@@ -24,7 +25,9 @@ def main(words: Sequence[str]) -> int:
     x, labels = data(o)
     check_sizes(o, *x.shape)
     flow, start = flow_and_start(o, x)
-    path = simulate(flow, start, np.linspace(0.0, o.end, o.frames), integrator=_integrator(o), throw=False)
+    path = simulate(
+        flow, start, np.linspace(0.0, o.end, o.frames), integrator=integrator(o.integrator, o.rtol), throw=False
+    )
     say(path.stats.explain())
     describe(o, path, labels)
     if o.out is not None:
@@ -36,14 +39,3 @@ def main(words: Sequence[str]) -> int:
         draw(o.figure, path)
         say(f"figure {o.figure}")
     return 0 if bool(path.stats.succeeded) else 1
-
-
-def _integrator(o: Prototypes) -> "AbstractIntegrator":
-    from dynsim.integrators import RKC2, Diffrax, Scipy, stiff
-
-    given: dict[str, Any] = {"rtol": o.rtol, "atol": o.rtol / 100}
-    if o.integrator == "stiff":
-        return stiff(o.rtol)
-    if o.integrator == "scipy":
-        return Scipy(**given)
-    return Diffrax(RKC2() if o.integrator == "rkc2" else None, **given)

@@ -2,21 +2,19 @@ r"""Embeddings and prototypes with integer coordinates at the temperature 1 / lo
 $q_{nk} = 2^{-d_{nk}} / \sum_j 2^{-d_{nj}}$.
 """
 
-import math
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.prototypes.instances.banks import Bank
 from analysis.claims.rational_instances import Exact, matrix
 from dynsim._types import Key, State
 from dynsim.exact import rationals
 from dynsim.systems.prototypes.encoders import FreeEmbeddings, LinearEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
-
-TEMPERATURE = 1 / math.log(2)
 
 
 class LatticePoint(NamedTuple):
@@ -37,25 +35,19 @@ class LatticePoint(NamedTuple):
         return self.x if self.W is None else self.x @ self.W.T
 
     @property
-    def distances(self) -> Exact:
-        """The squared distances d, integers."""
-        return matrix([[sum((z - p) ** 2, Fraction(0)) for p in self.p] for z in self.z])
-
-    @property
-    def assignments(self) -> Exact:
-        """The assignments q."""
-        powers = matrix([[Fraction(1, 2 ** int(d)) for d in row] for row in self.distances])
-        return powers / np.sum(powers, axis=1, keepdims=True)
+    def bank(self) -> Bank:
+        """Embeddings and prototypes at the temperature 1 / log 2."""
+        return Bank(self.z, self.p, Fraction(2))
 
     @property
     def loss(self) -> Fraction:
         """The loss L_q."""
-        return np.sum(self.assignments * self.distances)
+        return self.bank.parts.loss
 
     @property
     def gradients(self) -> tuple[Exact, Exact]:
         """The derivatives of L_q at fixed assignments by the encoder's parameters and by the prototypes."""
-        q = self.assignments
+        q = self.bank.q
         by_z = 2 * (self.z - q @ self.p)
         by_p = 2 * (np.sum(q, axis=0)[:, None] * self.p - q.T @ self.z)
         return (by_z if self.W is None else by_z.T @ self.x), by_p
@@ -75,7 +67,7 @@ class LatticePoint(NamedTuple):
         n, m = self.z.shape
         encoder = FreeEmbeddings(n, m) if self.W is None else LinearEncoder(self.x.shape[1], m)
         rates = {"encoder_rate": float(self.encoder_rate), "prototype_rate": float(self.rate)}
-        return CoupledFlow(self.x.astype(float), encoder, TEMPERATURE, loss=PrototypeLoss("frozen"), **rates)
+        return CoupledFlow(self.x.astype(float), encoder, self.bank.temperature, loss=PrototypeLoss("frozen"), **rates)
 
     def state(self) -> State:
         """Return the state as floats."""
