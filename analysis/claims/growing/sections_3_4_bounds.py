@@ -100,7 +100,7 @@ def _lower_trial(at: Expansion, factor: int) -> Trial:
         (
             holds("T^2 phi''(0) / 32 is at least the bound", phi[2] / 16 >= least),
             *expansion_computed(at),
-            agrees("C_0 that ships", shipped(*at.floats).bound.correction, bound.correction),
+            agrees("C_0 that ships", shipped(*at.floats).bound.correction, float(bound.correction)),
         ),
     )
 

@@ -127,7 +127,9 @@ def trace_varies_as_printed(key: Key, integrator: AbstractIntegrator) -> Trial:
     """
     at = random_expansion(key)
     slope, formula = _trace_slope(at), -_trace_formula(at, 1 - 2 * at.bank.q)
-    shipping = agrees("the derivative that ships, times T", shipped(*at.floats).trace * at.bank.temperature, slope)
+    shipping = agrees(
+        "the derivative that ships, times T", shipped(*at.floats).trace * at.bank.temperature, float(slope)
+    )
     return _expansion_trial(at, holds("the derivative is the formula", slope == formula), hypotheses=(shipping,))
 
 
@@ -136,7 +138,7 @@ def _trace_trial(at: Expansion, share: Exact) -> Trial:
     return _expansion_trial(
         at,
         holds("the derivative is the formula", slope == _trace_formula(at, share)),
-        agrees("the derivative that ships, times T", shipped(*at.floats).trace * at.bank.temperature, slope),
+        agrees("the derivative that ships, times T", shipped(*at.floats).trace * at.bank.temperature, float(slope)),
     )
 
 

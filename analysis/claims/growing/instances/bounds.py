@@ -3,6 +3,7 @@
 from fractions import Fraction
 from typing import NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees
@@ -53,13 +54,12 @@ def bound_of(at: Expansion, separation: Fraction = Fraction(2)) -> Bound:
 def bound_computed(at: Expansion, dominant: Fraction, separation: Fraction = Fraction(2)) -> tuple[Measurement, ...]:
     """Measure that s_0 bounds S(P), and that the toolkit computes the bound (15) and the threshold (19) as they are."""
     exact, T, found = bound_of(at, separation), at.bank.temperature, shipped(*at.floats).bound
-    s, level = float(separation), float(dominant)
+    s, level = jnp.asarray(float(separation)), jnp.asarray(float(dominant))
+    value, threshold = float(exact.value(at.bank, dominant)), float(exact.threshold(at.bank))
     return (
         holds("S(P) >= s_0 > 0", least_separation(at.bank) >= separation > 0),
-        agrees(
-            "the bound that ships, times T^2 / 32", found.value(s, level) * T**2 / 32, exact.value(at.bank, dominant)
-        ),
-        agrees("the threshold that ships", found.threshold(s), exact.threshold(at.bank)),
+        agrees("the bound that ships, times T^2 / 32", found.value(s, level) * T**2 / 32, value),
+        agrees("the threshold that ships", found.threshold(s), threshold),
     )
 
 
