@@ -1,0 +1,348 @@
+"""The experiment of GROWING, Section 7.5: a classifier of sentences trained end to end while its heads grow."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from analysis.experiments import Arrays, Experiment
+from analysis.experiments.growing.sentences import RT_POLARITY, SST2, Corpus, Sentences, read_sentences
+from analysis.experiments.prototypes.epochs import Batch, ShuffledRows
+from analysis.growing.separation import separation_force
+from dynsim._types import Key, Scalar
+from dynsim.io.checkpoints import Checkpoints
+from dynsim.networks.growing.classifier import SentenceClassifier, draw_classifier
+from dynsim.networks.growing.growth import Sample, residual, revised, sample, with_random_head
+from dynsim.networks.growing.layer import draw_layer
+from dynsim.networks.growing.training import growing_optimiser, logits, sentence_loss
+from dynsim.networks.training import Trained, train
+from dynsim.papers import GROWING
+from dynsim.progress import progress
+from dynsim.systems.growing.residual import dominant_value
+from dynsim.systems.growing.rules import GrowthRules
+from dynsim.systems.prototypes.temperatures import ConstantTemperature
+
+READINGS = ("features", "data")
+MEASURES = ("accuracy", "residuals", "active", "separation", "temperatures", "forces", "births", "values")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One training, with the choices that the paper leaves open.
+
+    Attributes:
+        name: the prefix of its arrays in the record.
+        ordered: whether a head is added only below the dominant value at the growth before (Section 7.5).
+        reading: of the residual, eq. (3).
+        checks: how often in an epoch a head may be added and one removed.
+        capacity: the largest number of heads.
+        weight: of the mean of L_q in the loss; the paper has the sum with weight 1.
+        products: a factor of W_Q and W_K before training; with 3^(-1/2) their variance is that of PyTorch's `Linear`.
+        corpus: the sentences.
+    """
+
+    name: str
+    ordered: bool = True
+    reading: Literal["features", "data"] = "features"
+    checks: int = 1
+    capacity: int = 12
+    weight: float = 0.1
+    products: float = 1.0
+    corpus: Corpus = SST2
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """The numbers of Table 3; those that it does not have say so.
+
+    Attributes:
+        variants: the trainings; the first is the reference.
+        seeds: of weights, batches and dropout.
+        epochs: passes through the training set.
+        batch: sentences of a step.
+        d: the dimension of tokens.
+        attention_heads: of the encoder.
+        dropout: the share of coordinates dropped.
+        prototypes: K, of each head.
+        temperatures: T_init and T_min.
+        temperature_rate: eta_T of gradient descent on the mean of L_q.
+        barrier: the anti-collapse coefficient.
+        threshold: theta_w.
+        pruning: phi_g.
+        learning_rate: of AdamW, with a cosine schedule.
+        weight_decay: of AdamW.
+        scale: the standard deviation of embedded words before training; not in the paper.
+        sampled: training sentences whose tokens measure residuals and forces and place new heads; not in the paper.
+    """
+
+    variants: tuple[Variant, ...]
+    seeds: tuple[int, ...] = (42, 123, 7)
+    epochs: int = 10
+    batch: int = 32
+    d: int = 64
+    attention_heads: int = 2
+    dropout: float = 0.4
+    prototypes: int = 4
+    temperatures: tuple[float, float] = (1.0, 0.1)
+    temperature_rate: float = 0.01
+    barrier: float = 0.05
+    threshold: float = 0.8
+    pruning: float = 0.05
+    learning_rate: float = 3e-4
+    weight_decay: float = 1e-3
+    scale: float = 0.1
+    sampled: int = 128
+
+
+class Events(NamedTuple):
+    """The heads added after the start, in their order: after how many steps, and the dominant value."""
+
+    steps: np.ndarray
+    values: np.ndarray
+
+
+def run_training(config: TrainingConfig, key: Key, folder: Path) -> Arrays:
+    """Return the measures of every variant at every check, one row for each seed, and the mean losses of epochs."""
+    arrays: dict[str, np.ndarray] = {}
+    with progress(len(config.variants) * len(config.seeds) * config.epochs, "training", unit="epochs") as bar:
+        for variant in config.variants:
+            data = read_sentences(variant.corpus)
+            runs = []
+            for seed in config.seeds:
+                place = folder / variant.name / str(seed)
+                runs.append(train_variant(config, variant, data, jax.random.fold_in(key, seed), place, bar))
+            for number, measure in enumerate(MEASURES):
+                arrays[f"{variant.name}: {measure}"] = np.stack([run.measures[number] for run in runs])
+            losses = np.stack([run.losses.reshape(config.epochs, -1).mean(axis=1) for run in runs])
+            sizes = [len(data.train.ids), len(data.test.ids)]
+            arrays |= {f"{variant.name}: losses": losses, f"{variant.name}: sentences": np.array(sizes)}
+            arrays |= {f"{variant.name}: share": np.array(_share(data.test.labels))}
+    return arrays
+
+
+def _share(labels: np.ndarray) -> float:
+    """Return the accuracy of the constant answer that is right more often."""
+    return float(max(np.mean(labels == 1), np.mean(labels == 0)))
+
+
+class Run(NamedTuple):
+    """A training: `MEASURES` in their order at every check, the losses of its batches, and the trained classifier."""
+
+    measures: tuple[np.ndarray, ...]
+    losses: np.ndarray
+    model: SentenceClassifier
+
+
+def train_variant(
+    config: TrainingConfig, variant: Variant, data: Sentences, key: Key, folder: Path, bar: Any = None
+) -> Run:
+    """Return one training, resumed from `folder` after its last check.
+
+    Residuals, forces and new heads are computed from the tokens of the first training sentences, without dropout.
+    """
+    start_key, order, steps_key = jax.random.split(key, 3)
+    rules = rules_of(config, variant)
+    shown = jnp.asarray(data.train.ids[: config.sampled])
+    start = draw_start(config, variant, data, rules, start_key)
+    batches = ShuffledRows(jax.tree.map(jnp.asarray, data.train), order, ConstantTemperature(1.0), config.batch)
+    steps, every = config.epochs * batches.steps, max(1, batches.steps // variant.checks)
+    numbers = (replace(config, variants=(), seeds=()), variant, jax.random.key_data(key).tolist())
+    rows = Checkpoints(folder / "checks", " ".join(str(one) for one in numbers), jax.tree.structure(tuple(MEASURES)))
+    seen = [0]
+
+    def save(done: int, model: SentenceClassifier) -> None:
+        if not rows.has(done):
+            rows.save(done, _measured(model, data, sample(model, shown)))
+        epoch = done // batches.steps
+        if bar is not None:
+            bar.update(epoch - seen[0])
+        seen[0] = epoch
+
+    found: Trained = train(
+        start,
+        _Loss(config.barrier, variant.weight),
+        batches,
+        steps_key,
+        num_steps=steps,
+        optimiser=growing_optimiser(
+            steps, config.learning_rate, config.weight_decay, config.temperature_rate / variant.weight
+        ),
+        every=every,
+        folder=folder,
+        callback=save,
+        revise=lambda done, model: revised(model, rules, sample(model, shown), done),
+        shown=False,
+    )
+    parts = [rows.load(done) for done in check_points(steps, every)]
+    measures = tuple(np.stack([np.asarray(value) for value in values]) for values in zip(*parts, strict=True))
+    return Run(measures, found.losses, found.model)
+
+
+def check_points(steps: int, every: int) -> list[int]:
+    """Return the numbers of steps at which heads may be added, with the start."""
+    return [*range(0, steps, every), steps]
+
+
+def rules_of(config: TrainingConfig, variant: Variant) -> GrowthRules:
+    """Return the rules of growth of a variant; there is no dwell time but that between two checks."""
+    return GrowthRules(
+        config.threshold,
+        config.pruning,
+        capacity=variant.capacity,
+        prototypes=config.prototypes,
+        initial_temperature=config.temperatures[0],
+        least_temperature=config.temperatures[1],
+        dwell=1,
+        first="random",
+        ordered=variant.ordered,
+        reading=variant.reading,
+    )
+
+
+def draw_start(
+    config: TrainingConfig, variant: Variant, data: Sentences, rules: GrowthRules, key: Key
+) -> SentenceClassifier:
+    """Return the classifier before training, with one random head as in the Algorithm."""
+    ours, theirs, head = jax.random.split(key, 3)
+    initial, least = config.temperatures
+    layer = draw_layer(
+        ours,
+        config.d,
+        prototypes=config.prototypes,
+        capacity=variant.capacity,
+        temperature=initial,
+        least_temperature=least,
+    )
+    model = draw_classifier(
+        theirs,
+        layer,
+        words=data.words,
+        length=variant.corpus.length,
+        heads=config.attention_heads,
+        dropout=config.dropout,
+        scale=config.scale,
+    )
+    pair = lambda m: (m.attention.query, m.attention.key)
+    model = eqx.tree_at(pair, model, tuple(variant.products * matrix for matrix in pair(model)))
+    return with_random_head(model, rules, sample(model, jnp.asarray(data.train.ids[: config.sampled])), head)
+
+
+@dataclass(frozen=True)
+class _Loss:
+    """The loss of a batch of `ShuffledRows`; equal numbers share a compiled program."""
+
+    barrier: float
+    weight: float
+    task: float = 1.0
+
+    def __call__(self, model: SentenceClassifier, batch: Batch, key: Key) -> Scalar:
+        return sentence_loss(self.barrier, self.weight, task=self.task)(model, batch.rows, key)
+
+
+def _measured(model: SentenceClassifier, data: Sentences, tokens: Sample) -> tuple[np.ndarray, ...]:
+    layer = model.layer
+    growth = layer.growth
+    right = (logits(model, np.asarray(data.test.ids)) > 0) == (data.test.labels == 1)
+    return (
+        np.array(np.mean(right)),
+        np.array([dominant_value(residual(model, tokens.inputs, reading)) for reading in READINGS]),
+        np.asarray(growth.active) > 0,
+        np.asarray(layer.separation(), float),
+        np.asarray(layer.clipped, float),
+        head_forces(model, tokens),
+        np.asarray(growth.births, float),
+        np.asarray(growth.values, float),
+    )
+
+
+def head_forces(model: SentenceClassifier, tokens: Sample) -> np.ndarray:
+    """Return the separation force of each place on some tokens in float64, 0 for empty ones."""
+    z = jnp.asarray(tokens.embeddings)
+    banks, T = np.asarray(model.layer.prototypes, float), np.asarray(model.layer.clipped, float)
+    active = np.asarray(model.layer.growth.active) > 0
+    return np.array(
+        [float(_force(jnp.asarray(p), z, t)) if on else 0.0 for p, t, on in zip(banks, T, active, strict=True)]
+    )
+
+
+_force = jax.jit(separation_force)
+
+
+def events(arrays: Arrays, name: str, row: int) -> Events:
+    """Return the heads that a training added, from a record.
+
+    Args:
+        arrays: the arrays of the record.
+        name: the name of the variant.
+        row: the number of the seed.
+    """
+    births, values = (arrays[f"{name}: {what}"][row] for what in ("births", "values"))
+    new = [
+        (births[k, place], values[k, place])
+        for k in range(1, len(births))
+        for place in np.flatnonzero(births[k] != births[k - 1])
+    ]
+    return Events(np.array([one[0] for one in new]), np.array([one[1] for one in new]))
+
+
+def variant_names(arrays: Arrays) -> list[str]:
+    """Return the names of the variants in a record, the reference first."""
+    return [name.removesuffix(": accuracy") for name in arrays if name.endswith(": accuracy")]
+
+
+def summarise_training(arrays: Arrays) -> str:
+    """Return accuracies, heads, dominant values at growth and separations of every variant as text."""
+    return "\n".join(line for name in variant_names(arrays) for line in _summary(name, arrays))
+
+
+def _summary(name: str, arrays: Arrays) -> Iterator[str]:
+    of = lambda what: arrays[f"{name}: {what}"]
+    last, sizes = 100 * of("accuracy")[:, -1], of("sentences")
+    spread = f"{np.mean(last):.1f} +- {np.std(last):.1f} %"
+    yield f"{name}: accuracy {spread} of {sizes[1]} sentences (a constant answer: {100 * float(of('share')):.1f} %)"
+    for row in range(len(last)):
+        heads, values = of("active")[row, -1], events(arrays, name, row).values
+        grown = ", ".join(f"{value:.3f}" for value in values) or "none"
+        final = ", ".join(f"{kind} {value:.3f}" for kind, value in zip(READINGS, of("residuals")[row, -1], strict=True))
+        yield f"  {int(np.sum(heads))} heads; dominant values at growth {grown}; at the end {final}"
+        yield f"  S {_numbers(of('separation')[row, -1][heads])}; F_sep {_numbers(of('forces')[row, -1][heads])}"
+
+
+def _numbers(values: np.ndarray) -> str:
+    return ", ".join(f"{value:.3g}" for value in values)
+
+
+_SECTION_7_5 = (
+    Variant("ordered"),
+    Variant("unordered", ordered=False),
+    Variant("ordered, data", reading="data"),
+    Variant("unordered, data", ordered=False, reading="data"),
+    Variant("ten checks", checks=10, capacity=24),
+    Variant("weight 1", weight=1.0),
+    Variant("small products", products=3**-0.5),
+    Variant("rt-polarity", corpus=RT_POLARITY),
+)
+PAPER = TrainingConfig(_SECTION_7_5)
+QUICK = replace(
+    PAPER,
+    variants=tuple(replace(one, corpus=replace(one.corpus, limits=(1600, 400))) for one in _SECTION_7_5[:1]),
+    seeds=(42,),
+    epochs=3,
+)
+
+TRAINING = Experiment(
+    "growing/training",
+    GROWING.at("Section 7.5, Table 3"),
+    "sentences classified by a small transformer whose prototype heads grow while it is trained",
+    QUICK,
+    PAPER,
+    run_training,
+    summarise_training,
+)
+
+EXPERIMENTS = (TRAINING,)

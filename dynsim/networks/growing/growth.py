@@ -1,0 +1,147 @@
+"""Growth and pruning of the heads of a classifier, between two steps of its training (NumPy: not for `jit`)."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from dynsim._types import Key
+from dynsim.networks.growing.classifier import SentenceClassifier
+from dynsim.networks.growing.layer import GrowingLayer
+from dynsim.systems.growing.residual import dominant_plane, dominant_value, residual_matrix
+from dynsim.systems.growing.rules import GrowthRules
+from dynsim.systems.growing.transitions import bank_along
+
+
+class Sample(NamedTuple):
+    """Tokens of sentences without their padding: those that attention reads, and those that prototypes read."""
+
+    inputs: Float[np.ndarray, "n d"]
+    embeddings: Float[np.ndarray, "n d"]
+
+
+def sample(model: SentenceClassifier, ids: Int[Array, "sentences length"]) -> Sample:
+    """Return the tokens of sentences, without dropout, in float64."""
+    inputs, embeddings = _encoded(model, ids)
+    counted = np.asarray(ids) > 0
+    return Sample(*(np.asarray(part, float)[counted] for part in (inputs, embeddings)))
+
+
+@eqx.filter_jit
+def _encoded(model: SentenceClassifier, ids: Array) -> tuple[Array, Array]:
+    inputs, _, z = jax.vmap(model.encode)(ids)
+    return inputs, z
+
+
+def residual(model: SentenceClassifier, inputs: Float[np.ndarray, "n d"], reading: str) -> np.ndarray:
+    """Return the residual matrix of the classifier's attention outside the directions of its heads.
+
+    Source: GROWING, eq. (3).
+    """
+    frames = np.asarray(model.layer.growth.frames, float).reshape(-1, inputs.shape[1])
+    return residual_matrix(model.attention.interaction, frames, tokens=inputs, reading=reading)
+
+
+def with_random_head(model: SentenceClassifier, rules: GrowthRules, tokens: Sample, key: Key) -> SentenceClassifier:
+    """Return the classifier with a first head that captures nothing, its prototypes normal like the tokens z.
+
+    Source: GROWING, Algorithm, line 1.
+    """
+    z = tokens.embeddings
+    noise = np.asarray(jax.random.normal(key, (rules.prototypes, z.shape[1])))
+    bank = np.mean(z, axis=0) + np.std(z, axis=0) * noise
+    return _placed(model, rules, bank, np.zeros((2, z.shape[1])), 0, 0.0, float(model.layer.growth.last))
+
+
+def revised(model: SentenceClassifier, rules: GrowthRules, tokens: Sample, steps: int) -> SentenceClassifier:
+    """Return the classifier after the steps of growth and pruning of the Algorithm, at most one head each.
+
+    A head is added while the dominant value of the residual exceeds the threshold, there is room, and the dwell time,
+    in steps, has passed; with `ordered` only below the value at the growth before. The head with the least separation
+    of its prototypes is removed if that is below the pruning threshold.
+
+    Source: GROWING, Algorithm, Steps 3 and 4, Section 7.5.
+    """
+    growth = model.layer.growth
+    if steps - float(growth.event) < float(rules.dwell):
+        return model
+    a = residual(model, tokens.inputs, rules.reading)
+    value = dominant_value(a)
+    room = float(jnp.sum(growth.active)) < rules.capacity
+    if value > float(rules.threshold) and room and not (rules.ordered and value >= float(growth.last)):
+        model = _grown(model, rules, tokens, a, value, steps)
+    apart = np.where(np.asarray(model.layer.growth.active) > 0, np.asarray(model.layer.separation()), np.inf)
+    if np.min(apart) < float(rules.pruning):
+        model = without_head(model, int(np.argmin(apart)), steps)
+    return model
+
+
+def grown(model: SentenceClassifier, rules: GrowthRules, tokens: Sample, steps: int) -> SentenceClassifier:
+    """Return the classifier with one more head, whatever the residual is."""
+    a = residual(model, tokens.inputs, rules.reading)
+    return _grown(model, rules, tokens, a, dominant_value(a), steps)
+
+
+def without_head(model: SentenceClassifier, head: int, steps: int, *, release: bool = False) -> SentenceClassifier:
+    """Return the classifier without a head; its directions stay captured, or are released."""
+    growth = model.layer.growth
+    frames = growth.frames.at[head].set(0.0) if release else growth.frames
+    moment = jnp.asarray(steps, growth.event.dtype)
+    return _with_growth(model, active=growth.active.at[head].set(0.0), frames=frames, event=moment)
+
+
+def _grown(
+    model: SentenceClassifier, rules: GrowthRules, tokens: Sample, a: np.ndarray, value: float, steps: int
+) -> SentenceClassifier:
+    plane = dominant_plane(a)
+    frame = plane if rules.removal == "plane" else plane * np.array([[1.0], [0.0]])
+    return _placed(model, rules, bank_along(tokens.embeddings, plane[0], rules, value), frame, steps, value, value)
+
+
+def _placed(
+    model: SentenceClassifier,
+    rules: GrowthRules,
+    bank: np.ndarray,
+    frame: np.ndarray,
+    steps: int,
+    value: float,
+    last: float,
+) -> SentenceClassifier:
+    """Return the classifier with a bank in the first place that never had a head, or else in the first empty one."""
+    layer = model.layer
+    growth, dtype = layer.growth, layer.prototypes.dtype
+    place = _place(layer)
+    number = lambda x: jnp.asarray(x, dtype)
+    model = eqx.tree_at(
+        lambda m: (m.layer.prototypes, m.layer.temperatures),
+        model,
+        (
+            layer.prototypes.at[place].set(number(bank)),
+            layer.temperatures.at[place].set(rules.initial_temperature.astype(dtype)),
+        ),
+    )
+    return _with_growth(
+        model,
+        active=growth.active.at[place].set(1.0),
+        frames=growth.frames.at[place].set(number(frame)),
+        births=growth.births.at[place].set(float(steps)),
+        values=growth.values.at[place].set(value),
+        last=number(last),
+        event=number(steps),
+    )
+
+
+def _place(layer: GrowingLayer) -> int:
+    active = np.asarray(layer.growth.active) > 0
+    fresh = ~active & ~np.any(np.asarray(layer.growth.frames) != 0, axis=(1, 2))
+    return int(np.argmax(fresh if np.any(fresh) else ~active))
+
+
+def _with_growth(model: SentenceClassifier, **changes: Any) -> SentenceClassifier:
+    names = tuple(changes)
+    return eqx.tree_at(
+        lambda m: tuple(getattr(m.layer.growth, name) for name in names), model, tuple(changes[name] for name in names)
+    )

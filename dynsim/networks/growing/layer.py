@@ -1,0 +1,145 @@
+"""The growing prototype layer: heads with prototypes and temperatures, padded to a capacity, and their growth."""
+
+import math
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.typing import DTypeLike
+from jaxtyping import Array, Bool, Float
+
+from dynsim._types import Key
+from dynsim.conversion import integer, random_key
+from dynsim.networks.prototypes.layer import pairwise_distances, soft_assignments
+from dynsim.systems.prototypes.assignments import separation
+from dynsim.systems.prototypes.losses import PrototypeLoss
+
+PerHead = Float[Array, " heads"]
+
+
+class Growth(eqx.Module):
+    """Which heads of a layer there are, and how they came; no optimiser changes it.
+
+    Numbers are floats, since checkpoints hold nothing else.
+
+    Attributes:
+        active: 1 for heads that there are, 0 for empty places.
+        frames: the captured directions of each head, orthonormal rows, or rows of zeros.
+        births: the number of steps after which each head was added.
+        values: the dominant value of the residual at that growth; 0 for a first head that is random.
+        last: the dominant value at the growth before; infinite before the first.
+        event: the number of steps at the last growth or pruning.
+    """
+
+    active: PerHead
+    frames: Float[Array, "heads 2 d"]
+    births: PerHead
+    values: PerHead
+    last: Float[Array, ""]
+    event: Float[Array, ""]
+
+
+class Competition(NamedTuple):
+    """The losses of each head: means over tokens of L_q, and the anti-collapse barrier; 0 for empty places."""
+
+    competitive: PerHead
+    barrier: PerHead
+
+
+class GrowingLayer(eqx.Module):
+    r"""Heads of prototypes in the place of the feed-forward part of a transformer layer.
+
+    $$
+        \sum_{h\ \mathrm{active}} O_h \mu_n^{(h)}, \qquad \mu_n^{(h)} = \sum_k q_{nk}^{(h)} p_k^{(h)}
+    $$
+
+    All heads read the same tokens, each at its own temperature, which stays at T_min once it is there. Arrays are
+    padded to the capacity, so that growth changes no shape. As in the Algorithm prototypes and temperatures learn from
+    L_q alone: the output is differentiated by the tokens and by O. The paper does not say how heads form the output.
+
+    Source: GROWING, Sections 3.1, 3.4 and 7.5.
+
+    Attributes:
+        prototypes: the bank of each head.
+        temperatures: of each head; below T_min, which gradient steps pass, T_min holds.
+        output: O of each head.
+        growth: which heads there are.
+        least_temperature: T_min.
+    """
+
+    prototypes: Float[Array, "heads k d"]
+    temperatures: PerHead
+    output: Float[Array, "heads d d"]
+    growth: Growth
+    least_temperature: float = eqx.field(static=True)
+
+    @property
+    def clipped(self) -> PerHead:
+        """The temperatures that hold, at least T_min."""
+        return jnp.maximum(self.temperatures, self.least_temperature)
+
+    def assignments(self, z: Float[Array, "n d"]) -> Float[Array, "heads n k"]:
+        """Return the soft assignments of tokens in each place, empty ones too; rows sum to one."""
+        return jax.vmap(lambda p, T: soft_assignments(z, p, T))(self.prototypes, self.clipped)
+
+    def __call__(self, z: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        """Return what the active heads add to the tokens."""
+        fixed = jax.lax.stop_gradient((self.prototypes, self.clipped, self.growth.active))
+        q = jax.vmap(lambda p, T: soft_assignments(z, p, T))(*fixed[:2])
+        columns = jnp.einsum("hkd,hed->hke", fixed[0], self.output) * fixed[2][:, None, None]
+        return jnp.einsum("hnk,hke->ne", q, columns)
+
+    def losses(self, z: Float[Array, "n d"], counted: Bool[Array, " n"], loss: PrototypeLoss) -> Competition:
+        """Return the losses of each head over the tokens that are counted.
+
+        Args:
+            z: the tokens.
+            counted: which of them are no padding.
+            loss: its mode, and its barrier and ridge; its reduction is not used.
+        """
+        active = jax.lax.stop_gradient(self.growth.active)
+        share = counted.astype(z.dtype) / jnp.maximum(jnp.sum(counted), 1).astype(z.dtype)
+
+        def competitive(p: Array, T: Array) -> Array:
+            q = soft_assignments(z, p, T)
+            q = jax.lax.stop_gradient(q) if loss.gradient == "frozen" else q
+            return jnp.sum(share[:, None] * q * pairwise_distances(z, p))
+
+        found = jax.vmap(competitive)(self.prototypes, self.clipped)
+        return Competition(active * found, active * jax.vmap(loss.penalty)(self.prototypes))
+
+    def separation(self) -> PerHead:
+        """Return S(P_h), the least squared distance of two prototypes, in each place."""
+        return jax.vmap(separation)(self.prototypes)
+
+
+def draw_layer(
+    key: Key,
+    d: int,
+    *,
+    prototypes: int,
+    capacity: int,
+    temperature: float = 1.0,
+    least_temperature: float = 0.1,
+    dtype: DTypeLike = jnp.float32,
+) -> GrowingLayer:
+    """Return a layer without active heads, with normal banks of variance 1 and O of variance 1 / d.
+
+    Raises:
+        ValueError: unless dimension and capacity are positive, and there are at least two prototypes.
+    """
+    d, capacity = integer("d", d, least=1), integer("capacity", capacity, least=1)
+    prototypes, key = integer("prototypes", prototypes, least=2), random_key("key", key)
+    bank, out = jax.random.split(key)
+    zeros = lambda *shape: jnp.zeros(shape, dtype)
+    growth = Growth(
+        zeros(capacity), zeros(capacity, 2, d), zeros(capacity), zeros(capacity), jnp.array(jnp.inf, dtype), zeros()
+    )
+    return GrowingLayer(
+        jax.random.normal(bank, (capacity, prototypes, d), dtype),
+        jnp.full(capacity, temperature, dtype),
+        jax.random.normal(out, (capacity, d, d), dtype) / math.sqrt(d),
+        growth,
+        least_temperature,
+    )
