@@ -1,5 +1,6 @@
 """The experiment of GROWING, Section 7.5: a classifier of sentences trained end to end while its heads grow."""
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from dynsim.networks.growing.classifier import SentenceClassifier, draw_classifi
 from dynsim.networks.growing.growth import Sample, residual, revised, sample, with_random_head
 from dynsim.networks.growing.layer import draw_layer
 from dynsim.networks.growing.training import growing_optimiser, logits, sentence_loss
-from dynsim.networks.training import Trained, train
+from dynsim.networks.training import Loss, Trained, train
 from dynsim.papers import GROWING
 from dynsim.progress import progress
 from dynsim.systems.growing.residual import dominant_value
@@ -165,7 +166,7 @@ def train_variant(
 
     found: Trained = train(
         start,
-        _Loss(config.barrier, variant.weight),
+        batch_loss(config.barrier, variant.weight),
         batches,
         steps_key,
         num_steps=steps,
@@ -232,16 +233,15 @@ def draw_start(
     return with_random_head(model, rules, sample(model, jnp.asarray(data.train.ids[: config.sampled])), head)
 
 
-@dataclass(frozen=True)
-class _Loss:
-    """The loss of a batch of `ShuffledRows`; equal numbers share a compiled program."""
+@functools.cache
+def batch_loss(barrier: float, weight: float, task: float = 1.0) -> Loss:
+    """Return `sentence_loss` of a batch of `ShuffledRows`; equal numbers share a compiled program."""
+    rows_loss = sentence_loss(barrier, weight, task=task)
 
-    barrier: float
-    weight: float
-    task: float = 1.0
+    def loss(model: SentenceClassifier, batch: Batch, key: Key) -> Scalar:
+        return rows_loss(model, batch.rows, key)
 
-    def __call__(self, model: SentenceClassifier, batch: Batch, key: Key) -> Scalar:
-        return sentence_loss(self.barrier, self.weight, task=self.task)(model, batch.rows, key)
+    return loss
 
 
 def _measured(model: SentenceClassifier, data: Sentences, tokens: Sample) -> tuple[np.ndarray, ...]:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 from dynsim._types import Key
 from dynsim.networks.growing.classifier import SentenceClassifier
 from dynsim.networks.growing.layer import GrowingLayer
-from dynsim.systems.growing.residual import dominant_plane, dominant_value, residual_matrix
+from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, dominant_value, residual_matrix
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import bank_along
 
@@ -91,6 +91,18 @@ def without_head(model: SentenceClassifier, head: int, steps: int, *, release: b
     frames = growth.frames.at[head].set(0.0) if release else growth.frames
     moment = jnp.asarray(steps, growth.event.dtype)
     return _with_growth(model, active=growth.active.at[head].set(0.0), frames=frames, event=moment)
+
+
+def directional_energies(model: SentenceClassifier) -> Float[np.ndarray, " heads"]:
+    r"""Return $\Gamma_h = |B u_h|$ with $B = M_a / |M_a|_F$ of each head; infinite for one without a direction.
+
+    Source: GROWING, Section 9, Experiment 4.
+    """
+    m = antisymmetric_part(np.asarray(model.attention.interaction, float))
+    growth = model.layer.growth
+    u = np.asarray(growth.frames[:, 0], float)
+    counted = (np.asarray(growth.active) > 0) & np.any(u != 0, axis=1)
+    return np.where(counted, np.linalg.norm(u @ m.T, axis=1) / np.linalg.norm(m), np.inf)
 
 
 def _grown(

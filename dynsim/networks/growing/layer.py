@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float
 
 from dynsim._types import Key
 from dynsim.conversion import integer, random_key
-from dynsim.networks.prototypes.layer import pairwise_distances, soft_assignments
+from dynsim.networks.prototypes.layer import HeadWeights, pairwise_distances
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
@@ -79,16 +79,24 @@ class GrowingLayer(eqx.Module):
         """The temperatures that hold, at least T_min."""
         return jnp.maximum(self.temperatures, self.least_temperature)
 
-    def assignments(self, z: Float[Array, "n d"]) -> Float[Array, "heads n k"]:
+    def distances(self, z: Float[Array, "n d"]) -> HeadWeights:
+        """Return the squared distances of tokens from the prototypes in each place, by one matrix product."""
+        heads, k, d = self.prototypes.shape
+        found = pairwise_distances(z, self.prototypes.reshape(heads * k, d))
+        return jnp.moveaxis(found.reshape(-1, heads, k), 1, 0)
+
+    def assignments(self, z: Float[Array, "n d"]) -> HeadWeights:
         """Return the soft assignments of tokens in each place, empty ones too; rows sum to one."""
-        return jax.vmap(lambda p, T: soft_assignments(z, p, T))(self.prototypes, self.clipped)
+        return jax.nn.softmax(-self.distances(z) / self.clipped[:, None, None], axis=-1)
 
     def __call__(self, z: Float[Array, "n d"]) -> Float[Array, "n d"]:
         """Return what the active heads add to the tokens."""
-        fixed = jax.lax.stop_gradient((self.prototypes, self.clipped, self.growth.active))
-        q = jax.vmap(lambda p, T: soft_assignments(z, p, T))(*fixed[:2])
-        columns = jnp.einsum("hkd,hed->hke", fixed[0], self.output) * fixed[2][:, None, None]
-        return jnp.einsum("hnk,hke->ne", q, columns)
+        fixed = eqx.tree_at(
+            lambda layer: (layer.prototypes, layer.temperatures, layer.growth), self, replace_fn=jax.lax.stop_gradient
+        )
+        shown = fixed.prototypes * fixed.growth.active[:, None, None]
+        columns = jnp.einsum("hkd,hed->hke", shown, self.output)
+        return jnp.einsum("hnk,hke->ne", fixed.assignments(z), columns)
 
     def losses(self, z: Float[Array, "n d"], counted: Bool[Array, " n"], loss: PrototypeLoss) -> Competition:
         """Return the losses of each head over the tokens that are counted.
@@ -98,16 +106,12 @@ class GrowingLayer(eqx.Module):
             counted: which of them are no padding.
             loss: its mode, and its barrier and ridge; its reduction is not used.
         """
-        active = jax.lax.stop_gradient(self.growth.active)
+        d, active = self.distances(z), jax.lax.stop_gradient(self.growth.active)
+        q = jax.nn.softmax(-d / self.clipped[:, None, None], axis=-1)
+        q = jax.lax.stop_gradient(q) if loss.gradient == "frozen" else q
         share = counted.astype(z.dtype) / jnp.maximum(jnp.sum(counted), 1).astype(z.dtype)
-
-        def competitive(p: Array, T: Array) -> Array:
-            q = soft_assignments(z, p, T)
-            q = jax.lax.stop_gradient(q) if loss.gradient == "frozen" else q
-            return jnp.sum(share[:, None] * q * pairwise_distances(z, p))
-
-        found = jax.vmap(competitive)(self.prototypes, self.clipped)
-        return Competition(active * found, active * jax.vmap(loss.penalty)(self.prototypes))
+        competitive = jnp.einsum("n,hnk,hnk->h", share, q, d)
+        return Competition(active * competitive, active * jax.vmap(loss.penalty)(self.prototypes))
 
     def separation(self) -> PerHead:
         """Return S(P_h), the least squared distance of two prototypes, in each place."""
