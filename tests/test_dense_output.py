@@ -26,7 +26,7 @@ TIMES = np.sort(np.random.default_rng(0).uniform(0, 10, 50))
 both = pytest.mark.parametrize("integrator", [Diffrax(rtol=1e-11, atol=1e-13), Scipy()], ids=["diffrax", "scipy"])
 unchecked = inspect.unwrap(dense)  # the annotations, which tests check, would refuse some arguments before
 COSTLY = {"published 7.4, small", "prototypes and free embeddings", "prototypes and an MLP", "two levels", "piecewise",
-          "resampled", "master equation, driven", "in fast time", "fast and slow"}  # fmt: skip
+          "resampled", "master equation, driven", "growing", "in fast time", "fast and slow"}  # fmt: skip
 
 
 @both
