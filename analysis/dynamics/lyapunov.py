@@ -1,0 +1,223 @@
+"""Lyapunov spectra of flows and maps on any space, with errors, and the dimension of Kaplan and Yorke."""
+
+from typing import Any, NamedTuple
+
+import diffrax as dfx
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+
+from analysis.dynamics.linearisation import tangent_basis
+from dynsim._types import State
+from dynsim.arguments import as_state, check_start
+from dynsim.conversion import integer, number
+from dynsim.errors import IntegrationError, argument_error, shown
+from dynsim.outcome import Outcome
+from dynsim.systems.base import AbstractFlow, AbstractMap
+
+BLOCKS = 20  # of a run, whose means give the standard errors
+DRIFT = 3.0  # standard errors by which the two halves of a run may differ
+
+
+class LyapunovSpectrum(NamedTuple):
+    """Lyapunov exponents, largest first, per time unit or per step, with their standard errors by means of blocks.
+
+    `running` (samples, k) are the estimates up to each of `times`. `converged` is false if the two halves of the run
+    differ by more than three standard errors of the difference, or if it left the finite numbers; `reason` says so.
+    """
+
+    exponents: Float[np.ndarray, " k"]
+    errors: Float[np.ndarray, " k"]
+    times: Float[np.ndarray, " samples"]
+    running: Float[np.ndarray, "samples k"]
+    converged: bool
+    reason: str
+
+    @property
+    def kaplan_yorke(self) -> float:
+        """The dimension of Kaplan and Yorke."""
+        return kaplan_yorke_dimension(self.exponents)
+
+    def __repr__(self) -> str:
+        """Return the exponents with their errors in a line."""
+        parts = ", ".join(
+            f"{value:.5g} +- {error:.1g}" for value, error in zip(self.exponents, self.errors, strict=True)
+        )
+        return f"Lyapunov exponents {parts}" + ("" if self.converged else f" (not converged: {self.reason})")
+
+
+def lyapunov_spectrum(
+    system: Any,  # checked here, in one sentence
+    start: State,
+    duration: float,
+    *,
+    count: int | None = None,
+    warm_up: float | None = None,
+    interval: float = 1.0,
+    rtol: float = 1e-8,
+    t0: float = 0.0,
+) -> LyapunovSpectrum:
+    """Return the largest Lyapunov exponents of a flow or a map along one trajectory, by QR in the tangent space.
+
+    On a curved space the tangent vectors are kept in the tangent space of the trajectory, so that normal directions
+    have no exponents. Times of a forced flow go on through the warm-up.
+
+    Args:
+        system: a flow or a map in JAX.
+        start: a point of its space; the attractor is that of its basin.
+        duration: the length of the run after the warm-up, in time units or steps.
+        count: how many exponents, all by default.
+        warm_up: the time before, by default a tenth of the duration.
+        interval: the time between two orthonormalisations; a map is orthonormalised every `interval` steps.
+        rtol: the relative tolerance of the solver, for state and tangent vectors; the absolute one is a hundredth.
+        t0: the time of the start.
+
+    Raises:
+        ValueError: for bad input.
+        IntegrationError: if the integration of a flow fails.
+    """
+    is_map = isinstance(system, AbstractMap)
+    if not is_map and not isinstance(system, AbstractFlow):
+        raise argument_error("system", "be a flow or a map", f"is {shown(system)}")
+    if is_map and system.on_host:
+        raise argument_error("system", "be a map in JAX", f"is {type(system).__name__}, which runs on the host")
+    x = as_state("start", start)
+    if not is_map:
+        x = check_start(system, x)
+    flat, restored = ravel_pytree(x)
+    every = number("interval", interval)
+    if is_map:
+        every = float(integer("interval", round(every), least=1))
+    samples = max(1, round(number("duration", duration) / every))
+    if samples < 2 * BLOCKS:
+        must = f"be at least {2 * BLOCKS} intervals of {every:g}"
+        raise argument_error("duration", must, f"is {duration:g}")
+    warm = max(1, round((duration / 10 if warm_up is None else number("warm_up", warm_up)) / every))
+    basis = tangent_basis(system.space, x)
+    dimension = basis.shape[1]
+    k = dimension if count is None else integer("count", count, least=1)
+    if k > dimension:
+        raise argument_error("count", f"be at most the dimension, {dimension}", f"is {k}")
+    frame = jnp.asarray(basis[:, :k], flat.dtype)
+    spread = _Spread(system, jax.tree_util.Partial(restored), jnp.asarray(every), jnp.asarray(rtol))
+    advance = _advance_map if is_map else _advance_flow
+    flat, frame, _, failed = advance(spread, flat, frame, jnp.asarray(float(t0)), warm)
+    begin = float(t0) + warm * every
+    flat, frame, logs, failed = advance(spread, flat, frame, jnp.asarray(begin), samples)
+    if bool(failed):
+        raise IntegrationError(
+            "The solver failed: take a smaller interval or another start.", outcome=Outcome.MAX_STEPS
+        )
+    return _spectrum(np.asarray(logs, float), every)
+
+
+class _Spread(eqx.Module):
+    """What the tangent vectors of a system need: the system, the shape of its state, the interval and the tolerance."""
+
+    system: Any
+    restored: Any
+    interval: Float[Array, ""]
+    rtol: Float[Array, ""]
+
+    def field(self, t: Any, y: tuple[Array, Array], args: Any = None) -> tuple[Array, Array]:
+        """Return the velocities of the state and of the tangent vectors, the columns of a matrix."""
+        del args
+        f = lambda z: ravel_pytree(self.system.vector_field(t, self.restored(z)))[0]
+        x, V = y
+        pushed = jax.vmap(lambda v: jax.jvp(f, (x,), (v,))[1], in_axes=1, out_axes=1)(V)
+        return f(x), pushed
+
+    def on_space(self, x: Array, V: Array) -> tuple[Array, Array]:
+        """Return the state on the space, and the vectors in its tangent space."""
+        point = self.system.space.project(self.restored(x))
+        tangent = lambda v: ravel_pytree(self.system.space.tangent(point, self.restored(v)))[0]
+        return ravel_pytree(point)[0], jax.vmap(tangent, in_axes=1, out_axes=1)(V)
+
+
+def _orthonormal(V: Array) -> tuple[Array, Array]:
+    """Return orthonormal columns and the logarithms of the factors by which they were stretched."""
+    Q, R = jnp.linalg.qr(V)
+    stretch = jnp.diagonal(R)
+    return Q * jnp.sign(stretch)[None], jnp.log(jnp.abs(stretch))
+
+
+@eqx.filter_jit
+def _advance_flow(spread: _Spread, x: Array, V: Array, t: Array, samples: int) -> tuple[Array, Array, Array, Array]:
+    """Return state, vectors and logarithms of stretches after each interval, and whether the solver failed."""
+    term = dfx.ODETerm(spread.field)
+    controller = dfx.PIDController(rtol=spread.rtol, atol=spread.rtol / 100)
+
+    def once(carry: tuple, k: Array) -> tuple[tuple, Array]:
+        x, V, step, failed = carry
+        begin = t + k.astype(float) * spread.interval
+        # The step of the interval before saves the search for a first one; the last one is cut to fit.
+        solution = dfx.diffeqsolve(
+            term, dfx.Tsit5(), begin, begin + spread.interval, jnp.minimum(step, spread.interval), (x, V),
+            stepsize_controller=controller, saveat=dfx.SaveAt(t1=True), max_steps=100_000, throw=False,
+            adjoint=dfx.ForwardMode(),
+        )  # fmt: skip
+        steps = jnp.maximum(solution.stats["num_accepted_steps"], 1)
+        x, V = (part[-1] for part in solution.ys)
+        x, V = spread.on_space(x, V)
+        V, logs = _orthonormal(V)
+        return (x, V, spread.interval / steps.astype(float), failed | (solution.result != dfx.RESULTS.successful)), logs
+
+    carry = (x, V, spread.interval / 50, jnp.asarray(False))
+    (x, V, _, failed), logs = jax.lax.scan(once, carry, jnp.arange(samples))
+    return x, V, logs, failed
+
+
+@eqx.filter_jit
+def _advance_map(spread: _Spread, x: Array, V: Array, t: Array, samples: int) -> tuple[Array, Array, Array, Array]:
+    """Return state, vectors and logarithms of stretches after each interval of steps; a map does not fail."""
+
+    def step(k: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        x, V = carry
+        f = lambda z: ravel_pytree(spread.system.step(k, spread.restored(z)))[0]
+        return f(x), jax.vmap(lambda v: jax.jvp(f, (x,), (v,))[1], in_axes=1, out_axes=1)(V)
+
+    def once(carry: tuple[Array, Array, Array], _: None) -> tuple[tuple[Array, Array, Array], Array]:
+        k, x, V = carry
+        end = k + spread.interval.astype(k.dtype)
+        x, V = jax.lax.fori_loop(k, end, step, (x, V))
+        V, logs = _orthonormal(spread.on_space(x, V)[1])
+        return (end, x, V), logs
+
+    (_, x, V), logs = jax.lax.scan(once, (t.astype(int), x, V), None, length=samples)
+    return x, V, logs, jnp.asarray(False)
+
+
+def _spectrum(logs: np.ndarray, every: float) -> LyapunovSpectrum:
+    """Return the spectrum from the logarithms of stretches in each interval, (samples, k)."""
+    rates = logs / every
+    finite = bool(np.all(np.isfinite(rates)))
+    rates = np.where(np.isfinite(rates), rates, np.nan)
+    times = every * np.arange(1, len(rates) + 1)
+    running = np.cumsum(rates, axis=0) / np.arange(1, len(rates) + 1)[:, None]
+    blocks = np.stack([np.mean(part, axis=0) for part in np.array_split(rates, BLOCKS)])
+    errors = np.std(blocks, axis=0, ddof=1) / np.sqrt(BLOCKS)
+    order = np.argsort(-running[-1], kind="stable")
+    halves = [np.mean(blocks[half], axis=0) for half in (slice(BLOCKS // 2), slice(BLOCKS // 2, None))]
+    apart = np.abs(halves[1] - halves[0])
+    # The difference of two halves has twice the standard error of the whole run.
+    steady = finite and bool(np.all(apart <= DRIFT * 2 * errors + 1e-9 * (1 + np.abs(running[-1]))))
+    why = "the halves of the run differ" if finite else "the trajectory left the finite numbers"
+    return LyapunovSpectrum(running[-1][order], errors[order], times, running[:, order], steady, "" if steady else why)
+
+
+def kaplan_yorke_dimension(exponents: Any) -> float:
+    r"""Return $j + \sum_{i \le j} \lambda_i / |\lambda_{j+1}|$ with the largest j whose sum is not negative.
+
+    0 if the largest exponent is negative, and the number of exponents if their sum is not.
+
+    Source: J. L. Kaplan and J. A. Yorke, Chaotic behavior of multidimensional difference equations (1979).
+    """
+    values = np.sort(np.asarray(exponents, float))[::-1]
+    sums = np.cumsum(values)
+    j = int(np.sum(np.cumprod(sums >= 0)))
+    if j == len(values):
+        return float(j)
+    return j + (float(sums[j - 1]) / abs(float(values[j])) if j else 0.0)

@@ -1,0 +1,80 @@
+"""Lyapunov spectra: published numbers, closed forms, curved spaces, errors, and what is not converged."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.lyapunov import kaplan_yorke_dimension, lyapunov_spectrum
+from dynsim.spaces import Sphere
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.catalogue.chaotic import Lorenz
+from dynsim.systems.catalogue.maps import Henon, Logistic
+from dynsim.systems.hardmax.maps import ExactHardmaxMap
+
+
+def test_lorenz_has_the_published_spectrum():
+    found = lyapunov_spectrum(Lorenz(), jnp.asarray([1.0, 1.0, 20.0]), 400.0)
+    assert np.sum(found.exponents) == pytest.approx(-(10 + 1 + 8 / 3), abs=1e-6)
+    assert np.all(np.abs(found.exponents - [0.9056, 0.0, -14.5723]) < 4 * found.errors + 1e-3)
+    assert found.converged
+    assert found.errors[0] < 0.03
+    assert found.kaplan_yorke == pytest.approx(2.062, abs=3e-3)
+
+
+def test_henons_map_has_the_published_spectrum():
+    found = lyapunov_spectrum(Henon(), jnp.asarray([0.1, 0.1]), 2e5, interval=5.0)
+    assert np.sum(found.exponents) == pytest.approx(np.log(0.3), abs=1e-9)
+    assert np.all(np.abs(found.exponents - [0.41922, -1.62319]) < 4 * found.errors + 1e-5)
+
+
+def test_the_logistic_map_has_log_two():
+    found = lyapunov_spectrum(Logistic(), jnp.asarray([0.3]), 1e5)
+    assert abs(found.exponents[0] - np.log(2)) < 4 * found.errors[0] + 1e-5
+    assert "Lyapunov exponents 0.693" in repr(found)
+
+
+def test_on_a_sphere_normal_directions_have_no_exponents():
+    # the flow of x' = A x on the sphere tends to the first axis, with the rates of the differences
+    flow = FunctionFlow(lambda t, x: jnp.asarray([1.0, 0.25, -0.5]) * x, Sphere())
+    found = lyapunov_spectrum(flow, jnp.asarray([0.6, 0.64, 0.48]), 80.0, warm_up=40.0)
+    assert np.allclose(found.exponents, [-0.75, -1.5], atol=1e-4)  # the frame aligns itself as e^(-3t/4)
+    assert found.kaplan_yorke == 0
+
+
+def test_fewer_exponents_are_the_largest_ones():
+    found = lyapunov_spectrum(Henon(), jnp.asarray([0.1, 0.1]), 2e4, count=1)
+    assert found.exponents.shape == (1,)
+    assert found.exponents[0] == pytest.approx(0.4192, abs=0.02)
+
+
+def test_an_orbit_that_escapes_is_not_converged():
+    found = lyapunov_spectrum(Logistic(r=4.5), jnp.asarray([0.3]), 100.0)
+    assert not found.converged
+    assert found.reason == "the trajectory left the finite numbers"
+
+
+def test_a_growing_rate_is_not_converged():
+    flow = FunctionFlow(lambda t, x: 0.01 * t * x)
+    found = lyapunov_spectrum(flow, jnp.asarray([0.0]), 100.0)
+    assert not found.converged
+    assert found.reason == "the halves of the run differ"
+
+
+@pytest.mark.parametrize(
+    ("exponents", "dimension"),
+    [([0.9, 0.0, -14.5], 2 + 0.9 / 14.5), ([-1.0, -2.0], 0.0), ([0.5, -1.0], 1.5), ([1.0, 0.5], 2.0)],
+)
+def test_the_dimension_of_kaplan_and_yorke(exponents, dimension):
+    assert kaplan_yorke_dimension(exponents) == pytest.approx(dimension)
+
+
+def test_bad_input_is_one_sentence():
+    x = jnp.asarray([0.1, 0.1])
+    with pytest.raises(ValueError, match="Argument `duration` must be at least 40 intervals of 1, but is 10"):
+        lyapunov_spectrum(Henon(), x, 10.0)
+    with pytest.raises(ValueError, match="Argument `count` must be at most the dimension, 2, but is 3"):
+        lyapunov_spectrum(Henon(), x, 100.0, count=3)
+    with pytest.raises(ValueError, match="Argument `system` must be a flow or a map"):
+        lyapunov_spectrum("lorenz", x, 100.0)
+    with pytest.raises(ValueError, match="Argument `system` must be a map in JAX"):
+        lyapunov_spectrum(ExactHardmaxMap("1/3"), x, 100.0)
