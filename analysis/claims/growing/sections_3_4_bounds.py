@@ -86,7 +86,7 @@ def second_derivative_has_the_bound(key: Key, integrator: AbstractIntegrator) ->
 )
 def second_derivative_has_the_bound_of_the_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The same. Read: lambda_max is |Z u|^2 = sum_n alpha_n^2, as in the proof."""
-    at = symmetric_expansion(key, hot=True, length=1, copies=int(numpy_rng(key, "copies").integers(1, 4)))
+    at = symmetric_expansion(key, hot=True, length=1, copies=int(numpy_rng(key, "copies").integers(1, 3)))
     return _bound_trial(at, np.sum(at.projections**2))
 
 
@@ -101,6 +101,7 @@ def _lower_trial(at: Expansion, factor: int) -> Trial:
             holds("T^2 phi''(0) / 32 is at least the bound", phi[2] / 16 >= least),
             *expansion_computed(at),
             agrees("C_0 that ships", shipped(*at.floats).bound.correction, float(bound.correction)),
+            *bound_computed(at, Fraction(at.strength), Fraction(1)),
         ),
     )
 
@@ -126,7 +127,7 @@ def second_derivative_has_another_bound(key: Key, integrator: AbstractIntegrator
 @second_derivative_has_another_bound.with_control
 def second_derivative_has_another_bound(key: Key, integrator: AbstractIntegrator) -> Trial:
     """C_0 as printed, and many equal tokens."""
-    return _lower_trial(symmetric_expansion(key, hot=True, length=1, copies=3), 1)
+    return _lower_trial(symmetric_expansion(key, hot=True, length=1, copies=2), 1)
 
 
 def _strict_trial(at: Expansion, dominant: Fraction, separation: Fraction, *hypotheses: Measurement) -> Trial:
@@ -203,7 +204,7 @@ def hard_assignments_make_the_second_derivative_positive(key: Key, integrator: A
 
 @hard_assignments_make_the_second_derivative_positive.with_control
 def hard_assignments_make_the_second_derivative_positive(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The condition q_n1 q_n2 < 1/5, that for one token; here two have opposite first derivatives."""
+    """The condition q_n1 q_n2 < 1/5, that for equal tokens; here they have opposite first derivatives."""
     return _hard_trial(cancelling_expansion(key), Fraction(1, 5))
 
 

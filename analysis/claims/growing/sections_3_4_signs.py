@@ -10,6 +10,7 @@ from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.expansions import (
     Expansion,
     along_dominant,
+    covariances_of,
     expanding,
     expansion_computed,
     force_of,
@@ -29,7 +30,7 @@ from analysis.claims.growing.instances.lines import (
 )
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.banks import Bank
-from analysis.claims.rational_instances import Exact, matrix
+from analysis.claims.rational_instances import matrix
 from analysis.growing.separation import expansion, expansion_at_high_temperature
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, holds
@@ -41,12 +42,6 @@ LEMMA = GROWING.at("Lemma 4", "(7)")
 THEOREM = GROWING.at("Theorem 1")
 CONVEX = GROWING.at("Theorem 1 (proof)")
 POSITIVE_CASE = "no control: the corrected claim is the positive case"
-
-
-def _covariances(at: Expansion) -> Exact:
-    """Return C_k of (7), exactly."""
-    means = at.bank.q @ at.starred
-    return np.sum(at.projections) * at.starred - np.sum(at.projections * means)
 
 
 def _trial(at: Expansion, hypotheses: tuple[Measurement, ...], conclusions: tuple[Measurement, ...]) -> Trial:
@@ -69,7 +64,7 @@ def covariances_are_not_negative(key: Key, integrator: AbstractIntegrator) -> Tr
     Under (A2'); tokens are centred in the residual subspace, as the proof says.
     """
     at = line_expansion(key)
-    found = _covariances(at)
+    found = covariances_of(at)
     shipping = agrees("C_k that ships", shipped(*at.floats).covariances, found)
     return _trial(
         at,
@@ -79,7 +74,7 @@ def covariances_are_not_negative(key: Key, integrator: AbstractIntegrator) -> Tr
 
 
 def _common_trial(at: Expansion, *hypotheses: Measurement) -> Trial:
-    found = _covariances(at)
+    found = covariances_of(at)
     return _trial(
         at,
         (holds("the projections sum to zero", np.sum(at.projections) == 0), *hypotheses),
@@ -167,9 +162,9 @@ def force_of_projected_tokens_does_not_decrease(key: Key, integrator: AbstractIn
 
 
 @jax.jit
-def _change(p: jax.Array, z: jax.Array, u: jax.Array, T: Scalar) -> Scalar:
+def _change(p: jax.Array, z: jax.Array, u: jax.Array, T: Scalar, alpha: jax.Array) -> Scalar:
     """Return phi(1) - phi(0)."""
-    start, end = (expansion(p, z, u, T, jnp.asarray(step, float)) for step in (0.0, 1.0))
+    start, end = (expansion(p, z, u, T, jnp.asarray(step, float), alpha) for step in (0.0, 1.0))
     return end - start
 
 
@@ -178,12 +173,16 @@ HOT = (1e4, 1e5, 1e6)
 
 
 def _hot_trial(key: Key, sign: int) -> Trial:
-    """Measure T (phi(1) - phi(0)) at high temperatures, for tokens whose limit of it has a sign."""
+    """Measure T (phi(1) - phi(0)) at high temperatures, for projections whose limit of it has a sign.
+
+    At random the tokens have lost their components along u, which they gain.
+    """
     at = random_expansion(key)
-    p, z, u, *_ = at.floats
-    limit = float(_limit(p, z, u))
-    z, limit = (z, limit) if sign * limit > 0 else (-z, -limit)
-    found = [T * float(_change(p, z, u, jnp.asarray(T))) for T in HOT]
+    p, z, u, _, alpha = at.floats
+    z = z - alpha[:, None] * u[None] if numpy_rng(key, "projected").integers(2) else z
+    limit = float(_limit(p, z, u, alpha))
+    alpha, limit = (alpha, limit) if sign * limit > 0 else (-alpha, -limit)
+    found = [T * float(_change(p, z, u, jnp.asarray(T), alpha)) for T in HOT]
     errors = [abs(change - limit) for change in found]
     noise = HOT[-1] * 1e-13 * (1 + float(at.force(0)[0]))  # rounding of the forces
     return Trial(
@@ -196,7 +195,7 @@ def _hot_trial(key: Key, sign: int) -> Trial:
             at_least("T (phi(1) - phi(0)) at T = 10^6", found[-1], 0.0, tolerance=noise),
             at_most("its error there", errors[-1], 0.2 * max(errors[:2]), tolerance=noise),
         ),
-        {**at.witness(), "limit": limit, "z": np.asarray(z)},
+        {**at.witness(), "limit": limit, "z": np.asarray(z), "alpha": np.asarray(alpha)},
         parameters={**at.parameters, "T": "10^4 to 10^6"},
     )
 
@@ -249,7 +248,7 @@ def expansion_is_convex(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 def _two_prototypes(key: Key, base: str | None = None) -> Expansion:
-    """Return one token and two prototypes that differ along u; with a base, the token is nearer to the first by 2."""
+    """Return four equal tokens and two prototypes that differ along u; with a base, nearer to the first."""
     rng = numpy_rng(key, "two prototypes")
     axes = signed_permutation(rng, 4)
     if base is None:
@@ -258,7 +257,7 @@ def _two_prototypes(key: Key, base: str | None = None) -> Expansion:
         base = str(rng.choice(["17/16", "9/8", "5/4", "3/2", "2"]))
     else:
         z, p = axes[:1] + int(rng.integers(-2, 3)) * axes[2:3], np.stack([axes[0], -axes[1]])
-    return expanding(key, Bank(z, p, Fraction(base)), axes)
+    return expanding(key, Bank(np.concatenate([z] * 4), p, Fraction(base)), axes)
 
 
 def _sign_trial(at: Expansion, bound: Fraction) -> Trial:
@@ -267,7 +266,9 @@ def _sign_trial(at: Expansion, bound: Fraction) -> Trial:
     return _trial(
         at,
         (
-            holds("the token has a component along u", at.projections[0] != 0),
+            holds(
+                "tokens are equal, with a component along u", len(set(at.projections)) == 1 and at.projections[0] != 0
+            ),
             holds("q_1 q_2 is not the bound", product != bound),
         ),
         (
@@ -283,12 +284,12 @@ def _sign_trial(at: Expansion, bound: Fraction) -> Trial:
     variant="special case",
     evidence="certified",
     num_trials=16,
-    note="sharp: phi = 8 |p_1 - p_2|^2 x^2 / (1 + x)^4 with x = exp(-(d_2 - d_1) / T)",
+    note="sharp: phi = 8 N^2 |p_1 - p_2|^2 x^2 / (1 + x)^4 with x = exp(-(d_2 - d_1) / T)",
 )
 def expansion_is_convex_where_assignments_are_hard(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Two prototypes and one token, alpha_1 not 0: phi''(0) > 0 if q_1 q_2 < 1/5, and < 0 if q_1 q_2 > 1/5.
+    """Two prototypes and equal tokens, alpha not 0: phi''(0) > 0 if q_1 q_2 < 1/5, and < 0 if q_1 q_2 > 1/5.
 
-    Added: K = 2, N = 1, and the condition on the assignments.
+    Added: K = 2, z_1 = .. = z_N, and the condition on the assignments.
     """
     return _sign_trial(_two_prototypes(key), Fraction(1, 5))
 

@@ -64,25 +64,25 @@ def bound_computed(at: Expansion, dominant: Fraction, separation: Fraction = Fra
 
 
 def cold_expansion(key: Key) -> Expansion:
-    """Return two prototypes that differ along u, and three tokens, so cold that q_n1 q_n2 are below 1/6.
+    """Return two prototypes that differ along u, and four tokens, so cold that q_n1 q_n2 are below 1/6.
 
     All differences of squared distances are odd, so that they are at least 1, and the base is large.
     """
     rng = numpy_rng(key, "cold")
     axes = signed_permutation(rng, D)
-    z, second = matrix(rng.integers(-2, 3, (3, D))), matrix(rng.integers(-1, 2, D))
+    z, second = matrix(rng.integers(-2, 3, (4, D))), matrix(rng.integers(-1, 2, D))
     z[0] = z[0] + (z[0] @ axes[0] == 0) * axes[0]
     p = np.stack([second + (1 + 2 * int(rng.integers(2))) * axes[0], second])
     return expanding(key, Bank(z, p, Fraction(str(rng.choice(["4", "5", "9"]))), name="cold"), axes)
 
 
 def cancelling_expansion(key: Key) -> Expansion:
-    """Return two tokens at equal distances from the bisector of two prototypes, on both sides, that move alike.
+    """Return tokens at equal distances from the bisector of two prototypes, two on each side, that move alike.
 
     Their q_n1 q_n2 lie between 1/6 and 1/5, and the derivatives of these cancel.
     """
     rng = numpy_rng(key, "cancelling")
     axes = signed_permutation(rng, D)
-    z = np.stack([axes[0], axes[0] - 2 * axes[1]]) + int(rng.integers(-2, 3)) * axes[2]
+    z = np.stack([axes[0], axes[0] - 2 * axes[1]] * 2) + int(rng.integers(-2, 3)) * axes[2]
     p = np.stack([axes[0], -axes[1]])
     return expanding(key, Bank(z, p, Fraction(str(rng.choice(["16/9", "7/4", "9/5"]))), name="cancelling"), axes)

@@ -154,10 +154,16 @@ def expansion_computed(at: Expansion) -> tuple[Measurement, ...]:
         agrees("the forces that ship", found.forces.value, r[0]),
         agrees("their derivatives that ship", found.forces.first * T, r[1]),
         agrees("their second derivatives that ship", found.forces.second * T**2, 2 * r[2]),
+        agrees("C_k that ships", found.covariances, covariances_of(at)),
         agrees("phi(0) that ships", found.start, float(phi[0])),
         agrees("phi'(0) that ships, times T", found.derivatives[0] * T, float(phi[1])),
         agrees("phi''(0) that ships, times T^2", found.derivatives[1] * T**2, float(2 * phi[2])),
     )
+
+
+def covariances_of(at: Expansion) -> Exact:
+    """Return C_k of (7), exactly."""
+    return np.sum(at.projections) * at.starred - np.sum(at.projections * (at.bank.q @ at.starred))
 
 
 def along_dominant(at: Expansion) -> tuple[Measurement, ...]:
