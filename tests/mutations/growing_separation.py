@@ -1,4 +1,4 @@
-"""Errors in the separation force, its expansion and the residual matrix, and the claims of `growing` that notice them."""
+"""Errors in the separation force, its expansion and the residual matrix, and claims of `growing` that notice them."""
 
 from tests.mutants import Mutant
 
@@ -38,13 +38,6 @@ MUTANTS = (
         "return z + step * _projections(z, u, projections)[:, None] * u[None]",
         "return z + step * _projections(z, u, None)[:, None] * u[None]",
         (HOT,),
-    ),
-    Mutant(
-        "separation: an expansion squares its step",
-        SEPARATION,
-        "return z + step * _projections(",
-        "return z + (1 + step) * step / 2 * _projections(",
-        equivalent="at the steps 0 and 1, of which the statements are, it is the same",
     ),
     Mutant(
         "separation: assignments move at half their speed",
@@ -194,17 +187,24 @@ MUTANTS = (
         (FEATURES,),
     ),
     Mutant(
-        "residual readings: a head of tokens captures the vector of the gate itself",
-        EVENTS,
-        "w = m @ free @ np.asarray(flow.root, float) @ w",
-        "w = np.asarray(flow.root, float) @ w",
-        equivalent="another direction that removes the same two dimensions; see the note of the claim `tokens`",
-    ),
-    Mutant(
         "residual readings: released directions stay captured",
         EVENTS,
         'if flow.rules.release == "retain" else flow.retained',
         'if flow.rules.release == "release" else flow.retained',
         (CHANGES,),
+    ),
+    Mutant(
+        "growth: the bank of a new head replaces those of all heads",
+        EVENTS,
+        "prototypes=x.prototypes.at[slot].set(",
+        "prototypes=x.prototypes.at[:].set(",
+        (KEPT,),
+    ),
+    Mutant(
+        "growth: the temperature of a new head is that of all heads",
+        EVENTS,
+        "cubes=x.cubes.at[slot].set(",
+        "cubes=x.cubes.at[:].set(",
+        (KEPT,),
     ),
 )
