@@ -160,6 +160,7 @@ def _advance_flow(spread: _Spread, x: Array, V: Array, t: Array, samples: int) -
             adjoint=dfx.ForwardMode(),
         )  # fmt: skip
         steps = jnp.maximum(solution.stats["num_accepted_steps"], 1)
+        assert solution.ys is not None
         x, V = (part[-1] for part in solution.ys)
         x, V = spread.on_space(x, V)
         V, logs = _orthonormal(V)
