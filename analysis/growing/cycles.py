@@ -1,0 +1,95 @@
+"""Cycles of growth and pruning in runs of the growing system: the same events over and over, with the same heads."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from dynsim.conversion import instance
+from dynsim.hybrid import HybridTrajectory
+from dynsim.systems.growing.descent import GrowingStep
+from dynsim.systems.growing.flow import GrowingFlow
+from dynsim.trajectory import Trajectory
+
+
+class GrowthHistory(NamedTuple):
+    """What the phases of a run have: the time at which each begins, its number of heads, and the residual |A_res|_2."""
+
+    times: Float[np.ndarray, " phases"]
+    heads: Int[np.ndarray, " phases"]
+    residuals: Float[np.ndarray, " phases"]
+
+
+class Cycle(NamedTuple):
+    """A word of events that ends a run, repeated: its events in order, and the mean time that one repeat takes.
+
+    `repeats` counts complete repeats, 0 if the run ends in no cycle. `drift` is the largest difference, between the
+    repeats, of the residual |A_res|_2 before the first event of the word: 0 where pruning gives back what growth took.
+    """
+
+    word: tuple[str, ...]
+    repeats: int
+    period: float
+    drift: float
+
+    @property
+    def found(self) -> bool:
+        """Whether the run ends in a cycle."""
+        return self.repeats > 0
+
+    def explain(self) -> str:
+        """Return one sentence on the cycle."""
+        if not self.found:
+            return "The run does not end in a cycle of growth and pruning."
+        times = f"{self.repeats} times, {self.period:.3g} apart"
+        return f"The run ends in a cycle: {', '.join(self.word)}, {times}; the residual comes back to {self.drift:.1g}."
+
+
+def growth_history(path: HybridTrajectory) -> GrowthHistory:
+    """Return times, numbers of heads and residuals of the phases of a run of a `GrowingFlow`."""
+    flows = [flow_of(phase) for phase in path.phases]
+    return GrowthHistory(
+        np.array([float(phase.ts[0]) for phase in path.phases]),
+        np.array([int(np.sum(np.asarray(flow.active))) for flow in flows]),
+        np.array([float(flow.dominant) for flow in flows]),
+    )
+
+
+def growth_cycle(path: HybridTrajectory, *, least_repeats: int = 3, tolerance: float = 1e-6) -> Cycle:
+    """Return the cycle of growth and pruning in which a run ends: the shortest word that repeats, if one does.
+
+    A word counts if it has as many growth as pruning events, at least one of each, if it occurs at least
+    `least_repeats` times in a row at the end, and if the residual before it is the same each time up to `tolerance`.
+    """
+    names = [jump.name for jump in path.jumps]
+    for length in range(2, len(names) // least_repeats + 1):
+        word = tuple(names[-length:])
+        repeats = _repeats(names, word)
+        if word.count("grow") == word.count("prune") > 0 and repeats >= least_repeats:
+            found = _cycle(path, word, repeats)
+            if found.drift <= tolerance:
+                return found
+    return Cycle((), 0, np.nan, np.nan)
+
+
+def _repeats(names: list[str], word: tuple[str, ...]) -> int:
+    """Return how often a word occurs in a row at the end."""
+    count, length = 0, len(word)
+    while tuple(names[len(names) - (count + 1) * length : len(names) - count * length]) == word:
+        count += 1
+    return count
+
+
+def _cycle(path: HybridTrajectory, word: tuple[str, ...], repeats: int) -> Cycle:
+    begins = path.jumps[len(path.jumps) - repeats * len(word) :: len(word)]
+    times = [jump.time for jump in begins]
+    before = {float(phase.ts[-1]): float(flow_of(phase).dominant) for phase in path.phases}
+    levels = [before[time] for time in times if time in before]
+    drift = max(levels) - min(levels) if levels else 0.0
+    return Cycle(word, repeats, float(np.mean(np.diff(times))), drift)
+
+
+def flow_of(phase: Trajectory) -> GrowingFlow:
+    """Return the flow of a phase, in continuous or in discrete time."""
+    system = phase.system.flow if isinstance(phase.system, GrowingStep) else phase.system
+    return instance("path", system, GrowingFlow, "a run of a growing system")

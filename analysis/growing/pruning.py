@@ -1,0 +1,115 @@
+"""Measures of heads around a pruning: forces, separations, directional energies, and shares of the encoder's gradient.
+
+All are arrays with an entry for each slot of the flow, zero where there is no head.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from analysis.growing.separation import separation_force
+from dynsim._types import State
+from dynsim.conversion import integer
+from dynsim.errors import argument_error
+from dynsim.systems.growing.flow import GrowingFlow
+from dynsim.systems.growing.transitions import directional_energies, prune
+from dynsim.systems.prototypes.assignments import (
+    assignment_covariance,
+    assignments,
+    separation,
+    squared_distances,
+)
+
+PerHead = Float[Array, " heads"]
+
+
+class Heads(NamedTuple):
+    r"""Measures of each head at one state.
+
+    `forces` are $F_{sep}^{(h)}$; `separations` the least squared distance of two prototypes, and `diameters` the
+    largest; `diversities` are $\mathrm{tr}\, \Sigma_q$ and `activities` $\sigma$ of eq. (21); `energies` are
+    $\Gamma_h = |B u_h|$, and `gradients` the norms of the derivatives of the heads' losses by the encoder's parameters,
+    or by the embeddings if there are none.
+    """
+
+    forces: PerHead
+    separations: PerHead
+    diameters: PerHead
+    diversities: PerHead
+    activities: PerHead
+    energies: PerHead
+    gradients: PerHead
+
+    @property
+    def shares(self) -> PerHead:
+        """The share of each head in the sum of the norms of the gradients: its relative weight on the backbone."""
+        return self.gradients / jnp.sum(self.gradients)
+
+
+@eqx.filter_jit
+def heads_at(flow: GrowingFlow, x: State) -> Heads:
+    """Return the measures of the heads of a flow at a state."""
+    z, p, T = flow.head_inputs(x), x.prototypes, flow.temperatures(x)
+    only = lambda values: jnp.where(flow.active, values, 0.0)
+    covariances = jax.vmap(lambda z, p, T: assignment_covariance(assignments(z, p, T)))(z, p, T)
+    return Heads(
+        only(jax.vmap(separation_force)(p, z, T)),
+        only(jax.vmap(separation)(p)),
+        only(jax.vmap(lambda p: jnp.max(squared_distances(p, p)))(p)),
+        only(jnp.trace(covariances, axis1=1, axis2=2)),
+        flow.activity(x),
+        only(directional_energies(flow)),
+        only(_backbone_gradients(flow, x)),
+    )
+
+
+class Pruning(NamedTuple):
+    """A head that is removed, the slots of those that remain, and the measures of all before and after."""
+
+    head: int
+    survivors: Int[np.ndarray, " survivors"]
+    before: Heads
+    after: Heads
+
+    @property
+    def drop(self) -> float:
+        """The fall of the sum of the separation forces of all heads."""
+        return float(jnp.sum(self.before.forces) - jnp.sum(self.after.forces))
+
+    @property
+    def gains(self) -> Float[np.ndarray, " survivors"]:
+        """The factors by which the survivors' shares of the gradient grow."""
+        after, before = np.asarray(self.after.shares), np.asarray(self.before.shares)
+        return after[self.survivors] / before[self.survivors]
+
+
+def pruned(flow: GrowingFlow, x: State, head: int) -> Pruning:
+    """Return the measures of all heads before and after the removal of that in a slot.
+
+    Raises:
+        ValueError: if there is no such head, or no other one.
+    """
+    head = integer("head", head, least=0)
+    if int(jnp.sum(flow.active)) < 2:
+        raise argument_error("flow", "have at least two heads", f"has {int(jnp.sum(flow.active))}")
+    after, y = prune(flow, 0.0, x, head)
+    return Pruning(head, np.flatnonzero(np.asarray(after.active)), heads_at(flow, x), heads_at(after, y))
+
+
+def _backbone_gradients(flow: GrowingFlow, x: State) -> PerHead:
+    """Return the norm of the derivative of each head's loss by the encoder's parameters, or by the embeddings."""
+    by_inputs, _ = jax.vmap(flow.loss.gradients)(flow.head_inputs(x), x.prototypes, flow.temperatures(x))
+    if any(leaf.size for leaf in jax.tree.leaves(x.encoder)):
+        _, back = jax.vjp(lambda theta: flow.head_inputs(x._replace(encoder=theta)), x.encoder)
+    else:
+        _, back = jax.vjp(lambda z: eqx.tree_at(lambda f: f.data, flow, z).head_inputs(x), flow.data)
+
+    def norm(own: Array) -> Array:
+        leaves = jax.tree.leaves(back(jnp.where(own[:, None, None], by_inputs, 0.0)))
+        return jnp.sqrt(sum((jnp.sum(leaf**2) for leaf in leaves), jnp.zeros(())))
+
+    return jax.vmap(norm)(jnp.eye(len(by_inputs), dtype=bool))

@@ -1,0 +1,132 @@
+"""The step-size conditions (E1)-(E6) of the growing system in discrete time, each with both of its sides."""
+
+import math
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from dynsim._types import Scalar
+from dynsim.systems.prototypes.assignments import Embeddings
+from dynsim.systems.prototypes.losses import PrototypeLoss
+
+SEPARATED = 0.1
+"""The largest ratio of two rates that the paper's practical rule calls separated."""
+
+
+class GateSteps(NamedTuple):
+    r"""Step sizes of the gate, $\eta^+_s = c\, (1 + s)^{-a}$: `scale` c and `power` a, 0 for constant ones."""
+
+    scale: float
+    power: float
+
+    def at(self, step: int) -> float:
+        """Return the step size of a step, the first being 0."""
+        return self.scale * (1 + step) ** -self.power
+
+
+class Rates(NamedTuple):
+    r"""The step sizes $\eta_T$ of the temperatures, $\eta_P$ of the prototypes and $\eta^+_s$ of the gate."""
+
+    temperatures: float
+    prototypes: float
+    gate: GateSteps
+
+    def times(self, factor: float) -> "Rates":
+        """Return all step sizes times one factor, which leaves their ratios as they are."""
+        gate = GateSteps(factor * self.gate.scale, self.gate.power)
+        return Rates(factor * self.temperatures, factor * self.prototypes, gate)
+
+
+class Measured(NamedTuple):
+    r"""What the conditions compare the step sizes with.
+
+    `activity` is $\sigma_{max}$, `least_activity` the $\sigma_0 \le \sigma_s$ of the heads that cool; `lipschitz` is
+    $L_P$, `gradient` $|\nabla_P L_q|_F$, `curvature` $\phi''(0)$, and `gate_steps` the $N_{gate}$ steps of the gate.
+    """
+
+    initial_temperature: float
+    least_temperature: float
+    activity: float
+    least_activity: float
+    lipschitz: float
+    gradient: float
+    curvature: float
+    gate_steps: int
+
+
+class Condition(NamedTuple):
+    """One condition: its name, the value that it limits, the bound of that value, and whether it is met."""
+
+    name: str
+    value: float
+    bound: float
+    met: bool
+
+
+def step_conditions(
+    rates: Rates, measured: Measured, *, least_steps: int, num_steps: int = 1, separated: float = SEPARATED
+) -> tuple[Condition, ...]:
+    r"""Return the conditions (E1)-(E6) for `num_steps` steps with at least `least_steps` between two events.
+
+    (E4), that $\sum_s \eta^+_s$ diverges and $\sum_s (\eta^+_s)^2$ does not, is that the power is above 1/2 and at most
+    1. (E5) has two rows, one for each ratio, at the last of the steps, where that to the decreasing step size of the
+    gate is largest. Since (E4) has $\eta^+_s \to 0$, it fails for constant $\eta_P$ if there are enough steps.
+
+    Source: GROWING, Theorem 7.
+    """
+    m, gate = measured, rates.gate
+    below = lambda name, value, bound: Condition(name, value, bound, value < bound)
+    curvature = max(m.curvature, 0.0) / (m.lipschitz * m.gradient**2)
+    wait = max(m.gate_steps, cooling_steps(rates, m))
+    ratios = (rates.temperatures / rates.prototypes, rates.prototypes / gate.at(num_steps - 1))
+    return (
+        below("E1", rates.temperatures, m.least_temperature**3 / (3 * m.activity)),
+        below("E2", rates.prototypes, 2 / m.lipschitz),
+        below("E3", rates.prototypes, math.sqrt(curvature)),
+        Condition("E4", gate.power, 1.0, 0.5 < gate.power <= 1.0),
+        Condition("E5, temperatures", ratios[0], separated, ratios[0] <= separated),
+        Condition("E5, prototypes", ratios[1], separated, ratios[1] <= separated),
+        Condition("E6", float(least_steps), float(wait), least_steps > wait),
+    )
+
+
+def cooling_steps(rates: Rates, measured: Measured) -> int:
+    r"""Return the printed number of steps to the least temperature, $s^* = \lceil t^* \rceil + 1$.
+
+    Source: GROWING, Lemma 17 (iii).
+    """
+    m = measured
+    fall = m.initial_temperature**3 - m.least_temperature**3
+    return math.ceil(fall / (3 * rates.temperatures * m.least_activity)) + 1
+
+
+def common_bound(rates: Rates, measured: Measured) -> float:
+    """Return the factor c below which (E1), (E2) and (E3) hold for the step sizes c times `rates`."""
+    three = step_conditions(rates, measured, least_steps=0)[:3]
+    return min(condition.bound / condition.value for condition in three)
+
+
+def unmet(conditions: tuple[Condition, ...]) -> str:
+    """Return one sentence: which conditions are not met, with both of their sides."""
+    failed = [f"{c.name} ({c.value:.3g} against {c.bound:.3g})" for c in conditions if not c.met]
+    return f"Not met: {', '.join(failed)}." if failed else "All conditions are met."
+
+
+@eqx.filter_jit
+def gradient_lipschitz(
+    loss: PrototypeLoss, z: Embeddings, banks: Float[Array, "points k m"], temperature: Scalar
+) -> Scalar:
+    r"""Return $L_P$ over some banks of prototypes: the largest spectral norm of the Jacobian of $\nabla_P L_q$.
+
+    Over a segment of banks it is the Lipschitz constant of the gradient along it, up to the spacing of the points.
+    """
+    size = banks[0].size
+
+    def norm(p: Float[Array, "k m"]) -> Scalar:
+        H = jax.jacfwd(lambda p: loss.gradients(z, p, temperature)[1])(p).reshape(size, size)
+        return jnp.linalg.norm(H, ord=2)
+
+    return jnp.max(jax.vmap(norm)(banks))
