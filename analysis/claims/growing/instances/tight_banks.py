@@ -1,0 +1,37 @@
+"""Banks whose prototypes lie close to each other, near some of the tokens or far from all of them, exactly."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.prototypes.instances.banks import Bank
+from analysis.claims.rational_instances import matrix
+from dynsim._types import Key
+
+NEAR = Fraction(1, 8)  # the distance of prototypes; what is far is at about 1
+
+
+def tight_bank(key: Key, *, count: int = 3, tokens: int = 5, dimension: int = 6) -> Bank:
+    """Return tokens with integer coordinates and prototypes at a corner of a small cube and its neighbours."""
+    rng = numpy_rng(key, "tight")
+    z, corner = (matrix(rng.integers(-1, 2, (rows, dimension))) for rows in (tokens, 1))
+    axes = rng.choice(dimension, count - 1, replace=False)
+    steps = np.concatenate([np.zeros((1, dimension), int), np.eye(dimension, dtype=int)[axes]])
+    base = 1 + Fraction(1, int(rng.integers(64, 257)))
+    return Bank(z, corner + NEAR * matrix(steps), base, NEAR, "tight")
+
+
+def remote_bank(key: Key) -> Bank:
+    """Return two prototypes at distance 1 and a token far away on their line, at a temperature above all distances."""
+    rng = numpy_rng(key, "remote")
+    z = matrix([[2 * int(rng.integers(100, 200)) + 1, 0]]) / 2
+    return Bank(z, matrix([[0, 0], [1, 0]]), 1 + Fraction(1, 10**6), Fraction(1, 2), "remote")
+
+
+def lone_bank(key: Key) -> Bank:
+    """Return two prototypes close to each other and a third one far away, with tokens between."""
+    rng = numpy_rng(key, "lone")
+    z = matrix(rng.integers(0, 2, (5, 2)))
+    p = matrix([[0, 0], [0, 1], [8, 8 * int(rng.integers(-1, 2))]]) * NEAR
+    return Bank(z, p, 1 + Fraction(1, int(rng.integers(64, 257))), NEAR, "one apart")

@@ -1,0 +1,107 @@
+"""A head of two opposite prototypes, tokens at two opposite points of their line: all quantities in closed form.
+
+Tokens at +a and -a on a line, r at each, prototypes at +v and -v, T = 1 / log b. With y = 2 a v / T the assignment of a
+token to its prototype exceeds that to the other one by t = tanh y, which for integers a, v is a rational number.
+"""
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.multirate.rational_logarithms import Enclosure, logarithm
+from analysis.claims.prototypes.instances.banks import Bank
+from analysis.claims.rational_instances import Exact, matrix
+from dynsim._types import Key
+
+M = 3  # the dimension of tokens and prototypes
+
+
+class TwoPrototypes(NamedTuple):
+    """The integers a, v and r, the base b, and the line: a coordinate axis, 0 to M - 1."""
+
+    a: int
+    v: int
+    copies: int
+    base: Fraction
+    axis: int
+
+    def bank(self, a: int | None = None, v: int | None = None) -> Bank:
+        """Return embeddings and prototypes, with other values of a or v if given."""
+        a, v = self.a if a is None else a, self.v if v is None else v
+        return Bank(_on_axis([a, -a] * self.copies, self.axis), _on_axis([v, -v], self.axis), self.base, name="line")
+
+    def tanh(self, a: int | None = None, v: int | None = None) -> Fraction:
+        """Return t = tanh y."""
+        weight = self.base ** (4 * (self.a if a is None else a) * (self.v if v is None else v))
+        return (weight - 1) / (weight + 1)
+
+    @property
+    def y(self) -> Enclosure:
+        """An enclosure of y = 2 a v log b."""
+        return logarithm(self.base).times(Fraction(2 * self.a * self.v))
+
+    def force(self, a: int | None = None, v: int | None = None) -> Fraction:
+        """Return F_sep = 8 r^2 v^2 (1 - t^2)^2."""
+        t, v = self.tanh(a, v), self.v if v is None else v
+        return 8 * self.copies**2 * v**2 * (1 - t**2) ** 2
+
+    @property
+    def first_derivative(self) -> Enclosure:
+        """An enclosure of phi'(0) = -4 y t phi(0), as the tokens move to (1 + eps) a."""
+        return self.y.times(-4 * self.tanh() * self.force())
+
+    @property
+    def second_derivative(self) -> Enclosure:
+        """An enclosure of phi''(0) = y^2 (20 t^2 - 4) phi(0)."""
+        factor, y = (20 * self.tanh() ** 2 - 4) * self.force(), self.y
+        return Enclosure(y.low**2, y.high**2).times(factor)
+
+    @property
+    def gradient(self) -> Fraction:
+        """The derivative of Lq by the coordinate of the first prototype at fixed assignments, 2 r (v - a t)."""
+        return 2 * self.copies * (self.v - self.a * self.tanh())
+
+    @property
+    def lipschitz(self) -> Fraction:
+        """A bound of the spectral norm of that gradient's Jacobian for all prototypes at +-s v, 0 <= s <= 1.
+
+        The Jacobian is 2 r less a matrix between 0 and (4 / T) sum_n q_n1 q_n2 (2 s^2 v^2 + 2 a^2).
+        """
+        largest = 4 * logarithm(self.base).high * self.copies * (self.v**2 + self.a**2)
+        return max(Fraction(2 * self.copies), largest - 2 * self.copies)
+
+    @property
+    def activity(self) -> Fraction:
+        """The mean variance sigma of (21), q_1 q_2 (4 a v)^2."""
+        return (1 - self.tanh() ** 2) * (2 * self.a * self.v) ** 2
+
+    def witness(self) -> dict[str, object]:
+        """Return the data."""
+        return {"a": self.a, "v": self.v, "r": self.copies, "b": self.base}
+
+
+def _on_axis(values: list[int], axis: int) -> Exact:
+    return matrix(np.outer(values, np.arange(M) == axis))
+
+
+def near_base(y: float, a: int, v: int) -> Fraction:
+    """Return 1 + 1/k, with the integer k for which 2 a v log(1 + 1/k) is near y."""
+    return 1 + Fraction(1, max(1, round(2 * a * v / y)))
+
+
+def expanding_head(key: Key) -> TwoPrototypes:
+    """Return a head whose force has a positive second derivative by the expansion: y from 0.7 to 1.2."""
+    rng = numpy_rng(key, "expanding")
+    a, v = int(rng.integers(1, 4)), 10 * int(rng.integers(1, 4))
+    base = near_base(float(rng.uniform(0.7, 1.2)), a, v)
+    return TwoPrototypes(a, v, int(rng.integers(1, 4)), base, int(rng.integers(M)))
+
+
+def contracting_head(key: Key) -> TwoPrototypes:
+    """Return a head with v = 2 a and y near 0.7, whose prototypes meet after one step of a moderate size."""
+    rng = numpy_rng(key, "contracting")
+    a = int(rng.integers(1, 6))
+    base = near_base(float(rng.uniform(0.68, 0.72)), a, 2 * a)
+    return TwoPrototypes(a, 2 * a, int(rng.integers(1, 4)), base, int(rng.integers(M)))
