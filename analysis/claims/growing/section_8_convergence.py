@@ -1,0 +1,180 @@
+"""Claims of Section 8 on finite convergence: growth that ends, that never ends, and that ends too early."""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+
+from analysis.claims.growing.instances.small_clouds import (
+    DIMENSION,
+    growing_system,
+    orthonormal,
+    random_values,
+    run,
+    spectral_gap,
+)
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.growing.cycles import flow_of, growth_cycle
+from analysis.growing.pruning import heads_at
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, holds
+from dynsim._types import Key
+from dynsim.hybrid import HybridTrajectory
+from dynsim.integrators import AbstractIntegrator
+from dynsim.papers import GROWING
+from dynsim.simulation import simulate
+from dynsim.systems.growing.flow import GrowingFlow
+from dynsim.systems.growing.gate import GateFlow
+from dynsim.systems.growing.residual import dominant_plane, dominant_value, residual_matrix
+from dynsim.systems.growing.transitions import prune
+
+THRESHOLD, PHI, DWELL = 0.5, 0.01, 10.0
+WARM = (
+    "all tokens are near one point, and T_min is above the temperature below which prototypes separate: those of every "
+    "head approach each other exponentially, and S(P) > 0 falls below phi_g, which (A1) and (B1) do not exclude"
+)
+
+
+def _warm_system(key: Key) -> GrowingFlow:
+    """Return a flow with one pair of M_a above theta_w whose heads are pruned once the dwell time is over."""
+    cooling = {"initial_temperature": 0.5, "least_temperature": 0.3}
+    given: dict[str, Any] = {"threshold": THRESHOLD, "pruning": PHI, "dwell": DWELL, "spread": 0.3, **cooling}
+    last = numpy_rng(key, "values").uniform(0.05, 0.4, 2)
+    return growing_system(key, (3.0, max(last), min(last)), width=0.1, rates=(1.0, 5.0), **given)
+
+
+def _conditions(path: HybridTrajectory) -> tuple[Measurement, ...]:
+    """Measure phi_g < theta_w, (H1), (A1), (A2'), (B2) and (D1) for a run, at the birth of its first head and on."""
+    born, flow = path.jumps[0].after, flow_of(path.phases[0])
+    rules, at_birth = flow.rules, heads_at(flow, born)
+    fall = float(rules.initial_temperature) ** 3 - float(rules.least_temperature) ** 3
+    t_star = fall / (3 * float(flow.temperature_rate) * float(at_birth.activities[0]))
+    pruned = [jump.before for jump in path.jumps if jump.name == "prune"]
+    separations = [float(heads_at(flow, x).separations[0]) for x in pruned]
+    along = np.asarray(born.prototypes[0]) @ np.asarray(flow.frames[0, 0])
+    return (
+        at_most("phi_g", rules.pruning, rules.threshold, tolerance=ROUNDING),
+        at_least("the gap of A_res", spectral_gap(np.asarray(flow.interaction)), 1.0, tolerance=ROUNDING),
+        at_least("the least S(P) at a pruning", min(separations), 0.0, tolerance=1e-15),
+        at_least("differences of prototypes along u", np.ptp(along), 0.1, tolerance=ROUNDING),
+        at_least("dwell time over t*", float(rules.dwell) / t_star, 1.0, tolerance=SOLVER),
+    )
+
+
+@claim(
+    "growing/theorem-5",
+    GROWING.at("Theorem 5"),
+    num_trials=2,
+    note=f"{WARM}. The pruned head's direction stays captured, as in the Algorithm, so that growth ends with no head "
+    "in that direction, and (iii) fails; if it is released growth never ends, see the reading. That K~ < K_INCRT "
+    "almost surely fails with Lemma 13. No control: the corrected claim is the positive case",
+)
+def growth_ends_sufficient(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Under (H1), (A1), (A2'), (B1)-(B3), (D1) growth ends, and the final architecture is sufficient.
+
+    Read: outside the directions of the final heads the residual is at most theta_w. Pruning retains directions.
+    """
+    path = run(_warm_system(key), 1.5 * DWELL, integrator)
+    jump = path.jumps[-1]
+    if jump.name != "prune":
+        return Trial.unfinished(f"no head was pruned: {[jump.name for jump in path.jumps]}")
+    flow = flow_of(path.phases[-2])
+    retaining = eqx.tree_at(lambda f: f.rules, flow, dataclasses.replace(flow.rules, release="retain"))
+    last, _ = prune(retaining, jump.time, jump.before)
+    outside = dominant_value(residual_matrix(last.interaction, np.asarray(last.frames).reshape(-1, DIMENSION)))
+    return Trial(
+        (*_conditions(path), at_most("what triggers growth, at the end", last.dominant, THRESHOLD, tolerance=ROUNDING)),
+        (at_most("residual outside the directions of the final heads", outside, THRESHOLD, tolerance=ROUNDING),),
+        {"events": [(jump.name, jump.time) for jump in path.jumps]},
+        parameters={"heads at the end": int(np.sum(np.asarray(last.active))), "time": jump.time},
+    )
+
+
+@claim(
+    "growing/theorem-5/release",
+    GROWING.at("Theorem 5 (ii)"),
+    variant="reading",
+    num_trials=2,
+    note=f"pruning gives directions back. {WARM}; the same head is then grown again, and so on with the period of two "
+    "dwell times. No control: the corrected claim is the positive case",
+)
+def growth_ends_if_directions_are_released(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Under (H1), (A1), (A2'), (B1)-(B3), (D1) the architecture grows in at most d steps."""
+    path = run(_warm_system(key), 15 * DWELL, integrator)
+    cycle, grown = growth_cycle(path), len(path.times("grow"))
+    return Trial(
+        _conditions(path),
+        (
+            at_most("growth events", grown, DIMENSION, tolerance=0.0),
+            holds("the run does not end in a cycle", not cycle.found),
+        ),
+        {"cycle": cycle.explain(), "grow": path.times("grow")},
+        parameters={"d": DIMENSION, "growth events": grown, "period": cycle.period},
+    )
+
+
+def _gate_converges(key: Key, a: Any, integrator: AbstractIntegrator) -> tuple[Measurement, ...]:
+    """Measure that the gate converges from a random start, to its normalised projection on the dominant plane."""
+    plane = dominant_plane(a)
+    w = numpy_rng(key, "gate").normal(size=DIMENSION)
+    path = simulate(GateFlow(a), jnp.asarray(w / np.linalg.norm(w)), [0.0, 60.0, 120.0], integrator=integrator)
+    inside = plane.T @ (plane @ w)
+    away = np.linalg.norm(np.asarray(path.ys) - inside / np.linalg.norm(inside), axis=1)
+    return (
+        at_most("distance of the gate from its limit", away[-1], 0.0, tolerance=1e-5),
+        at_most("that at the end over that at half the time", away[-1], away[1], tolerance=SOLVER),
+    )
+
+
+def _growth_trial(key: Key, integrator: AbstractIntegrator, *, pruning: bool) -> Trial:
+    """Measure the growth of a system without pruning, or of one whose heads are pruned."""
+    rng = numpy_rng(key, "growth")
+    s = random_values(rng) + 0.3
+    pairs = int(rng.integers(1, 4))
+    threshold = float(s[pairs - 1] + (s[pairs] if pairs < 3 else 0.0)) / 2
+    if pruning:
+        flow, pairs, threshold, until = _warm_system(key), 1, THRESHOLD, 6 * DWELL
+    else:
+        flow, until = growing_system(key, s, width=0.5, threshold=threshold, dwell=1.0), 6.0
+    path = run(flow, until, integrator)
+    m, last = np.asarray(flow.interaction), flow_of(path.phases[-1])
+    grown, heads = len(path.times("grow")), int(np.sum(np.asarray(last.active)))
+    fewer = orthonormal(rng.normal(size=(heads, DIMENSION))[: max(heads - 1, 0)])
+    removed = () if pruning else (holds("no head is pruned", len(path.times("prune")) == 0),)
+    return Trial(
+        (*removed, at_most("phi_g", flow.rules.pruning, flow.rules.threshold, tolerance=ROUNDING)),
+        (
+            holds("growth steps are the pairs above theta_w, at most d / 2", grown == pairs <= DIMENSION / 2),
+            at_most("residual at the end", last.dominant, threshold, tolerance=ROUNDING),
+            at_least(
+                "residual with one direction less", dominant_value(residual_matrix(m, fewer)), threshold, tolerance=0
+            ),
+            *_gate_converges(key, m, integrator),
+        ),
+        {"theta_w": threshold, "grow": path.times("grow")},
+        parameters={"d": DIMENSION, "heads": heads},
+    )
+
+
+@claim(
+    "growing/theorem-5/corrected",
+    GROWING.at("Theorem 5"),
+    variant="corrected",
+    num_trials=4,
+    note="without (D1), since temperatures do not enter growth; minimal by interlacing, sufficient in that the "
+    "residual is at most theta_w; the gate's limit is a vector of the plane that depends on its start",
+)
+def growth_without_pruning_ends(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Gates converge, growth ends after K~ steps, and the architecture is minimal and sufficient.
+
+    Added: no head is pruned. Changed: K~ is the number of pairs of M_a above theta_w, at most d / 2; not strict.
+    """
+    return _growth_trial(key, integrator, pruning=False)
+
+
+@growth_without_pruning_ends.with_control
+def growth_without_pruning_ends(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Heads are pruned below phi_g < theta_w, and directions given back."""
+    return _growth_trial(key, integrator, pruning=True)
