@@ -150,7 +150,25 @@ def functional_does_not_increase_at_pruning(key: Key, integrator: AbstractIntegr
     return _pruning_trial(key, mean=True)
 
 
-END = 60.0
+END, FRAMES = 60.0, 21
+
+
+def small_flow(
+    data: object, interaction: object, *, barrier: float = 0.3, ridge: float = 0.2, least: float = 0.6
+) -> GrowingFlow:
+    """Return a growing flow of five tokens with four features, and a random first head."""
+    rules = GrowthRules(0.5, capacity=3, prototypes=2, first="random", dwell=4.0, least_temperature=least)
+    return GrowingFlow(
+        data,
+        interaction,
+        rules=rules,
+        loss=PrototypeLoss("full", barrier=barrier, ridge=ridge, reduction="mean"),
+        encoder=LinearEncoder(4, 4),
+        encoder_rate=0.02,
+        prototype_rate=0.1,
+        temperature_rate=0.05,
+        regulariser=0.5,
+    )
 
 
 def small_run(
@@ -162,27 +180,16 @@ def small_run(
     far: float = 0.0,
     end: float = END,
 ) -> HybridTrajectory:
-    """Run a growing system of four features with two planes above the threshold, from a random first head.
+    """Run a growing system with two planes above the threshold, after one dwell time.
 
-    `far` is the distance of one of its prototypes, if it is not zero.
+    `far` is the distance of one of the first prototypes, if it is not zero.
     """
     rng = numpy_rng(key, "run")
-    rules = GrowthRules(0.5, capacity=3, prototypes=2, first="random", dwell=4.0, least_temperature=0.6)
-    flow = GrowingFlow(
-        rng.normal(size=(5, 4)),
-        rotated(rng, [2.0, 1.0]),
-        rules=rules,
-        loss=PrototypeLoss("full", barrier=barrier, ridge=ridge, reduction="mean"),
-        encoder=LinearEncoder(4, 4),
-        encoder_rate=0.02,
-        prototype_rate=0.1,
-        temperature_rate=0.05,
-        regulariser=0.5,
-    )
-    x = flow.start(key)
+    flow = small_flow(rng.normal(size=(5, 4)), rotated(rng, [2.0, 1.0]), barrier=barrier, ridge=ridge)
+    x = flow.start(key)._replace(clock=jnp.zeros(()))
     if far:
         x = x._replace(prototypes=x.prototypes.at[0, 0].set(far * jnp.eye(4)[0]))
-    return simulate_growing(flow, x._replace(clock=jnp.zeros(())), np.linspace(0.0, end, 21), integrator=integrator)
+    return simulate_growing(flow, x, np.linspace(0.0, end, FRAMES), integrator=integrator)
 
 
 def _monotone_trial(path: HybridTrajectory, potential: str) -> Trial:

@@ -1,0 +1,346 @@
+"""Claims of Section 11.4: the gate, the temperatures, and the coupling condition of the time scales."""
+
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from analysis.claims.consensus.instances.printed_attention import agrees
+from analysis.claims.growing.instances.interactions import blocks, rotated
+from analysis.claims.growing.section_11_events import FRAMES, small_flow
+from analysis.claims.growing.section_11_limits import pair_of_prototypes, symmetric_interval
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.growing.couplings import Rates, couplings, curvatures
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from dynsim._types import Key
+from dynsim.growing import simulate_growing
+from dynsim.integrators import AbstractIntegrator
+from dynsim.papers import GROWING
+from dynsim.simulation import simulate
+from dynsim.systems.growing.flow import Growing, GrowingFlow
+from dynsim.systems.growing.gate import GateFlow
+from dynsim.systems.growing.residual import dominant_plane
+from dynsim.systems.growing.rules import GrowthRules
+from dynsim.systems.prototypes.encoders import FreeEmbeddings
+from dynsim.systems.prototypes.losses import PrototypeLoss
+
+LEMMA_23, LEMMA_24, COROLLARY = GROWING.at("Lemma 23"), GROWING.at("Lemma 24"), GROWING.at("Corollary 12")
+NORMALISATIONS = ("oja", "exin")
+
+
+@claim(
+    "growing/lemma-23",
+    LEMMA_23,
+    evidence="certified",
+    num_trials=4,
+    note="singular values of A_res come in pairs: the gap lambda_1 - lambda_2 of (50) is 0, read as the gap of the "
+    "planes here; v_1 is any unit vector of the top plane, all of which are equilibria of the gate. (51) is trivially "
+    "true: on a dwell interval W does not depend on the gate; no control: the corrected claim is the positive case",
+)
+def gate_tracks_one_vector(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """There are v_1 and C_gate, which depend on A_res alone, with |u(t) - v_1| <= C_gate eps_1 after a transient.
+
+    The instance: a gap between the first two pairs, and gates at e_1 and at e_2, in the top plane, which rest there. Of
+    any line, one of the two has a distance of at least sqrt(2 - sqrt 2) > 3/4 from its unit vectors, whatever eps_1.
+    """
+    rng = numpy_rng(key, "instance")
+    low = Fraction(int(rng.integers(1, 20)), 4)
+    s, C = low + Fraction(int(rng.integers(1, 20)), 4), Fraction(int(rng.integers(1, 100)))
+    epsilon = Fraction(1, 2) / C
+    a = blocks([s, low])
+    flows = [GateFlow(a, word, rate=float(1 / epsilon)) for word in NORMALISATIONS]
+    speeds = [float(jnp.max(jnp.abs(f.velocity(0.0, jnp.eye(4)[k])))) for f in flows for k in (0, 1)]
+    plane = dominant_plane(a)
+    apart = 2 - Fraction(23, 16)  # below 2 - sqrt 2, the square of the distance
+    return Trial(
+        hypotheses=(
+            holds("a gap between the pairs", s > low > 0),
+            agrees("projection on the top plane", plane.T @ plane, np.diag([1.0, 1.0, 0.0, 0.0])),
+            equal("largest speed of the gates at e_1 and e_2", max(speeds), 0.0, tolerance=ROUNDING),
+            holds("the bound of the distance", Fraction(23, 16) ** 2 > 2 and apart == Fraction(9, 16)),
+        ),
+        conclusions=(holds("both are within C_gate eps_1 of one line's unit vectors", apart <= (C * epsilon) ** 2),),
+        witness={"s": s, "low": low, "C_gate": C, "eps_1": epsilon, "squared distance": apart},
+    )
+
+
+def _plane_trial(key: Key, integrator: AbstractIntegrator, rate_of: object) -> Trial:
+    """Follow a gate, and compare its slope against the top plane with the law of the linear flow exp(E t)."""
+    rng = numpy_rng(key, "gate")
+    s = np.array([2.0, 1.0, 0.5]) * rng.uniform(0.5, 1, size=3)
+    word, eta = NORMALISATIONS[int(rng.integers(2))], rng.uniform(0.5, 5)
+    a = rotated(rng, s)
+    a = (a - a.T) / 2
+    plane = dominant_plane(a)
+    w0 = rng.normal(size=6)
+    w0 /= np.linalg.norm(w0)
+    gap = eta * rate_of(s[0], s[1])
+    ts = np.array([0.0, 3.0, 6.0, 9.0]) / gap
+    path = simulate(GateFlow(a, word, rate=eta), jnp.asarray(w0), ts, integrator=integrator)
+    inside = np.asarray(path.ys) @ plane.T
+    outside = np.asarray(path.ys) - inside @ plane
+    slopes = np.linalg.norm(outside, axis=1) / np.linalg.norm(inside, axis=1)
+    there = inside[0] / np.linalg.norm(inside[0]) @ plane
+    return Trial(
+        hypotheses=(
+            at_least("gap between the pairs", s[0] - s[1], 0.0, tolerance=ROUNDING),
+            at_least("part of the start in the plane", np.linalg.norm(inside[0]), 0.0, tolerance=1e-2),
+        ),
+        conclusions=(
+            at_most(
+                "slope over its start times exp(-eta (s_1^2 - s_3^2) t)",
+                np.max(slopes / slopes[0] * np.exp(gap * ts)),
+                1.0,
+                tolerance=SOLVER,
+            ),
+            equal(
+                "rate at the end, over eta (s_1^2 - s_3^2)",
+                np.log(slopes[2] / slopes[3]) / (gap * (ts[3] - ts[2])),
+                1.0,
+                tolerance=0.1,
+            ),
+            at_most(
+                "distance from the projected start, over twice the slope",
+                np.linalg.norm(path.final - there) / (2 * slopes[3]),
+                1.0,
+                tolerance=SOLVER,
+            ),
+        ),
+        witness={"A": a, "start": w0, "slopes": slopes},
+        parameters={"normalisation": word},
+    )
+
+
+@claim(
+    "growing/lemma-23/corrected",
+    LEMMA_23,
+    variant="corrected",
+    num_trials=6,
+    note="changed: the top plane, s_3 being the value of the second pair, and the exponential rate of a fixed A_res, "
+    "which does not change on a dwell interval. For every start that is not orthogonal to the plane; those that are "
+    "stay so",
+)
+def gate_tends_to_the_top_plane(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """On a dwell interval the tangent of the angle between gate and top plane is at most its start times
+    exp(-eta_+ (s_1^2 - s_3^2) t), and the gate tends to the normalised projection of its start on the plane.
+    """
+    return _plane_trial(key, integrator, lambda s, r: s**2 - r**2)
+
+
+@gate_tends_to_the_top_plane.with_control
+def gate_tends_to_the_top_plane(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The rate eta_+ (s_1 - s_3)^2, the square of the printed gap."""
+    return _plane_trial(key, integrator, lambda s, r: (s - r) ** 2)
+
+
+@claim(
+    "growing/lemma-24",
+    LEMMA_24,
+    evidence="certified",
+    num_trials=2,
+    note="sigma falls by orders of magnitude on the way, since assignments harden: at the t* of the initial sigma the "
+    "temperature is far above T_min, by a margin that does not depend on the rates. At fixed P the only rest point is "
+    "T_min. Mode full, fixed embeddings; no control: the corrected claim is the positive case",
+)
+def temperatures_track_their_limit(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """There is C_temp, which does not depend on the rates, with |T(t) - T_inf| <= C_temp eps_2 for all t >= t*.
+
+    The instance: tokens at -z and z, prototypes at -p and p, which stay in an interval. With y = 4 z p, sigma = y^2 /
+    (4 cosh^2(y / 2 T)), which is at most y_0^2 e^{-30} for T <= y_0 / 30, y_0 being the least y; from
+    from y_0 / 30 to y_0 / 60 = 2 T_min.
+    """
+    at = symmetric_interval(key)
+    y, top = 4 * at.z * at.least, 4 * at.z * at.largest
+    hot, warm, cool = top, y / 30, y / 60
+    coldest, first = cool / 2, y**2 / Fraction(51, 10)
+    small = y**2 / Fraction(27, 10) ** 30
+    arrival = (hot**3 - coldest**3) / (3 * first)
+    longer = (warm**3 - cool**3) / (3 * small)
+    C = Fraction(int(numpy_rng(key, "constant").integers(1, 1000)))
+    eta = at.barrier / 4
+    epsilon = min((cool - coldest) / (2 * C), Fraction(1, 10))
+    rules = GrowthRules(2.0, capacity=1, prototypes=2, initial_temperature=float(hot), least_temperature=float(coldest))
+    loss, z = PrototypeLoss("full", barrier=float(at.barrier), reduction="mean"), float(at.z)
+    sigma, speeds = {}, []
+    for p, sign in ((float(at.least), 1), (float(at.largest), -1)):
+        for T in (hot, warm, cool):
+            state = pair_of_prototypes([[-z, 0.0], [z, 0.0]], p, p, float(T), rules=rules, loss=loss, rate=float(eta))
+            sigma[p, T] = float(state[0].activity(state[1])[0])
+            speeds.append(sign * float(state[0].velocity(0.0, state[1]).prototypes[0, 1, 0]))
+    late = max(value for (_, T), value in sigma.items() if hot != T)
+    return Trial(
+        hypotheses=(
+            holds("lambda > 2 eta_P C(2, 2)", at.barrier > 2 * eta),
+            holds("the interval is invariant", at.invariant),
+            at_least("least inward speed of the flow that ships", min(speeds), 0.0, tolerance=ROUNDING),
+            at_least(
+                "its initial sigma over y_0^2 / 5.1", sigma[float(at.least), hot] / float(first), 1.0, tolerance=1e-3
+            ),
+            at_most("its sigma below y_0 / 30, over the bound", late / float(small), 1.0, tolerance=1e-3),
+        ),
+        conclusions=(holds("T - T_min <= C_temp eps_2 at t*", longer < arrival or cool - coldest <= C * epsilon),),
+        witness={"interval": at._asdict(), "T": (coldest, cool, warm, hot), "eta_T t*": arrival, "longer": longer}
+        | {"C_temp": C, "eps_2": epsilon},
+    )
+
+
+def _arrival_trial(key: Key, integrator: AbstractIntegrator, *, initial: bool) -> Trial:
+    """Follow one head of symmetric prototypes to T_min; compare the time with t* of the least or the initial sigma."""
+    rng = numpy_rng(key, "line")
+    z, p = rng.uniform(0.45, 0.55), rng.uniform(0.6, 0.7)
+    data = z * np.array([1.0, -1.0, 1.0, -1.0, 0.0])[:, None] * np.eye(4)[:1]
+    flow = small_flow(data, blocks([0.2, 0.1]), least=0.3)
+    x = flow.start(key)._replace(encoder=jnp.eye(4))
+    x = x._replace(prototypes=x.prototypes.at[0].set(p * jnp.asarray([[-1.0], [1.0]]) * jnp.eye(4)[:1]))
+    path = simulate_growing(flow, x, np.linspace(0.0, 400.0, FRAMES), integrator=integrator)
+    ends = path.times("clip")
+    before = path.phases[0]
+    sigma = np.array(
+        [float(flow.activity(jax.tree.map(lambda y, k=k: y[k], before.ys))[0]) for k in range(len(before.ts))]
+    )
+    T = np.array([1.0, 0.3])
+    span = (T[0] ** 3 - T[1] ** 3) / (3 * float(flow.temperature_rate))
+    after = np.concatenate([np.asarray(phase.ys.cubes[:, 0]) for phase in path.phases[1:]])
+    return Trial(
+        hypotheses=(
+            at_least("sigma before the clip", np.min(sigma), 0.0, tolerance=1e-4),
+            equal("clips", len(ends), 1, tolerance=0.0),
+        ),
+        conclusions=(
+            at_most(
+                "time of arrival over t*",
+                ends[0] * (sigma[0] if initial else np.min(sigma)) / span,
+                1.0,
+                tolerance=SOLVER,
+            ),
+            at_most("largest T^3 - T_min^3 after it", np.max(np.abs(after - 0.3**3)), 0.0, tolerance=ROUNDING),
+        ),
+        witness={"sigma": sigma, "arrival": ends[0]},
+        parameters={"sigma at the end over the start": float(sigma[-1] / sigma[0])},
+    )
+
+
+@claim(
+    "growing/lemma-24/corrected",
+    LEMMA_24,
+    variant="corrected",
+    num_trials=2,
+    note="changed: sigma_0 in t* is the least sigma until then, and the deviation is 0, for any eps_2. Mode full, "
+    "symmetric tokens, sigma falling along the way; a head with sigma = 0 keeps its temperature",
+)
+def temperatures_rest_at_the_least_one(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """With sigma_0 > 0 the least activity until the clip, T = T_min for all t >= t* = (T_init^3 - T_min^3) /
+    (3 eta_T sigma_0).
+    """
+    return _arrival_trial(key, integrator, initial=False)
+
+
+@temperatures_rest_at_the_least_one.with_control
+def temperatures_rest_at_the_least_one(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The initial activity in t*."""
+    return _arrival_trial(key, integrator, initial=True)
+
+
+def _one_token(key: Key, kappa: float, regulariser: float) -> tuple[GrowingFlow, Growing, float]:
+    """Return one free embedding at 0 and prototypes at -a and a in equilibrium, with kappa = 4 a^2 / T, and a."""
+    a = int(numpy_rng(key, "a").integers(1, 9)) / 4
+    T = 4 * a**2 / kappa
+    flow = GrowingFlow(
+        np.ones((1, 2)),
+        blocks([1.0]),
+        rules=GrowthRules(2.0, capacity=1, prototypes=2, initial_temperature=2 * T, least_temperature=T),
+        loss=PrototypeLoss("full", barrier=4 * a**4),
+        encoder=FreeEmbeddings(1, 2),
+        encoder_rate=1.0,
+        regulariser=regulariser,
+    )
+    on = jnp.ones(1, bool)
+    flow = flow.with_heads(active=on, clipped=on, frames=jnp.asarray([[[1.0, 0.0], [0.0, 0.0]]]))
+    banks = jnp.asarray([[[-a, 0.0], [a, 0.0]]])
+    return flow, Growing(jnp.zeros((1, 2)), jnp.zeros(2), banks, jnp.full(1, T**3), jnp.zeros(())), a
+
+
+@claim(
+    "growing/corollary-12",
+    COROLLARY,
+    evidence="certified",
+    num_trials=4,
+    note="C_3 eps_3 / c_0 >= |H| / (L_theta mu_theta) depends on no rate; so the third condition holds for all rates "
+    "or for none. (61) leaves out the factor eta_P, and asks then for an eta_P above 2 / L_P. By c_0 <= eta_theta "
+    "mu_theta the second asks for eta_T of the order of eta_theta, against eta_T >> eta_theta. Mode full, mu_P "
+    "transverse to rotations; no control: the special case is the positive one",
+)
+def coupling_conditions_are_jointly_satisfiable(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """There are rates for which the three conditions (60) hold, and rates with (61) and (E2).
+
+    The instance: one free embedding at 0 and prototypes at -a and a, at rest with lambda = 4 a^4, 1/2 <= 4 a^2 / T < 1:
+    |H| = sqrt 2, L_theta = 2, mu_theta = 2 (1 - kappa), L_P >= 1.
+    """
+    kappa = 1 - Fraction(int(numpy_rng(key, "kappa").integers(1, 17)), 32)
+    flow, x, a = _one_token(key, float(kappa), 0.0)
+    found, v = curvatures(flow, x), flow.velocity(0.0, x)
+    least, cross, steepest = 2 * (1 - kappa), 2, 2  # mu_theta, |H|^2 and L_theta
+    speed = max(float(jnp.max(jnp.abs(part))) for part in (v.encoder, v.prototypes))
+    return Trial(
+        hypotheses=(
+            equal("speed of the flow that ships", speed, 0.0, tolerance=1e-9),
+            agrees("its mu_theta and L_theta", found.encoder, np.array([float(least), float(steepest)])),
+            agrees("its |H|^2", found.cross**2, float(cross)),
+            at_least("its mu_P", found.prototypes[0], 0.0, tolerance=ROUNDING),
+        ),
+        conclusions=(
+            holds("(60) for some rates: 3 |H| < L_theta mu_theta", 9 * cross < (steepest * least) ** 2),
+            holds("(61) for some eta_P < 2: 3 |H| < 2 L_theta mu_theta", 9 * cross < (2 * steepest * least) ** 2),
+        ),
+        witness={"a": a, "kappa": kappa},
+    )
+
+
+@claim(
+    "growing/corollary-12/weak-coupling",
+    COROLLARY,
+    variant="special case",
+    num_trials=6,
+    note="added: 3 |H| < L_theta mu_theta, here by the curvature of a regulariser of the encoder. Then (60) holds for "
+    "fast gates and eta_T < eta_theta mu_theta eta_P / (3 C_2), but for no larger eta_T: the temperatures are not "
+    "faster than the encoder by more than a constant. C_1 / eta_P and C_2 / eta_P are drawn",
+)
+def weak_coupling_is_satisfiable(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """If 3 |H| < L_theta mu_theta, (60) holds for some rates, all of which have eta_T < eta_theta mu_theta eta_P /
+    (3 C_2).
+    """
+    return _weak_trial(key, 6.0)
+
+
+def _weak_trial(key: Key, regulariser: float) -> Trial:
+    """Choose rates from the constants, and evaluate (60) for them and for ten times the eta_T."""
+    rng = numpy_rng(key, "constants")
+    found = curvatures(*_one_token(key, 0.5, regulariser)[:2])
+    gate, temperature, eta = rng.uniform(0.1, 10, size=3)
+    slow = min(eta * found.prototypes[0] / (4 * found.encoder[0]), eta / 10)
+    least = slow * found.encoder[0]
+    rates = Rates(10 * gate * eta**2 / least, eta, least / (6 * temperature), slow)
+    *parts, bound = couplings(found, rates, gate, temperature)
+    faster = couplings(found, rates._replace(temperatures=10 * rates.temperatures), gate, temperature)
+    return Trial(
+        hypotheses=(
+            at_least("mu_theta", found.encoder[0], 0.0, tolerance=ROUNDING),
+            at_least("mu_P", found.prototypes[0], 0.0, tolerance=ROUNDING),
+        ),
+        conclusions=(
+            at_most("largest of C_i eps_i over c_0", max(parts) / bound, 1 / 3, tolerance=ROUNDING),
+            agrees("C_3 eps_3 over c_0, three times", 3 * parts[2] / bound, found.needs),
+            at_least("C_2 eps_2 over c_0 at ten times the eta_T", faster[1] / bound, 1 / 3, tolerance=ROUNDING),
+            agrees("c_0 over eta_theta mu_theta", bound / least, 1.0),
+        ),
+        witness={"curvatures": found._asdict(), "rates": rates._asdict()},
+        parameters={"3 |H| / (L mu)": found.needs},
+    )
+
+
+@weak_coupling_is_satisfiable.with_control
+def weak_coupling_is_satisfiable(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """No regulariser: 3 |H| > L_theta mu_theta."""
+    return _weak_trial(key, 0.0)

@@ -1,0 +1,86 @@
+r"""The coupling condition of the three time scales, (55) and (60), with the derivatives of a growing flow at a state.
+
+$C_1 \varepsilon_1 + C_2 \varepsilon_2 + C_3 \varepsilon_3 < c_0 = \min(\eta_\theta \mu_\theta, \eta_P \mu_P / 2)$, with
+$C_3 \varepsilon_3 = \eta_\theta |H_{\theta P}| / L_\theta$: the third part does not depend on the ratio of the rates.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+
+from dynsim.systems.growing.flow import Growing, GrowingFlow
+
+NEUTRAL = 1e-8  # curvatures below it, relative to the largest, belong to symmetries
+
+
+class Curvatures(NamedTuple):
+    r"""Second derivatives of the loss of a flow at a state: the norm of the mixed ones, and bounds of the others.
+
+    `cross` is $|H_{\theta P}|_2$; `encoder` and `prototypes` hold the least and the largest eigenvalue by theta and by
+    P, leaving out those of symmetries, which are zero.
+    """
+
+    cross: float
+    encoder: tuple[float, float]
+    prototypes: tuple[float, float]
+
+    @property
+    def needs(self) -> float:
+        r"""The quotient $3 |H_{\theta P}| / (L_\theta \mu_\theta)$, below 1 if rates exist for which (60) holds."""
+        return 3 * self.cross / (self.encoder[1] * self.encoder[0])
+
+
+class Rates(NamedTuple):
+    r"""The rates $\eta_+$, $\eta_P$, $\eta_T$ and $\eta_\theta$."""
+
+    gate: float
+    prototypes: float
+    temperatures: float
+    encoder: float
+
+
+def curvatures(flow: GrowingFlow, x: Growing) -> Curvatures:
+    """Return the curvatures of the loss that the flow descends, of all heads, at a state.
+
+    Source: GROWING, eq. (56), (57).
+    """
+    size = ravel_pytree(x.encoder)[0].size
+    full = np.asarray(_hessian(flow, x))
+    ends = [_range(full[:size, :size]), _range(full[size:, size:])]
+    return Curvatures(float(np.linalg.norm(full[:size, size:], 2)), *ends)
+
+
+def couplings(found: Curvatures, rates: Rates, gate: float, temperature: float) -> tuple[float, float, float, float]:
+    r"""Return $C_1 \varepsilon_1$, $C_2 \varepsilon_2$, $C_3 \varepsilon_3$ and $c_0$.
+
+    Args:
+        found: the curvatures at an equilibrium.
+        rates: the rates.
+        gate: $C_1 / \eta_P$, which the paper does not determine.
+        temperature: $C_2 / \eta_P$, likewise.
+
+    Source: GROWING, eq. (55)-(57).
+    """
+    least = min(rates.encoder * found.encoder[0], rates.prototypes * found.prototypes[0] / 2)
+    first = gate * rates.prototypes * (rates.prototypes / rates.gate)
+    second = temperature * rates.prototypes * (rates.temperatures / rates.prototypes)
+    third = rates.prototypes * found.cross / found.encoder[1] * (rates.encoder / rates.prototypes)
+    return first, second, third, least
+
+
+@eqx.filter_jit
+def _hessian(flow: GrowingFlow, x: Growing) -> Float[Array, "unknowns unknowns"]:
+    flat, back = ravel_pytree((x.encoder, x.prototypes))
+    value = lambda v: flow.value(0.0, x._replace(encoder=back(v)[0], prototypes=back(v)[1]))
+    return jax.hessian(value)(flat)
+
+
+def _range(block: np.ndarray) -> tuple[float, float]:
+    """Return the least and the largest eigenvalue of a symmetric matrix that are not zero."""
+    values = np.linalg.eigvalsh(block)
+    kept = values[np.abs(values) > NEUTRAL * np.max(np.abs(values))]
+    return float(kept[0]), float(kept[-1])
