@@ -153,7 +153,7 @@ def trajectories_with_a_ridge_are_bounded(key: Key, integrator: AbstractIntegrat
 
 
 class Interval(NamedTuple):
-    r"""Prototypes at -p and p, tokens at -z and z, with $p' = 2 \eta (-p + v z + \lambda / (8 p^3))$, 0 <= v <= 3/2.
+    r"""Prototypes at -p and p, tokens at -z and z, with $p' = \eta (-p + v z + \lambda / (4 p^3))$, 0 <= v <= 3/2.
 
     $v = 2 w - 1 = \tanh(x/2) + \frac{x}{2 \cosh^2(x/2)}$ with $x = 4 z p / T$; the last term is at most 1/2, since
     $\cosh^2(x/2) \ge 1 + x^2 / 4$. Losses are means over tokens, in the mode full.
@@ -168,7 +168,7 @@ class Interval(NamedTuple):
     def invariant(self) -> bool:
         """Whether p' > 0 at the least p and p' < 0 at the largest, at every temperature."""
         low, high = self.least, self.largest
-        return 0 < low < high and 8 * low**4 < self.barrier and high > 3 * self.z / 2 + self.barrier / (8 * high**3)
+        return 0 < low < high and 4 * low**4 < self.barrier and high > 3 * self.z / 2 + self.barrier / (4 * high**3)
 
     def least_activity(self, coldest: Fraction) -> Fraction:
         r"""Return a positive lower bound of sigma = (4 z p)^2 / (4 cosh^2(x/2)) on the interval, at T_min or above.
@@ -184,9 +184,9 @@ def symmetric_interval(key: Key) -> Interval:
     rng = numpy_rng(key, "interval")
     z, lam = Fraction(int(rng.integers(1, 9)), 8), Fraction(int(rng.integers(1, 33)), 8)
     low = high = Fraction(1)
-    while 8 * low**4 >= lam:
+    while 4 * low**4 >= lam:
         low /= 2
-    while high <= 3 * z / 2 + lam / (8 * high**3):
+    while high <= 3 * z / 2 + lam / (4 * high**3):
         high *= 2
     return Interval(z, lam, low, high)
 

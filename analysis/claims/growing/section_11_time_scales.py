@@ -148,8 +148,8 @@ def temperatures_track_their_limit(key: Key, integrator: AbstractIntegrator) -> 
     """There is C_temp, which does not depend on the rates, with |T(t) - T_inf| <= C_temp eps_2 for all t >= t*.
 
     The instance: tokens at -z and z, prototypes at -p and p, which stay in an interval. With y = 4 z p, sigma = y^2 /
-    (4 cosh^2(y / 2 T)), which is at most y_0^2 e^{-30} for T <= y_0 / 30, y_0 being the least y; from
-    from y_0 / 30 to y_0 / 60 = 2 T_min.
+    (4 cosh^2(y / 2 T)), which is at most y_0^2 e^{-30} for T <= y_0 / 30, y_0 being the least y; the
+    way from y_0 / 30 to y_0 / 60 = 2 T_min takes longer than t*.
     """
     at = symmetric_interval(key)
     y, top = 4 * at.z * at.least, 4 * at.z * at.largest
