@@ -49,6 +49,7 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "growing/equation_2": (("p", 1), ["1"]),
     "growing/equation_2_gradient": (("p", 1), ["1"]),
     "growing/equation_3_square": (("M",), [["1", "0", "0"], ["0", "1", "0"], ["0", "0", "1"]]),
+    "growing/experiment_1_coverage": (("lambda_1",), "1/2"),
     "growing/lemma_2": (("z", 0), ["0", "1"]),
     "growing/lemma_4": (("p", 1), ["1", "1"]),
     "growing/proposition_1": (("M",), [["1", "1"], ["-1", "0"]]),
