@@ -53,7 +53,7 @@ def with_random_head(model: SentenceClassifier, rules: GrowthRules, tokens: Samp
     z = tokens.embeddings
     noise = np.asarray(jax.random.normal(key, (rules.prototypes, z.shape[1])))
     bank = np.mean(z, axis=0) + np.std(z, axis=0) * noise
-    return _placed(model, rules, bank, np.zeros((2, z.shape[1])), 0, 0.0, float(model.layer.growth.last))
+    return with_head(model, rules, bank, np.zeros((2, z.shape[1])), 0)
 
 
 def revised(model: SentenceClassifier, rules: GrowthRules, tokens: Sample, steps: int) -> SentenceClassifier:
@@ -110,19 +110,29 @@ def _grown(
 ) -> SentenceClassifier:
     plane = dominant_plane(a)
     frame = plane if rules.removal == "plane" else plane * np.array([[1.0], [0.0]])
-    return _placed(model, rules, bank_along(tokens.embeddings, plane[0], rules, value), frame, steps, value, value)
+    bank = bank_along(tokens.embeddings, plane[0], rules, value)
+    return with_head(model, rules, bank, frame, steps, value=value)
 
 
-def _placed(
+def with_head(
     model: SentenceClassifier,
     rules: GrowthRules,
-    bank: np.ndarray,
-    frame: np.ndarray,
+    bank: Float[np.ndarray, "k d"],
+    frame: Float[np.ndarray, "2 d"],
     steps: int,
-    value: float,
-    last: float,
+    *,
+    value: float = 0.0,
 ) -> SentenceClassifier:
-    """Return the classifier with a bank in the first place that never had a head, or else in the first empty one."""
+    """Return the classifier with one more head at T_init, in the first place that never had one, or an empty one.
+
+    Args:
+        model: the classifier.
+        rules: the rules, with T_init.
+        bank: the prototypes of the head.
+        frame: the directions that it captures, orthonormal rows or rows of zeros.
+        steps: the number of steps done.
+        value: the dominant value of the residual, if the head was grown and is to be the last in the order.
+    """
     layer = model.layer
     growth, dtype = layer.growth, layer.prototypes.dtype
     place = _place(layer)
@@ -141,7 +151,7 @@ def _placed(
         frames=growth.frames.at[place].set(number(frame)),
         births=growth.births.at[place].set(float(steps)),
         values=growth.values.at[place].set(value),
-        last=number(last),
+        last=number(value) if value else growth.last,
         event=number(steps),
     )
 
