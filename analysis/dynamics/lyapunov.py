@@ -2,7 +2,6 @@
 
 from typing import Any, NamedTuple
 
-import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -11,6 +10,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.linearisation import tangent_basis
+from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.arguments import as_state, check_start
 from dynsim.conversion import integer, number
@@ -87,7 +87,7 @@ def lyapunov_spectrum(
     x = as_state("start", start)
     if not is_map:
         x = check_start(system, x)
-    flat, restored = ravel_pytree(x)
+    flat, _ = ravel_pytree(x)
     every = number("interval", interval)
     if is_map:
         every = float(integer("interval", round(every), least=1))
@@ -102,39 +102,16 @@ def lyapunov_spectrum(
     if k > dimension:
         raise argument_error("count", f"be at most the dimension, {dimension}", f"is {k}")
     frame = jnp.asarray(basis[:, :k], flat.dtype)
-    spread = _Spread(system, jax.tree_util.Partial(restored), jnp.asarray(every), jnp.asarray(rtol))
+    pair, numbers = Linearised(system, x), (jnp.asarray(every), jnp.asarray(rtol))
     advance = _advance_map if is_map else _advance_flow
-    flat, frame, _, failed = advance(spread, flat, frame, jnp.asarray(float(t0)), warm)
-    begin = float(t0) + warm * every
-    flat, frame, logs, failed = advance(spread, flat, frame, jnp.asarray(begin), samples)
+    flat, frame, _, failed = advance(pair, flat, frame, jnp.asarray(float(t0)), *numbers, warm)
+    begin = jnp.asarray(float(t0) + warm * every)
+    flat, frame, logs, failed = advance(pair, flat, frame, begin, *numbers, samples)
     if bool(failed):
         raise IntegrationError(
             "The solver failed: take a smaller interval or another start.", outcome=Outcome.MAX_STEPS
         )
     return _spectrum(np.asarray(logs, float), every)
-
-
-class _Spread(eqx.Module):
-    """What the tangent vectors of a system need: the system, the shape of its state, the interval and the tolerance."""
-
-    system: Any
-    restored: Any
-    interval: Float[Array, ""]
-    rtol: Float[Array, ""]
-
-    def field(self, t: Any, y: tuple[Array, Array], args: Any = None) -> tuple[Array, Array]:
-        """Return the velocities of the state and of the tangent vectors, the columns of a matrix."""
-        del args
-        f = lambda z: ravel_pytree(self.system.vector_field(t, self.restored(z)))[0]
-        x, V = y
-        pushed = jax.vmap(lambda v: jax.jvp(f, (x,), (v,))[1], in_axes=1, out_axes=1)(V)
-        return f(x), pushed
-
-    def on_space(self, x: Array, V: Array) -> tuple[Array, Array]:
-        """Return the state on the space, and the vectors in its tangent space."""
-        point = self.system.space.project(self.restored(x))
-        tangent = lambda v: ravel_pytree(self.system.space.tangent(point, self.restored(v)))[0]
-        return ravel_pytree(point)[0], jax.vmap(tangent, in_axes=1, out_axes=1)(V)
 
 
 def _orthonormal(V: Array) -> tuple[Array, Array]:
@@ -145,46 +122,35 @@ def _orthonormal(V: Array) -> tuple[Array, Array]:
 
 
 @eqx.filter_jit
-def _advance_flow(spread: _Spread, x: Array, V: Array, t: Array, samples: int) -> tuple[Array, Array, Array, Array]:
+def _advance_flow(
+    pair: Linearised, x: Array, V: Array, t: Array, every: Array, rtol: Array, samples: int
+) -> tuple[Array, Array, Array, Array]:
     """Return state, vectors and logarithms of stretches after each interval, and whether the solver failed."""
-    term = dfx.ODETerm(spread.field)
-    controller = dfx.PIDController(rtol=spread.rtol, atol=spread.rtol / 100)
 
     def once(carry: tuple, k: Array) -> tuple[tuple, Array]:
         x, V, step, failed = carry
-        begin = t + k.astype(float) * spread.interval
-        # The step of the interval before saves the search for a first one; the last one is cut to fit.
-        solution = dfx.diffeqsolve(
-            term, dfx.Tsit5(), begin, begin + spread.interval, jnp.minimum(step, spread.interval), (x, V),
-            stepsize_controller=controller, saveat=dfx.SaveAt(t1=True), max_steps=100_000, throw=False,
-            adjoint=dfx.ForwardMode(),
-        )  # fmt: skip
-        steps = jnp.maximum(solution.stats["num_accepted_steps"], 1)
-        assert solution.ys is not None
-        x, V = (part[-1] for part in solution.ys)
-        x, V = spread.on_space(x, V)
+        begin = t + k.astype(float) * every
+        x, V, step, wrong = pair.over(begin, begin + every, step, x, V, rtol)  # with the mean step of the one before
         V, logs = _orthonormal(V)
-        return (x, V, spread.interval / steps.astype(float), failed | (solution.result != dfx.RESULTS.successful)), logs
+        return (x, V, step, failed | wrong), logs
 
-    carry = (x, V, spread.interval / 50, jnp.asarray(False))
+    carry = (x, V, every / 50, jnp.asarray(False))
     (x, V, _, failed), logs = jax.lax.scan(once, carry, jnp.arange(samples))
     return x, V, logs, failed
 
 
 @eqx.filter_jit
-def _advance_map(spread: _Spread, x: Array, V: Array, t: Array, samples: int) -> tuple[Array, Array, Array, Array]:
+def _advance_map(
+    pair: Linearised, x: Array, V: Array, t: Array, every: Array, rtol: Array, samples: int
+) -> tuple[Array, Array, Array, Array]:
     """Return state, vectors and logarithms of stretches after each interval of steps; a map does not fail."""
-
-    def step(k: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
-        x, V = carry
-        f = lambda z: ravel_pytree(spread.system.step(k, spread.restored(z)))[0]
-        return f(x), jax.vmap(lambda v: jax.jvp(f, (x,), (v,))[1], in_axes=1, out_axes=1)(V)
+    del rtol
 
     def once(carry: tuple[Array, Array, Array], _: None) -> tuple[tuple[Array, Array, Array], Array]:
         k, x, V = carry
-        end = k + spread.interval.astype(k.dtype)
-        x, V = jax.lax.fori_loop(k, end, step, (x, V))
-        V, logs = _orthonormal(spread.on_space(x, V)[1])
+        end = k + every.astype(k.dtype)
+        x, V = jax.lax.fori_loop(k, end, lambda n, y: pair.step(n, y), (x, V))
+        V, logs = _orthonormal(pair.on_space(x, V)[1])
         return (end, x, V), logs
 
     (_, x, V), logs = jax.lax.scan(once, (t.astype(int), x, V), None, length=samples)

@@ -1,0 +1,185 @@
+"""Periodic orbits by multiple shooting on any space, with their Floquet multipliers."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Complex, Float
+
+from analysis.dynamics.linearisation import tangent_basis
+from analysis.dynamics.variations import Linearised
+from dynsim._types import State
+from dynsim.arguments import check_flow, check_start
+from dynsim.conversion import integer, number
+from dynsim.errors import argument_error
+from dynsim.systems.base import AbstractFlow
+
+ITERATIONS = 30
+CLOSED = 1e-9  # of the size of the orbit: the gaps at which an orbit counts as closed
+SMALL = 1e-5  # of the norm of the states: orbits of a smaller size are equilibria
+FLAT = 1e-8  # relative: directions in which a family of orbits is closed, and along which an orbit is not moved
+UNIT = 1e-6  # a multiplier's modulus within this of one decides nothing about stability
+
+
+class PeriodicOrbit(NamedTuple):
+    """A periodic orbit: its first state, its period, its Floquet multipliers, and how well it closes.
+
+    `nodes` are the states at equal shares of the period, on the first axis. `multipliers` are sorted by decreasing
+    modulus; of an autonomous flow the trivial one, 1, is left out, and `trivial_error` is its distance from 1, an
+    estimate of their errors (0 for a forced flow). `gap` is the largest distance by which a segment misses the next
+    node. `stability` is `stable`, `saddle`, `unstable` or `undecided`, if a modulus is within 1e-6 of one.
+    """
+
+    state: State
+    period: float
+    nodes: State
+    multipliers: Complex[np.ndarray, " m"]
+    trivial_error: float
+    gap: float
+    stability: str
+
+    def __repr__(self) -> str:
+        """Return the orbit in a line: stability, period and multipliers."""
+        values = ", ".join(f"{value:.5g}" for value in np.real_if_close(self.multipliers, 1e6))
+        return f"{self.stability} periodic orbit of period {self.period:.8g} with the multipliers {values}"
+
+
+def periodic_orbit(
+    flow: AbstractFlow,
+    guess: State,
+    period: float,
+    *,
+    segments: int = 1,
+    forced: bool = False,
+    rtol: float = 1e-10,
+) -> PeriodicOrbit:
+    """Return the periodic orbit to which Newton's method leads from a state and a period.
+
+    Args:
+        flow: the system.
+        guess: a state near the orbit; the nodes of the other segments are taken from its trajectory.
+        period: a guess of the period; for a forced flow the period itself, a multiple of that of the forcing.
+        segments: into how many the period is divided, for orbits whose multipliers are large.
+        forced: whether the period is fixed, for a flow that depends on time.
+        rtol: the relative tolerance of the solver; the absolute one is a hundredth of it.
+
+    Raises:
+        ValueError: for bad input, or if the iteration does not converge, or collapses onto an equilibrium.
+    """
+    check_flow(flow)
+    start = check_start(flow, guess)
+    time, count = number("period", period), integer("segments", segments, least=1)
+    flat, restored = ravel_pytree(start)
+    pair, tolerance = Linearised(flow, start), jnp.asarray(rtol)
+    nodes = _nodes(pair, flat, time, count, tolerance)
+    for _ in range(ITERATIONS):
+        bases = [tangent_basis(flow.space, restored(jnp.asarray(node))) for node in nodes]
+        ends, maps, speeds = _shoot(pair, jnp.asarray(nodes), jnp.asarray(time), tolerance)
+        gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
+        if not np.all(np.isfinite(gaps)):
+            raise argument_error("guess", "lead to a periodic orbit", "leaves the finite numbers")
+        matrix, right = _newton_system(nodes, bases, gaps, np.asarray(maps), np.asarray(speeds), forced)
+        change = np.linalg.lstsq(matrix, right, rcond=FLAT)[0]
+        width = np.ptp(nodes, axis=0) if count > 1 else np.abs(np.asarray(speeds[0])) * time
+        size, gap = float(np.max(width)), float(np.max(np.abs(gaps)))
+        small = gap <= CLOSED * (1 + float(np.max(np.abs(nodes))))
+        if small and float(np.max(np.abs(change))) <= 1e-7 * (1 + time):
+            return _found(pair, nodes, time, gap, size, bases, np.asarray(maps), forced)
+        moves = change[:-1].reshape(count, -1)
+        nodes = np.stack([_moved(pair, x + B @ m) for x, B, m in zip(nodes, bases, moves, strict=True)])
+        time += 0.0 if forced else float(np.clip(change[-1], -time / 3, time / 3))
+    raise argument_error("guess", "be near a periodic orbit", f"leads to none in {ITERATIONS} steps of Newton's method")
+
+
+def _found(
+    pair: Linearised,
+    nodes: np.ndarray,
+    time: float,
+    gap: float,
+    size: float,
+    bases: list[np.ndarray],
+    maps: np.ndarray,
+    forced: bool,
+) -> PeriodicOrbit:
+    """Return the orbit with its multipliers; raise `ValueError` if it is an equilibrium."""
+    if size <= SMALL * (1 + float(np.max(np.abs(nodes)))):
+        raise argument_error("guess", "be near a periodic orbit", "leads to an equilibrium")
+    monodromy = bases[0]
+    for step in maps:
+        monodromy = step @ monodromy
+    values: Any = np.linalg.eigvals(bases[0].T @ monodromy).astype(complex)
+    error = 0.0
+    if not forced:
+        trivial = int(np.argmin(np.abs(values - 1)))
+        error = float(abs(values[trivial] - 1))
+        values = np.delete(values, trivial)
+    values = values[np.argsort(-np.abs(values), kind="stable")]
+    states = [pair.restored(jnp.asarray(node)) for node in nodes]
+    stacked = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *states)
+    return PeriodicOrbit(states[0], time, stacked, values, error, gap, _stability(values, max(UNIT, 10 * error)))
+
+
+def _stability(values: np.ndarray, tolerance: float) -> str:
+    sizes = np.abs(values)
+    if np.all(sizes < 1 - tolerance):
+        return "stable"
+    if np.any(sizes > 1 + tolerance):
+        return "unstable" if np.all(sizes > 1 + tolerance) else "saddle"
+    return "undecided"
+
+
+def _newton_system(
+    nodes: np.ndarray, bases: list[np.ndarray], gaps: np.ndarray, maps: np.ndarray, speeds: np.ndarray, forced: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the linear equations of a Newton step, in the tangent coordinates of the nodes and the period.
+
+    The last row is the condition of phase: the first node does not move along the flow, or the period is fixed.
+    """
+    count, d = len(nodes), bases[0].shape[1]
+    matrix, right = np.zeros((count * d + 1, count * d + 1)), np.zeros(count * d + 1)
+    for k in range(count):
+        after = (k + 1) % count
+        rows = slice(k * d, (k + 1) * d)
+        matrix[rows, rows] += bases[after].T @ maps[k] @ bases[k]
+        matrix[rows, after * d : (after + 1) * d] -= np.eye(d)
+        matrix[rows, -1] = bases[after].T @ speeds[k] / count
+        right[rows] = -bases[after].T @ gaps[k]
+    if forced:
+        matrix[-1, -1] = 1.0
+    else:
+        matrix[-1, :d] = bases[0].T @ speeds[-1]  # the last segment ends at the first node
+    return matrix, right
+
+
+def _nodes(pair: Linearised, flat: Array, time: float, count: int, rtol: Array) -> Float[np.ndarray, "segments n"]:
+    """Return the states at equal shares of a period on the trajectory of the first one."""
+    nodes, t = [flat], 0.0
+    for _ in range(count - 1):
+        ends, _, _ = _segment(pair, nodes[-1], jnp.asarray(t), jnp.asarray(time / count), rtol)
+        nodes.append(ends)
+        t += time / count
+    return np.stack([np.asarray(node) for node in nodes])
+
+
+def _shoot(pair: Linearised, nodes: Array, time: Array, rtol: Array) -> tuple[Array, Array, Array]:
+    """Return the ends of all segments, their derivatives by the nodes, and the velocities there."""
+    count = nodes.shape[0]
+    begins = time * jnp.arange(count, dtype=float) / count
+    found = [_segment(pair, node, begin, time / count, rtol) for node, begin in zip(nodes, begins, strict=True)]
+    ends, maps, speeds = zip(*found, strict=True)
+    return jnp.stack(ends), jnp.stack(maps), jnp.stack(speeds)
+
+
+@eqx.filter_jit
+def _segment(pair: Linearised, x: Array, begin: Array, duration: Array, rtol: Array) -> tuple[Array, Array, Array]:
+    """Return the end of a segment, the derivative by its beginning, and the velocity at the end."""
+    end, V, _, failed = pair.over(begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol)
+    speed = pair.field(begin + duration, (end, jnp.zeros((x.shape[0], 1))))[0]
+    return jnp.where(failed, jnp.nan, end), V, speed
+
+
+def _moved(pair: Linearised, x: np.ndarray) -> np.ndarray:
+    return np.asarray(ravel_pytree(pair.system.space.project(pair.restored(jnp.asarray(x))))[0])

@@ -1,0 +1,60 @@
+"""The variational equation: a state and tangent vectors moved together by a flow."""
+
+from typing import Any
+
+import diffrax as dfx
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array
+
+from dynsim._types import State
+
+
+class Linearised(eqx.Module):
+    """A flow or a map, as a function of a flat state, with its derivative along vectors, the columns of a matrix."""
+
+    system: Any
+    restored: Any
+
+    def __init__(self, system: Any, state: State):
+        """Store the system, and the shape of its states."""
+        self.system, self.restored = system, jax.tree_util.Partial(ravel_pytree(state)[1])
+
+    def field(self, t: Any, y: tuple[Array, Array], args: Any = None) -> tuple[Array, Array]:
+        """Return the velocities of the state and of the vectors under a flow."""
+        del args
+        return self._with_vectors(lambda z: self.system.vector_field(t, self.restored(z)), y)
+
+    def step(self, k: Any, y: tuple[Array, Array]) -> tuple[Array, Array]:
+        """Return the next state and the vectors there under a map."""
+        return self._with_vectors(lambda z: self.system.step(k, self.restored(z)), y)
+
+    def on_space(self, x: Array, V: Array) -> tuple[Array, Array]:
+        """Return the state on the space, and the vectors in its tangent space."""
+        point = self.system.space.project(self.restored(x))
+        tangent = lambda v: ravel_pytree(self.system.space.tangent(point, self.restored(v)))[0]
+        return ravel_pytree(point)[0], jax.vmap(tangent, in_axes=1, out_axes=1)(V)
+
+    def over(
+        self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return state and vectors at the end of an interval, the mean step, and whether the solver failed.
+
+        `step` is the first step; the tolerance holds for state and vectors, the absolute one a hundredth of `rtol`.
+        """
+        solution = dfx.diffeqsolve(
+            dfx.ODETerm(self.field), dfx.Tsit5(), begin, end, jnp.minimum(step, end - begin), (x, V),
+            stepsize_controller=dfx.PIDController(rtol=rtol, atol=rtol / 100), saveat=dfx.SaveAt(t1=True),
+            max_steps=100_000, throw=False, adjoint=dfx.ForwardMode(),
+        )  # fmt: skip
+        steps = jnp.maximum(solution.stats["num_accepted_steps"], 1)
+        assert solution.ys is not None
+        x, V = self.on_space(*(part[-1] for part in solution.ys))
+        return x, V, (end - begin) / steps.astype(float), solution.result != dfx.RESULTS.successful
+
+    def _with_vectors(self, fn: Any, y: tuple[Array, Array]) -> tuple[Array, Array]:
+        x, V = y
+        f = lambda z: ravel_pytree(fn(z))[0]
+        return f(x), jax.vmap(lambda v: jax.jvp(f, (x,), (v,))[1], in_axes=1, out_axes=1)(V)

@@ -1,0 +1,83 @@
+"""Periodic orbits and their Floquet multipliers: published and closed forms, forced flows, curved spaces, errors."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.special
+
+from analysis.dynamics.periodic_orbits import periodic_orbit
+from dynsim.spaces import Sphere
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.catalogue.oscillators import Duffing, Pendulum, VanDerPol
+
+
+@pytest.fixture(scope="module")
+def cycle():
+    return periodic_orbit(VanDerPol(), jnp.asarray([2.0, 0.1]), 6.5)
+
+
+def test_van_der_pol_has_its_period_and_multiplier(cycle):
+    assert cycle.period == pytest.approx(6.6632868593231, abs=1e-8)
+    # Liouville: the multiplier is the exponential of the integral of the divergence, mu (1 - x^2), over the period
+    assert np.allclose(cycle.multipliers, [np.exp(-1.0593770 * cycle.period)], rtol=1e-4)
+    assert cycle.stability == "stable"
+    assert cycle.trivial_error < 1e-7
+    assert "stable periodic orbit of period 6.6632869" in repr(cycle)
+
+
+def test_segments_give_the_same_orbit(cycle):
+    found = periodic_orbit(VanDerPol(), jnp.asarray([2.0, 0.1]), 6.5, segments=3)
+    assert found.period == pytest.approx(cycle.period, abs=1e-9)
+    assert np.allclose(found.multipliers, cycle.multipliers, atol=1e-8)
+    assert found.nodes.shape == (3, 2)
+
+
+def test_the_hopf_normal_form_has_its_multiplier():
+    def rhs(t, x):
+        pull = 0.2 * (1 - jnp.sum(x**2))
+        return jnp.stack([pull * x[0] - 2 * x[1], 2 * x[0] + pull * x[1]])
+
+    found = periodic_orbit(FunctionFlow(rhs), jnp.asarray([0.9, 0.1]), 3.0)
+    assert found.period == pytest.approx(np.pi, abs=1e-9)
+    assert np.allclose(found.multipliers, [np.exp(-0.4 * np.pi)], rtol=1e-6)
+    backwards = periodic_orbit(FunctionFlow(lambda t, x: -rhs(t, x)), jnp.asarray([0.9, 0.1]), 3.1)
+    assert backwards.stability == "unstable"
+    assert np.allclose(backwards.multipliers, [np.exp(0.4 * np.pi)], rtol=1e-6)
+
+
+def test_a_family_of_orbits_is_undecided():
+    found = periodic_orbit(Pendulum(), jnp.asarray([2.0, 0.0]), 8.3)
+    angle, velocity = (float(value) for value in found.state)
+    energy = velocity**2 / 2 - np.cos(angle)
+    assert found.period == pytest.approx(4 * scipy.special.ellipk((1 + energy) / 2), abs=1e-7)
+    assert found.stability == "undecided"
+
+
+def test_a_forced_orbit_keeps_the_period_of_the_forcing():
+    flow = Duffing(gamma=0.1)
+    found = periodic_orbit(flow, jnp.asarray([1.2, 0.0]), 2 * np.pi, forced=True)
+    assert found.period == 2 * np.pi
+    assert len(found.multipliers) == 2
+    assert np.prod(found.multipliers).real == pytest.approx(np.exp(-0.25 * 2 * np.pi), rel=1e-6)  # the friction
+    assert found.stability == "stable"
+
+
+def test_on_a_sphere_normal_directions_have_no_multiplier():
+    def rhs(t, x):  # the height is drawn to 1/2, and the sphere turns about the axis
+        z = x[2] - 0.5
+        return jnp.stack([-x[1] + x[0] * x[2] * z, x[0] + x[1] * x[2] * z, -(1 - x[2] ** 2) * z])
+
+    found = periodic_orbit(FunctionFlow(rhs, Sphere()), jnp.asarray([0.8, 0.0, 0.6]), 6.0)
+    assert found.period == pytest.approx(2 * np.pi, abs=1e-8)
+    assert float(found.state[2]) == pytest.approx(0.5, abs=1e-8)
+    assert np.allclose(found.multipliers, [np.exp(-2 * np.pi * 0.75)], rtol=1e-5)
+
+
+def test_bad_input_is_one_sentence():
+    flow = VanDerPol()
+    with pytest.raises(ValueError, match=r"Argument `guess` must be near a periodic orbit, but leads to"):
+        periodic_orbit(flow, jnp.asarray([1e-9, 0.0]), 6.28)
+    with pytest.raises(ValueError, match="Argument `period` must be positive, but is -1"):
+        periodic_orbit(flow, jnp.asarray([2.0, 0.0]), -1.0)
+    with pytest.raises(ValueError, match="Argument `segments` must be at least 1, but is 0"):
+        periodic_orbit(flow, jnp.asarray([2.0, 0.0]), 6.0, segments=0)
