@@ -1,0 +1,142 @@
+"""Spectra, energy, coverage and directional loss of residual matrices, and the alignment of random rows. NumPy.
+
+Directions are orthonormal rows (h, d); "captured" ones are those on whose complement the residual is projected.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+from scipy.integrate import quad
+from scipy.special import erfc
+
+from dynsim.conversion import integer, number, reals
+from dynsim.errors import argument_error
+from dynsim.systems.growing.residual import antisymmetric_part, residual_matrix
+
+Rows = Float[np.ndarray, "h d"]
+
+ZERO = 1e-13  # relative; values below it are rounding errors of zero
+
+
+class PairedSpectrum(NamedTuple):
+    """The singular values of an antisymmetric matrix, one for each pair, and orthonormal rows that span their planes.
+
+    The values decrease; in odd dimension the single value zero is left out. The matrix maps the second row of a plane
+    to its value times the first one. Of equal values, zeros among them, the planes are some choice.
+    """
+
+    values: Float[np.ndarray, " pairs"]
+    planes: Float[np.ndarray, "pairs 2 d"]
+
+    def above(self, threshold: float) -> int:
+        """Return the number of pairs whose value exceeds a threshold."""
+        return int(np.sum(self.values > threshold))
+
+
+def paired_spectrum(matrix: ArrayLike) -> PairedSpectrum:
+    """Return the singular values of an antisymmetric matrix (d, d) in pairs, with their planes.
+
+    They are the positive eigenvalues s of the Hermitian matrix -i A: if A (v + i w) = i s (v + i w), then A w = s v.
+    Values below 1e-13 of the largest count as zero.
+
+    Raises:
+        ValueError: for anything else than a square matrix that is antisymmetric up to rounding.
+    """
+    a = _antisymmetric(matrix)
+    d = len(a)
+    values, vectors = np.linalg.eigh(-1j * a)
+    rank = int(np.sum(values > ZERO * max(values[-1], 0.0)))
+    top = vectors[:, ::-1][:, :rank].T * np.sqrt(2)
+    rows = np.stack([top.real, top.imag], axis=1).reshape(2 * rank, d)
+    kernel = np.linalg.svd(rows)[2][2 * rank :] if rank else np.eye(d)
+    planes = np.concatenate([rows, kernel])[: 2 * (d // 2)].reshape(d // 2, 2, d)
+    return PairedSpectrum(np.append(values[::-1][:rank], np.zeros(d // 2 - rank)), planes)
+
+
+def captured_basis(rows: ArrayLike, *, tolerance: float = 1e-10) -> Rows:
+    """Return orthonormal rows that span given rows (h, d), fewer of them if the rows are dependent.
+
+    Raises:
+        ValueError: for anything else than an array of rows.
+    """
+    found = np.asarray(reals("rows", rows), float)
+    if found.ndim != 2:
+        raise argument_error("rows", "be an array of rows (h, d)", f"has shape {found.shape}")
+    _, sizes, basis = np.linalg.svd(found, full_matrices=False)
+    return basis[sizes > tolerance * np.max(sizes, initial=0.0)]
+
+
+def directional_energy(matrix: ArrayLike) -> float:
+    """Return |A|_F^2, twice the sum of the squares of the values of the pairs for an antisymmetric matrix."""
+    return float(np.sum(np.asarray(reals("matrix", matrix), float) ** 2))
+
+
+def directional_loss(
+    interaction: ArrayLike,
+    frames: ArrayLike | None = None,
+    *,
+    tokens: ArrayLike | None = None,
+    reading: str = "features",
+) -> float:
+    r"""Return $|A_{res}|_F / |A|_F$: the part of the directed attention that the captured directions leave.
+
+    Numerator and denominator are in one of the readings of eq. (3), the denominator with nothing captured. In the
+    readings `features` and `data` it lies in [0, 1].
+
+    Source: GROWING, eq. (26).
+
+    Raises:
+        ValueError: for what `residual_matrix` refuses, or if there is no directed attention.
+    """
+    whole = np.linalg.norm(residual_matrix(interaction, tokens=tokens, reading=reading))
+    if whole == 0:
+        raise argument_error("interaction", "have an antisymmetric part that the reading sees", "has none")
+    return float(np.linalg.norm(residual_matrix(interaction, frames, tokens=tokens, reading=reading)) / whole)
+
+
+def coverage(interaction: ArrayLike, frames: ArrayLike | None) -> float:
+    r"""Return the share of the energy that captured directions cover, $1 - |P M_a P|_F^2 / |M_a|_F^2$, in [0, 1].
+
+    Raises:
+        ValueError: for what `directional_loss` refuses.
+    """
+    return 1 - directional_loss(interaction, frames) ** 2
+
+
+def printed_coverage(values: ArrayLike, interaction: ArrayLike) -> float:
+    r"""Return $\sum_h \lambda^{(h)} / |M_a|_F^2$ of the values at which heads were added; it has a dimension.
+
+    Source: GROWING, Lemma 26.
+    """
+    total = directional_energy(antisymmetric_part(interaction))
+    if total == 0:
+        raise argument_error("interaction", "have an antisymmetric part", "is symmetric")
+    return float(np.sum(np.asarray(reals("values", values), float))) / total
+
+
+def expected_best_alignment(dimension: int, rows: int, scale: Any = 1.0) -> float:
+    r"""Return $E \max_i \langle v, w_i \rangle^2$ over rows $w_i \sim N(0, \sigma^2 I / d)$, v a unit vector.
+
+    It is $\frac{\sigma^2}{d} \int_0^\infty 1 - \mathrm{erf}(\sqrt{x / 2})^{rows} dx$, by quadrature; dimensionless.
+
+    Source: GROWING, Lemma 9.
+
+    Raises:
+        ValueError: for a dimension or a number of rows below one, or a scale that is not positive.
+    """
+    d, m = integer("dimension", dimension, least=1), integer("rows", rows, least=1)
+    sigma = number("scale", scale)
+    beyond = lambda x: -np.expm1(m * np.log1p(-erfc(np.sqrt(x / 2)))) if x > 0 else 1.0
+    middle = 2 * np.log(2.0 * m)  # about the median; what is beyond decays like exp(-x / 2)
+    ends = (0.0, middle, middle + 80.0)
+    parts = [quad(beyond, *pair, epsabs=0, epsrel=1e-11, limit=200)[0] for pair in zip(ends, ends[1:], strict=False)]
+    return sigma**2 / d * float(sum(parts))
+
+
+def _antisymmetric(matrix: ArrayLike) -> Float[np.ndarray, "d d"]:
+    a = antisymmetric_part(matrix)
+    if np.linalg.norm(a - np.asarray(matrix, float)) > 1e-9 * max(np.linalg.norm(a), 1e-300):
+        raise argument_error("matrix", "be antisymmetric", "is not")
+    return a

@@ -1,0 +1,127 @@
+r"""Times at which trained temperatures reach their least value: by quadrature, the printed bound, and step counts.
+
+The equation is $\dot T = -\eta_T \sigma / T^2$ with the activity $\sigma$ of a head, so that $T^3$ decreases at the
+rate $3 \eta_T \sigma$. Temperatures have the unit of a squared length.
+"""
+
+import math
+from fractions import Fraction
+from typing import TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
+
+from dynsim._types import Scalar
+from dynsim.conversion import number, reals
+from dynsim.errors import argument_error
+from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, distance_variance
+
+Number = TypeVar("Number", float, Fraction)
+
+NODES = 24  # of the Gauss-Legendre rule on each panel
+PANELS = 16  # at first; doubled until two results agree, up to 2^7 times as many
+AGREEMENT = 1e-13  # relative
+
+
+def activity(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
+    r"""Return $\sigma = \frac1N \sum_n \mathrm{Var}_{q_n}(|z_n - p_k|^2)$ of one head, in JAX.
+
+    Source: GROWING, eq. (21).
+    """
+    return distance_variance(z, p, temperature) / z.shape[0]
+
+
+@jax.jit
+def _activities(z: Embeddings, p: Prototypes, temperatures: Float[Array, " times"]) -> Float[Array, " times"]:
+    return jax.vmap(activity, (None, None, 0))(z, p, temperatures)
+
+
+def hitting_time(z: ArrayLike, p: ArrayLike, *, start: float, least: float, rate: float) -> float:
+    r"""Return the time at which T falls from `start` to `least` while embeddings and prototypes stay as they are.
+
+    It is $\int_{T_{min}}^{T_{init}} \frac{T^2}{\eta_T \sigma(T)} dT$, by Gauss-Legendre quadrature in $1/T$, and
+    infinite if the activity vanishes, as it does in floating point for gaps of squared distances above 745 T.
+
+    Args:
+        z: the embeddings, (n, m).
+        p: the prototypes of the head, (k, m).
+        start: T_init.
+        least: T_min, below `start`.
+        rate: eta_T; for a loss summed over embeddings n times that.
+
+    Raises:
+        ValueError: for arrays of other shapes, or numbers that are not positive or not in this order.
+    """
+    high, low, eta = _range(start, least, rate)
+    points = [jnp.asarray(reals(name, value), float) for name, value in (("z", z), ("p", p))]
+    if points[0].ndim != 2 or points[1].ndim != 2 or points[0].shape[1] != points[1].shape[1]:
+        raise argument_error("p", "be (k, m) for embeddings (n, m)", f"is {points[1].shape} for {points[0].shape}")
+    value, panels = math.inf, PANELS
+    for _ in range(8):
+        last, value = value, _quadrature(points[0], points[1], (1 / high, 1 / low), panels) / eta
+        if not math.isfinite(value) or abs(value - last) <= AGREEMENT * value:
+            return value
+        panels *= 2
+    return value
+
+
+def _quadrature(z: Embeddings, p: Prototypes, ends: tuple[float, float], panels: int) -> float:
+    """Return the integral of u^-4 / sigma(1 / u) over u between two ends, in chunks that share one program."""
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    edges = np.linspace(*ends, panels + 1)
+    half = np.diff(edges)[:, None] / 2
+    u = (edges[:-1, None] + half) + half * nodes
+    sizes = [np.asarray(_activities(z, p, jnp.asarray(1 / chunk.ravel()))) for chunk in np.split(u, panels // PANELS)]
+    sigma = np.concatenate(sizes).reshape(u.shape)
+    return float(np.sum(half * weights / (u**4 * sigma))) if np.all(sigma > 0) else math.inf
+
+
+def printed_hitting_time(start: Number, least: Number, rate: Number, activity: Number) -> Number:
+    r"""Return $t^* = (T_{init}^3 - T_{min}^3) / (3 \eta_T \sigma_0)$: the hitting time if the activity is constant.
+
+    It is at least the hitting time if `activity` is the least one on the way, and at most that for the largest one. For
+    fractions the result is a fraction.
+
+    Source: GROWING, Theorem 3 (proof).
+
+    Raises:
+        ValueError: for numbers that are not positive, or a `least` that is not below `start`.
+    """
+    _range(start, least, rate)
+    number("activity", activity)
+    return (start**3 - least**3) / (3 * rate * activity)
+
+
+def printed_step_bound(start: Number, least: Number, rate: Number, activity: Number) -> int:
+    r"""Return $s^* = \lceil t^* \rceil + 1$.
+
+    Source: GROWING, Lemma 17 (iii).
+
+    Raises:
+        ValueError: for what `printed_hitting_time` refuses.
+    """
+    return math.ceil(printed_hitting_time(start, least, rate, activity)) + 1
+
+
+def step_bound(start: Number, least: Number, rate: Number, activity: Number) -> int:
+    r"""Return $\lfloor t^* + \log(T_{init} / T_{min}) \rfloor + 1$, steps within which T is at most T_min.
+
+    It bounds the steps of $T \leftarrow T - \eta_T \sigma_s / T^2$ if all $\sigma_s$ are at least `activity` and
+    $\eta_T \sigma_s \le T_{min}^3 / 3$: a step takes $3 \eta_T \sigma_s (1 - \eta_T \sigma_s / T^3)$ off T^3 or more,
+    and $\eta_T \sigma_s / T_s^3 \le \log(T_s / T_{s+1})$.
+
+    Raises:
+        ValueError: for what `printed_hitting_time` refuses.
+    """
+    ideal = printed_hitting_time(start, least, rate, activity)
+    return math.floor(float(ideal) + math.log(float(start) / float(least))) + 1
+
+
+def _range(start: Number, least: Number, rate: Number) -> tuple[float, float, float]:
+    high, low, eta = (number(name, v) for name, v in (("start", start), ("least", least), ("rate", rate)))
+    if not low < high:
+        raise argument_error("least", f"be below `start`, {high:g}", f"is {low:g}")
+    return high, low, eta
