@@ -15,6 +15,8 @@ SIMULATE_LONG = (
     "consensus/experiment-7.2",
     "consensus/experiment-7.3",
     "consensus/experiment-7.4",
+    "growing/theorem-3-divergence/corrected",
+    "growing/theorem-3-hitting-time/corrected",
     "multirate/claim-qss-reduction",
     "prototypes/appendix-a-6/corrected",
     "prototypes/appendix-a-ii/corrected",

@@ -1,0 +1,56 @@
+"""Verify an instance that refutes a reading of Theorem 3 (3) of "DDCL-INCRT".
+
+Read: sigma(0) is proportional to lambda_max(A_res) S(P)(0) for a new head whose first prototypes are +-lambda / 2
+along its direction.
+
+Instance: directed attention M_a with the entries (1, 3) = 1 and (3, 1) = -1, and f M_a: lambda is 1 and f, S(P) is
+lambda^2. The tokens have the coordinates +-c along e_1, the squared distances of each differ by 2 lambda c, and at T
+= 1 / log b the two assignments are 1 and b^(-2 lambda c), over their sum.
+
+Usage: python theorem_3_discriminant_eigenvalue.py [WITNESS.json]
+"""
+
+import json
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+STATEMENT = "growing/theorem-3-discriminant/eigenvalue"
+WITNESS = {"f": "2", "c": "1", "b": "2"}
+
+
+def checks(witness):
+    """Yield what is checked, the number measured, and whether the check holds."""
+    f, c, b = (Fraction(witness[name]) for name in ("f", "c", "b"))
+    whole = (2 * c).denominator == 1 and (2 * f * c).denominator == 1
+    yield (
+        "f, c > 0, b > 1, and 2 c and 2 f c are integers",
+        (str(f), str(c), str(b)),
+        f > 0 and c > 0 and b > 1 and whole,
+    )
+
+    ratios = []
+    for value in (Fraction(1), f):
+        gap = 2 * value * c
+        far = b ** -int(gap) / (1 + b ** -int(gap))
+        ratios.append(gap**2 * far * (1 - far) / value**3)
+    yield "sigma(0) over lambda S(P)(0) differs", (str(ratios[0]), str(ratios[1])), ratios[0] != ratios[1]
+
+
+def main():
+    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
+    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
+    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
+    if not WITNESS.keys() <= witness.keys():
+        print("the witness must have the names", ", ".join(WITNESS))
+        return 2
+    results = list(checks(witness))
+    for what, value, fact in results:
+        print("OK " if fact else "NOT", f"{what}: {value}")
+    refuted = all(fact for _, _, fact in results)
+    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
+    return 0 if refuted else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
