@@ -74,11 +74,11 @@ def dwell_time_is_333_steps(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 def _steps_down(numbers: Sequence[float], activities: Iterable[float]) -> float:
     """Return the number of steps of (37) until T is at most T_min; infinite if there are too few activities."""
-    T, least, rate = numbers
+    temperature, least, rate = numbers
     for k, sigma in enumerate(activities):
-        if not least < T:
+        if temperature <= least:
             return k
-        T = float(temperature_step(T, sigma, rate))
+        temperature = float(temperature_step(temperature, sigma, rate))
     return math.inf
 
 
@@ -215,18 +215,18 @@ def temperatures_arrive_within_the_printed_steps(key: Key, integrator: AbstractI
     least, sigma = (Fraction(int(rng.integers(1, 17)), 8) for _ in range(2))
     start = least * int(rng.integers(10, 15))
     rate = Fraction(95, 100) * least**3 / (3 * sigma)
-    count, T = printed_step_bound(start, least, rate, sigma), start
+    count, below = printed_step_bound(start, least, rate, sigma), start
     for _ in range(count):
-        if not least < T:
+        if below <= least:
             break
-        T = Fraction(math.floor(temperature_step(T, sigma, rate) * 2**80), 2**80)
+        below = Fraction(math.floor(temperature_step(below, sigma, rate) * 2**80), 2**80)
     return Trial(
         hypotheses=(
             holds("T_init > T_min > 0", start > least > 0),
             holds("0 < eta_T < T_min^3 / (3 sigma_max)", 0 < rate < least**3 / (3 * sigma)),
         ),
-        conclusions=(holds("T is at most T_min after ceil(t*) + 1 steps", least >= T),),
-        witness={"T_init": start, "T_min": least, "sigma": sigma, "eta_T": rate, "steps": count, "T": T},
+        conclusions=(holds("T is at most T_min after ceil(t*) + 1 steps", below <= least),),
+        witness={"T_init": start, "T_min": least, "sigma": sigma, "eta_T": rate, "steps": count, "T": below},
     )
 
 
