@@ -86,6 +86,7 @@ def temperature_potential(flow: GrowingFlow, x: Growing, potential: str) -> Head
     return (cubes - rules.least_temperature**3) / (3 * flow.temperature_rate)
 
 
+@eqx.filter_jit
 def free_energy_terms(
     flow: GrowingFlow, x: Growing, *, potential: str = "printed", loss: PrototypeLoss | None = None
 ) -> Terms:

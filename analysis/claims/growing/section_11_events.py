@@ -154,10 +154,28 @@ END, FRAMES = 60.0, 21
 
 
 def small_flow(
-    data: object, interaction: object, *, barrier: float = 0.3, ridge: float = 0.2, least: float = 0.6
+    data: object,
+    interaction: object,
+    *,
+    barrier: float = 0.3,
+    ridge: float = 0.2,
+    least: float = 0.6,
+    pruning: float = 0.0,
+    spread: float = 1.0,
+    release: str = "retain",
 ) -> GrowingFlow:
     """Return a growing flow of five tokens with four features, and a random first head."""
-    rules = GrowthRules(0.5, capacity=3, prototypes=2, first="random", dwell=4.0, least_temperature=least)
+    rules = GrowthRules(
+        0.5,
+        pruning,
+        capacity=3,
+        prototypes=2,
+        first="random",
+        dwell=4.0,
+        least_temperature=least,
+        release=release,
+        spread=spread,
+    )
     return GrowingFlow(
         data,
         interaction,
@@ -169,6 +187,12 @@ def small_flow(
         temperature_rate=0.05,
         regulariser=0.5,
     )
+
+
+def without_heads(flow: GrowingFlow) -> GrowingFlow:
+    """Return a flow without its first head, by the rules of the one with it, so that one program serves both."""
+    none = jnp.zeros_like(flow.active)
+    return flow.with_heads(active=none, order=jnp.full_like(flow.order, -1))
 
 
 def small_run(

@@ -4,12 +4,14 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.growing.instances.interactions import blocks, rotated
-from analysis.claims.growing.section_11_events import small_run
+from analysis.claims.growing.instances.measured import measured
+from analysis.claims.growing.section_11_events import FRAMES, small_flow, small_run, without_heads
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.escapes import Escape, escape
 from analysis.growing.functionals import energy_along, rate_of_change
@@ -47,7 +49,7 @@ def _speeds(at: Escape, a: float, b: float, share: float) -> tuple[float, float]
     rules = GrowthRules(2.0, capacity=1, prototypes=2, initial_temperature=T, least_temperature=T / 4)
     loss = PrototypeLoss("full", barrier=float(at.barrier))
     flow, x = pair_of_prototypes(np.zeros((1, 2)), a, b, share * T, rules=rules, loss=loss, rate=float(at.rate))
-    v = flow.velocity(0.0, x).prototypes[0]
+    v = measured(flow, x)[0].prototypes[0]
     return -float(v[0, 0]), float(v[1, 0])
 
 
@@ -215,8 +217,9 @@ def limit_points_have_no_activity(key: Key, integrator: AbstractIntegrator) -> T
     for p, sign in ((float(at.least), 1), (float(at.largest), -1)):
         for temperature in (float(T), float(cold)):
             flow, x = pair_of_prototypes(data, p, p, temperature, rules=rules, loss=loss, rate=float(eta))
-            speeds.append(sign * float(flow.velocity(0.0, x).prototypes[0, 1, 0]))
-            found.append(float(flow.activity(x)[0]))
+            v, sigma = measured(flow, x)
+            speeds.append(sign * float(v.prototypes[0, 1, 0]))
+            found.append(float(sigma[0]))
     bound = at.least_activity(cold)
     return Trial(
         hypotheses=(
@@ -284,31 +287,27 @@ def limit_points_are_critical(key: Key, integrator: AbstractIntegrator) -> Trial
     return _limit_trial(key, integrator, share=0.5)
 
 
-PLANES = 3
+PLANES = 2
 
 
 def _event_trial(key: Key, integrator: AbstractIntegrator, *, release: str, final: bool) -> Trial:
     """Count the events of a system whose heads fall below the pruning threshold; phi_g < theta_w."""
     rng = numpy_rng(key, "events")
-    threshold = float(rng.uniform(1, 2))
-    values = threshold * (1.1 + np.cumsum(rng.uniform(0.1, 1, PLANES)))[::-1]
-    rate, phi = 1e-3, threshold / 2
-    flow = GrowingFlow(
-        rng.normal(size=(4, 2 * PLANES)),
-        rotated(rng, values),
-        rules=GrowthRules(threshold, phi, capacity=2, prototypes=2, spread=0.1, release=release),
-        loss=PrototypeLoss("full", barrier=3 * rate, reduction="mean"),
-        prototype_rate=rate,
-    )
-    path = simulate_growing(flow, flow.start(key), np.linspace(0.0, 20.0, 3), integrator=integrator)
+    values, phi = 0.5 * np.sort(rng.uniform(1.2, 3, PLANES))[::-1], 0.25
+    m, data = rotated(rng, values), rng.normal(size=(5, 4))
+    flow = small_flow(data, m, barrier=3e-3, ridge=0.0, pruning=phi, spread=0.1, release=release)
+    slow = eqx.tree_at(lambda f: f.prototype_rate, without_heads(flow), jnp.asarray(1e-3, float))
+    path = simulate_growing(slow, slow.start(key), np.linspace(0.0, 40.0, FRAMES), integrator=integrator)
     last = path.phases[-1].system
     grown, heads = len(path.times("grow")), int(last.active.sum())
     events = grown + len(path.times("prune"))
-    counted = heads if final else grown
-    most = 2 * counted if final else min(2 * counted, 2 * PLANES)
+    most = 2 * heads if final else min(2 * grown, 2 * PLANES)
     return Trial(
         hypotheses=(
-            holds("phi_g < theta_w", phi < threshold),
+            at_least(
+                "lambda less 2 eta_P C(2, 2)", last.loss.barrier - 2 * last.prototype_rate, 0.0, tolerance=ROUNDING
+            ),
+            at_least("theta_w less phi_g", last.rules.threshold - phi, 0.0, tolerance=ROUNDING),
             at_least("growth events", grown, PLANES, tolerance=0.0),
         ),
         conclusions=(at_most("growth and pruning events", events, most, tolerance=0.0),),

@@ -10,6 +10,7 @@ import numpy as np
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import rotated
 from analysis.claims.growing.instances.lattice_heads import LOG_2, LatticeHeads, inner, lattice_heads
+from analysis.claims.growing.instances.measured import measured
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.functionals import Rates, rate_of_change, temperature_potential
 from analysis.ledger.claim import claim
@@ -51,7 +52,7 @@ def random_heads(key: Key, *, clipped: tuple[bool, bool], rate: float = 0.0) -> 
 
 
 def _activities(at: LatticeHeads, flow: GrowingFlow) -> Measurement:
-    return agrees("sigma of the flow that ships", flow.activity(at.state()), np.array(at.activities, float))
+    return agrees("sigma of the flow that ships", measured(flow, at.state())[1], np.array(at.activities, float))
 
 
 @claim(
@@ -78,7 +79,7 @@ def potential_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
             _activities(at, flow),
             agrees(
                 "cubes of the temperatures",
-                flow.velocity(0.0, at.state()).cubes,
+                measured(flow, at.state())[0].cubes,
                 [-3 * float(eta * s) for s in at.activities],
             ),
             agrees("dPhi/dt of the functional that ships", rate_of_change(flow, at.state()).potentials, float(total)),
@@ -91,7 +92,7 @@ def potential_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
 def _potential_trial(key: Key, potential: str) -> Trial:
     """Compare the derivative of the potential with -sigma of the first head; the second one is at T_min."""
     flow, x = random_heads(key, clipped=(False, True))
-    found, sigma = rate_of_change(flow, x, potential=potential, loss=flow.loss), flow.activity(x)
+    found, sigma = rate_of_change(flow, x, potential=potential, loss=flow.loss), measured(flow, x)[1]
     values = temperature_potential(flow, x, potential)
     return Trial(
         hypotheses=(
@@ -284,13 +285,12 @@ def _bound_trial(key: Key, clipped: tuple[bool, bool]) -> Trial:
     flow, x = random_heads(key, clipped=clipped, rate=rng.uniform(0.1, 0.9))
     found = rate_of_change(flow, x, potential="repaired", loss=flow.loss)
     least = min(float(flow.encoder_rate), float(flow.prototype_rate), 1.0)
-    bracket = float(found.encoder + found.prototypes + jnp.sum(flow.activity(x)))
+    total = float(jnp.sum(measured(flow, x)[1]))
+    bracket = float(found.encoder + found.prototypes) + total
     return Trial(
         hypotheses=(
             at_least("least rate", least, 0.0, tolerance=ROUNDING),
-            at_least(
-                "sum of the activities, over the bracket", jnp.sum(flow.activity(x)) / bracket, 0.0, tolerance=ROUNDING
-            ),
+            at_least("sum of the activities, over the bracket", total / bracket, 0.0, tolerance=ROUNDING),
         ),
         conclusions=(
             at_most("dW/dt over the bracket", found.total / bracket, -least, tolerance=ROUNDING),

@@ -5,7 +5,7 @@ import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import rotated
-from analysis.claims.growing.section_11_events import FRAMES, small_flow
+from analysis.claims.growing.section_11_events import FRAMES, small_flow, without_heads
 from analysis.claims.growing.section_12_hierarchy import forces, grown_run, last, resting
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.functionals import energy_along, piecewise_free_energy
@@ -178,7 +178,7 @@ def _count_trial(key: Key, integrator: AbstractIntegrator, counted: str, *, firs
     m = rotated(rng, values)
     flow = small_flow(rng.normal(size=(5, 4)), m)
     if not first:
-        flow = flow.with_heads(active=jnp.zeros(3, bool), order=jnp.full(3, -1))
+        flow = without_heads(flow)
     x = flow.start(key)
     path = simulate_growing(flow, x, np.linspace(0.0, 20.0, FRAMES), integrator=integrator)
     large = rotated(rng, rng.uniform(0.26, 1, size=6))

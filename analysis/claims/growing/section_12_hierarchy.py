@@ -9,7 +9,8 @@ import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import blocks
-from analysis.claims.growing.section_11_events import FRAMES, small_flow
+from analysis.claims.growing.instances.measured import measured
+from analysis.claims.growing.section_11_events import FRAMES, small_flow, without_heads
 from analysis.claims.growing.section_11_limits import Interval, symmetric_interval
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.separation import separation_force
@@ -47,10 +48,9 @@ def grown_run(
     q = np.linalg.qr(rng.normal(size=(4, 4)))[0] if turned else np.eye(4)
     data = rng.normal(size=(5, 4)) * np.repeat(spread, 2) @ q.T
     flow = small_flow(data, q @ blocks(VALUES) @ q.T)
-    rates = (jnp.zeros(()), jnp.asarray(0.5))
+    rates = (jnp.zeros(()), jnp.asarray(0.5, float))
     flow = eqx.tree_at(lambda f: (f.encoder_rate, f.temperature_rate), flow, rates)
-    none = jnp.zeros(3, bool)
-    flow = flow.with_heads(active=none, order=jnp.full(3, -1))
+    flow = without_heads(flow)
     x = flow.start(key)._replace(encoder=jnp.eye(4))
     if gate is not None:
         x = x._replace(gate=jnp.asarray(gate))
@@ -72,7 +72,7 @@ def forces(flow: GrowingFlow, x: Growing, slots: np.ndarray) -> np.ndarray:
 
 def resting(flow: GrowingFlow, x: Growing) -> Measurement:
     """Measure that prototypes and temperatures are at rest."""
-    v = flow.velocity(0.0, x)
+    v, _ = measured(flow, x)
     return at_most(
         "speed at the end",
         max(float(jnp.max(jnp.abs(v.prototypes))), float(jnp.max(jnp.abs(v.cubes)))),
@@ -111,7 +111,7 @@ def _held(at: Interval, flow: GrowingFlow, x: Growing, cold: Fraction) -> tuple[
     speeds, skew = [], []
     for p, sign in ((float(at.least), -1), (float(at.largest), 1)):
         for cubes in (x.cubes, jnp.full(2, float(cold) ** 3)):
-            v = np.asarray(flow.velocity(0.0, x._replace(prototypes=p * share, cubes=cubes)).prototypes)
+            v = np.asarray(measured(flow, x._replace(prototypes=p * share, cubes=cubes))[0].prototypes)
             speeds.append(-sign * np.sum(v * np.asarray(share), axis=(1, 2)) / 2)
             skew.append(np.max(np.abs(v + v[:, ::-1])))
     unit = np.eye(4)
@@ -146,7 +146,7 @@ def temperatures_follow_the_spectral_order(key: Key, integrator: AbstractIntegra
     cold = hot / 4
     flow, x = symmetric_heads(at, 2, hot, cold)
     bound = at.least_activity(cold)
-    sigma = flow.activity(x)
+    _, sigma = measured(flow, x)
     return Trial(
         hypotheses=(
             *_held(at, flow, x, cold),
@@ -174,7 +174,7 @@ def _generic_trial(key: Key, integrator: AbstractIntegrator, values: tuple[float
                 1.0,
                 tolerance=SOLVER,
             ),
-            at_least("least sigma at the end", np.min(np.asarray(flow.activity(x))[slots]), 0.0, tolerance=1e-9),
+            at_least("least sigma at the end", np.min(np.asarray(measured(flow, x)[1])[slots]), 0.0, tolerance=1e-9),
         ),
         witness={"T": T, "lambda": np.asarray(flow.levels)[slots]},
     )
