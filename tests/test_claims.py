@@ -52,6 +52,11 @@ RUN_EXPERIMENTS = (
     "prototypes/experiment-7.4-utilisation/uniform",
     "prototypes/remark-4",
     "prototypes/remark-4/uniform",
+    "growing/experiment-4",
+    "growing/experiment-5",
+    "growing/experiment-5/unordered",
+    "growing/experiment-5/data",
+    "growing/experiment-5/ten-checks",
 )
 NEED_DATA = (
     *RUN_EXPERIMENTS,

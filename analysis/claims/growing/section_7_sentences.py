@@ -34,13 +34,13 @@ def _removals_trial(arrays: dict[str, np.ndarray], name: str, where: dict, *, jo
     gone = [np.flatnonzero(before & ~after).tolist() for before, after in of("active")]
     return Trial(
         hypotheses=(
-            holds("every removal takes the head that was chosen and no other", gone == [[int(h)] for h in of("head")]),
             holds("every removal leaves a head", bool(np.all(np.any(of("active")[:, 1], axis=1)))),
             at_least(
                 "largest share of F_sep that a removed head has", np.max(shares), 0.01, tolerance=0.0, within=(0, 1)
             ),
         ),
         conclusions=(
+            holds("every removal takes the head that was chosen and no other", gone == [[int(h)] for h in of("head")]),
             at_most("largest change of S of a survivor", np.max(separation_changes(arrays, name)), 0.0, tolerance=0.0),
             at_most(
                 "largest |fall of F_sep - F_sep of the removed head| over F_sep before",
@@ -248,3 +248,19 @@ def heads_grow_in_order_by_themselves(key: Key, integrator: AbstractIntegrator) 
 def heads_grow_in_order_in_the_data(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The same in the reading `data`, A_res = P G^(1/2) M_a G^(1/2) P / N with the tokens that attention reads."""
     return _growth_trial("ordered, data")
+
+
+@claim(
+    "growing/experiment-5/ten-checks",
+    SECTION_5,
+    variant="reading",
+    num_trials=1,
+    decided_by=COMMAND,
+    note="'lambda_max at the current step' may mean a check at every step, as in the Algorithm; ten in an epoch are "
+    "enough for more than 6 heads. With them the classifier learns little, so that this is hardly the paper's run; how "
+    "often it checks is not printed, and decides the number of heads. First seed alone, learned or not; no control: "
+    "the printed claim is the positive case",
+)
+def heads_grow_in_order_at_more_checks(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The same where a head may be added ten times in an epoch."""
+    return _growth_trial("ten checks", learned=False)

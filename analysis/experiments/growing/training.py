@@ -63,6 +63,7 @@ class TrainingConfig:
 
     Attributes:
         variants: the trainings; the first is the reference.
+        choices: trainings with the first seed alone, with other choices.
         seeds: of weights, batches and dropout.
         epochs: passes through the training set.
         batch: sentences of a step.
@@ -82,6 +83,7 @@ class TrainingConfig:
     """
 
     variants: tuple[Variant, ...]
+    choices: tuple[Variant, ...] = ()
     seeds: tuple[int, ...] = (42, 123, 7)
     epochs: int = 10
     batch: int = 32
@@ -108,13 +110,14 @@ class Events(NamedTuple):
 
 
 def run_training(config: TrainingConfig, key: Key, folder: Path) -> Arrays:
-    """Return the measures of every variant at every check, one row for each seed, and the mean losses of epochs."""
+    """Return the measures of every variant at every check, one row for each seed, and mean losses of epochs."""
     arrays: dict[str, np.ndarray] = {}
-    with progress(len(config.variants) * len(config.seeds) * config.epochs, "training", unit="epochs") as bar:
-        for variant in config.variants:
+    trainings = [(one, config.seeds) for one in config.variants] + [(one, config.seeds[:1]) for one in config.choices]
+    with progress(sum(len(seeds) for _, seeds in trainings) * config.epochs, "training", unit="epochs") as bar:
+        for variant, seeds in trainings:
             data = read_sentences(variant.corpus)
             runs = []
-            for seed in config.seeds:
+            for seed in seeds:
                 place = folder / variant.name / str(seed)
                 runs.append(train_variant(config, variant, data, jax.random.fold_in(key, seed), place, bar))
             for number, measure in enumerate(MEASURES):
@@ -152,7 +155,7 @@ def train_variant(
     start = draw_start(config, variant, data, rules, start_key)
     batches = ShuffledRows(jax.tree.map(jnp.asarray, data.train), order, ConstantTemperature(1.0), config.batch)
     steps, every = config.epochs * batches.steps, max(1, batches.steps // variant.checks)
-    numbers = (replace(config, variants=(), seeds=()), variant, jax.random.key_data(key).tolist())
+    numbers = (replace(config, variants=(), choices=(), seeds=()), variant, jax.random.key_data(key).tolist())
     rows = Checkpoints(folder / "checks", " ".join(str(one) for one in numbers), jax.tree.structure(tuple(MEASURES)))
     seen = [0]
 
@@ -322,15 +325,18 @@ _SECTION_7_5 = (
     Variant("unordered", ordered=False),
     Variant("ordered, data", reading="data"),
     Variant("unordered, data", ordered=False, reading="data"),
+)
+_CHOICES = (
     Variant("ten checks", checks=10, capacity=24),
     Variant("weight 1", weight=1.0),
     Variant("small products", products=3**-0.5),
     Variant("rt-polarity", corpus=RT_POLARITY),
 )
-PAPER = TrainingConfig(_SECTION_7_5)
+PAPER = TrainingConfig(_SECTION_7_5, _CHOICES)
 QUICK = replace(
     PAPER,
     variants=tuple(replace(one, corpus=replace(one.corpus, limits=(1600, 400))) for one in _SECTION_7_5[:1]),
+    choices=(),
     seeds=(42,),
     epochs=3,
 )

@@ -148,9 +148,9 @@ def draw_classifier(
     table, places, q, k, v, out, read = jax.random.split(key, 7)
     m = d // heads
     norm = lambda: LayerNorm(jnp.ones(d, dtype), jnp.zeros(d, dtype))
+    square = lambda one: draw_matrix(one, (heads, m, d), inputs=d, dtype=dtype)
     attention = SentenceAttention(
-        *(draw_matrix(one, (heads, m, d), inputs=d, dtype=dtype) for one in (q, k, v)),
-        draw_matrix(out, (heads, d, m), inputs=d, dtype=dtype),
+        square(q), square(k), square(v), draw_matrix(out, (heads, d, m), inputs=d, dtype=dtype)
     )
     return SentenceClassifier(
         scale * jax.random.normal(table, (words, d), dtype),

@@ -1,6 +1,7 @@
 """Training of the growing classifier: its loss, AdamW with gradient descent for temperatures, and its accuracy."""
 
 import functools
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -44,7 +45,7 @@ def sentence_loss(barrier: float = 0.05, weight: float = 1.0, gradient: str = "f
     rule = PrototypeLoss(gradient, barrier=barrier)
 
     def loss(model: SentenceClassifier, batch: Encoded, key: Key) -> Scalar:
-        ids, labels = batch
+        ids, labels = (jnp.asarray(part) for part in batch)
         read = jax.vmap(model)(ids, jax.random.split(key, len(ids)))
         found = jax.vmap(lambda z, counted: model.layer.losses(z, counted, rule))(read.embeddings, read.counted)
         heads = weight * jnp.sum(jnp.mean(found.competitive, axis=0)) + jnp.sum(jnp.mean(found.barrier, axis=0))
@@ -85,7 +86,7 @@ def growing_optimiser(
         must = "have optax (`pip install dynsim[train]`)"
         raise argument_error("optimiser", must, "it is missing", kind=UnavailableError) from None
     adamw = optax.adamw(optax.cosine_decay_schedule(learning_rate, num_steps), weight_decay=weight_decay)
-    rules = {
+    rules: dict[Hashable, optax.GradientTransformation] = {
         "temperatures": optax.sgd(temperature_rate),
         "prototypes": adamw,
         "growth": optax.set_to_zero(),

@@ -1,0 +1,195 @@
+"""Claims of Section 7.5 on the trainable layer: its step is that of the Algorithm, and growth at a fixed product."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
+from dynsim._types import Key
+from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import stream
+from dynsim.networks.growing.classifier import draw_classifier
+from dynsim.networks.growing.growth import Sample, residual, revised, with_random_head
+from dynsim.networks.growing.layer import Competition, GrowingLayer, draw_layer
+from dynsim.papers import GROWING
+from dynsim.systems.growing.residual import antisymmetric_part, dominant_value
+from dynsim.systems.growing.rules import GrowthRules
+from dynsim.systems.prototypes.assignments import assignments, distance_variance, soft_centroids
+from dynsim.systems.prototypes.losses import PrototypeLoss
+
+SECTION = GROWING.at("Exp 5")
+D, K, CAPACITY, N, COUNTED = 5, 3, 3, 9, 7  # two of three places have heads, and two of nine tokens are padding
+LEAST = 0.1
+WIDTH, PLACES = 8, 12
+
+
+def _random_layer(key: Key) -> tuple[GrowingLayer, jax.Array]:
+    """Return a layer with a warm and a clipped head, and random tokens."""
+    rng = numpy_rng(key)
+    layer = draw_layer(stream(0, "layer"), D, prototypes=K, capacity=CAPACITY, least_temperature=LEAST, dtype=float)
+    parts = lambda one: (one.prototypes, one.temperatures, one.output, one.growth.active)
+    temperatures = np.array([rng.uniform(0.5, 3), LEAST * rng.uniform(0.2, 0.9), 1.0])
+    new = (
+        rng.normal(size=(CAPACITY, K, D)),
+        temperatures,
+        rng.normal(size=(CAPACITY, D, D)),
+        np.array([1.0, 1.0, 0.0]),
+    )
+    return eqx.tree_at(parts, layer, tuple(map(jnp.asarray, new))), jnp.asarray(rng.normal(size=(N, D)))
+
+
+@eqx.filter_jit
+def _step(layer: GrowingLayer, z: jax.Array, loss: PrototypeLoss) -> tuple[GrowingLayer, GrowingLayer, jax.Array]:
+    """Return the derivatives of the losses and of the answer by the parameters, and the answer."""
+    counted = jnp.arange(N) < COUNTED
+
+    def total(one: GrowingLayer) -> jax.Array:
+        found: Competition = one.losses(z, counted, loss)
+        return jnp.sum(found.competitive) + jnp.sum(found.barrier)
+
+    answer = eqx.filter_grad(lambda one: jnp.sum(one(z) ** 2))(layer)
+    return eqx.filter_grad(total)(layer), answer, layer(z)
+
+
+def _expected(layer: GrowingLayer, z: jax.Array, loss: PrototypeLoss) -> tuple[list, list, jax.Array]:
+    """Return the derivatives by prototypes and temperatures of the two heads, and the answer, from the flow's parts."""
+    by_prototypes, by_temperatures, answer = [], [], jnp.zeros((N, D))
+    for h in range(2):
+        p, T = layer.prototypes[h], jnp.maximum(layer.temperatures[h], LEAST)
+        by_prototypes.append(loss.gradients(z[:COUNTED], p, T)[1])
+        by_temperatures.append(float(distance_variance(z[:COUNTED], p, T)) / COUNTED / float(T) ** 2 * (h == 0))
+        answer = answer + soft_centroids(assignments(z, p, T), p) @ layer.output[h].T
+    return by_prototypes, by_temperatures, answer
+
+
+def _step_trial(key: Key, mode: str) -> Trial:
+    layer, z = _random_layer(key)
+    loss = PrototypeLoss("full", barrier=0.05, reduction="mean")
+    found, learned, answer = _step(layer, z, PrototypeLoss(mode, barrier=0.05))
+    prototypes, temperatures, expected = _expected(layer, z, loss)
+    size = float(max(jnp.max(jnp.abs(one)) for one in prototypes))
+    gap = max(float(jnp.max(jnp.abs(one - found.prototypes[h]))) for h, one in enumerate(prototypes))
+    slopes = np.asarray(found.temperatures)
+    untouched = [found.prototypes[2], learned.prototypes, learned.temperatures, learned.output[2]]
+    return Trial(
+        hypotheses=(
+            at_least("sigma / T^2 of the warm head", temperatures[0], 0.0, tolerance=ROUNDING),
+            at_least(
+                "derivative by O of an active head", jnp.max(jnp.abs(learned.output[:2])), 0.0, tolerance=ROUNDING
+            ),
+        ),
+        conclusions=(
+            at_most(
+                "error of the derivatives by prototypes, over the largest", gap / size, ROUNDING, tolerance=ROUNDING
+            ),
+            equal(
+                "derivative by T of the warm head",
+                slopes[0],
+                temperatures[0],
+                tolerance=ROUNDING * (1 + temperatures[0]),
+            ),
+            equal("derivative by T of the clipped head", slopes[1], 0.0, tolerance=0.0),
+            at_most(
+                "derivatives that are to vanish",
+                max(float(jnp.max(jnp.abs(one))) for one in untouched),
+                0.0,
+                tolerance=0.0,
+            ),
+            at_most("error of the answer", jnp.max(jnp.abs(answer - expected)), ROUNDING, tolerance=ROUNDING),
+        ),
+        witness={"z": z, "prototypes": layer.prototypes, "temperatures": layer.temperatures},
+        parameters={"n": N, "d": D, "K": K},
+    )
+
+
+@claim(
+    "growing/experiment-5/step",
+    SECTION,
+    variant="special case",
+    num_trials=4,
+    note="mode full, L_q and sigma as means over tokens; the answer of a layer is a sum over heads of O_h mu_h, which "
+    "is not in the paper",
+)
+def layer_steps_as_the_algorithm_says(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """In the trained layer dL/dP_h is the gradient of L_q and barrier of head h alone, and dL/dT_h = sigma_h / T_h^2.
+
+    Below T_min the latter is 0. The answer is a sum over heads, and is differentiated by neither.
+    """
+    return _step_trial(key, "full")
+
+
+@layer_steps_as_the_algorithm_says.with_control
+def layer_steps_as_the_algorithm_says(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The mode frozen."""
+    return _step_trial(key, "frozen")
+
+
+def _fixed_trial(key: Key, per_plane: int) -> Trial:
+    """Measure growth by the rules of Section 7.5 at every step of a network that stands still."""
+    rng = numpy_rng(key)
+    layer = draw_layer(stream(0, "layer"), WIDTH, prototypes=4, capacity=PLACES, dtype=float)
+    model = draw_classifier(stream(0, "classifier"), layer, words=2, length=2, heads=2, dtype=float)
+    pair = lambda one: (one.attention.query, one.attention.key)
+    model = eqx.tree_at(pair, model, tuple(jnp.asarray(rng.normal(size=(2, WIDTH // 2, WIDTH)) / 3) for _ in range(2)))
+    values = np.linalg.svd(antisymmetric_part(model.attention.interaction))[1][::2]
+    above = int(rng.integers(1, len(values)))
+    threshold = float(values[above - 1] + values[above]) / 2
+    rules = GrowthRules(threshold, capacity=PLACES, initial_temperature=1.0, first="random", ordered=True)
+    z = rng.normal(size=(N, WIDTH))
+    tokens = Sample(z, z)
+    model = with_random_head(model, rules, tokens, key)
+    for step in range(1, PLACES):
+        model = revised(model, rules, tokens, step)
+    growth = model.layer.growth
+    found = np.asarray(growth.values)[1 : above + 1]
+    u = np.asarray(growth.frames)[1 : above + 1, 0]
+    banks = np.asarray(model.layer.prototypes)[1 : above + 1]
+    off = banks - np.mean(z, axis=0) - np.einsum("hkd,hd,he->hke", banks - np.mean(z, axis=0), u, u)
+    return Trial(
+        hypotheses=(at_least("gap of the threshold from s_j", values[above - 1] - threshold, 0.0, tolerance=1e-6),),
+        conclusions=(
+            equal("number of heads", jnp.sum(growth.active), 1 + per_plane * above, tolerance=0.0),
+            at_most(
+                "errors of the values at growth", np.max(np.abs(found - values[:above])), ROUNDING, tolerance=ROUNDING
+            ),
+            equal(
+                "value after growth", dominant_value(residual(model, z, "features")), values[above], tolerance=ROUNDING
+            ),
+            holds(
+                "births at the first steps",
+                np.array_equal(np.asarray(growth.births)[1 : above + 1], np.arange(above) + 1),
+            ),
+            at_most(
+                "least products of directions", np.max(np.abs(u @ u.T - np.eye(above))), ROUNDING, tolerance=ROUNDING
+            ),
+            at_most("distances of prototypes from the lines", np.max(np.abs(off)), ROUNDING, tolerance=ROUNDING),
+        ),
+        witness={"singular values": values, "at growth": found, "threshold": threshold},
+        parameters={"d": WIDTH, "pairs above the threshold": above},
+    )
+
+
+@claim(
+    "growing/experiment-5/fixed-product",
+    SECTION,
+    variant="special case",
+    num_trials=8,
+    note="at d = 64 about nine pairs exceed theta_w = .8 if W_Q and W_K have the variance 1 / d, and none if they have "
+    "that of PyTorch's `Linear`, 1 / (3 d): that 6 heads are enough is a matter of the training between two events, "
+    "and of the initialisation",
+)
+def heads_count_the_pairs_above_the_threshold(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """While the attention product stays, growth at every step adds one head for each pair of M_a above theta_w.
+
+    The dominant values are those of the pairs in decreasing order, so that the condition on the order changes nothing.
+    """
+    return _fixed_trial(key, 1)
+
+
+@heads_count_the_pairs_above_the_threshold.with_control
+def heads_count_the_pairs_above_the_threshold(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Two heads for each pair, one for each singular value."""
+    return _fixed_trial(key, 2)

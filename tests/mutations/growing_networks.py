@@ -1,0 +1,112 @@
+"""Errors in the trainable layer and in its growth, and the claims of `growing` that notice them."""
+
+from tests.mutants import Mutant
+
+LAYER, GROWTH = "dynsim.networks.growing.layer", "dynsim.networks.growing.growth"
+PRUNING = "analysis.experiments.growing.pruning"
+STEP, FIXED = "growing/experiment-5/step", "growing/experiment-5/fixed-product"
+ANY = "growing/experiment-4/any-heads"
+
+MUTANTS = (
+    Mutant(
+        "layer: a clipped temperature goes on falling",
+        LAYER,
+        "return jnp.maximum(self.temperatures, self.least_temperature)",
+        "return self.temperatures",
+        (STEP,),
+    ),
+    Mutant(
+        "layer: distances of one head reach the next",
+        LAYER,
+        "return jnp.moveaxis(found.reshape(-1, heads, k), 1, 0)",
+        "return jnp.moveaxis(found.reshape(-1, k, heads), 2, 0)",
+        (STEP,),
+    ),
+    Mutant(
+        "layer: padding counts in the loss",
+        LAYER,
+        "share = counted.astype(z.dtype) / jnp.maximum",
+        "share = jnp.ones_like(counted, z.dtype) / jnp.maximum",
+        (STEP,),
+        quick=True,
+    ),
+    Mutant(
+        "layer: the barrier of empty places counts",
+        LAYER,
+        "active * jax.vmap(loss.penalty)(self.prototypes)",
+        "jax.vmap(loss.penalty)(self.prototypes)",
+        (STEP,),
+    ),
+    Mutant(
+        "layer: the answer moves the prototypes",
+        LAYER,
+        "replace_fn=jax.lax.stop_gradient",
+        "replace_fn=lambda leaf: leaf",
+        (STEP,),
+    ),
+    Mutant(
+        "layer: empty places answer, too",
+        LAYER,
+        "shown = fixed.prototypes * fixed.growth.active[:, None, None]",
+        "shown = fixed.prototypes",
+        (STEP,),
+    ),
+    Mutant(
+        "growth: the direction is not captured",
+        GROWTH,
+        "frames=growth.frames.at[place].set(number(frame))",
+        "frames=growth.frames.at[place].set(0 * number(frame))",
+        (FIXED,),
+        quick=True,
+    ),
+    Mutant(
+        "growth: a head is added below the threshold",
+        GROWTH,
+        "if value > float(rules.threshold) and room",
+        "if value < float(rules.threshold) and room",
+        (FIXED,),
+    ),
+    Mutant(
+        "growth: the order is reversed",
+        GROWTH,
+        "rules.ordered and value >= float(growth.last)",
+        "rules.ordered and value <= float(growth.last)",
+        (FIXED,),
+    ),
+    Mutant(
+        "growth: heads follow the second direction of the dominant plane",
+        GROWTH,
+        "bank = bank_along(tokens.embeddings, plane[0], rules, value)",
+        "bank = bank_along(tokens.embeddings, plane[1], rules, value)",
+        (FIXED,),
+    ),
+    Mutant(
+        "growth: a new head takes the place of the last",
+        GROWTH,
+        "fresh = ~active & ~np.any",
+        "fresh = active & np.any",
+        (FIXED,),
+    ),
+    Mutant(
+        "growth: a removal takes the next head",
+        GROWTH,
+        "active=growth.active.at[head].set(0.0)",
+        "active=growth.active.at[head - 1].set(0.0)",
+        (ANY,),
+        quick=True,
+    ),
+    Mutant(
+        "growth: energies belong to empty places",
+        GROWTH,
+        "counted = (np.asarray(growth.active) > 0) & np.any(u != 0, axis=1)",
+        "counted = np.any(u != 0, axis=1)",
+        (ANY,),
+    ),
+    Mutant(
+        "pruning: the force of the removed head is at another temperature",
+        PRUNING,
+        "jnp.asarray(banks[head]), z, jnp.asarray(T[head])",
+        "jnp.asarray(banks[head]), z, jnp.asarray(2 * T[head])",
+        (ANY,),
+    ),
+)
