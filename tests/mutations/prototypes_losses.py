@@ -143,8 +143,8 @@ MUTANTS = (
     Mutant(
         "losses: the weights of the mode full have the wrong sign",
         LOSSES,
-        "return q * (1 - (d - jnp.sum(q * d, axis=-1, keepdims=True)) / T)",
-        "return q * (1 + (d - jnp.sum(q * d, axis=-1, keepdims=True)) / T)",
+        "return q * (1 - (d - jnp.sum(q * d, axis=axis, keepdims=True)) / T)",
+        "return q * (1 + (d - jnp.sum(q * d, axis=axis, keepdims=True)) / T)",
         (GRADIENT, SADDLE, FALLS),
     ),
     Mutant(

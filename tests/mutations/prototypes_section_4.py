@@ -30,8 +30,8 @@ MUTANTS = (
     Mutant(
         "prototypes, section 4: the variance of distances is divided by their number",
         ASSIGNMENTS,
-        "return jnp.sum(q * (d - mean) ** 2)",
-        "return jnp.mean(q * (d - mean) ** 2)",
+        "return jnp.sum(q * (d - mean) ** 2, axis=axis)",
+        "return jnp.mean(q * (d - mean) ** 2, axis=axis)",
         ("prototypes/theorem-3-derivative", MONOTONE),
     ),
     Mutant(

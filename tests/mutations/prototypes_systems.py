@@ -74,8 +74,8 @@ MUTANTS = (
     Mutant(
         "prototypes: the variance of distances is not centred",
         ASSIGNMENTS,
-        "return jnp.sum(q * (d - mean) ** 2)",
-        "return jnp.sum(q * d**2)",
+        "return jnp.sum(q * (d - mean) ** 2, axis=axis)",
+        "return jnp.sum(q * d**2, axis=axis)",
         (WARMER,),
     ),
     Mutant(
@@ -123,8 +123,8 @@ MUTANTS = (
     Mutant(
         "prototypes: the weights of the mode `full` forget the temperature",
         LOSSES,
-        "return q * (1 - (d - jnp.sum(q * d, axis=-1, keepdims=True)) / T)",
-        "return q * (1 - (d - jnp.sum(q * d, axis=-1, keepdims=True)))",
+        "return q * (1 - (d - jnp.sum(q * d, axis=axis, keepdims=True)) / T)",
+        "return q * (1 - (d - jnp.sum(q * d, axis=axis, keepdims=True)))",
         (PULL, FALLS, SADDLE),
     ),
     Mutant(

@@ -1,12 +1,10 @@
 """Gradients of the losses of all heads, and the variances that cool them, from one set of squared distances."""
 
-from collections.abc import Callable
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynsim.systems.prototypes.assignments import variance_at
+from dynsim.systems.prototypes.assignments import variances_of
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
 Inputs = Float[Array, "n m"] | Float[Array, "h n m"]
@@ -29,13 +27,10 @@ def head_forces(
     products = jnp.einsum(f"hkm,{shared}->hkn", r, y)
     sizes = jnp.sum(y**2, axis=-1).reshape(-1, 1, n)
     d = sizes + jnp.sum(r**2, axis=-1)[:, :, None] - 2 * products
-    w, variances = _each_token(loss.weights_at, d, temperatures), _each_token(variance_at, d, temperatures)
+    T = temperatures[:, None, None]
+    q = jax.nn.softmax(-d / T, axis=1)
+    w, variances = loss.weights_of(q, d, T, axis=1), variances_of(q, d, axis=1)
     count = n if loss.reduction == "mean" else 1
     by_inputs = 2 * (y.reshape(-1, n, m) - jnp.einsum("hkn,hkm->hnm", w, r)) / count
     by_prototypes = 2 * (jnp.sum(w, axis=-1)[:, :, None] * r - jnp.einsum(f"hkn,{shared}->hkm", w, y)) / count
     return by_inputs, by_prototypes + jax.vmap(loss.penalty_gradient)(p), jnp.sum(variances, axis=-1)
-
-
-def _each_token(fn: Callable, d: Float[Array, "h k n"], temperatures: Float[Array, " h"]) -> Float[Array, "h ..."]:
-    """Return a function of the distances of one token, for each, with the tokens last as they are."""
-    return jax.vmap(jax.vmap(fn, in_axes=(-1, None), out_axes=-1))(d, temperatures)

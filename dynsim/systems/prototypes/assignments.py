@@ -84,14 +84,14 @@ def distance_variance(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scal
 
     Source: PROTOTYPES, Theorem 3 (proof).
     """
-    return variance_at(squared_distances(z, p), temperature)
+    d = squared_distances(z, p)
+    return jnp.sum(variances_of(jax.nn.softmax(-d / temperature, axis=-1), d))
 
 
-def variance_at(d: Float[Array, "*n k"], temperature: Scalar) -> Scalar:
-    r"""Return $\sum_n \mathrm{Var}_{q_n}(d_{n \cdot})$ of squared distances, the prototypes last."""
-    q = jax.nn.softmax(-d / temperature, axis=-1)
-    mean = jnp.sum(q * d, axis=-1, keepdims=True)
-    return jnp.sum(q * (d - mean) ** 2)
+def variances_of(q: Float[Array, "..."], d: Float[Array, "..."], axis: int = -1) -> Float[Array, "..."]:
+    r"""Return $\mathrm{Var}_{q_n}(d_{n \cdot})$ of each embedding, the prototypes lying along an axis."""
+    mean = jnp.sum(q * d, axis=axis, keepdims=True)
+    return jnp.sum(q * (d - mean) ** 2, axis=axis)
 
 
 def assignment_covariance(q: Weights) -> Float[Array, "k k"]:

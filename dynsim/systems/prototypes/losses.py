@@ -91,14 +91,17 @@ class PrototypeLoss(eqx.Module):
 
     def weights(self, z: Embeddings, p: Prototypes, temperature: Scalar) -> Weights:
         """Return the weights w of the gradient, whose rows sum to one; in the mode `full` some may be negative."""
-        return self.weights_at(squared_distances(z, p), temperature.astype(z.dtype))
-
-    def weights_at(self, d: Float[Array, "*n k"], T: Scalar) -> Float[Array, "*n k"]:
-        """Return the weights of the gradient at squared distances, the prototypes last."""
+        d, T = squared_distances(z, p), temperature.astype(z.dtype)
         q = jax.nn.softmax(-d / T, axis=-1)
+        return self.weights_of(q, d, T)
+
+    def weights_of(
+        self, q: Float[Array, "..."], d: Float[Array, "..."], T: Float[Array, "..."], axis: int = -1
+    ) -> Float[Array, "..."]:
+        """Return the weights of the gradient at assignments and squared distances, the prototypes along an axis."""
         if self.gradient == "frozen":
             return q
-        return q * (1 - (d - jnp.sum(q * d, axis=-1, keepdims=True)) / T)
+        return q * (1 - (d - jnp.sum(q * d, axis=axis, keepdims=True)) / T)
 
     def penalty_gradient(self, p: Prototypes) -> Prototypes:
         """Return the derivative of barrier and ridge by the prototypes."""
