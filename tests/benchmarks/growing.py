@@ -201,7 +201,7 @@ def race_to_rest(title: str, p: Problem, *, rounds: int, aim: float) -> list[Row
 def everything(rounds: int, *, quick: bool = False) -> dict[str, object]:
     """Race the size of Experiment 2, or a small one."""
     if quick:
-        small = problem(50, 8, 3, end=500.0, smooth=50.0, temperature_rate=0.05)
+        small = problem(50, 8, 3)
         return {"small": [row._asdict() for row in race_to_rest("growing, small", small, rounds=rounds, aim=1)]}
     full = race_to_rest("growing, Experiment 2", problem(), rounds=rounds, aim=5)
     return {"full": [row._asdict() for row in full]}
