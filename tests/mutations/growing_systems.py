@@ -1,0 +1,296 @@
+"""Errors in the growing system: residual, gate, flow between events, events, and the discrete Algorithm."""
+
+from tests.mutants import Mutant
+
+RESIDUAL, GATE = "dynsim.systems.growing.residual", "dynsim.systems.growing.gate"
+FLOW, FORCES = "dynsim.systems.growing.flow", "dynsim.systems.growing.forces"
+EVENTS, STEPS = "dynsim.systems.growing.transitions", "dynsim.systems.growing.descent"
+
+FEATURES, DATA, TOKENS = (f"growing/equation-3/{reading}" for reading in ("features", "data", "tokens"))
+ORDER, COUNT, HEADS = "growing/experiment-1-order", "growing/corollary-15", "growing/lemma-25/generic"
+HIERARCHY, JOINTLY = "growing/theorem-10/corrected", "growing/corollary-14/corrected"
+GATED, SETTLES = "growing/lemma-23/corrected", "growing/theorem-5/corrected"
+COLD, CRITICAL = "growing/lemma-24/corrected", "growing/theorem-8-limit-set/corrected"
+FALLS, BOUNDED = "growing/lemma-20/corrected", "growing/theorem-8-bounded/corrected"
+BIRTH, EVENT_COUNT = "growing/lemma-21/corrected", "growing/theorem-8-event-count/corrected"
+RETAINED, ALGORITHM = "growing/claim-prototypes-raise-residual/corrected", "growing/corollary-2/algorithm"
+OTHERS, ENERGY = "growing/theorem-6-i", "growing/lemma-15/algorithm"
+GROWN, RELEASED = "growing/corollary-2/corrected", "growing/theorem-5/release"
+
+MUTANTS = (
+    Mutant(
+        "growing system: the antisymmetric part has no factor one half",
+        RESIDUAL,
+        "return (found - found.T) / 2",
+        "return found - found.T",
+        (ORDER, COUNT),
+    ),
+    Mutant(
+        "growing system: the interaction is made symmetric",
+        RESIDUAL,
+        "return (matrix - matrix.T) / 2",
+        "return (matrix + matrix.T) / 2",
+        (FEATURES,),
+    ),
+    Mutant(
+        "growing system: captured directions stay in the residual",
+        RESIDUAL,
+        "return np.eye(dimension) - rows.T @ rows",
+        "return np.eye(dimension)",
+        (FEATURES,),
+    ),
+    Mutant(
+        "growing system: the residual of features is projected on one side",
+        RESIDUAL,
+        "return _antisymmetric(projection @ m @ projection)",
+        "return _antisymmetric(projection @ m)",
+        (FEATURES,),
+    ),
+    Mutant(
+        "growing system: the reading of the data projects before the root",
+        RESIDUAL,
+        "projection @ root @ m @ root @ projection / len(x)",
+        "root @ projection @ m @ projection @ root / len(x)",
+        (DATA,),
+    ),
+    Mutant(
+        "growing system: the reading of the tokens forgets the projection",
+        RESIDUAL,
+        "return _antisymmetric(x @ projection @ m @ projection @ x.T)",
+        "return _antisymmetric(x @ m @ x.T)",
+        (TOKENS,),
+    ),
+    Mutant(
+        "growing system: the reading of the features is that of the tokens",
+        RESIDUAL,
+        "return _antisymmetric(x @ projection @ m @ projection @ x.T)",
+        "return _antisymmetric(projection @ m @ projection)",
+        (TOKENS,),
+    ),
+    Mutant(
+        "growing system: the dominant value is the norm of all singular values",
+        RESIDUAL,
+        "return float(np.linalg.norm(found, 2))",
+        "return float(np.linalg.norm(found))",
+        (ORDER, HEADS),
+    ),
+    Mutant(
+        "growing system: the dominant plane is that of the least value",
+        RESIDUAL,
+        "v = basis_of_range(leading @ leading.T)[:, 0]",
+        "v = vectors[:, 0]",
+        (HEADS, HIERARCHY),
+    ),
+    Mutant(
+        "growing system: the gate's pull is that of the matrix and not of its square",
+        GATE,
+        "pull = matrix.T @ (matrix @ w)",
+        "pull = matrix @ w",
+        (GATED, SETTLES),
+    ),
+    Mutant(
+        "growing system: Oja's rule loses its decay",
+        GATE,
+        "return pull - jnp.dot(w, pull) * w",
+        "return pull",
+        (GATED,),
+    ),
+    Mutant(
+        "growing system: Oja's rule in the place of the other one",
+        GATE,
+        "return (pull - jnp.dot(w, pull) / square * w) / square",
+        "return pull - jnp.dot(w, pull) * w",
+        (GATED,),
+    ),
+    Mutant(
+        "growing system: cubes of temperatures fall without the factor 3",
+        FLOW,
+        "factor = 3 * self.temperature_rate",
+        "factor = self.temperature_rate",
+        (FALLS, COLD),
+    ),
+    Mutant(
+        "growing system: a temperature is the square root of its cube",
+        FLOW,
+        "jnp.cbrt(jnp.maximum(x.cubes, 0))",
+        "jnp.sqrt(jnp.maximum(x.cubes, 0))",
+        (FALLS, COLD),
+    ),
+    Mutant(
+        "growing system: sums over tokens cool as means do",
+        FLOW,
+        '(z.shape[0] if self.loss.reduction == "sum" else 1)',
+        "1",
+        (FALLS,),
+    ),
+    Mutant(
+        "growing system: a clipped temperature goes on falling",
+        FLOW,
+        "warm = self.active & ~self.clipped",
+        "warm = self.active",
+        (COLD,),
+    ),
+    Mutant(
+        "growing system: prototypes ascend",
+        FLOW,
+        "-self.prototype_rate.astype(dtype) * by_prototypes",
+        "self.prototype_rate.astype(dtype) * by_prototypes",
+        (FALLS, CRITICAL),
+    ),
+    Mutant(
+        "growing system: the encoder ascends",
+        FLOW,
+        "-self.encoder_rate.astype(g.dtype) * g",
+        "self.encoder_rate.astype(g.dtype) * g",
+        (FALLS, CRITICAL),
+    ),
+    Mutant(
+        "growing system: the regulariser has no factor one half",
+        FLOW,
+        "return self.regulariser / 2 * sum(squares)",
+        "return self.regulariser * sum(squares)",
+        (FALLS,),
+    ),
+    Mutant(
+        "growing system: heads see their projections where inputs are shared",
+        FLOW,
+        '        if self.rules.head_input == "shared":\n            return jnp.broadcast_to',
+        '        if self.rules.head_input != "shared":\n            return jnp.broadcast_to',
+        (FALLS, HIERARCHY),
+    ),
+    Mutant(
+        "growing system: products count once in the squared distances",
+        FORCES,
+        "- 2 * products",
+        "- products",
+        (FALLS, CRITICAL),
+    ),
+    Mutant(
+        "growing system: the pull of inputs has the sign of prototypes",
+        FORCES,
+        "by_inputs = 2 * (y.reshape(-1, n, m) - jnp.einsum",
+        "by_inputs = -2 * (y.reshape(-1, n, m) - jnp.einsum",
+        (FALLS, CRITICAL),
+    ),
+    Mutant(
+        "growing system: forces are means where sums are asked for",
+        FORCES,
+        'count = n if loss.reduction == "mean" else 1',
+        "count = n",
+        (FALLS,),
+    ),
+    Mutant(
+        "growing system: the barrier's force is left out",
+        FORCES,
+        "by_prototypes + jax.vmap(loss.penalty_gradient)(p)",
+        "by_prototypes",
+        (FALLS, CRITICAL),
+    ),
+    Mutant(
+        "growing system: heads are added below the threshold",
+        EVENTS,
+        "above = flow.dominant > flow.rules.threshold",
+        "above = flow.dominant < flow.rules.threshold",
+        (COUNT, HEADS),
+    ),
+    Mutant(
+        "growing system: growth does not reset the clock",
+        EVENTS,
+        "cubes=x.cubes.at[slot].set(flow.rules.initial_temperature.astype(x.cubes.dtype) ** 3),\n"
+        "        clock=jnp.zeros_like(x.clock),",
+        "cubes=x.cubes.at[slot].set(flow.rules.initial_temperature.astype(x.cubes.dtype) ** 3),\n"
+        "        clock=x.clock,",
+        (HIERARCHY, HEADS, COUNT),
+    ),
+    Mutant(
+        "growing system: a new head has the cube root of its first temperature",
+        EVENTS,
+        "cubes=x.cubes.at[slot].set(flow.rules.initial_temperature.astype(x.cubes.dtype) ** 3)",
+        "cubes=x.cubes.at[slot].set(flow.rules.initial_temperature.astype(x.cubes.dtype))",
+        (BIRTH,),
+    ),
+    Mutant(
+        "growing system: a head captures another direction than the gate's",
+        EVENTS,
+        'u = _unit(free @ w, "gate")',
+        'u = _unit(free @ np.roll(w, 1), "gate")',
+        (HIERARCHY, HEADS),
+    ),
+    Mutant(
+        "growing system: a head captures its plane where the direction is asked for",
+        EVENTS,
+        'if flow.rules.removal == "plane":',
+        'if flow.rules.removal == "direction":',
+        (HIERARCHY, GROWN),
+    ),
+    Mutant(
+        "growing system: a new bank lies across its direction",
+        EVENTS,
+        "return centre + float(rules.spread) * np.outer(steps, u)",
+        "return centre + float(rules.spread) * np.outer(steps, np.roll(u, 1))",
+        (GROWN, ALGORITHM),
+    ),
+    Mutant(
+        "growing system: directions are released where they are retained",
+        EVENTS,
+        'if flow.rules.release == "retain" else flow.retained',
+        'if flow.rules.release == "release" else flow.retained',
+        (RETAINED, EVENT_COUNT, RELEASED),
+    ),
+    Mutant(
+        "growing system: the head of the largest measure is removed",
+        EVENTS,
+        "head = int(jnp.argmin(jnp.where(flow.active, head_measures(flow, x), jnp.inf)))",
+        "head = int(jnp.argmax(jnp.where(flow.active, head_measures(flow, x), -jnp.inf)))",
+        (ENERGY, EVENT_COUNT),
+    ),
+    Mutant(
+        "growing system: removing a head moves the others",
+        EVENTS,
+        "prototypes=x.prototypes.at[head].set(empty[head])",
+        "prototypes=(1.01 * x.prototypes).at[head].set(empty[head])",
+        (OTHERS, JOINTLY),
+    ),
+    Mutant(
+        "growing system: heads are removed above the threshold",
+        EVENTS,
+        "threshold - head_measures(self.flow, x), -1.0",
+        "head_measures(self.flow, x) - threshold, -1.0",
+        (EVENT_COUNT, ENERGY),
+    ),
+    Mutant(
+        "growing system: a clip is not kept",
+        EVENTS,
+        "clipped = eqx.tree_at(lambda f: f.clipped, flow, flow.clipped | reached)",
+        "clipped = flow",
+        (COLD, HIERARCHY),
+    ),
+    Mutant(
+        "growing system: directional energies are not relative",
+        EVENTS,
+        "b = flow.interaction / jnp.linalg.norm(flow.interaction)",
+        "b = flow.interaction",
+        (ENERGY, "growing/lemma-16"),
+    ),
+    Mutant(
+        "growing system: a gate counts as settled while it is not",
+        EVENTS,
+        "return flow.rules.settled**2 - (1 - inside)",
+        "return (1 - inside) - flow.rules.settled**2",
+        (SETTLES, HIERARCHY),
+    ),
+    Mutant(
+        "growing system: a step of the Algorithm divides by the temperature once",
+        STEPS,
+        "moved = temperature - rate * activity / temperature**2",
+        "moved = temperature - rate * activity / temperature",
+        ("growing/lemma-17-i", ALGORITHM),
+    ),
+    Mutant(
+        "growing system: a step of the Algorithm ascends in the prototypes",
+        STEPS,
+        "x.prototypes + v.prototypes",
+        "x.prototypes - v.prototypes",
+        (ALGORITHM, GROWN),
+    ),
+)
