@@ -6,7 +6,7 @@ RESIDUAL, GATE = "dynsim.systems.growing.residual", "dynsim.systems.growing.gate
 FLOW, FORCES = "dynsim.systems.growing.flow", "dynsim.systems.growing.forces"
 EVENTS, STEPS = "dynsim.systems.growing.transitions", "dynsim.systems.growing.descent"
 
-FEATURES, DATA, TOKENS = (f"growing/equation-3/{reading}" for reading in ("features", "data", "tokens"))
+DATA, TOKENS, INTERLACED = "growing/equation-3/data", "growing/equation-3/tokens", "growing/lemma-25-interlacing"
 ORDER, COUNT, HEADS = "growing/experiment-1-order", "growing/corollary-15", "growing/lemma-25/generic"
 HIERARCHY, JOINTLY = "growing/theorem-10/corrected", "growing/corollary-14/corrected"
 GATED, SETTLES = "growing/lemma-23/corrected", "growing/theorem-5/corrected"
@@ -30,21 +30,21 @@ MUTANTS = (
         RESIDUAL,
         "return (matrix - matrix.T) / 2",
         "return (matrix + matrix.T) / 2",
-        (FEATURES,),
+        (INTERLACED,),
     ),
     Mutant(
         "growing system: captured directions stay in the residual",
         RESIDUAL,
         "return np.eye(dimension) - rows.T @ rows",
         "return np.eye(dimension)",
-        (FEATURES,),
+        (INTERLACED,),
     ),
     Mutant(
         "growing system: the residual of features is projected on one side",
         RESIDUAL,
         "return _antisymmetric(projection @ m @ projection)",
         "return _antisymmetric(projection @ m)",
-        (FEATURES,),
+        (INTERLACED,),
     ),
     Mutant(
         "growing system: the reading of the data projects before the root",
