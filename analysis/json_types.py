@@ -14,6 +14,7 @@ import numpy as np
 from analysis.ledger.check import Check
 from analysis.ledger.evidence import Measurement
 from dynsim.errors import argument_error
+from dynsim.exact import fraction_text
 
 LARGEST_WITNESS = 64  # entries; a larger array of a witness is replaced by its shape
 
@@ -22,8 +23,8 @@ def plain(value: Any) -> Any:
     """Return a value in JSON types: fractions as "p/q", floats that are not finite as text, large arrays by shape."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, Fraction):
-        return str(value)
+    if isinstance(value, Fraction) or _long(value):
+        return fraction_text(value)
     array = _array(value)
     if array is not None:
         return plain(array.tolist()) if array.size <= LARGEST_WITNESS else f"array of shape {array.shape}"
@@ -40,6 +41,8 @@ def exact(value: Any) -> Any:
     Arrays are whole. A float is a fraction whose denominator is a power of two. A ball of python-flint is the enclosure
     ["lo", "hi"], a complex number {"real": "p/q", "imag": "p/q"}.
     """
+    if _long(value):
+        return fraction_text(value)
     if value is None or isinstance(value, bool | str | int):
         return value
     if isinstance(value, Mapping):
@@ -54,8 +57,13 @@ def exact(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, float | Fraction):
-        return str(Fraction(value))
+        return fraction_text(Fraction(value))
     return _enclosure(value)
+
+
+def _long(value: Any) -> bool:
+    """Whether a value is an integer with more digits than Python writes as a number in JSON."""
+    return isinstance(value, int) and value.bit_length() > 10_000
 
 
 def _array(value: Any) -> np.ndarray | None:
@@ -72,9 +80,9 @@ def _enclosure(value: Any) -> Any:
         if not value.is_finite():
             return str(value)
         middle, radius = (_dyadic(part) for part in (value.mid(), value.rad()))
-        return [str(middle - radius), str(middle + radius)]
+        return [fraction_text(middle - radius), fraction_text(middle + radius)]
     if all(isinstance(getattr(value, name, None), int) for name in ("numerator", "denominator")):
-        return str(Fraction(value.numerator, value.denominator))
+        return fraction_text(Fraction(value.numerator, value.denominator))
     return _text(value)
 
 

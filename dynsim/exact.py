@@ -79,3 +79,40 @@ def positive_definite(matrix: Exact) -> bool:
         for i in range(k + 1, len(rest)):
             rest[i, k:] = rest[i, k:] - rest[i, k] / rest[k, k] * rest[k, k:]
     return True
+
+
+CHUNK = 4000  # digits that Python writes and reads at once
+
+
+def fraction_text(value: int | Fraction) -> str:
+    """Return a rational number as "p/q" or "p", of any length: Python itself refuses more than 4,300 digits."""
+    number = Fraction(value)
+    p, q = _digits(number.numerator), _digits(number.denominator)
+    return p if q == "1" else f"{p}/{q}"
+
+
+def fraction_of(text: str) -> Fraction:
+    """Return the number that `fraction_text` has written; raise `ValueError` for other text."""
+    parts = text.split("/")
+    if len(parts) > 2:
+        raise ValueError(f"{text[:40]} is no fraction.")
+    return Fraction(*(_integer(part) for part in parts))
+
+
+def _digits(n: int) -> str:
+    if n < 0:
+        return f"-{_digits(-n)}"
+    if n.bit_length() < 3 * CHUNK:
+        return str(n)
+    half = max(CHUNK // 2, int(n.bit_length() * math.log10(2)) // 2)
+    high, low = divmod(n, 10**half)
+    return f"{_digits(high)}{_digits(low).zfill(half)}"
+
+
+def _integer(text: str) -> int:
+    if text.startswith("-"):
+        return -_integer(text[1:])
+    if len(text) <= CHUNK:
+        return int(text)
+    half = len(text) // 2
+    return _integer(text[:-half]) * 10**half + _integer(text[-half:])

@@ -14,6 +14,7 @@ from pathlib import Path
 import jax
 
 from analysis.claims import claims
+from analysis.json_types import plain
 from analysis.ledger.claim import Claim
 from analysis.ledger.findings import select
 from analysis.report import run_checks
@@ -62,7 +63,7 @@ def _measured(claim: Claim, key: int) -> tuple:
     """Return what a trial of a claim measures, and of what instance."""
     assert claim.trial is not None
     trial = claim.trial(jax.random.key(key), Diffrax())
-    return (*((m.what, m.slack) for m in (*trial.hypotheses, *trial.conclusions)), str(trial.witness))
+    return (*((m.what, m.slack) for m in (*trial.hypotheses, *trial.conclusions)), str(plain(dict(trial.witness))))
 
 
 def main(words: Sequence[str]) -> int:

@@ -21,10 +21,11 @@ from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild, resolve
 from dynsim.keys import stream
-from dynsim.simulation import iterate, simulate, simulate_until
+from dynsim.simulation import iterate, path_on_host, simulate, simulate_until
 from dynsim.spaces import Ellipsoid, Euclidean, Product, Sphere
 from dynsim.storage import FORMAT_VERSION, header, load, rerun, save, to_xarray
 from dynsim.systems.base import AbstractMap, FunctionFlow
+from dynsim.systems.hardmax.maps import ExactHardmaxMap
 from dynsim.systems.schedules import PiecewiseConstant, Resampled
 from dynsim.systems.tokens.flow import LayerMap, TokenFlow
 from dynsim.systems.tokens.published import published_hemisphere_flow
@@ -391,3 +392,11 @@ def test_a_missing_xarray_is_said_in_one_sentence(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "xarray", None)
     with pytest.raises(ValueError, match=r"be converted by xarray \(`pip install dynsim\[io\]`\), but it is missing"):
         to_xarray(path)
+
+
+def test_fractions_of_any_length_are_stored(tmp_path):
+    start = np.array([[Fraction(3**9100, 7**5200 + 1)], [Fraction(-1, 3)], [Fraction(10**4300)]], dtype=object)
+    path = path_on_host(ExactHardmaxMap("1/3"), [start, start], np.arange(2))
+    save(tmp_path / "run.npz", path)
+    found = load(tmp_path / "run.npz").ys
+    assert np.all(found == np.stack([start, start]))

@@ -24,6 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim.errors import argument_error, reason
+from dynsim.exact import fraction_of, fraction_text
 
 TRUSTED = ("dynsim", "analysis", "diffrax", "optimistix", "lineax")  # packages whose classes a file may name
 
@@ -44,7 +45,7 @@ def describe(name: str, value: Any, arrays: Arrays) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {"float": repr(float(value))}
     if isinstance(value, Fraction):
-        return {"fraction": str(value)}
+        return {"fraction": fraction_text(value)}
     if isinstance(value, jax.Array | np.ndarray | np.generic):
         return _describe_array(name, value, arrays)
     if isinstance(value, Mapping):
@@ -96,7 +97,7 @@ def _fraction(text: str) -> Fraction:
     """Return the number of "3" or "-1/3", as `describe` writes it; powers of ten could take for ever."""
     if re.fullmatch(r"-?[0-9]+(/[0-9]+)?", text) is None or re.search(r"/0+$", text) is not None:
         raise argument_error("path", "hold fractions of integers", f"holds `{text[:40]}`")
-    return Fraction(text)
+    return fraction_of(text)
 
 
 def _field_names(kind: type) -> tuple[str, ...]:
@@ -119,7 +120,7 @@ def _describe_array(name: str, value: Any, arrays: Arrays) -> Any:
         return {"numpy": name}
     if not all(isinstance(entry, int | Fraction) for entry in value.flat):
         raise argument_error(name, "hold numbers or fractions", "holds other objects")
-    arrays[name] = np.array([str(entry) for entry in value.flat], dtype=str).reshape(value.shape)
+    arrays[name] = np.array([fraction_text(entry) for entry in value.flat], dtype=str).reshape(value.shape)
     return {"fractions": name}
 
 
