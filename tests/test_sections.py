@@ -1,0 +1,98 @@
+"""Poincare sections, return maps and orbit diagrams: closed forms, published numbers, curved spaces, bad input."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.sections import orbit_diagram, poincare_section
+from dynsim.integrators import Scipy
+from dynsim.spaces import Sphere
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.catalogue.chaotic import HenonHeiles, Lorenz
+from dynsim.systems.catalogue.maps import Henon, Logistic
+
+
+def turning(t, x):
+    return jnp.stack([-2 * x[1], 2 * x[0]])
+
+
+@pytest.mark.parametrize("integrator", [None, Scipy()], ids=["diffrax", "scipy"])
+def test_crossings_of_a_circle_are_at_multiples_of_the_period(integrator):
+    options = {} if integrator is None else {"integrator": integrator}
+    flow, start = FunctionFlow(turning, fastest_period=np.pi), jnp.asarray([1.0, 0.0])
+    found = poincare_section(flow, start, lambda t, x: x[0], 8, direction=-1, **options)
+    assert np.allclose(found.times, np.pi / 4 + np.pi * np.arange(8), atol=1e-7)
+    assert np.allclose(found.states, [[0.0, 1.0]] * 8, atol=1e-6)
+    assert found.complete
+    both = poincare_section(flow, start, lambda t, x: x[0], 4, direction=0, **options)
+    assert np.array_equal(both.directions, [-1, 1, -1, 1])
+
+
+def test_the_return_map_of_lorenz_is_his_cusp():
+    def top(t, x):  # maxima of z
+        return x[0] * x[1] - 8 / 3 * x[2]
+
+    found = poincare_section(Lorenz(), jnp.asarray([1.0, 1.0, 20.0]), top, 150, direction=-1, warm_up=20.0)
+    pairs = found.return_map(lambda x: x[2])
+    low, high = pairs[pairs[:, 0] < 38], pairs[pairs[:, 0] > 39]
+    assert np.corrcoef(low.T)[0, 1] > 0.95
+    assert np.corrcoef(high.T)[0, 1] < -0.95
+    slopes = np.abs(np.diff(low[np.argsort(low[:, 0])], axis=0))
+    steep = slopes[slopes[:, 0] > 0.05]
+    assert np.median(steep[:, 1] / steep[:, 0]) > 1  # Lorenz: the slope exceeds one everywhere
+
+
+def test_a_section_keeps_the_energy():
+    flow = HenonHeiles()
+    start = jnp.asarray([0.0, 0.1, 0.35, 0.1])
+    found = poincare_section(flow, start, lambda t, x: x[0], 30)
+    energies = [float(flow.energy(jnp.asarray(x))) for x in found.states]
+    assert np.ptp([float(flow.energy(start)), *energies]) < 1e-7
+    assert np.allclose(found.states[:, 0], 0, atol=1e-9)
+
+
+def test_sections_on_a_sphere():
+    flow = FunctionFlow(lambda t, x: jnp.stack([-x[1], x[0], jnp.zeros_like(x[0])]), Sphere(), fastest_period=6.28)
+    found = poincare_section(flow, jnp.asarray([0.6, 0.0, 0.8]), lambda t, x: x[1], 3)
+    assert np.allclose(np.diff(found.times), 2 * np.pi, atol=1e-7)
+    assert np.allclose(found.states, [[0.6, 0.0, 0.8]] * 3, atol=1e-7)
+
+
+def test_a_section_that_is_not_complete_says_so():
+    flow = FunctionFlow(turning, fastest_period=np.pi)
+    found = poincare_section(flow, jnp.asarray([1.0, 0.0]), lambda t, x: x[0], 1000, longest=30.0)
+    assert not found.complete
+    assert len(found.times) < 1000
+
+
+def test_bad_sections_are_one_sentence():
+    flow, x = FunctionFlow(turning, fastest_period=np.pi), jnp.asarray([1.0, 0.0])
+    with pytest.raises(ValueError, match="Argument `surface` must be crossed by the trajectory, but is not crossed up"):
+        poincare_section(flow, x, lambda t, x: x[0] - 2, 5, longest=10.0)
+    with pytest.raises(ValueError, match="Argument `direction` must be -1, 0 or 1, but is 2"):
+        poincare_section(flow, x, lambda t, x: x[0], 5, direction=2)
+    with pytest.raises(ValueError, match="Argument `spacing` must be positive"):
+        poincare_section(flow, x, lambda t, x: x[0], 5, spacing=0.0)
+
+
+def test_the_orbit_diagram_of_the_logistic_map_has_its_periods():
+    found = orbit_diagram(Logistic(), lambda m: m.r, [2.8, 3.2, 3.5, 3.83, 4.0, 4.5], jnp.asarray([0.3]), warm_up=3000)
+    assert found.periods().tolist() == [1, 2, 4, 3, 0, 0]
+    assert np.all(np.isnan(found.values[-1]))
+    assert found.values[0, 0] == pytest.approx(1 - 1 / 2.8)
+    r = 3.2  # the two points of period two
+    expected = (r + 1 + np.array([-1, 1]) * np.sqrt((r - 3) * (r + 1))) / (2 * r)
+    assert np.allclose(np.sort(found.values[1, :2]), expected)
+
+
+def test_an_orbit_diagram_takes_any_coordinate():
+    found = orbit_diagram(Henon(), lambda m: m.a, [0.2], jnp.asarray([0.1, 0.1]), coordinate=lambda x: x[1])
+    x = (-0.7 + np.sqrt(0.49 + 0.8)) / 0.4
+    assert np.allclose(found.values, 0.3 * x)
+
+
+def test_bad_diagrams_are_one_sentence():
+    with pytest.raises(ValueError, match="Argument `parameters` must have shape"):
+        orbit_diagram(Logistic(), lambda m: m.r, [], jnp.asarray([0.3]))
+    with pytest.raises(ValueError, match="Argument `kept` must be at least 1, but is 0"):
+        orbit_diagram(Logistic(), lambda m: m.r, [3.0], jnp.asarray([0.3]), kept=0)
