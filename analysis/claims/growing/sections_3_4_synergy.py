@@ -75,7 +75,8 @@ def _moved(run: Run) -> float:
     evidence="certified",
     num_trials=2,
     note="(3) is made of tokens, M and captured directions, of which the prototypes change none. With embeddings in "
-    f"place of tokens the encoder's update changes it in the readings `data` and `tokens`. {POSITIVE_CASE}",
+    "place of tokens the encoder's update changes it in the readings `data` and `tokens`; if the span of the prototypes "
+    f"were captured, a larger span would lower lambda_max. {POSITIVE_CASE}",
 )
 def updates_of_prototypes_raise_the_residual(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The updates of prototypes in Step 2 spread them and raise A_res, as recomputed in Step 3: lambda_max rises."""
