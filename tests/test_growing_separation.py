@@ -1,5 +1,6 @@
 """The separation force of prototypes and its expansion along a direction, against autodiff and cases by hand."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -111,7 +112,7 @@ def test_the_covariances_and_the_bound_have_the_values_by_hand():
 @pytest.mark.parametrize("gradient", ["full", "frozen"])
 def test_the_form_of_a_splitting_is_that_of_a_small_difference(gradient):
     p, small = P.at[1].set(P[0]), 1e-5
-    gradients = jax.jit(PrototypeLoss(gradient).gradients)
+    gradients = eqx.filter_jit(PrototypeLoss(gradient).gradients)
     form = splitting_form(p, Z, T, 0, gradient)
     for delta in (U, ALPHA[:M]):
         apart = gradients(Z, p.at[0].add(small * delta).at[1].add(-small * delta), T)[1]

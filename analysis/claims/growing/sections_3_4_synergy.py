@@ -75,7 +75,7 @@ def _moved(run: Run) -> float:
     evidence="certified",
     num_trials=2,
     note="(3) is made of tokens, M and captured directions, of which the prototypes change none. With embeddings in "
-    "place of tokens the encoder's update changes it in the readings `data` and `tokens`; if the span of the prototypes "
+    "place of tokens the encoder's update changes it in the readings `data` and `tokens`; if the span of prototypes "
     f"were captured, a larger span would lower lambda_max. {POSITIVE_CASE}",
 )
 def updates_of_prototypes_raise_the_residual(key: Key, integrator: AbstractIntegrator) -> Trial:
