@@ -9,11 +9,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from dynsim._types import Scalar
-from dynsim.systems.prototypes.assignments import Embeddings
+from dynsim.systems.prototypes.assignments import Embeddings, Prototypes
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
 SEPARATED = 0.1
 """The largest ratio of two rates that the paper's practical rule calls separated."""
+
+SEGMENTS = 9
+"""Points of a segment at which a Lipschitz constant is taken."""
 
 
 class GateSteps(NamedTuple):
@@ -130,3 +133,18 @@ def gradient_lipschitz(
         return jnp.linalg.norm(H, ord=2)
 
     return jnp.max(jax.vmap(norm)(banks))
+
+
+@eqx.filter_jit
+def exchange_lipschitz(loss: PrototypeLoss, z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
+    r"""Return $L_P$ over the segments from a bank to the banks in which two of its prototypes are exchanged.
+
+    The gradients of two prototypes differ by at most this times the distance of the two: exchanging them exchanges
+    their gradients. So a step of size $\eta$ leaves $(1 - \eta L_P)^2$ of the squared distance if $\eta L_P < 1$, and a
+    flow of rate $\eta$ loses it at a rate of at most $2 \eta L_P$.
+    """
+    pairs = [(j, k) for k in range(len(p)) for j in range(k)]
+    swapped = jnp.stack([p.at[jnp.asarray([j, k])].set(p[jnp.asarray([k, j])]) for j, k in pairs])
+    shares = jnp.linspace(0.0, 1.0, SEGMENTS)[:, None, None, None]
+    between = p[None, None] + shares * (swapped - p[None])[None]
+    return gradient_lipschitz(loss, z, between.reshape(-1, *p.shape), temperature)

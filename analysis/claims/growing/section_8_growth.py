@@ -43,7 +43,7 @@ class OnePlane(NamedTuple):
     def matrix(self) -> Exact:
         """The interaction."""
         u, v = self.plane
-        return np.asarray(self.value, object) * (np.outer(v, u) - np.outer(u, v))
+        return matrix(self.value) * (np.outer(v, u) - np.outer(u, v))
 
     @property
     def best(self) -> Exact:

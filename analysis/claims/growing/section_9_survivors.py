@@ -11,7 +11,7 @@ from analysis.claims.growing.instances.small_clouds import TIMES, growing_system
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.cycles import flow_of
 from analysis.growing.pruning import heads_at
-from analysis.growing.step_sizes import gradient_lipschitz
+from analysis.growing.step_sizes import exchange_lipschitz
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, holds
 from dynsim._types import Key
@@ -58,17 +58,10 @@ def pruned_heads_are_global(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @eqx.filter_jit
-def _largest_rate(flow: GrowingFlow, xs, head: int) -> jax.Array:
-    """Return the Lipschitz constant of a head's gradient between prototypes and those with two of them exchanged."""
-    shares = jnp.linspace(0.0, 1.0, 5)
-
-    def at(x):
-        p, T = x.prototypes[head], flow.temperatures(x)[head]
-        swaps = jnp.stack([p[jnp.asarray(order)] for order in ((1, 0, 2), (2, 1, 0), (0, 2, 1))])
-        between = p[None, None] + shares[:, None, None, None] * (swaps - p[None])[None]
-        return gradient_lipschitz(flow.loss, flow.head_inputs(x)[head], between.reshape(-1, *p.shape), T)
-
-    return jnp.max(jax.vmap(at)(xs))
+def _largest_rate(flow: GrowingFlow, xs: Any, head: int) -> jax.Array:
+    """Return the Lipschitz constant that limits how fast prototypes of a head approach each other, along a path."""
+    inputs = lambda x: (flow.head_inputs(x)[head], x.prototypes[head], flow.temperatures(x)[head])
+    return jnp.max(jax.vmap(lambda x: exchange_lipschitz(flow.loss, *inputs(x)))(xs))
 
 
 def _survival_trial(key: Key, integrator: AbstractIntegrator, bound: str) -> Trial:

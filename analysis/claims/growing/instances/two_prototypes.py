@@ -7,6 +7,7 @@ token to its prototype exceeds that to the other one by t = tanh y, which for in
 from fractions import Fraction
 from typing import NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
@@ -14,8 +15,14 @@ from analysis.claims.multirate.rational_logarithms import Enclosure, logarithm
 from analysis.claims.prototypes.instances.banks import Bank
 from analysis.claims.rational_instances import Exact, matrix
 from dynsim._types import Key
+from dynsim.keys import stream
+from dynsim.systems.growing.flow import Growing, GrowingFlow
+from dynsim.systems.growing.rules import GrowthRules
+from dynsim.systems.growing.transitions import grow
+from dynsim.systems.prototypes.losses import PrototypeLoss
 
 M = 3  # the dimension of tokens and prototypes
+COPIES = 2
 
 
 class TwoPrototypes(NamedTuple):
@@ -77,6 +84,23 @@ class TwoPrototypes(NamedTuple):
         """The mean variance sigma of (21), q_1 q_2 (4 a v)^2."""
         return (1 - self.tanh() ** 2) * (2 * self.a * self.v) ** 2
 
+    def system(self, rate: float = 1.0, gradient: str = "frozen") -> tuple[GrowingFlow, Growing]:
+        """Return a flow whose first head is this one and whose second one has nearly coincident prototypes.
+
+        The dominant plane of its M_a contains the line, which is the direction of the first head.
+        """
+        z, p, T = self.bank().floats
+        m = np.zeros((M, M))
+        other = (self.axis + 1) % M
+        m[self.axis, other], m[other, self.axis] = 2.0, -2.0
+        rules = GrowthRules(0.5, 0.1, capacity=2, prototypes=2, least_temperature=0.01, dwell=1e6)
+        flow = GrowingFlow(z, m, rules=rules, loss=PrototypeLoss(gradient), prototype_rate=rate, temperature_rate=0.0)
+        x = flow.start(stream(0, "two prototypes"))
+        flow, x = grow(flow, 0.0, x._replace(gate=jnp.eye(M)[self.axis]))
+        near = jnp.asarray([[0.0] * M, [0.0] * (M - 1) + [0.1]])
+        flow = flow.with_heads(active=jnp.ones(2, bool))
+        return flow, x._replace(prototypes=jnp.stack([p, near]), cubes=jnp.full(2, T**3))
+
     def witness(self) -> dict[str, object]:
         """Return the data."""
         return {"a": self.a, "v": self.v, "r": self.copies, "b": self.base}
@@ -94,14 +118,14 @@ def near_base(y: float, a: int, v: int) -> Fraction:
 def expanding_head(key: Key) -> TwoPrototypes:
     """Return a head whose force has a positive second derivative by the expansion: y from 0.7 to 1.2."""
     rng = numpy_rng(key, "expanding")
-    a, v = int(rng.integers(1, 4)), 10 * int(rng.integers(1, 4))
+    a, v = int(rng.integers(3, 6)), 20 * int(rng.integers(1, 4))
     base = near_base(float(rng.uniform(0.7, 1.2)), a, v)
-    return TwoPrototypes(a, v, int(rng.integers(1, 4)), base, int(rng.integers(M)))
+    return TwoPrototypes(a, v, COPIES, base, int(rng.integers(M)))
 
 
 def contracting_head(key: Key) -> TwoPrototypes:
     """Return a head with v = 2 a and y near 0.7, whose prototypes meet after one step of a moderate size."""
     rng = numpy_rng(key, "contracting")
-    a = int(rng.integers(1, 6))
+    a = int(rng.integers(2, 6))
     base = near_base(float(rng.uniform(0.68, 0.72)), a, 2 * a)
-    return TwoPrototypes(a, 2 * a, int(rng.integers(1, 4)), base, int(rng.integers(M)))
+    return TwoPrototypes(a, 2 * a, COPIES, base, int(rng.integers(M)))

@@ -1,0 +1,116 @@
+"""Claims of Section 10 on the rule to which the step-size conditions are said to reduce."""
+
+from fractions import Fraction
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from analysis.claims.growing.instances.steps import measured_at, met, separated_rates
+from analysis.claims.growing.instances.two_prototypes import TwoPrototypes, expanding_head
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.growing.step_sizes import common_bound, cooling_steps, step_conditions
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import ROUNDING, Trial, at_most, holds
+from dynsim._types import Key
+from dynsim.growing import descend
+from dynsim.integrators import AbstractIntegrator
+from dynsim.papers import GROWING
+from dynsim.systems.growing.transitions import prune
+
+POSITIVE_CASE = "no control: the corrected claim is the positive case"
+
+
+def _potential_rise(head: TwoPrototypes, rate: float, steps: int) -> float:
+    """Return the largest rise of the potential of the first head in steps from a bank a little off the line."""
+    flow, x = head.system(rate)
+    off = np.zeros(x.prototypes.shape)
+    off[0, 0, (head.axis + 1) % 3] = 1e-3
+    survivor, y = prune(flow, 0.0, x._replace(prototypes=x.prototypes + off), 1)
+    path = descend(survivor, y, steps, every=1)
+    values = [np.asarray(_potentials(survivor, phase.ys)) for phase in path.phases]
+    return float(np.max(np.diff(np.concatenate(values)), initial=-np.inf))
+
+
+@eqx.filter_jit
+def _potentials(flow: Any, ys: Any) -> jax.Array:
+    one = lambda y: flow.loss.potential(flow.head_inputs(y)[0], y.prototypes[0], flow.temperatures(y)[0])
+    return jax.vmap(one)(ys)
+
+
+@claim(
+    "growing/corollary-9",
+    GROWING.at("Corollary 9", "(41)"),
+    evidence="certified",
+    num_trials=4,
+    note="times a common factor the rates keep their ratios, and N_min its bound, while (E1) and (E2) fail; the "
+    "descent then diverges. With constant rates (E4) fails, and with (E4) the gate's steps tend to 0, so that eta_P << eta+ "
+    "fails for constant eta_P after finitely many steps. " + POSITIVE_CASE,
+)
+def conditions_are_a_rule_of_ratios(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """If eta_T << eta_P << eta+, ratios in [0.01, 0.1], and N_min > max(N_gate, s*), then (E1)-(E6) hold, stably."""
+    head = expanding_head(key)
+    steps, factor = 5, int(numpy_rng(key, "factor").integers(3, 5))
+    rate = Fraction(factor, 2 * head.copies)
+    rates, measured = (
+        separated_rates(float(rate), head, steps)._replace(temperatures=float(rate) / 100),
+        measured_at(head),
+    )
+    wait = 1 + max(measured.gate_steps, cooling_steps(rates, measured))
+    found = {c.name: c.met for c in step_conditions(rates, measured, least_steps=wait, num_steps=steps)}
+    rise = _potential_rise(head, float(rate), steps)
+    return Trial(
+        tuple(holds(f"({name})", found[name]) for name in ("E4", "E5, temperatures", "E5, prototypes", "E6")),
+        (
+            holds("(E2), as L_P is at least 2 r across the line", rate * 2 * head.copies < 2),
+            holds("(E2) and (E1) in what ships", found["E1"] and found["E2"]),
+            at_most("rise of the potential", rise, 0.0, tolerance=1e-6),
+        ),
+        {**head.witness(), "eta_P": rate, "rates": rates},
+        parameters={"eta_P": float(rate), "eta_T / eta_P": 0.01},
+    )
+
+
+def _bounded_trial(key: Key, low: float, high: float) -> Trial:
+    rng = numpy_rng(key, "bounded")
+    head, steps = expanding_head(key), 20
+    measured, base = measured_at(head), separated_rates(float(rng.uniform(0.1, 10.0)), head, steps)
+    bound = common_bound(base, measured)
+    rates = base.times(float(rng.uniform(low, high)) * bound)
+    wait = 1 + max(measured.gate_steps, cooling_steps(rates, measured))
+    return Trial(
+        (
+            at_most("eta_T / eta_P", rates.temperatures / rates.prototypes, 0.1, tolerance=ROUNDING),
+            at_most("eta_P / eta+", rates.prototypes / rates.gate.at(steps - 1), 0.1 + 1e-6, tolerance=ROUNDING),
+        ),
+        (
+            *met(step_conditions(rates, measured, least_steps=wait, num_steps=steps, separated=0.1 + 1e-6)),
+            at_most("rise of the potential", _potential_rise(head, rates.prototypes, steps), 0.0, tolerance=1e-9),
+        ),
+        {**head.witness(), "rates": rates},
+        parameters={"eta_P L_P": rates.prototypes * measured.lipschitz, "steps": steps},
+    )
+
+
+@claim(
+    "growing/corollary-9/corrected",
+    GROWING.at("Corollary 9", "(41)"),
+    variant="corrected",
+    num_trials=6,
+    note="the bound is sharp; the gate's steps decrease as 1 / s, and the ratio is met at all steps of the run. Along "
+    "the run the potential falls",
+)
+def conditions_are_a_rule_of_ratios_below_a_bound(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """If eta_T << eta_P << eta+ and N_min > max(N_gate, s*), then (E1)-(E6) hold over a finite run.
+
+    Added: all rates are below a common bound: c times given rates with c below the least of the bounds of (E1)-(E3)
+    over the rates; gate steps c / s.
+    """
+    return _bounded_trial(key, 0.5, 0.99)
+
+
+@conditions_are_a_rule_of_ratios_below_a_bound.with_control
+def conditions_are_a_rule_of_ratios_below_a_bound(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Up to a twentieth above the bound."""
+    return _bounded_trial(key, 1.01, 1.05)

@@ -1,0 +1,238 @@
+"""Claims of Section 10 on discrete time: what a step does to the separation force, and the step-size conditions."""
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from analysis.claims.consensus.instances.printed_attention import agrees
+from analysis.claims.growing.instances.steps import measured_at, met, separated_rates
+from analysis.claims.growing.instances.two_prototypes import TwoPrototypes, contracting_head, expanding_head
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.growing.separation import expanded, expansion_derivatives, separation_force
+from analysis.growing.step_sizes import (
+    cooling_steps,
+    exchange_lipschitz,
+    step_conditions,
+)
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
+from dynsim._types import Key
+from dynsim.growing import descend
+from dynsim.integrators import AbstractIntegrator
+from dynsim.papers import GROWING
+from dynsim.systems.growing.descent import GrowingStep
+from dynsim.systems.growing.transitions import prune
+from dynsim.systems.prototypes.assignments import separation
+from dynsim.systems.prototypes.losses import PrototypeLoss
+
+POSITIVE_CASE = "no control: the corrected claim is the positive case"
+
+
+class Expansion(NamedTuple):
+    """A force, its derivatives as the tokens move out along a line, and the force after that and a step."""
+
+    force: jax.Array
+    first: jax.Array
+    second: jax.Array
+    after: jax.Array
+
+
+@eqx.filter_jit
+def _expansion(step: GrowingStep, x: Any, u: jax.Array) -> Expansion:
+    z, p, T = step.flow.head_inputs(x)[0], x.prototypes[0], step.flow.temperatures(x)[0]
+    moved = step.step(jnp.zeros((), int), x).prototypes[0]
+    after = separation_force(moved, expanded(z, u, jnp.ones(())), T)
+    return Expansion(separation_force(p, z, T), *expansion_derivatives(p, z, u, T), after)
+
+
+def _shipped(head: TwoPrototypes, rate: Fraction, after: Fraction) -> tuple[Measurement, ...]:
+    """Measure that what ships computes the forces, the derivatives and the step of a head as they are."""
+    flow, x = head.system(float(rate))
+    found = _expansion(GrowingStep(flow), x, flow.frames[0, 0])
+    return (
+        agrees("F_sep that ships", found.force, float(head.force())),
+        agrees("phi'(0) that ships", found.first, float(head.first_derivative.low)),
+        agrees("phi''(0) that ships", found.second, float(head.second_derivative.low)),
+        agrees("F_sep after expansion and step that ships", found.after, float(after)),
+    )
+
+
+def _small_step(head: TwoPrototypes, shift: int) -> tuple[Fraction, Fraction, Fraction]:
+    """Return the step size that moves prototypes by `shift`, F_sep after it, and a lower bound of what (40) lacks."""
+    rate = shift / head.gradient
+    after = head.force(2 * head.a, head.v - shift)
+    return rate, after, head.force() + head.first_derivative.low + head.second_derivative.low / 2 - after
+
+
+@claim(
+    "growing/lemma-18",
+    GROWING.at("Lemma 18", "(40)"),
+    evidence="certified",
+    num_trials=4,
+    note="tokens at +-a, prototypes at +-v on the line of the expansion: it hardens the assignments, so that F_sep "
+    "falls, although phi''(0) > 0 and any small step is allowed; phi(1) is not its Taylor polynomial, and the step adds "
+    "a term of first order, -eta_P <grad F_sep, grad L_q>. Mode frozen; so in the mode full. " + POSITIVE_CASE,
+)
+def step_keeps_the_amplification(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """If eta_P < 2 / L_P, F_sep(P_(s+1), Z_(s+1)) >= F_sep(P_s, Z_s) + phi'(0) + phi''(0) / 2 - R, R = O(eta_P^2).
+
+    If also eta_P < sqrt(phi''(0) / (L_P |grad L_q|^2)), then F_sep(P_(s+1), Z_(s+1)) > F_sep(P_s, Z_s).
+    """
+    head = expanding_head(key)
+    (rate, after, lacking), (half, _, then) = _small_step(head, 2), _small_step(head, 1)
+    L = head.lipschitz
+    return Trial(
+        (
+            holds("S(P) > 0, and prototypes differ along u", head.v > 0),
+            holds("eta_P is positive and below 2 / L_P", 0 < rate < 2 / L),
+            holds("and below the bound of (E3)", rate**2 * L * 2 * head.gradient**2 < head.second_derivative.low),
+        ),
+        (
+            holds("the net gain is positive", after > head.force()),
+            holds("R at half the step is at most a quarter of R", lacking <= 0 or 4 * then <= lacking),
+            *_shipped(head, rate, after),
+        ),
+        {**head.witness(), "eta_P": float(rate), "F_sep": float(head.force()), "after": float(after)},
+        parameters={"n": 2 * head.copies, "k": 2, "eta_P": float(rate), "half": float(half)},
+    )
+
+
+@jax.jit
+def _remainders(z: Any, p: Any, T: Any, u: Any, rates: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return, for step sizes, F_sep after expansion and step less phi(1); its first derivative, half its second one."""
+    G = PrototypeLoss("full").gradients(z, p, T)[1]
+    after = lambda rate: separation_force(p - rate * G, expanded(z, u, jnp.ones(())), T)
+    slope = jax.grad(after)
+    return jax.vmap(after)(rates) - after(jnp.zeros(())), slope(jnp.zeros(())), jax.grad(slope)(jnp.zeros(())) / 2
+
+
+def _remainder_trial(key: Key, *, first_order: bool) -> Trial:
+    """Measure R / eta_P^2 against its limit, with the term of first order or without."""
+    rng = numpy_rng(key, "step")
+    z, p, u = (jnp.asarray(rng.normal(size=shape)) for shape in ((5, 3), (3, 3), (3,)))
+    u, T = u / jnp.linalg.norm(u), jnp.asarray(rng.uniform(1.0, 3.0))
+    rates = jnp.asarray([1e-3, 5e-4])
+    changes, slope, limit = (np.asarray(v) for v in _remainders(z, p, T, u, rates))
+    ratios = (changes - (np.asarray(rates) * slope if first_order else 0.0)) / np.asarray(rates) ** 2
+    change = abs(ratios[0] - ratios[1]) * float(rates[0]) / abs(slope)
+    error = 4 * abs(ratios[0] - ratios[1]) if first_order else 1e-2 * abs(slope)
+    return Trial(
+        (at_least("the derivative by the step size, in size", abs(slope), 1e-3, tolerance=ROUNDING),),
+        (
+            equal("R / eta_P^2", ratios[1], limit, tolerance=float(error) + 1e-6),
+            at_most("its change at half the step, over slope / eta_P", change, 0.05, tolerance=0.0),
+        ),
+        {"slope": float(slope), "ratios": ratios, "T": float(T)},
+        parameters={"n": 5, "k": 3, "eta_P": "0.001 and half of it"},
+    )
+
+
+@claim(
+    "growing/lemma-18/corrected",
+    GROWING.at("Lemma 18", "(40)"),
+    variant="corrected",
+    num_trials=8,
+    note="mode full; phi(1) is the force after the expansion alone. The net gain is positive if phi(1) - phi(0) "
+    "exceeds the term of first order and R",
+)
+def step_keeps_the_force_to_second_order(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """F_sep(P_(s+1), Z_(s+1)) = phi(1) - eta_P <grad_P F_sep(P_s, Z_(s+1)), grad L_q(P_s, Z_s)> + R, R = O(eta_P^2).
+
+    Changed: phi(1) for its Taylor polynomial. Added: the term of first order. R / eta_P^2 converges.
+    """
+    return _remainder_trial(key, first_order=True)
+
+
+@step_keeps_the_force_to_second_order.with_control
+def step_keeps_the_force_to_second_order(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Without the term of first order, as printed."""
+    return _remainder_trial(key, first_order=False)
+
+
+@claim(
+    "growing/theorem-7",
+    GROWING.at("Theorem 7 (v)"),
+    evidence="certified",
+    num_trials=4,
+    note="part (v): with eta_P between 1 / L_P and 2 / L_P one step may put two prototypes into one point, where they "
+    "stay, while no flow does. (i) falls with Lemma 18. (E4) has the gate's steps tend to 0 and (E5) bounds "
+    "eta_P over them, so that for constant eta_P all of (E1)-(E6) hold for finitely many steps only. L_P is that of "
+    "the segment between the states; mode frozen. " + POSITIVE_CASE,
+)
+def discrete_pruning_is_safe(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Under (E1)-(E6) S(P_h) > 0 for every survivor h of a pruning at all later steps, as in continuous time."""
+    head = contracting_head(key)
+    rate, F = head.v / head.gradient, head.second_derivative.low
+    flow, x = head.system(float(rate))
+    survivor, y = prune(flow, 0.0, x, 1)
+    then = GrowingStep(survivor).step(jnp.zeros((), int), y).prototypes[0]
+    rates, measured = separated_rates(float(rate), head, 1), measured_at(head)
+    wait = 1 + max(measured.gate_steps, cooling_steps(rates, measured))
+    return Trial(
+        (
+            holds("S(P) > 0 at the pruning", bool(survivor.active[0]) and head.v > 0),
+            holds("(E2), exactly", 0 < rate < 2 / head.lipschitz),
+            holds("(E3), exactly", rate**2 * head.lipschitz * 2 * head.gradient**2 < F),
+            *met(step_conditions(rates, measured, least_steps=wait)),
+        ),
+        (
+            holds("S(P) > 0 after one step", head.v - rate * head.gradient != 0),
+            agrees("the prototypes after the step that ships", then, np.zeros(then.shape)),
+        ),
+        {**head.witness(), "eta_P": float(rate)},
+        parameters={"n": 2 * head.copies, "k": 2, "eta_P L_P": float(rate * head.lipschitz)},
+    )
+
+
+def _contraction_trial(key: Key, *, factor: float) -> Trial:
+    """Measure S after a step against (1 - factor eta_P L_P)^2 S, and the heads that a run of the Algorithm grows."""
+    rng = numpy_rng(key, "contraction")
+    head = contracting_head(key)
+    flow, x = head.system()
+    kind = "line" if factor < 1 else str(rng.choice(["line", "random"]))
+    if kind == "random":
+        x = x._replace(prototypes=x.prototypes + head.a * jnp.asarray(rng.normal(size=x.prototypes.shape)))
+    T = flow.temperatures(x)[0]
+    L = float(exchange_lipschitz(flow.loss, flow.head_inputs(x)[0], x.prototypes[0], T))
+    share = float(head.v / head.gradient) * L if factor < 1 else float(rng.uniform(0.3, 0.95))
+    flow = eqx.tree_at(lambda f: f.prototype_rate, flow, jnp.asarray(share / L))
+    survivor, y = prune(flow, 0.0, x, 1)
+    before = float(separation(y.prototypes[0]))
+    after = float(separation(GrowingStep(survivor).step(jnp.zeros((), int), y).prototypes[0]))
+    path = descend(survivor, y, 40, every=10)
+    least = min(float(jnp.min(jax.vmap(lambda p: separation(p[0]))(phase.ys.prototypes))) for phase in path.phases)
+    return Trial(
+        (at_most("eta_P L_P", share, 1 / factor, tolerance=ROUNDING), at_least("S(P)", before, 0, tolerance=ROUNDING)),
+        (
+            at_least("S after a step over S", after / before, (1 - factor * share) ** 2, tolerance=ROUNDING),
+            holds("S stays positive", least > 0),
+        ),
+        {**head.witness(), "eta_P": share / L, "L_P": L},
+        parameters={"k": 2, "eta_P L_P": share, "prototypes": kind},
+    )
+
+
+@claim(
+    "growing/theorem-7/corrected",
+    GROWING.at("Theorem 7 (v)"),
+    variant="corrected",
+    num_trials=6,
+    note="part (v); exchanging two prototypes exchanges their gradients, which therefore differ by at most L_P times "
+    "the distance of the two. For (i) see Lemma 18, for the number of growth steps Theorem 5",
+)
+def discrete_pruning_is_safe_for_short_steps(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """S(P_h) > 0 for every survivor at all later steps, and a step leaves at least (1 - eta_P L_P)^2 S(P_h).
+
+    Changed: eta_P < 1 / L_P in place of (E2), with L_P on the segments between banks with two prototypes exchanged.
+    """
+    return _contraction_trial(key, factor=1.0)
+
+
+@discrete_pruning_is_safe_for_short_steps.with_control
+def discrete_pruning_is_safe_for_short_steps(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """2 / L_P in place of 1 / L_P, as in (E2)."""
+    return _contraction_trial(key, factor=0.5)
