@@ -343,7 +343,7 @@ def coupling_condition_bounds_the_rate(key: Key, integrator: AbstractIntegrator)
     at, rng = lattice_heads(key), numpy_rng(key, "constants")
     eta, eta_T, bound = slow_rates(at)
     c1, c2, mu = (Fraction(int(rng.integers(1, 65)), 16) for _ in range(3))
-    gate = 5 * c1 * eta / mu
+    gate = max(10 * eta, 5 * c1 * eta / mu)
     eta_T = min(eta_T, eta * mu / (5 * c2))
     flow = at.flow(barrier=float(at.barrier), prototype_rate=float(eta), temperature_rate=float(eta_T), clipped=False)
     found = rate_of_change(flow, at.state())
@@ -351,6 +351,7 @@ def coupling_condition_bounds_the_rate(key: Key, integrator: AbstractIntegrator)
     return Trial(
         hypotheses=(
             holds("C_1 eps_1 + C_2 eps_2 < c_0", coupled < eta * mu / 2),
+            holds("eps_1, eps_2 <= 1 / 10", max(eta / gate, eta_T / eta) <= Fraction(1, 10)),
             holds("lambda > 2 eta_P C(2, 2)", at.barrier > 2 * eta),
             _activities(at, flow),
             at_least("dW/dt of the flow that ships, over the bound", found.total / float(bound), 1.0, tolerance=0.0),

@@ -297,7 +297,7 @@ def coupling_conditions_are_jointly_satisfiable(key: Key, integrator: AbstractIn
             holds("(60) for some rates: 3 |H| < L_theta mu_theta", 9 * cross < (steepest * least) ** 2),
             holds("(61) for some eta_P < 2: 3 |H| < 2 L_theta mu_theta", 9 * cross < (2 * steepest * least) ** 2),
         ),
-        witness={"a": a, "kappa": kappa},
+        witness={"a": Fraction(a), "lambda": 4 * Fraction(a) ** 4, "kappa": kappa},
     )
 
 
