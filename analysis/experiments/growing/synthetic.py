@@ -18,7 +18,7 @@ from dynsim.papers import GROWING
 from dynsim.progress import progress
 
 STABILISED = Diffrax(RKC2(), rtol=1e-5, atol=1e-7)  # banks at rest are stiff beside temperatures that hardly move
-PRINTED_BOUND = 0.899
+SHOWN = "aligned exactly, at rest, .01 by tokens"  # of the changes, the one that reproduces Figure 1
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def _changes(reference: SyntheticConfig) -> tuple[tuple[str, SyntheticConfig], .
         ("aligned, projected", of(**aligned, head_input="projected")),
         ("aligned, at rest", rest(**aligned)),
         ("aligned, at rest, spread by tokens", rest(**aligned, scaling="tokens")),
-        ("aligned exactly, at rest, .01 by tokens", long(rest(**aligned, exact=True, scaling="tokens", spread=0.01))),
+        (SHOWN, long(rest(**aligned, exact=True, scaling="tokens", spread=0.01))),
         ("spread by eigenvalue", of(scaling="eigenvalue")),
         ("at rest, spread by eigenvalue", rest(scaling="eigenvalue")),
         ("at rest, .01 by eigenvalue", long(rest(scaling="eigenvalue", spread=0.01))),
@@ -165,7 +165,7 @@ def _changes(reference: SyntheticConfig) -> tuple[tuple[str, SyntheticConfig], .
 
 _REFERENCE = SyntheticConfig()
 PAPER = replace(_REFERENCE, changes=_changes(_REFERENCE))
-QUICK = replace(_REFERENCE, seeds=1, changes=(PAPER.changes[1],))
+QUICK = replace(_REFERENCE, seeds=1, changes=tuple(change for change in PAPER.changes if change[0] == SHOWN))
 
 SYNTHETIC = Experiment(
     "growing/synthetic",
