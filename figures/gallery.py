@@ -10,7 +10,7 @@ from dynsim.errors import argument_error, nearest
 from dynsim.io.npz import writable_folder
 from figures.consensus import simulations, trained_networks
 from figures.figure import Figure
-from figures.growing import sentences
+from figures.growing import growth, sentences, synthetic
 from figures.hardmax import geometry, reviews
 from figures.multirate import chains, network, slow_manifolds
 from figures.prototypes import bifurcations, descents, experiments, portraits, readouts, slow_manifold
@@ -35,7 +35,7 @@ def collect(*modules: ModuleType) -> tuple[Figure, ...]:
 FIGURES = collect(
     *(simulations, trained_networks, geometry, reviews, slow_manifolds, chains, network),
     *(portraits, bifurcations, slow_manifold, descents, experiments, readouts),
-    sentences,
+    *(growth, synthetic, sentences),
 )
 
 

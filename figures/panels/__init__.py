@@ -1,6 +1,7 @@
 """Panels: functions that draw arrays in given axes, their first argument, and return the artist of the data."""
 
 from figures.panels.curves import bands, curves, over_sizes, over_time, with_range
+from figures.panels.growing import forces, head_colours, head_lives, levels, temperature_fan
 from figures.panels.hulls import balls, followed_tokens, half_plane, plane_axes, polygon
 from figures.panels.manifolds import critical_manifold, error_against, relaxations
 from figures.panels.matrices import attention, leaks, weight_bar
@@ -22,8 +23,12 @@ __all__ = [
     "equilibria",
     "error_against",
     "followed_tokens",
+    "forces",
     "half_plane",
+    "head_colours",
+    "head_lives",
     "leaks",
+    "levels",
     "orbits",
     "over_sizes",
     "over_time",
@@ -38,6 +43,7 @@ __all__ = [
     "critical_manifold",
     "sphere_portrait",
     "surface",
+    "temperature_fan",
     "timed_path",
     "token_paths",
     "weight_bar",
