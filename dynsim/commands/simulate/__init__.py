@@ -8,6 +8,7 @@ WITH_OWN_OPTIONS = {
     "master-equation": "(26) of MULTIRATE: a continuous-time Markov chain, its stationary distributions and relaxation",
     "fast-slow": "(1) of MULTIRATE: fast and slow variables, the critical manifold and the reduced flow",
     "prototypes": "(11)-(12) of PROTOTYPES: prototypes that compete for embeddings, alone or with an encoder",
+    "growing": "(45)-(48) of GROWING: heads of prototypes that are added, cooled, clipped and removed",
     "multirate": "the network of MULTIRATE: its loss on a text, a continuation, and a causality check",
 }
 """The systems that have a module and options of their own, with descriptions; all others are simulated by `flows`."""
