@@ -1,0 +1,269 @@
+"""Claims of Sections 7.2 and 7.3 on synthetic tokens: which temperatures reach the least one, when, and the forces."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from analysis.experiments.growing.instances import Choices, Setting, all_heads, growing_flow
+from analysis.experiments.growing.outcomes import Outcome, outcome, rank_correlation, ratios
+from analysis.growing.separation import separation_force
+from analysis.growing.temperatures import hitting_time
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
+from dynsim._types import Key
+from dynsim.growing import simulate_growing
+from dynsim.integrators import AbstractIntegrator
+from dynsim.papers import GROWING
+
+SMALL = Setting(tokens=200, dimension=16)  # eight heads, one for each pair of eigenvalues
+END = 6000.0
+PRINTED_RANK = -0.9
+COMMAND = "dynsim experiment growing/synthetic --size paper"
+SIZES = f"run with 200 tokens in R^16 in place of 500 in R^64; `{COMMAND}` runs the printed sizes with the same outcome"
+OPEN = (
+    "what is left open, read: tokens drawn without regard to M_a, all heads seeing them alike, banks of one size along "
+    "their directions, prototypes descending the mean loss in the mode `full`"
+)
+PROJECTED = Setting(tokens=200, dimension=10, decay=0.6, capacity=5)
+COLLAPSE = {"full": 4.0, "frozen": 2.0}  # critical temperature over the largest variance, in each mode
+SHARE = 0.005  # half the length of a small bank, in standard deviations of the tokens along it
+
+
+def _run(key: Key, integrator: AbstractIntegrator, setting: Setting, choices: Choices, end: float) -> Outcome:
+    flow = growing_flow(key, setting, choices)
+    ts = np.concatenate([[0.0], np.geomspace(0.1, end, 12)])
+    path = simulate_growing(flow, flow.start(jax.random.fold_in(key, 1)), ts, integrator=integrator)
+    return outcome(path, ts)
+
+
+def _hypotheses(found: Outcome, setting: Setting) -> tuple[Measurement, ...]:
+    """Measure that all heads have been added, and (B1) and (B3): separate prototypes, activities that differ."""
+    spread = np.max(found.first_activity) - np.min(found.first_activity)
+    return (
+        equal("number of heads with levels", np.sum(np.isfinite(found.levels)), setting.capacity, tolerance=0.0),
+        at_least("least S(P_h) at the end", np.min(found.separations), 1e-3, tolerance=0.0),
+        at_least("difference of the initial activities", spread, 1e-3, tolerance=0.0),
+    )
+
+
+def _printed(key: Key, integrator: AbstractIntegrator, conclude: Callable[[Outcome], tuple[Measurement, ...]]) -> Trial:
+    found = _run(key, integrator, SMALL, Choices(), END)
+    return Trial(
+        hypotheses=_hypotheses(found, SMALL),
+        conclusions=conclude(found),
+        witness={"levels": found.levels, "arrivals": found.arrivals, "births": found.births, "forces": found.forces},
+        parameters={"n": SMALL.tokens, "d": SMALL.dimension, "heads": SMALL.capacity},
+    )
+
+
+def _stay(found: Outcome) -> tuple[Measurement, ...]:
+    staying = int(np.sum(np.isinf(found.arrivals)))
+    return (at_least("heads above T_min at the end", staying, 1, tolerance=0.0, within=(0.0, SMALL.capacity)),)
+
+
+@claim(
+    "growing/experiment-2-divergence",
+    GROWING.at("Exp 2 (i)"),
+    num_trials=2,
+    note=f"all eight heads reach T_min, as in the paper's own Figure 1; {OPEN}; {SIZES}; no control: heads that see "
+    "the tokens in their own plane pass, see `projected`",
+)
+def some_heads_stay_above_the_least_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """In Experiment 2 some heads converge to T_min and others remain at higher temperatures."""
+    return _printed(key, integrator, _stay)
+
+
+def _projected_trial(key: Key, integrator: AbstractIntegrator, factor: float) -> Trial:
+    """Compare the heads that stay above T_min with those whose largest variance times a factor is below T_init."""
+    choices = Choices(law="aligned", exact=True, head_input="projected")
+    found = _run(key, integrator, PROJECTED, choices, END)
+    critical = COLLAPSE["full"] * found.variances
+    small, stays = factor * found.variances < PROJECTED.initial_temperature, np.isinf(found.arrivals)
+    away = np.min(np.abs(critical - PROJECTED.initial_temperature))
+    return Trial(
+        hypotheses=(
+            at_least("distance of T_init from the critical temperatures", away, 0.1, tolerance=0.0),
+            holds("heads on both sides", 0 < np.sum(critical < PROJECTED.initial_temperature) < PROJECTED.capacity),
+        ),
+        conclusions=(
+            holds("the heads that stay above T_min are those that collapse", np.array_equal(small, stays)),
+            at_most(
+                "largest activity of those that stay", np.max(found.activity[stays], initial=0), 1e-9, tolerance=0.0
+            ),
+            at_least("their least T over the critical one", _least(found, critical, stays), 1.0, tolerance=0.0),
+            at_least("least activity of those that arrive", np.min(found.activity[~stays]), 1e-6, tolerance=0.0),
+        ),
+        witness={"variances": found.variances, "arrivals": found.arrivals, "temperatures": found.temperatures},
+        parameters={"n": PROJECTED.tokens, "d": PROJECTED.dimension, "heads": PROJECTED.capacity},
+    )
+
+
+def _least(found: Outcome, critical: np.ndarray, stays: np.ndarray) -> float:
+    return float(np.min((found.temperatures / critical)[stays], initial=np.inf))
+
+
+@claim(
+    "growing/experiment-2-divergence/projected",
+    GROWING.at("Exp 2 (i)"),
+    num_trials=2,
+    variant="special case",
+    note="read: heads see the tokens projected on their own plane, and the variance there is lambda_k / lambda_1; mode "
+    "`full`, with 2 in the place of 4 for `frozen`; with the decay .6 in R^10, so that no head is near critical",
+)
+def heads_of_small_variance_collapse_and_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
+    r"""Heads that see tokens of largest variance c, 4 c < T_init, collapse, and their temperatures stall above T_min.
+
+    Heads with 4 c > T_init reach T_min: the heads of large \lambda are local and those of small \lambda global.
+    """
+    return _projected_trial(key, integrator, COLLAPSE["full"])
+
+
+@heads_of_small_variance_collapse_and_stay.with_control
+def heads_of_small_variance_collapse_and_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """With the factor 2 of the mode `frozen`."""
+    return _projected_trial(key, integrator, COLLAPSE["frozen"])
+
+
+def _rank(found: Outcome) -> tuple[Measurement, ...]:
+    value = rank_correlation(found.levels, found.arrivals - found.births)
+    return (at_most("rank correlation of lambda and time", value, PRINTED_RANK, tolerance=0.0, within=(-1.0, 1.0)),)
+
+
+@claim(
+    "growing/experiment-2-rank",
+    GROWING.at("Exp 2 (ii)"),
+    num_trials=2,
+    note=f"times since the birth of a head, as in t*; {OPEN}: then lambda has no part in the temperatures, and the "
+    f"rank correlation is that of a random order; absolute times add the births, which are in the order of lambda; "
+    f"{SIZES}; no control: tokens aligned with M_a pass, see `aligned`",
+)
+def heads_of_larger_eigenvalue_arrive_earlier(key: Key, integrator: AbstractIntegrator) -> Trial:
+    r"""In Experiment 2 the rank correlation of \lambda^{(h)} and the time to reach T_min is at most -.9."""
+    return _printed(key, integrator, _rank)
+
+
+def _rest_trial(key: Key, choices: Choices) -> Trial:
+    """Measure the rank correlation for prototypes at rest, at the printed numbers, by quadrature."""
+    setting = Setting()
+    flow, x = all_heads(*_started(key, setting, choices))
+    levels, z = np.asarray(flow.levels), np.asarray(flow.head_inputs(x))
+    temperatures = {"start": setting.initial_temperature, "least": setting.least_temperature}
+    rate = setting.temperature_rate
+    times = np.array([hitting_time(one, p, rate=rate, **temperatures) for one, p in zip(z, x.prototypes, strict=True)])
+    value = rank_correlation(levels, times)
+    return Trial(
+        hypotheses=(
+            holds("all heads have been added", bool(np.all(np.isfinite(levels)))),
+            at_most("largest time", np.max(times), 1e9, tolerance=0.0),
+        ),
+        conclusions=(
+            at_most("rank correlation of lambda and time", value, PRINTED_RANK, tolerance=0.0, within=(-1, 1)),
+        ),
+        witness={"levels": levels, "times": times},
+        parameters={"n": setting.tokens, "d": setting.dimension, "heads": setting.capacity},
+    )
+
+
+def _started(key: Key, setting: Setting, choices: Choices):
+    flow = growing_flow(key, setting, choices)
+    return flow, flow.start(jax.random.fold_in(key, 1))
+
+
+@claim(
+    "growing/experiment-2-rank/aligned",
+    GROWING.at("Exp 2 (ii)"),
+    num_trials=2,
+    variant="special case",
+    note="prototypes at rest, banks as long as two deviations of the tokens along them, at the printed numbers",
+)
+def aligned_tokens_order_the_times(key: Key, integrator: AbstractIntegrator) -> Trial:
+    r"""The rank correlation is at most -.9 if the tokens' variance in each plane of M_a is proportional to its \lambda.
+
+    The banks have the size of the tokens' deviation and stay where they are born.
+    """
+    return _rest_trial(key, Choices(law="aligned", scaling="tokens", prototype_rate=0.0))
+
+
+@aligned_tokens_order_the_times.with_control
+def aligned_tokens_order_the_times(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """For tokens of the same variance in all planes."""
+    return _rest_trial(key, Choices(law="isotropic", scaling="tokens", prototype_rate=0.0))
+
+
+def _forces(found: Outcome) -> tuple[Measurement, ...]:
+    over = np.divide(*ratios(found))
+    shares = found.forces / np.sum(found.forces)
+    return (
+        at_least("least F^(h) - F^(h+1)", np.min(-np.diff(shares)), 0.0, tolerance=ROUNDING, within=(-1.0, 1.0)),
+        at_least("least ratio of forces over its bound (66)", np.min(over), 1.0, tolerance=1e-3),
+    )
+
+
+@claim(
+    "growing/experiment-3",
+    GROWING.at("Exp 3 (i)-(ii)"),
+    num_trials=2,
+    note=f"at the end all temperatures are T_min, so that the bound is lambda^(h) / lambda^(h+1) = 1 / .7; {OPEN}; "
+    f"{SIZES}; no control: small banks at rest pass, see `small-banks`",
+)
+def fractional_forces_decrease(key: Key, integrator: AbstractIntegrator) -> Trial:
+    r"""F^{(h)} > F^{(h+1)}, and F^{(h)} / F^{(h+1)} >= (\lambda^{(h)} / \lambda^{(h+1)}) (T^{(h+1)} / T^{(h)})^2."""
+    return _printed(key, integrator, _forces)
+
+
+def _rest_forces(key: Key, setting: Setting, choices: Choices) -> tuple[np.ndarray, np.ndarray]:
+    """Return levels and forces of heads at rest at T_min."""
+    flow, x = all_heads(*_started(key, setting, choices))
+    least = jnp.asarray(setting.least_temperature)
+    forces = jax.vmap(separation_force, (0, 0, None))(x.prototypes, flow.head_inputs(x), least)
+    return np.asarray(flow.levels), np.asarray(forces)
+
+
+def _small_trial(key: Key, scaling: str) -> Trial:
+    """Measure the ratios of forces over the bound for small banks, extrapolated to banks of no length."""
+    setting = Setting(tokens=200, dimension=16)
+    of = lambda share: Choices(law="aligned", exact=True, scaling=scaling, prototype_rate=0.0, spread=share)
+    (levels, whole), (_, half) = (_rest_forces(key, setting, of(share)) for share in (SHARE, SHARE / 2))
+    bound = levels[:-1] / levels[1:]
+    over, closer = (forces[:-1] / forces[1:] / bound for forces in (whole, half))
+    limit = (4 * closer - over) / 3
+    order = np.max(np.abs(over - 1)) / np.max(np.abs(closer - 1))
+    return Trial(
+        hypotheses=(holds("all heads have been added", bool(np.all(np.isfinite(levels)))),),
+        conclusions=(
+            at_least("least decrease of the forces, over the largest", _drop(half), 0.0, tolerance=ROUNDING),
+            at_most("deviation of the ratios from (66) in the limit", np.max(np.abs(limit - 1)), 1e-4, tolerance=0.0),
+            equal("largest deviation of the ratios over that of banks of half the size", order, 4.0, tolerance=0.1),
+        ),
+        witness={"levels": levels, "forces": half},
+        parameters={"n": setting.tokens, "d": setting.dimension, "share": SHARE},
+    )
+
+
+def _drop(forces: Float[np.ndarray, " heads"]) -> float:
+    return float(np.min(-np.diff(forces)) / np.max(forces))
+
+
+@claim(
+    "growing/experiment-3/small-banks",
+    GROWING.at("Exp 3 (i)-(ii)"),
+    num_trials=2,
+    variant="special case",
+    note="small banks have F_sep = 4 (N / K)^2 sum_k |p_k - mean|^2 at any temperature, the square of their size; so "
+    "the diagonal follows from banks whose squared size is the tokens' variance, and not from the dynamics",
+)
+def small_banks_at_rest_have_forces_on_the_diagonal(key: Key, integrator: AbstractIntegrator) -> Trial:
+    r"""Ratios tend to the bound (66) as banks at rest, of the size of the tokens' deviation along them, shrink alike.
+
+    The tokens' variance in each plane of M_a is proportional to its \lambda, and all temperatures are T_min.
+    """
+    return _small_trial(key, "tokens")
+
+
+@small_banks_at_rest_have_forces_on_the_diagonal.with_control
+def small_banks_at_rest_have_forces_on_the_diagonal(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Banks of the size of the eigenvalue."""
+    return _small_trial(key, "eigenvalue")
