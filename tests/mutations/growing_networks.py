@@ -98,8 +98,8 @@ MUTANTS = (
     Mutant(
         "growth: energies belong to empty places",
         GROWTH,
-        "counted = (np.asarray(growth.active) > 0) & np.any(u != 0, axis=1)",
-        "counted = np.any(u != 0, axis=1)",
+        "np.where(np.asarray(model.layer.growth.active) > 0, energies, np.inf)",
+        "np.asarray(energies)",
         (ANY,),
     ),
     Mutant(

@@ -13,7 +13,7 @@ from dynsim.networks.growing.classifier import SentenceClassifier
 from dynsim.networks.growing.layer import GrowingLayer
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, dominant_value, residual_matrix
 from dynsim.systems.growing.rules import GrowthRules
-from dynsim.systems.growing.transitions import bank_along
+from dynsim.systems.growing.transitions import bank_along, directional_energy
 
 
 class Sample(NamedTuple):
@@ -98,11 +98,9 @@ def directional_energies(model: SentenceClassifier) -> Float[np.ndarray, " heads
 
     Source: GROWING, Section 9, Experiment 4.
     """
-    m = antisymmetric_part(np.asarray(model.attention.interaction, float))
-    growth = model.layer.growth
-    u = np.asarray(growth.frames[:, 0], float)
-    counted = (np.asarray(growth.active) > 0) & np.any(u != 0, axis=1)
-    return np.where(counted, np.linalg.norm(u @ m.T, axis=1) / np.linalg.norm(m), np.inf)
+    m = jnp.asarray(antisymmetric_part(model.attention.interaction))
+    energies = directional_energy(m, model.layer.growth.frames[:, 0].astype(float))
+    return np.where(np.asarray(model.layer.growth.active) > 0, energies, np.inf)
 
 
 def _grown(

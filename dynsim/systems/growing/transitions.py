@@ -92,13 +92,16 @@ def head_measures(flow: GrowingFlow, x: Growing) -> Float[Array, " heads"]:
 
 
 def directional_energies(flow: GrowingFlow) -> Float[Array, " heads"]:
-    r"""Return $\Gamma_h = |B u_h|$ with $B = M_a / |M_a|_F$ and the head's direction; infinite for a head without.
+    r"""Return $\Gamma_h$ of each head, see `directional_energy`; infinite for a head without a direction.
 
     Source: GROWING, Section 9, Experiment 4.
     """
-    b = flow.interaction / jnp.linalg.norm(flow.interaction)
-    u = flow.frames[:, 0]
-    return jnp.where(jnp.any(u != 0, axis=1), jnp.linalg.norm(u @ b.T, axis=1), jnp.inf)
+    return directional_energy(flow.interaction, flow.frames[:, 0])
+
+
+def directional_energy(m: Float[Array, "d d"], u: Float[Array, "heads d"]) -> Float[Array, " heads"]:
+    """Return |B u| for directions u, with B = M_a / |M_a|_F; infinite for rows of zeros."""
+    return jnp.where(jnp.any(u != 0, axis=1), jnp.linalg.norm(u @ m.T, axis=1) / jnp.linalg.norm(m), jnp.inf)
 
 
 def grow(flow: AbstractFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
