@@ -124,7 +124,7 @@ def training_figure(data: Numbers) -> matplotlib.figure.Figure:
     for name in ("ordered, data", "unordered, data"):
         if f"{name}: residual" in data:
             _residuals(tokens, data, name)
-    tokens.set_visible("ordered, data" in data)
+    tokens.set_visible("ordered, data: residual" in data)
     for ax in (features, tokens):
         ax.axhline(float(data["threshold"]), color="black", linestyle="--", linewidth=0.7)
         ax.set(xlabel="epoch", ylabel=r"$\lambda_{\max}$", ylim=(0.0, None))
