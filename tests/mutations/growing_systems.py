@@ -11,6 +11,7 @@ ORDER, COUNT, HEADS = "growing/experiment-1-order", "growing/corollary-15", "gro
 HIERARCHY, JOINTLY = "growing/theorem-10/corrected", "growing/corollary-14/corrected"
 GATED, SETTLES = "growing/lemma-23/corrected", "growing/theorem-5/corrected"
 COLD, CRITICAL = "growing/lemma-24/corrected", "growing/theorem-8-limit-set/corrected"
+COOLING = "growing/lemma-6/corrected"
 FALLS, BOUNDED = "growing/lemma-20/corrected", "growing/theorem-8-bounded/corrected"
 BIRTH, EVENT_COUNT = "growing/lemma-21/corrected", "growing/theorem-8-event-count/corrected"
 RETAINED, ALGORITHM = "growing/claim-prototypes-raise-residual/corrected", "growing/corollary-2/algorithm"
@@ -75,10 +76,10 @@ MUTANTS = (
         (ORDER, HEADS),
     ),
     Mutant(
-        "growing system: the dominant plane is that of the least value",
+        "growing system: the dominant plane is that of the second value",
         RESIDUAL,
         "v = basis_of_range(leading @ leading.T)[:, 0]",
-        "v = vectors[:, 0]",
+        "v = vectors[:, -3]",
         (HEADS, HIERARCHY),
     ),
     Mutant(
@@ -121,7 +122,7 @@ MUTANTS = (
         FLOW,
         '(z.shape[0] if self.loss.reduction == "sum" else 1)',
         "1",
-        (FALLS,),
+        (COOLING,),
     ),
     Mutant(
         "growing system: a clipped temperature goes on falling",
@@ -156,7 +157,7 @@ MUTANTS = (
         FLOW,
         '        if self.rules.head_input == "shared":\n            return jnp.broadcast_to',
         '        if self.rules.head_input != "shared":\n            return jnp.broadcast_to',
-        (FALLS, HIERARCHY),
+        (COOLING, GROWN),
     ),
     Mutant(
         "growing system: products count once in the squared distances",

@@ -85,6 +85,7 @@ def _plane_trial(key: Key, rate_of: Callable[[float, float], float]) -> Trial:
     shrunk = [np.exp(eta * (squares - squares[-1]) * t) * start for t in ts]
     gates = np.array([vectors @ v / np.linalg.norm(v) for v in shrunk])
     pulls = gates @ (a.T @ a).T
+    length = rng.uniform(1.1, 2.0)
     moved = eta * (pulls - np.sum(gates * pulls, axis=1)[:, None] * gates)
     inside = gates @ plane.T
     slopes = np.linalg.norm(gates - inside @ plane, axis=1) / np.linalg.norm(inside, axis=1)
@@ -93,9 +94,14 @@ def _plane_trial(key: Key, rate_of: Callable[[float, float], float]) -> Trial:
         hypotheses=(
             at_least("gap between the pairs", s[0] - s[1], 0.0, tolerance=ROUNDING),
             at_least("part of the start in the plane", np.linalg.norm(inside[0]), 0.0, tolerance=1e-2),
-            agrees("velocities of the gate, against the curve's", [flow.velocity(0.0, w) for w in gates], moved),
         ),
         conclusions=(
+            agrees("velocities of the gate, against the curve's", [flow.velocity(0.0, w) for w in gates], moved),
+            agrees(
+                "growth of a length that is not 1, by each rule",
+                [w @ flow.velocity(0.0, length * w) for w in gates],
+                eta * np.sum(gates * pulls, axis=1) * length * (1 - length**2) * (word == "oja"),
+            ),
             at_most(
                 "slope times exp(rate t), over its start",
                 np.max(slopes / slopes[0] * np.exp(gap * ts)),
