@@ -2,6 +2,7 @@
 
 import functools
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -36,18 +37,26 @@ def coupled(gradient, reduction="sum", kind="affine"):
     return flow, Coupled(encoder.draw(stream(12, kind)), jax.random.normal(stream(12, "p"), (K, M)))
 
 
-def potential_hessian(f, *states):
-    """Return the Hessian of a scalar function of several arrays in their flat order, by reverse and forward mode."""
-    flat, restored = ravel_pytree(states)
-    return np.asarray(jax.hessian(lambda y: f(*restored(y)))(flat))
+@eqx.filter_jit
+def potential_hessian(flow, x):
+    """Return the Hessian of a flow's potential in the flat order of a state, by reverse and forward mode."""
+    flat, restored = ravel_pytree(x)
+    return jax.hessian(lambda y: flow.potential(0.0, restored(y)))(flat)
+
+
+@eqx.filter_jit
+def velocity_and_jacobian(flow, x):
+    """Return the velocity and its Jacobian in the flat order of a state, by forward mode."""
+    flat, restored = ravel_pytree(x)
+    velocity = lambda y: ravel_pytree(flow.velocity(0.0, restored(y)))[0]
+    return velocity(flat), jax.jacfwd(velocity)(flat)
 
 
 @pytest.mark.parametrize(("gradient", "reduction"), MODES)
 def test_the_blocks_are_the_hessian_of_the_potential(gradient, reduction):
     flow, x = coupled(gradient, reduction)
     blocks = hessian_blocks(flow, x)
-    wanted = potential_hessian(lambda theta, p: flow.potential(0.0, Coupled(theta, p)), *x)
-    np.testing.assert_allclose(blocks.matrix, wanted, atol=1e-11)
+    np.testing.assert_allclose(blocks.matrix, potential_hessian(flow, x), atol=1e-11)
     assert blocks.encoder.shape == (M * D + M,) * 2
     assert blocks.mixed.shape == (M * D + M, K * M)
 
@@ -55,10 +64,8 @@ def test_the_blocks_are_the_hessian_of_the_potential(gradient, reduction):
 @pytest.mark.parametrize("gradient", ["full", "frozen"])
 def test_the_spectrum_at_two_rates_is_that_of_the_linearisation(gradient):
     flow, x = coupled(gradient)
-    flat, restored = ravel_pytree(x)
-    velocity = lambda y: ravel_pytree(flow.velocity(0.0, restored(y)))[0]
     J = rate_jacobian(flow, x)
-    np.testing.assert_allclose(J, -jax.jacfwd(velocity)(flat), atol=1e-11)
+    np.testing.assert_allclose(J, -velocity_and_jacobian(flow, x)[1], atol=1e-11)
     values = np.linalg.eigvals(J)
     np.testing.assert_allclose(np.max(np.abs(values.imag)), 0, atol=1e-10)
     np.testing.assert_allclose(rate_spectrum(flow, x), np.sort(values.real), atol=1e-9)
@@ -82,8 +89,9 @@ def test_the_spectrum_at_collapse_is_that_of_the_hessian(gradient, reduction, ri
     loss = PrototypeLoss(gradient, ridge=ridge, reduction=reduction)
     for T in (0.4, 3.0, 30.0):
         p = jnp.asarray(collapse(Z, K, loss))
-        np.testing.assert_allclose(PrototypeFlow(Z, T, loss=loss).velocity(0.0, p), 0, atol=1e-13)
-        H = potential_hessian(lambda p, T=T: loss.potential(Z, p, jnp.asarray(T)), p)
+        flow = PrototypeFlow(Z, T, loss=loss)
+        np.testing.assert_allclose(velocity_and_jacobian(flow, p)[0], 0, atol=1e-13)
+        H = potential_hessian(flow, p)
         found = collapse_spectrum(Z, K, T, loss)
         np.testing.assert_allclose(found.values, np.linalg.eigvalsh(H), rtol=1e-10, atol=1e-10)
         assert found.index == int(np.sum(np.linalg.eigvalsh(H) < 0))
@@ -96,7 +104,7 @@ def test_collapse_changes_its_stability_at_the_critical_temperature(gradient, re
     T = critical_temperature(Z, loss, K)
     p = jnp.asarray(collapse(Z, K, loss))
     least = [
-        np.linalg.eigvalsh(potential_hessian(lambda p, T=T: loss.potential(Z, p, jnp.asarray(T)), p))[0]
+        np.linalg.eigvalsh(potential_hessian(PrototypeFlow(Z, T, loss=loss), p))[0]
         for T in (T * (1 - 1e-6), T, T * (1 + 1e-6))
     ]
     assert least[0] < -1e-8
