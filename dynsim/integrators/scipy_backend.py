@@ -66,8 +66,8 @@ class Scipy(AbstractIntegrator):
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
         """Integrate up to the first event, bracketed among the states within each step."""
-        ys, stats, t, final, fired = self._follow(flow, y0, np.asarray(ts, float), tuple(events))
-        return ys, stats, t, flow.space.project(final), fired
+        ys, stats, t, flat, fired = self._follow(flow, y0, np.asarray(ts, float), tuple(events))
+        return ys, stats, t, flow.space.project(_flattened(y0)[1](flat)), fired
 
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
         """Return the states at any times between two, from the solver's steps, and statistics."""
@@ -113,7 +113,7 @@ class Scipy(AbstractIntegrator):
             max_defect=defect,
             last_time=jnp.asarray(float(t)),
         )
-        return ys, stats, float(t), unravel(y), fired
+        return ys, stats, float(t), y, fired
 
 
 class _FlatOutput(NamedTuple):
@@ -255,10 +255,10 @@ def _flat_field(flow: AbstractFlow, unravel: "_Unravel", t0: float, flat: np.nda
     except TypeError:  # something static that cannot be hashed
         field = _compiled.__wrapped__(tree, static, unravel)
     try:
-        field(leaves, t0, flat)
+        field(leaves, np.float64(t0), flat)
     except jax.errors.JAXTypeError:
         return lambda t, y: _on_host(flow.vector_field(t, unravel.on_host(y)))
-    return lambda t, y: np.asarray(field(leaves, t, y), float)
+    return lambda t, y: np.asarray(field(leaves, np.float64(t), y), float)  # a Python float would be another program
 
 
 def _on_host(v: State) -> np.ndarray:
