@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, PyTree, Real
+from jaxtyping import Array, Int, PyTree, Real
 
 from dynsim._types import State, Time
 from dynsim.integrators.base import AbstractIntegrator, Stats
@@ -31,12 +31,12 @@ class Trajectory(eqx.Module):
     @property
     def initial(self) -> State:
         """The first state."""
-        return jax.tree.map(lambda y: y[0], self.ys)
+        return _at(self.ys, 0)
 
     @property
     def final(self) -> State:
         """The last state."""
-        return jax.tree.map(lambda y: y[-1], self.ys)
+        return _at(self.ys, len(jax.tree.leaves(self.ys)[0]) - 1)
 
     def along(self, fn: Callable[[State], PyTree]) -> PyTree:
         """Return `fn(x)` at every time, times first."""
@@ -50,3 +50,15 @@ class Trajectory(eqx.Module):
             ]
             return jax.tree.map(lambda *parts: np.stack([np.asarray(p) for p in parts]), *values)
         return jax.vmap(fn)(jnp.asarray(self.ts), self.ys)
+
+
+def _at(ys: PyTree, k: int) -> State:
+    """Return the states with the number k, in one program for all k; states on the host stay there."""
+    if any(isinstance(y, np.ndarray) for y in jax.tree.leaves(ys)):
+        return jax.tree.map(lambda y: y[k], ys)
+    return _indexed(ys, k)
+
+
+@jax.jit
+def _indexed(ys: PyTree, k: Int[Array, ""] | int) -> State:
+    return jax.tree.map(lambda y: jax.lax.dynamic_index_in_dim(y, k, keepdims=False), ys)
