@@ -1,7 +1,7 @@
 """Soft assignments of embeddings to prototypes, and the quantities made of them, each by its own formula.
 
 Sums over embeddings are sums, as the paper prints them; `PrototypeLoss` has the choice of means. Squared distances,
-losses and temperatures have the unit of a squared length.
+losses and temperatures have the unit of a squared length. Each is one program, or a part of the one that calls it.
 """
 
 import jax
@@ -15,6 +15,7 @@ Prototypes = Float[Array, "k m"]
 Weights = Float[Array, "n k"]
 
 
+@jax.jit(inline=True)
 def squared_distances(z: Embeddings, p: Prototypes) -> Weights:
     r"""Return $d_{nk} = |z_n - p_k|^2$.
 
@@ -23,6 +24,7 @@ def squared_distances(z: Embeddings, p: Prototypes) -> Weights:
     return jnp.sum((z[:, None] - p[None]) ** 2, axis=-1)
 
 
+@jax.jit(inline=True)
 def assignments(z: Embeddings, p: Prototypes, temperature: Scalar) -> Weights:
     r"""Return the soft assignments $q_{nk} = \exp(-d_{nk}/T) / \sum_j \exp(-d_{nj}/T)$; each row sums to one.
 
@@ -39,6 +41,7 @@ def soft_centroids(q: Weights, p: Prototypes) -> Embeddings:
     return q @ p
 
 
+@jax.jit(inline=True)
 def competitive_loss(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
     r"""Return $L_q = \sum_n \sum_k q_{nk} d_{nk}$.
 
@@ -48,6 +51,7 @@ def competitive_loss(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scala
     return jnp.sum(jax.nn.softmax(-d / temperature, axis=-1) * d)
 
 
+@jax.jit(inline=True)
 def hard_loss(z: Embeddings, p: Prototypes) -> Scalar:
     r"""Return $M = \sum_n \min_k d_{nk}$, the loss of k-means, which the paper calls $L_{OLS}$.
 
@@ -56,6 +60,7 @@ def hard_loss(z: Embeddings, p: Prototypes) -> Scalar:
     return jnp.sum(jnp.min(squared_distances(z, p), axis=-1))
 
 
+@jax.jit(inline=True)
 def reconstruction_error(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
     r"""Return $R = \sum_n |z_n - \mu_n|^2$, the squared distances of embeddings from their soft centroids.
 
@@ -65,6 +70,7 @@ def reconstruction_error(z: Embeddings, p: Prototypes, temperature: Scalar) -> S
     return jnp.sum((z - mu) ** 2)
 
 
+@jax.jit(inline=True)
 def prototype_variance(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
     r"""Return $V = \sum_n \sum_k q_{nk} |p_k - \mu_n|^2$, the variance of the prototypes under the assignments.
 
@@ -74,11 +80,13 @@ def prototype_variance(z: Embeddings, p: Prototypes, temperature: Scalar) -> Sca
     return jnp.sum(q * squared_distances(soft_centroids(q, p), p))
 
 
+@jax.jit(inline=True)
 def free_energy(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
     r"""Return $F = -T \sum_n \log \sum_k \exp(-d_{nk}/T)$, whose gradient is that of $L_q$ at fixed assignments."""
     return -temperature * jnp.sum(jax.nn.logsumexp(-squared_distances(z, p) / temperature, axis=-1))
 
 
+@jax.jit(inline=True)
 def distance_variance(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
     r"""Return $\sum_n \mathrm{Var}_{q_n}(d_{n \cdot})$, which is $T^2\, \partial L_q / \partial T$.
 
@@ -102,6 +110,7 @@ def assignment_covariance(q: Weights) -> Float[Array, "k k"]:
     return jnp.diag(jnp.sum(q, axis=0)) - q.T @ q
 
 
+@jax.jit(inline=True)
 def entropy(q: Weights) -> Scalar:
     r"""Return the mean entropy of the assignments, $H = -\frac1N \sum_{nk} q_{nk} \log q_{nk}$, in nats.
 
@@ -111,6 +120,7 @@ def entropy(q: Weights) -> Scalar:
     return -jnp.sum(jnp.where(positive, q * jnp.log(jnp.where(positive, q, 1.0)), 0.0)) / q.shape[0]
 
 
+@jax.jit(inline=True)
 def separation(p: Prototypes) -> Scalar:
     r"""Return $S = \min_{j \ne k} |p_j - p_k|^2$; infinite for one prototype. With j = k, as printed, it would be 0.
 
@@ -128,6 +138,7 @@ def utilisation(q: Weights, threshold: float = 0.01) -> Scalar:
     return jnp.mean((jnp.mean(q, axis=0) > threshold).astype(q.dtype))  # of Booleans it would be in single precision
 
 
+@jax.jit(inline=True)
 def inverse_square_barrier(p: Prototypes) -> Scalar:
     r"""Return $\frac12 \sum_{j \ne k} |p_j - p_k|^{-2}$ over ordered pairs; infinite where two prototypes coincide.
 
@@ -137,6 +148,7 @@ def inverse_square_barrier(p: Prototypes) -> Scalar:
     return jnp.sum(jnp.where(same, 0.0, 1 / jnp.where(same, 1.0, squared_distances(p, p)))) / 2
 
 
+@jax.jit(inline=True)
 def barrier_gradient(p: Prototypes) -> Prototypes:
     r"""Return the gradient of `inverse_square_barrier`, $-2 \sum_{j \ne k} (p_k - p_j) |p_k - p_j|^{-4}$."""
     same = jnp.eye(p.shape[0], dtype=bool)
