@@ -23,7 +23,19 @@ def tokens(n: int = 5, m: int = 6):
 
 @functools.cache
 def drawn(heads: int = 1, k: int = 4) -> PrototypeReadout:
-    return eqx.filter_jit(lambda key: draw_readout(key, 6, k, heads=heads))(KEY)
+    """Return a layer of the shapes of `draw_readout`, with numbers that NumPy draws."""
+    rng, shapes = np.random.default_rng(heads), jax.eval_shape(lambda key: draw_readout(key, 6, k, heads=heads), KEY)
+    return jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape), leaf.dtype), shapes)
+
+
+def test_a_layer_is_drawn_with_variances_one_and_one_over_the_dimension():
+    layer = eqx.filter_jit(lambda key: draw_readout(key, 60, 200, heads=3))(KEY)
+    assert layer.projections is not None
+    for part, variance in ((layer.prototypes, 1.0), (layer.projections, 1 / 60), (layer.output, 1 / 60)):
+        assert np.var(np.asarray(part)) == pytest.approx(variance, rel=0.1)  # of 3,600 numbers at least: 2.4 percent
+        assert abs(np.mean(np.asarray(part))) < 0.1 * np.sqrt(variance)
+    np.testing.assert_array_equal(layer.norm.gain, np.ones(60))
+    np.testing.assert_array_equal(layer.norm.bias, np.zeros(60))
 
 
 def with_prototypes(layer: PrototypeReadout, p) -> PrototypeReadout:
@@ -90,7 +102,7 @@ def gradients(layer: PrototypeReadout, z):
 def test_the_gradient_of_the_loss_is_that_of_the_mode_and_that_of_the_output_of_neither():
     found = {mode: gradients(in_mode(mode), tokens()) for mode in ("full", "frozen")}
     for mode, ((by_layer, by_tokens), _) in found.items():
-        expected = PrototypeLoss(mode).gradients(tokens(), drawn().prototypes[0], jnp.asarray(T))
+        expected = eqx.filter_jit(PrototypeLoss(mode).gradients)(tokens(), drawn().prototypes[0], jnp.asarray(T))
         assert np.max(np.abs(np.asarray(by_tokens) - np.asarray(expected[0]))) < 1e-12
         assert np.max(np.abs(np.asarray(by_layer.prototypes[0]) - np.asarray(expected[1]))) < 1e-12
     modes = [found[mode][0][0].prototypes for mode in ("full", "frozen")]
