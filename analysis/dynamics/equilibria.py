@@ -106,26 +106,30 @@ def newton(flow: AbstractFlow, x: State, t: Time = 0.0, *, max_steps: int = 20) 
     when a step does not reduce the speed, or after `max_steps`. NumPy: not for `jit`.
     """
     when = jnp.asarray(t, float)
-    speed = float(_speed(flow, x, when))
+    field = np.asarray(_field(flow, x, when))
     for _ in range(max_steps):
         basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, when)
-        field = basis.T @ _flat(flow.vector_field(when, x))
-        step = basis @ np.linalg.lstsq(J, -field, rcond=1e-9)[0]
+        step = basis @ np.linalg.lstsq(J, -basis.T @ field, rcond=1e-9)[0]
         moved = _moved(flow, x, jnp.asarray(step))
-        after = float(_speed(flow, moved, when))
-        if not after < speed:
+        after = np.asarray(_field(flow, moved, when))
+        if not np.max(np.abs(after)) < np.max(np.abs(field)):
             break
-        x, speed = moved, after
-    return x, speed
+        x, field = moved, after
+    return x, float(np.max(np.abs(field)))
 
 
 def _flat(x: State) -> np.ndarray:
     return np.asarray(jax.flatten_util.ravel_pytree(x)[0], float)
 
 
+def max_speed(flow: AbstractFlow, x: State, t: Time = 0.0) -> float:
+    """Return the largest entry of the field at `x`, as an absolute value. NumPy: not for `jit`."""
+    return float(np.max(np.abs(_field(flow, x, jnp.asarray(t, float)))))
+
+
 @eqx.filter_jit
-def _speed(flow: AbstractFlow, x: State, t: Array) -> Array:
-    return jnp.max(jnp.abs(jax.flatten_util.ravel_pytree(flow.vector_field(t, x))[0]))
+def _field(flow: AbstractFlow, x: State, t: Array) -> Array:
+    return jax.flatten_util.ravel_pytree(flow.vector_field(t, x))[0]
 
 
 @eqx.filter_jit

@@ -7,7 +7,7 @@ import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.dynamics.equilibria import newton
+from analysis.dynamics.equilibria import max_speed, newton
 from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, tangent_basis, tangent_jacobian
 from analysis.tokens.clusters import clusters, drift
 from dynsim._types import State
@@ -83,10 +83,10 @@ def settle(
     x, t, window, begin = y0, 0.0, first_time, None
     while True:
         path = simulate(flow, x, np.linspace(t, t + window, FRAMES), integrator=integrator)
-        begin = _speed(flow, path.initial, 0.0) if begin is None else begin
+        begin = max_speed(flow, path.initial, 0.0) if begin is None else begin
         x, t = path.final, t + window
         late = [(float(path.ts[k]), jax.tree.map(lambda y, k=k: y[k], path.ys)) for k in range(FRAMES - 4, FRAMES)]
-        speed = max(_speed(flow, state, when) for when, state in late)
+        speed = max(max_speed(flow, state, when) for when, state in late)
         rest = look(flow, x, [when for when, _ in late]) if speed <= SLOW * max(1.0, begin) else Rest("moving", 0.0)
         if rest.verdict == "stationary" or t >= max_time:
             return Limit(x, t, speed, *rest)
@@ -105,7 +105,7 @@ def look(flow: AbstractFlow, x: State, times: list[float] | None = None) -> Rest
     basis = tangent_basis(flow.space, x)
     jacobians = [tangent_jacobian(flow, x, t) for t in times]
     tolerance = NEAR_ZERO * max(1.0, *(float(np.linalg.norm(J, 2)) for J in jacobians))
-    if max(_speed(flow, x, t) for t in times) > 1e-3 * SLOW:
+    if max(max_speed(flow, x, t) for t in times) > 1e-3 * SLOW:
         return Rest("undecided", 0.0)
     if max(float(np.max(np.abs(J - jacobians[0]))) for J in jacobians) > tolerance:
         norm = max(float(np.linalg.eigvalsh((J + J.T) / 2)[-1]) for J in jacobians)
@@ -118,10 +118,6 @@ def look(flow: AbstractFlow, x: State, times: list[float] | None = None) -> Rest
     flat = right[sizes <= tolerance]
     manifold = len(flat) == neutral and all(_leads_on(flow, x, basis @ v, times[0]) for v in flat)
     return Rest("stationary" if manifold else "undecided", 0.0)
-
-
-def _speed(flow: AbstractFlow, x: State, t: float) -> float:
-    return float(jnp.max(jnp.abs(jax.flatten_util.ravel_pytree(flow.vector_field(t, x))[0])))
 
 
 def _merging(flow: AbstractFlow, x: State, times: list[float]) -> float:
