@@ -52,7 +52,7 @@ def affected_positions(model: MultirateNetwork, ids: ArrayLike, position: int, s
         ValueError: if the position is not in the sequence, or the symbol is not in the vocabulary or already there.
     """
     given = np.asarray(ids)
-    model.embed(given)
+    jax.eval_shape(lambda: model.embed(given))  # raises for a symbol that is none
     if not 0 <= position < len(given):
         raise argument_error("position", f"lie between 0 and {len(given) - 1}", f"is {position}")
     check_ids("symbol", np.asarray([symbol]), model.token_embedding.shape[0])
