@@ -1,0 +1,76 @@
+"""`dynsim simulate growing`: the events and heads that it prints, the files that it writes, and its refusals."""
+
+import numpy as np
+import pytest
+
+from dynsim.io.npz import read_arrays
+from tests.test_command_line import refused, run
+
+SMALL = ("--tokens", 20, "--dimension", 4, "--capacity", 2, "--end", 3, "--frames", 4)
+SHORT = (*SMALL, "--integrator", "scipy")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    np.savetxt("tokens.csv", rng.normal(size=(20, 3)), delimiter=",")
+    np.savetxt("symmetric.csv", np.eye(3), delimiter=",")
+    np.savetxt("directed.csv", [[0, 1, 0], [-1, 0, 0], [0, 0, 5]], delimiter=",")
+    return tmp_path
+
+
+def test_events_are_printed_in_order_and_the_file_has_them(capsys, folder):
+    status, said, _ = run(
+        capsys, "simulate", "growing", *SHORT, "--temperature-rate", 5, "--out", "run.npz", "--figure", "run.svg"
+    )
+    assert status == 0
+    lines = [line.split() for line in said.splitlines() if line.startswith("t = ")]
+    assert [line[3] for line in lines if line[3] == "grow"] == ["grow"] * 2
+    assert "t = 0            grow  head 0  lambda = 2  (1 head)" in said
+    assert "t = 1            grow  head 1  lambda = 1.4  (2 heads)" in said
+    assert sum(line[3] == "clip" for line in lines) == 2
+    assert "residual: dominant value 0, threshold 0.05" in said
+    found = read_arrays(folder / "run.npz")
+    assert found["event names"].tolist() == [line[3] for line in lines]
+    np.testing.assert_allclose(found["event times"], [float(line[2]) for line in lines], rtol=1e-5)
+    assert np.all(np.isnan(found["temperatures"][found["ts"] < 0.99][:, 1]))
+    np.testing.assert_allclose(found["temperatures"][-1], [0.1, 0.1])
+    assert "<svg" in (folder / "run.svg").read_text()
+
+
+def test_the_algorithm_runs_in_steps_and_a_cap_is_said_and_fails(capsys, folder):
+    words = ("--data-file", "tokens.csv", "--interaction", "directed.csv", "--discrete", "--end", 6)
+    status, said, _ = run(capsys, "simulate", "growing", *words, "--frames", 4, "--first", "random")
+    assert status == 0
+    assert "head 1  lambda = 1" in said
+    assert "t = 6" in said
+    release = ("--pruning", 100, "--release", "release", "--max-events", 6, "--prototype-rate", 0)
+    status, said, err = run(capsys, "simulate", "growing", *words, *release, "--frames", 4)
+    assert status == 1
+    assert "the cap on the number of transitions was reached" in said
+    assert "prune" in said
+    assert "is not below the growth threshold" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--dimension", 5), "`dimension` must be even"),
+        (("--threshold", 0), "`threshold` must be positive"),
+        (("--least-temperature", 2), "`least_temperature` must be below `initial_temperature`"),
+        (("--gate-rate", 2), "`gate_rate` must be left out for the gate `ideal`"),
+        (("--release", "release"), "`release` must be left out without `--pruning`"),
+        (("--discrete", "--end", 2.5), "`end` must be a number of steps"),
+        (("--birth", "quantiles", "--scaling", "tokens"), "`scaling` must be left out for a birth at quantiles"),
+        (("--data-file", "tokens.csv"), "`data_file` must have an even number of columns"),
+        (("--data-file", "tokens.csv", "--interaction", "symmetric.csv"), "must have an antisymmetric part"),
+        (("--data-file", "tokens.csv", "--tokens", 9), "`tokens` must be left out"),
+        (("--interaction", "none.csv"), "`interaction` must"),
+        (("--capacity", 0), "must be at least 1, but `capacity` is 0"),
+        (("--prototypes", 10**12), "`prototypes` must be at most"),
+        (("--encoder-rate", 1.0), "`encoder_rate` must be left out without an encoder"),
+    ],
+)
+def test_bad_input_is_one_sentence(capsys, folder, words, sentence):
+    assert sentence in refused(capsys, "simulate", "growing", *words)

@@ -1,0 +1,111 @@
+"""Experiments 1 to 3 of `growing`: instances as described, measures by hand, the same bytes when resumed."""
+
+import shutil
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+
+from analysis.experiments.growing import synthetic
+from analysis.experiments.growing.instances import (
+    Choices,
+    Setting,
+    all_heads,
+    growing_flow,
+    interaction,
+    planes,
+    spectrum,
+    tokens,
+    whitened,
+)
+from analysis.experiments.growing.outcomes import Outcome, bounds, coverages, rank_correlation, ratios
+from analysis.growing.temperatures import hitting_time
+from dynsim.growing import simulate_growing
+from dynsim.integrators import Scipy
+from dynsim.keys import stream
+
+KEY = stream(3, "synthetic")
+SMALL = Setting(tokens=30, dimension=6, capacity=2, temperature_rate=0.1)
+
+
+def test_the_interaction_has_the_printed_pairs_and_aligned_tokens_their_variances():
+    basis, values = planes(KEY, 8), spectrum(Setting(dimension=8))
+    np.testing.assert_allclose(values, [2.0, 1.4, 0.98, 0.686])
+    m = interaction(basis, values)
+    np.testing.assert_allclose(m, -m.T, atol=1e-14)
+    np.testing.assert_allclose(np.linalg.eigvalsh(1j * m)[4:], values[::-1])
+    x = tokens(KEY, 40, basis, values, Choices(law="aligned", scale=0.5, exact=True)) @ basis
+    np.testing.assert_allclose(x.T @ x / 40, np.diag(np.repeat(0.25 * values / 2.0, 2)), atol=1e-12)
+    np.testing.assert_allclose(whitened(np.arange(10.0)[:, None] ** 2).std(), 1.0)
+
+
+def test_heads_are_added_until_the_residual_is_below_the_threshold_and_the_symmetric_part_does_not_count():
+    flow = growing_flow(KEY, replace(SMALL, capacity=3, threshold=1.0), Choices(law="aligned"))
+    grown, _ = all_heads(flow, flow.start(KEY))
+    np.testing.assert_allclose(np.asarray(grown.levels)[:2], [2.0, 1.4])
+    assert np.asarray(grown.active).tolist() == [True, True, False]
+    assert float(grown.dominant) == pytest.approx(0.98)
+
+
+def test_arrivals_are_those_of_the_quadrature_and_births_those_of_growth():
+    flow = growing_flow(KEY, SMALL, Choices(prototype_rate=0.0, dwell=0.5, first="random"))
+    ts, start = np.linspace(0, 200, 4), flow.start(KEY)
+    path = simulate_growing(flow, start, ts, integrator=Scipy())
+    found = synthetic.outcome(path, ts)
+    np.testing.assert_allclose(found.births, [0.0, 0.0], atol=1e-12)
+    for k in range(2):
+        p = np.asarray(path.final.prototypes[k])
+        wanted = hitting_time(np.asarray(flow.data), p, start=1.0, least=0.1, rate=0.1)
+        assert found.arrivals[k] - found.births[k] == pytest.approx(wanted, rel=1e-6)
+    assert np.isnan(found.levels[0])
+    assert found.levels[1] == pytest.approx(2.0)
+    np.testing.assert_allclose(found.temperatures, 0.1)
+    np.testing.assert_allclose(found.fan[[0, -1]], [[1, 1], [0.1, 0.1]])
+    assert np.all(found.first_activity > 0)
+
+
+def test_coverages_and_bounds_are_those_of_the_formulas():
+    values = np.array([2.0, 1.0])
+    found = coverages(np.array([2.0, np.nan]), values)
+    assert list(found.values()) == pytest.approx([0.2, 0.4, 0.4, 0.8, 2 / 3, 2 / np.sqrt(10)])
+    assert list(bounds(2, 0.5, values).values()) == pytest.approx([0.9, 0.8, 1 - 1 / np.sqrt(10)])
+    assert bounds(8, 0.05, spectrum(Setting()))["norm not squared"] == pytest.approx(0.899, abs=1e-4)
+
+
+def test_a_head_that_never_arrives_is_the_last_and_heads_without_level_do_not_count():
+    levels = np.array([np.nan, 3.0, 2.0, 1.0])
+    assert rank_correlation(levels, np.array([0.0, 1.0, 2.0, np.inf])) == pytest.approx(-1)
+    assert rank_correlation(levels, np.array([0.0, np.inf, 2.0, 1.0])) == pytest.approx(1)
+    assert np.isnan(rank_correlation(levels, np.full(4, np.inf)))
+    empty = Outcome(*(np.full(4, np.nan) for _ in Outcome._fields))
+    forces = np.array([9.0, 6.0, 4.0, 1.0])
+    over, bound = ratios(empty._replace(levels=levels, forces=forces, temperatures=np.array([1.0, 1.0, 1.0, 2.0])))
+    np.testing.assert_allclose(over, [1.5, 4.0])
+    np.testing.assert_allclose(bound, [1.5, 8.0])
+
+
+@pytest.mark.slow  # two programs are compiled
+def test_a_resumed_run_has_the_same_bits_and_its_summary_names_every_case(tmp_path):
+    reference = synthetic.SyntheticConfig(SMALL, Choices(prototype_rate=0.0), seeds=2, end=100.0, times=5)
+    config = replace(reference, changes=(("aligned", replace(reference, choices=Choices(law="aligned"))),))
+    whole = synthetic.run_synthetic(config, jax.random.key(0), tmp_path)
+    shutil.rmtree(tmp_path / "1" / "0")
+    again = synthetic.run_synthetic(config, jax.random.key(0), tmp_path)
+    assert all(np.array_equal(again[name], whole[name], equal_nan=whole[name].dtype.kind == "f") for name in whole)
+    assert synthetic.outcomes(whole, "aligned")[1].levels == pytest.approx([2.0, 1.4])
+    said = synthetic.summarise_synthetic(whole)
+    assert "\nreference: 2; 2 of 2" in said
+    assert "\naligned: 2; 2 of 2" in said
+
+
+@pytest.mark.parametrize("name", [name for name, _ in synthetic.PAPER.changes])
+def test_a_change_leaves_the_printed_numbers_as_they_are(name):
+    case = dict(synthetic.PAPER.changes)[name]
+    assert replace(case.setting, capacity=8) == Setting()
+    assert (case.choices, case.setting) != (synthetic.PAPER.choices, synthetic.PAPER.setting)
+
+
+def test_the_paper_size_has_five_seeds_and_the_quick_one_both_sides():
+    assert synthetic.PAPER.seeds >= 5
+    assert [name for name, _ in synthetic.QUICK.changes] == [synthetic.SHOWN]
