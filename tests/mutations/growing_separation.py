@@ -13,7 +13,7 @@ ORDER = "growing/theorem-2/corrected"
 BOUND = "growing/proposition-1/corrected"
 SPLITTING = "growing/claim-separation-force/corrected"
 FEATURES, DATA, TOKENS = (f"growing/equation-3/{reading}" for reading in ("features", "data", "tokens"))
-CHANGES = "growing/claim-prototypes-raise-residual/corrected"
+CHANGES = "growing/equation-3/events"
 KEPT = "growing/corollary-2/corrected"
 
 MUTANTS = (

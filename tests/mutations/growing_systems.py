@@ -14,7 +14,7 @@ COLD, CRITICAL = "growing/lemma-24/corrected", "growing/theorem-8-limit-set/corr
 COOLING = "growing/lemma-6/corrected"
 FALLS, BOUNDED = "growing/lemma-20/corrected", "growing/theorem-8-bounded/corrected"
 BIRTH, EVENT_COUNT = "growing/lemma-21/corrected", "growing/theorem-8-event-count/corrected"
-RETAINED, ALGORITHM = "growing/claim-prototypes-raise-residual/corrected", "growing/corollary-2/algorithm"
+RETAINED, ALGORITHM = "growing/equation-3/events", "growing/corollary-2/algorithm"
 OTHERS, ENERGY = "growing/theorem-6-i", "growing/lemma-15/algorithm"
 GROWN, RELEASED = "growing/corollary-2/corrected", "growing/theorem-5/release"
 

@@ -76,7 +76,7 @@ def _moved(run: Run) -> float:
     num_trials=2,
     note="(3) is made of tokens, M and captured directions, of which the prototypes change none. With embeddings in "
     "place of tokens the encoder's update changes it in the readings `data` and `tokens`; if the span of prototypes "
-    f"were captured, a larger span would lower lambda_max. {POSITIVE_CASE}",
+    "were captured, a larger span would lower lambda_max. no control: it is measured in `equation-3/events`",
 )
 def updates_of_prototypes_raise_the_residual(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The updates of prototypes in Step 2 spread them and raise A_res, as recomputed in Step 3: lambda_max rises."""
@@ -123,15 +123,16 @@ def _change_trial(key: Key, release: str) -> Trial:
 
 
 @claim(
-    "growing/claim-prototypes-raise-residual/corrected",
-    ALGORITHM,
-    variant="corrected",
+    "growing/equation-3/events",
+    GROWING.at("(3)"),
+    variant="reading",
     num_trials=4,
     note="reading `features`; the encoder is fixed. In the reading `tokens` growth may raise lambda_max too",
 )
 def events_alone_change_the_residual(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Changed: updates of prototypes leave A_res as it is; growth lowers lambda_max to the value of the next pair, and
-    pruning raises it, to that of the pruned head, if it gives the direction back.
+    """Read: along the Algorithm lambda_max changes at events alone. Updates of prototypes leave A_res as it is; growth
+    lowers lambda_max to the value of the next pair, and pruning raises it, to that of the pruned head, if it gives the
+    direction back.
     """
     return _change_trial(key, "release")
 
