@@ -1,4 +1,4 @@
-"""Spectra, energy, coverage and directional loss of residual matrices, and the alignment of random rows. NumPy.
+"""Spectra, energy and directional loss of residual matrices, and the alignment of random rows. NumPy.
 
 Directions are orthonormal rows (h, d); "captured" ones are those on whose complement the residual is projected.
 """
@@ -94,26 +94,6 @@ def directional_loss(
     if whole == 0:
         raise argument_error("interaction", "have an antisymmetric part that the reading sees", "has none")
     return float(np.linalg.norm(residual_matrix(interaction, frames, tokens=tokens, reading=reading)) / whole)
-
-
-def coverage(interaction: ArrayLike, frames: ArrayLike | None) -> float:
-    r"""Return the share of the energy that captured directions cover, $1 - |P M_a P|_F^2 / |M_a|_F^2$, in [0, 1].
-
-    Raises:
-        ValueError: for what `directional_loss` refuses.
-    """
-    return 1 - directional_loss(interaction, frames) ** 2
-
-
-def printed_coverage(values: ArrayLike, interaction: ArrayLike) -> float:
-    r"""Return $\sum_h \lambda^{(h)} / |M_a|_F^2$ of the values at which heads were added; it has a dimension.
-
-    Source: GROWING, Lemma 26.
-    """
-    total = directional_energy(antisymmetric_part(interaction))
-    if total == 0:
-        raise argument_error("interaction", "have an antisymmetric part", "is symmetric")
-    return float(np.sum(np.asarray(reals("values", values), float))) / total
 
 
 def expected_best_alignment(dimension: int, rows: int, scale: Any = 1.0) -> float:

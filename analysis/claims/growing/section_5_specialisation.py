@@ -250,7 +250,10 @@ def local_heads_arrive_by_the_printed_time(key: Key, integrator: AbstractIntegra
 
 
 class Arrival(NamedTuple):
-    """The arrival of the first head of a run at T_min: its time, activities on the way, and the time at rest."""
+    """The arrival of the first head of a run at T_min: its time, activities on the way, and the time at rest.
+
+    If none arrives the time is twice the length of the run.
+    """
 
     time: float
     end: float
@@ -268,7 +271,7 @@ def _arrival(flow: GrowingFlow, x: Growing, end: float, integrator: AbstractInte
     h = int(np.argmin(when))
     at_rest = hitting_time(flow.head_inputs(x)[h], x.prototypes[h], start=T0, least=Tm, rate=eta)
     sigma = [s[h] for t, s in activities(flow, path) if t <= when[h]]
-    return Arrival(float(when[h]), end, np.array(sigma), printed_hitting_time(T0, Tm, eta, 1.0), at_rest)
+    return Arrival(min(float(when[h]), 2 * end), end, np.array(sigma), printed_hitting_time(T0, Tm, eta, 1.0), at_rest)
 
 
 def _arrival_trial(key: Key, integrator: AbstractIntegrator, *, by_first: bool) -> Trial:
@@ -279,9 +282,8 @@ def _arrival_trial(key: Key, integrator: AbstractIntegrator, *, by_first: bool) 
     if rest:
         flow = eqx.tree_at(lambda f: f.prototype_rate, flow, jnp.zeros(()))
     T0, Tm = (float(v) for v in (flow.rules.initial_temperature, flow.rules.least_temperature))
-    banks, eta = zip(flow.head_inputs(x), x.prototypes, strict=True), float(flow.temperature_rate)
-    times = [hitting_time(z, p, start=T0, least=Tm, rate=eta) for z, p in banks]
-    found = _arrival(flow, x, 1.2 * min(times), integrator)
+    coldest = np.asarray(rates_of_change(flow, x._replace(cubes=jnp.full(2, Tm**3)))[1])
+    found = _arrival(flow, x, 2 * printed_hitting_time(T0, Tm, float(flow.temperature_rate), max(coldest)), integrator)
     share, sigma = found.time / found.budget, found.activities[:1] if by_first else found.activities
     z, p = 0.05 * np.asarray(flow.data), 0.05 * np.asarray(x.prototypes[0])
     hot = hitting_time(z, p, start=T0, least=Tm, rate=1.0)

@@ -8,7 +8,7 @@ import numpy as np
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import blocks, decreasing, in_planes
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.growing.residuals import captured_basis, coverage, directional_energy, directional_loss
+from analysis.growing.residuals import captured_basis, directional_energy, directional_loss
 from analysis.ledger.claim import claim, rule
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
 from analysis.ledger.verdict import Verdict
@@ -255,7 +255,6 @@ def _gain_trial(key: Key, over_the_plane: int) -> Trial:
             agrees("gain over a row of the dominant plane", gains[-3], 0.0),
             agrees("gain over a row of the second plane, over the bound", ratio, half),
             *([at_most("that ratio for d = 40: the constant is sharp", ratio, 1.1, tolerance=0)] if d == 40 else []),
-            agrees("coverage of v_1", coverage(m, v[:1]), 1 - adaptive**2),
         ),
         witness={"M": m, "rows": rows, "gains": gains},
         parameters={"d": d},
