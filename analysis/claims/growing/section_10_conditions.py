@@ -45,8 +45,8 @@ def _potentials(flow: Any, ys: Any) -> jax.Array:
     evidence="certified",
     num_trials=4,
     note="times a common factor the rates keep their ratios, and N_min its bound, while (E1) and (E2) fail; the "
-    "descent then diverges. With constant rates (E4) fails, and with (E4) the gate's steps tend to 0, so that eta_P << eta+ "
-    "fails for constant eta_P after finitely many steps. " + POSITIVE_CASE,
+    "descent then diverges. With constant rates (E4) fails, and with (E4) the gate's steps tend to 0, so that eta_P "
+    "<< eta+ fails for constant eta_P after finitely many steps. " + POSITIVE_CASE,
 )
 def conditions_are_a_rule_of_ratios(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If eta_T << eta_P << eta+, ratios in [0.01, 0.1], and N_min > max(N_gate, s*), then (E1)-(E6) hold, stably."""
