@@ -74,8 +74,9 @@ def _small_step(head: TwoPrototypes, shift: int) -> tuple[Fraction, Fraction, Fr
     evidence="certified",
     num_trials=4,
     note="tokens at +-a, prototypes at +-v on the line of the expansion: it hardens the assignments, so that "
-    "F_sep falls, although phi''(0) > 0 and any small step is allowed; phi(1) is not its Taylor polynomial, and the step "
-    "adds a term of first order, -eta_P <grad F_sep, grad L_q>. Mode frozen; so in the mode full. " + POSITIVE_CASE,
+    "F_sep falls, although phi''(0) > 0 and any small step is allowed; phi(1) is not its Taylor polynomial, and the "
+    "step adds a term of first order, -eta_P <grad F_sep, grad L_q>. Mode frozen; so in the mode full. "
+    + POSITIVE_CASE,
 )
 def step_keeps_the_amplification(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If eta_P < 2 / L_P, F_sep(P_(s+1), Z_(s+1)) >= F_sep(P_s, Z_s) + phi'(0) + phi''(0) / 2 - R, R = O(eta_P^2).

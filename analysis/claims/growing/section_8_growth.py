@@ -43,7 +43,7 @@ class OnePlane(NamedTuple):
     def matrix(self) -> Exact:
         """The interaction."""
         u, v = self.plane
-        return (np.outer(v, u) - np.outer(u, v)) * matrix(self.value)
+        return matrix(np.outer(v, u) - np.outer(u, v)) * self.value
 
     @property
     def best(self) -> Exact:

@@ -1,0 +1,141 @@
+"""Errors in measures of pruning, step sizes and cycles, and in the system, and the claims that notice them."""
+
+from tests.mutants import Mutant
+
+PRUNING, STEPS, CYCLES = (f"analysis.growing.{name}" for name in ("pruning", "step_sizes", "cycles"))
+TRANSITIONS, DESCENT, FLOW = (f"dynsim.systems.growing.{name}" for name in ("transitions", "descent", "flow"))
+RESIDUAL = "dynsim.systems.growing.residual"
+SEPARATIONS = "growing/theorem-6-i"
+SHARES = "growing/theorem-6-iii/corrected"
+FALL = "growing/theorem-6-ii/corrected"
+MEAN = "growing/corollary-8/corrected"
+DECOUPLED = "growing/lemma-14"
+SURVIVES = "growing/theorem-6-iv"
+SHORT = "growing/theorem-7/corrected"
+BOUNDED = "growing/corollary-9/corrected"
+GAPS = "growing/lemma-11/corrected"
+COUNT = "growing/lemma-13/corrected"
+ENDS = "growing/theorem-5/corrected"
+
+MUTANTS = (
+    Mutant(
+        "growing: a diversity is the largest variance and not their sum",
+        PRUNING,
+        "only(jnp.trace(covariances, axis1=1, axis2=2))",
+        "only(jnp.max(covariances, axis=(1, 2)))",
+        (SEPARATIONS, MEAN),
+    ),
+    Mutant(
+        "growing: the diameter is the largest distance and not its square",
+        PRUNING,
+        "jnp.max(squared_distances(p, p))",
+        "jnp.sqrt(jnp.max(squared_distances(p, p)))",
+        (SEPARATIONS, FALL),
+    ),
+    Mutant(
+        "growing: shares are those of squared gradients",
+        PRUNING,
+        "return self.gradients / jnp.sum(self.gradients)",
+        "return self.gradients**2 / jnp.sum(self.gradients**2)",
+        equivalent="shares of squares, too, grow by one over one less the share of the pruned head",
+    ),
+    Mutant(
+        "growing: shares of survivors are not divided by their sum",
+        PRUNING,
+        "return self.gradients / jnp.sum(self.gradients)",
+        "return self.gradients",
+        (SHARES,),
+    ),
+    Mutant(
+        "growing: gains are those of the gradients after over before the wrong way round",
+        PRUNING,
+        "return after[self.survivors] / before[self.survivors]",
+        "return before[self.survivors] / after[self.survivors]",
+        (SHARES,),
+    ),
+    Mutant(
+        "growing: the fall of the force counts the survivors alone",
+        PRUNING,
+        "jnp.sum(self.before.forces) - jnp.sum(self.after.forces)",
+        "jnp.sum(self.before.forces[self.survivors]) - jnp.sum(self.after.forces)",
+        (FALL, MEAN),
+    ),
+    Mutant(
+        "growing: the wrong head is pruned",
+        TRANSITIONS,
+        "        active=flow.active.at[head].set(False),\n        clipped=flow.clipped.at[head].set(False),",
+        "        active=flow.active.at[head - 1].set(False),\n        clipped=flow.clipped.at[head].set(False),",
+        (SEPARATIONS, FALL),
+        quick=True,
+    ),
+    Mutant(
+        "growing: a pruning empties the banks of all heads",
+        TRANSITIONS,
+        "prototypes=x.prototypes.at[head].set(empty[head])",
+        "prototypes=empty",
+        (SEPARATIONS, FALL),
+    ),
+    Mutant(
+        "growing: Gamma is not divided by the norm of M_a",
+        TRANSITIONS,
+        "b = flow.interaction / jnp.linalg.norm(flow.interaction)",
+        "b = flow.interaction",
+        (SEPARATIONS, MEAN),
+    ),
+    Mutant(
+        "growing: (E2) is compared with the inverse of L_P twice over",
+        STEPS,
+        'below("E2", rates.prototypes, 2 / m.lipschitz)',
+        'below("E2", rates.prototypes, 1 / m.lipschitz**2)',
+        (BOUNDED,),
+    ),
+    Mutant(
+        "growing: the common bound is that of the first condition alone",
+        STEPS,
+        "return min(condition.bound / condition.value for condition in three)",
+        "return three[0].bound / three[0].value",
+        (BOUNDED,),
+    ),
+    Mutant(
+        "growing: banks with exchanged prototypes are not exchanged",
+        STEPS,
+        "set(p[jnp.asarray([k, j])])",
+        "set(p[jnp.asarray([j, k])])",
+        (SURVIVES,),
+    ),
+    Mutant(
+        "growing: the Lipschitz constant is the least over the banks",
+        STEPS,
+        "return jnp.max(jax.vmap(norm)(banks))",
+        "return jnp.min(jax.vmap(norm)(banks))",
+        (SURVIVES,),
+    ),
+    Mutant(
+        "growing: a step of the prototypes is twice as long",
+        DESCENT,
+        "x.prototypes + v.prototypes",
+        "x.prototypes + 2 * v.prototypes",
+        (SHORT, BOUNDED),
+    ),
+    Mutant(
+        "growing: a new head's direction is not captured",
+        TRANSITIONS,
+        "frames=flow.frames.at[slot].set(frame)",
+        "frames=flow.frames",
+        (COUNT, ENDS),
+    ),
+    Mutant(
+        "growing: growth goes on below the threshold",
+        TRANSITIONS,
+        "above = flow.dominant > flow.rules.threshold",
+        "above = 2 * flow.dominant > flow.rules.threshold",
+        (COUNT, ENDS),
+    ),
+    Mutant(
+        "growing: the residual is projected on one side alone",
+        RESIDUAL,
+        "return _antisymmetric(projection @ m @ projection)",
+        "return _antisymmetric(projection @ m)",
+        (GAPS, COUNT),
+    ),
+)

@@ -1,0 +1,152 @@
+"""Measures of heads around a pruning, step-size conditions, and cycles of growth and pruning."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.growing.cycles import growth_cycle, growth_history
+from analysis.growing.pruning import heads_at, pruned
+from analysis.growing.step_sizes import (
+    GateSteps,
+    Measured,
+    Rates,
+    common_bound,
+    cooling_steps,
+    exchange_lipschitz,
+    gradient_lipschitz,
+    step_conditions,
+    unmet,
+)
+from dynsim.growing import descend
+from dynsim.keys import stream
+from dynsim.systems.growing.flow import GrowingFlow
+from dynsim.systems.growing.rules import GrowthRules
+from dynsim.systems.growing.transitions import grow
+from dynsim.systems.prototypes.encoders import LinearEncoder
+from dynsim.systems.prototypes.losses import PrototypeLoss
+
+MEASURED = Measured(2.0, 1.0, 0.5, 0.25, 4.0, 1.0, 0.16, 5)
+
+
+def system(**options):
+    m = np.zeros((4, 4))
+    m[0, 1], m[2, 3] = 2.0, 1.0
+    own = {name: options.pop(name) for name in ("encoder", "prototype_rate", "temperature_rate") if name in options}
+    rules = GrowthRules(**{"threshold": 0.2, "capacity": 3, "prototypes": 2, **options})
+    z = 0.1 * np.cos(np.arange(20.0)).reshape(5, 4)
+    loss = PrototypeLoss("full", reduction="mean")
+    return GrowingFlow(z, m - m.T, rules=rules, loss=loss, **own)
+
+
+def with_heads(count=2, **options):
+    flow = system(**options)
+    x = flow.start(stream(0, "heads"))
+    for _ in range(count):
+        flow, x = grow(flow, 0.0, x)
+    return flow, x
+
+
+def test_empty_slots_have_no_measures():
+    flow, x = with_heads()
+    found = heads_at(flow, x)
+    for values in found:
+        assert np.all(np.asarray(values)[:2] > 0)
+        assert float(values[2]) == 0
+    assert np.allclose(found.energies[:2], np.array([2.0, 1.0]) / np.sqrt(10.0))
+    assert np.allclose(found.separations[:2], 4.0)  # two prototypes at the ends of a line of length 2
+    assert np.sum(np.asarray(found.shares)) == pytest.approx(1.0)
+
+
+def test_the_gradient_of_a_head_is_that_of_its_loss():
+    flow, x = with_heads(encoder=LinearEncoder(4, 4))
+    step, direction = 1e-6, jnp.asarray(np.sin(np.arange(16.0)).reshape(4, 4))
+    by_angle = []
+    for turned in (direction, direction.T):
+        moved = [flow.head_losses(x._replace(encoder=x.encoder + s * turned)) for s in (step, -step)]
+        by_angle.append((moved[0] - moved[1]) / (2 * step) / jnp.linalg.norm(turned))
+    assert np.all(np.abs(np.asarray(by_angle)) <= np.asarray(heads_at(flow, x).gradients) + 1e-8)
+
+
+def test_a_pruning_takes_the_force_of_the_head():
+    flow, x = with_heads()
+    found = pruned(flow, x, 0)
+    assert list(found.survivors) == [1]
+    assert found.drop == pytest.approx(float(found.before.forces[0]))
+    assert found.gains[0] == pytest.approx(1 / float(found.before.shares[1]))
+
+
+def test_a_pruning_needs_another_head():
+    with pytest.raises(ValueError, match="at least two heads"):
+        pruned(*with_heads(1), 0)
+
+
+def test_the_conditions_are_those_of_the_paper():
+    rates = Rates(0.1, 0.19, GateSteps(10.0, 1.0))
+    found = {c.name: c for c in step_conditions(rates, MEASURED, least_steps=100, separated=1.0)}
+    assert found["E1"].bound == pytest.approx(1 / 1.5)
+    assert found["E2"].bound == pytest.approx(0.5)
+    assert found["E3"].bound == pytest.approx(0.2)
+    assert cooling_steps(rates, MEASURED) == 95  # 7 / (3 * 0.1 * 0.25) = 93.3
+    assert found["E6"].bound == 95
+    assert all(c.met for c in found.values())
+    assert common_bound(rates, MEASURED) == pytest.approx(0.2 / 0.19)
+    assert unmet(tuple(found.values())) == "All conditions are met."
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("E1", {"temperatures": 0.7}),
+        ("E2", {"prototypes": 0.6}),
+        ("E3", {"prototypes": 0.25}),
+        ("E4", {"gate": GateSteps(10.0, 0.5)}),
+        ("E4", {"gate": GateSteps(10.0, 1.1)}),
+        ("E5, prototypes", {"gate": GateSteps(0.1, 1.0)}),
+        ("E5, temperatures", {"temperatures": 0.2}),
+        ("E6", {"temperatures": 0.05}),
+    ],
+)
+def test_each_condition_can_fail(name, change):
+    rates = Rates(0.1, 0.19, GateSteps(10.0, 1.0))._replace(**change)
+    found = step_conditions(rates, MEASURED, least_steps=100, separated=1.0)
+    assert name in [c.name for c in found if not c.met]
+    assert name in unmet(found)
+
+
+def test_square_summable_gate_steps_leave_the_hierarchy_of_rates():
+    rates = Rates(0.01, 0.1, GateSteps(10.0, 1.0))
+    last = lambda steps: step_conditions(rates, MEASURED, least_steps=10**6, num_steps=steps)[5]
+    assert last(10).met
+    assert not last(20).met  # eta_P / eta+ = 0.1 * 20 / 10
+
+
+def test_the_lipschitz_constant_is_that_of_a_quadratic_loss():
+    z, one = jnp.zeros((3, 2)), jnp.asarray([[[1.0, 0.0]], [[0.3, 2.0]]])
+    assert gradient_lipschitz(PrototypeLoss("frozen"), z, one, jnp.asarray(1.0)) == pytest.approx(6.0)
+    two = jnp.asarray([[1.0, 0.0], [-1.0, 0.0]])
+    assert exchange_lipschitz(PrototypeLoss("frozen"), z, two, jnp.asarray(100.0)) == pytest.approx(3.0, rel=0.02)
+
+
+def cycling(steps, **options):
+    rules = {"pruning": 0.1, "dwell": 3.0, "spread": 0.3, "initial_temperature": 0.5, "least_temperature": 0.3}
+    flow = system(prototype_rate=0.5, **{**rules, **options})
+    return descend(flow, flow.start(stream(0, "cycle")), steps)
+
+
+def test_a_cycle_of_growth_and_pruning_is_found():
+    found = growth_cycle(cycling(60, release="release"))
+    assert found.found
+    assert sorted(set(found.word)) == ["grow", "prune"]
+    assert found.drift == 0
+    assert "cycle" in found.explain()
+    assert found.period == len(found.word) * 3
+
+
+def test_pruning_that_retains_directions_is_no_cycle():
+    path = cycling(60, release="retain")
+    assert not growth_cycle(path).found
+    assert "does not end" in growth_cycle(path).explain()
+    history = growth_history(path)
+    assert history.heads[-1] == 0
+    assert history.residuals[-1] == 0
+    assert np.all(np.diff(history.times) > 0)
