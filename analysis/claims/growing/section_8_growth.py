@@ -53,7 +53,7 @@ class OnePlane(NamedTuple):
     @property
     def left(self) -> Fraction:
         """The squared value that is left when that row is captured, s^2 (1 - |w in the plane|^2 / |w|^2)."""
-        w = self.best
+        w: Any = self.best
         return self.value**2 * (1 - sum((w @ axis) ** 2 for axis in self.plane) / (w @ w))
 
     def captured(self) -> tuple[float, float]:
