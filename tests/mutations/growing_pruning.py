@@ -78,8 +78,8 @@ MUTANTS = (
     Mutant(
         "growing: Gamma is not divided by the norm of M_a",
         TRANSITIONS,
-        "b = flow.interaction / jnp.linalg.norm(flow.interaction)",
-        "b = flow.interaction",
+        "jnp.linalg.norm(u @ m.T, axis=1) / jnp.linalg.norm(m), jnp.inf)",
+        "jnp.linalg.norm(u @ m.T, axis=1), jnp.inf)",
         (SEPARATIONS, MEAN),
     ),
     Mutant(
