@@ -49,7 +49,8 @@ def growing_flow(o: Growing) -> "GrowingFlow":
     key = stream(o.seed, "growing")
     data = None if o.data_file is None else np.asarray(matrix(o.data_file, "data_file"), float)
     given = None if o.interaction is None else np.asarray(matrix(o.interaction, "interaction"), float)
-    d = o.dimension if data is None and given is None else len(given) if data is None else data.shape[1]
+    known = data if data is not None else given
+    d = o.dimension if known is None else known.shape[1]
     if given is None and d % 2:
         raise argument_error("data_file", "have an even number of columns, or `--interaction` be given", f"has {d}")
     basis, values = planes(key, d), o.largest * o.decay ** np.arange(d // 2)
