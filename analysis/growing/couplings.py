@@ -12,6 +12,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from dynsim.errors import argument_error
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 
 NEUTRAL = 1e-8  # curvatures below it, relative to the largest, belong to symmetries
@@ -46,9 +47,14 @@ class Rates(NamedTuple):
 def curvatures(flow: GrowingFlow, x: Growing) -> Curvatures:
     """Return the curvatures of the loss that the flow descends, of all heads, at a state.
 
+    Raises:
+        ValueError: for an encoder without parameters.
+
     Source: GROWING, eq. (56), (57).
     """
     size = ravel_pytree(x.encoder)[0].size
+    if size == 0:
+        raise argument_error("flow", "have an encoder with parameters", "has one without")
     full = np.asarray(_hessian(flow, x))
     ends = [_range(full[:size, :size]), _range(full[size:, size:])]
     return Curvatures(float(np.linalg.norm(full[:size, size:], 2)), *ends)

@@ -6,14 +6,14 @@ removes one plane at most.
 """
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from dynsim.conversion import integer, number
 from dynsim.errors import argument_error
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, dominant_value, residual_matrix
 
-Frames = Float[Array, "h d"]
+Frames = Float[np.ndarray, "h d"]
 
 
 def pair_values(interaction: ArrayLike) -> Float[np.ndarray, " pairs"]:
@@ -25,7 +25,7 @@ def pair_values(interaction: ArrayLike) -> Float[np.ndarray, " pairs"]:
     return values[::2]
 
 
-def residual_energy(interaction: ArrayLike, frames: Frames) -> float:
+def residual_energy(interaction: ArrayLike, frames: ArrayLike) -> float:
     r"""Return $\|A_{res}\|_F^2$ after removing the directions of `frames`, orthonormal rows."""
     return float(np.sum(np.asarray(residual_matrix(_square(interaction), frames)) ** 2))
 
@@ -56,7 +56,7 @@ def greedy_growth(interaction: ArrayLike, threshold: float) -> tuple[Float[np.nd
             break
         values.append(top)
         rows = np.vstack([rows, np.asarray(dominant_plane(a))[:1]])
-    return np.array(values), rows  # pyright: ignore[reportReturnType]
+    return np.array(values, float), rows
 
 
 def coverage(interaction: ArrayLike, values: ArrayLike) -> float:

@@ -1,0 +1,170 @@
+"""Errors in the functional, greedy growth, couplings and the flow, and the claims of `growing` that notice them."""
+
+from tests.mutants import Mutant
+
+FUNCTIONALS, GREEDY, COUPLINGS = (f"analysis.growing.{name}" for name in ("functionals", "greedy", "couplings"))
+FLOW, EVENTS, GATE = (f"dynsim.systems.growing.{name}" for name in ("flow", "transitions", "gate"))
+POTENTIAL = "growing/definition-2/corrected"
+DESCENT = "growing/lemma-20/corrected"
+BOUND = "growing/theorem-9/corrected"
+NEW_TERMS = "growing/lemma-21/corrected"
+PRUNED = "growing/lemma-22"
+RUN = "growing/theorem-8-monotone/corrected"
+PLANE = "growing/lemma-23/corrected"
+COUPLED = "growing/corollary-12/weak-coupling"
+INTERLACED = "growing/lemma-25-interlacing"
+COVERED = "growing/lemma-26/corrected"
+ORDERED = "growing/lemma-28/corrected"
+COUNTED = "growing/corollary-15"
+HIERARCHY = "growing/theorem-10/corrected"
+
+MUTANTS = (
+    Mutant(
+        "functional: the repaired potential does not vanish at T_min",
+        FUNCTIONALS,
+        "return (cubes - rules.least_temperature**3)",
+        "return (cubes - 0 * rules.least_temperature**3)",
+        (POTENTIAL,),
+        quick=True,
+    ),
+    Mutant(
+        "functional: the potential is of T and not of its cube",
+        FUNCTIONALS,
+        "return (cubes - rules.least_temperature**3)",
+        "return (jnp.cbrt(cubes) - rules.least_temperature)",
+        (POTENTIAL, DESCENT),
+    ),
+    Mutant(
+        "functional: without barrier and ridge",
+        FUNCTIONALS,
+        "return self.losses + self.penalties + self.potentials",
+        "return self.losses + self.potentials",
+        (DESCENT,),
+    ),
+    Mutant(
+        "functional: the regulariser has no half",
+        FUNCTIONALS,
+        "return flow.regulariser / 2 * sum(squares",
+        "return flow.regulariser * sum(squares",
+        (DESCENT,),
+    ),
+    Mutant(
+        "functional: heads that do not exist count",
+        FUNCTIONALS,
+        "on = lambda values: jnp.where(flow.active, values, 0.0)",
+        "on = lambda values: values",
+        (NEW_TERMS, PRUNED),
+    ),
+    Mutant(
+        "functional: its rate leaves the temperatures out",
+        FUNCTIONALS,
+        "return self.state + self.temperatures + self.potentials",
+        "return self.state + self.potentials",
+        (DESCENT,),
+    ),
+    Mutant(
+        "functional: clipped heads dissipate",
+        FUNCTIONALS,
+        "moving = flow.active & ~flow.clipped",
+        "moving = flow.active",
+        (DESCENT,),
+    ),
+    Mutant(
+        "functional: jumps are taken from the start of a phase",
+        FUNCTIONALS,
+        "np.array([after[0] - before[-1] for before",
+        "np.array([after[0] - before[0] for before",
+        (RUN,),
+    ),
+    Mutant(
+        "greedy: the least energy leaves one plane too many out",
+        GREEDY,
+        'integer("count", count, least=0) :]',
+        'integer("count", count, least=0) + 1 :]',
+        (ORDERED, HIERARCHY),
+    ),
+    Mutant(
+        "greedy: both members of a pair are listed",
+        GREEDY,
+        "return values[::2]",
+        "return values",
+        (ORDERED,),
+    ),
+    Mutant(
+        "greedy: the square of the top value is compared with the threshold",
+        GREEDY,
+        "if top <= least:",
+        "if top**2 <= least:",
+        (COUNTED,),
+    ),
+    Mutant(
+        "greedy: one square for each head",
+        GREEDY,
+        "return float(2 * np.sum(np.asarray(values) ** 2)",
+        "return float(np.sum(np.asarray(values) ** 2)",
+        (COVERED, HIERARCHY),
+    ),
+    Mutant(
+        "greedy: coordinate axes are captured in place of the dominant directions",
+        GREEDY,
+        "rows = np.vstack([rows, np.asarray(dominant_plane(a))[:1]])",
+        "rows = np.vstack([rows, np.eye(m.shape[0])[len(rows)][None]])",
+        (ORDERED, COVERED),
+    ),
+    Mutant(
+        "couplings: the third part depends on the ratio alone",
+        COUPLINGS,
+        "third = rates.prototypes * found.cross",
+        "third = found.cross",
+        (COUPLED,),
+    ),
+    Mutant(
+        "couplings: the whole rate of the prototypes in c_0",
+        COUPLINGS,
+        "least = min(rates.encoder * found.encoder[0], rates.prototypes * found.prototypes[0] / 2)",
+        "least = max(rates.encoder * found.encoder[0], rates.prototypes * found.prototypes[0] / 2)",
+        (COUPLED,),
+    ),
+    Mutant(
+        "growing flow: T is integrated at the rate of its cube",
+        FLOW,
+        "factor = 3 * self.temperature_rate",
+        "factor = self.temperature_rate",
+        (POTENTIAL, DESCENT),
+    ),
+    Mutant(
+        "growing flow: clipped temperatures move on",
+        FLOW,
+        "warm = self.active & ~self.clipped",
+        "warm = self.active",
+        (POTENTIAL,),
+    ),
+    Mutant(
+        "growing flow: the encoder does not descend its regulariser",
+        FLOW,
+        "jax.tree.map(jnp.add, pull(by_embeddings)[0], jax.grad(self._penalty)(theta))",
+        "jax.tree.map(jnp.add, pull(by_embeddings)[0], jax.tree.map(jnp.zeros_like, theta))",
+        (DESCENT, RUN),
+    ),
+    Mutant(
+        "growing flow: the wrong head is pruned",
+        EVENTS,
+        "active=flow.active.at[head].set(False),",
+        "active=flow.active.at[0].set(False),",
+        (PRUNED,),
+    ),
+    Mutant(
+        "growing flow: the gate is not normalised",
+        GATE,
+        "return pull - jnp.dot(w, pull) * w\n",
+        "return pull - w\n",
+        (PLANE,),
+    ),
+    Mutant(
+        "residual: captured directions are removed on one side",
+        "dynsim.systems.growing.residual",
+        "return _antisymmetric(projection @ m @ projection)",
+        "return _antisymmetric(projection @ m)",
+        (INTERLACED, ORDERED),
+    ),
+)
