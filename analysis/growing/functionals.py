@@ -192,7 +192,8 @@ def energy_along(
 def _values(phase: Trajectory, potential: str, loss: PrototypeLoss | None) -> Float[np.ndarray, " times"]:
     """Return the functional at the times of a phase, by one program for phases of all lengths."""
     states = [jax.tree.map(lambda y, k=k: y[k], phase.ys) for k in range(len(phase.ts))]
-    return np.array([float(_value(phase.system, x, potential, loss)) for x in states])
+    flow: GrowingFlow = phase.system  # pyright: ignore[reportAssignmentType]
+    return np.array([float(_value(flow, x, potential, loss)) for x in states])
 
 
 @eqx.filter_jit

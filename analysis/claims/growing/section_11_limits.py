@@ -8,10 +8,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import ArrayLike
 
 from analysis.claims.growing.instances.interactions import blocks, rotated
 from analysis.claims.growing.instances.measured import measured
-from analysis.claims.growing.section_11_events import FRAMES, small_flow, small_run, without_heads
+from analysis.claims.growing.section_11_events import FRAMES, flow_of, small_flow, small_run, without_heads
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.escapes import Escape, escape
 from analysis.growing.functionals import energy_along, rate_of_change
@@ -31,7 +32,7 @@ PAIR = blocks([1.0])  # an interaction of two features
 
 
 def pair_of_prototypes(
-    data: object, a: float, b: float, temperature: float, *, rules: GrowthRules, loss: PrototypeLoss, rate: float
+    data: ArrayLike, a: float, b: float, temperature: float, *, rules: GrowthRules, loss: PrototypeLoss, rate: float
 ) -> tuple[GrowingFlow, Growing]:
     """Return the flow of one head, with a linear encoder, and its state with prototypes at -a and b."""
     flow = GrowingFlow(
@@ -104,11 +105,13 @@ def _bounded_trial(key: Key, integrator: AbstractIntegrator, *, ridge: float) ->
     found = energy_along(path, potential="repaired")
     first = found.values[0]
     rises = float(np.sum(found.jumps[["grow" in names for names in found.names]]))
-    shown = [np.asarray(phase.system.active)[:, None, None] * np.asarray(phase.ys.prototypes) for phase in path.phases]
+    shown = [
+        np.asarray(flow_of(phase).active)[:, None, None] * np.asarray(phase.ys.prototypes) for phase in path.phases
+    ]
     sizes = max(float(np.max(np.sum(p**2, axis=(1, 2, 3)))) for p in shown)
-    apart = [np.min(_gaps(phase.ys.prototypes)[:, np.asarray(phase.system.active)]) for phase in path.phases]
+    apart = [np.min(_gaps(phase.ys.prototypes)[:, np.asarray(flow_of(phase).active)]) for phase in path.phases]
     weights = max(float(np.max(np.sum(phase.ys.encoder**2, axis=(1, 2)))) for phase in path.phases)
-    flow, top = path.phases[0].system, first + rises
+    flow, top = flow_of(path.phases[0]), first + rises
     return Trial(
         hypotheses=(
             at_least("growth events", len(path.times("grow")), 2, tolerance=0.0),
@@ -247,7 +250,7 @@ def _limit_trial(key: Key, integrator: AbstractIntegrator, *, share: float) -> T
     """Follow the growing system for long; the prototypes feel a share of the barrier of W."""
     path = small_run(key, integrator, barrier=0.3 * share, end=SETTLED)
     last = path.phases[-1]
-    flow, x, half = last.system, path.final, jax.tree.map(lambda y: y[len(y) // 2], last.ys)
+    flow, x, half = flow_of(last), path.final, jax.tree.map(lambda y: y[len(y) // 2], last.ys)
     loss = PrototypeLoss("full", barrier=0.3, ridge=flow.loss.ridge, reduction="mean")
     rates = [rate_of_change(flow, y, potential="repaired", loss=loss) for y in (half, x)]
     earlier, found = (float(r.encoder + r.prototypes) for r in rates)
@@ -298,7 +301,7 @@ def _event_trial(key: Key, integrator: AbstractIntegrator, *, release: str, fina
     flow = small_flow(data, m, barrier=3e-3, ridge=0.0, pruning=phi, spread=0.1, release=release)
     slow = eqx.tree_at(lambda f: f.prototype_rate, without_heads(flow), jnp.asarray(1e-3, float))
     path = simulate_growing(slow, slow.start(key), np.linspace(0.0, 40.0, FRAMES), integrator=integrator)
-    last = path.phases[-1].system
+    last = flow_of(path.phases[-1])
     grown, heads = len(path.times("grow")), int(last.active.sum())
     events = grown + len(path.times("prune"))
     most = 2 * heads if final else min(2 * grown, 2 * PLANES)

@@ -133,12 +133,13 @@ def slow_rates(at: LatticeHeads) -> tuple[Fraction, Fraction, Fraction]:
 
     dW/dt = -eta_P |grad_P W|^2 - eta_T sum sigma^2 / T^4 + sum sigma, and the square is convex in log 2.
     """
-    total, squares = sum(at.activities), sum(s * s for s in at.activities)
+    total, squares = sum(at.activities, Fraction(0)), sum((s * s for s in at.activities), Fraction(0))
     slope = lambda h, log_2: at.gradient(h, log_2) + at.barrier * at.repulsion(h)
-    steepest = max(sum(inner(slope(h, log_2), slope(h, log_2)) for h in (0, 1)) for log_2 in LOG_2)
+    steepest = max(sum((inner(slope(h, x), slope(h, x)) for h in (0, 1)), Fraction(0)) for x in LOG_2)
     eta = min(total / (4 * steepest), at.barrier / 3)
     eta_T = min(eta / 10, total / (4 * squares), Fraction(1, 4000) / max(at.activities))
-    return eta, eta_T, total - eta * steepest - eta_T * squares * LOG_2[1] ** 4
+    square = LOG_2[1] * LOG_2[1]
+    return eta, eta_T, total - eta * steepest - eta_T * squares * square * square
 
 
 @claim(
@@ -185,10 +186,10 @@ def opposed(key: Key) -> tuple[LatticeHeads, Fraction]:
     while True:
         at = lattice_heads(stream_of(key, index))
         pairs = [[(at.gradient(h, x), at.repulsion(h)) for h in (0, 1)] for x in LOG_2]
-        crossed = max(sum(inner(g, r) for g, r in pair) for pair in pairs)
+        crossed = max(sum((inner(g, r) for g, r in pair), Fraction(0)) for pair in pairs)
         index += 1
         if crossed < 0:
-            steepest = max(sum(inner(g, g) for g, _ in pair) for pair in pairs)
+            steepest = max(sum((inner(g, g) for g, _ in pair), Fraction(0)) for pair in pairs)
             lam = 2 * steepest / -crossed + 1
             return at._replace(barrier=lam), -crossed * lam - steepest
 

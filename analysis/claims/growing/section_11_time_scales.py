@@ -96,10 +96,14 @@ def _plane_trial(key: Key, rate_of: Callable[[float, float], float]) -> Trial:
             at_least("part of the start in the plane", np.linalg.norm(inside[0]), 0.0, tolerance=1e-2),
         ),
         conclusions=(
-            agrees("velocities of the gate, against the curve's", [flow.velocity(0.0, w) for w in gates], moved),
+            agrees(
+                "velocities of the gate, against the curve's",
+                [flow.velocity(0.0, jnp.asarray(w)) for w in gates],
+                moved,
+            ),
             agrees(
                 "growth of a length that is not 1, by each rule",
-                [w @ flow.velocity(0.0, length * w) for w in gates],
+                [w @ np.asarray(flow.velocity(0.0, jnp.asarray(length * w))) for w in gates],
                 eta * np.sum(gates * pulls, axis=1) * length * (1 - length**2) * (word == "oja"),
             ),
             at_most(

@@ -5,7 +5,7 @@ import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import rotated
-from analysis.claims.growing.section_11_events import FRAMES, small_flow, without_heads
+from analysis.claims.growing.section_11_events import FRAMES, flow_of, small_flow, without_heads
 from analysis.claims.growing.section_12_hierarchy import forces, grown_run, last, resting
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.functionals import energy_along, piecewise_free_energy
@@ -182,7 +182,7 @@ def _count_trial(key: Key, integrator: AbstractIntegrator, counted: str, *, firs
     x = flow.start(key)
     path = simulate_growing(flow, x, np.linspace(0.0, 20.0, FRAMES), integrator=integrator)
     large = rotated(rng, rng.uniform(0.26, 1, size=6))
-    heads = [int(path.phases[-1].system.active.sum()), len(greedy_growth(large, 0.5)[0])]
+    heads = [int(flow_of(path.phases[-1]).active.sum()), len(greedy_growth(large, 0.5)[0])]
     expected = [_eigenvalues_above(a, 0.5, counted) for a in (m, large)]
     return Trial(
         hypotheses=(

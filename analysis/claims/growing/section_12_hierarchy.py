@@ -10,7 +10,7 @@ import numpy as np
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import blocks
 from analysis.claims.growing.instances.measured import measured
-from analysis.claims.growing.section_11_events import FRAMES, small_flow, without_heads
+from analysis.claims.growing.section_11_events import FRAMES, flow_of, small_flow, without_heads
 from analysis.claims.growing.section_11_limits import Interval, symmetric_interval
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.separation import separation_force
@@ -59,7 +59,7 @@ def grown_run(
 
 def last(path: HybridTrajectory) -> tuple[GrowingFlow, Growing, np.ndarray]:
     """Return flow and state at the end, and the slots of the heads in the order of their growth."""
-    flow = path.phases[-1].system
+    flow = flow_of(path.phases[-1])
     slots = np.flatnonzero(np.asarray(flow.active))
     return flow, path.final, slots[np.argsort(np.asarray(flow.order)[slots])]
 

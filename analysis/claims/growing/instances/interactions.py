@@ -11,7 +11,7 @@ Rows = Float[np.ndarray, "rows d"]
 Values = Sequence[float | Fraction] | np.ndarray
 
 
-def rotated(rng: np.random.Generator, values: Sequence[float]) -> Matrix:
+def rotated(rng: np.random.Generator, values: Values) -> Matrix:
     """Return a random matrix of twice as many rows as values, whose antisymmetric part has them as pairs."""
     d = 2 * len(values)
     q = np.linalg.qr(rng.normal(size=(d, d)))[0]
