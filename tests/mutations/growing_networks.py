@@ -54,8 +54,8 @@ MUTANTS = (
     Mutant(
         "growth: the direction is not captured",
         GROWTH,
-        "frames=growth.frames.at[place].set(number(frame))",
-        "frames=growth.frames.at[place].set(0 * number(frame))",
+        "frames=_set(growth.frames, place, frame)",
+        "frames=_set(growth.frames, place, 0 * frame)",
         (FIXED,),
         quick=True,
     ),
@@ -90,8 +90,8 @@ MUTANTS = (
     Mutant(
         "growth: a removal takes the next head",
         GROWTH,
-        "active=growth.active.at[head].set(0.0)",
-        "active=growth.active.at[head - 1].set(0.0)",
+        "active=_set(growth.active, head, 0.0)",
+        "active=_set(growth.active, head - 1, 0.0)",
         (ANY,),
         quick=True,
     ),
@@ -105,8 +105,8 @@ MUTANTS = (
     Mutant(
         "pruning: the force of the removed head is at another temperature",
         PRUNING,
-        "jnp.asarray(banks[head]), z, jnp.asarray(T[head])",
-        "jnp.asarray(banks[head]), z, jnp.asarray(2 * T[head])",
+        "bank_force(banks[head], tokens, T[head])",
+        "bank_force(banks[head], tokens, 2 * T[head])",
         (ANY,),
     ),
 )

@@ -68,8 +68,9 @@ def _recorded_removals(*, joint: bool = False) -> Trial:
     note="on an encoder trained here on SST-2 in the place of BERT. True, and it tests nothing: the removal touches no "
     "other bank, and F_sep is a sum over heads, so that it falls by the summand that is left out whatever the "
     "directions are; see `any-heads`. Lemma 14, on orthogonal subspaces, is not put to the test; nor is Theorem 6, on "
-    "heads with Gamma < phi_g: the printed energies are .15 to .32, and phi_g is .05 in Table 3. Which heads the paper "
-    "removes is not said; here they go in the order of their energies",
+    "heads with Gamma < phi_g: the printed energies are .15 to .32, and phi_g is .05 in Table 3. An encoder as drawn "
+    "gives energies of the same range, see the record. Which heads the paper removes is not said; here they go in the "
+    "order of their energies",
 )
 def separation_force_falls_by_that_of_the_removed_head(key: Key, integrator: AbstractIntegrator) -> Trial:
     """At six removals S of the survivors is unchanged, and F_sep falls by exactly F_sep of the removed head."""

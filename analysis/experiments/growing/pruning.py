@@ -15,6 +15,7 @@ from analysis.experiments.growing.sentences import SST2, Sentences, read_sentenc
 from analysis.experiments.growing.training import (
     TrainingConfig,
     Variant,
+    bank_force,
     batch_loss,
     draw_start,
     head_forces,
@@ -22,7 +23,6 @@ from analysis.experiments.growing.training import (
     train_variant,
 )
 from analysis.experiments.prototypes.epochs import ShuffledRows
-from analysis.growing.separation import separation_force
 from dynsim._types import Key
 from dynsim.networks.growing.classifier import SentenceClassifier
 from dynsim.networks.growing.growth import Sample, directional_energies, revised, sample, without_head
@@ -33,6 +33,7 @@ from dynsim.progress import progress
 from dynsim.systems.prototypes.temperatures import ConstantTemperature
 
 Encoder = Literal["trained", "random"]
+FAR = 1e6
 
 
 @dataclass(frozen=True)
@@ -135,24 +136,26 @@ def removal(model: SentenceClassifier, tokens: Sample) -> tuple[SentenceClassifi
     after = without_head(model, head, 0)
     both = (model, after)
     banks, T = np.asarray(model.layer.prototypes, float), np.asarray(model.layer.clipped, float)
-    z = jnp.asarray(tokens.embeddings)
     event = Event(
         np.array(head),
         energies,
         np.stack([np.asarray(one.layer.growth.active) > 0 for one in both]),
         np.stack([np.asarray(one.layer.separation(), float) for one in both]),
         np.stack([head_forces(one, tokens) for one in both]),
-        np.array(separation_force(jnp.asarray(banks[head]), z, jnp.asarray(T[head]))),
+        np.array(bank_force(banks[head], tokens, T[head])),
         np.array([_joint_force(one, tokens, T[head]) for one in both]),
     )
     return after, event
 
 
 def _joint_force(model: SentenceClassifier, tokens: Sample, temperature: float) -> float:
-    """Return the separation force of the prototypes of all heads as one bank, at one temperature."""
+    """Return the separation force of the prototypes of all heads as one bank, at one temperature.
+
+    Prototypes of empty places are so far away that no token is assigned to them.
+    """
     active = np.asarray(model.layer.growth.active) > 0
-    bank = np.asarray(model.layer.prototypes, float)[active].reshape(-1, tokens.embeddings.shape[1])
-    return float(separation_force(jnp.asarray(bank), jnp.asarray(tokens.embeddings), jnp.asarray(temperature)))
+    bank = np.where(active[:, None, None], np.asarray(model.layer.prototypes, float), FAR)
+    return bank_force(bank.reshape(-1, bank.shape[2]), tokens, temperature)
 
 
 def decomposition_errors(arrays: Arrays, name: str, *, joint: bool = False) -> np.ndarray:

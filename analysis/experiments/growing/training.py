@@ -145,10 +145,7 @@ class Run(NamedTuple):
 def train_variant(
     config: TrainingConfig, variant: Variant, data: Sentences, key: Key, folder: Path, bar: Any = None
 ) -> Run:
-    """Return one training, resumed from `folder` after its last check.
-
-    Residuals, forces and new heads are computed from the tokens of the first training sentences, without dropout.
-    """
+    """Return one training, resumed from `folder` after its last check."""
     start_key, order, steps_key = jax.random.split(key, 3)
     rules = rules_of(config, variant)
     shown = jnp.asarray(data.train.ids[: config.sampled])
@@ -265,25 +262,22 @@ def _measured(model: SentenceClassifier, data: Sentences, tokens: Sample) -> tup
 
 def head_forces(model: SentenceClassifier, tokens: Sample) -> np.ndarray:
     """Return the separation force of each place on some tokens in float64, 0 for empty ones."""
-    z = jnp.asarray(tokens.embeddings)
     banks, T = np.asarray(model.layer.prototypes, float), np.asarray(model.layer.clipped, float)
     active = np.asarray(model.layer.growth.active) > 0
-    return np.array(
-        [float(_force(jnp.asarray(p), z, t)) if on else 0.0 for p, t, on in zip(banks, T, active, strict=True)]
-    )
+    places = zip(banks, T, active, strict=True)
+    return np.array([bank_force(p, tokens, t) if on else 0.0 for p, t, on in places])
+
+
+def bank_force(bank: np.ndarray, tokens: Sample, temperature: float) -> float:
+    """Return the separation force of one bank on some tokens in float64."""
+    return float(_force(jnp.asarray(bank), jnp.asarray(tokens.embeddings), jnp.asarray(float(temperature))))
 
 
 _force = jax.jit(separation_force)
 
 
 def events(arrays: Arrays, name: str, row: int) -> Events:
-    """Return the heads that a training added, from a record.
-
-    Args:
-        arrays: the arrays of the record.
-        name: the name of the variant.
-        row: the number of the seed.
-    """
+    """Return the heads that the training of a variant with the seed of number `row` added, from a record."""
     births, values = (arrays[f"{name}: {what}"][row] for what in ("births", "values"))
     new = [
         (births[k, place], values[k, place])

@@ -70,7 +70,7 @@ def revised(model: SentenceClassifier, rules: GrowthRules, tokens: Sample, steps
         return model
     a = residual(model, tokens.inputs, rules.reading)
     value = dominant_value(a)
-    room = float(jnp.sum(growth.active)) < rules.capacity
+    room = float(np.sum(growth.active)) < rules.capacity
     if value > float(rules.threshold) and room and not (rules.ordered and value >= float(growth.last)):
         model = _grown(model, rules, tokens, a, value, steps)
     apart = np.where(np.asarray(model.layer.growth.active) > 0, np.asarray(model.layer.separation()), np.inf)
@@ -88,9 +88,9 @@ def grown(model: SentenceClassifier, rules: GrowthRules, tokens: Sample, steps: 
 def without_head(model: SentenceClassifier, head: int, steps: int, *, release: bool = False) -> SentenceClassifier:
     """Return the classifier without a head; its directions stay captured, or are released."""
     growth = model.layer.growth
-    frames = growth.frames.at[head].set(0.0) if release else growth.frames
-    moment = jnp.asarray(steps, growth.event.dtype)
-    return _with_growth(model, active=growth.active.at[head].set(0.0), frames=frames, event=moment)
+    frames = _set(growth.frames, head, 0.0) if release else growth.frames
+    moment = _set(growth.event, (), steps)
+    return _with_growth(model, active=_set(growth.active, head, 0.0), frames=frames, event=moment)
 
 
 def directional_energies(model: SentenceClassifier) -> Float[np.ndarray, " heads"]:
@@ -132,26 +132,28 @@ def with_head(
         value: the dominant value of the residual, if the head was grown and is to be the last in the order.
     """
     layer = model.layer
-    growth, dtype = layer.growth, layer.prototypes.dtype
-    place = _place(layer)
-    number = lambda x: jnp.asarray(x, dtype)
+    growth, place = layer.growth, _place(layer)
     model = eqx.tree_at(
         lambda m: (m.layer.prototypes, m.layer.temperatures),
         model,
-        (
-            layer.prototypes.at[place].set(number(bank)),
-            layer.temperatures.at[place].set(rules.initial_temperature.astype(dtype)),
-        ),
+        (_set(layer.prototypes, place, bank), _set(layer.temperatures, place, rules.initial_temperature)),
     )
     return _with_growth(
         model,
-        active=growth.active.at[place].set(1.0),
-        frames=growth.frames.at[place].set(number(frame)),
-        births=growth.births.at[place].set(float(steps)),
-        values=growth.values.at[place].set(value),
-        last=number(value) if value else growth.last,
-        event=number(steps),
+        active=_set(growth.active, place, 1.0),
+        frames=_set(growth.frames, place, frame),
+        births=_set(growth.births, place, steps),
+        values=_set(growth.values, place, value),
+        last=_set(growth.last, (), value) if value else growth.last,
+        event=_set(growth.event, (), steps),
     )
+
+
+def _set(array: Array, place: Any, value: Any) -> Array:
+    """Return an array of the same type with other numbers in a place; in NumPy, which compiles nothing."""
+    found = np.array(array)
+    found[place] = value
+    return jnp.asarray(found)
 
 
 def _place(layer: GrowingLayer) -> int:
