@@ -304,6 +304,7 @@ def _event_trial(key: Key, integrator: AbstractIntegrator, *, release: str, fina
     last = flow_of(path.phases[-1])
     grown, heads = len(path.times("grow")), int(last.active.sum())
     events = grown + len(path.times("prune"))
+    apart = float(np.min(np.diff([jump.time for jump in path.jumps if jump.name != "clip"])))
     most = 2 * heads if final else min(2 * grown, 2 * PLANES)
     return Trial(
         hypotheses=(
@@ -313,7 +314,10 @@ def _event_trial(key: Key, integrator: AbstractIntegrator, *, release: str, fina
             at_least("theta_w less phi_g", last.rules.threshold - phi, 0.0, tolerance=ROUNDING),
             at_least("growth events", grown, PLANES, tolerance=0.0),
         ),
-        conclusions=(at_most("growth and pruning events", events, most, tolerance=0.0),),
+        conclusions=(
+            at_most("growth and pruning events", events, most, tolerance=0.0),
+            at_least("least time between two, over the dwell time", apart / last.rules.dwell, 1.0, tolerance=SOLVER),
+        ),
         witness={"events": [(jump.name, jump.time) for jump in path.jumps], "heads at the end": heads},
         parameters={"events": events, "heads": heads},
     )

@@ -56,15 +56,15 @@ class LatticeHead(NamedTuple):
         q, d = self.bank.q, distances(self.bank.z, self.bank.p)
         return np.sum(q * (d - np.sum(q * d, axis=1)[:, None]) ** 2, axis=1)
 
-    def rate_of_cooling(self, reduction: str) -> tuple[float, float]:
-        """Return dT/dt and sigma of the flow that ships, with the sum or the mean of the loss over tokens."""
+    def moved(self, reduction: str) -> tuple[np.ndarray, float, float]:
+        """Return the velocities of the bank, dT/dt and sigma of the flow that ships, for a sum or a mean."""
         z, p, T = (np.asarray(part) for part in self.bank.floats)
         m = np.array([[0, 0, 2, 0], [0, 0, 0, 1], [-2, 0, 0, 0], [0, -1, 0, 0]])
         start = float(T)
         rates = (1.0, float(self.rate))
         flow, x = two_heads(z, m, spread=1.0, temperatures=(start, start / 2), rates=rates, reduction=reduction)
         v, sigma = rates_of_change(flow, x._replace(prototypes=x.prototypes.at[0].set(p)))
-        return float(v.cubes[0]) / (3 * start**2), float(sigma[0])
+        return np.asarray(v.prototypes[0]), float(v.cubes[0]) / (3 * start**2), float(sigma[0])
 
 
 def _lattice_head(key: Key) -> LatticeHead:
@@ -92,7 +92,7 @@ def temperature_equation(key: Key, integrator: AbstractIntegrator) -> Trial:
     """
     at = _lattice_head(key)
     T, total = at.bank.temperature, np.sum(at.variances)
-    found, sigma = at.rate_of_cooling("sum")
+    _, found, sigma = at.moved("sum")
     by_temperature = float(jax.grad(competitive_loss, 2)(*at.bank.floats))
     return Trial(
         hypotheses=(
@@ -110,7 +110,7 @@ def _rate_trial(key: Key, reduction: str) -> Trial:
     """Compare the rate of cooling that ships with -eta_T sigma / T^2, and with the derivative of the flow's loss."""
     at = _lattice_head(key)
     T, sigma = at.bank.temperature, float(np.mean(at.variances))
-    found, shipped = at.rate_of_cooling(reduction)
+    (bank, found, shipped), (bank_of_sum, of_sum, _) = at.moved(reduction), at.moved("sum")
     flow, x = random_heads(numpy_rng(key, "heads"), start=T)
     v, activities = rates_of_change(flow, x)
     temperatures = np.cbrt(np.asarray(x.cubes))
@@ -120,6 +120,8 @@ def _rate_trial(key: Key, reduction: str) -> Trial:
         conclusions=(
             agrees("sigma that ships", shipped, sigma),
             agrees("dT/dt over eta_T", found / float(at.rate), -sigma / T**2),
+            agrees("dT/dt of the sum over tokens, over N eta_T", of_sum / 4 / float(at.rate), -sigma / T**2),
+            agrees("velocities of prototypes of the sum, over N", bank_of_sum / 4, bank),
             agrees("dT/dt, against the loss of the flow", v.cubes / (3 * temperatures**2), -0.1 * slopes),
             agrees("and against its activities", v.cubes / (3 * temperatures**2), -0.1 * activities / temperatures**2),
         ),
