@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from analysis.growing.temperatures import printed_step_bound
 from dynsim._types import Scalar
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes
 from dynsim.systems.prototypes.losses import PrototypeLoss
@@ -102,8 +103,7 @@ def cooling_steps(rates: Rates, measured: Measured) -> int:
     Source: GROWING, Lemma 17 (iii).
     """
     m = measured
-    fall = m.initial_temperature**3 - m.least_temperature**3
-    return math.ceil(fall / (3 * rates.temperatures * m.least_activity)) + 1
+    return printed_step_bound(m.initial_temperature, m.least_temperature, rates.temperatures, m.least_activity)
 
 
 def common_bound(rates: Rates, measured: Measured) -> float:

@@ -202,15 +202,15 @@ MUTANTS = (
     Mutant(
         "consensus: Newton's method stops where a step reduces the speed",
         EQUILIBRIA,
-        "if not after < speed:",
-        "if after < speed:",
+        "if not np.max(np.abs(after)) < np.max(np.abs(field)):",
+        "if np.max(np.abs(after)) < np.max(np.abs(field)):",
         (_UNSTABLE,),
     ),
     Mutant(
         "consensus: Newton's steps have the opposite direction",
         EQUILIBRIA,
-        "step = basis @ np.linalg.lstsq(J, -field, rcond=1e-9)[0]",
-        "step = basis @ np.linalg.lstsq(J, field, rcond=1e-9)[0]",
+        "step = basis @ np.linalg.lstsq(J, -basis.T @ field, rcond=1e-9)[0]",
+        "step = basis @ np.linalg.lstsq(J, basis.T @ field, rcond=1e-9)[0]",
         (_UNSTABLE,),
     ),
 )
