@@ -88,7 +88,7 @@ MUTANTS = (
         GREEDY,
         "return values[::2]",
         "return values",
-        (ORDERED,),
+        (HIERARCHY,),
     ),
     Mutant(
         "greedy: the square of the top value is compared with the threshold",
@@ -109,7 +109,7 @@ MUTANTS = (
         GREEDY,
         "rows = np.vstack([rows, np.asarray(dominant_plane(a))[:1]])",
         "rows = np.vstack([rows, np.eye(m.shape[0])[len(rows)][None]])",
-        (ORDERED, COVERED),
+        (COVERED,),
     ),
     Mutant(
         "couplings: the third part depends on the ratio alone",
