@@ -10,7 +10,6 @@ SHARES = "growing/theorem-6-iii/corrected"
 FALL = "growing/theorem-6-ii/corrected"
 MEAN = "growing/corollary-8/corrected"
 DECOUPLED = "growing/lemma-14"
-SURVIVES = "growing/theorem-6-iv"
 SHORT = "growing/theorem-7/corrected"
 BOUNDED = "growing/corollary-9/corrected"
 GAPS = "growing/lemma-11/corrected"
@@ -83,13 +82,6 @@ MUTANTS = (
         (SEPARATIONS, MEAN),
     ),
     Mutant(
-        "growing: (E2) is compared with the inverse of L_P twice over",
-        STEPS,
-        'below("E2", rates.prototypes, 2 / m.lipschitz)',
-        'below("E2", rates.prototypes, 1 / m.lipschitz**2)',
-        (BOUNDED,),
-    ),
-    Mutant(
         "growing: the common bound is that of the first condition alone",
         STEPS,
         "return min(condition.bound / condition.value for condition in three)",
@@ -97,25 +89,11 @@ MUTANTS = (
         (BOUNDED,),
     ),
     Mutant(
-        "growing: banks with exchanged prototypes are not exchanged",
-        STEPS,
-        "set(p[jnp.asarray([k, j])])",
-        "set(p[jnp.asarray([j, k])])",
-        (SURVIVES,),
-    ),
-    Mutant(
-        "growing: the Lipschitz constant is the least over the banks",
-        STEPS,
-        "return jnp.max(jax.vmap(norm)(banks))",
-        "return jnp.min(jax.vmap(norm)(banks))",
-        (SURVIVES,),
-    ),
-    Mutant(
         "growing: a step of the prototypes is twice as long",
         DESCENT,
         "x.prototypes + v.prototypes",
         "x.prototypes + 2 * v.prototypes",
-        (SHORT, BOUNDED),
+        (SHORT,),
     ),
     Mutant(
         "growing: a new head's direction is not captured",
