@@ -114,6 +114,6 @@ MUTANTS = (
         RESIDUAL,
         "return _antisymmetric(projection @ m @ projection)",
         "return _antisymmetric(projection @ m)",
-        (GAPS, COUNT),
+        (GAPS,),
     ),
 )
