@@ -12,7 +12,6 @@ PRUNED = "growing/lemma-22"
 RUN = "growing/theorem-8-monotone/corrected"
 PLANE = "growing/lemma-23/corrected"
 COUPLED = "growing/corollary-12/weak-coupling"
-INTERLACED = "growing/lemma-25-interlacing"
 COVERED = "growing/lemma-26/corrected"
 ORDERED = "growing/lemma-28/corrected"
 COUNTED = "growing/corollary-15"
@@ -144,7 +143,7 @@ MUTANTS = (
         FLOW,
         "jax.tree.map(jnp.add, pull(by_embeddings)[0], jax.grad(self._penalty)(theta))",
         "jax.tree.map(jnp.add, pull(by_embeddings)[0], jax.tree.map(jnp.zeros_like, theta))",
-        (DESCENT, RUN),
+        (DESCENT,),
     ),
     Mutant(
         "growing flow: the wrong head is pruned",
@@ -159,12 +158,5 @@ MUTANTS = (
         "return pull - jnp.dot(w, pull) * w\n",
         "return pull - w\n",
         (PLANE,),
-    ),
-    Mutant(
-        "residual: captured directions are removed on one side",
-        "dynsim.systems.growing.residual",
-        "return _antisymmetric(projection @ m @ projection)",
-        "return _antisymmetric(projection @ m)",
-        (INTERLACED, ORDERED),
     ),
 )
