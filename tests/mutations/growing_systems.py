@@ -6,7 +6,7 @@ RESIDUAL, GATE = "dynsim.systems.growing.residual", "dynsim.systems.growing.gate
 FLOW, FORCES = "dynsim.systems.growing.flow", "dynsim.systems.growing.forces"
 EVENTS, STEPS = "dynsim.systems.growing.transitions", "dynsim.systems.growing.descent"
 
-DATA, TOKENS, INTERLACED = "growing/equation-3/data", "growing/equation-3/tokens", "growing/lemma-25-interlacing"
+DATA, TOKENS, ENERGIES = "growing/equation-3/data", "growing/equation-3/tokens", "growing/lemma-26/corrected"
 ORDER, COUNT, HEADS = "growing/experiment-1-order", "growing/corollary-15", "growing/lemma-25/generic"
 HIERARCHY, JOINTLY = "growing/theorem-10/corrected", "growing/corollary-14/corrected"
 GATED, SETTLES = "growing/lemma-23/corrected", "growing/theorem-5/corrected"
@@ -16,7 +16,6 @@ FALLS = "growing/lemma-20/corrected"
 EVENT_COUNT = "growing/theorem-8-event-count/corrected"
 RETAINED, ALGORITHM = "growing/equation-3/events", "growing/corollary-2/algorithm"
 OTHERS, ENERGY = "growing/theorem-6-i", "growing/lemma-15/algorithm"
-GROWN = "growing/corollary-2/corrected"
 
 MUTANTS = (
     Mutant(
@@ -31,21 +30,14 @@ MUTANTS = (
         RESIDUAL,
         "return (matrix - matrix.T) / 2",
         "return (matrix + matrix.T) / 2",
-        (INTERLACED,),
-    ),
-    Mutant(
-        "growing system: captured directions stay in the residual",
-        RESIDUAL,
-        "return np.eye(dimension) - rows.T @ rows",
-        "return np.eye(dimension)",
-        (INTERLACED,),
+        (ENERGIES,),
     ),
     Mutant(
         "growing system: the residual of features is projected on one side",
         RESIDUAL,
         "return _antisymmetric(projection @ m @ projection)",
         "return _antisymmetric(projection @ m)",
-        (INTERLACED,),
+        (RETAINED,),
     ),
     Mutant(
         "growing system: the reading of the data projects before the root",
@@ -80,7 +72,7 @@ MUTANTS = (
         RESIDUAL,
         "v = basis_of_range(leading @ leading.T)[:, 0]",
         "v = vectors[:, -3]",
-        (HEADS, HIERARCHY),
+        (GATED,),
     ),
     Mutant(
         "growing system: the gate's pull is that of the matrix and not of its square",
@@ -153,13 +145,6 @@ MUTANTS = (
         (FALLS,),
     ),
     Mutant(
-        "growing system: heads see their projections where inputs are shared",
-        FLOW,
-        '        if self.rules.head_input == "shared":\n            return jnp.broadcast_to',
-        '        if self.rules.head_input != "shared":\n            return jnp.broadcast_to',
-        (COOLING, GROWN),
-    ),
-    Mutant(
         "growing system: products count once in the squared distances",
         FORCES,
         "- 2 * products",
@@ -218,13 +203,6 @@ MUTANTS = (
         (HIERARCHY,),
     ),
     Mutant(
-        "growing system: a head captures its plane where the direction is asked for",
-        EVENTS,
-        'if flow.rules.removal == "plane":',
-        'if flow.rules.removal == "direction":',
-        (TOKENS,),
-    ),
-    Mutant(
         "growing system: a new bank lies across its direction",
         EVENTS,
         "return centre + float(rules.spread) * np.outer(steps, u)",
@@ -257,14 +235,14 @@ MUTANTS = (
         EVENTS,
         "threshold - head_measures(self.flow, x), -1.0",
         "head_measures(self.flow, x) - threshold, -1.0",
-        (EVENT_COUNT, ENERGY),
+        (ENERGY,),
     ),
     Mutant(
         "growing system: a clip is not kept",
         EVENTS,
         "clipped = eqx.tree_at(lambda f: f.clipped, flow, flow.clipped | reached)",
         "clipped = flow",
-        (COLD, HIERARCHY),
+        (COLD,),
     ),
     Mutant(
         "growing system: directional energies are not relative",
@@ -272,13 +250,6 @@ MUTANTS = (
         "jnp.linalg.norm(u @ m.T, axis=1) / jnp.linalg.norm(m)",
         "jnp.linalg.norm(u @ m.T, axis=1)",
         (ENERGY,),
-    ),
-    Mutant(
-        "growing system: a gate counts as settled while it is not",
-        EVENTS,
-        "return flow.rules.settled**2 - (1 - inside)",
-        "return (1 - inside) - flow.rules.settled**2",
-        (SETTLES, HIERARCHY),
     ),
     Mutant(
         "growing system: a step of the Algorithm divides by the temperature once",
@@ -292,6 +263,6 @@ MUTANTS = (
         STEPS,
         "x.prototypes + v.prototypes",
         "x.prototypes - v.prototypes",
-        (ALGORITHM, GROWN),
+        (ALGORITHM,),
     ),
 )
