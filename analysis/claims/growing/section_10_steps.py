@@ -218,17 +218,17 @@ def _contraction_trial(key: Key, *, factor: float) -> Trial:
 
 
 @claim(
-    "growing/theorem-7/corrected",
+    "growing/theorem-6-iv/discrete",
     GROWING.at("Theorem 7 (v)"),
-    variant="corrected",
+    variant="reading",
     num_trials=6,
-    note="part (v); exchanging two prototypes exchanges their gradients, which therefore differ by at most L_P times "
-    "the distance of the two. For (i) see Lemma 18, for the number of growth steps Theorem 5",
+    note="read: in discrete time, as Theorem 7 (v) has it; exchanging two prototypes exchanges their gradients, which "
+    "therefore differ by at most L_P times the distance of the two",
 )
 def discrete_pruning_is_safe_for_short_steps(key: Key, integrator: AbstractIntegrator) -> Trial:
     """S(P_h) > 0 for every survivor at all later steps, and a step leaves at least (1 - eta_P L_P)^2 S(P_h).
 
-    Changed: eta_P < 1 / L_P in place of (E2), with L_P on the segments between banks with two prototypes exchanged.
+    With eta_P < 1 / L_P in place of (E2), with L_P on the segments between banks with two prototypes exchanged.
     """
     return _contraction_trial(key, factor=1.0)
 
