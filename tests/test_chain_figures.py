@@ -70,6 +70,7 @@ def test_entropy_falls_at_the_closed_rate_and_not_on_a_periodic_orbit(folder):
     assert np.log(guide.get_ydata()[0] / guide.get_ydata()[-1]) == pytest.approx(2 * gap * ts[-1])
 
 
+@pytest.mark.slow  # twelve seconds; the claims on leaks have it
 def test_only_the_open_full_mask_reads_the_future(folder):
     drawing, data = shown("leak-matrices", folder)
     assert np.all(np.triu(data["causal"], 1) == 0)

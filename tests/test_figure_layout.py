@@ -6,6 +6,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from analysis.experiments import Record
+from analysis.experiments.growing.synthetic import SHOWN
 from dynsim.systems.hardmax.maps import HardmaxMap
 from figures import panels
 from figures.gallery import find_figures
@@ -117,6 +118,42 @@ def bank():
     return {"places": RNG.normal(size=(20, 2)), "shares": np.array([0.4, 0.2]), **RUN}
 
 
+def growing_heads():
+    values = 2 * 0.7 ** np.arange(32)
+    found = {"values": values, "threshold": np.array(0.05), "least": np.array(0.1), **RUN}
+    for name in ("reference", SHOWN):
+        fan = np.sort(RNG.uniform(0.1, 1, size=(8, 30)))[:, ::-1].T
+        found |= {f"{name}: ts": np.geomspace(1, 1e4, 30), f"{name}: fan": fan, f"{name}: levels": values[:8]}
+        found |= {f"{name}: {what}": values[:8] / values[:8].sum() for what in ("forces", "bound")}
+        found |= {f"{name}: {way}": np.linspace(0.3, 0.99, 8) for way in ("as printed", "2 lambda^2")}
+    return found
+
+
+def removals():
+    found = {"names": np.array(["trained", "random"]), **RUN}
+    for name in ("trained", "random"):
+        own = RNG.uniform(1e-3, 1, size=6)
+        found |= {f"{name}: energies": RNG.uniform(0.15, 0.3, size=8), f"{name}: own": own, f"{name}: falls": own}
+        found[f"{name}: changes"] = np.zeros(6)
+    return found
+
+
+def growing_training():
+    names = ("ordered", "ordered, data", "unordered, data")
+    found = {"names": np.array(names), "threshold": np.array(0.8), "seeds": np.array([42, 123, 7]), **RUN}
+    for name in names:
+        found |= {
+            f"{name}: losses": RNG.uniform(0.4, 0.7, (3, 10)),
+            f"{name}: accuracy": RNG.uniform(0.5, 0.7, (3, 11)),
+        }
+        found |= {f"{name}: share": np.array(0.51), f"{name}: residual": RNG.uniform(0.5, 1.5, (3, 11))}
+        for row in range(3):
+            found |= {f"{name}: {row}: epochs": np.arange(1.0, 5.0), f"{name}: {row}: values": np.linspace(1.3, 0.8, 4)}
+    for what in ("separation", "forces"):
+        found[f"ordered: {what}"] = np.where(np.arange(8) < 5, RNG.uniform(0.1, 2, (3, 8)), np.nan)
+    return found
+
+
 DRAWN_FROM_RECORDS = {
     "consensus/figure-5": lambda: {"ts": np.arange(5.0), "misalignment": RNG.uniform(size=(9, 5)), **RUN},
     "consensus/figure-6": lambda: passes(2),
@@ -132,6 +169,9 @@ DRAWN_FROM_RECORDS = {
     "prototypes/figure-4": quantisers,
     "prototypes/figure-5": two_levels,
     "prototypes/figure-6": ratios,
+    "growing/figure-1": growing_heads,
+    "growing/figure-2": removals,
+    "growing/figure-3": growing_training,
     "multirate/training": lambda: {**study(), **RUN},
 }
 

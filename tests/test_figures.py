@@ -178,7 +178,7 @@ def test_figures_are_found_by_name_by_paper_and_by_pattern():
     names = [f.name for f in FIGURES]
     assert {f"consensus/figure-{k}" for k in range(1, 6)} <= {*names}
     assert [f.name for f in find_figures("consensus/figure-2")] == ["consensus/figure-2"]
-    papers = ("consensus", "hardmax", "prototypes")
+    papers = ("consensus", "hardmax", "prototypes", "growing")
     assert [f.name for f in find_figures("figure-2")] == [f"{paper}/figure-2" for paper in papers]
     assert [f.name for f in find_figures("consensus")] == [name for name in names if name.startswith("consensus/")]
     assert [f.name for f in find_figures("portrait-*")] == ["consensus/portrait-circle", "consensus/portrait-sphere"]

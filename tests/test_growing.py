@@ -115,6 +115,7 @@ def test_heads_are_added_in_the_order_of_the_planes_until_the_threshold():
     assert np.allclose(frames @ frames.T, np.eye(2))
 
 
+@pytest.mark.slow  # a flow is compiled; the claim lemma-23/corrected has gates
 def test_a_settled_gate_chooses_the_direction():
     path = run(flow(gate="oja", gate_rate=4.0, settled=1e-4))
     assert [jump.name for jump in path.jumps] == ["grow", "grow"]
@@ -132,6 +133,7 @@ def test_the_flow_is_the_gradient_of_its_loss():
     assert np.allclose(f.velocity(0.0, x).cubes, -0.01 * by_cubes * (3 * T**2) ** 2)
 
 
+@pytest.mark.slow  # a flow is compiled; tests/test_growing_properties.py has clips
 def test_a_temperature_that_reaches_the_least_one_stays():
     f = flow(prototype_rate=0.0, temperature_rate=0.2, capacity=2)
     path = run(f, 20.0)

@@ -205,6 +205,7 @@ def test_bad_texts_and_numbers_are_one_sentence(tmp_path):
             call()
 
 
+@pytest.mark.slow  # a network is trained
 def test_the_command_reads_writes_and_checks(capsys, tmp_path):
     out = tmp_path / "leaks.npz"
     status, said, _ = run(

@@ -38,7 +38,13 @@ def commands(block: str):
             yield words
 
 
-@pytest.mark.parametrize("block", BLOCKS["sh"], ids=["by name", "from files", "own theorem"])
+SHELL = [
+    pytest.param(block, id=name, marks=[pytest.mark.slow] if name == "from files" else [])
+    for block, name in zip(BLOCKS["sh"], ("by name", "from files", "own theorem"), strict=True)
+]
+
+
+@pytest.mark.parametrize("block", SHELL)
 def test_commands_run(block, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for program, *words in commands(block):

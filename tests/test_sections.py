@@ -28,6 +28,7 @@ def test_crossings_of_a_circle_are_at_multiples_of_the_period(integrator):
     assert np.array_equal(both.directions, [-1, 1, -1, 1])
 
 
+@pytest.mark.slow  # 150 crossings
 def test_the_return_map_of_lorenz_is_his_cusp():
     def top(t, x):  # maxima of z
         return x[0] * x[1] - 8 / 3 * x[2]
@@ -42,6 +43,7 @@ def test_the_return_map_of_lorenz_is_his_cusp():
     assert np.median(steep[:, 1] / steep[:, 0]) > 1  # Lorenz: the slope exceeds one everywhere
 
 
+@pytest.mark.slow  # a flow is compiled
 def test_a_section_keeps_the_energy():
     flow = HenonHeiles()
     start = jnp.asarray([0.0, 0.1, 0.35, 0.1])

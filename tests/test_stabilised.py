@@ -7,8 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.commands.simulate.flow_options import Simulate
-from dynsim.commands.simulate.flows import integrator
+from dynsim.commands.integrators import integrator
 from dynsim.ensembles import ensemble
 from dynsim.errors import IntegrationError
 from dynsim.integrators import RKC2, Diffrax, Event, Scipy
@@ -211,8 +210,7 @@ def test_more_stages_than_allowed_mean_shorter_steps(exact):
 
 
 def test_what_names_the_method_is_understood():
-    options = Simulate("token-flow", integrator="rkc2", rtol=1e-4)
-    chosen = integrator(options)
+    chosen = integrator("rkc2", 1e-4)
     assert isinstance(chosen, Diffrax)
     assert chosen.solver == RKC2()
     assert float(chosen.rtol) == 1e-4

@@ -14,7 +14,6 @@ MUTANTS = (
         "setting.decay ** np.arange(setting.dimension // 2)",
         "setting.decay ** (1 + np.arange(setting.dimension // 2))",
         (ORDER,),
-        quick=True,
     ),
     Mutant("synthetic: the decay is .75", INSTANCES, "decay: float = 0.7", "decay: float = 0.75", (ORDER,)),
     Mutant("synthetic: theta_w is .06", INSTANCES, "threshold: float = 0.05", "threshold: float = 0.06", (ORDER,)),

@@ -24,7 +24,6 @@ MUTANTS = (
         "return (cubes - rules.least_temperature**3)",
         "return (cubes - 0 * rules.least_temperature**3)",
         (POTENTIAL,),
-        quick=True,
     ),
     Mutant(
         "functional: the potential is of T and not of its cube",

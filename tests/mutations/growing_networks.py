@@ -28,7 +28,6 @@ MUTANTS = (
         "share = counted.astype(z.dtype) / jnp.maximum",
         "share = jnp.ones_like(counted, z.dtype) / jnp.maximum",
         (STEP,),
-        quick=True,
     ),
     Mutant(
         "layer: the barrier of empty places counts",
@@ -57,7 +56,6 @@ MUTANTS = (
         "frames=_set(growth.frames, place, frame)",
         "frames=_set(growth.frames, place, 0 * frame)",
         (FIXED,),
-        quick=True,
     ),
     Mutant(
         "growth: a head is added below the threshold",
@@ -93,7 +91,6 @@ MUTANTS = (
         "active=_set(growth.active, head, 0.0)",
         "active=_set(growth.active, head - 1, 0.0)",
         (ANY,),
-        quick=True,
     ),
     Mutant(
         "growth: energies belong to empty places",

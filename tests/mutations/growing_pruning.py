@@ -65,7 +65,6 @@ MUTANTS = (
         "        active=flow.active.at[head].set(False),\n        clipped=flow.clipped.at[head].set(False),",
         "        active=flow.active.at[head - 1].set(False),\n        clipped=flow.clipped.at[head].set(False),",
         (SEPARATIONS, FALL),
-        quick=True,
     ),
     Mutant(
         "growing: a pruning empties the banks of all heads",

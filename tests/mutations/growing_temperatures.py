@@ -19,7 +19,6 @@ MUTANTS = (
         "return distance_variance(z, p, temperature) / z.shape[0]",
         "return distance_variance(z, p, temperature)",
         (SKEWED,),
-        quick=True,
     ),
     Mutant(
         "growing, temperatures: hitting times integrate T and not T^2",

@@ -27,7 +27,7 @@ THEOREM, SECTION, COROLLARY_15 = GROWING.at("Theorem 10"), GROWING.at("Section 1
     THEOREM,
     num_trials=2,
     note="(II) fails at every run of this M_a by lemma-26, (III) at some tokens by lemma-27, (I) at special tokens by "
-    "lemma-25, (IV) at ties by lemma-28; (V) holds. No control: the corrected claim is the positive case",
+    "lemma-25, (IV) at ties by lemma-28; (V) holds; no control: the corrected claim is the positive case",
 )
 def hierarchy_emerges(key: Key, integrator: AbstractIntegrator) -> Trial:
     """At convergence: (I) lambda and T_inf are ordered, (II) the coverage at least 1 - K theta_w / |M_a|^2, (III) the

@@ -69,7 +69,7 @@ def _conditions(path: HybridTrajectory) -> tuple[Measurement, ...]:
     num_trials=2,
     note=f"{WARM}. The pruned head's direction stays captured, as in the Algorithm, so that growth ends with no head "
     "in that direction, and (iii) fails; if it is released growth never ends, see the reading. That K~ < K_INCRT "
-    "almost surely fails with Lemma 13. No control: the corrected claim is the positive case",
+    "almost surely fails with Lemma 13; no control: the corrected claim is the positive case",
 )
 def growth_ends_sufficient(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Under (H1), (A1), (A2'), (B1)-(B3), (D1) growth ends, and the final architecture is sufficient.
@@ -98,7 +98,7 @@ def growth_ends_sufficient(key: Key, integrator: AbstractIntegrator) -> Trial:
     variant="reading",
     num_trials=2,
     note=f"pruning gives directions back. {WARM}; the same head is then grown again, and so on with the period of two "
-    "dwell times. No control: the corrected claim is the positive case",
+    "dwell times; no control: the corrected claim is the positive case",
 )
 def growth_ends_if_directions_are_released(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Under (H1), (A1), (A2'), (B1)-(B3), (D1) the architecture grows in at most d steps."""

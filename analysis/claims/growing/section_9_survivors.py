@@ -33,7 +33,7 @@ COOLING: dict[str, Any] = {"initial_temperature": 0.5, "least_temperature": 0.2}
     num_trials=2,
     note="Gamma depends on M_a alone and sigma does not depend on M_a: with values 2000, 1000 and 1 of M_a the third "
     "head is grown at theta_w = 1/2, cools to T_min, and has Gamma < phi_g = 1/1000. Nor is a head with S(P) < phi_g "
-    "global: it cools as long as its prototypes differ and tokens see it. No control: the corrected claim is the "
+    "global: it cools as long as its prototypes differ and tokens see it; no control: the corrected claim is the "
     "positive case",
 )
 def pruned_heads_are_global(key: Key, integrator: AbstractIntegrator) -> Trial:

@@ -59,7 +59,7 @@ def characteristic(A):
     """Return the coefficients of det(x - A), the leading one first, by Faddeev and LeVerrier."""
     found, power = [Fraction(1)], A
     for k in range(1, len(A) + 1):
-        found.append(-sum(row[i] for i, row in enumerate(power)) / k)
+        found.append(Fraction(-sum(row[i] for i, row in enumerate(power)) / k))
         power = times(A, [[v + found[-1] * (i == j) for j, v in enumerate(row)] for i, row in enumerate(power)])
     return found
 
