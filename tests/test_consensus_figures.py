@@ -43,7 +43,8 @@ DRAWN = {
 }
 RUN_EXPERIMENTS = {name for name in DRAWN if name.endswith(("-6", "-7", "-8"))}
 NEED_DATA = RUN_EXPERIMENTS | {name for name in DRAWN if "trained" in name}
-MARKED = [pytest.param(name, marks=[pytest.mark.slow] if name in RUN_EXPERIMENTS else []) for name in DRAWN]
+DEAR = {"consensus/figure-5", "consensus/portrait-circle", "consensus/portrait-sphere"}
+MARKED = [pytest.param(name, marks=[pytest.mark.slow] if name in RUN_EXPERIMENTS | DEAR else []) for name in DRAWN]
 
 
 def test_every_figure_of_the_catalogue_says_what_it_draws():

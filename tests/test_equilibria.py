@@ -89,6 +89,7 @@ def test_bad_starts_are_refused(oja):
         random_starts(oja, stream(0, "none"), (3,), 0)
 
 
+@pytest.mark.slow  # the portrait in the plane is quick
 def test_the_portrait_on_the_circle_finds_basins_that_end_at_the_unstable_points():
     U, rest = np.diag([1.0, -1.5]), np.array([1.0, 0.0])
     found = circle_portrait(FunctionFlow(lambda t, x: (rest + x) @ U, Sphere()), STARTS)

@@ -52,6 +52,7 @@ def bits(tree):
     return [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(eqx.filter(tree, eqx.is_array))]
 
 
+@pytest.mark.slow  # a network is compiled
 def test_the_loss_is_minus_the_mean_logarithm_of_the_next_bytes_probability():
     found, model = windows(TEXT, 10, count=4), with_gates(START, 0.5)
     functions = (lambda model, ids, key: jax.vmap(model.logits_and_residual)(ids[:, :-1]), byte_loss)
