@@ -7,7 +7,7 @@ FLOW, EVENTS, GATE = (f"dynsim.systems.growing.{name}" for name in ("flow", "tra
 POTENTIAL = "growing/definition-2/corrected"
 DESCENT = "growing/lemma-20/corrected"
 BOUND = "growing/theorem-9/corrected"
-NEW_TERMS = "growing/lemma-21/corrected"
+NEW_TERMS = "growing/theorem-8-monotone/jumps"
 PRUNED = "growing/lemma-22"
 RUN = "growing/theorem-8-monotone/corrected"
 PLANE = "growing/lemma-23/corrected"
@@ -15,7 +15,7 @@ COUPLED = "growing/corollary-12/weak-coupling"
 COVERED = "growing/lemma-26/corrected"
 ORDERED = "growing/lemma-28/corrected"
 COUNTED = "growing/corollary-15"
-HIERARCHY = "growing/theorem-10/corrected"
+HIERARCHY = "growing/lemma-26/hierarchy"
 
 MUTANTS = (
     Mutant(

@@ -8,7 +8,7 @@ EVENTS, STEPS = "dynsim.systems.growing.transitions", "dynsim.systems.growing.de
 
 DATA, TOKENS, ENERGIES = "growing/equation-3/data", "growing/equation-3/tokens", "growing/lemma-26/corrected"
 ORDER, COUNT, HEADS = "growing/experiment-1-order", "growing/corollary-15", "growing/lemma-25/generic"
-HIERARCHY, JOINTLY = "growing/theorem-10/corrected", "growing/corollary-14/corrected"
+HIERARCHY, JOINTLY = "growing/lemma-26/hierarchy", "growing/theorem-8-event-count/joint"
 GATED, SETTLES = "growing/lemma-23/corrected", "growing/theorem-5/corrected"
 COLD, CRITICAL = "growing/lemma-24/corrected", "growing/theorem-8-limit-set/corrected"
 COOLING = "growing/lemma-6/corrected"

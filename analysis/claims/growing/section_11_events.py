@@ -35,7 +35,7 @@ LEMMA_21, LEMMA_22, THEOREM = GROWING.at("Lemma 21"), GROWING.at("Lemma 22"), GR
     num_trials=4,
     note="growth changes no old term, and adds positive ones: L_q and barrier of the new head, Phi(T_init) >= 0. The "
     "reduction of L_q in the proof has no counterpart in W: Lemma 10 is on A_res, which does not occur in it. Any "
-    "mode, shared or projected inputs; no control: the corrected claim is the positive case",
+    "mode, shared or projected inputs; no control: theorem-8-monotone/jumps has the exact increase",
 )
 def functional_does_not_increase_at_growth(key: Key, integrator: AbstractIntegrator) -> Trial:
     """At a growth event W_{j+1} <= W_j.
@@ -89,12 +89,13 @@ def _growth_trial(key: Key, expected: str) -> Trial:
 
 
 @claim(
-    "growing/lemma-21/corrected",
+    "growing/theorem-8-monotone/jumps",
     LEMMA_21,
-    variant="corrected",
+    variant="reading",
     num_trials=6,
-    note="changed: W increases, by the terms of the new head, Phi(T_init) = (T_init^3 - T_min^3) / (3 eta_T) among "
-    "them; a run with finitely many growth events then has W(t) <= W(0) + the sum of these jumps",
+    note="read: at the growth events alone, where W increases, by the terms of the new head, Phi(T_init) = "
+    "(T_init^3 - T_min^3) / (3 eta_T) among them; a run with finitely many growth events then has W(t) <="
+    " W(0) + the sum of these jumps",
 )
 def functional_increases_at_growth_by_the_new_terms(key: Key, integrator: AbstractIntegrator) -> Trial:
     """At a growth event W increases by exactly L_q, barrier and Phi(T_init) of the new head."""

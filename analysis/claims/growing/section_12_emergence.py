@@ -27,7 +27,7 @@ THEOREM, SECTION, COROLLARY_15 = GROWING.at("Theorem 10"), GROWING.at("Section 1
     THEOREM,
     num_trials=2,
     note="(II) fails at every run of this M_a by lemma-26, (III) at some tokens by lemma-27, (I) at special tokens by "
-    "lemma-25, (IV) at ties by lemma-28; (V) holds; no control: the corrected claim is the positive case",
+    "lemma-25, (IV) at ties by lemma-28; (V) holds; no control: lemma-26/hierarchy has what holds of it",
 )
 def hierarchy_emerges(key: Key, integrator: AbstractIntegrator) -> Trial:
     """At convergence: (I) lambda and T_inf are ordered, (II) the coverage at least 1 - K theta_w / |M_a|^2, (III) the
@@ -86,13 +86,14 @@ def _hierarchy_trial(path: HybridTrajectory) -> Trial:
 
 
 @claim(
-    "growing/theorem-10/corrected",
+    "growing/lemma-26/hierarchy",
     THEOREM,
-    variant="corrected",
+    variant="special case",
     num_trials=2,
-    note="changed: (I) of the lambda alone, (II) with squares, two for each head, (IV) for pairs with different "
-    "values and up to the direction in a plane, (V) with a bound by the repaired W; (III) is left out. Mode full, a "
-    "barrier, and prototypes that descend it; gate at its limit",
+    note="what holds of Theorem 10 jointly with the coverage: (I) of the lambda alone, (II) with squares, two "
+    "for each head, (IV) for pairs with different values and up to the direction in a plane, (V) with a "
+    "bound by the repaired W; (III) is left out. Mode full, a barrier, and prototypes that descend it; "
+    "gate at its limit",
 )
 def spectral_hierarchy_emerges(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For pairs of M_a with different values: lambda decreases strictly; 2 sum lambda^2 / |M_a|^2 = 1 - |A_res|^2 /
@@ -139,8 +140,8 @@ def _co_emergence_trial(path: HybridTrajectory, potential: str, *, growth: bool)
     SECTION,
     num_trials=2,
     note="(6) fails at growth and on dwell intervals (lemma-20, lemma-21), (3) since every generic head ends at T_min "
-    "(theorem-3-divergence), (2) by theorem-1, (7) by theorem-10; (4) and (5) hold. Measured here: (4) to (7). No "
-    "control: the corrected claim is the positive case",
+    "(theorem-3-divergence), (2) by theorem-1, (7) by theorem-10; (4) and (5) hold. Measured here: (4) to (7); "
+    "no control: theorem-8-event-count/joint has what holds of it",
 )
 def seven_properties_emerge(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Jointly: (4) at most d heads, (5) pruning moves no other head, (6) W does not increase across any event, (7) the
@@ -150,12 +151,13 @@ def seven_properties_emerge(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @claim(
-    "growing/corollary-14/corrected",
+    "growing/theorem-8-event-count/joint",
     SECTION,
-    variant="corrected",
+    variant="special case",
     num_trials=2,
-    note="of the seven: (4), (5), (6) with Phi = (T^3 - T_min^3) / (3 eta_T) and but for growth events, and the order "
-    "of the lambda of (7). (1) is true as <= (theorem-4); (2) and (3) are not repaired. Mode full",
+    note="of the seven properties of Corollary 14: (4), (5), (6) with Phi = (T^3 - T_min^3) / (3 eta_T) and "
+    "but for growth events, and the order of the lambda of (7). (1) is true as <= (theorem-4); (2) and "
+    "(3) are not repaired. Mode full",
 )
 def four_properties_emerge(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Jointly: (4) at most d heads, (5) pruning moves no other head, (6) the repaired W does not increase on dwell
