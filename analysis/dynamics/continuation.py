@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 import scipy.optimize
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Complex, Float
 
-from analysis.dynamics.equilibrium_curve import CurvePoint, EquilibriumCurve, carried, direction_to, turned
+from analysis.dynamics.equilibrium_curve import CurvePoint, EquilibriumCurve, critical_pair, direction_to, turned
 from analysis.dynamics.linearisation import NEAR_ZERO, SymmetryGenerator, eigenvalues, index, kind
 from dynsim._types import State
 from dynsim.arguments import check_start
@@ -62,6 +61,15 @@ class EquilibriumBranch(NamedTuple):
         )
 
 
+class _Limits(NamedTuple):
+    """How far a curve is followed: bounds of the parameter, the first and the largest step, and the cap on points."""
+
+    bounds: tuple[float, float]
+    step: float
+    largest: float
+    points: int
+
+
 def continue_equilibria(
     flow: AbstractFlow,
     where: Callable[[Any], Any],
@@ -91,22 +99,19 @@ def continue_equilibria(
     Raises:
         ValueError: for bad input, or if no equilibrium is found near the start.
     """
-    curve = EquilibriumCurve(flow, where, symmetries)
-    low, high = _bounds(bounds)
-    size = number("step", step)
-    largest = 4 * size if max_step is None else number("max_step", max_step)
-    most = integer("max_points", max_points, least=2)
+    curve, limits = EquilibriumCurve(flow, where, symmetries), _limits(bounds, step, max_step, max_points)
     first = curve.at(check_start(flow, start), curve.value)
     if first is None:
         raise argument_error("start", "be near an equilibrium", "leads to none at the flow's own parameter")
+    low, high = limits.bounds
     if not low <= first.parameter <= high:
         raise argument_error(
             "bounds", f"hold the flow's own parameter, {first.parameter:g}", f"are {low:g} to {high:g}"
         )
-    forward, end = _follow(curve, first, first.tangent, (low, high), size, largest, most)
+    forward, end = _follow(curve, first, first.tangent, limits)
     if end == "closed":
         return _branch(curve, [first, *forward], ("closed", "closed"))
-    backward, begin = _follow(curve, first, -first.tangent, (low, high), size, largest, most)
+    backward, begin = _follow(curve, first, -first.tangent, limits)
     reversed_points = [point._replace(tangent=-point.tangent) for point in backward[::-1]]
     return _branch(curve, [*reversed_points, first, *forward], (begin, end))
 
@@ -132,17 +137,13 @@ def switch(
     """
     if at.kind != "branch point":
         raise argument_error("at", "be a branch point", f"is a {at.kind}")
-    curve = EquilibriumCurve(flow, where, symmetries)
-    low, high = _bounds(bounds)
-    size = number("step", step)
-    largest = 4 * size if max_step is None else number("max_step", max_step)
-    most = integer("max_points", max_points, least=2)
+    curve, limits = EquilibriumCurve(flow, where, symmetries), _limits(bounds, step, max_step, max_points)
     here = curve.measured(at.state, at.parameter)
     along, across = curve.crossing(here)
     found = []
     for direction in (across, -across):
         begin = here._replace(tangent=direction)
-        points, end = _follow(curve, begin, direction, (low, high), size, largest, most)
+        points, end = _follow(curve, begin, direction, limits)
         if points and abs(float(direction_to(here, points[0]) @ along)) < ANGLE:
             found.append(_branch(curve, [begin, *points], ("branch point", end)))
     return tuple(found)
@@ -152,16 +153,14 @@ def _follow(
     curve: EquilibriumCurve,
     first: CurvePoint,
     direction: np.ndarray,
-    bounds: tuple[float, float],
-    step: float,
-    largest: float,
-    most: int,
+    limits: _Limits,
 ) -> tuple[list[CurvePoint], str]:
     """Return the points of the curve from a first one in a direction, without it, and why the curve ends."""
     points: list[CurvePoint] = []
+    bounds, step = limits.bounds, limits.step
     here, size, length = first, step, 0.0
-    while len(points) < most:
-        found = curve.corrected(*curve.predicted(here, direction, size), carried(curve, here, direction, size))
+    while len(points) < limits.points:
+        found = curve.stepped(here, direction, size)
         if found is not None:
             found, cosine = turned(here, direction, found)
         if found is None or (cosine < ANGLE and size > LEAST * step):
@@ -181,13 +180,13 @@ def _follow(
             return points, "closed"
         here, direction = found, found.tangent
         if found.corrections <= EASY:
-            size = min(GROW * size, largest)
+            size = min(GROW * size, limits.largest)
     return points, "steps"
 
 
 def _returned(first: CurvePoint, here: CurvePoint, found: CurvePoint) -> bool:
     """Whether a curve has come back to its first point between two successive ones."""
-    flat = [np.append(np.asarray(ravel_pytree(p.state)[0], float), p.parameter) for p in (first, here, found)]
+    flat = [point.flat for point in (first, here, found)]
     chord = float(np.linalg.norm(flat[2] - flat[1]))
     near = max(float(np.linalg.norm(flat[0] - flat[k])) for k in (1, 2))
     return near <= 1.05 * chord and float(here.tangent[-1] * first.tangent[-1]) >= 0
@@ -195,8 +194,7 @@ def _returned(first: CurvePoint, here: CurvePoint, found: CurvePoint) -> bool:
 
 def _branch(curve: EquilibriumCurve, points: list[CurvePoint], ends: tuple[str, str]) -> EquilibriumBranch:
     """Return a branch of points, with the bifurcations between them."""
-    flat = [np.append(np.asarray(ravel_pytree(p.state)[0], float), p.parameter) for p in points]
-    lengths = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(flat, axis=0), axis=1)))
+    lengths = np.append(0.0, np.cumsum(np.linalg.norm(np.diff([p.flat for p in points], axis=0), axis=1)))
     values = [eigenvalues(p.J) for p in points]
     left = len(curve.symmetries)
     kinds = tuple(_kind(v, left) for v in values)
@@ -218,7 +216,7 @@ def _kind(values: np.ndarray, symmetries: int) -> str:
 
 def _between(curve: EquilibriumCurve, begin: CurvePoint, end: CurvePoint) -> list[Bifurcation]:
     """Return the bifurcations between two successive points, located by the sign of their test functions."""
-    size = float(np.linalg.norm(_difference(begin, end)))
+    size = float(np.linalg.norm(end.flat - begin.flat))
     tests = (curve.test(begin), curve.test(end))
     found = []
     for which, name in enumerate(("fold", "branch point", "hopf")):
@@ -228,16 +226,10 @@ def _between(curve: EquilibriumCurve, begin: CurvePoint, end: CurvePoint) -> lis
             continue  # the pair that is nearest to the axis is another one, or has become real
         point, share = _located(curve, begin, end, which)
         if point is not None:
-            values: Any = eigenvalues(point.J)
-            pairs = values[np.abs(values.imag) > NEAR_ZERO * (1 + np.abs(values))]
-            frequency = float(abs(pairs[np.argmin(np.abs(pairs.real))].imag)) if name == "hopf" else 0.0
+            values = eigenvalues(point.J)
+            frequency = abs(critical_pair(values).imag) if name == "hopf" else 0.0
             found.append(Bifurcation(name, point.state, point.parameter, values, frequency, share * size))
     return sorted(found, key=lambda b: b.arclength)
-
-
-def _difference(begin: CurvePoint, end: CurvePoint) -> np.ndarray:
-    away = [np.append(np.asarray(ravel_pytree(p.state)[0], float), p.parameter) for p in (begin, end)]
-    return away[1] - away[0]
 
 
 def _located(
@@ -245,13 +237,12 @@ def _located(
 ) -> tuple[CurvePoint | None, float]:
     """Return the point between two others at which a test function vanishes, and its share of the way."""
     chord = direction_to(begin, end)
-    size = float(np.linalg.norm(_difference(begin, end)))
+    size = float(np.linalg.norm(end.flat - begin.flat))
     points: dict[float, CurvePoint] = {0.0: begin, 1.0: end}
 
     def value(share: float) -> float:
         if share not in points:
-            state, parameter = curve.predicted(begin, chord, share * size)
-            found = curve.corrected(state, parameter, carried(curve, begin, chord, share * size))
+            found = curve.stepped(begin, chord, share * size)
             if found is None:
                 raise ArithmeticError
             points[share] = turned(begin, chord, found)[0]
@@ -265,11 +256,14 @@ def _located(
     return points[share], share
 
 
-def _bounds(bounds: Any) -> tuple[float, float]:
+def _limits(bounds: Any, step: Any, max_step: Any, max_points: Any) -> _Limits:
+    """Return the limits; raise `ValueError` for bad input."""
     try:
         low, high = (float(value) for value in bounds)
     except (TypeError, ValueError):
         raise argument_error("bounds", "be two numbers", f"is {shown(bounds)}") from None
     if not low < high:
         raise argument_error("bounds", "be the least and the largest value", f"are {low:g} and {high:g}")
-    return low, high
+    size = number("step", step)
+    largest = 4 * size if max_step is None else number("max_step", max_step)
+    return _Limits((low, high), size, largest, integer("max_points", max_points, least=2))

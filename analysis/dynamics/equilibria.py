@@ -110,7 +110,7 @@ def newton(flow: AbstractFlow, x: State, t: Time = 0.0, *, max_steps: int = 20) 
     for _ in range(max_steps):
         basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, when)
         step = basis @ np.linalg.lstsq(J, -basis.T @ field, rcond=1e-9)[0]
-        moved = _moved(flow, x, jnp.asarray(step))
+        moved = displaced(flow, x, jnp.asarray(step))
         after = np.asarray(_field(flow, moved, when))
         if not np.max(np.abs(after)) < np.max(np.abs(field)):
             break
@@ -133,7 +133,8 @@ def _field(flow: AbstractFlow, x: State, t: Array) -> Array:
 
 
 @eqx.filter_jit
-def _moved(flow: AbstractFlow, x: State, step: Array) -> State:
+def displaced(flow: AbstractFlow, x: State, step: Array) -> State:
+    """Return the point of the space at a step, a flat ambient vector, from another one."""
     flat, unravel = jax.flatten_util.ravel_pytree(x)
     return flow.space.project(unravel(flat + step))
 

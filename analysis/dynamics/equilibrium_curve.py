@@ -10,6 +10,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
+from analysis.dynamics.equilibria import displaced
 from analysis.dynamics.linearisation import NEAR_ZERO, SymmetryGenerator, eigenvalues, tangent_basis
 from dynsim._types import State
 from dynsim.arguments import check_flow
@@ -32,6 +33,11 @@ class CurvePoint(NamedTuple):
     tangent: np.ndarray
     corrections: int = 0
 
+    @property
+    def flat(self) -> np.ndarray:
+        """The state as a vector, with the parameter behind it."""
+        return np.append(np.asarray(ravel_pytree(self.state)[0], float), self.parameter)
+
 
 class EquilibriumCurve:
     """The equations of a branch: the field in tangent coordinates, and its derivatives."""
@@ -46,21 +52,20 @@ class EquilibriumCurve:
         if value.ndim:
             raise argument_error("where", "return one real number of the flow", f"returns shape {value.shape}")
         self.flow, self.value, self.symmetries = flow, float(value), tuple(symmetries)
-        self._set = lambda system, parameter: eqx.tree_at(where, system, parameter)
-
-    def with_parameter(self, parameter: float) -> AbstractFlow:
-        """Return the flow at a value of the parameter."""
-        return self._set(self.flow, jnp.asarray(parameter, float))
+        self._where = where
 
     def _evaluated(self, state: State, parameter: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the field and its derivatives by state and parameter, in ambient coordinates."""
-        found = _derivatives(self._set, self.flow, state, jnp.asarray(parameter, float))
+        found = _derivatives(self._where, self.flow, state, jnp.asarray(parameter, float))
         return np.asarray(found[0]), np.asarray(found[1]), np.asarray(found[2])
 
     def measured(self, state: State, parameter: float) -> CurvePoint:
         """Return what a branch needs at an equilibrium; its tangent has the parameter increasing."""
-        _, J, slope = self._evaluated(state, parameter)
         basis = tangent_basis(self.flow.space, state)
+        return self._point(state, parameter, basis, *self._evaluated(state, parameter)[1:])
+
+    def _point(self, state: State, parameter: float, basis: np.ndarray, J: np.ndarray, slope: np.ndarray) -> CurvePoint:
+        """Return a point from a basis of its tangent space and the ambient derivatives."""
         J, slope = basis.T @ J @ basis, basis.T @ slope
         null = np.linalg.svd(np.vstack([np.column_stack([J, slope]), self._orbit(state, basis)]))[2][-1]
         return CurvePoint(state, parameter, basis, J, slope, null if null[-1] >= 0 else -null)
@@ -90,19 +95,21 @@ class EquilibriumCurve:
             change = np.linalg.lstsq(matrix, -np.append(basis.T @ field, 0.0), rcond=1e-11)[0]
             size = float(np.max(np.abs(change)))
             if speed <= AT_REST * first and size <= 1e-9 * (1 + abs(parameter)):
-                return self.measured(state, parameter)._replace(corrections=count)
+                return self._point(state, parameter, basis, J, slope)._replace(corrections=count)
             if size > 1e3 * (1 + abs(parameter)):
                 return None
-            state = _moved(self.flow, state, jnp.asarray(basis @ change[:-1]))
+            state = displaced(self.flow, state, jnp.asarray(basis @ change[:-1]))
             parameter = parameter + float(change[-1])
             basis = _transported(basis, tangent_basis(self.flow.space, state))
         return None
 
-    def predicted(self, point: CurvePoint, direction: np.ndarray, size: float) -> tuple[State, float]:
-        """Return the state and the parameter on the tangent."""
+    def stepped(self, point: CurvePoint, direction: np.ndarray, size: float) -> CurvePoint | None:
+        """Return the point of the curve next to that at a distance in a direction; None if there is none near."""
         move = size * direction
-        state = _moved(self.flow, point.state, jnp.asarray(point.basis @ move[:-1]))
-        return state, point.parameter + float(move[-1])
+        state = displaced(self.flow, point.state, jnp.asarray(point.basis @ move[:-1]))
+        basis = tangent_basis(self.flow.space, state)
+        across = np.append(basis.T @ (point.basis @ direction[:-1]), direction[-1])
+        return self.corrected(state, point.parameter + float(move[-1]), across)
 
     def crossing(self, point: CurvePoint) -> tuple[np.ndarray, np.ndarray]:
         """Return the tangent of the branch at a branch point, and the direction across it in the null space."""
@@ -115,30 +122,23 @@ class EquilibriumCurve:
         return along, across / np.linalg.norm(across)
 
     def test(self, point: CurvePoint) -> tuple[float, float, float]:
-        """Return the functions that vanish at a fold, at a branch point, and at a Hopf point (or 1 without a pair)."""
-        values: Any = eigenvalues(point.J)
-        pairs = values[np.abs(values.imag) > NEAR_ZERO * (1 + np.abs(values))]
-        bordered = np.vstack([np.column_stack([point.J, point.slope]), point.tangent])
-        if self.symmetries:
-            bordered = np.vstack([bordered, self._orbit(point.state, point.basis)])
-            sign = float(np.prod(np.sign(np.linalg.eigvals(bordered.T @ bordered).real)))
-        else:
-            sign = float(np.linalg.slogdet(bordered)[0] * np.exp(np.linalg.slogdet(bordered)[1] / len(bordered)))
-        hopf = float(pairs.real[np.argmin(np.abs(pairs.real))]) if len(pairs) else 1.0
-        return float(point.tangent[-1]), sign, hopf
+        """Return the functions that vanish at a fold, at a branch point without symmetries, and at a Hopf point."""
+        sign, size = np.linalg.slogdet(np.vstack([np.column_stack([point.J, point.slope]), point.tangent]))
+        pair = critical_pair(eigenvalues(point.J))
+        return float(point.tangent[-1]), float(sign * np.exp(size / len(point.tangent))), pair.real
+
+
+def critical_pair(values: Any) -> complex:
+    """Return that complex eigenvalue whose real part is nearest to zero; 1 if all eigenvalues are real."""
+    pairs = values[np.abs(values.imag) > NEAR_ZERO * (1 + np.abs(values))]
+    return complex(pairs[np.argmin(np.abs(pairs.real))]) if len(pairs) else 1.0 + 0j
 
 
 @eqx.filter_jit
-def _derivatives(set_parameter: Any, flow: AbstractFlow, state: State, parameter: Array) -> tuple[Array, Array, Array]:
+def _derivatives(where: Any, flow: AbstractFlow, state: State, parameter: Array) -> tuple[Array, Array, Array]:
     flat, restored = ravel_pytree(state)
-    f = lambda y, p: ravel_pytree(set_parameter(flow, p).vector_field(jnp.zeros(()), restored(y)))[0]
+    f = lambda y, p: ravel_pytree(eqx.tree_at(where, flow, p).vector_field(jnp.zeros(()), restored(y)))[0]
     return f(flat, parameter), jax.jacfwd(f)(flat, parameter), jax.jacfwd(f, 1)(flat, parameter)
-
-
-@eqx.filter_jit
-def _moved(flow: AbstractFlow, state: State, change: Array) -> State:
-    flat, restored = ravel_pytree(state)
-    return flow.space.project(restored(flat + change))
 
 
 def _transported(old: np.ndarray, new: np.ndarray) -> np.ndarray:
@@ -149,8 +149,8 @@ def _transported(old: np.ndarray, new: np.ndarray) -> np.ndarray:
 
 def direction_to(begin: CurvePoint, end: CurvePoint) -> np.ndarray:
     """Return the unit vector from one point to another, in the tangent coordinates of the first."""
-    away = [np.asarray(ravel_pytree(p.state)[0], float) for p in (begin, end)]
-    found = np.append(begin.basis.T @ (away[1] - away[0]), end.parameter - begin.parameter)
+    away = end.flat - begin.flat
+    found = np.append(begin.basis.T @ away[:-1], away[-1])
     return found / max(float(np.linalg.norm(found)), np.finfo(float).tiny)
 
 
@@ -159,10 +159,3 @@ def turned(begin: CurvePoint, direction: np.ndarray, end: CurvePoint) -> tuple[C
     carried = np.append(end.basis.T @ (begin.basis @ direction[:-1]), direction[-1])
     cosine = float(carried @ end.tangent) / max(float(np.linalg.norm(carried)), np.finfo(float).tiny)
     return (end if cosine >= 0 else end._replace(tangent=-end.tangent)), abs(cosine)
-
-
-def carried(curve: EquilibriumCurve, here: CurvePoint, direction: np.ndarray, size: float) -> np.ndarray:
-    """Return a direction in the tangent coordinates of the point that is predicted from it."""
-    state, _ = curve.predicted(here, direction, size)
-    basis = tangent_basis(curve.flow.space, state)
-    return np.append(basis.T @ (here.basis @ direction[:-1]), direction[-1])
