@@ -115,13 +115,16 @@ def dense(
 
 
 def _dense(run: Trajectory, integrator: AbstractIntegrator | None) -> DensePath:
-    flow: Any = run.system
     ends = np.asarray(run.ts)[[0, -1]]
-    used = integrator or run.integrator or Diffrax()
+    return dense_path(run.system, run.initial, ends, integrator or run.integrator or Diffrax())  # pyright: ignore
+
+
+def dense_path(flow: AbstractFlow, start: State, ends: Times, used: AbstractIntegrator) -> DensePath:
+    """Integrate a flow from its state at the first of two times to the second; for arguments that are checked."""
     if type(used).dense is AbstractIntegrator.dense:
         raise argument_error("integrator", "have a dense output", f"is {type(used).__name__}")
-    with waiting("dense"), shapes_explained(flow, "run", run.initial, run.ts):
-        states, stats = used.dense(flow, run.initial, float(ends[0]), float(ends[1]))
+    with waiting("dense"), shapes_explained(flow, "run", start, ends):
+        states, stats = used.dense(flow, start, float(ends[0]), float(ends[1]))
         raise_if_failed(stats)
     return DensePath(ends, flow, states, stats)
 

@@ -104,10 +104,10 @@ def lyapunov_spectrum(
     frame = jnp.asarray(basis[:, :k], flat.dtype)
     pair, numbers = Linearised(system, x), (jnp.asarray(every), jnp.asarray(rtol))
     advance = _advance_map if is_map else _advance_flow
-    flat, frame, _, failed = advance(pair, flat, frame, jnp.asarray(float(t0)), *numbers, warm)
+    flat, frame, _, early = advance(pair, flat, frame, jnp.asarray(float(t0)), *numbers, warm)
     begin = jnp.asarray(float(t0) + warm * every)
     flat, frame, logs, failed = advance(pair, flat, frame, begin, *numbers, samples)
-    if bool(failed):
+    if bool(early) or bool(failed):
         raise IntegrationError(
             "The solver failed: take a smaller interval or another start.", outcome=Outcome.MAX_STEPS
         )

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from dynsim._types import Scalar, State, Time
 from dynsim.arguments import as_state, check_flow, check_integrator, check_start
 from dynsim.conversion import function, integer, number, reals
-from dynsim.dense_output import DensePath, dense
+from dynsim.dense_output import DensePath, dense_path
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.simulation import simulate
@@ -88,7 +88,9 @@ def poincare_section(
     times, states, signs = [np.empty(0)], [], [np.empty(0)]
     found = 0
     while found < wanted and t < end:
-        path = dense(simulate(flow, x, [t, t + SAMPLES * step], integrator=integrator))
+        ends = np.array([t, t + SAMPLES * step])
+        flow.check_horizon(*ends.tolist())
+        path = dense_path(flow, x, ends, integrator)
         where, at, sign = _crossings(path, surface, np.linspace(t, t + SAMPLES * step, SAMPLES + 1), direction)
         times.append(where)
         signs.append(sign)
