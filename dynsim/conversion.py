@@ -55,6 +55,14 @@ def real(name: str, value: Any, *, positive: bool = False) -> jax.Array:
     return jnp.asarray(found, float)
 
 
+def not_negative(name: str, value: Any) -> jax.Array:
+    """Return one finite real number that is not negative, as `real` does; raise `ValueError` for anything else."""
+    found = real(name, value)
+    if not isinstance(found, Tracer) and float(found) < 0:
+        raise argument_error(name, "not be negative", f"is {float(found):g}")
+    return found
+
+
 def number(name: str, value: Any, *, must: str = "be positive", infinite: bool = False) -> float:
     """Return one positive number as a float, `infinite` too where that is allowed.
 

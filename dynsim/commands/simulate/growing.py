@@ -10,7 +10,6 @@ from dynsim.commands.simulate.growing_options import Growing, check_options, che
 
 if TYPE_CHECKING:
     from dynsim.hybrid import HybridTrajectory
-    from dynsim.integrators import AbstractIntegrator
     from dynsim.systems.growing.flow import GrowingFlow
 
 
@@ -76,6 +75,7 @@ def growing_flow(o: Growing) -> "GrowingFlow":
 
 def run(o: Growing, flow: "GrowingFlow") -> "HybridTrajectory":
     """Return the run of a flow, in continuous time or by steps of the Algorithm."""
+    from dynsim.commands.integrators import integrator
     from dynsim.growing import descend, simulate_growing
     from dynsim.keys import stream
 
@@ -86,13 +86,4 @@ def run(o: Growing, flow: "GrowingFlow") -> "HybridTrajectory":
         steps = int(o.end)
         return descend(flow, start, steps, every=max(1, steps // (o.frames - 1)), max_transitions=o.max_events)
     ts = np.linspace(0.0, o.end, o.frames)
-    return simulate_growing(flow, start, ts, max_transitions=o.max_events, integrator=_integrator(o))
-
-
-def _integrator(o: Growing) -> "AbstractIntegrator":
-    from dynsim.integrators import RKC2, Diffrax, Scipy
-
-    given: dict[str, Any] = {"rtol": o.rtol, "atol": o.rtol / 100}
-    if o.integrator == "scipy":
-        return Scipy(**given)
-    return Diffrax(RKC2() if o.integrator == "rkc2" else None, **given)
+    return simulate_growing(flow, start, ts, max_transitions=o.max_events, integrator=integrator(o.integrator, o.rtol))

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from dynsim._types import State, Step
-from dynsim.conversion import instance, real
+from dynsim.conversion import instance, not_negative
 from dynsim.errors import argument_error, shown
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractMap
@@ -56,9 +56,7 @@ class GrowingStep(AbstractMap):
     def __init__(self, flow: GrowingFlow, *, gate_power: Any = 0.0, clipping: bool = True):
         """Store the flow, whose rates are the step sizes, and the choices; raise `ValueError` for a negative power."""
         self.flow = instance("flow", flow, GrowingFlow, "a `GrowingFlow`")
-        self.gate_power = real("gate_power", gate_power)
-        if float(self.gate_power) < 0:
-            raise argument_error("gate_power", "not be negative", f"is {float(self.gate_power):g}")
+        self.gate_power = not_negative("gate_power", gate_power)
         if not isinstance(clipping, bool):
             raise argument_error("clipping", "be True or False", f"is {shown(clipping)}")
         self.clipping = clipping

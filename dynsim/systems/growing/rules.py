@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args
 import equinox as eqx
 from jaxtyping import Array, Float
 
-from dynsim.conversion import choice, integer, real
+from dynsim.conversion import choice, integer, not_negative, real
 from dynsim.errors import argument_error, shown
 from dynsim.systems.growing.residual import Reading
 
@@ -95,7 +95,7 @@ class GrowthRules(eqx.Module):
     ):
         """Store the rules; the class has what they mean."""
         self.threshold = real("threshold", threshold, positive=True)
-        self.pruning, self.dwell = _not_negative("pruning", pruning), _not_negative("dwell", dwell)
+        self.pruning, self.dwell = not_negative("pruning", pruning), not_negative("dwell", dwell)
         self.capacity = integer("capacity", capacity, least=1)
         self.prototypes = integer("prototypes", prototypes, least=1)
         self.initial_temperature = real("initial_temperature", initial_temperature, positive=True)
@@ -128,10 +128,3 @@ class GrowthRules(eqx.Module):
                 f"{float(self.threshold):g}, as the paper requires."
             )
         return ""
-
-
-def _not_negative(name: str, value: Any) -> Float[Array, ""]:
-    found = real(name, value)
-    if float(found) < 0:
-        raise argument_error(name, "not be negative", f"is {float(found):g}")
-    return found

@@ -5,12 +5,10 @@ from typing import Any, Literal, get_args
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from dynsim._types import Scalar
-from dynsim.conversion import choice, instance, real
-from dynsim.errors import argument_error
+from dynsim.conversion import choice, instance, not_negative
 from dynsim.systems.prototypes.assignments import (
     Embeddings,
     Prototypes,
@@ -60,7 +58,7 @@ class PrototypeLoss(eqx.Module):
         """
         self.gradient = choice("gradient", gradient, get_args(GradientMode))
         self.reduction = choice("reduction", reduction, get_args(Reduction))
-        self.barrier, self.ridge = _coefficient("barrier", barrier), _coefficient("ridge", ridge)
+        self.barrier, self.ridge = not_negative("barrier", barrier), not_negative("ridge", ridge)
 
     def value(self, z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
         """Return the loss, with barrier and ridge."""
@@ -121,10 +119,3 @@ def as_loss(loss: PrototypeLoss | None) -> PrototypeLoss:
 def _apart(p: Prototypes, barrier: Scalar) -> Prototypes:
     """Return the prototypes, or distinct points in their place where there is no barrier to evaluate."""
     return jnp.where(barrier > 0, p, jnp.arange(p.shape[0], dtype=p.dtype)[:, None] * jnp.ones_like(p))
-
-
-def _coefficient(name: str, value: Any) -> Float[Array, ""]:
-    found = real(name, value)
-    if not isinstance(found, Tracer) and float(found) < 0:
-        raise argument_error(name, "not be negative", f"is {float(found):g}")
-    return found
