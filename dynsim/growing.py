@@ -96,6 +96,12 @@ def descend(
     return HybridTrajectory(tuple(descent.phases), tuple(descent.jumps), ending)
 
 
+def flow_of(phase: Trajectory) -> GrowingFlow:
+    """Return the flow of a phase, in continuous or in discrete time."""
+    system = phase.system.flow if isinstance(phase.system, GrowingStep) else phase.system
+    return instance("phase", system, GrowingFlow, "a phase of a run of a growing system")
+
+
 class _Descent:
     """A run of the Algorithm: the step between events, the state, and what has been saved."""
 

@@ -7,10 +7,12 @@ import pytest
 
 from analysis.growing.couplings import Rates, couplings, curvatures
 from analysis.growing.functionals import energy_along, free_energy_terms, piecewise_free_energy, rate_of_change
-from analysis.growing.greedy import coverage, greedy_growth, least_residual_energy, pair_values, residual_energy
+from analysis.growing.greedy import coverage, greedy_growth, least_residual_energy, residual_energy
+from analysis.growing.residuals import paired_spectrum
 from dynsim.hybrid import Ending, HybridTrajectory, Jump
 from dynsim.simulation import map_stats
 from dynsim.systems.growing.flow import GrowingFlow
+from dynsim.systems.growing.residual import antisymmetric_part
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import grow
 from dynsim.systems.prototypes.encoders import LinearEncoder
@@ -37,7 +39,7 @@ def test_greedy_growth_takes_the_planes_in_order():
     values, rows = greedy_growth(PLANES + np.ones((4, 4)), 0.5)
     np.testing.assert_allclose(values, [3, 1])
     assert residual_energy(PLANES, rows[:1]) == pytest.approx(least_residual_energy(PLANES, 1)) == pytest.approx(2)
-    np.testing.assert_allclose(pair_values(PLANES), [3, 1])
+    np.testing.assert_allclose(paired_spectrum(antisymmetric_part(PLANES)).values, [3, 1])
     assert coverage(PLANES, values) == pytest.approx(4 / 20)
 
 

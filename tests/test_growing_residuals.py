@@ -7,10 +7,10 @@ import pytest
 
 from analysis.growing.residuals import (
     captured_basis,
-    directional_energy,
     directional_loss,
     expected_best_alignment,
     paired_spectrum,
+    squared_norm,
 )
 from dynsim.systems.growing.residual import antisymmetric_part
 
@@ -51,7 +51,7 @@ def test_the_loss_of_one_captured_direction():
         assert directional_loss(BLOCKS, [row]) == pytest.approx(math.sqrt(1 / 5))
     left = 1 - (0.36 * 4 + 0.64) / 5
     assert directional_loss(BLOCKS + np.eye(5), [[0.6, 0, 0.8, 0, 0]]) == pytest.approx(math.sqrt(left))
-    assert directional_energy(BLOCKS) == 10
+    assert squared_norm(BLOCKS) == 10
 
 
 def test_the_loss_of_two_readings():

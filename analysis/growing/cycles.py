@@ -5,11 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from dynsim.conversion import instance
+from dynsim.growing import flow_of
 from dynsim.hybrid import HybridTrajectory
-from dynsim.systems.growing.descent import GrowingStep
-from dynsim.systems.growing.flow import GrowingFlow
-from dynsim.trajectory import Trajectory
 
 
 class GrowthHistory(NamedTuple):
@@ -87,9 +84,3 @@ def _cycle(path: HybridTrajectory, word: tuple[str, ...], repeats: int) -> Cycle
     levels = [before[time] for time in times if time in before]
     drift = max(levels) - min(levels) if levels else 0.0
     return Cycle(word, repeats, float(np.mean(np.diff(times))), drift)
-
-
-def flow_of(phase: Trajectory) -> GrowingFlow:
-    """Return the flow of a phase, in continuous or in discrete time."""
-    system = phase.system.flow if isinstance(phase.system, GrowingStep) else phase.system
-    return instance("path", system, GrowingFlow, "a run of a growing system")

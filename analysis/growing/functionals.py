@@ -101,16 +101,8 @@ def free_energy_terms(
     bare = PrototypeLoss("full", reduction=used.reduction)
     losses = jax.vmap(bare.value)(flow.head_inputs(x), x.prototypes, flow.temperatures(x))
     on = lambda values: jnp.where(flow.active, values, 0.0)
-    # Heads that are not active hold coincident prototypes, at which a barrier has no value.
-    banks = jnp.where(flow.active[:, None, None], x.prototypes, _apart(x.prototypes))
-    penalties = on(jax.vmap(used.penalty)(banks))
-    return Terms(on(losses), penalties, on(temperature_potential(flow, x, potential)), regulariser_value(flow, x))
-
-
-def regulariser_value(flow: GrowingFlow, x: Growing) -> Scalar:
-    r"""Return $\lambda_\theta R(\theta)$, the squared parameters of the encoder times half the coefficient."""
-    squares = [jnp.sum(leaf**2) for leaf in jax.tree.leaves(x.encoder)]
-    return flow.regulariser / 2 * sum(squares, jnp.zeros(()))
+    penalties = on(jax.vmap(used.penalty)(x.prototypes))
+    return Terms(on(losses), penalties, on(temperature_potential(flow, x, potential)), flow.penalty(x.encoder))
 
 
 def piecewise_free_energy(
@@ -151,11 +143,6 @@ def rate_of_change(
         squares(slopes.prototypes),
         jnp.where(moving, flow.activity(x), 0.0),
     )
-
-
-def _apart(p: Float[Array, "heads k m"]) -> Float[Array, "heads k m"]:
-    """Return distinct points of the shape of the prototypes."""
-    return jnp.arange(p.shape[1], dtype=p.dtype)[None, :, None] + jnp.zeros_like(p)
 
 
 class EnergyPath(NamedTuple):

@@ -9,30 +9,22 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
+from analysis.growing.residuals import paired_spectrum, squared_norm
 from dynsim.conversion import integer, number
-from dynsim.errors import argument_error
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, dominant_value, residual_matrix
 
 Frames = Float[np.ndarray, "h d"]
 
 
-def pair_values(interaction: ArrayLike) -> Float[np.ndarray, " pairs"]:
-    """Return the singular values of the antisymmetric part, one of each pair, in descending order.
-
-    They are the eigenvalues of i M_a that are not negative; in odd dimensions the last one is zero.
-    """
-    values = np.linalg.svd(np.asarray(antisymmetric_part(_square(interaction))), compute_uv=False)
-    return values[::2]
-
-
 def residual_energy(interaction: ArrayLike, frames: ArrayLike) -> float:
     r"""Return $\|A_{res}\|_F^2$ after removing the directions of `frames`, orthonormal rows."""
-    return float(np.sum(np.asarray(residual_matrix(_square(interaction), frames)) ** 2))
+    return squared_norm(residual_matrix(interaction, frames))
 
 
 def least_residual_energy(interaction: ArrayLike, count: int) -> float:
     r"""Return the least residual energy that `count` directions leave, $2 \sum_{j > k} s_j^2$."""
-    return 2 * float(np.sum(pair_values(interaction)[integer("count", count, least=0) :] ** 2))
+    values = paired_spectrum(antisymmetric_part(interaction)).values
+    return 2 * float(np.sum(values[integer("count", count, least=0) :] ** 2))
 
 
 def greedy_growth(interaction: ArrayLike, threshold: float) -> tuple[Float[np.ndarray, " heads"], Frames]:
@@ -47,7 +39,7 @@ def greedy_growth(interaction: ArrayLike, threshold: float) -> tuple[Float[np.nd
     Source: GROWING, eq. (3), (62).
     """
     least = number("threshold", threshold)
-    m = _square(interaction)
+    m = antisymmetric_part(interaction)
     values, rows = [], np.zeros((0, m.shape[0]))
     while len(rows) < m.shape[0]:
         a = residual_matrix(m, rows)
@@ -64,21 +56,9 @@ def coverage(interaction: ArrayLike, values: ArrayLike) -> float:
 
     Source: GROWING, eq. (64).
     """
-    return float(np.sum(np.asarray(values)) / _energy(interaction))
+    return float(np.sum(np.asarray(values)) / squared_norm(antisymmetric_part(interaction)))
 
 
 def energy_coverage(interaction: ArrayLike, values: ArrayLike) -> float:
     r"""Return the share of the energy that the planes of the heads hold, $2 \sum_h (\lambda^{(h)})^2 / \|M_a\|_F^2$."""
-    return float(2 * np.sum(np.asarray(values) ** 2) / _energy(interaction))
-
-
-def _energy(interaction: ArrayLike) -> float:
-    return float(np.sum(np.asarray(antisymmetric_part(_square(interaction))) ** 2))
-
-
-def _square(interaction: ArrayLike) -> Float[np.ndarray, "d d"]:
-    """Return a square matrix of numbers; raise `ValueError` for anything else."""
-    m = np.asarray(interaction, float)
-    if m.ndim != 2 or m.shape[0] != m.shape[1]:
-        raise argument_error("interaction", "be a square matrix", f"has shape {m.shape}")
-    return m
+    return float(2 * np.sum(np.asarray(values) ** 2) / squared_norm(antisymmetric_part(interaction)))

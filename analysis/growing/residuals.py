@@ -68,7 +68,7 @@ def captured_basis(rows: ArrayLike, *, tolerance: float = 1e-10) -> Rows:
     return basis[sizes > tolerance * np.max(sizes, initial=0.0)]
 
 
-def directional_energy(matrix: ArrayLike) -> float:
+def squared_norm(matrix: ArrayLike) -> float:
     """Return |A|_F^2, twice the sum of the squares of the values of the pairs for an antisymmetric matrix."""
     return float(np.sum(np.asarray(reals("matrix", matrix), float) ** 2))
 

@@ -40,13 +40,6 @@ MUTANTS = (
         (DESCENT,),
     ),
     Mutant(
-        "functional: the regulariser has no half",
-        FUNCTIONALS,
-        "return flow.regulariser / 2 * sum(squares",
-        "return flow.regulariser * sum(squares",
-        (DESCENT,),
-    ),
-    Mutant(
         "functional: heads that do not exist count",
         FUNCTIONALS,
         "on = lambda values: jnp.where(flow.active, values, 0.0)",
@@ -84,8 +77,8 @@ MUTANTS = (
     Mutant(
         "greedy: both members of a pair are listed",
         GREEDY,
-        "return values[::2]",
-        "return values",
+        "values = paired_spectrum(antisymmetric_part(interaction)).values",
+        "values = np.repeat(paired_spectrum(antisymmetric_part(interaction)).values, 2)",
         (HIERARCHY,),
     ),
     Mutant(
@@ -140,7 +133,7 @@ MUTANTS = (
     Mutant(
         "growing flow: the encoder does not descend its regulariser",
         FLOW,
-        "jax.tree.map(jnp.add, pull(by_embeddings)[0], jax.grad(self._penalty)(theta))",
+        "jax.tree.map(jnp.add, pull(by_embeddings)[0], jax.grad(self.penalty)(theta))",
         "jax.tree.map(jnp.add, pull(by_embeddings)[0], jax.tree.map(jnp.zeros_like, theta))",
         (DESCENT,),
     ),

@@ -140,8 +140,8 @@ MUTANTS = (
     Mutant(
         "growing system: the regulariser has no factor one half",
         FLOW,
-        "return self.regulariser / 2 * sum(squares)",
-        "return self.regulariser * sum(squares)",
+        "return self.regulariser / 2 * sum((",
+        "return self.regulariser * sum((",
         (FALLS,),
     ),
     Mutant(

@@ -14,7 +14,7 @@ from analysis.growing.functionals import energy_along, free_energy_terms, piecew
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
-from dynsim.growing import simulate_growing
+from dynsim.growing import flow_of, simulate_growing
 from dynsim.hybrid import HybridTrajectory
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
@@ -23,7 +23,6 @@ from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import grow, prune
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.losses import PrototypeLoss
-from dynsim.trajectory import Trajectory
 
 LEMMA_21, LEMMA_22, THEOREM = GROWING.at("Lemma 21"), GROWING.at("Lemma 22"), GROWING.at("Theorem 8")
 
@@ -267,11 +266,6 @@ def functional_stays_below_its_start(key: Key, integrator: AbstractIntegrator) -
         ),
         witness={"W": found.values, "times": found.times},
     )
-
-
-def flow_of(path: Trajectory) -> GrowingFlow:
-    """Return the flow of a phase of a growing system."""
-    return path.system  # pyright: ignore[reportReturnType]
 
 
 def replace_phases(path: HybridTrajectory, count: int) -> HybridTrajectory:

@@ -1,4 +1,4 @@
-"""Claims of Section 11 on dwell intervals: the potential of Definition 2, and the rate of change of the functional."""
+"""Claims of Definition 2 and Lemma 20: the potential, and the functional on dwell intervals."""
 
 from fractions import Fraction
 
@@ -12,7 +12,7 @@ from analysis.claims.growing.instances.interactions import rotated
 from analysis.claims.growing.instances.lattice_heads import LOG_2, LatticeHeads, inner, lattice_heads
 from analysis.claims.growing.instances.measured import measured
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.growing.functionals import Rates, rate_of_change, temperature_potential
+from analysis.growing.functionals import Rates, free_energy_terms, rate_of_change, temperature_potential
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, holds
 from dynsim._types import Key
@@ -23,7 +23,7 @@ from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
-DEFINITION, LEMMA_20, THEOREM_9 = GROWING.at("Definition 2"), GROWING.at("Lemma 20"), GROWING.at("Theorem 9")
+DEFINITION, LEMMA_20 = GROWING.at("Definition 2"), GROWING.at("Lemma 20")
 LEAST_SHARE = 0.1  # T_min over T_init of the random systems
 
 
@@ -51,7 +51,8 @@ def random_heads(key: Key, *, clipped: tuple[bool, bool], rate: float = 0.0) -> 
     return flow, x
 
 
-def _activities(at: LatticeHeads, flow: GrowingFlow) -> Measurement:
+def shipped_activities(at: LatticeHeads, flow: GrowingFlow) -> Measurement:
+    """Measure that the activities of the flow are those of the lattice."""
     return agrees("sigma of the flow that ships", measured(flow, at.state())[1], np.array(at.activities, float))
 
 
@@ -76,7 +77,7 @@ def potential_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
     return Trial(
         hypotheses=(
             holds("sigma is positive", min(at.activities) > 0),
-            _activities(at, flow),
+            shipped_activities(at, flow),
             agrees(
                 "cubes of the temperatures",
                 measured(flow, at.state())[0].cubes,
@@ -167,7 +168,7 @@ def functional_decreases_on_dwell_intervals(key: Key, integrator: AbstractIntegr
             holds("10 eta_T <= eta_P", 10 * eta_T <= eta),
             holds("(E1) with T_min = 1/10", 3 * eta_T * max(at.activities) < Fraction(1, 1000)),
             holds("the activities differ", at.activities[0] != at.activities[1]),
-            _activities(at, flow),
+            shipped_activities(at, flow),
             agrees("(III) of the functional that ships", found.potentials, float(sum(at.activities))),
             at_least("its dW/dt, over the bound", found.total / float(bound), 1.0, tolerance=0.0),
         ),
@@ -241,6 +242,8 @@ def _descent_trial(flow: GrowingFlow, x: Growing, loss: PrototypeLoss) -> Trial:
     found = rate_of_change(flow, x, potential="repaired", loss=loss)
     lost = _dissipated(flow, x, found)
     scale = 1 + lost
+    regulariser = free_energy_terms(flow, x, loss=loss).regulariser
+    written_out = float(flow.regulariser) * float(np.sum(np.asarray(x.encoder) ** 2)) / 2
     return Trial(
         hypotheses=(
             at_least("sigma of a head above T_min", found.activity[0], 0.0, tolerance=ROUNDING),
@@ -250,6 +253,7 @@ def _descent_trial(flow: GrowingFlow, x: Growing, loss: PrototypeLoss) -> Trial:
         conclusions=(
             at_most("dW/dt, over its size", found.total / scale, 0.0, tolerance=ROUNDING),
             agrees("dW/dt over that size", found.total / scale, -lost / scale),
+            agrees("the regulariser of W", regulariser, written_out),
         ),
         witness={"state": x, "dW/dt": float(found.total)},
     )
@@ -278,86 +282,3 @@ def repaired_functional_decreases_on_dwell_intervals(key: Key, integrator: Abstr
     loss = flow.loss
     bare = PrototypeLoss("full", barrier=0.0, ridge=loss.ridge, reduction="mean")
     return _descent_trial(eqx.tree_at(lambda f: f.loss, flow, bare), x, loss)
-
-
-def _bound_trial(key: Key, clipped: tuple[bool, bool]) -> Trial:
-    """Compare dW/dt with the bound by the squared derivatives and the activities of all heads, at equal rates."""
-    rng = numpy_rng(key, "rate")
-    flow, x = random_heads(key, clipped=clipped, rate=rng.uniform(0.1, 0.9))
-    found = rate_of_change(flow, x, potential="repaired", loss=flow.loss)
-    least = min(float(flow.encoder_rate), float(flow.prototype_rate), 1.0)
-    total = float(jnp.sum(measured(flow, x)[1]))
-    bracket = float(found.encoder + found.prototypes) + total
-    return Trial(
-        hypotheses=(
-            at_least("least rate", least, 0.0, tolerance=ROUNDING),
-            at_least("sum of the activities, over the bracket", total / bracket, 0.0, tolerance=ROUNDING),
-        ),
-        conclusions=(
-            at_most("dW/dt over the bracket", found.total / bracket, -least, tolerance=ROUNDING),
-            at_least(
-                "the part of D, at equal rates, over its bound",
-                found.state / -(least * (found.encoder + found.prototypes)),
-                1.0,
-                tolerance=1e-9,
-            ),
-        ),
-        witness={"state": x, "dW/dt": float(found.total)},
-    )
-
-
-@claim(
-    "growing/theorem-9/corrected",
-    THEOREM_9,
-    variant="corrected",
-    num_trials=8,
-    note="changed: Phi = (T^3 - T_min^3) / (3 eta_T); prototypes and encoder descend W; no coupling condition. Heads "
-    "at T_min do not count: their sigma is positive where all derivatives vanish. Mode full",
-)
-def functional_dissipates(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """On a dwell interval dW/dt <= -min(eta_theta, eta_P, 1) (|grad_theta W|^2 + |grad_P W|^2 + sum sigma), the sum
-    being over heads with T > T_min, for any rates.
-    """
-    return _bound_trial(key, (False, False))
-
-
-@functional_dissipates.with_control
-def functional_dissipates(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Both heads are at T_min, and their activities in the sum."""
-    return _bound_trial(key, (True, True))
-
-
-@claim(
-    "growing/theorem-9",
-    THEOREM_9,
-    evidence="certified",
-    num_trials=4,
-    note="with (III) = +sigma; (55) is homogeneous of degree one in the rates: it holds for all small multiples of "
-    "them once it holds, while dW/dt tends to sum sigma > 0. The constants, which the paper does not give, are drawn. "
-    "Both modes, fixed embeddings, so that C_3 = 0; no control: the corrected claim is the positive case",
-)
-def coupling_condition_bounds_the_rate(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If C_1 eps_1 + C_2 eps_2 + C_3 eps_3 < c_0, then dW/dt <= 0 on every dwell interval.
-
-    The instance: that of Lemma 20, C_1 and C_2 being eta_P times random constants, and c_0 = eta_P mu_P / 2.
-    """
-    at, rng = lattice_heads(key), numpy_rng(key, "constants")
-    eta, eta_T, bound = slow_rates(at)
-    c1, c2, mu = (Fraction(int(rng.integers(1, 65)), 16) for _ in range(3))
-    gate = max(10 * eta, 5 * c1 * eta / mu)
-    eta_T = min(eta_T, eta * mu / (5 * c2))
-    flow = at.flow(barrier=float(at.barrier), prototype_rate=float(eta), temperature_rate=float(eta_T), clipped=False)
-    found = rate_of_change(flow, at.state())
-    coupled = eta * (c1 * eta / gate + c2 * eta_T / eta)
-    return Trial(
-        hypotheses=(
-            holds("C_1 eps_1 + C_2 eps_2 < c_0", coupled < eta * mu / 2),
-            holds("eps_1, eps_2 <= 1 / 10", max(eta / gate, eta_T / eta) <= Fraction(1, 10)),
-            holds("lambda > 2 eta_P C(2, 2)", at.barrier > 2 * eta),
-            _activities(at, flow),
-            at_least("dW/dt of the flow that ships, over the bound", found.total / float(bound), 1.0, tolerance=0.0),
-        ),
-        conclusions=(holds("dW/dt <= 0", bound <= 0),),
-        witness={"z": at.z, "banks": at.banks, "lambda": at.barrier, "eta_P": eta, "eta_T": eta_T, "eta_plus": gate}
-        | {"constants": (c1, c2, mu), "bound": bound},
-    )

@@ -5,7 +5,7 @@ import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import rotated
-from analysis.claims.growing.section_11_events import FRAMES, flow_of, small_flow, without_heads
+from analysis.claims.growing.section_11_events import FRAMES, small_flow, without_heads
 from analysis.claims.growing.section_12_hierarchy import forces, grown_run, last, resting
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.functionals import energy_along, piecewise_free_energy
@@ -13,7 +13,7 @@ from analysis.growing.greedy import coverage, energy_coverage, greedy_growth, le
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
-from dynsim.growing import simulate_growing
+from dynsim.growing import flow_of, simulate_growing
 from dynsim.hybrid import HybridTrajectory
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING

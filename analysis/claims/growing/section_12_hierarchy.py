@@ -10,14 +10,14 @@ import numpy as np
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import blocks
 from analysis.claims.growing.instances.measured import measured
-from analysis.claims.growing.section_11_events import FRAMES, flow_of, small_flow, without_heads
+from analysis.claims.growing.section_11_events import FRAMES, small_flow, without_heads
 from analysis.claims.growing.section_11_limits import Interval, symmetric_interval
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.separation import separation_force
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
-from dynsim.growing import simulate_growing
+from dynsim.growing import flow_of, simulate_growing
 from dynsim.hybrid import HybridTrajectory
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING

@@ -13,15 +13,15 @@ from analysis.growing.greedy import (
     energy_coverage,
     greedy_growth,
     least_residual_energy,
-    pair_values,
     residual_energy,
 )
+from analysis.growing.residuals import paired_spectrum
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
-from dynsim.systems.growing.residual import dominant_plane, dominant_value, residual_matrix
+from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, dominant_value, residual_matrix
 
 LEMMA_26, LEMMA_28 = GROWING.at("Lemma 26"), GROWING.at("Lemma 28")
 D, CAPTURED = 8, 2
@@ -245,7 +245,7 @@ def _order_trial(key: Key, *, tie: bool) -> Trial:
     gaps = 2 * (s[:-1] ** 2 - s[1:] ** 2)
     return Trial(
         hypotheses=(
-            agrees("the pairs of M_a", pair_values(m), s),
+            agrees("the pairs of M_a", paired_spectrum(antisymmetric_part(m)).values, s),
             equal("directions", len(rows), D // 2, tolerance=0.0),
         ),
         conclusions=(

@@ -11,10 +11,10 @@ from analysis.claims.growing.instances.interactions import Matrix, decreasing, i
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.residuals import (
     captured_basis,
-    directional_energy,
     directional_loss,
     expected_best_alignment,
     paired_spectrum,
+    squared_norm,
 )
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
@@ -77,7 +77,7 @@ def _loss_trial(key: Key, readings: tuple[str, ...]) -> Trial:
     rows, found = at.rows, at.loss(at.rows)
     left = at.whole - rows.T @ rows @ at.whole
     left = left - left @ rows.T @ rows
-    expected = math.sqrt(directional_energy(left) / directional_energy(at.whole))
+    expected = math.sqrt(squared_norm(left) / squared_norm(at.whole))
     exact = () if at.reading == "tokens" else (agrees("the loss, from the projected matrix", found, expected),)
     return Trial(
         hypotheses=(

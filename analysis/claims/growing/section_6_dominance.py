@@ -8,7 +8,7 @@ import numpy as np
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import blocks, decreasing, in_planes
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.growing.residuals import captured_basis, directional_energy, directional_loss
+from analysis.growing.residuals import captured_basis, directional_loss, squared_norm
 from analysis.ledger.claim import claim, rule
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
 from analysis.ledger.verdict import Verdict
@@ -144,7 +144,7 @@ def _dominance_trial(key: Key, ratio: float) -> Trial:
     rows = rng.normal(scale=1 / math.sqrt(d), size=(4 * d, d))
     best = rows[np.argmax(np.abs(rows @ np.asarray(flow.frames[0, 0])))]
     fixed = directional_loss(m, captured_basis(best[None]))
-    a, total = antisymmetric_part(m), directional_energy(antisymmetric_part(m))
+    a, total = antisymmetric_part(m), squared_norm(antisymmetric_part(m))
     image = float(np.sum((a @ best) ** 2) / np.sum(best**2))
     in_plane = directional_loss(m, _tilted(planes[:2], planes[2:], 0.0, rng.uniform(0, 2 * math.pi)))
     gaps = [directional_loss(m, _tilted(planes[:2], planes[2:], e, 1.0)) ** 2 - adaptive**2 for e in ANGLES]
@@ -225,7 +225,7 @@ def gain_is_bounded_below(key: Key, integrator: AbstractIntegrator) -> Trial:
             agrees("v_1 that ships is e_1", v, np.array([[1.0, 0.0, 0.0]])),
             agrees("I_DDCL that ships", directional_loss(m, v), 0.0),
             agrees("I_MLP that ships, squared", directional_loss(m, captured_basis(row)) ** 2, float(r**2 / norm)),
-            agrees("s_1^2 / |M_a|_F^2", dominant_value(antisymmetric_part(m)) ** 2 / directional_energy(m), 0.5),
+            agrees("s_1^2 / |M_a|_F^2", dominant_value(antisymmetric_part(m)) ** 2 / squared_norm(m), 0.5),
         ),
         conclusions=(holds("r^2 / |w|^2, the gain squared, is at least the bound squared", r**2 / norm >= bound**2),),
         witness={"a": a, "w": [p, q, r]},
@@ -245,7 +245,7 @@ def _gain_trial(key: Key, over_the_plane: int) -> Trial:
     adaptive = directional_loss(m, v[:1])
     gains = np.array([directional_loss(m, u[None]) for u in units]) - adaptive
     shares = np.sum((units @ v[:over_the_plane].T) ** 2, axis=1)
-    factor = (values[0] ** 2 - values[1] ** 2) / directional_energy(antisymmetric_part(m))
+    factor = (values[0] ** 2 - values[1] ** 2) / squared_norm(antisymmetric_part(m))
     ratio = gains[-1] / factor
     half = 2 / (adaptive + directional_loss(m, units[-1:]))
     return Trial(

@@ -16,11 +16,12 @@ from analysis.claims.growing.instances.small_clouds import (
     spectral_gap,
 )
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.growing.cycles import flow_of, growth_cycle
+from analysis.growing.cycles import growth_cycle
 from analysis.growing.pruning import heads_at
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, holds
 from dynsim._types import Key
+from dynsim.growing import flow_of
 from dynsim.hybrid import HybridTrajectory
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING

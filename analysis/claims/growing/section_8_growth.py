@@ -19,10 +19,10 @@ from analysis.claims.growing.instances.small_clouds import (
 )
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, matrix
-from analysis.growing.cycles import flow_of
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
 from dynsim._types import Key
+from dynsim.growing import flow_of
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
 from dynsim.systems.growing.residual import dominant_plane, dominant_value, residual_matrix

@@ -9,13 +9,12 @@ import numpy as np
 
 from analysis.claims.growing.instances.small_clouds import TIMES, growing_system, run
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.growing.cycles import flow_of
 from analysis.growing.pruning import heads_at
 from analysis.growing.step_sizes import exchange_lipschitz
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, holds
 from dynsim._types import Key
-from dynsim.growing import simulate_growing
+from dynsim.growing import flow_of, simulate_growing
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import stream
 from dynsim.papers import GROWING

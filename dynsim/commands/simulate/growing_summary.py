@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
@@ -12,9 +11,9 @@ import numpy as np
 from analysis.growing.separation import separation_force
 from dynsim.commands.options import say
 from dynsim.commands.simulate.growing_options import Growing
+from dynsim.growing import flow_of
 from dynsim.hybrid import HybridTrajectory, Jump
 from dynsim.io.npz import write_arrays
-from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.transitions import head_measures
 from dynsim.systems.prototypes.assignments import separation
 
@@ -57,11 +56,6 @@ def changed(jump: Jump) -> list[int]:
         return np.flatnonzero(np.asarray(before.cubes) != np.asarray(after.cubes)).tolist()
     moved = np.any(np.asarray(before.prototypes) != np.asarray(after.prototypes), axis=(1, 2))
     return np.flatnonzero(moved).tolist()
-
-
-def flow_of(phase: Any) -> GrowingFlow:
-    """Return the flow of a phase, in discrete time that of its step."""
-    return phase.system if isinstance(phase.system, GrowingFlow) else phase.system.flow
 
 
 def heads(o: Growing, path: HybridTrajectory) -> Iterator[str]:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from dynsim._types import Key, Scalar, State, Time
-from dynsim.conversion import function, instance, real
+from dynsim.conversion import function, instance, not_negative, real
 from dynsim.errors import argument_error
 from dynsim.keys import stream
 from dynsim.spaces import AbstractSpace, Euclidean, Product
@@ -157,11 +157,11 @@ class GrowingFlow(AbstractFlow):
         outputs, inputs = getattr(encoder, "outputs", d), getattr(encoder, "inputs", d)
         if (inputs, outputs) != (d, d):
             raise argument_error("encoder", f"map dimension {d} to {d}", f"maps {inputs} to {outputs}")
-        self.encoder_rate = _rate("encoder_rate", encoder_rate)
-        self.prototype_rate = _rate("prototype_rate", prototype_rate)
-        self.temperature_rate = _rate("temperature_rate", temperature_rate)
+        self.encoder_rate = not_negative("encoder_rate", encoder_rate)
+        self.prototype_rate = not_negative("prototype_rate", prototype_rate)
+        self.temperature_rate = not_negative("temperature_rate", temperature_rate)
         self.gate_rate = real("gate_rate", gate_rate, positive=True)
-        self.regulariser = _rate("regulariser", regulariser)
+        self.regulariser = not_negative("regulariser", regulariser)
         self.task = None if task is None else function("task", task, "the embeddings (n, d)")
         heads = self.rules.capacity
         x = np.asarray(self.data, float)
@@ -246,7 +246,11 @@ class GrowingFlow(AbstractFlow):
         """Return the loss: of all heads, of the task, and of the regulariser of the encoder."""
         del t
         task = 0.0 if self.task is None else self.task(self.embed(x))
-        return jnp.sum(self.head_losses(x)) + task + self._penalty(x.encoder)
+        return jnp.sum(self.head_losses(x)) + task + self.penalty(x.encoder)
+
+    def penalty(self, theta: State) -> Scalar:
+        r"""Return the regulariser of the encoder, $(\lambda_\theta / 2) |\theta|^2$."""
+        return self.regulariser / 2 * sum((jnp.sum(leaf**2) for leaf in jax.tree.leaves(theta)), jnp.zeros(()))
 
     def uncaptured(self) -> np.ndarray:
         """Return the projection (d, d) on the directions that are neither captured nor retained. NumPy."""
@@ -289,12 +293,8 @@ class GrowingFlow(AbstractFlow):
         by_embeddings = back(by_inputs)[0]
         if self.task is not None:
             by_embeddings = by_embeddings + jax.grad(self.task)(z)
-        by_parameters = jax.tree.map(jnp.add, pull(by_embeddings)[0], jax.grad(self._penalty)(theta))
+        by_parameters = jax.tree.map(jnp.add, pull(by_embeddings)[0], jax.grad(self.penalty)(theta))
         return jax.tree.map(lambda g: -self.encoder_rate.astype(g.dtype) * g, by_parameters)
-
-    def _penalty(self, theta: State) -> Scalar:
-        squares = [jnp.sum(leaf**2) for leaf in jax.tree.leaves(theta)]
-        return self.regulariser / 2 * sum(squares)
 
 
 def placeholders(rules: GrowthRules, dimension: int) -> Float[Array, "heads k d"]:
@@ -308,10 +308,3 @@ def _uncaptured(frames: Any, retained: Any) -> np.ndarray:
     captured = uncaptured(rows.reshape(-1, rows.shape[-1]), rows.shape[-1])
     kept = np.asarray(retained, float)
     return captured - kept
-
-
-def _rate(name: str, value: Any) -> Float[Array, ""]:
-    found = real(name, value)
-    if float(found) < 0:
-        raise argument_error(name, "not be negative", f"is {float(found):g}")
-    return found
