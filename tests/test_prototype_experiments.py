@@ -76,4 +76,7 @@ def test_two_levels_are_measured_at_every_epoch_beside_k_means(data, tmp_path):
     assert found["attached: scores"].shape == (1, 3, 3)
     assert found["attached: separation"].shape == (1, 3, 2)
     assert np.all(found["attached: variance"] >= 0)
+    assert found["attached: mapped"].shape == (24, 4)
+    assert np.array_equal(np.unique(found["attached: mapped labels"]), [0, 1])
+    assert set(found["attached: mapped assignments"]) <= {0, 1}
     assert len(hierarchy.summarise_hierarchy(found).splitlines()) == 6

@@ -1,10 +1,13 @@
 """Figures 2 to 5 of `prototypes`, from the records of text read-out, quantisation and two levels."""
 
+import matplotlib
 import matplotlib.figure
 import numpy as np
+from matplotlib.axes import Axes
 
 from analysis.experiments import Experiment, Size, record
 from analysis.experiments.prototypes.hierarchy import HIERARCHY
+from analysis.experiments.prototypes.neighbour_maps import neighbour_map
 from analysis.experiments.prototypes.quantisation import QUANTISATION
 from analysis.experiments.prototypes.text import TEXT
 from dynsim._types import Key
@@ -17,6 +20,8 @@ from figures.style import COLUMN, PAGE, SERIES, canvas, colour, letter
 
 SCORES = ("ACC", "NMI", "ARI")
 LABELS = {"variance": "variance $V/N$"}
+COLOURS = matplotlib.colormaps["tab20"].colors  # pyright: ignore[reportAttributeAccessIssue]
+LABELLED = 0.02  # least share of the documents of a prototype whose number is written
 TASKS = ("SST-2", "IMDb", "20 Newsgroups")  # of the figure; the record has them with other inputs, too
 
 
@@ -163,7 +168,10 @@ quantisers_figure = quantisers_figure.with_paper_size(lambda key: _quantisers("p
 
 
 def _levels(size: Size) -> Numbers:
-    return _kept(HIERARCHY, size, ("variance", "separation", "entropy", "scores", "chance"))
+    found = record(HIERARCHY, size)
+    data = _kept(HIERARCHY, size, ("variance", "separation", "entropy", "scores", "chance"))
+    of = lambda what: found.arrays[f"{data['names'][0]}: mapped{what}"]
+    return {**data, "map": neighbour_map(of("")), "assignments": of(" assignments"), "labels": of(" labels")}
 
 
 @figure("prototypes/figure-5", PROTOTYPES.at("Figure 5"))
@@ -171,8 +179,10 @@ def levels_figure(key: Key) -> Numbers:
     """Two levels of prototypes on 20 Newsgroups, on the test set, with and without the gradient from level 2 to 1.
 
     (a-c) Variance, separation and entropy of each level, in the means over seeds and, as bands, from the minimum to the
-    maximum; (d) the clustering accuracy at level 2, with the upper end of the band by chance (dotted). The paper's map
-    of documents by t-SNE is not drawn. Size `quick`: 400 documents, two epochs.
+    maximum; (d) the clustering accuracy at level 2, with the upper end of the band by chance (dotted). (e, f) A t-SNE
+    map of the soft centroids that level 2 gives to some test documents after the last epoch (with the gradient, first
+    seed): coloured by the prototype of the largest assignment, with its number in the midst of its documents, and by
+    the newsgroup. Size `quick`: 400 documents, two epochs.
     """
     del key
     return _levels("quick")
@@ -180,26 +190,41 @@ def levels_figure(key: Key) -> Numbers:
 
 @levels_figure.with_drawing
 def levels_figure(data: Numbers) -> matplotlib.figure.Figure:
-    """Draw the four panels."""
-    drawn, axes = canvas(PAGE, 0.62, rows=2, columns=2)
+    """Draw the curves of both levels, and the map in two colourings."""
+    drawn, axes = canvas(PAGE, 0.62, rows=2, columns=3)
+    *curves, accuracy, by_prototype, by_group = axes
     names = [str(name) for name in data["names"]][: len(SERIES) // 2]
-    for ax, what in zip(axes, ("variance", "separation", "entropy"), strict=False):
+    for ax, what in zip(curves, ("variance", "separation", "entropy"), strict=True):
         for k, name in enumerate(names):
             for level in (0, 1):
                 rows = data[f"{name}: {what}"][:, :, level]
                 panels.with_range(ax, np.arange(rows.shape[1]), rows, role=SERIES[2 * level + k], style=2 * level + k,
                                   label=f"{name}, level {level + 1}", xlabel="epoch", ylabel=what)  # fmt: skip
-    axes[1].set_yscale("log")
+    curves[1].set_yscale("log")
     for k, name in enumerate(names):
         rows = data[f"{name}: scores"][..., 0]
-        panels.with_range(axes[3], np.arange(rows.shape[1]), rows, role=SERIES[2 + k], style=2 + k, xlabel="epoch",
+        panels.with_range(accuracy, np.arange(rows.shape[1]), rows, role=SERIES[2 + k], style=2 + k, xlabel="epoch",
                           ylabel="ACC")  # fmt: skip
-        axes[3].axhline(float(data[f"{name}: chance"][2]), color=colour(SERIES[2 + k]), linestyle=":", linewidth=0.8)
-    axes[3].set_ylim(0.0, None)
-    drawn.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
-    letter(axes)
+        accuracy.axhline(float(data[f"{name}: chance"][2]), color=colour(SERIES[2 + k]), linestyle=":", linewidth=0.8)
+    accuracy.set_ylim(0.0, None)
+    drawn.legend(*curves[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    letter(axes, ("", "", "", "", "by prototype", "by newsgroup"))
     write_run_size(drawn, data)
+    _coloured(by_prototype, data["map"], data["assignments"])
+    _coloured(by_group, data["map"], data["labels"])
+    numbers, counts = np.unique(data["assignments"], return_counts=True)
+    large = numbers[counts >= LABELLED * len(data["map"])]
+    middles = [np.median(data["map"][data["assignments"] == k], axis=0) for k in large]
+    panels.place_names(by_prototype, middles, [str(k + 1) for k in large], size=0.0, fontsize=6.0)
     return drawn
+
+
+def _coloured(ax: Axes, places: np.ndarray, numbers: np.ndarray) -> None:
+    """Draw places in a map, each in the colour of its number."""
+    for number in np.unique(numbers):
+        ax.plot(*places[numbers == number].T, color=COLOURS[number % 20], marker="o", markersize=1.6, alpha=0.8,
+                markeredgewidth=0.0, linestyle="none", rasterized=True)  # fmt: skip
+    ax.set(xticks=[], yticks=[], xlabel="t-SNE map", ylabel="")
 
 
 levels_figure = levels_figure.with_paper_size(lambda key: _levels("paper"))

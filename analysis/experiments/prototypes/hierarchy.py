@@ -62,6 +62,7 @@ class HierarchyConfig:
         least_temperature: T_min.
         time_constant: tau of annealing, in epochs.
         corpus: the documents.
+        mapped: test documents, evenly spaced, whose readings by level 2 are kept at the end, for the first seed.
     """
 
     stacks: tuple[Stack, ...]
@@ -76,6 +77,7 @@ class HierarchyConfig:
     least_temperature: float = 0.3
     time_constant: float = 20.0
     corpus: Corpus = NEWSGROUPS
+    mapped: int = 1000
 
 
 def run_hierarchy(config: HierarchyConfig, key: Key, folder: Path) -> Arrays:
@@ -92,7 +94,22 @@ def run_hierarchy(config: HierarchyConfig, key: Key, folder: Path) -> Arrays:
                 arrays[f"{stack.name}: {measure}"] = np.stack([run.measures[measure] for run in runs])
             arrays[f"{stack.name}: scores"] = np.array([[scores(table) for table in rows] for rows in tables])
             arrays[f"{stack.name}: chance"] = np.array(chance_band(key, tables[0, -1]))
+            arrays |= {f"{stack.name}: {what}": part for what, part in _kept(config, test, runs[0].model).items()}
     return arrays
+
+
+def _kept(config: HierarchyConfig, test: Documents, model: TwoLevelReadout) -> Arrays:
+    """Return for some test documents the soft centroids of level 2, the largest assignments, and the classes."""
+    count = min(config.mapped, len(test.labels))
+    rows = np.linspace(0, len(test.labels) - 1, count).astype(int)
+    temperature = _annealing(config)(jnp.asarray(config.epochs - 1, float)).astype(jnp.float32)
+    reading = eqx.filter_jit(model)(jnp.asarray(test.tokens[rows]), jnp.asarray(test.shares[rows]), temperature)[1]
+    assigned = np.argmax(np.asarray(reading.assignments), axis=1)
+    return {"mapped": np.asarray(reading.centroids), "mapped assignments": assigned, "mapped labels": test.labels[rows]}
+
+
+def _annealing(config: HierarchyConfig) -> Annealing:
+    return Annealing(config.temperature, config.least_temperature, config.time_constant)
 
 
 def _run(
@@ -100,13 +117,12 @@ def _run(
 ) -> Epochs:
     """Return one training, resumed from `folder`."""
     draw, order, steps = jax.random.split(key, 3)
-    annealing = Annealing(config.temperature, config.least_temperature, config.time_constant)
     held_out = (jnp.asarray(test.tokens), jnp.asarray(test.shares), jnp.asarray(test.labels))
-    numbers = (replace(config, stacks=(), seeds=0), stack, jax.random.key_data(key).tolist())
+    numbers = (replace(config, stacks=(), seeds=0, mapped=0), stack, jax.random.key_data(key).tolist())
     return train_epochs(
         _start(config, stack, train, draw),
         _loss(stack.barrier),
-        ShuffledRows(jax.tree.map(jnp.asarray, train), order, annealing, config.batch),
+        ShuffledRows(jax.tree.map(jnp.asarray, train), order, _annealing(config), config.batch),
         lambda model, temperature: _measured(model, held_out, temperature, config.corpus.classes),
         steps,
         epochs=config.epochs,
