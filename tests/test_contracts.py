@@ -17,7 +17,7 @@ import pytest
 
 import dynsim.systems
 from analysis.dynamics.linearisation import tangent_basis
-from dynsim.integrators import Diffrax, Scipy
+from dynsim.integrators import RKC2, Diffrax, Scipy
 from dynsim.integrators.base import without_periods
 from dynsim.integrators.diffrax_backend import _padded
 from dynsim.keys import stream
@@ -32,6 +32,7 @@ TS = 20 * SHARES
 CASES = [name for name in FLOWS if "user" not in name]
 COSTLY = ("prototypes and free embeddings", "prototypes and an MLP", "two levels")  # to compile
 LONG = [name for name in FLOWS if name.startswith("published") or name in ("repulsive", "projected value")]
+SHAPES = ("piecewise", "prototypes")  # a sphere and jumps; a kink
 PUSH = 1e-6
 
 
@@ -100,6 +101,23 @@ def test_both_integrators_agree(name):
     kinks = "7.4" in name  # at the kinks of |sin| an error estimate is of first order only
     near = 1e-6 if kinks else 2e-8  # rtol 1e-9, over four time units
     np.testing.assert_allclose(_flat(first.ys), _flat(second.ys), atol=near)
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in SHAPES else [pytest.mark.slow]) for n in FLOWS])
+def test_the_stabilised_integrator_agrees_as_far_as_its_steps_allow(name):
+    flow, x = flow_and_start(name)
+    ts, rtol = 4 * SHARES, 1e-6
+    path = simulate(flow, x, ts, integrator=Diffrax(RKC2(), rtol=rtol, atol=rtol))
+    assert jax.tree.map(jnp.shape, path.ys) == jax.tree.map(lambda a: (11, *a.shape), x)
+    assert path.stats.max_defect < 1e-3
+    np.testing.assert_allclose(_flat(path.initial), _flat(x), atol=1e-15)
+    exact = simulate(flow, x, ts, integrator=Scipy()).ys
+    away = flow.space.tangent(x, _like(x, jax.random.normal(stream(7, "push"), _flat(x).shape)))
+    pushed = flow.space.project(jax.tree.map(lambda a, b: a + PUSH * b, x, away))
+    moved = simulate(flow, pushed, ts, integrator=Scipy()).ys
+    growth = max(1.0, _distance(moved, exact) / _distance(pushed, x))
+    step = rtol * (1 + np.max(np.abs(_flat(path.ys))))  # what the tolerances allow in one
+    assert _distance(path.ys, exact) < step * int(path.stats.num_steps) * growth
 
 
 @pytest.mark.parametrize("name", LONG)
