@@ -6,10 +6,10 @@ from .errors import IntegrationError as IntegrationError
 from .growing import descend as descend
 from .growing import growing_transitions as growing_transitions
 from .growing import simulate_growing as simulate_growing
-from .hybrid import HybridTrajectory as HybridTrajectory
 from .hybrid import Transition as Transition
 from .hybrid import crossings as crossings
 from .hybrid import simulate_hybrid as simulate_hybrid
+from .hybrid_trajectory import HybridTrajectory as HybridTrajectory
 from .initial_distributions import initial as initial
 from .integrators import RKC2 as RKC2
 from .integrators import Diffrax as Diffrax

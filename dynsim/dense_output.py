@@ -13,7 +13,7 @@ from jaxtyping import PyTree
 from dynsim._types import State, Time, Times, TimesLike
 from dynsim.arguments import as_times, check_integrator, shapes_explained
 from dynsim.errors import argument_error, shown
-from dynsim.hybrid import HybridTrajectory, Jump
+from dynsim.hybrid_trajectory import HybridTrajectory, Jump
 from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
 from dynsim.integrators.base import StatesAt
 from dynsim.progress import waiting

@@ -11,7 +11,8 @@ from jaxtyping import Array, Float
 from dynsim._types import State, TimesLike
 from dynsim.arguments import as_state
 from dynsim.conversion import instance, integer
-from dynsim.hybrid import Ending, HybridTrajectory, Jump, Transition, simulate_hybrid
+from dynsim.hybrid import Transition, simulate_hybrid
+from dynsim.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
 from dynsim.simulation import map_stats
 from dynsim.systems.base import AbstractFlow
@@ -84,7 +85,9 @@ def descend(
     instance("flow", flow, GrowingFlow, "a `GrowingFlow`")
     num_steps, every = integer("num_steps", num_steps, least=1), integer("every", every, least=1)
     most = integer("max_transitions", max_transitions, least=1)
-    descent = _Descent(GrowingStep(flow, gate_power=gate_power, clipping=clipping), as_state("y0", y0))
+    start = as_state("y0", y0)
+    recipe = DescentRecipe(flow, start, num_steps, every, gate_power, clipping, most)
+    descent = _Descent(GrowingStep(flow, gate_power=gate_power, clipping=clipping), start)
     if not bool(jnp.any(flow.active)):
         descent.check()
     while len(descent.jumps) < most and descent.k < num_steps:
@@ -93,13 +96,37 @@ def descend(
             pass
     descent.close()
     ending = Ending.CAPPED if len(descent.jumps) >= most else Ending.FINISHED
-    return HybridTrajectory(tuple(descent.phases), tuple(descent.jumps), ending)
+    return HybridTrajectory(tuple(descent.phases), tuple(descent.jumps), ending, recipe)
 
 
 def flow_of(phase: Trajectory) -> GrowingFlow:
     """Return the flow of a phase, in continuous or in discrete time."""
     system = phase.system.flow if isinstance(phase.system, GrowingStep) else phase.system
     return instance("phase", system, GrowingFlow, "a phase of a run of a growing system")
+
+
+class DescentRecipe(AbstractRecipe):
+    """The arguments of `descend`."""
+
+    flow: GrowingFlow
+    start: State
+    num_steps: int = eqx.field(static=True)
+    every: int = eqx.field(static=True)
+    gate_power: Any
+    clipping: bool = eqx.field(static=True)
+    max_transitions: int = eqx.field(static=True)
+
+    def again(self) -> HybridTrajectory:
+        """Take the steps again."""
+        return descend(
+            self.flow,
+            self.start,
+            self.num_steps,
+            every=self.every,
+            gate_power=self.gate_power,
+            clipping=self.clipping,
+            max_transitions=self.max_transitions,
+        )
 
 
 class _Descent:

@@ -1,7 +1,5 @@
 """Hybrid systems: flows interrupted by transitions, which reset the state and may change the flow and the dimension."""
 
-import enum
-import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,12 +8,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PyTree
 
 from dynsim._types import State, TimesLike
 from dynsim.arguments import as_state, as_times, check_events, check_flow, check_integrator
 from dynsim.conversion import function, integer
 from dynsim.errors import argument_error, shown
+from dynsim.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
 from dynsim.simulation import Stop, simulate, simulate_until
 from dynsim.systems.base import AbstractFlow
@@ -23,8 +21,6 @@ from dynsim.trajectory import Trajectory
 
 Reset = Callable[[AbstractFlow, float, State], tuple[AbstractFlow, State]]
 """What a transition does: from the flow, the time and the state before it to the flow and the state after it."""
-
-SHOWN = 8  # of the last transitions, those that a sentence names
 
 
 class Transition(eqx.Module):
@@ -55,65 +51,28 @@ def unchanged(flow: AbstractFlow, t: float, x: State) -> tuple[AbstractFlow, Sta
     return flow, x
 
 
-class Jump(eqx.Module):
-    """A transition that has occurred: its index and name, its time, and the states before and after it."""
+class HybridRecipe(AbstractRecipe):
+    """The arguments of `simulate_hybrid`."""
 
-    index: int = eqx.field(static=True)
-    name: str = eqx.field(static=True)
-    time: float = eqx.field(static=True)
-    before: State
-    after: State
+    flow: AbstractFlow
+    start: State
+    ts: np.ndarray
+    transitions: Any
+    dwell: float = eqx.field(static=True)
+    max_transitions: int = eqx.field(static=True)
+    integrator: AbstractIntegrator
 
-
-class Ending(enum.Enum):
-    """How a run of a hybrid system ended."""
-
-    FINISHED = "the last time was reached"
-    TERMINAL = "a terminal transition occurred"
-    CAPPED = "the cap on the number of transitions was reached"
-
-
-class HybridTrajectory(eqx.Module):
-    """A run of a hybrid system: one trajectory for each phase between transitions, and the transitions in order.
-
-    Phase k + 1 starts at the time of transition k in the state after it. A phase of no length, between two transitions
-    at one time, is left out.
-    """
-
-    phases: tuple[Trajectory, ...]
-    jumps: tuple[Jump, ...]
-    ending: Ending = eqx.field(static=True)
-
-    @property
-    def final(self) -> State:
-        """The last state."""
-        return self.jumps[-1].after if self._ends_in_a_jump else self.phases[-1].final
-
-    @property
-    def _ends_in_a_jump(self) -> bool:
-        return bool(self.jumps) and (not self.phases or self.jumps[-1].time >= float(self.phases[-1].ts[-1]))
-
-    def along(self, fn: Callable[[State], PyTree]) -> tuple[np.ndarray, PyTree]:
-        """Return the times of all phases and `fn(x)` at them; at a transition both sides are there, in this order.
-
-        `fn` returns arrays whose shapes do not depend on the phase.
-        """
-        ts = np.concatenate([np.asarray(path.ts) for path in self.phases])
-        values = [path.along(fn) for path in self.phases]
-        return ts, jax.tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts]), *values)
-
-    def times(self, name: str) -> np.ndarray:
-        """Return the times of the transitions of one name."""
-        return np.array([jump.time for jump in self.jumps if jump.name == name])
-
-    def explain(self) -> str:
-        """Return one sentence: how the run ended, when, and after which transitions."""
-        end = max([jump.time for jump in self.jumps[-1:]] + [float(path.ts[-1]) for path in self.phases[-1:]])
-        count = f"{len(self.jumps)} transition{'' if len(self.jumps) == 1 else 's'}"
-        said = f"The run ended at t = {end:.6g} after {count}: {self.ending.value}"
-        if self.ending is not Ending.CAPPED:
-            return f"{said}."
-        return f"{said}; {_cycle(self.jumps)}."
+    def again(self) -> HybridTrajectory:
+        """Integrate again."""
+        return simulate_hybrid(
+            self.flow,
+            self.start,
+            self.ts,
+            self.transitions,
+            dwell=self.dwell,
+            max_transitions=self.max_transitions,
+            integrator=self.integrator,
+        )
 
 
 def simulate_hybrid(
@@ -149,8 +108,13 @@ def simulate_hybrid(
     if not (isinstance(dwell, int | float) and 0 <= dwell < math.inf):
         raise argument_error("dwell", "be a time of at least 0", f"is {shown(dwell)}")
     most = integer("max_transitions", max_transitions, least=1)
+    recipe = HybridRecipe(flow, y, times, transitions, float(dwell), most, integrator)
     phases: list[Trajectory] = []
     jumps: list[Jump] = []
+
+    def ended(how: Ending) -> HybridTrajectory:
+        return HybridTrajectory(tuple(phases), tuple(jumps), how, recipe)
+
     t = float(times[0])
     while True:
         rules = known(flow)
@@ -159,16 +123,16 @@ def simulate_hybrid(
             phases.append(path)
             t, y = float(path.ts[-1]), path.final
         if index < 0:
-            return HybridTrajectory(tuple(phases), tuple(jumps), Ending.FINISHED)
+            return ended(Ending.FINISHED)
         rule, before = rules[index], y
         flow, y = _after(rule, flow, t, y)
         jumps.append(Jump(index, rule.name, t, before, y))
         if rule.terminal:
-            return HybridTrajectory(tuple(phases), tuple(jumps), Ending.TERMINAL)
+            return ended(Ending.TERMINAL)
         if len(jumps) == most:
-            return HybridTrajectory(tuple(phases), tuple(jumps), Ending.CAPPED)
+            return ended(Ending.CAPPED)
         if t >= times[-1]:
-            return HybridTrajectory(tuple(phases), tuple(jumps), Ending.FINISHED)
+            return ended(Ending.FINISHED)
 
 
 def crossings(
@@ -203,17 +167,20 @@ def crossings(
     max_crossings = integer("max_crossings", max_crossings, least=1)
     if action is not None:
         function("action", action, "(event, t, x)")
-    resets = [unchanged if action is None else functools.partial(_acted, action, k) for k in range(len(events))]
+    resets = [unchanged if action is None else _Acted(action, k) for k in range(len(events))]
     rules = [Transition(str(k), event, reset) for k, (event, reset) in enumerate(zip(events, resets, strict=True))]
     return simulate_hybrid(flow, y0, ts, rules, max_transitions=max_crossings, integrator=integrator)
 
 
-def _acted(
-    action: Callable[[int, float, State], State | None], event: int, flow: AbstractFlow, t: float, x: State
-) -> tuple[AbstractFlow, State]:
-    """Return the flow, and the state that an action returns, or the state as it was."""
-    found = action(event, t, x)
-    return flow, x if found is None else as_state("action", found)
+class _Acted(eqx.Module):
+    """A reset: the flow, and the state that the action of an event returns, or the state as it was."""
+
+    action: Callable[[int, float, State], State | None]
+    event: int = eqx.field(static=True)
+
+    def __call__(self, flow: AbstractFlow, t: float, x: State) -> tuple[AbstractFlow, State]:
+        found = self.action(self.event, t, x)
+        return flow, x if found is None else as_state("action", found)
 
 
 def _rules(transitions: Any) -> Callable[[AbstractFlow], Sequence[Transition]]:
@@ -312,17 +279,3 @@ def _after(rule: Transition, flow: AbstractFlow, t: float, y: State) -> tuple[Ab
     if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], AbstractFlow)):
         raise argument_error("reset", "return a flow and a state", f"`{rule.name}` returns {shown(found)}")
     return found[0], as_state("reset", found[1])
-
-
-def _cycle(jumps: Sequence[Jump]) -> str:
-    """Return in words what the last transitions were, and whether the times between them shrink."""
-    last = jumps[-SHOWN:]
-    names = ", ".join(jump.name for jump in last)
-    gaps = np.diff([jump.time for jump in last])
-    if len(gaps) and np.all(gaps == 0):
-        return f"the last ones, {names}, occurred at one time: a dwell time separates them"
-    if len(gaps) > 2 and np.all(gaps[1:] < 0.999 * gaps[:-1]):
-        ratio = gaps[-1] / gaps[-2]
-        limit = last[-1].time + gaps[-1] * ratio / (1 - ratio)
-        return f"the last ones, {names}, accumulate near t = {limit:.6g} (Zeno behaviour)"
-    return f"the last ones were {names}, {np.mean(gaps):.3g} apart" if len(gaps) else f"the last one was {names}"

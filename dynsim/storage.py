@@ -18,9 +18,10 @@ import numpy as np
 from dynsim._types import Key
 from dynsim.arguments import as_times
 from dynsim.errors import IntegrationError, argument_error, reason
+from dynsim.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy, Stats
 from dynsim.io.npz import read_arrays, write_arrays
-from dynsim.io.serialisation import describe, rebuild
+from dynsim.io.serialisation import describe, rebuild, share
 from dynsim.simulation import iterate
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.trajectory import Trajectory
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     from dynsim.ensembles import Ensemble
 
+    Run = Trajectory | HybridTrajectory | Ensemble
+
 FORMAT = "dynsim run"
 FORMAT_VERSION = 2
 # Environment variables that choose the kernels of linear algebra and so the last bits of a run.
@@ -37,20 +40,19 @@ KERNELS = ("XLA_FLAGS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS", "OPENBLAS_NUM_TH
 PACKAGES = ("dynsim", "jax", "jaxlib", "diffrax", "equinox", "optimistix", "lineax", "numpy", "scipy")
 
 
-def save(path: str | Path, run: "Trajectory | Ensemble", *, key: Key | None = None, seed: int | None = None) -> None:
-    """Write a trajectory or an ensemble to `path`, whole or not at all.
+def save(path: str | Path, run: "Run", *, key: Key | None = None, seed: int | None = None) -> None:
+    """Write a trajectory, a run of a hybrid system or an ensemble to `path`, whole or not at all.
 
     Args:
         path: the file; its folder is made if need be.
-        run: what `simulate`, `iterate` or `ensemble` returned.
+        run: what `simulate`, `iterate`, `simulate_hybrid` or `ensemble` returned.
         key: the random key from which start and parameters were drawn, if any.
         seed: the seed of that key, if it has one.
 
     Raises:
         ValueError: if the folder cannot be written, or the system has a function that cannot be found again (a lambda).
     """
-    arrays: dict[str, np.ndarray] = {}
-    parts = {name: describe(name, getattr(run, name), arrays) for name in _field_names(run)}
+    parts, arrays = _described(run)
     header = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -66,12 +68,22 @@ def save(path: str | Path, run: "Trajectory | Ensemble", *, key: Key | None = No
     write_arrays(path, {"header": np.array(text), **arrays})
 
 
+def _described(run: "Run") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the parts of a run as JSON, and their arrays by name."""
+    arrays: dict[str, np.ndarray] = {}
+    parts = {name: describe(name, getattr(run, name), arrays) for name in type(run).__dataclass_fields__}
+    if isinstance(run, HybridTrajectory):  # the flows of its phases have most of their arrays in common
+        names: dict[tuple, str] = {}
+        parts = {name: share(part, arrays, names) for name, part in parts.items()}
+    return parts, arrays
+
+
 def header(path: str | Path) -> dict[str, Any]:
     """Return the header of a run file: format, kind, seed, key, dtype, versions, and the recipe of the run."""
     return _parsed(path, read_arrays(path))
 
 
-def load(path: str | Path, *, trust: Collection[str] = ()) -> "Trajectory | Ensemble":
+def load(path: str | Path, *, trust: Collection[str] = ()) -> "Run":
     """Return the run of a file, with its system rebuilt.
 
     Args:
@@ -109,6 +121,8 @@ def _wrong_part(run: Any) -> str:
     """Return the name of the first part of a run that has another type or shape than it must have, or ""."""
     from dynsim.ensembles import Ensemble
 
+    if isinstance(run, HybridTrajectory):
+        return _wrong_part_of_hybrid(run)
     if not isinstance(run, Trajectory | Ensemble):
         return "the class"
     path = isinstance(run, Trajectory)
@@ -128,12 +142,30 @@ def _wrong_part(run: Any) -> str:
     return "" if run.integrator is None or isinstance(run.integrator, AbstractIntegrator) else "the integrator"
 
 
+def _wrong_part_of_hybrid(run: HybridTrajectory) -> str:
+    """Return the same of a run of a hybrid system: of its phases first."""
+    if not isinstance(run.phases, tuple) or not all(isinstance(path, Trajectory) for path in run.phases):
+        return "the part `phases`"
+    wrong = next((part for path in run.phases if (part := _wrong_part(path))), "")
+    if wrong:
+        return wrong
+    if not isinstance(run.jumps, tuple) or not (run.phases or run.jumps):
+        return "the part `jumps`"
+    if not all(isinstance(jump, Jump) and type(jump.time) is float for jump in run.jumps):
+        return "the part `jumps`"
+    if not isinstance(run.ending, Ending):
+        return "the part `ending`"
+    return "" if run.recipe is None or isinstance(run.recipe, AbstractRecipe) else "the recipe"
+
+
 def _is_array(leaf: Any) -> bool:
     return isinstance(leaf, jax.Array | np.ndarray) and np.asarray(leaf).dtype.kind in "biufO"
 
 
-def rerun(path: str | Path, *, trust: Collection[str] = ()) -> Trajectory:
+def rerun(path: str | Path, *, trust: Collection[str] = ()) -> Trajectory | HybridTrajectory:
     """Compute the trajectory of a file again, from its system, its first state, its times and its integrator.
+
+    Of a hybrid system all phases are computed again, from its first flow and its transitions.
 
     On the machine, with the versions and with the environment that made the file the result is the same to the bit.
 
@@ -141,12 +173,13 @@ def rerun(path: str | Path, *, trust: Collection[str] = ()) -> Trajectory:
         ValueError: as `load`, for an ensemble, for a path cut at an event, and if a function has changed since.
     """
     stored, run = header(path), load(path, trust=trust)
-    if not isinstance(run, Trajectory):
+    if not isinstance(run, Trajectory | HybridTrajectory):
         raise argument_error("path", "hold a trajectory, to be run again", f"holds an {type(run).__name__}")
+    source = "system" if isinstance(run, Trajectory) else "recipe"
     with _fault_of(path, "be a run file whose run can be computed again"):
-        if describe("system", run.system, {}) != stored["run"]["fields"]["system"]:
+        if _described(run)[0][source] != stored["run"]["fields"][source]:
             raise argument_error("path", "name functions as they were when it was written", "one has changed since")
-        return _again(run)
+        return _again(run) if isinstance(run, Trajectory) else _hybrid_again(run)
 
 
 def _again(run: Trajectory) -> Trajectory:
@@ -159,12 +192,25 @@ def _again(run: Trajectory) -> Trajectory:
         return iterate(run.system, run.initial, int(times[-1]), every=every)
     if run.integrator is None:
         raise argument_error("path", "hold the integrator of its trajectory", "does not, as for a path cut at an event")
-    if isinstance(run.integrator, Diffrax | Scipy):
-        fields = {name: getattr(run.integrator, name) for name in type(run.integrator).__dataclass_fields__}
-        type(run.integrator)(**fields)  # its checks, which rebuilding does not make
+    _check_settings(run.integrator)
     run.system.check_horizon(float(times[0]), float(times[-1]))
     ys, stats = run.integrator.integrate(run.system, run.initial, run.ts)
     return Trajectory(run.ts, ys, run.system, stats, run.integrator)
+
+
+def _hybrid_again(run: HybridTrajectory) -> HybridTrajectory:
+    """Compute a run of a hybrid system again; what it is computed from checks its arguments."""
+    if run.recipe is None:
+        raise argument_error("path", "hold what its run was computed from", "does not, as for a part of a run")
+    _check_settings(getattr(run.recipe, "integrator", None))
+    return run.recipe.again()
+
+
+def _check_settings(integrator: AbstractIntegrator | None) -> None:
+    """Make the checks of an integrator, which rebuilding does not make."""
+    if isinstance(integrator, Diffrax | Scipy):
+        fields = {name: getattr(integrator, name) for name in type(integrator).__dataclass_fields__}
+        type(integrator)(**fields)
 
 
 def to_xarray(run: Trajectory) -> "xarray.Dataset":
@@ -199,15 +245,11 @@ def _axes(name: str, ndim: int) -> tuple[str, ...]:
     return names if name == "state" else tuple(f"{name}_{axis}" for axis in names)
 
 
-def _field_names(run: "Trajectory | Ensemble") -> tuple[str, ...]:
-    return tuple(type(run).__dataclass_fields__)
-
-
 def _key(key: Key) -> dict[str, Any]:
     return {"impl": str(jax.random.key_impl(key)), "data": np.asarray(jax.random.key_data(key)).tolist()}
 
 
-def _dtype(run: "Trajectory | Ensemble") -> np.dtype:
+def _dtype(run: "Run") -> np.dtype:
     return np.asarray(jax.tree.leaves(run.initial)[0]).dtype
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dynsim.growing import descend, simulate_growing
-from dynsim.hybrid import Ending
+from dynsim.hybrid_trajectory import Ending
 from dynsim.integrators import Scipy
 from dynsim.keys import stream
 from dynsim.simulation import simulate

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dynsim.io.npz import read_arrays
+from dynsim.growing import flow_of
+from dynsim.storage import load
 from tests.test_command_line import refused, run
 
 SMALL = ("--tokens", 20, "--dimension", 4, "--capacity", 2, "--end", 3, "--frames", 4)
@@ -31,12 +32,15 @@ def test_events_are_printed_in_order_and_the_file_has_them(capsys, folder):
     assert "t = 1            grow  head 1  lambda = 1.4  (2 heads)" in said
     assert sum(line[3] == "clip" for line in lines) == 2
     assert "residual: dominant value 0, threshold 0.05" in said
-    found = read_arrays(folder / "run.npz")
-    assert found["event names"].tolist() == [line[3] for line in lines]
-    np.testing.assert_allclose(found["event times"], [float(line[2]) for line in lines], rtol=1e-5)
-    assert np.all(np.isnan(found["temperatures"][found["ts"] < 0.99][:, 1]))
-    np.testing.assert_allclose(found["temperatures"][-1], [0.1, 0.1])
+    found = load(folder / "run.npz")
+    assert [jump.name for jump in found.jumps] == [line[3] for line in lines]
+    np.testing.assert_allclose([jump.time for jump in found.jumps], [float(line[2]) for line in lines], rtol=1e-5)
+    heads = {float(phase.ts[0]): int(np.sum(flow_of(phase).active)) for phase in found.phases}
+    assert all(heads[time] == (2 if time > 0.99 else 1) for time in heads)
+    np.testing.assert_allclose(flow_of(found.phases[-1]).temperatures(found.final), [0.1, 0.1])
     assert "<svg" in (folder / "run.svg").read_text()
+    status, said, _ = run(capsys, "simulate", "run.npz")
+    assert (status, said) == (0, "run.npz: identical bit for bit\n")
 
 
 def test_the_algorithm_runs_in_steps_and_a_cap_is_said_and_fails(capsys, folder):

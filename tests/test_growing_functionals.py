@@ -9,7 +9,7 @@ from analysis.growing.couplings import Rates, couplings, curvatures
 from analysis.growing.functionals import energy_along, free_energy_terms, piecewise_free_energy, rate_of_change
 from analysis.growing.greedy import coverage, greedy_growth, least_residual_energy, residual_energy
 from analysis.growing.residuals import paired_spectrum
-from dynsim.hybrid import Ending, HybridTrajectory, Jump
+from dynsim.hybrid_trajectory import Ending, HybridTrajectory, Jump
 from dynsim.simulation import map_stats
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.residual import antisymmetric_part

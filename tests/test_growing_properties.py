@@ -15,7 +15,7 @@ import scipy.integrate
 
 from dynsim.dense_output import dense
 from dynsim.growing import simulate_growing
-from dynsim.hybrid import Ending, HybridTrajectory
+from dynsim.hybrid_trajectory import Ending, HybridTrajectory
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy
 from dynsim.keys import stream
 from dynsim.systems.base import FunctionFlow

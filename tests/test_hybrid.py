@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.hybrid import Ending, Transition, crossings, simulate_hybrid, unchanged
+from dynsim.hybrid import Transition, crossings, simulate_hybrid, unchanged
+from dynsim.hybrid_trajectory import Ending
 from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.systems.base import FunctionFlow
 

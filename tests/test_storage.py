@@ -168,8 +168,10 @@ def test_every_kind_of_system_comes_back(system):
 
 def test_a_weak_type_is_kept():
     arrays = {}
-    for value in (jnp.asarray(0.5), jnp.asarray(0.5, float)):
-        assert rebuild(describe("a", value, arrays), arrays).weak_type is value.weak_type
+    for value in (jnp.asarray(0.5), jnp.asarray(0.5, float), jnp.full(2, jnp.nan), jnp.full((1, 2), -1)):
+        back = rebuild(describe("a", value, arrays), arrays)
+        assert back.weak_type is value.weak_type
+        assert np.asarray(back).tobytes() == np.asarray(value).tobytes()
 
 
 def test_a_map_in_jax_is_iterated_again(tmp_path):

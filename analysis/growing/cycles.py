@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from dynsim.growing import flow_of
-from dynsim.hybrid import HybridTrajectory
+from dynsim.hybrid_trajectory import HybridTrajectory
 
 
 class GrowthHistory(NamedTuple):

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float
 
 from dynsim._types import Scalar
 from dynsim.conversion import choice
-from dynsim.hybrid import HybridTrajectory
+from dynsim.hybrid_trajectory import HybridTrajectory
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.trajectory import Trajectory

@@ -5,6 +5,7 @@ path, and a path outside the packages of `TRUSTED` is imported only if the reade
 """
 
 import dataclasses
+import enum
 import hashlib
 import importlib
 import importlib.machinery
@@ -31,6 +32,9 @@ TRUSTED = ("dynsim", "analysis", "diffrax", "optimistix", "lineax")  # packages 
 KINDS: dict[str, type] = {"tuple": list, "list": list, "dict": dict}
 """The type of the content of a node by its tag; of all other tags it is a string."""
 
+ARRAYS = ("jax", "numpy", "key", "fractions")
+"""The tags of nodes whose content is the name of an array."""
+
 Arrays = dict[str, np.ndarray]
 
 
@@ -46,6 +50,8 @@ def describe(name: str, value: Any, arrays: Arrays) -> Any:
         return float(value) if math.isfinite(value) else {"float": repr(float(value))}
     if isinstance(value, Fraction):
         return {"fraction": fraction_text(value)}
+    if isinstance(value, enum.Enum):
+        return {"name": f"{import_path(name, type(value))}.{value.name}"}
     if isinstance(value, jax.Array | np.ndarray | np.generic):
         return _describe_array(name, value, arrays)
     if isinstance(value, Mapping):
@@ -93,6 +99,28 @@ def rebuild(node: Any, arrays: Mapping[str, np.ndarray], trust: Collection[str] 
     return _rebuild_array(tag, node, arrays)
 
 
+def share(node: Any, arrays: Arrays, names: dict[tuple, str]) -> Any:
+    """Return a description with each array stored once: its equals are left out of `arrays` and named by the first.
+
+    `names` has the arrays that were met before, by type, shape and content.
+    """
+    if not isinstance(node, dict):
+        return node
+    tag, content = next(iter(node.items()))
+    if tag in ("tuple", "list"):
+        return {tag: [share(part, arrays, names) for part in content]}
+    if tag in ("dict", "class"):
+        inner = "dict" if tag == "dict" else "fields"
+        return {**node, inner: {key: share(part, arrays, names) for key, part in node[inner].items()}}
+    if tag not in ARRAYS:
+        return node
+    name, value = node[tag], arrays[node[tag]]
+    first = names.setdefault((value.dtype.str, value.shape, hashlib.sha256(value.tobytes()).digest()), name)
+    if first != name:
+        del arrays[name]
+    return {**node, tag: first}
+
+
 def _fraction(text: str) -> Fraction:
     """Return the number of "3" or "-1/3", as `describe` writes it; powers of ten could take for ever."""
     if re.fullmatch(r"-?[0-9]+(/[0-9]+)?", text) is None or re.search(r"/0+$", text) is not None:
@@ -125,7 +153,7 @@ def _describe_array(name: str, value: Any, arrays: Arrays) -> Any:
 
 
 def _rebuild_array(tag: str, node: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
-    if tag not in ("jax", "numpy", "key", "fractions"):
+    if tag not in ARRAYS:
         raise argument_error("path", "hold only parts that this version knows", f"holds a `{tag}`")
     if node[tag] not in arrays:
         raise argument_error("path", f"hold the array `{node[tag]}`", "does not")
@@ -136,9 +164,15 @@ def _rebuild_array(tag: str, node: Mapping[str, Any], arrays: Mapping[str, np.nd
         entries = np.array([_fraction(str(entry)) for entry in value.ravel()] + [None], dtype=object)[:-1]
         return entries.reshape(value.shape)
     if tag == "jax":
-        weak = node.get("weak", False) and value.ndim == 0
-        return jnp.asarray(value.item()) if weak else jnp.asarray(value)
+        return _weak(value) if node.get("weak", False) else jnp.asarray(value)
     return value
+
+
+def _weak(value: np.ndarray) -> jax.Array:
+    """Return an array of a weak type, as arithmetic with Python numbers makes them."""
+    if value.ndim == 0:
+        return jnp.asarray(value.item())
+    return jnp.full(value.shape, value.dtype.type(0).item()).at[...].set(value)
 
 
 def _rebuild_instance(path: str, parts: Mapping[str, Any], arrays: Mapping[str, np.ndarray], trust: Collection[str]):

@@ -11,7 +11,7 @@ from analysis.growing.functionals import energy_along
 from analysis.growing.separation import expansion
 from dynsim._types import Key
 from dynsim.growing import simulate_growing
-from dynsim.hybrid import HybridTrajectory
+from dynsim.hybrid_trajectory import HybridTrajectory
 from dynsim.integrators import Scipy
 from dynsim.papers import GROWING
 from dynsim.systems.growing.transitions import grow, may_grow

@@ -14,7 +14,7 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
 from dynsim.growing import flow_of, simulate_growing
-from dynsim.hybrid import HybridTrajectory
+from dynsim.hybrid_trajectory import HybridTrajectory
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
 from dynsim.systems.growing.transitions import prune

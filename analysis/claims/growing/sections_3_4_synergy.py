@@ -17,7 +17,7 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import SOLVER, Trial, at_least, holds
 from dynsim._types import Key
 from dynsim.growing import descend
-from dynsim.hybrid import Jump
+from dynsim.hybrid_trajectory import Jump
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
 from dynsim.systems.growing.descent import GrowingStep

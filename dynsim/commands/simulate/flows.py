@@ -19,6 +19,7 @@ from dynsim.commands.simulate.systems import SYSTEMS, build, unused
 from dynsim.commands.sizes import FLOAT, check_memory
 from dynsim.commands.tables import matrix
 from dynsim.errors import argument_error, check_at_least
+from dynsim.hybrid_trajectory import HybridTrajectory
 from dynsim.initial_distributions import initial
 from dynsim.keys import stream
 from dynsim.progress import tracked
@@ -136,20 +137,29 @@ def rerun_file(path: Path, trust: tuple[str, ...]) -> int:
 
     made = rerun(path, trust=trust)
     stored: Any = load(path, trust=trust)
-    both = zip(jax.tree.leaves(stored.ys), jax.tree.leaves(made.ys), strict=True)
-    pairs = [(np.asarray(a), np.asarray(b)) for a, b in both]
-    unknown = sum(int(np.sum(a != a)) for a, _ in pairs)
+    kept, again = states(stored), states(made)
+    unknown = sum(int(np.sum(a != a)) for a in kept)
     if unknown:
         say(f"{path}: holds NaN in {unknown} entries, which are equal to nothing: there is no run to compare")
         return 1
-    same = all(np.array_equal(a, b) for a, b in pairs)
-    gap = max(float(np.max(np.abs(a - b))) if a.shape == b.shape else np.inf for a, b in pairs)
+    fits = [a.shape for a in kept] == [b.shape for b in again]
+    same = fits and all(np.array_equal(a, b) for a, b in zip(kept, again, strict=True))
+    gap = max(float(np.max(np.abs(a - b), initial=0)) for a, b in zip(kept, again, strict=True)) if fits else np.inf
     say(
         f"{path}: identical bit for bit"
         if same
         else f"{path}: differs by {gap:.3g} (other versions or another machine)"
     )
     return 0 if same else 1
+
+
+def states(run: Trajectory | HybridTrajectory) -> list[np.ndarray]:
+    """Return the states of a run, of a hybrid system with the times of its transitions."""
+    if isinstance(run, HybridTrajectory):
+        parts = [[jump.time for jump in run.jumps], [(path.ts, path.ys) for path in run.phases]]
+    else:
+        parts = run.ys
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(parts)]
 
 
 def start(o: Simulate, flow: AbstractFlow, member: int) -> jax.Array:

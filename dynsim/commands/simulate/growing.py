@@ -9,7 +9,7 @@ from dynsim.commands.options import check_outputs, parse, say, warn
 from dynsim.commands.simulate.growing_options import Growing, check_options, check_sizes
 
 if TYPE_CHECKING:
-    from dynsim.hybrid import HybridTrajectory
+    from dynsim.hybrid_trajectory import HybridTrajectory
     from dynsim.systems.growing.flow import GrowingFlow
 
 
@@ -18,16 +18,17 @@ def main(words: Sequence[str]) -> int:
     o = parse(Growing, words, "simulate growing")
     check_options(o)
     check_outputs(o.force, out=o.out, figure=o.figure)
-    from dynsim.commands.simulate.growing_summary import describe, draw, write
-    from dynsim.hybrid import Ending
+    from dynsim.commands.simulate.growing_summary import describe, draw
+    from dynsim.hybrid_trajectory import Ending
+    from dynsim.storage import save
 
     flow = growing_flow(o)
     warn([flow.rules.say()] if flow.rules.say() else [])
     path = run(o, flow)
     describe(o, path)
     if o.out is not None:
-        write(o, path, o.out)
-        say(f"file {o.out}")
+        save(o.out, path, seed=o.seed)
+        say(f"run file {o.out}")
     if o.figure is not None:
         draw(o, path, o.figure)
         say(f"figure {o.figure}")

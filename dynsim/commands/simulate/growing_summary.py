@@ -1,8 +1,6 @@
 """What `dynsim simulate growing` says of a run, writes of it and draws of it."""
 
-import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 import jax
@@ -12,8 +10,7 @@ from analysis.growing.separation import separation_force
 from dynsim.commands.options import say
 from dynsim.commands.simulate.growing_options import Growing
 from dynsim.growing import flow_of
-from dynsim.hybrid import HybridTrajectory, Jump
-from dynsim.io.npz import write_arrays
+from dynsim.hybrid_trajectory import HybridTrajectory, Jump
 from dynsim.systems.growing.transitions import head_measures
 from dynsim.systems.prototypes.assignments import separation
 
@@ -75,28 +72,13 @@ def heads(o: Growing, path: HybridTrajectory) -> Iterator[str]:
         yield f"{slot:>4}" + "".join(f"{float(value):>12.5g}" for value in row)
 
 
-def along(path: HybridTrajectory) -> dict[str, np.ndarray]:
-    """Return times, states and temperatures of the heads that exist (else NaN) over all phases."""
-    parts: dict[str, list[np.ndarray]] = {}
+def temperatures(path: HybridTrajectory) -> tuple[np.ndarray, np.ndarray]:
+    """Return the times of all phases, and the temperatures of the heads that exist then, NaN for the others."""
+    found = []
     for phase in path.phases:
         flow = flow_of(phase)
-        found = {f"state {k}": np.asarray(leaf) for k, leaf in enumerate(jax.tree.leaves(phase.ys))}
-        T = np.asarray(jax.vmap(flow.temperatures)(phase.ys))
-        found |= {"ts": np.asarray(phase.ts), "temperatures": np.where(np.asarray(flow.active), T, np.nan)}
-        for name, values in found.items():
-            parts.setdefault(name, []).append(values)
-    return {name: np.concatenate(values) for name, values in parts.items()}
-
-
-def write(o: Growing, path: HybridTrajectory, file: Path) -> None:
-    """Write what `along` returns, and the events, to a file of arrays with a header."""
-    options = {name: str(value) if isinstance(value, Path) else value for name, value in asdict(o).items()}
-    header = {"format": "dynsim growing run", "options": options, "ending": path.explain()}
-    events = {
-        "event times": np.array([jump.time for jump in path.jumps]),
-        "event names": np.array([jump.name for jump in path.jumps], dtype=str),
-    }
-    write_arrays(file, {"header": np.array(json.dumps(header)), **along(path), **events})
+        found.append(np.where(np.asarray(flow.active), jax.vmap(flow.temperatures)(phase.ys), np.nan))
+    return np.concatenate([np.asarray(phase.ts) for phase in path.phases]), np.concatenate(found)
 
 
 def draw(o: Growing, path: HybridTrajectory, file: Path) -> None:
@@ -105,9 +87,9 @@ def draw(o: Growing, path: HybridTrajectory, file: Path) -> None:
     from figures.files import write_figure
     from figures.style import canvas, settings
 
-    found = along(path)
+    ts, values = temperatures(path)
     with settings():
         drawn, (ax,) = canvas(aspect=0.7)
-        panels.temperature_fan(ax, found["ts"], found["temperatures"], least=o.least_temperature,
+        panels.temperature_fan(ax, ts, values, least=o.least_temperature,
                                xlabel="step" if o.discrete else "time $t$")  # fmt: skip
         write_figure(drawn, file, "temperatures of heads")

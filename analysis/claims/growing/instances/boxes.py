@@ -29,7 +29,7 @@ import numpy as np
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.ledger.evidence import ROUNDING, Measurement, at_least, at_most, equal, holds
 from dynsim.growing import simulate_growing
-from dynsim.hybrid import HybridTrajectory
+from dynsim.hybrid_trajectory import HybridTrajectory
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import stream
 from dynsim.systems.growing.flow import Growing, GrowingFlow

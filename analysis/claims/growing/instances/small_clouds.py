@@ -8,7 +8,7 @@ from analysis.claims.growing.instances.rational_heads import rotation
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from dynsim._types import Key
 from dynsim.growing import simulate_growing
-from dynsim.hybrid import HybridTrajectory
+from dynsim.hybrid_trajectory import HybridTrajectory
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import stream
 from dynsim.systems.growing.flow import GrowingFlow

@@ -1,0 +1,108 @@
+"""Runs of hybrid systems: the phases between transitions, the transitions, and what the run was computed from."""
+
+import enum
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import PyTree
+
+from dynsim._types import State
+from dynsim.trajectory import Trajectory
+
+SHOWN = 8  # of the last transitions, those that a sentence names
+
+
+class AbstractRecipe(eqx.Module):
+    """What a run of a hybrid system was computed from: all that another process needs to compute it again."""
+
+    @abstractmethod
+    def again(self) -> "HybridTrajectory":
+        """Compute the run again."""
+
+
+class Jump(eqx.Module):
+    """A transition that has occurred: its index and name, its time, and the states before and after it."""
+
+    index: int = eqx.field(static=True)
+    name: str = eqx.field(static=True)
+    time: float = eqx.field(static=True)
+    before: State
+    after: State
+
+
+class Ending(enum.Enum):
+    """How a run of a hybrid system ended."""
+
+    FINISHED = "the last time was reached"
+    TERMINAL = "a terminal transition occurred"
+    CAPPED = "the cap on the number of transitions was reached"
+
+
+class HybridTrajectory(eqx.Module):
+    """A run of a hybrid system: one trajectory for each phase between transitions, and the transitions in order.
+
+    Phase k + 1 starts at the time of transition k in the state after it. A phase of no length, between two transitions
+    at one time, is left out. `recipe` is what a rerun needs; None for a run that was put together by hand.
+    """
+
+    phases: tuple[Trajectory, ...]
+    jumps: tuple[Jump, ...]
+    ending: Ending = eqx.field(static=True)
+    recipe: AbstractRecipe | None = None
+
+    @property
+    def initial(self) -> State:
+        """The first state."""
+        return self.jumps[0].before if self._begins_with_a_jump else self.phases[0].initial
+
+    @property
+    def final(self) -> State:
+        """The last state."""
+        return self.jumps[-1].after if self._ends_in_a_jump else self.phases[-1].final
+
+    @property
+    def _begins_with_a_jump(self) -> bool:
+        return bool(self.jumps) and (not self.phases or self.jumps[0].time <= float(self.phases[0].ts[0]))
+
+    @property
+    def _ends_in_a_jump(self) -> bool:
+        return bool(self.jumps) and (not self.phases or self.jumps[-1].time >= float(self.phases[-1].ts[-1]))
+
+    def along(self, fn: Callable[[State], PyTree]) -> tuple[np.ndarray, PyTree]:
+        """Return the times of all phases and `fn(x)` at them; at a transition both sides are there, in this order.
+
+        `fn` returns arrays whose shapes do not depend on the phase.
+        """
+        ts = np.concatenate([np.asarray(path.ts) for path in self.phases])
+        values = [path.along(fn) for path in self.phases]
+        return ts, jax.tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts]), *values)
+
+    def times(self, name: str) -> np.ndarray:
+        """Return the times of the transitions of one name."""
+        return np.array([jump.time for jump in self.jumps if jump.name == name])
+
+    def explain(self) -> str:
+        """Return one sentence: how the run ended, when, and after which transitions."""
+        end = max([jump.time for jump in self.jumps[-1:]] + [float(path.ts[-1]) for path in self.phases[-1:]])
+        count = f"{len(self.jumps)} transition{'' if len(self.jumps) == 1 else 's'}"
+        said = f"The run ended at t = {end:.6g} after {count}: {self.ending.value}"
+        if self.ending is not Ending.CAPPED:
+            return f"{said}."
+        return f"{said}; {_cycle(self.jumps)}."
+
+
+def _cycle(jumps: Sequence[Jump]) -> str:
+    """Return in words what the last transitions were, and whether the times between them shrink."""
+    last = jumps[-SHOWN:]
+    names = ", ".join(jump.name for jump in last)
+    gaps = np.diff([jump.time for jump in last])
+    if len(gaps) and np.all(gaps == 0):
+        return f"the last ones, {names}, occurred at one time: a dwell time separates them"
+    if len(gaps) > 2 and np.all(gaps[1:] < 0.999 * gaps[:-1]):
+        ratio = gaps[-1] / gaps[-2]
+        limit = last[-1].time + gaps[-1] * ratio / (1 - ratio)
+        return f"the last ones, {names}, accumulate near t = {limit:.6g} (Zeno behaviour)"
+    return f"the last ones were {names}, {np.mean(gaps):.3g} apart" if len(gaps) else f"the last one was {names}"
