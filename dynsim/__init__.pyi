@@ -13,10 +13,13 @@ from .hybrid_trajectory import HybridTrajectory as HybridTrajectory
 from .initial_distributions import initial as initial
 from .integrators import RKC2 as RKC2
 from .integrators import Diffrax as Diffrax
+from .integrators import EulerHeun as EulerHeun
+from .integrators import EulerMaruyama as EulerMaruyama
 from .integrators import Event as Event
 from .integrators import InSpan as InSpan
 from .integrators import Scipy as Scipy
 from .integrators import Stats as Stats
+from .integrators import StochasticHeun as StochasticHeun
 from .integrators import stiff as stiff
 from .keys import stream as stream
 from .networks.decoder.attention_flow import attention_flow as attention_flow
@@ -75,6 +78,7 @@ from .systems.master_equation.generators import generator_from_rates as generato
 from .systems.master_equation.generators import random_generator as random_generator
 from .systems.master_equation.generators import walk_in_potential as walk_in_potential
 from .systems.master_equation.rates import DrivenRates as DrivenRates
+from .systems.noisy import NoisyFlow as NoisyFlow
 from .systems.prototypes.descent import DescentMap as DescentMap
 from .systems.prototypes.descent import random_batches as random_batches
 from .systems.prototypes.encoders import Affine as Affine

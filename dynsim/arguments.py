@@ -15,6 +15,7 @@ from dynsim.errors import argument_error, reason, shown
 from dynsim.integrators import AbstractIntegrator, Event
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
+from dynsim.systems.noisy import without_noise
 
 OFF_SPACE = 1e-6  # the largest defect of a start that is taken for rounding error, of float32 too
 
@@ -102,7 +103,7 @@ def shapes_explained(flow: AbstractFlow, name: str, y0: State, ts: Any) -> Itera
         if isinstance(flow, FunctionFlow) or str(error).startswith("Argument"):
             raise
         try:
-            jax.eval_shape(flow.vector_field, ts[0], y0)
+            jax.eval_shape(without_noise(flow).vector_field, ts[0], y0)
         except (TypeError, ValueError, IndexError):
             shapes = ", ".join(str(leaf.shape) for leaf in jax.tree.leaves(y0))
             must = f"have a shape that this {type(flow).__name__} takes"
@@ -113,7 +114,7 @@ def shapes_explained(flow: AbstractFlow, name: str, y0: State, ts: Any) -> Itera
 def traceable(flow: AbstractFlow, y0: State, t0: Any) -> bool:
     """Return whether JAX can trace the field: it calls no NumPy and no `float`, and has no `if`, on its state."""
     try:
-        jax.eval_shape(flow.vector_field, t0, y0)
+        jax.eval_shape(without_noise(flow).vector_field, t0, y0)
     except jax.errors.JAXTypeError:
         return False
     return True

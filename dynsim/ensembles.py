@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree, Real
 
-from dynsim._types import Scalar, State, Time, TimesLike
+from dynsim._types import Key, Scalar, State, Time, TimesLike
 from dynsim.arguments import (
     OFF_SPACE,
     as_state,
@@ -29,12 +29,14 @@ from dynsim.arguments import (
 )
 from dynsim.conversion import function, returned
 from dynsim.errors import argument_error
-from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
+from dynsim.integrators import AbstractIntegrator, Stats
 from dynsim.integrators.base import masked
+from dynsim.integrators.stochastic import chosen_for_all, of_members
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.outcome import Outcome
 from dynsim.progress import progress
 from dynsim.systems.base import AbstractFlow
+from dynsim.systems.noisy import fields
 
 Observable = Callable[[Time, State], PyTree]
 Part = tuple[PyTree, State, Stats]  # values, last states and statuses of some members
@@ -83,6 +85,10 @@ class _Work(eqx.Module):
     def flow(self, member: int) -> AbstractFlow:
         return self.flows[member % len(self.flows)]
 
+    def solver(self, member: Any) -> AbstractIntegrator:
+        """The integrator of one member or several: one for flows with noise holds the keys of their paths."""
+        return of_members(self.integrator, member)
+
 
 def ensemble(
     flow: AbstractFlow | Sequence[AbstractFlow],
@@ -90,7 +96,8 @@ def ensemble(
     ts: TimesLike,
     fn: Observable,
     *,
-    integrator: AbstractIntegrator = Diffrax(),
+    integrator: AbstractIntegrator | None = None,
+    key: Key | None = None,
     chunk: int | None = None,
     cost: Callable[[State], Scalar] | None = None,
     folder: str | Path | None = None,
@@ -107,7 +114,8 @@ def ensemble(
         y0s: starts, members first on every array; float32 stays float32.
         ts: increasing times, shared by all members.
         fn: the observable, a function of time and state in JAX.
-        integrator: `Diffrax()` or `Scipy()`.
+        integrator: `Diffrax()`, the default, or `Scipy()`; for flows with noise a fixed-step scheme, see `simulate`.
+        key: for flows with noise; member k is what `simulate` returns for `jax.random.fold_in(key, k)`.
         chunk: the most members solved together; they take as many steps as the slowest of them. By default 32, or as
             many as have states of half a megabyte (of 256 on an accelerator); parts are shared among the cores.
         cost: a prediction of a start's number of steps, up to a factor: members of similar cost are solved together.
@@ -119,8 +127,9 @@ def ensemble(
         KeyboardInterrupt: on Ctrl-C, with a sentence that says which members are kept.
     """
     flows = tuple(flow) if isinstance(flow, Sequence) else (flow,)
-    work = _checked(flows, integrator, y0s, ts, function("fn", fn, "(t, x)"))
-    together = integrator.batched and _alike(flows)
+    solver = chosen_for_all(flows, integrator, key)
+    work = _checked(flows, solver, y0s, ts, function("fn", fn, "(t, x)"))
+    together = solver.batched and _alike(flows)
     parts = _parts(work, cost, chunk) if together else [np.array([k]) for k in range(work.members)]
     checkpoints = None if folder is None else Checkpoints(folder, _digest(work, parts), _structure(work))
     done = _solved(_together if together else _alone, work, parts, checkpoints, shown)
@@ -129,7 +138,7 @@ def ensemble(
     joined = jax.tree.map(join, *done)
     values, final, stats = joined
     kept = flows[0] if isinstance(flow, AbstractFlow) else flows
-    return Ensemble(work.ts, values, work.y0s, final, stats, kept, integrator)
+    return Ensemble(work.ts, values, work.y0s, final, stats, kept, solver)
 
 
 def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: TimesLike, fn: Observable) -> _Work:
@@ -252,7 +261,7 @@ def _together(work: _Work, part: np.ndarray, width: int) -> Part:
     """Solve the members of a part under `vmap`, the last one repeated up to the common width."""
     padded = np.concatenate([part, np.repeat(part[-1:], width - len(part))])
     flows = work.flows if len(work.flows) == 1 else tuple(work.flows[k] for k in padded)
-    found = work.integrator.observe(flows, work.start(padded), work.ts, work.fn)
+    found = work.solver(padded).observe(flows, work.start(padded), work.ts, work.fn)
     return jax.tree.map(lambda a: a[: len(part)], found)
 
 
@@ -274,7 +283,7 @@ def _alone(work: _Work, part: np.ndarray, width: int) -> Part:
     member = int(part[0])
     flow, y0 = work.flow(member), work.start(member)
     try:
-        ys, stats = work.integrator.integrate(flow, y0, work.ts)
+        ys, stats = work.solver(member).integrate(flow, y0, work.ts)
     except (ArithmeticError, ValueError, RuntimeError) as error:
         warnings.warn(f"Member {member} of the ensemble raised: {error}", RuntimeWarning, stacklevel=2)
         ys, stats = _lost(work, y0)
@@ -311,7 +320,7 @@ def _digest(work: _Work, parts: list[np.ndarray]) -> str:
             "folder", "be left out for a flow that calls NumPy, whose code cannot be compared", "is given"
         )
     for flow in work.flows:
-        look = lambda t, y, flow=flow: (flow.vector_field(t, y), flow.space.project(y), work.fn(t, y))
+        look = lambda t, y, flow=flow: (*fields(flow, t, y), flow.space.project(y), work.fn(t, y))
         traced = jax.make_jaxpr(look)(work.ts[0], work.start(0))
         times = [*flow.breakpoints(t0, t1), flow.step_limit()]
         program = traced.jaxpr.pretty_print(use_color=False)  # `str` would colour it on a terminal

@@ -37,3 +37,8 @@ class Outcome(enum.IntEnum):
         "the implicit stage equations were not solved",
         "take float64 states or looser tolerances",
     )
+    LEFT_DOMAIN = (
+        5,
+        "the noise left the domain (an entry of a simplex below zero, or a negative `domain`)",
+        "take noise that vanishes at the boundary, shorter steps, or other variables such as logarithms",
+    )

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from dynsim._types import State, TimesLike
+from dynsim._types import Key, State, TimesLike
 from dynsim.arguments import (
     as_state,
     as_times,
@@ -23,6 +23,7 @@ from dynsim.arguments import (
 from dynsim.conversion import integer
 from dynsim.errors import IntegrationError, argument_error, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
+from dynsim.integrators.stochastic import chosen
 from dynsim.outcome import Outcome
 from dynsim.progress import waiting
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -41,7 +42,8 @@ def simulate(
     y0: State,
     ts: TimesLike,
     *,
-    integrator: AbstractIntegrator = Diffrax(),
+    integrator: AbstractIntegrator | None = None,
+    key: Key | None = None,
     throw: bool = True,
 ) -> Trajectory:
     """Integrate a flow from `y0` and return its trajectory at the times `ts`.
@@ -50,19 +52,22 @@ def simulate(
         flow: the system; `velocity` is made tangent and evaluated at the projected point.
         y0: a point of the space (an array, nested sequences of numbers, or a named tuple of these); float32 stays.
         ts: increasing times, in the flow's time unit; `ts[0]` is the time of `y0`.
-        integrator: `Diffrax()` or `Scipy()`.
+        integrator: `Diffrax()`, the default, or `Scipy()`; for a `NoisyFlow` a fixed-step scheme, by default
+            `EulerMaruyama()` for Ito's sense and `EulerHeun()` for Stratonovich's.
+        key: for a `NoisyFlow`, the random key of the Brownian path; the trajectory's integrator keeps it.
         throw: raise on failure; else the states are NaN from there on and `stats.succeeded` is False.
 
     Raises:
         ValueError: for a start off the space, unsorted times, or a schedule shorter than the horizon.
         IntegrationError: if the last time is not reached, with the cause and what to try.
     """
-    y0, times = _checked(flow, y0, ts, integrator)
+    solver = chosen(flow, integrator, key)
+    y0, times = _checked(flow, y0, ts, solver)
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
-        ys, stats = integrator.integrate(flow, y0, times)
+        ys, stats = solver.integrate(flow, y0, times)
         if throw:
             raise_if_failed(stats)
-    return Trajectory(times, ys, flow, stats, integrator)
+    return Trajectory(times, ys, flow, stats, solver)
 
 
 def simulate_until(

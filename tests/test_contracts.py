@@ -26,7 +26,10 @@ from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.schedules import Modulated
 from tests.zoo import FLOWS, MAPS, D, N, flow_and_start, map_and_start
 
-OWN = {"SpanForm"}  # needs its initial tokens to exist; tests/test_span_form.py holds it to the same contract
+OWN = {
+    "SpanForm",  # needs its initial tokens to exist; tests/test_span_form.py holds it to the same contract
+    "NoisyFlow",  # has no velocity; tests/test_noise.py
+}
 SHARES = np.linspace(0.0, 1.0, 11)  # of a horizon, the times that are saved
 TS = 20 * SHARES
 CASES = [name for name in FLOWS if "user" not in name]

@@ -1,4 +1,4 @@
-"""Integrators: diffrax and a stabilised solver for it, SciPy as independent confirmation, the span of the tokens."""
+"""Integrators: diffrax, a stabilised solver for it, SciPy as independent confirmation, token spans, noise."""
 
 from dynsim.integrators.base import AbstractIntegrator, Event, Stats
 from dynsim.integrators.diffrax_backend import Diffrax
@@ -6,5 +6,18 @@ from dynsim.integrators.implicit import stiff
 from dynsim.integrators.in_span import InSpan
 from dynsim.integrators.scipy_backend import Scipy
 from dynsim.integrators.stabilised import RKC2
+from dynsim.integrators.stochastic import EulerHeun, EulerMaruyama, StochasticHeun
 
-__all__ = ["RKC2", "AbstractIntegrator", "Diffrax", "Event", "InSpan", "Scipy", "Stats", "stiff"]
+__all__ = [
+    "RKC2",
+    "AbstractIntegrator",
+    "Diffrax",
+    "EulerHeun",
+    "EulerMaruyama",
+    "Event",
+    "InSpan",
+    "Scipy",
+    "Stats",
+    "StochasticHeun",
+    "stiff",
+]

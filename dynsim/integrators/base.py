@@ -142,6 +142,14 @@ def without_periods(flow: AbstractFlow) -> AbstractFlow:
     return jax.tree.map(lambda part: part.without_period() if schedule(part) else part, flow, is_leaf=schedule)
 
 
+def stacked(flows: Sequence[AbstractFlow]) -> tuple[AbstractFlow, Any]:
+    """Return one flow whose arrays have the members first wherever the flows differ, and which arrays these are."""
+    differs = lambda *leaves: 0 if any(leaf is not leaves[0] for leaf in leaves) and eqx.is_array(leaves[0]) else None
+    axes = jax.tree.map(differs, *flows)
+    join = lambda axis, *leaves: leaves[0] if axis is None else jnp.stack(leaves)
+    return jax.tree.map(join, axes, *flows, is_leaf=lambda axis: axis is None), axes
+
+
 def step_limit(integrator: AbstractIntegrator, flow: AbstractFlow) -> float:
     """Return the longest step: the integrator's `longest_step` if it has one, else what the flow asks for."""
     own = getattr(integrator, "longest_step", None)

@@ -25,6 +25,7 @@ from dynsim.integrators.base import (
     check_longest_step,
     masked,
     on_space,
+    stacked,
     step_limit,
     unchanged,
     without_periods,
@@ -110,7 +111,7 @@ class Diffrax(AbstractIntegrator):
         limits = [limit for _, limit in times if limit is not None]
         jumps = np.unique(np.concatenate([jumps for jumps, _ in times]))
         limit = min(limits) if limits else None
-        flow, axes = _stacked([without_periods(flow) for flow in flows])
+        flow, axes = stacked([without_periods(flow) for flow in flows])
         return _observe(self, flow, axes, y0s, ts, _padded(jumps), limit, fn, coordinates)
 
     def locate(
@@ -218,14 +219,6 @@ def _integrate(integrator, flow, y0, ts, jumps, limit):
     ys, defect = on_space(flow.space, _begun(solution.ys, y0))
     stats = _stats(solution, defect)
     return masked(ys, ts, stats), stats
-
-
-def _stacked(flows: Sequence[AbstractFlow]) -> tuple[AbstractFlow, Any]:
-    """Return one flow whose arrays have the members first wherever the flows differ, and which arrays these are."""
-    differs = lambda *leaves: 0 if any(leaf is not leaves[0] for leaf in leaves) and eqx.is_array(leaves[0]) else None
-    axes = jax.tree.map(differs, *flows)
-    join = lambda axis, *leaves: leaves[0] if axis is None else jnp.stack(leaves)
-    return jax.tree.map(join, axes, *flows, is_leaf=lambda axis: axis is None), axes
 
 
 @eqx.filter_jit

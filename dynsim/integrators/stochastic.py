@@ -1,0 +1,286 @@
+"""Fixed-step schemes for flows with noise, on any space: Euler-Maruyama, Euler-Heun and Heun."""
+
+import abc
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import diffrax as dfx
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array
+
+from dynsim._types import Key, Scalar, State, Time, Times
+from dynsim.conversion import number, random_key
+from dynsim.errors import argument_error
+from dynsim.integrators.base import (
+    AbstractIntegrator,
+    Coordinates,
+    Event,
+    Stats,
+    masked,
+    stacked,
+    unchanged,
+    without_periods,
+)
+from dynsim.integrators.diffrax_backend import Diffrax
+from dynsim.outcome import Outcome
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.noisy import NoisyFlow
+
+OFF_SPACE = 1e-6  # the defect beyond which noise has left the space, as at a start
+STEP = 0.01  # by default, in the flow's time unit
+
+
+def _step(value: Any) -> float:
+    return number("step_size", value)
+
+
+def _resolution(value: Any) -> float | None:
+    return None if value is None else number("path_resolution", value)
+
+
+class AbstractStochastic(AbstractIntegrator):
+    """A scheme of fixed steps for a `NoisyFlow`; a step is taken in the ambient space and projected to the space.
+
+    Between two output times the steps are equal, as many in every interval as the longest one needs so that none is
+    longer than `step_size` (or the flow's own longest step). Jumps of the field are not stepped to.
+
+    With `path_resolution`, a time, the Brownian path is a virtual Brownian tree of that resolution: runs with the same
+    key, resolution, first and last time follow the same path, whatever their steps. Without it increments are drawn
+    step by step, which is quicker.
+
+    `key` decides the path; `simulate` and `ensemble` store it here, so that a run file can be computed again.
+    """
+
+    step_size: float = eqx.field(static=True, converter=_step, default=STEP)
+    path_resolution: float | None = eqx.field(static=True, converter=_resolution, default=None)
+    key: Any = None
+
+    calculus: ClassVar[str]
+
+    @abc.abstractmethod
+    def step(self, flow: NoisyFlow, t: Time, h: Scalar, x: State, increment: Any) -> State:
+        """Return the ambient point after a step of length `h` from a point of the space."""
+
+    @property
+    def batched(self) -> bool:
+        """Whether many starts can be solved together: yes."""
+        return True
+
+    def with_key(self, key: Key | Array) -> "AbstractStochastic":
+        """Return the scheme with another key, or with one for each start."""
+        return dataclasses.replace(self, key=key)
+
+    def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
+        """Return the states at `ts`, and statistics."""
+        noisy, steps = _checked(self, flow, y0, ts)
+        return _integrate(self, without_periods(noisy), y0, jnp.asarray(ts), steps)
+
+    def observe(
+        self,
+        flows: Sequence[AbstractFlow],
+        y0s: State,
+        ts: Times,
+        fn: Callable[[Time, State], Any],
+        *,
+        coordinates: Coordinates = unchanged,
+    ) -> tuple[Any, State, Stats]:
+        """Return `fn(t, x)` at `ts`, the last state and statistics for each start, whose keys are those of `key`."""
+        if coordinates is not unchanged:
+            raise argument_error("coordinates", "be left out for a flow with noise", "is given")
+        first = jax.tree.map(lambda y: y[0], y0s)
+        steps = max(_checked(self, flow, first, ts)[1] for flow in flows)
+        flow, axes = stacked([without_periods(flow) for flow in flows])
+        return _observe(self, flow, axes, y0s, jnp.asarray(ts), steps, fn)
+
+    def locate(
+        self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
+    ) -> tuple[State, Stats, float, State, int]:
+        """Raise `ValueError`: a path with noise crosses a surface again and again."""
+        raise argument_error("integrator", "locate events", f"is {type(self).__name__}, for flows with noise")
+
+
+class EulerMaruyama(AbstractStochastic):
+    """Euler-Maruyama, for Ito's sense: strong order 1/2 (1 for additive noise in Euclidean space), weak order 1."""
+
+    calculus: ClassVar[str] = "ito"
+
+    def step(self, flow: NoisyFlow, t: Time, h: Scalar, x: State, increment: Any) -> State:
+        """Return x + f h + sigma dB."""
+        return _sum(x, (h, flow.drift(t, x)), (1.0, flow.kick(t, x, increment)))
+
+
+class EulerHeun(AbstractStochastic):
+    """Euler-Heun, for Stratonovich's sense: the mean of sigma at both ends, the drift at the first.
+
+    Strong order 1/2 (1 if the directions of the noise commute), weak order 1.
+    """
+
+    calculus: ClassVar[str] = "stratonovich"
+
+    def step(self, flow: NoisyFlow, t: Time, h: Scalar, x: State, increment: Any) -> State:
+        """Return x + f h + (sigma(x) + sigma(x + sigma dB)) dB / 2."""
+        first = flow.kick(t, x, increment)
+        second = flow.kick(t, _sum(x, (1.0, first)), increment)
+        return _sum(x, (h, flow.drift(t, x)), (0.5, first), (0.5, second))
+
+
+class StochasticHeun(AbstractStochastic):
+    """Heun's method, for Stratonovich's sense: the mean of drift and noise at both ends.
+
+    Orders as those of `EulerHeun`, and 2 in the drift alone.
+    """
+
+    calculus: ClassVar[str] = "stratonovich"
+
+    def step(self, flow: NoisyFlow, t: Time, h: Scalar, x: State, increment: Any) -> State:
+        """Return x + (f(x) + f(z)) h / 2 + (sigma(x) + sigma(z)) dB / 2 with z = x + f h + sigma dB."""
+        f, first = flow.drift(t, x), flow.kick(t, x, increment)
+        z = _sum(x, (h, f), (1.0, first))
+        g, second = flow.drift(t + h, z), flow.kick(t + h, z, increment)
+        return _sum(x, (h / 2, f), (h / 2, g), (0.5, first), (0.5, second))
+
+
+def chosen(flow: Any, integrator: Any, key: Any) -> Any:
+    """Return the integrator for a flow: the one given, by default `Diffrax()`, or a stochastic one that holds the key.
+
+    Raises:
+        ValueError: for noise without a key or the other way round, and for a scheme of the other calculus.
+    """
+    if not isinstance(flow, NoisyFlow):
+        if key is not None:
+            raise argument_error("key", "be left out for a flow without noise", "is given")
+        if isinstance(integrator, AbstractStochastic):
+            kind = type(integrator).__name__
+            raise argument_error("integrator", "be one for a flow without noise, such as `Diffrax()`", f"is {kind}")
+        return Diffrax() if integrator is None else integrator
+    if key is None:
+        raise argument_error("key", "be a random key such as `stream(0, 'name')` for a flow with noise", "is missing")
+    if integrator is None:
+        integrator = EulerMaruyama() if flow.calculus == "ito" else EulerHeun()
+    if not isinstance(integrator, AbstractStochastic) or integrator.calculus != flow.calculus:
+        fit = "`EulerMaruyama()`" if flow.calculus == "ito" else "`EulerHeun()` or `StochasticHeun()`"
+        must = f'be {fit} for noise with calculus="{flow.calculus}"'
+        raise argument_error("integrator", must, f"is {type(integrator).__name__}")
+    return integrator.with_key(random_key("key", key))
+
+
+def chosen_for_all(flows: Sequence[Any], integrator: Any, key: Any) -> Any:
+    """Return the integrator for all flows of an ensemble, as `chosen` does; raise `ValueError` for both calculi."""
+    found = [chosen(flow, integrator, key) for flow in flows]
+    if len({type(one) for one in found}) > 1:
+        raise argument_error("flow", "hold noise of one calculus or none", "holds several")
+    return found[0]
+
+
+def of_members(integrator: AbstractIntegrator, members: Any) -> AbstractIntegrator:
+    """Return the integrator for some members of an ensemble: one for noise holds the key of each."""
+    if not isinstance(integrator, AbstractStochastic):
+        return integrator
+    fold = lambda member: jax.random.fold_in(integrator.key, member)
+    return integrator.with_key(fold(members) if np.ndim(members) == 0 else jax.vmap(fold)(jnp.asarray(members)))
+
+
+def _sum(x: State, *terms: tuple[Any, State]) -> State:
+    for factor, v in terms:
+        x = jax.tree.map(lambda a, b, c=factor: a + jnp.asarray(c, a.dtype) * b, x, v)
+    return x
+
+
+def _checked(scheme: AbstractStochastic, flow: AbstractFlow, y0: State, ts: Times) -> tuple[NoisyFlow, int]:
+    """Return the flow and the number of steps between two output times."""
+    if not isinstance(flow, NoisyFlow):
+        raise argument_error("flow", f"be a NoisyFlow for `{type(scheme).__name__}`", f"is a {type(flow).__name__}")
+    if scheme.key is None:
+        raise argument_error("key", "be given", "is missing")
+    if isinstance(ts, Tracer):
+        raise argument_error("ts", "not be traced for a flow with noise", "is")
+    flow.increment_shapes(float(ts[0]), y0)
+    longest = min(scheme.step_size, flow.step_limit())
+    return flow, max(1, math.ceil(float(np.max(np.diff(np.asarray(ts)))) / longest * (1 - 1e-9)))
+
+
+class _Run(eqx.Module):
+    """A run on its way: its state, whether it goes on, how it ended, its steps, largest defect and last time."""
+
+    x: State
+    outcome: Array
+    steps: Array
+    defect: Array
+    time: Array
+
+
+def _path(scheme: AbstractStochastic, flow: NoisyFlow, key: Any, y0: State, ts: Array) -> Callable[..., Any]:
+    """Return a function of the number of a step and of its two ends: the increment of the Brownian motions."""
+    shapes = flow.increment_shapes(ts[0], y0)
+    if scheme.path_resolution is not None:
+        tree = dfx.VirtualBrownianTree(ts[0], ts[-1], tol=scheme.path_resolution, shape=shapes, key=key)
+        return lambda index, t, end: tree.evaluate(jnp.maximum(t, ts[0]), jnp.minimum(end, ts[-1]))
+
+    def drawn(index: Any, t: Any, end: Any) -> Any:
+        leaves, structure = jax.tree.flatten(shapes)
+        keys = jax.random.split(jax.random.fold_in(key, index), len(leaves))
+        normal = [jax.random.normal(k, a.shape, a.dtype) for k, a in zip(keys, leaves, strict=True)]
+        return jax.tree.unflatten(structure, [jnp.sqrt(end - t).astype(z.dtype) * z for z in normal])
+
+    return drawn
+
+
+def _solve(scheme: Any, flow: Any, key: Any, y0: State, ts: Array, steps: int, fn: Any) -> tuple[Any, State, Stats]:
+    """Return `fn(t, x)` at `ts`, the last state and statistics."""
+    increment = _path(scheme, flow, key, y0, ts)
+
+    def one(run: _Run, where: tuple[Any, ...]) -> tuple[_Run, None]:
+        index, t, end = where
+        y = scheme.step(flow, t, end - t, run.x, increment(index, t, end))
+        return _after(flow, run, y, end), None
+
+    def interval(run: _Run, where: tuple[Any, ...]) -> tuple[_Run, Any]:
+        k, t0, t1 = where
+        shares = jnp.arange(steps + 1).astype(ts.dtype) / steps
+        grid = (t0 + shares * (t1 - t0)).at[-1].set(t1)
+        run, _ = jax.lax.scan(one, run, (k * steps + jnp.arange(steps), grid[:-1], grid[1:]))
+        return run, fn(t1, run.x)
+
+    none = jnp.zeros((), int)
+    begin = _Run(y0, jnp.asarray(int(Outcome.FINISHED)), none, jnp.zeros((), ts.dtype), ts[0])
+    run, values = jax.lax.scan(interval, begin, (jnp.arange(len(ts) - 1), ts[:-1], ts[1:]))
+    values = jax.tree.map(lambda a, v: jnp.concatenate([jnp.asarray(a, v.dtype)[None], v]), fn(ts[0], y0), values)
+    stats = Stats(run.outcome == int(Outcome.FINISHED), run.outcome, run.steps, none, run.defect, run.time)
+    return masked(values, ts, stats), run.x, stats
+
+
+def _after(flow: NoisyFlow, run: _Run, y: State, end: Any) -> _Run:
+    """Return a run after a step to the ambient point `y`; one that has ended keeps NaN."""
+    x = flow.space.project(y)
+    finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(x)]))
+    left = flow.space.defect(x) > OFF_SPACE
+    if flow.domain is not None:
+        left = left | (flow.domain(x) < 0)
+    now = jnp.where(finite, jnp.where(left, int(Outcome.LEFT_DOMAIN), int(Outcome.FINISHED)), int(Outcome.NON_FINITE))
+    outcome = jnp.where(run.outcome == int(Outcome.FINISHED), now, run.outcome)
+    going = outcome == int(Outcome.FINISHED)
+    return _Run(
+        x=jax.tree.map(lambda a: jnp.where(going, a, jnp.nan), x),
+        outcome=outcome,
+        steps=run.steps + going.astype(int),
+        defect=jnp.where(going, jnp.maximum(run.defect, flow.space.defect(y).astype(run.defect.dtype)), run.defect),
+        time=jnp.where(going, end, run.time),
+    )
+
+
+@eqx.filter_jit
+def _integrate(scheme, flow, y0, ts, steps):
+    ys, _, stats = _solve(scheme, flow, scheme.key, y0, ts, steps, lambda t, x: x)
+    return ys, stats
+
+
+@eqx.filter_jit
+def _observe(scheme, flow, axes, y0s, ts, steps, fn):
+    one = lambda flow, key, y0: _solve(scheme, flow, key, y0, ts, steps, fn)
+    return eqx.filter_vmap(one, in_axes=(axes, 0, 0))(flow, scheme.key, y0s)

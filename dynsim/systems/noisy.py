@@ -1,0 +1,148 @@
+"""Flows with noise: stochastic differential equations on any space, in the sense of Ito or of Stratonovich."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.core import Tracer
+from jaxtyping import PyTree
+
+from dynsim._types import Scalar, State, Time
+from dynsim.conversion import choice, function, instance, reals
+from dynsim.errors import argument_error
+from dynsim.spaces import AbstractSpace
+from dynsim.systems.base import AbstractFlow
+
+CALCULI = ("ito", "stratonovich")
+
+
+class NoisyFlow(AbstractFlow):
+    r"""A stochastic differential equation on a space: a flow, and noise of which the tangent part acts.
+
+    $$ dx = T_x f(t, x)\, dt + T_x \sigma(t, x) \circ dB $$
+
+    for `calculus="stratonovich"`, whose solutions stay on the space by the chain rule. With `calculus="ito"` it is the
+    limit of x <- project(x + T_x f dt + T_x sigma dB) for short steps: in Euclidean space Ito's equation, and elsewhere
+    that equation with the term $\tfrac12 D^2\mathrm{project}(x)[T_x\sigma, T_x\sigma]\,dt$ that keeps it on the space;
+    on a sphere or an ellipsoid this is Ito's equation in geodesic normal coordinates of the metric of `tangent`. For
+    noise of one amplitude in all directions of a sphere, both are the same Brownian motion.
+
+    The noise is one of
+
+    - a number, or arrays of the shape of the state: the amplitude of independent Brownian motions of the entries;
+    - a function of (t, x) that returns such an amplitude: diagonal noise;
+    - a function of (t, x) that returns arrays with one more axis, of length m, the last: m Brownian motions that act on
+      all entries, `sigma[..., k]` being the direction of the k-th.
+
+    `domain`, if given, is a function of the state that is negative outside the domain of the equation, such as
+    `jnp.min` for the positive orthant; a run that leaves it ends there, as one that leaves the simplex does.
+    """
+
+    flow: AbstractFlow
+    noise: Any
+    calculus: str = eqx.field(static=True)
+    domain: Callable[[State], Scalar] | None
+
+    def __init__(
+        self,
+        flow: AbstractFlow,
+        noise: Any,  # a function, a number, arrays or a named tuple of arrays
+        *,
+        calculus: str,
+        domain: Callable[[State], Scalar] | None = None,
+    ):
+        """Store the flow, the noise and the sense of its integral."""
+        self.flow = instance("flow", flow, AbstractFlow, "a flow")
+        if isinstance(flow, NoisyFlow):
+            raise argument_error("flow", "be a flow without noise", "is a NoisyFlow")
+        self.noise = function("noise", noise, "(t, x)") if callable(noise) else jax.tree.map(_amplitude, noise)
+        self.calculus = choice("calculus", calculus, CALCULI)
+        self.domain = None if domain is None else function("domain", domain, "the state")
+
+    @property
+    def space(self) -> AbstractSpace:
+        """The space of the flow."""
+        return self.flow.space
+
+    def velocity(self, t: Time, x: State) -> State:
+        """Raise `ValueError`: what takes a velocity would leave the noise out."""
+        del t, x
+        must = "be without noise here (its field `flow` is; `simulate` and `ensemble` take noise)"
+        raise argument_error("flow", must, "is a NoisyFlow")
+
+    def drift(self, t: Time, y: State) -> State:
+        """Return the tangent velocity of the flow without noise, at the projected point."""
+        return self.flow.vector_field(t, y)
+
+    def kick(self, t: Time, y: State, increment: PyTree) -> State:
+        """Return the tangent part of the noise at the projected point, times an increment of the Brownian motions."""
+        x = self.space.project(y)
+        sigma = self._sigma(t, x)
+        if self._diagonal(x, sigma):
+            pushed = jax.tree.map(
+                lambda s, a, dw: jnp.broadcast_to(s, a.shape).astype(a.dtype) * dw, sigma, x, increment
+            )
+        else:
+            pushed = jax.tree.map(lambda s, a: s.astype(a.dtype) @ increment.astype(a.dtype), sigma, x)
+        return self.space.tangent(x, pushed)
+
+    def increment_shapes(self, t: Time, x: State) -> PyTree:
+        """Return the shapes and types of an increment of the Brownian motions; raise `ValueError` for other noise."""
+        shapes = jax.eval_shape(lambda: (x, self._sigma(t, x)))
+        like, sigma = shapes
+        if self._diagonal(like, sigma):
+            return like
+        leaves = list(zip(jax.tree.leaves(sigma), jax.tree.leaves(like), strict=True))
+        counts = {s.shape[-1] if s.shape[:-1] == a.shape and s.ndim else -1 for s, a in leaves}
+        if len(counts) != 1 or counts == {-1}:
+            told = ", ".join(str(s.shape) for s, _ in leaves)
+            must = f"return arrays of the shape of the state, {leaves[0][1].shape}, or with one more axis"
+            raise argument_error("noise", must, f"has shape {told}")
+        return jax.ShapeDtypeStruct((counts.pop(),), leaves[0][1].dtype)
+
+    def breakpoints(self, t0: float, t1: float) -> Any:
+        """Return the breakpoints of the flow."""
+        return self.flow.breakpoints(t0, t1)
+
+    def step_limit(self) -> float:
+        """Return the longest step of the flow."""
+        return self.flow.step_limit()
+
+    def check_horizon(self, t0: float, t1: float) -> None:
+        """Raise `ValueError` if the flow is not defined on all of [t0, t1]."""
+        self.flow.check_horizon(t0, t1)
+
+    def _sigma(self, t: Time, x: State) -> State:
+        """Return the amplitude, or the directions, with the structure of the state."""
+        found = self.noise(t, x) if callable(self.noise) else self.noise
+        if jax.tree.structure(found) == jax.tree.structure(x):
+            return jax.tree.map(jnp.asarray, found)
+        if jax.tree.structure(found) == jax.tree.structure(0):
+            return jax.tree.map(lambda a: jnp.asarray(found), x)
+        raise argument_error("noise", "have the parts of the state", "has others")
+
+    @staticmethod
+    def _diagonal(x: PyTree, sigma: PyTree) -> bool:
+        """Return whether each entry has a Brownian motion of its own, by the shapes of both."""
+        pairs = zip(jax.tree.leaves(sigma), jax.tree.leaves(x), strict=True)
+        return all(s.shape in ((), a.shape) for s, a in pairs)
+
+
+def without_noise(flow: AbstractFlow) -> AbstractFlow:
+    """Return the flow of the drift of a flow with noise, and any other flow as it is."""
+    return flow.flow if isinstance(flow, NoisyFlow) else flow
+
+
+def fields(flow: AbstractFlow, t: Time, x: State) -> tuple[PyTree, ...]:
+    """Return all that a solver evaluates of a flow: its field, and the noise if it has any."""
+    field = without_noise(flow).vector_field(t, x)
+    return (field, flow.noise(t, x)) if isinstance(flow, NoisyFlow) and callable(flow.noise) else (field,)
+
+
+def _amplitude(value: Any) -> jax.Array:
+    found = jnp.asarray(reals("noise", value), float)
+    if not isinstance(found, Tracer) and not bool(jnp.all(jnp.isfinite(found))):
+        raise argument_error("noise", "be finite", "has an entry that is not")
+    return found

@@ -1,0 +1,277 @@
+"""Flows with noise: orders against closed forms, both calculi, diffrax on the same path, ensembles, files, refusals.
+
+A state of many entries with noise of their own is as many paths, in one solve.
+"""
+
+from typing import Any, NamedTuple
+
+import diffrax as dfx
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.limits import settle
+from analysis.dynamics.linearisation import tangent_jacobian
+from dynsim.ensembles import ensemble
+from dynsim.errors import IntegrationError
+from dynsim.integrators import Diffrax, EulerHeun, EulerMaruyama, Event, StochasticHeun
+from dynsim.keys import stream
+from dynsim.outcome import Outcome
+from dynsim.simulation import simulate, simulate_until
+from dynsim.spaces import Ellipsoid, Euclidean, Product, Simplex, Sphere
+from dynsim.storage import load, rerun, save
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.noisy import NoisyFlow
+
+KEY = stream(0, "noise")
+ENDS = [0.0, 1.0]
+PATHS = 4096
+POLE = np.array([0.0, 0.0, 1.0])
+
+
+class Parts(NamedTuple):
+    directions: Any
+    points: Any
+    numbers: Any
+
+
+def at_rest(t, x):
+    del t
+    return jax.tree.map(jnp.zeros_like, x)
+
+
+def decay(t, x):
+    del t
+    return -x
+
+
+def growth(t, x):
+    del t
+    return 0.5 * x
+
+
+def proportional(t, x):
+    del t
+    return 0.8 * x
+
+
+def driven(t, x):
+    del t
+    return jnp.stack([x[1], -jnp.sin(x[0])])
+
+
+def directions(t, x):
+    """Three Brownian motions that act on two entries, and do not commute."""
+    return jnp.stack([jnp.stack([0.3 * x[1], 0.2, jnp.cos(t)]), jnp.stack([0.1, 0.4 * jnp.sin(x[0]), 0.3 * x[0]])])
+
+
+def last(flow, x0, integrator, key=KEY):
+    return np.asarray(simulate(flow, x0, ENDS, integrator=integrator, key=key).final)
+
+
+def slope(steps, errors):
+    return np.polyfit(np.log(steps), np.log(errors), 1)[0]
+
+
+def test_euler_maruyama_is_of_weak_order_one_on_ornstein_uhlenbeck():
+    flow = NoisyFlow(FunctionFlow(decay), 0.5, calculus="ito")
+    steps = np.array([1 / 4, 1 / 8])
+    found = [last(flow, jnp.full(PATHS, 2.0), EulerMaruyama(h)) for h in steps]
+    means = [abs(x.mean() - 2 * np.exp(-1)) for x in found]
+    spreads = [abs(x.var() - 0.125 * (1 - np.exp(-2))) for x in found]
+    assert 0.7 < slope(steps, means) < 1.4  # standard error .005 of errors .1 and .05
+    assert spreads[1] < 0.25 * 0.5 * (1 / 8) + 4 * 0.11 * np.sqrt(2 / PATHS)  # order one, and the sampling error
+    assert abs(means[0] - 2 * (np.exp(-1) - 0.75**4)) < 4 * 0.33 / np.sqrt(PATHS)  # the mean of the scheme itself
+
+
+CLOSED_FORMS = (("ito", EulerMaruyama, 0.5, 0.5 - 0.32), ("stratonovich", EulerHeun, 1.0, 0.5))
+
+
+def strong_errors(kind, calculus, drift, steps, finest):
+    """Return the errors at t = 1 of geometric Brownian motion, against its closed form on the same paths."""
+    some = jnp.ones(PATHS // 4)
+    W = last(NoisyFlow(FunctionFlow(at_rest), 1.0, calculus="ito"), some, EulerMaruyama(1.0, finest)) - 1
+    flow = NoisyFlow(FunctionFlow(growth), proportional, calculus=calculus)
+    exact = np.exp(drift + 0.8 * W)
+    return [np.sqrt(np.mean((last(flow, some, kind(h, finest)) - exact) ** 2)) for h in steps]
+
+
+@pytest.mark.parametrize(("calculus", "kind", "order", "drift"), CLOSED_FORMS)
+def test_the_two_calculi_differ_by_half_the_square_of_a_multiplicative_noise(calculus, kind, order, drift):
+    del order
+    flow = NoisyFlow(FunctionFlow(growth), proportional, calculus=calculus)
+    found, mean = last(flow, jnp.ones(PATHS), kind(1 / 32)), np.exp(drift + 0.32)
+    assert abs(found.mean() - mean) < 4 * mean * np.sqrt(np.expm1(0.64) / PATHS) + 0.01  # of means .62 apart
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("calculus", "kind", "order", "drift"), CLOSED_FORMS)
+def test_the_strong_orders_on_geometric_brownian_motion(calculus, kind, order, drift):
+    steps = np.array([1 / 16, 1 / 64, 1 / 256])
+    assert abs(slope(steps, strong_errors(kind, calculus, drift, steps, 1 / 512)) - order) < 0.15
+
+
+def test_brownian_motion_on_the_sphere_forgets_its_start_at_the_known_rate():
+    x0 = jnp.tile(jnp.asarray(POLE), (PATHS, 1))
+    for calculus, kind in (("ito", EulerMaruyama), ("stratonovich", EulerHeun)):
+        flow = NoisyFlow(FunctionFlow(at_rest, Sphere()), 1.0, calculus=calculus)
+        coarse, fine = (last(flow, x0, kind(h)).mean(axis=0) for h in (1 / 8, 1 / 16))
+        assert np.max(np.abs(2 * fine - coarse - np.exp(-1) * POLE)) < 4 * np.sqrt(5 / 3 / PATHS)
+        assert abs(fine[2] - np.exp(-1)) < 0.6 * abs(coarse[2] - np.exp(-1)) + 0.01
+
+
+@pytest.mark.slow
+def test_the_schemes_are_of_weak_order_one_and_strong_order_one_half_on_the_sphere():
+    steps, many = np.array([1 / 4, 1 / 8, 1 / 16]), 400_000
+    x0 = jnp.tile(jnp.asarray(POLE), (many, 1))
+    for calculus, kind in (("ito", EulerMaruyama), ("stratonovich", EulerHeun), ("stratonovich", StochasticHeun)):
+        flow = NoisyFlow(FunctionFlow(at_rest, Sphere()), 1.0, calculus=calculus)
+        errors = [abs(last(flow, x0, kind(h))[:, 2].mean() - np.exp(-1)) for h in steps]
+        assert 0.75 < slope(steps, errors) < 1.25, (kind.__name__, errors)
+        fewer = x0[:PATHS]
+        levels = np.array([1 / 16, 1 / 64, 1 / 256])
+        exact = last(flow, fewer, kind(1 / 4096, 1 / 4096))
+        apart = [np.sqrt(np.mean((last(flow, fewer, kind(h, 1 / 4096)) - exact) ** 2)) for h in levels]
+        assert 0.35 < slope(levels, apart) < 0.7, (kind.__name__, apart)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        pytest.param(EulerMaruyama, dfx.Euler(), marks=pytest.mark.slow),
+        pytest.param(EulerHeun, dfx.EulerHeun(), marks=pytest.mark.slow),
+        (StochasticHeun, dfx.Heun()),
+    ],
+    ids=["euler-maruyama", "euler-heun", "heun"],
+)
+def test_diffrax_takes_the_same_path_in_euclidean_space(ours, theirs):
+    flow = NoisyFlow(FunctionFlow(driven), directions, calculus=ours.calculus)
+    x0 = jnp.asarray([0.3, -0.2])
+    path = simulate(flow, x0, np.linspace(0, 1, 5), integrator=ours(1 / 32, 1 / 64), key=KEY)
+    tree = dfx.VirtualBrownianTree(0.0, 1.0, tol=1 / 64, shape=(3,), key=KEY)
+    noise = dfx.ControlTerm(lambda t, y, args: directions(t, y), tree)
+    terms = dfx.MultiTerm(dfx.ODETerm(lambda t, y, args: driven(t, y)), noise)
+    saved = dfx.SaveAt(ts=jnp.linspace(0, 1, 5))
+    other = dfx.diffeqsolve(terms, theirs, 0.0, 1.0, 1 / 32, x0, saveat=saved)
+    np.testing.assert_allclose(np.asarray(path.ys), np.asarray(other.ys), atol=1e-12)
+
+
+def test_states_stay_on_every_space_and_parts_have_noise_of_their_own():
+    space = Product(Parts(Sphere(), Ellipsoid(np.diag([1.0, 2.0, 3.0])), Euclidean()))
+    x0 = space.sample(KEY, ((2, 3), (3,), (2,)))
+    flow = NoisyFlow(FunctionFlow(at_rest, space), Parts(0.5, 0.0, jnp.ones(2)), calculus="ito")
+    path = simulate(flow, x0, ENDS, key=KEY)
+    assert float(space.defect(path.final)) < 1e-14
+    assert np.array_equal(path.final[1], x0[1])  # no noise, no velocity
+    assert np.all(np.abs(np.asarray(path.final[0] - x0[0])).max(axis=1) > 1e-3)
+    assert 0 < float(path.stats.max_defect) < 0.2
+    assert int(path.stats.num_steps) == 100
+
+
+def test_an_ensemble_holds_the_paths_of_its_members_and_resumes(tmp_path):
+    flow = NoisyFlow(FunctionFlow(decay), proportional, calculus="stratonovich")
+    starts = jnp.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    ts = np.linspace(0, 1, 3)
+    make = lambda key, folder: ensemble(
+        flow, starts, ts, lambda t, x: x, integrator=EulerHeun(0.25), key=key, chunk=2, folder=folder
+    )
+    found = make(KEY, tmp_path / "parts")
+    one = simulate(flow, starts[2], ts, integrator=EulerHeun(0.25), key=jax.random.fold_in(KEY, 2))
+    np.testing.assert_allclose(found.values[2], one.ys, rtol=1e-12)
+    (tmp_path / "parts" / "part-00001.npz").unlink()
+    again = make(KEY, tmp_path / "parts")
+    assert np.array_equal(found.values, again.values)
+    with pytest.raises(ValueError, match="parts of this very run"):
+        make(stream(1, "noise"), tmp_path / "parts")
+    louder = [NoisyFlow(FunctionFlow(at_rest), s, calculus="stratonovich") for s in (0.1, 0.2, 0.0)]
+    spread = ensemble(louder, starts, ENDS, lambda t, x: x, integrator=EulerHeun(0.25), key=KEY).final - starts
+    assert np.array_equal(spread[2], [0.0, 0.0])
+    alone = simulate(louder[1], starts[1], ENDS, integrator=EulerHeun(0.25), key=jax.random.fold_in(KEY, 1))
+    np.testing.assert_allclose(spread[1], alone.final - starts[1], rtol=1e-12)
+
+
+def test_a_run_file_repeats_a_path_with_noise_to_the_bit(tmp_path):
+    flow = NoisyFlow(FunctionFlow(decay), proportional, calculus="ito")
+    path = simulate(flow, [1.0, 2.0], ENDS, integrator=EulerMaruyama(0.25, 0.125), key=KEY)
+    save(tmp_path / "run.npz", path, key=KEY)
+    trust = [f"{__name__}:decay", f"{__name__}:proportional", "tests/test_noise.py"]
+    again = rerun(tmp_path / "run.npz", trust=trust)
+    assert np.array_equal(path.ys, again.ys)
+    stored: Any = load(tmp_path / "run.npz", trust=trust)
+    assert stored.system.calculus == "ito"
+    assert np.array_equal(jax.random.key_data(stored.integrator.key), jax.random.key_data(KEY))
+
+
+def test_noise_that_leaves_the_domain_ends_the_run_in_one_sentence():
+    apart = NoisyFlow(FunctionFlow(at_rest, Simplex()), 1.0, calculus="ito")
+    with pytest.raises(IntegrationError, match="only reached t = .*the noise left the domain.*vanishes at the") as said:
+        simulate(apart, [0.2, 0.3, 0.5], [0.0, 4.0], key=KEY)
+    assert said.value.outcome is Outcome.LEFT_DOMAIN
+    positive = NoisyFlow(FunctionFlow(at_rest), 1.0, calculus="ito", domain=jnp.min)
+    path = simulate(positive, [0.5, 0.5], np.linspace(0, 4, 9), key=KEY, throw=False)
+    reached = np.asarray(path.ts) <= float(path.stats.last_time)
+    assert not path.stats.succeeded
+    assert 0 < reached.sum() < 9
+    assert np.all(np.asarray(path.ys)[reached] >= 0)
+    assert np.all(np.isnan(np.asarray(path.ys)[~reached]))
+
+
+def test_gradients_pass_through_a_path_with_noise():
+    def ends_at(amplitude):
+        flow = NoisyFlow(FunctionFlow(decay), amplitude, calculus="ito")
+        return simulate(flow, jnp.ones(2), ENDS, integrator=EulerMaruyama(0.25), key=KEY).final[0]
+
+    at = jnp.asarray(0.3)
+    slope = eqx.filter_jit(jax.grad(ends_at))(at)
+    np.testing.assert_allclose(slope, (ends_at(at + 1e-3) - ends_at(at - 1e-3)) / 2e-3, rtol=1e-9)
+
+
+def _noisy(**changes):
+    given = {"flow": FunctionFlow(decay), "noise": 0.1, "calculus": "ito", **changes}
+    return NoisyFlow(given.pop("flow"), given.pop("noise"), **given)
+
+
+REFUSED = {
+    "calculus": (lambda: _noisy(calculus="Ito"), "`calculus` must be one of ito, stratonovich, but is 'Ito'"),
+    "twice": (lambda: _noisy(flow=_noisy()), "`flow` must be a flow without noise"),
+    "amplitude": (lambda: _noisy(noise=np.nan), "`noise` must be finite"),
+    "step": (lambda: EulerHeun(0.0), "`step_size` must be positive"),
+    "no key": (lambda: simulate(_noisy(), [1.0], ENDS), "`key` must be a random key .* but is missing"),
+    "key": (lambda: simulate(FunctionFlow(decay), [1.0], ENDS, key=KEY), "`key` must be left out for a flow without"),
+    "scheme": (
+        lambda: simulate(_noisy(), [1.0], ENDS, key=KEY, integrator=EulerHeun()),
+        '`integrator` must be `EulerMaruyama\\(\\)` for noise with calculus="ito", but is EulerHeun',
+    ),
+    "adaptive": (lambda: simulate(_noisy(), [1.0], ENDS, key=KEY, integrator=Diffrax()), "but is Diffrax"),
+    "quiet": (
+        lambda: simulate(FunctionFlow(decay), [1.0], ENDS, integrator=EulerHeun()),
+        "`integrator` must be one for a flow without noise",
+    ),
+    "shape": (
+        lambda: simulate(_noisy(noise=lambda t, x: jnp.ones(3)), [1.0, 2.0], ENDS, key=KEY),
+        r"`noise` must return arrays of the shape of the state, \(2,\), or with one more axis, but has shape \(3,\)",
+    ),
+    "parts": (
+        lambda: simulate(_noisy(noise=(0.1, 0.2)), [1.0, 2.0], ENDS, key=KEY),
+        "`noise` must have the parts of the state",
+    ),
+    "events": (
+        lambda: simulate_until(_noisy(), [1.0], ENDS, [Event(lambda t, x: x[0])]),
+        "`flow` must be without noise here",
+    ),
+    "limits": (lambda: settle(_noisy(), jnp.ones(1)), "`key` must be a random key .* for a flow with noise"),
+    "spectra": (lambda: tangent_jacobian(_noisy(), jnp.ones(1)), "`flow` must be without noise here"),
+    "both": (
+        lambda: ensemble([_noisy(), _noisy(calculus="stratonovich")], [[1.0], [2.0]], ENDS, lambda t, x: x, key=KEY),
+        "`flow` must hold noise of one calculus or none",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_solved_is_refused_in_one_sentence(case):
+    make, match = REFUSED[case]
+    with pytest.raises(ValueError, match=match):
+        make()
