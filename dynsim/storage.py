@@ -24,6 +24,7 @@ from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild, share
 from dynsim.simulation import iterate
 from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.named import components
 from dynsim.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -216,6 +217,8 @@ def _check_settings(integrator: AbstractIntegrator | None) -> None:
 def to_xarray(run: Trajectory) -> "xarray.Dataset":
     """Return a trajectory as an xarray Dataset with named dimensions: time (or layer), token, coordinate.
 
+    Where the system declares names and units, they are the labels of the coordinate, with its coordinate `unit`.
+
     Raises:
         ValueError: if xarray is not installed.
     """
@@ -229,7 +232,22 @@ def to_xarray(run: Trajectory) -> "xarray.Dataset":
     stats = {name: np.asarray(value).item() for name, value in vars(run.stats).items()}
     stats["succeeded"] = int(stats["succeeded"])
     attributes = {"system": type(run.system).__name__, **stats, **{f"version_{k}": v for k, v in versions().items()}}
-    return xarray.Dataset(states, coords={first: np.asarray(run.ts)}, attrs=attributes)
+    coordinates: dict[str, Any] = {first: np.asarray(run.ts)} | _labels(
+        run.system, np.shape(jax.tree.leaves(run.ys)[0]) if not hasattr(run.ys, "_asdict") else ()
+    )
+    made = xarray.Dataset(states, coords=coordinates, attrs=attributes)
+    if getattr(run.system, "time_unit", ""):
+        made[first].attrs["units"] = run.system.time_unit  # pyright: ignore[reportAttributeAccessIssue]
+    return made
+
+
+def _labels(system: AbstractFlow | AbstractMap, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Return the labels of the last axis, and their units, as coordinates, if the system declares them."""
+    if len(shape) not in (2, 3) or not (system.names or system.units):
+        return {}
+    known = components(system, np.zeros(shape[-1:]))
+    units = {"unit": ("coordinate", list(known.units))} if system.units else {}
+    return {"coordinate": list(known.names), **units}
 
 
 def versions() -> dict[str, str]:

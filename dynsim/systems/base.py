@@ -2,7 +2,7 @@
 
 import abc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -14,6 +14,7 @@ from dynsim._types import State, Step, Time
 from dynsim.conversion import function, instance, number, times
 from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace, Euclidean
+from dynsim.systems.named import declared, declared_parameters
 
 
 def as_space(space: AbstractSpace | None) -> AbstractSpace:
@@ -22,9 +23,15 @@ def as_space(space: AbstractSpace | None) -> AbstractSpace:
 
 
 class AbstractFlow(eqx.Module):
-    """A system in continuous time, x' = velocity(t, x) on `space`."""
+    """A system in continuous time, x' = velocity(t, x) on `space`.
+
+    `names` and `units` are those of the components of its state, or of a matrix' columns, for axes and tables.
+    """
 
     space: eqx.AbstractVar[AbstractSpace]
+    names: ClassVar[Sequence[str]] = ()
+    units: ClassVar[Sequence[str]] = ()
+    time_unit: ClassVar[str] = ""
 
     @abc.abstractmethod
     def velocity(self, t: Time, x: State) -> State:
@@ -59,9 +66,11 @@ class AbstractFlow(eqx.Module):
 
 
 class AbstractMap(eqx.Module):
-    """A system in discrete time, x <- step(k, x)."""
+    """A system in discrete time, x <- step(k, x); `names` and `units` are those of the components of its state."""
 
     space: eqx.AbstractVar[AbstractSpace]
+    names: ClassVar[Sequence[str]] = ()
+    units: ClassVar[Sequence[str]] = ()
     on_host: ClassVar[bool] = False  # True: `step` is NumPy or exact arithmetic, and `iterate` loops over it
 
     @abc.abstractmethod
@@ -73,13 +82,18 @@ class FunctionFlow(AbstractFlow):
     r"""A flow from a right-hand side of your own, $\dot x = f(t, x)$ on a space.
 
     `rhs` may be a plain function or a callable PyTree (its arrays are parameters). It need not be tangent. `breaks` are
-    the times at which it jumps, `fastest_period` its fastest period, both in its own time unit.
+    the times at which it jumps, `fastest_period` its fastest period, both in its own time unit. `names` and `units` are
+    those of the components of the state, `time_unit` that of time. `parameters` are handed to `rhs` by name.
     """
 
-    rhs: Callable[[Time, State], State]
+    rhs: Callable[..., State]
     space: AbstractSpace
+    parameters: dict[str, jax.Array]
     breaks: tuple[float, ...] = eqx.field(static=True)
     fastest_period: float = eqx.field(static=True)
+    names: tuple[str, ...] = eqx.field(static=True)
+    units: tuple[str, ...] = eqx.field(static=True)
+    time_unit: str = eqx.field(static=True)
 
     def __init__(
         self,
@@ -88,16 +102,23 @@ class FunctionFlow(AbstractFlow):
         *,
         breaks: Sequence[float] = (),
         fastest_period: float = math.inf,
+        names: Sequence[str] = (),
+        units: Sequence[str] = (),
+        time_unit: str = "",
+        parameters: Mapping[str, Any] | None = None,
     ):
-        """Store the function, its space and what a solver must know of its time dependence."""
+        """Store the function, its space, names and parameters, and what a solver must know of its time dependence."""
         self.rhs = function("rhs", rhs, "(t, x)")
         self.space = as_space(space)
         self.breaks = times("breaks", breaks)
         self.fastest_period = number("fastest_period", fastest_period, infinite=True)
+        self.names, self.units = declared("names", names), declared("units", units)
+        self.time_unit = instance("time_unit", time_unit, str, "a word")
+        self.parameters = declared_parameters({} if parameters is None else parameters)
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return `rhs(t, x)`."""
-        v = self.rhs(t, x)
+        """Return `rhs(t, x)`, with the parameters if there are any."""
+        v = self.rhs(t, x, **self.parameters)
         if isinstance(v, list) and not isinstance(x, list):  # as SciPy takes it
             v = jnp.stack([jnp.asarray(part) for part in v])
         shapes = [jax.tree.map(lambda a: a.shape, s) for s in (x, v)]
@@ -117,14 +138,27 @@ class FunctionFlow(AbstractFlow):
 class FunctionMap(AbstractMap):
     """A map from a function of your own, x <- step_function(k, x)."""
 
-    step_function: Callable[[Step, State], State]
+    step_function: Callable[..., State]
     space: AbstractSpace
+    parameters: dict[str, jax.Array]
+    names: tuple[str, ...] = eqx.field(static=True)
+    units: tuple[str, ...] = eqx.field(static=True)
 
-    def __init__(self, step_function: Callable[[Step, State], State], space: AbstractSpace | None = None):
-        """Store the function and its space."""
+    def __init__(
+        self,
+        step_function: Callable[..., State],
+        space: AbstractSpace | None = None,
+        *,
+        names: Sequence[str] = (),
+        units: Sequence[str] = (),
+        parameters: Mapping[str, Any] | None = None,
+    ):
+        """Store the function, its space, the names and units of components, and parameters, which it takes by name."""
         self.step_function = function("step_function", step_function, "(k, x)")
         self.space = as_space(space)
+        self.names, self.units = declared("names", names), declared("units", units)
+        self.parameters = declared_parameters({} if parameters is None else parameters)
 
     def step(self, k: Step, x: State) -> State:
-        """Return `step_function(k, x)`."""
-        return self.step_function(k, x)
+        """Return `step_function(k, x)`, with the parameters if there are any."""
+        return self.step_function(k, x, **self.parameters)

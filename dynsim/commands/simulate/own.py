@@ -1,6 +1,7 @@
 """Functions of the user's own: their import and a first evaluation, with every failure in one sentence."""
 
 import contextlib
+import functools
 import importlib
 import inspect
 import linecache
@@ -103,7 +104,7 @@ def check_function(flow: AbstractFlow, x: jax.Array, *, traced: bool) -> None:
     It must be one that JAX can trace if it is to be `traced`, as diffrax does; SciPy takes NumPy functions too. JAX
     takes the last entry for an index beyond it; NumPy does not, and evaluates the function once at `x`.
     """
-    function = flow.rhs if isinstance(flow, FunctionFlow) else flow.velocity
+    function = functools.partial(flow.rhs, **flow.parameters) if isinstance(flow, FunctionFlow) else flow.velocity
     code = "in JAX (`--integrator scipy` takes NumPy too)" if traced else "in JAX or NumPy"
     must = f"take (t, x) with x of shape {x.shape} (see `--tokens`, `--dimension`, `--initial`), {code}"
     returned: list[Any] = []  # as it is returned: a number or a text is no array, though JAX may make it one
@@ -144,5 +145,6 @@ def _check_indices(function: Any, x: jax.Array, must: str) -> None:
 
 def definition(function: Any) -> str:
     """Return "line 1 of `mine.py`, `def f(t, x):`, ", the place where a function is defined, if it is known."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
+    inner = function.func if isinstance(function, functools.partial) else function
+    code = getattr(inspect.unwrap(inner), "__code__", None)
     return "it " if code is None else quoted(code.co_filename, code.co_firstlineno)

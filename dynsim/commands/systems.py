@@ -1,0 +1,225 @@
+"""Systems by name with their parameters: of the catalogue, of a paper, or from a file of the user's."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from dynsim._types import State
+from dynsim.commands.options import parse, refuse_unused
+from dynsim.commands.simulate import WITH_OWN_OPTIONS
+from dynsim.commands.simulate.own import imported, own_code
+from dynsim.commands.simulate.systems import MODEL, SYSTEMS, space, unused
+from dynsim.commands.system_options import SystemOptions
+from dynsim.commands.tables import number
+from dynsim.errors import argument_error, nearest
+from dynsim.keys import stream
+from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap
+from dynsim.systems.catalogue.entries import CATALOGUE
+from dynsim.systems.named import changed, declared, listed, parameters
+
+System = AbstractFlow | AbstractMap
+NO_PARAMETERS = ("system", "out", "figure", "force", "trust", "end", "frames", "integrator", "rtol", "members", "seed",
+                 "epsilon", "compare", "window", "guess", "euler", "method", "discrete", "precision")  # fmt: skip
+STARTED = ("prototypes", "fast-slow", "master-equation")  # papers' systems with options of their own, which are flows
+
+
+class Found(NamedTuple):
+    """A system with its name, its start (None if its dimension is not known), and a window for portraits, or ()."""
+
+    name: str
+    system: Any
+    start: State | None
+    box: tuple[float, ...] = ()
+
+    def begun(self, dimension: int | None = None) -> State:
+        """Return the start, or a random one of this dimension.
+
+        Raises:
+            ValueError: if neither is known.
+        """
+        if self.start is not None:
+            return self.start
+        if dimension is None:
+            must = f"be given for `{self.name}`, whose dimension is not known"
+            raise argument_error("start", must, "is not")
+        return self.system.space.sample(stream(0, "start"), (dimension,))
+
+
+def found(o: SystemOptions, command: str) -> Found:
+    """Return the system that the options name, with its parameters and its start.
+
+    Raises:
+        ValueError: for a name, a parameter or a start that does not fit, naming the nearest.
+    """
+    given = _given(o.parameters)
+    if o.system in CATALOGUE:
+        entry = CATALOGUE[o.system]
+        _only(given, parameters(entry.system()), o, command)
+        made = entry.system(**{name: _value(name, word) for name, word in given.items()})
+        start: Any = jnp.asarray(entry.start)
+        if o.system == "kuramoto" and len(made.names) != len(entry.start):
+            start = jnp.linspace(0.0, 3.0, len(made.names))
+        return _started(o, Found(o.system, made, start, entry.box))
+    if o.system in SYSTEMS:
+        return _started(o, _of_tokens(o, given, command))
+    if o.system.partition("/")[0] in STARTED:
+        return _started(o, _of_paper(o, given, command))
+    if ":" in o.system:
+        return _started(o, _own(o, given, command))
+    names = (*CATALOGUE, *SYSTEMS, *STARTED)
+    must = "be a name that `dynsim list systems` shows, `file.py:name` or `module:name`"
+    why = "has no one flow" if o.system in WITH_OWN_OPTIONS else f"is `{o.system}`{nearest(o.system, names)}"
+    raise argument_error("system", must, why)
+
+
+def flow(o: SystemOptions, command: str) -> Found:
+    """Return `found`, which must be a flow."""
+    made = found(o, command)
+    if not isinstance(made.system, AbstractFlow):
+        raise argument_error("system", f"be a flow for `dynsim {command}`", f"`{o.system}` is a map")
+    return made
+
+
+def _given(words: tuple[str, ...]) -> dict[str, str]:
+    """Return the parameters by name; raise `ValueError` for a word without a value."""
+    pairs = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not value:
+            raise argument_error(name or "parameters", "be given with a value", "is given without")
+        pairs[name.replace("-", "_")] = value
+    return pairs
+
+
+def _only(given: Mapping[str, str], known: Any, o: SystemOptions, command: str) -> None:
+    """Raise `ValueError` for the first name that is no parameter, with the nearest parameter or option."""
+    options = tuple(vars(o))
+    for name in given:
+        if name not in known:
+            these = listed(tuple(known)) or "which has none"
+            must = f"be an option of `dynsim {command}` or a parameter of `{o.system}` ({these})"
+            near = nearest(name, (*known, *options))
+            raise argument_error(name, must, f"is neither{near}")
+
+
+def _value(name: str, word: str) -> Any:
+    """Return a number, or several in a list, of a text; raise `ValueError` for anything else."""
+    try:
+        values = [float(number(part)) for part in word.split(",")]
+    except (ValueError, OverflowError):
+        raise argument_error(name, "be a number, or numbers with commas between", f"is `{word}`") from None
+    return values if len(values) > 1 else values[0]
+
+
+def _words(given: Mapping[str, str]) -> list[str]:
+    """Return the words of a command line that give these options."""
+    found: list[str] = []
+    for name, value in given.items():
+        option = f"--{name.replace('_', '-')}"
+        found += [option] if value == "true" else [option, *value.split(",")]
+    return found
+
+
+def _of_tokens(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
+    """Return a flow of tokens, built from the options of `dynsim simulate`."""
+    from dynsim.commands.simulate.flow_options import Simulate
+    from dynsim.commands.simulate.flows import start
+
+    known = ("tokens", "dimension", "initial", *MODEL)
+    _only(given, known, o, command)
+    options = parse(Simulate, [o.system, "--seed", str(o.seed), *_words(given)], f"simulate {o.system}")
+    made = SYSTEMS[o.system][1](options)
+    refuse_unused(options, unused(options, made), f"for `{o.system}`, on which it has no effect")
+    return Found(o.system, made, start(options, made, 0))
+
+
+def _of_paper(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
+    """Return a flow of a paper that has options of its own."""
+    name, _, example = o.system.partition("/")
+    kind, build = {"prototypes": _prototypes, "fast-slow": _fast_slow, "master-equation": _chain}[name]()
+    fields = [f for f in kind.__dataclass_fields__ if f not in NO_PARAMETERS or f == "epsilon"]
+    _only(given, fields, o, command)
+    seed = ["--seed", str(o.seed)] if "seed" in kind.__dataclass_fields__ else []
+    words = ([example] if example else []) + seed + _words(given)
+    system, start = build(parse(kind, words, f"simulate {name}"))
+    return Found(o.system, system, start)
+
+
+def _prototypes() -> tuple[Any, Callable]:
+    from dynsim.commands.simulate.prototype_flows import data, flow_and_start
+    from dynsim.commands.simulate.prototype_options import Prototypes, check_options
+
+    def build(o: Any) -> tuple[System, State]:
+        check_options(o)
+        return flow_and_start(o, data(o)[0])
+
+    return Prototypes, build
+
+
+def _fast_slow() -> tuple[Any, Callable]:
+    from dynsim.commands.simulate.fast_slow import FastSlowOptions, example
+
+    def build(o: Any) -> tuple[System, State]:
+        case = example(o)
+        return case.flow(o.epsilon[0]), case.start
+
+    return FastSlowOptions, build
+
+
+def _chain() -> tuple[Any, Callable]:
+    from dynsim.commands.simulate.master_equation import MasterEquation, chain, start
+    from dynsim.systems.master_equation.flow import MasterEquationFlow
+
+    def build(o: Any) -> tuple[System, State]:
+        Q = chain(o)
+        return MasterEquationFlow(Q), jnp.asarray(start(o, Q.shape[0]))
+
+    return MasterEquation, build
+
+
+def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
+    """Return a system of the user's: a function with its arguments, a flow or a map, or a class of these."""
+    made: Any = imported(o.system)
+    values = {name: _value(name, word) for name, word in given.items()}
+    if isinstance(made, type) and issubclass(made, AbstractFlow | AbstractMap):
+        with own_code("system", "be built without arguments"):
+            made = made()  # pyright: ignore[reportCallIssue]
+    if isinstance(made, AbstractFlow | AbstractMap):
+        _only(given, parameters(made), o, command)
+        return Found(o.system, changed(made, values), None)
+    if not callable(made):
+        raise argument_error("system", "be a function, a flow or a map", f"`{o.system}` is a {type(made).__name__}")
+    defaults = _defaults(made)
+    _only(given, defaults, o, command)
+    kind = FunctionMap if o.map else FunctionFlow
+    names, units = declared("names", o.names), declared("units", o.units)
+    return Found(o.system, kind(made, space(o.space), names=names, units=units, parameters=defaults | values), None)
+
+
+def _defaults(function: Callable) -> dict[str, Any]:
+    """Return the arguments of a function after its first two that have numbers as defaults, which are parameters."""
+    try:
+        arguments = list(inspect.signature(function).parameters.values())[2:]
+    except (TypeError, ValueError):
+        return {}
+    numeric = lambda value: isinstance(value, int | float | np.ndarray | list | tuple) and not isinstance(value, bool)
+    return {argument.name: argument.default for argument in arguments if numeric(argument.default)}
+
+
+def _started(o: SystemOptions, made: Found) -> Found:
+    """Return the system with the start of the options, if they give one, on its space."""
+    if not o.start:
+        if made.start is None and made.system.names:
+            return made._replace(start=made.system.space.sample(stream(o.seed, "start"), (len(made.system.names),)))
+        return made
+    values = jnp.asarray(o.start)
+    if made.start is None:
+        return made._replace(start=values)
+    flat, restored = ravel_pytree(made.start)
+    if values.shape != flat.shape:
+        raise argument_error("start", f"have {flat.size} numbers, one for each component", f"has {values.size}")
+    return made._replace(start=restored(values.astype(flat.dtype)))

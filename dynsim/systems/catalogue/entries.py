@@ -1,0 +1,46 @@
+"""The systems of the catalogue by name, each with a start in the basin of interest and a window to look at."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.catalogue.chaotic import HenonHeiles, Lorenz, Roessler
+from dynsim.systems.catalogue.maps import Henon, Ikeda, Logistic, Standard
+from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, FitzHughNagumo, Pendulum, VanDerPol
+from dynsim.systems.catalogue.populations import Brusselator, Kuramoto, LotkaVolterra
+
+
+class Entry(NamedTuple):
+    """A system of the catalogue: its class, a start, and the window (low, high for each component) of a portrait."""
+
+    kind: Callable[..., AbstractFlow | AbstractMap]
+    start: tuple[float, ...]
+    box: tuple[float, ...]
+
+    def system(self, **parameters: Any) -> AbstractFlow | AbstractMap:
+        """Return the system with these parameters, of the others the default."""
+        return self.kind(**parameters)
+
+    @property
+    def text(self) -> str:
+        """The first line of its description, without formulas."""
+        return str(self.kind.__doc__).splitlines()[0].split(" $")[0].split("; ")[0].rstrip(",").rstrip(".")
+
+
+CATALOGUE: dict[str, Entry] = {
+    "van-der-pol": Entry(VanDerPol, (2.0, 0.0), (-3.0, 3.0, -4.0, 4.0)),
+    "fitzhugh-nagumo": Entry(FitzHughNagumo, (0.5, 0.3), (-2.5, 2.5, -1.0, 2.0)),
+    "duffing": Entry(Duffing, (0.7, -0.2), (-2.0, 2.0, -1.5, 1.5)),
+    "pendulum": Entry(Pendulum, (1.0, 0.3), (-5.0, 5.0, -3.0, 3.0)),
+    "double-well": Entry(DoubleWell, (0.4,), (-2.0, 2.0)),
+    "lorenz": Entry(Lorenz, (1.0, 2.0, 20.0), (-20.0, 20.0, -30.0, 30.0, 0.0, 50.0)),
+    "roessler": Entry(Roessler, (1.0, 2.0, 0.5), (-10.0, 12.0, -12.0, 9.0, 0.0, 24.0)),
+    "henon-heiles": Entry(HenonHeiles, (0.1, 0.2, 0.3, -0.1), (-1.0, 1.0, -0.8, 1.2, -0.6, 0.6, -0.6, 0.6)),
+    "lotka-volterra": Entry(LotkaVolterra, (0.7, 1.3), (0.1, 4.0, 0.1, 4.0)),
+    "brusselator": Entry(Brusselator, (1.1, 2.0), (0.1, 4.5, 0.1, 6.0)),
+    "kuramoto": Entry(Kuramoto, (0.1, 1.0, 2.5), (-3.2, 3.2) * 3),
+    "logistic": Entry(Logistic, (0.3,), (0.0, 1.0)),
+    "henon": Entry(Henon, (0.1, 0.1), (-1.5, 1.5, -0.45, 0.45)),
+    "standard": Entry(Standard, (2.0, 1.0), (0.0, 6.283185307179586) * 2),
+    "ikeda": Entry(Ikeda, (0.1, 0.1), (-0.6, 1.9, -2.4, 1.0)),
+}

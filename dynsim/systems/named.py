@@ -1,0 +1,161 @@
+"""Names: of the components of a state, with their units, and of the parameters of a system."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dynsim._types import State
+from dynsim.conversion import reals
+from dynsim.errors import argument_error, nearest, shown
+
+
+class Components(NamedTuple):
+    """Names and units of the components of a flat state, in the order of `ravel_pytree`; a unit is "" for none."""
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    time_unit: str = ""
+
+    def headings(self) -> tuple[str, ...]:
+        """Return the names with their units in brackets, as headings of a table."""
+        return tuple(heading(name, unit) for name, unit in zip(self.names, self.units, strict=True))
+
+    def index(self, name: str, argument: str = "component") -> int:
+        """Return the index of a component; raise `ValueError`, naming the argument and the nearest name, for no one."""
+        if name not in self.names:
+            must = f"name a component of the state, {listed(self.names)}"
+            raise argument_error(argument, must, f"is `{name}`{nearest(name, self.names)}")
+        return self.names.index(name)
+
+
+def heading(name: str, unit: str) -> str:
+    """Return a name with its unit in brackets, if it has one."""
+    return f"{name} ({unit})" if unit else name
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Return names in a row, of many the first."""
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def components(system: Any, state: State) -> Components:
+    """Return the names and units of the components of a state, as the system declares them.
+
+    A system declares one name for each component of a vector, or for each column of a matrix. Without a declaration
+    they are x_1, x_2, ...; entries of a matrix are x_1,1, x_1,2, ..., and those of a named tuple begin with its fields.
+
+    Raises:
+        ValueError: if the numbers of names or units do not fit the state.
+    """
+    given: tuple[str, ...] = tuple(getattr(system, "names", ()))
+    units: tuple[str, ...] = tuple(getattr(system, "units", ()))
+    shapes = {name: tuple(np.shape(leaf)) for name, leaf in _leaves(state)}
+    size = sum(int(np.prod(shape)) for shape in shapes.values())
+    names = tuple(name for leaf, shape in shapes.items() for name in _numbered(leaf, shape))
+    columns = {shape[-1] if shape else 1 for shape in shapes.values()} if len(shapes) == 1 else {size}
+    for word, found in (("names", given), ("units", units)):
+        if found and len(found) != size and {len(found)} != columns:
+            raise argument_error(word, f"have one entry for each of {size} components", f"has {len(found)}")
+    if given:
+        rows = size // len(given)
+        names = given if rows == 1 else tuple(f"{name}_{row + 1}" for row in range(rows) for name in given)
+    units = units * (size // len(units)) if units else ("",) * size
+    return Components(names, units, str(getattr(system, "time_unit", "")))
+
+
+def _leaves(state: State) -> list[tuple[str, Any]]:
+    """Return the arrays of a state with the names of its parts, x for a state that is one array."""
+    paths = jax.tree_util.tree_flatten_with_path(state)[0]
+    word: Any = lambda path: ".".join(str(getattr(key, "name", getattr(key, "idx", key))) for key in path)
+    return [(word(path) or "x", leaf) for path, leaf in paths]
+
+
+def _numbered(name: str, shape: tuple[int, ...]) -> list[str]:
+    places = np.ndindex(*shape)
+    return [f"{name}_{','.join(str(k + 1) for k in place)}" if place else name for place in places]
+
+
+def declared(name: str, values: Any) -> tuple[str, ...]:
+    """Return names or units as a tuple of words; raise `ValueError` for anything else, or a name given twice."""
+    if isinstance(values, str) or not isinstance(values, Sequence) or not all(isinstance(v, str) for v in values):
+        raise argument_error(name, "be a sequence of words", f"is {shown(values)}")
+    if name == "names" and len(set(values)) < len(values):
+        twice = next(value for k, value in enumerate(values) if value in values[:k])
+        raise argument_error(name, "be different", f"`{twice}` is given twice")
+    return tuple(values)
+
+
+def declared_parameters(values: Any) -> dict[str, jax.Array]:
+    """Return parameters of a user's function as arrays by name; raise `ValueError` for anything else."""
+    if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
+        raise argument_error("parameters", "be a mapping of names to numbers", f"is {shown(values)}")
+    return {name: jnp.asarray(reals(f"parameters[{name!r}]", value), float) for name, value in values.items()}
+
+
+def parameters(system: Any) -> dict[str, jax.Array]:
+    """Return the parameters of a system by name: its arrays of real numbers, and those of its parts.
+
+    A part's parameter has its own name if no other has the same, else the path to it, such as `rhs.rate`.
+    """
+    found = _located(system)
+    return {name: leaf for name, (_, leaf) in found.items()}
+
+
+def where(system: Any, name: str, argument: str = "parameter") -> Callable[[Any], Any]:
+    """Return the function that takes a parameter out of such a system, as `eqx.tree_at` and continuation use it.
+
+    Raises:
+        ValueError: for no such parameter, naming the nearest one.
+    """
+    found = _located(system)
+    if name not in found:
+        must = f"name a parameter of {type(system).__name__}, {listed(tuple(found)) or 'which has none'}"
+        raise argument_error(argument, must, f"is `{name}`{nearest(name, found)}")
+    path = found[name][0]
+    return _Leaf(path)
+
+
+def changed(system: Any, values: Mapping[str, Any]) -> Any:
+    """Return the system with other values of some parameters.
+
+    Raises:
+        ValueError: for a parameter that does not exist, or a value of another shape.
+    """
+    for name, value in values.items():
+        take = where(system, name, name)
+        old, new = take(system), reals(name, value)
+        if new.shape != old.shape:
+            raise argument_error(name, f"have shape {old.shape}", f"has shape {new.shape}")
+        system = eqx.tree_at(take, system, jnp.asarray(new, old.dtype))
+    return system
+
+
+class _Leaf(eqx.Module):
+    """The leaf at a path of attributes and keys; equal paths are equal functions, so that nothing is compiled twice."""
+
+    path: tuple[str | int, ...] = eqx.field(static=True)
+
+    def __call__(self, system: Any) -> Any:
+        """Return the leaf."""
+        for key in self.path:
+            system = getattr(system, key) if isinstance(key, str) and hasattr(system, key) else system[key]
+        return system
+
+
+def _located(system: Any) -> dict[str, tuple[tuple[str | int, ...], jax.Array]]:
+    """Return the path and the value of each parameter by name."""
+    places = []
+    for path, leaf in jax.tree_util.tree_flatten_with_path(system)[0]:
+        keys = tuple(getattr(key, "name", getattr(key, "key", getattr(key, "idx", None))) for key in path)
+        if isinstance(leaf, jax.Array | np.ndarray) and jnp.issubdtype(leaf.dtype, jnp.floating) and None not in keys:
+            places.append((keys, leaf))
+    short = [str(keys[-1]) for keys, _ in places]
+    names = [
+        word if short.count(word) == 1 and isinstance(keys[-1], str) else ".".join(map(str, keys))
+        for word, (keys, _) in zip(short, places, strict=True)
+    ]
+    return dict(zip(names, places, strict=True))

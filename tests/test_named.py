@@ -1,0 +1,135 @@
+"""Names and units of components, and parameters by name, are declared once and used everywhere."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dynsim import FunctionFlow, FunctionMap, iterate, load, rerun, save, simulate, to_xarray
+from dynsim.commands.system_options import SystemOptions, parse_system
+from dynsim.commands.systems import flow, found
+from dynsim.systems.catalogue.chaotic import Lorenz
+from dynsim.systems.catalogue.entries import CATALOGUE
+from dynsim.systems.catalogue.maps import Logistic
+from dynsim.systems.fast_slow.flow import FastSlow
+from dynsim.systems.named import changed, components, parameters, where
+
+OWN = """
+import jax.numpy as jnp
+
+
+def field(t, x, mu=1.0, rates=(1.0, 2.0)):
+    return jnp.stack([x[1], mu * x[0]]) * jnp.asarray(rates)
+
+
+def grow(k, x, r=2.0):
+    return r * x
+
+
+number = 3
+"""
+
+
+def decay(t, x, rate):
+    return -rate * x
+
+
+NERVE = FunctionFlow(decay, names=("v", "w"), units=("mV", ""), time_unit="ms", parameters={"rate": 0.5})
+
+
+def named(words, command="portrait"):
+    return found(parse_system(SystemOptions, words.split(), command), command)
+
+
+def test_names_and_units_of_vectors_matrices_and_named_tuples():
+    assert components(NERVE, jnp.ones(2)).headings() == ("v (mV)", "w")
+    assert components(NERVE, jnp.ones(2)).time_unit == "ms"
+    assert components(NERVE, jnp.ones((2, 2))).names == ("v_1", "w_1", "v_2", "w_2")
+    assert components(FunctionFlow(decay), jnp.ones(2)).names == ("x_1", "x_2")
+    assert components(FunctionFlow(decay), jnp.ones((1, 2))).names == ("x_1,1", "x_1,2")
+    assert components(FunctionFlow(decay), FastSlow(jnp.ones(2), jnp.ones(()))).names == ("fast_1", "fast_2", "slow")
+    for entry in CATALOGUE.values():
+        assert len(components(entry.system(), jnp.asarray(entry.start)).names) == len(entry.start)
+
+
+def test_names_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="Argument `names` must have one entry for each of 3 components, but has 2"):
+        components(NERVE, jnp.ones(3))
+    with pytest.raises(ValueError, match="Argument `names` must be different, but `v` is given twice"):
+        FunctionFlow(decay, names=("v", "v"))
+    with pytest.raises(ValueError, match="Argument `units` must be a sequence of words"):
+        FunctionMap(decay, units="mV")
+    with pytest.raises(ValueError, match="but is `prei`, did you mean `prey`?"):
+        components(CATALOGUE["lotka-volterra"].system(), jnp.ones(2)).index("prei")
+
+
+def test_parameters_are_found_and_changed_by_name():
+    assert set(parameters(Lorenz())) == {"sigma", "rho", "beta"}
+    assert float(changed(Lorenz(), {"rho": 3.0}).rho) == 3.0
+    take = where(NERVE, "rate")
+    assert float(take(NERVE)) == 0.5
+    assert take == where(NERVE, "rate")  # nothing is compiled twice
+    faster = eqx.tree_at(take, NERVE, jnp.asarray(2.0))
+    assert np.allclose(faster.velocity(0.0, jnp.ones(2)), -2)
+    with pytest.raises(ValueError, match="Argument `roh` must name a parameter of Lorenz.* did you mean `rho`?"):
+        changed(Lorenz(), {"roh": 3.0})
+    with pytest.raises(ValueError, match=r"Argument `rho` must have shape \(\), but has shape \(2,\)"):
+        changed(Lorenz(), {"rho": [1.0, 2.0]})
+
+
+def test_the_names_reach_run_files_and_xarray(tmp_path):
+    pytest.importorskip("xarray")
+    run = simulate(NERVE, jnp.ones(2), [0.0, 1.0])
+    table = to_xarray(run)
+    assert float(table.state.sel(coordinate="v")[-1]) == pytest.approx(np.exp(-0.5))
+    assert list(table.unit.values) == ["mV", ""]
+    assert table.time.attrs["units"] == "ms"
+    save(tmp_path / "run.npz", run)
+    trust = (f"{__name__}:decay", "tests/test_named.py:decay")
+    again = load(tmp_path / "run.npz", trust=trust)
+    assert again.system.names == ("v", "w")
+    assert np.array_equal(rerun(tmp_path / "run.npz", trust=trust).ys, run.ys)
+    assert list(to_xarray(iterate(Logistic(), jnp.asarray([0.3]), 2)).coordinate.values) == ["x"]
+
+
+def test_every_kind_of_system_has_a_name_and_its_parameters_are_options(tmp_path):
+    (tmp_path / "mine.py").write_text(OWN)
+    own = f"{tmp_path}/mine.py"
+    assert float(named("lorenz --rho 25 --start -1 2 -3").system.rho) == 25
+    assert np.array_equal(named("lorenz --rho 25 --start -1 2 -3").start, [-1, 2, -3])
+    assert named("--frequencies -1 0 1/2 2 kuramoto").system.names[-1] == "theta_4"
+    assert named("token-flow --tokens 3 --dimension 2 --beta 2").start.shape == (3, 2)
+    assert float(named("fast-slow/van-der-pol --epsilon 0.1").system.epsilon) == 0.1
+    assert named("master-equation --size 4").start.shape == (4,)
+    assert named("prototypes --prototypes 3 --points 9").start.shape == (3, 2)
+    mine = named(f"{own}:field --mu 3 --rates 1 5 --names a b").system
+    assert np.allclose(mine.velocity(0.0, jnp.asarray([1.0, 2.0])), [2, 15])
+    assert float(named(f"{own}:grow --map --r=3").system.step(0, jnp.ones(1))[0]) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            "lorenz --roh 3",
+            r"`roh` must be an option of `dynsim portrait` or a parameter of `lorenz` \(sigma, rho, beta",
+        ),
+        ("lorens", "did you mean `lorenz`?"),
+        ("lorenz --rho", "Argument `rho` must be given with a value"),
+        ("lorenz --rho much", "Argument `rho` must be a number"),
+        ("lorenz --start 1 2", "Argument `start` must have 3 numbers, one for each component, but has 2"),
+        ("gradient --heads 2", "Argument `heads` must be left out for `gradient`"),
+        ("growing", "has no one flow"),
+        ("MINE:field --nu 3", r"a parameter of .*mine.py:field` \(mu, rates\), but is neither, did you mean `mu`?"),
+        ("MINE:number", "must be a function, a flow or a map"),
+    ],
+)
+def test_what_does_not_exist_is_refused_with_the_nearest_name(tmp_path, words, sentence):
+    (tmp_path / "mine.py").write_text(OWN)
+    with pytest.raises(ValueError, match=sentence):
+        named(words.replace("MINE", f"{tmp_path}/mine.py"))
+
+
+def test_a_command_for_flows_refuses_maps():
+    with pytest.raises(ValueError, match="Argument `system` must be a flow for `dynsim portrait`, but `logistic` is a"):
+        flow(parse_system(SystemOptions, ["logistic"], "portrait"), "portrait")
