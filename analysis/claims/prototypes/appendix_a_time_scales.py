@@ -18,7 +18,7 @@ from analysis.dynamics.rates import observed_order
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, equal, holds
 from analysis.prototypes.hessian import hessian_blocks
-from analysis.prototypes.slow_manifold import effective_loss_hessian, relaxed_prototypes
+from analysis.prototypes.slow_manifold import FRAMES, effective_loss_hessian, manifold_distances, relaxed_prototypes
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
@@ -151,11 +151,18 @@ def _manifold_trial(key: Key, integrator: AbstractIntegrator, end: Callable[[flo
     at = minimum(key, mode="full")
     start, distances = _off(at, key), []
     for e in EPSILONS:
-        flow = at.flow.with_ratio(e)
-        state = simulate(flow, start, [0.0, end(e) / float(flow.encoder_rate)], integrator=integrator).final
+        flow, horizon = at.flow.with_ratio(e), end(e)
+        ts = np.append(0.0, np.linspace(0.5, 1.0, FRAMES)) * horizon / float(flow.encoder_rate)
+        states = simulate(flow, start, ts, integrator=integrator).ys
+        state = Coupled(states.encoder[-1], states.prototypes[-1])
         rest = relaxed_prototypes(at.flow, state.encoder, state.prototypes)
         found = np.ravel(state.prototypes - rest.prototypes)
         distances.append(float(np.linalg.norm(found)))
+    on_the_way = max(
+        float(np.max(np.abs(P - relaxed_prototypes(at.flow, theta, P).prototypes)))
+        for theta, P in zip(states.encoder[1:], states.prototypes[1:], strict=True)
+    )
+    shipped = manifold_distances(at.flow, start, EPSILONS[-1:], horizon, integrator=integrator)
     on = Coupled(state.encoder, jnp.asarray(rest.prototypes))
     H, slope = hessian_blocks(at.flow, on), np.asarray(at.flow.gradient(0.0, on).encoder)
     inverse = np.linalg.inv(H.prototypes)
@@ -165,6 +172,7 @@ def _manifold_trial(key: Key, integrator: AbstractIntegrator, end: Callable[[flo
         conclusions=(
             equal("order in eps of |P - P*|", observed_order(EPSILONS, distances).rate, 1.0, tolerance=0.1),
             equal("its coefficient over that of the expansion", found @ first / (first @ first), 1.0, tolerance=0.1),
+            equal("`manifold_distances` over the largest on the way", shipped[0] / on_the_way, 1.0, tolerance=1e-5),
             equal(
                 "mu_P over the least eigenvalue of H_PP", rest.rate * np.linalg.norm(inverse, 2), 1.0, tolerance=1e-8
             ),
