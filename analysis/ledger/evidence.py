@@ -18,6 +18,9 @@ Range = tuple[float, float]
 
 ANY: Range = (-math.inf, math.inf)
 
+NON_NEGATIVE: Range = (0.0, math.inf)
+"""The range of errors, counts and sizes that have no upper bound of their own."""
+
 
 @dataclass(frozen=True)
 class Measurement:

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array
 
 from analysis.claims.consensus.instances.printed_attention import agrees, printed_field, printed_layer, retracted
+from analysis.claims.consensus.instances.sizes import shape_of_tokens
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most
 from dynsim._types import Key, Time, Tokens
@@ -19,7 +20,6 @@ from dynsim.systems.euler import EulerMap
 from dynsim.systems.schedules import Modulated, PiecewiseConstant
 from dynsim.systems.tokens.flow import LayerMap, TokenFlow
 
-N, D = 4, 3
 STEP_SIZES = np.array([2.0**-4, 2.0**-6, 2.0**-8])
 
 
@@ -52,9 +52,9 @@ def _order_trial(flow, layer, x0: jax.Array, integrator: AbstractIntegrator, exa
     )
 
 
-def _definite(key: Key) -> np.ndarray:
-    A = np.asarray(jax.random.normal(key, (D, D)))
-    return A @ A.T / D + 0.3 * np.eye(D)
+def _definite(key: Key, d: int) -> np.ndarray:
+    A = np.asarray(jax.random.normal(key, (d, d)))
+    return A @ A.T / d + 0.3 * np.eye(d)
 
 
 def _later_layers(key: Key, P: np.ndarray, U: np.ndarray, W: np.ndarray, x0: jax.Array) -> tuple[Measurement, ...]:
@@ -62,7 +62,7 @@ def _later_layers(key: Key, P: np.ndarray, U: np.ndarray, W: np.ndarray, x0: jax
 
     At time 3 tau for P(t) = D(t) P' with D(t) = sin(w t + phi), and for a network of two layers with P and P^T.
     """
-    w, phi = np.asarray(jax.random.uniform(key, (2, 2, D), minval=1.0, maxval=3.0))
+    w, phi = np.asarray(jax.random.uniform(key, (2, 2, x0.shape[1]), minval=1.0, maxval=3.0))
     flow = TokenFlow(Modulated(P, 1.0, w, phi), U, space=Ellipsoid(W))
     tau = float(STEP_SIZES[0])
     now = np.sin(3 * tau * w + phi)[:, :, None] * P
@@ -78,14 +78,15 @@ def _later_layers(key: Key, P: np.ndarray, U: np.ndarray, W: np.ndarray, x0: jax
 
 
 def _layer_trial(key: Key, integrator: AbstractIntegrator, factor: float) -> Trial:
-    a, b, c, d, e = jax.random.split(key, 5)
-    P, U = np.asarray(jax.random.normal(a, (2, D, D))), np.asarray(jax.random.normal(b, (2, D, D)))
-    W = _definite(d)
+    n, d = shape_of_tokens(key) if factor == 1 else (4, 3)
+    a, b, c, e, f = jax.random.split(key, 5)
+    P, U = np.asarray(jax.random.normal(a, (2, d, d))), np.asarray(jax.random.normal(b, (2, d, d)))
+    W = _definite(e, d)
     flow = TokenFlow(P, U, space=Ellipsoid(W))
-    x0 = flow.space.sample(c, (N, D))
+    x0 = flow.space.sample(c, (n, d))
     exact = (
         agrees("the field that ships, against (7)", flow.vector_field(0.0, x0), printed_field(x0, P, U, W)),
-        *_later_layers(e, P, U, W, x0),
+        *_later_layers(f, P, U, W, x0),
     )
     return _order_trial(flow, lambda tau: printed_layer(x0, P, U, W, factor * tau), x0, integrator, exact)
 
@@ -124,12 +125,13 @@ class _AttentionAndPerceptron(eqx.Module):
 
 
 def _feedforward_trial(key: Key, integrator: AbstractIntegrator, share: float) -> Trial:
-    a, b, c, d, e = jax.random.split(key, 5)
-    P, U = np.asarray(jax.random.normal(a, (2, D, D))), np.asarray(jax.random.normal(b, (2, D, D)))
-    W = _definite(e)
+    n, d = shape_of_tokens(key) if share == 1 else (4, 3)
+    a, b, c, e, f = jax.random.split(key, 5)
+    P, U = np.asarray(jax.random.normal(a, (2, d, d))), np.asarray(jax.random.normal(b, (2, d, d)))
+    W = _definite(f, d)
     space = Ellipsoid(W)
     attention = TokenFlow(P, U, space=space)
-    inner, outer = jax.random.normal(c, (2, D, 2 * D))
+    inner, outer = jax.random.normal(c, (2, d, 2 * d))
     both = _AttentionAndPerceptron(attention, inner, outer, jnp.asarray(share))
     A, B = np.asarray(inner), np.asarray(outer)
     perceptron = lambda y: np.tanh(y @ A) @ B.T
@@ -138,11 +140,11 @@ def _feedforward_trial(key: Key, integrator: AbstractIntegrator, share: float) -
         y = printed_layer(x0, P, U, W, tau)
         return retracted(y + tau * perceptron(y), W)
 
-    x0 = space.sample(d, (N, D))
+    x0 = space.sample(e, (n, d))
     flow = FunctionFlow(both, space)
     y = np.asarray(x0)
     added = share * perceptron(y)
-    radial = np.stack([(y[i] @ W @ added[i]) * y[i] for i in range(N)])
+    radial = np.stack([(y[i] @ W @ added[i]) * y[i] for i in range(n)])
     exact = agrees(
         "the field that ships, against Y + W", flow.vector_field(0.0, x0), printed_field(y, P, U, W) + added - radial
     )

@@ -4,8 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.equilibria import configurations
+from analysis.claims.consensus.instances.equilibria import configurations, other_sizes
 from analysis.claims.consensus.instances.printed_attention import agrees, printed_field
+from analysis.claims.consensus.instances.sizes import number_of_tokens
 from analysis.claims.consensus.section_3_equilibria import HALVED, growth_rate
 from analysis.claims.rational_instances import identity, rational_unit, tangent_part
 from analysis.ledger.claim import claim
@@ -53,12 +54,14 @@ def every_start_reaches_consensus(key: Key, integrator: AbstractIntegrator) -> T
 def _basin_trial(key: Key, integrator: AbstractIntegrator, value: np.ndarray | float) -> Trial:
     """Measure the fraction of random starts that do not reach consensus, and the linearisation at known equilibria."""
     flow, U = TokenFlow(np.eye(D), value), value * np.eye(D)
-    starts = [flow.space.sample(k, (N, D)) for k in jax.random.split(key, MEMBERS)]
+    n = number_of_tokens(key, (2, N)) if np.ndim(value) == 0 else N
+    starts = [flow.space.sample(k, (n, D)) for k in jax.random.split(key, MEMBERS)]
     ends = [simulate(flow, x0, [0.0, 150.0, 300.0], integrator=integrator).ys for x0 in starts]
     widths = np.array([[float(diameter(x)) for x in states] for states in ends])
     exceptions = int(np.sum(widths[:, 2] > 1e-3))
     bound = _upper_bound(exceptions)
-    rates = [growth_rate(flow, jnp.asarray(x)) for x in configurations().values()]
+    known = [x for x in (*configurations().values(), *other_sizes().values()) if len(x) == n]
+    rates = [growth_rate(flow, jnp.asarray(x)) for x in known]
     reached = widths[:, 2] <= 1e-3
     moving = max(
         (float(jnp.max(jnp.abs(flow.vector_field(0.0, s[2])))) for s, r in zip(ends, reached, strict=True) if r),
@@ -77,7 +80,7 @@ def _basin_trial(key: Key, integrator: AbstractIntegrator, value: np.ndarray | f
             at_least("least growth rate at equilibria off consensus", min(rates), 1e-3, tolerance=ROUNDING),
         ),
         witness={"starts": np.stack(starts), "exceptions": exceptions},
-        parameters={"n": N, "d": D, "starts": MEMBERS},
+        parameters={"n": n, "d": D, "starts": MEMBERS},
     )
 
 

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees, printed_field
+from analysis.claims.consensus.instances.sizes import SIZES, number_of_tokens, shape_of_tokens
 from analysis.claims.consensus.section_3_gradient_flow import definite
 from analysis.claims.rational_instances import identity, rational_unit, tangent_part
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
@@ -25,23 +26,24 @@ EXCEPTIONAL = ("an antipodal split", "symmetric about the origin")
 STARTS = ("random", "two places", "near an antipodal split", *EXCEPTIONAL)
 
 
-def start(name: str, key: Key, space: AbstractSpace) -> Tokens:
-    """Return four tokens: random, or hard for convergence.
+def start(name: str, key: Key, space: AbstractSpace, shape: tuple[int, int]) -> Tokens:
+    """Return n tokens in dimension d, n = 1 or even: random, or hard for convergence.
 
-    Two tokens at each of two places move like a system of two tokens. Tokens that are symmetric about the origin stay
-    so, and their limit is a saddle; an antipodal split is a saddle; near one the field is small for long.
+    Tokens at two places, in equal numbers, move like a system of two tokens. Tokens that are symmetric about the origin
+    stay so, and their limit is a saddle; an antipodal split is a saddle; near one the field is small for long.
     """
-    x = space.sample(key, (N, D))
+    x = space.sample(key, shape)
+    n, half = len(x), (len(x) + 1) // 2
     if name == "random":
         return x
     if name == "two places":
-        return x[jnp.array([0, 1, 0, 1])]
-    split = x[:1] * jnp.array([1.0, 1.0, -1.0, -1.0])[:, None]
+        return x[jnp.arange(n) % 2]
+    split = x[:1] * jnp.where(jnp.arange(n) < half, 1.0, -1.0)[:, None]
     if name == "an antipodal split":
         return split
     if name == "near an antipodal split":
         return space.project(split + 1e-3 * x)
-    return jnp.concatenate([x[:2], -x[:2]])
+    return jnp.concatenate([x[:half], -x[:half]])[:n]
 
 
 def _times(name: str) -> np.ndarray:
@@ -62,9 +64,10 @@ def _squared_gradient(flow: TokenFlow, x: Tokens, P: jax.Array) -> Scalar:
 def _descent_trial(key: Key, integrator: AbstractIntegrator, name: str, space: AbstractSpace | None = None) -> Trial:
     """Measure V_P and its gradient along a trajectory, on the ellipsoid of P if no other `space` is given."""
     a, b = jax.random.split(key)
-    P = jnp.asarray(definite(a))
+    n, d = shape_of_tokens(key) if space is None else (N, D)
+    P = jnp.asarray(definite(a, d))
     flow = TokenFlow(P, space=space or gradient_token_flow(P).space)
-    y0 = start(name, b, flow.space)
+    y0 = start(name, b, flow.space, (n, d))
     path = simulate(flow, y0, _times(name), integrator=integrator)
     energy = lambda x: consensus_potential(x, P)
     values = np.asarray(path.along(energy))
@@ -83,7 +86,7 @@ def _descent_trial(key: Key, integrator: AbstractIntegrator, name: str, space: A
             at_most("the same, against half of it at half the time", squares[-1], squares[4] / 4, tolerance=SOLVER),
         ),
         witness={"P": np.asarray(P), "y0": np.asarray(y0)},
-        parameters={"n": N, "d": D, "start": name},
+        parameters={"n": n, "d": d, "start": name},
     )
 
 
@@ -103,13 +106,15 @@ def trajectories_reach_the_critical_set(key: Key, integrator: AbstractIntegrator
 
 
 def _limit_trial(key: Key, integrator: AbstractIntegrator, name: str, turning: float) -> Trial:
-    """Measure the motion in the second half of the time, for U = I + `turning` J with a skew-symmetric J."""
+    """Measure the motion in the second half of the time, for U = I + `turning` J with a skew-symmetric J in a plane."""
     a, b = jax.random.split(key)
-    P = definite(a)
+    n, d = (N, D) if turning else shape_of_tokens(key)
+    P = definite(a, d)
     model = gradient_token_flow(P)
-    U = np.eye(D) + turning * SKEW_SYMMETRIC
+    U = np.eye(d)
+    U[:2, :2] += turning * SKEW_SYMMETRIC
     flow = TokenFlow(P, U, space=model.space)
-    y0 = start(name, b, flow.space)
+    y0 = start(name, b, flow.space, (n, d))
     path = simulate(flow, y0, _times(name), integrator=integrator)
     speeds = path.along(lambda x: jnp.max(jnp.linalg.norm(flow.vector_field(0.0, x), axis=1)))
     late = jnp.max(jnp.linalg.norm(path.ys[4:] - path.final[None], axis=-1), axis=1)
@@ -125,11 +130,11 @@ def _limit_trial(key: Key, integrator: AbstractIntegrator, name: str, turning: f
             at_most("largest speed of a token at the last time", speeds[-1], 1e-3, tolerance=SOLVER),
         ),
         witness={"P": P, "y0": np.asarray(y0)},
-        parameters={"n": N, "d": D, "start": name},
+        parameters={"n": n, "d": d, "start": name},
     )
 
 
-SKEW_SYMMETRIC = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+SKEW_SYMMETRIC = np.array([[0.0, -1.0], [1.0, 0.0]])
 
 
 @claim("consensus/theorem-3.2", CONSENSUS.at("Theorem 3.2"), num_trials=16)
@@ -162,38 +167,39 @@ def printed_lojasiewicz_inequality(key: Key, integrator: AbstractIntegrator) -> 
 
     Evaluated for P = I at rational consensus points.
     """
+    n = number_of_tokens(key)
     u = rational_unit(key, D)
     eye = identity(D)
     # at y_1 = ... = y_l = u the exponentials are all e: the field is a multiple of u - (u.u) u, and V = -l^2 e / 2
     field = tangent_part(eye, u, u)
-    coefficient = -Fraction(N * N, 2)
-    x = jnp.asarray(np.tile(u.astype(float), (N, 1)))
+    coefficient = -Fraction(n * n, 2)
+    x = jnp.asarray(np.tile(u.astype(float), (n, 1)))
     return Trial(
         hypotheses=(
             holds("u is a unit vector exactly", sum(u * u) == 1),
             agrees("V as it ships", consensus_potential(x, jnp.eye(D)), float(coefficient) * np.e),
-            agrees("the field that ships", gradient_token_flow(np.eye(D)).vector_field(0.0, x), np.zeros((N, D))),
+            agrees("the field that ships", gradient_token_flow(np.eye(D)).vector_field(0.0, x), np.zeros((n, D))),
         ),
         conclusions=(holds("grad V is not zero where V is not", any(f != 0 for f in field) or coefficient == 0),),
         witness={"every token": u, "V / e": coefficient},
-        parameters={"n": N, "d": D},
+        parameters={"n": n, "d": D},
     )
 
 
-def _lojasiewicz_trial(key: Key, ahead: int, printed: bool) -> Trial:
+def _lojasiewicz_trial(key: Key, n: int, ahead: int, printed: bool) -> Trial:
     """Measure the ratio |V - V*|^(1/2) / |grad V|, or |V| / |grad V| if `printed`, at tokens that approach a point.
 
-    The point has `ahead` of four tokens at one place and the others at its antipode. Where the Hessian in the metric
+    The point has `ahead` of n >= 2 tokens at one place and the others at its antipode. Where the Hessian in the metric
     (9) has the eigenvalues mu on the complement of its kernel, the first ratio is at most (2 min |mu|)^(-1/2) in the
     limit; at consensus every mu is 1 / sqrt(d), and it is equal to that.
     """
     a, b, c = jax.random.split(key, 3)
     P = jnp.asarray(definite(a))
     flow = gradient_token_flow(P)
-    signs = jnp.where(jnp.arange(N) < ahead, 1.0, -1.0)
+    signs = jnp.where(jnp.arange(n) < ahead, 1.0, -1.0)
     rest = signs[:, None] * flow.space.sample(b, (1, D))
-    noise = flow.space.tangent(rest, jax.random.normal(c, (N, D)))
-    least = -(ahead**2 + (N - ahead) ** 2) * np.e / 2 - ahead * (N - ahead) / np.e
+    noise = flow.space.tangent(rest, jax.random.normal(c, (n, D)))
+    least = -(ahead**2 + (n - ahead) ** 2) * np.e / 2 - ahead * (n - ahead) / np.e
     ratios = []
     for size in (0.1, 0.01, 0.001):
         x = flow.space.project(rest + size * noise)
@@ -202,12 +208,12 @@ def _lojasiewicz_trial(key: Key, ahead: int, printed: bool) -> Trial:
     values = np.abs(eigenvalues(tangent_jacobian(flow, rest)))
     sharp = (2 * np.min(values[values > 1e-6])) ** -0.5
     limits = [at_most("ratio at the last tokens, over its bound", ratios[-1] / sharp, 1.01, tolerance=SOLVER)]
-    if ahead == N:
+    if ahead == n:
         limits.append(equal("the same over d^(1/4) / sqrt(2)", ratios[-1] / (D**0.25 / 2**0.5), 1.0, tolerance=1e-3))
     return Trial(
         hypotheses=(
             at_least("smallest eigenvalue of P", np.linalg.eigvalsh(P)[0], 0.0, tolerance=ROUNDING),
-            agrees("rest at the point", flow.vector_field(0.0, rest), np.zeros((N, D))),
+            agrees("rest at the point", flow.vector_field(0.0, rest), np.zeros((n, D))),
         ),
         conclusions=(
             agrees("the value V* as it ships", consensus_potential(rest, P), least),
@@ -215,7 +221,7 @@ def _lojasiewicz_trial(key: Key, ahead: int, printed: bool) -> Trial:
             *limits,
         ),
         witness={"P": np.asarray(P), "point": np.asarray(rest), "noise": np.asarray(noise)},
-        parameters={"n": N, "d": D, "tokens ahead": ahead},
+        parameters={"n": n, "d": D, "tokens ahead": ahead},
     )
 
 
@@ -231,10 +237,11 @@ def lojasiewicz_inequality(key: Key, integrator: AbstractIntegrator) -> Trial:
     Added: the value V* at the equilibrium and the exponent. Measured at consensus points and antipodal splits with
     theta = 1/2 and the least lambda, which is d^(1/4) / sqrt(2) at consensus.
     """
-    return _lojasiewicz_trial(key, N - int(jax.random.randint(key, (), 0, 3)), False)
+    n = number_of_tokens(key, SIZES[1:])
+    return _lojasiewicz_trial(key, n, n - int(jax.random.randint(key, (), 0, 3 if n > 2 else 2)), False)
 
 
 @lojasiewicz_inequality.with_control
 def lojasiewicz_inequality(key: Key, integrator: AbstractIntegrator) -> Trial:
     """V in place of V - V*, as printed."""
-    return _lojasiewicz_trial(key, N, True)
+    return _lojasiewicz_trial(key, N, N, True)

@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.equilibria import circle_configurations, configurations
+from analysis.claims.consensus.instances.equilibria import circle_configurations, configurations, other_sizes
 from analysis.claims.consensus.instances.printed_attention import agrees, printed_field
+from analysis.claims.consensus.instances.sizes import number_of_tokens
 from analysis.claims.rational_instances import identity, matrix, rational_unit, tangent_part
 from analysis.dynamics.equilibria import Equilibrium, equilibria, newton, random_starts
 from analysis.dynamics.linearisation import eigenvalues, rotations, tangent_jacobian
@@ -105,7 +106,7 @@ def other_equilibria_are_unstable(key: Key, integrator: AbstractIntegrator) -> T
 
     Read: the linearisation has an eigenvalue with positive real part, which excludes stability.
     """
-    known = [*configurations().items(), *circle_configurations().items()]
+    known = [*configurations().items(), *other_sizes().items(), *circle_configurations().items()]
     name, x = known[int(jax.random.randint(key, (), 0, len(known)))]
     return _instability_trial(key, name, x, 1.0)
 
@@ -219,7 +220,7 @@ def consensus_point_is_asymptotically_stable(key: Key, integrator: AbstractInteg
     Then every initial point in a neighbourhood of y would converge to y. The initial point tried is another consensus
     equilibrium, obtained by a rotation through a rational angle of less than 2^-19, where the field is exactly zero.
     """
-    u = rational_unit(key, D)
+    u, n = rational_unit(key, D), number_of_tokens(key)
     s = Fraction(1, 2**20)
     c, t = (1 - s * s) / (1 + s * s), 2 * s / (1 + s * s)
     turned = u.copy()
@@ -228,16 +229,16 @@ def consensus_point_is_asymptotically_stable(key: Key, integrator: AbstractInteg
     eye = matrix(np.eye(D, dtype=int))
     field = tangent_part(eye, turned, turned)  # all tokens equal: the field is a multiple of this
     gap = sum((turned - u) ** 2)
-    shipped = TokenFlow(np.eye(D)).vector_field(0.0, jnp.asarray(np.tile(turned.astype(float), (N, 1))))
+    shipped = TokenFlow(np.eye(D)).vector_field(0.0, jnp.asarray(np.tile(turned.astype(float), (n, 1))))
     return Trial(
         hypotheses=(
             holds("both are unit vectors", sum(u * u) == 1 and sum(turned * turned) == 1),
             holds("the initial point is within 2^-19 of y, and not y", 0 < gap <= Fraction(1, 2**38)),
-            agrees("the field that ships, at the initial point", shipped, np.zeros((N, D))),
+            agrees("the field that ships, at the initial point", shipped, np.zeros((n, D))),
         ),
         conclusions=(holds("the initial point converges to y", any(f != 0 for f in field)),),
         witness={"y": u, "start": turned},
-        parameters={"n": N, "d": D},
+        parameters={"n": n, "d": D},
     )
 
 

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.consensus.instances.equilibria import configurations
+from analysis.claims.consensus.instances.sizes import number_of_tokens
 from analysis.claims.rational_instances import factor_and_points, identity, rational_weights, tangent_part
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
 from analysis.ledger.claim import claim, rule
@@ -17,7 +18,7 @@ from dynsim.papers import CONSENSUS
 from dynsim.simulation import simulate
 from dynsim.systems.tokens.flow import gradient_token_flow
 
-N, D = 4, 3
+D = 3
 
 not_ascertainable = rule(
     "consensus/claim-general-p-not-ascertainable",
@@ -32,12 +33,12 @@ def exact_gap(key: Key, lower: Exact, y: Exact, into: Exact) -> Exact:
 
     Any weights may stand for the softmax, for both fields the same, if `into` keeps the products y_i^T P y_j.
     """
-    P, z = lower @ lower.T, y @ into.T
-    alpha = rational_weights(jax.random.fold_in(key, 2), N, N)
+    P, z, n = lower @ lower.T, y @ into.T, len(y)
+    alpha = rational_weights(jax.random.fold_in(key, 2), n, n)
     gaps = []
-    for i in range(N):
-        field = sum(alpha[i, j] * tangent_part(P, y[i], y[j]) for j in range(N))
-        other = sum(alpha[i, j] * tangent_part(identity(D), z[i], z[j]) for j in range(N))
+    for i in range(n):
+        field = sum(alpha[i, j] * tangent_part(P, y[i], y[j]) for j in range(n))
+        other = sum(alpha[i, j] * tangent_part(identity(D), z[i], z[j]) for j in range(n))
         gaps.append(into @ field - other)
     return np.stack(gaps)
 
@@ -81,11 +82,12 @@ def general_metric_is_another_problem(key: Key, integrator: AbstractIntegrator) 
     Read: no coordinates z_i = T y_i, with T^T T = P, take (8) with W = P to (8) with P = I. The transpose of the
     Cholesky factor of P does, for fields, trajectories and spectra.
     """
-    lower, y = factor_and_points(key, D, N)
+    n = number_of_tokens(key, (2, 4))
+    lower, y = factor_and_points(key, D, n)
     P = lower @ lower.T
     exact = exact_gap(key, lower, y, lower.T)
     gaps = conjugacy_gaps(key, integrator, lower, y, lower.T)
-    products = [y[i] @ P @ y[j] == (lower.T @ y[i]) @ (lower.T @ y[j]) for i in range(N) for j in range(N)]
+    products = [y[i] @ P @ y[j] == (lower.T @ y[i]) @ (lower.T @ y[j]) for i in range(n) for j in range(n)]
     return Trial(
         hypotheses=(
             holds("P is not I", bool(np.any(identity(D) != P))),
@@ -99,5 +101,5 @@ def general_metric_is_another_problem(key: Key, integrator: AbstractIntegrator) 
             at_least("gap between the two spectra", gaps["spectra"], 1e-3, tolerance=1e-6),
         ),
         witness={"P": P, "y": y, **gaps},
-        parameters={"n": N, "d": D},
+        parameters={"n": n, "d": D},
     )

@@ -139,10 +139,10 @@ def attention_is_a_gradient(key: Key, integrator: AbstractIntegrator) -> Trial:
     return _gradient_trial(key, 1)
 
 
-def definite(key: Key) -> np.ndarray:
-    """Return a random symmetric matrix whose eigenvalues are at least 0.3, shape (3, 3)."""
-    A = np.asarray(jax.random.normal(key, (D, D)))
-    return A @ A.T / D + 0.3 * np.eye(D)
+def definite(key: Key, d: int = D) -> np.ndarray:
+    """Return a random symmetric matrix whose eigenvalues are at least 0.3, shape (d, d)."""
+    A = np.asarray(jax.random.normal(key, (d, d)))
+    return A @ A.T / d + 0.3 * np.eye(d)
 
 
 def _restricted_gradient_trial(key: Key, n: int, metric_of: str) -> Trial:

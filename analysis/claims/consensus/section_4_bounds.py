@@ -22,6 +22,7 @@ from analysis.claims.consensus.instances.printed_attention import (
     printed_field,
     printed_weights,
 )
+from analysis.claims.consensus.instances.sizes import number_of_tokens
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal
 from dynsim._types import Key, Time
@@ -158,7 +159,8 @@ def _modulus_trial(key: Key, integrator: AbstractIntegrator, jump: float) -> Tri
     K2, r = longest_semi_axis(W) ** 2, HEADS / math.sqrt(D)
     schedule = RootWave(base, jnp.asarray(jump))
     flow = identity_value_flow(schedule, space=Ellipsoid(W))
-    v, x0 = in_hemisphere(b, W, 3)
+    n = 3 if jump else number_of_tokens(key, (1, 2, 3))
+    v, x0 = in_hemisphere(b, W, n)
     # each pair of times has one in its middle as well, so that those about t = 1 lie on either side of it
     pairs = [(max(t - s / 2, 0.0), max(t - s / 2, 0.0) + s) for t in PLACES for s in LAGS]
     ts = np.unique([t for pair in pairs for t in pair])
@@ -186,7 +188,7 @@ def _modulus_trial(key: Key, integrator: AbstractIntegrator, jump: float) -> Tri
             agrees("f, against the printed sum", f[::7], np.stack(printed) @ np.asarray(v)),
         ),
         witness={"W": W, "P'": np.asarray(base), "v": np.asarray(v), "x0": np.asarray(x0)},
-        parameters={"n": 3, "d": D, "heads": HEADS, "differences of t": f"{LAGS[0]:g} to {LAGS[-1]:g}"},
+        parameters={"n": n, "d": D, "heads": HEADS, "differences of t": f"{LAGS[0]:g} to {LAGS[-1]:g}"},
     )
 
 

@@ -15,6 +15,7 @@ from analysis.claims.consensus.instances.modulated_heads import (
     query_key_bound,
 )
 from analysis.claims.consensus.instances.printed_attention import agrees
+from analysis.claims.consensus.instances.sizes import number_of_tokens
 from analysis.claims.rational_instances import integers
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, holds
@@ -72,9 +73,10 @@ def _convergence_trial(key: Key, integrator: AbstractIntegrator, *, positive: bo
     a, b, c, d = jax.random.split(key, 4)
     U, values, Q = _value(a, positive=positive)
     v, P = jnp.asarray(Q[:, 0]), modulated_heads(b, 1, D)
-    x0 = Sphere().sample(d, (N, D))
+    n = number_of_tokens(key) if positive else N
+    x0 = Sphere().sample(d, (n, D))
     height = float(10.0 ** -jax.random.uniform(c, (), minval=0.0, maxval=6.0))
-    low = int(jax.random.randint(c, (), 0, N))  # this token starts near the equator
+    low = int(jax.random.randint(c, (), 0, n))  # this token starts near the equator
     level = Sphere().project(x0[low] - (x0[low] @ v) * v)
     x0 = x0.at[low].set(Sphere().project(level + height * v))
     x0 = x0 * jnp.sign(x0 @ v)[:, None]
@@ -100,7 +102,7 @@ def _convergence_trial(key: Key, integrator: AbstractIntegrator, *, positive: bo
             ),
         ),
         witness={"U": U, "P'": np.asarray(P.base), "x0": np.asarray(x0)},
-        parameters={"n": N, "d": D, "heads": 1, "least initial v^T y": float(margins[0]), "least of U": values[-1]},
+        parameters={"n": n, "d": D, "heads": 1, "least initial v^T y": float(margins[0]), "least of U": values[-1]},
     )
 
 
@@ -121,14 +123,14 @@ def tokens_reach_the_top_eigenvector(key: Key, integrator: AbstractIntegrator) -
     return _convergence_trial(key, integrator, positive=False)
 
 
-def _amplification(values: np.ndarray) -> float:
-    """Return the bound of sup |e_i| / max |e_j(0)| for the linearisation at (v, ..., v), infinite if it grows.
+def _amplification(values: np.ndarray, n: int) -> float:
+    """Return the bound of sup |e_i| / max |e_j(0)|, i <= n, for the linearisation at (v, ..., v), infinite if it grows.
 
     There e_i' = sum_j<i U e_j / (i sqrt d) + (U / i - lambda) e_i / sqrt d orthogonally to v, so that with
     r_i = min (lambda - mu / i) / sqrt d, sup |e_i| <= |e_i(0)| + max |mu| sum_j<i sup |e_j| / (i sqrt(d) r_i).
     """
     sups: list[float] = []
-    for i in range(1, N + 1):
+    for i in range(1, n + 1):
         rate = float(np.min(values[0] - values[1:] / i))
         if rate <= 0:
             return math.inf
@@ -140,8 +142,9 @@ def _stability_trial(key: Key, integrator: AbstractIntegrator, *, positive: bool
     a, b, c = jax.random.split(key, 3)
     U, values, Q = _value(a, positive=positive)
     v, P = jnp.asarray(Q[:, 0]), modulated_heads(b, 1, D)
-    factor = _amplification(values) if positive else 10.0
-    noise = jax.random.normal(c, (N, D))
+    n = number_of_tokens(key) if positive else N
+    factor = _amplification(values, n) if positive else 10.0
+    noise = jax.random.normal(c, (n, D))
     paths = [
         simulate(
             causal_symmetric_flow(P, U),
@@ -167,7 +170,7 @@ def _stability_trial(key: Key, integrator: AbstractIntegrator, *, positive: bool
             has_the_printed_field(paths[0], lambda t: printed_heads(P, t), U[None], np.eye(D)),
         ),
         witness={"U": U, "P'": np.asarray(P.base), "noise": np.asarray(noise)},
-        parameters={"n": N, "d": D, "heads": 1, "initial distance": float(near[0]), "bound of its growth": factor},
+        parameters={"n": n, "d": D, "heads": 1, "initial distance": float(near[0]), "bound of its growth": factor},
     )
 
 

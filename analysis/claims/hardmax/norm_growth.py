@@ -39,6 +39,7 @@ def growth_trial(key: Key, *, vertices_only: bool) -> Trial:
     least = 2 * alpha / (1 + alpha) * _least_reach(run, S, delta, width)
     near = _coordinates(run, run.body.vertex_points) if vertices_only else S
     states = np.stack([_coordinates(run, x) for x in run.states(LAYERS)])
+    largest = float(np.max(np.sum(states**2, axis=2)))
     first = next(k for k, x in enumerate(states) if np.all(_outside(run, x) <= width))
     gains = [
         float(after @ after - before @ before)
@@ -52,7 +53,15 @@ def growth_trial(key: Key, *, vertices_only: bool) -> Trial:
             at_least("constant c", least, 0.0, tolerance=ROUNDING),
             holds("some token is farther than delta from S after layer k_delta", bool(gains)),
         ),
-        conclusions=(at_least("least gain in squared norm", min(gains, default=0.0), least, tolerance=ROUNDING),),
+        conclusions=(
+            at_least(
+                "least gain in squared norm",
+                min(gains, default=0.0),
+                least,
+                tolerance=ROUNDING,
+                within=(-largest, largest),
+            ),
+        ),
         witness={**given.witness(), "delta": delta, "k_delta": first},
         parameters={**run.parameters(), "delta": delta, "c": least},
     )

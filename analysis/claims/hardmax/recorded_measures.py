@@ -8,7 +8,7 @@ from analysis.experiments.hardmax.classifier_measures import HISTORY, history_ro
 from analysis.experiments.hardmax.reviews import table_1
 from analysis.hardmax.certificate import Certificate
 from analysis.hardmax.leaders import leader_layers_by_value
-from analysis.ledger.evidence import ROUNDING, Measurement, at_most
+from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, at_most
 from dynsim.networks.sentiment.classifier import ReviewClassifier
 from dynsim.networks.sentiment.reviews import Encoded
 from dynsim.networks.sentiment.words import Vocabulary
@@ -20,7 +20,7 @@ FEW = 6  # reviews whose leaders are counted from the definition
 def _errors(pairs: dict[str, tuple[object, object]]) -> tuple[Measurement, ...]:
     gap = lambda found, expected: np.max(np.abs(np.asarray(found, float) - np.asarray(expected, float)))
     return tuple(
-        at_most(f"error of {name} in a record", gap(*both), 0.0, tolerance=100 * ROUNDING)
+        at_most(f"error of {name} in a record", gap(*both), 0.0, tolerance=100 * ROUNDING, within=NON_NEGATIVE)
         for name, both in pairs.items()
     )
 

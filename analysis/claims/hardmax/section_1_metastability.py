@@ -12,7 +12,7 @@ from analysis.claims.hardmax.instances.clouds import Case, cloud, run
 from analysis.claims.hardmax.instances.zoo import tied_followers
 from analysis.claims.rational_instances import identity, integers, matrix
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, at_least, holds
+from analysis.ledger.evidence import NON_NEGATIVE, Measurement, Trial, at_least, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
@@ -41,8 +41,14 @@ class StationaryInterval(NamedTuple):
     def measured(self, layers: int) -> tuple[Measurement, ...]:
         """Measure that there are at least two clusters, stationary for at least `layers` layers."""
         return (
-            at_least("number of clusters", len(self.groups), 2, tolerance=0.0),
-            at_least("layers for which they are stationary", self.last - self.first, layers, tolerance=0.0),
+            at_least("number of clusters", len(self.groups), 2, tolerance=0.0, within=NON_NEGATIVE),
+            at_least(
+                "layers for which they are stationary",
+                self.last - self.first,
+                layers,
+                tolerance=0.0,
+                within=NON_NEGATIVE,
+            ),
         )
 
 

@@ -23,7 +23,7 @@ from analysis.claims.rational_instances import Exact, identity, matrix, rational
 from analysis.hardmax.candidates import projection_of_origin, support_gap
 from analysis.hardmax.polytopes import Polytope, contains, faces
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, at_least, equal, holds
+from analysis.ledger.evidence import NON_NEGATIVE, Measurement, Trial, at_least, equal, holds
 from dynsim._types import Key
 from dynsim.exact import rational, rationals
 from dynsim.integrators import AbstractIntegrator
@@ -73,8 +73,20 @@ def leader_measures(run: CertifiedRun) -> tuple[Measurement, ...]:
     return (
         attained_limits(run),
         is_subset("every limit of a leader is a vertex of K", ends, run.vertices),
-        equal("number of distinct limits of leaders", len(values(ends)), len(run.leaders), tolerance=0),
-        equal("number of vertices of K", len(run.vertices), len(run.leaders), tolerance=0),
+        equal(
+            "number of distinct limits of leaders",
+            len(values(ends)),
+            len(run.leaders),
+            tolerance=0,
+            within=(0, len(ends)),
+        ),
+        equal(
+            "number of vertices of K",
+            len(run.vertices),
+            len(run.leaders),
+            tolerance=0,
+            within=(0, len(run.case.tokens)),
+        ),
     )
 
 
@@ -111,7 +123,7 @@ def projection_measures(run: CertifiedRun, metric: Exact | None = None) -> tuple
     return (
         holds("each is nearest to the origin in the smallest face that contains it", all(near for near, _ in nearest)),
         holds("each is the `projection_of_origin` onto that face", all(same for _, same in nearest)),
-        at_least("number of points of S that are no vertices", len(others), 1, tolerance=0.0),
+        at_least("number of points of S that are no vertices", len(others), 1, tolerance=0.0, within=NON_NEGATIVE),
     )
 
 
@@ -198,7 +210,7 @@ def every_projection_is_a_candidate(key: Key, integrator: AbstractIntegrator) ->
     return Trial(
         hypotheses=(
             *run.measured(),
-            equal("number of leaders", len(run.leaders), 3, tolerance=0),
+            equal("number of leaders", len(run.leaders), 3, tolerance=0, within=(0, 4)),
             holds("<A (v - p), p> > 0 for a vertex v of K where p is not in S", all(gap > 0 for gap in farther)),
         ),
         conclusions=(holds("every projection is in S", not missing),),

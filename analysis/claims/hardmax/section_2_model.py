@@ -12,7 +12,7 @@ from analysis.claims.hardmax.instances.zoo import close_followers, hard_case, la
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_unit
 from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most, holds
+from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, Trial, at_most, holds
 from dynsim._types import Key
 from dynsim.clustering import iterate_hardmax
 from dynsim.integrators import AbstractIntegrator
@@ -83,7 +83,8 @@ def _float_layer(name: str, given: Case) -> Measurement:
     x, A, a = given.tokens.astype(float), given.attention.astype(float), float(given.alpha)
     exact = ExactHardmaxMap(a, A).step(0, x).astype(float)
     error = np.max(np.abs(HardmaxMap(a, A).step(0, x) - exact)) / np.max(np.abs(x))
-    return at_most(f"{name}: error of `HardmaxMap` over the largest entry", error, 0.0, tolerance=ROUNDING)
+    what = f"{name}: error of `HardmaxMap` over the largest entry"
+    return at_most(what, error, 0.0, tolerance=ROUNDING, within=NON_NEGATIVE)
 
 
 def _iterated(*cases: Case) -> tuple[Measurement, ...]:

@@ -12,7 +12,7 @@ from analysis.claims.hardmax.section_2_model import similarity
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most, holds
+from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, Trial, at_most, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
@@ -69,6 +69,7 @@ def _limit_trial(key: Key, ties: bool) -> Trial:
                 np.max(np.abs(np.asarray(cold.step(0, jnp.asarray(given.tokens.astype(float)))) - limit)),
                 0.0,
                 tolerance=ROUNDING,
+                within=NON_NEGATIVE,
             ),
         ),
         witness=given.witness(),
@@ -87,7 +88,8 @@ def _soft_layer(given: Case, m: float, weights: np.ndarray) -> Measurement:
     x, a = given.tokens.astype(float), float(given.alpha)
     layer = SoftmaxMap(a, 1 / (m * math.log(2)), given.attention.astype(float)).step(0, jnp.asarray(x))
     error = np.max(np.abs(np.asarray(layer) - (x + a * weights @ x) / (1 + a)))
-    return at_most(f"error of the layer of `SoftmaxMap` at tau = 1/({m:g} ln 2)", error, 0.0, tolerance=ROUNDING)
+    what = f"error of the layer of `SoftmaxMap` at tau = 1/({m:g} ln 2)"
+    return at_most(what, error, 0.0, tolerance=ROUNDING, within=NON_NEGATIVE)
 
 
 @claim(
@@ -129,9 +131,16 @@ def _uniform_trial(key: Key, separated: bool) -> Trial:
             at_most(
                 "error of the weights of token 0", max(abs(error)), Fraction(1, 1000), tolerance=0.0, within=(0, 1)
             ),
-            at_most("error of its weighted average", max(abs(error @ z)), Fraction(1, 1000), tolerance=0.0),
+            at_most(
+                "error of its weighted average",
+                max(abs(error @ z)),
+                Fraction(1, 1000),
+                tolerance=0.0,
+                within=(0, 2),  # of a difference of two averages of tokens in the square
+            ),
         ),
         witness={"tokens": z, "m": m},
+        parameters={"n": 3, "d": 2, "gap": float(gap), "temperature": 1 / (m * math.log(2))},
     )
 
 

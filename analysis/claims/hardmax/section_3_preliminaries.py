@@ -51,6 +51,7 @@ def _variables_trial(given: Case, B: Exact) -> Trial:
             holds("the follower sets are the same in every layer", all(sets)),
         ),
         witness={**given.witness(), "B": given.factor},
+        parameters=given.parameters("cloud or hard"),
     )
 
 
@@ -275,6 +276,7 @@ def _ball_trial(given: Case, map: ExactHardmaxMap | MultiHeadMap) -> Trial:
             holds("they are in the ball of radius max_l |z_l^0|", all(z @ z <= max(lengths) for z in later)),
         ),
         witness=given.witness(),
+        parameters=given.parameters("cloud or hard"),
     )
 
 
@@ -315,7 +317,13 @@ def _limit_measures(points: Callable[[CertifiedRun], Exact]) -> Measures:
                 away(-1) == away(begin) * (1 + run.case.alpha) ** (-2 * BEYOND),
             ),
             holds("their hull has vertices, all of them limits", run.vertices <= values(run.certificate.limits)),
-            at_least("number of vertices", len(polytope(corners).vertices), 1, tolerance=0.0),
+            at_least(
+                "number of vertices",
+                len(polytope(corners).vertices),
+                1,
+                tolerance=0.0,
+                within=(0, len(corners)),
+            ),
         )
 
     return measures

@@ -29,7 +29,7 @@ from analysis.hardmax.convergence import at_vertices, convergence_rate, distance
 from analysis.hardmax.exact_geometry import determinant, solved
 from analysis.hardmax.polytopes import contains, faces, polytope
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_most, holds
+from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, SOLVER, Measurement, Trial, at_most, holds
 from dynsim._types import Key
 from dynsim.exact import rational, rationals
 from dynsim.integrators import AbstractIntegrator
@@ -74,7 +74,7 @@ def _finite_measures(key: Key, metric: Exact | None = None) -> Measures:
         return (
             holds("S is the set of solutions of (4.1) over all simplices of vertices", _solutions(run, metric)),
             holds("no other positive combination of the vertices of a face is in S", not several),
-            at_most("number of points of S", len(run.candidates.points), number, tolerance=0.0),
+            at_most("number of points of S", len(run.candidates.points), number, tolerance=0.0, within=NON_NEGATIVE),
         )
 
     return measures
@@ -212,10 +212,26 @@ def _rate_measures(run: CertifiedRun, known: list[float]) -> tuple[Measurement, 
     at = at_vertices(limits, run.body.vertex_points).tolist()
     return (
         at_most(
-            "relative error of `distances`", np.max(abs(late[0] - known)) / (max(known) or 1.0), 0.0, tolerance=ROUNDING
+            "relative error of `distances`",
+            np.max(abs(late[0] - known)) / (max(known) or 1.0),
+            0.0,
+            tolerance=ROUNDING,
+            within=NON_NEGATIVE,
         ),
-        at_most("relative error of `ratios`", np.max(abs(falls - 1), initial=0.0), 0.0, tolerance=ROUNDING),
-        at_most("error of the rate, power and fit of `convergence_rate`", wrong, 0.0, tolerance=SOLVER),
+        at_most(
+            "relative error of `ratios`",
+            np.max(abs(falls - 1), initial=0.0),
+            0.0,
+            tolerance=ROUNDING,
+            within=NON_NEGATIVE,
+        ),
+        at_most(
+            "error of the rate, power and fit of `convergence_rate`",
+            wrong,
+            0.0,
+            tolerance=SOLVER,
+            within=NON_NEGATIVE,
+        ),
         holds("`at_vertices` finds the tokens that tend to vertices", at == [tuple(s) in run.vertices for s in limits]),
     )
 

@@ -14,7 +14,7 @@ from analysis.hardmax.candidates import candidate_set
 from analysis.hardmax.certificate import Certificate, certify
 from analysis.hardmax.polytopes import polytope
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Trial, at_most, equal, holds
+from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Trial, at_most, equal, holds
 from dynsim._types import Key
 from dynsim.data import data_file
 from dynsim.integrators import AbstractIntegrator
@@ -205,6 +205,7 @@ def _depth_trial(key: Key, depth: int) -> Trial:
                 far,
                 CLOSE,
                 tolerance=ROUNDING,
+                within=NON_NEGATIVE,
             ),
             holds("every limit is the value of a leader", _limits_are_leaders(end)),
             at_most(
@@ -212,6 +213,7 @@ def _depth_trial(key: Key, depth: int) -> Trial:
                 np.max(np.abs(further - limits)) / largest,
                 0.0,
                 tolerance=ROUNDING,
+                within=NON_NEGATIVE,
             ),
             *(
                 [equal("logit of `hardmax_logits`", hardmax_logits(model, found.ids[None])[0], logit, tolerance=1e-9)]
@@ -249,6 +251,7 @@ def _both_layers_trial(key: Key, temperature: float) -> Trial:
                 abs(losses[0] - losses[1]) / np.log(2),
                 SAME,
                 tolerance=ROUNDING,
+                within=NON_NEGATIVE,
             ),
             *history_measurements(
                 replace(model, temperature=temperature), Encoded(ids[rows], labels[rows]), (soft, hard)

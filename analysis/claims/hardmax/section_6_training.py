@@ -8,7 +8,7 @@ import numpy as np
 from analysis.experiments import Record, best_record
 from analysis.experiments.hardmax.reviews import REVIEWS, classifiers, table_1
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, Trial, at_least, at_most, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
@@ -32,6 +32,7 @@ def _learned(kept: Record, dimensions: Sequence[int]) -> tuple[Measurement, ...]
             kept.arrays[f"d={d}: softmax loss"][-1],
             LEARNED * np.log(2),
             tolerance=ROUNDING,
+            within=NON_NEGATIVE,
         )
         for d in dimensions
     )
@@ -69,6 +70,7 @@ def _loss_trial(first: int, second: int, *, learned: bool = True) -> Trial:
                 np.max(gap) / soft[0],
                 SAME,
                 tolerance=ROUNDING,
+                within=NON_NEGATIVE,
             ),
         ),
         witness={

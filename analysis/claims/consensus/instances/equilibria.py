@@ -21,6 +21,20 @@ def configurations() -> dict[str, np.ndarray]:
     }
 
 
+def other_sizes() -> dict[str, np.ndarray]:
+    """Return equilibria of two, six and seven tokens on the sphere, (n, 3) each.
+
+    A pair is the least system that has an equilibrium off consensus; in the octahedron every token has an antipode and
+    four neighbours at right angles; of the splits, six against one has the highest unstable rate.
+    """
+    e = np.eye(3)
+    return {
+        "antipodal pair": np.outer([1, -1], e[0]),
+        "octahedron": np.concatenate([e, -e]),
+        "six against one": np.outer([1, 1, 1, 1, 1, 1, -1], e[0]),
+    }
+
+
 def circle_configurations() -> dict[str, np.ndarray]:
     """Return equilibria of two to six tokens on the circle, (n, 2) each: regular polygons and antipodal splits.
 
