@@ -46,7 +46,7 @@ def every_start_reaches_consensus(key: Key, integrator: AbstractIntegrator) -> T
             agrees("the field that ships, at the initial position", shipped, np.zeros((2, D))),
         ),
         conclusions=(holds("the tokens converge to one point", not rest or all(u == -u)),),
-        witness={"y_1": u, "y_2": -u},
+        witness={"tokens": np.stack([u, -u])},
         parameters={"n": 2, "d": D},
     )
 

@@ -237,7 +237,7 @@ def consensus_point_is_asymptotically_stable(key: Key, integrator: AbstractInteg
             agrees("the field that ships, at the initial point", shipped, np.zeros((n, D))),
         ),
         conclusions=(holds("the initial point converges to y", any(f != 0 for f in field)),),
-        witness={"y": u, "start": turned},
+        witness={"y": u, "start": turned, "s": [s]},
         parameters={"n": n, "d": D},
     )
 

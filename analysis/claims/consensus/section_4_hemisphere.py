@@ -160,7 +160,7 @@ def _mirror_trial(key: Key) -> Trial:
             holds("the solution does not reach the consensus set of the hemisphere", not meets),
             agrees("the field at the start", field, np.stack([velocity, mirror.astype(float) @ velocity])),
         ),
-        witness={"y_1, y_2": x, "v": v, "they meet at": middle, "P / I": k},
+        witness={"v": v, "y1": x[0], "y2": x[1], "they meet at": middle, "P / I": k},
         parameters={"n": 2, "d": 2, "heads": 1, "P / I": k},
     )
 

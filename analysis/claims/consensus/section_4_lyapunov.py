@@ -121,7 +121,7 @@ def _values_at_consensus(key: Key) -> Trial:
             holds("V is the same at both points of the consensus set", values[0] == values[1]),
             agrees("V of (13) at both", np.asarray(shipped), values),
         ),
-        witness={"v": v, "another point": far, "V at v": values[0], "V at the other": values[1]},
+        witness={"v": v, "u": far, "V at v": values[0], "V at u": values[1]},
         parameters={"n": 2, "d": D, "V at the other": float(Fraction(values[1]))},
     )
 

@@ -184,7 +184,11 @@ def _arc_trial(key: Key, num_tokens: int) -> Trial:
             holds("all initial points of the arc converge to y_1", not (arc.low_turns_back and arc.high_goes_on)),
             agrees("the field at both ends of the arc", shipped, exact),
         ),
-        witness={"y_1, y_2": np.stack(arc.earlier), "ends of the arc for y_3": np.stack([arc.low, arc.high])},
+        witness={
+            **{f"y{j + 1}": y for j, y in enumerate(arc.earlier)},
+            "P": np.zeros((2, 2), int),
+            "ends of the arc for the last token": np.stack([arc.low, arc.high]),
+        },
         parameters={"n": num_tokens, "d": 2, "heads": 1},
     )
 

@@ -68,7 +68,16 @@ def _opposite_trial(key: Key) -> Trial:
             holds("some initial point of the set leaves it, so that the tokens can meet", not inward < 0),
             agrees("the field at the corners of the set", np.stack(shipped), np.stack(exact)),
         ),
-        witness={"U": U, "v": v, "corners (y_1, y_2)": np.stack(corners), "bound of 2 sqrt(2) g'": inward},
+        witness={
+            "U": U,
+            "v": v,
+            "lambda": 1,
+            "mu": -3,
+            "delta": [tilt, run],
+            "eta": [sine, cosine],
+            "corners (y_1, y_2)": np.stack(corners),
+            "bound of 2 sqrt(2) g'": inward,
+        },
         parameters={"n": 2, "d": 2, "heads": 1},
     )
 

@@ -236,7 +236,7 @@ def _equator_trial(key: Key) -> Trial:
             ),
             agrees("y_3 / y_2 in the closed form that ships", end[2] / end[1], grown),
         ),
-        witness={"eigenvalues": mu, "start": y, "(y_3 / y_2)' at unit rate": quotient},
+        witness={"U": mu, "start": y, "(y_3 / y_2)' at unit rate": quotient},
         parameters={"d": 3, "top eigenvalue": float(mu[0])},
     )
 

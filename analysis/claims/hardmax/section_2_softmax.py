@@ -139,7 +139,7 @@ def _uniform_trial(key: Key, separated: bool) -> Trial:
                 within=(0, 2),  # of a difference of two averages of tokens in the square
             ),
         ),
-        witness={"tokens": z, "m": m},
+        witness={"tokens": z, "m": [m], "gap times m": gap * m},
         parameters={"n": 3, "d": 2, "gap": float(gap), "temperature": 1 / (m * math.log(2))},
     )
 
