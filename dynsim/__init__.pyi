@@ -46,6 +46,7 @@ from .storage import load as load
 from .storage import rerun as rerun
 from .storage import save as save
 from .storage import to_xarray as to_xarray
+from .sweeps import sweep as sweep
 from .systems.base import FunctionFlow as FunctionFlow
 from .systems.base import FunctionMap as FunctionMap
 from .systems.euler import EulerMap as EulerMap

@@ -1,5 +1,6 @@
 """Checkpoints of a long run: a folder with one file for each finished part, from which the run resumes."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,22 @@ class Checkpoints:
     Attributes:
         folder: the folder of the files.
         digest: what identifies the run; every file holds it, and a file with another digest is refused.
-        structure: the tree structure of every part, as `jax.tree.structure` returns it.
+        structure: the tree structure of every part, as `jax.tree.structure` returns it; None for named arrays.
+        of: what makes two runs the same, in words.
     """
 
-    def __init__(self, folder: str | Path, digest: str, structure: Any):
+    def __init__(
+        self,
+        folder: str | Path,
+        digest: str,
+        structure: Any,
+        of: str = "the same system, starts, times, observable and options",
+    ):
         """Create the folder if it is missing; raise `ValueError` if it cannot be written to."""
         self.folder = writable_folder("folder", Path(folder))
         self.digest = digest
         self.structure = structure
+        self.of = of
 
     def _file(self, index: int) -> Path:
         return self.folder / f"part-{index:05d}.npz"
@@ -36,17 +45,33 @@ class Checkpoints:
 
     def load(self, index: int) -> PyTree:
         """Return part `index`; raise `ValueError` if it has not been saved, or its file belongs to another run."""
-        arrays = self._arrays(index)
-        return jax.tree.unflatten(self.structure, [jnp.asarray(arrays[f"leaf-{k}"]) for k in range(len(arrays) - 1)])
+        arrays = self.read(index)
+        return jax.tree.unflatten(self.structure, [jnp.asarray(arrays[f"leaf-{k}"]) for k in range(len(arrays))])
 
     def save(self, index: int, part: PyTree) -> None:
         """Write part `index`; raise `ValueError` if the file cannot be written."""
-        leaves = {f"leaf-{k}": np.asarray(leaf) for k, leaf in enumerate(jax.tree.leaves(part))}
-        write_arrays(self._file(index), {"digest": np.array(self.digest), **leaves})
+        self.write(index, {f"leaf-{k}": np.asarray(leaf) for k, leaf in enumerate(jax.tree.leaves(part))})
+
+    def read(self, index: int) -> dict[str, np.ndarray]:
+        """Return part `index` as named arrays; raise `ValueError` as `load` does."""
+        return {name: array for name, array in self._arrays(index).items() if name != "digest"}
+
+    def write(self, index: int, arrays: Mapping[str, np.ndarray]) -> None:
+        """Write named arrays as part `index`; raise `ValueError` if the file cannot be written."""
+        write_arrays(self._file(index), {"digest": np.array(self.digest), **arrays})
+
+    def check(self) -> None:
+        """Raise `ValueError` if the folder holds parts of another run, whatever their numbers."""
+        first = min(self.folder.glob("part-*.npz"), default=None)
+        if first is not None:
+            self._verified(first)
 
     def _arrays(self, index: int) -> dict[str, np.ndarray]:
-        arrays = read_arrays(self._file(index))
+        return self._verified(self._file(index))
+
+    def _verified(self, file: Path) -> dict[str, np.ndarray]:
+        arrays = read_arrays(file)
         if str(arrays.get("digest")) != self.digest:
-            must = "be empty or hold parts of this very run (the same system, starts, times, observable and options)"
+            must = f"be empty or hold parts of this very run ({self.of})"
             raise argument_error("folder", must, f"`{self.folder}` holds parts of another")
         return arrays

@@ -96,7 +96,8 @@ class ScaledIdentity(AbstractSchedule):
         """Store one factor for each head, and the dimension."""
         self.factor = jnp.atleast_1d(jnp.asarray(reals("factor", factor), float))
         self.dimension = int(dimension)
-        if self.factor.ndim != 1 or not np.all(np.isfinite(np.asarray(self.factor))):
+        traced = isinstance(self.factor, Tracer)
+        if self.factor.ndim != 1 or not (traced or np.all(np.isfinite(np.asarray(self.factor)))):
             raise argument_error("factor", "be one finite number for each head", f"is {factor}")
 
     def __call__(self, t: Time) -> Matrices:

@@ -1,0 +1,122 @@
+"""The points of a sweep: a grid or a list of parameters with seeds, and what tells two sweeps apart."""
+
+import hashlib
+import inspect
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dynsim.conversion import integer
+from dynsim.errors import argument_error, shown
+from dynsim.storage import versions
+
+TAKEN = ("key", "seed", "point", "status", "cause")  # names that parameters cannot have
+
+
+@dataclass(frozen=True)
+class Points:
+    """The points: their parameters and seeds, the names and lengths of the dimensions, the coordinates on them."""
+
+    values: tuple[dict[str, Any], ...]
+    seeds: tuple[int | None, ...]
+    dims: dict[str, int]
+    coords: dict[str, tuple[str, list[Any]]]
+
+
+def points_of(parameters: Any, seeds: Any) -> Points:
+    """Return the points of a grid or a list, the seeds innermost; raise `ValueError` for anything else, or for none."""
+    if isinstance(parameters, Mapping):
+        axes = {_name(name): _sequence(name, values) for name, values in parameters.items()}
+        values = [dict(zip(axes, combined, strict=True)) for combined in itertools.product(*axes.values())]
+        dims = {name: len(entries) for name, entries in axes.items()}
+        coords = {name: (name, entries) for name, entries in axes.items()}
+    elif isinstance(parameters, Sequence) and parameters and all(isinstance(p, Mapping) for p in parameters):
+        values = [{_name(name): _plain(value) for name, value in point.items()} for point in parameters]
+        if len({tuple(sorted(point)) for point in values}) > 1:
+            raise argument_error("parameters", "give every point the same names", "gives different ones")
+        dims = {"point": len(values)}
+        coords = {name: ("point", [point[name] for point in values]) for name in values[0]}
+    else:
+        must = "be a mapping from names to values, or a list of points, each a mapping"
+        raise argument_error("parameters", must, f"is {shown(parameters)}")
+    given = _seeds(seeds)
+    if given != (None,):
+        dims["seed"], coords["seed"] = len(given), ("seed", list(given))
+    if not values or not given:
+        raise argument_error("parameters", "have at least one point", "has none")
+    pairs = list(itertools.product(values, given))
+    return Points(tuple(p for p, _ in pairs), tuple(s for _, s in pairs), dims, coords)
+
+
+def _name(name: Any) -> str:
+    if not isinstance(name, str) or not name.isidentifier() or name in TAKEN:
+        must = f"be named as arguments of a function, and not {', '.join(TAKEN)}"
+        raise argument_error("parameters", must, f"has {shown(name)}")
+    return name
+
+
+def _sequence(name: str, values: Any) -> list[Any]:
+    """Return the values of a parameter as plain numbers and texts."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise argument_error("parameters", f"give `{name}` as a sequence of values", f"gives {shown(values)}")
+    return [_plain(value) for value in values]
+
+
+def _plain(value: Any) -> Any:
+    """Return a number or a text, of NumPy or JAX too, as one of Python; raise `ValueError` for anything else."""
+    if isinstance(value, np.generic | np.ndarray | jax.Array) and np.ndim(value) == 0:
+        value = value.item()
+    if not isinstance(value, bool | int | float | str):
+        raise argument_error("parameters", "have numbers or texts as values", f"has {shown(value)}")
+    return value
+
+
+def _seeds(seeds: Any) -> tuple[int | None, ...]:
+    if seeds is None:
+        return (None,)
+    if isinstance(seeds, Iterable):
+        return tuple(integer("seeds", seed, least=0) for seed in seeds)
+    return tuple(range(integer("seeds", seeds, least=1)))
+
+
+def digest(function: Callable[..., Any], points: Points, size: int, vectorised: bool) -> str:
+    """Return a digest of the function, the points, their division into parts, and versions."""
+    given = (versions(), points.values, points.seeds, list(points.dims.items()), size, vectorised)
+    found = hashlib.sha256(repr(given).encode())
+    for leaf in _identity(function):
+        found.update(
+            repr(leaf).encode() if not isinstance(leaf, np.ndarray) else repr(leaf.shape).encode() + leaf.tobytes()
+        )
+    return found.hexdigest()
+
+
+def _identity(thing: Any) -> Iterator[Any]:
+    """Yield what a function is made of: its source, its defaults, what it closes over, and fields of an object."""
+    if isinstance(thing, jax.Array | np.ndarray | np.generic):
+        if isinstance(thing, jax.Array) and jnp.issubdtype(thing.dtype, jax.dtypes.prng_key):
+            thing = jax.random.key_data(thing)
+        yield np.asarray(thing)
+    elif isinstance(thing, bool | int | float | str | bytes | None):
+        yield thing
+    elif inspect.isfunction(thing):
+        yield thing.__qualname__
+        try:
+            yield inspect.getsource(thing)
+        except (OSError, TypeError):
+            yield thing.__code__.co_code
+        cells = [cell.cell_contents for cell in thing.__closure__ or ()]
+        for part in (*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values(), *cells):
+            yield from _identity(part)
+    elif hasattr(thing, "func") and hasattr(thing, "keywords"):  # of functools
+        for part in (thing.func, *thing.args, *itertools.chain(*sorted(thing.keywords.items()))):
+            yield from _identity(part)
+    else:
+        yield f"{type(thing).__module__}.{type(thing).__qualname__}"
+        for part in jax.tree.leaves(thing) if not callable(thing) or isinstance(thing, eqx.Module) else ():
+            yield from _identity(part) if part is not thing else ()

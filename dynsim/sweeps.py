@@ -1,0 +1,305 @@
+"""Sweeps: a function at every point of a grid of parameters and for several seeds, resumable, as one Dataset."""
+
+import contextlib
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dynsim.conversion import function as as_function
+from dynsim.conversion import integer, reals
+from dynsim.errors import argument_error, reason, shown
+from dynsim.io.checkpoints import Checkpoints
+from dynsim.io.locks import held
+from dynsim.io.npz import writable_folder
+from dynsim.keys import stream
+from dynsim.progress import progress
+from dynsim.storage import versions
+from dynsim.sweep_points import Points, digest, points_of
+
+if TYPE_CHECKING:
+    import xarray
+
+PARTS = 64  # at least as many as this, if there are as many points
+MOST = 256  # points of a part, by default
+NOT_FINITE = "a value is not finite"
+SAME = "the same function, parameters, seeds and options"
+Arrays = dict[str, np.ndarray]
+
+
+def sweep(
+    function: Callable[..., Any],
+    parameters: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]],
+    *,
+    seeds: int | Sequence[int] | None = None,
+    units: Mapping[str, str] | None = None,
+    vectorised: bool = False,
+    chunk: int | None = None,
+    folder: str | Path | None = None,
+    executor: Executor | None = None,
+    shown: bool | None = None,
+) -> "xarray.Dataset":
+    """Evaluate a function at every point of a grid, or of a list, and return an xarray Dataset.
+
+    A point at which the function raises has NaN, the status "failed" and its cause; so has one at which a value is not
+    finite, with the value as it is. The other points are what they would be without it.
+
+    Args:
+        function: takes the parameters by name, and with `seeds` a random key as `key`; returns a number, an array, or a
+            mapping or a named tuple of these, of the same shapes at all points.
+        parameters: the values of each parameter, whose product is the grid; or a list of points.
+        seeds: the number of seeds, or the seeds. The key of a seed is `stream(seed, "sweep")` at every point.
+        units: the units of parameters and results by name.
+        vectorised: evaluate a part as one program by `vmap`; the function must be one of JAX, and of numbers.
+        chunk: the number of points of a part, by default up to 256, so that there are 64 parts.
+        folder: for finished parts; the same call with the same folder resumes, with the same bits. The function is
+            compared by its source, its defaults and what it closes over, not by the functions that it calls.
+        executor: any `concurrent.futures.Executor` on which parts are evaluated, several at a time.
+        shown: a progress bar; None shows it on terminals only.
+
+    Raises:
+        ValueError: for a grid without points, a function that returns something else, a folder that another run holds
+            or that has parts of another sweep, and without xarray.
+        KeyboardInterrupt: on Ctrl-C, with a sentence that says which points are kept.
+    """
+    _check_xarray()
+    points = points_of(parameters, seeds)
+    as_function("function", function, "the parameters")
+    size = _size(len(points.values), chunk)
+    parts = [np.arange(k, min(k + size, len(points.values))) for k in range(0, len(points.values), size)]
+    evaluate = _together if vectorised else _one_by_one
+    work = [_Part(evaluate, function, _columns(points, part, vectorised), points, part, size) for part in parts]
+    with contextlib.ExitStack() as stack:
+        checkpoints = None
+        if folder is not None:
+            place = writable_folder("folder", Path(folder))
+            stack.enter_context(held("folder", place))
+            checkpoints = Checkpoints(place, digest(function, points, size, vectorised), None, of=SAME)
+            checkpoints.check()
+        found = _evaluated(work, checkpoints, executor, shown)
+    return _dataset(function, points, parts, found, units or {})
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The evaluation of some points: all that a process which does it needs."""
+
+    evaluate: Callable[..., Arrays]
+    function: Callable[..., Any]
+    columns: Any
+    points: Points
+    part: np.ndarray
+    size: int
+
+    def submitted(self, executor: Executor) -> Any:
+        seeds = [self.points.seeds[k] for k in self.part]
+        return executor.submit(self.evaluate, self.function, self.columns, seeds, self.size)
+
+    def done(self) -> Arrays:
+        return self.evaluate(self.function, self.columns, [self.points.seeds[k] for k in self.part], self.size)
+
+
+def _check_xarray() -> None:
+    try:
+        import xarray  # noqa: F401
+    except ImportError:
+        raise argument_error("sweep", "have xarray (`pip install dynsim[io]`)", "it is missing") from None
+
+
+def _size(points: int, chunk: int | None) -> int:
+    """Return the number of points of a part."""
+    return max(1, min(points // PARTS, MOST)) if chunk is None else min(integer("chunk", chunk, least=1), points)
+
+
+def _columns(points: Points, part: np.ndarray, vectorised: bool) -> Any:
+    """Return the parameters of some points: point by point, or as an array for each name."""
+    rows = [points.values[k] for k in part]
+    if not vectorised:
+        return rows
+    columns = {name: np.asarray([row[name] for row in rows]) for name in rows[0]}
+    for name, column in columns.items():
+        if column.dtype.kind not in "biuf":
+            raise argument_error("vectorised", "be left out for parameters that are texts", f"`{name}` has texts")
+    return columns
+
+
+def _one_by_one(function: Callable[..., Any], rows: list[dict], seeds: list[int | None], size: int) -> Arrays:
+    """Return the values at some points, with their failures."""
+    del size
+    found, causes = [], []
+    for row, seed in zip(rows, seeds, strict=True):
+        key = {} if seed is None else {"key": stream(seed, "sweep")}
+        cause, outputs = "", None
+        try:
+            returned = function(**row, **key)
+        except Exception as error:  # noqa: BLE001  (the function may raise anything)
+            cause = f"{type(error).__name__}: {reason(error)}"
+        else:
+            outputs = _outputs(returned)
+        found.append(outputs)
+        causes.append(cause)
+    return _joined(found, causes)
+
+
+def _together(function: Callable[..., Any], columns: Arrays, seeds: list[int | None], size: int) -> Arrays:
+    """Return the values at some points by one program, the last point repeated up to the common size."""
+    fill = lambda a: np.concatenate([a, np.repeat(a[-1:], size - len(a), axis=0)])
+    keys = None
+    if seeds[0] is not None:
+        keys = jnp.stack([stream(int(seed), "sweep") for seed in fill(np.asarray(seeds))])
+    given = {name: jnp.asarray(fill(column)) for name, column in columns.items()}
+    try:
+        made = _program(function, given, keys)
+    except jax.errors.JAXTypeError as error:
+        must = "be left out for a function that calls NumPy or `float`, or branches by `if`, on its parameters"
+        raise argument_error("vectorised", must, "is given") from error
+    found = jax.tree.map(lambda a: np.asarray(a)[: len(seeds)], made)
+    return _with_causes(found, [""] * len(seeds))
+
+
+@eqx.filter_jit
+def _program(function: Callable[..., Any], columns: Any, keys: Any) -> Any:
+    def one(row: Any, key: Any) -> Any:
+        return _outputs(function(**row, **({} if key is None else {"key": key})), jnp)
+
+    return jax.vmap(one)(columns, keys)
+
+
+def _outputs(found: Any, numpy: Any = np) -> dict[str, Any]:
+    """Return what the function returned as arrays of floats by name; raise `ValueError` for anything else."""
+    if hasattr(found, "_asdict"):
+        found = found._asdict()
+    named = found if isinstance(found, Mapping) else {"value": found}
+    outputs = {}
+    for name, value in named.items():
+        try:
+            array = reals("function", value)
+        except ValueError:
+            must = "return numbers, arrays of numbers, or a mapping of these"
+            raise argument_error("function", must, f"returns {shown(value)} as `{name}`") from None
+        outputs[str(name)] = numpy.asarray(array, np.float32 if array.dtype == np.float32 else float)
+    return outputs
+
+
+def _joined(found: list[dict[str, np.ndarray] | None], causes: list[str]) -> Arrays:
+    """Return the values of some points in arrays, NaN where there is none; raise `ValueError` for unequal shapes."""
+    good = [outputs for outputs in found if outputs is not None]
+    values: Arrays = {}
+    for outputs in good[:1]:
+        for name, first in outputs.items():
+            blank = np.full_like(first, np.nan)
+            for other in good:
+                _check_alike(name, first.shape, None if name not in other else other[name].shape)
+            values[name] = np.stack([blank if one is None else one[name] for one in found])
+    if any(outputs.keys() != values.keys() for outputs in good):
+        raise argument_error("function", "return the same names at all points", "returns different ones")
+    return _with_causes(values, causes)
+
+
+def _check_alike(name: str, first: tuple[int, ...], other: tuple[int, ...] | None) -> None:
+    if first != other:
+        but = f"`{name}` is missing at some" if other is None else f"`{name}` has {first} and {other}"
+        raise argument_error("function", "return the same shapes at all points", but)
+
+
+def _with_causes(values: Arrays, causes: list[str]) -> Arrays:
+    """Return the values by name, and the causes of failure, also of points with a value that is not finite."""
+    said = list(causes)
+    for array in values.values():
+        for k in np.flatnonzero(~np.isfinite(array.reshape(len(said), -1)).all(axis=1)):
+            said[k] = said[k] or NOT_FINITE
+    return {"cause": np.array(said, dtype=str), **{f"value {name}": array for name, array in values.items()}}
+
+
+def _evaluated(
+    work: list[_Part], checkpoints: Checkpoints | None, executor: Executor | None, shown: bool | None
+) -> list[Arrays]:
+    """Return the values of all parts; those that are saved are read."""
+    done: dict[int, Arrays] = {}
+    total = sum(len(one.part) for one in work)
+    with progress(total, "sweep", unit="points", shown=shown) as bar:
+        try:
+            for index, one in enumerate(work):
+                if checkpoints is not None and checkpoints.has(index):
+                    done[index] = checkpoints.read(index)
+                    bar.update(len(one.part))
+            for index, arrays in _finished({k: one for k, one in enumerate(work) if k not in done}, executor):
+                if checkpoints is not None:
+                    checkpoints.write(index, arrays)
+                done[index] = arrays
+                bar.update(len(work[index].part))
+        except KeyboardInterrupt:
+            kept = sum(len(work[index].part) for index in done)
+            raise KeyboardInterrupt(_stopped(kept, total, checkpoints)) from None
+    return [done[index] for index in range(len(work))]
+
+
+def _finished(work: dict[int, _Part], executor: Executor | None) -> Iterator[tuple[int, Arrays]]:
+    """Yield the parts as they finish, with their numbers."""
+    if executor is None:
+        yield from ((index, one.done()) for index, one in work.items())
+        return
+    futures = {one.submitted(executor): index for index, one in work.items()}
+    try:
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        must = "be one that the processes of `executor` can import"
+        raise argument_error("function", must, f"is not ({reason(error)})") from None
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _stopped(kept: int, total: int, checkpoints: Checkpoints | None) -> str:
+    finished = f"The sweep was interrupted after {kept} of {total} points"
+    if checkpoints is None:
+        return f"{finished}; none is kept, since no `folder` was given."
+    return f"{finished}; they are kept in `{checkpoints.folder}`, and the same call resumes from there."
+
+
+def _dataset(
+    function: Callable[..., Any],
+    points: Points,
+    parts: list[np.ndarray],
+    found: list[Arrays],
+    units: Mapping[str, str],
+) -> "xarray.Dataset":
+    """Return the values of all parts as a Dataset."""
+    import xarray
+
+    lengths, names = tuple(points.dims.values()), tuple(points.dims)
+    causes = np.concatenate([arrays["cause"] for arrays in found]).astype(str)
+    data: dict[str, Any] = {}
+    for label in sorted({label for arrays in found for label in arrays if label.startswith("value ")}):
+        name = label.removeprefix("value ")
+        first = next(arrays[label] for arrays in found if label in arrays)
+        whole = np.full((len(causes), *first.shape[1:]), np.nan, first.dtype)
+        for part, arrays in zip(parts, found, strict=True):
+            if label in arrays:
+                _check_alike(name, first.shape[1:], arrays[label].shape[1:])
+                whole[part] = arrays[label]
+        axes = tuple(f"{name}_{axis}" for axis in range(first.ndim - 1))
+        data[name] = ((*names, *axes), whole.reshape(*lengths, *first.shape[1:]))
+    clash = data.keys() & {*points.coords, "status", "cause"}
+    if clash:
+        raise argument_error("function", "return names that no parameter has", f"returns `{min(clash)}`")
+    status = np.where(causes == "", "ok", "failed")
+    data |= {"status": (names, status.reshape(lengths)), "cause": (names, causes.reshape(lengths))}
+    coords = {name: (dim, np.asarray(values)) for name, (dim, values) in points.coords.items()}
+    unknown = sorted(units.keys() - data.keys() - coords.keys())
+    if unknown:
+        raise argument_error("units", "name parameters and results", f"names `{unknown[0]}`")
+    attributes = {"function": getattr(function, "__name__", type(function).__name__)}
+    attributes |= {f"version_{k}": v for k, v in versions().items()}
+    made = xarray.Dataset(data, coords=coords, attrs=attributes)
+    for name, unit in units.items():
+        made[name].attrs["units"] = unit
+    return made
