@@ -110,7 +110,13 @@ def pendulum_with_a_branch(t, x):
     return jnp.stack([x[1], -jnp.sin(x[0]) if x[0] > -np.inf else 0 * x[0]])
 
 
-@pytest.mark.parametrize("field", [pendulum_in_numpy, pendulum_as_a_list, pendulum_with_a_branch])
+@pytest.mark.parametrize(
+    "field",
+    [
+        pendulum_in_numpy,
+        *(pytest.param(f, marks=pytest.mark.slow) for f in (pendulum_as_a_list, pendulum_with_a_branch)),
+    ],
+)
 def test_a_field_that_cannot_be_traced_runs_with_scipy_and_is_refused_for_diffrax(field, tmp_path):
     flow, start, times = FunctionFlow(field), [1.0, 0.0], [0.0, 1.0, 2.0]
     traced = FunctionFlow(lambda t, x: [x[1], -jnp.sin(x[0])])

@@ -24,6 +24,7 @@ def shown(name, folder):
     return found, found.data(folder)
 
 
+@pytest.mark.slow
 def test_every_path_ends_at_a_stationary_law_and_stays_a_distribution(folder):
     drawing, data = shown("simplex", folder)
     check_layout(drawing.drawn(data))

@@ -182,6 +182,7 @@ def test_the_reduction_of_an_expanding_system_is_not_called_well_posed():
         assert outcomes(manifolds._necessity_trial(expanding)) == [True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", contractions.KINDS)
 def test_a_contracting_round_rests_at_its_fixed_point_and_contracts_by_its_constant(kind):
     given = contractions.contracting_round(KEY, kind, distance=0.3)

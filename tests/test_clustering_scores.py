@@ -90,6 +90,7 @@ def test_k_means_finds_clusters_that_are_far_apart_and_a_fixed_point():
     assert float(found.inertia) == pytest.approx(inertia, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_more_restarts_are_no_worse_and_a_key_gives_one_result():
     z = jax.random.normal(KEY, (60, 2))
     one, many = (kmeans(KEY, z, 7, restarts=count) for count in (1, 30))

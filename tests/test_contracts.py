@@ -91,7 +91,11 @@ def test_the_field_is_tangent_and_constant_along_the_fibres_of_the_retraction(na
     np.testing.assert_allclose(_flat(flow.vector_field(0.3, y)), _flat(on), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", FLOWS)
+DEAR = ("growing", "prototypes and an MLP", "prototypes and free embeddings", "two levels", "resampled")
+DEAR += ("published 7.2", "published 7.3", "published 7.4, small")
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in DEAR else []) for n in FLOWS])
 def test_both_integrators_agree(name):
     flow, x = flow_and_start(name)
     ts = 4 * SHARES

@@ -95,6 +95,7 @@ def test_it_is_differentiable_and_batched_with_diffrax():
     assert np.all(np.isnan(jax.jit(lambda t: path(t))(11.0)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("integrator", [Diffrax(rtol=1e-5, atol=1e-6), Scipy("RK45", rtol=1e-5, atol=1e-6)])
 def test_float32_stays_and_its_last_time_belongs_to_it(integrator):
     path = dense(simulate(WAVE, jnp.asarray([0.0, 1.0], jnp.float32), [0.0, 0.7], integrator=integrator))

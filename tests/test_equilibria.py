@@ -69,6 +69,7 @@ def test_a_frozen_time_is_that_time():
     assert float(found.state[0]) == pytest.approx(np.cos(2.0), abs=1e-13)
 
 
+@pytest.mark.slow
 def test_duplicates_up_to_rotation_and_permutation_are_one():
     flow = TokenFlow(np.eye(3))
     gram = lambda x: np.sort(np.ravel(np.asarray(x) @ np.asarray(x).T))

@@ -109,6 +109,7 @@ def test_without_its_event_the_path_is_whole(integrator):
     assert [int(s.num_steps) for s in (stop.path.stats, plain.stats)] == [int(plain.stats.num_steps)] * 2
 
 
+@pytest.mark.slow
 @both
 def test_the_path_before_an_event_is_that_of_simulate(integrator):
     ts = np.linspace(0.0, 10.0, 21)
@@ -118,6 +119,7 @@ def test_the_path_before_an_event_is_that_of_simulate(integrator):
     np.testing.assert_allclose(stop.path.ys[:-1], plain.ys[:10], atol=1e-15)
 
 
+@pytest.mark.slow
 def test_no_event_fires_on_a_rejected_step():
     kick = FunctionFlow(lambda t, x: 1 - 200 * jnp.maximum(x - 0.5, 0.0))  # long first steps overshoot and are rejected
     event = Event(lambda t, x: x[0] - 0.51)  # the state saturates at 0.505
@@ -125,6 +127,7 @@ def test_no_event_fires_on_a_rejected_step():
     assert stop.event == -1
 
 
+@pytest.mark.slow
 @both
 def test_an_event_among_rejected_steps_is_located(integrator):
     kick = FunctionFlow(lambda t, x: 1 - 200 * jnp.maximum(x - 0.5, 0.0))
@@ -200,6 +203,7 @@ class Ball(NamedTuple):
     speed: jax.Array
 
 
+@pytest.mark.slow
 @both
 def test_a_ball_bounces_without_chattering(integrator):
     fall = FunctionFlow(lambda t, b: Ball(b.speed, -jnp.ones_like(b.height)), Product(Ball(Euclidean(), Euclidean())))
@@ -253,11 +257,13 @@ def test_events_are_as_accurate_as_the_steps_where_stability_sets_their_length(m
     np.testing.assert_allclose(stop.path.ts[-1], np.log(1000 / 99), atol=2e-10)
 
 
+@pytest.mark.slow
 def test_an_implicit_solver_locates_as_accurately_as_its_dense_output():
     stop = simulate_until(WAVE, jnp.array([1.0, 0.0]), [0.0, 10.0], [FAR, ANY], integrator=Diffrax(dfx.Kvaerno5()))
     np.testing.assert_allclose([stop.path.ts[-1], stop.path.final[1]], [np.pi / 2, -1.0], atol=1e-8)
 
 
+@pytest.mark.slow
 @both
 def test_more_samples_find_what_fewer_step_over(integrator):
     twice = lambda t, x: jnp.abs(x[0] - 5.03) - 0.01
@@ -288,6 +294,7 @@ NO_NUMBERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NO_NUMBERS)
 def test_an_event_that_is_no_number_is_refused(name):
     fn, sentence = NO_NUMBERS[name]

@@ -119,6 +119,7 @@ def test_the_ensemble_that_was_killed_ends_with_the_same_bytes(tmp_path, monkeyp
     assert np.median(arrays["E"][:, -1]) < 0.1 * np.median(arrays["E"][:, 0])
 
 
+@pytest.mark.slow
 def test_the_passes_that_were_killed_end_with_the_same_bytes(letters, tmp_path, monkeypatch):
     whole = record(letters, "quick", 0, tmp_path / "whole")
     assert whole.arrays["prompt 2"].shape == (3, 3)
@@ -197,6 +198,7 @@ def test_the_letters_are_those_that_the_network_came_with():
     np.testing.assert_array_equal(inputs.first, inputs.several[0])
 
 
+@pytest.mark.slow
 def test_claims_read_the_records_of_the_folder_that_is_named_also_in_other_processes(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DYNSIM_RESULTS", str(tmp_path / "elsewhere"))  # and put back afterwards
     passes = np.arange(101)

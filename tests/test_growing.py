@@ -93,6 +93,7 @@ def test_the_dominant_plane_holds_the_dominant_vectors():
     assert dominant_value(np.zeros((3, 3))) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalisation", ["oja", "exin"])
 def test_the_gate_converges_to_the_dominant_plane(normalisation):
     a = antisymmetric_part(interaction())
@@ -232,6 +233,7 @@ def test_thresholds_against_the_papers_condition_are_allowed_and_said():
     assert GrowthRules().say() == ""
 
 
+@pytest.mark.slow
 def test_coincident_prototypes_run_and_stay_together():
     f = flow(capacity=1)
     f, x = grow(f, 0.0, f.start(KEY))

@@ -43,6 +43,7 @@ def test_events_are_printed_in_order_and_the_file_has_them(capsys, folder):
     assert (status, said) == (0, "run.npz: identical bit for bit\n")
 
 
+@pytest.mark.slow
 def test_the_algorithm_runs_in_steps_and_a_cap_is_said_and_fails(capsys, folder):
     words = ("--data-file", "tokens.csv", "--interaction", "directed.csv", "--discrete", "--end", 6)
     status, said, _ = run(capsys, "simulate", "growing", *words, "--frames", 4, "--first", "random")

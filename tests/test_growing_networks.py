@@ -62,6 +62,7 @@ def test_the_layer_adds_the_soft_centroids_of_its_active_heads(two_heads):
     np.testing.assert_allclose(layer(z), expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_losses_of_all_tokens_are_means_of_the_losses_that_ship(two_heads):
     layer, z = two_heads.layer, jax.random.normal(KEY, (LENGTH, D))
     rule = PrototypeLoss(barrier=0.05)

@@ -99,6 +99,7 @@ def test_the_forces_of_all_heads_are_the_gradients_and_variances_of_each(gradien
         np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_both_integrators_agree_through_growth_pruning_and_clipping():
     path, other = usual(), run(growing(), integrator=Diffrax(rtol=1e-10, atol=1e-12))
     assert names(path) == ORDER
@@ -158,6 +159,7 @@ def test_the_order_of_prototypes_does_not_count():
     same_heads(first, second, move=lambda p: p.at[0].set(p[0, order]))
 
 
+@pytest.mark.slow
 def test_room_for_more_heads_changes_nothing():
     same_heads(usual(), run(growing(capacity=6)), near=1e-9)
 

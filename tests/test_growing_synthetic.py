@@ -48,6 +48,7 @@ def test_heads_are_added_until_the_residual_is_below_the_threshold_and_the_symme
     assert float(grown.dominant) == pytest.approx(0.98)
 
 
+@pytest.mark.slow
 def test_arrivals_are_those_of_the_quadrature_and_births_those_of_growth():
     flow = growing_flow(KEY, SMALL, Choices(prototype_rate=0.0, dwell=0.5, first="random"))
     ts, start = np.linspace(0, 200, 4), flow.start(KEY)

@@ -314,6 +314,7 @@ def written(folder, monkeypatch):
     monkeypatch.setenv("DYNSIM_DATA", str(folder))
 
 
+@pytest.mark.slow
 def test_the_experiment_ends_with_the_same_bytes_after_a_kill(tmp_path, monkeypatch):
     written(tmp_path, monkeypatch)
     small = replace(REVIEWS, quick=TINY)

@@ -118,6 +118,7 @@ def test_a_token_in_two_halves_a_star_and_a_bad_shape():
             followed_tokens(ax, points[:, :1], followed, colours={})
 
 
+@pytest.mark.slow
 def test_the_movie_shows_the_layers(folder, capsys):
     assert main(["figure", "hardmax/layers", "--formats", "gif", "--out", str(folder)]) == 0
     with Image.open(folder / "hardmax" / "layers.gif") as movie:

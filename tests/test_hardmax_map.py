@@ -99,6 +99,7 @@ def clouds(draw, largest=9):
     return x, A
 
 
+@pytest.mark.slow
 @settings(max_examples=1000, deadline=None, derandomize=True, database=None)
 @given(clouds(), st.sampled_from(list(MANNERS)))
 @unchecked()

@@ -82,6 +82,7 @@ def test_a_transition_may_change_the_flow_and_end_the_run():
     assert run.phases[1].system is slow
 
 
+@pytest.mark.slow
 def test_a_dwell_time_separates_transitions_and_a_condition_that_holds_then_counts_at_once():
     back = Transition("back", Event(lambda t, x: x[0] - 1.0, 1), lambda flow, t, x: (flow, x - 0.25), immediate=True)
     run = simulate_hybrid(CLOCK, [0.0], [0.0, 0.5, 3.2], [back], dwell=0.5)

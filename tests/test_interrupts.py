@@ -75,6 +75,7 @@ def test_an_error_s_own_sentence_is_kept():
     assert interrupts.message() == "Stopped; nothing was written."
 
 
+@pytest.mark.slow
 def test_a_report_leaves_no_process_and_keeps_what_was_finished(tmp_path):
     lines = tmp_path / "lines"
     words = ["check", "consensus/equation-3", "consensus/theorem-5.1-domain", "--jobs", "2", "--lines", str(lines)]

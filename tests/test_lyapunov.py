@@ -33,6 +33,7 @@ def test_the_logistic_map_has_log_two():
     assert "Lyapunov exponents 0.693" in repr(found)
 
 
+@pytest.mark.slow
 def test_on_a_sphere_normal_directions_have_no_exponents():
     # the flow of x' = A x on the sphere tends to the first axis, with the rates of the differences
     flow = FunctionFlow(lambda t, x: jnp.asarray([1.0, 0.25, -0.5]) * x, Sphere())

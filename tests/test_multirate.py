@@ -84,6 +84,7 @@ SINGLE = drawn(dtype=jnp.float32)
 FULL = drawn(replace(SMALL, slow_mask="full"))
 
 
+@pytest.mark.slow
 def test_the_full_slow_mask_reads_the_future_beyond_the_first_block():
     matrix = np.asarray(leak_matrix(FULL, IDS))
     assert not np.any(np.triu(matrix, 1)[:4])
@@ -128,6 +129,7 @@ def counted(config):
     return sum(math.prod(leaf.shape) for leaf in leaves if leaf.dtype == jnp.float32)
 
 
+@pytest.mark.slow
 def test_a_network_starts_with_closed_gates_and_a_nearly_uniform_guess():
     model = draw_multirate(KEY, SMALL)
     assert np.all(model.gates == 0)

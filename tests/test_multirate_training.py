@@ -82,6 +82,7 @@ def test_training_lowers_the_loss_opens_the_gate_and_leaves_a_held_one_closed():
     assert abs(found.losses[0] - math.log(256)) < 0.3
 
 
+@pytest.mark.slow
 def test_a_killed_study_ends_with_the_same_bits(tmp_path, monkeypatch, words):
     whole = run_study(STUDY, KEY, tmp_path / "whole")
     keep, kept = training._save, []

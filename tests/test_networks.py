@@ -83,6 +83,7 @@ def passed(network, x, passes, feedforward=True):
 layer_by_layer = eqx.filter_jit(Transformer.states)
 
 
+@pytest.mark.slow
 def test_two_passes_are_one_pass_twice(small):
     x, one = small.embed(IDS), np.asarray(1)
     once = passed(small, x, one)

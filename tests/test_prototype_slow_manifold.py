@@ -55,6 +55,7 @@ def test_prototypes_relax_at_the_rate_of_the_least_eigenvalue(gradient):
     assert rate > 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gradient", ["full", "frozen"])
 def test_the_hessian_of_the_effective_loss_is_that_of_finite_differences(gradient):
     flow, h = coupled(gradient), 3e-4

@@ -61,6 +61,7 @@ def test_an_annealed_temperature_reaches_its_floor_or_it_is_said_when_it_would(c
     assert "the temperature is 1.21306 at the end: it would reach its floor 1 at t = 0.693147" in said
 
 
+@pytest.mark.slow
 def test_labels_are_compared_and_k_means_is_a_start(capsys, folder):
     np.savetxt("line.csv", np.repeat([0.0, 1.0, 5.0], 4) + np.tile([0.0, 0.01, 0.02, 0.03], 3))
     np.savetxt("three.csv", np.repeat([7, 3, 5], 4))

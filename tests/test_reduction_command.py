@@ -22,6 +22,7 @@ def test_an_example_has_its_folds_its_file_and_its_figure(capsys, tmp_path):
     assert "identical bit for bit" in said
 
 
+@pytest.mark.slow
 def test_several_epsilons_have_an_order_and_a_file_each(capsys, tmp_path):
     words = ("linear", "--epsilon", 3e-3, 1e-3, 3e-4, "--frames", 5, "--out", tmp_path / "run.npz")
     status, said, _ = run(capsys, "simulate", "fast-slow", *words)

@@ -160,6 +160,7 @@ def test_events_are_located():
     assert abs(there[N // 2] - 0.6) < 2e-5
 
 
+@pytest.mark.slow
 def test_members_of_an_ensemble_do_not_disturb_each_other():
     starts = np.stack([X, 3 * X, 0 * X])
     found = ensemble(HEAT, starts, [0.0, 0.5, 1.0], lambda t, x: x[N // 2], integrator=rkc2(1e-5))
@@ -167,6 +168,7 @@ def test_members_of_an_ensemble_do_not_disturb_each_other():
     np.testing.assert_allclose(found.values, alone, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_an_oscillator_is_followed_slowly_or_not_at_all():
     ts = [0.0, 0.5, 1.0]
     x = jnp.concatenate([jnp.ones(N // 2), jnp.zeros(N - N // 2)])
@@ -218,6 +220,7 @@ def test_what_names_the_method_is_understood():
         RKC2(max_stages=1)
 
 
+@pytest.mark.slow
 def test_single_precision_stays_and_is_as_accurate(exact):
     path = simulate(HEAT, X.astype(np.float32), [0.0, 0.5, 1.0], integrator=rkc2(1e-4))
     assert path.ys.dtype == jnp.float32
