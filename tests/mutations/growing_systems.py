@@ -15,6 +15,8 @@ COOLING = "growing/lemma-6/corrected"
 FALLS = "growing/lemma-20/corrected"
 EVENT_COUNT = "growing/theorem-8-event-count/corrected"
 RETAINED, ALGORITHM = "growing/equation-3/events", "growing/corollary-2/algorithm"
+CAPTURED, RULED = "growing/experiment-1-order", "growing/experiment-5/removal"
+GATE_SETTLED, PROJECTED = "growing/experiment-1-order/settled", "growing/experiment-2-divergence/projected"
 OTHERS, ENERGY = "growing/theorem-6-i", "growing/lemma-15/algorithm"
 
 MUTANTS = (
@@ -201,6 +203,55 @@ MUTANTS = (
         'u = _unit(free @ w, "gate")',
         'u = _unit(free @ np.roll(w, 1), "gate")',
         (HIERARCHY,),
+    ),
+    Mutant(
+        "growing system: a head captures a direction where it should capture a plane",
+        EVENTS,
+        'if flow.rules.removal == "plane":',
+        'if flow.rules.removal == "direction":',
+        (CAPTURED,),
+    ),
+    Mutant(
+        "growing system: the partner of a direction is any vector beside it",
+        EVENTS,
+        "@ u\n        partner = partner - u * (u @ partner)",
+        "@ np.roll(u, 1)\n        partner = partner - u * (u @ partner)",
+        (CAPTURED,),
+    ),
+    Mutant(
+        "growing system: a gate has settled far from its plane",
+        EVENTS,
+        "return flow.rules.settled**2 - (1 - inside)",
+        "return (1 - inside) - flow.rules.settled**2",
+        (GATE_SETTLED,),
+    ),
+    Mutant(
+        "growing system: the distance of a gate that has settled is its square",
+        EVENTS,
+        "return flow.rules.settled**2 - (1 - inside)",
+        "return flow.rules.settled - (1 - inside)",
+        (GATE_SETTLED,),
+    ),
+    Mutant(
+        "growing system: the order of levels is not asked for",
+        EVENTS,
+        "lower = flow.dominant < flow.last_level if flow.rules.ordered else True",
+        "lower = True",
+        (RULED,),
+    ),
+    Mutant(
+        "growing system: the level at the growth before is forgotten",
+        EVENTS,
+        "last_level=flow.dominant,",
+        "last_level=flow.last_level,",
+        (RULED,),
+    ),
+    Mutant(
+        "growing system: shared and projected inputs of heads are exchanged",
+        FLOW,
+        'if self.rules.head_input == "shared":',
+        'if self.rules.head_input == "projected":',
+        (PROJECTED,),
     ),
     Mutant(
         "growing system: a new bank lies across its direction",

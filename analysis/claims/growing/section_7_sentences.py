@@ -9,6 +9,7 @@ from analysis.experiments.growing.training import TRAINING, events
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
+from dynsim.errors import UnavailableError
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import stream
 from dynsim.networks.growing.classifier import SentenceClassifier, draw_classifier
@@ -154,6 +155,10 @@ def _sizes(record: Record, name: str) -> tuple[Measurement, ...]:
 def _growth_trial(name: str, *, learned: bool = True) -> Trial:
     """Measure dominant values at growth and at the end, the number of heads, and the separation of prototypes."""
     record = best_record(TRAINING)
+    if f"{name}: accuracy" not in record.arrays:
+        raise UnavailableError(
+            f"The record of size `{record.size}` has no training `{name}`: that of size `paper` has."
+        )
     of = lambda what: record.arrays[f"{name}: {what}"]
     reading = 1 if name.endswith("data") else 0
     values = [events(record.arrays, name, row).values for row in range(len(of("accuracy")))]
@@ -190,7 +195,8 @@ _CHOICES = (
     "on 8,000 sentences and the 872 of the official dev set. Open in the paper and chosen here: variance 1 / d of W_Q "
     "and W_K, the mean of L_q with weight .1, heads added at the end of an epoch (by (D1) the dwell time exceeds t*), "
     "one random first head as in the Algorithm, which counts. Six heads from five events are then consistent; the two "
-    "initial heads of Table 3 are the encoder's. Accuracies of seeds differ by points, not by .3"
+    "initial heads of Table 3 are the encoder's. Accuracies of seeds differ by points, not by .3. The paper has no "
+    "pretrained weights here; the record's `GloVe` starts from word vectors, a file of which the user may replace"
 )
 
 

@@ -74,10 +74,25 @@ def _order_trial(key: Key, values: Float[np.ndarray, " pairs"]) -> Trial:
             holds("one head for each pair above theta_w", len(levels) == len(ABOVE)),
             equal("distance of the lambda^(h) from those pairs", _distance(levels, ABOVE), 0.0, tolerance=1e-9),
             at_most("lambda_max of the last residual", residual, SETTING.threshold, tolerance=ROUNDING),
+            *_captured(flow, choices.removal),
         ),
         witness={"levels": levels},
         parameters={"d": SETTING.dimension, "law": choices.law, "first": choices.first, "removal": choices.removal},
     )
+
+
+def _captured(flow: GrowingFlow, removal: str) -> tuple[Measurement, ...]:
+    """Measure what the heads with a direction capture: it alone, or a plane that M_a maps to itself."""
+    frames, m = np.asarray(flow.frames), np.asarray(flow.interaction)
+    frames = frames[np.any(frames != 0, axis=(1, 2))]
+    counts = np.sum(np.any(frames != 0, axis=2), axis=1)
+    least = {"direction": 1, "plane": 2}[removal]
+    found = [holds(f"every head captures {least} of its plane", bool(np.all(counts == least)))]
+    if removal == "plane":
+        outside = [m @ f.T - f.T @ (f @ m @ f.T) for f in frames]
+        far = max(float(np.linalg.norm(part, 2)) for part in outside)
+        found.append(at_most("largest part of M_a u outside the plane of a head", far, 0.0, tolerance=1e-9))
+    return tuple(found)
 
 
 def _distance(levels: np.ndarray, values: np.ndarray) -> float:

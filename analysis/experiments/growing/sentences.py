@@ -33,11 +33,12 @@ class Corpus:
 
 
 class Sentences(NamedTuple):
-    """The training and the validation set, padded with 0, and the number of words."""
+    """The training and the validation set, padded with 0, the number of words, and the words, the padding first."""
 
     train: Encoded
     test: Encoded
     words: int
+    vocabulary: tuple[str, ...] = ()
 
 
 def read_sentences(corpus: Corpus) -> Sentences:
@@ -54,7 +55,7 @@ def read_sentences(corpus: Corpus) -> Sentences:
     counts = Counter(word for words in texts[0] for word in words)
     known = Vocabulary((PADDING, *(word for word, count in counts.most_common() if count >= corpus.least)))
     train, test = (encoded(words, found.labels, known, corpus.length) for words, found in zip(texts, sets, strict=True))
-    return Sentences(train, test, len(known))
+    return Sentences(train, test, len(known), known.words)
 
 
 def _first(found: Reviews, limit: int) -> Reviews:

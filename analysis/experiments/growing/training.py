@@ -13,6 +13,7 @@ import numpy as np
 
 from analysis.experiments import Arrays, Experiment
 from analysis.experiments.growing.sentences import RT_POLARITY, SST2, Corpus, Sentences, read_sentences
+from analysis.experiments.growing.word_vectors import given_words
 from analysis.experiments.prototypes.epochs import Batch, ShuffledRows
 from analysis.growing.separation import separation_force
 from dynsim._types import Key, Scalar
@@ -45,6 +46,7 @@ class Variant:
         weight: of the mean of L_q in the loss; the paper has the sum with weight 1.
         products: a factor of W_Q and W_K before training; with 3^(-1/2) their variance is that of PyTorch's `Linear`.
         corpus: the sentences.
+        vectors: a data file of word vectors (`read_vectors`) from which the embedding starts; the paper has none.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Variant:
     weight: float = 0.1
     products: float = 1.0
     corpus: Corpus = SST2
+    vectors: str = ""
 
 
 @dataclass(frozen=True)
@@ -228,6 +231,9 @@ def draw_start(
         dropout=config.dropout,
         scale=config.scale,
     )
+    if variant.vectors:
+        words = given_words(model.embedding, variant.vectors, data.vocabulary, config.scale, theirs)
+        model = eqx.tree_at(lambda m: m.embedding, model, words)
     pair = lambda m: (m.attention.query, m.attention.key)
     model = eqx.tree_at(pair, model, tuple(variant.products * matrix for matrix in pair(model)))
     return with_random_head(model, rules, sample(model, jnp.asarray(data.train.ids[: config.sampled])), head)
@@ -325,6 +331,7 @@ _CHOICES = (
     Variant("weight 1", weight=1.0),
     Variant("small products", products=3**-0.5),
     Variant("rt-polarity", corpus=RT_POLARITY),
+    Variant("GloVe", vectors="glove_twitter_25d_12k.npz"),
 )
 PAPER = TrainingConfig(_SECTION_7_5, _CHOICES)
 QUICK = replace(
