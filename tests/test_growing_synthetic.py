@@ -7,6 +7,8 @@ import jax
 import numpy as np
 import pytest
 
+from analysis.claims.growing import section_7_temperatures
+from analysis.experiments import Record, paper_record
 from analysis.experiments.growing import synthetic
 from analysis.experiments.growing.instances import (
     Choices,
@@ -21,6 +23,8 @@ from analysis.experiments.growing.instances import (
 )
 from analysis.experiments.growing.outcomes import Outcome, bounds, coverages, rank_correlation, ratios
 from analysis.growing.temperatures import hitting_time
+from analysis.ledger.claim import Claim
+from analysis.ledger.evidence import Trial
 from dynsim.growing import simulate_growing
 from dynsim.integrators import Scipy
 from dynsim.keys import stream
@@ -104,9 +108,38 @@ def test_a_resumed_run_has_the_same_bits_and_its_summary_names_every_case(tmp_pa
 def test_a_change_leaves_the_printed_numbers_as_they_are(name):
     case = dict(synthetic.PAPER.changes)[name]
     assert replace(case.setting, capacity=8) == Setting()
-    assert (case.choices, case.setting) != (synthetic.PAPER.choices, synthetic.PAPER.setting)
+    paper = synthetic.PAPER
+    assert (case.choices, case.setting, case.integrator) != (paper.choices, paper.setting, paper.integrator)
 
 
 def test_the_paper_size_has_five_seeds_and_the_quick_one_both_sides():
     assert synthetic.PAPER.seeds >= 5
     assert [name for name, _ in synthetic.QUICK.changes] == [synthetic.SHOWN]
+
+
+def trial_of(claim: Claim) -> Trial:
+    assert claim.trial is not None
+    return claim.trial(KEY, Scipy())
+
+
+def test_claims_read_every_run_of_a_record_of_the_printed_size(tmp_path, monkeypatch):
+    assert paper_record(synthetic.SYNTHETIC, results=tmp_path) is None
+    ones = np.ones(8)
+    one = Outcome(*(0.5 ** np.arange(8) if name == "levels" else ones for name in Outcome._fields))
+    late, early = (one._replace(arrivals=times) for times in (1.0 + np.arange(8), np.append(np.arange(7), np.inf)))
+    activity = one._replace(first_activity=0.1 * np.arange(8)).first_activity
+    cases = {"reference": (late, late), synthetic.REPEATED: (late, early)}
+    arrays = {
+        f"{name}: {what}": np.stack([getattr(run._replace(first_activity=activity), what) for run in runs])
+        for name, runs in cases.items()
+        for what in Outcome._fields
+    }
+    record = Record("growing/synthetic", "paper", 0, {}, arrays)
+    monkeypatch.setattr(section_7_temperatures, "paper_record", lambda experiment: record)
+    stay = trial_of(section_7_temperatures.some_heads_stay_above_the_least_temperature)
+    assert (stay.parameters["n"], stay.parameters["d"], stay.parameters["runs"]) == (500, 64, 4)
+    assert len(stay.hypotheses) == 12
+    assert stay.conclusions[0].slack == 0.0  # one head of one run stays
+    arrays[f"{synthetic.REPEATED}: arrivals"][:] = 1.0 + np.arange(8)[::-1]
+    ranked = trial_of(section_7_temperatures.heads_of_larger_eigenvalue_arrive_earlier)
+    assert ranked.conclusions[0].slack > 0

@@ -115,7 +115,7 @@ def test_the_first_state_is_that_before_a_transition_at_the_start():
     made = ball()
     assert made.initial.tolist() == [1.0, 0.0]
     at_once = Transition("lift", Event(lambda t, x: x[0] - 0.5, 1), lambda flow, t, x: (flow, x - 1.0), immediate=True)
-    lowered = simulate_hybrid(made.phases[0].system, made.initial, [0.0, 1.0], [at_once], integrator=Scipy())
+    lowered = simulate_hybrid(FunctionFlow(falling), made.initial, [0.0, 1.0], [at_once], integrator=Scipy())
     assert lowered.initial.tolist() == [1.0, 0.0]
     assert lowered.phases[0].initial.tolist() == [0.0, -1.0]
 

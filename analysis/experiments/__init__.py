@@ -99,6 +99,15 @@ def record(experiment: Experiment, size: Size, seed: int = 0, results: Path | No
     return Record(experiment.name, size, seed, config, arrays)
 
 
+def paper_record(experiment: Experiment, seed: int = 0, results: Path | None = None) -> Record | None:
+    """Return the record of size `paper`, None if there is none; nothing is run.
+
+    Raises:
+        UnavailableError: if it is of another configuration.
+    """
+    return best_record(experiment, seed, results) if _file(experiment, "paper", seed, results).exists() else None
+
+
 def best_record(experiment: Experiment, seed: int = 0, results: Path | None = None) -> Record:
     """Return the record of size `paper` if there is one, else that of size `quick`, running it if there is none.
 

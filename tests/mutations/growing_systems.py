@@ -16,7 +16,7 @@ FALLS = "growing/lemma-20/corrected"
 EVENT_COUNT = "growing/theorem-8-event-count/corrected"
 RETAINED, ALGORITHM = "growing/equation-3/events", "growing/corollary-2/algorithm"
 CAPTURED, RULED = "growing/experiment-1-order", "growing/experiment-5/removal"
-GATE_SETTLED, PROJECTED = "growing/experiment-1-order/settled", "growing/experiment-2-divergence/projected"
+GATE_SETTLED, SHARED = "growing/experiment-1-order/settled", "growing/experiment-2-rank/aligned"
 OTHERS, ENERGY = "growing/theorem-6-i", "growing/lemma-15/algorithm"
 
 MUTANTS = (
@@ -251,7 +251,7 @@ MUTANTS = (
         FLOW,
         'if self.rules.head_input == "shared":',
         'if self.rules.head_input == "projected":',
-        (PROJECTED,),
+        (SHARED,),
     ),
     Mutant(
         "growing system: a new bank lies across its direction",

@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 import jax
 import numpy as np
@@ -17,7 +18,11 @@ from dynsim.io.checkpoints import Checkpoints
 from dynsim.papers import GROWING
 from dynsim.progress import progress
 
-STABILISED = Diffrax(RKC2(), rtol=1e-5, atol=1e-7)  # banks at rest are stiff beside temperatures that hardly move
+INTEGRATORS = {
+    "stabilised": Diffrax(RKC2(), rtol=1e-5, atol=1e-7),  # banks at rest are stiff beside temperatures that hardly move
+    "explicit": Diffrax(rtol=1e-5, atol=1e-7),
+}
+REPEATED = "explicit integrator"  # of the changes, the reference with another integrator
 SHOWN = "aligned exactly, at rest, .01 by tokens"  # of the changes, the one that reproduces Figure 1
 
 
@@ -30,6 +35,7 @@ class SyntheticConfig:
         choices: what is left open.
         seeds: a seed determines tokens, interaction and random prototypes.
         end: the last time, long after the last temperature that will arrive has arrived.
+        integrator: a key of `INTEGRATORS`.
         times: number of times at which temperatures are kept, evenly spaced in their logarithm from .1 on.
         changes: other settings and choices, with their names; each runs with all seeds.
     """
@@ -38,6 +44,7 @@ class SyntheticConfig:
     choices: Choices = Choices()
     seeds: int = 5
     end: float = 1e6
+    integrator: Literal["stabilised", "explicit"] = "stabilised"
     times: int = 121
     changes: tuple[tuple[str, "SyntheticConfig"], ...] = field(default=())
 
@@ -82,7 +89,7 @@ def synthetic_outcome(key: Key, case: SyntheticConfig) -> Outcome:
     flow = growing_flow(key, case.setting, case.choices)
     start = flow.start(jax.random.fold_in(key, 0))
     ts = times_of(case)
-    return outcome(simulate_growing(flow, start, ts, integrator=STABILISED), ts)
+    return outcome(simulate_growing(flow, start, ts, integrator=INTEGRATORS[case.integrator]), ts)
 
 
 def outcomes(arrays: Arrays, name: str) -> list[Outcome]:
@@ -140,6 +147,7 @@ def _changes(reference: SyntheticConfig) -> tuple[tuple[str, SyntheticConfig], .
     long = lambda case: replace(case, end=1e8)
     aligned = {"law": "aligned"}
     return (
+        (REPEATED, replace(reference, integrator="explicit", end=reference.end / 10)),
         ("16 heads at most", replace(rest(), setting=replace(reference.setting, capacity=16))),
         ("at rest", rest()),
         ("fixed assignments", of(gradient="frozen")),
