@@ -13,6 +13,7 @@ COMMANDS = {
     "demo": "simulate, check and draw the first experiment of the first paper, in a few seconds",
     "list": "list systems, initial distributions, papers, claims, experiments and figures",
     "simulate": "simulate a system from one initial state or many, with options from flags or a TOML file",
+    "sweep": "evaluate a function of yours, or the run of a system, on a grid of parameters",
     "experiment": "run one of the papers' experiments",
     "check": "check claims and print their verdicts",
     "figure": "compute and draw figures",

@@ -1,6 +1,6 @@
 """Flows with noise: stochastic differential equations on any space, in the sense of Ito or of Stratonovich."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -65,6 +65,21 @@ class NoisyFlow(AbstractFlow):
     def space(self) -> AbstractSpace:
         """The space of the flow."""
         return self.flow.space
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the components of the flow."""
+        return self.flow.names
+
+    @property
+    def units(self) -> Sequence[str]:
+        """The units of the components of the flow."""
+        return self.flow.units
+
+    @property
+    def time_unit(self) -> str:
+        """The unit of time of the flow."""
+        return self.flow.time_unit
 
     def velocity(self, t: Time, x: State) -> State:
         """Raise `ValueError`: what takes a velocity would leave the noise out."""

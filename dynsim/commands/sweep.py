@@ -1,0 +1,244 @@
+"""`dynsim sweep`: a function of yours, or the long run of a system, at every point of a grid of parameters."""
+
+import dataclasses
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from dynsim.commands.options import check_outputs, parse, refuse_unused, say
+from dynsim.commands.system_options import SystemOptions, separated
+from dynsim.errors import argument_error, check_at_least
+
+if TYPE_CHECKING:
+    import xarray
+
+SHOWN = 5  # failures and results that are printed
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Evaluate a function of yours, or measure the run of a system, at every point of a grid of parameters.
+
+    SYSTEM is `file.py:name` or `module:name` of a function of the parameters (and of `key`, with `--seeds`) that
+    returns numbers, or of a flow or a map; or a name that `dynsim list systems` shows. Every other option is a
+    parameter with its values, such as `--beta 1 2 4`; the grid is their product. Of a run of a system the last value,
+    and over its second half the mean, the least and the largest value of every component are kept (of tokens, the
+    diameter and E). An interrupted sweep with `--out` resumes.
+    """
+
+    system: Annotated[str, tyro.conf.Positional]
+    """the function or the system"""
+    seeds: int = 0
+    """number of seeds: the function gets `key`, a random key, or the system a random start on its space"""
+    vectorised: bool = False
+    """evaluate many points as one program; the function must be one of JAX"""
+    chunk: int | None = None
+    """number of points that are evaluated, and saved, together"""
+    units: tuple[str, ...] = ()
+    """units of parameters and results, as NAME=UNIT"""
+    end: float = 100.0
+    """last time of the run of a system, or the number of steps of a map"""
+    frames: int = 401
+    """number of output times of a run, evenly spaced"""
+    rtol: float = 1e-9
+    """relative tolerance of a run; the absolute tolerance is a hundredth of it"""
+    out: Path | None = None
+    """the netCDF file (.nc) to write; finished points are kept beside it"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Evaluate the grid, print a summary, write the file, and return 1 if a point failed."""
+    rest, extra = separated(words, tuple(field.name for field in dataclasses.fields(Sweep)))
+    o = parse(Sweep, rest, "sweep")
+    check_outputs(o.force, out=o.out)
+    if o.out is not None and o.out.suffix != ".nc":
+        raise argument_error("out", "be a netCDF file, `.nc`", f"is `{o.out}`")
+    check_at_least(0, seeds=o.seeds)
+    grid, units = _grid(extra), _units(o.units)
+    from dynsim.sweeps import sweep
+
+    function = _function(o, {name: values[0] for name, values in grid.items()})
+    found = sweep(
+        function,
+        grid,
+        seeds=o.seeds or None,
+        units=units,
+        vectorised=o.vectorised,
+        chunk=o.chunk,
+        folder=None if o.out is None else o.out.with_suffix(".parts"),
+    )
+    found.attrs["function"] = o.system
+    _print(found)
+    if o.out is not None:
+        write_netcdf(o.out, found)
+        say(f"file {o.out}")
+    return int(bool((found["status"] == "failed").any()))
+
+
+def write_netcdf(path: Path, found: "xarray.Dataset") -> None:
+    """Write a Dataset to a netCDF file, whole or not at all."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        found.to_netcdf(part, engine="scipy")
+        os.replace(part, path)  # noqa: PTH105  (atomic, and the same on every system)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _grid(words: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the values of each parameter, whole numbers as integers; raise `ValueError` for what is no number."""
+    grid: dict[str, list[Any]] = {}
+    for word in words:
+        name, _, values = word.partition("=")
+        if not values:
+            raise argument_error(name, "be given with values", "is given without")
+        grid[name] = [_number(name, value) for value in values.split(",")]
+    if not grid:
+        raise argument_error("parameters", "be given, such as `--beta 1 2 4`", "are not")
+    return grid
+
+
+def _number(name: str, word: str) -> int | float:
+    from dynsim.commands.tables import number
+
+    try:
+        return int(word) if re.fullmatch(r"[+-]?\d+", word) else float(number(word))
+    except (ValueError, OverflowError):
+        raise argument_error(name, "be a number", f"is `{word}`") from None
+
+
+def _units(words: Sequence[str]) -> dict[str, str]:
+    pairs = [word.partition("=") for word in words]
+    for name, equals, _ in pairs:
+        if not equals:
+            raise argument_error("units", "be given as NAME=UNIT", f"has `{name}`")
+    return {name: unit for name, _, unit in pairs}
+
+
+def _function(o: Sweep, first: dict[str, Any]) -> Callable[..., Any]:
+    """Return the function that is evaluated at every point."""
+    from dynsim.commands.simulate.own import imported
+    from dynsim.systems.base import AbstractFlow, AbstractMap
+
+    if ":" in o.system:
+        made = imported(o.system)
+        kinds = AbstractFlow | AbstractMap
+        if not (isinstance(made, kinds) or isinstance(made, type) and issubclass(made, kinds)):
+            refuse_unused(o, ("end", "frames", "rtol"), "for a function of yours, on which it has no effect")
+            _check_arguments(made, tuple(first), bool(o.seeds), o.system)
+            return made
+    if o.vectorised:
+        raise argument_error("vectorised", "be left out for a system", "is given")
+    check_at_least(2, frames=o.frames)
+    return _measured(o, first)
+
+
+def _check_arguments(function: Any, names: Sequence[str], seeded: bool, where: str) -> None:
+    """Raise `ValueError` unless a function takes these arguments by name, with the nearest name that it has."""
+    import inspect
+
+    from dynsim.errors import nearest
+
+    if not callable(function):
+        raise argument_error("system", "be a function, a flow or a map", f"`{where}` is a {type(function).__name__}")
+    given = (*names, "key") if seeded else tuple(names)
+    try:
+        signature = inspect.signature(function)
+        signature.bind(**dict.fromkeys(given))
+    except ValueError:
+        return
+    except TypeError as error:
+        known = list(signature.parameters)
+        unknown = [name for name in given if name not in known]
+        if unknown:
+            near = nearest(unknown[0], known)
+            must = f"be an argument of `{where}` ({', '.join(known)})"
+            raise argument_error(unknown[0], must, f"is not{near}") from None
+        raise argument_error("parameters", f"be all that `{where}` needs", f"are not ({error})") from None
+
+
+def _measured(o: Sweep, first: dict[str, Any]) -> Callable[..., dict[str, Any]]:
+    """Return the function that measures a run of the system.
+
+    The system at the `first` point is built at once: a parameter that does not exist fails no point, but the sweep.
+    """
+    from dynsim.commands.systems import found
+    from dynsim.systems.named import changed
+
+    options, run = SystemOptions(o.system), (o.end, o.frames, o.rtol)  # numbers closed over tell sweeps apart
+    own = found(options, "sweep") if ":" in o.system else None
+
+    def system(values: dict[str, Any]) -> Any:
+        if own is not None:
+            return own._replace(system=changed(own.system, values))
+        words = tuple(f"{name}={value!r}" for name, value in values.items())
+        return found(dataclasses.replace(options, parameters=words), "sweep")
+
+    def measured(key: Any = None, **values: Any) -> dict[str, Any]:
+        return run_measures(system(values), key, *run)
+
+    system(first)
+    return measured
+
+
+def run_measures(made: Any, key: Any, end: float, frames: int, rtol: float) -> dict[str, Any]:
+    """Return the last value, and over the second half of a run the mean, least and largest value, by component."""
+    import jax
+    import numpy as np
+
+    from dynsim.commands.integrators import integrator
+    from dynsim.commands.simulate.flows import measurements
+    from dynsim.simulation import iterate, simulate
+    from dynsim.systems.base import AbstractMap
+    from dynsim.systems.named import components
+
+    start = made.begun()
+    if key is not None:
+        start = made.system.space.sample(key, jax.tree.map(lambda y: y.shape, start))
+    if isinstance(made.system, AbstractMap):
+        path = iterate(made.system, start, round(end))
+    else:
+        path = simulate(made.system, start, np.linspace(0.0, end, frames), integrator=integrator("diffrax", rtol))
+    leaves = jax.tree.leaves(path.ys)
+    if len(leaves) == 1 and leaves[0].ndim == 3:
+        names, values = ("diameter", "E"), np.asarray(path.along(measurements))
+    else:
+        names = components(made.system, start).names
+        values = np.concatenate([np.asarray(leaf).reshape(len(path.ts), -1) for leaf in leaves], axis=1)
+    late = values[len(values) // 2 :]
+    kinds = {"final": values[-1], "mean": late.mean(axis=0), "least": late.min(axis=0), "largest": late.max(axis=0)}
+    return {f"{name}_{kind}": row[k] for k, name in enumerate(names) for kind, row in kinds.items()}
+
+
+def _print(found: "xarray.Dataset") -> None:
+    """Print the sizes, the range of each result, and the first failures."""
+    import numpy as np
+
+    failed = found["status"].values == "failed"
+    sizes = " x ".join(f"{name} {size}" for name, size in found["status"].sizes.items())
+    say(f"{failed.size} points ({sizes}): {failed.size - failed.sum()} ok, {failed.sum()} failed")
+    for name in (name for name in found.data_vars if name not in ("status", "cause")):
+        values = found[name].values
+        if np.isfinite(values).any():
+            finite = values[np.isfinite(values)]
+            unit = found[name].attrs.get("units", "")
+            say(f"{name}: from {finite.min():.6g} to {finite.max():.6g}{f' {unit}' if unit else ''}")
+    for where in list(_places(failed))[:SHOWN]:
+        point = found["cause"][where]
+        at = ", ".join(f"{name} = {point.coords[name].item()}" for name in point.coords)
+        say(f"failed at {at}: {point.item()}")
+    if failed.sum() > SHOWN:
+        say(f"and so on for {failed.sum() - SHOWN} more")
+
+
+def _places(failed: Any) -> Iterator[tuple[int, ...]]:
+    import numpy as np
+
+    yield from (tuple(int(k) for k in place) for place in np.argwhere(failed))

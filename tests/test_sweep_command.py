@@ -1,0 +1,95 @@
+"""`dynsim sweep`: functions of the user's, systems of the catalogue and of papers, files, resumption, refusals."""
+
+import numpy as np
+import pytest
+import xarray
+
+from tests.commands import refused, run
+
+MINE = """
+import jax
+
+from dynsim.systems.base import FunctionFlow
+
+
+def level(beta, key, gamma=1.0):
+    return {"level": beta * jax.random.normal(key) + gamma, "ratio": 1 / (2 - beta)}
+
+
+def decay(t, x, rate=1.0):
+    return -rate * x
+
+
+flow = FunctionFlow(decay, names=("height",), parameters={"rate": 1.0})
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(MINE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_function_of_the_users_is_swept_into_a_file_and_resumes(here, capsys):
+    words = ("sweep", "mine.py:level", "--beta", "1", "2", "4", "--seeds", "2", "--units", "beta=1/s", "--out", "f.nc")
+    status, said, _ = run(capsys, *words)
+    assert status == 1
+    assert "6 points (beta 3 x seed 2): 4 ok, 2 failed" in said
+    assert "failed at beta = 2, seed = 0: ZeroDivisionError: division by zero" in said
+    with xarray.open_dataset(here / "f.nc", engine="scipy") as found:
+        assert found["level"].dims == ("beta", "seed")
+        assert found["beta"].attrs["units"] == "1/s"
+        np.testing.assert_array_equal(found["ratio"].sel(seed=1), [1.0, np.nan, -0.5])
+        assert found["status"].values.tolist() == [["ok"] * 2, ["failed"] * 2, ["ok"] * 2]
+    first = (here / "f.nc").read_bytes()
+    (here / "f.nc").unlink()
+    (here / "f.parts" / "part-00003.npz").unlink()
+    assert run(capsys, *words)[0] == 1
+    assert (here / "f.nc").read_bytes() == first
+    assert "parts of another" in refused(capsys, *words[:4], "3", *words[6:])
+
+
+def test_systems_of_the_catalogue_of_papers_and_of_a_file_are_swept(here, capsys):
+    _, said, _ = run(capsys, "sweep", "logistic", "--r", "2.5", "3.2", "--end", "400")
+    assert f"x_largest: from 0.6 to {0.799455:g}" in said  # 1 - 1/r, and the larger point of the 2-cycle
+    _, said, _ = run(
+        capsys,
+        "sweep",
+        "mine.py:flow",
+        "--rate",
+        "1",
+        "2",
+        "--end",
+        "2",
+        "--frames",
+        "3",
+        "--out",
+        "flow.nc",
+        "--seeds",
+        "1",
+    )
+    with xarray.open_dataset(here / "flow.nc", engine="scipy") as found:
+        share = np.exp([[-1.0], [-2.0]])  # of the value at the middle that is left at the end
+        np.testing.assert_allclose(found["height_final"] / found["height_mean"], 2 * share / (1 + share), rtol=1e-6)
+    _, said, _ = run(capsys, "sweep", "token-flow", "--beta", "1", "4", "--end", "4", "--frames", "3")
+    assert "diameter_final: from " in said
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("mine.py:level", "--bta", "1"), "of `mine.py:level` (beta, key, gamma), but is not, did you mean `beta`?"),
+        (("mine.py:level", "--gamma", "1"), "`parameters` must be all that `mine.py:level` needs"),
+        (("mine.py:level", "--beta", "1", "--end", "3"), "`end` must be left out for a function of yours"),
+        (("mine.py:level",), "`parameters` must be given, such as `--beta 1 2 4`"),
+        (("mine.py:level", "--beta"), "`beta` must be given with values"),
+        (("mine.py:level", "--beta", "1", "--seeds", "1", "--out", "f.csv"), "`out` must be a netCDF file"),
+        (("mine.py:level", "--beta", "1", "--seeds", "1", "--units", "beta"), "`units` must be given as NAME=UNIT"),
+        (("lorenz", "--rh", "1"), "or a parameter of `lorenz` (sigma, rho, beta), but is neither, did you mean `rho`?"),
+        (("lorenz", "--rho", "1", "--vectorised"), "`vectorised` must be left out for a system"),
+        (("lorens", "--rho", "1"), "did you mean `lorenz`?"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_swept_is_refused_in_one_sentence(here, capsys, words, sentence):
+    assert sentence in refused(capsys, "sweep", *words)
