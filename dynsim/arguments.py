@@ -75,7 +75,7 @@ def as_times(ts: TimesLike) -> np.ndarray:
     return times
 
 
-def check_start(flow: AbstractFlow, y0: State) -> State:
+def check_start(flow: AbstractFlow | AbstractMap, y0: State) -> State:
     """Return `y0` projected to the flow's space; raise `ValueError` unless it is finite and on it up to rounding."""
     try:
         finite, defect, start = _inspected(flow.space, y0)

@@ -1,5 +1,6 @@
 """Equilibria followed in a parameter: folds, branch points and Hopf points in closed form, on any space."""
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import equinox as eqx
@@ -9,11 +10,12 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Float
 
-from analysis.dynamics.continuation import continue_equilibria, switch
+from analysis.dynamics.continuation import continue_equilibria, extend, switch
 from analysis.dynamics.linearisation import rotations
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
+from dynsim.systems.catalogue.maps import Henon, Logistic
 from dynsim.systems.catalogue.oscillators import DoubleWell, FitzHughNagumo
 from dynsim.systems.catalogue.populations import Brusselator
 from dynsim.systems.prototypes.flow import PrototypeFlow
@@ -153,3 +155,105 @@ def test_bad_input_is_one_sentence():
     fold = continue_equilibria(flow, lambda f: f.h, x, (-1.0, 1.0)).bifurcations[0]
     with pytest.raises(ValueError, match="Argument `at` must be a branch point, but is a fold"):
         switch(flow, lambda f: f.h, fold, (-1.0, 1.0))
+
+
+class Scalar(AbstractFlow):
+    """A flow of the user's on the line or in the plane, from a function of the parameter and the state."""
+
+    p: Float[Array, ""] = eqx.field(converter=lambda value: jnp.asarray(value, float))
+    rule: Callable = eqx.field(static=True)
+    space: Euclidean = Euclidean()
+
+    def velocity(self, t, x):
+        del t
+        return self.rule(self.p, x)
+
+
+def test_the_transcritical_normal_form_has_one_branch_point_and_one_other_branch():
+    flow = Scalar(-1.0, lambda p, x: p * x - x**2)
+    first = continue_equilibria(flow, lambda f: f.p, jnp.zeros(1), (-1.0, 1.0))
+    assert [(b.kind, round(b.parameter, 8)) for b in first.bifurcations] == [("branch point", 0.0)]
+    others = switch(flow, lambda f: f.p, first.bifurcations[0], (-1.0, 1.0))
+    assert sorted(float(b.parameters[-1]) for b in others) == pytest.approx([-1.0, 1.0])
+    for other in others:
+        assert np.allclose(other.states[:, 0], other.parameters, atol=1e-8)
+
+
+def test_eigenvalues_that_touch_zero_are_no_bifurcations():
+    rules = (
+        (0.0, lambda p, x: -(p**2) * x - x**3),  # the eigenvalue -p^2 touches zero
+        (-1.0, lambda p, x: p - x**3),  # the branch stands still in p at 0, and goes on
+    )
+    for start, rule in rules:
+        found = continue_equilibria(Scalar(-1.0, rule), lambda f: f.p, jnp.full(1, start), (-1.0, 1.0))
+        assert found.bifurcations == ()
+
+    def turning(p, x):  # a pair -p^2 +- i touches the axis
+        return jnp.stack([-(p**2) * x[0] - x[1], x[0] - p**2 * x[1]])
+
+    assert continue_equilibria(Scalar(-1.0, turning), lambda f: f.p, jnp.zeros(2), (-1.0, 1.0)).bifurcations == ()
+
+
+def test_a_branch_point_at_which_two_eigenvalues_cross_is_found():
+    found = continue_equilibria(
+        Scalar(-1.0, lambda p, x: p * x - x**3), lambda f: f.p, jnp.zeros(2), (-1.0, 1.0), max_step=0.3
+    )
+    ((kind, multiplicity, at),) = [(b.kind, b.multiplicity, b.parameter) for b in found.bifurcations]
+    assert (kind, multiplicity, at) == ("branch point", 2, pytest.approx(0.0, abs=1e-9))
+
+
+def test_equilibria_that_are_not_isolated_are_said_to_be_so():
+    conserved = Scalar(0.5, lambda p, x: p * jnp.stack([x[1] - x[0], x[0] - x[1]]))
+    found = continue_equilibria(conserved, lambda f: f.p, jnp.ones(2), (0.4, 0.9))
+    assert not found.isolated
+    assert found.bifurcations == ()
+    assert "not isolated (a symmetry, or zero modes)" in repr(found)
+
+
+def test_the_corner_of_a_field_that_is_not_smooth_is_said():
+    found = continue_equilibria(Scalar(1.0, lambda p, x: p - jnp.abs(x)), lambda f: f.p, jnp.ones(1), (-1.0, 2.0))
+    assert "corner" in (*found.ends, *(b.kind for b in found.bifurcations))
+    with pytest.raises(ValueError, match="Argument `flow` must have a finite field with finite derivatives at `start`"):
+        continue_equilibria(Scalar(0.0, lambda p, x: p - jnp.sqrt(x)), lambda f: f.p, jnp.zeros(1), (-1.0, 2.0))
+
+
+def test_the_cascade_of_the_logistic_map_has_feigenbaums_ratio():
+    where, at, found = (lambda f: f.r), None, []
+    for k in range(6):
+        if at is None:
+            branches = (continue_equilibria(Logistic(r=2.5), where, jnp.asarray([0.6]), (2.5, 3.2)),)
+        else:
+            step = 0.02 / 4 ** (k - 1)
+            branches = switch(
+                Logistic(), where, at, (2.5, 3.6), iterate=2 ** (k - 1), step=step, max_step=4 * step, max_points=50
+            )
+        at = next(b for branch in branches for b in branch.bifurcations if b.kind == "period doubling")
+        found.append(at.parameter)
+    assert found[:2] == pytest.approx([3.0, 1 + np.sqrt(6)], abs=1e-7)
+    gaps = np.diff(found)
+    assert gaps[-2] / gaps[-1] == pytest.approx(4.669201, abs=2e-3)  # the fourth ratio
+
+
+def test_a_fold_of_the_henon_map_has_its_closed_form():
+    found = continue_equilibria(Henon(a=0.2), lambda f: f.a, jnp.asarray([0.9, 0.3]), (-0.3, 0.5))
+    by_kind = {b.kind: b.parameter for b in found.bifurcations}
+    assert by_kind["fold"] == pytest.approx(-((1 - 0.3) ** 2) / 4, abs=1e-8)
+    assert by_kind["period doubling"] == pytest.approx(3 * (1 - 0.3) ** 2 / 4, abs=1e-8)
+
+
+def test_a_branch_goes_on_where_it_ended():
+    flow, where = DoubleWell(h=-0.2), (lambda f: f.h)
+    part = continue_equilibria(flow, where, jnp.asarray([-1.0]), (-0.5, 0.1))
+    whole = extend(flow, where, part, (-1.0, 1.0))
+    assert [b.kind for b in whole.bifurcations] == ["fold", "fold"]
+    assert np.allclose(whole.parameters[[0, -1]], [-1.0, 1.0])
+    assert np.allclose(whole.arclengths[1:] > whole.arclengths[:-1], True)
+    with pytest.raises(ValueError, match="Argument `known` must be a branch of this flow"):
+        extend(DoubleWell(a=2.0), where, part, (-1.0, 1.0))
+
+
+def test_the_nearest_name_of_a_parameter_is_said():
+    with pytest.raises(ValueError, match="but DoubleWell has no `hh`, did you mean `h`"):
+        continue_equilibria(DoubleWell(), lambda f: f.hh, jnp.ones(1), (-1.0, 1.0))
+    with pytest.raises(ValueError, match="Argument `iterate` must be 1 for a flow, but is 2"):
+        continue_equilibria(DoubleWell(), lambda f: f.h, jnp.ones(1), (-1.0, 1.0), iterate=2)

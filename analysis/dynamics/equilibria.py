@@ -15,6 +15,7 @@ from analysis.dynamics.linearisation import Spectrum, SymmetryGenerator, spectru
 from dynsim._types import Key, State, Time
 from dynsim.arguments import start_on
 from dynsim.errors import argument_error
+from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
 AT_REST = 1e-10  # a lower speed, relative to the median speed at the starts, is zero up to rounding
@@ -110,7 +111,7 @@ def newton(flow: AbstractFlow, x: State, t: Time = 0.0, *, max_steps: int = 20) 
     for _ in range(max_steps):
         basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, when)
         step = basis @ np.linalg.lstsq(J, -basis.T @ field, rcond=1e-9)[0]
-        moved = displaced(flow, x, jnp.asarray(step))
+        moved = displaced(flow.space, x, jnp.asarray(step))
         after = np.asarray(_field(flow, moved, when))
         if not np.max(np.abs(after)) < np.max(np.abs(field)):
             break
@@ -133,10 +134,10 @@ def _field(flow: AbstractFlow, x: State, t: Array) -> Array:
 
 
 @eqx.filter_jit
-def displaced(flow: AbstractFlow, x: State, step: Array) -> State:
+def displaced(space: AbstractSpace, x: State, step: Array) -> State:
     """Return the point of the space at a step, a flat ambient vector, from another one."""
     flat, unravel = jax.flatten_util.ravel_pytree(x)
-    return flow.space.project(unravel(flat + step))
+    return space.project(unravel(flat + step))
 
 
 @eqx.filter_jit

@@ -116,7 +116,7 @@ def look(flow: AbstractFlow, x: State, times: list[float] | None = None) -> Rest
     neutral = int(np.sum(np.abs(values) <= tolerance))
     _, sizes, right = np.linalg.svd(jacobians[0])
     flat = right[sizes <= tolerance]
-    manifold = len(flat) == neutral and all(_leads_on(flow, x, basis @ v, times[0]) for v in flat)
+    manifold = len(flat) == neutral and all(leads_on(flow, x, basis @ v, times[0]) for v in flat)
     return Rest("stationary" if manifold else "undecided", 0.0)
 
 
@@ -131,7 +131,7 @@ def _merging(flow: AbstractFlow, x: State, times: list[float]) -> float:
     return max([0.0, *(d.rate for d in found if d.imbalance > BALANCED)])
 
 
-def _leads_on(flow: AbstractFlow, x: State, direction: np.ndarray, t: float) -> bool:
+def leads_on(flow: AbstractFlow, x: State, direction: np.ndarray, t: float) -> bool:
     """Return whether there are equilibria on both sides along a direction, up to second order in the step."""
     flat, unravel = jax.flatten_util.ravel_pytree(x)
     for step in (STEP, -STEP):

@@ -108,7 +108,7 @@ def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequenc
     """
     basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, t)
     tolerance = NEAR_ZERO * max(1.0, float(np.linalg.norm(J, 2)) if J.size else 1.0)
-    orbit = _orbit(basis, x, symmetries)
+    orbit = orbit_basis(basis, x, symmetries)
     moved = float(np.linalg.norm(J @ orbit, 2)) if orbit.size else 0.0
     if moved > tolerance:
         raise argument_error("symmetries", "give zero modes of the equilibrium `x`", f"move it at the rate {moved:.3g}")
@@ -127,7 +127,7 @@ def kind(values: ArrayLike, tolerance: float) -> str:
     return "undecided"
 
 
-def _orbit(basis: np.ndarray, x: State, symmetries: Sequence[SymmetryGenerator]) -> np.ndarray:
+def orbit_basis(basis: np.ndarray, x: State, symmetries: Sequence[SymmetryGenerator]) -> np.ndarray:
     """Return an orthonormal basis of the tangent space of the group orbit of `x`, in tangent coordinates."""
     if not symmetries:
         return np.empty((basis.shape[1], 0))

@@ -1,0 +1,342 @@
+"""Branches: a curve of solutions followed by pseudo-arclength, with stability along it and its bifurcations."""
+
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import scipy.optimize
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Complex, Float
+
+from analysis.dynamics.curves import REAL, AbstractCurve, CurvePoint, direction_to, turned
+from analysis.dynamics.linearisation import index
+from dynsim._types import State
+from dynsim.conversion import integer, number
+from dynsim.errors import argument_error, shown
+
+SHRINK, GROW, EASY = 0.5, 1.3, 4  # the step shrinks when a correction fails, grows after at most `EASY` Newton steps
+LEAST = 1e-6  # of the first step: a branch that needs smaller ones ends
+FAR = 1.5  # steps: a correction that leads further away has found another branch
+ANGLE = 0.8  # least cosine between the tangents of successive points
+LOCATED = 1e-10  # of the distance of two points: to which bifurcations are located between them
+JUMP = 1e-3  # of its values at both points: a test function that is larger at its zero jumps there
+HALVINGS = 6  # of a step with several bifurcations
+
+
+class Bifurcation(NamedTuple):
+    """A bifurcation on a branch: its kind, and where.
+
+    At a `fold` the branch turns back in the parameter. At a `branch point` other branches cross it; see `switch`. At a
+    `hopf` point a pair of eigenvalues crosses the imaginary axis at +-i `frequency`. Of maps and periodic orbits, a
+    multiplier passes -1 at a `period doubling`, a pair leaves the unit circle at the angles +-`frequency` at
+    `neimark-sacker`. At a `corner` the derivative of the field jumps: it is not smooth there. `multiplicity` is the
+    number of eigenvalues that cross. `arclength` is where it lies, `direction` that of the branch there, in the
+    ambient coordinates of the state and the parameter.
+    """
+
+    kind: str
+    state: State
+    parameter: float
+    eigenvalues: Complex[np.ndarray, " d"]
+    frequency: float
+    arclength: float
+    direction: Float[np.ndarray, " n"]
+    multiplicity: int = 1
+
+
+class Branch(NamedTuple):
+    """Solutions on a curve: states with the points on the first axis, parameters, arclengths and eigenvalues.
+
+    `kinds` are `stable`, `saddle`, `unstable` or `undecided`, `bifurcations` lie in between. `ends` says at both ends
+    why the branch ends: `bounds` of the parameter, `closed` curve, `steps` (the cap on points), `corner` (the field is
+    not smooth), `lost`, or the bifurcation at which it begins; a branch of periodic orbits also at an `equilibrium` or
+    at the longest `period`. `isolated` is false if the solutions are not: the derivative is singular along the branch.
+    """
+
+    states: State
+    parameters: Float[np.ndarray, " points"]
+    arclengths: Float[np.ndarray, " points"]
+    eigenvalues: Complex[np.ndarray, "points d"]
+    kinds: tuple[str, ...]
+    bifurcations: tuple[Bifurcation, ...]
+    ends: tuple[str, str]
+    isolated: bool = True
+
+    def __repr__(self) -> str:
+        """Return the branch in a line: how many points, which parameters, which bifurcations."""
+        low, high = float(np.min(self.parameters)), float(np.max(self.parameters))
+        found = ", ".join(f"{b.kind} at {b.parameter:.6g}" for b in self.bifurcations) or "no bifurcation"
+        said = " and ".join(self.ends) + ("" if self.isolated else "; not isolated (a symmetry, or zero modes)")
+        return f"{len(self.kinds)} points, parameter {low:.6g} to {high:.6g}: {found}; ends: {said}"
+
+
+class Limits(NamedTuple):
+    """How far a curve is followed: bounds of the parameter, the first and the largest step, and the cap on points."""
+
+    bounds: tuple[float, float]
+    step: float
+    largest: float
+    points: int
+
+
+def limits(bounds: Any, step: Any, max_step: Any, max_points: Any) -> Limits:
+    """Return the limits; raise `ValueError` for bad input."""
+    try:
+        low, high = (float(value) for value in bounds)
+    except (TypeError, ValueError):
+        raise argument_error("bounds", "be two numbers", f"is {shown(bounds)}") from None
+    if not low < high:
+        raise argument_error("bounds", "be the least and the largest value", f"are {low:g} and {high:g}")
+    size = number("step", step)
+    largest = 4 * size if max_step is None else number("max_step", max_step)
+    return Limits((low, high), size, largest, integer("max_points", max_points, least=2))
+
+
+def both_ways(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch:
+    """Return the branch through a point, in both directions."""
+    low, high = within.bounds
+    if not low <= first.parameter <= high:
+        must = f"hold the flow's own parameter, {first.parameter:g}"
+        raise argument_error("bounds", must, f"are {low:g} to {high:g}")
+    forward, end = follow(curve, first, first.tangent, within)
+    if end == "closed":
+        return branch(curve, [first, *forward], ("closed", "closed"))
+    backward, begin = follow(curve, first, -first.tangent, within)
+    reversed_points = [point._replace(tangent=-point.tangent) for point in backward[::-1]]
+    return branch(curve, [*reversed_points, first, *forward], (begin, end))
+
+
+def follow(
+    curve: AbstractCurve, first: CurvePoint, direction: np.ndarray, within: Limits
+) -> tuple[list[CurvePoint], str]:
+    """Return the points of a curve from a first one in a direction, without it, and why the curve ends."""
+    points: list[CurvePoint] = []
+    bounds, step = within.bounds, within.step
+    here, size, length = first, min(step, within.largest), 0.0
+    while len(points) < within.points:
+        found = curve.stepped(here, direction, size)
+        if found is not None:
+            found, cosine = turned(here, direction, found)
+            far = float(np.linalg.norm(found.flat - here.flat)) > FAR * size
+            cosine = 0.0 if far else cosine
+        if found is None or (cosine < ANGLE and size > LEAST * step):
+            size *= SHRINK
+            if size < LEAST * step:
+                return points, "lost" if found is None else "corner"
+            continue
+        if cosine < ANGLE and points:
+            return points, "corner"
+        if not bounds[0] <= found.parameter <= bounds[1]:
+            edge = bounds[0] if found.parameter < bounds[0] else bounds[1]
+            last = curve.at(found.state, edge)
+            if last is None:
+                last, _ = located(curve, here, found, lambda point, edge=edge: point.parameter - edge)
+            if last is not None:
+                points.append(turned(here, direction, last)[0])
+            return points, "bounds"
+        if end := curve.ends_at(here, found):
+            return points, end
+        points.append(found)
+        length += size
+        if length > 3 * step and len(points) > 3 and _returned(first, here, found):
+            return points, "closed"
+        here, direction = found, found.tangent
+        if found.corrections <= EASY:
+            size = min(GROW * size, within.largest)
+    return points, "steps"
+
+
+def departing(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across: np.ndarray, within: Limits) -> Any:
+    """Return the points of another curve through a point, and its end, or None if only the first curve is found.
+
+    Args:
+        curve: the equations.
+        here: the point where both meet.
+        along: the tangent of the first curve there.
+        across: a direction out of it in the null space, towards which the other one is looked for.
+        within: the limits.
+    """
+    for k in range(6):
+        near = curve.stepped(here, across, min(within.step, within.largest) * 0.3**k)
+        if near is None:
+            continue
+        towards = direction_to(here, near)
+        if abs(float(towards @ along)) > 1 - 0.01 or float(towards @ across) < 0.1:
+            continue
+        points, end = follow(curve, here, towards, within)
+        if points:
+            return [here._replace(tangent=towards), *points], end
+    return None
+
+
+def _returned(first: CurvePoint, here: CurvePoint, found: CurvePoint) -> bool:
+    """Whether a curve has come back to its first point between two successive ones."""
+    flat = [point.flat for point in (first, here, found)]
+    chord = float(np.linalg.norm(flat[2] - flat[1]))
+    near = max(float(np.linalg.norm(flat[0] - flat[k])) for k in (1, 2))
+    return near <= 1.05 * chord and float(here.tangent[-1] * first.tangent[-1]) >= 0
+
+
+def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]) -> Branch:
+    """Return a branch of points, with the bifurcations between them."""
+    lengths = np.append(0.0, np.cumsum(np.linalg.norm(np.diff([p.flat for p in points], axis=0), axis=1)))
+    first = 1 if ends[0] in ("branch point", "hopf", "period doubling") else 0
+    found = _bifurcations(curve, points[first:], lengths[first:])
+    states = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *[p.state for p in points])
+    singular = [curve.singular(point) == 0 for point in points[first:]]
+    kinds = tuple(curve.stable_kind(p.values) for p in points)
+    return Branch(
+        states, np.array([p.parameter for p in points]), lengths, np.array([p.values for p in points]), kinds,
+        tuple(found), ends, isolated=not (len(singular) > 2 and all(singular)),
+    )  # fmt: skip
+
+
+def _bifurcations(curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray) -> list[Bifurcation]:
+    """Return the bifurcations between successive points, and at points that lie on one."""
+    found: list[Bifurcation] = []
+    last: list[int | None] = [None, None]  # the last points at which the test functions of fold and crossing had a sign
+    values = [(float(p.tangent[-1]), curve.singular(p)) for p in points]
+    for k in range(len(points)):
+        here: list[Bifurcation] = []
+        for which, name in enumerate(("fold", "branch point")):
+            if values[k][which] == 0:
+                continue
+            before, last[which] = last[which], k
+            if before is None or k - before > 2 or values[before][which] * values[k][which] > 0:
+                continue
+            here += _simple(curve, points[before], points[k], float(lengths[before]), which, name)
+        if k:
+            here += _crossings(curve, points[k - 1], points[k], float(lengths[k - 1]), here, HALVINGS)
+        found += here
+    return sorted(found, key=lambda b: b.arclength)
+
+
+def _simple(
+    curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, which: int, name: str
+) -> list[Bifurcation]:
+    """Return the fold or the simple branch point between two points."""
+    test = (lambda p: float(p.tangent[-1])) if which == 0 else curve.singular
+    size = float(np.linalg.norm(end.flat - begin.flat))
+    point, share = located(curve, begin, end, test)
+    if point is None:
+        return []
+    if abs(test(point)) > JUMP * (abs(test(begin)) + abs(test(end))):
+        name = "corner"
+    away = (end.flat - begin.flat) / size
+    return [Bifurcation(name, point.state, point.parameter, point.values, 0.0, length + share * size, away)]
+
+
+def _crossings(
+    curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, known: list[Bifurcation], halvings: int
+) -> list[Bifurcation]:
+    """Return the bifurcations between two points at which the number of growing eigenvalues changes, but the known."""
+    growth = [np.sort(curve.growth(point.values))[::-1] for point in (begin, end)]
+    counts = [index(g, tolerance=curve.neutral(p.values)) for g, p in zip(growth, (begin, end), strict=True)]
+    low, high = sorted(counts)
+    if low == high or (high - low == len(known) and high - low == 1):
+        return []
+    test = lambda point: float(np.mean(np.sort(curve.growth(point.values))[::-1][low:high]))
+    if test(begin) * test(end) >= 0:
+        return []
+    point, share = located(curve, begin, end, test)
+    if point is None:
+        return []
+    size = float(np.linalg.norm(end.flat - begin.flat))
+    critical = point.values[np.argsort(-curve.growth(point.values), kind="stable")[low:high]]
+    near = 1e-4 * max(1.0, float(np.max(np.abs(point.values))))
+    if float(np.max(np.abs(curve.growth(critical)))) > near:  # several in one step
+        if abs(test(point)) > near or not halvings or not 0.01 < share < 0.99:
+            return []  # they jump, or one hides behind another
+        left = _crossings(curve, begin, point, length, _within(known, length, share * size), halvings - 1)
+        rest = _within(known, length + share * size, size)
+        return left + _crossings(curve, point, end, length + share * size, rest, halvings - 1)
+    first = complex(critical[0])
+    first = first if abs(first.imag) > REAL * max(1.0, abs(first)) else complex(first.real)
+    name, frequency = curve.name(first), _frequency(first, float(np.abs(first)), curve)
+    if not name and known:
+        return []
+    where, away = length + share * size, (end.flat - begin.flat) / size
+    name = name or "branch point"
+    return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low)]
+
+
+def _frequency(critical: complex, modulus: float, curve: AbstractCurve) -> float:
+    """Return the frequency of a Hopf point, or the angle of a pair of multipliers; 0 for real eigenvalues."""
+    if not critical.imag:
+        return 0.0
+    return abs(critical.imag) if curve.name(1j) == "hopf" else float(abs(np.angle(critical / modulus)))
+
+
+def _within(known: list[Bifurcation], begin: float, size: float) -> list[Bifurcation]:
+    return [b for b in known if begin <= b.arclength <= begin + size]
+
+
+def located(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any) -> tuple[CurvePoint | None, float]:
+    """Return the point between two others at which a test function changes its sign, and its share of the way."""
+    chord = direction_to(begin, end)
+    size = float(np.linalg.norm(end.flat - begin.flat))
+    points: dict[float, CurvePoint] = {0.0: begin, 1.0: end}
+
+    def value(share: float) -> float:
+        if share not in points:
+            found = curve.stepped(begin, chord, share * size)
+            if found is None:
+                raise ArithmeticError
+            points[share] = turned(begin, chord, found)[0]
+        return test(points[share])
+
+    try:
+        share = float(np.asarray(scipy.optimize.brentq(value, 0.0, 1.0, xtol=LOCATED)))
+        value(share)
+    except ArithmeticError:
+        return None, 0.0
+    return points[share], share
+
+
+def prolonged(curve: AbstractCurve, known: Branch, within: Limits) -> Branch:
+    """Return a branch with what follows at those of its ends that can be continued.
+
+    Raises:
+        ValueError: if the states at these ends do not lie on the curve.
+    """
+    ends, parts = list(known.ends), [known]
+    for side in (1, 0):
+        if ends[side] not in ("bounds", "steps") or len(known.parameters) < 2:
+            continue
+        last, before = (0, 1) if side == 0 else (-1, -2)
+        pair = [(jax.tree.map(lambda a, k=k: a[k], known.states), float(known.parameters[k])) for k in (last, before)]
+        begin = curve.at(*pair[0])
+        if begin is None or abs(float(np.linalg.norm(begin.flat - _flat(*pair[0])))) > 1e-6 * (1 + _size(*pair[0])):
+            raise argument_error("known", "be a branch of this flow", "ends at a state that is no solution of it")
+        towards = begin._replace(tangent=-direction_to(begin, begin._replace(state=pair[1][0], parameter=pair[1][1])))
+        begin, _ = turned(begin, towards.tangent, begin)
+        points, ends[side] = follow(curve, begin, begin.tangent, within)
+        if points and side:
+            parts.append(branch(curve, [begin, *points], ("", ends[1])))
+        elif points:
+            back = [p._replace(tangent=-p.tangent) for p in points[::-1]]
+            parts.insert(0, branch(curve, [*back, begin._replace(tangent=-begin.tangent)], (ends[0], "")))
+    return _joined(parts, (ends[0], ends[1]))
+
+
+def _joined(parts: list[Branch], ends: tuple[str, str]) -> Branch:
+    """Return branches, each of which begins where the one before ends, as one."""
+    found = parts[0]
+    for part in parts[1:]:
+        length = float(found.arclengths[-1])
+        moved = tuple(b._replace(arclength=b.arclength + length) for b in part.bifurcations)
+        join = lambda a, b: np.concatenate([a, b[1:]])
+        found = Branch(
+            jax.tree.map(join, found.states, part.states), join(found.parameters, part.parameters),
+            join(found.arclengths, part.arclengths + length), join(found.eigenvalues, part.eigenvalues),
+            found.kinds + part.kinds[1:], found.bifurcations + moved, ends, found.isolated and part.isolated,
+        )  # fmt: skip
+    return found._replace(ends=ends)
+
+
+def _flat(state: State, parameter: float) -> np.ndarray:
+    return np.append(np.asarray(ravel_pytree(state)[0], float), parameter)
+
+
+def _size(state: State, parameter: float) -> float:
+    return float(np.linalg.norm(_flat(state, parameter)))

@@ -1,0 +1,218 @@
+"""Curves of solutions in a state and a parameter together: Newton corrections, tangents and singular points."""
+
+import abc
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from analysis.dynamics.linearisation import NEAR_ZERO
+from dynsim._types import State
+from dynsim.conversion import function
+from dynsim.errors import argument_error, nearest, shown
+
+CORRECTIONS = 12  # Newton steps of a correction
+SINGULAR = 1e-10  # relative: a smaller singular value has no sign
+REAL = 1e-4  # relative: a smaller imaginary part of a critical eigenvalue belongs to a real one that is double
+
+
+class CurvePoint(NamedTuple):
+    """A solution: state, parameter, basis of the state's coordinates, derivatives by both, tangent, eigenvalues.
+
+    `orbit` is a basis of the directions in which symmetries move the state, in its coordinates.
+    """
+
+    state: State
+    parameter: float
+    basis: np.ndarray
+    J: np.ndarray
+    slope: np.ndarray
+    tangent: np.ndarray
+    values: np.ndarray
+    orbit: np.ndarray
+    corrections: int = 0
+
+    @property
+    def flat(self) -> np.ndarray:
+        """The state as a vector, with the parameter behind it."""
+        return np.append(np.asarray(ravel_pytree(self.state)[0], float), self.parameter)
+
+
+class Equations(NamedTuple):
+    """The equations at a state and a parameter: values and derivatives in coordinates, and the largest speed."""
+
+    values: np.ndarray
+    J: np.ndarray
+    slope: np.ndarray
+    size: float
+
+
+class AbstractCurve(abc.ABC):
+    """The solutions of as many equations as the state has coordinates, in dependence on one real parameter."""
+
+    tolerances: ClassVar[tuple[float, float]] = (1e-11, 1e-9)  # of the equations and of the last Newton step
+    value: float
+
+    @abc.abstractmethod
+    def basis(self, state: State) -> np.ndarray:
+        """Return an orthonormal basis of the coordinates at a state, (ambient, coordinates)."""
+
+    @abc.abstractmethod
+    def displaced(self, state: State, step: np.ndarray) -> State:
+        """Return the state at a step, a flat ambient vector, from another one."""
+
+    @abc.abstractmethod
+    def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
+        """Return the equations and their derivatives."""
+
+    @abc.abstractmethod
+    def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
+        """Return an orthonormal basis of the directions in which symmetries move a state, (coordinates, symmetries)."""
+
+    @abc.abstractmethod
+    def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+        """Return the eigenvalues that decide about stability, without those of symmetries."""
+
+    @abc.abstractmethod
+    def growth(self, values: np.ndarray) -> np.ndarray:
+        """Return numbers that are negative for eigenvalues that decay and positive for those that grow."""
+
+    @abc.abstractmethod
+    def name(self, critical: complex) -> str:
+        """Return the kind of a bifurcation by an eigenvalue with growth 0; "" for one at which solutions meet."""
+
+    def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
+        """Return why a curve ends between two points, the second one left out, or "" if it goes on."""
+        del before, point
+        return ""
+
+    def stable_kind(self, values: np.ndarray) -> str:
+        """Return `stable`, `saddle`, `unstable` or `undecided` by the eigenvalues."""
+        parts, tolerance = self.growth(values), self.neutral(values)
+        if np.all(parts < -tolerance):
+            return "stable"
+        if np.any(parts > tolerance):
+            return "unstable" if np.all(parts > tolerance) else "saddle"
+        return "undecided"
+
+    def neutral(self, values: np.ndarray) -> float:
+        """Return the growth below which an eigenvalue decides nothing."""
+        return NEAR_ZERO * max(1.0, float(np.max(np.abs(values), initial=0.0)))
+
+    def measured(self, state: State, parameter: float) -> CurvePoint:
+        """Return what a curve needs at a solution; its tangent has the parameter increasing."""
+        basis = self.basis(state)
+        return self._point(state, parameter, basis, self.equations(state, parameter, basis))
+
+    def _point(self, state: State, parameter: float, basis: np.ndarray, at: Equations) -> CurvePoint:
+        orbit = self.orbit(state, basis)
+        null = np.linalg.svd(_with_rows(at, orbit))[2][-1]
+        tangent = null if null[-1] >= 0 else -null
+        values = self.spectrum(state, parameter, at.J, orbit)
+        return CurvePoint(state, parameter, basis, at.J, at.slope, tangent, values, orbit)
+
+    def at(self, state: State, parameter: float) -> CurvePoint | None:
+        """Return the solution to which Newton's method leads from a state, the parameter being fixed."""
+        direction = np.zeros(self.basis(state).shape[1] + 1)
+        direction[-1] = 1.0
+        return self.corrected(state, parameter, direction)
+
+    def corrected(self, state: State, parameter: float, direction: np.ndarray) -> CurvePoint | None:
+        """Return the point of the curve in the plane through a point across a direction; None if there is none near."""
+        basis, first = self.basis(state), None
+        for count in range(CORRECTIONS):
+            at = self.equations(state, parameter, basis)
+            if not (np.isfinite(at.size) and np.all(np.isfinite(at.J)) and np.all(np.isfinite(at.slope))):
+                return None
+            first = max(at.size, 1.0) if first is None else first
+            matrix = np.vstack([np.column_stack([at.J, at.slope]), direction])
+            change = np.linalg.lstsq(matrix, -np.append(at.values, 0.0), rcond=1e-11)[0]
+            size = float(np.max(np.abs(change)))
+            if at.size <= self.tolerances[0] * first and size <= self.tolerances[1] * (1 + abs(parameter)):
+                return self._point(state, parameter, basis, at)._replace(corrections=count)
+            if size > 1e3 * (1 + abs(parameter)):
+                return None
+            state = self.displaced(state, basis @ change[:-1])
+            parameter = parameter + float(change[-1])
+            basis = _transported(basis, self.basis(state))
+        return None
+
+    def stepped(self, point: CurvePoint, direction: np.ndarray, size: float) -> CurvePoint | None:
+        """Return the point of the curve next to that at a distance in a direction; None if there is none near."""
+        move = size * direction
+        state = self.displaced(point.state, point.basis @ move[:-1])
+        across = np.append(self.basis(state).T @ (point.basis @ direction[:-1]), direction[-1])
+        return self.corrected(state, point.parameter + float(move[-1]), across)
+
+    def crossing(self, point: CurvePoint, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the tangent of a curve at a branch point, and directions across it in the null space, as rows.
+
+        `direction` is near the tangent, in ambient coordinates.
+        """
+        matrix = _with_rows(Equations(np.empty(0), point.J, point.slope, 0.0), point.orbit)
+        _, sizes, right = np.linalg.svd(matrix)
+        full = np.append(sizes, np.zeros(right.shape[0] - len(sizes)))
+        rows = right[-max(2, int(np.sum(full <= 1e-6 * max(1.0, full[0])))) :]
+        along = rows.T @ (rows @ np.append(point.basis.T @ direction[:-1], direction[-1]))
+        along = along / np.linalg.norm(along)
+        left = np.linalg.svd(rows - np.outer(rows @ along, along))[2]
+        return along, left[: len(rows) - 1]
+
+    def singular(self, point: CurvePoint) -> float:
+        """Return a function that changes its sign at a simple branch point: the least singular value with a sign."""
+        k = point.orbit.shape[1]
+        corner = np.zeros((k, k))
+        matrix = np.block([[point.J, point.slope[:, None], point.orbit], [point.orbit.T, np.zeros((k, 1)), corner]])
+        matrix = np.vstack([matrix, np.append(point.tangent, np.zeros(k))])
+        sizes = np.linalg.svd(matrix, compute_uv=False)
+        share = float(sizes[-1] / max(float(sizes[0]), np.finfo(float).tiny))
+        return float(np.linalg.slogdet(matrix)[0]) * share if share > SINGULAR else 0.0
+
+
+def _with_rows(at: Equations, orbit: np.ndarray) -> np.ndarray:
+    """Return the derivatives by state and parameter, and below them the conditions not to move along symmetries."""
+    return np.vstack([np.column_stack([at.J, at.slope]), np.pad(orbit.T, ((0, 0), (0, 1)))])
+
+
+def _transported(old: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Return the basis of a new tangent space that is nearest to an old one."""
+    left, _, right = np.linalg.svd(new.T @ old)
+    return new @ left @ right
+
+
+def direction_to(begin: CurvePoint, end: CurvePoint) -> np.ndarray:
+    """Return the unit vector from one point to another, in the coordinates of the first."""
+    away = end.flat - begin.flat
+    found = np.append(begin.basis.T @ away[:-1], away[-1])
+    return found / max(float(np.linalg.norm(found)), np.finfo(float).tiny)
+
+
+def turned(begin: CurvePoint, direction: np.ndarray, end: CurvePoint) -> tuple[CurvePoint, float]:
+    """Return a point with its tangent in the sense of a direction at another point, and the cosine of their angle."""
+    carried = np.append(end.basis.T @ (begin.basis @ direction[:-1]), direction[-1])
+    cosine = float(carried @ end.tangent) / max(float(np.linalg.norm(carried)), np.finfo(float).tiny)
+    return (end if cosine >= 0 else end._replace(tangent=-end.tangent)), abs(cosine)
+
+
+def parameter_value(name: str, where: Callable[[Any], Any], system: Any) -> float:
+    """Return the real number that a function finds in a system.
+
+    Raises:
+        ValueError: if it finds none, with the nearest name of a field.
+    """
+    function(name, where, "the flow")
+    must = "return a real number of the flow"
+    try:
+        value = np.asarray(where(system), float)
+    except AttributeError as error:
+        fields = [k for k in getattr(error.obj, "__dataclass_fields__", {}) if k != "space"]
+        missing = f"has no `{error.name}`{nearest(str(error.name), fields)}"
+        raise argument_error(name, must, f"{type(error.obj).__name__} {missing}") from None
+    except (TypeError, ValueError, IndexError):
+        raise argument_error(name, must, "does not") from None
+    if value.size != 1:
+        raise argument_error(name, "return one real number of the flow", f"returns shape {value.shape}")
+    if not np.isfinite(value).all():
+        raise argument_error(name, "return a finite number of the flow", f"returns {shown(value.item())}")
+    return float(value.item())
