@@ -77,7 +77,7 @@ def periodic_orbit(
     nodes = _nodes(pair, flat, time, count, tolerance)
     for _ in range(ITERATIONS):
         bases = [tangent_basis(flow.space, restored(jnp.asarray(node))) for node in nodes]
-        ends, maps, speeds = _shoot(pair, jnp.asarray(nodes), jnp.asarray(time), tolerance)
+        ends, maps, speeds = shoot(pair, jnp.asarray(nodes), jnp.asarray(time), tolerance)
         gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
         if not np.all(np.isfinite(gaps)):
             raise argument_error("guess", "lead to a periodic orbit", "leaves the finite numbers")
@@ -164,7 +164,7 @@ def _nodes(pair: Linearised, flat: Array, time: float, count: int, rtol: Array) 
     return np.stack([np.asarray(node) for node in nodes])
 
 
-def _shoot(pair: Linearised, nodes: Array, time: Array, rtol: Array) -> tuple[Array, Array, Array]:
+def shoot(pair: Linearised, nodes: Array, time: Array, rtol: Array) -> tuple[Array, Array, Array]:
     """Return the ends of all segments, their derivatives by the nodes, and the velocities there."""
     count = nodes.shape[0]
     begins = time * jnp.arange(count, dtype=float) / count

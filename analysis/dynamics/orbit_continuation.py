@@ -1,0 +1,176 @@
+"""Periodic orbits followed in a parameter by multiple shooting, with folds, period doublings and tori located."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from analysis.dynamics.branches import Bifurcation, Branch, both_ways, branch, departing, follow, limits
+from analysis.dynamics.curves import CurvePoint, parameter_value
+from analysis.dynamics.equilibrium_curve import with_parameter
+from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
+from analysis.dynamics.orbit_curve import Cycle, OrbitCurve
+from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
+from dynsim.conversion import instance, integer, number
+from dynsim.errors import argument_error
+from dynsim.systems.base import AbstractFlow
+
+RTOL = 1e-10  # of the solver; the absolute tolerance is a hundredth of it
+
+
+def continue_orbits(
+    flow: AbstractFlow,
+    where: Callable[[Any], Any],
+    orbit: PeriodicOrbit,
+    bounds: tuple[float, float],
+    *,
+    forcing: Callable[[Any], Any] | None = None,
+    step: float = 0.05,
+    max_step: float | None = None,
+    max_points: int = 200,
+    max_period: float = 1e3,
+    rtol: float = RTOL,
+) -> Branch:
+    """Return the branch of periodic orbits through one of them, in both directions, within bounds of the parameter.
+
+    States of the branch are `Cycle(nodes, period)`, its eigenvalues are the Floquet multipliers, for autonomous flows
+    without the trivial one. It has as many nodes as the first orbit: give that more `segments` where multipliers are
+    large. Length is measured in the norm of all nodes, the period and the parameter together.
+
+    Args:
+        flow: the system.
+        where: which leaf of the flow is the parameter, such as `lambda flow: flow.mu`; a real number.
+        orbit: what `periodic_orbit` returned at the flow's own value of the parameter.
+        bounds: the least and the largest value of the parameter.
+        forcing: of a forced flow, the period as a function of the flow, such as `lambda flow: 2 * jnp.pi / flow.omega`.
+        step: the first step along the curve.
+        max_step: the largest one, four times the first by default.
+        max_points: the cap on points in each direction; a branch that reaches it says so.
+        max_period: the period at which a branch ends, as it does towards a homoclinic orbit.
+        rtol: the relative tolerance of the solver; the absolute one is a hundredth of it.
+
+    Raises:
+        ValueError: for bad input, or if no orbit is found near the first one.
+    """
+    given = instance("orbit", orbit, PeriodicOrbit, "a periodic orbit that `periodic_orbit` returned")
+    count = len(jax.tree.leaves(given.nodes)[0])
+    curve = OrbitCurve(flow, where, given.state, count, forcing, number("max_period", max_period), number("rtol", rtol))
+    within = limits(bounds, step, max_step, max_points)
+    first = curve.at(Cycle(given.nodes, np.asarray(given.period)), curve.value)
+    if first is None:
+        raise argument_error("orbit", "be near a periodic orbit", "leads to none at the flow's own parameter")
+    return both_ways(curve, first, within)
+
+
+def orbits_from_hopf(
+    flow: AbstractFlow,
+    where: Callable[[Any], Any],
+    at: Bifurcation,
+    bounds: tuple[float, float],
+    *,
+    segments: int = 4,
+    step: float = 0.05,
+    max_step: float | None = None,
+    max_points: int = 200,
+    max_period: float = 1e3,
+    rtol: float = RTOL,
+) -> Branch:
+    """Return the branch of periodic orbits that begins at a Hopf point of a branch of equilibria.
+
+    Args:
+        flow: the system.
+        where: which leaf of the flow is the parameter.
+        at: the Hopf point.
+        bounds: the least and the largest value of the parameter.
+        segments: the number of nodes of the orbits, at least 3.
+        step: the first step: the norm of the distances of the nodes from the equilibrium.
+        max_step: the largest one, four times the first by default.
+        max_points: the cap on points; a branch that reaches it says so.
+        max_period: the period at which the branch ends.
+        rtol: the relative tolerance of the solver.
+
+    Raises:
+        ValueError: for bad input, a bifurcation of another kind, or if no orbit is found nearby.
+    """
+    if at.kind != "hopf":
+        raise argument_error("at", "be a Hopf point", f"is a {at.kind}")
+    count, within = integer("segments", segments, least=3), limits(bounds, step, max_step, max_points)
+    longest, tolerance = number("max_period", max_period), number("rtol", rtol)
+    curve = OrbitCurve(flow, where, at.state, count, None, longest, tolerance)
+    begin = _at_hopf(curve, with_parameter(where, flow, jnp.asarray(at.parameter)), at)
+    points, end = follow(curve, begin, begin.tangent, within)
+    if not points:
+        raise argument_error(
+            "at", "be a Hopf point from which orbits can be followed", "leads to none: try another step"
+        )
+    return branch(curve, [begin, *points], ("hopf", end))
+
+
+def _at_hopf(curve: OrbitCurve, flow: AbstractFlow, at: Bifurcation) -> CurvePoint:
+    """Return the orbit of size zero at a Hopf point, with the tangent towards orbits of a positive size."""
+    basis, J = tangent_basis(flow.space, at.state), tangent_jacobian(flow, at.state)
+    values, vectors = np.linalg.eig(J)
+    which = int(np.argmin(np.abs(values - 1j * at.frequency)))
+    phases = np.exp(2j * np.pi * np.arange(curve.segments) / curve.segments)
+    moves = np.real(phases[:, None] * (basis @ vectors[:, which])[None, :])
+    center = np.asarray(ravel_pytree(at.state)[0])
+    state = curve.cycle(np.tile(center, (curve.segments, 1)), 2 * np.pi / at.frequency)
+    point = curve.measured(state, at.parameter)
+    tangent = np.append(point.basis.T @ np.append(moves.ravel(), 0.0), 0.0)
+    multipliers = np.exp(2 * np.pi / at.frequency * np.delete(values, which))
+    ordered = multipliers[np.argsort(-np.abs(multipliers), kind="stable")]
+    return point._replace(tangent=tangent / np.linalg.norm(tangent), values=ordered)
+
+
+def switch_orbits(
+    flow: AbstractFlow,
+    where: Callable[[Any], Any],
+    at: Bifurcation,
+    bounds: tuple[float, float],
+    *,
+    forcing: Callable[[Any], Any] | None = None,
+    step: float = 0.05,
+    max_step: float | None = None,
+    max_points: int = 200,
+    max_period: float = 1e3,
+    rtol: float = RTOL,
+) -> tuple[Branch, ...]:
+    """Return the branches of periodic orbits that leave a branch point, or the doubled orbits at a period doubling.
+
+    At a period doubling one branch leaves, whose orbits have twice the period and twice the nodes. At a branch point
+    there is one in each direction; the first branch itself is left out.
+
+    Raises:
+        ValueError: for bad input, or a bifurcation of another kind.
+    """
+    if at.kind not in ("branch point", "period doubling"):
+        raise argument_error("at", "be a branch point or a period doubling", f"is a {at.kind}")
+    parameter_value("where", where, flow)
+    within, doubled = limits(bounds, step, max_step, max_points), at.kind == "period doubling"
+    cycle: Any = at.state
+    repeats = 2 if doubled else 1
+    nodes = jax.tree.map(lambda a: np.concatenate([np.asarray(a)] * repeats), cycle.nodes)
+    period = forcing if forcing is None or not doubled else (lambda flow: 2 * forcing(flow))
+    start, count = jax.tree.map(lambda a: jnp.asarray(a[0]), nodes), len(jax.tree.leaves(nodes)[0])
+    longest, tolerance = number("max_period", max_period), number("rtol", rtol)
+    curve = OrbitCurve(flow, where, start, count, period, longest, tolerance)
+    here = curve.measured(Cycle(nodes, np.asarray(repeats * float(cycle.period))), at.parameter)
+    known, change = at.direction[:-2], at.direction[-2:]
+    along, across = curve.crossing(here, np.concatenate([np.tile(known, repeats), change * [repeats, 1]]))
+    found = []
+    for sign in (1,) if doubled else (1, -1):
+        left = departing(curve, here, along, sign * across[0], within)
+        if left is not None:
+            found.append(branch(curve, left[0], (at.kind, left[1])))
+    return tuple(found)
+
+
+def orbit_of(flow: AbstractFlow, where: Callable[[Any], Any], cycles: Branch, point: int) -> PeriodicOrbit:
+    """Return one of the orbits of a branch of an autonomous flow, found again with its multipliers and errors."""
+    states: Any = cycles.states
+    moved = with_parameter(where, flow, jnp.asarray(cycles.parameters[point]))
+    start = jax.tree.map(lambda a: jnp.asarray(a[point, 0]), states.nodes)
+    return periodic_orbit(moved, start, float(states.period[point]), segments=jax.tree.leaves(states.nodes)[0].shape[1])

@@ -1,0 +1,206 @@
+"""The curve of periodic orbits in their nodes, their period and a parameter, by multiple shooting."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations, parameter_value
+from analysis.dynamics.equilibrium_curve import name_of_multiplier, with_parameter
+from analysis.dynamics.linearisation import tangent_basis
+from analysis.dynamics.periodic_orbits import shoot
+from analysis.dynamics.variations import Linearised
+from dynsim._types import State, Time
+from dynsim.arguments import check_flow
+from dynsim.conversion import function
+from dynsim.spaces import AbstractSpace, Euclidean
+from dynsim.spaces.product import Product
+from dynsim.systems.base import AbstractFlow
+
+SMALL = 1e-4  # of the norm of the states: orbits of a smaller size are equilibria
+
+
+class Cycle(NamedTuple):
+    """A periodic orbit: its states at equal shares of the period, on the first axis, and the period."""
+
+    nodes: State
+    period: Any
+
+
+class WithParameter(NamedTuple):
+    """A state, and the parameter as a further component of it."""
+
+    state: State
+    parameter: Any
+
+
+class ParameterFlow(AbstractFlow):
+    """A flow whose parameter is a component of its state, at rest."""
+
+    flow: AbstractFlow
+    where: Callable = eqx.field(static=True)
+    space: AbstractSpace
+
+    def __init__(self, flow: AbstractFlow, where: Callable):
+        """Store the flow, and which leaf of it is the parameter."""
+        self.flow, self.where, self.space = flow, where, Product(WithParameter(flow.space, Euclidean()))
+
+    def velocity(self, t: Time, x: State) -> State:
+        """Return the velocity of the flow with this parameter, and zero."""
+        state: Any = x
+        moved = with_parameter(self.where, self.flow, state.parameter)
+        return WithParameter(moved.velocity(t, state.state), jnp.zeros_like(state.parameter))
+
+
+class OrbitCurve(AbstractCurve):
+    """The gaps between the ends of segments and the next nodes, with the condition of phase."""
+
+    tolerances: ClassVar[tuple[float, float]] = (1e-8, 1e-6)
+
+    def __init__(
+        self,
+        flow: AbstractFlow,
+        where: Callable,
+        state: State,
+        segments: int,
+        forcing: Callable[[Any], Any] | None,
+        longest: float,
+        rtol: float,
+    ):
+        check_flow(flow)
+        self.value = parameter_value("where", where, flow)
+        self.flow, self.segments, self.longest = flow, segments, longest
+        self._restored = ravel_pytree(state)[1]
+        self._pair = Linearised(ParameterFlow(flow, where), WithParameter(state, jnp.asarray(self.value)))
+        self._rtol = jnp.asarray(rtol)
+        self._forced_period = None
+        if forcing is not None:
+            function("forcing", forcing, "the flow")
+            self._forced_period = jax.value_and_grad(lambda p: jnp.asarray(forcing(with_parameter(where, flow, p))))
+
+    @property
+    def forced(self) -> bool:
+        """Whether the period is that of a forcing."""
+        return self._forced_period is not None
+
+    def nodes(self, state: Any) -> np.ndarray:
+        """Return the nodes as rows."""
+        return np.asarray(jax.vmap(lambda x: ravel_pytree(x)[0])(jax.tree.map(jnp.asarray, state.nodes)))
+
+    def cycle(self, nodes: np.ndarray, period: float) -> Cycle:
+        """Return the orbit of nodes given as rows, projected to the space."""
+        states = [self.flow.space.project(self._restored(jnp.asarray(node))) for node in nodes]
+        return Cycle(jax.tree.map(lambda *a: np.stack([np.asarray(x) for x in a]), *states), np.asarray(period))
+
+    def _bases(self, state: Any) -> list[np.ndarray]:
+        return [tangent_basis(self.flow.space, self._restored(jnp.asarray(node))) for node in self.nodes(state)]
+
+    def basis(self, state: State) -> np.ndarray:
+        """Return the tangent bases of the nodes as blocks, and the period unless it is given."""
+        blocks = self._bases(state)
+        n, d = blocks[0].shape
+        m = len(blocks)
+        found = np.zeros((m * n + 1, m * d + (0 if self.forced else 1)))
+        for k, block in enumerate(blocks):
+            found[k * n : (k + 1) * n, k * d : (k + 1) * d] = block
+        if not self.forced:
+            found[-1, -1] = 1.0
+        return found
+
+    def displaced(self, state: State, step: np.ndarray) -> State:
+        """Return the orbit with its nodes and its period changed."""
+        cycle: Any = state
+        nodes = self.nodes(cycle)
+        period = float(cycle.period)
+        return self.cycle(
+            nodes + step[:-1].reshape(nodes.shape), period + float(np.clip(step[-1], -period / 3, period))
+        )
+
+    def _shot(self, state: Any, parameter: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
+        """Return nodes, ends, derivatives by the nodes and the parameter, velocities, and the change of the period."""
+        nodes, period, slope = self.nodes(state), float(state.period), 0.0
+        if self._forced_period is not None:
+            period, slope = (float(x) for x in self._forced_period(jnp.asarray(parameter, float)))
+        full = jnp.asarray(np.column_stack([nodes, np.full(len(nodes), parameter)]))
+        ends, maps, speeds = (np.asarray(a) for a in shoot(self._pair, full, jnp.asarray(period), self._rtol))
+        return nodes, ends[:, :-1], maps[:, :-1], speeds[:, :-1], slope
+
+    def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
+        """Return the gaps in the coordinates of the next nodes, and below them the condition of phase."""
+        nodes, ends, maps, speeds, slope = self._shot(state, parameter)
+        (m, n), width = nodes.shape, basis.shape[1]
+        d = (width - (0 if self.forced else 1)) // m
+        blocks = [basis[k * n : (k + 1) * n, k * d : (k + 1) * d] for k in range(m)]
+        gaps = ends - np.roll(nodes, -1, axis=0)
+        values, J, by_parameter = np.zeros(width), np.zeros((width, width)), np.zeros(width)
+        for k in range(m):
+            after, rows = (k + 1) % m, slice(k * d, (k + 1) * d)
+            left = blocks[after].T
+            values[rows] = left @ gaps[k]
+            J[rows, rows] += left @ maps[k, :, :-1] @ blocks[k]
+            J[rows, after * d : (after + 1) * d] -= np.eye(d)
+            by_parameter[rows] = left @ (maps[k, :, -1] + speeds[k] * slope / m)
+            if not self.forced:
+                J[rows, -1] = left @ speeds[k] / m
+                J[-1, after * d : (after + 1) * d] = left @ speeds[k]
+        if not self.forced:  # the nodes do not move along the flow, on the whole
+            J[-1] /= max(float(np.linalg.norm(J[-1])), 1e-12)
+        size = float(np.max(np.abs(gaps)))
+        return Equations(values, J, by_parameter, size / (1 + float(np.max(np.abs(nodes)))))
+
+    def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
+        """Return no direction: the phase is fixed by a condition."""
+        del state
+        return np.empty((basis.shape[1], 0))
+
+    def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+        """Return the multipliers by decreasing modulus, of an autonomous flow without the trivial one."""
+        del orbit
+        cycle: Any = state
+        m = len(self.nodes(cycle))
+        d = (len(J) - (0 if self.forced else 1)) // m
+        monodromy = np.eye(d)
+        for k in range(m):
+            rows, columns = slice(k * d, (k + 1) * d), slice(k * d, (k + 1) * d)
+            block = J[rows, columns] + (np.eye(d) if m == 1 else 0.0)
+            monodromy = block @ monodromy
+        if not self.forced:
+            along = J[-1, :d]  # the velocity at the first node: the monodromy acts on what it leaves
+            across = np.linalg.svd(along[None])[2][1:].T
+            monodromy = across.T @ monodromy @ across
+        values = np.linalg.eigvals(monodromy).astype(complex)
+        return values[np.argsort(-np.abs(values), kind="stable")]
+
+    def growth(self, values: np.ndarray) -> np.ndarray:
+        """Return the moduli, less one."""
+        return np.abs(values) - 1
+
+    def neutral(self, values: np.ndarray) -> float:
+        """Return the error that the solver leaves in multipliers."""
+        return 1e-6 * max(1.0, float(np.max(np.abs(values), initial=0.0)))
+
+    def name(self, critical: complex) -> str:
+        """Return `period doubling` for the multiplier -1, `neimark-sacker` for a pair on the unit circle."""
+        return name_of_multiplier(critical)
+
+    def size(self, state: Any, parameter: float) -> float:
+        """Return the size of an orbit: the distance of its nodes, and how far its first node moves at its velocity."""
+        nodes, _, _, speeds, _ = self._shot(state, parameter)
+        return max(float(np.max(np.ptp(nodes, axis=0))), float(np.max(np.abs(speeds))) * float(state.period))
+
+    def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
+        """Return `equilibrium` where orbits have shrunk to one, and `period` for one that is too long."""
+        cycle: Any = point.state
+        if float(cycle.period) > self.longest:
+            return "period"
+        if self.forced:
+            return ""
+        nodes = [self.nodes(p.state) for p in (before, point)]
+        away = [rows - np.mean(rows, axis=0) for rows in nodes]
+        through = len(nodes[0]) > 1 and float(np.sum(away[0] * away[1])) < 0  # half a turn further, beyond size zero
+        small = self.size(cycle, point.parameter) < SMALL * (1 + float(np.max(np.abs(nodes[1]))))
+        return "equilibrium" if through or small else ""

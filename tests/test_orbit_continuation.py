@@ -1,0 +1,117 @@
+"""Periodic orbits followed in a parameter: published bifurcations, closed forms, doubled orbits, errors."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.continuation import continue_equilibria
+from analysis.dynamics.orbit_continuation import continue_orbits, orbit_of, orbits_from_hopf, switch_orbits
+from analysis.dynamics.periodic_orbits import periodic_orbit
+from dynsim.spaces import Euclidean
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.catalogue.chaotic import Lorenz, Roessler
+from dynsim.systems.catalogue.oscillators import Duffing, FitzHughNagumo
+from dynsim.systems.catalogue.parameters import parameter
+
+
+class Bautin(AbstractFlow):
+    """r' = r (p + 2 r^2 - r^4), angle' = 1: cycles at r^2 = 1 +- sqrt(1 + p), which meet in a fold at p = -1."""
+
+    p: object = parameter("p", 0.0)
+    space: Euclidean = Euclidean()
+
+    def velocity(self, t, x):
+        del t
+        r = jnp.sum(x**2)
+        pull = self.p + 2 * r - r**2
+        return jnp.stack([pull * x[0] - x[1], x[0] + pull * x[1]])
+
+
+@pytest.fixture(scope="module")
+def bautin():
+    where = lambda flow: flow.p
+    rest = continue_equilibria(Bautin(p=-0.5), where, jnp.zeros(2), (-1.5, 0.5))
+    return rest, orbits_from_hopf(Bautin(), where, rest.bifurcations[0], (-1.5, 0.5), segments=3, max_step=0.3)
+
+
+def test_cycles_leave_a_hopf_point_and_turn_at_their_fold(bautin):
+    rest, cycles = bautin
+    assert [(b.kind, b.frequency) for b in rest.bifurcations] == [("hopf", pytest.approx(1.0))]
+    radius = np.sum(cycles.states.nodes[:, 0] ** 2, axis=1)
+    assert np.allclose(radius**2 - 2 * radius, cycles.parameters, atol=1e-7)
+    assert np.allclose(cycles.states.period, 2 * np.pi, atol=1e-7)
+    assert [(b.kind, b.parameter) for b in cycles.bifurcations] == [("fold", pytest.approx(-1.0, abs=1e-7))]
+    exponents = 4 * radius - 4 * radius**2
+    assert np.allclose(cycles.eigenvalues[1:, 0], np.exp(2 * np.pi * exponents[1:]), rtol=1e-5)
+    assert {k for k, r in zip(cycles.kinds, radius, strict=True) if r > 1.01} == {"stable"}
+    assert {k for k, r in zip(cycles.kinds[1:], radius[1:], strict=True) if r < 0.99} == {"unstable"}
+    assert cycles.ends == ("hopf", "bounds")
+
+
+def test_a_branch_of_cycles_ends_at_the_equilibrium_where_it_began(bautin):
+    cycle = orbit_of(Bautin(), lambda flow: flow.p, bautin[1], -1)
+    assert cycle.stability == "stable"
+    back = continue_orbits(
+        Bautin(p=0.5), lambda flow: flow.p, periodic_orbit(Bautin(p=0.5), cycle.state, 6.3, segments=3), (-1.5, 0.6),
+        step=0.2, max_step=0.5,
+    )  # fmt: skip
+    assert "equilibrium" in back.ends
+    assert [b.kind for b in back.bifurcations] == ["fold"]
+
+
+def test_roessler_doubles_its_period_at_the_published_parameter():
+    flow, where = Roessler(a=0.2, b=0.2, c=2.7), (lambda flow: flow.c)
+    first = periodic_orbit(flow, jnp.asarray([-2.0, -3.0, 0.1]), 5.8, segments=2, rtol=1e-9)
+    single = continue_orbits(flow, where, first, (2.6, 2.9), step=0.2, max_step=0.4, rtol=1e-9)
+    (point,) = single.bifurcations
+    assert (point.kind, point.parameter) == ("period doubling", pytest.approx(2.8324, abs=1e-3))
+    assert np.min(np.abs(point.eigenvalues + 1)) < 1e-6
+    (double,) = switch_orbits(flow, where, point, (2.6, 2.9), step=0.2, max_step=0.4, max_points=3, rtol=1e-9)
+    assert double.states.period[0] == pytest.approx(2 * float(point.state.period))
+    assert double.states.nodes.shape[1] == 4
+    assert set(double.kinds[1:]) == {"stable"}
+    gap = np.max(np.abs(double.states.nodes[-1, :2] - double.states.nodes[-1, 2:]))
+    assert gap > 0.1  # it closes after two turns only
+
+
+@pytest.mark.slow
+def test_the_cycle_of_lorenz_ends_at_the_homoclinic_orbit():
+    where = lambda flow: flow.rho
+    rest = continue_equilibria(Lorenz(rho=20.0), where, jnp.asarray([7.1, 7.1, 19.0]), (14.0, 30.0), step=0.5)
+    hopf = rest.bifurcations[0]
+    assert hopf.parameter == pytest.approx(24.736842, abs=1e-5)
+    cycles = orbits_from_hopf(Lorenz(), where, hopf, (10.0, 30.0), step=0.5, max_step=4.0, max_period=4.0, rtol=1e-9)
+    assert cycles.ends == ("hopf", "period")
+    assert cycles.parameters[-1] == pytest.approx(13.9266, abs=2e-3)  # Sparrow, 1982
+    assert set(cycles.kinds[1:]) == {"saddle"}
+
+
+@pytest.mark.slow
+def test_the_canard_explosion_of_a_nerve_passes_its_fold():
+    where = lambda flow: flow.current
+    rest = continue_equilibria(FitzHughNagumo(current=0.0), where, jnp.asarray([-1.2, -0.6]), (0.0, 1.0))
+    cycles = orbits_from_hopf(
+        FitzHughNagumo(), where, rest.bifurcations[0], (0.0, 0.4), segments=10, max_step=3.0, max_points=100
+    )
+    (fold,) = [b.parameter for b in cycles.bifurcations if b.kind == "fold"]
+    assert fold == pytest.approx(0.324178523, abs=1e-7)  # below the Hopf point at .331281, which is subcritical
+    assert cycles.kinds[-1] == "stable"
+
+
+def test_a_forced_orbit_keeps_the_period_of_its_forcing():
+    flow, forcing = Duffing(gamma=0.05, omega=1.0), (lambda flow: 2 * jnp.pi / flow.omega)
+    first = periodic_orbit(flow, jnp.asarray([1.1, 0.0]), 2 * np.pi, forced=True)
+    found = continue_orbits(flow, lambda f: f.omega, first, (0.9, 1.1), forcing=forcing, max_step=0.2, rtol=1e-9)
+    assert found.ends == ("bounds", "bounds")
+    periods = 2 * np.pi / found.parameters
+    assert np.allclose(np.prod(found.eigenvalues, axis=1).real, np.exp(-0.25 * periods), rtol=1e-6)  # the friction
+
+
+def test_bad_input_is_one_sentence(bautin):
+    where, fold = (lambda flow: flow.p), bautin[1].bifurcations[0]
+    with pytest.raises(ValueError, match="Argument `at` must be a Hopf point, but is a fold"):
+        orbits_from_hopf(Bautin(), where, fold, (-1.5, 0.5))
+    with pytest.raises(ValueError, match="Argument `at` must be a branch point or a period doubling, but is a fold"):
+        switch_orbits(Bautin(), where, fold, (-1.5, 0.5))
+    with pytest.raises(ValueError, match="Argument `segments` must be at least 3"):
+        orbits_from_hopf(Bautin(), where, bautin[0].bifurcations[0], (-1.5, 0.5), segments=2)
