@@ -1,0 +1,240 @@
+"""All equilibria in a box or on the space: multistart in rounds, each deflated by the equilibria found before."""
+
+from collections.abc import Callable, Sequence
+from itertools import permutations
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optimistix as optx
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array
+from numpy.typing import ArrayLike
+
+from analysis.dynamics.equilibria import AT_REST, Equilibrium, newton
+from analysis.dynamics.limits import leads_on
+from analysis.dynamics.linearisation import SymmetryGenerator, spectrum, tangent_basis, tangent_jacobian
+from dynsim._types import Key, State
+from dynsim.arguments import check_flow
+from dynsim.conversion import function, integer, number, random_key, reals
+from dynsim.errors import argument_error
+from dynsim.systems.base import AbstractFlow
+
+PADDING = 32  # places for equilibria that deflate: more are left out of the deflation
+QUIET = 2  # rounds without a new equilibrium end the search
+
+
+class AllEquilibria(NamedTuple):
+    """Equilibria found by a search, the stable ones first, and how the search ended.
+
+    `families` are the equilibria that are not isolated, one for each family met: at each a direction of the null space
+    leads to further equilibria. `outside` counts those found outside of the box. `end` says why the search ended:
+    `quiet` (two rounds found nothing new), `rounds` or `count` (the caps). There may be others: a search proves
+    nothing; see `certified_equilibria`.
+    """
+
+    found: tuple[Equilibrium, ...]
+    families: tuple[Equilibrium, ...]
+    outside: int
+    rounds: int
+    starts: int
+    end: str
+
+    def __repr__(self) -> str:
+        """Return the result in a line."""
+        kinds = [e.kind for e in self.found]
+        said = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds)) or "none in the box"
+        families = f"; {len(self.families)} not isolated (a symmetry, or zero modes)" if self.families else ""
+        ends = {"quiet": "the last rounds found no other", "rounds": "the cap on rounds was reached"}
+        why = ends.get(self.end, "the cap on equilibria was reached")
+        return f"{len(self.found)} equilibria: {said}{families}; {self.outside} outside; {self.starts} starts, {why}"
+
+
+def all_equilibria(
+    flow: AbstractFlow,
+    key: Key,
+    *,
+    box: ArrayLike | None = None,
+    shape: Any = None,
+    num_starts: int = 32,
+    max_rounds: int = 8,
+    max_count: int = 100,
+    symmetries: Sequence[SymmetryGenerator] = (),
+    group: Sequence[Callable[[State], State]] = (),
+    invariant: Callable[[State], Array] | None = None,
+    radius: float = 1e-6,
+) -> AllEquilibria:
+    """Return the equilibria found in a box or on the space, by Levenberg's and Newton's methods from random starts.
+
+    In every round the field is multiplied by a factor that grows near the equilibria found before, so that the starts
+    lead to others.
+
+    Args:
+        flow: the system, at t = 0.
+        key: for the starts.
+        box: the least and the largest value of each component of an array state, (2, d); uniform starts.
+        shape: of a state, in place of a box: starts are drawn on the space, and every equilibrium counts.
+        num_starts: how many in each round.
+        max_rounds: the cap on rounds.
+        max_count: the cap on equilibria.
+        symmetries: generators of continuous symmetries, whose zero eigenvalues are left out of the types.
+        group: discrete symmetries, functions that map states to states such as `token_permutations(4)`: of equilibria
+            that they map to each other one is kept.
+        invariant: a function of the state by whose values equilibria are compared, by default the state itself; with
+            continuous symmetries an invariant of them, such as the Gram matrix.
+        radius: the distance, in the largest entry, at which two equilibria are the same.
+
+    Raises:
+        ValueError: for bad input, or a field that is not finite at any start.
+    """
+    check_flow(flow)
+    random_key("key", key)
+    count, rounds = integer("num_starts", num_starts, least=1), integer("max_rounds", max_rounds, least=1)
+    most, near = integer("max_count", max_count, least=1), number("radius", radius)
+    for move in group:
+        function("group", move, "the state")
+    search = _Search(flow, group, invariant, near, symmetries)
+    end, done = "rounds", 0
+    for done in range(1, rounds + 1):
+        before = len(search.states)
+        starts = _starts(flow, jax.random.fold_in(key, done), box, shape, count)
+        search.round(starts)
+        if len(search.states) >= most:
+            end = "count"
+            break
+        search.quiet = search.quiet + 1 if len(search.states) == before else 0
+        if search.quiet >= QUIET:
+            end = "quiet"
+            break
+    return search.result(None if box is None else np.asarray(box, float), done, count * done, end)
+
+
+class _Search:
+    """Equilibria found so far, and a round of starts."""
+
+    def __init__(self, flow: Any, group: Any, invariant: Any, radius: float, symmetries: Any):
+        self.flow, self.radius, self.symmetries = flow, radius, tuple(symmetries)
+        self.group, self.invariant = (lambda x: x, *group), invariant
+        self.states: list[State] = []
+        self.images: list[np.ndarray] = []
+        self.speeds: list[float] = []
+        self.counts: list[int] = []
+        self.families: list[bool] = []
+        self.quiet = 0
+
+    def round(self, starts: State) -> None:
+        """Add the equilibria to which the starts lead."""
+        flat = np.stack([np.asarray(ravel_pytree(x)[0]) for x in self.states] or [np.zeros(0)])
+        size = len(ravel_pytree(jax.tree.map(lambda a: a[0], starts))[0])
+        known = np.full((PADDING, size), np.inf)
+        if self.states:
+            known[: min(PADDING, len(flat))] = flat[:PADDING]
+        ends, scale = _deflated(self.flow, starts, jnp.asarray(known))
+        if not np.isfinite(float(scale)):
+            raise argument_error("flow", "have a finite field at some start", "has not")
+        for k in range(len(jax.tree.leaves(ends)[0])):
+            x, speed = newton(self.flow, jax.tree.map(lambda a, k=k: a[k], ends))
+            if speed <= AT_REST * max(1.0, float(scale)) and np.all(np.isfinite(ravel_pytree(x)[0])):
+                self.add(x, speed)
+
+    def add(self, x: State, speed: float) -> None:
+        """Add an equilibrium unless it is known, or belongs to a known family."""
+        values = [self._value(move(x)) for move in self.group]
+        for k, image in enumerate(self.images):
+            if min(float(np.max(np.abs(v - image), initial=0.0)) for v in values) <= self.radius:
+                self.counts[k] += 1
+                return
+        family = self._is_family(x)
+        if family and any(self.families):  # one for each family of the same dimension and type
+            type_of = lambda y: np.round(np.real(spectrum(self.flow, y).values), 4)
+            alike = [k for k, other in enumerate(self.families) if other]
+            for k in alike:
+                if np.array_equal(type_of(self.states[k]), type_of(x)):
+                    self.counts[k] += 1
+                    return
+        self.states.append(x)
+        self.images.append(values[0])
+        self.speeds.append(speed)
+        self.counts.append(1)
+        self.families.append(family)
+
+    def _value(self, x: State) -> np.ndarray:
+        return np.asarray(ravel_pytree(x if self.invariant is None else self.invariant(x))[0], float)
+
+    def _is_family(self, x: State) -> bool:
+        """Return whether a null direction, beside those of the symmetries given, leads to further equilibria."""
+        basis, J = tangent_basis(self.flow.space, x), tangent_jacobian(self.flow, x)
+        if not J.size:
+            return False
+        _, sizes, right = np.linalg.svd(J)
+        null = right[sizes <= 1e-7 * max(1.0, float(sizes[0]))]
+        if len(null) <= spectrum(self.flow, x, symmetries=self.symmetries).num_symmetries:
+            return False
+        return any(leads_on(self.flow, x, basis @ v, 0.0) for v in null)
+
+    def result(self, box: np.ndarray | None, rounds: int, starts: int, end: str) -> AllEquilibria:
+        """Return what was found, classified."""
+        inside, families, outside = [], [], 0
+        for x, speed, count, family in zip(self.states, self.speeds, self.counts, self.families, strict=True):
+            flat = np.asarray(ravel_pytree(x)[0])
+            if box is not None and not (np.all(flat >= box[0]) and np.all(flat <= box[1])):
+                outside += 1
+                continue
+            one = Equilibrium(x, speed, spectrum(self.flow, x, symmetries=self.symmetries), count)
+            (families if family else inside).append(one)
+        order = {"stable": 0, "saddle": 1, "unstable": 2, "undecided": 3}
+        inside.sort(key=lambda e: (order[e.kind], e.spectrum.index))
+        return AllEquilibria(tuple(inside), tuple(families), outside, rounds, starts, end)
+
+
+def token_permutations(n: int) -> list[Callable[[Array], Array]]:
+    """Return all permutations of n tokens but the identity, as functions of states (n, d); n is at most 6.
+
+    Raises:
+        ValueError: for another n. For more tokens give an `invariant`, such as the sorted entries of the Gram matrix.
+    """
+    if integer("n", n, least=1) > 6:
+        raise argument_error("n", "be at most 6 (for more tokens give an `invariant`)", f"is {n}")
+    return [lambda x, order=jnp.asarray(order): x[order] for order in list(permutations(range(n)))[1:]]
+
+
+def _starts(flow: AbstractFlow, key: Key, box: Any, shape: Any, count: int) -> State:
+    """Return random starts in the box, projected to the space, or on the space."""
+    if (box is None) == (shape is None):
+        raise argument_error(["box", "shape"], "be given, one of them", "both are or none is")
+    if box is None:
+        return jax.vmap(lambda k: flow.space.sample(k, shape))(jax.random.split(key, count))
+    sides = np.asarray(reals("box", box), float)
+    if sides.ndim != 2 or len(sides) != 2:
+        raise argument_error("box", "have shape (2, d)", f"has shape {sides.shape}")
+    if not (np.all(np.isfinite(sides)) and np.all(sides[0] < sides[1])):
+        raise argument_error("box", "have finite sides of positive length", "has not")
+    low, high = (jnp.asarray(side)[None] for side in sides)
+    points = low + (high - low) * jax.random.uniform(key, (count, sides.shape[1]))
+    return jax.vmap(flow.space.project)(points)
+
+
+@eqx.filter_jit
+def _deflated(flow: AbstractFlow, starts: State, known: Array) -> tuple[State, Array]:
+    """Return for each start a nearby minimum of the deflated speed, and the median speed at the starts."""
+    zero = jnp.zeros(())
+    field = lambda x: ravel_pytree(flow.vector_field(zero, x))[0]
+
+    def nearest(start: State) -> State:
+        flat, restored = ravel_pytree(start)
+
+        def residual(y: Array, args: Any) -> Array:
+            del args
+            point = ravel_pytree(flow.space.project(restored(y)))[0]
+            away = jnp.sum((point[None] - jnp.where(jnp.isfinite(known), known, 0.0)) ** 2, axis=1)
+            factor = jnp.prod(jnp.where(jnp.isfinite(known[:, 0]), 1 + 1 / (away + 1e-300), 1.0))
+            return field(restored(y)) * factor
+
+        solver = optx.LevenbergMarquardt(1e-12, 1e-14)
+        solution = optx.least_squares(residual, solver, flat, max_steps=100, throw=False)
+        return flow.space.project(restored(solution.value))
+
+    speeds = jax.vmap(lambda x: jnp.max(jnp.abs(field(x))))(starts)
+    return jax.vmap(nearest)(starts), jnp.nanmedian(speeds)

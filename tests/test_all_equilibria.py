@@ -1,0 +1,83 @@
+"""All equilibria by deflated multistart: counts in closed form, symmetries, families, boxes that hold none, caps."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.all_equilibria import all_equilibria, token_permutations
+from analysis.dynamics.linearisation import rotations
+from dynsim.keys import stream
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.tokens.flow import TokenFlow
+
+KEY = stream(0, "all equilibria")
+SINES = FunctionFlow(lambda t, x: jnp.sin(3 * x))
+BOX = [[-1.2, -1.2], [1.2, 1.2]]
+
+
+@pytest.fixture(scope="module")
+def sines():
+    return all_equilibria(SINES, KEY, box=BOX, num_starts=40)
+
+
+def test_nine_equilibria_of_nine_are_found(sines):
+    kinds = [e.kind for e in sines.found]
+    assert [kinds.count(k) for k in ("stable", "saddle", "unstable")] == [4, 4, 1]
+    assert sines.families == ()
+    assert all(e.speed < 1e-9 for e in sines.found)
+    assert "9 equilibria: 4 stable, 4 saddle, 1 unstable" in repr(sines)
+
+
+def test_of_equilibria_that_a_symmetry_maps_to_each_other_one_is_kept():
+    group = [lambda x: x[::-1], lambda x: -x, lambda x: -x[::-1]]
+    found = all_equilibria(SINES, KEY, box=BOX, num_starts=40, group=group)
+    assert [e.kind for e in found.found] == ["stable", "stable", "saddle", "unstable"]
+
+
+def test_a_box_that_holds_none_says_so():
+    found = all_equilibria(SINES, KEY, box=[[0.2, 0.2], [0.9, 0.9]], num_starts=40, max_rounds=1)
+    assert found.found == ()
+    assert "0 equilibria: none in the box" in repr(found)
+    assert found.outside > 0
+
+
+def test_caps_are_reported():
+    assert all_equilibria(SINES, KEY, box=BOX, num_starts=40, max_rounds=1).end == "rounds"
+    found = all_equilibria(SINES, KEY, box=BOX, num_starts=40, max_count=2)
+    assert found.end == "count"
+    assert "the cap on equilibria was reached" in repr(found)
+
+
+def test_a_circle_of_equilibria_is_one_family_that_is_not_isolated():
+    ring = FunctionFlow(lambda t, x: (1 - jnp.sum(x**2)) * x)
+    found = all_equilibria(ring, KEY, box=[[-2.0] * 2, [2.0] * 2], num_starts=16)
+    assert [e.kind for e in found.found] == ["unstable"]
+    (family,) = found.families
+    assert float(jnp.linalg.norm(family.state)) == pytest.approx(1.0)
+    assert "1 not isolated (a symmetry, or zero modes)" in repr(found)
+    known = all_equilibria(
+        ring, KEY, box=[[-2.0] * 2, [2.0] * 2], num_starts=16, symmetries=rotations(2), invariant=lambda x: x @ x
+    )
+    assert [e.kind for e in known.found] == ["stable", "unstable"]
+    assert known.families == ()
+
+
+def test_three_tokens_on_a_circle_have_three_equilibria_up_to_symmetry():
+    flow = TokenFlow(2.0 * np.eye(2)[None])
+    gram = lambda x: jnp.sort((x @ x.T).ravel())
+    found = all_equilibria(flow, KEY, shape=(3, 2), num_starts=24, symmetries=rotations(2), invariant=gram)
+    assert [e.kind for e in found.found] == ["stable", "saddle", "unstable"]
+    sums = sorted(float(jnp.linalg.norm(jnp.sum(e.state, axis=0))) for e in found.found)
+    assert sums == pytest.approx([0.0, 1.0, 3.0], abs=1e-6)  # a triangle, two against one, one cluster
+    assert len(token_permutations(3)) == 5
+
+
+def test_bad_input_is_one_sentence():
+    with pytest.raises(ValueError, match="Argument `box` must have shape"):
+        all_equilibria(SINES, KEY, box=[-1.0, 1.0])
+    with pytest.raises(ValueError, match="Argument `box` must have finite sides of positive length"):
+        all_equilibria(SINES, KEY, box=[[1.0, 1.0], [-1.0, 1.0]])
+    with pytest.raises(ValueError, match="Arguments `box` and `shape` must be given, one of them"):
+        all_equilibria(SINES, KEY)
+    with pytest.raises(ValueError, match="Argument `n` must be at most 6"):
+        token_permutations(7)
