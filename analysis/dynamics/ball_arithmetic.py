@@ -32,13 +32,13 @@ ENTRYWISE: dict[str, Callable[..., Any]] = {
     "log": lambda a: a.log(), "log1p": lambda a: a.log1p(), "expm1": lambda a: a.expm1(), "sqrt": lambda a: a.sqrt(),
     "rsqrt": lambda a: a.rsqrt(), "erf": lambda a: a.erf(), "logistic": lambda a: 1 / (1 + (-a).exp()),
     "max": lambda a, b: a.max(b), "min": lambda a, b: a.min(b), "pow": lambda a, b: a**b,
-    "and": lambda a, b: bool(a) and bool(b), "or": lambda a, b: bool(a) or bool(b), "not": lambda a: not a,
+    "and": lambda a, b: _both(a, b), "or": lambda a, b: _not(_both(_not(a), _not(b))), "not": lambda a: _not(a),
     "atan2": lambda a, b: _flint().arb.atan2(a, b),
 }  # fmt: skip
 REDUCED: dict[str, Callable[[Any, Any], Any]] = {
     "reduce_sum": lambda a, b: a + b, "reduce_max": lambda a, b: a.max(b), "reduce_min": lambda a, b: a.min(b),
-    "reduce_prod": lambda a, b: a * b, "reduce_and": lambda a, b: bool(a) and bool(b),
-    "reduce_or": lambda a, b: bool(a) or bool(b),
+    "reduce_prod": lambda a, b: a * b, "reduce_and": lambda a, b: _both(a, b),
+    "reduce_or": lambda a, b: _not(_both(_not(a), _not(b))),
 }  # fmt: skip
 COMPARED: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
     "lt": (lambda a, b: a < b, lambda a, b: a >= b), "le": (lambda a, b: a <= b, lambda a, b: a > b),
@@ -79,14 +79,10 @@ def balls(values: Any) -> Balls:
     return np.array([ball(float(v)) for v in array.ravel()] or [], dtype=object).reshape(array.shape)
 
 
-class UndecidedComparison(ArithmeticError):
-    """A comparison that is true at some points of a box and false at others."""
-
-
 class BallFunction:
     """A function of one vector in JAX, and its Jacobian, in ball arithmetic.
 
-    Both raise `UndecidedComparison` on a box in which the function branches.
+    Where a function branches within a box, both are enclosed on all sides.
     """
 
     def __init__(self, fn: Callable[[Any], Any], size: int):
@@ -113,7 +109,7 @@ class BallFunction:
 
     def _evaluated(self, which: int, x: Balls) -> Balls:
         program = self._programs[which]
-        return _run(program.jaxpr, program.consts, [x], self._known[which], ())[0]
+        return _run(program.jaxpr, program.consts, [x], self._known[which], (), [True])[0]
 
 
 def _inner(equation: Any) -> Any:
@@ -155,11 +151,15 @@ def _unsupported(name: str) -> ValueError:
     return argument_error("flow", must, f"uses `{name}`")
 
 
-def _run(program: Any, constants: Any, arguments: list[Any], known: dict[Any, Any], place: tuple) -> list[Any]:
+def _run(
+    program: Any, constants: Any, arguments: list[Any], known: dict[Any, Any], place: tuple, wanted: list[bool]
+) -> list[Any]:
     """Return the outputs of a program. Values are arrays of balls, or of numbers, which do not depend on the state.
 
     `known` keeps what does not depend on the state, by the place of the operation: numbers, and where entries move.
+    What no wanted output needs is left out; an output that is not wanted is None.
     """
+    live, used = _live(program, wanted)
     values: dict[Any, Any] = {}
 
     def read(variable: Any) -> Any:
@@ -168,11 +168,14 @@ def _run(program: Any, constants: Any, arguments: list[Any], known: dict[Any, An
     values.update(zip(program.constvars, [np.asarray(c) for c in constants], strict=True))
     values.update(zip(program.invars, arguments, strict=True))
     for k, equation in enumerate(program.eqns):
+        if k not in used:
+            continue
         given = [read(v) for v in equation.invars]
         inner, here = _inner(equation), (*place, k)
         if inner is not None:
             closed = hasattr(inner, "jaxpr")
-            found = _run(inner.jaxpr if closed else inner, inner.consts if closed else (), given, known, here)
+            found = _run(inner.jaxpr if closed else inner, inner.consts if closed else (), given, known, here,
+                         [v in live for v in equation.outvars])  # fmt: skip
         elif all(v.dtype != object for v in given):
             if here not in known:
                 known[here] = _bound(equation, [jnp.asarray(v) for v in given])
@@ -182,7 +185,18 @@ def _run(program: Any, constants: Any, arguments: list[Any], known: dict[Any, An
         else:
             found = [np.asarray(_apply(equation, given), dtype=object)]  # of no dimension, too
         values.update(zip(equation.outvars, found, strict=True))
-    return [read(v) for v in program.outvars]
+    return [read(v) if want else None for v, want in zip(program.outvars, wanted, strict=True)]
+
+
+def _live(program: Any, wanted: list[bool]) -> tuple[set[Any], set[int]]:
+    """Return the variables that the wanted outputs of a program need, and the numbers of its operations that do."""
+    live = {v for v, want in zip(program.outvars, wanted, strict=True) if want and not hasattr(v, "val")}
+    used: set[int] = set()
+    for k in range(len(program.eqns) - 1, -1, -1):
+        if any(v in live for v in program.eqns[k].outvars):
+            used.add(k)
+            live |= {v for v in program.eqns[k].invars if not hasattr(v, "val")}
+    return live, used
 
 
 def _bound(equation: Any, given: list[Any]) -> list[np.ndarray]:
@@ -205,24 +219,47 @@ def _apply(equation: Any, given: list[Any]) -> Any:
     if name in ("convert_element_type", "stop_gradient"):
         return _mapped(lambda a: ball(float(a)) if isinstance(a, bool) else a, given[0])
     if name == "select_n":
-        which = np.broadcast_to(given[0].astype(int), given[1].shape)
-        return np.choose(which, [_as_balls(v) for v in given[1:]])
+        return _mapped(_selected, *np.broadcast_arrays(*[_as_balls(v) for v in given]))
     if name in COMPARED:
         return _compared(name, *[_as_balls(v) for v in (*given, np.zeros(()))[:2]])
     raise _unsupported(f"{name} of the state")
 
 
 def _compared(name: str, left: Balls, right: Balls) -> Any:
-    """Return what a comparison says at every point of the boxes; raise `UndecidedComparison` if points differ."""
-    left, right = np.broadcast_arrays(left, right)
+    """Return what a comparison says at every point of the boxes, or a ball about [0, 1] where points differ."""
     true, false = COMPARED[name]
-    found = []
-    for a, b in zip(left.ravel(), right.ravel(), strict=True):
-        if bool(true(a, b)) == bool(false(a, b)):
-            raise UndecidedComparison
-        found.append(bool(true(a, b)))
-    said = [ball(1.0 if one else -1.0) for one in found] if name == "sign" else found
-    return np.array(said, dtype=object).reshape(left.shape)
+
+    def said(a: Any, b: Any) -> Any:
+        yes, no = bool(true(a, b)), bool(false(a, b))
+        if name == "sign":
+            return ball(1.0 if yes else -1.0) if yes != no else ball(0.0, 1.0)
+        return yes if yes != no else ball(0.5, 0.5)
+
+    return _mapped(said, *np.broadcast_arrays(left, right))
+
+
+def _truth(a: Any) -> Any:
+    """Return True or False, or a ball about [0, 1] for what is undecided."""
+    if isinstance(a, bool | np.bool_):
+        return bool(a)
+    return bool(a != 0) if bool(a == 0) != bool(a != 0) else a
+
+
+def _not(a: Any) -> Any:
+    return not _truth(a) if isinstance(_truth(a), bool) else a
+
+
+def _both(a: Any, b: Any) -> Any:
+    first, second = _truth(a), _truth(b)
+    if first is False or second is False:
+        return False
+    return second if first is True else first
+
+
+def _selected(which: Any, *cases: Any) -> Any:
+    """Return a case by its number, or a ball that holds both if a condition is undecided."""
+    chosen = _truth(which) if len(cases) == 2 else int(float(which.mid()))
+    return cases[int(chosen)] if isinstance(chosen, bool | int) else cases[0].union(cases[1])
 
 
 def _absolute(a: Any) -> Any:

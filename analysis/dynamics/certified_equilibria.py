@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from analysis.dynamics.ball_arithmetic import BallFunction, Balls, UndecidedComparison, ball
+from analysis.dynamics.ball_arithmetic import BallFunction, Balls, ball
 from analysis.dynamics.linearisation import tangent_basis
 from dynsim.conversion import integer, number, reals
 from dynsim.errors import argument_error
@@ -165,19 +165,13 @@ class _Problem:
 
     def has_no_zero(self, X: Balls) -> bool:
         """Return whether a component of the equations is certainly not zero anywhere in a box."""
-        try:
-            return any(entry.is_finite() and not entry.contains(0) for entry in self.exact(X))
-        except UndecidedComparison:
-            return False
+        return any(entry.is_finite() and not entry.contains(0) for entry in self.exact(X))
 
     def krawczyk(self, low: np.ndarray, high: np.ndarray) -> tuple[Balls, Balls] | None:
         """Return a box as balls, and Krawczyk's operator on it; None without an inverse or a bound."""
         X, middle = _box(low, high), (low + high) / 2
         point = np.array([ball(float(m)) for m in middle], dtype=object)
-        try:
-            J, values = self.exact.jacobian(X), self.exact(point)
-        except UndecidedComparison:
-            return None
+        J, values = self.exact.jacobian(X), self.exact(point)
         if not all(entry.is_finite() for entry in J.ravel()):
             return None
         center = np.array([[float(entry.mid()) for entry in row] for row in J])
@@ -215,23 +209,41 @@ class _Problem:
 
     def _stability(self, X: Balls) -> tuple[tuple[Any, ...], str]:
         """Return enclosures of the eigenvalues, and the type if the signs of all are certain."""
-        import flint
-
         J = self.exact.jacobian(X)
-        matrix = flint.acb_mat(
-            [list(row) for row in J + (np.array(np.eye(len(J)), dtype=object) if self.is_map else 0)]
-        )
-        try:
-            values = tuple(matrix.eig(multiple=True, algorithm="rump"))
-        except ValueError:
-            return (), "undecided"
+        values = enclosed_eigenvalues(J + (np.array(np.eye(len(J)), dtype=object) if self.is_map else 0))
         growth = [abs(v) - 1 if self.is_map else v.real for v in values]
         grow, decay = (sum(bool(g > 0) for g in growth), sum(bool(g < 0) for g in growth))
-        if grow + decay < len(growth):
+        if not values or grow + decay < len(growth):
             return values, "undecided"
         if not grow:
             return values, "stable"
         return values, "unstable" if grow == len(growth) - self.normals else "saddle"
+
+
+def enclosed_eigenvalues(J: Balls) -> tuple[Any, ...]:
+    """Return balls that hold the eigenvalues of every matrix in balls, by Rump's method, or discs of Gershgorin's.
+
+    The discs are those of the matrix in coordinates of approximate eigenvectors. None are returned where both fail.
+    """
+    import flint
+
+    matrix = flint.acb_mat([list(row) for row in J])
+    try:
+        values = tuple(matrix.eig(multiple=True, algorithm="rump"))
+        if all(v.is_finite() for v in values):
+            return values
+    except ValueError:
+        pass
+    try:
+        vectors = np.linalg.eig(np.array([[float(entry.mid()) for entry in row] for row in J]))[1]
+        V = flint.acb_mat([[flint.acb(v.real, v.imag) for v in row] for row in vectors.tolist()])
+        D = V.inv() * matrix * V
+    except (ZeroDivisionError, ValueError):
+        return ()
+    count = range(len(J))
+    rest = [sum((abs(D[i, j]) for j in count if j != i), flint.arb(0)).upper() for i in count]
+    found = [D[i, i] + flint.acb(flint.arb(0, 1), flint.arb(0, 1)) * rest[i] for i in count]
+    return tuple(found) if all(v.is_finite() for v in found) else ()
 
 
 def _box(low: np.ndarray, high: np.ndarray) -> Balls:
