@@ -1,0 +1,1 @@
+"""Experiments on tokens that go beyond one paper."""
