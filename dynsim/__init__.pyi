@@ -33,6 +33,7 @@ from .networks.prototypes.layer import PrototypeReadout as PrototypeReadout
 from .networks.prototypes.layer import draw_readout as draw_readout
 from .networks.prototypes.quantisers import HardQuantiser as HardQuantiser
 from .networks.prototypes.quantisers import SoftQuantiser as SoftQuantiser
+from .pictures import explore as explore
 from .simulation import Stop as Stop
 from .simulation import iterate as iterate
 from .simulation import simulate as simulate

@@ -229,12 +229,15 @@ def to_xarray(run: Trajectory) -> "xarray.Dataset":
     first = "layer" if isinstance(run.system, AbstractMap) else "time"
     parts = run.ys._asdict() if hasattr(run.ys, "_asdict") else {"state": run.ys}
     states = {name: ((first, *_axes(name, np.ndim(y) - 1)), np.asarray(y)) for name, y in parts.items()}
-    stats = {name: np.asarray(value).item() for name, value in vars(run.stats).items()}
+    stats = {name: np.asarray(value).item() for name, value in vars(run.stats).items() if name != "error"}
     stats["succeeded"] = int(stats["succeeded"])
     attributes = {"system": type(run.system).__name__, **stats, **{f"version_{k}": v for k, v in versions().items()}}
     coordinates: dict[str, Any] = {first: np.asarray(run.ts)} | _labels(
         run.system, np.shape(jax.tree.leaves(run.ys)[0]) if not hasattr(run.ys, "_asdict") else ()
     )
+    if run.stats.error is not None:
+        gaps = run.stats.error._asdict() if hasattr(run.stats.error, "_asdict") else {"state": run.stats.error}
+        states |= {f"{name}_error": (states[name][0], np.asarray(gap)) for name, gap in gaps.items()}
     made = xarray.Dataset(states, coords=coordinates, attrs=attributes)
     if getattr(run.system, "time_unit", ""):
         made[first].attrs["units"] = run.system.time_unit  # pyright: ignore[reportAttributeAccessIssue]

@@ -7,19 +7,22 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Int, PyTree, Real
 
 from dynsim._types import State, Time
 from dynsim.integrators.base import AbstractIntegrator, Stats
+from dynsim.pictures import Pictured
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 
-class Trajectory(eqx.Module):
+class Trajectory(eqx.Module, Pictured):
     """States `ys` (times first) at the times `ts`, the system that made them, and statistics of the integration.
 
     `integrator` is the one that a rerun needs; None for a map, and for a path cut at an event.
 
-    A measure is a function of one state; `along` applies it at every time.
+    A measure is a function of one state; `along` applies it at every time. In a notebook a trajectory of vectors draws
+    itself.
     """
 
     ts: Real[Array | np.ndarray, " times"]
@@ -37,6 +40,16 @@ class Trajectory(eqx.Module):
     def final(self) -> State:
         """The last state."""
         return _at(self.ys, len(jax.tree.leaves(self.ys)[0]) - 1)
+
+    def __repr__(self) -> str:
+        """Return the run in a line: the system, the times, the shape of a state, and how the integration ended."""
+        leaves = jax.tree.leaves((self.ts, self.ys, self.stats))
+        if any(isinstance(leaf, Tracer) or not isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves):
+            return f"Trajectory of {type(self.system).__name__}"
+        shapes = ", ".join(str(np.shape(leaf)[1:]) for leaf in jax.tree.leaves(self.ys))
+        ends = f"{float(self.ts[0]):g} to {float(self.ts[-1]):g}"
+        how = "" if isinstance(self.system, AbstractMap) else f" {self.stats.explain()}"
+        return f"Trajectory of {type(self.system).__name__}, {len(self.ts)} times from {ends}, states {shapes}.{how}"
 
     def along(self, fn: Callable[[State], PyTree]) -> PyTree:
         """Return `fn(x)` at every time, times first."""

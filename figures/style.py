@@ -56,6 +56,8 @@ COLOURS = {
     "field": _GREY,
     "nullcline-1": _VERMILION,
     "nullcline-2": _GREEN,
+    "cycle": _BLACK,
+    "separatrix": _PURPLE,
     "reference": _GREY,
     "positive": _GREEN,
     "negative": _VERMILION,

@@ -18,6 +18,9 @@ BLOCKS = {
 }
 
 
+NAMES = ("by name", "from files", "workbench", "own theorem")
+
+
 @pytest.mark.parametrize("block", BLOCKS["python"], ids=lambda text: text.split()[1])
 def test_python_runs(block, tmp_path, monkeypatch):
     if "data_file" in block:
@@ -40,7 +43,7 @@ def commands(block: str):
 
 SHELL = [
     pytest.param(block, id=name, marks=[pytest.mark.slow] if name == "from files" else [])
-    for block, name in zip(BLOCKS["sh"], ("by name", "from files", "own theorem"), strict=True)
+    for block, name in zip(BLOCKS["sh"], NAMES, strict=True)
 ]
 
 
@@ -53,7 +56,7 @@ def test_commands_run(block, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", BLOCKS["sh"], ids=["by name", "from files", "own theorem"])
+@pytest.mark.parametrize("block", BLOCKS["sh"], ids=NAMES)
 def test_a_shell_runs_them_as_they_are_pasted(block, tmp_path):
     places = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     ran = subprocess.run(["bash", "-e"], input=block, text=True, cwd=tmp_path, env=os.environ | places, check=False)

@@ -16,6 +16,7 @@ from dynsim.arguments import as_state, check_start
 from dynsim.conversion import integer, number
 from dynsim.errors import IntegrationError, argument_error, shown
 from dynsim.outcome import Outcome
+from dynsim.pictures import picture
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 BLOCKS = 20  # of a run, whose means give the standard errors
@@ -40,6 +41,9 @@ class LyapunovSpectrum(NamedTuple):
     def kaplan_yorke(self) -> float:
         """The dimension of Kaplan and Yorke."""
         return kaplan_yorke_dimension(self.exponents)
+
+    def _repr_png_(self) -> bytes | None:
+        return picture(self)
 
     def __repr__(self) -> str:
         """Return the exponents with their errors in a line."""

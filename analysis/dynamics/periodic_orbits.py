@@ -15,6 +15,7 @@ from dynsim._types import State
 from dynsim.arguments import check_flow, check_start
 from dynsim.conversion import integer, number
 from dynsim.errors import argument_error
+from dynsim.pictures import picture
 from dynsim.systems.base import AbstractFlow
 
 ITERATIONS = 30
@@ -40,6 +41,9 @@ class PeriodicOrbit(NamedTuple):
     trivial_error: float
     gap: float
     stability: str
+
+    def _repr_png_(self) -> bytes | None:
+        return picture(self)
 
     def __repr__(self) -> str:
         """Return the orbit in a line: stability, period and multipliers."""

@@ -16,6 +16,7 @@ from dynsim.conversion import function, integer, number, reals
 from dynsim.dense_output import DensePath, dense_path
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, Diffrax
+from dynsim.pictures import picture
 from dynsim.simulation import simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
@@ -35,6 +36,14 @@ class Section(NamedTuple):
     directions: Float[np.ndarray, " crossings"]
     spacing: float
     complete: bool
+
+    def _repr_png_(self) -> bytes | None:
+        return picture(self)
+
+    def __repr__(self) -> str:
+        """Return the section in a line: how many crossings, and from when to when."""
+        short = "" if self.complete else "; the run ended before all were found"
+        return f"{len(self.times)} crossings from t = {self.times[0]:.6g} to {self.times[-1]:.6g}{short}"
 
     def return_map(self, coordinate: Callable[[State], Scalar]) -> Float[np.ndarray, "returns 2"]:
         """Return a coordinate at each crossing and at the next one in the same direction."""
@@ -146,6 +155,14 @@ class OrbitDiagram(NamedTuple):
 
     parameters: Float[np.ndarray, " parameters"]
     values: Float[np.ndarray, "parameters kept"]
+
+    def _repr_png_(self) -> bytes | None:
+        return picture(self)
+
+    def __repr__(self) -> str:
+        """Return the diagram in a line: how many values of the parameter, and how many orbits escape."""
+        escaped = int(np.sum(~np.all(np.isfinite(self.values), axis=1)))
+        return f"orbits of {self.values.shape[1]} steps for {len(self.parameters)} parameters, {escaped} escape"
 
     def periods(self, tolerance: float = 1e-6) -> np.ndarray:
         """Return the period of each orbit, the least one up to half of what was kept; 0 for none and for escape."""

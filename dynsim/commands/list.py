@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from dynsim.commands.options import parse, say, warn
+
+if TYPE_CHECKING:
+    from dynsim.systems.catalogue.entries import Entry
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,20 @@ def main(words: Sequence[str]) -> int:
 def _systems() -> list[str]:
     from dynsim.commands.simulate import WITH_OWN_OPTIONS
     from dynsim.commands.simulate.systems import SYSTEMS
+    from dynsim.systems.catalogue.entries import CATALOGUE
 
     rows = {name: text for name, (text, _) in SYSTEMS.items()} | WITH_OWN_OPTIONS
+    rows |= {name: _of_the_catalogue(entry) for name, entry in CATALOGUE.items()}
     return [f"{name:<22}{text}" for name, text in rows.items()]
+
+
+def _of_the_catalogue(entry: "Entry") -> str:
+    """Return what a system is, its components, and its parameters with their defaults."""
+    from dynsim.systems.named import parameters
+
+    system = entry.system()
+    values = [f"{name} = {','.join(f'{v:g}' for v in x.ravel())}" for name, x in parameters(system).items()]
+    return f"{entry.text} ({', '.join(system.names)}); {', '.join(values) or 'no parameters'}"
 
 
 def _distributions() -> list[str]:

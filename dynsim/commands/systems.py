@@ -70,7 +70,7 @@ def found(o: SystemOptions, command: str) -> Found:
         return _started(o, _of_paper(o, given, command))
     if ":" in o.system:
         return _started(o, _own(o, given, command))
-    names = (*CATALOGUE, *SYSTEMS, *STARTED)
+    names = (*CATALOGUE, *SYSTEMS, *WITH_OWN_OPTIONS)
     must = "be a name that `dynsim list systems` shows, `file.py:name` or `module:name`"
     why = "has no one flow" if o.system in WITH_OWN_OPTIONS else f"is `{o.system}`{nearest(o.system, names)}"
     raise argument_error("system", must, why)

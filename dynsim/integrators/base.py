@@ -1,6 +1,7 @@
 """The interface of integrators: events, statistics, and what every integrator must offer."""
 
 import abc
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,7 +29,8 @@ class Stats(eqx.Module):
     """Statistics of an integration; every field is an array, so that an ensemble has one value for each member.
 
     `outcome` is a value of `Outcome`; `max_defect` is the distance of the solver's own states from the space, before
-    they are projected to it; `last_time` is the last time that was reached.
+    they are projected to it; `last_time` is the last time that was reached. `error`, if it was asked for, is an
+    estimate of the error of every saved number: how far a solution at a tenth of the tolerance is from it.
     """
 
     succeeded: Array = eqx.field(converter=_strong)
@@ -37,6 +39,13 @@ class Stats(eqx.Module):
     num_rejected: Int[Array, "..."] = eqx.field(converter=_strong)
     max_defect: Float[Array, "..."] = eqx.field(converter=_strong)
     last_time: Float[Array, "..."] = eqx.field(converter=_strong)
+    error: State | None = None
+
+    @property
+    def max_error(self) -> float:
+        """The largest estimated error of a saved number; NaN if it was not estimated."""
+        leaves = jax.tree.leaves(self.error)
+        return max((float(jnp.nanmax(leaf)) for leaf in leaves if leaf.size), default=float("nan"))
 
     def explain(self) -> str:
         """Return one sentence: the time reached, what stopped the integration and what to try."""
@@ -44,7 +53,8 @@ class Stats(eqx.Module):
         reached = f"reached t = {float(self.last_time):.6g} after {int(self.num_steps)} steps"
         rejected = f"{int(self.num_rejected)} of them rejected"
         if outcome is Outcome.FINISHED:
-            return f"The integration finished: it {reached}, {rejected}."
+            twice = f" Solved again at a tenth of the tolerance, it differs by at most {self.max_error:.2g}."
+            return f"The integration finished: it {reached}, {rejected}." + (twice if self.error is not None else "")
         return f"The integration only {reached}, {rejected}: {outcome.sentence}: {outcome.advice}."
 
 
@@ -103,6 +113,13 @@ class AbstractIntegrator(eqx.Module):
     @abc.abstractmethod
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
         """Return the states at `ts`, projected to the space, times first, and statistics; NaN from a failure on."""
+
+    def tightened(self, factor: float = 10.0) -> "AbstractIntegrator":
+        """Return the method with tolerances that are smaller by a factor; raise `ValueError` if it has none."""
+        if not (hasattr(self, "rtol") and hasattr(self, "atol")):
+            raise argument_error("integrator", "have tolerances `rtol` and `atol`", f"is {shown(self)}")
+        tighter = {name: getattr(self, name) / factor for name in ("rtol", "atol")}
+        return dataclasses.replace(self, **tighter)  # pyright: ignore[reportArgumentType]
 
     def observe(
         self,

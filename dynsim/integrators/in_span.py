@@ -33,6 +33,10 @@ class InSpan(AbstractIntegrator):
         """Whether many starts can be solved together."""
         return self.inner.batched
 
+    def tightened(self, factor: float = 10.0) -> "InSpan":
+        """Return the method with smaller tolerances of the integrator that does the work."""
+        return InSpan(self.inner.tightened(factor))
+
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
         """Return the tokens at `ts`, and statistics."""
         form = _form(flow, y0)

@@ -233,6 +233,7 @@ def planar_portrait(
     equilibrium_points: ArrayLike = (),
     kinds: Sequence[str] = (),
     labels: tuple[str, str] = ("$x$", "$y$"),
+    legend: bool = True,
 ) -> StreamplotSet:
     """Draw a flow in the plane with nullclines and equilibria; return its streamlines, coloured by speed.
 
@@ -246,6 +247,7 @@ def planar_portrait(
         equilibrium_points: (equilibria, 2).
         kinds: of the equilibria, words of `KINDS`.
         labels: of the coordinates.
+        legend: whether a legend is drawn in the axes.
 
     Raises:
         ValueError: if `velocity` does not have the shape of the grid.
@@ -262,16 +264,21 @@ def planar_portrait(
         bar.set_label("speed")
         bar.outline.set_linewidth(0.5)  # pyright: ignore[reportAttributeAccessIssue, reportCallIssue]
     for number, (part, style) in enumerate(((u, "--"), (v, "-."))):
-        if part.min() < 0 < part.max():
+        if np.nanmin(part) < 0 < np.nanmax(part):
             tint = colour(f"nullcline-{number + 1}")
             ax.contour(xs, ys, part, levels=[0.0], colors=[tint], linestyles=[style], linewidths=1.1, zorder=3.0)
-            name = labels[number].strip("$")
-            ax.plot([], [], color=tint, linestyle=style, linewidth=1.1, label=rf"$\dot {name} = 0$")
+            ax.plot([], [], color=tint, linestyle=style, linewidth=1.1, label=_at_rest(labels[number]))
     equilibria(ax, equilibrium_points, kinds)
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])
     ax.set_xlim(xs[0], xs[-1])
     ax.set_ylim(ys[0], ys[-1])
-    if ax.get_legend_handles_labels()[0]:
+    if legend and ax.get_legend_handles_labels()[0]:
         ax.legend(loc="upper right")
     return lines
+
+
+def _at_rest(label: str) -> str:
+    r"""Return the name of a nullcline: $\dot x = 0$, or the name of a coordinate that is a word."""
+    symbol = label.split(" (")[0]
+    return rf"$\dot {{{symbol.strip('$')}}} = 0$" if symbol.startswith("$") else f"{symbol} at rest"

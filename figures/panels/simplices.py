@@ -40,8 +40,6 @@ def simplex_portrait(
         states: names of the vertices.
     """
     lines = in_triangle(paths)
-    outline = CORNERS[[0, 1, 2, 0]]
-    ax.plot(*outline.T, color=colour("surface"), linewidth=0.8, zorder=1.0)
     drawn = LineCollection(list(lines), colors=[colour("field")], linewidths=0.7, zorder=1.5)
     ax.add_collection(drawn)
     for line in lines:
@@ -50,6 +48,13 @@ def simplex_portrait(
     name = "stationary distribution" if len(points) == 1 else "stationary distributions"
     ax.plot(*points.T, marker="o", color=colour("stable"), linewidth=2.0, markersize=4.5, zorder=6.0,
             linestyle="-" if len(points) > 1 else "none", label=name)  # fmt: skip
+    outline(ax, states)
+    return drawn
+
+
+def outline(ax: Axes, states: Sequence[str]) -> None:
+    """Draw the triangle of distributions, with the names of the states at its vertices, and no axes."""
+    ax.plot(*CORNERS[[0, 1, 2, 0]].T, color=colour("surface"), linewidth=0.8, zorder=1.0)
     middle = CORNERS.mean(axis=0)
     for place, word in zip(CORNERS + 0.11 * (CORNERS - middle), states, strict=True):
         ax.text(float(place[0]), float(place[1]), word, ha="center", va="center", fontsize=7)
@@ -57,7 +62,6 @@ def simplex_portrait(
     ax.set_xlim(-0.14, 1.14)
     ax.set_ylim(-0.13, 1.0)
     ax.set_axis_off()
-    return drawn
 
 
 def _head(ax: Axes, line: np.ndarray) -> None:

@@ -4,7 +4,17 @@ import argparse
 import json
 from pathlib import Path
 
-from tests.benchmarks import ensemble, growing, hardmax, master_equation, multirate, prototype_layer, prototypes, single
+from tests.benchmarks import (
+    ensemble,
+    growing,
+    hardmax,
+    lorenz,
+    master_equation,
+    multirate,
+    prototype_layer,
+    prototypes,
+    single,
+)
 from tests.benchmarks.harness import machine
 
 
@@ -22,6 +32,7 @@ def main() -> None:
         "master-equation",
         "prototypes",
         "growing",
+        "lorenz",
     )
     parser.add_argument("--quick", action="store_true", help="8 members in R^100, one round: does it run at all")
     parser.add_argument("--only", nargs="+", choices=names, default=names)
@@ -51,6 +62,8 @@ def main() -> None:
         found["prototypes"] = prototypes.everything(max(rounds, 3), quick=options.quick)
     if "growing" in options.only:
         found["growing"] = growing.everything(max(rounds, 3), quick=options.quick)
+    if "lorenz" in options.only:
+        found["lorenz"] = lorenz.everything(max(rounds, 3), quick=options.quick)
     if "prototype-layer" in options.only:
         found["prototype-layer"] = prototype_layer.everything(max(rounds, 5), quick=options.quick)
     if options.json:

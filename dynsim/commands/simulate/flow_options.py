@@ -2,23 +2,22 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-import tyro
+from dynsim.commands.system_options import SystemOptions
 
 
 @dataclass(frozen=True)
-class Simulate:
+class Simulate(SystemOptions):
     """Simulate a system from one initial state, random or given, or from an ensemble of random ones.
 
     SYSTEM is a name that `dynsim list` shows, `file.py:name` or `module:name` of a function f(t, x) of yours, or a run
-    file (.npz), whose run is repeated and compared bit for bit. `--config FILE` reads the same options from TOML.
+    file (.npz), whose run is repeated and compared bit for bit. Parameters of a system of the catalogue, or of yours,
+    are options of their own, such as `--rho 28`. `--config FILE` reads the same options from TOML.
     `hardmax`, `master-equation`, `fast-slow`, `prototypes` and `multirate` have options of their own, shown by
     `dynsim simulate hardmax --help`.
     """
 
-    system: Annotated[str, tyro.conf.Positional]
-    """the system to simulate"""
     tokens: int | None = None
     """number of tokens, the rows of the state; by default 10, or one vector for a function of yours"""
     dimension: int = 3
@@ -39,10 +38,8 @@ class Simulate:
     """an initial distribution, or a .npy or .csv file with an initial state"""
     members: int = 1
     """number of initial states; of an ensemble, the diameter and E are kept, or of vectors the range of entries"""
-    seed: int = 0
-    """random seed"""
     end: float = 20.0
-    """last time; the first is 0"""
+    """last time; the first is 0; of a map the number of steps"""
     frames: int = 201
     """number of output times, evenly spaced"""
     integrator: Literal["diffrax", "scipy", "rkc2"] = "diffrax"
@@ -55,6 +52,10 @@ class Simulate:
     """the run file (.npz) to write; an ensemble keeps finished members beside it, and resumes from these"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write"""
+    movie: Path | None = None
+    """a movie (.gif) to write: of three components the turning trajectory, of others the growing one"""
+    error_estimate: bool = False
+    """solve again at a tenth of the tolerance, and report the difference"""
     force: bool = False
     """replace existing files that dynsim did not write"""
     trust: tuple[str, ...] = ()

@@ -12,20 +12,23 @@ import numpy as np
 
 from dynsim._types import Time
 from dynsim.commands.integrators import integrator
-from dynsim.commands.options import check_outputs, parse, refuse_unused, say
+from dynsim.commands.options import check_outputs, refuse_unused, say
 from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.commands.simulate.own import check_function
 from dynsim.commands.simulate.systems import SYSTEMS, build, unused
 from dynsim.commands.sizes import FLOAT, check_memory
+from dynsim.commands.system_options import parse_system
+from dynsim.commands.systems import found
 from dynsim.commands.tables import matrix
 from dynsim.errors import argument_error, check_at_least
 from dynsim.hybrid_trajectory import HybridTrajectory
 from dynsim.initial_distributions import initial
 from dynsim.keys import stream
 from dynsim.progress import tracked
-from dynsim.simulation import simulate
-from dynsim.spaces import Ellipsoid, Sphere
-from dynsim.systems.base import AbstractFlow, FunctionFlow
+from dynsim.simulation import iterate, simulate
+from dynsim.spaces import Ellipsoid
+from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
+from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.tokens.flow import ProjectedValueFlow, TokenFlow
 from dynsim.systems.tokens.scalar_driven import OjaFlow
 from dynsim.trajectory import Trajectory
@@ -34,25 +37,62 @@ TOKENS = 10  # of a start, by default
 COPIES = 4  # of the largest arrays, that exist at the same time
 STAGES = 16  # states that a solver holds at the same time
 DIMENSION = Simulate.dimension  # by default
-ROLES = ("first", "second", "third", "undecided", "member", "bound")  # of the components of a vector in a figure
 NOT_OF_RUN_FILES = {field.name for field in dataclasses.fields(Simulate)} - {"system", "trust"}
 
 
 def main(words: Sequence[str]) -> int:
     """Simulate the system, print a summary, and write the run file and the figure if they are asked for."""
-    o = parse(Simulate, words, "simulate")
+    o = parse_system(Simulate, words, "simulate")
     if o.system.endswith(".npz"):
         refuse_unused(o, NOT_OF_RUN_FILES, "for a run file, whose run is repeated as it is")
         return rerun_file(Path(o.system), o.trust)
     check_sizes(o)
     check_outputs(o.force, out=o.out, figure=o.figure)
-    flow = build(o)
+    check_movie(o.movie, o.force)
+    flow, given = named(o)
     refuse_unused(o, unused(o, flow), f"for `{o.system}` with these options, on which it has no effect")
-    x = start(o, flow, 0)
+    if isinstance(flow, AbstractMap):
+        assert given is not None  # a map has a start, or is refused
+        return steps(o, flow, given)
+    x = start(o, flow, 0) if given is None else given
     if ":" in o.system:
         check_function(flow, x, traced=o.integrator != "scipy")
     ts = np.linspace(0.0, o.end, o.frames)
-    return one(o, flow, ts) if o.members == 1 else many(o, flow, ts)
+    return one(o, flow, ts, x) if o.members == 1 else many(o, flow, ts)
+
+
+def named(o: Simulate) -> tuple[Any, jax.Array | None]:
+    """Return the system that the options name, and its start if the catalogue or the options give one."""
+    if o.system in SYSTEMS:
+        refuse_unused(o, ("parameters", "start", "names", "units", "map"), f"for `{o.system}`, which has its options")
+        return build(o), None
+    made = found(o, "simulate")
+    drawn = not o.start and (o.system not in CATALOGUE or o.initial != Simulate.initial or o.members > 1)
+    if drawn and isinstance(made.system, AbstractFlow):
+        return made.system, None
+    return made.system, jnp.asarray(made.begun(o.dimension), jnp.dtype(o.precision))
+
+
+def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
+    """Iterate a map as often as `end` says, print where it is, and write the files that are asked for."""
+    only = ("members", "integrator", "rtol", "error_estimate", "tokens", "frames")
+    refuse_unused(o, only, "for a map")
+    path = iterate(system, x, max(1, round(o.end)))
+    left = "" if bool(path.stats.succeeded) else "; it leaves the finite numbers"
+    say(f"{len(path.ts) - 1} steps, from {_shown(path.initial)} to {_shown(path.final)}{left}")
+    write(o, path)
+    return 0 if bool(path.stats.succeeded) else 1
+
+
+def _shown(x: Any) -> str:
+    return "(" + ", ".join(f"{value:.6g}" for value in np.ravel(np.asarray(x))) + ")"
+
+
+def check_movie(path: Path | None, force: bool) -> None:
+    """Raise `ValueError` unless a movie, if one is asked for, is a GIF that may be written."""
+    if path is not None and path.suffix != ".gif":
+        raise argument_error("movie", "end in .gif", f"is `{path}`")
+    check_outputs(force, movie=path)
 
 
 def check_sizes(o: Simulate) -> None:
@@ -73,23 +113,34 @@ def check_sizes(o: Simulate) -> None:
     check_memory(predicted, tokens=tokens, dimension=o.dimension, heads=o.heads, frames=o.frames, members=o.members)
 
 
-def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray) -> int:
+def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
     """Simulate one trajectory."""
-    from dynsim.storage import save
-
-    path = simulate(flow, start(o, flow, 0), ts, integrator=integrator(o.integrator, o.rtol))
+    method = integrator(o.integrator, o.rtol)
+    path = simulate(flow, x, ts, integrator=method, error_estimate=o.error_estimate)
     say(path.stats.explain())
     say(f"states {tuple(path.ys.shape)}, largest defect {float(path.stats.max_defect):.2g}")
     if path.ys.ndim == 3:
         first, last = (float(measurements(x)[0]) for x in (path.initial, path.final))
         say(f"diameter {first:.6g} at t = 0, {last:.6g} at t = {o.end:g}")
+    write(o, path)
+    return 0
+
+
+def write(o: Simulate, path: Trajectory) -> None:
+    """Write the run file, the figure and the movie that are asked for."""
+    from dynsim.storage import save
+
     if o.out is not None:
         save(o.out, path, seed=o.seed)
         say(f"run file {o.out}")
     if o.figure is not None:
         draw_one(o.figure, path)
         say(f"figure {o.figure}")
-    return 0
+    if o.movie is not None:
+        from figures.trajectories import movie
+
+        movie(o.movie, path)
+        say(f"movie {o.movie}")
 
 
 def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray) -> int:
@@ -99,18 +150,18 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray) -> int:
 
     starts = jnp.stack(list(tracked((start(o, flow, k) for k in range(o.members)), o.members, "starts")))
     folder = None if o.out is None else o.out.with_suffix(".members")
-    found = ensemble(flow, starts, ts, observed, integrator=integrator(o.integrator, o.rtol), folder=folder)
-    say(found.explain())
+    members = ensemble(flow, starts, ts, observed, integrator=integrator(o.integrator, o.rtol), folder=folder)
+    say(members.explain())
     label = "diameter" if starts.ndim == 3 else "range of entries"
-    first = np.asarray(found.values)[:, :, 0]
+    first = np.asarray(members.values)[:, :, 0]
     say(f"{label} at t = {o.end:g}: median {np.nanmedian(first[:, -1]):.6g}, largest {np.nanmax(first[:, -1]):.6g}")
     if o.out is not None:
-        save(o.out, found, seed=o.seed)
+        save(o.out, members, seed=o.seed)
         say(f"run file {o.out}")
     if o.figure is not None:
-        draw(o.figure, found.ts, first, label)
+        draw(o.figure, members.ts, first, label)
         say(f"figure {o.figure}")
-    return 0 if bool(np.all(np.asarray(found.stats.succeeded))) else 1
+    return 0 if bool(np.all(np.asarray(members.stats.succeeded))) else 1
 
 
 def observed(t: Time, x: jax.Array) -> jax.Array:
@@ -169,7 +220,7 @@ def start(o: Simulate, flow: AbstractFlow, member: int) -> jax.Array:
         if o.members > 1:
             raise argument_error("initial", "name a distribution for an ensemble", "is a file")
         return jnp.asarray(_given(o, flow), dtype)
-    vector = o.tokens is None and isinstance(flow, FunctionFlow)
+    vector = o.tokens is None and (isinstance(flow, FunctionFlow) or o.system in CATALOGUE)
     tokens = 1 if vector else TOKENS if o.tokens is None else o.tokens
     x = initial(o.initial, stream(o.seed, "start", member), (tokens, columns(o, flow)), flow.space).astype(dtype)
     return x[0] if vector else x
@@ -195,6 +246,8 @@ def columns(o: Simulate, flow: AbstractFlow) -> int:
         fixed = flow.query_key.shape[-1]
     elif isinstance(flow, ProjectedValueFlow | OjaFlow):
         fixed = flow.matrix.shape[-1]
+    elif flow.names:
+        return len(flow.names)
     else:
         if isinstance(flow.space, Ellipsoid) and flow.space.matrix.shape[-1] != o.dimension:
             d = flow.space.matrix.shape[-1]
@@ -206,28 +259,15 @@ def columns(o: Simulate, flow: AbstractFlow) -> int:
 
 
 def draw_one(path: Path, run: Trajectory) -> None:
-    """Draw one trajectory: the diameter of tokens; of a vector the path on the sphere in R^3, or its components."""
+    """Draw one trajectory: the diameter of tokens; of a vector its path and its components."""
     from figures.files import write_figure
-    from figures.panels.curves import curves
-    from figures.panels.tokens import surface, token_paths
-    from figures.style import canvas, settings
+    from figures.trajectories import drawing
 
-    ts, ys = np.asarray(run.ts), np.asarray(run.ys)
-    on_sphere = ys.shape[1:] == (3,) and isinstance(run.system.space, Sphere)
+    ys = np.asarray(run.ys)
     if ys.ndim == 3:
-        draw(path, ts, np.asarray(run.along(measurements))[None, :, 0], "diameter")
-    elif not on_sphere and ys.shape[1] > len(ROLES):
-        draw(path, ts, ys.T, "entries of the state")
+        draw(path, np.asarray(run.ts), np.asarray(run.along(measurements))[None, :, 0], "diameter")
     else:
-        with settings():
-            drawn, (ax,) = canvas()
-            if on_sphere:
-                surface(ax)
-                token_paths(ax, ys[:, None])
-            else:
-                labels = [f"$x_{{{k + 1}}}$" for k in range(ys.shape[1])]
-                curves(ax, ts, ys.T, roles=ROLES[: len(labels)], labels=labels, ylabel="state")
-            write_figure(drawn, path, "one state on the sphere" if on_sphere else "components of the state over time")
+        write_figure(drawing(run), path, f"{type(run.system).__name__}: state over time")
 
 
 def draw(path: Path, ts: jax.Array | np.ndarray, values: np.ndarray, label: str) -> None:

@@ -7,14 +7,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from dynsim.commands.simulate import WITH_OWN_OPTIONS
 from dynsim.commands.simulate.flow_options import Simulate
-from dynsim.commands.simulate.own import imported
 from dynsim.commands.tables import matrix
 from dynsim.errors import argument_error, nearest
 from dynsim.keys import stream
 from dynsim.spaces import AbstractSpace, Ellipsoid, Euclidean, Simplex, Sphere
-from dynsim.systems.base import AbstractFlow, FunctionFlow
+from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
 from dynsim.systems.tokens.flow import (
     ProjectedValueFlow,
     TokenFlow,
@@ -92,18 +90,11 @@ TAKEN = {
 
 
 def build(options: Simulate) -> AbstractFlow:
-    """Return the flow that `options.system` names; raise `ValueError` for an unknown name."""
-    name = options.system
-    if name in SYSTEMS:
-        return SYSTEMS[name][1](options)
-    if ":" in name:
-        found = imported(name)
-        return found if isinstance(found, AbstractFlow) else FunctionFlow(found, space(options.space))
-    must = "be a name that `dynsim list` shows, `file.py:name` or `module:name`"
-    raise argument_error("system", must, f"is `{name}`{nearest(name, (*SYSTEMS, *WITH_OWN_OPTIONS))}")
+    """Return the flow of `SYSTEMS` that `options.system` names."""
+    return SYSTEMS[options.system][1](options)
 
 
-def unused(o: Simulate, flow: AbstractFlow) -> set[str]:
+def unused(o: Simulate, flow: AbstractFlow | AbstractMap) -> set[str]:
     """Return the names of the options that have no effect on a simulation of this flow."""
     if o.system in SYSTEMS:
         found = set(MODEL) - TAKEN.get(o.system, set())

@@ -1,0 +1,90 @@
+"""Trajectories as curves: a flow followed at nearly unit speed, forwards or backwards, from many points at once."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+
+from dynsim._types import State, Time
+from dynsim.ensembles import ensemble
+from dynsim.integrators import Diffrax
+from dynsim.spaces import AbstractSpace
+from dynsim.systems.base import AbstractFlow
+
+SLOW = 1e-3  # of the typical speed: below it the pace is proportional to the speed, so that curves end at equilibria
+TIMES = (0.0, 0.37, 1.7, 11.3)  # at which a field is compared with itself, to tell whether it depends on time
+
+
+class Turned(AbstractFlow):
+    """A flow frozen at a time, followed forwards or, if `sign` is -1, backwards."""
+
+    flow: Any
+    space: AbstractSpace
+    t: Array
+    sign: Array
+
+    def __init__(self, flow: AbstractFlow, sign: float = 1.0, t: Time = 0.0):
+        """Store the flow, the direction, and the time of its field."""
+        self.flow, self.space = flow, flow.space
+        self.t, self.sign = jnp.asarray(t, float), jnp.asarray(sign, float)
+
+    def velocity(self, t: Time, x: State) -> State:
+        """Return the field, reversed for backwards."""
+        del t
+        return jax.tree.map(lambda part: self.sign * part, self.flow.vector_field(self.t, x))
+
+
+class Paced(Turned):
+    """A flow, frozen at a time, whose curves are followed at a speed of at most one, backwards if `sign` is -1."""
+
+    slow: Array
+
+    def __init__(self, flow: AbstractFlow, sign: float, t: Time, slow: float):
+        """Store the flow, the direction, the time of its field, and the speed below which it is slowed down."""
+        super().__init__(flow, sign, t)
+        self.slow = jnp.asarray(slow, float)
+
+    def velocity(self, t: Time, x: State) -> State:
+        """Return the direction of the field, of a length that vanishes only with it."""
+        v = super().velocity(t, x)
+        size = jnp.sqrt(jnp.sum(ravel_pytree(v)[0] ** 2) + self.slow**2)
+        return jax.tree.map(lambda part: part / size, v)
+
+
+def curves(
+    flow: AbstractFlow, starts: Array, length: float, *, signs: Sequence[float], t: Time = 0.0, points: int = 200
+) -> Float[np.ndarray, "starts points d"]:
+    """Return the curves of a flow with vector states from many points, up to a length, as points along them.
+
+    The field is frozen at `t`. The sign of a curve is -1 for backwards. A curve that cannot be followed is NaN from
+    there on.
+    """
+    if not len(starts):
+        return np.empty((0, points, starts.shape[-1]))
+    slow = SLOW * typical_speed(flow, starts, t)
+    path = ensemble(
+        [Paced(flow, sign, t, slow) for sign in signs], starts, np.linspace(0.0, length, points), _state,
+        integrator=Diffrax(rtol=1e-5, atol=1e-7 * length), chunk=len(starts),
+    )  # fmt: skip
+    return np.asarray(path.values)
+
+
+def typical_speed(flow: AbstractFlow, points: Array, t: Time = 0.0) -> float:
+    """Return the median speed at some points, or one where it is zero."""
+    field = jax.vmap(lambda x: flow.vector_field(jnp.asarray(t, float), x))(points)
+    return float(jnp.nanmedian(jnp.linalg.norm(field, axis=-1))) or 1.0
+
+
+def depends_on_time(flow: AbstractFlow, x: State) -> bool:
+    """Return whether the field at a point is another one at some other time."""
+    first, *others = (np.asarray(ravel_pytree(flow.vector_field(jnp.asarray(t), x))[0]) for t in TIMES)
+    return not all(np.array_equal(first, other) for other in others)
+
+
+def _state(t: Time, x: Array) -> Array:
+    del t
+    return x

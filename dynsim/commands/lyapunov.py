@@ -1,0 +1,141 @@
+"""`dynsim lyapunov`: the Lyapunov exponents of a system with their errors, also against a parameter."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynsim.commands.options import check_outputs, say
+from dynsim.commands.ranges import parameter_range
+from dynsim.commands.system_options import SystemOptions, parse_system
+from dynsim.errors import IntegrationError, check_at_least
+from dynsim.outcome import Outcome
+
+if TYPE_CHECKING:
+    from analysis.dynamics.lyapunov import LyapunovSpectrum
+    from dynsim.commands.systems import Found
+
+
+@dataclass(frozen=True)
+class Lyapunov(SystemOptions):
+    """Compute the largest Lyapunov exponents of a flow or a map, with standard errors: dynsim lyapunov lorenz --rho 28.
+
+    The tangent vectors of one trajectory are orthonormalised at intervals; exponents are per time unit or step. A run
+    whose halves differ is reported as not converged.
+
+    SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` of yours; each of its parameters is an option
+    of its own.
+    """
+
+    duration: float = 500.0
+    """length of the run after the warm-up, in time units or steps"""
+    warm_up: float | None = None
+    """the time before, by default a tenth of the duration"""
+    interval: float = 1.0
+    """time or steps between two orthonormalisations"""
+    count: int | None = None
+    """how many exponents, all by default"""
+    rtol: float = 1e-8
+    """relative tolerance of the solver"""
+    against: str = ""
+    """a parameter with its range, NAME=LOW:HIGH, against which exponents are drawn"""
+    values: int = 41
+    """number of its values"""
+    figure: Path | None = None
+    """the figure (.pdf, .svg or .png) to write: running estimates, or exponents against the parameter"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Print the exponents with their errors, and draw them; the exit status is 1 if a run has not converged."""
+    o = parse_system(Lyapunov, words, "lyapunov")
+    check_at_least(2, values=o.values)
+    check_outputs(o.force, figure=o.figure)
+    from dynsim.commands.systems import found
+
+    made = found(o, "lyapunov")
+    return against(o, made) if o.against else single(o, made)
+
+
+def spectrum(o: Lyapunov, made: "Found", system: Any) -> "LyapunovSpectrum":
+    """Return the exponents of a system by the options."""
+    from analysis.dynamics.lyapunov import lyapunov_spectrum
+
+    return lyapunov_spectrum(
+        system, made.begun(), o.duration, count=o.count, warm_up=o.warm_up, interval=o.interval, rtol=o.rtol
+    )
+
+
+def single(o: Lyapunov, made: "Found") -> int:
+    """Print and draw the exponents of one system."""
+    found = spectrum(o, made, made.system)
+    for number, (value, error) in enumerate(zip(found.exponents, found.errors, strict=True)):
+        say(f"exponent {number + 1}: {value:.6g} +- {error:.1g}")
+    if len(found.exponents) > 1:
+        say(f"sum {np.sum(found.exponents):.6g}, dimension of Kaplan and Yorke {found.kaplan_yorke:.5g}")
+    if not found.converged:
+        say(f"not converged: {found.reason}; take a longer `--duration`")
+    if o.figure is not None:
+        from dynsim.systems.base import AbstractMap
+        from figures.panels.exponents import running_exponents
+        from figures.panels.labels import time_label
+
+        is_map = isinstance(made.system, AbstractMap)
+        label = "step $k$" if is_map else time_label(made.system.time_unit)
+        _draw(
+            o.figure,
+            lambda ax: running_exponents(ax, found.times, found.running, found.errors, xlabel=label),
+            f"Lyapunov exponents of {made.name}",
+        )
+    return 0 if found.converged else 1
+
+
+def against(o: Lyapunov, made: "Found") -> int:
+    """Print and draw the exponents against a parameter; a value at which the orbit escapes is left out and counted."""
+    from dynsim.progress import tracked
+    from dynsim.systems.named import changed
+
+    name, values = parameter_range(o.against, o.values, made.system, "against")
+    rows = []
+    for value in tracked(values, len(values), "exponents"):
+        try:
+            rows.append(spectrum(o, made, changed(made.system, {name: value})))
+        except IntegrationError:
+            rows.append(None)
+    kept = [(value, row) for value, row in zip(values, rows, strict=True) if row is not None]
+    if not kept:
+        raise IntegrationError(
+            f"The orbit escapes for all values of `{name}`: take another start.", outcome=Outcome.NON_FINITE
+        )
+    for value, row in kept:
+        shown = ", ".join(f"{v:.5g} +- {e:.1g}" for v, e in zip(row.exponents, row.errors, strict=True))
+        say(f"{name} = {value:.6g}: {shown}{'' if row.converged else ' (not converged)'}")
+    say(f"{len(values) - len(kept)} of {len(values)} escape, {sum(not row.converged for _, row in kept)} not converged")
+    if o.figure is not None:
+        from figures.panels.exponents import exponents_against
+        from figures.panels.labels import symbol
+
+        xs = np.array([value for value, _ in kept])
+        parts = [np.array([getattr(row, part) for _, row in kept]) for part in ("exponents", "errors", "converged")]
+        _draw(
+            o.figure,
+            lambda ax: exponents_against(ax, xs, parts[0], parts[1], xlabel=symbol(name), converged=parts[2]),
+            f"Lyapunov exponents of {made.name} against {name}",
+        )
+    return 0
+
+
+def _draw(file: Path, draw: Any, title: str) -> None:
+    """Write a figure of one panel with a legend."""
+    from figures.files import write_figure
+    from figures.style import canvas, settings
+
+    with settings():
+        drawn, (ax,) = canvas()
+        draw(ax)
+        drawn.legend(loc="outside lower center", ncols=3)
+        write_figure(drawn, file, title)
+    say(f"figure {file}")

@@ -1,0 +1,221 @@
+"""`dynsim portrait`: the phase portrait of a system in a window, or on its space."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynsim.commands.options import check_outputs, say
+from dynsim.commands.ranges import parameter_range
+from dynsim.commands.system_options import SystemOptions, parse_system
+from dynsim.errors import argument_error, check_at_least
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dynsim.commands.systems import Found
+
+MOST = 400  # points of a side of the window
+
+
+@dataclass(frozen=True)
+class Portrait(SystemOptions):
+    """Draw the phase portrait of a flow in a window: dynsim portrait mine.py:field --box -3 3 -3 3.
+
+    Streamlines are coloured by speed; nullclines, equilibria by type, limit cycles and the separatrices of saddles are
+    found and drawn. On the circle, the sphere and the simplex no window is needed. Of a system with more components
+    `--plane x z` draws a slice through `--start`.
+
+    SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` of a function f(t, x) or of a flow of yours;
+    each of its parameters is an option of its own, such as `--mu 2`.
+    """
+
+    box: tuple[float, ...] = ()
+    """the window: low and high of each axis; by default that of the catalogue"""
+    plane: tuple[str, ...] = ()
+    """the names of two components, for a slice of a higher system"""
+    trajectories: int = 0
+    """how many trajectories are drawn, from starts spread over the window"""
+    through: tuple[float, ...] = ()
+    """starts of trajectories in the plane, two numbers each"""
+    time: float = 0.0
+    """the time at which a field that depends on time is drawn"""
+    horizon: float = 100.0
+    """the time after which trajectories are on their limit cycles"""
+    grid: int = 101
+    """number of points of a side of the window"""
+    figure: Path = Path("portrait.png")
+    """the figure (.pdf, .svg or .png) to write"""
+    movie: Path | None = None
+    """a movie (.gif) to write, of portraits for values of the parameter that `--vary` names"""
+    vary: str = ""
+    """the parameter of the movie with its first and last value: mu=0:3"""
+    frames: int = 12
+    """number of frames of the movie"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Compute the portrait, print what was found, and write the figure."""
+    o = parse_system(Portrait, words, "portrait")
+    check_at_least(0, trajectories=o.trajectories)
+    check_at_least(8, grid=o.grid)
+    if o.grid > MOST:
+        raise argument_error("grid", f"be at most {MOST}", f"is {o.grid}")
+    if len(o.through) % 2:
+        raise argument_error("through", "hold two numbers for each start", f"holds {len(o.through)}")
+    check_outputs(o.force, figure=o.figure)
+    from dynsim.commands.simulate.flows import check_movie
+    from dynsim.commands.systems import flow
+    from figures.files import write_figure
+
+    check_movie(o.movie, o.force)
+    found = flow(o, "portrait")
+    name, values = varied(o, found.system)
+    drawn, said = portrait(o, found)
+    say(said)
+    write_figure(drawn, o.figure, f"phase portrait of {found.name}")
+    say(f"figure {o.figure}")
+    if o.movie is not None:
+        from dynsim.progress import tracked
+        from dynsim.systems.named import changed
+        from figures.movie import write_movie
+
+        made = [
+            portrait(o, found._replace(system=changed(found.system, {name: value})), f"{name} = {value:.3g}")[0]
+            for value in tracked(values, len(values), "portraits")
+        ]
+        write_movie(o.movie, lambda phase: made[round(phase * len(made))], frames=len(made))
+        say(f"movie {o.movie}")
+    return 0
+
+
+def varied(o: Portrait, system: Any) -> tuple[str, list[float]]:
+    """Return the parameter of a movie and its values; raise `ValueError` for one without the other."""
+    if (o.movie is None) != (not o.vary):
+        raise argument_error("vary", "be given with `--movie`, and only then", "is not" if o.movie else "is")
+    check_at_least(2, frames=o.frames)
+    return parameter_range(o.vary, o.frames, system, "vary") if o.vary else ("", [])
+
+
+def portrait(o: Portrait, found: "Found", title: str = "") -> "tuple[Figure, str]":
+    """Return the figure of a portrait, and what was found in words."""
+    from dynsim.spaces import Simplex, Sphere
+    from dynsim.systems.named import components
+
+    space = found.system.space
+    d = dimension(o, found)
+    state = np.asarray(found.begun(d), float)
+    state = state[0] if state.ndim == 2 and len(state) == 1 else state
+    if state.ndim != 1:
+        must = "have a vector as its state (a flow of tokens: `--tokens 1`)"
+        raise argument_error("system", must, f"that of `{o.system}` has shape {state.shape}")
+    if isinstance(space, Sphere | Simplex) and len(state) > 3:
+        raise argument_error("system", "have at most three coordinates on its space", f"has {len(state)}")
+    if isinstance(space, Sphere):
+        return on_sphere(o, found.system, len(state))
+    if isinstance(space, Simplex):
+        return on_simplex(o, found.system, len(state))
+    known = components(found.system, state)
+    if len(state) == 1:
+        return on_line(o, found, known)
+    return in_plane(o, found, known, state, title)
+
+
+def dimension(o: Portrait, found: "Found") -> int | None:
+    """Return the dimension that the window says, or the space's default; None if it is not known."""
+    from dynsim.spaces import Euclidean
+
+    if not isinstance(found.system.space, Euclidean):
+        return len(o.box) // 2 or 3
+    return len(o.box) // 2 if o.box and not o.plane else None
+
+
+def in_plane(o: Portrait, found: "Found", known: Any, state: np.ndarray, title: str) -> "tuple[Figure, str]":
+    """Return the portrait of a plane or of a slice."""
+    from analysis.dynamics.phase_plane import phase_plane
+    from figures.panels.labels import axis_labels
+    from figures.portraits import plane
+
+    d = len(state)
+    if o.plane and len(o.plane) != 2:
+        raise argument_error("plane", "name two components", f"names {len(o.plane)}")
+    if d > 2 and not o.plane:
+        raise argument_error("plane", f"name two of {', '.join(known.names)}", f"is not given for {d} components")
+    first, second = (known.index(name, "plane") for name in o.plane) if o.plane else (0, 1)
+    if first == second:
+        raise argument_error("plane", "name two different components", f"names `{o.plane[0]}` twice")
+    box = o.box or tuple(found.box[2 * k + side] for k in (first, second) for side in (0, 1) if found.box)
+    if not box:
+        raise argument_error("box", f"be given for `{o.system}`", "is not")
+    starts = np.reshape(o.through, (-1, 2)) if o.through else o.trajectories
+    plan = phase_plane(
+        found.system, box, axes=(first, second), at=state, trajectories=starts, t=o.time, horizon=o.horizon, grid=o.grid
+    )
+    labels = axis_labels(known.names, known.units)
+    others = [
+        f"{n} = {v:.3g}" for k, (n, v) in enumerate(zip(known.names, state, strict=True)) if k not in (first, second)
+    ]
+    note = f"; the field depends on time and is drawn at t = {o.time:g}" if plan.forced else ""
+    title = ", ".join(part for part in (title, *others, f"t = {o.time:g}" if plan.forced else "") if part)
+    return plane(plan, (labels[first], labels[second]), title=title), f"{plan!r}{note}"
+
+
+def on_line(o: Portrait, found: "Found", known: Any) -> "tuple[Figure, str]":
+    """Return the portrait of a line."""
+    import jax
+    import jax.numpy as jnp
+
+    from analysis.dynamics.equilibria import equilibria
+    from analysis.dynamics.phase_plane import window
+    from figures.panels.labels import axis_label
+    from figures.portraits import line
+
+    (low,), (high,) = window(o.box or found.box, 1)
+    xs = np.linspace(low, high, max(201, o.grid))
+    speeds = jax.vmap(lambda x: found.system.vector_field(jnp.asarray(o.time), x))(jnp.asarray(xs)[:, None])[:, 0]
+    rests = [
+        e for e in equilibria(found.system, jnp.asarray(xs)[::5, None], o.time) if low <= float(e.state[0]) <= high
+    ]
+    points = np.array([float(e.state[0]) for e in rests])
+    said = "; ".join(f"{e.kind} {x:.6g}" for e, x in zip(rests, points, strict=True)) or "no equilibrium in the window"
+    label = axis_label(known.names[0], known.units[0])
+    return line(xs, np.asarray(speeds), points, [e.kind for e in rests], label), said
+
+
+def on_sphere(o: Portrait, system: Any, d: int) -> "tuple[Figure, str]":
+    """Return the portrait of the circle or of the sphere, front and back."""
+    from analysis.dynamics.portrait import circle_portrait, sphere_portrait
+    from figures.portraits import circle, sphere
+
+    compute, draw = (circle_portrait, circle) if d == 2 else (sphere_portrait, sphere)
+    found = compute(system, t=o.time, horizon=o.horizon)
+    return draw(found), _rests(found.equilibrium_points, found.kinds)
+
+
+def on_simplex(o: Portrait, system: Any, d: int) -> "tuple[Figure, str]":
+    """Return the portrait of the simplex of three states."""
+    import jax.numpy as jnp
+
+    from analysis.dynamics.equilibria import equilibria
+    from analysis.dynamics.pace import curves
+    from figures.portraits import simplex
+
+    if d != 3:
+        raise argument_error("system", "have three states for a portrait on the simplex", f"has {d}")
+    parts = (np.arange(6) + 0.5) / 6
+    grid = np.array([(a, b, 1 - a - b) for a in parts for b in parts if a + b < 1])
+    starts = jnp.asarray(grid)
+    paths = curves(system, starts, 1.5, signs=[1.0] * len(grid), t=o.time)
+    found = [e for e in equilibria(system, starts, o.time) if float(np.min(e.state)) > -1e-9]
+    points = np.array([np.asarray(e.state) for e in found]).reshape(-1, 3)
+    kinds = tuple(e.kind for e in found)
+    return simplex(paths, points, kinds, system.names or ("1", "2", "3")), _rests(points, kinds)
+
+
+def _rests(points: np.ndarray, kinds: Sequence[str]) -> str:
+    rows = [f"{k} ({', '.join(f'{v:.6g}' for v in np.round(p, 9) + 0.0)})" for p, k in zip(points, kinds, strict=True)]
+    return "; ".join(rows) or "no equilibrium"

@@ -1,0 +1,233 @@
+"""`dynsim section`: Poincare sections and return maps of flows; orbit diagrams, cobwebs and orbits of maps."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dynsim.commands.options import check_outputs, refuse_unused, say
+from dynsim.commands.ranges import parameter_range
+from dynsim.commands.system_options import SystemOptions, parse_system
+from dynsim.errors import argument_error, check_at_least
+
+if TYPE_CHECKING:
+    from dynsim.commands.systems import Found
+
+OF_FLOWS = ("surface", "strobe", "direction", "spacing", "longest", "returns", "rtol")
+OF_MAPS = ("against", "values", "orbits")
+
+
+@dataclass(frozen=True)
+class Section(SystemOptions):
+    """Draw the Poincare section of a flow, dynsim section lorenz --surface z=27, or what the orbits of a map visit.
+
+    A forced flow is drawn at multiples of a period with `--strobe 6.2832`; `--returns z` draws the return map of a
+    component. Of a map, `--against r=2.5:4` draws the orbit diagram; without it a map of one component is drawn with a
+    cobweb, and of several components orbits are drawn from starts in the window.
+
+    SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` of yours; each of its parameters is an option
+    of its own.
+    """
+
+    surface: str = ""
+    """the surface, NAME=VALUE of a component"""
+    strobe: float | None = None
+    """the period of the forcing, at multiples of which the state is kept, instead of a surface"""
+    direction: Literal["up", "down", "both"] = "up"
+    """the crossings that count"""
+    plot: tuple[str, ...] = ()
+    """the names of two components to draw, by default the first two that are not that of the surface"""
+    returns: str = ""
+    """a component whose return map is drawn"""
+    against: str = ""
+    """a parameter of a map with its range, NAME=LOW:HIGH, for an orbit diagram"""
+    values: int = 600
+    """number of its values"""
+    orbits: int = 12
+    """number of orbits of a map of several components"""
+    count: int = 500
+    """number of crossings, or of steps that are kept"""
+    warm_up: float = 100.0
+    """time or steps before"""
+    spacing: float = 0.01
+    """distance of the samples between which crossings are looked for, in time units"""
+    longest: float = 10_000.0
+    """time after which the search ends"""
+    rtol: float = 1e-9
+    """relative tolerance of the solver"""
+    figure: Path = Path("section.png")
+    """the figure (.pdf, .svg or .png) to write"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Compute the section, print what was found, and write the figure."""
+    o = parse_system(Section, words, "section")
+    check_at_least(2, count=o.count, values=o.values)
+    check_at_least(1, orbits=o.orbits)
+    check_at_least(0, warm_up=o.warm_up)
+    check_outputs(o.force, figure=o.figure)
+    from dynsim.commands.systems import found
+    from dynsim.systems.base import AbstractMap
+    from dynsim.systems.named import components
+    from figures.files import write_figure
+    from figures.style import canvas, settings
+
+    made = found(o, "section")
+    is_map = isinstance(made.system, AbstractMap)
+    refuse_unused(o, OF_FLOWS if is_map else OF_MAPS, f"for a {'map' if is_map else 'flow'}")
+    state = made.begun(None)
+    if np.ndim(state) != 1:
+        raise argument_error("system", "have a vector as its state", f"that of `{o.system}` has {np.ndim(state)} axes")
+    known = components(made.system, state)
+    with settings():
+        drawn, (ax,) = canvas()
+        say(of_map(o, made, known, ax) if is_map else of_flow(o, made, known, ax))
+        if ax.get_legend_handles_labels()[1]:
+            drawn.legend(loc="outside lower center", ncols=3)
+        write_figure(drawn, o.figure, f"section of {made.name}")
+    say(f"figure {o.figure}")
+    return 0
+
+
+def of_flow(o: Section, made: "Found", known: Any, ax: Any) -> str:
+    """Draw the section or the return map of a flow, and return what was found."""
+    import jax.numpy as jnp
+
+    from analysis.dynamics.sections import poincare_section
+    from dynsim.commands.integrators import integrator
+    from figures.panels.labels import axis_labels
+    from figures.panels.maps import return_map, section
+
+    surface, where = _surface(o, known)
+    labels = axis_labels(known.names, known.units)
+    direction = 0 if o.strobe is not None else {"up": 1, "down": -1, "both": 0}[o.direction]
+    found = poincare_section(
+        made.system, jnp.asarray(made.begun()), surface, o.count, direction=direction, spacing=o.spacing,
+        warm_up=o.warm_up, longest=o.longest, integrator=integrator("diffrax", o.rtol),
+    )  # fmt: skip
+    states = np.asarray(found.states)
+    if o.returns:
+        k = known.index(o.returns, "returns")
+        pairs = np.stack([states[:-1, k], states[1:, k]], axis=1) if o.strobe else found.return_map(lambda x: x[k])
+        return_map(ax, pairs, label=labels[k])
+    else:
+        first, second = _plotted(o, known, where)
+        ways = None if o.strobe is not None else found.directions
+        section(ax, states[:, [first, second]], labels=(labels[first], labels[second]), directions=ways)
+    mean = float(np.mean(np.diff(found.times))) if len(found.times) > 1 else float("nan")
+    short = "" if found.complete else f"; the search ended at t = {o.longest:g} before {o.count}"
+    return f"{len(found.times)} crossings, {mean:.6g} apart on average{short}"
+
+
+def _surface(o: Section, known: Any) -> tuple[Any, int | None]:
+    """Return the function whose zeros are the surface, and the number of its component."""
+    import math
+
+    import jax.numpy as jnp
+
+    if o.strobe is not None:
+        if o.surface:
+            raise argument_error("surface", "be left out with `--strobe`", f"is `{o.surface}`")
+        if not (o.strobe > 0 and math.isfinite(o.strobe)):
+            raise argument_error("strobe", "be a positive number", f"is {o.strobe}")
+        rate = math.pi / o.strobe
+        return (lambda t, x: jnp.sin(rate * t)), None
+    name, equals, value = o.surface.partition("=")
+    try:
+        level = float(value)
+    except ValueError:
+        level = math.nan
+    if not equals or not math.isfinite(level):
+        names = ", ".join(known.names)
+        raise argument_error("surface", f"be NAME=VALUE with one of {names}", f"is `{o.surface}`")
+    k = known.index(name, "surface")
+    return (lambda t, x: x[k] - level), k
+
+
+def _plotted(o: Section, known: Any, where: int | None) -> tuple[int, int]:
+    """Return the numbers of the two components to draw."""
+    if o.plot:
+        if len(o.plot) != 2:
+            raise argument_error("plot", "name two components", f"names {len(o.plot)}")
+        return known.index(o.plot[0], "plot"), known.index(o.plot[1], "plot")
+    free = [k for k in range(len(known.names)) if k != where]
+    if len(free) < 2:
+        raise argument_error("returns", "name a component, as one is left in the section", "is not given")
+    return free[0], free[1]
+
+
+def of_map(o: Section, made: "Found", known: Any, ax: Any) -> str:
+    """Draw the orbit diagram, the cobweb or the orbits of a map, and return what was found."""
+    import jax.numpy as jnp
+
+    from figures.panels.labels import axis_labels, symbol
+
+    labels = axis_labels(known.names, known.units)
+    start, warm = jnp.asarray(made.begun()), round(o.warm_up)
+    if o.against:
+        from analysis.dynamics.sections import orbit_diagram
+        from dynsim.systems.named import where
+        from figures.panels import maps
+
+        name, some = parameter_range(o.against, o.values, made.system, "against")
+        values = np.asarray(some)
+        k = known.index(o.plot[0], "plot") if o.plot else 0
+        found = orbit_diagram(
+            made.system, where(made.system, name), values, start, coordinate=lambda x: x[k], warm_up=warm, kept=o.count
+        )
+        maps.orbit_diagram(ax, values, found.values, labels=(symbol(name), labels[k]))
+        escaped = int(np.sum(~np.all(np.isfinite(found.values), axis=1)))
+        periods = found.periods()
+        shown = ", ".join(f"{p} at {int(np.sum(periods == p))}" for p in np.unique(periods[periods > 0])[:6])
+        return f"{len(values)} values of {name}: periods {shown or 'none'}; {escaped} escape"
+    if len(known.names) == 1:
+        return _cobweb(o, made, labels[0], ax)
+    return _orbits(o, made, known, labels, ax)
+
+
+def _cobweb(o: Section, made: "Found", label: str, ax: Any) -> str:
+    import jax
+    import jax.numpy as jnp
+
+    from dynsim.simulation import iterate
+    from figures.panels.maps import cobweb
+
+    orbit = np.asarray(iterate(made.system, jnp.asarray(made.begun()), min(o.count, 100)).ys)[:, 0]
+    orbit = orbit[np.isfinite(orbit)]
+    low, high = made.box or (float(orbit.min()), float(orbit.max()) + 1e-9)
+    xs = np.linspace(low, high, 401)
+    images = jax.vmap(lambda x: made.system.step(0, x))(jnp.asarray(xs)[:, None])[:, 0]
+    inside = orbit[(orbit >= low - (high - low)) & (orbit <= high + (high - low))]
+    cobweb(ax, xs, images, inside if len(inside) > 1 else orbit[:2], label=label)
+    left = "" if len(orbit) > min(o.count, 100) else "; it leaves the finite numbers"
+    return f"{len(orbit) - 1} steps from {orbit[0]:.6g} to {orbit[-1]:.6g}{left}"
+
+
+def _orbits(o: Section, made: "Found", known: Any, labels: list[str], ax: Any) -> str:
+    """Draw several orbits from the diagonal of the window, or one from the given start."""
+    import jax.numpy as jnp
+
+    from dynsim.simulation import iterate
+    from figures.panels.maps import dots
+    from figures.style import SERIES
+
+    first, second = _plotted(o, known, None)
+    x = jnp.asarray(made.begun())
+    rows = [x]
+    if not o.start and made.box:
+        low, high = jnp.asarray(made.box[::2]), jnp.asarray(made.box[1::2])
+        rows = [x, *(low + (high - low) * (k + 0.5) / o.orbits for k in range(o.orbits - 1))]
+    steps = round(o.warm_up) + o.count
+    paths = [np.asarray(iterate(made.system, row, steps).ys)[round(o.warm_up) :] for row in rows]
+    kept = [path for path in paths if np.all(np.isfinite(path))]
+    if not kept:
+        raise argument_error("start", "have an orbit that stays finite", "has none: it escapes")
+    for number, path in enumerate(kept):
+        dots(ax, path[:, first], path[:, second], role=SERIES[number % len(SERIES)])
+    ax.set_xlabel(labels[first])
+    ax.set_ylabel(labels[second])
+    return f"{len(kept)} orbits of {o.count} steps; {len(paths) - len(kept)} escape"

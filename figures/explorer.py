@@ -1,0 +1,75 @@
+"""A trajectory with sliders for the parameters of its system and for its start, in a notebook."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from dynsim.arguments import as_times
+from dynsim.conversion import instance, integer
+from dynsim.errors import IntegrationError, argument_error, nearest
+from dynsim.keys import stream
+from dynsim.simulation import iterate, simulate
+from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.named import changed, components, listed, parameters
+from figures.notebook import rendered
+from figures.trajectories import drawing
+
+STEPS = 100  # of a slider
+TIMES = np.linspace(0.0, 50.0, 2001)
+
+
+def explorer(system: Any, start: Any, ts: Any, ranges: Mapping[str, tuple[float, float]]) -> Any:
+    """Return the widget of `dynsim.explore`: an image of the trajectory above its sliders."""
+    import ipywidgets
+
+    instance("system", system, AbstractFlow | AbstractMap, "a flow or a map")
+    if start is None and not system.names:
+        raise argument_error("start", "be given for a system without names of its components", "is not")
+    x = system.space.sample(stream(0, "start"), (len(system.names),)) if start is None else jnp.asarray(start, float)
+    if x.ndim != 1:
+        raise argument_error("start", "be a vector", f"has shape {x.shape}")
+    known = components(system, x)
+    values = {name: float(leaf) for name, leaf in parameters(system).items() if not leaf.ndim}
+    firsts = {f"{name}(0)" if name in values else name: float(v) for name, v in zip(known.names, x, strict=True)}
+    for name in ranges:
+        if name not in values and name not in firsts:
+            must = f"name a parameter or a component, {listed((*values, *firsts))}"
+            raise argument_error("ranges", must, f"names `{name}`{nearest(name, (*values, *firsts))}")
+    sliders = {name: _slider(ipywidgets, name, v, ranges.get(name)) for name, v in (values | firsts).items()}
+    image, said = ipywidgets.Image(format="png"), ipywidgets.Label()
+
+    def show(change: Any = None) -> None:
+        del change
+        now = {name: slider.value for name, slider in sliders.items()}
+        made = changed(system, {name: now[name] for name in values})
+        try:
+            run = _run(made, jnp.asarray([now[name] for name in firsts]), ts)
+        except (IntegrationError, ValueError) as error:
+            said.value = str(error)
+            return
+        image.value, said.value = rendered(drawing(run)), repr(run)
+
+    for slider in sliders.values():
+        slider.observe(show, "value")
+    show()
+    return ipywidgets.VBox([image, said, *sliders.values()])
+
+
+def _slider(ipywidgets: Any, name: str, value: float, ends: tuple[float, float] | None) -> Any:
+    """Return a slider that draws when it is let go."""
+    reach = 2 * abs(value) or 1.0
+    low, high = ends or ((0.0, reach) if value > 0 else (-reach, reach))
+    if not low < high:
+        raise argument_error("ranges", "hold a low and a higher number for each name", f"holds {ends} for `{name}`")
+    return ipywidgets.FloatSlider(
+        value, min=min(low, value), max=max(high, value), step=(high - low) / STEPS, description=name,
+        continuous_update=False, readout_format=".3g",
+    )  # fmt: skip
+
+
+def _run(system: Any, x: Any, ts: Any) -> Any:
+    if isinstance(system, AbstractMap):
+        return iterate(system, x, 50 if ts is None else integer("ts", ts, least=1))
+    return simulate(system, system.space.project(x), TIMES if ts is None else as_times(ts))

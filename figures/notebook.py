@@ -1,0 +1,91 @@
+"""Pictures of results as PNG files in memory, for notebooks."""
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from analysis.dynamics.lyapunov import LyapunovSpectrum
+from analysis.dynamics.periodic_orbits import PeriodicOrbit
+from analysis.dynamics.phase_plane import PhasePlane
+from analysis.dynamics.sections import OrbitDiagram, Section
+from dynsim.trajectory import Trajectory
+from figures.panels.exponents import running_exponents
+from figures.panels.maps import orbit_diagram, section
+from figures.panels.spectra import eigenvalues
+from figures.portraits import plane
+from figures.style import canvas, colour, settings
+from figures.trajectories import drawing
+
+DPI = 130
+
+
+def png(result: Any) -> bytes | None:
+    """Return a PNG of a result, None for one that has no picture, as with states that are no vectors."""
+    draw = next((draw for kind, draw in DRAWINGS.items() if isinstance(result, kind)), None)
+    drawn = None if draw is None else draw(result)
+    return None if drawn is None else rendered(drawn)
+
+
+def rendered(drawn: Figure) -> bytes:
+    """Return a figure as a PNG, with the settings of `figures.style`."""
+    file = io.BytesIO()
+    with settings():
+        drawn.savefig(file, format="png", dpi=DPI)
+    return file.getvalue()
+
+
+def _trajectory(run: Trajectory) -> Figure | None:
+    return drawing(run) if np.ndim(run.ys) == 2 and np.asarray(run.ys).dtype.kind == "f" else None
+
+
+def _section(found: Section) -> Figure | None:
+    states = np.asarray(found.states)
+    if states.ndim != 2 or states.shape[1] < 2:
+        return None
+    with settings():
+        drawn, (ax,) = canvas()
+        section(ax, states[:, :2], labels=("$x_1$", "$x_2$"), directions=found.directions)
+        return drawn
+
+
+def _orbits(found: OrbitDiagram) -> Figure:
+    with settings():
+        drawn, (ax,) = canvas()
+        orbit_diagram(ax, found.parameters, found.values, labels=("parameter", "state"))
+        return drawn
+
+
+def _exponents(found: LyapunovSpectrum) -> Figure:
+    with settings():
+        drawn, (ax,) = canvas()
+        running_exponents(ax, found.times, found.running, found.errors)
+        drawn.legend(loc="outside lower center", ncols=3)
+        return drawn
+
+
+def _multipliers(found: PeriodicOrbit) -> Figure:
+    with settings():
+        drawn, (ax,) = canvas()
+        turn = np.linspace(0.0, 2 * np.pi, 200)
+        ax.plot(np.cos(turn), np.sin(turn), color=colour("reference"), linewidth=0.6)
+        eigenvalues(ax, found.multipliers, role="first")
+        ax.set_aspect("equal")
+        ax.set_title("Floquet multipliers")
+        return drawn
+
+
+def _plane(found: PhasePlane) -> Figure:
+    return plane(found, ("$x_1$", "$x_2$"))
+
+
+DRAWINGS: dict[type, Callable[[Any], Figure | None]] = {
+    Trajectory: _trajectory,
+    Section: _section,
+    OrbitDiagram: _orbits,
+    LyapunovSpectrum: _exponents,
+    PeriodicOrbit: _multipliers,
+    PhasePlane: _plane,
+}

@@ -1,0 +1,118 @@
+"""Trajectories in three dimensions, and their time series, in panels that know names and units."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from mpl_toolkits.mplot3d.art3d import Line3DCollection
+from numpy.typing import ArrayLike
+
+from dynsim.errors import argument_error
+from figures.style import SERIES, colour
+
+AZIMUTH, ELEVATION = -60.0, 22.0
+FEW = 100  # steps of a map that are joined by lines
+BEYOND = 0.15  # of the range of values, above and below; a band of errors may leave it
+
+
+def space_axes(drawn: Figure, place: Any = 111) -> Any:
+    """Return new axes of three dimensions at a place of a grid, as `Figure.add_subplot` takes it."""
+    ax = drawn.add_subplot(place, projection="3d")
+    for axis in (ax.xaxis, ax.yaxis, ax.zaxis):  # pyright: ignore[reportAttributeAccessIssue]
+        axis.set_pane_color((1.0, 1.0, 1.0, 0.0))
+        axis._axinfo["grid"].update(color="#E3E3E3", linewidth=0.4)
+    return ax
+
+
+def attractor(
+    ax: Any,
+    path: ArrayLike,
+    *,
+    labels: Sequence[str] = ("$x$", "$y$", "$z$"),
+    azimuth: float = AZIMUTH,
+    until: float = 1.0,
+) -> Line3DCollection:
+    """Draw a trajectory in three dimensions, coloured by time from dark to bright, and return it.
+
+    Args:
+        ax: axes of `space_axes`.
+        path: states, (times, 3).
+        labels: of the coordinates.
+        azimuth: of the viewer, degrees.
+        until: the share of the trajectory that is drawn; the axes are those of the whole.
+
+    Raises:
+        ValueError: for another shape.
+    """
+    points = np.asarray(path, float)
+    if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2:
+        raise argument_error("path", "have shape (times, 3)", f"has shape {points.shape}")
+    shown = points[: max(2, round(until * len(points)))]
+    lines = Line3DCollection(np.stack([shown[:-1], shown[1:]], axis=1), cmap="cividis", linewidths=0.5)
+    lines.set_array(np.arange(len(shown) - 1) / max(1, len(points) - 2))
+    lines.set_clim(0.0, 1.0)
+    ax.add_collection3d(lines)
+    for name, values, label in zip("xyz", points.T, labels, strict=True):
+        low, high = float(values.min()), float(values.max())
+        pad = 0.03 * (high - low) or 1.0
+        getattr(ax, f"set_{name}lim")(low - pad, high + pad)
+        getattr(ax, f"set_{name}label")(label, labelpad=-4.0)
+        getattr(ax, f"{name}axis").set_tick_params(pad=-2.0)
+        getattr(ax, f"{name}axis").set_major_locator(_few())
+    ax.view_init(ELEVATION, azimuth)
+    ax.set_box_aspect((1.0, 1.0, 0.8), zoom=0.9)
+    if until < 1.0:
+        ax.plot(*shown[-1:].T, marker="o", color=colour("second"), markersize=3.0)
+    return lines
+
+
+def _few() -> Any:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(4)
+
+
+def time_series(
+    axes: Sequence[Axes],
+    ts: ArrayLike,
+    values: ArrayLike,
+    *,
+    labels: Sequence[str],
+    xlabel: str = "time $t$",
+    error: ArrayLike | None = None,
+    steps: bool = False,
+    until: float = 1.0,
+) -> None:
+    """Draw components over time, (times, components), one below the other with one axis of time.
+
+    Args:
+        axes: one for each component.
+        ts: times, (times,).
+        values: (times, components).
+        labels: of the components, with units.
+        xlabel: of the times.
+        error: an estimate of the error of each value, drawn as a band around it, (times, components).
+        steps: whether these are the states of a map, which are drawn as points.
+        until: the share of the times that is drawn.
+    """
+    times, columns = np.asarray(ts, float), np.asarray(values, float).T
+    bands = None if error is None else np.asarray(error, float).T
+    for number, (ax, column, label) in enumerate(zip(axes, columns, labels, strict=True)):
+        tint = colour(SERIES[number % 3])
+        dots = {"marker": ".", "markersize": 1.5, "linestyle": "none" if len(times) > FEW else "-"} if steps else {}
+        shown = max(2, round(until * len(times)))
+        ax.plot(times[:shown], column[:shown], color=tint, linewidth=0.8, **dots)
+        low, high = float(np.nanmin(column)), float(np.nanmax(column))
+        pad = BEYOND * (high - low) or 1.0
+        if bands is not None:
+            around = column - bands[number], column + bands[number]
+            ax.fill_between(times, *around, color=tint, alpha=0.3, linewidth=0.0, label="estimated error")
+            if number == 0:
+                ax.legend(loc="upper right")
+        ax.set_ylim(low - pad, high + pad)
+        ax.set_ylabel(label)
+        ax.set_xlim(times[0], times[-1])
+        ax.tick_params(labelbottom=ax is axes[-1])
+    axes[-1].set_xlabel(xlabel)

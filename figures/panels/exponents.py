@@ -1,0 +1,55 @@
+"""Lyapunov exponents: their running estimates, and their values against a parameter, with standard errors."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
+
+from dynsim.errors import argument_error
+from figures.panels.curves import STYLES
+from figures.style import SERIES, colour
+
+
+def running_exponents(
+    ax: Axes, times: ArrayLike, running: ArrayLike, errors: ArrayLike, *, xlabel: str = "time $t$"
+) -> None:
+    """Draw the estimates up to each time, (times, k), with the final standard errors as bands around the last values.
+
+    Raises:
+        ValueError: for shapes that do not match.
+    """
+    ts, values, sigma = np.asarray(times, float), np.asarray(running, float), np.asarray(errors, float)
+    if values.shape != (len(ts), len(sigma)):
+        raise argument_error("running", f"have shape ({len(ts)}, {len(sigma)})", f"has shape {values.shape}")
+    ax.axhline(0.0, color=colour("reference"), linewidth=0.6)
+    for number, (row, error) in enumerate(zip(values.T, sigma, strict=True)):
+        role = SERIES[number % len(SERIES)]
+        name = rf"$\lambda_{{{number + 1}}} = {row[-1]:.4g} \pm {error:.1g}$".replace("e-0", "e-")
+        ax.plot(ts, row, color=colour(role), label=name, linestyle=STYLES[number % len(STYLES)])
+        ax.fill_between(ts, row[-1] - error, row[-1] + error, color=colour(role), alpha=0.25, linewidth=0.0)
+    ax.set_xlim(0.0, ts[-1])
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel("Lyapunov exponents")
+
+
+def exponents_against(
+    ax: Axes, parameters: ArrayLike, exponents: ArrayLike, errors: ArrayLike, *, xlabel: str, converged: ArrayLike
+) -> None:
+    """Draw exponents, (parameters, k), against a parameter with bands of two standard errors; unsteady ones are open.
+
+    Raises:
+        ValueError: for shapes that do not match.
+    """
+    x, values, sigma = np.asarray(parameters, float), np.asarray(exponents, float), np.asarray(errors, float)
+    if values.ndim != 2 or values.shape != sigma.shape or len(values) != len(x):
+        raise argument_error("exponents", f"have shape ({len(x)}, k), as `errors`", f"has shape {values.shape}")
+    unsteady = ~np.asarray(converged, bool)
+    ax.axhline(0.0, color=colour("reference"), linewidth=0.6)
+    for number, (row, error) in enumerate(zip(values.T, sigma.T, strict=True)):
+        role = SERIES[number % len(SERIES)]
+        ax.plot(x, row, color=colour(role), linewidth=0.8, label=rf"$\lambda_{{{number + 1}}}$")
+        ax.fill_between(x, row - 2 * error, row + 2 * error, color=colour(role), alpha=0.25, linewidth=0.0)
+        ax.plot(x[unsteady], row[unsteady], marker="o", markersize=2.5, fillstyle="none", linestyle="none",
+                color=colour(role), label="not converged" if number == 0 and np.any(unsteady) else None)  # fmt: skip
+    ax.set_xlim(x.min(), x.max())
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel("Lyapunov exponents")

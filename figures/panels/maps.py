@@ -1,0 +1,91 @@
+"""Poincare sections, return maps, cobwebs and orbit diagrams."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike
+
+from dynsim.errors import argument_error
+from figures.style import SERIES, colour
+
+MANY = 2000  # points beyond which they are drawn smaller
+
+
+def section(ax: Axes, points: ArrayLike, *, labels: tuple[str, str], directions: ArrayLike | None = None) -> None:
+    """Draw the crossings of a surface, (crossings, 2), those downwards in another colour, and name the axes.
+
+    Raises:
+        ValueError: for another shape.
+    """
+    places = np.asarray(points, float)
+    if places.ndim != 2 or places.shape[1] != 2:
+        raise argument_error("points", "have shape (crossings, 2)", f"has shape {places.shape}")
+    ways = np.ones(len(places)) if directions is None else np.asarray(directions)
+    for number, (sign, name) in enumerate(((1, "upwards"), (-1, "downwards"))):
+        chosen = places[ways == sign]
+        if len(chosen):
+            both = len(np.unique(ways)) > 1
+            dots(ax, chosen[:, 0], chosen[:, 1], role=SERIES[number], label=name if both else "")
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
+
+
+def dots(ax: Axes, xs: ArrayLike, ys: ArrayLike, *, role: str, label: str = "") -> Line2D:
+    """Draw points, small ones if they are many, and return them; they are pixels of one image in a vector file."""
+    x, y = np.asarray(xs, float), np.asarray(ys, float)
+    size = 0.35 if x.size > 20 * MANY else 0.8 if x.size > MANY else 1.6
+    (line,) = ax.plot(
+        x.ravel(), y.ravel(), marker="o", markersize=size, markeredgewidth=0.0, linestyle="none", color=colour(role),
+        label=label or None, rasterized=x.size > MANY,
+    )  # fmt: skip
+    return line
+
+
+def return_map(ax: Axes, pairs: ArrayLike, *, label: str) -> None:
+    """Draw a coordinate at each return against that at the one before, (returns, 2), with the diagonal."""
+    found = np.asarray(pairs, float).reshape(-1, 2)
+    _diagonal(ax, found)
+    dots(ax, found[:, 0], found[:, 1], role="first")
+    ax.set_xlabel(f"{label} at a crossing")
+    ax.set_ylabel(f"{label} at the next")
+
+
+def cobweb(ax: Axes, xs: ArrayLike, images: ArrayLike, orbit: ArrayLike, *, label: str) -> None:
+    """Draw the graph of a scalar map, (points,) each, the diagonal, and an orbit, (steps,), as a cobweb.
+
+    Raises:
+        ValueError: for an orbit of less than two steps.
+    """
+    steps = np.asarray(orbit, float).ravel()
+    if len(steps) < 2:
+        raise argument_error("orbit", "have at least two steps", f"has {len(steps)}")
+    xs, images = np.asarray(xs, float), np.asarray(images, float)
+    _diagonal(ax, np.stack([xs, images], axis=1))
+    ax.plot(xs, images, color=colour("first"), label="map")
+    corners = np.repeat(steps, 2)
+    ax.plot(corners[:-1], np.append(corners[1], corners[2:]), color=colour("second"), linewidth=0.5, label="orbit")
+    ax.plot(steps[0], steps[0], marker="o", linestyle="none", color=colour("start"), fillstyle="none", label="start")
+    ax.set_xlim(xs[0], xs[-1])
+    ax.set_xlabel(f"{label} at step $k$")
+    ax.set_ylabel(f"{label} at step $k + 1$")
+
+
+def orbit_diagram(ax: Axes, parameters: ArrayLike, values: ArrayLike, *, labels: tuple[str, str]) -> Line2D:
+    """Draw what orbits visit, (parameters, kept), against a parameter, and return the points; NaN is left out.
+
+    Raises:
+        ValueError: for shapes that do not match.
+    """
+    x, y = np.asarray(parameters, float), np.asarray(values, float)
+    if y.ndim != 2 or len(y) != len(x):
+        raise argument_error("values", f"have shape ({len(x)}, kept)", f"has shape {y.shape}")
+    line = dots(ax, np.repeat(x, y.shape[1]), y, role="first")
+    ax.set_xlim(x.min(), x.max())
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
+    return line
+
+
+def _diagonal(ax: Axes, points: np.ndarray) -> None:
+    low, high = float(np.nanmin(points)), float(np.nanmax(points))
+    ax.plot([low, high], [low, high], color=colour("reference"), linewidth=0.6, linestyle="--")

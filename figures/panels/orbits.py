@@ -1,0 +1,55 @@
+"""Curves of a phase portrait: limit cycles, separatrices of saddles, trajectories."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from numpy.typing import ArrayLike
+
+from dynsim.errors import argument_error
+from figures.style import colour
+
+STYLES = {"stable": "-", "unstable": (0, (4, 1.5)), "saddle": (0, (1, 1))}  # of limit cycles
+
+
+def cycles(ax: Axes, orbits: Sequence[ArrayLike], kinds: Sequence[str]) -> None:
+    """Draw limit cycles, (points, 2) each: stable ones solid, unstable ones dashed, each kind named once.
+
+    Raises:
+        ValueError: for another number of kinds, or an unknown one.
+    """
+    if len(orbits) != len(kinds):
+        raise argument_error("kinds", f"have one word for each of {len(orbits)} cycles", f"has {len(kinds)}")
+    for number, (orbit, kind) in enumerate(zip(orbits, kinds, strict=True)):
+        if kind not in STYLES:
+            raise argument_error("kinds", f"hold only {', '.join(STYLES)}", f"holds `{kind}`")
+        name = f"{kind} limit cycle" if kind not in kinds[:number] else None
+        path = np.asarray(orbit, float)
+        ax.plot(*path.T, color="white", linewidth=3.2, zorder=3.4)
+        ax.plot(*path.T, color=colour("cycle"), linewidth=1.8, linestyle=STYLES[kind], zorder=3.5, label=name)
+
+
+def separatrices(ax: Axes, stable: ArrayLike, unstable: ArrayLike) -> None:
+    """Draw the curves that lead to saddles, solid, and those that lead from them, dotted; (curves, points, 2) each."""
+    for paths, style, name in ((stable, "-", "stable manifold"), (unstable, (0, (1, 1)), "unstable manifold")):
+        lines = _lines(paths)
+        if lines:
+            ax.add_collection(LineCollection(lines, colors=[colour("separatrix")], linewidths=1.2, linestyles=[style],
+                                             zorder=3.2, label=name), autolim=False)  # fmt: skip
+
+
+def paths(ax: Axes, trajectories: ArrayLike) -> None:
+    """Draw trajectories, (curves, points, 2), with a dot at each start."""
+    lines = _lines(trajectories)
+    if lines:
+        drawn = LineCollection(lines, colors=[colour("first")], linewidths=0.9, zorder=2.6, label="trajectory")
+        ax.add_collection(drawn, autolim=False)
+        ax.plot(*np.array([line[0] for line in lines]).T, marker="o", markersize=2.2, linestyle="none",
+                color=colour("first"), zorder=2.7)  # fmt: skip
+
+
+def _lines(paths: ArrayLike) -> list[np.ndarray]:
+    """Return the finite parts of curves that have at least two points."""
+    found = [path[np.all(np.isfinite(path), axis=-1)] for path in np.asarray(paths, float)]
+    return [path for path in found if len(path) > 1]

@@ -1,0 +1,115 @@
+"""Whole figures of phase portraits from computed data: the plane and slices, lines, circles, spheres and simplices."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from analysis.dynamics.phase_plane import PhasePlane
+from analysis.dynamics.portrait import Portrait
+from figures.panels.orbits import cycles, paths, separatrices
+from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
+from figures.panels.simplices import simplex_portrait
+from figures.panels.tokens import View
+from figures.style import COLUMN, PAGE, canvas, colour, settings
+
+ARROWS = 300  # of the field on a sphere
+
+
+def plane(found: PhasePlane, labels: Sequence[str], *, title: str = "") -> Figure:
+    """Return the portrait of a plane: field, nullclines, equilibria, limit cycles, separatrices, trajectories."""
+    with settings():
+        drawn, (ax,) = canvas(1.35 * COLUMN, 0.78)
+        planar_portrait(
+            ax, found.xs, found.ys, found.velocity, equilibrium_points=found.points,
+            kinds=[e.kind for e in found.equilibria], labels=(labels[0], labels[1]), legend=False,
+        )  # fmt: skip
+        paths(ax, found.trajectories)
+        separatrices(ax, found.stable_curves, found.unstable_curves)
+        cycles(ax, found.cycles, found.cycle_kinds)
+        _finished(ax, title)
+        return drawn
+
+
+def line(xs: np.ndarray, speeds: np.ndarray, points: np.ndarray, kinds: Sequence[str], label: str) -> Figure:
+    """Return the portrait of a line: the velocity against the state, with arrows and equilibria on the axis."""
+    with settings():
+        drawn, (ax,) = canvas(COLUMN, 0.62)
+        ax.axhline(0.0, color=colour("surface"), linewidth=0.6)
+        ax.plot(xs, speeds, color=colour("first"))
+        step = (xs[-1] - xs[0]) / 14
+        for x in xs[0] + step * (np.arange(13) + 0.97):
+            v = float(np.interp(x, xs, speeds))
+            if abs(v) > 0.02 * float(np.nanmax(np.abs(speeds))):
+                tip = (x + 0.25 * step * np.sign(v), 0.0)
+                ax.annotate(
+                    "",
+                    tip,
+                    (x - 0.25 * step * np.sign(v), 0.0),
+                    arrowprops={
+                        "arrowstyle": "-|>",
+                        "color": "black",
+                        "lw": 0.6,
+                        "mutation_scale": 7,
+                        "shrinkA": 0,
+                        "shrinkB": 0,
+                    },
+                )
+        equilibria(ax, np.column_stack([points, np.zeros(len(points))]), kinds)
+        ax.set_xlim(xs[0], xs[-1])
+        ax.set_xlabel(label)
+        ax.set_ylabel(f"velocity of {label}")
+        _finished(ax, "")
+        return drawn
+
+
+def circle(found: Portrait) -> Figure:
+    """Return the portrait of a flow on the circle."""
+    with settings():
+        drawn, (ax,) = canvas(COLUMN, 0.9)
+        angles = np.unwrap(np.arctan2(found.points[:, 1], found.points[:, 0]))
+        turning = np.stack([-np.sin(angles), np.cos(angles)], axis=1)
+        circle_portrait(
+            ax, angles, np.sum(found.field * turning, axis=1), limits=found.limits,
+            equilibrium_angles=np.arctan2(found.equilibrium_points[:, 1], found.equilibrium_points[:, 0]),
+            kinds=found.kinds,
+        )  # fmt: skip
+        _finished(ax, "")
+        return drawn
+
+
+def sphere(found: Portrait) -> Figure:
+    """Return the portrait of a flow on the sphere, from the front and from the back."""
+    with settings():
+        drawn, axes = canvas(PAGE, 0.5, columns=2)
+        some = slice(None, None, max(1, len(found.points) // ARROWS))
+        view = View()
+        for ax, side, name in zip(axes, (view, view.opposite()), ("front", "back"), strict=True):
+            sphere_portrait(
+                ax, found.points, found.limits, field_points=found.points[some], field=found.field[some],
+                equilibrium_points=found.equilibrium_points, kinds=found.kinds, view=side,
+            )  # fmt: skip
+            ax.set_title(name)
+        _finished(axes[1], "")
+        return drawn
+
+
+def simplex(trajectories: np.ndarray, points: np.ndarray, kinds: Sequence[str], states: Sequence[str]) -> Figure:
+    """Return the portrait of a flow on the simplex of three states: trajectories, (paths, times, 3), and equilibria."""
+    from figures.panels.simplices import in_triangle
+
+    with settings():
+        drawn, (ax,) = canvas(COLUMN, 0.9)
+        simplex_portrait(ax, trajectories, np.empty((0, 3)), states=states)
+        equilibria(ax, in_triangle(points.reshape(-1, 3)), kinds)
+        _finished(ax, "")
+        return drawn
+
+
+def _finished(ax: Any, title: str) -> None:
+    """Write the legend, below the axes, and the title."""
+    if ax.get_legend_handles_labels()[1]:
+        ax.figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    if title:
+        ax.set_title(title)

@@ -1,0 +1,114 @@
+"""Pictures and movies of one trajectory: its path in the space of its dimension, and its components over time."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from dynsim.spaces import Simplex, Sphere
+from dynsim.systems.base import AbstractMap
+from dynsim.systems.named import components
+from dynsim.trajectory import Trajectory
+from figures.movie import write_movie
+from figures.panels.attractors import AZIMUTH, attractor, space_axes, time_series
+from figures.panels.labels import axis_labels, time_label
+from figures.panels.simplices import in_triangle, outline
+from figures.panels.tokens import surface, token_paths
+from figures.style import PAGE, SERIES, canvas, colour, settings
+
+MOST = 6  # components that have panels of their own
+TURN = 360.0  # degrees in a movie
+
+
+def drawing(run: Trajectory, *, azimuth: float = AZIMUTH, until: float = 1.0) -> Figure:
+    """Return the figure of a trajectory with vector states: its path where it can be seen, and its components.
+
+    Args:
+        run: what `simulate` or `iterate` returned.
+        azimuth: of the viewer of three dimensions, degrees.
+        until: the share of the path that is drawn.
+
+    Raises:
+        ValueError: for states that are no vectors.
+    """
+    ys = np.asarray(run.ys, float)
+    known = components(run.system, ys[0])
+    labels = axis_labels(known.names, known.units)
+    with settings():
+        if ys.shape[1] > MOST:
+            drawn, (ax,) = canvas()
+            for number, row in enumerate(ys.T):
+                ax.plot(np.asarray(run.ts), row, color=colour(SERIES[number % 3]), linewidth=0.5)
+            ax.set_xlabel(_time(run, known.time_unit))
+            ax.set_ylabel("components")
+            return drawn
+        drawn, path, axes = _axes(ys.shape[1], isinstance(run.system.space, Sphere) and ys.shape[1] == 3)
+        _series(axes, run, ys, labels, known.time_unit, until)
+        if path is not None:
+            _path(path, run, ys, labels, azimuth, until)
+        return drawn
+
+
+def movie(file: Path, run: Trajectory) -> Path:
+    """Write the movie of a trajectory as a GIF: in three dimensions the path turns, in others it grows."""
+    turns = np.asarray(run.ys).shape[1:] == (3,) and not isinstance(run.system.space, Sphere | Simplex)
+    if turns:
+        return write_movie(file, lambda phase: drawing(run, azimuth=AZIMUTH + TURN * phase))
+    return write_movie(file, lambda phase: drawing(run, until=max(0.02, phase)))
+
+
+def _axes(d: int, sphere: bool) -> tuple[Figure, Any, list[Any]]:
+    """Return a figure, the axes of the path (None for a scalar), and one below the other those of the components."""
+    if d == 1:
+        drawn, (ax,) = canvas()
+        return drawn, None, [ax]
+    drawn = Figure(figsize=(PAGE, PAGE * max(0.42, 0.14 * d)), layout="constrained")
+    grid = drawn.add_gridspec(d, 2, width_ratios=(1.0, 1.25))
+    if d == 3 and not sphere:
+        path = space_axes(drawn, grid[:, 0])
+    else:
+        path = drawn.add_subplot(grid[:, 0]) if d in (2, 3) else None
+    columns = grid[:, 1] if path is not None else grid[:, :]
+    rows = columns.subgridspec(d, 1, hspace=0.08)
+    return drawn, path, [drawn.add_subplot(rows[k]) for k in range(d)]
+
+
+def _series(axes: list[Any], run: Trajectory, ys: np.ndarray, labels: list[str], unit: str, until: float) -> None:
+    error = None if run.stats.error is None else np.asarray(run.stats.error)
+    is_map = isinstance(run.system, AbstractMap)
+    label = _time(run, unit)
+    time_series(axes, np.asarray(run.ts), ys, labels=labels, xlabel=label, error=error, steps=is_map, until=until)
+
+
+def _time(run: Trajectory, unit: str) -> str:
+    return "step $k$" if isinstance(run.system, AbstractMap) else time_label(unit)
+
+
+def _path(ax: Any, run: Trajectory, ys: np.ndarray, labels: list[str], azimuth: float, until: float) -> None:
+    """Draw the path: in the plane, on the sphere, on the triangle of distributions, or in three dimensions."""
+    shown = ys[: max(2, round(until * len(ys)))]
+    if ys.shape[1] == 3 and isinstance(run.system.space, Sphere):
+        surface(ax)
+        token_paths(ax, shown[:, None])
+    elif ys.shape[1] == 3 and isinstance(run.system.space, Simplex):
+        outline(ax, labels)
+        ax.plot(*in_triangle(shown).T, color=colour("first"))
+    elif ys.shape[1] == 3:
+        attractor(ax, ys, labels=labels, azimuth=azimuth, until=until)
+    else:
+        steps = {"linestyle": "none", "marker": ".", "markersize": 1.0} if isinstance(run.system, AbstractMap) else {}
+        ax.plot(*shown.T, color=colour("first"), linewidth=0.7, **steps)
+        ax.plot(*shown[0], marker="o", linestyle="none", color=colour("start"), fillstyle="none", label="start")
+        ax.plot(*shown[-1], marker="o", linestyle="none", color=colour("end"), label="end")
+        _whole(ax, ys, labels)
+        ax.legend()
+
+
+def _whole(ax: Any, ys: np.ndarray, labels: list[str]) -> None:
+    """Set the limits to those of the whole path, and the labels."""
+    for name, values, label in zip("xy", ys.T, labels, strict=True):
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+        pad = 0.04 * (high - low) or 1.0
+        getattr(ax, f"set_{name}lim")(low - pad, high + pad)
+        getattr(ax, f"set_{name}label")(label)

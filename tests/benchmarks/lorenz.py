@@ -1,0 +1,74 @@
+"""The Lyapunov spectrum of the Lorenz system: the same algorithm in SciPy, and the other packages where installed."""
+
+import importlib
+import importlib.util
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import scipy.integrate
+
+from analysis.dynamics.lyapunov import lyapunov_spectrum
+from dynsim.systems.catalogue.chaotic import Lorenz
+from tests.benchmarks.harness import Contender, race
+
+PUBLISHED = np.array([0.9056, 0.0, -14.5723])  # J. C. Sprott, Chaos and Time-Series Analysis (2003)
+SIGMA, RHO, BETA = 10.0, 28.0, 8 / 3
+START = (1.0, 2.0, 20.0)
+RTOL, ATOL = 1e-8, 1e-10
+
+
+def with_vectors(t: float, y: np.ndarray) -> np.ndarray:
+    """Return the velocity of the state and of three tangent vectors, (12,), in NumPy."""
+    a, b, c = y[:3]
+    J = np.array([[-SIGMA, SIGMA, 0.0], [RHO - c, -1.0, -a], [b, a, -BETA]])
+    v = (SIGMA * (b - a), a * (RHO - c) - b, a * b - BETA * c)
+    return np.concatenate([v, (J @ y[3:].reshape(3, 3)).ravel()])
+
+
+def in_scipy(duration: int, warm_up: int) -> np.ndarray:
+    """Return the exponents by `solve_ivp` over intervals of one time unit, with QR after each."""
+    x, V, sums = np.array(START), np.eye(3), np.zeros(3)
+    for k in range(warm_up + duration):
+        y = scipy.integrate.solve_ivp(
+            with_vectors, (0.0, 1.0), np.concatenate([x, V.ravel()]), method="RK45", rtol=RTOL, atol=ATOL
+        ).y[:, -1]
+        x = y[:3]
+        V, R = np.linalg.qr(y[3:].reshape(3, 3))
+        if k >= warm_up:
+            sums += np.log(np.abs(np.diagonal(R)))
+    return np.sort(sums / duration)[::-1]
+
+
+def ours(duration: int, warm_up: int) -> np.ndarray:
+    """Return the exponents as the library computes them."""
+    found = lyapunov_spectrum(Lorenz(), jnp.asarray(START), float(duration), warm_up=float(warm_up), rtol=RTOL)
+    return found.exponents
+
+
+def by_nolds(duration: int) -> np.ndarray:
+    """Return the largest exponent that `nolds` estimates from a series of x, by Rosenstein's method."""
+    nolds: Any = importlib.import_module("nolds")
+    step = 0.05
+    ts = np.arange(0.0, duration, step)
+    series = scipy.integrate.solve_ivp(
+        lambda t, y: with_vectors(t, np.append(y, np.zeros(9)))[:3], (0.0, ts[-1]), START, t_eval=ts, rtol=1e-8
+    ).y[0]
+    return np.array([nolds.lyap_r(series, emb_dim=5, lag=3, min_tsep=40, trajectory_len=20, tau=step), np.nan, np.nan])
+
+
+def everything(rounds: int, *, quick: bool = False) -> list[dict[str, Any]]:
+    """Race over one duration, and say how near the published exponents the library is after a long one."""
+    duration, warm_up = (60, 5) if quick else (1000, 50)
+    contenders = [
+        Contender("dynsim", lambda: ours(duration, warm_up)),
+        Contender("the same algorithm in SciPy", lambda: in_scipy(duration, warm_up), 20.0),
+    ]
+    if importlib.util.find_spec("nolds"):
+        contenders.append(Contender("nolds, largest from a series", lambda: by_nolds(min(duration, 100))))
+    error = lambda found: float(np.nanmax(np.abs(found - PUBLISHED)))
+    rows = race(f"Lyapunov spectrum of Lorenz, {duration} time units", contenders, error, rounds=rounds)
+    if not quick:
+        found = lyapunov_spectrum(Lorenz(), jnp.asarray(START), 20_000.0, warm_up=100.0, rtol=RTOL)
+        print(f"after 20,000 time units: {found!r}, off by {error(found.exponents):.1e}")
+    return [row._asdict() for row in rows]

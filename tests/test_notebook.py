@@ -1,0 +1,97 @@
+"""Results print themselves in a line and draw themselves; `explore` has sliders; all of it in an executed notebook."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.lyapunov import LyapunovSpectrum
+from analysis.dynamics.periodic_orbits import PeriodicOrbit
+from analysis.dynamics.sections import OrbitDiagram, Section
+from dynsim import Scipy, explore, iterate, simulate
+from dynsim.systems.catalogue.maps import Logistic
+from dynsim.systems.catalogue.oscillators import Pendulum
+from dynsim.systems.tokens.flow import TokenFlow
+from figures.notebook import png
+
+PNG = b"\x89PNG"
+CELLS = (
+    "import dynsim, jax.numpy as jnp, numpy as np\n"
+    "from dynsim.systems.catalogue.oscillators import VanDerPol\n"
+    "path = dynsim.simulate(VanDerPol(), jnp.asarray([2.0, 0.0]), np.linspace(0.0, 10.0, 101))\n"
+    "path",
+    "box = dynsim.explore(VanDerPol(), [2.0, 0.0], np.linspace(0.0, 10.0, 101), mu=(0.0, 3.0))\n"
+    "before = box.children[0].value\n"
+    "next(c for c in box.children if getattr(c, 'description', '') == 'mu').value = 3.0\n"
+    "assert box.children[0].value != before\n"
+    "box",
+)
+
+
+def test_results_print_themselves_in_a_line_and_draw_themselves():
+    path = simulate(Pendulum(), jnp.asarray([1.0, 0.0]), [0.0, 0.5, 1.0], integrator=Scipy())
+    orbit = iterate(Logistic(r=3.2), jnp.asarray([0.3]), 20)
+    values = np.tile([0.5, 0.8], (3, 4))
+    for result, line in (
+        (path, "Trajectory of Pendulum, 3 times from 0 to 1, states (2,). The integration finished: it reached t = 1"),
+        (orbit, "Trajectory of Logistic, 21 times from 0 to 20, states (1,)."),
+    ):
+        assert repr(result).startswith(line)
+        assert "\n" not in repr(result)
+        assert result._repr_png_().startswith(PNG)
+    section = Section(np.arange(4.0), np.eye(4, 2), np.ones(4), 0.01, False)
+    diagram = OrbitDiagram(np.arange(3.0), values)
+    spectrum = LyapunovSpectrum(np.array([0.4]), np.array([0.01]), np.arange(1.0, 4), np.ones((3, 1)), True, "")
+    cycle = PeriodicOrbit(np.zeros(2), 6.0, np.zeros((1, 2)), np.array([0.1 + 0j]), 0.0, 0.0, "stable")
+    for result, line in (
+        (section, "4 crossings from t = 0 to 3; the run ended before all were found"),
+        (diagram, "orbits of 8 steps for 3 parameters, 0 escape"),
+        (spectrum, "Lyapunov exponents 0.4 +- 0.01"),
+        (cycle, "stable periodic orbit of period 6 with the multipliers 0.1"),
+    ):
+        assert repr(result) == line
+        assert result._repr_png_().startswith(PNG)
+
+
+def test_what_cannot_be_drawn_is_shown_as_text():
+    flow = TokenFlow(jnp.eye(2), jnp.eye(2))
+    path = simulate(flow, flow.space.sample(jax.random.key(0), (3, 2)), [0.0, 1.0], integrator=Scipy())
+    assert path._repr_png_() is None
+    assert "states (3, 2)" in repr(path)
+    assert png("no result") is None
+    assert repr(jax.eval_shape(lambda y: y, path)) == "Trajectory of TokenFlow"
+
+
+def test_sliders_draw_anew_and_refuse_unknown_names():
+    pytest.importorskip("ipywidgets")
+    box = explore(Logistic(r=2.0), [0.3], 20, r=(1.0, 4.0))
+    image, said, *sliders = box.children
+    assert [slider.description for slider in sliders] == ["r", "x"]
+    before = bytes(image.value)
+    sliders[0].value = 3.9
+    assert bytes(image.value) != before
+    assert said.value.startswith("Trajectory of Logistic")
+    with pytest.raises(ValueError, match="names `rr`, did you mean `r`?"):
+        explore(Logistic(), [0.3], 20, rr=(0.0, 1.0))
+    with pytest.raises(ValueError, match="Argument `ranges` must hold a low and a higher number"):
+        explore(Logistic(), [0.3], 20, r=(1.0, 0.0))
+    with pytest.raises(ValueError, match="Argument `system` must be a flow or a map"):
+        explore(3)
+
+
+def test_without_widgets_a_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "ipywidgets", None)
+    with pytest.raises(ValueError, match=r"pip install dynsim\[notebook\]"):
+        explore(Logistic())
+
+
+@pytest.mark.slow
+def test_a_notebook_runs():
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipywidgets")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    ran = nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
+    shown = [out["data"] for cell in ran.cells for out in cell.outputs if "data" in out]
+    assert "image/png" in shown[0]
+    assert shown[0]["text/plain"].startswith("Trajectory of VanDerPol")
+    assert "application/vnd.jupyter.widget-view+json" in shown[1]

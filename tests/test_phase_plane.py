@@ -1,0 +1,118 @@
+"""Phase planes: equilibria, limit cycles, separatrices and slices; the command `dynsim portrait` and its figures."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.cycles import limit_cycles
+from analysis.dynamics.pace import curves, depends_on_time
+from analysis.dynamics.phase_plane import phase_plane
+from dynsim import FunctionFlow
+from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing
+from figures.portraits import plane
+from tests.commands import refused, run
+from tests.figure_layout import check_layout
+
+
+def rings(t, x):
+    """Turn with the angular velocity 1; r = 1 attracts, r = 2 repels, r = 3 attracts, the origin repels."""
+    r = jnp.sqrt(jnp.sum(x**2) + 1e-300)
+    return jnp.stack([-x[1], x[0]]) + x * (1 - r) * (2 - r) * (3 - r)
+
+
+def test_limit_cycles_are_found_forwards_and_backwards_each_once():
+    starts = jnp.asarray([[0.5, 0.1], [0.0, 1.4], [-2.4, 0.3], [2.9, 0.0], [3.4, 0.2]])
+    found = limit_cycles(FunctionFlow(rings), starts, 40.0)
+    radii = {round(float(np.linalg.norm(orbit.state)), 6): orbit.stability for orbit in found}
+    assert radii == {1.0: "stable", 2.0: "unstable", 3.0: "stable"}
+    assert len(found) == 3
+    assert all(orbit.period == pytest.approx(2 * np.pi, rel=1e-7) for orbit in found)
+
+
+def test_the_separatrices_of_a_duffing_oscillator_have_the_energy_of_its_saddle():
+    flow = Duffing(delta=0.0, gamma=0.0)
+    found = phase_plane(flow, (-1.8, 1.8, -1.2, 1.2), trajectories=np.array([[0.3, 0.0]]), horizon=20.0, grid=41)
+    assert [e.kind for e in found.equilibria].count("saddle") == 1
+    assert {round(float(x), 6) for x, _ in found.points} == {-1.0, 0.0, 1.0}
+    assert np.allclose(found.points[:, 1], 0, atol=1e-8)
+    energy = lambda p: p[..., 1] ** 2 / 2 - p[..., 0] ** 2 / 2 + p[..., 0] ** 4 / 4
+    for part in (found.stable_curves, found.unstable_curves):
+        assert part.shape[0] == 2
+        assert np.nanmax(np.abs(energy(part))) < 2e-3
+        assert np.nanmax(part[..., 0]) > 1.3  # out to the turning point at sqrt 2
+    assert np.nanmax(np.abs(energy(found.trajectories) - energy(np.array([0.3, 0.0])))) < 1e-3
+    assert not found.cycles  # orbits around a centre come in families
+    assert not found.forced
+    assert np.allclose(found.velocity[..., 0], found.ys[:, None])
+    drawn = plane(found, ("$x$", "$v$ (m/s)"))
+    names = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert names == [r"$\dot {x} = 0$", r"$\dot {v} = 0$", "undecided", "saddle", "trajectory", "stable manifold",
+                     "unstable manifold"] or "saddle" in names  # fmt: skip
+    check_layout(drawn)
+
+
+def test_curves_have_at_most_unit_speed_and_end_at_equilibria():
+    path = curves(DoubleWell(), jnp.asarray([[0.1], [0.1]]), 3.0, signs=[1.0, -1.0])[..., 0]
+    assert path[0, -1] == pytest.approx(1.0, abs=1e-3)
+    assert path[1, -1] == pytest.approx(0.0, abs=1e-3)
+    assert np.max(np.abs(np.diff(path, axis=1))) <= 3.0 / 199 + 1e-6
+
+
+def test_whether_a_field_depends_on_time():
+    x = jnp.asarray([0.3, 0.2])
+    assert depends_on_time(Duffing(), x)
+    assert not depends_on_time(Duffing(gamma=0.0), x)
+
+
+def test_the_command_draws_a_line(capsys, tmp_path):
+    file = tmp_path / "line.png"
+    status, said, _ = run(capsys, "portrait", "double-well", "--h", 0.1, "--figure", file)
+    assert status == 0
+    assert said.startswith("stable -0.945649; stable 1.04668; unstable -0.101031")
+    assert file.stat().st_size > 1000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("van-der-pol --mu 1 --trajectories 4", "unstable (0, 0); stable cycle of period 6.6632869"),
+        ("lorenz --plane x z --start 0 0 0 --trajectories 4", "saddle (0, 0)"),
+        ("oja --tokens 1", "stable"),
+        ("oja --tokens 1 --dimension 2", "stable"),
+        ("master-equation --size 3", "stable"),
+    ],
+)
+def test_the_command_draws_planes_slices_spheres_and_simplices(capsys, tmp_path, words, sentence):
+    file = tmp_path / "portrait.png"
+    status, said, err = run(capsys, "portrait", *words.split(), "--figure", file)
+    assert status == 0, err
+    assert sentence in said
+    assert file.stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("van-der-pol --box 3 -3 0 1", "Argument `box` must hold more than a point on each axis, low before high"),
+        ("van-der-pol --box 3 4", "Argument `box` must have 4 numbers"),
+        ("lorenz", "Argument `plane` must name two of x, y, z"),
+        ("lorenz --plane x w", "Argument `plane` must name a component of the state, x, y, z, but is `w`"),
+        ("lorenz --plane x x", "must name two different components"),
+        ("logistic", "must be a flow for `dynsim portrait`"),
+        ("van-der-pol --nu 2", "did you mean `mu`?"),
+        ("van-der-pol --through 1", "Argument `through` must hold two numbers for each start"),
+        ("van-der-pol --vary mu=0:3", "Argument `vary` must be given with `--movie`"),
+        ("van-der-pol --vary nu=0:3 --movie x.gif", "did you mean `mu`?"),
+        ("token-flow", "must have a vector as its state"),
+    ],
+)
+def test_bad_input_is_one_sentence(capsys, tmp_path, monkeypatch, words, sentence):
+    monkeypatch.chdir(tmp_path)
+    assert sentence in refused(capsys, "portrait", *words.split())
+
+
+def test_a_field_that_is_finite_nowhere_in_the_window_is_refused():
+    flow = FunctionFlow(lambda t, x: jnp.sqrt(-1.0 - x**2))
+    with pytest.raises(ValueError, match="Argument `box` must hold points at which the field is finite"):
+        phase_plane(flow, (-1.0, 1.0, -1.0, 1.0))

@@ -1,0 +1,88 @@
+"""`dynsim simulate` and pictures of trajectories for systems of the catalogue, with estimates of errors."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from PIL import Image
+
+from dynsim import Diffrax, Scipy, load, rerun, save, simulate, to_xarray
+from dynsim.integrators import InSpan
+from dynsim.systems.catalogue.oscillators import Pendulum, VanDerPol
+from figures.trajectories import drawing
+from tests.commands import refused, run
+from tests.figure_layout import check_layout
+
+
+def test_the_catalogue_is_listed_and_simulated_with_parameters_by_name(capsys, tmp_path):
+    said = run(capsys, "list", "systems")[1]
+    assert "Lorenz' convection (x, y, z); sigma = 10, rho = 28, beta = 2.66667" in said
+    out = tmp_path / "run.npz"
+    words = ("--end", 1, "--frames", 3, "--error-estimate", "--out", out, "--figure", tmp_path / "run.png")
+    said = run(capsys, "simulate", "van-der-pol", "--mu", 2, "--start", -1, 0.5, *words)[1]
+    assert "Solved again at a tenth of the tolerance, it differs by at most" in said
+    assert (tmp_path / "run.png").stat().st_size > 1000
+    kept = load(out)
+    assert float(kept.system.mu) == 2
+    assert np.array_equal(kept.initial, [-1, 0.5])
+    assert 0 < kept.stats.max_error < 1e-6
+    assert np.array_equal(rerun(out).ys, kept.ys)
+
+
+def test_maps_are_iterated(capsys, tmp_path):
+    status, said, _ = run(capsys, "simulate", "logistic", "--r", 2, "--end", 40, "--movie", tmp_path / "run.gif")
+    assert status == 0
+    assert "40 steps, from (0.3) to (0.5)" in said
+    with Image.open(tmp_path / "run.gif") as movie:
+        assert movie.n_frames > 1
+    assert run(capsys, "simulate", "logistic", "--start", 3, "--end", 40)[0] == 1
+    assert "Argument `rtol` must be left out for a map" in refused(capsys, "simulate", "logistic", "--rtol", 1e-3)
+
+
+def test_what_does_not_exist_is_refused(capsys, tmp_path):
+    assert "did you mean `mu`?" in refused(capsys, "simulate", "van-der-pol", "--nu", 3)
+    assert "did you mean `frames`?" in refused(capsys, "simulate", "van-der-pol", "--framess", 3)
+    assert "must end in .gif" in refused(capsys, "simulate", "van-der-pol", "--movie", tmp_path / "x.png")
+
+
+@pytest.mark.parametrize("integrator", [Diffrax(rtol=1e-5, atol=1e-7), Scipy(rtol=1e-5, atol=1e-7)], ids=repr)
+def test_the_estimate_is_near_the_true_error(integrator, tmp_path):
+    ts = np.linspace(0.0, 10.0, 11)
+    rough = simulate(Pendulum(), jnp.asarray([1.0, 0.0]), ts, integrator=integrator, error_estimate=True)
+    true = simulate(Pendulum(), jnp.asarray([1.0, 0.0]), ts, integrator=Scipy())
+    error = float(np.max(np.abs(rough.ys - true.ys)))
+    assert error / 3 < rough.stats.max_error < 3 * error
+    assert rough.stats.error.shape == rough.ys.shape
+    assert true.stats.error is None
+    assert np.isnan(true.stats.max_error)
+    save(tmp_path / "run.npz", rough)
+    assert np.array_equal(load(tmp_path / "run.npz").stats.error, rough.stats.error)
+    if pytest.importorskip("xarray"):
+        assert np.array_equal(to_xarray(rough).state_error, rough.stats.error)
+
+
+def test_tightened_tolerances():
+    assert float(Diffrax(rtol=1e-5).tightened().rtol) == pytest.approx(1e-6)
+    assert InSpan(Scipy(rtol=1e-5)).tightened(100).inner.rtol == pytest.approx(1e-7)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 7])
+def test_the_drawing_names_its_axes(d):
+    from dynsim import FunctionFlow
+
+    names = tuple(f"v_{k + 1}" for k in range(d))
+    flow = FunctionFlow(_decay, names=names, units=("mV",) * d, time_unit="ms")
+    path = simulate(flow, jnp.ones(d), np.linspace(0.0, 1.0, 5), integrator=Scipy())
+    drawn = drawing(path)
+    words = {ax.get_ylabel() for ax in drawn.axes} | {ax.get_xlabel() for ax in drawn.axes}
+    assert "time $t$ (ms)" in words
+    assert ("components" if d == 7 else "$v_{1}$ (mV)") in words
+    check_layout(drawn)
+
+
+def _decay(t, x):
+    return -x
+
+
+def test_a_cycle_has_its_band_of_errors():
+    path = simulate(VanDerPol(), jnp.asarray([2.0, 0.0]), np.linspace(0.0, 3.0, 4), error_estimate=True)
+    assert len([c for ax in drawing(path).axes for c in ax.collections]) == 2
