@@ -75,10 +75,10 @@ def drift(flow: AbstractFlow, x: ArrayLike, t: Time = 0.0, *, radius: float = 1e
     first = np.unique(labels, return_index=True)[
         1
     ]  # under a causal mask later tokens of a cluster are pulled by more tokens
-    return _merging(placed[first], pulls[first])
+    return merging(placed[first], pulls[first])
 
 
-def _merging(c: np.ndarray, pulls: np.ndarray) -> Drift:
+def merging(c: np.ndarray, pulls: np.ndarray) -> Drift:
     """Return the drift of clusters with centres `c` under the `pulls` of all tokens, shape (clusters, tokens, d)."""
     v = pulls.sum(axis=1)
     total = np.sum(np.linalg.norm(pulls, axis=-1), axis=1)

@@ -45,6 +45,21 @@ class AbstractSchedule(eqx.Module):
         values = jnp.einsum("jd,hed->jhe", x, self(t).astype(x.dtype))
         return jnp.einsum("hij,jhe->ie", weights, values)
 
+    def queries(self, t: Time, x: Tokens) -> Float[Array, "heads n d"]:
+        """Return P_h(t)^T x_i for every head, whose products with x_j are the bilinear forms."""
+        return per_head(_transposed, self(t).astype(x.dtype), jnp.asarray(x))
+
+    def applied(self, t: Time, means: Float[Array, "heads n d"]) -> Float[Array, "n d"]:
+        """Return the sum over h of U_h(t) `means[h, i]`; one matrix for all heads is applied to their sum."""
+        U = self(t).astype(means.dtype)
+        if U.shape[0] == 1:
+            return jnp.sum(means, axis=0) @ U[0].T
+        return jnp.einsum("hed,hid->ie", U, means)
+
+    def norm_bound(self) -> float:
+        """Return a bound on the spectral norms of the matrices at all times; infinite if none is known."""
+        return math.inf
+
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
         """Return the times in (t0, t1) at which a matrix jumps."""
         del t0, t1
@@ -82,6 +97,10 @@ class Constant(AbstractSchedule):
         """The shape (heads, d, d)."""
         return _matrices(self.value)
 
+    def norm_bound(self) -> float:
+        """Return the largest spectral norm."""
+        return _largest_norm(self.value)
+
 
 class ScaledIdentity(AbstractSchedule):
     """The constant matrices c_h I, for which the span of the tokens is invariant.
@@ -116,6 +135,15 @@ class ScaledIdentity(AbstractSchedule):
         """Return the sum over h of c_h `weights[h]` x, shape (n, d)."""
         del t
         return jnp.einsum("h,hij->ij", self.factor.astype(x.dtype), weights) @ x
+
+    def applied(self, t: Time, means: Float[Array, "heads n d"]) -> Float[Array, "n d"]:
+        """Return the sum over h of c_h `means[h, i]`."""
+        del t
+        return jnp.einsum("h,hid->id", self.factor.astype(means.dtype), means)
+
+    def norm_bound(self) -> float:
+        """Return the largest |c_h|."""
+        return _largest_norm(self.factor[:, None, None])
 
 
 class Modulated(AbstractSchedule):
@@ -178,6 +206,14 @@ class Modulated(AbstractSchedule):
         """Return (x D_h) P_h' y^T without forming D_h P_h'."""
         return per_head(_scaled_form, (self.diagonal(t).astype(x.dtype), self.base.astype(x.dtype)), x, y)
 
+    def queries(self, t: Time, x: Tokens) -> Float[Array, "heads n d"]:
+        """Return P_h'^T D_h x_i without forming D_h P_h'."""
+        return per_head(_scaled_transposed, (self.diagonal(t).astype(x.dtype), self.base.astype(x.dtype)), x)
+
+    def norm_bound(self) -> float:
+        """Return the largest norm of |a_h| P_h', which bounds those of D_h(t) P_h' since |D_h(t)| <= |a_h|."""
+        return _largest_norm(self.amplitude[..., None] * self.base)
+
     def fastest_period(self) -> float:
         """Return the shortest period of an entry of D."""
         return self.period
@@ -223,6 +259,10 @@ class PiecewiseConstant(AbstractSchedule):
     def shape(self) -> tuple[int, int, int]:
         """The shape (heads, d, d)."""
         return _matrices(self.values[0])
+
+    def norm_bound(self) -> float:
+        """Return the largest spectral norm in any layer."""
+        return _largest_norm(self.values)
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
         """Return the times in (t0, t1) at which a layer ends."""
@@ -277,6 +317,22 @@ class Resampled(AbstractSchedule):
 def _matrices(value: Matrices) -> tuple[int, int, int]:
     heads, d, _ = value.shape
     return heads, d, d
+
+
+def _largest_norm(matrices: Array) -> float:
+    """Return the largest spectral norm of a stack of matrices; infinite if they are traced."""
+    if isinstance(matrices, Tracer):
+        return math.inf
+    return float(np.max(np.linalg.norm(np.asarray(matrices, float), 2, axis=(-2, -1))))
+
+
+def _transposed(P: Array, x: Tokens) -> Array:
+    return jnp.asarray(x) @ P
+
+
+def _scaled_transposed(head: tuple[Array, Array], x: Tokens) -> Array:
+    diagonal, base = head
+    return (jnp.asarray(x) * diagonal[None]) @ base
 
 
 def _form(P: Array, x: Tokens, y: Array | np.ndarray) -> Array:

@@ -1,5 +1,6 @@
 """Self-attention on ellipsoids: the flow (7), the layer map (6), and the special cases."""
 
+import copy
 import math
 
 import jax
@@ -15,6 +16,8 @@ from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
 from dynsim.systems.base import AbstractFlow, AbstractMap, as_space
 from dynsim.systems.schedules import AbstractSchedule, Constant, ScaledIdentity, as_schedule
+from dynsim.systems.tokens.interactions.base import AbstractInteraction
+from dynsim.systems.tokens.interactions.choice import Auto
 from dynsim.systems.tokens.masks import AbstractMask, Causal, Full
 
 
@@ -26,7 +29,8 @@ class TokenFlow(AbstractFlow):
         \alpha^h_{ij} = \frac{e^{y_i^\top P_h(t) y_j}}{\sqrt d \sum_k e^{y_i^\top P_h(t) y_k}}
     $$
 
-    The factor $1/\sqrt d$ is the field `scale`; it is not part of `weights`, whose rows sum to one.
+    The factor $1/\sqrt d$ is the field `scale`; it is not part of `weights`, whose rows sum to one. `interaction`
+    says how the sums are computed: `Dense()`, `Blocked()`, `Harmonic()`, or by default `Auto()`, which chooses.
 
     Source: CONSENSUS, eq. (7).
     """
@@ -36,6 +40,7 @@ class TokenFlow(AbstractFlow):
     space: AbstractSpace
     mask: AbstractMask
     scale: Float[Array, ""]
+    interaction: AbstractInteraction
 
     def __init__(
         self,
@@ -45,14 +50,17 @@ class TokenFlow(AbstractFlow):
         space: AbstractSpace | None = None,
         mask: AbstractMask | None = None,
         scale: float | None = None,
+        interaction: AbstractInteraction | None = None,
     ):
-        """Store P and U, schedules or arrays (heads, d, d); a number c for `value` is c I in every head."""
+        """Store P and U, schedules or arrays (heads, d, d), U also (d, d) for all heads or a number c for c I."""
         self.query_key = as_schedule("query_key", query_key)
         heads, d, _ = self.query_key.shape
         if not isinstance(value, AbstractSchedule) and reals("value", value).ndim == 0:
             value = ScaledIdentity(jnp.full(heads, real("value", value)), d)
         self.value = as_schedule("value", value)
-        if self.value.shape != self.query_key.shape:
+        if isinstance(self.value, ScaledIdentity) and self.value.shape[0] == 1 < heads:
+            self.value = ScaledIdentity(jnp.broadcast_to(self.value.factor, (heads,)), self.value.dimension)
+        if self.value.shape not in (self.query_key.shape, (1, d, d)):
             must = f"have as many heads and dimensions as `query_key`, {self.query_key.shape}"
             raise argument_error("value", must, f"has shape {self.value.shape}")
         self.space = Sphere() if space is None else as_space(space)
@@ -60,6 +68,13 @@ class TokenFlow(AbstractFlow):
             raise argument_error("space", f"have dimension {d}", f"has dimension {self.space.matrix.shape[0]}")
         self.mask = Full() if mask is None else instance("mask", mask, AbstractMask, "a mask such as `Causal()`")
         self.scale = real("scale", 1 / math.sqrt(d) if scale is None else scale)
+        self.interaction = _prepared(self, Auto() if interaction is None else interaction)
+
+    def computed_by(self, interaction: AbstractInteraction) -> "TokenFlow":
+        """Return the same flow, its sums computed in another way."""
+        same = copy.copy(self)
+        object.__setattr__(same, "interaction", _prepared(self, interaction))
+        return same
 
     def weights(self, t: Time, x: Tokens) -> Float[Array, "heads n n"]:
         """Return the attention weight that token i places on token j, `weights[h, i, j]`; rows sum to one."""
@@ -70,7 +85,7 @@ class TokenFlow(AbstractFlow):
 
         Made tangent, as `vector_field` does, it is the right-hand side of (7).
         """
-        return self.scale.astype(x.dtype) * self.value.mix(t, self.weights(t, x), x)
+        return self.scale.astype(x.dtype) * self.interaction.output(self, t, x)
 
     def pulls(self, t: Time, x: Tokens) -> np.ndarray:
         """Return the tangent velocity of token i due to token j, shape (n, n, d); the sum over j is the field at x.
@@ -105,6 +120,11 @@ class TokenFlow(AbstractFlow):
             end = part.end()
             if t1 > end or (t0 < 0 and math.isfinite(end)):
                 raise argument_error("ts", f"stay inside the schedule of `{name}`, [0, {end}]", f"ends at {t1}")
+
+
+def _prepared(flow: TokenFlow, interaction: AbstractInteraction) -> AbstractInteraction:
+    kind = "an interaction such as `Blocked()`"
+    return instance("interaction", interaction, AbstractInteraction, kind).prepared(flow)
 
 
 class LayerMap(AbstractMap):

@@ -1,0 +1,153 @@
+"""Densities of many tokens on grids of equal area, their clusters, and how fast these merge: no pairs of tokens."""
+
+import math
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.sparse
+import scipy.sparse.csgraph
+from jaxtyping import Array, Float, Int
+from numpy.typing import ArrayLike
+from scipy.spatial import cKDTree
+
+from analysis.tokens.clusters import Drift, merging
+from dynsim._types import Time, Tokens
+from dynsim.conversion import integer
+from dynsim.errors import argument_error
+from dynsim.spaces import Sphere
+from dynsim.systems.schedules import ScaledIdentity
+from dynsim.systems.tokens.flow import TokenFlow
+
+NEAR = 1.6  # distance of the centres of neighbouring cells of the sphere, in square roots of their area
+
+
+class EqualAreaGrid(eqx.Module):
+    """Cells of equal area on the circle, as arcs, or on the sphere: rings of latitude cut into nearly square cells."""
+
+    dimension: int = eqx.field(static=True)
+    cells: int = eqx.field(static=True)
+    edges: np.ndarray  # of the rings, in the last coordinate of the sphere; one ring for the circle
+    counts: np.ndarray  # cells of each ring
+
+    def __init__(self, dimension: int, cells: int):
+        """Store the division of S^{dimension - 1} into about `cells` cells.
+
+        Raises:
+            ValueError: unless the dimension is 2 or 3 and there are at least 8 cells.
+        """
+        if dimension not in (2, 3):
+            raise argument_error("dimension", "be 2 or 3 for a grid of equal area", f"is {dimension}")
+        cells = integer("cells", cells, least=8)
+        rings = 1 if dimension == 2 else round(math.sqrt(cells * math.pi) / 2)
+        middles = (np.arange(rings) + 0.5) * math.pi / rings
+        shares = np.sin(middles) / np.sum(np.sin(middles))
+        self.counts = np.array([cells]) if dimension == 2 else np.maximum(3, np.round(cells * shares)).astype(int)
+        self.dimension, self.cells = dimension, int(np.sum(self.counts))
+        self.edges = np.concatenate([[-1.0], -1 + 2 * np.cumsum(self.counts) / self.cells])
+
+    def cell(self, x: Tokens) -> Int[Array, " n"]:
+        """Return the index of the cell of each unit vector."""
+        x = jnp.asarray(x)
+        turn = jnp.mod(jnp.arctan2(x[:, 1], x[:, 0]) / (2 * math.pi), 1.0)
+        if self.dimension == 2:
+            ring = jnp.zeros(x.shape[0], int)
+        else:
+            ring = jnp.searchsorted(jnp.asarray(self.edges[1:-1], x.dtype), x[:, 2], side="right")
+        counts = jnp.asarray(self.counts)[ring]
+        inside = jnp.minimum((turn * counts.astype(x.dtype)).astype(counts.dtype), counts - 1)
+        return jnp.asarray(np.cumsum(self.counts) - self.counts)[ring] + inside
+
+    def shares(self, x: Tokens) -> Float[Array, " cells"]:
+        """Return the share of the tokens in each cell; they sum to one."""
+        one = jnp.asarray(1 / x.shape[0], x.dtype)
+        return jnp.zeros(self.cells, x.dtype).at[self.cell(x)].add(one)
+
+    def centres(self) -> np.ndarray:
+        """Return the centres of the cells, unit vectors (cells, dimension)."""
+        angle = np.concatenate([2 * np.pi * (np.arange(count) + 0.5) / count for count in self.counts])
+        if self.dimension == 2:
+            return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        z = np.repeat((self.edges[1:] + self.edges[:-1]) / 2, self.counts)
+        r = np.sqrt(1 - z**2)
+        return np.stack([r * np.cos(angle), r * np.sin(angle), z], axis=1)
+
+    def neighbours(self) -> np.ndarray:
+        """Return the pairs of neighbouring cells, shape (pairs, 2)."""
+        if self.dimension == 2:
+            return np.stack([np.arange(self.cells), np.roll(np.arange(self.cells), -1)], axis=1)
+        near = NEAR * math.sqrt(4 * math.pi / self.cells)
+        return cKDTree(self.centres()).query_pairs(near, output_type="ndarray")
+
+
+class DensityClusters(NamedTuple):
+    """Clusters of a density, heaviest first: `masses` (shares of all tokens) and `centres`, unit vectors."""
+
+    masses: np.ndarray
+    centres: np.ndarray
+
+
+def density_clusters(
+    grid: EqualAreaGrid, shares: ArrayLike, *, level: float = 4.0, least: float = 1e-3
+) -> DensityClusters:
+    """Return the connected sets of cells that hold at least `level` times the uniform share. NumPy: not for `jit`.
+
+    Args:
+        grid: the cells.
+        shares: the share of the tokens in each cell.
+        level: of the uniform share; cells below it are background and belong to no cluster.
+        least: the least mass of a cluster; lighter ones are background too.
+
+    Raises:
+        ValueError: for shares of another shape, or a level that is not positive.
+    """
+    p = np.asarray(shares, float)
+    if p.shape != (grid.cells,):
+        raise argument_error("shares", f"have one number for each of {grid.cells} cells", f"has shape {p.shape}")
+    if not level > 0:
+        raise argument_error("level", "be positive", f"is {level}")
+    dense = p * grid.cells >= level
+    pairs = grid.neighbours()
+    pairs = pairs[dense[pairs].all(axis=1)]
+    graph = scipy.sparse.coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(grid.cells,) * 2)
+    _, labels = scipy.sparse.csgraph.connected_components(graph, directed=False)
+    masses = np.bincount(labels, np.where(dense, p, 0.0))
+    kept = np.flatnonzero(masses >= least)
+    kept = kept[np.argsort(-masses[kept], kind="stable")]
+    weighted = np.where(dense, p, 0.0)[:, None] * grid.centres()
+    sums = np.stack([np.bincount(labels, weighted[:, k]) for k in range(grid.dimension)], axis=1)[kept]
+    return DensityClusters(masses[kept], sums / np.linalg.norm(sums, axis=1, keepdims=True))
+
+
+def cluster_drift(flow: TokenFlow, found: DensityClusters, t: Time = 0.0) -> Drift:
+    """Return the motion of clusters as if each were one point with its mass, and the rate at which they approach.
+
+    NumPy: not for `jit`. The work is that of pairs of clusters; the background exerts no pull.
+
+    Raises:
+        ValueError: unless the value is c I and the tokens live on a sphere.
+    """
+    if not isinstance(flow.value, ScaledIdentity) or not isinstance(flow.space, Sphere):
+        is_ = f"has {type(flow.value).__name__} on {type(flow.space).__name__}"
+        raise argument_error("flow", "have the value c I and live on a sphere", is_)
+    c = jnp.asarray(found.centres)
+    scores = flow.query_key.bilinear(t, c, c) + jnp.log(jnp.asarray(found.masses))[None, None]
+    strength = float(flow.scale) * np.tensordot(
+        np.asarray(flow.value.factor), np.asarray(jax.nn.softmax(scores, axis=-1)), 1
+    )
+    gaps = found.centres[None] - found.centres[:, None]
+    tangent = gaps - np.einsum("ijd,id->ij", gaps, found.centres)[..., None] * found.centres[:, None]
+    return merging(found.centres, strength[..., None] * tangent)
+
+
+def merge_times(ts: ArrayLike, counts: ArrayLike) -> np.ndarray:
+    """Return the times at which the number of clusters falls for good, one for each cluster that is lost.
+
+    A number that is reached again later does not count as lost: the first times from which on there are at most k.
+    """
+    ts, counts = np.asarray(ts, float), np.asarray(counts, int)
+    ahead = np.maximum.accumulate(counts[::-1])[::-1]  # the most clusters from each time on
+    lost = ahead[0] - ahead
+    return np.repeat(ts[1:], np.diff(lost))

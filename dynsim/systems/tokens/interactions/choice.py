@@ -1,0 +1,107 @@
+"""The choice of an interaction by the number of tokens, their dimension, the mask, P and the tolerance."""
+
+import math
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+
+from dynsim._types import Time, Tokens
+from dynsim.conversion import number
+from dynsim.systems.tokens.interactions.base import AbstractInteraction, Dense, Heads
+from dynsim.systems.tokens.interactions.blocked import Blocked
+from dynsim.systems.tokens.interactions.harmonic import Harmonic, check_harmonic, check_tolerance
+from dynsim.systems.tokens.masks import Causal
+
+# Nanoseconds on one core (AMD EPYC), measured by `python -m tests.benchmarks --only interactions`.
+PAIR, PAIR_PER_DIMENSION = 1.1, 0.03  # of blocks, for a pair of tokens
+DENSE_MOST = 1024  # tokens, up to which all weights at once were not slower than blocks
+TERM = {2: 7.0, 3: 1.7}  # of harmonics, for a token and a degree on the circle, and a degree squared on the sphere
+FIXED = 2e5  # nanoseconds of harmonics for any number of tokens
+
+
+class Choice(NamedTuple):
+    """An interaction that was chosen, and the reason in one clause."""
+
+    interaction: AbstractInteraction
+    reason: str
+
+    def explain(self) -> str:
+        """Return one sentence."""
+        name = type(self.interaction).__name__
+        if isinstance(self.interaction, Harmonic):
+            name += f", degree {self.interaction.degree}"
+        return f"{name}: {self.reason}."
+
+
+class Auto(AbstractInteraction):
+    """The fastest interaction for the tokens at hand.
+
+    Without a tolerance only exact ones are considered: all weights at once for few tokens, else blocks. With a
+    tolerance of the kernel, as `Harmonic` has it, harmonics as well.
+    """
+
+    tolerance: float = eqx.field(static=True)
+    harmonic: Harmonic | None
+    obstacle: str = eqx.field(static=True)
+
+    def __init__(self, tolerance: float | None = None):
+        """Store the tolerance, none by default."""
+        self.tolerance = math.nan if tolerance is None else number("tolerance", tolerance)
+        self.harmonic, self.obstacle = None, "no tolerance is given for harmonics" if tolerance is None else ""
+
+    def prepared(self, heads: Heads) -> "Auto":
+        """Return the same with the degree of the harmonics, or with the reason why there are none."""
+        if math.isnan(self.tolerance):
+            return self
+        made = Auto(self.tolerance)
+        try:
+            check_harmonic(heads)
+            object.__setattr__(made, "harmonic", Harmonic(self.tolerance).prepared(heads))
+        except ValueError as error:
+            object.__setattr__(made, "obstacle", str(error).rstrip("."))
+        return made
+
+    def output(self, heads: Heads, t: Time, x: Tokens) -> Tokens:
+        """Return the output by the interaction that is chosen for these tokens."""
+        return self.chosen(heads, x.shape[0], x.dtype).interaction.output(heads, t, x)
+
+    def chosen(self, heads: Heads, n: int, dtype: type | np.dtype = np.float64) -> Choice:
+        """Return the choice for n tokens of a type, with its reason."""
+        exact = Dense() if n <= DENSE_MOST else Blocked()
+        if self.harmonic is None:
+            return Choice(exact, self._why(n, self.obstacle))
+        try:
+            check_tolerance(self.tolerance, dtype)
+        except ValueError as error:
+            return Choice(exact, self._why(n, str(error).rstrip(".")))
+        number_of_heads, d, _ = heads.query_key.shape
+        times = costs(n, d, number_of_heads, self.harmonic.degree, dtype, causal=isinstance(heads.mask, Causal))
+        if times.harmonic < times.exact:
+            least = f"its {self.harmonic.degree} degrees take about {times.exact / times.harmonic:.2g} times less work"
+            return Choice(self.harmonic, f"{least} than the pairs of {n} tokens")
+        return Choice(exact, f"the pairs of {n} tokens are less work than {self.harmonic.degree} degrees of harmonics")
+
+    def _why(self, n: int, obstacle: str) -> str:
+        size = (
+            f"{n} tokens are {'few enough for all weights at once' if n <= DENSE_MOST else 'too many for all weights'}"
+        )
+        return f"{size}, and {obstacle}"
+
+
+class Costs(NamedTuple):
+    """Predicted times of one field on one core, in nanoseconds."""
+
+    exact: float
+    harmonic: float
+
+
+def costs(n: int, d: int, heads: int, degree: int, dtype: type | np.dtype, *, causal: bool) -> Costs:
+    """Return the predicted times of blocks and of harmonics, from measured constants."""
+    double = jnp.dtype(dtype) == jnp.float64
+    width = 1.0 if double else 0.4  # of numbers in float32
+    pairs = n * n * heads * (PAIR + PAIR_PER_DIMENSION * d) * width / (2 if causal else 1)
+    terms = n * (1 + heads) / 2 * TERM[d] * (degree + 1) ** (d - 1) * width
+    inside = n * 256 * heads * PAIR * width if causal else 0.0
+    return Costs(pairs, terms + inside + FIXED)

@@ -1,0 +1,227 @@
+"""Attention by harmonics on the circle and the sphere: moments of the tokens instead of pairs of tokens."""
+
+import copy
+import math
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array, Float
+
+from dynsim._types import Time, Tokens
+from dynsim.conversion import number
+from dynsim.errors import argument_error
+from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
+from dynsim.systems.schedules import AbstractSchedule, Constant, PiecewiseConstant, ScaledIdentity
+from dynsim.systems.tokens.interactions.base import AbstractInteraction, Heads
+from dynsim.systems.tokens.interactions.expansions import over_degrees, ratios
+from dynsim.systems.tokens.interactions.truncation import degree_for, left_out
+from dynsim.systems.tokens.masks import Causal, Full
+
+BLOCK = {2: 2048, 3: 256}  # tokens, by dimension
+MOST = {2: 4096, 3: 256}  # degrees, by dimension; beyond them blocks are less work for any number of tokens in memory
+ROUNDINGS = 8  # of the type, below which no tolerance of the kernel can be met
+
+
+class Harmonic(AbstractInteraction):
+    r"""The kernel $e^{v \cdot x}$, $v = P^\top x_i$, expanded in harmonics: work linear in the number of tokens.
+
+    For tokens on the circle or the sphere of R^3, or on an ellipsoid of these dimensions, any P, and no mask or a
+    causal one. `tolerance` bounds the error of the kernel, relative to its largest value $e^{|v|}$; the degree that it
+    needs follows from a proved bound (`truncation`) and the largest norm of v, `reach`. `bounds` says what the
+    tolerance means for the means. A token with a query longer than `reach`, or with weights that are all below the
+    tolerance, so that nothing is known of its mean, is given NaN.
+    """
+
+    tolerance: float = eqx.field(static=True)
+    dimension: int = eqx.field(static=True)
+    degree: int = eqx.field(static=True)
+    reach: np.ndarray  # an array: other matrices P of the same degree share a program
+
+    def __init__(self, tolerance: float = 1e-12, reach: float | None = None):
+        """Store the tolerance, and the largest norm of a query if P does not tell it (of traced or random matrices)."""
+        self.tolerance = number("tolerance", tolerance)
+        self.reach = np.asarray(math.nan if reach is None else number("reach", reach))
+        self.dimension = self.degree = -1  # known when P is
+
+    def prepared(self, heads: Heads) -> "Harmonic":
+        """Return the interaction with the degree that P asks for."""
+        check_harmonic(heads)
+        reach = float(self.reach)
+        reach = reach_of(heads.query_key, heads.space) if math.isnan(reach) else reach
+        if not math.isfinite(reach):
+            must = "have a `reach`, the largest norm of a query, for matrices P without a known bound"
+            raise argument_error("interaction", must, "has none")
+        degree = needed_degree(heads.query_key.shape[1], reach, self.tolerance, np.float64)
+        made = copy.copy(self)
+        object.__setattr__(made, "dimension", heads.query_key.shape[1])
+        object.__setattr__(made, "reach", np.asarray(reach))
+        object.__setattr__(made, "degree", degree)
+        return made
+
+    def output(self, heads: Heads, t: Time, x: Tokens) -> Tokens:
+        """Return the output of all heads; the moments of the tokens are those of every head."""
+        x = jnp.asarray(x)
+        check_tolerance(self.tolerance, x.dtype)
+        v, u, back = unit_keys(heads, t, x)
+        means = _means(self, v, u, isinstance(heads.mask, Causal))[0]
+        return heads.value.applied(t, back(means))
+
+    def bounds(self, heads: Heads, t: Time, x: Tokens) -> Float[Array, "heads n"]:
+        """Return bounds on the errors of the means that truncation causes, for unit tokens: a posteriori, proved."""
+        v, u, _ = unit_keys(heads, t, jnp.asarray(x))
+        share = _means(self, v, u, isinstance(heads.mask, Causal))[1]
+        return 2 * self.truncation / share
+
+    @property
+    def truncation(self) -> float:
+        """The proved bound on the truncation of the kernel, relative to e^|v|, at most the tolerance."""
+        return float(left_out(self.dimension, float(self.reach), self.degree)[-1])
+
+
+def unit_keys(heads: Heads, t: Time, x: Array) -> tuple[Array, Array, Any]:
+    """Return queries (heads, n, d) and unit vectors (n, d) with the same products, and the way back of the means."""
+    v, same = heads.query_key.queries(t, x), lambda means: means
+    if not isinstance(heads.space, Ellipsoid):
+        return v, x, same
+    factor = jnp.linalg.cholesky(heads.space.matrix).astype(x.dtype)  # W = C C^T, u = C^T x
+    solved = lambda rows, lower: jax.scipy.linalg.solve_triangular(factor, rows.T, lower=True, trans=int(not lower)).T
+    turned = jax.vmap(lambda rows: solved(rows, True))(v)
+    return turned, x @ factor, jax.vmap(lambda rows: solved(rows, False))
+
+
+@eqx.filter_jit
+def _means(harmonic: Harmonic, v: Float[Array, "heads n d"], u: Tokens, causal: bool) -> tuple[Array, Array]:
+    """Return the means (heads, n, d), and the mean weights relative to the largest possible one (heads, n)."""
+    heads, n, d = v.shape
+    size = min(BLOCK[d], n)
+    blocks = lambda a: jnp.pad(a, [(0, -n % size)] + [(0, 0)] * (a.ndim - 1)).reshape(-1, size, *a.shape[1:])
+    ones = jnp.ones((n, 1), u.dtype)
+    keys = blocks(jnp.concatenate([u, ones], axis=1))  # padded tokens have no weight
+    queries = blocks(jnp.moveaxis(v, 0, 1))
+    sums = (_running if causal else _complete)(harmonic.degree, queries, keys)
+    sums = jnp.moveaxis(sums.reshape(-1, heads, d + 1)[:n], 1, 0)
+    seen = jnp.arange(1, n + 1) if causal else jnp.full(n, n)
+    r = jnp.sqrt(jnp.sum(jax.lax.stop_gradient(v) ** 2, axis=-1))
+    share = jax.lax.stop_gradient(sums[..., -1]) / seen.astype(u.dtype)[None] * _first(r, d)
+    known = (share > 4 * harmonic.tolerance) & (r <= jnp.asarray(harmonic.reach, r.dtype) * (1 + 1e-6))
+    return jnp.where(known[..., None], sums[..., :-1] / sums[..., -1:], jnp.nan), share
+
+
+def _complete(degree: int, queries: Array, keys: Array) -> Array:
+    """Return the sums over all tokens, by moments: shape (blocks, size, heads, d + 1)."""
+    add = jax.checkpoint(lambda total, part: (total + _moments(degree, part), None))
+    d = keys.shape[-1] - 1
+    start = jnp.zeros((degree + 1, _parts(degree, d), d + 1), keys.dtype)
+    moments = jax.lax.scan(add, start, keys)[0]
+    return jax.lax.map(jax.checkpoint(lambda part: _evaluated(degree, part, moments)), queries)
+
+
+def _running(degree: int, queries: Array, keys: Array) -> Array:
+    """Return the sums over tokens not after the query: running moments of earlier blocks, and pairs within a block."""
+    size, d = keys.shape[1], keys.shape[-1] - 1
+    seen = jnp.tril(jnp.ones((size, size), bool))
+
+    def block(moments: Array, parts: tuple[Array, Array]) -> tuple[Array, Array]:
+        q, k = parts
+        scores = jnp.einsum("ihd,jd->ihj", q, k[:, :-1]) - _log_first(jnp.sum(q * q, axis=-1), d)[..., None]
+        inside = jnp.einsum("ihj,je->ihe", jnp.exp(jnp.where(seen[:, None], scores, -jnp.inf)), k)
+        return moments + _moments(degree, k), _evaluated(degree, q, moments) + inside
+
+    start = jnp.zeros((degree + 1, _parts(degree, d), d + 1), keys.dtype)
+    return jax.lax.scan(jax.checkpoint(block), start, (queries, keys))[1]
+
+
+def _parts(degree: int, d: int) -> int:
+    return 2 if d == 2 else 2 * (degree + 1)
+
+
+def _moments(degree: int, keys: Array) -> Float[Array, "degrees parts sums"]:
+    """Return the sums of Y_lm(x_j) (x_j, 1) over a block of tokens, times the coefficients of the expansion."""
+    u, d = keys[:, :-1].T, keys.shape[1] - 1
+    step = lambda carry, z, c: (carry, c * (z @ keys))
+    l = np.arange(degree + 1)
+    c = jnp.asarray(np.where(l == 0, 1, 2) if d == 2 else 2 * l + 1, keys.dtype)
+    return over_degrees(u, jnp.ones((degree, keys.shape[0]), keys.dtype), (), step, c)[1]
+
+
+def _evaluated(degree: int, queries: Float[Array, "size heads d"], moments: Array) -> Float[Array, "size heads sums"]:
+    """Return the sums of e^{v . x_j} (x_j, 1) at a block of queries, divided by the first coefficient."""
+    size, heads, d = queries.shape
+    v = queries.reshape(-1, d).T
+    step = lambda total, z, m: (total + m.T @ z, None)
+    start = jnp.zeros((d + 1, v.shape[1]), v.dtype)
+    sigma = ratios(jnp.sum(v * v, axis=0), degree, d)
+    return over_degrees(v, sigma, start, step, moments)[0].T.reshape(size, heads, d + 1)
+
+
+def _first(r: Array, d: int) -> Array:
+    """Return the first coefficient of the expansion, I_0(r) or i_0(r), divided by e^r."""
+    if d == 2:
+        return jax.scipy.special.i0e(r)
+    small = r < 1e-4
+    safe = jnp.where(small, 1.0, r)
+    return jnp.where(small, 1 - r, -jnp.expm1(-2 * safe) / (2 * safe))
+
+
+def _log_first(r2: Array, d: int) -> Array:
+    """Return the logarithm of the first coefficient, smooth at r = 0."""
+    small = r2 < 1e-4
+    r = jnp.sqrt(jnp.where(small, 1.0, r2))
+    series = r2 / 4 - r2**2 / 64 if d == 2 else r2 / 6 - r2**2 / 180  # the next terms are below 1e-15
+    return jnp.where(small, series, r + jnp.log(_first(r, d)))
+
+
+def reach_of(query_key: AbstractSchedule, space: AbstractSpace) -> float:
+    """Return a bound on the norms of queries, for coordinates in which tokens are unit vectors; maybe infinite."""
+    if not isinstance(space, Ellipsoid):
+        return query_key.norm_bound()
+    W = np.asarray(space.matrix, float) if not isinstance(space.matrix, Tracer) else None
+    if W is None:
+        return math.inf
+    if isinstance(query_key, Constant | PiecewiseConstant | ScaledIdentity) and math.isfinite(query_key.norm_bound()):
+        matrices = query_key.values if isinstance(query_key, PiecewiseConstant) else query_key(0.0)
+        inverse = np.linalg.inv(np.linalg.cholesky(W))
+        return float(np.max(np.linalg.norm(inverse @ np.asarray(matrices, float) @ inverse.T, 2, axis=(-2, -1))))
+    return query_key.norm_bound() / float(np.linalg.eigvalsh(W)[0])
+
+
+def check_harmonic(heads: Heads) -> None:
+    """Raise `ValueError` unless the kernel of these heads has an expansion in harmonics."""
+    d, alternative = heads.query_key.shape[1], "use `Blocked()`"
+    if d not in MOST:
+        raise argument_error(
+            "interaction", f"not be `Harmonic` unless the dimension is 2 or 3 ({alternative})", f"is for {d}"
+        )
+    if not isinstance(heads.space, Sphere | Ellipsoid):
+        must = f"not be `Harmonic` unless tokens live on a sphere or an ellipsoid ({alternative})"
+        raise argument_error("interaction", must, f"is for `{type(heads.space).__name__}`")
+    if not isinstance(heads.mask, Full | Causal):
+        must = f"not be `Harmonic` unless the mask is `Full` or `Causal` ({alternative})"
+        raise argument_error("interaction", must, f"is for `{type(heads.mask).__name__}`")
+
+
+def check_tolerance(tolerance: float, dtype: Any) -> None:
+    """Raise `ValueError` for a tolerance of the kernel below the rounding errors of a type."""
+    least = ROUNDINGS * float(jnp.finfo(dtype).eps)
+    if tolerance < least:
+        must = f"be at least {least:.1g} for harmonics in {jnp.dtype(dtype).name}"
+        raise argument_error("tolerance", must, f"is {tolerance:g}")
+
+
+def needed_degree(dimension: int, reach: float, tolerance: float, dtype: Any) -> int:
+    """Return the degree for a tolerance, rounded up to an even one so that nearby P share a program.
+
+    Raises:
+        ValueError: for a tolerance that the type cannot reach, or a P so large that the degree explodes.
+    """
+    check_tolerance(tolerance, dtype)
+    most = MOST[dimension]
+    degree = degree_for(dimension, reach, tolerance, most)
+    if degree < 0:
+        must = f"need at most {most} degrees for harmonics (use `Blocked()`, or a larger tolerance)"
+        raise argument_error("query_key", must, f"queries of norm {reach:g} need more at the tolerance {tolerance:g}")
+    return min(degree + degree % 2, most)

@@ -1,0 +1,122 @@
+"""Densities on grids of equal area, clusters of them, and the growth rates of the uniform density."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.tokens.clusters import drift
+from analysis.tokens.densities import DensityClusters, EqualAreaGrid, cluster_drift, density_clusters, merge_times
+from analysis.tokens.growth_rates import fastest_degree, uniform_growth_rates
+from dynsim.keys import stream
+from dynsim.spaces import Sphere
+from dynsim.systems.tokens.flow import TokenFlow
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_cells_have_equal_areas_and_hold_their_centres(d):
+    grid = EqualAreaGrid(d, 500)
+    assert abs(grid.cells - 500) <= 5
+    np.testing.assert_array_equal(grid.cell(grid.centres()), np.arange(grid.cells))
+    x = Sphere().sample(stream(4, "x"), (40_000, d))
+    shares = np.asarray(grid.shares(x))
+    assert abs(shares.sum() - 1) < 1e-12
+    np.testing.assert_allclose(shares * grid.cells, 1.0, atol=6 * np.sqrt(grid.cells / len(x)))  # standard errors
+    degree = np.bincount(grid.neighbours().ravel(), minlength=grid.cells)
+    assert degree.min() >= (2 if d == 2 else 3)
+
+
+def _blobs(grid, middles, sizes, width=0.02):
+    near = [
+        s * np.exp(-np.sum((grid.centres() - m) ** 2, axis=1) / (2 * width**2))
+        for m, s in zip(middles, sizes, strict=True)
+    ]
+    return sum(near) / np.sum(near)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_clusters_of_a_density_have_their_masses_and_centres(d):
+    grid = EqualAreaGrid(d, 4000)
+    middles = np.array([[-1.0, 1e-9, 0.0], [0.6, 0.8, 0.0], [0.6, -0.8, 0.0]])[:, :d]  # the first where angles jump
+    found = density_clusters(grid, 0.9 * _blobs(grid, middles, [5.0, 3.0, 2.0]) + 0.1 / grid.cells)
+    np.testing.assert_allclose(found.masses, [0.45, 0.27, 0.18], rtol=0.05)
+    np.testing.assert_allclose(found.centres, middles, atol=2e-3)
+    assert len(density_clusters(grid, np.full(grid.cells, 1 / grid.cells)).masses) == 0
+
+
+def test_clusters_drift_as_points_of_equal_mass_do():
+    flow = TokenFlow([4 * np.eye(3), 2 * np.eye(3)], 0.7)
+    x = np.asarray(Sphere().sample(stream(4, "c"), (4, 3)))
+    found, expected = cluster_drift(flow, DensityClusters(np.full(4, 0.25), x)), drift(flow, x)
+    np.testing.assert_allclose(found.velocities, expected.velocities, atol=1e-14)
+    assert abs(found.rate - expected.rate) < 1e-13
+    double = drift(flow, np.concatenate([x, x[:1]]))  # the first of twice the mass
+    heavy = cluster_drift(flow, DensityClusters(np.array([0.4, 0.2, 0.2, 0.2]), x))
+    np.testing.assert_allclose(heavy.velocities, double.velocities, atol=1e-14)
+
+
+def test_merge_times_are_those_after_which_no_more_clusters_return():
+    ts = np.arange(7.0)
+    np.testing.assert_array_equal(merge_times(ts, [4, 3, 4, 2, 2, 1, 1]), [3.0, 3.0, 5.0])
+    assert merge_times(ts, [2] * 7).size == 0
+
+
+@pytest.mark.parametrize("beta", [1.0, 7.0])
+def test_a_perturbed_circle_grows_as_the_mean_field_predicts(beta):
+    n, degree, push = 200, 3, 1e-6
+    flow = TokenFlow(beta * np.eye(2))
+    angles = 2 * np.pi * np.arange(n) / n
+    moved = angles + push * np.sin(degree * angles)  # the density has the Fourier coefficient of degree 3
+    x = np.stack([np.cos(moved), np.sin(moved)], axis=1)
+    speeds = np.sum(np.asarray(flow.vector_field(0.0, jnp.asarray(x))) * np.stack([-x[:, 1], x[:, 0]], axis=1), axis=1)
+    rate = 2 * np.mean(speeds * np.sin(degree * angles)) / push
+    assert abs(rate - uniform_growth_rates(beta, 2, 5, scale=float(flow.scale))[degree]) < 1e-5 * rate
+
+
+@pytest.mark.parametrize("degree", [1, 2, 4])
+def test_a_perturbed_sphere_grows_as_the_mean_field_predicts(degree):
+    # the field of the density 1 + push P_l(z), by quadrature that is exact: nodes in z, and one meridian by symmetry
+    beta, push = 5.0, 1e-6
+    z, w = np.polynomial.legendre.leggauss(40)
+    phi = 2 * np.pi * np.arange(80) / 80
+    y = np.stack(
+        [
+            a.ravel()
+            for a in np.broadcast_arrays(
+                np.sqrt(1 - z**2)[:, None] * np.cos(phi), np.sqrt(1 - z**2)[:, None] * np.sin(phi), z[:, None]
+            )
+        ],
+        axis=1,
+    )
+    legendre = np.polynomial.legendre.Legendre.basis(degree)
+    mass = np.repeat(w * (1 + push * legendre(z)), len(phi))
+    x = np.array([0.8, 0.0, 0.6])
+    weights = mass * np.exp(beta * (y @ x))
+    field = weights @ y / weights.sum()
+    tangent = field - (field @ x) * x
+    gradient = legendre.deriv()(0.6) * (np.array([0.0, 0.0, 1.0]) - 0.6 * x)
+    factor = tangent @ gradient / (gradient @ gradient) / push  # of grad P_l, whose divergence is -l (l + 1) P_l
+    expected = uniform_growth_rates(beta, 3, 5)[degree]
+    assert abs(factor * degree * (degree + 1) - expected) < 1e-5 * expected
+
+
+def test_larger_beta_makes_more_clusters():
+    assert [fastest_degree(beta, 2) for beta in (0.5, 4.0, 25.0)] == [1, 3, 7]
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: EqualAreaGrid(4, 100), "`dimension` must be 2 or 3 for a grid of equal area, but is 4"),
+        (lambda: EqualAreaGrid(3, 7), "`cells` must be at least 8"),
+        (lambda: density_clusters(EqualAreaGrid(2, 8), np.ones(9)), "`shares` must have one number for each of 8"),
+        (lambda: density_clusters(EqualAreaGrid(2, 8), np.ones(8), level=0.0), "`level` must be positive"),
+        (lambda: uniform_growth_rates(1.0, 4, 3), "`dimension` must be 2 or 3"),
+        (
+            lambda: cluster_drift(TokenFlow(np.eye(3), np.eye(3)), DensityClusters(np.ones(1), np.eye(3)[:1])),
+            "`flow` must have the value c I and live on a sphere",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_refused(make, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make()

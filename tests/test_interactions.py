@@ -1,0 +1,217 @@
+"""Every interaction gives the sums of the dense one; harmonics keep their bounds, and refuse what they cannot do."""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.special
+
+from dynsim.keys import stream
+from dynsim.spaces import Ellipsoid, Euclidean, Sphere
+from dynsim.systems.schedules import Modulated, Resampled, ScaledIdentity
+from dynsim.systems.tokens.flow import TokenFlow
+from dynsim.systems.tokens.interactions.base import AbstractInteraction, Dense
+from dynsim.systems.tokens.interactions.blocked import Blocked
+from dynsim.systems.tokens.interactions.choice import DENSE_MOST, Auto, costs
+from dynsim.systems.tokens.interactions.expansions import over_degrees, ratios
+from dynsim.systems.tokens.interactions.harmonic import Harmonic
+from dynsim.systems.tokens.interactions.truncation import degree_for, left_out
+from dynsim.systems.tokens.masks import AbstractMask, Causal, Full, Window
+from tests.zoo import FLOWS
+
+TOKEN_FLOWS = [name for name, (make, _) in FLOWS.items() if isinstance(make(), TokenFlow)]
+MASKS = {"full": Full(), "causal": Causal(), "window": Window(3)}
+
+
+class _Ahead(AbstractMask):
+    """Every token but the last attends to the next one alone, the last to the first: not reflexive, no spans."""
+
+    def __call__(self, n):
+        return jnp.roll(jnp.eye(n, dtype=bool), 1, axis=1)
+
+
+def _random(name, *shape):
+    return np.asarray(jax.random.normal(stream(3, name), shape))
+
+
+def _flow(d, mask=None, space=None, **options):
+    return TokenFlow(2 * _random("P", 2, d, d), _random("U", 2, d, d), mask=mask, space=space, **options)
+
+
+@pytest.mark.parametrize("name", TOKEN_FLOWS)
+def test_every_token_flow_of_the_zoo_has_the_same_field_by_every_interaction(name):
+    make, shape = FLOWS[name]
+    flow = make()
+    x = flow.space.sample(stream(7, name), shape)
+    ways: list[AbstractInteraction] = [Blocked(2, 3)]
+    if not isinstance(flow.mask, Window):
+        ways.append(Harmonic(1e-14, reach=8.0))  # one reach: one program for all flows of as many heads
+    expected = flow.computed_by(Dense()).vector_field(0.3, x)
+    np.testing.assert_array_equal(flow.vector_field(0.3, x), expected)  # few tokens: `Auto` is dense
+    for way in ways:
+        np.testing.assert_allclose(flow.computed_by(way).vector_field(0.3, x), expected, atol=2e-13)
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_blocks_of_any_size_have_the_dense_answer_and_its_derivatives(mask):
+    flow, x = _flow(4, MASKS[mask]), Sphere().sample(stream(3, "x"), (11, 4))
+    loss = lambda flow, x: jnp.sum(jnp.sin(flow.vector_field(0.0, x)))
+    found = [jax.value_and_grad(lambda x, f=f: loss(f, x))(x) for f in (flow, flow.computed_by(Blocked(4, 3)))]
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def test_a_mask_that_no_one_knows_is_read_in_blocks():
+    x = Euclidean().sample(stream(3, "x"), (7, 3))
+    flow = _flow(3, _Ahead(), Euclidean())
+    means = np.roll(np.asarray(x), -1, axis=0)  # one token is seen
+    np.testing.assert_allclose(
+        flow.computed_by(Blocked(3, 2)).velocity(0.0, x),
+        flow.scale * means @ np.asarray(jnp.sum(flow.value(0.0), 0)).T,
+        atol=1e-13,
+    )
+
+
+@pytest.mark.parametrize("size", [1e4, -1e4])
+def test_blocks_neither_overflow_nor_underflow(size):
+    x = Sphere().sample(stream(3, "x"), (7, 3))
+    x = jnp.concatenate([x, x[:1] + 1e-3])  # for -1e4 all other tokens are far below the bound of the scores
+    x = (x / jnp.linalg.norm(x, axis=1, keepdims=True)).astype(jnp.float32)
+    flow = TokenFlow(size * np.eye(3))
+    np.testing.assert_allclose(flow.computed_by(Blocked(3, 5)).velocity(0.0, x), flow.velocity(0.0, x), atol=1e-5)
+
+
+@pytest.mark.parametrize(("d", "causal"), [(2, False), (3, False), (2, True), (3, True)])
+def test_harmonics_have_the_dense_answer_and_its_derivatives(d, causal):
+    n = 300 if d == 3 else 40  # more than one block on the sphere
+    space = Ellipsoid(np.eye(d) + 0.4) if causal else Sphere()
+    flow = _flow(d, Causal() if causal else None, space)
+    x = space.sample(stream(3, "x"), (n, d))
+    push = jax.jit(jax.value_and_grad(lambda x, flow: jnp.sum(jnp.sin(flow.vector_field(0.0, x)))))
+    for a, b in zip(push(x, flow), push(x, flow.computed_by(Harmonic(1e-14))), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-11)
+
+
+def test_a_value_for_all_heads_is_that_of_each():
+    P, U, x = _random("P", 2, 3, 3), _random("U", 1, 3, 3), Sphere().sample(stream(3, "x"), (6, 3))
+    each, shared = TokenFlow(P, np.concatenate([U, U])), TokenFlow(P, U)
+    for way in (Dense(), Blocked(4, 4)):
+        np.testing.assert_allclose(shared.computed_by(way).velocity(0.0, x), each.velocity(0.0, x), atol=1e-13)
+    number = TokenFlow(P, ScaledIdentity([0.5], 3))
+    np.testing.assert_allclose(number.velocity(0.0, x), TokenFlow(P, 0.5).velocity(0.0, x), atol=1e-15)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("r", [0.3, 5.0, 60.0])
+def test_the_bound_on_what_is_left_out_is_close_to_the_truth(d, r):
+    k = np.arange(400)
+    order = k + (d - 2) / 2
+    terms = scipy.special.ive(order, r) * (np.where(k == 0, 1, 2) if d == 2 else (2 * k + 1) * np.sqrt(np.pi / 2 / r))
+    truth, bound = np.cumsum(terms[::-1])[::-1][1:], left_out(d, r, 150)
+    some = [k for k in (3, 10, 20, 40, 60) if truth[k] > 1e-14]
+    for degree in some:
+        assert truth[degree] * (1 - 1e-9) <= bound[degree] <= 8 * truth[degree]
+    degree = degree_for(d, r, 1e-10, 150)
+    assert bound[degree] <= 1e-10 < bound[degree - 1]
+    smaller = left_out(d, r / 2, 150)
+    assert np.all(smaller <= bound)  # the largest norm decides
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_scaled_bessel_functions_are_accurate(d):
+    r, degree = np.array([1e-3, 1.0, 7.0]), 24
+    sigma = np.asarray(ratios(jnp.asarray(r**2), degree, d))
+    order = np.arange(degree + 1)[:, None] + (d - 2) / 2
+    exact = scipy.special.ive(order[1:], r) / scipy.special.ive(order[:-1], r) / r
+    np.testing.assert_allclose(sigma[:10], exact[:10], rtol=1e-13)
+
+
+def test_the_harmonics_satisfy_the_addition_theorem():
+    u = Sphere().sample(stream(3, "u"), (2, 3))
+    _, z = over_degrees(u.T, jnp.ones((9, 2)), (), lambda c, z, _: (c, z), jnp.zeros(10))
+    cosine = float(u[0] @ u[1])
+    products = [float(zl[:, 0] @ zl[:, 1]) for zl in z]
+    np.testing.assert_allclose(products, [scipy.special.eval_legendre(l, cosine) for l in range(10)], atol=1e-13)
+
+
+def test_the_error_of_a_coarse_expansion_is_below_its_reported_bound():
+    flow = TokenFlow(3 * np.eye(2))
+    x = Sphere().sample(stream(3, "x"), (30, 2))
+    coarse = flow.computed_by(Harmonic(1e-3))
+    way: Any = coarse.interaction
+    bound = way.bounds(coarse, 0.0, x)[0]
+    error = jnp.linalg.norm(coarse.velocity(0.0, x) - flow.velocity(0.0, x), axis=1) / flow.scale
+    assert way.truncation <= 1e-3
+    assert bool(jnp.all(error <= bound))
+    assert float(jnp.max(error)) > 0.01 * float(jnp.max(bound))
+
+
+def test_a_query_beyond_the_reach_gives_nan():
+    x = Sphere().sample(stream(3, "x"), (5, 2))
+    v = TokenFlow(3 * np.eye(2), interaction=Harmonic(1e-2, reach=2.5)).velocity(0.0, x)
+    assert bool(jnp.all(jnp.isnan(v)))
+
+
+def test_the_choice_says_what_and_why():
+    said = lambda flow, n: flow.interaction.chosen(flow, n).explain()
+    tolerant: Any
+    exact, tolerant = TokenFlow(5 * np.eye(3)), TokenFlow(5 * np.eye(3), interaction=Auto(1e-10))
+    assert said(exact, 10) == (
+        "Dense: 10 tokens are few enough for all weights at once, and no tolerance is given for harmonics."
+    )
+    assert said(exact, DENSE_MOST + 1).startswith("Blocked: 1025 tokens are too many for all weights")
+    assert said(tolerant, 10**5).startswith(f"Harmonic, degree {tolerant.interaction.harmonic.degree}: its")
+    assert said(tolerant, 10).startswith("Dense: the pairs of 10 tokens are less work than")
+    assert "must not be `Harmonic` unless the dimension is 2 or 3" in said(_flow(4, interaction=Auto(1e-10)), 10**5)
+    assert (
+        "must be at least 1e-06 for harmonics in float32"
+        in tolerant.interaction.chosen(tolerant, 10**5, np.float32).reason
+    )
+
+
+def test_the_chosen_way_is_the_cheaper_one():
+    flow: Any = TokenFlow(5 * np.eye(3), interaction=Auto(1e-10))
+    degree = flow.interaction.harmonic.degree
+    for n in (2**k for k in range(6, 20)):
+        found = costs(n, 3, 1, degree, np.float64, causal=False)
+        harmonic = isinstance(flow.interaction.chosen(flow, n).interaction, Harmonic)
+        assert harmonic == (found.harmonic < found.exact)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: _flow(4, interaction=Harmonic()),
+         r"the dimension is 2 or 3 \(use `Blocked\(\)`\), but is for 4"),
+        (lambda: _flow(3, Window(2), interaction=Harmonic()), "unless the mask is `Full` or `Causal`"),
+        (lambda: _flow(3, space=Euclidean(), interaction=Harmonic()), "unless tokens live on a sphere or an ellipsoid"),
+        (lambda: _flow(3, interaction=Harmonic(1e-16)), "`tolerance` must be at least 2e-15 for harmonics in float64"),
+        (
+            lambda: TokenFlow(1e5 * np.eye(3), interaction=Harmonic()),
+            r"`query_key` must need at most 256 degrees for harmonics \(use `Blocked\(\)`, or a larger tolerance\)",
+        ),
+        (
+            lambda: TokenFlow(Resampled(stream(0, "k"), (1, 3, 3)), interaction=Harmonic()),
+            "`interaction` must have a `reach`, the largest norm of a query, for matrices P without a known bound",
+        ),
+        (lambda: Blocked(0), "`rows` must be at least 1"),
+        (lambda: Harmonic(0.0), "`tolerance` must be positive"),
+        (
+            lambda: TokenFlow(np.eye(3), interaction=Harmonic(1e-12)).velocity(0.0, jnp.eye(3, dtype=jnp.float32)),
+            "`tolerance` must be at least 1e-06 for harmonics in float32",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_refused(make, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make()
+
+
+def test_a_modulated_matrix_is_bounded_by_its_amplitudes():
+    P = Modulated(_random("P", 2, 3, 3), _random("a", 2, 3), 5.0, 0.3)
+    norms = [np.linalg.norm(np.asarray(P(t)), 2, axis=(1, 2)).max() for t in np.linspace(0, 2, 200)]
+    assert max(norms) <= P.norm_bound() < 3 * max(norms)
+    assert math.isinf(Resampled(stream(0, "k"), (1, 3, 3)).norm_bound())
