@@ -11,7 +11,7 @@ import scipy.sparse
 import scipy.sparse.csgraph
 from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from analysis.tokens.clusters import Drift, merging
 from dynsim._types import Time, Tokens
@@ -79,7 +79,7 @@ class EqualAreaGrid(eqx.Module):
         if self.dimension == 2:
             return np.stack([np.arange(self.cells), np.roll(np.arange(self.cells), -1)], axis=1)
         near = NEAR * math.sqrt(4 * math.pi / self.cells)
-        return cKDTree(self.centres()).query_pairs(near, output_type="ndarray")
+        return KDTree(self.centres()).query_pairs(near, output_type="ndarray")
 
 
 class DensityClusters(NamedTuple):

@@ -44,16 +44,22 @@ class Simulate(SystemOptions):
     """number of output times, evenly spaced"""
     integrator: Literal["diffrax", "scipy", "rkc2"] = "diffrax"
     """the integrator; rkc2 is for stiff gradient flows, at an rtol of 1e-3 to 1e-6"""
-    rtol: float = 1e-9
-    """relative tolerance; the absolute tolerance is a hundredth of it"""
+    rtol: float | None = None
+    """relative tolerance, by default 1e-9, and 1e-4 where densities are kept; the absolute one is a hundredth of it"""
     precision: Literal["float64", "float32"] = "float64"
     """floating-point type of the state"""
+    density: int | None = None
+    """keep, instead of states, the density on about this many cells of equal area of the circle or the sphere; for one
+    trajectory of more than 20,000 tokens at most 720 or 10,000 cells, by default"""
+    tolerance: float | None = None
+    """error of the weights of many tokens, relative to the largest; by default 1e-10, and 2e-6 in float32"""
     out: Path | None = None
     """the run file (.npz) to write; an ensemble keeps finished members beside it, and resumes from these"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write"""
     movie: Path | None = None
-    """a movie (.gif) to write: of three components the turning trajectory, of others the growing one"""
+    """a movie (.gif) to write: of the density if it is kept, of three components the turning trajectory, of others the
+    growing one"""
     error_estimate: bool = False
     """solve again at a tenth of the tolerance, and report the difference"""
     force: bool = False

@@ -13,6 +13,7 @@ import numpy as np
 from dynsim._types import Time
 from dynsim.commands.integrators import integrator
 from dynsim.commands.options import check_outputs, refuse_unused, say
+from dynsim.commands.simulate import densities
 from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.commands.simulate.own import check_function
 from dynsim.commands.simulate.systems import SYSTEMS, build, unused
@@ -30,10 +31,12 @@ from dynsim.spaces import Ellipsoid
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.tokens.flow import ProjectedValueFlow, TokenFlow
+from dynsim.systems.tokens.interactions.choice import DENSE_MOST
 from dynsim.systems.tokens.scalar_driven import OjaFlow
 from dynsim.trajectory import Trajectory
 
 TOKENS = 10  # of a start, by default
+RTOL = 1e-9
 COPIES = 4  # of the largest arrays, that exist at the same time
 STAGES = 16  # states that a solver holds at the same time
 DIMENSION = Simulate.dimension  # by default
@@ -55,9 +58,13 @@ def main(words: Sequence[str]) -> int:
         assert given is not None  # a map has a start, or is refused
         return steps(o, flow, given)
     x = start(o, flow, 0) if given is None else given
+    ts = np.linspace(0.0, o.end, o.frames)
+    if densities.wanted(o):
+        refuse_unused(o, ("error_estimate",), "where the density is kept")
+        return densities.density_run(o, densities.check(o, flow), x[None], ts)
+    refuse_unused(o, ("tolerance",), "unless the density is kept")
     if ":" in o.system:
         check_function(flow, x, traced=o.integrator != "scipy")
-    ts = np.linspace(0.0, o.end, o.frames)
     return one(o, flow, ts, x) if o.members == 1 else many(o, flow, ts)
 
 
@@ -106,8 +113,12 @@ def check_sizes(o: Simulate) -> None:
 
     def predicted(*, tokens: int, dimension: int, heads: int, frames: int, members: int) -> int:
         rows = 1 if vector else tokens
-        state, weights = rows * dimension, heads * (dimension**2 + (0 if vector else tokens**2))
-        kept = frames * state if members == 1 else members * (state + 2 * frames)
+        pairs = 0 if vector else min(tokens, DENSE_MOST) ** 2
+        state, weights = rows * dimension, heads * (dimension**2 + pairs)
+        if densities.wanted(o):
+            kept = frames * densities.cells(o)
+        else:
+            kept = frames * state if members == 1 else members * (state + 2 * frames)
         return FLOAT * (COPIES * (kept + weights) + STAGES * state)
 
     check_memory(predicted, tokens=tokens, dimension=o.dimension, heads=o.heads, frames=o.frames, members=o.members)
@@ -115,7 +126,7 @@ def check_sizes(o: Simulate) -> None:
 
 def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
     """Simulate one trajectory."""
-    method = integrator(o.integrator, o.rtol)
+    method = integrator(o.integrator, RTOL if o.rtol is None else o.rtol)
     path = simulate(flow, x, ts, integrator=method, error_estimate=o.error_estimate)
     say(path.stats.explain())
     say(f"states {tuple(path.ys.shape)}, largest defect {float(path.stats.max_defect):.2g}")
@@ -150,7 +161,8 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray) -> int:
 
     starts = jnp.stack(list(tracked((start(o, flow, k) for k in range(o.members)), o.members, "starts")))
     folder = None if o.out is None else o.out.with_suffix(".members")
-    members = ensemble(flow, starts, ts, observed, integrator=integrator(o.integrator, o.rtol), folder=folder)
+    method = integrator(o.integrator, RTOL if o.rtol is None else o.rtol)
+    members = ensemble(flow, starts, ts, observed, integrator=method, folder=folder)
     say(members.explain())
     label = "diameter" if starts.ndim == 3 else "range of entries"
     first = np.asarray(members.values)[:, :, 0]

@@ -96,43 +96,64 @@ def unit_keys(heads: Heads, t: Time, x: Array) -> tuple[Array, Array, Any]:
 @eqx.filter_jit
 def _means(harmonic: Harmonic, v: Float[Array, "heads n d"], u: Tokens, causal: bool) -> tuple[Array, Array]:
     """Return the means (heads, n, d), and the mean weights relative to the largest possible one (heads, n)."""
-    heads, n, d = v.shape
+    n, d = u.shape
     size = min(BLOCK[d], n)
     blocks = lambda a: jnp.pad(a, [(0, -n % size)] + [(0, 0)] * (a.ndim - 1)).reshape(-1, size, *a.shape[1:])
-    ones = jnp.ones((n, 1), u.dtype)
-    keys = blocks(jnp.concatenate([u, ones], axis=1))  # padded tokens have no weight
-    queries = blocks(jnp.moveaxis(v, 0, 1))
-    sums = (_running if causal else _complete)(harmonic.degree, queries, keys)
-    sums = jnp.moveaxis(sums.reshape(-1, heads, d + 1)[:n], 1, 0)
-    seen = jnp.arange(1, n + 1) if causal else jnp.full(n, n)
-    r = jnp.sqrt(jnp.sum(jax.lax.stop_gradient(v) ** 2, axis=-1))
-    share = jax.lax.stop_gradient(sums[..., -1]) / seen.astype(u.dtype)[None] * _first(r, d)
-    known = (share > 4 * harmonic.tolerance) & (r <= jnp.asarray(harmonic.reach, r.dtype) * (1 + 1e-6))
-    return jnp.where(known[..., None], sums[..., :-1] / sums[..., -1:], jnp.nan), share
+    keys, queries = blocks(u), blocks(jnp.moveaxis(v, 0, 1))
+    parts = (queries, keys, jnp.arange(keys.shape[0]) * size)
+
+    def divided(sums: Array, q: Array, first: Array) -> tuple[Array, Array]:
+        """Return means and shares of a block, so that no array of all sums is kept."""
+        seen = first + jnp.arange(1, size + 1) if causal else jnp.full(size, n)
+        r = jnp.sqrt(jnp.sum(jax.lax.stop_gradient(q) ** 2, axis=-1))
+        share = jax.lax.stop_gradient(sums[..., -1]) / seen.astype(u.dtype)[:, None] * _first(r, d)
+        known = (share > 4 * harmonic.tolerance) & (r <= jnp.asarray(harmonic.reach, r.dtype) * (1 + 1e-6))
+        return jnp.where(known[..., None], sums[..., :-1] / sums[..., -1:], jnp.nan), share
+
+    means, share = (_running if causal else _complete)(harmonic.degree, n, parts, divided)
+    joined = lambda a: jnp.moveaxis(a.reshape(-1, *a.shape[2:])[:n], 1, 0)
+    return joined(means), joined(share)
 
 
-def _complete(degree: int, queries: Array, keys: Array) -> Array:
-    """Return the sums over all tokens, by moments: shape (blocks, size, heads, d + 1)."""
-    add = jax.checkpoint(lambda total, part: (total + _moments(degree, part), None))
-    d = keys.shape[-1] - 1
-    start = jnp.zeros((degree + 1, _parts(degree, d), d + 1), keys.dtype)
-    moments = jax.lax.scan(add, start, keys)[0]
-    return jax.lax.map(jax.checkpoint(lambda part: _evaluated(degree, part, moments)), queries)
+def _complete(degree: int, n: int, parts: tuple[Array, Array, Array], divided: Any) -> tuple[Array, Array]:
+    """Return means and shares of weights over all tokens, by moments: first axes (blocks, size, heads)."""
+    queries, keys, firsts = parts
+
+    def add(total: Array, part: tuple[Array, Array]) -> tuple[Array, None]:
+        return total + _moments(degree, _with_ones(*part, n)), None
+
+    def block(part: tuple[Array, Array]) -> tuple[Array, Array]:
+        q, first = part
+        return divided(_evaluated(degree, q, moments), q, first)
+
+    moments = jax.lax.scan(jax.checkpoint(add), _no_moments(degree, keys), (keys, firsts))[0]
+    return jax.lax.map(jax.checkpoint(block), (queries, firsts))
 
 
-def _running(degree: int, queries: Array, keys: Array) -> Array:
-    """Return the sums over tokens not after the query: running moments of earlier blocks, and pairs within a block."""
-    size, d = keys.shape[1], keys.shape[-1] - 1
+def _running(degree: int, n: int, parts: tuple[Array, Array, Array], divided: Any) -> tuple[Array, Array]:
+    """Return the same over tokens not after the query: running moments of earlier blocks, and pairs within a block."""
+    size, d = parts[1].shape[1:]
     seen = jnp.tril(jnp.ones((size, size), bool))
 
-    def block(moments: Array, parts: tuple[Array, Array]) -> tuple[Array, Array]:
-        q, k = parts
-        scores = jnp.einsum("ihd,jd->ihj", q, k[:, :-1]) - _log_first(jnp.sum(q * q, axis=-1), d)[..., None]
+    def block(moments: Array, part: tuple[Array, Array, Array]) -> tuple[Array, tuple[Array, Array]]:
+        q, u, first = part
+        k = _with_ones(u, first, n)
+        scores = jnp.einsum("ihd,jd->ihj", q, u) - _log_first(jnp.sum(q * q, axis=-1), d)[..., None]
         inside = jnp.einsum("ihj,je->ihe", jnp.exp(jnp.where(seen[:, None], scores, -jnp.inf)), k)
-        return moments + _moments(degree, k), _evaluated(degree, q, moments) + inside
+        return moments + _moments(degree, k), divided(_evaluated(degree, q, moments) + inside, q, first)
 
-    start = jnp.zeros((degree + 1, _parts(degree, d), d + 1), keys.dtype)
-    return jax.lax.scan(jax.checkpoint(block), start, (queries, keys))[1]
+    return jax.lax.scan(jax.checkpoint(block), _no_moments(degree, parts[1]), parts)[1]
+
+
+def _with_ones(u: Array, first: Array, n: int) -> Array:
+    """Return a block of tokens with a last coordinate of one, or of zero where it is padded."""
+    real = first + jnp.arange(u.shape[0]) < n
+    return jnp.concatenate([u, real.astype(u.dtype)[:, None]], axis=1)
+
+
+def _no_moments(degree: int, keys: Array) -> Array:
+    d = keys.shape[-1]
+    return jnp.zeros((degree + 1, _parts(degree, d), d + 1), keys.dtype)
 
 
 def _parts(degree: int, d: int) -> int:
