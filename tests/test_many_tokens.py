@@ -34,7 +34,7 @@ def test_densities_are_kept_drawn_and_summarised(tmp_path, capsys):
         ),
         (("--density", "30", "--members", "2"), "`density` must be left out for an ensemble, but there are 2 members"),
         (("--density", "3"), "`cells` must be at least 8"),
-        (("--tolerance", "1e-8"), "must be left out unless densities are kept"),
+        (("--tolerance", "1e-8"), "must be left out unless the density is kept"),
         (("--density", "30", "--movie", "density.mp4"), "`movie` must end in .gif"),
         (("--density", "30", "--tolerance", "-1"), "`tolerance` must be positive"),
     ],
