@@ -355,12 +355,11 @@ def test_more_processes_or_trials_than_memory_holds_are_refused(capsys, folder, 
 def test_the_components_of_one_vector_are_named_in_a_figure(capsys, folder):
     Path("mine.py").write_text("import jax.numpy as jnp\n\ndef field(t, x):\n    return jnp.roll(x, 1) - x\n")
     words = ("simulate", "mine.py:field", *SHORT, "--figure", "x.svg", "--space")
-    assert run(capsys, *words, "euclidean", "--dimension", 2)[0] == 0
-    drawn = Path("x.svg").read_text()
-    assert "components of the state" in drawn
-    assert "median" not in drawn
-    assert run(capsys, *words, "sphere")[0] == 0
-    assert "one state on the sphere" in Path("x.svg").read_text()
+    for space in ("euclidean", "sphere"):
+        assert run(capsys, *words, space, "--dimension", 2, "--force")[0] == 0
+        drawn = Path("x.svg").read_text()
+        assert drawn.count("$x_{1}$") == drawn.count("$x_{2}$") == 2  # in the plane, and over time
+        assert "median" not in drawn
 
 
 def test_the_help_of_every_command_loads_nothing_heavy():

@@ -12,7 +12,7 @@ import numpy as np
 
 from dynsim._types import Time
 from dynsim.commands.integrators import integrator
-from dynsim.commands.options import check_outputs, refuse_unused, say
+from dynsim.commands.options import check_outputs, parse, refuse_unused, say
 from dynsim.commands.simulate import densities
 from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.commands.simulate.own import check_function
@@ -49,6 +49,8 @@ def main(words: Sequence[str]) -> int:
     if o.system.endswith(".npz"):
         refuse_unused(o, NOT_OF_RUN_FILES, "for a run file, whose run is repeated as it is")
         return rerun_file(Path(o.system), o.trust)
+    if o.system in SYSTEMS and o.parameters:
+        o = parse(Simulate, words, "simulate")  # it names an option that does not exist
     check_sizes(o)
     check_outputs(o.force, out=o.out, figure=o.figure)
     check_movie(o.movie, o.force)
