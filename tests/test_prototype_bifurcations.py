@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.equilibria import newton
-from analysis.prototypes.bifurcations import branches_in_temperature, pitchfork
+from analysis.prototypes.bifurcations import branch_in_temperature, branches_in_temperature, pitchfork
 from analysis.prototypes.collapse import collapse_spectrum, critical_temperature
 from analysis.prototypes.lyapunov import lyapunov_candidates, rate_along
 from dynsim.integrators import Scipy
@@ -24,36 +24,34 @@ Z = jax.random.normal(stream(15, "z"), (9, 1))
 PLANE = jax.random.normal(stream(15, "plane"), (9, 2)) * jnp.asarray([[1.5, 0.6]])
 
 
-@functools.cache
-def branches(gradient):
-    T = critical_temperature(Z, PrototypeLoss(gradient))
-    path = T * np.linspace(0.8, 1.2, 5)
-    return T, branches_in_temperature(Z, 2, PrototypeLoss(gradient), path, stream(15, "starts"), num_starts=6)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("gradient", ["full", "frozen"])
 def test_collapse_loses_stability_at_the_critical_temperature_and_two_prototypes_split(gradient):
-    T, (together, *others) = branches(gradient)
-    np.testing.assert_allclose(np.ptp(together.fast, axis=1), 0, atol=1e-9)
+    loss = PrototypeLoss(gradient)
+    T = critical_temperature(Z, loss)
+    bounds = (0.8 * T, 1.2 * T)
+    together, *others = branches_in_temperature(Z, 2, loss, bounds, stream(15, "starts"), num_starts=6)
+    np.testing.assert_allclose(np.ptp(together.states, axis=1), 0, atol=1e-9)
     assert together.kinds[:2] == ("saddle",) * 2
-    assert together.kinds[-2:] == ("attracting",) * 2
+    assert together.kinds[-2:] == ("stable",) * 2
     (change,) = together.bifurcations
-    assert change.kind == "crossing"
-    assert float(change.slow) == pytest.approx(T, rel=1e-6)
-    split = [b for b in others if b.kind == "attracting"]
+    assert change.kind == "branch point"
+    assert change.parameter == pytest.approx(T, rel=1e-9)
+    split = [b for b in others if set(b.kinds) == {"stable"}]
     assert len(split) == 1  # in either order
-    assert np.ptp(split[0].fast[0]) > 0.5
-    assert float(split[0].slow[-1]) == pytest.approx(T, rel=1e-6)  # where it ends
-    assert np.ptp(split[0].fast[-1]) < 1e-2
-    potential = lambda q, y: PrototypeFlow(Z, y, loss=PrototypeLoss(gradient)).potential(0.0, q)
+    first, last = split[0].states[[0, -1], :, 0]
+    assert np.ptp(first) > 0.5
+    np.testing.assert_allclose(last, first[::-1], atol=1e-8)  # it ends at its mirror image
+    (turn,) = [b for b in split[0].bifurcations if b.kind == "fold"]
+    assert turn.parameter == pytest.approx(T, rel=1e-6)
+    assert np.ptp(turn.state) < 1e-3
+    potential = lambda q, y: PrototypeFlow(Z, y, loss=loss).potential(0.0, q)
     slope, curvature = jax.jit(jax.grad(potential)), jax.jit(jax.hessian(potential))
     for b in (together, *split):
-        for p, y, values in zip(b.fast, b.slow, b.spectra, strict=True):
-            if abs(y - T) > 0.01 * T:
-                np.testing.assert_allclose(slope(jnp.asarray(p), y), 0, atol=1e-8)
-                H = np.asarray(curvature(jnp.asarray(p), y)).reshape(2, 2)
-                np.testing.assert_allclose(values, -np.linalg.eigvalsh(H), atol=1e-8)
+        for p, y, values in zip(b.states, b.parameters, b.eigenvalues, strict=True):
+            np.testing.assert_allclose(slope(jnp.asarray(p), y), 0, atol=1e-8)
+            H = np.asarray(curvature(jnp.asarray(p), y)).reshape(2, 2)
+            np.testing.assert_allclose(values, -np.linalg.eigvalsh(H), atol=1e-8)
 
 
 @pytest.mark.parametrize(("gradient", "factor", "reduction"), [("frozen", 32, "sum"), ("full", 128, "mean")])
@@ -86,7 +84,11 @@ def test_the_split_prototypes_have_the_distance_of_the_normal_form(gradient):
 BAD = [
     (lambda: pitchfork(jnp.ones((3, 1)), PrototypeLoss()), "Argument `z` must have two embeddings that differ, but"),
     (lambda: pitchfork(jnp.asarray([[1.0, 0], [-1, 0], [0, 1], [0, -1]]), PrototypeLoss()), "Argument `z` must have a"),
-    (lambda: branches_in_temperature(Z, 2, PrototypeLoss(), [1.0], stream(0, "a")), "Argument `temperatures` must be"),
+    (lambda: branches_in_temperature(Z, 2, PrototypeLoss(), (0, 1), stream(0, "a")), "Argument `bounds` must be a pos"),
+    (
+        lambda: branch_in_temperature(PrototypeFlow(Z, Annealing()), Z[:2], (1, 2), max_step=0.1),
+        "Argument `flow` must have a constant temperature, but has Annealing",
+    ),
 ]
 
 

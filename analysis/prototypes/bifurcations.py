@@ -1,6 +1,6 @@
 """Equilibria of prototypes as functions of the temperature: branches, stability, and the pitchfork of collapse."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -9,16 +9,16 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
+from analysis.dynamics.continuation import EquilibriumBranch, continue_equilibria
 from analysis.dynamics.equilibria import equilibria
-from analysis.fast_slow.critical_manifold import Branch, branch
 from analysis.prototypes.collapse import collapse, critical_temperature
 from dynsim._types import Key, Scalar
-from dynsim.conversion import integer
-from dynsim.errors import argument_error
-from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
+from dynsim.conversion import integer, number
+from dynsim.errors import argument_error, shown
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes
 from dynsim.systems.prototypes.flow import PrototypeFlow, as_points
 from dynsim.systems.prototypes.losses import PrototypeLoss
+from dynsim.systems.prototypes.temperatures import ConstantTemperature
 
 FLAT = 1e-9  # relative: eigenvalues of the Hessian below it are the zero one at the critical temperature
 
@@ -38,44 +38,44 @@ class Pitchfork(NamedTuple):
     kind: str
 
 
-def temperature_system(z: ArrayLike, loss: PrototypeLoss) -> FastSlowFlow:
-    """Return the flow of prototypes as a fast subsystem, with the temperature as a slow variable that does not move.
-
-    `branch` and `connected_branches` continue its equilibria in the temperature; eigenvalues are those of the flow at
-    the rate 1.
-    """
-    return FastSlowFlow(_Descent(as_points("z", z), loss), _constant, 1.0)
-
-
 def branches_in_temperature(
-    z: ArrayLike, k: int, loss: PrototypeLoss, temperatures: ArrayLike, key: Key, *, num_starts: int = 16
-) -> tuple[Branch, ...]:
-    """Return branches of equilibria of k prototypes, continued in the temperature, that of collapse first.
+    z: ArrayLike,
+    k: int,
+    loss: PrototypeLoss,
+    bounds: tuple[float, float],
+    key: Key,
+    *,
+    num_starts: int = 16,
+    max_step: float | None = None,
+) -> tuple[EquilibriumBranch, ...]:
+    """Return branches of equilibria of k prototypes, followed in the temperature, that of collapse first.
 
-    The other branches begin at equilibria that are found at the first temperature from random starts, one for each set
-    of prototypes whatever its order; there may be more, and there may be others that end before this temperature. A
-    branch that ends at a pitchfork, where it meets its mirror image, is `lost` there: see `pitchfork`.
+    The other branches are followed from equilibria that are found at the least temperature from random starts, one for
+    each set of prototypes whatever its order; there may be more, and there may be others that do not reach this
+    temperature. A branch of two prototypes that meets collapse at a pitchfork turns back there, a `fold`, to its mirror
+    image: see `pitchfork`. Eigenvalues are those of the flow at the rate 1.
 
     Args:
         z: the embeddings (n, m).
         k: the number of prototypes.
         loss: the loss; with a barrier there is no collapse.
-        temperatures: a path of temperatures, monotone.
+        bounds: the least and the largest temperature.
         key: of the random starts.
         num_starts: their number.
+        max_step: the largest step along a branch, in the norm of prototypes and temperature together; by default a
+            tenth of the standard deviation of the embeddings or a 20th of the range of temperatures, the smaller one.
 
     Raises:
-        ValueError: unless there are at least two temperatures, all positive.
+        ValueError: unless the bounds are positive and increase.
     """
-    points, path = as_points("z", z), np.asarray(temperatures, float)
-    if path.ndim != 1 or len(path) < 2 or not np.all((path > 0) & np.isfinite(path)):
-        raise argument_error("temperatures", "be at least two positive numbers", f"are {temperatures}")
+    points, (low, high) = as_points("z", z), _temperatures(bounds)
+    flow = PrototypeFlow(points, low, loss=loss)
     scale = jnp.std(points) + jnp.asarray(1e-3)
     draws = jax.random.normal(
         key, (integer("num_starts", num_starts, least=1), integer("k", k, least=1), points.shape[1])
     )
     starts = jnp.mean(points, axis=0)[None, None] + 1.5 * scale * draws
-    found = equilibria(PrototypeFlow(points, path[0], loss=loss), starts, invariant=_unordered)
+    found = equilibria(flow, starts, invariant=_unordered)
     # A prototype out of reach of all embeddings moves too slowly to be told from one at rest; it has a zero eigenvalue.
     states = [
         np.asarray(rest.state) for rest in found if np.min(np.abs(rest.spectrum.values)) > rest.spectrum.tolerance
@@ -83,8 +83,33 @@ def branches_in_temperature(
     if float(loss.barrier) == 0:
         together = collapse(points, k, loss)
         states = [together, *(p for p in states if np.max(np.abs(p - together)) > 1e-6)]
-    system = temperature_system(points, loss)
-    return tuple(branch(system, FastSlow(p, path[0]), path) for p in states)
+    largest = min(0.1 * float(scale), (high - low) / 20) if max_step is None else number("max_step", max_step)
+    return tuple(branch_in_temperature(flow, p, (low, high), max_step=largest) for p in states)
+
+
+def branch_in_temperature(
+    flow: PrototypeFlow, start: ArrayLike, bounds: tuple[float, float], *, max_step: float
+) -> EquilibriumBranch:
+    """Return the branch of equilibria near a start at the flow's temperature, followed both ways within bounds.
+
+    Raises:
+        ValueError: for a temperature that is annealed, or as `continue_equilibria` does.
+    """
+    if not isinstance(flow.temperature, ConstantTemperature):
+        raise argument_error("flow", "have a constant temperature", f"has {type(flow.temperature).__name__}")
+    step = max_step / 4
+    return continue_equilibria(flow, _temperature_of, as_points("start", start), bounds, step=step, max_step=max_step)
+
+
+def _temperature_of(flow: Any) -> Any:
+    return flow.temperature.value
+
+
+def _temperatures(bounds: tuple[float, float]) -> tuple[float, float]:
+    found = np.asarray(bounds, float)
+    if found.shape != (2,) or not np.all(np.isfinite(found)) or not 0 < found[0] < found[1]:
+        raise argument_error("bounds", "be a positive temperature and a higher one", f"are {shown(bounds)}")
+    return float(found[0]), float(found[1])
 
 
 def pitchfork(z: ArrayLike, loss: PrototypeLoss) -> Pitchfork:
@@ -116,19 +141,6 @@ def pitchfork(z: ArrayLike, loss: PrototypeLoss) -> Pitchfork:
     return Pitchfork(
         T, e, coefficient, "degenerate" if small else "supercritical" if coefficient > 0 else "subcritical"
     )
-
-
-class _Descent(eqx.Module):
-    embeddings: Embeddings
-    loss: PrototypeLoss
-
-    def __call__(self, x: Prototypes, y: Scalar) -> Prototypes:
-        return -self.loss.gradients(self.embeddings, x, y)[1]
-
-
-def _constant(x: Prototypes, y: Scalar) -> Scalar:
-    del x
-    return jnp.zeros_like(y)
 
 
 def _unordered(p: Prototypes) -> Array:

@@ -1,13 +1,11 @@
 """Figure of `prototypes` on its bifurcations: equilibria of two prototypes on a line against the temperature."""
 
-from collections.abc import Iterator
-
 import jax.numpy as jnp
 import matplotlib.figure
 import numpy as np
 
-from analysis.dynamics.equilibria import newton
-from analysis.dynamics.linearisation import spectrum
+from analysis.dynamics.continuation import EquilibriumBranch
+from analysis.prototypes.bifurcations import branch_in_temperature
 from analysis.prototypes.collapse import critical_temperature
 from dynsim._types import Key
 from dynsim.papers import PROTOTYPES
@@ -18,7 +16,10 @@ from figures.prototypes.portraits import EMBEDDINGS, MODES, pair_flow
 from figures.style import PAGE, canvas, letter
 
 LARGEST, LEAST = 6.0, 0.4  # temperatures over the variance of the embeddings
-APART, FAR = (1.0, -1.0), ((3.2, -0.1), (-3.2, 0.1))  # guesses of equilibria at the least temperature, and at 5
+APART, FAR = (1.0, -1.0), ((3.2, -0.1), (-3.2, 0.1))  # guesses of equilibria at the least temperature, and at `FROM`
+FROM = 5.0
+VARIANCE = float(np.var(EMBEDDINGS))
+STEP = 0.1  # the largest step along a branch, in the norm of prototypes and temperature together
 KINDS = {"stable": "attracting", "saddle": "saddle", "unstable": "repelling", "undecided": "undecided"}
 
 
@@ -33,30 +34,20 @@ def bifurcations_figure(key: Key) -> Numbers:
     del key
     found: dict[str, np.ndarray] = {}
     for mode in MODES:
-        meeting = critical_temperature(EMBEDDINGS, pair_flow(mode, 1.0).loss) / float(np.var(EMBEDDINGS))
-        paths = [(APART, meeting - (meeting - LEAST) * np.linspace(1.0, 0.04, 32) ** 2)]
-        if mode == "full":
-            paths += [(guess, shares) for guess in FAR for shares in (np.linspace(5, LARGEST, 4), FALLING)]
-        found |= {f"{mode} meeting": np.array(meeting), f"{mode} branches": np.array(len(paths))}
-        for k, (guess, shares) in enumerate(paths):
-            rows = list(_branch(mode, guess, shares))
-            found[f"{mode} {k}"] = np.array([(share, *place) for share, place, _ in rows])
-            found[f"{mode} {k} kinds"] = np.array([kind for *_, kind in rows])
+        meeting = critical_temperature(EMBEDDINGS, pair_flow(mode, 1.0).loss) / VARIANCE
+        starts = [(APART, LEAST)] + ([(guess, FROM) for guess in FAR] if mode == "full" else [])
+        found |= {f"{mode} meeting": np.array(meeting), f"{mode} branches": np.array(len(starts))}
+        for k, (guess, share) in enumerate(starts):
+            branch = _branch(mode, guess, share)
+            found[f"{mode} {k}"] = np.column_stack([branch.parameters / VARIANCE, branch.states[:, :, 0]])
+            found[f"{mode} {k} kinds"] = np.array([KINDS[word] for word in branch.kinds])
     return found
 
 
-FALLING = np.linspace(5.0, LEAST, 24)
-
-
-def _branch(
-    mode: GradientMode, guess: tuple[float, ...], shares: np.ndarray
-) -> Iterator[tuple[float, np.ndarray, str]]:
-    """Yield temperatures, prototypes at rest, each found from those before, and their kinds."""
-    at = jnp.asarray(guess)[:, None]
-    for share in shares:
-        flow = pair_flow(mode, float(share))
-        at, _ = newton(flow, at)
-        yield float(share), np.asarray(at)[:, 0], KINDS[spectrum(flow, at).kind]
+def _branch(mode: GradientMode, guess: tuple[float, ...], share: float) -> EquilibriumBranch:
+    """Return the branch through an equilibrium near a guess, from the least to the largest temperature."""
+    flow, bounds = pair_flow(mode, share), (LEAST * VARIANCE, LARGEST * VARIANCE)
+    return branch_in_temperature(flow, jnp.asarray(guess)[:, None], bounds, max_step=STEP)
 
 
 @bifurcations_figure.with_drawing
@@ -69,11 +60,8 @@ def bifurcations_figure(data: Numbers) -> matplotlib.figure.Figure:
             panels.critical_manifold(ax, [side, meeting], [0.0, 0.0], [word, "undecided"])
         for k in range(int(data[f"{mode} branches"])):
             rows, kinds = data[f"{mode} {k}"], [str(word) for word in data[f"{mode} {k} kinds"]]
-            for sign in (1, -1):
-                shares, places = rows[:, 0], sign * (rows[:, 1] - rows[:, 2])
-                if k == 0:
-                    shares, places = np.append(shares, meeting), np.append(places, 0.0)
-                panels.critical_manifold(ax, shares, places, [*kinds, "undecided"] if k == 0 else kinds)
+            for sign in (1, -1) if k else (1,):  # the first branch ends at its mirror image
+                panels.critical_manifold(ax, rows[:, 0], sign * (rows[:, 1] - rows[:, 2]), kinds)
         ax.plot(meeting, 0.0, marker="D", color="black", markersize=4.0, linestyle="none", zorder=4.0,
                 label="critical temperature")  # fmt: skip
         ax.set(
