@@ -82,7 +82,8 @@ def _ablation(size: Size) -> Numbers:
     kept = {**run_size(found, *counts)}
     for mode in MODES:
         of = lambda what, mode=mode: found.arrays[f"{mode}: {what}"]
-        kept |= {f"{mode}: {what}": of(what) for what in ("eps", "S", "V/N", "spread")}
+        kept |= {f"{mode}: {what}": of(what) for what in ("eps", "V/N", "spread")}
+        kept[f"{mode}: S"] = of("S")[..., :: found.config["every"]]  # which is recorded more often
         kept |= {f"{mode}: ACC": of("scores")[..., 0], f"{mode}: chance": of("chance")[..., 2]}
     return kept
 

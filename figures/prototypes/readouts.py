@@ -106,7 +106,8 @@ def _bank(size: Size) -> Numbers:
 def bank_figure(key: Key) -> Numbers:
     """The twenty prototypes learned on 20 Newsgroups, in the plane of their first two principal components.
 
-    The numbers beside the axes are the shares of the variance. First seed. Size `quick`: two epochs.
+    Those that cannot be told apart have one mark, with their number. The percentages beside the axes are the shares of
+    the variance. First seed. Size `quick`: two epochs.
     """
     del key
     return _bank("quick")
@@ -114,15 +115,30 @@ def bank_figure(key: Key) -> Numbers:
 
 @bank_figure.with_drawing
 def bank_figure(data: Numbers) -> matplotlib.figure.Figure:
-    """Draw the prototypes with their numbers."""
+    """Draw the prototypes with their numbers, those that coincide as one."""
     drawn, (ax,) = canvas(COLUMN, 0.9)
     ax.plot(*data["places"].T, marker="*", markersize=6.0, color=colour("first"), linestyle="none")
     shares = [f"{100 * float(share):.0f} %" for share in data["shares"]]
     ax.set(xlabel=f"first principal component ({shares[0]})", ylabel=f"second principal component ({shares[1]})")
     ax.margins(0.12)
     write_run_size(drawn, data)
-    panels.place_names(ax, data["places"], [str(k + 1) for k in range(len(data["places"]))], size=6.0, fontsize=6.0)
+    groups = _coinciding(data["places"])
+    names = [str(group[0] + 1) if len(group) == 1 else f"{len(group)} prototypes" for group in groups]
+    panels.place_names(ax, [data["places"][group[0]] for group in groups], names, size=6.0, fontsize=6.0)
     return drawn
+
+
+def _coinciding(places: np.ndarray) -> list[list[int]]:
+    """Return the numbers of points in groups whose members lie within a hundredth of the extent of the first."""
+    groups: list[list[int]] = []
+    extent = np.ptp(places, axis=0)
+    for k, place in enumerate(places):
+        near = [group for group in groups if np.all(np.abs(places[group[0]] - place) <= 0.01 * extent)]
+        if near:
+            near[0].append(k)
+        else:
+            groups.append([k])
+    return groups
 
 
 bank_figure = bank_figure.with_paper_size(lambda key: _bank("paper"))
@@ -180,9 +196,9 @@ def levels_figure(key: Key) -> Numbers:
 
     (a-c) Variance, separation and entropy of each level, in the means over seeds and, as bands, from the minimum to the
     maximum; (d) the clustering accuracy at level 2, with the upper end of the band by chance (dotted). (e, f) A t-SNE
-    map of the soft centroids that level 2 gives to some test documents after the last epoch (with the gradient, first
-    seed): coloured by the prototype of the largest assignment, with its number in the midst of its documents, and by
-    the newsgroup. Size `quick`: 400 documents, two epochs.
+    map of some test documents as level 2 embeds them after the last epoch (with the gradient, first seed): coloured by
+    the prototype of the largest assignment, with its number in the midst of its documents, and by the newsgroup. Size
+    `quick`: 400 documents, two epochs.
     """
     del key
     return _levels("quick")

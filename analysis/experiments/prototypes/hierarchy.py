@@ -62,7 +62,7 @@ class HierarchyConfig:
         least_temperature: T_min.
         time_constant: tau of annealing, in epochs.
         corpus: the documents.
-        mapped: test documents, evenly spaced, whose readings by level 2 are kept at the end, for the first seed.
+        mapped: test documents, evenly spaced, whose embeddings by level 2 are kept at the end, for the first seed.
     """
 
     stacks: tuple[Stack, ...]
@@ -99,13 +99,16 @@ def run_hierarchy(config: HierarchyConfig, key: Key, folder: Path) -> Arrays:
 
 
 def _kept(config: HierarchyConfig, test: Documents, model: TwoLevelReadout) -> Arrays:
-    """Return for some test documents the soft centroids of level 2, the largest assignments, and the classes."""
+    """Return for some test documents the embeddings by level 2, the largest assignments, and the classes."""
     count = min(config.mapped, len(test.labels))
     rows = np.linspace(0, len(test.labels) - 1, count).astype(int)
     temperature = _annealing(config)(jnp.asarray(config.epochs - 1, float)).astype(jnp.float32)
-    reading = eqx.filter_jit(model)(jnp.asarray(test.tokens[rows]), jnp.asarray(test.shares[rows]), temperature)[1]
-    assigned = np.argmax(np.asarray(reading.assignments), axis=1)
-    return {"mapped": np.asarray(reading.centroids), "mapped assignments": assigned, "mapped labels": test.labels[rows]}
+    below, above = eqx.filter_jit(model)(jnp.asarray(test.tokens[rows]), jnp.asarray(test.shares[rows]), temperature)
+    return {
+        "mapped": np.asarray(model.second.embed(below.centroids)),
+        "mapped assignments": np.argmax(np.asarray(above.assignments), axis=1),
+        "mapped labels": test.labels[rows],
+    }
 
 
 def _annealing(config: HierarchyConfig) -> Annealing:
