@@ -70,7 +70,7 @@ def fast_subsystem_converges_exponentially(key: Key, integrator: AbstractIntegra
 
 def _exponential_trial(flow: PrototypeFlow, start: jax.Array, integrator: AbstractIntegrator) -> Trial:
     """Measure the limit of the prototypes and the rate at which they approach it."""
-    limit = settle(flow, start, max_time=256.0, integrator=integrator)
+    limit = settle(flow, start, max_time=4096.0, integrator=integrator)
     least = -float(np.max(np.real(np.linalg.eigvals(tangent_jacobian(flow, limit.state)))))
     found = gap_after(flow, limit.state, integrator)[1] if limit.settled else 0.0
     return Trial(

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -80,22 +81,39 @@ def derivative_by_temperature_is_the_variance(key: Key, integrator: AbstractInte
     return _derivative_trial(jax.random.key(int(jax.random.randint(key, (), 0, 2**31 - 1))), 1)
 
 
-def _schedule(key: Key) -> tuple[Annealing | Relaxing, float]:
-    """Return a decreasing schedule, and a time before it reaches its floor."""
+class _Cooling(NamedTuple):
+    """A decreasing schedule, a time before it reaches its floor, T and dT/dt there in closed form, and their check."""
+
+    schedule: Annealing | Relaxing
+    t: float
+    temperature: float
+    slope: float
+    measured: tuple[Measurement, ...]
+
+
+def _cooling(key: Key) -> _Cooling:
     rng = numpy_rng(key, "schedule")
-    start, tau = rng.uniform(1, 3), rng.uniform(0.5, 20)
-    schedule = (Annealing, Relaxing)[rng.integers(2)](start, 0.3, tau)
-    return schedule, float(tau * math.log(start / 0.3) * rng.uniform(0.1, 0.9))
+    start, floor, tau = float(rng.uniform(1, 3)), 0.3, float(rng.uniform(0.5, 20))
+    kind = (Annealing, Relaxing)[rng.integers(2)]
+    arrival = tau * math.log(start / floor)
+    t, late = arrival * float(rng.uniform(0.1, 0.9)), 1.5 * arrival
+    base = floor if kind is Relaxing else 0.0  # what is approached, before any floor
+    T, last = (base + (start - base) * math.exp(-s / tau) for s in (t, late))
+    schedule = kind(start, floor, tau)
+    measured = (
+        agrees("T late", schedule(jnp.asarray(late)), max(floor, last)),
+        agrees("the kink", np.sum(schedule.breakpoints(0.0, late)), arrival if kind is Annealing else 0.0),
+    )
+    return _Cooling(schedule, t, T, -(T - base) / tau, measured)
 
 
 def _monotone_trial(key: Key, mode: str, energy_of: str) -> Trial:
     """Compare the derivative of W along an annealed flow with the sum of its parts: the descent, and that by T(t)."""
-    schedule, t = _schedule(key)
+    schedule, t, T, slope, measured = _cooling(key)
     flow, x = random_system(key, mode, schedule)
     energy = loss_value if energy_of == "loss" else lyapunov
     found = derivatives(flow, t, x, energy)
     along = rate_along(flow, lambda s, y: energy(flow, s, y), t, x)
-    T, slope = (float(v) for v in jax.jvp(schedule, (jnp.asarray(t),), (jnp.ones(()),)))
     z, count = flow.embed(x), flow.data.shape[0]
     if energy_of == "loss":
         by_temperature = float(distance_variance(z, x.prototypes, jnp.asarray(T))) / T**2
@@ -114,6 +132,7 @@ def _monotone_trial(key: Key, mode: str, energy_of: str) -> Trial:
             at_most("dW/dt over its size", along / scale, 0.0, tolerance=ROUNDING),
             agrees("dW/dt over that size", along / scale, expected / scale),
             at_least("derivative by T", by_temperature, 0.0, tolerance=ROUNDING),
+            *measured,
         ),
         witness={"state": x, "t": t, "dW/dt": float(along), "expected": expected},
         parameters={"schedule": type(schedule).__name__, "mode": mode},
