@@ -1,5 +1,7 @@
 """Claims of Section 3.4 on equal learning rates, by the descent of Section 7.6 on small clusters."""
 
+from typing import Any
+
 import mpmath
 import numpy as np
 
@@ -42,7 +44,7 @@ def _descent(key: Key, x: np.ndarray, mode: GradientMode, rate: float) -> tuple[
     return descent_map(x, training, 1.0, FEW, key), first_state(x, training, key)
 
 
-def _gradients(X: mpmath.matrix, W: mpmath.matrix, P: mpmath.matrix, T: mpmath.mpf, mode: GradientMode) -> tuple:
+def _gradients(X: Any, W: Any, P: Any, T: Any, mode: GradientMode) -> tuple[Any, Any]:
     """Return the derivatives of the mean of (2) by both variables, in the digits that mpmath works with."""
     by_W, by_P = mpmath.zeros(AXES, AXES), mpmath.zeros(K, AXES)
     for n in range(X.rows):
@@ -60,7 +62,7 @@ def _gradients(X: mpmath.matrix, W: mpmath.matrix, P: mpmath.matrix, T: mpmath.m
     return by_W / X.rows, by_P / X.rows
 
 
-def _temperature(epochs: int) -> mpmath.mpf:
+def _temperature(epochs: int) -> Any:
     """Return the temperature of Section 7.1 after some epochs."""
     return max(mpmath.mpf("0.3"), 2 * mpmath.exp(mpmath.mpf(-epochs) / 20))
 
