@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from analysis.dynamics.continuation import EquilibriumBranch, continue_equilibria
+from analysis.dynamics.branches import Branch
+from analysis.dynamics.continuation import continue_equilibria
 from analysis.dynamics.equilibria import equilibria
 from analysis.prototypes.collapse import collapse, critical_temperature
 from dynsim._types import Key, Scalar
@@ -47,7 +48,7 @@ def branches_in_temperature(
     *,
     num_starts: int = 16,
     max_step: float | None = None,
-) -> tuple[EquilibriumBranch, ...]:
+) -> tuple[Branch, ...]:
     """Return branches of equilibria of k prototypes, followed in the temperature, that of collapse first.
 
     The other branches are followed from equilibria that are found at the least temperature from random starts, one for
@@ -89,7 +90,7 @@ def branches_in_temperature(
 
 def branch_in_temperature(
     flow: PrototypeFlow, start: ArrayLike, bounds: tuple[float, float], *, max_step: float
-) -> EquilibriumBranch:
+) -> Branch:
     """Return the branch of equilibria near a start at the flow's temperature, followed both ways within bounds.
 
     Raises:

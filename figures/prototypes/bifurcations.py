@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import matplotlib.figure
 import numpy as np
 
-from analysis.dynamics.continuation import EquilibriumBranch
+from analysis.dynamics.branches import Branch
 from analysis.prototypes.bifurcations import branch_in_temperature
 from analysis.prototypes.collapse import critical_temperature
 from dynsim._types import Key
@@ -44,7 +44,7 @@ def bifurcations_figure(key: Key) -> Numbers:
     return found
 
 
-def _branch(mode: GradientMode, guess: tuple[float, ...], share: float) -> EquilibriumBranch:
+def _branch(mode: GradientMode, guess: tuple[float, ...], share: float) -> Branch:
     """Return the branch through an equilibrium near a guess, from the least to the largest temperature."""
     flow, bounds = pair_flow(mode, share), (LEAST * VARIANCE, LARGEST * VARIANCE)
     return branch_in_temperature(flow, jnp.asarray(guess)[:, None], bounds, max_step=STEP)
