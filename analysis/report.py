@@ -6,7 +6,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from multiprocessing import active_children, get_context
@@ -23,6 +23,7 @@ from analysis.ledger.statement import Statement
 from analysis.ledger.verdict import Verdict
 from analysis.provenance import source_digest
 from dynsim.errors import argument_error, reason
+from dynsim.executors import as_executor, finished
 from dynsim.interrupts import on_interrupt
 from dynsim.io.npz import writable_folder
 
@@ -40,15 +41,17 @@ def run_checks(
     jobs: int = 1,
     folder: Path | None = None,
     source: Source = all_claims,
+    executor: Executor | None = None,
 ) -> Iterator[tuple[Check, Line]]:
-    """Check claims one after another or in `jobs` processes; yield each check with its line as it finishes.
+    """Check claims one after another, in `jobs` processes, or on an executor; yield each with its line as it finishes.
 
     With a `folder`, each line is saved there as soon as it is known. A claim whose saved line has the same seed, number
     of trials, sources and records is not run again, so that an interrupted report can be resumed. In its process each
-    worker calls `source`, a function that can be pickled, for the claims, which cannot.
+    worker calls `source`, a function that can be pickled, for the claims, which cannot. With an `executor` the lines
+    are written by this process; records of experiments and data are those of the machines that check.
 
     Raises:
-        ValueError: for fewer than one process, or a folder that cannot be written.
+        ValueError: for fewer than one process, a folder that cannot be written, or an executor that ends before.
     """
     if jobs < 1:
         raise argument_error("jobs", "be at least 1", f"is {jobs}")
@@ -62,7 +65,10 @@ def run_checks(
         else:
             yield _restored(claim, kept), kept
     with on_interrupt(lambda: _stopped(claims, seed, num_trials, folder)):
-        yield from _checks(todo, seed, num_trials, jobs, folder, source)
+        if executor is None:
+            yield from _checks(todo, seed, num_trials, jobs, folder, source)
+        else:
+            yield from _checks_on(as_executor(executor), todo, seed, num_trials, folder, source)
 
 
 def in_order(runs: Iterable[tuple[Check, Line]], claims: Sequence[Claim]) -> list[tuple[Check, Line]]:
@@ -93,6 +99,24 @@ def _checks(
             raise argument_error("jobs", must, f"one of {jobs} ended before it had checked its claim") from None
         raise
     pool.shutdown()
+
+
+def _checks_on(
+    executor: Executor, todo: Sequence[Claim], seed: int, num_trials: int | None, folder: Path | None, source: Source
+) -> Iterator[tuple[Check, Line]]:
+    """Check claims on an executor, whose machines may have no part in `folder`."""
+    calls = {k: (_check_elsewhere, (source, claim.id, seed, num_trials)) for k, claim in enumerate(todo)}
+    kept = lambda: "" if folder is None else f"finished claims are kept in `{folder}`, and the same call goes on"
+    for k, (verdict, rest, line) in finished(executor, calls, kept):
+        if folder is not None:
+            write_atomically(_line_path(folder, todo[k], seed, num_trials), json.dumps(line))
+        yield Check(todo[k], verdict, *rest), line
+
+
+def _check_elsewhere(source: Source, id: str, seed: int, num_trials: int | None) -> tuple[Verdict, tuple, Line]:
+    """Check a claim in a process of an executor, with one thread if it is the first that it computes."""
+    use_one_thread()
+    return _check_by_id(source, id, seed, num_trials, None)
 
 
 def _checked(claim: Claim, seed: int, num_trials: int | None, folder: Path | None) -> tuple[Check, Line]:

@@ -1,22 +1,18 @@
 """Ensembles: many starts of a flow, an observable along each, both end states, and statistics for each member."""
 
-import hashlib
+import contextlib
 import os
-import re
-import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
-import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree, Real
 
-from dynsim._types import Key, Scalar, State, Time, TimesLike
+from dynsim._types import Key, Scalar, State, TimesLike
 from dynsim.arguments import (
     OFF_SPACE,
     as_state,
@@ -27,19 +23,21 @@ from dynsim.arguments import (
     start_on,
     traceable,
 )
-from dynsim.conversion import function, returned
+from dynsim.conversion import function
+from dynsim.ensemble_parts import Observable, Part, Work, kept_values, structure
+from dynsim.ensemble_parts import alone as _alone
+from dynsim.ensemble_parts import digest as _digest
+from dynsim.ensemble_parts import together as _together
 from dynsim.errors import argument_error
+from dynsim.executors import as_executor, finished
 from dynsim.integrators import AbstractIntegrator, Stats
-from dynsim.integrators.base import masked
-from dynsim.integrators.stochastic import chosen_for_all, of_members
+from dynsim.integrators.stochastic import chosen_for_all
 from dynsim.io.checkpoints import Checkpoints
+from dynsim.io.locks import held
+from dynsim.io.npz import writable_folder
 from dynsim.outcome import Outcome
 from dynsim.progress import progress
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.noisy import fields
-
-Observable = Callable[[Time, State], PyTree]
-Part = tuple[PyTree, State, Stats]  # values, last states and statuses of some members
 
 
 class Ensemble(eqx.Module):
@@ -66,30 +64,6 @@ class Ensemble(eqx.Module):
         return f"{done}; {named}{more}." if failed.size else f"{done}."
 
 
-class _Work(eqx.Module):
-    """The arguments of an ensemble that determine its numbers."""
-
-    flows: tuple[AbstractFlow, ...]
-    integrator: AbstractIntegrator
-    y0s: State
-    ts: Array
-    fn: Observable
-
-    @property
-    def members(self) -> int:
-        return len(jax.tree.leaves(self.y0s)[0])
-
-    def start(self, member: Any) -> State:
-        return jax.tree.map(lambda y: y[member], self.y0s)
-
-    def flow(self, member: int) -> AbstractFlow:
-        return self.flows[member % len(self.flows)]
-
-    def solver(self, member: Any) -> AbstractIntegrator:
-        """The integrator of one member or several: one for flows with noise holds the keys of their paths."""
-        return of_members(self.integrator, member)
-
-
 def ensemble(
     flow: AbstractFlow | Sequence[AbstractFlow],
     y0s: State,
@@ -101,6 +75,7 @@ def ensemble(
     chunk: int | None = None,
     cost: Callable[[State], Scalar] | None = None,
     folder: str | Path | None = None,
+    executor: Executor | None = None,
     shown: bool | None = None,
 ) -> Ensemble:
     """Integrate a flow from every start of `y0s` and keep `fn(t, x)` at `ts`, both end states and statistics.
@@ -120,10 +95,12 @@ def ensemble(
             many as have states of half a megabyte (of 256 on an accelerator); parts are shared among the cores.
         cost: a prediction of a start's number of steps, up to a factor: members of similar cost are solved together.
         folder: for checkpoints of finished members; the same call with the same folder resumes, with the same bits.
+        executor: any `concurrent.futures.Executor`, on whose processes or machines the parts are solved.
         shown: a progress bar; None shows it on terminals only.
 
     Raises:
-        ValueError: for a start off the space, unsorted times, a folder that cannot be written or holds another run.
+        ValueError: for a start off the space, unsorted times, a folder that cannot be written or holds another run or
+            is held by one, and an executor that ends before its work.
         KeyboardInterrupt: on Ctrl-C, with a sentence that says which members are kept.
     """
     flows = tuple(flow) if isinstance(flow, Sequence) else (flow,)
@@ -131,8 +108,16 @@ def ensemble(
     work = _checked(flows, solver, y0s, ts, function("fn", fn, "(t, x)"))
     together = solver.batched and _alike(flows)
     parts = _parts(work, cost, chunk) if together else [np.array([k]) for k in range(work.members)]
-    checkpoints = None if folder is None else Checkpoints(folder, _digest(work, parts), _structure(work))
-    done = _solved(_together if together else _alone, work, parts, checkpoints, shown)
+    solve = _together if together else _alone
+    with contextlib.ExitStack() as stack:
+        checkpoints = None
+        if folder is not None:
+            stack.enter_context(held("folder", writable_folder("folder", Path(folder))))
+            checkpoints = Checkpoints(folder, _digest(work, parts), structure(work))
+        if executor is None:
+            done = _solved(solve, work, parts, checkpoints, shown)
+        else:
+            done = _solved_on(as_executor(executor), solve, work, parts, checkpoints, shown)
     back = np.argsort(np.concatenate(parts), kind="stable")
     join = lambda *pieces: jnp.asarray(jnp.concatenate(pieces)[back], pieces[0].dtype)  # a checkpoint has no weak types
     joined = jax.tree.map(join, *done)
@@ -141,7 +126,7 @@ def ensemble(
     return Ensemble(work.ts, values, work.y0s, final, stats, kept, solver)
 
 
-def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: TimesLike, fn: Observable) -> _Work:
+def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: TimesLike, fn: Observable) -> Work:
     """Return the arguments, starts projected to the space; raise `ValueError` on bad input."""
     for flow in flows:
         check_flow(flow)
@@ -157,7 +142,7 @@ def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: Times
     times = as_times(ts)
     for flow in flows:
         flow.check_horizon(float(times[0]), float(times[-1]))
-    work = _Work(flows, integrator, y0s, jnp.asarray(times, jax.tree.leaves(y0s)[0].dtype), fn)
+    work = Work(flows, integrator, y0s, jnp.asarray(times, jax.tree.leaves(y0s)[0].dtype), fn)
     spaces = [flow.space for flow in flows]
     _check_starts(work)
     if len(spaces) == 1:
@@ -166,7 +151,7 @@ def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: Times
     return eqx.tree_at(lambda w: w.y0s, work, jax.tree.map(lambda *ys: jnp.stack(ys), *starts))
 
 
-def _check_starts(work: _Work) -> None:
+def _check_starts(work: Work) -> None:
     """Raise `ValueError` naming the first member whose start is not finite or off its space."""
     try:
         if len(work.flows) == 1:
@@ -180,17 +165,12 @@ def _check_starts(work: _Work) -> None:
     if bad.size:
         off = f"member {bad[0]} is off it by {defects[bad[0]]:.3g}"
         raise argument_error("y0s", "be finite and lie on the space of the flow", off)
-    _values(work)  # an error in the function is raised once, not for each member
+    kept_values(work)  # an error in the function is raised once, not for each member
     if not traceable(work.flow(0), work.start(0), work.ts[0]) and work.integrator.batched:
         raise not_traceable()
 
 
-def _values(work: _Work) -> Any:
-    """Return the shapes and types of what is kept at each time."""
-    return returned("fn", work.fn, work.ts[0], work.start(0))
-
-
-def _parts(work: _Work, cost: Callable[[State], Scalar] | None, chunk: int | None) -> list[np.ndarray]:
+def _parts(work: Work, cost: Callable[[State], Scalar] | None, chunk: int | None) -> list[np.ndarray]:
     """Return the members of each part: sorted by cost, nearly equal in number, so that one program serves all."""
     if chunk is None:
         size = sum(y.nbytes for y in jax.tree.leaves(work.y0s)) / work.members
@@ -205,8 +185,8 @@ def _parts(work: _Work, cost: Callable[[State], Scalar] | None, chunk: int | Non
 
 
 def _solved(
-    solve: Callable[[_Work, np.ndarray, int], Part],
-    work: _Work,
+    solve: Callable[[Work, np.ndarray, int], Part],
+    work: Work,
     parts: list[np.ndarray],
     checkpoints: Checkpoints | None,
     shown: bool | None,
@@ -241,6 +221,35 @@ def _solved(
     return done
 
 
+def _solved_on(
+    executor: Executor,
+    solve: Callable[[Work, np.ndarray, int], Part],
+    work: Work,
+    parts: list[np.ndarray],
+    checkpoints: Checkpoints | None,
+    shown: bool | None,
+) -> list[Part]:
+    """Return the results of all parts, solved on an executor; each has a checkpoint as soon as it is known."""
+    width = max(len(part) for part in parts)
+    done: dict[int, Part] = {}
+    kept = lambda: _stopped([parts[k] for k in done], work.members, checkpoints).rstrip(".")
+    with progress(work.members, "ensemble", unit="members", shown=shown) as bar:
+        try:
+            for index, part in enumerate(parts):
+                if checkpoints is not None and checkpoints.has(index):
+                    done[index] = checkpoints.load(index)
+                    bar.update(len(part))
+            calls = {k: (solve, (work.part(p), np.arange(len(p)), width)) for k, p in enumerate(parts) if k not in done}
+            for index, found in finished(executor, calls, kept):
+                if checkpoints is not None:
+                    checkpoints.save(index, found)
+                done[index] = found
+                bar.update(len(parts[index]))
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(kept() + ".") from None
+    return [done[index] for index in range(len(parts))]
+
+
 def cores() -> int:
     """Return the number of parts to solve at a time: the cores of this process, or fewer by `OMP_NUM_THREADS`."""
     if jax.default_backend() != "cpu":
@@ -257,14 +266,6 @@ def _stopped(parts: list[np.ndarray], members: int, checkpoints: Checkpoints | N
     return f"{finished}; they are kept in `{checkpoints.folder}`, and the same call resumes from there."
 
 
-def _together(work: _Work, part: np.ndarray, width: int) -> Part:
-    """Solve the members of a part under `vmap`, the last one repeated up to the common width."""
-    padded = np.concatenate([part, np.repeat(part[-1:], width - len(part))])
-    flows = work.flows if len(work.flows) == 1 else tuple(work.flows[k] for k in padded)
-    found = work.solver(padded).observe(flows, work.start(padded), work.ts, work.fn)
-    return jax.tree.map(lambda a: a[: len(part)], found)
-
-
 def _alike(flows: tuple[AbstractFlow, ...]) -> bool:
     """Return whether one program serves all flows: they differ in the numbers of their arrays only."""
     shapes = [jax.tree.map(lambda a: (a.shape, a.dtype), eqx.filter(flow, eqx.is_array)) for flow in flows]
@@ -275,71 +276,3 @@ def _alike(flows: tuple[AbstractFlow, ...]) -> bool:
         )
     except (TypeError, ValueError):
         return False
-
-
-def _alone(work: _Work, part: np.ndarray, width: int) -> Part:
-    """Solve one member by itself; an integrator that raises fails for this member only."""
-    del width
-    member = int(part[0])
-    flow, y0 = work.flow(member), work.start(member)
-    try:
-        ys, stats = work.solver(member).integrate(flow, y0, work.ts)
-    except (ArithmeticError, ValueError, RuntimeError) as error:
-        warnings.warn(f"Member {member} of the ensemble raised: {error}", RuntimeWarning, stacklevel=2)
-        ys, stats = _lost(work, y0)
-    values = masked(_watched(work.fn, work.ts, ys), work.ts, stats)
-    final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y[-1], jnp.nan), ys)
-    return jax.tree.map(lambda a: jnp.asarray(a)[None], (values, final, stats))
-
-
-@eqx.filter_jit
-def _watched(fn: Observable, ts: Array, ys: State) -> PyTree:
-    return jax.vmap(fn)(ts, ys)
-
-
-def _lost(work: _Work, y0: State) -> tuple[State, Stats]:
-    """Return the states and statistics of a member that was not integrated at all: NaN after its start."""
-    ys = jax.tree.map(lambda y: jnp.full((len(work.ts), *y.shape), jnp.nan, y.dtype).at[0].set(y), y0)
-    outcome, none = jnp.asarray(Outcome.NON_FINITE), jnp.asarray(0)
-    zero = jnp.zeros((), work.ts.dtype)
-    return ys, Stats(jnp.asarray(False), outcome, none, none, zero, work.ts[0])
-
-
-def _structure(work: _Work) -> Any:
-    """Return the tree structure of a part."""
-    values = _values(work)
-    return jax.tree.structure((values, work.start(0), _lost(work, work.start(0))[1]))
-
-
-def _digest(work: _Work, parts: list[np.ndarray]) -> str:
-    """Return a digest of the traced functions, of all numbers, of the division into parts, and of versions."""
-    found = hashlib.sha256(f"{jax.__version__} {dfx.__version__} {[part.tolist() for part in parts]}".encode())
-    t0, t1 = float(work.ts[0]), float(work.ts[-1])
-    if not traceable(work.flow(0), work.start(0), work.ts[0]):
-        raise argument_error(
-            "folder", "be left out for a flow that calls NumPy, whose code cannot be compared", "is given"
-        )
-    for flow in work.flows:
-        look = lambda t, y, flow=flow: (*fields(flow, t, y), flow.space.project(y), work.fn(t, y))
-        traced = jax.make_jaxpr(look)(work.ts[0], work.start(0))
-        times = [*flow.breakpoints(t0, t1), flow.step_limit()]
-        program = traced.jaxpr.pretty_print(use_color=False)  # `str` would colour it on a terminal
-        found.update(f"{_without_addresses(program)} {times}".encode())
-        for leaf in traced.consts:
-            found.update(_bytes(leaf))
-    found.update(_without_addresses(work.integrator).encode())
-    for leaf in jax.tree.leaves(eqx.filter((work.flows, work.integrator, work.y0s, work.ts), eqx.is_array)):
-        found.update(_bytes(leaf))
-    return found.hexdigest()
-
-
-def _without_addresses(thing: Any) -> str:
-    return re.sub("0x[0-9a-f]+", "", str(thing))
-
-
-def _bytes(leaf: Any) -> bytes:
-    """Return type, shape and bits of an array or a random key."""
-    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-        leaf = jax.random.key_data(leaf)
-    leaf = np.asarray(leaf)
-    return f"{leaf.dtype} {leaf.shape}".encode() + leaf.tobytes()

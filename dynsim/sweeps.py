@@ -1,9 +1,8 @@
 """Sweeps: a function at every point of a grid of parameters and for several seeds, resumable, as one Dataset."""
 
 import contextlib
-import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ import numpy as np
 from dynsim.conversion import function as as_function
 from dynsim.conversion import integer, reals
 from dynsim.errors import argument_error, reason, shown
+from dynsim.executors import Call, as_executor, finished
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.io.locks import held
 from dynsim.io.npz import writable_folder
@@ -98,12 +98,12 @@ class _Part:
     part: np.ndarray
     size: int
 
-    def submitted(self, executor: Executor) -> Any:
-        seeds = [self.points.seeds[k] for k in self.part]
-        return executor.submit(self.evaluate, self.function, self.columns, seeds, self.size)
+    def call(self) -> Call:
+        return self.evaluate, (self.function, self.columns, [self.points.seeds[k] for k in self.part], self.size)
 
     def done(self) -> Arrays:
-        return self.evaluate(self.function, self.columns, [self.points.seeds[k] for k in self.part], self.size)
+        evaluate, arguments = self.call()
+        return evaluate(*arguments)
 
 
 def _check_xarray() -> None:
@@ -230,7 +230,9 @@ def _evaluated(
                 if checkpoints is not None and checkpoints.has(index):
                     done[index] = checkpoints.read(index)
                     bar.update(len(one.part))
-            for index, arrays in _finished({k: one for k, one in enumerate(work) if k not in done}, executor):
+            todo = {k: one for k, one in enumerate(work) if k not in done}
+            kept = lambda: _stopped(sum(len(work[k].part) for k in done), total, checkpoints).rstrip(".")
+            for index, arrays in _finished(todo, executor, kept):
                 if checkpoints is not None:
                     checkpoints.write(index, arrays)
                 done[index] = arrays
@@ -241,21 +243,14 @@ def _evaluated(
     return [done[index] for index in range(len(work))]
 
 
-def _finished(work: dict[int, _Part], executor: Executor | None) -> Iterator[tuple[int, Arrays]]:
+def _finished(
+    work: dict[int, _Part], executor: Executor | None, kept: Callable[[], str]
+) -> Iterator[tuple[int, Arrays]]:
     """Yield the parts as they finish, with their numbers."""
     if executor is None:
         yield from ((index, one.done()) for index, one in work.items())
         return
-    futures = {one.submitted(executor): index for index, one in work.items()}
-    try:
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        must = "be one that the processes of `executor` can import"
-        raise argument_error("function", must, f"is not ({reason(error)})") from None
-    finally:
-        for future in futures:
-            future.cancel()
+    yield from finished(as_executor(executor), {index: one.call() for index, one in work.items()}, kept)
 
 
 def _stopped(kept: int, total: int, checkpoints: Checkpoints | None) -> str:

@@ -1,10 +1,12 @@
 """Experiments of the papers, each in two sizes; a run saves one record, which claims, figures and commands read."""
 
+import contextlib
 import importlib
 import json
 import os
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,9 +14,12 @@ from typing import Any, Literal
 import numpy as np
 
 from dynsim._types import Key
+from dynsim.data import VARIABLE
 from dynsim.errors import UnavailableError, argument_error
+from dynsim.executors import as_executor, finished
 from dynsim.interrupts import on_interrupt
-from dynsim.io.npz import read_arrays, write_arrays
+from dynsim.io.locks import held
+from dynsim.io.npz import read_arrays, writable_folder, write_arrays
 from dynsim.keys import stream
 from dynsim.papers import Source
 
@@ -88,12 +93,69 @@ def record(experiment: Experiment, size: Size, seed: int = 0, results: Path | No
         ValueError: if the folder cannot be written, the disk is full, or the record is of another configuration.
     """
     place = _file(experiment, size, seed, results)
-    config = json.loads(json.dumps(asdict(experiment.config(size))))
+    config = _config(experiment, size)
     if place.exists():
         return _loaded(place, experiment, size, seed, config)
     parts = place.with_suffix(".parts")
-    with on_interrupt(lambda: f"Stopped; finished parts are kept in `{parts}`; repeat the command to resume."):
+    with (
+        on_interrupt(lambda: f"Stopped; finished parts are kept in `{parts}`; repeat the command to resume."),
+        held("results", writable_folder("results", parts)),
+    ):
         arrays = experiment.run(experiment.config(size), stream(seed, experiment.name), parts)
+    return _written(place, experiment, size, seed, arrays)
+
+
+def records(
+    experiment: Experiment,
+    size: Size,
+    seeds: Sequence[int],
+    *,
+    results: Path | None = None,
+    executor: Executor | None = None,
+) -> Iterator[Record]:
+    """Yield the records of several seeds, in their order, or with an executor, which runs them, as they finish.
+
+    Finished parts of a seed are kept beside its record, where a machine of the executor sees this folder, and resumed.
+    Data files are those of the folder that `DYNSIM_DATA` names here, or else there.
+
+    Raises:
+        ValueError: as `record`, and for an executor that ends before its work.
+    """
+    if executor is None:
+        yield from (record(experiment, size, seed, results) for seed in seeds)
+        return
+    places = {seed: _file(experiment, size, seed, results) for seed in seeds}
+    done = [seed for seed in seeds if places[seed].exists()]
+    yield from (record(experiment, size, seed, results) for seed in done)
+    todo = [seed for seed in seeds if seed not in done]
+    kept = lambda: f"records are kept in `{places[seeds[0]].parent}`, and the same call goes on"
+    with contextlib.ExitStack() as stack:
+        for seed in todo:
+            stack.enter_context(held("results", writable_folder("results", places[seed].with_suffix(".parts"))))
+        data = os.environ.get(VARIABLE, "")
+        calls = {
+            seed: (_run_elsewhere, (experiment, size, seed, places[seed].with_suffix(".parts").resolve(), data))
+            for seed in todo
+        }
+        for seed, arrays in finished(as_executor(executor), calls, kept):
+            yield _written(places[seed], experiment, size, seed, arrays)
+
+
+def _run_elsewhere(experiment: Experiment, size: Size, seed: int, parts: Path, data: str) -> dict[str, np.ndarray]:
+    """Run an experiment in a process of an executor, and return its arrays."""
+    if data and Path(data).is_dir():
+        os.environ[VARIABLE] = data
+    arrays = experiment.run(experiment.config(size), stream(seed, experiment.name), parts)
+    return {name: np.asarray(array) for name, array in arrays.items()}
+
+
+def _config(experiment: Experiment, size: Size) -> dict[str, Any]:
+    return json.loads(json.dumps(asdict(experiment.config(size))))
+
+
+def _written(place: Path, experiment: Experiment, size: Size, seed: int, arrays: Arrays) -> Record:
+    """Write a record, and return it."""
+    config = _config(experiment, size)
     header = {"name": experiment.name, "size": size, "seed": seed, "config": config, "source": str(experiment.source)}
     write_arrays(place, {"header": np.array(json.dumps(header)), **arrays})
     return Record(experiment.name, size, seed, config, arrays)

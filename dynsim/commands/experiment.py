@@ -10,6 +10,7 @@ import tyro
 from dynsim.commands.options import parse, say
 from dynsim.data import use_data
 from dynsim.errors import argument_error, nearest
+from dynsim.executors import cluster
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,14 @@ class Experiment:
     """the folder for records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
     data: Path | None = None
     """the folder of data files; by default the one that DYNSIM_DATA names"""
+    cluster: str | None = None
+    """the address of the scheduler of a Dask cluster, on whose workers the seeds run (extra `cluster`)"""
 
 
 def main(words: Sequence[str]) -> int:
     """Run the seeds without a record, and print a summary of each record."""
     o = parse(Experiment, words, "experiment")
-    from analysis.experiments import experiments, record, results_folder
+    from analysis.experiments import experiments, records, results_folder
 
     found = {e.name: e for e in experiments()} | {e.name.split("/", 1)[1]: e for e in experiments()}
     if o.name not in found:
@@ -41,8 +44,8 @@ def main(words: Sequence[str]) -> int:
         raise argument_error("seeds", "be at least 1", f"is {o.seeds}")
     use_data(o.data)
     folder = results_folder() if o.out is None else o.out
-    for seed in range(o.seeds):
-        kept = record(found[o.name], o.size, seed, folder)
-        say(f"{kept.name}, size {kept.size}, seed {kept.seed}, kept in {folder}")
-        say(found[o.name].summary(kept.arrays))
+    with cluster(o.cluster) as executor:
+        for kept in records(found[o.name], o.size, range(o.seeds), results=folder, executor=executor):
+            say(f"{kept.name}, size {kept.size}, seed {kept.seed}, kept in {folder}")
+            say(found[o.name].summary(kept.arrays))
     return 0

@@ -28,6 +28,8 @@ class Report:
     """number of trials of each claim, instead of the claim's own number"""
     jobs: int = 2
     """number of parallel processes"""
+    cluster: str | None = None
+    """the address of the scheduler of a Dask cluster, on whose workers the claims are checked (extra `cluster`)"""
     results: Path | None = None
     """the folder of experiment records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
     data: Path | None = None
@@ -66,6 +68,7 @@ def main(words: Sequence[str]) -> int:
     )
     from dynsim.commands.own_claims import library, refuse_what_is_no_trial, source
     from dynsim.commands.own_papers import is_file
+    from dynsim.executors import cluster
     from dynsim.progress import tracked
 
     use_data(o.data)
@@ -79,8 +82,17 @@ def main(words: Sequence[str]) -> int:
     known = library(o.papers)
     warn(known.problems)
     known = known.of([word for word in o.papers if not is_file(word)])
-    runs = run_checks(known.claims, seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=o.lines, source=read)
-    pairs = in_order(tracked(runs, len(known.claims), "report"), known.claims)
+    with cluster(o.cluster) as executor:
+        runs = run_checks(
+            known.claims,
+            seed=o.seed,
+            num_trials=o.trials,
+            jobs=o.jobs,
+            folder=o.lines,
+            source=read,
+            executor=executor,
+        )
+        pairs = in_order(tracked(runs, len(known.claims), "report"), known.claims)
     lines = {line["id"]: line for _, line in pairs}
     checks = [c for c, _ in pairs]
     ledger = entries(checks, known.statements)

@@ -1,0 +1,153 @@
+"""A real Dask cluster of processes on this machine: the same bits, workers that die, a scheduler that is restarted."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from analysis.claims import claims
+from analysis.ledger.findings import select
+from analysis.report import run_checks
+from dynsim.executors import as_executor, cluster, finished
+from dynsim.sweeps import sweep
+from tests.executor_calls import dies, slow
+from tests.test_executors import bits, run
+
+pytest.importorskip("distributed")
+ROOT = Path(__file__).parent.parent
+PATIENCE = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "3s", "DASK_DISTRIBUTED__ADMIN__LOG_LENGTH": "0"}
+CLAIMS = ("hardmax/lemma-3.4", "consensus/equation-5")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # of Dask's event loops, which run in threads of their own
+    pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes are killed"),
+]
+
+
+def started(*words: str) -> subprocess.Popen:
+    environment = {**os.environ, **PATIENCE, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    none = subprocess.DEVNULL
+    command = [sys.executable, "-m", *words]
+    return subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True, stdout=none, stderr=none)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Local:
+    """A scheduler and worker processes, each of which a test may kill."""
+
+    def __init__(self, workers: int = 2):
+        self.port = free_port()
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.processes: list[subprocess.Popen] = []
+        self.begin(workers)
+
+    def begin(self, workers: int) -> None:
+        own = ("--host", "127.0.0.1", "--no-dashboard")
+        self.scheduler = started("distributed.cli.dask_scheduler", *own, "--port", str(self.port))
+        worker = ("distributed.cli.dask_worker", self.address, *own, "--nthreads", "1", "--no-nanny")
+        self.workers = [started(*worker) for _ in range(workers)]
+        self.processes += [self.scheduler, *self.workers]
+
+    def end(self) -> None:
+        for process in self.processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@pytest.fixture
+def local(monkeypatch) -> Iterator[Local]:
+    for name, value in PATIENCE.items():
+        monkeypatch.setenv(name, value)
+    made = Local()
+    yield made
+    made.end()
+
+
+@contextlib.contextmanager
+def patient(local: Local):
+    """Yield the executor of a cluster once its scheduler answers."""
+    for attempt in range(20):
+        try:
+            with cluster(local.address) as executor:
+                yield as_executor(executor)
+                return
+        except ValueError as error:
+            if "address of a Dask scheduler" not in str(error) or attempt == 19:
+                raise
+            time.sleep(0.5)
+
+
+@pytest.mark.slow
+def test_an_ensemble_and_a_report_are_the_same_as_in_one_process(local, tmp_path):
+    chosen = select(CLAIMS, claims())
+    with patient(local) as executor:
+        assert bits(run(executor=executor)) == bits(run())
+        there = {line["id"]: line for _, line in run_checks(chosen, num_trials=1, executor=executor, folder=tmp_path)}
+    here = {line["id"]: line for _, line in run_checks(chosen, num_trials=1)}
+    assert there.keys() == here.keys()
+    for id, line in here.items():
+        assert {**line, "seconds": 0} == {**there[id], "seconds": 0}
+    assert len(list(tmp_path.glob("*.json"))) == len(chosen)
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_when_a_worker_dies_in_the_middle(local, tmp_path):
+    with patient(local) as executor:
+        calls = {k: (dies, (k, str(tmp_path / "died"))) for k in range(4)}
+        assert dict(finished(executor, calls)) == {k: k * k for k in range(4)}
+    assert (tmp_path / "died").exists()
+    assert sum(worker.poll() is not None for worker in local.workers) == 1
+
+
+def once_there(file: Path, process: subprocess.Popen) -> threading.Thread:
+    """Return a thread, begun, that kills a process as soon as there is a file."""
+
+    def wait() -> None:
+        while not file.exists():
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGKILL)
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    return thread
+
+
+@pytest.mark.slow
+def test_a_sweep_goes_on_after_the_scheduler_was_restarted(local, tmp_path):
+    pytest.importorskip("xarray")
+    folder, grid = tmp_path / "parts", {"x": [float(x) for x in range(12)]}
+    killer = once_there(folder / "part-00001.npz", local.scheduler)
+    with (
+        pytest.raises(ValueError, match="`executor` must run to the end .* they are kept in"),
+        patient(local) as executor,
+    ):
+        sweep(slow, grid, chunk=1, folder=folder, executor=executor)
+    killer.join()
+    finished_parts = len(list(folder.glob("part-*.npz")))
+    assert 1 <= finished_parts < 12
+    local.end()
+    local.begin(2)
+    with patient(local) as executor:
+        found = sweep(slow, grid, chunk=1, folder=folder, executor=executor)
+    assert found.identical(sweep(slow, grid, chunk=1))
+
+
+def test_what_answers_at_no_address_is_said(monkeypatch):
+    address = f"tcp://127.0.0.1:{free_port()}"
+    monkeypatch.setattr("dynsim.executors.CONNECT", 1)
+    refused = pytest.raises(ValueError, match="`cluster` must be the address of a Dask scheduler that answers")
+    with refused, cluster(address):
+        pass
