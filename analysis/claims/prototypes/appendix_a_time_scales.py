@@ -162,7 +162,7 @@ def _manifold_trial(key: Key, integrator: AbstractIntegrator, end: Callable[[flo
         float(np.max(np.abs(P - relaxed_prototypes(at.flow, theta, P).prototypes)))
         for theta, P in zip(states.encoder[1:], states.prototypes[1:], strict=True)
     )
-    shipped = manifold_distances(at.flow, start, EPSILONS[-1:], horizon, integrator=integrator)
+    shipped = manifold_distances(at.flow, start, EPSILONS[-1:].tolist(), horizon, integrator=integrator)
     on = Coupled(state.encoder, jnp.asarray(rest.prototypes))
     H, slope = hessian_blocks(at.flow, on), np.asarray(at.flow.gradient(0.0, on).encoder)
     inverse = np.linalg.inv(H.prototypes)
