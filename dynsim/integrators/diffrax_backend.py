@@ -32,6 +32,7 @@ from dynsim.integrators.base import (
 )
 from dynsim.integrators.events import at_end, check_begin, check_end, signs
 from dynsim.integrators.guard import EVENT, Guarded, StopEarly, UpToEvent
+from dynsim.integrators.save_times import in_order, request, times_of
 from dynsim.outcome import Outcome
 from dynsim.systems.base import AbstractFlow
 
@@ -81,7 +82,7 @@ class Diffrax(AbstractIntegrator):
         """Return the states at `ts`, projected to the space, and statistics."""
         _check(self, y0)
         jumps, limit = _time_structure(self, flow, ts)
-        return _integrate(self, without_periods(flow), y0, ts, _padded(jumps), limit)
+        return _integrate(self, without_periods(flow), y0, in_order(ts), _padded(jumps), limit)
 
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
         """Return the states at any times between two, interpolated in the steps, and statistics."""
@@ -112,7 +113,7 @@ class Diffrax(AbstractIntegrator):
         jumps = np.unique(np.concatenate([jumps for jumps, _ in times]))
         limit = min(limits) if limits else None
         flow, axes = stacked([without_periods(flow) for flow in flows])
-        return _observe(self, flow, axes, y0s, ts, _padded(jumps), limit, fn, coordinates)
+        return _observe(self, flow, axes, y0s, in_order(ts), _padded(jumps), limit, fn, coordinates)
 
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
@@ -120,7 +121,9 @@ class Diffrax(AbstractIntegrator):
         """Integrate up to the first event, bracketed on the dense output of each step."""
         _check(self, y0)
         jumps, limit = _time_structure(self, flow, ts)
-        ys, stats, y, seen = _locate(self, without_periods(flow), y0, ts, _padded(jumps), limit, tuple(events))
+        ys, stats, y, seen = _locate(
+            self, without_periods(flow), y0, in_order(ts), _padded(jumps), limit, tuple(events)
+        )
         start, found = jax.device_get(seen)
         check_begin(start)
         check_end(found)
@@ -213,8 +216,9 @@ def _begun(values: Any, first: Any) -> Any:
 
 
 @eqx.filter_jit
-def _integrate(integrator, flow, y0, ts, jumps, limit):
-    save = dfx.SaveAt(ts=ts, controller_state=True)
+def _integrate(integrator, flow, y0, saved, jumps, limit):
+    ts = times_of(saved)
+    save = dfx.SaveAt(subs=request(saved), controller_state=True)
     solution = _solve(integrator, flow, y0, ts, jumps, limit, saveat=save)
     ys, defect = on_space(flow.space, _begun(solution.ys, y0))
     stats = _stats(solution, defect)
@@ -222,11 +226,13 @@ def _integrate(integrator, flow, y0, ts, jumps, limit):
 
 
 @eqx.filter_jit
-def _observe(integrator, flow, axes, y0s, ts, jumps, limit, fn, coordinates):
+def _observe(integrator, flow, axes, y0s, saved, jumps, limit, fn, coordinates):
+    ts = times_of(saved)
+
     def one(flow, y0):
         form, z0, back = coordinates(flow, y0)
         state = lambda z: back(form.space.project(z))
-        seen = dfx.SubSaveAt(ts=ts, fn=lambda t, z, args: fn(t, state(z)))
+        seen = request(saved, fn=lambda t, z, args: fn(t, state(z)))
         last = dfx.SubSaveAt(t1=True)
         save = dfx.SaveAt(subs=(seen, last), controller_state=True)
         solution = _solve(integrator, form, z0, ts, jumps, limit, saveat=save)
@@ -241,10 +247,11 @@ def _observe(integrator, flow, axes, y0s, ts, jumps, limit, fn, coordinates):
 
 
 @eqx.filter_jit
-def _locate(integrator, flow, y0, ts, jumps, limit, events):
+def _locate(integrator, flow, y0, saved, jumps, limit, events):
+    ts = times_of(saved)
     known = lambda t, y: signs(events, flow.space, t, y, flow.vector_field(t, y))
     start, sides = known(ts[0], y0)
-    save = dfx.SaveAt(ts=ts, controller_state=True, solver_state=True)
+    save = dfx.SaveAt(subs=request(saved), controller_state=True, solver_state=True)
     wrap = lambda solver: UpToEvent(solver, events, flow.space, sides)
     solution = _solve(integrator, flow, y0, ts, jumps, limit, wrap, saveat=save)
     _, found, y = solution.solver_state

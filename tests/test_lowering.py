@@ -1,0 +1,120 @@
+"""Programs for accelerators, lowered where there is none: nothing in them calls Python or a library of the host."""
+
+import re
+
+import diffrax as dfx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dynsim.integrators import RKC2, Diffrax, EulerHeun, Event, InSpan, Scipy
+from dynsim.integrators.diffrax_backend import _locate
+from dynsim.integrators.save_times import in_order
+from dynsim.simulation import _scanned, simulate
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.hardmax.maps import HardmaxMap
+from dynsim.systems.noisy import NoisyFlow
+from dynsim.systems.tokens.flow import TokenFlow
+from tests.zoo import FLOWS, MAPS, D, flow_and_start, map_and_start
+
+PLATFORMS = ("cuda", "tpu")
+TS = (0.0, 1.0, 2.0)
+FACTORISATIONS = {"LuDecomposition", "cusolver_getrf_ffi", "cu_lu_pivots_to_permutation"}
+"""Kernels that run on the accelerators: LU, for implicit solvers and flows that solve linear equations."""
+CHEAP = ("general heads on an ellipsoid", "a user's own, plane")
+ON_HOST = {"hardmax", "exact hardmax", "two hard heads", "forward Euler of a chain"}
+
+
+def lowered(fn, *args) -> str:
+    """Return the program of a function for all accelerators."""
+    return jax.export.export(jax.jit(fn), platforms=PLATFORMS)(*args).mlir_module()
+
+
+def runs_there(fn, *args) -> bool:
+    """Return whether the program of a function calls nothing but kernels of the accelerators."""
+    return set(re.findall(r"custom_call @(\w+)", lowered(fn, *args))) <= FACTORISATIONS
+
+
+def solved(flow, integrator):
+    """Return the states at `TS` as a function of the start."""
+    return lambda y0: simulate(flow, y0, TS, integrator=integrator, throw=False).ys
+
+
+def test_a_call_of_python_is_found():
+    with pytest.raises(NotImplementedError, match="python_callback"):
+        lowered(lambda x: jax.pure_callback(np.sin, x, x), jnp.ones(2))
+
+
+@pytest.mark.parametrize("name", FLOWS)
+def test_fields_are_lowered(name):
+    flow, x = flow_and_start(name)
+    assert runs_there(lambda t, y: flow.vector_field(t, y), 0.3, x)
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in CHEAP else pytest.param(name, marks=pytest.mark.slow) for name in FLOWS]
+)
+def test_a_simulation_is_lowered(name):
+    flow, x = flow_and_start(name)
+    assert runs_there(solved(flow, Diffrax()), x)
+
+
+@pytest.mark.parametrize("name", [name for name in MAPS if name not in ON_HOST])
+def test_maps_are_lowered(name):
+    map, x = map_and_start(name)
+    assert runs_there(lambda x: _scanned(map, x, 2, 2), x)
+
+
+def test_the_other_maps_say_that_they_run_on_the_host():
+    assert {name for name in MAPS if map_and_start(name)[0].on_host} == ON_HOST
+
+
+@pytest.mark.slow  # implicit solvers take a second each
+@pytest.mark.parametrize("solver", [dfx.Dopri8(), dfx.Kvaerno5(), RKC2()], ids=lambda solver: type(solver).__name__)
+def test_solvers_are_lowered(solver):
+    flow, x = flow_and_start("general heads on an ellipsoid")
+    assert runs_there(solved(flow, Diffrax(solver)), x)
+
+
+@pytest.mark.slow
+def test_an_ensemble_is_lowered():
+    flow = TokenFlow(np.eye(D))
+    starts = flow.space.sample(jax.random.key(0), (4, 2, D))
+    for integrator in (Diffrax(), InSpan()):
+        observed = lambda y0s, integrator=integrator: integrator.observe([flow], y0s, np.asarray(TS), lambda t, x: x)
+        assert runs_there(observed, starts)
+
+
+@pytest.mark.slow
+def test_events_and_noise_are_lowered():
+    flow, x = flow_and_start("a user's own, plane")
+    events = (Event(lambda t, y: y[0, 0] - 5.0),)
+    ts, jumps = in_order(jnp.asarray(TS)), np.empty(0)
+    assert runs_there(lambda y: _locate(Diffrax(), flow, y, ts, jumps, None, events)[0], x)
+    noisy = NoisyFlow(FunctionFlow(lambda t, y: -y), 0.5, calculus="stratonovich")
+    scheme = EulerHeun(0.25)
+    path = lambda y0: simulate(noisy, y0, TS, integrator=scheme, key=jax.random.key(0), throw=False).ys
+    assert runs_there(path, jnp.ones(3))
+
+
+def test_times_that_a_caller_traces_are_still_compared():
+    flow = FunctionFlow(lambda t, y: -y)
+    late = lambda ts: simulate(flow, jnp.ones(2), ts, throw=False).ys
+    with pytest.raises(NotImplementedError, match="python_callback"):
+        lowered(late, jnp.asarray(TS))
+    with pytest.raises(Exception, match="must be increasing"):
+        jax.block_until_ready(jax.jit(late)(jnp.asarray([0.0, 2.0, 1.0, 3.0])))
+
+
+def test_times_beside_a_traced_start_are_checked():
+    flow = FunctionFlow(lambda t, y: -y)
+    with pytest.raises(ValueError, match="Argument `ts` must increase, but goes from 2 to 1"):
+        jax.jit(lambda y: simulate(flow, y, [0.0, 2.0, 1.0, 3.0], throw=False).ys)(jnp.ones(2))
+
+
+def test_what_stays_on_the_host_cannot_be_lowered():
+    flow, x = flow_and_start("a user's own, plane")
+    with pytest.raises(jax.errors.TracerArrayConversionError):
+        lowered(solved(flow, Scipy()), x)
+    assert HardmaxMap(0.5).on_host
