@@ -5,6 +5,7 @@ import matplotlib.figure
 import numpy as np
 
 from analysis.dynamics.branches import Branch
+from analysis.fast_slow.critical_manifold import KINDS
 from analysis.prototypes.bifurcations import branch_in_temperature
 from analysis.prototypes.collapse import critical_temperature
 from dynsim._types import Key
@@ -20,7 +21,6 @@ APART, FAR = (1.0, -1.0), ((3.2, -0.1), (-3.2, 0.1))  # guesses of equilibria at
 FROM = 5.0
 VARIANCE = float(np.var(EMBEDDINGS))
 STEP = 0.1  # the largest step along a branch, in the norm of prototypes and temperature together
-KINDS = {"stable": "attracting", "saddle": "saddle", "unstable": "repelling", "undecided": "undecided"}
 
 
 @figure("prototypes/bifurcations", PROTOTYPES.at("Section 2.2"))

@@ -1,18 +1,17 @@
 """Figure of `prototypes` on two time scales: prototypes at rest over the parameter of an encoder, and trajectories."""
 
-from collections.abc import Iterator
-
-import jax.numpy as jnp
 import matplotlib.figure
 import numpy as np
 
-from analysis.dynamics.equilibria import newton
-from analysis.dynamics.linearisation import spectrum
+from analysis.dynamics.branches import Branch
+from analysis.dynamics.continuation import continue_equilibria
+from analysis.fast_slow.critical_manifold import KINDS
 from analysis.prototypes.collapse import critical_temperature
 from dynsim._types import Key
 from dynsim.integrators import stiff
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation import simulate
+from dynsim.systems.fast_slow.flow import FastSubsystem
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 from dynsim.systems.prototypes.losses import GradientMode, PrototypeLoss
@@ -23,6 +22,7 @@ from figures.style import PAGE, canvas, letter
 
 RATIOS = (0.5, 0.05, 0.005)
 LARGEST = 1.8  # slope of the encoder z = w x
+ABOVE = 1e-3  # the least one on the branch of separate prototypes, less that at which they meet collapse
 START = np.array([[1.6], [0.4]])
 END = 12.0  # in the encoder's time
 
@@ -49,11 +49,11 @@ def manifold_figure(key: Key) -> Numbers:
         flow = scalar_flow(mode)
         # At slope w the critical temperature is w^2 times that of the data; the temperature is 1.
         meeting = float(1 / np.sqrt(critical_temperature(EMBEDDINGS, flow.loss)))
-        rows = list(_branch(flow, meeting + (LARGEST - meeting) * np.linspace(1.0, 0.04, 32) ** 2))
+        branch = _branch(flow, meeting)
         found |= {
             f"{mode} meeting": np.array(meeting),
-            f"{mode} separate": np.array([(w, p) for w, p, _ in rows]),
-            f"{mode} separate kinds": np.array([kind for *_, kind in rows]),
+            f"{mode} separate": np.column_stack([branch.parameters, branch.states[:, 0, 0]])[::-1],
+            f"{mode} separate kinds": np.array([KINDS[word] for word in branch.kinds[::-1]]),
         }
         for k, ratio in enumerate(RATIOS):
             y0 = Coupled(np.array([[1.6]]), START)
@@ -63,14 +63,12 @@ def manifold_figure(key: Key) -> Numbers:
     return found
 
 
-def _branch(flow: CoupledFlow, slopes: np.ndarray) -> Iterator[tuple[float, float, str]]:
-    """Yield slopes, the first of two separate prototypes at rest, found from those before, and the kind of the rest."""
-    at = jnp.asarray(START)
-    for w in slopes:
-        fast = flow.frozen_encoder(jnp.asarray([[w]]))
-        at, _ = newton(fast, at)
-        kind = "attracting" if spectrum(fast, at).kind == "stable" else "saddle"
-        yield float(w), float(at[0, 0]), kind
+def _branch(flow: CoupledFlow, meeting: float) -> Branch:
+    """Return the separate prototypes at rest, from just above the slope at which they meet collapse to the largest."""
+    slope = np.array([[LARGEST]])
+    fast = FastSubsystem(flow.fast_slow(slope), slope[0])
+    bounds = (meeting + ABOVE, LARGEST)
+    return continue_equilibria(fast, lambda system: system.slow, START, bounds, step=0.01, max_step=0.04)
 
 
 @manifold_figure.with_drawing
