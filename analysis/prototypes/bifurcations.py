@@ -62,7 +62,7 @@ def branches_in_temperature(
         loss: the loss; with a barrier there is no collapse.
         bounds: the least and the largest temperature.
         key: of the random starts.
-        num_starts: their number.
+        num_starts: their number; 0 for the branch of collapse alone.
         max_step: the largest step along a branch, in the norm of prototypes and temperature together; by default a
             tenth of the standard deviation of the embeddings or a 20th of the range of temperatures, the smaller one.
 
@@ -73,10 +73,10 @@ def branches_in_temperature(
     flow = PrototypeFlow(points, low, loss=loss)
     scale = jnp.std(points) + jnp.asarray(1e-3)
     draws = jax.random.normal(
-        key, (integer("num_starts", num_starts, least=1), integer("k", k, least=1), points.shape[1])
+        key, (integer("num_starts", num_starts, least=0), integer("k", k, least=1), points.shape[1])
     )
     starts = jnp.mean(points, axis=0)[None, None] + 1.5 * scale * draws
-    found = equilibria(flow, starts, invariant=_unordered)
+    found = equilibria(flow, starts, invariant=_unordered) if num_starts else ()
     # A prototype out of reach of all embeddings moves too slowly to be told from one at rest; it has a zero eigenvalue.
     states = [
         np.asarray(rest.state) for rest in found if np.min(np.abs(rest.spectrum.values)) > rest.spectrum.tolerance

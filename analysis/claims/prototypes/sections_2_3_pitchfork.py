@@ -1,6 +1,5 @@
 """Claims of Section 2.2 on collapse at its critical temperature: the separate equilibria that begin there."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -37,7 +36,7 @@ def _pitchfork_trial(key: Key, mode: str, factor: float) -> Trial:
         halves.append(float(jnp.linalg.norm(apart[0] - apart[1])) / 2 / s)
         kinds += [spectrum(flow, apart).kind, spectrum(flow, jnp.asarray(collapse(z, 2))).kind]
     bounds = found.temperature * (1 - 10 * BELOW), found.temperature * (1 + 10 * BELOW)
-    together = branches_in_temperature(z, 2, loss, bounds, key, num_starts=1)[:1]
+    together = branches_in_temperature(z, 2, loss, bounds, key, num_starts=0)[:1]
     turns = [at.parameter / found.temperature for b in together for at in b.bifurcations if at.kind == "branch point"]
     widths = [float(np.max(np.ptp(b.states, axis=1))) for b in together]
     limit = (10 * halves[1] - halves[0]) / 9
@@ -78,5 +77,6 @@ def collapse_becomes_a_saddle_where_separate_prototypes_begin(key: Key, integrat
 
 @collapse_becomes_a_saddle_where_separate_prototypes_begin.with_control
 def collapse_becomes_a_saddle_where_separate_prototypes_begin(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The mode full with the fourth derivative of the mode frozen."""
-    return _pitchfork_trial(jax.random.fold_in(key, 1), "full", FACTORS["frozen"])
+    """The fourth derivative of the other mode."""
+    mode = mode_of(key)
+    return _pitchfork_trial(key, mode, FACTORS["full" if mode == "frozen" else "frozen"])
