@@ -17,6 +17,7 @@ import numpy as np
 
 from dynsim._types import Key
 from dynsim.arguments import as_times
+from dynsim.conversion import instance
 from dynsim.errors import IntegrationError, argument_error, reason
 from dynsim.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy, Stats
@@ -51,8 +52,14 @@ def save(path: str | Path, run: "Run", *, key: Key | None = None, seed: int | No
         seed: the seed of that key, if it has one.
 
     Raises:
-        ValueError: if the folder cannot be written, or the system has a function that cannot be found again (a lambda).
+        ValueError: for anything else, if the folder cannot be written, or if the system has a function that cannot be
+            found again (a lambda).
     """
+    from dynsim.ensembles import Ensemble
+
+    instance(
+        "run", run, Trajectory | HybridTrajectory | Ensemble, "a trajectory, a run of a hybrid system or an ensemble"
+    )
     parts, arrays = _described(run)
     header = {
         "format": FORMAT,

@@ -126,6 +126,11 @@ def test_resets_that_cannot_be_found_again_are_refused(tmp_path):
     assert not (tmp_path / "run.npz").exists()
 
 
+def test_what_is_no_run_is_refused(grown, tmp_path):
+    with pytest.raises(ValueError, match="`run` must be a trajectory, a run of a hybrid system or an ensemble"):
+        save(tmp_path / "run.npz", grown.phases)
+
+
 def test_a_part_of_a_run_is_stored_and_not_run_again(grown, tmp_path):
     part = HybridTrajectory(grown.phases[:1], (), Ending.FINISHED)
     save(tmp_path / "part.npz", part)
