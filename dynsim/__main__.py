@@ -17,6 +17,7 @@ COMMANDS = {
     "portrait": "draw the phase portrait of a system of the catalogue, of a paper, or of yours",
     "lyapunov": "compute the Lyapunov exponents of a system, also against a parameter",
     "section": "compute the Poincare section of a flow, or the orbit diagram or a cobweb of a map",
+    "basins": "find the attractors of a system and draw their basins, or their shares of random starts",
     "experiment": "run one of the papers' experiments",
     "check": "check claims and print their verdicts",
     "figure": "compute and draw figures",

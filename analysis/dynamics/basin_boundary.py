@@ -1,6 +1,6 @@
 """Bisection for a point on the boundary between basins of attraction."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -38,20 +38,38 @@ def bisect_outcome(
     Raises:
         ValueError: unless low < high and the width is positive, or if both ends have the same outcome.
     """
+    return divide_outcomes(lambda xs: [outcome(x) for x in xs], low, high, width=width, max_steps=max_steps)
+
+
+def divide_outcomes(
+    outcomes: Callable[[list[float]], Sequence[Hashable]],
+    low: float,
+    high: float,
+    *,
+    parts: int = 2,
+    width: float = 1e-9,
+    max_steps: int = 200,
+) -> Bracket:
+    """Return what `bisect_outcome` does, from a function of many parameters at once and division into `parts`.
+
+    The lowest part at whose upper end the outcome is not that of the lower end of all is divided again.
+
+    Raises:
+        ValueError: as `bisect_outcome`.
+    """
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise argument_error("high", f"be finite and above `low` = {low}", f"is {high}")
     if not width > 0:
         raise argument_error("width", "be positive", f"is {width}")
-    left, right = outcome(low), outcome(high)
+    left, right = outcomes([low, high])
     if left == right:
         raise argument_error("outcome", "differ between `low` and `high`", f"is {left!r} at both")
     for _ in range(max_steps):
-        middle = low + (high - low) / 2
-        if high - low <= width or not low < middle < high:
+        inside = [low + (high - low) * k / parts for k in range(1, parts)]
+        if high - low <= width or not (low < inside[0] and inside[-1] < high):
             break
-        found = outcome(middle)
-        if found == left:
-            low = middle
-        else:
-            high, right = middle, found
+        ends = [low, *inside, high]
+        found = [left, *outcomes(inside), right]
+        change = next(k for k, one in enumerate(found) if one != left)
+        low, high, right = ends[change - 1], ends[change], found[change]
     return Bracket(low, high, left, right)

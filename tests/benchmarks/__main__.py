@@ -5,10 +5,17 @@ import json
 from pathlib import Path
 
 from tests.benchmarks import (
+<<<<<<< HEAD
     ensemble,
     growing,
     hardmax,
     lorenz,
+=======
+    basins,
+    ensemble,
+    growing,
+    hardmax,
+>>>>>>> 7bc280e1 (Find attractors, basins with shares and intervals, and edge states)
     master_equation,
     multirate,
     prototype_layer,
@@ -32,7 +39,11 @@ def main() -> None:
         "master-equation",
         "prototypes",
         "growing",
+<<<<<<< HEAD
         "lorenz",
+=======
+        "basins",
+>>>>>>> 7bc280e1 (Find attractors, basins with shares and intervals, and edge states)
     )
     parser.add_argument("--quick", action="store_true", help="8 members in R^100, one round: does it run at all")
     parser.add_argument("--only", nargs="+", choices=names, default=names)
@@ -66,6 +77,8 @@ def main() -> None:
         found["lorenz"] = lorenz.everything(max(rounds, 3), quick=options.quick)
     if "prototype-layer" in options.only:
         found["prototype-layer"] = prototype_layer.everything(max(rounds, 5), quick=options.quick)
+    if "basins" in options.only:
+        found["basins"] = basins.everything(max(rounds, 3), quick=options.quick)
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
 

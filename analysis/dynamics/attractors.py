@@ -1,0 +1,338 @@
+"""Attractors of flows and maps, found from many starts, told from saddles, centres and slow transients, and matched."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float, Int
+
+from analysis.dynamics.attraction import (
+    RADII,
+    attraction_radius,
+    denser,
+    extent_of,
+    keeps_volume,
+    set_distance,
+    stays_on,
+    widths,
+)
+from analysis.dynamics.limit_sets import LimitSet, Record, Slow, limit_of, recurrent_set
+from analysis.dynamics.linearisation import SymmetryGenerator
+from analysis.dynamics.lyapunov import lyapunov_spectrum
+from analysis.dynamics.time_maps import WINDOW, Features, TimeMap, state_itself
+from dynsim._types import State
+from dynsim.arguments import as_state, start_on
+from dynsim.conversion import function, integer, number
+from dynsim.errors import argument_error, shown
+from dynsim.systems.base import AbstractFlow, AbstractMap
+
+NOT_SETTLED, ESCAPED, NOT_ATTRACTING, FAILED = -1, -2, -3, -4
+FATES = {
+    NOT_SETTLED: "not settled",
+    ESCAPED: "escaped",
+    NOT_ATTRACTING: "at a limit that does not attract",
+    FAILED: "left the domain, or failed",
+}
+"""Labels of starts that do not lead to an attractor."""
+
+ROUND = 128  # intervals of the first round; the others are each twice as long as the one before
+ENOUGH = 2048  # samples from which a set is taken as recurrent without being periodic; of a flow, twice as many
+FAR = 1e4  # times the size of the starts: where a state has escaped
+LYAPUNOV = 2000.0  # intervals over which a Lyapunov exponent is averaged
+
+
+class Wrapped(eqx.Module):
+    """Features of a vector some of whose entries are periodic: cosine and sine of these, in place of the entry."""
+
+    periods: tuple[tuple[int, float], ...] = eqx.field(static=True)
+
+    def __call__(self, x: State) -> Array:
+        """Return the features of a state."""
+        flat = ravel_pytree(x)[0]
+        turns = [(k, 2 * np.pi / period) for k, period in self.periods]
+        rest = [k for k in range(flat.shape[0]) if k not in dict(self.periods)]
+        circles = [fn(flat[k] * rate) / rate for k, rate in turns for fn in (jnp.cos, jnp.sin)]
+        return jnp.stack([*(flat[k] for k in rest), *circles])
+
+
+class Attractors(NamedTuple):
+    """The attractors found, and for each start the index of its own, or a negative label of `FATES`.
+
+    `others` are limits that do not attract (saddles, centres, conservative sets), `other_reached` (starts,) says which
+    of them a start has come to, -1 for none. `rates` (starts,) is the speed per time unit of what has not settled, NaN
+    elsewhere. At most `longest` intervals of the length `interval` were run, and periods up to `longest_period` of them
+    were looked for. `time_map` and `extent` are those of the search.
+    """
+
+    attractors: tuple[LimitSet, ...]
+    others: tuple[LimitSet, ...]
+    labels: Int[np.ndarray, " starts"]
+    other_reached: Int[np.ndarray, " starts"]
+    rates: Float[np.ndarray, " starts"]
+    interval: float
+    longest: int
+    longest_period: int
+    time_map: TimeMap
+    extent: Float[np.ndarray, " f"]
+
+    def __repr__(self) -> str:
+        """Return the counts and the caps in a line."""
+        counts = {f"{word} {np.sum(self.labels == code)}": np.sum(self.labels == code) for code, word in FATES.items()}
+        rest = "".join(f", {text}" for text, count in counts.items() if count)
+        kinds = "; ".join(repr(a) for a in self.attractors) or "none"
+        caps = f"after at most {self.longest} intervals of {self.interval:.4g}, periods up to {self.longest_period}"
+        return f"{len(self.attractors)} attractors of {len(self.labels)} starts{rest} ({caps}): {kinds}"
+
+
+class Settings(NamedTuple):
+    """What a search is told: see `find_attractors`."""
+
+    forced: bool
+    longest: int
+    longest_period: int
+    symmetries: Sequence[SymmetryGenerator]
+    exponents: bool
+
+
+def find_attractors(
+    system: Any,  # checked here, in one sentence
+    starts: State,
+    *,
+    period: float | None = None,
+    interval: float | None = None,
+    features: Features | None = None,
+    wrapped: Mapping[int, float] | None = None,
+    symmetries: Sequence[SymmetryGenerator] = (),
+    longest: int = 2**14,
+    longest_period: int = 64,
+    escape: float | None = None,
+    rtol: float = 1e-8,
+    exponents: bool = False,
+) -> Attractors:
+    """Return the attractors to which starts lead, and what becomes of the starts that lead to none.
+
+    Equilibria and periodic orbits are found to rounding by Newton's method, and are attractors only if their spectrum
+    is stable; other recurrent sets are, if perturbed points come back to them and volumes are not conserved. What still
+    moves slowly after the longest time is not settled. A chaotic transient longer than that cannot be told from an
+    attractor.
+
+    Args:
+        system: a flow, or a map in JAX.
+        starts: states, on the first axis of every array.
+        period: that of the forcing, for a flow that depends on time: its attractors are those of the map over a period.
+        interval: the time between two samples, by default half of one over the median norm of the Jacobian.
+        features: a function of the state in JAX, by whose values states are compared, such as invariants of a symmetry.
+        wrapped: periods of the entries of a vector that are angles, by their index; instead of `features`.
+        symmetries: generators of symmetries, whose zero eigenvalues are left out; see `spectrum`.
+        longest: the most intervals, or steps of a map.
+        longest_period: the longest period that is looked for, of a map, in steps, or of a forced flow, in periods.
+        escape: a state with a larger feature has escaped; by default ten thousand times the size of the starts.
+        rtol: the relative tolerance of the solver; the absolute one is a hundredth of it.
+        exponents: whether to compute the largest Lyapunov exponent of sets that are not periodic.
+
+    Raises:
+        ValueError: for bad input, or a flow that depends on time without a `period`.
+    """
+    told = Settings(
+        period is not None,
+        integer("longest", longest, least=2 * ROUND),
+        integer("longest_period", longest_period, least=1),
+        tuple(symmetries),
+        exponents,
+    )
+    time_map, flat = prepared(system, starts, period, interval, features, wrapped, escape, rtol)
+    return search(time_map, flat, told)
+
+
+def prepared(
+    system: Any,  # checked here, in one sentence
+    starts: State,
+    period: float | None,
+    interval: float | None,
+    features: Features | None,
+    wrapped: Mapping[int, float] | None,
+    escape: float | None,
+    rtol: float,
+) -> tuple[TimeMap, Float[np.ndarray, "starts n"]]:
+    """Return the map over an interval and flat starts, checked; raise `ValueError` for bad input."""
+    if not isinstance(system, AbstractFlow | AbstractMap):
+        raise argument_error("system", "be a flow or a map", f"is {shown(system)}")
+    if isinstance(system, AbstractMap) and system.on_host:
+        raise argument_error("system", "be a map in JAX", f"is {type(system).__name__}, which runs on the host")
+    starts = as_state("starts", starts)
+    counts = {y.shape[0] if y.ndim else 0 for y in jax.tree.leaves(starts)}
+    if len(counts) != 1 or 0 in counts:
+        raise argument_error(
+            "starts", "have the starts on the first axis of every array", f"has lengths {sorted(counts)}"
+        )
+    flat = np.asarray(jax.vmap(lambda y: ravel_pytree(start_on(system.space, y))[0])(starts), float)
+    if not np.all(np.isfinite(flat)):
+        raise argument_error("starts", "be finite", "has an entry that is not")
+    if features is not None and wrapped is not None:
+        raise argument_error("wrapped", "be left out if `features` are given", "is given too")
+    chosen = state_itself if features is None else function("features", features, "the state")
+    if wrapped is not None:
+        chosen = _wrapped(wrapped, flat.shape[1])
+    first = jax.tree.map(lambda y: y[0], starts)
+    length = _interval(system, starts, period, interval)
+    time_map = TimeMap(system, first, chosen, length, number("rtol", rtol), np.inf)
+    size = float(np.max(np.abs(time_map.features_of(flat))))
+    bound = FAR * (1 + size) if escape is None else number("escape", escape)
+    return eqx.tree_at(lambda m: m.bound, time_map, jnp.asarray(bound)), flat
+
+
+def _wrapped(wrapped: Mapping[int, float], n: int) -> Wrapped:
+    for k, period in wrapped.items():
+        if not 0 <= k < n:
+            raise argument_error("wrapped", f"have indices of the {n} entries of the state", f"has {k}")
+        number("wrapped", period)
+    return Wrapped(tuple(sorted((int(k), float(period)) for k, period in wrapped.items())))
+
+
+def _interval(system: Any, starts: State, period: float | None, interval: float | None) -> float:
+    """Return the interval: the period of the forcing, what was given, or a time in which a flow changes its course."""
+    if isinstance(system, AbstractMap):
+        if period is not None:
+            raise argument_error("period", "be left out for a map", f"is {shown(period)}")
+        return float(1 if interval is None else integer("interval", interval, least=1))
+    some = jax.tree.map(lambda y: y[:: max(1, len(y) // 32)], starts)
+    if period is not None:
+        if interval is not None:
+            raise argument_error("interval", "be left out if the period of the forcing is given", f"is {interval}")
+        return number("period", period)
+    fields = np.asarray(_fields_at(system, some, jnp.asarray([0.0, 0.37, 1.7, 5.3, 41.0])))
+    with np.errstate(invalid="ignore"):
+        changes = np.nanmax(np.abs(fields - fields[0]), initial=0.0)
+    if changes > 1e-9 * (1 + np.nanmax(np.abs(fields), initial=0.0)):
+        must = "be given for a flow that depends on time (attractors are those of the map over a period)"
+        raise argument_error("period", must, "is not")
+    if interval is not None:
+        return number("interval", interval)
+    rate = float(np.nanmedian(np.asarray(_norms(system, some))))
+    return 0.5 / rate if np.isfinite(rate) and rate > 0 else 1.0
+
+
+@eqx.filter_jit
+def _fields_at(system: AbstractFlow, starts: State, ts: Array) -> Array:
+    at = lambda t: jax.vmap(lambda x: ravel_pytree(system.vector_field(t, x))[0])(starts)
+    return jax.vmap(at)(ts)
+
+
+@eqx.filter_jit
+def _norms(system: AbstractFlow, starts: State) -> Array:
+    def norm(x: State) -> Array:
+        flat, restored = ravel_pytree(x)
+        J = jax.jacfwd(lambda y: ravel_pytree(system.vector_field(jnp.zeros(()), restored(y)))[0])(flat)
+        return jnp.linalg.norm(J) / np.sqrt(flat.shape[0])
+
+    return jax.vmap(norm)(starts)
+
+
+class Search:
+    """The state of a search: the sets found so far, and the label, limit and rate of each start."""
+
+    def __init__(self, time_map: TimeMap, flat: np.ndarray, told: Settings, known: Sequence[LimitSet] = ()):
+        """Begin with starts, and with attractors that are known."""
+        self.time_map, self.told, self.attractors = time_map, told, list(known)
+        self.others: list[LimitSet] = []
+        self.labels = np.full(len(flat), NOT_SETTLED)
+        self.other_reached = np.full(len(flat), -1)
+        self.rates = np.full(len(flat), np.nan)
+        self.pending = np.arange(len(flat))
+        self.extent = extent_of(time_map.features_of(flat))
+
+    def found(self) -> Attractors:
+        """Return what was found."""
+        told, time_map = self.told, self.time_map
+        return Attractors(
+            tuple(self.attractors), tuple(self.others), self.labels, self.other_reached, self.rates,
+            float(time_map.interval), told.longest, told.longest_period, time_map, self.extent,
+        )  # fmt: skip
+
+    def judge(self, start: int, states: np.ndarray, last: bool) -> bool:
+        """Label a start by its last round of states, (samples, n), and return whether that is settled."""
+        features = self.time_map.features_of(states)
+        told = self.told
+        for place, known in enumerate(self.attractors):
+            if stays_on(features, known, self.extent):
+                self.labels[start] = place
+                return True
+        record = Record(self.time_map, states, features, self.extent, told.forced, told.longest_period, told.symmetries)
+        limit = limit_of(record)
+        if isinstance(limit, Slow):
+            self.rates[start] = limit.rate
+            return False
+        if limit is None and (last or len(states) >= ENOUGH * (2 if record.flow_at_rest else 1)):
+            limit = recurrent_set(record)
+        if limit is None:
+            if last:
+                self.rates[start] = float(np.max(record.apart(features[-1], features[-2]))) / record.time_map.interval
+            return False
+        return self._keep(start, limit, record)
+
+    def _keep(self, start: int, limit: LimitSet, record: Record) -> bool:
+        """Add a limit to the attractors if it attracts, else to the others."""
+        sure = limit.stability == "stable"
+        unsure = limit.stability == "undecided" and not limit.values.size
+        radius = 0.0
+        if (sure or unsure) and (limit.period == 0 or not keeps_volume(record)):
+            limit = limit if limit.period >= 0 else denser(self.time_map, limit)
+            radius = attraction_radius(self.time_map, limit, self.extent, widths(record))
+        if radius > 0 or (sure and limit.period == 0):
+            limit = limit._replace(stability="stable", radius=max(radius, RADII[-1]))
+            if self.told.exponents and np.isnan(limit.period):
+                limit = limit._replace(exponent=_largest_exponent(record))
+            self.labels[start] = self._place(limit)
+            return True
+        same = [k for k, known in enumerate(self.others) if set_distance(known, limit, self.extent) < 1e-4]
+        self.other_reached[start] = same[0] if same else len(self.others)
+        self.labels[start] = NOT_ATTRACTING
+        if not same:
+            self.others.append(limit)
+        return True
+
+    def _place(self, limit: LimitSet) -> int:
+        """Return the index of an attractor, which is added, or takes the place of a recurrent set that it resolves."""
+        for place, known in enumerate(self.attractors):
+            if np.isnan(known.period) and stays_on(limit.features, known, self.extent):
+                self.attractors[place] = limit if limit.period > 0 else known
+                return place
+        self.attractors.append(limit)
+        return len(self.attractors) - 1
+
+
+def search(time_map: TimeMap, flat: np.ndarray, told: Settings, known: Sequence[LimitSet] = ()) -> Attractors:
+    """Return the attractors to which flat starts lead, in rounds each twice as long as the one before."""
+    run = Search(time_map, flat, told, known)
+    xs, begun, length = flat.copy(), 0, ROUND
+    while run.pending.size and begun < told.longest:
+        length = min(length, told.longest - begun)
+        states = np.empty((length // WINDOW * WINDOW, run.pending.size, flat.shape[1]))
+        for k in range(0, len(states), WINDOW):
+            states[k : k + WINDOW] = time_map.window(xs[run.pending], begun + k)
+            xs[run.pending] = states[k + WINDOW - 1]
+        begun += len(states)
+        escaped, failed = time_map.lost(xs[run.pending])
+        run.labels[run.pending[escaped]], run.labels[run.pending[failed]] = ESCAPED, FAILED
+        here = ~escaped & ~failed
+        if begun == ROUND and np.any(here):
+            run.extent = extent_of(np.concatenate([time_map.features_of(s[here]) for s in states]))
+        last = begun >= told.longest - WINDOW
+        kept = np.array(
+            [here[j] and not run.judge(int(i), states[:, j], last) for j, i in enumerate(run.pending)], bool
+        )
+        run.pending = run.pending[kept]
+        length = begun
+    run.rates[run.labels != NOT_SETTLED] = np.nan
+    return run.found()
+
+
+def _largest_exponent(record: Record) -> float:
+    time_map: Any = record.time_map
+    duration = LYAPUNOV * float(time_map.interval)
+    found = lyapunov_spectrum(time_map.system, record.state(-1), duration, count=1, interval=float(time_map.interval))
+    return float(found.exponents[0])

@@ -1,0 +1,194 @@
+"""Edge tracking: the saddle on the boundary between two basins, followed by bisection, and its unstable direction."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Float, Int
+
+from analysis.dynamics.attractors import ROUND, Attractors, Settings, search
+from analysis.dynamics.basin_boundary import divide_outcomes
+from analysis.dynamics.basins import Search, labels_of, set_up
+from analysis.dynamics.limit_sets import LimitSet, Record, limit_of, states_of
+from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
+from analysis.dynamics.time_maps import FEW, TimeMap
+from analysis.dynamics.variations import Linearised
+from dynsim._types import State
+from dynsim.conversion import integer, number
+from dynsim.errors import argument_error
+from dynsim.systems.base import AbstractFlow, AbstractMap
+
+NARROW = 1e-9  # of the extent: the bracket to which a segment is divided
+LEAST = 64  # samples of the edge trajectory before its limit is looked for, and after which it is again
+PUSH = 1e-4  # of the extent: the step along the unstable direction, to both sides
+
+
+class EdgeState(NamedTuple):
+    """What a trajectory on the boundary of two basins tends to.
+
+    `limit` is a saddle with one unstable direction, if the two basins meet in a smooth boundary; `unstable` (n,) is its
+    unit vector in the flat state, and `leads_to` are the labels reached by small steps along it, forwards and back,
+    which are those of the two basins. `track` has the states along the edge at intervals, on the first axis, each known
+    up to `width`; `labels` are those of the two starts.
+    """
+
+    limit: LimitSet
+    unstable: Float[np.ndarray, " n"]
+    leads_to: tuple[int, int]
+    labels: tuple[int, int]
+    track: State
+    width: float
+    attractors: Attractors
+
+    @property
+    def unstable_dimension(self) -> int:
+        """The number of unstable directions: of an edge state one."""
+        values = self.limit.values
+        grow = np.real(values) > 0 if self.limit.kind == "equilibrium" else np.abs(values) > 1
+        return int(np.sum(grow))
+
+    def __repr__(self) -> str:
+        """Return the edge state in a line."""
+        a, b = self.labels
+        dimension = f"{self.unstable_dimension} unstable direction{'s' if self.unstable_dimension != 1 else ''}"
+        return f"between the basins of {a} and {b}: {self.limit!r}, {dimension}, known to {self.width:.1g}"
+
+
+def edge_state(
+    system: Any,  # checked here, in one sentence
+    one: State,
+    other: State,
+    *,
+    apart: float = 1e-4,
+    longest: int = 2048,
+    options: Search = Search(),
+) -> EdgeState:
+    """Return the edge state between the basins of two starts.
+
+    A point of the boundary on the segment between the starts is bracketed by bisection; both ends of the bracket are
+    followed until they are `apart`, and bracketed again. What the trajectory tends to is found by Newton's method.
+
+    Args:
+        system: a flow, or a map in JAX.
+        one: a start in one basin.
+        other: a start in another.
+        apart: the distance of the two trajectories, in extents, at which they are bracketed again.
+        longest: the most intervals along the edge.
+        options: those of `find_attractors`; `period` for a forced flow.
+
+    Raises:
+        ValueError: if both starts have the same limit, or the edge trajectory does not come to an equilibrium or a
+            periodic orbit, as on a chaotic edge.
+    """
+    ends = jax.tree.map(lambda a, b: jnp.stack([jnp.asarray(a, float), jnp.asarray(b, float)]), one, other)
+    time_map, flat, told = set_up(system, ends, options)
+    number("apart", apart)
+    most = integer("longest", longest, least=LEAST)
+    known = search(time_map, _between(time_map, flat, np.linspace(0, 1, FEW)), told)
+    labels = labels_of(time_map, flat, known, told)
+    if labels[0] == labels[1]:
+        raise argument_error("other", "lie in another basin than `one`", f"has the same label, {labels[0]}")
+    tracked: list[np.ndarray] = []
+    begun, pair, width = 0, flat, 0.0
+    while len(tracked) < most:
+        pair, width = _bracketed(time_map, pair, known, told)
+        new, pair = _followed(time_map, pair, begun, apart, known.extent)
+        tracked += new
+        begun += len(new)
+        if len(tracked) >= LEAST and (len(tracked) // LEAST > (len(tracked) - len(new)) // LEAST):
+            track = np.stack(tracked)
+            limit = _limit(time_map, track[-max(LEAST, len(track) // 2) :], known, told)
+            if limit is not None:
+                return _found(time_map, limit, labels, track, width, known, told)
+    must = "have a boundary whose trajectories tend to an equilibrium or a periodic orbit"
+    raise argument_error("system", must, f"they do not within {len(tracked)} intervals (a chaotic edge, perhaps)")
+
+
+def _between(time_map: TimeMap, pair: np.ndarray, shares: Any) -> np.ndarray:
+    """Return points of the space on the segment between two states."""
+    points = pair[0] + np.asarray(shares, float)[:, None] * (pair[1] - pair[0])
+    project = lambda x: ravel_pytree(time_map.system.space.project(time_map.restored(x)))[0]
+    return np.asarray(jax.vmap(project)(jnp.asarray(points)))
+
+
+def _bracketed(time_map: TimeMap, pair: np.ndarray, known: Attractors, told: Settings) -> tuple[np.ndarray, float]:
+    """Return two states on either side of the boundary, no further apart than `NARROW` extents, and their distance."""
+    length = float(np.max(np.abs(pair[1] - pair[0]) / np.max(known.extent)))
+    outcomes = lambda shares: labels_of(time_map, _between(time_map, pair, shares), known, told).tolist()
+    found = divide_outcomes(outcomes, 0.0, 1.0, parts=FEW, width=max(NARROW / max(length, NARROW), 1e-14))
+    ends = _between(time_map, pair, [found.low, found.high])
+    return ends, float(np.max(np.abs(ends[1] - ends[0])))
+
+
+def _followed(
+    time_map: TimeMap, pair: np.ndarray, begun: int, apart: float, extent: np.ndarray
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the middle of two trajectories until they are apart, at least after one interval, and the last pair."""
+    tracked: list[np.ndarray] = []
+    while True:
+        for states in time_map.window(pair, begun + len(tracked)):
+            gap = np.abs(np.diff(time_map.features_of(states), axis=0)) / extent
+            if np.max(gap) > apart and tracked:
+                return tracked, pair
+            pair = states
+            tracked.append(np.mean(states, axis=0))
+            if np.max(gap) > apart or len(tracked) >= ROUND:
+                return tracked, pair
+
+
+def _limit(time_map: TimeMap, states: np.ndarray, known: Attractors, told: Settings) -> LimitSet | None:
+    features = time_map.features_of(states)
+    record = Record(time_map, states, features, known.extent, told.forced, told.longest_period, (), edge=True)
+    limit = limit_of(record)
+    return limit if isinstance(limit, LimitSet) and limit.stability in ("saddle", "unstable") else None
+
+
+def _found(
+    time_map: TimeMap,
+    limit: LimitSet,
+    labels: Int[np.ndarray, " two"],
+    track: np.ndarray,
+    width: float,
+    known: Attractors,
+    told: Settings,
+) -> EdgeState:
+    """Return the edge state with its unstable direction, and where that leads to on both sides."""
+    x = np.asarray(ravel_pytree(limit.state)[0])
+    direction = _unstable(time_map, limit, x)
+    push = PUSH * float(np.median(known.extent)) * direction
+    ends = labels_of(time_map, np.stack([x + push, x - push]), known, told)
+    states = states_of(time_map, track)
+    one, other = (int(k) for k in labels)
+    return EdgeState(limit, direction, (int(ends[0]), int(ends[1])), (one, other), states, width, known)
+
+
+def _unstable(time_map: TimeMap, limit: LimitSet, x: np.ndarray) -> np.ndarray:
+    """Return the unit vector that grows fastest near a point of a set, the largest entry positive."""
+    system, state = time_map.system, time_map.restored(jnp.asarray(x))
+    basis = tangent_basis(system.space, state)
+    if limit.kind == "equilibrium":
+        assert isinstance(system, AbstractFlow)
+        matrix = tangent_jacobian(system, state)
+        values, vectors = np.linalg.eig(matrix)
+        best = np.argmax(np.real(values))
+    else:
+        matrix = basis.T @ _derivative(time_map, x, basis, limit.period)
+        values, vectors = np.linalg.eig(matrix)
+        best = np.argmax(np.abs(values))
+    vector = np.real(basis @ vectors[:, best])
+    vector = vector * np.sign(vector[np.argmax(np.abs(vector))])
+    return vector / np.linalg.norm(vector)
+
+
+def _derivative(time_map: TimeMap, x: np.ndarray, basis: np.ndarray, period: float) -> np.ndarray:
+    """Return the derivative of a flow or map over a period along the columns of a basis."""
+    pair = Linearised(time_map.system, time_map.restored(jnp.asarray(x)))
+    flat, V = jnp.asarray(x), jnp.asarray(basis)
+    if isinstance(time_map.system, AbstractMap):
+        for k in range(round(period)):
+            flat, V = pair.step(k, (flat, V))
+        return np.asarray(V)
+    begin, end = jnp.asarray(0.0), jnp.asarray(period)
+    return np.asarray(pair.over(begin, end, end / 100, flat, V, jnp.asarray(1e-9))[1])

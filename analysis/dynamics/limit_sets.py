@@ -1,0 +1,340 @@
+"""What a long trajectory has come to: an equilibrium, a periodic orbit or another recurrent set, with its stability."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Complex, Float
+from scipy.ndimage import maximum_filter1d
+from scipy.spatial import KDTree
+
+from analysis.dynamics.equilibria import AT_REST, newton
+from analysis.dynamics.limits import ESCAPE, look
+from analysis.dynamics.linearisation import SymmetryGenerator, eigenvalues, kind, spectrum, tangent_basis
+from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
+from analysis.dynamics.time_maps import TimeMap
+from dynsim._types import State
+from dynsim.simulation import simulate
+from dynsim.systems.base import AbstractMap
+
+SLOW = 1e-3  # of the extent: a motion in an interval below which an equilibrium is looked for
+NEAR = 1e-2  # of the extent: the distance from a trajectory within which Newton's method must end
+RETURNED = 1e-5  # of the extent: a recurrence of a map
+EDGE = 1e-3  # the same of a trajectory that is kept on the edge of a basin
+CLOSE = 1e-6  # of the extent: a distance at which a trajectory counts as being on the limit
+SAMPLES = 5040  # of an orbit of a flow: a multiple of 2 to 10
+CLOUD = 1024  # points at equal distances that represent it
+TRIES = 2  # recurrences of a trajectory from which a cycle is looked for
+UNIT = 1e-6  # a multiplier's modulus within this of one decides nothing about stability
+
+
+class LimitSet(NamedTuple):
+    """An invariant set: its `kind`, points on it, its stability.
+
+    `kind` is `equilibrium`, `fixed point` (of a map), `periodic orbit` or `recurrent set` (chaotic or quasiperiodic);
+    `stability` is `stable`, `saddle`, `unstable` or `undecided`. `states` has points of the set on the first axis, and
+    `features` their features. `period` is in time units or steps, 0 for an equilibrium, NaN for a recurrent set that is
+    not periodic. `values` holds the eigenvalues of a flow's equilibrium, else multipliers. `radius` is the largest
+    distance tried, in extents, from which all perturbations came back; `exponent` the largest Lyapunov exponent, NaN
+    unless it was asked for.
+    """
+
+    kind: str
+    stability: str
+    states: State
+    features: Float[np.ndarray, "points f"]
+    period: float
+    values: Complex[np.ndarray, " values"]
+    radius: float = 0.0
+    exponent: float = float("nan")
+
+    def __repr__(self) -> str:
+        """Return the set in a line: stability, kind, period and place."""
+        word = {"undecided": "neutral or undecided "}.get(self.stability, f"{self.stability} ")
+        period = f" of period {self.period:.6g}" if self.period > 0 else ""
+        point = np.round(np.asarray(ravel_pytree(self.state)[0])[:6], 12) + 0.0
+        where = np.array2string(point, precision=5, separator=", ")
+        grows = f", largest exponent {self.exponent:.4g}" if np.isfinite(self.exponent) else ""
+        return f"{word}{self.kind}{period} at {where}{grows}"
+
+    @property
+    def state(self) -> State:
+        """A point of the set."""
+        return jax.tree.map(lambda y: np.asarray(y)[0], self.states)
+
+
+class Slow(NamedTuple):
+    """A state that moves on at a rate per time unit, though it may look as if it were at rest."""
+
+    rate: float
+
+
+class Record(NamedTuple):
+    """A trajectory after a transient, sampled at intervals, with the sizes that distances are measured by."""
+
+    time_map: TimeMap
+    states: Float[np.ndarray, "samples n"]
+    features: Float[np.ndarray, "samples f"]
+    extent: Float[np.ndarray, " f"]
+    forced: bool
+    longest_period: int
+    symmetries: Sequence[SymmetryGenerator]
+    edge: bool = False  # kept on the edge of a basin, from which it leaves by itself: unstable sets count at once
+
+    @property
+    def flow_at_rest(self) -> bool:
+        """Whether equilibria of a field are limits of the system."""
+        return not self.time_map.is_map and not self.forced
+
+    def apart(self, features: Any, others: Any) -> Any:
+        """Return the largest difference of features, in extents."""
+        return np.max(np.abs(features - others) / self.extent, axis=-1)
+
+    def state(self, row: int) -> State:
+        """Return the state at a sample."""
+        return self.time_map.restored(jnp.asarray(self.states[row]))
+
+
+def limit_of(record: Record) -> LimitSet | Slow | None:
+    """Return the limit that a trajectory has reached, the rate at which it still moves, or None if that is open."""
+    if record.flow_at_rest:
+        step = record.apart(record.features[-1], record.features[-2])
+        resting = _equilibrium(record) if step < SLOW else None
+        return resting if isinstance(resting, LimitSet) else _cycle(record) or resting
+    period = _recurrence(record)
+    return None if period == 0 else _periodic_points(record, period)
+
+
+def states_of(time_map: TimeMap, flat: np.ndarray) -> State:
+    """Return states on the first axis from flat ones."""
+    return jax.tree.map(np.asarray, jax.vmap(time_map.restored)(jnp.asarray(flat)))
+
+
+def _on_limit(record: Record, features: np.ndarray, rate: float, cycle: float) -> bool:
+    """Return whether a trajectory has stayed on an unstable set for so long that it would have left it otherwise."""
+    if record.edge:
+        return True
+    period = max(1, round(cycle / float(record.time_map.interval)))
+    distances = np.min([record.apart(record.features, point) for point in features], axis=0)
+    stayed = len(distances) - 1 - int(np.max(np.flatnonzero(distances > CLOSE), initial=-1))
+    return stayed > period and rate * stayed * float(record.time_map.interval) > ESCAPE
+
+
+def _equilibrium(record: Record) -> LimitSet | Slow | None:
+    flow: Any = record.time_map.system
+    speed = float(np.max(np.abs(_field(record.time_map, jnp.asarray(record.states[-1])))))
+    x, rest = newton(flow, record.state(-1))
+    flat = np.asarray(ravel_pytree(x)[0])[None]
+    features = record.time_map.features_of(flat)
+    distance = float(record.apart(features[0], record.features[-1]))
+    size = float(np.max(np.abs(record.states)))
+    if not (rest <= AT_REST * (1 + size) and distance <= NEAR and distance <= _distance(record, features[0], 0)):
+        return _relative_equilibrium(record) or Slow(speed)
+    settled = look(flow, x)
+    if settled.verdict == "metastable" and not _is_linear(record, x, settled.rate):
+        return Slow(settled.rate)  # clusters that merge below rounding
+    found = spectrum(flow, x, symmetries=record.symmetries)
+    if found.kind == "stable":
+        return LimitSet("equilibrium", "stable", states_of(record.time_map, flat), features, 0.0, found.values)
+    top = float(np.max(np.real(found.values), initial=0.0))
+    if found.kind == "undecided":
+        if distance > CLOSE:
+            return Slow(speed)
+    elif not _on_limit(record, features, top, 0.0):
+        return Slow(top)
+    return LimitSet("equilibrium", found.kind, states_of(record.time_map, flat), features, 0.0, found.values)
+
+
+def _relative_equilibrium(record: Record) -> LimitSet | None:
+    """Return the set of a state that moves while its features stay, as along the orbit of a symmetry; else None."""
+    stays = record.apart(record.features[-1], record.features[len(record.features) // 2]) <= CLOSE
+    moved = float(np.max(np.abs(record.states[-1] - record.states[-2])))
+    if not stays or float(np.max(np.abs(record.features[-1] - record.features[-2]))) > 1e-6 * moved:
+        return None
+    states = states_of(record.time_map, record.states[-1:])
+    return LimitSet("relative equilibrium", "undecided", states, record.features[-1:], 0.0, np.empty(0, complex))
+
+
+def _distance(record: Record, features: np.ndarray, row: int) -> float:
+    """Return the distance from a point at a sample, and at least that at which rounding errors decide."""
+    return max(float(record.apart(features, record.features[row])), CLOSE)
+
+
+def _is_linear(record: Record, x: State, rate: float) -> bool:
+    """Return whether a rate is that of the linearisation."""
+    values = spectrum(record.time_map.system, x).values  # pyright: ignore[reportArgumentType]
+    return bool(np.any(np.abs(np.real(values) - rate) <= 1e-6 * (1 + abs(rate))))
+
+
+@eqx.filter_jit
+def _field(time_map: TimeMap, flat: Array) -> Array:
+    return ravel_pytree(time_map.system.vector_field(jnp.zeros(()), time_map.restored(flat)))[0]  # pyright: ignore
+
+
+def _recurrence(record: Record) -> int:
+    """Return the least period of the last samples, or 0."""
+    f = record.features
+    for period in range(1, min(record.longest_period, len(f) // 3) + 1):
+        last = max(2 * period, 8)
+        if np.all(record.apart(f[-last:], f[-last - period : -period]) <= (EDGE if record.edge else RETURNED)):
+            return period
+    return 0
+
+
+def _periodic_points(record: Record, period: int) -> LimitSet | None:
+    """Return the periodic orbit of a map, or of a forced flow at multiples of its period, near the last samples."""
+    time_map, system = record.time_map, record.time_map.system
+    if isinstance(system, AbstractMap):
+        states, values = _newton_of_map(time_map, record.states[-1], period)
+        if np.all(np.isfinite(states)) and _recurs(record, states[-1]):
+            duration = period * float(time_map.interval)
+            return _judged(record, states[:-1], values, duration, "fixed point" if duration == 1 else "periodic orbit")
+    else:
+        duration = period * float(time_map.interval)
+        orbit = _polished(record, duration, period, forced=True)
+        if orbit is not None:
+            nodes = np.stack([np.asarray(ravel_pytree(s)[0]) for s in _rows(orbit.nodes, period)])
+            return _judged(record, nodes, orbit.multipliers, duration, "periodic orbit", orbit.stability)
+    last = record.states[-period:]
+    return _judged(record, last, np.empty(0, complex), period * float(time_map.interval), "periodic orbit")
+
+
+def _recurs(record: Record, gap: np.ndarray) -> bool:
+    return bool(np.max(np.abs(gap)) <= 1e-9 * (1 + np.max(np.abs(record.states))))
+
+
+def _rows(states: State, count: int) -> list[State]:
+    return [jax.tree.map(lambda y, k=k: y[k], states) for k in range(count)]
+
+
+def _judged(
+    record: Record, flat: np.ndarray, values: np.ndarray, period: float, word: str, stability: str = ""
+) -> LimitSet | None:
+    """Return a periodic orbit that is where the trajectory is; None for one that it will leave, or has not reached."""
+    features = record.time_map.features_of(flat)
+    distance = np.min([record.apart(point, record.features[-1]) for point in features])
+    if distance > NEAR:
+        return None
+    found = LimitSet(word, "undecided", states_of(record.time_map, flat), features, period, values)
+    if not values.size:
+        return found
+    sizes = np.abs(values)
+    found = found._replace(stability=stability or kind(np.log(np.maximum(sizes, 1e-300)), UNIT))
+    rate = float(np.log(np.maximum(np.max(sizes), 1.0))) / period
+    unstable = found.stability in ("saddle", "unstable")
+    if unstable and not _on_limit(record, features, rate, period):
+        return None
+    return found
+
+
+def _polished(record: Record, duration: float, segments: int, *, forced: bool) -> PeriodicOrbit | None:
+    """Return the orbit to which Newton's method leads from the last sample, or None if it leads nowhere."""
+    flow: Any = record.time_map.system
+    try:
+        return periodic_orbit(flow, record.state(-1), duration, segments=segments, forced=forced)
+    except ValueError:
+        return None
+
+
+def _newton_of_map(time_map: TimeMap, flat: np.ndarray, period: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points of a periodic orbit with its gap as the last row, and its multipliers."""
+    steps = jnp.asarray(period * round(float(time_map.interval)))
+    for _ in range(12):
+        image, jacobian = (np.asarray(part) for part in _iterate(time_map, jnp.asarray(flat), steps))
+        basis = tangent_basis(time_map.system.space, time_map.restored(jnp.asarray(flat)))
+        inside = basis.T @ jacobian @ basis
+        move = basis @ np.linalg.lstsq(np.eye(len(inside)) - inside, basis.T @ (image - flat), rcond=1e-12)[0]
+        flat = np.asarray(_projected(time_map, jnp.asarray(flat + move)))
+        if np.max(np.abs(move)) <= 1e-15 * (1 + np.max(np.abs(flat))):
+            break
+    points = [flat]
+    for _ in range(int(steps) - 1):
+        points.append(np.asarray(_iterate(time_map, jnp.asarray(points[-1]), jnp.asarray(1))[0]))
+    image, jacobian = (np.asarray(part) for part in _iterate(time_map, jnp.asarray(flat), steps))
+    basis = tangent_basis(time_map.system.space, time_map.restored(jnp.asarray(flat)))
+    return np.stack([*points, image - flat]), np.asarray(eigenvalues(basis.T @ jacobian @ basis), complex)
+
+
+@eqx.filter_jit
+def _iterate(time_map: TimeMap, flat: Array, steps: Array) -> tuple[Array, Array]:
+    """Return the image under some steps of the map, and the derivative there."""
+    system: Any = time_map.system
+
+    def image(x: Array) -> Array:
+        once = lambda k, y: ravel_pytree(system.step(k, time_map.restored(y)))[0]
+        return jax.lax.fori_loop(0, steps, once, x)
+
+    return image(flat), jax.jacfwd(image)(flat)
+
+
+@eqx.filter_jit
+def _projected(time_map: TimeMap, flat: Array) -> Array:
+    return ravel_pytree(time_map.system.space.project(time_map.restored(flat)))[0]
+
+
+def _cycle(record: Record) -> LimitSet | None:
+    """Return the limit cycle near the last samples, polished; None if they do not repeat."""
+    f = record.features
+    moves = record.apart(f[1:], f[:-1])
+    moves = np.append(moves[0], moves)  # to each sample
+    local = maximum_filter1d(moves, 5)
+    left, tries = False, 0
+    for k in range(2, len(f) // 2 - 1):
+        gap = record.apart(f[-1], f[-1 - k])
+        left = left or gap > 1.5 * local[-1]
+        if left and gap <= local[-1] and np.all(record.apart(f[-k:], f[-2 * k : -k]) <= local[-k:]):
+            found, tries = _closed(record, k - _ahead(record, k)), tries + 1
+            if found is not None or tries == TRIES:
+                return found
+    return None
+
+
+def _ahead(record: Record, k: int) -> float:
+    """Return by how many intervals the last sample is ahead of the one `k` before it, to first order."""
+    f = record.features / record.extent
+    velocity = (f[-k] - f[-2 - k]) / 2
+    return float((f[-1] - f[-1 - k]) @ velocity / max(float(velocity @ velocity), 1e-300))
+
+
+def _closed(record: Record, samples: float) -> LimitSet | None:
+    """Return the limit cycle whose period is about that many intervals."""
+    duration = samples * float(record.time_map.interval)
+    orbit = _polished(record, duration, 1, forced=False)
+    if orbit is None or not 0.5 * duration < orbit.period < 1.5 * duration:
+        return None
+    flat, features = _sampled(record, orbit)
+    for turns in range(10, 1, -1):  # the least period
+        if np.all(record.apart(features[SAMPLES // turns], features[0]) <= CLOSE):
+            orbit = _polished(record, orbit.period / turns, 1, forced=False)
+            if orbit is None:
+                return None
+            flat, features = _sampled(record, orbit)
+            break
+    along = np.append(0, np.cumsum(record.apart(features[1:], features[:-1])))
+    evenly = np.searchsorted(along, np.linspace(0, along[-1], CLOUD, endpoint=False))
+    some = flat[np.unique(evenly)]
+    return _judged(record, some, orbit.multipliers, orbit.period, "periodic orbit", orbit.stability)
+
+
+def _sampled(record: Record, orbit: PeriodicOrbit) -> tuple[np.ndarray, np.ndarray]:
+    """Return states over a period, and their features."""
+    flow: Any = record.time_map.system
+    path = simulate(flow, jax.tree.map(jnp.asarray, orbit.state), np.linspace(0.0, orbit.period, SAMPLES + 1))
+    flat = np.asarray(jax.vmap(lambda y: ravel_pytree(y)[0])(path.ys))
+    return flat, record.time_map.features_of(flat)
+
+
+def recurrent_set(record: Record) -> LimitSet | None:
+    """Return the set of the samples, if their two halves lie on the same set as closely as each lies on itself."""
+    f = record.features / record.extent
+    early, late = f[: len(f) // 2], f[len(f) // 2 :]
+    own = np.quantile(KDTree(early).query(early, k=2)[0][:, 1], [0.5, 0.99])
+    cross = np.quantile(KDTree(early).query(late)[0], [0.5, 0.99])
+    if np.any(cross > 3 * own + CLOSE):
+        return None
+    states = states_of(record.time_map, record.states)
+    return LimitSet("recurrent set", "undecided", states, record.features, float("nan"), np.empty(0, complex))

@@ -1,0 +1,199 @@
+"""A flow over equal intervals of time, or a map over steps, applied to many states by one program."""
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import diffrax as dfx
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+
+from analysis.dynamics.variations import Linearised
+from dynsim._types import State
+from dynsim.ensembles import cores
+from dynsim.systems.base import AbstractFlow, AbstractMap
+
+WINDOW = 8  # intervals in a call: one program for all
+NUMBERS = 4096  # in the states that are solved together: they stay in the cache
+FEW = 64  # states are solved together in a second, small program
+STEPS = 20_000  # of the solver in an interval
+
+Features = Callable[[State], Array]
+
+
+def state_itself(x: State) -> Array:
+    """Return the entries of a state: the features by default."""
+    return ravel_pytree(x)[0]
+
+
+class TimeMap(eqx.Module):
+    """The map of a flow over an interval, or an iterate of a map, on flat states, (members, n).
+
+    States solved together share the steps of the solver, whose error is that of the worst of them. A state stays where
+    it is once one of its features exceeds `bound`, or where the field is not finite.
+    """
+
+    system: AbstractFlow | AbstractMap
+    restored: Any
+    features: Any
+    interval: Array
+    rtol: Array
+    bound: Array
+
+    def __init__(
+        self,
+        system: AbstractFlow | AbstractMap,
+        state: State,
+        features: Features,
+        interval: float,
+        rtol: float,
+        bound: float,
+    ):
+        """Store the system, the shape of a state, and the numbers as arrays, so that others do not compile anew."""
+        self.system, self.restored = system, Linearised(system, state).restored
+        self.features = features
+        self.interval, self.rtol, self.bound = (jnp.asarray(number, float) for number in (interval, rtol, bound))
+
+    @property
+    def is_map(self) -> bool:
+        """Whether the system is a map, and the interval a number of steps."""
+        return isinstance(self.system, AbstractMap)
+
+    def features_of(self, xs: Float[np.ndarray, "members n"]) -> Float[np.ndarray, "members f"]:
+        """Return the features of states."""
+        return xs if self.features is state_itself else _by_rows(_features, self, xs)
+
+    def lost(self, xs: Float[np.ndarray, "members n"]) -> tuple[np.ndarray, np.ndarray]:
+        """Return which states have escaped beyond the bound, and which are where the system is not defined."""
+        with np.errstate(invalid="ignore"):
+            escaped = np.max(np.abs(self.features_of(xs)), axis=1) > float(self.bound)
+        return escaped, ~escaped & ~_by_rows(_defined, self, xs)
+
+    def window(self, xs: Float[np.ndarray, "members n"], begun: int) -> Float[np.ndarray, "window members n"]:
+        """Return the states after each of `WINDOW` intervals; NaN where the solver fails.
+
+        Args:
+            xs: the states.
+            begun: the intervals since time 0, at which a forced flow begins.
+        """
+        width = max(FEW, NUMBERS // max(1, xs.shape[1]))
+        if len(xs) <= 4 * FEW:
+            width = FEW
+        parts = [np.arange(k, min(k + width, len(xs))) for k in range(0, len(xs), width)]
+        found = np.empty((WINDOW, *xs.shape))
+        with ThreadPoolExecutor(cores()) as pool:
+            solved = pool.map(lambda part: self._part(xs[part], width, begun), parts)
+            for part, states in zip(parts, solved, strict=True):
+                found[:, part] = states
+        return found
+
+    def _part(self, xs: np.ndarray, width: int, begun: int) -> np.ndarray:
+        """Return the states of members solved together; if the solver fails for them all, those of smaller parts."""
+        padded = np.concatenate([xs, np.repeat(xs[-1:], width - len(xs), axis=0)])
+        states, failed = _run(self, jnp.asarray(padded), *self._times(begun))
+        if not bool(failed):
+            return np.asarray(states)[:, : len(xs)]
+        if len(xs) == 1:
+            return np.full((WINDOW, *xs.shape), np.nan)
+        size = FEW if len(xs) > FEW else 1
+        pieces = [self._part(xs[k : k + size], FEW, begun) for k in range(0, len(xs), size)]
+        return np.concatenate(pieces, axis=1)
+
+    def _times(self, begun: int) -> tuple[Array, Array, Any]:
+        """Return the first time, the times at which the field jumps, and the longest step."""
+        begin = begun * float(self.interval)
+        if isinstance(self.system, AbstractMap):
+            return jnp.asarray(begin), jnp.empty(0), None
+        jumps = self.system.breakpoints(begin, begin + WINDOW * float(self.interval))
+        longest = self.system.step_limit()
+        padded = np.pad(jumps, (0, -len(jumps) % FEW), constant_values=np.inf)
+        return jnp.asarray(begin), jnp.asarray(padded), None if math.isinf(longest) else jnp.asarray(longest)
+
+
+def _by_rows(fn: Callable, time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
+    """Return a function of states, whose number is filled up to a power of two, so that few programs are made."""
+    room = max(FEW, 1 << max(0, len(xs) - 1).bit_length())
+    if not len(xs):
+        return np.asarray(fn(time_map, jnp.zeros((FEW, xs.shape[1]))))[:0]
+    padded = np.concatenate([xs, np.repeat(xs[-1:], room - len(xs), axis=0)])
+    return np.asarray(fn(time_map, jnp.asarray(padded)))[: len(xs)]
+
+
+@eqx.filter_jit
+def _features(time_map: TimeMap, xs: Array) -> Array:
+    return jax.vmap(lambda x: jnp.ravel(time_map.features(time_map.restored(x))))(xs)
+
+
+@eqx.filter_jit
+def _defined(time_map: TimeMap, xs: Array) -> Array:
+    velocity = _velocity(time_map)
+    return jax.vmap(lambda x: jnp.all(jnp.isfinite(x)) & jnp.all(jnp.isfinite(velocity(jnp.zeros(()), x))))(xs)
+
+
+def _velocity(time_map: TimeMap) -> Callable[[Array, Array], Array]:
+    """Return the field of a flow, or the step of a map, on flat states."""
+    system, restored = time_map.system, time_map.restored
+    if isinstance(system, AbstractMap):
+        return lambda t, x: ravel_pytree(system.step(t.astype(int), restored(x)))[0]
+    return lambda t, x: ravel_pytree(system.vector_field(t, restored(x)))[0]
+
+
+@eqx.filter_jit
+def _run(time_map: TimeMap, xs: Array, begin: Array, jumps: Array, longest: Array | None) -> tuple[Array, Array]:
+    """Return the states after each interval, and whether the solver failed; members are the last axis inside."""
+    step = _map_interval if isinstance(time_map.system, AbstractMap) else _flow_interval
+
+    def over(carry: tuple, k: Array) -> tuple[tuple, Array]:
+        ys, length, failed = carry
+        start = begin + k.astype(float) * time_map.interval
+        ys, length, wrong = step(time_map, ys, start, length, jumps, longest)
+        return (ys, length, failed | wrong), ys.T
+
+    carry = (xs.T, time_map.interval / 50, jnp.asarray(False))
+    (_, _, failed), states = jax.lax.scan(over, carry, jnp.arange(WINDOW))
+    return states, failed
+
+
+def _frozen(time_map: TimeMap, ys: Array, moved: Array, still: Array | float) -> Array:
+    """Return what moves the members, (n, members), or what leaves them where they are once they are out of bounds."""
+    values = jax.vmap(lambda y: jnp.ravel(time_map.features(time_map.restored(y))), in_axes=1)(ys)
+    out = jnp.max(jnp.abs(values), axis=1) > time_map.bound
+    return jnp.where(out | ~jnp.all(jnp.isfinite(moved), axis=0), still, moved)
+
+
+def _map_interval(
+    time_map: TimeMap, ys: Array, begin: Array, length: Array, jumps: Array, longest: Any
+) -> tuple[Array, Array, Array]:
+    del jumps, longest
+    step = jax.vmap(_velocity(time_map), in_axes=(None, 1), out_axes=1)
+    steps = jnp.round(time_map.interval).astype(int)
+    once = lambda k, y: _frozen(time_map, y, step(begin + k.astype(float), y), y)
+    return jax.lax.fori_loop(0, steps, once, ys), length, jnp.asarray(False)
+
+
+def _flow_interval(
+    time_map: TimeMap, ys: Array, begin: Array, length: Array, jumps: Array, longest: Any
+) -> tuple[Array, Array, Array]:
+    velocity = jax.vmap(_velocity(time_map), in_axes=(None, 1), out_axes=1)
+    worst = lambda error: jnp.max(jnp.sqrt(jnp.mean(error**2, axis=0)))
+    rtol, end = time_map.rtol, begin + time_map.interval
+    control: Any = dfx.PIDController(rtol=rtol, atol=rtol / 100, norm=worst, dtmax=longest)
+    if jumps.shape[0]:
+        control = dfx.ClipStepSizeController(control, jump_ts=jumps)
+    field = lambda t, y, args: _frozen(time_map, y, velocity(jnp.asarray(t), y), 0.0)
+    solution = dfx.diffeqsolve(
+        dfx.ODETerm(field), dfx.Tsit5(), begin, end, length, ys,
+        stepsize_controller=control, saveat=dfx.SaveAt(t1=True), max_steps=STEPS, throw=False,
+        adjoint=dfx.ForwardMode(),
+    )  # fmt: skip
+    assert solution.ys is not None
+    space, restored = time_map.system.space, time_map.restored
+    on = jax.vmap(lambda y: ravel_pytree(space.project(restored(y)))[0], in_axes=1, out_axes=1)(solution.ys[0])
+    steps = jnp.maximum(solution.stats["num_accepted_steps"], 1)
+    failed: Any = solution.result != dfx.RESULTS.successful
+    return on, time_map.interval / steps.astype(float), failed

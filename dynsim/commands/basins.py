@@ -1,0 +1,216 @@
+"""`dynsim basins`: attractors and basins of a system, on a grid or as shares of random starts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynsim.commands.options import check_outputs, say
+from dynsim.commands.sizes import FLOAT, check_memory
+from dynsim.commands.system_options import SystemOptions, parse_system
+from dynsim.errors import argument_error, check_at_least
+
+if TYPE_CHECKING:
+    from analysis.dynamics.basins import Basins, Search
+    from dynsim.commands.systems import Found
+
+WINDOW_STATES = 40  # states of each start that exist at the same time
+
+
+@dataclass(frozen=True)
+class BasinsOptions(SystemOptions):
+    """Find the attractors of a system and draw their basins: dynsim basins mine.py:flow --box -2 2 -2 2 --shape 200.
+
+    A forced flow needs `--period`, that of the forcing: its basins are those of the map over a period. Of a system with
+    more components `--plane x z` draws a slice through `--start`. `--sample 1000` prints the shares of random starts in
+    the box, with Wilson intervals, instead of a grid.
+
+    SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` of a function, a flow or a map of yours; each
+    of its parameters is an option of its own, such as `--delta 0.2`.
+    """
+
+    box: tuple[float, ...] = ()
+    """the window: low and high of each axis; by default that of the catalogue"""
+    shape: tuple[int, ...] = (200,)
+    """the number of points of each axis, or one number for all"""
+    plane: tuple[str, ...] = ()
+    """the names of the components of the axes, for a slice of a higher system"""
+    period: float = 0.0
+    """the period of the forcing, for a flow that depends on time"""
+    wrapped: tuple[str, ...] = ()
+    """components that are angles, with their periods: angle=6.283185"""
+    longest: int = 4096
+    """the most intervals, steps or periods for which a start is followed"""
+    escape: float = 0.0
+    """the size of a state from which on it has escaped; by default ten thousand times that of the window"""
+    sample: int = 0
+    """number of random starts in the box, instead of a grid"""
+    rtol: float = 1e-6
+    """relative tolerance; the absolute tolerance is a hundredth of it"""
+    figure: Path = Path("basins.png")
+    """the figure (.pdf, .svg or .png) to write"""
+    out: Path | None = None
+    """a file (.npz) for the labels and the axes of the grid"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Find attractors and basins, print them, and draw them."""
+    o = parse_system(BasinsOptions, words, "basins")
+    check_at_least(0, sample=o.sample, period=o.period, escape=o.escape)
+    check_outputs(o.force, figure=None if o.sample else o.figure, out=o.out)
+    from dynsim.commands.systems import found
+
+    made = found(o, "basins")
+    state, which = window(o, made)
+    ends = np.asarray(o.box or box_of(o, made, which), float).reshape(-1, 2)
+    if len(ends) != len(which):
+        raise argument_error("box", f"have two ends for each of {len(which)} axes", f"has {2 * len(ends)} numbers")
+    return sampled(o, made, state, which, ends) if o.sample else on_grid(o, made, state, which, ends)
+
+
+def window(o: BasinsOptions, made: "Found") -> tuple[np.ndarray, list[int]]:
+    """Return the flat state through which the window lies, and which of its components are the axes."""
+    from jax.flatten_util import ravel_pytree
+
+    from dynsim.systems.named import components
+
+    state = made.begun(len(o.box) // 2 if o.box and not o.plane else None)
+    known = components(made.system, state)
+    flat = np.asarray(ravel_pytree(state)[0])
+    if o.plane:
+        which = [known.index(name, "plane") for name in o.plane]
+        if len(set(which)) < len(which):
+            raise argument_error("plane", "name different components", f"names {', '.join(o.plane)}")
+    else:
+        which = list(range(flat.size))
+    if len(which) > 2 and not o.sample:
+        raise argument_error(
+            "plane", f"name two of {', '.join(known.names)}", f"is not given for {flat.size} components"
+        )
+    return flat, which
+
+
+def box_of(o: BasinsOptions, made: "Found", which: list[int]) -> list[float]:
+    """Return the window of the catalogue; raise `ValueError` for a system that has none."""
+    if not made.box:
+        raise argument_error("box", f"be given for `{o.system}`: low and high of each axis", "is not")
+    return [float(made.box[2 * k + side]) for k in which for side in (0, 1)]
+
+
+def search_of(o: BasinsOptions, names: Sequence[str]) -> "Search":
+    """Return the options of the search."""
+    from analysis.dynamics.basins import Search
+    from dynsim.commands.tables import number
+    from dynsim.systems.named import Components
+
+    turns = {}
+    for word in o.wrapped:
+        name, _, value = word.partition("=")
+        try:
+            turns[Components(tuple(names), ()).index(name, "wrapped")] = float(number(value))
+        except OverflowError:
+            raise argument_error("wrapped", "be given as NAME=PERIOD", f"is `{word}`") from None
+    return Search(
+        period=o.period or None, wrapped=turns or None, longest=o.longest, escape=o.escape or None, rtol=o.rtol
+    )
+
+
+def on_grid(o: BasinsOptions, made: "Found", state: np.ndarray, which: list[int], ends: np.ndarray) -> int:
+    """Label the points of a grid, print the shares of the basins, and draw them."""
+    from jax.flatten_util import ravel_pytree
+
+    from analysis.dynamics.basins import basins
+    from dynsim.systems.named import components
+    from figures.files import write_figure
+
+    shape = o.shape * len(which) if len(o.shape) == 1 else o.shape
+    if len(shape) != len(which):
+        raise argument_error("shape", f"have one number, or one for each of {len(which)} axes", f"has {len(shape)}")
+    check_at_least(2, shape=min(shape))
+    sizes = {"shape": max(shape)}
+    check_memory(lambda shape: FLOAT * WINDOW_STATES * state.size * shape ** len(which), **sizes)
+    start = made.begun(len(which))
+    names = components(made.system, start).names
+    restored: Any = ravel_pytree(start)[1]
+    import jax.numpy as jnp
+
+    found = basins(
+        made.system, ends, shape, start=restored(jnp.asarray(state)), varied=which, options=search_of(o, names)
+    )
+    tell(found)
+    if o.out is not None:
+        from dynsim.io.npz import write_arrays
+
+        axes = {f"axis_{k + 1}": axis for k, axis in enumerate(found.axes)}
+        write_arrays(o.out, {"labels": found.labels, **axes, "names": np.array(found.names)})
+        say(f"labels {o.out}")
+    write_figure(drawn(found, which), o.figure, f"basins of attraction of {made.name}")
+    say(f"figure {o.figure}")
+    return 0
+
+
+def tell(found: "Basins") -> None:
+    """Print each attractor with its share, what leads to none, and the caps of the search."""
+    from analysis.dynamics.attractors import FATES
+
+    size = " x ".join(str(n) for n in found.labels.shape)
+    say(f"{size} points, each followed for at most {found.longest} intervals of {found.interval:.4g}")
+    for k, attractor in enumerate(found.attractors):
+        say(f"  {found.shares.get(k, 0.0):8.4f}  {attractor!r}")
+    for k, share in found.shares.items():
+        if k < 0:
+            say(f"  {share:8.4f}  {FATES[k]}")
+    for other in found.others:
+        say(f"  not attracting: {other!r}")
+    if not found.attractors:
+        say("no attractor was found: nothing in this window settles")
+
+
+def drawn(found: "Basins", which: list[int]) -> Any:
+    """Return the figure of basins."""
+    import jax
+    from jax.flatten_util import ravel_pytree
+
+    from figures.panels.basins import Mark, basin_image
+    from figures.style import canvas, settings
+
+    marks = []
+    for place, limit in enumerate((*found.attractors, *found.others)):
+        flat = np.asarray(jax.vmap(lambda y: ravel_pytree(y)[0])(limit.states))
+        marks.append(Mark(flat[:, which], limit.kind, place < len(found.attractors)))
+    with settings():
+        figure, (ax,) = canvas(aspect=0.9 if found.labels.ndim == 2 else 0.35)
+        basin_image(ax, found.labels, found.axes, marks=marks, axis_names=found.names * (2 if len(which) == 1 else 1))
+    return figure
+
+
+def sampled(o: BasinsOptions, made: "Found", state: np.ndarray, which: list[int], ends: np.ndarray) -> int:
+    """Print the shares of the basins among random starts in the box."""
+    import jax
+    import jax.numpy as jnp
+    from jax.flatten_util import ravel_pytree
+
+    from analysis.dynamics.basin_fractions import basin_fractions
+    from dynsim.keys import stream
+    from dynsim.systems.named import components
+
+    if not np.all(ends[:, 0] < ends[:, 1]):
+        raise argument_error("box", "have the lower end of each axis first", f"is {ends.tolist()}")
+    start = made.begun(len(which))
+    restored: Any = ravel_pytree(start)[1]
+    base, low, high = jnp.asarray(state), jnp.asarray(ends[:, 0]), jnp.asarray(ends[:, 1])
+
+    def sampler(key: Any) -> Any:
+        return restored(base.at[jnp.asarray(which)].set(jax.random.uniform(key, low.shape, minval=low, maxval=high)))
+
+    names = components(made.system, start).names
+    options = search_of(o, names)
+    found = basin_fractions(made.system, sampler, o.sample, stream(o.seed, "starts"), options=options)
+    say(f"{found.total} starts, with {found.confidence:g} intervals of Wilson")
+    for label, share, lower, upper in zip(found.labels, found.shares, found.low, found.high, strict=True):
+        say(f"  {share:8.4f}  [{lower:.4f}, {upper:.4f}]  {found.named(int(label))}")
+    return 0

@@ -1,0 +1,149 @@
+"""Basins of attraction on a grid: an image in colours that also differ as shades of grey, with the attractors."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import matplotlib.colors
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
+from matplotlib.patches import Patch
+from numpy.typing import ArrayLike
+
+from dynsim.errors import argument_error
+from figures.style import NO_BASIN, basin_colour
+
+SHADES = (0.62, 0.84, 0.45, 0.72, 0.93, 0.34, 0.54)  # luminance of the basins, in turn
+NAMED = {-1: NO_BASIN, -2: "#FFFFFF", -3: "#4D4D4D", -4: "#000000"}  # not settled, escaped, at no attractor, failed
+WORDS = {-1: "not settled", -2: "escaped", -3: "no attractor", -4: "undefined"}
+SMOOTH = 0.15  # of the pixels on a boundary: with more of them it is fractal, and not outlined
+DOTS = 4000  # of a set that is not periodic, in a figure
+MOST = 12  # basins in a legend
+
+
+class Mark(NamedTuple):
+    """An attractor in the plane of the image: its points (points, 2), its kind, and whether it attracts."""
+
+    points: np.ndarray
+    kind: str
+    attracts: bool = True
+
+
+def shade(label: int) -> tuple[float, float, float]:
+    """Return the colour of a label: that of its basin, mixed with white or black up to its luminance."""
+    if label < 0:
+        return matplotlib.colors.to_rgb(NAMED.get(label, NO_BASIN))
+    tint = np.asarray(matplotlib.colors.to_rgb(basin_colour(label)))
+    target, own = SHADES[label % len(SHADES)], float(luminance(tint))
+    tint = tint + (1 - tint) * (target - own) / (1 - own) if own < target else tint * target / own
+    red, green, blue = (float(part) for part in tint)
+    return red, green, blue
+
+
+def luminance(colour: ArrayLike) -> np.ndarray:
+    """Return the grey value of colours, (..., 3), as printers have it."""
+    return np.asarray(colour, float)[..., :3] @ np.array([0.299, 0.587, 0.114])
+
+
+def basin_image(
+    ax: Axes,
+    labels: ArrayLike,
+    axes: Sequence[ArrayLike],
+    *,
+    marks: Sequence[Mark] = (),
+    names: Mapping[int, str] | None = None,
+    axis_names: Sequence[str] = ("x", "y"),
+) -> AxesImage:
+    """Draw basins on a grid in the plane, or on a line as a strip, and return the image.
+
+    A boundary that is not fractal is outlined. Equilibria and fixed points are dots, open if they do not attract; limit
+    cycles are lines; points of other sets are small dots.
+
+    Args:
+        ax: the axes.
+        labels: (first, second) or (first,): indices of basins, or negative labels.
+        axes: the values of one or two components, evenly spaced.
+        marks: attractors and other limits.
+        names: texts for a legend, by label; by default shares.
+        axis_names: of the components.
+
+    Raises:
+        ValueError: for labels that do not fit the axes, or more than two of these.
+    """
+    found, values = np.asarray(labels, int), [np.asarray(a, float) for a in axes]
+    if found.shape != tuple(len(a) for a in values) or found.ndim not in (1, 2):
+        must = "have one or two axes, of the lengths of `axes`"
+        raise argument_error("labels", must, f"has shape {found.shape}")
+    grid = found.T if found.ndim == 2 else found[None]
+    low = [a[0] - (a[1] - a[0]) / 2 for a in values] + [0.0]
+    high = [a[-1] + (a[-1] - a[-2]) / 2 for a in values] + [1.0]
+    colours = {int(k): shade(int(k)) for k in np.unique(grid)}
+    pixels = np.zeros((*grid.shape, 3))
+    for label, tint in colours.items():
+        pixels[grid == label] = tint
+    extent = (low[0], high[0], low[1], high[1])
+    image = ax.imshow(pixels, origin="lower", extent=extent, aspect="auto", interpolation="nearest", zorder=0.0)
+    if found.ndim == 2:
+        _outline(ax, grid, values)
+    else:
+        ax.set_yticks([])
+    for mark in marks:
+        _mark(ax, mark, one_axis=found.ndim == 1)
+    ax.set_xlabel(axis_names[0])
+    ax.set_ylabel(axis_names[1] if found.ndim == 2 else "")
+    ax.set_xlim(extent[:2])
+    ax.set_ylim(extent[2:])
+    _legend(ax, found, colours, names or {})
+    return image
+
+
+def _outline(ax: Axes, grid: np.ndarray, values: list[np.ndarray]) -> None:
+    """Draw the boundaries between basins as lines, unless there are too many of them."""
+    edge = np.mean(grid[1:] != grid[:-1]) + np.mean(grid[:, 1:] != grid[:, :-1])
+    if not 0 < edge <= SMOOTH:
+        return
+    for label in np.unique(grid)[1:]:
+        inside = (grid == label).astype(float)
+        ax.contour(values[0], values[1], inside, levels=[0.5], colors=["#202020"], linewidths=0.5, zorder=1.0)
+
+
+def _mark(ax: Axes, mark: Mark, *, one_axis: bool) -> None:
+    points = np.asarray(mark.points, float).reshape(len(mark.points), -1)
+    if one_axis:
+        points = np.column_stack([points[:, 0], np.full(len(points), 0.5)])
+    fill = "black" if mark.attracts else "white"
+    if mark.kind == "periodic orbit" and len(points) > 64:
+        ax.plot(*np.concatenate([points, points[:1]]).T, color="black", linewidth=1.1, zorder=3.0)
+    elif mark.kind == "recurrent set":
+        points = points[:: -(-len(points) // DOTS)]
+        ax.plot(*points.T, linestyle="none", marker=".", markersize=1.2, color="black", markeredgewidth=0, zorder=3.0)
+    else:
+        ax.plot(
+            *points.T,
+            linestyle="none",
+            marker="o" if mark.kind in ("equilibrium", "fixed point", "relative equilibrium") else "s",
+            markersize=4.5,
+            color="black",
+            markerfacecolor=fill,
+            markeredgecolor="white" if mark.attracts else "black",
+            markeredgewidth=0.7,
+            zorder=4.0,
+        )
+
+
+def _legend(ax: Axes, labels: np.ndarray, colours: Mapping[int, tuple], names: Mapping[int, str]) -> None:
+    """Name the colours with the shares of the grid, above the image."""
+    shown = sorted(colours, key=lambda k: (k < 0, abs(k)))
+    patches = [
+        Patch(
+            facecolor=colours[k],
+            edgecolor="black",
+            linewidth=0.4,
+            label=f"{names.get(k, WORDS.get(k, f'basin {k + 1}'))}: {np.mean(labels == k):.1%}",
+        )
+        for k in shown[:MOST]
+    ]
+    if len(shown) > MOST:
+        patches.append(Patch(facecolor="none", label=f"and {len(shown) - MOST} more"))
+    columns = 1 if len(patches) == 1 else 2
+    ax.legend(handles=patches, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, frameon=False)

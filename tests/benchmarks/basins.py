@@ -1,0 +1,88 @@
+"""Basins of the forced Duffing oscillator against a loop over `solve_ivp`, and orbit diagrams of the logistic map."""
+
+import time
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from analysis.dynamics.basins import Search, basins
+from analysis.dynamics.sections import orbit_diagram
+from dynsim.systems.catalogue.maps import Logistic
+from dynsim.systems.catalogue.oscillators import Duffing
+from tests.benchmarks.harness import Contender, Row, race, show
+
+DAMPING, FORCE, PERIOD = 0.15, 0.2, 2 * np.pi
+LOOPED = 48  # starts of the loop, whose time is multiplied up to the whole grid
+PERIODS = 32  # of the loop
+
+
+def looped(starts: np.ndarray) -> np.ndarray:
+    """Return the states after some periods by a loop over `solve_ivp`, at the tolerances of `basins`."""
+
+    def field(t: float, x: np.ndarray) -> list[float]:
+        return [x[1], FORCE * np.cos(t) - DAMPING * x[1] + x[0] - x[0] ** 3]
+
+    ends = [solve_ivp(field, (0.0, PERIODS * PERIOD), x, rtol=1e-6, atol=1e-8).y[:, -1] for x in starts]
+    return np.array(ends)
+
+
+def duffing(side: int) -> list[Row]:
+    """Race the basins on a grid of side times side points; the error is the share of the loop's labels that differ."""
+    flow = Duffing(delta=DAMPING, gamma=FORCE)
+    box, forced = [[-2.0, 2.0], [-2.0, 2.0]], Search(period=PERIOD)
+    basins(flow, box, [16, 16], options=forced, shown=False)  # compiles the program of few starts
+    begin, spent = time.perf_counter(), time.process_time()
+    found = basins(flow, box, [side, side], options=forced, shown=False)
+    ours, cpu = time.perf_counter() - begin, time.process_time() - spent
+    some = np.random.default_rng(0).integers(side, size=(LOOPED, 2))
+    starts = np.stack([found.axes[k][some[:, k]] for k in (0, 1)], axis=1)
+    begin = time.perf_counter()
+    ends = looped(starts)
+    theirs = (time.perf_counter() - begin) * side**2 / LOOPED
+    rests = np.stack([np.asarray(a.state) for a in found.attractors])
+    gaps = np.linalg.norm(ends[:, None] - rests, axis=-1)
+    arrived = np.min(gaps, axis=1) < 0.01  # the others are still on their way after so few periods
+    same = np.argmin(gaps, axis=1) == found.labels[some[:, 0], some[:, 1]]
+    wrong = float(np.mean(~same[arrived]))
+    rows = [
+        Row(f"solve_ivp, {LOOPED} starts multiplied up", theirs, 0.0, wrong, 1.0, 0.0, "solve_ivp"),
+        Row(f"dynsim basins ({cpu:.1f} s of CPU)", ours, 0.0, wrong, theirs / ours, 30.0, "solve_ivp"),
+    ]
+    show(f"basins of the forced Duffing oscillator, {side} x {side}; labels that differ of {np.sum(arrived)}", rows)
+    return rows
+
+
+def logistic(values: int, kept: int, rounds: int) -> list[Row]:
+    """Race the orbit diagram of the logistic map; the error is that where the orbit is periodic."""
+    rs = np.linspace(2.5, 4.0, values)
+
+    def by_numpy() -> np.ndarray:
+        x, found = np.full(values, 0.3), np.empty((kept, values))
+        for _ in range(1000):
+            x = rs * x * (1 - x)
+        for k in range(kept):
+            x = rs * x * (1 - x)
+            found[k] = x
+        return found.T
+
+    def ours() -> np.ndarray:
+        return orbit_diagram(Logistic(), _rate, rs, jnp.asarray([0.3]), warm_up=1000, kept=kept).values
+
+    calm = rs < 3.5
+    reference = by_numpy()
+    contenders = [Contender("NumPy, all values at once", by_numpy), Contender("dynsim orbit_diagram", ours)]
+    error = lambda found: float(np.max(np.abs(found[calm] - reference[calm])))
+    return race(f"orbit diagram, {values} values, {kept} kept after 1000 steps", contenders, error, rounds=rounds)
+
+
+def _rate(system: Any) -> Any:
+    return system.r
+
+
+def everything(rounds: int, *, quick: bool) -> dict[str, Any]:
+    """Run both; aims: the grid of 400 x 400 within 20 s, the orbit diagram of 2,000 x 1,000 within 1 s."""
+    rows = duffing(40 if quick else 400)
+    diagram = logistic(*((100, 50) if quick else (2000, 1000)), rounds)
+    return {"duffing": [row._asdict() for row in rows], "logistic": [row._asdict() for row in diagram]}

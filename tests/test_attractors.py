@@ -1,0 +1,149 @@
+"""Attractors: closed forms, saddles and centres that are none, slow systems, symmetries, escape, bad input."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.attraction import match
+from analysis.dynamics.attractors import ESCAPED, FAILED, NOT_ATTRACTING, NOT_SETTLED, find_attractors
+from analysis.dynamics.edge_tracking import edge_state
+from dynsim.spaces import Sphere
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.catalogue.maps import Henon, Logistic, Standard
+from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, VanDerPol
+from dynsim.systems.catalogue.populations import Kuramoto
+
+
+def spread(count, d, size=2.0):
+    return np.random.default_rng(1).uniform(-size, size, (count, d))
+
+
+def test_wells_attract_and_the_start_on_the_saddle_does_not():
+    flow = Duffing(delta=0.5, gamma=0.0)
+    found = find_attractors(flow, np.concatenate([spread(6, 2), [[0.0, 0.0]]]))
+    assert sorted(float(a.state[0]) for a in found.attractors) == pytest.approx([-1.0, 1.0], abs=1e-12)
+    assert found.labels[-1] == NOT_ATTRACTING
+    assert (found.others[found.other_reached[-1]].stability, found.others[0].kind) == ("saddle", "equilibrium")
+    assert all(a.stability == "stable" and a.radius > 0 for a in found.attractors)
+    assert "2 attractors of 7 starts, at a limit that does not attract 1 (after at most 16384 intervals" in repr(found)
+
+
+def test_a_start_on_the_stable_set_of_a_saddle_is_not_given_an_attractor():
+    flow = FunctionFlow(lambda t, x: jnp.stack([x[0] - x[0] ** 3, -2 * x[1]]))
+    found = find_attractors(flow, [[0.0, 1.7], [1e-3, 1.7], [-1e-3, -1.0]])
+    assert found.labels.tolist() == [NOT_ATTRACTING, 0, 1]
+
+
+def test_the_cycle_of_van_der_pol_has_its_period():
+    found = find_attractors(VanDerPol(), np.concatenate([spread(4, 2), [[0.0, 0.0]]]))
+    assert len(found.attractors) == 1
+    assert found.attractors[0].period == pytest.approx(6.6632868593231, abs=1e-7)
+    assert found.labels.tolist() == [0, 0, 0, 0, NOT_ATTRACTING]
+
+
+def test_a_slow_passage_is_not_an_attractor_and_its_rate_is_measured():
+    ghost = FunctionFlow(lambda t, x: 1e-7 + x**2 + 0 * x)  # just after a fold: the passage takes pi / sqrt(1e-7)
+    found = find_attractors(ghost, [[-1.0]], interval=0.5, longest=1024)
+    assert found.labels.tolist() == [NOT_SETTLED]
+    x = -np.sqrt(1e-7) / np.tan(np.sqrt(1e-7) * (512 + 1))  # the solution from about -1 after the time 512
+    assert found.rates[0] == pytest.approx(1e-7 + x**2, rel=1e-3)
+    assert not found.attractors
+
+
+@pytest.mark.slow  # another flow is compiled
+def test_algebraic_decay_to_a_degenerate_equilibrium_is_not_settled():
+    found = find_attractors(FunctionFlow(lambda t, x: -(x**3)), [[0.5], [-0.8]], longest=1024)
+    assert found.labels.tolist() == [NOT_SETTLED, NOT_SETTLED]
+
+
+def test_maps_have_fixed_points_cycles_and_chaos():
+    doubled = find_attractors(Logistic(r=3.5), [[0.3], [0.71], [0.0], [1.5]])
+    assert doubled.attractors[0].period == 4
+    assert np.prod([3.5 * (1 - 2 * x) for x in np.ravel(doubled.attractors[0].states)]) == pytest.approx(
+        doubled.attractors[0].values[0].real, abs=1e-9
+    )
+    assert doubled.labels.tolist() == [0, 0, NOT_ATTRACTING, ESCAPED]
+    henon = find_attractors(Henon(), [[0.0, 0.0], [0.1, 0.2], [0.5, -0.1], [3.0, 3.0]], exponents=True)
+    assert henon.labels.tolist() == [0, 0, 0, ESCAPED]
+    assert henon.attractors[0].kind == "recurrent set"
+    assert henon.attractors[0].exponent == pytest.approx(0.419, abs=0.03)
+
+
+def test_conservative_maps_have_no_attractor():
+    starts = [[np.pi, 0.3], [3.0, 1.0], [1.0, 2.0], [0.5, 3.0]]
+    found = find_attractors(Standard(), starts, wrapped={0: 2 * np.pi, 1: 2 * np.pi}, longest=2048)
+    assert not found.attractors
+    assert set(found.labels.tolist()) <= {NOT_ATTRACTING, NOT_SETTLED}
+
+
+def test_locked_phases_are_one_attractor_modulo_the_common_phase():
+    flow = Kuramoto([-0.3, 0.1, 0.3], 1.5)
+
+    def differences(x):
+        return jnp.concatenate([jnp.cos(x[1:] - x[0]), jnp.sin(x[1:] - x[0])])
+
+    found = find_attractors(flow, spread(5, 3, 3.0), features=differences)
+    assert found.labels.tolist() == [0] * 5
+    assert found.attractors[0].kind == "relative equilibrium"
+    drift = np.mean([-0.3, 0.1, 0.3])
+    velocity = np.asarray(flow.velocity(0.0, jnp.asarray(found.attractors[0].state)))
+    assert np.allclose(velocity, drift, atol=1e-6)  # locked: every phase turns at the mean frequency
+
+
+def test_on_a_sphere():
+    flow = FunctionFlow(lambda t, x: jnp.asarray([0.0, 0.0, 1.0]), Sphere())
+    found = find_attractors(flow, [[1.0, 0.0, 0.0], [0.6, 0.0, -0.8], [0.0, 0.0, -1.0]])
+    assert found.labels.tolist() == [0, 0, NOT_ATTRACTING]
+    assert np.allclose(found.attractors[0].state, [0, 0, 1], atol=1e-9)
+
+
+def test_what_leaves_the_domain_has_failed():
+    found = find_attractors(FunctionFlow(lambda t, x: -jnp.sqrt(x) - 1), [[1.0]], interval=0.1)
+    assert found.labels.tolist() == [FAILED]
+
+
+def test_attractors_are_matched_by_the_distance_of_sets():
+    one = find_attractors(DoubleWell(h=0.0), [[-1.0], [1.0]])
+    other = find_attractors(DoubleWell(h=0.1), [[1.0], [-1.0]])
+    assert match(one.attractors, other.attractors, np.asarray([2.0])) == [1, 0]
+    assert match(one.attractors, other.attractors, np.asarray([2.0]), furthest=1e-3) == [-1, -1]
+
+
+@pytest.mark.slow  # another flow is compiled
+def test_the_edge_between_two_wells_is_the_saddle():
+    found = edge_state(Duffing(delta=0.5, gamma=0.0), jnp.asarray([-1.0, 0.3]), jnp.asarray([1.2, 0.1]))
+    assert np.allclose(found.limit.state, 0, atol=1e-9)
+    rate = (-0.5 + np.sqrt(0.25 + 4)) / 2  # of x'' + x' / 2 - x = 0
+    assert found.limit.values[0].real == pytest.approx(rate, abs=1e-9)
+    assert np.allclose(found.unstable, np.array([1, rate]) / np.hypot(1, rate), atol=1e-9)
+    assert found.unstable_dimension == 1
+    assert set(found.leads_to) == set(found.labels) == {0, 1}
+    with pytest.raises(ValueError, match="Argument `other` must lie in another basin than `one`"):
+        edge_state(Duffing(delta=0.5, gamma=0.0), jnp.asarray([1.0, 0.3]), jnp.asarray([1.2, 0.1]))
+
+
+@pytest.mark.slow  # a forced flow is compiled
+def test_the_edge_of_a_forced_flow_is_a_periodic_saddle():
+    from analysis.dynamics.basins import Search
+
+    flow, forced = Duffing(delta=0.2, gamma=0.02), Search(period=2 * np.pi)
+    found = edge_state(flow, jnp.asarray([-1.0, 0.3]), jnp.asarray([1.2, 0.1]), options=forced)
+    assert found.limit.period == pytest.approx(2 * np.pi)
+    assert np.prod(found.limit.values).real == pytest.approx(np.exp(-0.2 * 2 * np.pi), rel=1e-5)  # the friction
+    assert found.unstable_dimension == 1
+    assert set(found.leads_to) == set(found.labels)
+
+
+def test_bad_input_is_one_sentence():
+    with pytest.raises(ValueError, match="Argument `period` must be given for a flow that depends on time"):
+        find_attractors(Duffing(), [[0.0, 0.0]])
+    with pytest.raises(ValueError, match="Argument `starts` must be finite"):
+        find_attractors(DoubleWell(), [[np.nan]])
+    with pytest.raises(ValueError, match="Argument `system` must be a flow or a map"):
+        find_attractors(len, [[0.0]])
+    with pytest.raises(ValueError, match="Argument `wrapped` must have indices of the 2 entries"):
+        find_attractors(VanDerPol(), [[0.0, 1.0]], wrapped={2: 1.0})
+    with pytest.raises(ValueError, match="Argument `longest` must be at least 256"):
+        find_attractors(VanDerPol(), [[0.0, 1.0]], longest=10)
+    with pytest.raises(ValueError, match="Argument `period` must be left out for a map"):
+        find_attractors(Henon(), [[0.0, 1.0]], period=1.0)

@@ -1,0 +1,166 @@
+"""Basins of attraction: closed forms, symmetry, Wilson intervals, matched labels along a parameter, bad input."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.attractors import ESCAPED, NOT_ATTRACTING
+from analysis.dynamics.basin_boundary import bisect_outcome, divide_outcomes
+from analysis.dynamics.basin_fractions import basin_fractions, continued_fractions
+from analysis.dynamics.basins import Basins, Search, basins
+from dynsim.systems.base import FunctionFlow, FunctionMap
+from dynsim.systems.catalogue.maps import Henon
+from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, Pendulum
+
+
+def newton(k, x):
+    """Newton's method for z^3 = 1."""
+    z = jax.lax.complex(x[0], x[1])
+    w = z - (z**3 - 1) / (3 * z**2)
+    return jnp.stack([w.real, w.imag])
+
+
+def at(key):
+    return jax.random.uniform(key, (1,), minval=-2.0, maxval=2.0)
+
+
+@pytest.fixture(scope="module")
+def wells():
+    return basins(DoubleWell(h=0.1), [[-2, 2]], [81])
+
+
+def test_the_boundary_of_the_double_well_is_its_saddle(wells):
+    roots = np.sort(np.roots([-1, 0, 1, 0.1]).real)
+    right = [k for k, a in enumerate(wells.attractors) if float(a.state[0]) > 0]
+    assert np.array_equal(wells.labels == right[0], wells.axes[0] > roots[1])
+    assert wells.names == ("x",)
+    assert sum(wells.shares.values()) == pytest.approx(1)
+    assert "basins on 81 points (at most 4096 intervals of" in repr(wells)
+
+
+def test_the_saddle_itself_is_in_no_basin():
+    found = basins(DoubleWell(), [[-2, 2]], [41])
+    assert found.labels[20] == NOT_ATTRACTING
+    assert (np.sum(found.labels == 0), np.sum(found.labels == 1)) == (20, 20)
+
+
+def test_the_basins_of_newtons_method_turn_into_each_other():
+    found = basins(FunctionMap(newton), [[-1.5, 1.5], [-1.5, 1.5]], [40, 41])
+    assert len(found.attractors) == 3
+    mirrored = np.asarray([k.state for k in found.attractors])
+    swap = [int(np.argmin(np.linalg.norm(mirrored - s * [1, -1], axis=1))) for s in mirrored]
+    assert np.array_equal(found.labels[:, ::-1], np.asarray(swap)[found.labels])  # complex conjugation
+    x, y = np.meshgrid(*found.axes, indexing="ij")
+    z = x + 1j * y
+    with np.errstate(all="ignore"):
+        for _ in range(200):
+            z = z - (z**3 - 1) / (3 * z**2)
+    ends = np.stack([z.real, z.imag], axis=-1)
+    nearest = np.argmin(np.linalg.norm(ends[..., None, :] - mirrored, axis=-1), axis=-1)
+    assert np.array_equal(found.labels, nearest)
+    assert 0.2 < found.uncertainty_exponent(4).rate < 0.8  # the boundary is fractal
+
+
+def test_what_escapes_is_in_no_basin():
+    found = basins(Henon(), [[-2, 2], [-2, 2]], [24, 24])
+    x, y = np.meshgrid(*found.axes, indexing="ij")
+    with np.errstate(all="ignore"):
+        for _ in range(1000):
+            x, y = 1 - 1.4 * x**2 + y, 0.3 * x
+    assert np.array_equal(found.labels == ESCAPED, ~(np.abs(x) < 1e3))
+    assert len(found.attractors) == 1
+
+
+def test_every_start_may_escape():
+    found = basins(FunctionFlow(lambda t, x: 1 + x**2), [[-1, 1]], [9])
+    assert found.shares == {ESCAPED: 1.0}
+    assert "1 escaped" in repr(found)
+
+
+def test_rotations_of_a_pendulum_are_one_attractor():
+    found = basins(Pendulum(friction=0.5), [[-9, 9], [-1, 1]], [12, 6], options=Search(wrapped={0: 2 * np.pi}))
+    assert found.shares == {0: 1.0}
+
+
+@pytest.mark.slow  # a forced flow is compiled
+def test_forced_basins_are_those_of_the_map_over_a_period():
+    flow = Duffing(delta=0.2, gamma=0.1)
+    found = basins(flow, [[-2, 2], [-2, 2]], [12, 12], options=Search(period=2 * np.pi))
+    assert len(found.attractors) == 2
+    shifted = FunctionFlow(lambda t, x: -flow.velocity(t + np.pi, -x), fastest_period=2 * np.pi)
+    other = basins(shifted, [[-2, 2], [-2, 2]], [12, 12], options=Search(period=2 * np.pi))
+    assert sorted(other.shares.values()) == pytest.approx(sorted(found.shares.values()), abs=0.1)
+
+
+def test_shares_of_random_starts_have_wilson_intervals():
+    found = basin_fractions(DoubleWell(), at, 400, jax.random.key(3), confidence=0.999)
+    n, z = 400, 3.2905267314919255
+    for count, low, high in zip(found.counts, found.low, found.high, strict=True):
+        p = count / n
+        middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+        half = z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+        assert (low, high) == pytest.approx((middle - half, middle + half))
+        assert low < 0.5 < high
+    assert "400 starts, 0.999 intervals: 0." in repr(found)
+
+
+@pytest.mark.parametrize("matching", ["distance", "enclosure"])
+def test_labels_follow_their_attractors_along_a_parameter(matching):
+    values = np.array([-0.5, -0.2, 0.2, 0.5])
+    found = continued_fractions(
+        DoubleWell(), lambda f: f.h, values, at, 60, jax.random.key(0), matching=matching, furthest=0.4
+    )
+    assert found.labels.tolist() == [0, 1]
+    sides = [{label: np.sign(float(a.state[0])) for label, a in row.items()} for row in found.attractors]
+    assert sides == [{0: -1}, {0: -1, 1: 1}, {0: -1, 1: 1}, {1: 1}] or sides == [
+        {0: -1}, {1: 1, 0: -1}, {1: 1, 0: -1}, {1: 1}
+    ]  # fmt: skip
+    assert np.isnan(found.shares[0, 1])
+    assert np.isnan(found.shares[-1, 0])
+    assert found.shares[1, 0] > found.shares[2, 0]
+
+
+def test_basins_become_an_array_with_names(wells):
+    pytest.importorskip("xarray")
+    array = wells.to_xarray()
+    assert array.dims == ("x",)
+    assert array.sel(x=1.5, method="nearest").item() == wells.labels[-11]
+
+
+def test_a_slice_keeps_the_other_components():
+    flow = FunctionFlow(lambda t, x: jnp.stack([-x[0], x[1] - x[1] ** 3, -x[2]]))
+    found = basins(flow, [[-2, 2]], [10], start=jnp.asarray([0.5, 0.0, -0.5]), varied=[1])
+    assert found.names == ("x_2",)
+    assert np.array_equal(found.labels[:5] == found.labels[0], [True] * 5)
+    assert sorted(found.shares.values()) == [0.5, 0.5]
+
+
+def test_a_straight_boundary_has_the_exponent_one():
+    labels = np.repeat([0, 1], 200)[:, None] * np.ones((1, 40), int)
+    plain = Basins(labels.astype(int), (np.arange(400.0), np.arange(40.0)), ("x", "y"), (), (), 1.0, 1)
+    assert plain.uncertainty_exponent().rate == pytest.approx(1, abs=0.15)
+
+
+def test_division_into_parts_brackets_as_bisection_does():
+    outcome = lambda x: x > 0.3
+    two = bisect_outcome(outcome, 0.0, 1.0)
+    many = divide_outcomes(lambda xs: [outcome(x) for x in xs], 0.0, 1.0, parts=16)
+    assert many.low <= 0.3 < many.high
+    assert two.low <= 0.3 < two.high
+    assert many.high - many.low <= 1e-9
+
+
+def test_bad_input_is_one_sentence():
+    with pytest.raises(ValueError, match=r"Argument `box` must have shape \(1, 2\)"):
+        basins(DoubleWell(), [[-2, 2], [0, 1]], [9])
+    with pytest.raises(ValueError, match="Argument `box` must have finite ends, the lower one first"):
+        basins(DoubleWell(), [[2, 2]], [9])
+    with pytest.raises(ValueError, match="Argument `varied` must have 1 different indices of the 1 components"):
+        basins(DoubleWell(), [[-2, 2]], [9], varied=[3])
+    with pytest.raises(ValueError, match="Argument `box` must hold states at which the system is defined"):
+        basins(FunctionFlow(lambda t, x: jnp.log(x)), [[-2, -1]], [9], options=Search(interval=0.1))
+    with pytest.raises(ValueError, match="Argument `matching` must be one of distance, enclosure"):
+        continued_fractions(DoubleWell(), lambda f: f.h, [0.0], at, 8, jax.random.key(0), matching="near")
+    with pytest.raises(ValueError, match="Argument `confidence` must lie between 0 and 1"):
+        basin_fractions(DoubleWell(), at, 8, jax.random.key(3), confidence=2.0)

@@ -1,0 +1,90 @@
+"""`dynsim basins`: figures, files, shares of random starts, a user's map, and bad input in one sentence."""
+
+import numpy as np
+import pytest
+
+from dynsim.io.npz import read_arrays
+from figures.panels.basins import Mark, basin_image, luminance, shade
+from figures.style import canvas, settings
+from tests.commands import refused, run
+
+MINE = """
+def toward(k, x, rate=0.5):
+    return rate * x
+
+def away(t, x):
+    return x + x**3
+"""
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(MINE)
+    return tmp_path
+
+
+def test_basins_are_printed_drawn_and_written(capsys, mine):
+    words = ("double-well", "--h", "0.1", "--shape", "40", "--out", "wells.npz")
+    status, out, _ = run(capsys, "basins", *words)
+    assert status == 0
+    assert "40 points, each followed for at most 4096 intervals" in out
+    kept = read_arrays("wells.npz")
+    assert f"{np.mean(kept['labels'] == 0):8.4f}  stable equilibrium at" in out
+    assert kept["axis_1"].shape == kept["labels"].shape == (40,)
+    assert (mine / "basins.png").stat().st_size > 5000
+
+
+def test_a_map_of_ones_own_has_random_starts(capsys, mine):
+    words = ("mine.py:toward", "--map", "--box", "-1", "1", "-1", "1", "--rate", "0.4", "--sample", "100")
+    status, out, _ = run(capsys, "basins", *words)
+    assert status == 0
+    assert "1.0000  [0.9630, 1.0000]  stable fixed point" in out  # Wilson: n / (n + z^2)
+
+
+def test_a_window_from_which_all_escapes_says_so(capsys, mine):
+    words = ("mine.py:away", "--box", "0.1", "1", "--shape", "8")
+    status, out, _ = run(capsys, "basins", *words)
+    assert status == 0
+    assert "no attractor was found" in out
+    assert "1.0000  escaped" in out
+
+
+def test_bad_input_is_one_sentence(capsys, mine):
+    assert "`gama` must be an option of `dynsim basins` or a parameter of `duffing`" in refused(
+        capsys, "basins", "duffing", "--gama", "1"
+    )
+    assert "did you mean `gamma`?" in refused(capsys, "basins", "duffing", "--gama", "1")
+    assert "Argument `period` must be given for a flow that depends on time" in refused(
+        capsys, "basins", "duffing", "--shape", "4"
+    )
+    assert "Argument `plane` must name two of x, y, z" in refused(capsys, "basins", "lorenz")
+    assert "Argument `box` must be given for `mine.py:away`" in refused(
+        capsys, "basins", "mine.py:away", "--start", "1"
+    )
+    assert "Argument `wrapped` must name a component of the state, angle, velocity, but is `angel`" in refused(
+        capsys, "basins", "pendulum", "--wrapped", "angel=6.28"
+    )
+    assert "Argument `shape` must be at least 2" in refused(capsys, "basins", "double-well", "--shape", "1")
+    assert "fit in half of the memory" in refused(capsys, "basins", "pendulum", "--shape", "1000000")
+
+
+def test_basins_differ_as_shades_of_grey():
+    greys = np.sort([float(luminance(shade(k))) for k in range(7)])
+    assert np.min(np.diff(greys)) > 0.05
+    assert float(luminance(shade(-2))) == pytest.approx(1)
+
+
+def test_an_image_has_its_attractors_and_refuses_other_shapes():
+    labels = np.repeat([[0], [1]], 20, axis=0).repeat(30, axis=1)
+    axes = (np.linspace(0, 1, 40), np.linspace(0, 2, 30))
+    with settings():
+        _, (ax,) = canvas()
+        marks = [Mark(np.array([[0.2, 1.0]]), "equilibrium"), Mark(np.array([[0.5, 1.0]]), "equilibrium", False)]
+        image = basin_image(ax, labels, axes, marks=marks)
+        assert [line.get_markerfacecolor() for line in ax.lines] == ["black", "white"]
+        assert np.allclose(image.get_array()[0, 0], shade(0), atol=1e-6)
+        assert np.allclose(image.get_array()[0, -1], shade(1), atol=1e-6)
+        assert len(ax.collections) == 1  # the boundary
+        with pytest.raises(ValueError, match="Argument `labels` must have one or two axes"):
+            basin_image(ax, labels.T, axes)
