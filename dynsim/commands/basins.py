@@ -121,6 +121,7 @@ def search_of(o: BasinsOptions, names: Sequence[str]) -> "Search":
 
 def on_grid(o: BasinsOptions, made: "Found", state: np.ndarray, which: list[int], ends: np.ndarray) -> int:
     """Label the points of a grid, print the shares of the basins, and draw them."""
+    import jax.numpy as jnp
     from jax.flatten_util import ravel_pytree
 
     from analysis.dynamics.basins import basins
@@ -134,12 +135,10 @@ def on_grid(o: BasinsOptions, made: "Found", state: np.ndarray, which: list[int]
     sizes = {"shape": max(shape)}
     check_memory(lambda shape: FLOAT * WINDOW_STATES * state.size * shape ** len(which), **sizes)
     start = made.begun(len(which))
-    names = components(made.system, start).names
+    known = components(made.system, start)
     restored: Any = ravel_pytree(start)[1]
-    import jax.numpy as jnp
-
     found = basins(
-        made.system, ends, shape, start=restored(jnp.asarray(state)), varied=which, options=search_of(o, names)
+        made.system, ends, shape, start=restored(jnp.asarray(state)), varied=which, options=search_of(o, known.names)
     )
     tell(found)
     if o.out is not None:
@@ -148,7 +147,7 @@ def on_grid(o: BasinsOptions, made: "Found", state: np.ndarray, which: list[int]
         axes = {f"axis_{k + 1}": axis for k, axis in enumerate(found.axes)}
         write_arrays(o.out, {"labels": found.labels, **axes, "names": np.array(found.names)})
         say(f"labels {o.out}")
-    write_figure(drawn(found, which), o.figure, f"basins of attraction of {made.name}")
+    write_figure(drawn(found, which, [known.units[k] for k in which]), o.figure, f"basins of attraction of {made.name}")
     say(f"figure {o.figure}")
     return 0
 
@@ -170,12 +169,13 @@ def tell(found: "Basins") -> None:
         say("no attractor was found: nothing in this window settles")
 
 
-def drawn(found: "Basins", which: list[int]) -> Any:
+def drawn(found: "Basins", which: list[int], units: Sequence[str]) -> Any:
     """Return the figure of basins."""
     import jax
     from jax.flatten_util import ravel_pytree
 
     from figures.panels.basins import Mark, basin_image
+    from figures.panels.labels import axis_labels
     from figures.style import canvas, settings
 
     marks = []
@@ -184,7 +184,8 @@ def drawn(found: "Basins", which: list[int]) -> Any:
         marks.append(Mark(flat[:, which], limit.kind, place < len(found.attractors)))
     with settings():
         figure, (ax,) = canvas(aspect=0.9 if found.labels.ndim == 2 else 0.35)
-        basin_image(ax, found.labels, found.axes, marks=marks, axis_names=found.names * (2 if len(which) == 1 else 1))
+        names = axis_labels(found.names, units)
+        basin_image(ax, found.labels, found.axes, marks=marks, axis_names=[*names, ""])
     return figure
 
 
