@@ -5,17 +5,11 @@ import json
 from pathlib import Path
 
 from tests.benchmarks import (
-<<<<<<< HEAD
-    ensemble,
-    growing,
-    hardmax,
-    lorenz,
-=======
     basins,
     ensemble,
     growing,
     hardmax,
->>>>>>> 7bc280e1 (Find attractors, basins with shares and intervals, and edge states)
+    lorenz,
     master_equation,
     multirate,
     prototype_layer,
@@ -39,11 +33,8 @@ def main() -> None:
         "master-equation",
         "prototypes",
         "growing",
-<<<<<<< HEAD
         "lorenz",
-=======
         "basins",
->>>>>>> 7bc280e1 (Find attractors, basins with shares and intervals, and edge states)
     )
     parser.add_argument("--quick", action="store_true", help="8 members in R^100, one round: does it run at all")
     parser.add_argument("--only", nargs="+", choices=names, default=names)

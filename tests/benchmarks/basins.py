@@ -33,8 +33,8 @@ def looped(starts: np.ndarray, method: str, rtol: float) -> np.ndarray:
 def duffing(side: int) -> list[Row]:
     """Race the basins on a grid of side times side points against the loop at the same tolerances.
 
-    The error is the share of labels of some starts that differ from those of DOP853 at the tolerance 1e-11; the boundary
-    is fractal, so that near it the tolerance decides.
+    The error is the share of labels of some starts that differ from those of DOP853 at the tolerance 1e-11; the
+    boundary is fractal, so that near it the tolerance decides.
     """
     flow = Duffing(delta=DAMPING, gamma=FORCE)
     box, forced = [[-2.0, 2.0], [-2.0, 2.0]], Search(period=PERIOD)
