@@ -1,7 +1,7 @@
 """Kill commands at random times, resume them, and compare every file with that of a run that was never killed.
 
-`python -m tests.kills [--kills 100] [--seed 0] [--only NAME]`: an ensemble, a check of claims, an experiment and a
-training (which needs DYNSIM_DATA), killed by SIGKILL or by Ctrl-C, within a terminal or not. The wall-clock time of a
+`python -m tests.kills [--kills 100] [--seed 0] [--only NAME]`: an ensemble, a check of claims, an experiment, a sweep
+and a training (which needs DYNSIM_DATA), killed by SIGKILL or by Ctrl-C, within a terminal or not. The wall-clock time of a
 claim is not compared.
 """
 
@@ -33,6 +33,7 @@ COMMANDS = {
                "consensus/equation-5", "hardmax/lemma-3.4", "multirate/proposition-19", "--jobs", "2",
                "--lines", "lines", "--json", "claims.json", "--force"),
     "experiment": (*DYNSIM, "experiment", "consensus/7.4", "--out", "results"),
+    "sweep": (*DYNSIM, "sweep", "lorenz", "--rho", *map(str, range(20, 32)), "--end", "200", "--out", "sweep.nc"),
 }  # fmt: skip
 if "DYNSIM_DATA" in os.environ:
     COMMANDS["training"] = (*DYNSIM, "experiment", "multirate/section-9", "--out", "results")

@@ -76,6 +76,13 @@ class AbstractStochastic(AbstractIntegrator):
         """Return the scheme with another key, or with one for each start."""
         return dataclasses.replace(self, key=key)
 
+    def tightened(self, factor: float = 10.0) -> "AbstractStochastic":
+        """Return the scheme with shorter steps on the same path; raise `ValueError` for one without a resolution."""
+        if self.path_resolution is None:
+            must = "be left out for noise without a `path_resolution`, which lets finer steps follow the same path"
+            raise argument_error("error_estimate", must, "is given")
+        return dataclasses.replace(self, step_size=self.step_size / factor)
+
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
         """Return the states at `ts`, and statistics."""
         noisy, steps = _checked(self, flow, y0, ts)

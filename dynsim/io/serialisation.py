@@ -252,7 +252,7 @@ def resolve(path: str, trust: Collection[str] = ()) -> Any:
     if not own and not {path, origin} & set(trust):
         raise argument_error("trust", f"name `{path}` before the file may import it", f"is {tuple(trust)}")
     try:
-        module = _load_file(origin) if origin.endswith(".py") else importlib.import_module(origin)
+        module = loaded_file(origin) if origin.endswith(".py") else importlib.import_module(origin)
     except Exception as error:  # noqa: BLE001  (a file of the user's may raise anything)
         but = f"`{path}` fails ({type(error).__name__}: {reason(error)})"
         raise argument_error("path", "name only objects that can be imported", but) from None
@@ -272,7 +272,7 @@ def _look_up(owner: Any, qualified: str) -> Any:
     return owner
 
 
-def _load_file(file: str) -> Any:
+def loaded_file(file: str) -> Any:
     """Return the module of a file, executed at most once in each process."""
     path = Path(file).resolve()
     for module in list(sys.modules.values()):

@@ -46,6 +46,12 @@ class Simulate(SystemOptions):
     """the integrator; rkc2 is for stiff gradient flows, at an rtol of 1e-3 to 1e-6"""
     rtol: float | None = None
     """relative tolerance, by default 1e-9, and 1e-4 where densities are kept; the absolute one is a hundredth of it"""
+    noise: float | str | None = None
+    """amplitude of noise, or `file.py:name` of a function (t, x) that returns one for each entry or directions"""
+    calculus: Literal["ito", "stratonovich"] = "stratonovich"
+    """sense of the noise: Euler-Maruyama for Ito's, Euler-Heun for Stratonovich's"""
+    step_size: float = 0.01
+    """longest step with noise"""
     precision: Literal["float64", "float32"] = "float64"
     """floating-point type of the state"""
     density: int | None = None

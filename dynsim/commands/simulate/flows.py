@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim._types import Time
-from dynsim.commands.integrators import integrator
 from dynsim.commands.options import check_outputs, parse, refuse_unused, say
 from dynsim.commands.simulate import densities
 from dynsim.commands.simulate.flow_options import Simulate
+from dynsim.commands.simulate.noise import check_noise, solved
 from dynsim.commands.simulate.own import check_function
 from dynsim.commands.simulate.systems import SYSTEMS, build, unused
 from dynsim.commands.sizes import FLOAT, check_memory
@@ -56,6 +56,7 @@ def main(words: Sequence[str]) -> int:
     check_movie(o.movie, o.force)
     flow, given = named(o)
     refuse_unused(o, unused(o, flow), f"for `{o.system}` with these options, on which it has no effect")
+    check_noise(o, flow, density=densities.wanted(o))
     if isinstance(flow, AbstractMap):
         assert given is not None  # a map has a start, or is refused
         return steps(o, flow, given)
@@ -128,8 +129,8 @@ def check_sizes(o: Simulate) -> None:
 
 def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
     """Simulate one trajectory."""
-    method = integrator(o.integrator, RTOL if o.rtol is None else o.rtol)
-    path = simulate(flow, x, ts, integrator=method, error_estimate=o.error_estimate)
+    system, options = solved(o, flow, RTOL)
+    path = simulate(system, x, ts, error_estimate=o.error_estimate, **options)
     say(path.stats.explain())
     say(f"states {tuple(path.ys.shape)}, largest defect {float(path.stats.max_defect):.2g}")
     if path.ys.ndim == 3:
@@ -163,8 +164,8 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray) -> int:
 
     starts = jnp.stack(list(tracked((start(o, flow, k) for k in range(o.members)), o.members, "starts")))
     folder = None if o.out is None else o.out.with_suffix(".members")
-    method = integrator(o.integrator, RTOL if o.rtol is None else o.rtol)
-    members = ensemble(flow, starts, ts, observed, integrator=method, folder=folder)
+    system, options = solved(o, flow, RTOL)
+    members = ensemble(system, starts, ts, observed, folder=folder, **options)
     say(members.explain())
     label = "diameter" if starts.ndim == 3 else "range of entries"
     first = np.asarray(members.values)[:, :, 0]

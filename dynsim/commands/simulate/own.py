@@ -21,7 +21,7 @@ import analysis
 import dynsim
 import figures
 from dynsim.errors import argument_error, nearest, reason
-from dynsim.io.serialisation import execute_file
+from dynsim.io.serialisation import execute_file, loaded_file
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 
 SHOWN = 100  # characters of a quoted line
@@ -34,22 +34,26 @@ NOT_THE_USERS = tuple(
 )
 
 
-def imported(path: str) -> Any:
-    """Return the object at the import path `file.py:name` or `module:name`; raise `ValueError` if it does not exist."""
+def imported(path: str, argument: str = "system", *, beside: str = "") -> Any:
+    """Return the object at the import path `file.py:name` or `module:name`; raise `ValueError` if it does not exist.
+
+    A file is executed anew, unless it is that of the import path `beside`, whose object then stays the module's own.
+    """
     where, _, name = path.rpartition(":")
-    module = _module(where)
+    same = where.endswith(".py") and beside.rpartition(":")[0] == where
+    module = loaded_file(where) if same else _module(where, argument)
     if not hasattr(module, name):
         names = [n for n in vars(module) if not n.startswith("_")]
-        raise argument_error("system", f"name an object in `{where}`", f"`{name}` does not exist{nearest(name, names)}")
+        raise argument_error(argument, f"name an object in `{where}`", f"`{name}` does not exist{nearest(name, names)}")
     return getattr(module, name)
 
 
-def _module(where: str) -> ModuleType:
+def _module(where: str, argument: str) -> ModuleType:
     if where.endswith(".py"):
-        return executed("system", where)
+        return executed(argument, where)
     if not where or where.startswith("."):
-        raise argument_error("system", "be `file.py:name` or `module:name`", f"names the module `{where}`")
-    with own_code("system", f"name a module that can be imported: `{where}`"):
+        raise argument_error(argument, "be `file.py:name` or `module:name`", f"names the module `{where}`")
+    with own_code(argument, f"name a module that can be imported: `{where}`"):
         return importlib.import_module(where)
 
 

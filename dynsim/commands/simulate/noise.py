@@ -1,0 +1,35 @@
+"""The options `--noise`, `--calculus` and `--step-size` of `dynsim simulate`."""
+
+from typing import Any
+
+from dynsim.commands.integrators import integrator
+from dynsim.commands.options import refuse_unused
+from dynsim.commands.simulate.flow_options import Simulate
+from dynsim.commands.simulate.own import imported
+from dynsim.errors import argument_error
+from dynsim.integrators import EulerHeun, EulerMaruyama
+from dynsim.keys import stream
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.noisy import NoisyFlow
+
+
+def check_noise(o: Simulate, flow: Any, *, density: bool) -> None:
+    """Raise `ValueError` for options without effect, with noise or without, and for noise where there can be none."""
+    if o.noise is None:
+        refuse_unused(o, ("calculus", "step_size"), "without `--noise`")
+        return
+    refuse_unused(o, ("integrator", "rtol", "error_estimate"), "with `--noise`")
+    if density or not isinstance(flow, AbstractFlow):
+        refuse_unused(o, ("noise",), "where the density is kept" if density else "for a map")
+
+
+def solved(o: Simulate, flow: AbstractFlow, rtol: float) -> tuple[AbstractFlow, dict[str, Any]]:
+    """Return the flow, with the noise of the options if there is any, and the arguments of its solution."""
+    if o.noise is None:
+        return flow, {"integrator": integrator(o.integrator, rtol if o.rtol is None else o.rtol)}
+    if isinstance(o.noise, str) and ":" not in o.noise:
+        raise argument_error("noise", "be a number, or `file.py:name` of a function", f"is `{o.noise}`")
+    noise = imported(o.noise, "noise", beside=o.system) if isinstance(o.noise, str) else o.noise
+    scheme = EulerMaruyama if o.calculus == "ito" else EulerHeun
+    key = stream(o.seed, "noise")
+    return NoisyFlow(flow, noise, calculus=o.calculus), {"integrator": scheme(o.step_size), "key": key}
