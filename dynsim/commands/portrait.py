@@ -206,7 +206,7 @@ def on_simplex(o: Portrait, system: Any, d: int) -> "tuple[Figure, str]":
 
     if d != 3:
         raise argument_error("system", "have three states for a portrait on the simplex", f"has {d}")
-    parts = (np.arange(6) + 0.5) / 6
+    parts = (np.arange(6) + 0.25) / 6
     grid = np.array([(a, b, 1 - a - b) for a in parts for b in parts if a + b < 1])
     starts = jnp.asarray(grid)
     paths = curves(system, starts, 1.5, signs=[1.0] * len(grid), t=o.time)

@@ -127,7 +127,7 @@ def _words(given: Mapping[str, str]) -> list[str]:
 def _of_tokens(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     """Return a flow of tokens, built from the options of `dynsim simulate`."""
     from dynsim.commands.simulate.flow_options import Simulate
-    from dynsim.commands.simulate.flows import start
+    from dynsim.commands.simulate.starts import start
 
     known = ("tokens", "dimension", "initial", *MODEL)
     _only(given, known, o, command)

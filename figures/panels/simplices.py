@@ -46,8 +46,9 @@ def simplex_portrait(
         _head(ax, line)
     points = in_triangle(stationary).reshape(-1, 2)
     name = "stationary distribution" if len(points) == 1 else "stationary distributions"
-    ax.plot(*points.T, marker="o", color=colour("stable"), linewidth=2.0, markersize=4.5, zorder=6.0,
-            linestyle="-" if len(points) > 1 else "none", label=name)  # fmt: skip
+    if len(points):
+        ax.plot(*points.T, marker="o", color=colour("stable"), linewidth=2.0, markersize=4.5, zorder=6.0,
+                linestyle="-" if len(points) > 1 else "none", label=name)  # fmt: skip
     outline(ax, states)
     return drawn
 

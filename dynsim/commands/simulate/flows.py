@@ -16,30 +16,23 @@ from dynsim.commands.simulate import densities
 from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.commands.simulate.noise import check_noise, solved
 from dynsim.commands.simulate.own import check_function
+from dynsim.commands.simulate.starts import TOKENS, start
 from dynsim.commands.simulate.systems import SYSTEMS, build, unused
 from dynsim.commands.sizes import FLOAT, check_memory
 from dynsim.commands.system_options import parse_system
 from dynsim.commands.systems import found
-from dynsim.commands.tables import matrix
 from dynsim.errors import argument_error, check_at_least
 from dynsim.hybrid_trajectory import HybridTrajectory
-from dynsim.initial_distributions import initial
-from dynsim.keys import stream
 from dynsim.progress import tracked
 from dynsim.simulation import iterate, simulate
-from dynsim.spaces import Ellipsoid
-from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
+from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.catalogue.entries import CATALOGUE
-from dynsim.systems.tokens.flow import ProjectedValueFlow, TokenFlow
 from dynsim.systems.tokens.interactions.choice import DENSE_MOST
-from dynsim.systems.tokens.scalar_driven import OjaFlow
 from dynsim.trajectory import Trajectory
 
-TOKENS = 10  # of a start, by default
 RTOL = 1e-9
 COPIES = 4  # of the largest arrays, that exist at the same time
 STAGES = 16  # states that a solver holds at the same time
-DIMENSION = Simulate.dimension  # by default
 NOT_OF_RUN_FILES = {field.name for field in dataclasses.fields(Simulate)} - {"system", "trust"}
 
 
@@ -226,51 +219,6 @@ def states(run: Trajectory | HybridTrajectory) -> list[np.ndarray]:
     else:
         parts = run.ys
     return [np.asarray(leaf) for leaf in jax.tree.leaves(parts)]
-
-
-def start(o: Simulate, flow: AbstractFlow, member: int) -> jax.Array:
-    """Return the initial state of a member: from a file, or drawn from the named distribution."""
-    dtype = jnp.dtype(o.precision)
-    if o.initial.endswith((".npy", ".csv")):
-        if o.members > 1:
-            raise argument_error("initial", "name a distribution for an ensemble", "is a file")
-        return jnp.asarray(_given(o, flow), dtype)
-    vector = o.tokens is None and (isinstance(flow, FunctionFlow) or o.system in CATALOGUE)
-    tokens = 1 if vector else TOKENS if o.tokens is None else o.tokens
-    x = initial(o.initial, stream(o.seed, "start", member), (tokens, columns(o, flow)), flow.space).astype(dtype)
-    return x[0] if vector else x
-
-
-def _given(o: Simulate, flow: AbstractFlow) -> np.ndarray:
-    """Return the initial state of a file; raise `ValueError` unless it has the shape that flow and options ask for."""
-    path = Path(o.initial)
-    x = matrix(path, "initial", (1, 2))
-    own = isinstance(flow, FunctionFlow) and o.dimension == DIMENSION and not isinstance(flow.space, Ellipsoid)
-    d = x.shape[-1] if own else columns(o, flow)
-    if x.shape[-1] != d:
-        has = f"`{path}` has {x.shape[-1]}"
-        raise argument_error("initial", f"have {d} columns, as `--dimension` or the matrices say", has)
-    if o.tokens is not None and (x.ndim == 1 or len(x) != o.tokens):
-        raise argument_error("initial", f"have {o.tokens} rows, as `--tokens` says", f"`{path}` has shape {x.shape}")
-    return x
-
-
-def columns(o: Simulate, flow: AbstractFlow) -> int:
-    """Return the number of columns of an initial state: fixed by the matrices of the flow if it has any."""
-    if isinstance(flow, TokenFlow):
-        fixed = flow.query_key.shape[-1]
-    elif isinstance(flow, ProjectedValueFlow | OjaFlow):
-        fixed = flow.matrix.shape[-1]
-    elif flow.names:
-        return len(flow.names)
-    else:
-        if isinstance(flow.space, Ellipsoid) and flow.space.matrix.shape[-1] != o.dimension:
-            d = flow.space.matrix.shape[-1]
-            raise argument_error("space", f"have dimension {o.dimension}, as `--dimension` says", f"has dimension {d}")
-        return o.dimension
-    if o.dimension not in (fixed, DIMENSION):
-        raise argument_error("dimension", f"be {fixed}, that of the matrices of the system", f"is {o.dimension}")
-    return fixed
 
 
 def draw_one(path: Path, run: Trajectory) -> None:
