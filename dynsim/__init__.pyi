@@ -107,6 +107,10 @@ from .systems.tokens.flow import causal_identity_flow as causal_identity_flow
 from .systems.tokens.flow import causal_symmetric_flow as causal_symmetric_flow
 from .systems.tokens.flow import gradient_token_flow as gradient_token_flow
 from .systems.tokens.flow import identity_value_flow as identity_value_flow
+from .systems.tokens.interactions.base import Dense as Dense
+from .systems.tokens.interactions.blocked import Blocked as Blocked
+from .systems.tokens.interactions.choice import Auto as Auto
+from .systems.tokens.interactions.harmonic import Harmonic as Harmonic
 from .systems.tokens.masks import Causal as Causal
 from .systems.tokens.masks import Full as Full
 from .systems.tokens.masks import Window as Window

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.experiments.consensus.densities import DensityConfig, growth_rate, plateaus, run_densities
 from analysis.tokens.clusters import drift
 from analysis.tokens.densities import DensityClusters, EqualAreaGrid, cluster_drift, density_clusters, merge_times
 from analysis.tokens.growth_rates import fastest_degree, uniform_growth_rates
@@ -103,6 +104,22 @@ def test_a_perturbed_sphere_grows_as_the_mean_field_predicts(degree):
 
 def test_larger_beta_makes_more_clusters():
     assert [fastest_degree(beta, 2) for beta in (0.5, 4.0, 25.0)] == [1, 3, 7]
+
+
+def test_plateaus_and_growth_rates_are_read_off():
+    ts = np.arange(6.0)
+    assert list(plateaus(ts, np.array([1, 3, 3, 2, 1, 1]))) == [2.0, 1.0]
+    assert abs(growth_rate(ts, 0.01 * np.exp(0.7 * ts)) - 0.7) < 1e-12
+    assert np.isnan(growth_rate(ts, np.ones(6)))
+
+
+@pytest.mark.slow
+def test_the_experiment_finds_the_rate_of_the_mean_field(tmp_path):
+    config = DensityConfig(betas=(2.0,), tokens=(4000,), members=4, end=30.0, frames=40)
+    found = run_densities(config, stream(0, "density"), tmp_path)
+    rates = found["rate"][0, 0]
+    assert abs(np.median(rates) - found["predicted rate"][0]) < 0.03 * found["predicted rate"][0]
+    assert found["degree"][0] == 2
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ def test_the_choice_says_what_and_why():
     assert said(exact, 10) == (
         "Dense: 10 tokens are few enough for all weights at once, and no tolerance is given for harmonics."
     )
-    assert said(exact, DENSE_MOST + 1).startswith("Blocked: 1025 tokens are too many for all weights")
+    assert said(exact, DENSE_MOST + 1).startswith("Blocked: 257 tokens are too many for all weights")
     assert said(tolerant, 10**5).startswith(f"Harmonic, degree {tolerant.interaction.harmonic.degree}: its")
     assert said(tolerant, 10).startswith("Dense: the pairs of 10 tokens are less work than")
     assert "must not be `Harmonic` unless the dimension is 2 or 3" in said(_flow(4, interaction=Auto(1e-10)), 10**5)

@@ -9,6 +9,7 @@ from tests.benchmarks import (
     ensemble,
     growing,
     hardmax,
+    interactions,
     lorenz,
     master_equation,
     multirate,
@@ -35,6 +36,7 @@ def main() -> None:
         "growing",
         "lorenz",
         "basins",
+        "interactions",
     )
     parser.add_argument("--quick", action="store_true", help="8 members in R^100, one round: does it run at all")
     parser.add_argument("--only", nargs="+", choices=names, default=names)
@@ -70,6 +72,8 @@ def main() -> None:
         found["prototype-layer"] = prototype_layer.everything(max(rounds, 5), quick=options.quick)
     if "basins" in options.only:
         found["basins"] = basins.everything(max(rounds, 3), quick=options.quick)
+    if "interactions" in options.only:
+        found["interactions"] = interactions.everything(rounds, quick=options.quick)
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
 

@@ -1,5 +1,7 @@
 """Attention in blocks of queries and keys: any mask, any dimension, memory that is linear in the number of tokens."""
 
+import math
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -32,7 +34,8 @@ class Blocked(AbstractInteraction):
         """Return the output of all heads, one head after another."""
         x = jnp.asarray(x)
         n = x.shape[0]
-        fitted = Blocked(min(self.rows, n), min(self.columns, n))
+        equal = lambda size: math.ceil(n / math.ceil(n / size))  # blocks of nearly equal size, to pad few tokens
+        fitted = Blocked(equal(self.rows), equal(self.columns))
         return heads.value.applied(t, _every_head(fitted, heads.query_key.queries(t, x), x, heads.mask))
 
     def means(self, q: Float[Array, "n d"], x: Tokens, mask: AbstractMask) -> Tokens:

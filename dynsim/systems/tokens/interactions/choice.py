@@ -1,6 +1,5 @@
 """The choice of an interaction by the number of tokens, their dimension, the mask, P and the tolerance."""
 
-import math
 from typing import NamedTuple
 
 import equinox as eqx
@@ -15,10 +14,11 @@ from dynsim.systems.tokens.interactions.harmonic import Harmonic, check_harmonic
 from dynsim.systems.tokens.masks import Causal
 
 # Nanoseconds on one core (AMD EPYC), measured by `python -m tests.benchmarks --only interactions`.
-PAIR, PAIR_PER_DIMENSION = 1.1, 0.03  # of blocks, for a pair of tokens
-DENSE_MOST = 1024  # tokens, up to which all weights at once were not slower than blocks
-TERM = {2: 7.0, 3: 1.7}  # of harmonics, for a token and a degree on the circle, and a degree squared on the sphere
-FIXED = 2e5  # nanoseconds of harmonics for any number of tokens
+PAIR, PAIR_PER_DIMENSION = 1.4, 0.06  # of blocks, for a pair of tokens
+SINGLE = 0.35  # of these times in float32
+DENSE_MOST = 256  # tokens, up to which blocks gain less than their program takes longer to compile
+TERM = {2: 16.0, 3: 3.5}  # of harmonics, for a token and a degree on the circle, and a degree squared on the sphere
+FIXED = 1e5  # nanoseconds of harmonics for any number of tokens
 
 
 class Choice(NamedTuple):
@@ -42,18 +42,18 @@ class Auto(AbstractInteraction):
     tolerance of the kernel, as `Harmonic` has it, harmonics as well.
     """
 
-    tolerance: float = eqx.field(static=True)
+    tolerance: float | None = eqx.field(static=True)
     harmonic: Harmonic | None
     obstacle: str = eqx.field(static=True)
 
     def __init__(self, tolerance: float | None = None):
         """Store the tolerance, none by default."""
-        self.tolerance = math.nan if tolerance is None else number("tolerance", tolerance)
+        self.tolerance = None if tolerance is None else number("tolerance", tolerance)
         self.harmonic, self.obstacle = None, "no tolerance is given for harmonics" if tolerance is None else ""
 
     def prepared(self, heads: Heads) -> "Auto":
         """Return the same with the degree of the harmonics, or with the reason why there are none."""
-        if math.isnan(self.tolerance):
+        if self.tolerance is None:
             return self
         made = Auto(self.tolerance)
         try:
@@ -70,7 +70,7 @@ class Auto(AbstractInteraction):
     def chosen(self, heads: Heads, n: int, dtype: type | np.dtype = np.float64) -> Choice:
         """Return the choice for n tokens of a type, with its reason."""
         exact = Dense() if n <= DENSE_MOST else Blocked()
-        if self.harmonic is None:
+        if self.harmonic is None or self.tolerance is None:
             return Choice(exact, self._why(n, self.obstacle))
         try:
             check_tolerance(self.tolerance, dtype)
@@ -100,7 +100,7 @@ class Costs(NamedTuple):
 def costs(n: int, d: int, heads: int, degree: int, dtype: type | np.dtype, *, causal: bool) -> Costs:
     """Return the predicted times of blocks and of harmonics, from measured constants."""
     double = jnp.dtype(dtype) == jnp.float64
-    width = 1.0 if double else 0.4  # of numbers in float32
+    width = 1.0 if double else SINGLE
     pairs = n * n * heads * (PAIR + PAIR_PER_DIMENSION * d) * width / (2 if causal else 1)
     terms = n * (1 + heads) / 2 * TERM[d] * (degree + 1) ** (d - 1) * width
     inside = n * 256 * heads * PAIR * width if causal else 0.0
