@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.experiments.consensus.densities import DensityConfig, growth_rate, plateaus, run_densities
+from analysis.experiments.tokens.density import DensityConfig, growth_rate, plateaus, run_densities
 from analysis.tokens.clusters import drift
 from analysis.tokens.densities import DensityClusters, EqualAreaGrid, cluster_drift, density_clusters, merge_times
 from analysis.tokens.growth_rates import fastest_degree, uniform_growth_rates
@@ -109,7 +109,7 @@ def test_larger_beta_makes_more_clusters():
 def test_plateaus_and_growth_rates_are_read_off():
     ts = np.arange(6.0)
     assert list(plateaus(ts, np.array([1, 3, 3, 2, 1, 1]))) == [2.0, 1.0]
-    assert abs(growth_rate(ts, 0.01 * np.exp(0.7 * ts)) - 0.7) < 1e-12
+    assert abs(growth_rate(ts, 0.01 * np.exp(0.3 * ts)) - 0.3) < 1e-12
     assert np.isnan(growth_rate(ts, np.ones(6)))
 
 

@@ -131,7 +131,7 @@ def _band(values: np.ndarray) -> str:
 
 
 DENSITIES = Experiment(
-    "consensus/density",
+    "tokens/density",
     CONSENSUS.at("Section 3, eq. (8)"),
     "many tokens on the circle: time to one cluster, plateaus and first growth, against beta and n",
     DensityConfig(betas=(2.0, 9.0), tokens=(500, 2000), members=4, end=100.0, frames=120),
