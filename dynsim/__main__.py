@@ -18,6 +18,7 @@ COMMANDS = {
     "lyapunov": "compute the Lyapunov exponents of a system, also against a parameter",
     "section": "compute the Poincare section of a flow, or the orbit diagram or a cobweb of a map",
     "basins": "find the attractors of a system and draw their basins, or their shares of random starts",
+    "continue": "follow equilibria and periodic orbits of a system in a parameter, and draw the bifurcation diagram",
     "experiment": "run one of the papers' experiments",
     "check": "check claims and print their verdicts",
     "figure": "compute and draw figures",

@@ -128,9 +128,7 @@ def follow(
             return points, "corner"
         if not bounds[0] <= found.parameter <= bounds[1]:
             edge = bounds[0] if found.parameter < bounds[0] else bounds[1]
-            last = curve.at(found.state, edge)
-            if last is None:
-                last, _ = located(curve, here, found, lambda point, edge=edge: point.parameter - edge)
+            last, _ = located(curve, here, found, lambda point, edge=edge: point.parameter - edge)
             if last is not None:
                 points.append(turned(here, direction, last)[0])
             return points, "bounds"
@@ -208,7 +206,10 @@ def _bifurcations(curve: AbstractCurve, points: list[CurvePoint], lengths: np.nd
         if k:
             here += _crossings(curve, points[k - 1], points[k], float(lengths[k - 1]), here, HALVINGS)
         found += here
-    return sorted(found, key=lambda b: b.arclength)
+    crossed = [b.arclength for b in found if b.kind == "branch point"]
+    near = 1e-4 * max(1e-3, float(np.max(np.diff(lengths), initial=0.0)))
+    found = [b for b in found if b.kind != "fold" or all(abs(b.arclength - at) > near for at in crossed)]
+    return sorted(found, key=lambda b: b.arclength)  # at a pitchfork the branch across turns too, which is no fold
 
 
 def _simple(
@@ -273,24 +274,42 @@ def _within(known: list[Bifurcation], begin: float, size: float) -> list[Bifurca
 
 def located(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any) -> tuple[CurvePoint | None, float]:
     """Return the point between two others at which a test function changes its sign, and its share of the way."""
-    chord = direction_to(begin, end)
-    size = float(np.linalg.norm(end.flat - begin.flat))
     points: dict[float, CurvePoint] = {0.0: begin, 1.0: end}
 
     def value(share: float) -> float:
         if share not in points:
-            found = curve.stepped(begin, chord, share * size)
+            found = _between(curve, begin, end, share)
             if found is None:
                 raise ArithmeticError
-            points[share] = turned(begin, chord, found)[0]
+            points[share] = found
         return test(points[share])
 
     try:
         share = float(np.asarray(scipy.optimize.brentq(value, 0.0, 1.0, xtol=LOCATED)))
         value(share)
-    except ArithmeticError:
-        return None, 0.0
+    except ArithmeticError:  # at a branch point itself the correction has no one solution
+        inner = [share for share in points if 0 < share < 1]
+        share = min(inner, key=lambda share: abs(test(points[share])), default=0.0)
+        if not inner or abs(test(points[share])) > JUMP * (abs(test(begin)) + abs(test(end))):
+            return None, 0.0
     return points[share], share
+
+
+def _between(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, share: float) -> CurvePoint | None:
+    """Return the point of the curve at a share of the way between two others, in the plane across their chord.
+
+    The prediction is the cubic through both with their tangents: from the chord itself the correction may lead to
+    another branch that crosses this one.
+    """
+    chord, away = direction_to(begin, end), end.flat - begin.flat
+    size = float(np.linalg.norm(away))
+    tangents = [size * np.append(p.basis @ p.tangent[:-1], p.tangent[-1]) for p in (begin, end)]
+    s, rest = share, 1 - share
+    step = s**2 * (3 - 2 * s) * away + s * rest**2 * tangents[0] - s**2 * rest * tangents[1]
+    state = curve.displaced(begin.state, step[:-1])
+    across = np.append(curve.basis(state).T @ (begin.basis @ chord[:-1]), chord[-1])
+    found = curve.corrected(state, begin.parameter + float(step[-1]), across)
+    return None if found is None else turned(begin, chord, found)[0]
 
 
 def prolonged(curve: AbstractCurve, known: Branch, within: Limits) -> Branch:

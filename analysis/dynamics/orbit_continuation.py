@@ -3,10 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+import diffrax as dfx
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
 
 from analysis.dynamics.branches import Bifurcation, Branch, both_ways, branch, departing, follow, limits
 from analysis.dynamics.curves import CurvePoint, parameter_value
@@ -14,6 +17,7 @@ from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
+from dynsim._types import State
 from dynsim.conversion import instance, integer, number
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
@@ -174,3 +178,38 @@ def orbit_of(flow: AbstractFlow, where: Callable[[Any], Any], cycles: Branch, po
     moved = with_parameter(where, flow, jnp.asarray(cycles.parameters[point]))
     start = jax.tree.map(lambda a: jnp.asarray(a[point, 0]), states.nodes)
     return periodic_orbit(moved, start, float(states.period[point]), segments=jax.tree.leaves(states.nodes)[0].shape[1])
+
+
+def orbit_ranges(
+    flow: AbstractFlow, where: Callable[[Any], Any], cycles: Branch, component: int, *, samples: int = 50
+) -> Float[np.ndarray, "points 2"]:
+    """Return the least and the largest value of a component on each periodic orbit of a branch.
+
+    Each orbit is solved anew from all of its nodes, at rtol 1e-6, and looked at `samples` times between two nodes.
+    """
+    count = integer("samples", samples, least=2)
+    states: Any = jax.tree.map(jnp.asarray, cycles.states)
+    shares = jnp.linspace(0.0, 1.0, count) / jax.tree.leaves(states.nodes)[0].shape[1]
+    return np.asarray(_ranges(flow, where, states, jnp.asarray(cycles.parameters), shares, component))
+
+
+@eqx.filter_jit
+def _ranges(flow: AbstractFlow, where: Any, states: Any, parameters: Array, shares: Array, component: int) -> Array:
+    """Return the extremes of a component, (points, 2)."""
+
+    def extremes(nodes: State, period: Array, parameter: Array) -> Array:
+        moved = with_parameter(where, flow, parameter)
+        steps = dfx.PIDController(rtol=1e-6, atol=1e-8)
+
+        def segment(node: State, number: Array) -> Array:
+            ts = period * (shares + number * shares[-1])
+            found = dfx.diffeqsolve(
+                dfx.ODETerm(moved.vector_field), dfx.Tsit5(), ts[0], ts[-1], period / 1000, node,
+                saveat=dfx.SaveAt(ts=ts), stepsize_controller=steps, max_steps=100_000, throw=False,
+            )  # fmt: skip
+            return jax.vmap(lambda x: ravel_pytree(x)[0])(found.ys)[:, component]
+
+        values = jax.vmap(segment)(nodes, jnp.arange(jax.tree.leaves(nodes)[0].shape[0], dtype=float))
+        return jnp.stack([jnp.min(values), jnp.max(values)])
+
+    return jax.vmap(extremes)(states.nodes, states.period, parameters)

@@ -53,7 +53,7 @@ def parse_system(options: type[Options], words: Sequence[str], command: str) -> 
     Raises:
         ValueError: for an ill-typed option.
     """
-    rest, extra = separated(words, tuple(field.name for field in dataclasses.fields(options)))
+    rest, extra = separated(words, tuple(field.name.rstrip("_") for field in dataclasses.fields(options)))
     parsed = parse(options, rest, command)
     return dataclasses.replace(parsed, parameters=(*parsed.parameters, *extra))
 

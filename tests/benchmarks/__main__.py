@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.benchmarks import (
     basins,
+    continuation,
     ensemble,
     growing,
     hardmax,
@@ -37,6 +38,7 @@ def main() -> None:
         "lorenz",
         "basins",
         "interactions",
+        "continuation",
     )
     parser.add_argument("--quick", action="store_true", help="8 members in R^100, one round: does it run at all")
     parser.add_argument("--only", nargs="+", choices=names, default=names)
@@ -74,6 +76,8 @@ def main() -> None:
         found["basins"] = basins.everything(max(rounds, 3), quick=options.quick)
     if "interactions" in options.only:
         found["interactions"] = interactions.everything(rounds, quick=options.quick)
+    if "continuation" in options.only:
+        found["continuation"] = [row._asdict() for row in continuation.thousand_points(rounds)]
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
 

@@ -1,0 +1,253 @@
+"""Bifurcation diagrams: branches with those that leave them, saved to a file, read again, and continued from it."""
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Float
+
+from analysis.dynamics.branches import Bifurcation, Branch
+from analysis.dynamics.continuation import continue_equilibria, extend, switch
+from analysis.dynamics.linearisation import SymmetryGenerator
+from analysis.dynamics.orbit_continuation import orbits_from_hopf
+from dynsim._types import State
+from dynsim.conversion import instance, integer
+from dynsim.errors import argument_error, reason
+from dynsim.io.npz import read_arrays, write_arrays
+from dynsim.io.serialisation import describe, rebuild
+from dynsim.systems.base import AbstractFlow, AbstractMap
+
+FORMAT = "dynsim diagram"
+SAME = 1e-3  # of the size of a state: a branch that passes so near to it at its parameter is the same
+
+
+class Diagram(NamedTuple):
+    """Branches of equilibria, or of fixed points of iterates of a map, and branches of periodic orbits.
+
+    `parameter` is the name of the parameter, `iterates` how often the map is applied on each branch (1 for a flow).
+    """
+
+    parameter: str
+    branches: tuple[Branch, ...]
+    iterates: tuple[int, ...]
+    orbits: tuple[Branch, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return the diagram in a line."""
+        kinds = [b.kind for one in (*self.branches, *self.orbits) for b in one.bifurcations]
+        found = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)) or "no bifurcation"
+        orbits = f" and {len(self.orbits)} of periodic orbits" if self.orbits else ""
+        return f"{len(self.branches)} branches{orbits} in {self.parameter}: {found}"
+
+
+class Line(NamedTuple):
+    """What is drawn of a branch: parameters, values with one curve in each column, and which intervals are stable."""
+
+    parameters: Float[np.ndarray, " points"]
+    values: Float[np.ndarray, "points curves"]
+    stable: np.ndarray
+
+
+def branch_line(
+    branch: Branch, values: Float[np.ndarray, "points curves"], at: Float[np.ndarray, "marks curves"]
+) -> Line:
+    """Return a branch as a line on which stability changes at the bifurcations, not at the points beside them.
+
+    Args:
+        branch: the branch.
+        values: at its points.
+        at: at its bifurcations.
+    """
+    marks = branch.bifurcations
+    lengths = np.append(branch.arclengths, [b.arclength for b in marks])
+    order = np.argsort(lengths, kind="stable")
+    parameters = np.append(branch.parameters, [b.parameter for b in marks])[order]
+    beside = [0.5 if kind == "undecided" else float(kind == "stable") for kind in branch.kinds]
+    words = np.append(beside, np.full(len(marks), 0.5))[order]  # a bifurcation takes the side of its neighbour
+    pairs = words[:-1] + words[1:]
+    return Line(parameters, np.concatenate([values, at.reshape(-1, values.shape[1])])[order], pairs > 1)
+
+
+def component_of(states: State, component: int) -> Float[np.ndarray, " points"]:
+    """Return a component of the flat states on the first axis."""
+    leaves = [np.asarray(a).reshape(len(a), -1) for a in jax.tree.leaves(states)]
+    return np.concatenate(leaves, axis=1)[:, component]
+
+
+def bifurcation_diagram(
+    flow: AbstractFlow | AbstractMap,
+    where: Callable[[Any], Any],
+    starts: Sequence[State],
+    bounds: tuple[float, float],
+    *,
+    parameter: str = "parameter",
+    levels: int = 2,
+    step: float = 0.05,
+    max_step: float | None = None,
+    max_points: int = 1000,
+    symmetries: Sequence[SymmetryGenerator] = (),
+) -> Diagram:
+    """Return the branches through some equilibria, and those that leave them at branch points, to a number of levels.
+
+    Args:
+        flow: the system, autonomous, or a map.
+        where: which leaf of the flow is the parameter.
+        starts: equilibria, or states near them, at the flow's own parameter.
+        bounds: the least and the largest value of the parameter.
+        parameter: its name.
+        levels: how often branches are switched: at 0 only the branches through the starts are followed.
+        step: the first step along a branch; see `continue_equilibria`.
+        max_step: the largest step.
+        max_points: the cap on points of a branch in each direction.
+        symmetries: generators of continuous symmetries.
+
+    Raises:
+        ValueError: for bad input, or a start that leads to no equilibrium.
+    """
+    depth = integer("levels", levels, least=0)
+    options: Any = {"step": step, "max_step": max_step, "max_points": max_points, "symmetries": symmetries}
+    found: list[tuple[Branch, int]] = []
+    new: list[tuple[Branch, int]] = []
+    for start in starts:
+        one = continue_equilibria(flow, where, start, bounds, **options)
+        if not _known(found, one, _own(where, flow), start):
+            found.append((one, 1))
+            new.append((one, 1))
+    for _ in range(depth):
+        leaving: list[tuple[Branch, int]] = []
+        for one, iterate in new:
+            for at in one.bifurcations:
+                if at.kind != "branch point" and not (at.kind == "period doubling" and isinstance(flow, AbstractMap)):
+                    continue
+                times = iterate * (2 if at.kind == "period doubling" else 1)
+                for other in switch(flow, where, at, bounds, iterate=iterate, **options):
+                    if not _follows(found, other):
+                        found.append((other, times))
+                        leaving.append((other, times))
+        new = leaving
+    return Diagram(parameter, tuple(b for b, _ in found), tuple(k for _, k in found))
+
+
+def _own(where: Callable, flow: Any) -> float:
+    return float(np.asarray(where(flow)).item())
+
+
+def _known(found: list[tuple[Branch, int]], new: Branch, parameter: float, start: State) -> bool:
+    """Return whether a known branch passes through the point of a new one that is nearest to its start."""
+    flat = np.asarray(ravel_pytree(start)[0])
+    rows, at = _rows(new), np.abs(new.parameters - parameter)
+    near = [k for k in range(len(rows)) if at[k] <= np.min(at) + 1e-9]
+    point = min(near, key=lambda k: float(np.linalg.norm(rows[k] - flat)))
+    return any(_passes(branch, rows[point], float(new.parameters[point])) for branch, _ in found)
+
+
+def _follows(found: list[tuple[Branch, int]], new: Branch) -> bool:
+    """Return whether a known branch passes through the middle of a new one."""
+    rows, k = _rows(new), len(new.parameters) // 2
+    return any(_passes(branch, rows[k], float(new.parameters[k])) for branch, _ in found)
+
+
+def _rows(branch: Branch) -> np.ndarray:
+    return np.asarray(jax.vmap(lambda x: ravel_pytree(x)[0])(jax.tree.map(jnp.asarray, branch.states)))
+
+
+def _passes(branch: Branch, state: np.ndarray, parameter: float) -> bool:
+    """Return whether a branch passes through a state, by the distance from its chords in state and parameter."""
+    points = np.column_stack([_rows(branch), branch.parameters])
+    aim = np.append(state, parameter)
+    begin, chord = points[:-1], np.diff(points, axis=0)
+    lengths = np.maximum(np.sum(chord**2, axis=1), 1e-300)
+    share = np.clip(np.sum((aim[None] - begin) * chord, axis=1) / lengths, 0, 1)
+    away = np.linalg.norm(aim[None] - begin - share[:, None] * chord, axis=1)
+    return bool(np.any(away <= np.maximum(SAME * (1 + np.linalg.norm(aim)), 0.1 * np.sqrt(lengths))))
+
+
+def with_orbits(
+    flow: AbstractFlow,
+    where: Callable[[Any], Any],
+    diagram: Diagram,
+    bounds: tuple[float, float],
+    *,
+    segments: int = 4,
+    step: float = 0.05,
+    max_step: float | None = None,
+    max_points: int = 200,
+    max_period: float = 1e3,
+) -> Diagram:
+    """Return a diagram with the branches of periodic orbits that begin at its Hopf points; see `orbits_from_hopf`."""
+    found = [
+        orbits_from_hopf(
+            flow, where, at, bounds, segments=segments, step=step, max_step=max_step, max_points=max_points,
+            max_period=max_period,
+        )
+        for one in diagram.branches for at in one.bifurcations if at.kind == "hopf"
+    ]  # fmt: skip
+    return diagram._replace(orbits=(*diagram.orbits, *found))
+
+
+def extended(
+    flow: AbstractFlow | AbstractMap,
+    where: Callable[[Any], Any],
+    diagram: Diagram,
+    bounds: tuple[float, float],
+    *,
+    step: float = 0.05,
+    max_step: float | None = None,
+    max_points: int = 1000,
+    symmetries: Sequence[SymmetryGenerator] = (),
+) -> Diagram:
+    """Return a diagram, such as one read from a file, whose branches go on to other bounds; see `extend`.
+
+    Raises:
+        ValueError: for bad input, or a diagram of another system.
+    """
+    found = tuple(
+        extend(flow, where, one, bounds, iterate=k, step=step, max_step=max_step, max_points=max_points,
+               symmetries=symmetries)
+        for one, k in zip(diagram.branches, diagram.iterates, strict=True)
+    )  # fmt: skip
+    return diagram._replace(branches=found)
+
+
+def save_diagram(path: str | Path, diagram: Diagram) -> None:
+    """Write a diagram to an npz file: arrays, and a JSON header; no pickle.
+
+    Raises:
+        ValueError: for anything else than a diagram, or a file that cannot be written.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    content = describe("diagram", instance("diagram", diagram, Diagram, "a diagram"), arrays)
+    header = json.dumps({"format": FORMAT, "format_version": 1, "diagram": content}, allow_nan=False)
+    write_arrays(path, {"header": np.array(header), **arrays})
+
+
+def load_diagram(path: str | Path, *, trust: Collection[str] = ()) -> Diagram:
+    """Return the diagram of a file.
+
+    Args:
+        path: a file that `save_diagram` wrote.
+        trust: import paths of named tuples of yours that are states.
+
+    Raises:
+        ValueError: for a file that holds no diagram, or is damaged.
+    """
+    arrays = read_arrays(path)
+    must = "be a file that `save_diagram` wrote"
+    try:
+        header = json.loads(str(arrays["header"]))
+        known = header["format"] == FORMAT and header["format_version"] == 1
+        found = rebuild(header["diagram"], arrays, trust) if known else None
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise argument_error("path", must, f"`{path}` is not ({type(error).__name__}: {reason(error)})") from None
+    whole = isinstance(found, Diagram) and all(isinstance(b, Branch) for b in (*found.branches, *found.orbits))
+    if not isinstance(found, Diagram) or not whole or len(found.iterates) != len(found.branches):
+        raise argument_error("path", must, f"`{path}` is not")
+    marks = [b for one in (*found.branches, *found.orbits) for b in one.bifurcations]
+    if not all(isinstance(mark, Bifurcation) for mark in marks):
+        raise argument_error("path", must, f"`{path}` is not")
+    return found

@@ -1,0 +1,203 @@
+"""`dynsim continue`: equilibria and periodic orbits against a parameter, a diagram file, a figure."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dynsim.commands.continue_options import Continue
+from dynsim.commands.options import check_outputs, say
+from dynsim.commands.system_options import parse_system
+from dynsim.errors import argument_error
+
+if TYPE_CHECKING:
+    from analysis.dynamics.diagrams import Diagram
+    from dynsim.commands.systems import Found
+
+
+def main(words: Sequence[str]) -> int:
+    """Follow the branches, print them with their bifurcations, and write the diagram and the figure if asked for."""
+    o = parse_system(Continue, words, "continue")
+    if not o.parameter:
+        raise argument_error("parameter", "name the parameter that varies", "is missing")
+    if not (math.isfinite(o.from_) and math.isfinite(o.to) and o.from_ < o.to):
+        raise argument_error(["from", "to"], "be finite, the first the less", f"are {o.from_:g} and {o.to:g}")
+    check_outputs(o.force, out=o.out, figure=o.figure)
+    from analysis.dynamics.diagrams import save_diagram
+
+    made, where, symmetries = _studied(o)
+    diagram = _diagram(o, made, where, symmetries)
+    say(repr(diagram))
+    for one in diagram.branches:
+        say(f"  {one!r}")
+    for one in diagram.orbits:
+        say(f"  periodic orbits: {one!r}")
+    for name, ends in (
+        ("steps (`--points` sets the cap)", "steps"),
+        ("a corner of the field, which is not smooth", "corner"),
+    ):
+        if any(ends in one.ends for one in (*diagram.branches, *diagram.orbits)):
+            say(f"a branch ends at {name}")
+    if o.out is not None:
+        save_diagram(o.out, diagram)
+        say(f"diagram file {o.out}")
+    if o.figure is not None:
+        _draw(o, o.figure, made, where, diagram)
+        say(f"figure {o.figure}")
+    return 0
+
+
+def _studied(o: Continue) -> tuple["Found", Any, tuple]:
+    """Return the system, the function that finds its parameter, and generators of its symmetries.
+
+    Of tokens with P = beta I the parameter is beta, and rotations are symmetries.
+    """
+    import jax.numpy as jnp
+    import numpy as np
+
+    from analysis.dynamics.linearisation import rotations
+    from dynsim.commands.systems import found
+    from dynsim.spaces import Sphere
+    from dynsim.systems.named import where
+    from dynsim.systems.schedules import Constant, ScaledIdentity
+    from dynsim.systems.tokens.flow import TokenFlow
+
+    made = found(o, "continue")
+    flow = made.system
+    if o.parameter == "beta" and isinstance(flow, TokenFlow) and isinstance(flow.query_key, Constant):
+        P = np.asarray(flow.query_key(jnp.zeros(())))
+        if len(P) == 1 and np.array_equal(P[0], P[0, 0, 0] * np.eye(P.shape[1])):
+            scaled = TokenFlow(
+                ScaledIdentity(P[:, 0, 0], P.shape[1]), flow.value, space=flow.space, mask=flow.mask,
+                scale=float(flow.scale),
+            )  # fmt: skip
+            free = isinstance(flow.space, Sphere) and isinstance(flow.value, ScaledIdentity)
+            moves = tuple(rotations(P.shape[1])) if free else ()
+            return made._replace(system=scaled), where(scaled, "query_key.factor"), moves
+    return made, where(flow, o.parameter), ()
+
+
+def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diagram":
+    """Return the diagram, from a file and further, or from the equilibria that are found."""
+    import equinox as eqx
+    import jax.numpy as jnp
+    import numpy as np
+
+    from analysis.dynamics.diagrams import bifurcation_diagram, extended, load_diagram, with_orbits
+
+    bounds, flow = (o.from_, o.to), made.system
+    options: Any = {"step": o.step, "max_step": o.largest, "max_points": o.points, "symmetries": symmetries}
+    if o.resume is not None:
+        diagram = load_diagram(o.resume)
+        if diagram.parameter != o.parameter:
+            raise argument_error("resume", f"be a diagram in {o.parameter}", f"is one in {diagram.parameter}")
+        return extended(flow, where, diagram, bounds, **options)
+    value = np.asarray(where(flow))
+    if value.size != 1:
+        raise argument_error("parameter", "name one real number", f"`{o.parameter}` has shape {value.shape}")
+    if not o.from_ <= float(value.item()) <= o.to:
+        flow = eqx.tree_at(where, flow, jnp.full(value.shape, o.from_))
+    starts = _starts(o, made._replace(system=flow), symmetries)
+    diagram = bifurcation_diagram(flow, where, starts, bounds, parameter=o.parameter, levels=o.levels, **options)
+    if o.cycles:
+        diagram = with_orbits(
+            flow, where, diagram, bounds, segments=o.segments, step=o.step, max_step=o.largest,
+            max_points=min(o.points, 200), max_period=o.longest,
+        )  # fmt: skip
+    return diagram
+
+
+def _starts(o: Continue, made: "Found", symmetries: tuple) -> list[Any]:
+    """Return equilibria, or fixed points, at the system's own parameter; raise `ValueError` if none is found."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    from analysis.dynamics.all_equilibria import all_equilibria
+    from dynsim.keys import stream
+    from dynsim.systems.base import AbstractFlow
+
+    key, given = stream(o.seed, "continue"), o.start
+    box = np.reshape(made.box, (-1, 2)).T if made.box and not given else None
+    if isinstance(made.system, AbstractFlow) and not given:
+        shape = np.shape(made.begun())
+        gram: Any = (lambda x: jnp.sort((x @ x.T).ravel())) if symmetries else None
+        found = all_equilibria(
+            made.system, key, box=box, shape=None if box is not None else shape, num_starts=o.starts,
+            symmetries=symmetries, invariant=gram,
+        )  # fmt: skip
+        say(repr(found))
+        if not found.found:
+            where = "in the window of the system" if box is not None else "on the space"
+            raise argument_error("start", "be given near an equilibrium", f"is not, and none is found {where}")
+        return [e.state for e in found.found]
+    if given or box is None:
+        return [made.begun()]
+    points = jax.random.uniform(key, (o.starts, box.shape[1]))
+    return _fixed_points(o, made, [jnp.asarray(box[0]) + jnp.asarray(box[1] - box[0]) * point for point in points])
+
+
+def _fixed_points(o: Continue, made: "Found", starts: list[Any]) -> list[Any]:
+    """Return the fixed points of a map to which Newton's method leads from some starts."""
+    import numpy as np
+
+    from analysis.dynamics.equilibrium_curve import FixedPointCurve
+    from dynsim.systems.named import where
+
+    curve = FixedPointCurve(made.system, where(made.system, o.parameter), 1)
+    found: list[Any] = []
+    for start in starts:
+        point = curve.at(start, curve.value)
+        if point is not None and all(np.max(np.abs(np.asarray(point.state) - x)) > 1e-6 for x in found):
+            found.append(np.asarray(point.state))
+    if not found:
+        raise argument_error("start", "be given near a fixed point", "is not, and none is found")
+    return found
+
+
+def _draw(o: Continue, file: Path, made: "Found", where: Any, diagram: "Diagram") -> None:
+    """Draw one component of the state against the parameter."""
+    import jax
+
+    from analysis.dynamics.diagrams import branch_line
+    from dynsim.systems.named import components
+    from figures.files import write_figure
+    from figures.panels.bifurcations import bifurcation_marks, branch_lines, stability_legend
+    from figures.style import canvas, settings
+
+    first = jax.tree.map(lambda a: a[0], diagram.branches[0].states)
+    parts = components(made.system, first)
+    which = parts.index(o.component) if o.component else 0
+    with settings():
+        drawn, (ax,) = canvas()
+        marks = []
+        for one, orbits in [(b, False) for b in diagram.branches] + [(b, True) for b in diagram.orbits]:
+            values, at = _values(made.system, where, one, which, orbits)
+            branch_lines(ax, *branch_line(one, values, at), role="second" if orbits else "first")
+            marks += [(b.kind, b.parameter, float(v[-1])) for b, v in zip(one.bifurcations, at, strict=True)]
+        for mark in marks:
+            bifurcation_marks(ax, *([part] for part in mark))
+        ax.set_xlabel(o.parameter)
+        ax.set_ylabel(parts.headings()[which])
+        ax.set_xlim(o.from_, o.to)
+        stability_legend(ax)
+        write_figure(drawn, file, f"bifurcation diagram in {o.parameter}")
+
+
+def _values(flow: Any, where: Any, one: Any, which: int, orbits: bool) -> tuple[Any, Any]:
+    """Return a component at the points and at the bifurcations of a branch; of periodic orbits its extremes."""
+    import jax
+    import numpy as np
+
+    from analysis.dynamics.diagrams import component_of
+    from analysis.dynamics.orbit_continuation import orbit_ranges
+
+    stacked = [jax.tree.map(lambda a: np.asarray(a)[None], b.state) for b in one.bifurcations]
+    if not orbits:
+        at = [component_of(state, which) for state in stacked]
+        return component_of(one.states, which)[:, None], np.array(at).reshape(-1, 1)
+    at = [
+        orbit_ranges(flow, where, one._replace(states=state, parameters=np.array([b.parameter])), which)
+        for state, b in zip(stacked, one.bifurcations, strict=True)
+    ]
+    return orbit_ranges(flow, where, one, which), np.array(at).reshape(-1, 2)

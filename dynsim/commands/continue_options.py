@@ -1,0 +1,53 @@
+"""The options of `dynsim continue`, in a module that loads nothing heavy: `--help` is quick."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from dynsim.commands.system_options import SystemOptions
+
+
+@dataclass(frozen=True)
+class Continue(SystemOptions):
+    """Follow the equilibria of a flow, or the fixed points of a map, in a parameter, and draw the bifurcation diagram.
+
+    SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` or `module:name` of yours; every parameter of
+    the system is an option of its own, such as `--rho 28` for `lorenz`. Branches begin at all equilibria found at the
+    system's own value of the parameter, or at that of `--from` if it is out of range, and are switched at branch
+    points.
+    """
+
+    parameter: str = ""
+    """the parameter that varies"""
+    from_: Annotated[float, tyro.conf.arg(name="from")] = 0.0
+    """its least value"""
+    to: float = 1.0
+    """its largest value"""
+    component: str = ""
+    """the component of the state that is drawn; by default the first"""
+    levels: int = 2
+    """how often branches are switched at branch points, or at period doublings of a map"""
+    cycles: bool = False
+    """whether the periodic orbits that begin at Hopf points are followed too"""
+    segments: int = 4
+    """nodes of a periodic orbit"""
+    longest: float = 100.0
+    """the period at which a branch of periodic orbits ends"""
+    step: float = 0.05
+    """the first step along a branch, in the norm of the state and the parameter together"""
+    largest: float | None = None
+    """the largest step along a branch; by default four times the first"""
+    points: int = 1000
+    """the cap on points of a branch in each direction; branches that reach it are named"""
+    starts: int = 32
+    """random starts of a search for equilibria, in each round"""
+    resume: Path | None = None
+    """a file of `--out`, whose branches go on to the new range"""
+    out: Path | None = None
+    """the diagram file (.npz) to write"""
+    figure: Path | None = None
+    """the figure (.pdf, .svg or .png) to write"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""

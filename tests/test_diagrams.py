@@ -1,0 +1,111 @@
+"""Bifurcation diagrams: branches and what leaves them, files, and the command `dynsim continue`."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from analysis.dynamics.diagrams import (
+    bifurcation_diagram,
+    branch_line,
+    component_of,
+    extended,
+    load_diagram,
+    save_diagram,
+    with_orbits,
+)
+from analysis.dynamics.orbit_continuation import orbit_ranges
+from dynsim.systems.catalogue.oscillators import DoubleWell
+from dynsim.systems.catalogue.populations import Brusselator
+from figures.panels.bifurcations import bifurcation_marks, branch_lines, stability_legend
+from tests.commands import refused, run
+
+WHERE = lambda flow: flow.a
+
+
+@pytest.fixture(scope="module")
+def pitchfork():
+    starts = [jnp.asarray([v]) for v in (-1.0, 0.0, 1.0)]
+    return bifurcation_diagram(DoubleWell(a=1.0), WHERE, starts, (-0.5, 1.2), parameter="a")
+
+
+def test_a_diagram_holds_every_branch_of_a_pitchfork_once(pitchfork):
+    assert len(pitchfork.branches) == 2
+    assert repr(pitchfork) == "2 branches in a: 2 branch point"
+    shapes = [np.allclose(one.states[:, 0] ** 2, one.parameters, atol=1e-8) for one in pitchfork.branches]
+    flat = [np.allclose(one.states, 0.0, atol=1e-8) for one in pitchfork.branches]
+    assert sorted(zip(shapes, flat, strict=True)) == [(False, True), (True, False)]
+
+
+def test_a_diagram_is_read_again_as_it_was_and_goes_on(pitchfork, tmp_path):
+    file = tmp_path / "pitchfork.npz"
+    save_diagram(file, pitchfork)
+    again = load_diagram(file)
+    assert repr(again) == repr(pitchfork)
+    for one, other in zip(again.branches, pitchfork.branches, strict=True):
+        assert np.array_equal(one.states, other.states)
+        assert np.array_equal(one.eigenvalues, other.eigenvalues)
+        assert one.kinds == other.kinds
+        assert [b.parameter for b in one.bifurcations] == [b.parameter for b in other.bifurcations]
+    further = extended(DoubleWell(), WHERE, again, (-1.0, 2.0))
+    assert max(float(np.max(one.parameters)) for one in further.branches) == pytest.approx(2.0)
+    assert min(float(np.min(one.parameters)) for one in further.branches) == pytest.approx(-1.0)
+    file.write_bytes(file.read_bytes()[:-40])
+    with pytest.raises(ValueError, match="must be a complete npz file"):
+        load_diagram(file)
+
+
+def test_a_line_changes_its_stability_at_the_bifurcation(pitchfork):
+    (flat,) = (b for b in pitchfork.branches if np.allclose(b.states, 0.0, atol=1e-8))
+    line = branch_line(flat, component_of(flat.states, 0)[:, None], np.zeros((1, 1)))
+    ends = np.sort(np.stack([line.parameters[1:], line.parameters[:-1]]), axis=0)
+    assert np.array_equal(line.stable, ends[1] <= 1e-8)
+    ax = Figure().add_subplot()
+    pieces = branch_lines(ax, *line)
+    assert sorted(piece.get_linestyle() for piece in pieces) == ["-", "--"]
+    bifurcation_marks(ax, ["branch point"], [0.0], [0.0])
+    stability_legend(ax)
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["branch point", "stable", "unstable"]
+    with pytest.raises(ValueError, match="Argument `kinds` must hold only fold, branch point"):
+        bifurcation_marks(ax, ["bend"], [0.0], [0.0])
+
+
+def test_orbits_of_the_brusselator_are_added_with_their_extremes():
+    where = lambda flow: flow.b
+    still = bifurcation_diagram(Brusselator(a=1.0, b=1.5), where, [jnp.asarray([1.0, 1.5])], (1.2, 2.3), levels=0)
+    found = with_orbits(Brusselator(a=1.0), where, still, (1.2, 2.3), segments=3, max_step=0.4)
+    (cycles,) = found.orbits
+    assert set(cycles.kinds[1:]) == {"stable"}
+    extremes = orbit_ranges(Brusselator(), where, cycles, 0)
+    assert np.allclose(extremes[0], 1.0, atol=1e-6)
+    assert np.all(np.diff(extremes[:, 1]) > 0)
+    assert "1 branches and 1 of periodic orbits" in repr(found)
+
+
+def test_the_command_draws_and_saves_a_diagram_and_goes_on_from_its_file(tmp_path, capsys):
+    file, figure = tmp_path / "well.npz", tmp_path / "well.png"
+    base = ["continue", "double-well", "--parameter", "a", "--starts", "8"]
+    status, said, _ = run(capsys, *base, "--from", "-0.5", "--to", "1.2", "--out", file, "--figure", figure)
+    assert status == 0
+    assert "branch point at" in said
+    assert figure.stat().st_size > 5_000
+    assert len(load_diagram(file).branches) == 2
+    _, said, _ = run(capsys, *base, "--from", "-1", "--to", "2", "--resume", file)
+    assert "parameter -1 to 2" in said
+    other = refused(capsys, "continue", "double-well", "--parameter", "h", "--from", "-1", "--resume", file)
+    assert "Argument `resume` must be a diagram in h, but is one in a." in other
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["lorenz", "--parameter", "rhoo", "--from", "0", "--to", "9"], "did you mean `rho`?"),
+        (["lorenz", "--from", "0", "--to", "9"], "Argument `parameter` must name the parameter that varies"),
+        (["lorenz", "--parameter", "rho", "--from", "9", "--to", "0"], "must be finite, the first the less"),
+        (["nowhere", "--parameter", "rho"], "Argument `system` must be a name that `dynsim list systems` shows"),
+    ],
+)
+def test_the_command_refuses_bad_input_in_one_sentence(words, sentence, capsys):
+    assert sentence in refused(capsys, "continue", *words)
