@@ -20,6 +20,8 @@ from dynsim.systems.catalogue.oscillators import DoubleWell, FitzHughNagumo
 from dynsim.systems.catalogue.populations import Brusselator
 from dynsim.systems.prototypes.flow import PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
+from dynsim.systems.schedules import ScaledIdentity
+from dynsim.systems.tokens.flow import TokenFlow
 
 
 def test_a_branch_passes_the_folds_of_the_double_well():
@@ -257,3 +259,19 @@ def test_the_nearest_name_of_a_parameter_is_said():
         continue_equilibria(DoubleWell(), lambda f: f.hh, jnp.ones(1), (-1.0, 1.0))
     with pytest.raises(ValueError, match="Argument `iterate` must be 1 for a flow, but is 2"):
         continue_equilibria(DoubleWell(), lambda f: f.h, jnp.ones(1), (-1.0, 1.0), iterate=2)
+
+
+def test_a_cluster_of_tokens_splits_in_a_pitchfork_against_beta():
+    flow, beta = TokenFlow(ScaledIdentity(0.1, 2)), (lambda f: f.query_key.factor)
+    clusters = jnp.asarray([[1.0, 0.0]] * 2 + [[-1.0, 0.0]] * 3)  # antipodal, two tokens against three
+    options = {"symmetries": rotations(2), "max_step": 0.1}
+    found = continue_equilibria(flow, beta, clusters, (0.05, 0.4), **options)
+    assert np.allclose(found.states, np.asarray(clusters), atol=1e-9)
+    ((kind, at),) = [(b.kind, b.parameter) for b in found.bifurcations]
+    assert (kind, at) == ("branch point", pytest.approx(np.log(3 / 2) / 2, abs=1e-8))  # e^(2 beta) = 3/2
+    others = switch(flow, beta, found.bifurcations[0], (0.05, 0.4), **options)
+    assert len(others) == 2  # the two tokens exchanged
+    for other in others:
+        away = np.linalg.norm(other.states[1:, 0] - other.states[1:, 1], axis=1)
+        assert np.all(away > 0)
+        assert np.allclose(other.states[:, 2], other.states[:, 4], atol=1e-8)
