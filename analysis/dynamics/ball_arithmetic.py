@@ -320,8 +320,6 @@ def _data_inputs(name: str, count: int) -> set[int]:
 
 def _reduced(fn: Callable[[Any, Any], Any], value: Any, axes: Any) -> Balls:
     kept = [k for k in range(value.ndim) if k not in axes]
-    rows = np.transpose(value, [*kept, *axes]).reshape([value.shape[k] for k in kept] + [-1])
-    flat = rows.reshape(-1, rows.shape[rows.ndim - 1])
     size = int(np.prod([value.shape[k] for k in axes], dtype=int))
     flat = np.transpose(value, [*kept, *axes]).reshape(-1, size)
     found = np.empty(len(flat), object)

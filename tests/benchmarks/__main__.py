@@ -34,6 +34,7 @@ def main() -> None:
         "multirate",
         "master-equation",
         "prototypes",
+        "prototype-layer",
         "growing",
         "lorenz",
         "basins",
