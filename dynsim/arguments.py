@@ -78,7 +78,7 @@ def as_times(ts: TimesLike) -> np.ndarray:
 def check_start(flow: AbstractFlow | AbstractMap, y0: State) -> State:
     """Return `y0` projected to the flow's space; raise `ValueError` unless it is finite and on it up to rounding."""
     try:
-        finite, defect, start = _inspected(flow.space, y0)
+        finite, defect, start = inspected(flow.space, y0)
     except (TypeError, ValueError) as error:
         raise argument_error("y0", "fit the space of the flow", f"does not ({reason(error)})") from None
     if not bool(finite):
@@ -128,11 +128,11 @@ def not_traceable() -> ValueError:
 
 def start_on(space: AbstractSpace, y0: State) -> State:
     """Return `y0` projected to the space, or as it is, to the bit, if its defect is rounding error already."""
-    return _inspected(space, y0)[2]
+    return inspected(space, y0)[2]
 
 
 @eqx.filter_jit
-def _inspected(space: AbstractSpace, y0: State) -> tuple[Any, Any, State]:
+def inspected(space: AbstractSpace, y0: State) -> tuple[Any, Any, State]:
     """Return whether a start is finite, its defect, and the start projected to the space, by one compiled call."""
     finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(y0)]))
     defect = space.defect(y0)

@@ -44,8 +44,8 @@ class Work(eqx.Module):
         return len(jax.tree.leaves(self.y0s)[0])
 
     def start(self, member: Any) -> State:
-        """Return the start of a member, or those of several."""
-        return jax.tree.map(lambda y: y[member], self.y0s)
+        """Return the start of a member, or those of several, taken on the host, where nothing is compiled."""
+        return jax.tree.map(lambda y: np.asarray(y)[member], self.y0s)
 
     def flow(self, member: int) -> AbstractFlow:
         """Return the flow of a member."""
@@ -67,7 +67,7 @@ class Work(eqx.Module):
 
 def kept_values(work: Work) -> Any:
     """Return the shapes and types of what is kept at each time."""
-    return returned("fn", work.fn, work.ts[0], work.start(0))
+    return returned("fn", work.fn, np.asarray(work.ts)[0], work.start(0))
 
 
 def together(work: Work, part: np.ndarray, width: int) -> Part:
@@ -75,7 +75,7 @@ def together(work: Work, part: np.ndarray, width: int) -> Part:
     padded = np.concatenate([part, np.repeat(part[-1:], width - len(part))])
     flows = work.flows if len(work.flows) == 1 else tuple(work.flows[k] for k in padded)
     found = work.solver(padded).observe(flows, work.start(padded), work.ts, work.fn)
-    return jax.tree.map(lambda a: a[: len(part)], found)
+    return found if len(part) == width else jax.tree.map(lambda a: np.asarray(a)[: len(part)], found)
 
 
 def alone(work: Work, part: np.ndarray, width: int) -> Part:

@@ -19,8 +19,8 @@ from dynsim.arguments import (
     as_times,
     check_flow,
     check_integrator,
+    inspected,
     not_traceable,
-    start_on,
     traceable,
 )
 from dynsim.conversion import function
@@ -119,9 +119,9 @@ def ensemble(
         else:
             done = _solved_on(as_executor(executor), solve, work, parts, checkpoints, shown)
     back = np.argsort(np.concatenate(parts), kind="stable")
-    join = lambda *pieces: jnp.asarray(jnp.concatenate(pieces)[back], pieces[0].dtype)  # a checkpoint has no weak types
-    joined = jax.tree.map(join, *done)
-    values, final, stats = joined
+    # on the host, where nothing is compiled; a checkpoint has no weak types
+    join = lambda *pieces: jnp.asarray(np.concatenate([np.asarray(piece) for piece in pieces])[back])
+    values, final, stats = jax.tree.map(join, *done)
     kept = flows[0] if isinstance(flow, AbstractFlow) else flows
     return Ensemble(work.ts, values, work.y0s, final, stats, kept, solver)
 
@@ -143,31 +143,31 @@ def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: Times
     for flow in flows:
         flow.check_horizon(float(times[0]), float(times[-1]))
     work = Work(flows, integrator, y0s, jnp.asarray(times, jax.tree.leaves(y0s)[0].dtype), fn)
-    spaces = [flow.space for flow in flows]
-    _check_starts(work)
-    if len(spaces) == 1:
-        return eqx.tree_at(lambda w: w.y0s, work, eqx.filter_vmap(lambda y: start_on(spaces[0], y))(y0s))
-    starts = [start_on(space, work.start(k)) for k, space in enumerate(spaces)]
-    return eqx.tree_at(lambda w: w.y0s, work, jax.tree.map(lambda *ys: jnp.stack(ys), *starts))
+    return eqx.tree_at(lambda w: w.y0s, work, _starts(work))
 
 
-def _check_starts(work: Work) -> None:
-    """Raise `ValueError` naming the first member whose start is not finite or off its space."""
+def _starts(work: Work) -> State:
+    """Return the starts projected to the space; raise `ValueError` naming the first that is not finite or off it."""
     try:
         if len(work.flows) == 1:
-            defects = np.asarray(eqx.filter_vmap(work.flows[0].space.defect)(work.y0s))
+            finite, defects, starts = _inspected_together(work.flows[0].space, work.y0s)
         else:
-            defects = np.array([flow.space.defect(work.start(k)) for k, flow in enumerate(work.flows)])
+            seen = [inspected(flow.space, work.start(k)) for k, flow in enumerate(work.flows)]
+            finite, defects, starts = jax.tree.map(lambda *parts: jnp.asarray(np.stack(parts)), *seen)
     except (TypeError, ValueError) as error:
         raise argument_error("y0s", "fit the space of the flow", f"does not ({str(error).splitlines()[0]})") from None
-    finite = [np.isfinite(np.asarray(y)).reshape(work.members, -1).all(axis=1) for y in jax.tree.leaves(work.y0s)]
-    bad = np.flatnonzero(~(np.all(finite, axis=0) & (defects < OFF_SPACE)))
+    defects = np.asarray(defects)
+    bad = np.flatnonzero(~(np.asarray(finite) & (defects < OFF_SPACE)))
     if bad.size:
         off = f"member {bad[0]} is off it by {defects[bad[0]]:.3g}"
         raise argument_error("y0s", "be finite and lie on the space of the flow", off)
     kept_values(work)  # an error in the function is raised once, not for each member
-    if not traceable(work.flow(0), work.start(0), work.ts[0]) and work.integrator.batched:
+    if not traceable(work.flow(0), work.start(0), np.asarray(work.ts)[0]) and work.integrator.batched:
         raise not_traceable()
+    return starts
+
+
+_inspected_together = eqx.filter_jit(eqx.filter_vmap(inspected, in_axes=(None, 0)))
 
 
 def _parts(work: Work, cost: Callable[[State], Scalar] | None, chunk: int | None) -> list[np.ndarray]:

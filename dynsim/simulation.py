@@ -176,7 +176,7 @@ def map_stats(ok: bool, steps: int, defect: Any) -> Stats:
 
 def raise_if_failed(stats: Stats) -> None:
     """Raise `IntegrationError` if the last time was not reached; nothing can be raised about traced values."""
-    if not isinstance(stats.succeeded, Tracer) and not bool(jnp.all(stats.succeeded)):
+    if not isinstance(stats.succeeded, Tracer) and not np.all(np.asarray(stats.succeeded)):
         raise IntegrationError(stats.explain(), outcome=Outcome(int(stats.outcome)))
 
 

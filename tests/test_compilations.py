@@ -1,0 +1,81 @@
+"""How many programs calls compile: none where only numbers have changed, and few for a new shape."""
+
+import contextlib
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dynsim.ensembles import ensemble
+from dynsim.integrators import Diffrax, Scipy
+from dynsim.simulation import simulate
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.tokens.flow import TokenFlow
+
+TS = np.linspace(0.0, 1.0, 7)
+
+
+@contextlib.contextmanager
+def compiled():
+    """Yield a list to which every program compiled in the block adds the seconds it took."""
+    found: list[float] = []
+
+    def listen(event: str, duration_secs: float, **kwargs: str | int) -> None:
+        del kwargs
+        if "backend_compile" in event:
+            found.append(duration_secs)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        yield found
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
+
+
+def count(call) -> int:
+    """Return the number of programs that a call compiles."""
+    with compiled() as found:
+        call()
+    return len(found)
+
+
+def tokens(scale: float) -> AbstractFlow:
+    return TokenFlow(scale * np.eye(3))
+
+
+def first(t, x):
+    return x[0]
+
+
+def starts(n: int) -> np.ndarray:
+    x = np.random.default_rng(0).normal(size=(3, n, 3))
+    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("integrator", [Diffrax(), Scipy()], ids=["diffrax", "scipy"])
+def test_numbers_compile_nothing(integrator):
+    run = functools.partial(simulate, integrator=integrator)
+    assert count(lambda: run(tokens(1.0), starts(2)[0], TS)) <= 12
+    assert count(lambda: run(tokens(1.0), starts(2)[0], TS)) == 0
+    assert count(lambda: run(tokens(0.5), starts(2)[1], 2 * TS)) == 0
+    assert count(lambda: run(tokens(0.5), starts(3)[0], TS)) <= 3
+
+
+def test_a_tolerance_compiles_nothing():
+    simulate(tokens(1.0), starts(2)[0], TS)
+    assert count(lambda: simulate(tokens(1.0), starts(2)[0], TS, integrator=Diffrax(rtol=1e-6, atol=1e-8))) == 0
+
+
+def test_an_ensemble_compiles_few_programs():
+    run = lambda scale, n, **options: ensemble(tokens(scale), starts(n), TS, first, shown=False, **options)
+    assert count(lambda: run(1.0, 2)) <= 8
+    assert count(lambda: run(1.0, 2)) == 0
+    assert count(lambda: run(0.5, 2)) == 0
+    assert count(lambda: run(0.5, 3)) <= 3
+    assert count(lambda: run(0.5, 3, chunk=2)) <= 3  # parts of two members, the second of which is filled up
+
+
+def test_what_is_counted_is_seen():
+    assert count(lambda: jax.jit(lambda x: x + 1)(jnp.ones(3))) >= 1
