@@ -129,8 +129,11 @@ def test_experiments_run_their_seeds_on_an_executor(tmp_path):
 
 
 def test_a_record_that_another_run_makes_is_refused(tmp_path):
-    parts = writable_folder("results", tmp_path / "tests/drawn/quick-0.parts")
-    with held("results", parts), pytest.raises(ValueError, match="`results` must be of no other run"):
+    place = writable_folder("results", tmp_path / "tests/drawn")
+    with (
+        held("results", place, ".quick-0.running"),
+        pytest.raises(ValueError, match="`results` must be of no other run"),
+    ):
         list(records(DRAWN, "quick", [0], results=tmp_path))
 
 

@@ -97,10 +97,7 @@ def record(experiment: Experiment, size: Size, seed: int = 0, results: Path | No
     if place.exists():
         return _loaded(place, experiment, size, seed, config)
     parts = place.with_suffix(".parts")
-    with (
-        on_interrupt(lambda: f"Stopped; finished parts are kept in `{parts}`; repeat the command to resume."),
-        held("results", writable_folder("results", parts)),
-    ):
+    with on_interrupt(lambda: f"Stopped; finished parts are kept in `{parts}`; repeat the command to resume."):
         arrays = experiment.run(experiment.config(size), stream(seed, experiment.name), parts)
     return _written(place, experiment, size, seed, arrays)
 
@@ -119,10 +116,13 @@ def records(
     Data files are those of the folder that `DYNSIM_DATA` names here, or else there.
 
     Raises:
-        ValueError: as `record`, and for an executor that ends before its work.
+        ValueError: as `record`, for records that another run makes, and for an executor that ends before its work.
     """
     if executor is None:
-        yield from (record(experiment, size, seed, results) for seed in seeds)
+        for seed in seeds:
+            with _held(_file(experiment, size, seed, results)):
+                made = record(experiment, size, seed, results)
+            yield made
         return
     places = {seed: _file(experiment, size, seed, results) for seed in seeds}
     done = [seed for seed in seeds if places[seed].exists()]
@@ -131,7 +131,7 @@ def records(
     kept = lambda: f"records are kept in `{places[seeds[0]].parent}`, and the same call goes on"
     with contextlib.ExitStack() as stack:
         for seed in todo:
-            stack.enter_context(held("results", writable_folder("results", places[seed].with_suffix(".parts"))))
+            stack.enter_context(_held(places[seed]))
         data = os.environ.get(VARIABLE, "")
         calls = {
             seed: (_run_elsewhere, (experiment, size, seed, places[seed].with_suffix(".parts").resolve(), data))
@@ -147,6 +147,11 @@ def _run_elsewhere(experiment: Experiment, size: Size, seed: int, parts: Path, d
         os.environ[VARIABLE] = data
     arrays = experiment.run(experiment.config(size), stream(seed, experiment.name), parts)
     return {name: np.asarray(array) for name, array in arrays.items()}
+
+
+def _held(place: Path) -> contextlib.AbstractContextManager[None]:
+    """Hold a record that is being made; its parts are held by what makes them."""
+    return held("results", writable_folder("results", place.parent), f".{place.stem}.running")
 
 
 def _config(experiment: Experiment, size: Size) -> dict[str, Any]:

@@ -13,8 +13,8 @@ NAME = ".running"
 
 
 @contextlib.contextmanager
-def held(name: str, folder: Path) -> Iterator[None]:
-    """Hold a folder within this context: a file in it says which process runs, on which machine, and since when.
+def held(name: str, folder: Path, file: str = NAME) -> Iterator[None]:
+    """Hold a folder within this context: a `file` in it says which process runs, on which machine, and since when.
 
     A file whose process has ended, by its number and its start, is replaced. One of another machine cannot be judged,
     and counts as running.
@@ -22,9 +22,9 @@ def held(name: str, folder: Path) -> Iterator[None]:
     Raises:
         ValueError: for the argument `name`, if another run holds the folder.
     """
-    lock = folder / NAME
+    lock = folder / file
     own = {"process": os.getpid(), "began": _began(os.getpid()), "machine": socket.gethostname()}
-    mine = folder / f"{NAME}.{socket.gethostname()}.{os.getpid()}"
+    mine = folder / f"{file}.{socket.gethostname()}.{os.getpid()}"
     mine.write_text(json.dumps(own))
     try:
         while not _linked(mine, lock):
