@@ -4,9 +4,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.attraction import match
+from analysis.dynamics.attraction import keeps_volume, match
 from analysis.dynamics.attractors import ESCAPED, FAILED, NOT_ATTRACTING, NOT_SETTLED, find_attractors
 from analysis.dynamics.edge_tracking import edge_state
+from analysis.dynamics.limit_sets import Record
+from analysis.dynamics.time_maps import TimeMap, state_itself
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.maps import Henon, Logistic, Standard
@@ -74,6 +76,14 @@ def test_conservative_maps_have_no_attractor():
     found = find_attractors(Standard(), starts, wrapped={0: 2 * np.pi, 1: 2 * np.pi}, longest=2048)
     assert not found.attractors
     assert set(found.labels.tolist()) <= {NOT_ATTRACTING, NOT_SETTLED}
+
+
+@pytest.mark.parametrize(("system", "kept"), [(Standard(K=6.0), True), (Henon(), False)], ids=["standard", "henon"])
+def test_volumes_are_kept_by_conservative_maps_only(system, kept):
+    time_map = TimeMap(system, jnp.zeros(2), state_itself, 1, 1e-8, 1e4)
+    states = time_map.window(np.array([[0.1, 0.2]]), 0)[:, 0]
+    record = Record(time_map, states, states, np.ones(2), False, 64, ())
+    assert keeps_volume(record) is kept
 
 
 def test_locked_phases_are_one_attractor_modulo_the_common_phase():
