@@ -1,5 +1,6 @@
 """Hybrid systems: flows interrupted by transitions, which reset the state and may change the flow and the dimension."""
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from dynsim.conversion import function, integer
 from dynsim.errors import argument_error, shown
 from dynsim.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
-from dynsim.simulation import Stop, simulate, simulate_until
+from dynsim.simulation import Stop, simulate, simulate_until, with_error
 from dynsim.systems.base import AbstractFlow
 from dynsim.trajectory import Trajectory
 
@@ -84,6 +85,7 @@ def simulate_hybrid(
     dwell: float = 0.0,
     max_transitions: int = 1000,
     integrator: AbstractIntegrator = Diffrax(),
+    error_estimate: bool = False,
 ) -> HybridTrajectory:
     """Integrate a hybrid system: a flow until a transition occurs, then what the transition leads to, and so on.
 
@@ -96,6 +98,8 @@ def simulate_hybrid(
         dwell: the least time between two transitions; guards are not looked at before it is over.
         max_transitions: the cap on transitions; a run that reaches it ends there, and says so in `ending`.
         integrator: solves every phase.
+        error_estimate: solve again at a tenth of the tolerance, and keep the difference in `stats.error` of every
+            phase: infinite if the two runs do not have the same transitions between the same times of `ts`.
 
     Raises:
         ValueError: for what `simulate_until` refuses, and for a reset that does not return a flow and a state.
@@ -103,6 +107,10 @@ def simulate_hybrid(
     """
     check_flow(flow)
     check_integrator(integrator)
+    if error_estimate:
+        options = {"dwell": dwell, "max_transitions": max_transitions}
+        methods = (integrator, integrator.tightened())
+        return _estimated(*(simulate_hybrid(flow, y0, ts, transitions, integrator=m, **options) for m in methods))
     times, y = as_times(ts), as_state("y0", y0)
     known = _rules(transitions)
     if not (isinstance(dwell, int | float) and 0 <= dwell < math.inf):
@@ -133,6 +141,19 @@ def simulate_hybrid(
             return ended(Ending.CAPPED)
         if t >= times[-1]:
             return ended(Ending.FINISHED)
+
+
+def _estimated(run: HybridTrajectory, finer: HybridTrajectory) -> HybridTrajectory:
+    """Return a run whose phases have the difference from those of a finer one as estimates of their errors."""
+    names = [[jump.name for jump in made.jumps] for made in (run, finer)]
+    same = names[0] == names[1] and len(run.phases) == len(finer.phases)
+    shapes = lambda path: [np.shape(leaf) for leaf in jax.tree.leaves(path.ys)]
+    phases = []
+    for k, path in enumerate(run.phases):
+        comparable = same and shapes(path) == shapes(finer.phases[k])
+        ys = finer.phases[k].ys if comparable else jax.tree.map(lambda a: jnp.full_like(a, jnp.inf), path.ys)
+        phases.append(eqx.tree_at(lambda p: p.stats, path, with_error(path.stats, path.ys, ys)))
+    return dataclasses.replace(run, phases=tuple(phases))
 
 
 def crossings(

@@ -32,7 +32,9 @@ def plane(found: PhasePlane, labels: Sequence[str], *, title: str = "") -> Figur
         return drawn
 
 
-def line(xs: np.ndarray, speeds: np.ndarray, points: np.ndarray, kinds: Sequence[str], label: str) -> Figure:
+def line(
+    xs: np.ndarray, speeds: np.ndarray, points: np.ndarray, kinds: Sequence[str], label: str, *, title: str = ""
+) -> Figure:
     """Return the portrait of a line: the velocity against the state, with arrows and equilibria on the axis."""
     with settings():
         drawn, (ax,) = canvas(COLUMN, 0.62)
@@ -60,7 +62,7 @@ def line(xs: np.ndarray, speeds: np.ndarray, points: np.ndarray, kinds: Sequence
         ax.set_xlim(xs[0], xs[-1])
         ax.set_xlabel(label)
         ax.set_ylabel(f"velocity of {label}")
-        _finished(ax, "")
+        _finished(ax, title)
         return drawn
 
 

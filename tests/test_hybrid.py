@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.hybrid import Transition, crossings, simulate_hybrid, unchanged
+from dynsim.hybrid import Transition, _estimated, crossings, simulate_hybrid, unchanged
 from dynsim.hybrid_trajectory import Ending
 from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.systems.base import FunctionFlow
@@ -40,6 +40,21 @@ def test_a_ball_bounces_at_the_times_of_the_closed_form(integrator):
     flight = (ts > exact[0] + 1e-6) & (ts < exact[1] - 1e-6)
     np.testing.assert_allclose(speed[flight], 0.5 - (ts[flight] - 1.0), atol=1e-9)
     assert run.explain() == "The run ended at t = 2.9 after 5 transitions: the last time was reached."
+
+
+def test_the_error_of_every_phase_is_estimated():
+    rough = Scipy(rtol=1e-5, atol=1e-7)
+    ts = np.linspace(0, 2.9, 30)
+    run = simulate_hybrid(WAVE, [0.5, 0.0], ts, [BOUNCE], integrator=rough, error_estimate=True)
+    assert len(run.jumps) == 1
+    exact = 0.5 * np.cos(np.asarray(run.phases[0].ts))
+    true = float(np.max(np.abs(np.asarray(run.phases[0].ys)[:, 0] - exact)))
+    assert true / 5 < run.phases[0].stats.max_error < 5 * true + 1e-12
+    assert all(phase.stats.error.shape == phase.ys.shape for phase in run.phases)
+    again = simulate_hybrid(WAVE, [0.5, 0.0], ts, [BOUNCE], integrator=rough)
+    assert again.phases[0].stats.error is None
+    other = simulate_hybrid(WAVE, [0.5, 0.0], ts[:10], [BOUNCE], integrator=rough)
+    assert _estimated(again, other).phases[1].stats.max_error == np.inf
 
 
 def test_a_run_without_end_is_stopped_by_the_cap_and_its_accumulation_named():

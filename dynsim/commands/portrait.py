@@ -121,7 +121,7 @@ def portrait(o: Portrait, found: "Found", title: str = "") -> "tuple[Figure, str
         return on_simplex(o, found.system, len(state))
     known = components(found.system, state)
     if len(state) == 1:
-        return on_line(o, found, known)
+        return on_line(o, found, known, title)
     return in_plane(o, found, known, state, title)
 
 
@@ -164,7 +164,7 @@ def in_plane(o: Portrait, found: "Found", known: Any, state: np.ndarray, title: 
     return plane(plan, (labels[first], labels[second]), title=title), f"{plan!r}{note}"
 
 
-def on_line(o: Portrait, found: "Found", known: Any) -> "tuple[Figure, str]":
+def on_line(o: Portrait, found: "Found", known: Any, title: str) -> "tuple[Figure, str]":
     """Return the portrait of a line."""
     import jax
     import jax.numpy as jnp
@@ -183,7 +183,7 @@ def on_line(o: Portrait, found: "Found", known: Any) -> "tuple[Figure, str]":
     points = np.array([float(e.state[0]) for e in rests])
     said = "; ".join(f"{e.kind} {x:.6g}" for e, x in zip(rests, points, strict=True)) or "no equilibrium in the window"
     label = axis_label(known.names[0], known.units[0])
-    return line(xs, np.asarray(speeds), points, [e.kind for e in rests], label), said
+    return line(xs, np.asarray(speeds), points, [e.kind for e in rests], label, title=title), said
 
 
 def on_sphere(o: Portrait, system: Any, d: int) -> "tuple[Figure, str]":
