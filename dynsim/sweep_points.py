@@ -63,7 +63,7 @@ def _name(name: Any) -> str:
 
 def _sequence(name: str, values: Any) -> list[Any]:
     """Return the values of a parameter as plain numbers and texts."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         raise argument_error("parameters", f"give `{name}` as a sequence of values", f"gives {shown(values)}")
     return [_plain(value) for value in values]
 
@@ -80,7 +80,7 @@ def _plain(value: Any) -> Any:
 def _seeds(seeds: Any) -> tuple[int | None, ...]:
     if seeds is None:
         return (None,)
-    if isinstance(seeds, Iterable):
+    if isinstance(seeds, Iterable) and getattr(seeds, "ndim", 1) == 1:
         return tuple(integer("seeds", seed, least=0) for seed in seeds)
     return tuple(range(integer("seeds", seeds, least=1)))
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim.conversion import function as as_function
-from dynsim.conversion import integer, reals
+from dynsim.conversion import instance, integer, reals
 from dynsim.errors import argument_error, reason, shown
 from dynsim.executors import Call, as_executor, finished
 from dynsim.io.checkpoints import Checkpoints
@@ -36,7 +36,7 @@ Arrays = dict[str, np.ndarray]
 
 def sweep(
     function: Callable[..., Any],
-    parameters: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]],
+    parameters: Mapping[str, Sequence[Any] | np.ndarray | jax.Array] | Sequence[Mapping[str, Any]],
     *,
     seeds: int | Sequence[int] | None = None,
     units: Mapping[str, str] | None = None,
@@ -72,6 +72,9 @@ def sweep(
     _check_xarray()
     points = points_of(parameters, seeds)
     as_function("function", function, "the parameters")
+    named: Mapping[str, str] = (
+        {} if units is None else instance("units", units, Mapping, "a mapping from names to units")
+    )
     size = _size(len(points.values), chunk)
     parts = [np.arange(k, min(k + size, len(points.values))) for k in range(0, len(points.values), size)]
     evaluate = _together if vectorised else _one_by_one
@@ -79,12 +82,12 @@ def sweep(
     with contextlib.ExitStack() as stack:
         checkpoints = None
         if folder is not None:
-            place = writable_folder("folder", Path(folder))
+            place = writable_folder("folder", Path(instance("folder", folder, str | Path, "a path")))
             stack.enter_context(held("folder", place))
             checkpoints = Checkpoints(place, digest(function, points, size, vectorised), None, of=SAME)
             checkpoints.check()
         found = _evaluated(work, checkpoints, executor, shown)
-    return _dataset(function, points, parts, found, units or {})
+    return _dataset(function, points, parts, found, named)
 
 
 @dataclass(frozen=True)

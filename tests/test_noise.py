@@ -199,7 +199,7 @@ def test_a_run_file_repeats_a_path_with_noise_to_the_bit(tmp_path):
     path = simulate(flow, [1.0, 2.0], ENDS, integrator=EulerMaruyama(0.25, 0.125), key=KEY)
     save(tmp_path / "run.npz", path, key=KEY)
     trust = [f"{__name__}:decay", f"{__name__}:proportional", "tests/test_noise.py"]
-    again = rerun(tmp_path / "run.npz", trust=trust)
+    again: Any = rerun(tmp_path / "run.npz", trust=trust)
     assert np.array_equal(path.ys, again.ys)
     stored: Any = load(tmp_path / "run.npz", trust=trust)
     assert stored.system.calculus == "ito"
@@ -262,6 +262,14 @@ REFUSED = {
     "parts": (
         lambda: simulate(_noisy(noise=(0.1, 0.2)), [1.0, 2.0], ENDS, key=KEY),
         "`noise` must have the parts of the state",
+    ),
+    "a text": (
+        lambda: simulate(_noisy(noise=lambda t, x: "loud"), [1.0], ENDS, key=KEY),
+        "`noise` must hold real numbers",
+    ),
+    "domain": (
+        lambda: simulate(_noisy(domain=lambda x: x), [1.0, 2.0], ENDS, key=KEY),
+        r"`domain` must return one number, but returns shape \(2,\)",
     ),
     "events": (
         lambda: simulate_until(_noisy(), [1.0], ENDS, [Event(lambda t, x: x[0])]),

@@ -61,7 +61,7 @@ def test_a_grid_becomes_a_dataset_with_names_and_units():
 
 
 def test_a_list_of_points_and_seeds_with_common_random_numbers():
-    found = sweep(drawn, [{"a": 0.0}, {"a": 5.0}], seeds=3)
+    found = sweep(drawn, [{"a": 0.0}, {"a": np.float64(5.0)}], seeds=3)
     assert found["x"].dims == ("point", "seed", "x_0")
     np.testing.assert_allclose(found["x"][1] - found["x"][0], 5.0)
     expected = jax.random.normal(stream(2, "sweep"), (2,))
@@ -187,6 +187,7 @@ def test_what_a_function_closes_over_tells_sweeps_apart(tmp_path):
 REFUSED = {
     "no points": (lambda: sweep(measured, {"a": [], "b": [1]}), "`parameters` must have at least one point"),
     "names": (lambda: sweep(measured, {"seed": [1]}), "and not key, seed, point, status, cause, but has 'seed'"),
+    "no axis": (lambda: sweep(waves, {"beta": np.array(2.0)}), "`parameters` must give `beta` as a sequence of values"),
     "points": (lambda: sweep(measured, [{"a": 1}, {"b": 1}]), "give every point the same names"),
     "values": (lambda: sweep(measured, {"a": [None]}), "have numbers or texts as values, but has None"),
     "texts": (lambda: sweep(waves, {"beta": ["x"]}, vectorised=True), "`beta` has texts"),

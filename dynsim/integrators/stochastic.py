@@ -266,9 +266,7 @@ def _after(flow: NoisyFlow, run: _Run, y: State, end: Any) -> _Run:
     """Return a run after a step to the ambient point `y`; one that has ended keeps NaN."""
     x = flow.space.project(y)
     finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(x)]))
-    left = flow.space.defect(x) > OFF_SPACE
-    if flow.domain is not None:
-        left = left | (flow.domain(x) < 0)
+    left = (flow.space.defect(x) > OFF_SPACE) | flow.outside(x)
     now = jnp.where(finite, jnp.where(left, int(Outcome.LEFT_DOMAIN), int(Outcome.FINISHED)), int(Outcome.NON_FINITE))
     outcome = jnp.where(run.outcome == int(Outcome.FINISHED), now, run.outcome)
     going = outcome == int(Outcome.FINISHED)

@@ -61,6 +61,15 @@ class NoisyFlow(AbstractFlow):
         self.calculus = choice("calculus", calculus, CALCULI)
         self.domain = None if domain is None else function("domain", domain, "the state")
 
+    def outside(self, x: State) -> jax.Array:
+        """Return whether a state is outside the `domain`; raise `ValueError` if that returns no number."""
+        if self.domain is None:
+            return jnp.zeros((), bool)
+        value = jnp.asarray(reals("domain", self.domain(x)))
+        if value.ndim:
+            raise argument_error("domain", "return one number", f"returns shape {value.shape}")
+        return value < 0
+
     @property
     def space(self) -> AbstractSpace:
         """The space of the flow."""
@@ -133,9 +142,9 @@ class NoisyFlow(AbstractFlow):
         """Return the amplitude, or the directions, with the structure of the state."""
         found = self.noise(t, x) if callable(self.noise) else self.noise
         if jax.tree.structure(found) == jax.tree.structure(x):
-            return jax.tree.map(jnp.asarray, found)
+            return jax.tree.map(_array, found)
         if jax.tree.structure(found) == jax.tree.structure(0):
-            return jax.tree.map(lambda a: jnp.asarray(found), x)
+            return jax.tree.map(lambda a: _array(found), x)
         raise argument_error("noise", "have the parts of the state", "has others")
 
     @staticmethod
@@ -154,6 +163,10 @@ def fields(flow: AbstractFlow, t: Time, x: State) -> tuple[PyTree, ...]:
     """Return all that a solver evaluates of a flow: its field, and the noise if it has any."""
     field = without_noise(flow).vector_field(t, x)
     return (field, flow.noise(t, x)) if isinstance(flow, NoisyFlow) and callable(flow.noise) else (field,)
+
+
+def _array(value: Any) -> jax.Array:
+    return jnp.asarray(reals("noise", value))
 
 
 def _amplitude(value: Any) -> jax.Array:
