@@ -60,7 +60,7 @@ def test_lorenz_has_its_pitchfork_and_its_hopf_points():
     assert (point.kind, point.parameter) == ("branch point", pytest.approx(1.0, abs=1e-7))
     for branch in switch(Lorenz(), lambda f: f.rho, point, (0.0, 30.0), max_step=1.0):
         (hopf,) = branch.bifurcations
-        assert hopf.kind == "hopf"
+        assert hopf.kind == "Hopf point"
         assert hopf.parameter == pytest.approx(10 * (10 + 8 / 3 + 3) / (10 - 8 / 3 - 1), abs=1e-6)
         assert hopf.frequency == pytest.approx(np.sqrt(8 / 3 * (10 + hopf.parameter)), rel=1e-6)
 

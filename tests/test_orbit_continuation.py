@@ -36,7 +36,7 @@ def bautin():
 
 def test_cycles_leave_a_hopf_point_and_turn_at_their_fold(bautin):
     rest, cycles = bautin
-    assert [(b.kind, b.frequency) for b in rest.bifurcations] == [("hopf", pytest.approx(1.0))]
+    assert [(b.kind, b.frequency) for b in rest.bifurcations] == [("Hopf point", pytest.approx(1.0))]
     radius = np.sum(cycles.states.nodes[:, 0] ** 2, axis=1)
     assert np.allclose(radius**2 - 2 * radius, cycles.parameters, atol=1e-7)
     assert np.allclose(cycles.states.period, 2 * np.pi, atol=1e-7)
@@ -45,7 +45,7 @@ def test_cycles_leave_a_hopf_point_and_turn_at_their_fold(bautin):
     assert np.allclose(cycles.eigenvalues[1:, 0], np.exp(2 * np.pi * exponents[1:]), rtol=1e-5)
     assert {k for k, r in zip(cycles.kinds, radius, strict=True) if r > 1.01} == {"stable"}
     assert {k for k, r in zip(cycles.kinds[1:], radius[1:], strict=True) if r < 0.99} == {"unstable"}
-    assert cycles.ends == ("hopf", "bounds")
+    assert cycles.ends == ("Hopf point", "bounds")
 
 
 def test_a_branch_of_cycles_ends_at_the_equilibrium_where_it_began(bautin):
@@ -81,7 +81,7 @@ def test_the_cycle_of_lorenz_ends_at_the_homoclinic_orbit():
     hopf = rest.bifurcations[0]
     assert hopf.parameter == pytest.approx(24.736842, abs=1e-5)
     cycles = orbits_from_hopf(Lorenz(), where, hopf, (10.0, 30.0), step=0.5, max_step=4.0, max_period=5.0, rtol=1e-9)
-    assert cycles.ends == ("hopf", "period")
+    assert cycles.ends == ("Hopf point", "period")
     assert cycles.parameters[-1] == pytest.approx(13.9266, abs=2e-3)  # Sparrow, 1982
     assert set(cycles.kinds[1:]) == {"saddle"}
 

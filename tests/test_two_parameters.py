@@ -53,15 +53,15 @@ def test_folds_and_hopf_points_meet_at_a_bogdanov_takens_point():
     where, bounds = (lambda f: f.p, lambda f: f.q), ((-2.0, 1.0), (-0.5, 1.0))
     line = continue_equilibria(BogdanovTakens(), where[0], jnp.asarray([-1.0, 0.0]), (-2.0, 1.0))
     at = {b.kind: b for b in line.bifurcations}
-    assert at["hopf"].parameter == pytest.approx(-0.25, abs=1e-8)
-    folds, hopfs = (critical_curve(BogdanovTakens(), where, at[k], bounds, step=0.1) for k in ("fold", "hopf"))
+    assert at["Hopf point"].parameter == pytest.approx(-0.25, abs=1e-8)
+    folds, hopfs = (critical_curve(BogdanovTakens(), where, at[k], bounds, step=0.1) for k in ("fold", "Hopf point"))
     assert np.allclose(folds.first, 0.0, atol=1e-9)
     assert np.allclose(hopfs.first, -(hopfs.second**2), atol=1e-9)
     assert np.all(hopfs.second > 0)
-    assert "bogdanov-takens" in hopfs.ends
+    assert "Bogdanov-Takens point" in hopfs.ends
     for curve in (folds, hopfs):
         ((kind, p, q),) = [(d.kind, d.first, d.second) for d in curve.degeneracies]
-        assert (kind, p, q) == ("bogdanov-takens", pytest.approx(0.0, abs=1e-7), pytest.approx(0.0, abs=1e-7))
+        assert (kind, p, q) == ("Bogdanov-Takens point", pytest.approx(0.0, abs=1e-7), pytest.approx(0.0, abs=1e-7))
 
 
 def test_a_stability_map_counts_equilibria_on_both_sides_of_the_folds():

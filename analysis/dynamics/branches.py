@@ -27,10 +27,10 @@ class Bifurcation(NamedTuple):
     """A bifurcation on a branch: its kind, and where.
 
     At a `fold` the branch turns back in the parameter. At a `branch point` other branches cross it; see `switch`. At a
-    `hopf` point a pair of eigenvalues crosses the imaginary axis at +-i `frequency`. Of maps and periodic orbits, a
-    multiplier passes -1 at a `period doubling`, a pair leaves the unit circle at the angles +-`frequency` at
-    `neimark-sacker`. At a `corner` the derivative of the field jumps: it is not smooth there. `multiplicity` is the
-    number of eigenvalues that cross. `arclength` is where it lies, `direction` that of the branch there, in the
+    `Hopf point` a pair of eigenvalues crosses the imaginary axis at +-i `frequency`. Of maps and periodic orbits, a
+    multiplier passes -1 at a `period doubling`, a pair leaves the unit circle at the angles +-`frequency` at a
+    `Neimark-Sacker point`. At a `corner` the derivative of the field jumps: it is not smooth there. `multiplicity` is
+    the number of eigenvalues that cross. `arclength` is where it lies, `direction` that of the branch there, in the
     ambient coordinates of the state and the parameter.
     """
 
@@ -178,7 +178,7 @@ def _returned(first: CurvePoint, here: CurvePoint, found: CurvePoint) -> bool:
 def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]) -> Branch:
     """Return a branch of points, with the bifurcations between them."""
     lengths = np.append(0.0, np.cumsum(np.linalg.norm(np.diff([p.flat for p in points], axis=0), axis=1)))
-    first = 1 if ends[0] in ("branch point", "hopf", "period doubling") else 0
+    first = 1 if ends[0] in ("branch point", "Hopf point", "period doubling") else 0
     found = _bifurcations(curve, points[first:], lengths[first:])
     states = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *[p.state for p in points])
     singular = [curve.singular(point) == 0 for point in points[first:]]
@@ -265,7 +265,7 @@ def _frequency(critical: complex, modulus: float, curve: AbstractCurve) -> float
     """Return the frequency of a Hopf point, or the angle of a pair of multipliers; 0 for real eigenvalues."""
     if not critical.imag:
         return 0.0
-    return abs(critical.imag) if curve.name(1j) == "hopf" else float(abs(np.angle(critical / modulus)))
+    return abs(critical.imag) if curve.name(1j) == "Hopf point" else float(abs(np.angle(critical / modulus)))
 
 
 def _within(known: list[Bifurcation], begin: float, size: float) -> list[Bifurcation]:

@@ -185,7 +185,7 @@ def with_orbits(
             flow, where, at, bounds, segments=segments, step=step, max_step=max_step, max_points=max_points,
             max_period=max_period,
         )
-        for one in diagram.branches for at in one.bifurcations if at.kind == "hopf"
+        for one in diagram.branches for at in one.bifurcations if at.kind == "Hopf point"
     ]  # fmt: skip
     return diagram._replace(orbits=(*diagram.orbits, *found))
 

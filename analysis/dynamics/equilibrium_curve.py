@@ -60,8 +60,8 @@ class EquilibriumCurve(AbstractCurve):
         return np.real(values)
 
     def name(self, critical: complex) -> str:
-        """Return `hopf` for an imaginary eigenvalue."""
-        return "hopf" if abs(critical.imag) > 0 else ""
+        """Return `Hopf point` for an imaginary eigenvalue."""
+        return "Hopf point" if abs(critical.imag) > 0 else ""
 
 
 class FixedPointCurve(EquilibriumCurve):
@@ -88,14 +88,14 @@ class FixedPointCurve(EquilibriumCurve):
         return np.abs(values) - 1
 
     def name(self, critical: complex) -> str:
-        """Return `period doubling` for the multiplier -1, `neimark-sacker` for a pair on the unit circle."""
+        """Return `period doubling` for the multiplier -1, `Neimark-Sacker point` for a pair on the unit circle."""
         return name_of_multiplier(critical)
 
 
 def name_of_multiplier(critical: complex) -> str:
     """Return the kind of the bifurcation of an orbit at which a multiplier is on the unit circle; "" for 1."""
     if abs(critical.imag) > 0:
-        return "neimark-sacker"
+        return "Neimark-Sacker point"
     return "period doubling" if critical.real < 0 else ""
 
 

@@ -99,7 +99,7 @@ def orbits_from_hopf(
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no orbit is found nearby.
     """
-    if at.kind != "hopf":
+    if at.kind != "Hopf point":
         raise argument_error("at", "be a Hopf point", f"is a {at.kind}")
     count, within = integer("segments", segments, least=3), limits(bounds, step, max_step, max_points)
     longest, tolerance = number("max_period", max_period), number("rtol", rtol)
@@ -110,7 +110,7 @@ def orbits_from_hopf(
         raise argument_error(
             "at", "be a Hopf point from which orbits can be followed", "leads to none: try another step"
         )
-    return branch(curve, [begin, *points], ("hopf", end))
+    return branch(curve, [begin, *points], ("Hopf point", end))
 
 
 def _at_hopf(curve: OrbitCurve, flow: AbstractFlow, at: Bifurcation) -> CurvePoint:

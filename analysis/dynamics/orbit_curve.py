@@ -184,7 +184,7 @@ class OrbitCurve(AbstractCurve):
         return 1e-6 * max(1.0, float(np.max(np.abs(values), initial=0.0)))
 
     def name(self, critical: complex) -> str:
-        """Return `period doubling` for the multiplier -1, `neimark-sacker` for a pair on the unit circle."""
+        """Return `period doubling` for the multiplier -1, `Neimark-Sacker point` for a pair on the unit circle."""
         return name_of_multiplier(critical)
 
     def size(self, state: Any, parameter: float) -> float:

@@ -38,7 +38,7 @@ class Critical(NamedTuple):
 
 
 class Degeneracy(NamedTuple):
-    """A point on a curve where it is degenerate: a `cusp`, or `bogdanov-takens` where folds and Hopf points meet."""
+    """A degenerate point of a curve: a `cusp`, or a `Bogdanov-Takens point`, where folds and Hopf points meet."""
 
     kind: str
     state: State
@@ -49,9 +49,9 @@ class Degeneracy(NamedTuple):
 class CriticalCurve(NamedTuple):
     """The curve of folds or Hopf points in the plane of two parameters.
 
-    `kind` is `fold` or `hopf`; `first` and `second` are the parameters, `states` the equilibria, `frequencies` those of
-    Hopf points. `ends` says at both ends why the curve ends: `bounds` of the second parameter, `outside` those of the
-    first, `bogdanov-takens`, `closed`, `steps`, `corner` or `lost`.
+    `kind` is `fold` or `Hopf point`; `first` and `second` are the parameters, `states` the equilibria, `frequencies`
+    those of Hopf points. `ends` says at both ends why the curve ends: `bounds` of the second parameter, `outside` those
+    of the first, `Bogdanov-Takens point`, `closed`, `steps`, `corner` or `lost`.
     """
 
     kind: str
@@ -92,7 +92,7 @@ def critical_curve(
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no such point is found near it.
     """
-    if at.kind not in ("fold", "hopf"):
+    if at.kind not in ("fold", "Hopf point"):
         raise argument_error("at", "be a fold or a Hopf point", f"is a {at.kind}")
     within = limits(bounds[1], step, max_step, max_points)
     low, high = limits(bounds[0], step, max_step, max_points).bounds
@@ -118,7 +118,7 @@ def _found(curve: "_CriticalEquations", first: CurvePoint, within: Limits, name:
                 if place is not None:
                     degenerate.append(_degeneracy(kind_, place))
     if curve.last is not None:
-        degenerate.append(_degeneracy("bogdanov-takens", curve.last))
+        degenerate.append(_degeneracy("Bogdanov-Takens point", curve.last))
     stacked: Any = jax.tree.map(lambda *a: np.stack([np.asarray(x) for x in a]), *[p.state for p in points])
     second = np.array([p.parameter for p in points])
     return CriticalCurve(
@@ -207,14 +207,14 @@ class _CriticalEquations(AbstractCurve):
         return ""
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
-        """Return `outside` beyond the bounds of the first parameter, and `bogdanov-takens` at frequency zero."""
+        """Return `outside` beyond the bounds of the first parameter, and `Bogdanov-Takens point` at frequency zero."""
         at = critical_of(point)
         if not self.bounds[0] <= float(at.parameter) <= self.bounds[1]:
             return "outside"
         if not self.has_frequency or float(at.frequency) > 0:
             return ""
         self.last, _ = located(self, before, point, lambda p: float(critical_of(p).frequency))
-        return "bogdanov-takens"
+        return "Bogdanov-Takens point"
 
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
         """Return the functions that vanish at degeneracies between points, by their names."""
@@ -234,7 +234,7 @@ class _FoldCurve(_CriticalEquations):
         """Return the coefficient of the fold, which vanishes at cusps, and the product of both null vectors."""
         return {
             "cusp": lambda point: _fold_coefficients(self, point)[0],
-            "bogdanov-takens": lambda point: _fold_coefficients(self, point)[1],
+            "Bogdanov-Takens point": lambda point: _fold_coefficients(self, point)[1],
         }
 
 

@@ -163,6 +163,7 @@ def _draw(o: Continue, file: Path, made: "Found", where: Any, diagram: "Diagram"
     from dynsim.systems.named import components
     from figures.files import write_figure
     from figures.panels.bifurcations import bifurcation_marks, branch_lines, stability_legend
+    from figures.panels.labels import axis_label
     from figures.style import canvas, settings
 
     first = jax.tree.map(lambda a: a[0], diagram.branches[0].states)
@@ -177,8 +178,8 @@ def _draw(o: Continue, file: Path, made: "Found", where: Any, diagram: "Diagram"
             marks += [(b.kind, b.parameter, float(v[-1])) for b, v in zip(one.bifurcations, at, strict=True)]
         for mark in marks:
             bifurcation_marks(ax, *([part] for part in mark))
-        ax.set_xlabel(o.parameter)
-        ax.set_ylabel(parts.headings()[which])
+        ax.set_xlabel(axis_label(o.parameter))
+        ax.set_ylabel(axis_label(parts.names[which], parts.units[which]))
         ax.set_xlim(o.from_, o.to)
         stability_legend(ax)
         write_figure(drawn, file, f"bifurcation diagram in {o.parameter}")

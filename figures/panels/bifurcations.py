@@ -13,12 +13,12 @@ from figures.style import colour
 MARKS = {
     "fold": "s",
     "branch point": "D",
-    "hopf": "o",
+    "Hopf point": "o",
     "period doubling": "^",
-    "neimark-sacker": "v",
+    "Neimark-Sacker point": "v",
     "corner": "x",
     "cusp": "*",
-    "bogdanov-takens": "P",
+    "Bogdanov-Takens point": "P",
 }
 """The marks of bifurcations by kind."""
 DASHED = (0, (4, 1.6))
