@@ -13,6 +13,7 @@ from dynsim.integrators import Diffrax, Scipy
 from dynsim.simulation import simulate
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.tokens.flow import TokenFlow
+from dynsim.systems.tokens.interactions.choice import Auto
 
 TS = np.linspace(0.0, 1.0, 7)
 
@@ -61,6 +62,20 @@ def test_numbers_compile_nothing(integrator):
     assert count(lambda: run(tokens(1.0), starts(2)[0], TS)) == 0
     assert count(lambda: run(tokens(0.5), starts(2)[1], 2 * TS)) == 0
     assert count(lambda: run(tokens(0.5), starts(3)[0], TS)) <= 3
+
+
+CHOICES = {"blocked": (None, 300, 1.0, 0.5), "no harmonics": (1e-6, 300, 1e6, 2e6), "harmonic": (1e-6, 700, 1.0, 1.01)}
+"""Tolerance, number of tokens, and two values of beta, once too large for harmonics."""
+
+
+@pytest.mark.parametrize("name", ["blocked", "no harmonics", pytest.param("harmonic", marks=pytest.mark.slow)])
+def test_a_second_call_with_a_chosen_interaction_compiles_nothing(name):
+    tolerance, n, *betas = CHOICES[name]
+    flow = lambda beta: TokenFlow(beta * np.eye(3), interaction=Auto(tolerance))
+    run = lambda beta, row: simulate(flow(beta), starts(n)[row], TS / max(betas))
+    assert count(lambda: run(betas[0], 0)) <= 12
+    assert count(lambda: run(betas[0], 0)) == 0
+    assert count(lambda: run(betas[1], 1)) == 0
 
 
 def test_a_tolerance_compiles_nothing():

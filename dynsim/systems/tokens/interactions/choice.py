@@ -1,5 +1,6 @@
 """The choice of an interaction by the number of tokens, their dimension, the mask, P and the tolerance."""
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import equinox as eqx
@@ -35,6 +36,13 @@ class Choice(NamedTuple):
         return f"{name}: {self.reason}."
 
 
+@dataclass(frozen=True)
+class Obstacle:
+    """Why there are no harmonics. All are equal: the words, with numbers of P in them, must not part programs."""
+
+    words: str = field(compare=False)
+
+
 class Auto(AbstractInteraction):
     """The fastest interaction for the tokens at hand.
 
@@ -44,12 +52,13 @@ class Auto(AbstractInteraction):
 
     tolerance: float | None = eqx.field(static=True)
     harmonic: Harmonic | None
-    obstacle: str = eqx.field(static=True)
+    obstacle: Obstacle = eqx.field(static=True)
 
     def __init__(self, tolerance: float | None = None):
         """Store the tolerance, none by default."""
         self.tolerance = None if tolerance is None else number("tolerance", tolerance)
-        self.harmonic, self.obstacle = None, "no tolerance is given for harmonics" if tolerance is None else ""
+        self.harmonic = None
+        self.obstacle = Obstacle("no tolerance is given for harmonics" if tolerance is None else "")
 
     def prepared(self, heads: Heads) -> "Auto":
         """Return the same with the degree of the harmonics, or with the reason why there are none."""
@@ -60,7 +69,7 @@ class Auto(AbstractInteraction):
             check_harmonic(heads)
             object.__setattr__(made, "harmonic", Harmonic(self.tolerance).prepared(heads))
         except ValueError as error:
-            object.__setattr__(made, "obstacle", str(error).rstrip("."))
+            object.__setattr__(made, "obstacle", Obstacle(str(error).rstrip(".")))
         return made
 
     def output(self, heads: Heads, t: Time, x: Tokens) -> Tokens:
@@ -71,7 +80,7 @@ class Auto(AbstractInteraction):
         """Return the choice for n tokens of a type, with its reason."""
         exact = Dense() if n <= DENSE_MOST else Blocked()
         if self.harmonic is None or self.tolerance is None:
-            return Choice(exact, self._why(n, self.obstacle))
+            return Choice(exact, self._why(n, self.obstacle.words))
         try:
             check_tolerance(self.tolerance, dtype)
         except ValueError as error:
