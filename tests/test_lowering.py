@@ -1,6 +1,7 @@
 """Programs for accelerators, lowered where there is none: nothing in them calls Python or a library of the host."""
 
 import re
+from typing import Any
 
 import diffrax as dfx
 import jax
@@ -12,17 +13,37 @@ from dynsim.integrators import RKC2, Diffrax, EulerHeun, Event, InSpan, Scipy
 from dynsim.integrators.diffrax_backend import _locate
 from dynsim.integrators.save_times import in_order
 from dynsim.simulation import _scanned, simulate
+from dynsim.spaces import Ellipsoid
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.hardmax.maps import HardmaxMap
 from dynsim.systems.noisy import NoisyFlow
 from dynsim.systems.tokens.flow import TokenFlow
+from dynsim.systems.tokens.interactions.base import Dense
+from dynsim.systems.tokens.interactions.blocked import Blocked
+from dynsim.systems.tokens.interactions.choice import Auto
+from dynsim.systems.tokens.interactions.harmonic import Harmonic
+from dynsim.systems.tokens.masks import Causal, Window
 from tests.zoo import FLOWS, MAPS, D, flow_and_start, map_and_start
 
 PLATFORMS = ("cuda", "tpu")
 TS = (0.0, 1.0, 2.0)
-FACTORISATIONS = {"LuDecomposition", "cusolver_getrf_ffi", "cu_lu_pivots_to_permutation"}
-"""Kernels that run on the accelerators: LU, for implicit solvers and flows that solve linear equations."""
+FACTORISATIONS = {"LuDecomposition", "cusolver_getrf_ffi", "cu_lu_pivots_to_permutation", "cusolver_potrf_ffi"}
+"""Kernels that run on the accelerators: LU, for implicit solvers and linear equations, and Cholesky, for ellipsoids."""
 CHEAP = ("general heads on an ellipsoid", "a user's own, plane")
+INTERACTIONS = {
+    "blocked": (Blocked(2, 2), 3, 5, {"mask": Window(2)}),
+    "harmonic": (Harmonic(1e-6), 3, 5, {}),
+    "auto": (Auto(1e-6), 3, 3000, {}),
+    "blocked, full": (Blocked(2, 2), 3, 5, {}),
+    "harmonic on the circle": (Harmonic(1e-6), 2, 5, {}),
+    "harmonic, causal": (Harmonic(1e-6), 3, 5, {"mask": Causal()}),
+    "harmonic on an ellipsoid": (Harmonic(1e-6), 3, 5, {"space": Ellipsoid(np.diag([1.0, 2.0, 3.0]))}),
+    "auto, exact": (Auto(), 3, 300, {}),
+    "auto, few": (Auto(1e-6), 3, 5, {}),
+}
+"""Interaction, dimension, number of tokens, and options of the flow; the first of each kind is always lowered."""
+CHOSEN = {"auto": Harmonic, "auto, exact": Blocked, "auto, few": Dense}
+FIRST = ("blocked", "harmonic", "auto")
 ON_HOST = {"hardmax", "exact hardmax", "two hard heads", "forward Euler of a chain"}
 
 
@@ -57,6 +78,31 @@ def test_fields_are_lowered(name):
 )
 def test_a_simulation_is_lowered(name):
     flow, x = flow_and_start(name)
+    assert runs_there(solved(flow, Diffrax()), x)
+
+
+def tokens_and_start(name):
+    """Return the flow of tokens with an interaction, and a start."""
+    way, d, n, options = INTERACTIONS[name]
+    flow = TokenFlow(2 * np.eye(d), interaction=way, **options)
+    return flow, flow.space.sample(jax.random.key(0), (n, d))
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in FIRST else pytest.param(name, marks=pytest.mark.slow) for name in INTERACTIONS]
+)
+def test_interactions_are_lowered(name):
+    flow, x = tokens_and_start(name)
+    assert runs_there(lambda t, y: flow.vector_field(t, y), 0.3, x)
+    if name in CHOSEN:
+        way: Any = flow.interaction
+        assert isinstance(way.chosen(flow, len(x)).interaction, CHOSEN[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", INTERACTIONS)
+def test_a_simulation_with_an_interaction_is_lowered(name):
+    flow, x = tokens_and_start(name)
     assert runs_there(solved(flow, Diffrax()), x)
 
 
