@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from analysis.dynamics.basins import Basins
 from analysis.dynamics.phase_plane import PhasePlane
 from analysis.dynamics.portrait import Portrait
+from figures.panels.basins import basin_background
 from figures.panels.orbits import cycles, paths, separatrices
 from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
 from figures.panels.simplices import simplex_portrait
@@ -17,7 +19,7 @@ from figures.style import COLUMN, PAGE, canvas, colour, settings
 ARROWS = 300  # of the field on a sphere
 
 
-def plane(found: PhasePlane, labels: Sequence[str], *, title: str = "") -> Figure:
+def plane(found: PhasePlane, labels: Sequence[str], *, title: str = "", basins: Basins | None = None) -> Figure:
     """Return the portrait of a plane: field, nullclines, equilibria, limit cycles, separatrices, trajectories."""
     with settings():
         drawn, (ax,) = canvas(1.35 * COLUMN, 0.78)
@@ -28,12 +30,21 @@ def plane(found: PhasePlane, labels: Sequence[str], *, title: str = "") -> Figur
         paths(ax, found.trajectories)
         separatrices(ax, found.stable_curves, found.unstable_curves)
         cycles(ax, found.cycles, found.cycle_kinds)
+        if basins is not None:
+            basin_background(ax, basins.labels, basins.axes)
         _finished(ax, title)
         return drawn
 
 
 def line(
-    xs: np.ndarray, speeds: np.ndarray, points: np.ndarray, kinds: Sequence[str], label: str, *, title: str = ""
+    xs: np.ndarray,
+    speeds: np.ndarray,
+    points: np.ndarray,
+    kinds: Sequence[str],
+    label: str,
+    *,
+    title: str = "",
+    basins: Basins | None = None,
 ) -> Figure:
     """Return the portrait of a line: the velocity against the state, with arrows and equilibria on the axis."""
     with settings():
@@ -62,6 +73,8 @@ def line(
         ax.set_xlim(xs[0], xs[-1])
         ax.set_xlabel(label)
         ax.set_ylabel(f"velocity of {label}")
+        if basins is not None:
+            basin_background(ax, basins.labels, basins.axes)
         _finished(ax, title)
         return drawn
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dynsim.io.npz import read_arrays
-from figures.panels.basins import Mark, basin_image, luminance, shade
+from figures.panels.basins import FAINT, Mark, basin_background, basin_image, luminance, shade
 from figures.style import canvas, settings
 from tests.commands import refused, run
 
@@ -88,3 +88,22 @@ def test_an_image_has_its_attractors_and_refuses_other_shapes():
         assert len(ax.collections) == 1  # the boundary
         with pytest.raises(ValueError, match="Argument `labels` must have one or two axes"):
             basin_image(ax, labels.T, axes)
+
+
+def test_a_background_is_pale_and_leaves_the_window_as_it_is():
+    labels = np.repeat([[0], [-2]], [60, 20], axis=0).repeat(30, axis=1)
+    labels[0, 0] = -1  # too few for the legend
+    axes = (np.linspace(0, 1, 80), np.linspace(0, 2, 30))
+    with settings():
+        _, (ax,) = canvas()
+        ax.axis((0, 1, 0, 2))
+        image = basin_background(ax, labels, axes)
+        assert ax.axis() == (0, 1, 0, 2)
+        assert np.allclose(image.get_array()[5, 5], FAINT + (1 - FAINT) * np.array(shade(0)), atol=1e-2)  # of 8 bits
+        assert ax.get_legend_handles_labels()[1] == ["basin 1: 75.0%", "escaped: 25.0%"]
+        _, (ax,) = canvas()
+        ax.plot([0.2, 0.8], [-5, 5])
+        window = ax.axis()
+        line = basin_background(ax, labels[:, 0], axes[:1])
+        assert ax.axis() == window
+        assert line.get_transform() == ax.get_xaxis_transform()

@@ -9,14 +9,13 @@ import pytest
 from analysis.dynamics.basin_boundary import bisect_outcome
 from analysis.dynamics.equilibria import equilibria, newton, random_starts
 from analysis.dynamics.linearisation import rotations
-from analysis.dynamics.portrait import circle_portrait, planar_portrait, sphere_portrait
+from analysis.dynamics.portrait import circle_portrait, sphere_portrait
 from dynsim.keys import stream
 from dynsim.simulation import simulate
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.published import SYMMETRIC_VALUE
-from tests.own_system import twin_wells
 
 STARTS = 60  # of Newton's method and points of a portrait
 
@@ -90,7 +89,7 @@ def test_bad_starts_are_refused(oja):
         random_starts(oja, stream(0, "none"), (3,), 0)
 
 
-@pytest.mark.slow  # the portrait in the plane is quick
+@pytest.mark.slow  # that on the sphere is quick
 def test_the_portrait_on_the_circle_finds_basins_that_end_at_the_unstable_points():
     U, rest = np.diag([1.0, -1.5]), np.array([1.0, 0.0])
     found = circle_portrait(FunctionFlow(lambda t, x: (rest + x) @ U, Sphere()), STARTS)
@@ -110,14 +109,13 @@ def test_the_portrait_on_the_sphere_has_two_half_spheres(oja):
     assert np.max(np.abs(np.sum(found.points * found.field, axis=1))) < 1e-14
 
 
-def test_the_portrait_in_the_plane_knows_its_window_and_its_separatrix():
-    xs, ys = np.linspace(-0.5, 2, 11), np.linspace(-1, 1, 5)
-    found = planar_portrait(FunctionFlow(twin_wells), xs, ys)
-    kinds = zip(np.round(found.equilibrium_points[:, 0], 9), found.kinds, strict=True)
-    assert sorted(kinds) == [(0.0, "saddle"), (1.0, "stable")]
-    x = found.points[:, 0]
-    assert np.all(found.limits[x > 0.1] == 0)
-    assert np.all(found.limits[x < 0.1] == -1)  # on the separatrix, or bound for a limit outside the window
+@pytest.mark.slow
+def test_a_limit_cycle_on_the_sphere_has_a_basin_of_its_own():
+    """The equator attracts from both poles, and turns."""
+    turning = FunctionFlow(lambda t, x: jnp.stack([-x[1], x[0], -x[2]]), Sphere())
+    found = sphere_portrait(turning, 16)
+    assert found.kinds == ("unstable", "unstable")
+    assert found.limits.tolist() == [2] * 16
 
 
 def test_bad_portraits_are_refused(oja):
@@ -127,8 +125,6 @@ def test_bad_portraits_are_refused(oja):
         sphere_portrait(oja, 3)
     with pytest.raises(ValueError, match="horizon` must be positive"):
         sphere_portrait(oja, horizon=-1.0)
-    with pytest.raises(ValueError, match="xs` must be one-dimensional"):
-        planar_portrait(oja, np.zeros(1), np.zeros(3))
 
 
 def test_bisection_finds_the_boundary_of_two_basins():

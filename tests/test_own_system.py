@@ -1,7 +1,4 @@
-"""A function of time and state with a space can be simulated, measured, stored and drawn without subclassing.
-
-That of portraits in the plane is in `test_equilibria`.
-"""
+"""A function of time and state with a space can be simulated, measured, stored and drawn without subclassing."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -67,10 +67,12 @@ def test_whether_a_field_depends_on_time():
 
 def test_the_command_draws_a_line(capsys, tmp_path):
     file = tmp_path / "line.png"
-    words = ("--figure", file, "--movie", tmp_path / "line.gif", "--vary", "h=0.1:0.3", "--frames", 2)
+    words = ("--figure", file, "--basins", "--movie", tmp_path / "line.gif", "--vary", "h=0.1:0.3", "--frames", 2)
     status, said, _ = run(capsys, "portrait", "double-well", "--h", 0.1, *words)
     assert status == 0
-    assert said.startswith("stable -0.945649; stable 1.04668; unstable -0.101031")
+    assert said.startswith("stable -0.945649; stable 1.04668; unstable -0.101031\nbasins on 101 points")
+    above = np.sum(np.linspace(-2, 2, 101) > -0.101031) / 101
+    assert f"{above:.4g} stable equilibrium at [1.04668]" in said
     assert file.stat().st_size > 1000
     with Image.open(tmp_path / "line.gif") as movie:
         assert movie.n_frames == 2
@@ -80,6 +82,7 @@ def test_the_command_draws_a_line(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        ("van-der-pol --mu 1 --basins --grid 31", "stable periodic orbit of period 6.66329"),
         ("van-der-pol --mu 1 --trajectories 4", "unstable (0, 0); stable cycle of period 6.6632869"),
         ("lorenz --plane x z --start 0 0 0 --trajectories 4", "saddle (0, 0)"),
         ("oja --tokens 1", "stable"),
@@ -108,6 +111,8 @@ def test_the_command_draws_planes_slices_spheres_and_simplices(capsys, tmp_path,
         ("van-der-pol --through 1", "Argument `through` must hold two numbers for each start"),
         ("van-der-pol --vary mu=0:3", "Argument `vary` must be given with `--movie`"),
         ("van-der-pol --vary nu=0:3 --movie x.gif", "did you mean `mu`?"),
+        ("duffing --basins", "Argument `basins` must be left out for a field that depends on time"),
+        ("master-equation --size 3 --basins", "Argument `basins` must be left out on the simplex"),
         ("token-flow", "must have a vector as its state"),
     ],
 )

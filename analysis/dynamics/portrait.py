@@ -1,21 +1,19 @@
-"""Data of phase portraits: the vector field on a grid, equilibria by type, and the basin of each grid point."""
+"""Data of phase portraits on circle and sphere: the field on a grid, equilibria by type, the basin of each point."""
 
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import ArrayLike
 
-from analysis.dynamics.equilibria import Equilibrium, equilibria
+from analysis.dynamics.basins import Search, labelled, set_up
+from analysis.dynamics.equilibria import equilibria
+from analysis.dynamics.pace import Turned
 from dynsim._types import Time
-from dynsim.ensembles import ensemble
 from dynsim.errors import argument_error
-from dynsim.integrators import Diffrax
-from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 
-NEAR = 1e-3  # distance from a stable equilibrium within which a trajectory counts as converging to it
+SAME = 1e-6  # distance within which an attractor is an equilibrium that was found
 
 
 class Portrait(NamedTuple):
@@ -23,7 +21,7 @@ class Portrait(NamedTuple):
 
     `points` and `field` have shape (points, d), `equilibrium_points` (equilibria, d), and `kinds` holds the type of
     each equilibrium. `limits`, shape (points,), is the index of the stable equilibrium to which a grid point converges,
-    -1 where that is not known.
+    a number beyond these for an attractor of another kind, -1 where no attractor is known.
     """
 
     points: np.ndarray
@@ -47,11 +45,11 @@ def circle_portrait(flow: AbstractFlow, num_points: int = 180, *, t: Time = 0.0,
     """Return the portrait of a flow on the circle with states of shape (2,), at equally spaced angles from 0.
 
     Args:
-        flow: the system; a time-dependent field is frozen at `t` for field and equilibria.
+        flow: the system; a time-dependent field is frozen at `t`.
         num_points: size of the grid, at least 8. Newton's method starts from these points (at most 256), so that a pair
             of equilibria between two of them can be missed.
-        t: the time at which the field is evaluated, and at which trajectories start.
-        horizon: the time over which trajectories are integrated to find their limits, in the flow's time unit.
+        t: the time at which the field is evaluated.
+        horizon: the time for which points are followed at least, in the flow's time unit, unless they arrive before.
 
     Raises:
         ValueError: for fewer points, a horizon that is not positive, or a flow with states of another shape.
@@ -73,22 +71,6 @@ def sphere_portrait(flow: AbstractFlow, num_points: int = 800, *, t: Time = 0.0,
     return _portrait(flow, np.stack([radii * np.cos(turns), radii * np.sin(turns), heights], axis=1), t, horizon)
 
 
-def planar_portrait(
-    flow: AbstractFlow, xs: ArrayLike, ys: ArrayLike, *, t: Time = 0.0, horizon: float = 200.0
-) -> Portrait:
-    """Return the portrait of a flow in the plane, with states of shape (2,), on the grid of `xs` and `ys`.
-
-    Grid points are ordered with x varying fastest. Equilibria outside the grid are left out. The other arguments and
-    the errors are those of `circle_portrait`.
-    """
-    xs, ys = np.asarray(xs, float), np.asarray(ys, float)
-    if xs.ndim != 1 or ys.ndim != 1 or min(len(xs), len(ys)) < 2:
-        raise argument_error("xs", "be one-dimensional with at least two entries, as `ys`", f"has shape {xs.shape}")
-    _check(flow, xs.size * ys.size, horizon, 2)
-    grid = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
-    return _portrait(flow, grid, t, horizon, low=grid.min(axis=0), high=grid.max(axis=0))
-
-
 def _check(flow: AbstractFlow, num_points: int, horizon: float, d: int) -> None:
     if num_points < 8:
         raise argument_error("num_points", "be at least 8", f"is {num_points}")
@@ -101,29 +83,23 @@ def _check(flow: AbstractFlow, num_points: int, horizon: float, d: int) -> None:
         raise argument_error("flow", f"have states of shape ({d},)", f"does not ({reason})") from None
 
 
-def _portrait(
-    flow: AbstractFlow, points: np.ndarray, t: Time, horizon: float, low: ArrayLike = -np.inf, high: ArrayLike = np.inf
-) -> Portrait:
-    starts = jnp.asarray(points) if isinstance(flow.space, Euclidean) else jax.vmap(flow.space.project)(points)
+def _portrait(flow: AbstractFlow, points: np.ndarray, t: Time, horizon: float) -> Portrait:
+    starts = jax.vmap(flow.space.project)(jnp.asarray(points))
     field = np.asarray(jax.vmap(lambda x: flow.vector_field(jnp.asarray(t, float), x))(starts))
-    some = starts[:: -(-len(points) // 256)]
-    found = [e for e in equilibria(flow, some, t) if np.all(e.state >= low) and np.all(e.state <= high)]
+    found = equilibria(flow, starts[:: -(-len(points) // 256)], t)
     rests = np.array([e.state for e in found]).reshape(-1, points.shape[1])
-    return Portrait(
-        np.asarray(starts), field, rests, tuple(e.kind for e in found), _limits(flow, starts, found, t, horizon)
-    )
+    limits = _limits(flow, starts, rests, t, horizon)
+    return Portrait(np.asarray(starts), field, rests, tuple(e.kind for e in found), limits)
 
 
-def _limits(flow: AbstractFlow, starts: jax.Array, found: list[Equilibrium], t: Time, horizon: float) -> np.ndarray:
-    """Return the index of the stable equilibrium that each start is near at the end and not receding from; else -1."""
-    stable = [k for k, e in enumerate(found) if e.kind == "stable"]
-    if not stable:
-        return np.full(len(starts), -1)
-    ts = float(t) + np.array([0.0, horizon / 2, horizon])
-    solved = ensemble(flow, starts, ts, lambda s, x: x, integrator=Diffrax(rtol=1e-6, atol=1e-8), chunk=len(starts))
-    targets = np.array([np.asarray(found[k].state) for k in stable])
-    gaps = np.linalg.norm(np.asarray(solved.values)[:, 1:, None] - targets, axis=-1)  # NaN where a member failed
-    here = np.nan_to_num(gaps, nan=np.inf) < NEAR
-    nearest = np.argmax(here[:, 1], axis=1)
-    known = here[:, 1].any(axis=1) & (gaps[:, 1].min(axis=1) <= np.maximum(gaps[:, 0].min(axis=1), NEAR / 10))
-    return np.where(known, np.array(stable)[nearest], -1)
+def _limits(flow: AbstractFlow, starts: jax.Array, rests: np.ndarray, t: Time, horizon: float) -> np.ndarray:
+    """Return the number of the attractor of each start in a portrait with these equilibria, -1 for none."""
+    time_map, flat, told = set_up(Turned(flow, t=t), starts, Search())
+    longest = max(told.longest, int(np.ceil(horizon / float(time_map.interval))))
+    found = labelled(time_map, flat, told._replace(longest=longest), shown=False)
+    numbers = []
+    for place, limit in enumerate(found.attractors):
+        gaps = np.linalg.norm(rests - np.asarray(limit.state), axis=1)
+        known = limit.kind == "equilibrium" and np.min(gaps, initial=np.inf) < SAME
+        numbers.append(int(np.argmin(gaps)) if known else len(rests) + place)
+    return np.array([*numbers, -1])[np.maximum(found.labels, -1)]

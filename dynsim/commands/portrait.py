@@ -15,6 +15,7 @@ from dynsim.errors import argument_error, check_at_least
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from analysis.dynamics.basins import Basins
     from dynsim.commands.systems import Found
 
 MOST = 400  # points of a side of the window
@@ -36,6 +37,8 @@ class Portrait(SystemOptions):
     """the window: low and high of each axis; by default that of the catalogue"""
     plane: tuple[str, ...] = ()
     """the names of two components, for a slice of a higher system"""
+    basins: bool = False
+    """draw the basins of attraction behind the portrait; on the circle and the sphere they always are"""
     trajectories: int = 0
     """how many trajectories are drawn, from starts spread over the window"""
     through: tuple[float, ...] = ()
@@ -118,6 +121,8 @@ def portrait(o: Portrait, found: "Found", title: str = "") -> "tuple[Figure, str
     if isinstance(space, Sphere):
         return on_sphere(o, found.system, len(state))
     if isinstance(space, Simplex):
+        if o.basins:
+            raise argument_error("basins", "be left out on the simplex", "is given")
         return on_simplex(o, found.system, len(state))
     known = components(found.system, state)
     if len(state) == 1:
@@ -151,6 +156,7 @@ def in_plane(o: Portrait, found: "Found", known: Any, state: np.ndarray, title: 
     box = o.box or tuple(found.box[2 * k + side] for k in (first, second) for side in (0, 1) if found.box)
     if not box:
         raise argument_error("box", f"be given for `{o.system}`", "is not")
+    regions = basins_of(o, found, box, state, (first, second))
     starts = np.reshape(o.through, (-1, 2)) if o.through else o.trajectories
     plan = phase_plane(
         found.system, box, axes=(first, second), at=state, trajectories=starts, t=o.time, horizon=o.horizon, grid=o.grid
@@ -161,7 +167,26 @@ def in_plane(o: Portrait, found: "Found", known: Any, state: np.ndarray, title: 
     ]
     note = f"; the field depends on time and is drawn at t = {o.time:g}" if plan.forced else ""
     title = ", ".join(part for part in (title, *others, f"t = {o.time:g}" if plan.forced else "") if part)
-    return plane(plan, (labels[first], labels[second]), title=title), f"{plan!r}{note}"
+    told = f"{plan!r}{note}" if regions is None else f"{plan!r}\n{regions!r}"
+    return plane(plan, (labels[first], labels[second]), title=title, basins=regions), told
+
+
+def basins_of(
+    o: Portrait, found: "Found", box: Sequence[float], state: np.ndarray, which: tuple[int, ...]
+) -> "Basins | None":
+    """Return the basins in the window if they are asked for; raise `ValueError` for a field that depends on time."""
+    if not o.basins:
+        return None
+    import jax.numpy as jnp
+
+    from analysis.dynamics.basins import basins
+    from analysis.dynamics.pace import depends_on_time
+
+    start = jnp.asarray(state)
+    if depends_on_time(found.system, start):
+        must = "be left out for a field that depends on time (`dynsim basins --period`)"
+        raise argument_error("basins", must, "is given")
+    return basins(found.system, np.reshape(box, (-1, 2)), (o.grid,) * len(which), start=start, varied=which)
 
 
 def on_line(o: Portrait, found: "Found", known: Any, title: str) -> "tuple[Figure, str]":
@@ -183,7 +208,9 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str) -> "tuple[Figur
     points = np.array([float(e.state[0]) for e in rests])
     said = "; ".join(f"{e.kind} {x:.6g}" for e, x in zip(rests, points, strict=True)) or "no equilibrium in the window"
     label = axis_label(known.names[0], known.units[0])
-    return line(xs, np.asarray(speeds), points, [e.kind for e in rests], label, title=title), said
+    regions = basins_of(o, found, (low, high), np.zeros(1), (0,))
+    said = said if regions is None else f"{said}\n{regions!r}"
+    return line(xs, np.asarray(speeds), points, [e.kind for e in rests], label, title=title, basins=regions), said
 
 
 def on_sphere(o: Portrait, system: Any, d: int) -> "tuple[Figure, str]":

@@ -7,11 +7,11 @@ import matplotlib.colors
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, Polygon
 from numpy.typing import ArrayLike
 
 from dynsim.errors import argument_error
-from figures.style import NO_BASIN, basin_colour
+from figures.style import NO_BASIN, basin_colour, paler
 
 SHADES = (0.62, 0.84, 0.45, 0.72, 0.93, 0.34, 0.54)  # luminance of the basins, in turn
 NAMED = {-1: NO_BASIN, -2: "#FFFFFF", -3: "#4D4D4D", -4: "#000000"}  # not settled, escaped, at no attractor, failed
@@ -19,6 +19,8 @@ WORDS = {-1: "not settled", -2: "escaped", -3: "no attractor", -4: "undefined"}
 SMOOTH = 0.15  # of the pixels on a boundary: with more of them it is fractal, and not outlined
 DOTS = 4000  # of a set that is not periodic, in a figure
 MOST = 12  # basins in a legend
+FAINT = 0.75  # share of white in the colours of a background
+FEW = 5e-4  # share of the grid below which a legend of a background has no entry
 
 
 class Mark(NamedTuple):
@@ -70,21 +72,12 @@ def basin_image(
     Raises:
         ValueError: for labels that do not fit the axes, or more than two of these.
     """
-    found, values = np.asarray(labels, int), [np.asarray(a, float) for a in axes]
-    if found.shape != tuple(len(a) for a in values) or found.ndim not in (1, 2):
-        must = "have one or two axes, of the lengths of `axes`"
-        raise argument_error("labels", must, f"has shape {found.shape}")
-    grid = found.T if found.ndim == 2 else found[None]
-    low = [a[0] - (a[1] - a[0]) / 2 for a in values] + [0.0]
-    high = [a[-1] + (a[-1] - a[-2]) / 2 for a in values] + [1.0]
-    colours = {int(k): shade(int(k)) for k in np.unique(grid)}
-    pixels = np.zeros((*grid.shape, 3))
-    for label, tint in colours.items():
-        pixels[grid == label] = tint
-    extent = (low[0], high[0], low[1], high[1])
+    found, values = _checked(labels, axes)
+    colours = {int(k): shade(int(k)) for k in np.unique(found)}
+    pixels, extent = _pixels(found, values, colours)
     image = ax.imshow(pixels, origin="lower", extent=extent, aspect="auto", interpolation="nearest", zorder=0.0)
     if found.ndim == 2:
-        _outline(ax, grid, values)
+        _outline(ax, found.T, values)
     else:
         ax.set_yticks([])
     for mark in marks:
@@ -95,6 +88,57 @@ def basin_image(
     ax.set_ylim(extent[2:])
     _legend(ax, found, colours, names or {})
     return image
+
+
+def basin_background(ax: Axes, labels: ArrayLike, axes: Sequence[ArrayLike]) -> AxesImage:
+    """Draw basins faintly behind a portrait of a plane, or of a line over its whole height, and return the image.
+
+    The limits of the axes stay as they are; labels have entries for a legend, with their shares of the grid.
+
+    Args:
+        ax: the axes, with their limits set.
+        labels: as in `basin_image`.
+        axes: as in `basin_image`.
+
+    Raises:
+        ValueError: for labels that do not fit the axes, or more than two of these.
+    """
+    found, values = _checked(labels, axes)
+    window = ax.axis()
+    colours = {int(k): paler(matplotlib.colors.to_hex(shade(int(k))), FAINT) for k in np.unique(found)}
+    pixels, extent = _pixels(found, values, colours)
+    place = ax.transData if found.ndim == 2 else ax.get_xaxis_transform()
+    image = ax.imshow(
+        pixels, origin="lower", extent=extent, aspect="auto", interpolation="nearest", zorder=-1.0, transform=place
+    )
+    ax.axis(window)
+    named = {k: tint for k, tint in colours.items() if np.mean(found == k) >= FEW}
+    for patch in _patches(found, named, {}):
+        tint, text = patch.get_facecolor(), patch.get_label()
+        ax.add_patch(Polygon(np.zeros((1, 2)), facecolor=tint, edgecolor="black", linewidth=0.4, label=text))
+    return image
+
+
+def _checked(labels: ArrayLike, axes: Sequence[ArrayLike]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return labels and axes as arrays; raise `ValueError` unless they fit."""
+    found, values = np.asarray(labels, int), [np.asarray(a, float) for a in axes]
+    if found.shape != tuple(len(a) for a in values) or found.ndim not in (1, 2):
+        must = "have one or two axes, of the lengths of `axes`"
+        raise argument_error("labels", must, f"has shape {found.shape}")
+    return found, values
+
+
+def _pixels(
+    labels: np.ndarray, values: list[np.ndarray], colours: Mapping[int, tuple]
+) -> tuple[np.ndarray, tuple[float, float, float, float]]:
+    """Return the colours of an image, (rows, columns, 3), and its ends: half a cell beyond the outer points."""
+    grid = labels.T if labels.ndim == 2 else labels[None]
+    low = [a[0] - (a[1] - a[0]) / 2 for a in values] + [0.0]
+    high = [a[-1] + (a[-1] - a[-2]) / 2 for a in values] + [1.0]
+    pixels = np.zeros((*grid.shape, 3))
+    for label, tint in colours.items():
+        pixels[grid == label] = tint
+    return pixels, (low[0], high[0], low[1], high[1])
 
 
 def _outline(ax: Axes, grid: np.ndarray, values: list[np.ndarray]) -> None:
@@ -133,6 +177,13 @@ def _mark(ax: Axes, mark: Mark, *, one_axis: bool) -> None:
 
 def _legend(ax: Axes, labels: np.ndarray, colours: Mapping[int, tuple], names: Mapping[int, str]) -> None:
     """Name the colours with the shares of the grid, above the image."""
+    patches = _patches(labels, colours, names)
+    columns = 1 if len(patches) == 1 else 2
+    ax.legend(handles=patches, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, frameon=False)
+
+
+def _patches(labels: np.ndarray, colours: Mapping[int, tuple], names: Mapping[int, str]) -> list[Patch]:
+    """Return what a legend shows: each colour with its name and its share of the grid."""
     shown = sorted(colours, key=lambda k: (k < 0, abs(k)))
     patches = [
         Patch(
@@ -145,5 +196,4 @@ def _legend(ax: Axes, labels: np.ndarray, colours: Mapping[int, tuple], names: M
     ]
     if len(shown) > MOST:
         patches.append(Patch(facecolor="none", label=f"and {len(shown) - MOST} more"))
-    columns = 1 if len(patches) == 1 else 2
-    ax.legend(handles=patches, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, frameon=False)
+    return patches
