@@ -8,7 +8,7 @@ from types import ModuleType
 
 from dynsim.errors import argument_error, nearest
 from dynsim.io.npz import writable_folder
-from figures.consensus import noise, simulations, trained_networks
+from figures.consensus import density, noise, simulations, trained_networks
 from figures.figure import Figure
 from figures.growing import growth, sentences, synthetic
 from figures.hardmax import geometry, reviews
@@ -33,7 +33,7 @@ def collect(*modules: ModuleType) -> tuple[Figure, ...]:
 
 
 FIGURES = collect(
-    *(simulations, noise, trained_networks, geometry, reviews, slow_manifolds, chains, network),
+    *(simulations, noise, density, trained_networks, geometry, reviews, slow_manifolds, chains, network),
     *(portraits, bifurcations, slow_manifold, descents, experiments, readouts),
     *(growth, synthetic, sentences),
 )

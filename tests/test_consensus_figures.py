@@ -36,6 +36,7 @@ DRAWN = {
     "consensus/portrait-circle": ("equilibrium_points",),
     "consensus/portrait-sphere": (),
     "consensus/noise": ("fine", "mean_field"),
+    "consensus/density": ("fine", "fastest", "degree rates", "rate", "time", "plateau"),
     "consensus/figure-6": ("E", "cosine"),
     "consensus/figure-7": ("E", "cosine"),
     "consensus/figure-8": ("E", "cosine"),
@@ -44,7 +45,8 @@ DRAWN = {
 }
 RUN_EXPERIMENTS = {name for name in DRAWN if name.endswith(("-6", "-7", "-8"))}
 NEED_DATA = RUN_EXPERIMENTS | {name for name in DRAWN if "trained" in name}
-DEAR = {"consensus/figure-5", "consensus/noise", "consensus/portrait-circle", "consensus/portrait-sphere"}
+DEAR = {"consensus/figure-5", "consensus/noise", "consensus/density", "consensus/portrait-circle",
+        "consensus/portrait-sphere"}  # fmt: skip
 MARKED = [pytest.param(name, marks=[pytest.mark.slow] if name in RUN_EXPERIMENTS | DEAR else []) for name in DRAWN]
 
 

@@ -80,6 +80,26 @@ def spectra():
     return {**values, **RUN}
 
 
+def noise():
+    betas, amplitudes, fine = np.array([1.0, 4.0, 16.0]), np.linspace(0, 1, 5), np.linspace(0, 1, 9)
+    dense, falling = np.geomspace(0.6, 24, 9), np.linspace(1, 0, 9)
+    return {"betas": betas, "amplitudes": amplitudes, "order": RNG.uniform(size=(3, 5, 4, 2)), "shown": np.arange(3),
+            "fine": fine, "mean_field": np.stack([falling] * 3), "dense": dense, "critical": falling,
+            **RUN}  # fmt: skip
+
+
+def densities():
+    """Return the quartiles of seven values of beta and three of n, as many as the paper's size has."""
+    betas, shape = np.array([1.0, 2.0, 4.0, 6.0, 9.0, 16.0, 25.0]), (3, 7, 3)
+    fine = np.geomspace(0.6, 40, 30)
+    rates = np.stack([0.5 * np.exp(-(np.log(fine / beta) ** 2)) for beta in betas])
+    quartiles = lambda low, high: np.sort(RNG.uniform(low, high, size=shape), axis=0)
+    unfinished = np.linspace(0, 1, 21).reshape(7, 3)
+    return {"betas": betas, "tokens": np.array([1000, 10_000, 100_000]), "end": np.array(1e4), "fine": fine,
+            "degree rates": rates, "fastest": rates.max(axis=0), "rate": quartiles(0.3, 0.5), "unfinished": unfinished,
+            "time": quartiles(30, 1e4), "plateau": quartiles(10, 9e3), **RUN}  # fmt: skip
+
+
 def text_readouts():
     names = ("SST-2", "IMDb", "20 Newsgroups")
     found = {"names": np.array(names), **RUN}
@@ -158,6 +178,8 @@ DRAWN_FROM_RECORDS = {
     "consensus/figure-5": lambda: {"ts": np.arange(5.0), "misalignment": RNG.uniform(size=(9, 5)), **RUN},
     "consensus/figure-6": lambda: passes(2),
     "consensus/figure-8": lambda: passes(5),
+    "consensus/noise": noise,
+    "consensus/density": densities,
     "consensus/trained-attention": weights,
     "consensus/trained-spectra": spectra,
     "hardmax/figure-8": losses,
@@ -262,3 +284,12 @@ def test_curves_of_errors_differ_in_line_style_and_so_do_the_slopes():
     styles = [str(line._unscaled_dash_pattern) for line in ax.lines]
     assert len({*styles[:3]}) == len(lines) == 3
     assert styles[3] != styles[4]
+
+
+def test_medians_of_runs_that_have_not_ended_are_open_marks():
+    (shown,) = find_figures("consensus/density")
+    data = densities()
+    left, middle, right = shown.drawn(data).axes
+    hollow = lambda ax: sum(len(line.get_xdata()) for line in ax.lines if line.get_markerfacecolor() == "white")
+    assert hollow(middle) == np.sum(data["unfinished"] >= 0.5) == 11
+    assert hollow(left) == hollow(right) == 0
