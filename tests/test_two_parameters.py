@@ -5,12 +5,16 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.continuation import continue_equilibria
-from analysis.dynamics.two_parameters import critical_curve, stability_map
+from analysis.dynamics.parameter_planes import critical_curves, stability_map
+from analysis.dynamics.two_parameters import critical_curve
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.oscillators import DoubleWell
 from dynsim.systems.catalogue.parameters import parameter
 from dynsim.systems.catalogue.populations import Brusselator
+from figures.panels.bifurcations import critical_lines, number_image
+from figures.style import canvas, settings
+from tests.commands import refused, run
 
 WELL = (lambda flow: flow.h, lambda flow: flow.a)
 
@@ -38,7 +42,7 @@ def test_the_folds_of_the_double_well_meet_in_a_cusp(fold):
     ((kind, h, a),) = [(d.kind, d.first, d.second) for d in found.degeneracies]
     assert (kind, h, a) == ("cusp", pytest.approx(0.0, abs=1e-9), pytest.approx(0.0, abs=1e-9))
     assert found.ends == ("bounds", "bounds")
-    assert "curve of fold points" in repr(found)
+    assert "curve of folds, " in repr(found)
 
 
 def test_hopf_points_of_the_brusselator_are_at_one_plus_the_square():
@@ -64,6 +68,21 @@ def test_folds_and_hopf_points_meet_at_a_bogdanov_takens_point():
         assert (kind, p, q) == ("Bogdanov-Takens point", pytest.approx(0.0, abs=1e-7), pytest.approx(0.0, abs=1e-7))
 
 
+def test_both_folds_of_the_double_well_are_on_one_curve_unless_the_cusp_is_cut_off():
+    """The curve is h^2 = 4 (a / 3)^3."""
+    folds = continue_equilibria(DoubleWell(h=-1.0), WELL[0], jnp.asarray([-1.4]), (-1.0, 1.0)).bifurcations
+    assert [at.kind for at in folds] == ["fold", "fold"]
+    counts = {
+        low: [curve.kind for curve in critical_curves(DoubleWell(), WELL, folds, ((-2.0, 2.0), (low, 1.5)), step=0.2)]
+        for low in (-1.0, 0.5)
+    }
+    assert counts == {-1.0: ["fold"], 0.5: ["fold", "fold"]}
+    others = [at._replace(kind="branch point") for at in folds]
+    assert critical_curves(DoubleWell(), WELL, others, ((-2.0, 2.0), (-1.0, 1.5))) == ()
+    with pytest.raises(ValueError, match="Argument `bounds` must hold the flow's own second parameter, 1, but are 2"):
+        critical_curves(DoubleWell(), WELL, folds, ((-2.0, 2.0), (2.0, 3.0)))
+
+
 def test_a_stability_map_counts_equilibria_on_both_sides_of_the_folds():
     starts = [jnp.asarray([v]) for v in (-1.0, 0.1, 1.0)]
     found = stability_map(DoubleWell(), WELL, [-0.5, 0.0, 0.1], [-1.0, 0.9], starts)
@@ -77,3 +96,47 @@ def test_bad_input_is_one_sentence(fold):
         critical_curve(DoubleWell(), WELL, fold._replace(kind="branch point"), bounds)
     with pytest.raises(ValueError, match="DoubleWell has no `b`"):
         critical_curve(DoubleWell(), (WELL[0], lambda f: f.b), fold, bounds)
+
+
+def test_the_plane_of_two_parameters_is_drawn():
+    with settings():
+        _, (ax,) = canvas()
+        for kind in ("fold", "Hopf point", "fold"):
+            critical_lines(ax, kind, [0.0, 1.0], [1.0, 2.0])
+        assert [line.get_linestyle() for line in ax.lines] == ["-", "--", "-"]
+        image = number_image(ax, [[0, 1, 1], [0, 1, 2]], [0.0, 1.0, 2.0], [1.0, 2.0], what="stable")
+        assert ax.get_legend_handles_labels()[1] == ["folds", "Hopf points", "0 stable", "1 stable", "2 stable"]
+        assert np.allclose(image.get_array()[..., 0], [[1, 0.875, 0.875], [1, 0.875, 0.75]], atol=5e-3)  # of 8 bits
+        assert ax.axis() == (0.0, 2.0, 1.0, 2.0)
+        with pytest.raises(ValueError, match="Argument `kind` must be one of fold, Hopf point, but is `cusp`"):
+            critical_lines(ax, "cusp", [0.0], [0.0])
+        with pytest.raises(ValueError, match=r"Argument `counts` must have shape \(rows, columns\) = \(2, 3\)"):
+            number_image(ax, [[0, 1]], [0.0, 1.0, 2.0], [1.0, 2.0], what="stable")
+
+
+def test_the_command_follows_folds_in_a_second_parameter_and_draws_the_plane(capsys, tmp_path):
+    file = tmp_path / "cusp.png"
+    base = ["continue", "double-well", "--parameter", "h", "--from", "-1", "--to", "1", "--start", "0.1"]
+    plane = ["--second", "a", "--second-bounds", "-1", "1.5", "--map", "2", "--figure", file]
+    status, said, _ = run(capsys, *base, *plane)
+    assert status == 0
+    assert said.count("curve of folds") == 1
+    assert "cusp at (" in said
+    assert file.stat().st_size > 5_000
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("--second a --second-bounds 2 1", "Argument `second_bounds` must be two finite numbers, the first the less"),
+        ("--second a", "Argument `second_bounds` must be two finite numbers, the first the less, but is missing"),
+        ("--second h --second-bounds 0 1", "Argument `second` must name another parameter than `--parameter`"),
+        ("--map 3", "Argument `second` must be given with `--second-bounds` or `--map`"),
+        ("--second a --second-bounds 0 1 --map 1", "Argument `map` must be from 2 to 100, but is 1"),
+        ("--second aa --second-bounds 0 1", "did you mean `a`?"),
+        ("--second a --second-bounds 2 3", "must hold the system's own value of `a`"),
+    ],
+)
+def test_the_command_refuses_other_second_parameters(capsys, words, sentence):
+    base = ["continue", "double-well", "--parameter", "h", "--from", "-1", "--to", "1"]
+    assert sentence in refused(capsys, *base, *words.split())

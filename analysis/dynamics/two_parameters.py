@@ -1,6 +1,6 @@
 """Folds and Hopf points of equilibria followed in two parameters, with cusps and points of higher degeneracy."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -9,17 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
 from analysis.dynamics.branches import Limits, follow, limits, located
 from analysis.dynamics.continuation import Bifurcation
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations, parameter_value
-from analysis.dynamics.equilibria import displaced, newton
+from analysis.dynamics.equilibria import displaced
 from analysis.dynamics.equilibrium_curve import with_parameter
-from analysis.dynamics.linearisation import eigenvalues, kind, tangent_basis, tangent_jacobian
+from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from dynsim._types import State
 from dynsim.arguments import check_flow
-from dynsim.conversion import reals
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
 
@@ -65,7 +63,7 @@ class CriticalCurve(NamedTuple):
     def __repr__(self) -> str:
         """Return the curve in a line: its kind, how many points, and what lies on it."""
         found = ", ".join(f"{d.kind} at ({d.first:.6g}, {d.second:.6g})" for d in self.degeneracies) or "no degeneracy"
-        return f"curve of {self.kind} points, {len(self.first)} points: {found}; ends: {' and '.join(self.ends)}"
+        return f"curve of {self.kind}s, {len(self.first)} points: {found}; ends: {' and '.join(self.ends)}"
 
 
 def critical_curve(
@@ -300,52 +298,3 @@ def _second(flow: AbstractFlow, state: State, v: Array) -> Array:
     flat, restored = ravel_pytree(state)
     f = lambda y: ravel_pytree(flow.vector_field(jnp.zeros(()), restored(y)))[0]
     return jax.jvp(lambda y: jax.jvp(f, (y,), (v,))[1], (flat,), (v,))[1]
-
-
-class StabilityMap(NamedTuple):
-    """How many equilibria were found, and how many of them are stable, on a grid of two parameters, (second, first)."""
-
-    first: Float[np.ndarray, " columns"]
-    second: Float[np.ndarray, " rows"]
-    found: np.ndarray
-    stable: np.ndarray
-
-
-def stability_map(
-    flow: AbstractFlow,
-    where: tuple[Callable[[Any], Any], Callable[[Any], Any]],
-    first: ArrayLike,
-    second: ArrayLike,
-    starts: Sequence[State],
-    *,
-    radius: float = 1e-6,
-) -> StabilityMap:
-    """Return the numbers of equilibria to which Newton's method leads from some starts, on a grid of two parameters.
-
-    Starts at a grid point are those given and the equilibria of its neighbour. There may be more equilibria.
-    """
-    check_flow(flow)
-    for one in where:
-        parameter_value("where", one, flow)
-    ps, qs = (np.atleast_1d(np.asarray(reals(name, v), float)) for name, v in (("first", first), ("second", second)))
-    counts = np.zeros((2, len(qs), len(ps)), int)
-    for row, q in enumerate(qs):
-        before: list[State] = []
-        for column, p in enumerate(ps):
-            moved = with_parameter(where[0], with_parameter(where[1], flow, jnp.asarray(q)), jnp.asarray(p))
-            before = _distinct(moved, [*before, *starts], radius)
-            kinds = [kind(v, 1e-9) for v in (eigenvalues(tangent_jacobian(moved, x)) for x in before)]
-            counts[:, row, column] = len(kinds), kinds.count("stable")
-    return StabilityMap(ps, qs, counts[0], counts[1])
-
-
-def _distinct(flow: AbstractFlow, starts: Sequence[State], radius: float) -> list[State]:
-    """Return the different equilibria to which Newton's method leads."""
-    found: list[State] = []
-    for start in starts:
-        x, speed = newton(flow, start)
-        flat = np.asarray(ravel_pytree(x)[0])
-        new = all(np.max(np.abs(flat - np.asarray(ravel_pytree(y)[0]))) > radius for y in found)
-        if speed <= 1e-9 and np.all(np.isfinite(flat)) and new:
-            found.append(x)
-    return found

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynsim.commands.continue_options import Continue
+from dynsim.commands.continue_plane import check_plane, plane, second_parameter
 from dynsim.commands.options import check_outputs, say
 from dynsim.commands.system_options import parse_system
 from dynsim.errors import argument_error
@@ -23,9 +24,11 @@ def main(words: Sequence[str]) -> int:
     if not (math.isfinite(o.from_) and math.isfinite(o.to) and o.from_ < o.to):
         raise argument_error(["from", "to"], "be finite, the first the less", f"are {o.from_:g} and {o.to:g}")
     check_outputs(o.force, out=o.out, figure=o.figure)
+    check_plane(o)
     from analysis.dynamics.diagrams import save_diagram
 
     made, where, symmetries = _studied(o)
+    second = second_parameter(o, made.system) if o.second else None
     diagram = _diagram(o, made, where, symmetries)
     say(repr(diagram))
     for one in diagram.branches:
@@ -41,7 +44,9 @@ def main(words: Sequence[str]) -> int:
     if o.out is not None:
         save_diagram(o.out, diagram)
         say(f"diagram file {o.out}")
-    if o.figure is not None:
+    if o.second:
+        plane(o, made.system, (where, second), diagram)
+    elif o.figure is not None:
         _draw(o, o.figure, made, where, diagram)
         say(f"figure {o.figure}")
     return 0

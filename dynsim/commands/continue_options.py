@@ -35,6 +35,12 @@ class Continue(SystemOptions):
     """nodes of a periodic orbit"""
     longest: float = 100.0
     """the period at which a branch of periodic orbits ends"""
+    second: str = ""
+    """a second parameter, in which folds and Hopf points are followed; the figure is that of the plane of both"""
+    second_bounds: tuple[float, ...] = ()
+    """its least and its largest value"""
+    map: int = 0
+    """points of a side of a grid of both parameters, with the numbers of stable equilibria found; 0 for none"""
     step: float = 0.05
     """the first step along a branch, in the norm of the state and the parameter together"""
     largest: float | None = None

@@ -1,10 +1,12 @@
-"""Bifurcation diagrams: branches against a parameter, stable parts solid and unstable ones dashed, marks by kind."""
+"""Bifurcation diagrams: branches against a parameter, curves of bifurcations in the plane of two, marks by kind."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
+from matplotlib.patches import Polygon
 from numpy.typing import ArrayLike
 
 from dynsim.errors import argument_error
@@ -22,6 +24,9 @@ MARKS = {
 }
 """The marks of bifurcations by kind."""
 DASHED = (0, (4, 1.6))
+CURVES = {"fold": ("first", "-"), "Hopf point": ("second", DASHED)}
+"""The colours and styles of curves of bifurcations by kind."""
+GREY = 0.75  # the darkest shade of a map of numbers
 
 
 def branch_lines(
@@ -77,3 +82,62 @@ def stability_legend(ax: Axes) -> None:
     ax.plot([], [], color="black", linestyle="-", label="stable")
     ax.plot([], [], color="black", linestyle=DASHED, label="unstable")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+
+
+def critical_lines(ax: Axes, kind: str, first: ArrayLike, second: ArrayLike) -> Line2D:
+    """Draw a curve of bifurcations in the plane of two parameters; each kind has one entry for a legend.
+
+    Args:
+        ax: the axes.
+        kind: `fold` or `Hopf point`, which decides colour and style.
+        first: the values of the first parameter, (points,).
+        second: those of the second one, (points,).
+
+    Raises:
+        ValueError: for another kind.
+    """
+    if kind not in CURVES:
+        raise argument_error("kind", f"be one of {', '.join(CURVES)}", f"is `{kind}`")
+    role, style = CURVES[kind]
+    text = f"{kind}s"
+    named = {line.get_label() for line in ax.lines}
+    (line,) = ax.plot(
+        np.asarray(first, float), np.asarray(second, float), color=colour(role), linestyle=style, linewidth=1.1,
+        zorder=2.0, label=None if text in named else text,
+    )  # fmt: skip
+    return line
+
+
+def number_image(ax: Axes, counts: ArrayLike, first: ArrayLike, second: ArrayLike, *, what: str) -> AxesImage:
+    """Draw whole numbers on a grid of two parameters in shades of grey, darker for more, behind curves.
+
+    The limits of the axes become those of the grid.
+
+    Args:
+        ax: the axes.
+        counts: (rows, columns), a row for each value of the second parameter.
+        first: values of the first parameter, evenly spaced, (columns,).
+        second: those of the second one, (rows,).
+        what: what is counted, for a legend: `stable equilibria`.
+
+    Raises:
+        ValueError: for numbers that do not fit the grid.
+    """
+    found, x, y = np.asarray(counts, int), np.asarray(first, float), np.asarray(second, float)
+    if found.shape != (len(y), len(x)) or min(found.shape) < 2:
+        must = f"have shape (rows, columns) = {(len(y), len(x))}, at least two of each"
+        raise argument_error("counts", must, f"has shape {found.shape}")
+    half = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
+    extent = (x[0] - half[0], x[-1] + half[0], y[0] - half[1], y[-1] + half[1])
+    present = np.unique(found)
+    greys = dict(
+        zip(present.tolist(), np.linspace(1.0, GREY, len(present)) if len(present) > 1 else [1.0], strict=True)
+    )
+    pixels = np.vectorize(greys.get, otypes=[float])(found)[..., None].repeat(3, axis=-1)
+    image = ax.imshow(pixels, origin="lower", extent=extent, aspect="auto", interpolation="nearest", zorder=-1.0)
+    for number, grey in greys.items():
+        edge = {"edgecolor": "black", "linewidth": 0.4}
+        ax.add_patch(Polygon(np.zeros((1, 2)), facecolor=str(grey), label=f"{number} {what}", **edge))
+    ax.set_xlim(x[0], x[-1])
+    ax.set_ylim(y[0], y[-1])
+    return image

@@ -1,0 +1,115 @@
+"""The plane of two parameters: all curves of bifurcations through those of a diagram, and numbers of equilibria."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+
+from analysis.dynamics.continuation import Bifurcation
+from analysis.dynamics.curves import parameter_value
+from analysis.dynamics.equilibria import newton
+from analysis.dynamics.equilibrium_curve import with_parameter
+from analysis.dynamics.linearisation import eigenvalues, kind, tangent_jacobian
+from analysis.dynamics.two_parameters import CriticalCurve, critical_curve
+from dynsim._types import State
+from dynsim.arguments import check_flow
+from dynsim.conversion import reals
+from dynsim.errors import argument_error
+from dynsim.systems.base import AbstractFlow
+
+FOLLOWED = ("fold", "Hopf point")
+NEAR = 0.1  # of a segment of a curve: a bifurcation nearer to it is one of the curve
+
+
+def critical_curves(
+    flow: AbstractFlow,
+    where: tuple[Callable[[Any], Any], Callable[[Any], Any]],
+    bifurcations: Sequence[Bifurcation],
+    bounds: tuple[tuple[float, float], tuple[float, float]],
+    *,
+    step: float = 0.05,
+    max_step: float | None = None,
+    max_points: int = 500,
+) -> tuple[CriticalCurve, ...]:
+    """Return the curves through all folds and Hopf points of equilibria, each curve once.
+
+    Other bifurcations are left out. The arguments and the errors are those of `critical_curve`.
+    """
+    found: list[CriticalCurve] = []
+    second = parameter_value("where", where[1], flow)
+    if not bounds[1][0] <= second <= bounds[1][1]:
+        must = f"hold the flow's own second parameter, {second:g}"
+        raise argument_error("bounds", must, f"are {bounds[1][0]:g} to {bounds[1][1]:g}")
+    for at in bifurcations:
+        if at.kind in FOLLOWED and not any(_passes(curve, at, second) for curve in found):
+            options: Any = {"step": step, "max_step": max_step, "max_points": max_points}
+            found.append(critical_curve(flow, where, at, bounds, **options))
+    return tuple(found)
+
+
+def _passes(curve: CriticalCurve, at: Bifurcation, second: float) -> bool:
+    """Return whether a curve passes a bifurcation."""
+    if curve.kind != at.kind:
+        return False
+    point = np.array([at.parameter, second, *np.ravel(ravel_pytree(at.state)[0])])
+    states: Any = [np.reshape(leaf, (len(curve.first), -1)) for leaf in jax.tree.leaves(curve.states)]
+    places = np.column_stack([curve.first, curve.second, *states])
+    begins, along = places[:-1], np.diff(places, axis=0)
+    lengths = np.maximum(np.sum(along**2, axis=1), np.finfo(float).tiny)
+    shares = np.clip(np.sum((point - begins) * along, axis=1) / lengths, 0, 1)
+    gaps = np.sum((begins + shares[:, None] * along - point) ** 2, axis=1)
+    return bool(np.any(gaps <= NEAR**2 * lengths))
+
+
+class StabilityMap(NamedTuple):
+    """How many equilibria were found, and how many of them are stable, on a grid of two parameters, (second, first)."""
+
+    first: Float[np.ndarray, " columns"]
+    second: Float[np.ndarray, " rows"]
+    found: np.ndarray
+    stable: np.ndarray
+
+
+def stability_map(
+    flow: AbstractFlow,
+    where: tuple[Callable[[Any], Any], Callable[[Any], Any]],
+    first: ArrayLike,
+    second: ArrayLike,
+    starts: Sequence[State],
+    *,
+    radius: float = 1e-6,
+) -> StabilityMap:
+    """Return the numbers of equilibria to which Newton's method leads from some starts, on a grid of two parameters.
+
+    Starts at a grid point are those given and the equilibria of its neighbour. There may be more equilibria.
+    """
+    check_flow(flow)
+    for one in where:
+        parameter_value("where", one, flow)
+    ps, qs = (np.atleast_1d(np.asarray(reals(name, v), float)) for name, v in (("first", first), ("second", second)))
+    counts = np.zeros((2, len(qs), len(ps)), int)
+    for row, q in enumerate(qs):
+        before: list[State] = []
+        for column, p in enumerate(ps):
+            moved = with_parameter(where[0], with_parameter(where[1], flow, jnp.asarray(q)), jnp.asarray(p))
+            before = _distinct(moved, [*before, *starts], radius)
+            kinds = [kind(v, 1e-9) for v in (eigenvalues(tangent_jacobian(moved, x)) for x in before)]
+            counts[:, row, column] = len(kinds), kinds.count("stable")
+    return StabilityMap(ps, qs, counts[0], counts[1])
+
+
+def _distinct(flow: AbstractFlow, starts: Sequence[State], radius: float) -> list[State]:
+    """Return the different equilibria to which Newton's method leads."""
+    found: list[State] = []
+    for start in starts:
+        x, speed = newton(flow, start)
+        flat = np.asarray(ravel_pytree(x)[0])
+        new = all(np.max(np.abs(flat - np.asarray(ravel_pytree(y)[0]))) > radius for y in found)
+        if speed <= 1e-9 and np.all(np.isfinite(flat)) and new:
+            found.append(x)
+    return found

@@ -1,0 +1,102 @@
+"""The second parameter of `dynsim continue`: curves of folds and Hopf points in the plane of both, and their figure."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from dynsim.commands.continue_options import Continue
+from dynsim.commands.options import say
+from dynsim.errors import argument_error
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from analysis.dynamics.diagrams import Diagram
+    from analysis.dynamics.parameter_planes import StabilityMap
+    from analysis.dynamics.two_parameters import CriticalCurve
+
+MOST = 100  # points of a side of a map
+
+
+def check_plane(o: Continue) -> None:
+    """Raise `ValueError` for options of a second parameter that do not fit."""
+    if not o.second:
+        if o.second_bounds or o.map:
+            raise argument_error("second", "be given with `--second-bounds` or `--map`", "is not")
+        return
+    ends = o.second_bounds
+    if len(ends) != 2 or not all(math.isfinite(end) for end in ends) or not ends[0] < ends[1]:
+        said = ", ".join(f"{end:g}" for end in ends) or "missing"
+        raise argument_error("second_bounds", "be two finite numbers, the first the less", f"is {said}")
+    if o.second == o.parameter:
+        raise argument_error("second", "name another parameter than `--parameter`", f"is `{o.second}`")
+    if o.map and not 2 <= o.map <= MOST:
+        raise argument_error("map", f"be from 2 to {MOST}", f"is {o.map}")
+
+
+def second_parameter(o: Continue, flow: Any) -> Any:
+    """Return the function that finds the second parameter; raise `ValueError` if it does not fit."""
+    from dynsim.systems.base import AbstractFlow
+    from dynsim.systems.named import where
+
+    if not isinstance(flow, AbstractFlow):
+        raise argument_error("second", "be left out for a map", "is given")
+    found = where(flow, o.second, "second")
+    own, (low, high) = found(flow), o.second_bounds
+    if own.size != 1 or not low <= float(own.item()) <= high:
+        must = f"hold the system's own value of `{o.second}`, one number"
+        raise argument_error("second_bounds", must, f"are {low:g} and {high:g}, and it is {own}")
+    return found
+
+
+def plane(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") -> None:
+    """Follow the folds and Hopf points of a diagram in the second parameter, print the curves and draw them."""
+    from analysis.dynamics.parameter_planes import critical_curves
+    from figures.files import write_figure
+
+    low, high = o.second_bounds
+    points = [at for branch in diagram.branches for at in branch.bifurcations]
+    bounds = ((o.from_, o.to), (low, high))
+    curves = critical_curves(flow, both, points, bounds, step=o.step, max_step=o.largest, max_points=o.points)
+    for curve in curves:
+        say(f"  {curve!r}")
+    if not curves:
+        say("no fold and no Hopf point to follow in the second parameter")
+    if o.figure is not None:
+        counted = _counted(o, flow, both, diagram) if o.map else None
+        write_figure(drawn(o, curves, counted), o.figure, f"bifurcations in {o.parameter} and {o.second}")
+        say(f"figure {o.figure}")
+
+
+def _counted(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") -> "StabilityMap":
+    """Return the numbers of equilibria on a grid, found from both ends of each branch."""
+    import jax
+    import numpy as np
+
+    from analysis.dynamics.parameter_planes import stability_map
+
+    starts = [jax.tree.map(lambda a, k=k: a[k], branch.states) for branch in diagram.branches for k in (0, -1)]
+    low, high = o.second_bounds
+    return stability_map(flow, both, np.linspace(o.from_, o.to, o.map), np.linspace(low, high, o.map), starts)
+
+
+def drawn(o: Continue, curves: "tuple[CriticalCurve, ...]", counted: "StabilityMap | None") -> "Figure":
+    """Return the figure of curves in the plane of both parameters, with the numbers of stable equilibria behind."""
+    from figures.panels.bifurcations import bifurcation_marks, critical_lines, number_image
+    from figures.panels.labels import axis_label
+    from figures.style import canvas, settings
+
+    with settings():
+        figure, (ax,) = canvas()
+        for curve in curves:
+            critical_lines(ax, curve.kind, curve.first, curve.second)
+            for place in curve.degeneracies:
+                bifurcation_marks(ax, [place.kind], [place.first], [place.second])
+        if counted is not None:
+            number_image(ax, counted.stable, counted.first, counted.second, what="stable")
+        ax.set_xlim(o.from_, o.to)
+        ax.set_ylim(*o.second_bounds)
+        ax.set_xlabel(axis_label(o.parameter))
+        ax.set_ylabel(axis_label(o.second))
+        if ax.get_legend_handles_labels()[1]:
+            ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+        return figure
