@@ -2,7 +2,8 @@
 
 import re
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
+from typing import Any
 
 from dynsim.errors import argument_error
 
@@ -61,11 +62,14 @@ MULTIRATE = Paper("multirate", "Attention is just another name for coupling? A f
 PAPERS = {paper.key: paper for paper in (CONSENSUS, HARDMAX, PROTOTYPES, GROWING, MULTIRATE)}
 
 
-def registered() -> tuple[EntryPoint, ...]:
-    """Return the entry points of installed packages that register papers, by package and name; imports nothing."""
+def registered() -> tuple[Any, ...]:
+    """Return the entry points of installed packages that register papers, by package and name; imports nothing.
+
+    They are those of the standard library, or of the package `importlib-metadata` where that is installed.
+    """
     return tuple(sorted(entry_points(group=ENTRY_POINTS), key=lambda point: (package_of(point), point.name)))
 
 
-def package_of(point: EntryPoint) -> str:
+def package_of(point: Any) -> str:
     """Return the name of the package that an entry point belongs to."""
     return point.dist.name if point.dist is not None else point.module

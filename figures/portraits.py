@@ -10,8 +10,8 @@ from analysis.dynamics.basins import Basins
 from analysis.dynamics.phase_plane import PhasePlane
 from analysis.dynamics.portrait import Portrait
 from figures.panels.basins import basin_background
-from figures.panels.orbits import cycles, paths, separatrices
 from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
+from figures.panels.portrait_curves import cycles, paths, separatrices
 from figures.panels.simplices import simplex_portrait
 from figures.panels.tokens import View
 from figures.style import COLUMN, PAGE, canvas, colour, settings

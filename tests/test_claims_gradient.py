@@ -37,7 +37,7 @@ def test_rational_instances_are_exact():
 
 
 def test_the_coordinates_of_a_factor_take_p_to_the_identity_and_no_others_do():
-    lower, y = factor_and_points(KEY, 3, general.N)
+    lower, y = factor_and_points(KEY, 3, 4)
     assert np.all(general.exact_gap(KEY, lower, y, lower.T) == 0)
     assert np.any(general.exact_gap(KEY, lower, y, identity(3)) != 0)
     same, other = (general.conjugacy_gaps(KEY, Diffrax(), lower, y, into) for into in (lower.T, identity(3)))

@@ -123,7 +123,9 @@ def two_levels():
     curves = {f"{name}: {what}": RNG.uniform(1, 3, size=(5, 16, 2)) for name in names for what in whats}
     scores = {f"{name}: scores": RNG.uniform(size=(5, 16, 3)) for name in names}
     chance = {f"{name}: chance": np.array([0.1, 0.05, 0.15]) for name in names}
-    return {"names": np.array(names), **curves, **scores, **chance, **RUN}
+    numbers = {"assignments": RNG.integers(20, size=300), "labels": RNG.integers(20, size=300)}
+    maps = {"map": RNG.normal(size=(300, 2)), **numbers}
+    return {"names": np.array(names), **curves, **scores, **chance, **maps, **RUN}
 
 
 def ratios():

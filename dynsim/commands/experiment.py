@@ -10,7 +10,6 @@ import tyro
 from dynsim.commands.options import parse, say
 from dynsim.data import use_data
 from dynsim.errors import argument_error, nearest
-from dynsim.executors import cluster
 
 
 @dataclass(frozen=True)
@@ -35,6 +34,7 @@ def main(words: Sequence[str]) -> int:
     """Run the seeds without a record, and print a summary of each record."""
     o = parse(Experiment, words, "experiment")
     from analysis.experiments import experiments, records, results_folder
+    from dynsim.executors import cluster
 
     found = {e.name: e for e in experiments()} | {e.name.split("/", 1)[1]: e for e in experiments()}
     if o.name not in found:

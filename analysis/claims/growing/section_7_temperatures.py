@@ -172,6 +172,7 @@ def _rest_trial(key: Key, choices: Choices) -> Trial:
     rate = setting.temperature_rate
     times = np.array([hitting_time(one, p, rate=rate, **temperatures) for one, p in zip(z, x.prototypes, strict=True)])
     value = rank_correlation(levels, times)
+    apart = np.max(np.abs(z - np.asarray(flow.data)))
     return Trial(
         hypotheses=(
             holds("all heads have been added", bool(np.all(np.isfinite(levels)))),
@@ -179,7 +180,7 @@ def _rest_trial(key: Key, choices: Choices) -> Trial:
         ),
         conclusions=(
             at_most("rank correlation of lambda and time", value, PRINTED_RANK, tolerance=0.0, within=(-1, 1)),
-            at_most("difference of what heads see from the tokens", np.max(np.abs(z - flow.data)), 0.0, tolerance=0.0),
+            at_most("difference of what heads see from the tokens", apart, 0.0, tolerance=0.0),
         ),
         witness={"levels": levels, "times": times},
         parameters={"n": setting.tokens, "d": setting.dimension, "heads": setting.capacity},
