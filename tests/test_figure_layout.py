@@ -123,8 +123,9 @@ def two_levels():
     curves = {f"{name}: {what}": RNG.uniform(1, 3, size=(5, 16, 2)) for name in names for what in whats}
     scores = {f"{name}: scores": RNG.uniform(size=(5, 16, 3)) for name in names}
     chance = {f"{name}: chance": np.array([0.1, 0.05, 0.15]) for name in names}
-    numbers = {"assignments": RNG.integers(20, size=300), "labels": RNG.integers(20, size=300)}
-    maps = {"map": RNG.normal(size=(300, 2)), **numbers}
+    groups, angles = np.arange(300) % 4, np.linspace(0, 8 * np.pi, 300)  # rings about places that are free for names
+    ring = np.stack([np.cos(angles) + 3 * (groups % 2), np.sin(angles) + 3 * (groups // 2)], axis=1)
+    maps = {"map": ring, "assignments": groups, "labels": RNG.integers(20, size=300)}
     return {"names": np.array(names), **curves, **scores, **chance, **maps, **RUN}
 
 
