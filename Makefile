@@ -43,4 +43,4 @@ lint: env
 bench: env
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt 'torch==2.13.0'
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
-	$(BIN)/python -m tests.benchmarks
+	$(BIN)/python -m tests.benchmarks --figure out/growth.png

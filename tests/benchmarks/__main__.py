@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks [--quick] [--only NAME ...] [--json FILE]`: all races, with the machine named."""
+"""`python -m tests.benchmarks [--quick] [--only NAME ...] [--json FILE] [--figure FILE]`: all races of this machine."""
 
 import argparse
 import json
@@ -9,6 +9,7 @@ from tests.benchmarks import (
     continuation,
     ensemble,
     growing,
+    growth,
     hardmax,
     interactions,
     lorenz,
@@ -40,11 +41,13 @@ def main() -> None:
         "basins",
         "interactions",
         "continuation",
+        "growth",
     )
     parser.add_argument("--quick", action="store_true", help="8 members in R^100, one round: does it run at all")
     parser.add_argument("--only", nargs="+", choices=names, default=names)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path, help="a file for the numbers")
+    parser.add_argument("--figure", type=Path, help="a file for the drawing of `growth`")
     options = parser.parse_args()
     members, d, rounds = (8, 100, 1) if options.quick else (100, 500, options.rounds)
     print(machine())
@@ -79,6 +82,8 @@ def main() -> None:
         found["interactions"] = interactions.everything(rounds, quick=options.quick)
     if "continuation" in options.only:
         found["continuation"] = [row._asdict() for row in continuation.thousand_points(rounds)]
+    if "growth" in options.only:
+        found["growth"] = growth.everything(rounds, quick=options.quick, figure=options.figure)
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
 

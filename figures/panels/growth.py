@@ -1,0 +1,82 @@
+"""Power laws: what is measured at several sizes on log scales, with the fitted lines and their exponents."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter
+from numpy.typing import ArrayLike
+
+from dynsim.errors import argument_error
+from figures.panels.curves import STYLES
+from figures.style import colour
+
+MARKERS = ("o", "s", "^", "D")
+ABOVE = 0.3  # of the height of the data, free above them for the legend, for three curves and once more
+FEW = 100.0  # ratio of the sizes below which each has its tick
+
+
+class PowerLaw(NamedTuple):
+    """The law `factor` times the size to the power `exponent`, with the standard error of the exponent."""
+
+    exponent: float
+    error: float
+    factor: float
+
+
+def power_laws(
+    ax: Axes,
+    sizes: ArrayLike,
+    rows: Sequence[ArrayLike],
+    laws: Sequence[PowerLaw],
+    *,
+    names: Sequence[str],
+    roles: Sequence[tuple[str, int]],
+    xlabel: str,
+    ylabel: str,
+) -> list[Line2D]:
+    """Draw measured rows, (sizes,) each, as marks, the law of each as a line, and the exponents in the legend.
+
+    Args:
+        ax: the axes.
+        sizes: positive, (sizes,).
+        rows: positive results, one array for each curve.
+        laws: of the curves.
+        names: of the curves.
+        roles: of the curves: a role for the colour, and the number of a line style and a mark.
+        xlabel: of the sizes.
+        ylabel: of the results.
+
+    Raises:
+        ValueError: unless there are a law, a name and a role for each row, and results for each size.
+    """
+    x = np.asarray(sizes, float)
+    values = [np.asarray(row, float) for row in rows]
+    if not len(values) == len(laws) == len(names) == len(roles):
+        raise argument_error("laws", f"be one for each of {len(values)} rows, as names and roles", f"are {len(laws)}")
+    if any(row.shape != x.shape for row in values):
+        raise argument_error("rows", f"have shape {x.shape}, as `sizes`", f"have {[row.shape for row in values]}")
+    found = []
+    for row, law, name, (role, number) in zip(values, laws, names, roles, strict=True):
+        label = rf"{name}: ${law.exponent:.2f} \pm {law.error:.2f}$"
+        ax.plot(x, law.factor * x**law.exponent, color=colour(role), linestyle=STYLES[number % len(STYLES)])
+        (marks,) = ax.plot(x, row, MARKERS[number % len(MARKERS)], color=colour(role), markersize=3.0, label=label)
+        found.append(marks)
+    if found:
+        _name(ax, x, values, xlabel, ylabel)
+    return found
+
+
+def _name(ax: Axes, x: np.ndarray, values: Sequence[np.ndarray], xlabel: str, ylabel: str) -> None:
+    """Set scales, labels and legend, with a decade of the results at least, and place for the legend."""
+    low, high = min(row.min() for row in values), max(row.max() for row in values)
+    ratio = max(high / low, 10.0)
+    ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
+    ax.set_ylim(low / ratio**0.08, high * ratio ** (ABOVE * (1 + len(values) / 3)))
+    if x.max() < FEW * x.min():
+        ax.set_xticks(x, labels=[f"{size:g}" for size in x])
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_minor_formatter(NullFormatter())
+    ax.legend(loc="upper left", handlelength=0.8, fontsize=6.0)
