@@ -20,6 +20,7 @@ def sines():
     return all_equilibria(SINES, KEY, box=BOX, num_starts=40)
 
 
+@pytest.mark.slow
 def test_nine_equilibria_of_nine_are_found(sines):
     kinds = [e.kind for e in sines.found]
     assert [kinds.count(k) for k in ("stable", "saddle", "unstable")] == [4, 4, 1]
@@ -48,6 +49,7 @@ def test_caps_are_reported():
     assert "the cap on equilibria was reached" in repr(found)
 
 
+@pytest.mark.slow
 def test_a_circle_of_equilibria_is_one_family_that_is_not_isolated():
     ring = FunctionFlow(lambda t, x: (1 - jnp.sum(x**2)) * x)
     found = all_equilibria(ring, KEY, box=[[-2.0] * 2, [2.0] * 2], num_starts=16)

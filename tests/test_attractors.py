@@ -36,6 +36,7 @@ def test_a_start_on_the_stable_set_of_a_saddle_is_not_given_an_attractor():
     assert found.labels.tolist() == [NOT_ATTRACTING, 0, 1]
 
 
+@pytest.mark.slow
 def test_the_cycle_of_van_der_pol_has_its_period():
     found = find_attractors(VanDerPol(), np.concatenate([spread(4, 2), [[0.0, 0.0]]]))
     assert len(found.attractors) == 1
@@ -71,6 +72,7 @@ def test_maps_have_fixed_points_cycles_and_chaos():
     assert henon.attractors[0].exponent == pytest.approx(0.419, abs=0.03)
 
 
+@pytest.mark.slow
 def test_conservative_maps_have_no_attractor():
     starts = [[np.pi, 0.3], [3.0, 1.0], [1.0, 2.0], [0.5, 3.0]]
     found = find_attractors(Standard(), starts, wrapped={0: 2 * np.pi, 1: 2 * np.pi}, longest=2048)
@@ -86,6 +88,7 @@ def test_volumes_are_kept_by_conservative_maps_only(system, kept):
     assert keeps_volume(record) is kept
 
 
+@pytest.mark.slow
 def test_locked_phases_are_one_attractor_modulo_the_common_phase():
     flow = Kuramoto([-0.3, 0.1, 0.3], 1.5)
 
@@ -100,6 +103,7 @@ def test_locked_phases_are_one_attractor_modulo_the_common_phase():
     assert np.allclose(velocity, drift, atol=1e-6)  # locked: every phase turns at the mean frequency
 
 
+@pytest.mark.slow
 def test_on_a_sphere():
     flow = FunctionFlow(lambda t, x: jnp.asarray([0.0, 0.0, 1.0]), Sphere())
     found = find_attractors(flow, [[1.0, 0.0, 0.0], [0.6, 0.0, -0.8], [0.0, 0.0, -1.0]])
@@ -112,6 +116,7 @@ def test_what_leaves_the_domain_has_failed():
     assert found.labels.tolist() == [FAILED]
 
 
+@pytest.mark.slow
 def test_attractors_are_matched_by_the_distance_of_sets():
     one = find_attractors(DoubleWell(h=0.0), [[-1.0], [1.0]])
     other = find_attractors(DoubleWell(h=0.1), [[1.0], [-1.0]])

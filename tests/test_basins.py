@@ -39,6 +39,7 @@ def test_the_boundary_of_the_double_well_is_its_saddle(wells):
     assert "basins on 81 points (at most 4096 intervals of" in repr(wells)
 
 
+@pytest.mark.slow
 def test_the_saddle_itself_is_in_no_basin():
     found = basins(DoubleWell(), [[-2, 2]], [41])
     assert found.labels[20] == NOT_ATTRACTING
@@ -105,6 +106,7 @@ def test_shares_of_random_starts_have_wilson_intervals():
     assert "400 starts, 0.999 intervals: 0." in repr(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("matching", ["distance", "enclosure"])
 def test_labels_follow_their_attractors_along_a_parameter(matching):
     values = np.array([-0.5, -0.2, 0.2, 0.5])
@@ -128,6 +130,7 @@ def test_basins_become_an_array_with_names(wells):
     assert array.sel(x=1.5, method="nearest").item() == wells.labels[-11]
 
 
+@pytest.mark.slow
 def test_a_slice_keeps_the_other_components():
     flow = FunctionFlow(lambda t, x: jnp.stack([-x[0], x[1] - x[1] ** 3, -x[2]]))
     found = basins(flow, [[-2, 2]], [10], start=jnp.asarray([0.5, 0.0, -0.5]), varied=[1])

@@ -35,6 +35,7 @@ def test_basins_are_printed_drawn_and_written(capsys, mine):
     assert (mine / "basins.png").stat().st_size > 5000
 
 
+@pytest.mark.slow
 def test_a_map_of_ones_own_has_random_starts(capsys, mine):
     words = ("mine.py:toward", "--map", "--box", "-1", "1", "-1", "1", "--rate", "0.4", "--sample", "100")
     status, out, _ = run(capsys, "basins", *words)
@@ -42,6 +43,7 @@ def test_a_map_of_ones_own_has_random_starts(capsys, mine):
     assert "1.0000  [0.9630, 1.0000]  stable fixed point" in out  # Wilson: n / (n + z^2)
 
 
+@pytest.mark.slow
 def test_a_window_from_which_all_escapes_says_so(capsys, mine):
     words = ("mine.py:away", "--box", "0.1", "1", "--shape", "8")
     status, out, _ = run(capsys, "basins", *words)

@@ -53,6 +53,7 @@ def test_an_equilibrium_of_lorenz_is_a_certified_saddle():
     assert np.all(exact < found.unique[1])
 
 
+@pytest.mark.slow
 def test_periodic_points_of_maps_are_counted():
     four = certified_count(Logistic(r=3.9), [[0.1], [1.0]], period=3)
     assert four.exact

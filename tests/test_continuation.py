@@ -236,6 +236,7 @@ def test_the_cascade_of_the_logistic_map_has_feigenbaums_ratio():
     assert gaps[-2] / gaps[-1] == pytest.approx(4.669201, abs=2e-3)  # the fourth ratio
 
 
+@pytest.mark.slow
 def test_a_fold_of_the_henon_map_has_its_closed_form():
     found = continue_equilibria(Henon(a=0.2), lambda f: f.a, jnp.asarray([0.9, 0.3]), (-0.3, 0.5))
     by_kind = {b.kind: b.parameter for b in found.bifurcations}

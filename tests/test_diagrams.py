@@ -72,6 +72,7 @@ def test_a_line_changes_its_stability_at_the_bifurcation(pitchfork):
         bifurcation_marks(ax, ["bend"], [0.0], [0.0])
 
 
+@pytest.mark.slow
 def test_orbits_of_the_brusselator_are_added_with_their_extremes():
     where = lambda flow: flow.b
     still = bifurcation_diagram(Brusselator(a=1.0, b=1.5), where, [jnp.asarray([1.0, 1.5])], (1.2, 2.3), levels=0)

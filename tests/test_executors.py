@@ -137,6 +137,7 @@ def test_a_record_that_another_run_makes_is_refused(tmp_path):
         list(records(DRAWN, "quick", [0], results=tmp_path))
 
 
+@pytest.mark.slow
 def test_claims_are_checked_on_an_executor(tmp_path):
     chosen = select(["hardmax/lemma-3.4"], claims())
     with ThreadPoolExecutor(1) as pool:

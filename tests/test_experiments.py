@@ -143,6 +143,7 @@ def test_the_passes_that_were_killed_end_with_the_same_bytes(letters, tmp_path, 
     assert (tmp_path / "whole" / file).read_bytes() == (tmp_path / "killed" / file).read_bytes()
 
 
+@pytest.mark.slow
 def test_passes_of_another_configuration_are_refused(letters, tmp_path):
     record(letters, "quick", 0, tmp_path)
     (tmp_path / "consensus/7.5-sorting/quick-0.npz").unlink()  # the checkpoints of the passes stay

@@ -50,6 +50,7 @@ def two_heads():
     return grown(model, RULES, sample(model, IDS), 1)
 
 
+@pytest.mark.slow
 def test_the_layer_adds_the_soft_centroids_of_its_active_heads(two_heads):
     layer = two_heads.layer
     z = jax.random.normal(KEY, (LENGTH, D))

@@ -75,6 +75,7 @@ def _first_gap(t, x):
     return jnp.min(jnp.diff(jnp.sort(x))) - 0.5
 
 
+@pytest.mark.slow
 def test_particles_merge_and_the_dimension_falls():
     """Gaps shrink as e^-t: from gaps 1 and 2 they are 1/2 at log 2 and, after the merger, from 2 e^-log 2 = 1 on."""
     shrink = FunctionFlow(lambda t, x: jnp.mean(x) - x)

@@ -65,6 +65,7 @@ def file(grown, tmp_path):
     return tmp_path / "grown.npz"
 
 
+@pytest.mark.slow
 def test_a_growing_run_comes_back_whole_and_another_process_makes_the_same_bits(grown, file):
     assert len(grown.phases) > 2
     assert same(load(file), grown)

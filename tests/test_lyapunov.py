@@ -54,6 +54,7 @@ def test_an_orbit_that_escapes_is_not_converged():
     assert found.reason == "the trajectory left the finite numbers"
 
 
+@pytest.mark.slow
 def test_a_growing_rate_is_not_converged():
     flow = FunctionFlow(lambda t, x: 0.01 * t * x)
     found = lyapunov_spectrum(flow, jnp.asarray([0.0]), 100.0)

@@ -116,6 +116,7 @@ def words(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_study_keeps_curves_of_every_seed_and_its_first_network(words, tmp_path):
     study = Experiment("multirate/small", SECTION_9.source, "", STUDY, STUDY, run_study, summarise_study)
     found = record(study, "quick", results=tmp_path / "results")

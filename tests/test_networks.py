@@ -45,6 +45,7 @@ def test_gpt_nano_gives_its_reference_activations():
     np.testing.assert_allclose(jax.nn.softmax(logits), z["ref_probs"], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_gpt_nano_sorts():
     network = load_transformer(data_or_skip("gpt_nano_sort.npz"))
     words = np.array(list(itertools.product(range(3), repeat=6)))
@@ -96,6 +97,7 @@ def test_two_passes_are_one_pass_twice(small):
     assert single.dtype == np.float32
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("feedforward", [True, False])
 def test_the_map_goes_through_the_layers_over_and_over(small, feedforward):
     x = small.embed(IDS)

@@ -172,6 +172,7 @@ def test_states_stay_on_every_space_and_parts_have_noise_of_their_own():
     assert int(path.stats.num_steps) == 100
 
 
+@pytest.mark.slow
 def test_an_ensemble_holds_the_paths_of_its_members_and_resumes(tmp_path):
     flow = NoisyFlow(FunctionFlow(decay), proportional, calculus="stratonovich")
     starts = jnp.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])

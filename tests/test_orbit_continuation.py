@@ -59,6 +59,7 @@ def test_a_branch_of_cycles_ends_at_the_equilibrium_where_it_began(bautin):
     assert [b.kind for b in back.bifurcations] == ["fold"]
 
 
+@pytest.mark.slow
 def test_roessler_doubles_its_period_at_the_published_parameter():
     flow, where = Roessler(a=0.2, b=0.2, c=2.7), (lambda flow: flow.c)
     first = periodic_orbit(flow, jnp.asarray([-2.0, -3.0, 0.1]), 5.8, segments=2, rtol=1e-9)
@@ -98,6 +99,7 @@ def test_the_canard_explosion_of_a_nerve_passes_its_fold():
     assert cycles.kinds[-1] == "stable"
 
 
+@pytest.mark.slow
 def test_a_forced_orbit_keeps_the_period_of_its_forcing():
     flow, forcing = Duffing(gamma=0.05, omega=1.0), (lambda flow: 2 * jnp.pi / flow.omega)
     first = periodic_orbit(flow, jnp.asarray([1.1, 0.0]), 2 * np.pi, forced=True)

@@ -64,6 +64,7 @@ def test_equilibria_and_limits():
     np.testing.assert_allclose(limit.state, [1.0, 0.0], atol=1e-7)
 
 
+@pytest.mark.slow
 def test_a_portrait_and_a_figure_of_it(tmp_path):
     @figure("mine/needle", MINE.at("Figure 1"))
     def needle(key):

@@ -25,6 +25,7 @@ def test_van_der_pol_has_its_period_and_multiplier(cycle):
     assert "stable periodic orbit of period 6.6632869" in repr(cycle)
 
 
+@pytest.mark.slow
 def test_segments_give_the_same_orbit(cycle):
     found = periodic_orbit(VanDerPol(), jnp.asarray([2.0, 0.1]), 6.5, segments=3)
     assert found.period == pytest.approx(cycle.period, abs=1e-9)
@@ -32,6 +33,7 @@ def test_segments_give_the_same_orbit(cycle):
     assert found.nodes.shape == (3, 2)
 
 
+@pytest.mark.slow
 def test_the_hopf_normal_form_has_its_multiplier():
     def rhs(t, x):
         pull = 0.2 * (1 - jnp.sum(x**2))
@@ -62,6 +64,7 @@ def test_a_forced_orbit_keeps_the_period_of_the_forcing():
     assert found.stability == "stable"
 
 
+@pytest.mark.slow
 def test_on_a_sphere_normal_directions_have_no_multiplier():
     def rhs(t, x):  # the height is drawn to 1/2, and the sphere turns about the axis
         z = x[2] - 0.5

@@ -30,6 +30,7 @@ def test_limit_cycles_are_found_forwards_and_backwards_each_once():
     assert all(orbit.period == pytest.approx(2 * np.pi, rel=1e-7) for orbit in found)
 
 
+@pytest.mark.slow
 def test_the_separatrices_of_a_duffing_oscillator_have_the_energy_of_its_saddle():
     flow = Duffing(delta=0.0, gamma=0.0)
     found = phase_plane(flow, (-1.8, 1.8, -1.2, 1.2), trajectories=np.array([[0.3, 0.0]]), horizon=20.0, grid=41)
@@ -52,6 +53,7 @@ def test_the_separatrices_of_a_duffing_oscillator_have_the_energy_of_its_saddle(
     check_layout(drawn)
 
 
+@pytest.mark.slow
 def test_curves_have_at_most_unit_speed_and_end_at_equilibria():
     path = curves(DoubleWell(), jnp.asarray([[0.1], [0.1]]), 3.0, signs=[1.0, -1.0])[..., 0]
     assert path[0, -1] == pytest.approx(1.0, abs=1e-3)

@@ -16,7 +16,7 @@ def turning(t, x):
     return jnp.stack([-2 * x[1], 2 * x[0]])
 
 
-@pytest.mark.parametrize("integrator", [None, Scipy()], ids=["diffrax", "scipy"])
+@pytest.mark.parametrize("integrator", [pytest.param(None, marks=pytest.mark.slow), Scipy()], ids=["diffrax", "scipy"])
 def test_crossings_of_a_circle_are_at_multiples_of_the_period(integrator):
     options = {} if integrator is None else {"integrator": integrator}
     flow, start = FunctionFlow(turning, fastest_period=np.pi), jnp.asarray([1.0, 0.0])
@@ -53,6 +53,7 @@ def test_a_section_keeps_the_energy():
     assert np.allclose(found.states[:, 0], 0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_sections_on_a_sphere():
     flow = FunctionFlow(lambda t, x: jnp.stack([-x[1], x[0], jnp.zeros_like(x[0])]), Sphere(), fastest_period=6.28)
     found = poincare_section(flow, jnp.asarray([0.6, 0.0, 0.8]), lambda t, x: x[1], 3)

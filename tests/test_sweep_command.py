@@ -50,6 +50,7 @@ def test_a_function_of_the_users_is_swept_into_a_file_and_resumes(here, capsys):
     assert "parts of another" in refused(capsys, *words[:4], "3", *words[6:])
 
 
+@pytest.mark.slow
 def test_systems_of_the_catalogue_of_papers_and_of_a_file_are_swept(here, capsys):
     _, said, _ = run(capsys, "sweep", "logistic", "--r", "2.5", "3.2", "--end", "400")
     assert f"x_largest: from 0.6 to {0.799455:g}" in said  # 1 - 1/r, and the larger point of the 2-cycle

@@ -68,6 +68,7 @@ def test_the_first_harmonic_of_many_tokens_decays_at_its_rate():
     assert rate < 0
 
 
+@pytest.mark.slow
 def test_the_experiment_finds_both_phases_and_resumes(tmp_path):
     config = replace(
         NOISE.quick, betas=(1.0,), amplitudes=(0.3, 1.6), dimensions=(2, 3), tokens=24, seeds=2, end=8.0, step_size=0.1

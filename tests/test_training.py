@@ -121,6 +121,7 @@ def test_bad_numbers_and_a_diverging_loss_are_one_sentence(tmp_path, monkeypatch
         run()
 
 
+@pytest.mark.slow
 def test_a_revision_changes_the_model_before_each_checkpoint_and_not_once_more_when_resumed(tmp_path):
     seen = []
 

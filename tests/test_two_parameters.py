@@ -53,6 +53,7 @@ def test_hopf_points_of_the_brusselator_are_at_one_plus_the_square():
     assert np.allclose(found.frequencies, found.second, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_folds_and_hopf_points_meet_at_a_bogdanov_takens_point():
     where, bounds = (lambda f: f.p, lambda f: f.q), ((-2.0, 1.0), (-0.5, 1.0))
     line = continue_equilibria(BogdanovTakens(), where[0], jnp.asarray([-1.0, 0.0]), (-2.0, 1.0))

@@ -83,6 +83,7 @@ def _decay(t, x):
     return -x
 
 
+@pytest.mark.slow
 def test_a_cycle_has_its_band_of_errors():
     path = simulate(VanDerPol(), jnp.asarray([2.0, 0.0]), np.linspace(0.0, 3.0, 4), error_estimate=True)
     assert len([c for ax in drawing(path).axes for c in ax.collections]) == 2
