@@ -111,6 +111,8 @@ from .systems.tokens.interactions.base import Dense as Dense
 from .systems.tokens.interactions.blocked import Blocked as Blocked
 from .systems.tokens.interactions.choice import Auto as Auto
 from .systems.tokens.interactions.harmonic import Harmonic as Harmonic
+from .systems.tokens.interactions.sharded import Sharded as Sharded
+from .systems.tokens.interactions.traffic import measured_traffic as measured_traffic
 from .systems.tokens.masks import Causal as Causal
 from .systems.tokens.masks import Full as Full
 from .systems.tokens.masks import Window as Window

@@ -1,18 +1,40 @@
 """Attention in blocks of queries and keys: any mask, any dimension, memory that is linear in the number of tokens."""
 
 import math
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from dynsim._types import Time, Tokens
 from dynsim.conversion import integer
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Heads
+from dynsim.systems.tokens.interactions.shards import Shard
+from dynsim.systems.tokens.interactions.traffic import Traffic
 from dynsim.systems.tokens.masks import AbstractMask, Full
 
 LARGEST_EXPONENT = 60.0  # of a weight relative to that of the token itself: n e^60 is finite in float32 for n < 1e12
+
+
+Queries = Float[Array, "heads n d"]
+
+
+class Place(NamedTuple):
+    """Where some queries and some keys are: of how many tokens in all, the first query, and the first key."""
+
+    tokens: int
+    row: int | Array
+    column: int | Array
+
+
+class Sums(NamedTuple):
+    """The sums of weights times tokens and of weights, the shifts of their scores, and whether these may stay."""
+
+    total: Float[Array, "heads n sums"]
+    shift: Float[Array, "heads n"]
+    fixed: Bool[Array, " heads"]
 
 
 class Blocked(AbstractInteraction):
@@ -32,43 +54,66 @@ class Blocked(AbstractInteraction):
 
     def output(self, heads: Heads, t: Time, x: Tokens) -> Tokens:
         """Return the output of all heads, one head after another."""
+        return self.output_here(heads, t, x, Shard())
+
+    def output_here(self, heads: Heads, t: Time, x: Tokens, shard: Shard) -> Tokens:
+        """Return the output for the tokens of this device; those of the others come around the ring of devices."""
         x = jnp.asarray(x)
         n = x.shape[0]
         equal = lambda size: math.ceil(n / math.ceil(n / size))  # blocks of nearly equal size, to pad few tokens
         fitted = Blocked(equal(self.rows), equal(self.columns))
-        return heads.value.applied(t, _every_head(fitted, heads.query_key.queries(t, x), x, heads.mask))
+        return heads.value.applied(t, _means(fitted, heads.query_key.queries(t, x), x, heads.mask, shard))
 
-    def means(self, q: Float[Array, "n d"], x: Tokens, mask: AbstractMask) -> Tokens:
-        """Return the means of the tokens under the weights of one head, whose queries are `q`."""
-        shift = jax.lax.stop_gradient(self._shifts(q, x, mask))
-        count = x.shape[1] + 1
+    def traffic(self, heads: Heads, x: Tokens, shard: Shard) -> Traffic:
+        """Return what each device receives for one field: the tokens of the others, and the largest norm of a token."""
+        others = shard.devices - 1
+        count = x.shape[0] // shard.devices * x.shape[1]
+        norm = int(heads.mask.reflexive and others > 0)
+        return Traffic(passed=others * count * x.dtype.itemsize, reduced=norm * x.dtype.itemsize)
+
+    def add_part(self, sums: Sums, q: Queries, x: Tokens, mask: AbstractMask, place: Place) -> Sums:
+        """Return the sums with those over some tokens `x` added, for the queries `q` of all heads."""
         keys = jnp.concatenate([x, jnp.ones_like(x[:, :1])], axis=1)
+        add = lambda total, s, part: total + jnp.exp(s) @ part
 
-        def add(total: Array, s: Array, part: Array) -> Array:
-            return total + jnp.exp(s) @ part
+        def head(parts: tuple[Array, Array, Array, Array]) -> tuple[Array, Array]:
+            q, total, shift, fixed = parts
+            still = jax.lax.stop_gradient((q, keys))
+            larger = lambda: jnp.maximum(shift, self._row_maxima(*still, mask, place))
+            wanted = jax.lax.cond(fixed, lambda: shift, larger)
+            known = jnp.where(jnp.isfinite(wanted), wanted, 0.0)  # no token was seen yet
+            none = jnp.zeros((self.rows, keys.shape[1]), x.dtype)
+            new = self._over_blocks(q, known, keys, mask, add, none, place)
+            return total * jnp.exp(shift - known)[:, None] + new, wanted
 
-        sums = self._over_blocks(q, shift, keys, mask, add, jnp.zeros((self.rows, count), x.dtype))
-        return sums[:, :-1] / sums[:, -1:]
+        total, shift = jax.lax.map(head, (q, sums.total, sums.shift, sums.fixed))
+        return Sums(total, shift, sums.fixed)
 
-    def _shifts(self, q: Array, x: Tokens, mask: AbstractMask) -> Float[Array, " n"]:
-        """Return for each row a shift with which no weight overflows, and the largest does not underflow."""
-        longest = jnp.sqrt(jnp.max(jnp.sum(x * x, axis=1)))
-        own = jnp.sum(q * x, axis=1)
-        above = jnp.sqrt(jnp.sum(q * q, axis=1)) * longest - own
+    def no_sums(self, q: Queries, x: Tokens, mask: AbstractMask, shard: Shard) -> Sums:
+        """Return sums of nothing, with a shift that may stay as it is or is the maximum so far.
+
+        Below the score of a token with itself, where a mask is reflexive, no weight overflows for long, and the largest
+        does not underflow, if the bound on the scores allows.
+        """
+        q, x = jax.lax.stop_gradient((q, x))
+        total = jnp.zeros((*q.shape[:2], x.shape[1] + 1), x.dtype)
         if not mask.reflexive:
-            return self._row_maxima(q, x, mask)
-        within = jnp.max(above) <= LARGEST_EXPONENT
-        return jax.lax.cond(within, lambda: own, lambda: self._row_maxima(q, x, mask))
+            return Sums(total, jnp.full(q.shape[:2], -jnp.inf, x.dtype), jnp.zeros(q.shape[0], bool))
+        longest = jnp.sqrt(shard.largest(jnp.max(jnp.sum(x * x, axis=1))))
+        own = jnp.einsum("hnd,nd->hn", q, x)
+        above = jnp.sqrt(jnp.sum(q * q, axis=-1)) * longest - own
+        return Sums(total, own, jnp.max(above, axis=1) <= LARGEST_EXPONENT)
 
-    def _row_maxima(self, q: Array, x: Tokens, mask: AbstractMask) -> Float[Array, " n"]:
-        keys = jnp.concatenate([x, jnp.ones_like(x[:, :1])], axis=1)
+    def _row_maxima(self, q: Array, keys: Array, mask: AbstractMask, place: Place) -> Float[Array, " n"]:
         larger = lambda total, s, part: jnp.maximum(total, jnp.max(s, axis=1, keepdims=True))
-        none = jnp.full((self.rows, 1), -jnp.inf, x.dtype)
-        return self._over_blocks(q, jnp.zeros_like(q[:, 0]), keys, mask, larger, none)[:, 0]
+        none = jnp.full((self.rows, 1), -jnp.inf, keys.dtype)
+        return self._over_blocks(q, jnp.zeros_like(q[:, 0]), keys, mask, larger, none, place)[:, 0]
 
-    def _over_blocks(self, q: Array, shift: Array, keys: Array, mask: AbstractMask, add, start: Array) -> Array:
+    def _over_blocks(
+        self, q: Array, shift: Array, keys: Array, mask: AbstractMask, add, start: Array, place: Place
+    ) -> Array:
         """Return the fold of `add(total, scores minus shift, keys)` over blocks of keys, for each block of queries."""
-        n, B, K = q.shape[0], self.rows, self.columns
+        count, n, B, K = keys.shape[0], place.tokens, self.rows, self.columns
         blocks = lambda a, size: _padded(a, size).reshape(-1, size, *a.shape[1:])
         columns = blocks(keys, K)
         first_columns = jnp.arange(columns.shape[0]) * K
@@ -84,28 +129,41 @@ class Blocked(AbstractInteraction):
                 j = begin + jnp.arange(K)
                 s = q @ part[:, :-1].T - shift[:, None]
                 if isinstance(mask, Full):
-                    s = s if n % K == 0 else s + jnp.where(j < n, 0.0, -jnp.inf).astype(s.dtype)[None]
+                    s = s if count % K == 0 else s + jnp.where(j < count, 0.0, -jnp.inf).astype(s.dtype)[None]
                 else:
-                    s = jnp.where(mask.sees(i, j, n) & (j < n)[None], s, -jnp.inf)
+                    s = jnp.where(mask.sees(i, place.column + j, n) & (j < count)[None], s, -jnp.inf)
                 return add(total, s, part)
 
             def column_block(total: Array, column: tuple[Array, Array]) -> tuple[Array, None]:
                 part, begin = column
                 if isinstance(mask, Full):
                     return visible(total, part, begin), None
-                outside = (begin > highest) | (begin + K - 1 < lowest)
+                at = place.column + begin
+                outside = (at > highest) | (at + K - 1 < lowest)
                 return jax.lax.cond(outside, lambda: total, lambda: visible(total, part, begin)), None
 
             return jax.lax.scan(jax.checkpoint(column_block), start, (columns, first_columns))[0]
 
         rows = blocks(q, B)
-        sums = jax.lax.map(row_block, (rows, blocks(shift, B), jnp.arange(rows.shape[0]) * B))
-        return sums.reshape(-1, sums.shape[-1])[:n]
+        sums = jax.lax.map(row_block, (rows, blocks(shift, B), place.row + jnp.arange(rows.shape[0]) * B))
+        return sums.reshape(-1, sums.shape[-1])[: q.shape[0]]
 
 
 @eqx.filter_jit
-def _every_head(blocked: Blocked, queries: Float[Array, "heads n d"], x: Tokens, mask: AbstractMask) -> Array:
-    return jax.lax.map(lambda q: blocked.means(q, x, mask), queries)
+def _means(blocked: Blocked, q: Queries, x: Tokens, mask: AbstractMask, shard: Shard) -> Queries:
+    """Return the means of all tokens under the weights of each head, for the queries of this device."""
+    count = x.shape[0]
+    place = lambda owner: Place(count * shard.devices, shard.first(count), owner * count)
+    sums = blocked.add_part(blocked.no_sums(q, x, mask, shard), q, x, mask, place(shard.index))
+
+    def hop(carry: tuple[Array, Sums], hops: Array) -> tuple[tuple[Array, Sums], None]:
+        part, sums = carry
+        part = shard.passed_on(part)
+        return (part, blocked.add_part(sums, q, part, mask, place((shard.index - hops) % shard.devices))), None
+
+    if shard.devices > 1:
+        (_, sums), _ = jax.lax.scan(jax.checkpoint(hop), (x, sums), jnp.arange(1, shard.devices))
+    return sums.total[..., :-1] / sums.total[..., -1:]
 
 
 def _padded(a: Array, size: int) -> Array:

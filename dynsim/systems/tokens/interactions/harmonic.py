@@ -18,12 +18,16 @@ from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
 from dynsim.systems.schedules import AbstractSchedule, Constant, PiecewiseConstant, ScaledIdentity
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Heads
 from dynsim.systems.tokens.interactions.expansions import over_degrees, ratios
+from dynsim.systems.tokens.interactions.shards import Shard
+from dynsim.systems.tokens.interactions.traffic import Traffic
 from dynsim.systems.tokens.interactions.truncation import degree_for, left_out
 from dynsim.systems.tokens.masks import Causal, Full
 
 BLOCK = {2: 2048, 3: 256}  # tokens, by dimension
 MOST = {2: 4096, 3: 256}  # degrees, by dimension; beyond them blocks are less work for any number of tokens in memory
 ROUNDINGS = 8  # of the type, below which no tolerance of the kernel can be met
+
+Parts = tuple[Array, Array, Array]  # queries, keys and the numbers of their first tokens, by blocks
 
 
 class Harmonic(AbstractInteraction):
@@ -64,16 +68,28 @@ class Harmonic(AbstractInteraction):
 
     def output(self, heads: Heads, t: Time, x: Tokens) -> Tokens:
         """Return the output of all heads; the moments of the tokens are those of every head."""
+        return self.output_here(heads, t, x, Shard())
+
+    def output_here(self, heads: Heads, t: Time, x: Tokens, shard: Shard) -> Tokens:
+        """Return the output for the tokens of this device, by the moments of the tokens of all devices."""
         x = jnp.asarray(x)
         check_tolerance(self.tolerance, x.dtype)
         v, u, back = unit_keys(heads, t, x)
-        means = _means(self, v, u, isinstance(heads.mask, Causal))[0]
+        means = _means(self, v, u, isinstance(heads.mask, Causal), shard)[0]
         return heads.value.applied(t, back(means))
+
+    def traffic(self, heads: Heads, x: Tokens, shard: Shard) -> Traffic:
+        """Return what each device receives for one field: the moments of all devices, or their sum; any heads."""
+        d = x.shape[1]
+        size = (self.degree + 1) * _parts(self.degree, d) * (d + 1) * x.dtype.itemsize
+        if shard.devices == 1:
+            return Traffic()
+        return Traffic(gathered=shard.devices * size) if isinstance(heads.mask, Causal) else Traffic(reduced=size)
 
     def bounds(self, heads: Heads, t: Time, x: Tokens) -> Float[Array, "heads n"]:
         """Return bounds on the errors of the means that truncation causes, for unit tokens: a posteriori, proved."""
         v, u, _ = unit_keys(heads, t, jnp.asarray(x))
-        share = _means(self, v, u, isinstance(heads.mask, Causal))[1]
+        share = _means(self, v, u, isinstance(heads.mask, Causal), Shard())[1]
         return 2 * self.truncation / share
 
     @property
@@ -94,7 +110,9 @@ def unit_keys(heads: Heads, t: Time, x: Array) -> tuple[Array, Array, Any]:
 
 
 @eqx.filter_jit
-def _means(harmonic: Harmonic, v: Float[Array, "heads n d"], u: Tokens, causal: bool) -> tuple[Array, Array]:
+def _means(
+    harmonic: Harmonic, v: Float[Array, "heads n d"], u: Tokens, causal: bool, shard: Shard
+) -> tuple[Array, Array]:
     """Return the means (heads, n, d), and the mean weights relative to the largest possible one (heads, n)."""
     n, d = u.shape
     size = min(BLOCK[d], n)
@@ -104,33 +122,30 @@ def _means(harmonic: Harmonic, v: Float[Array, "heads n d"], u: Tokens, causal: 
 
     def divided(sums: Array, q: Array, first: Array) -> tuple[Array, Array]:
         """Return means and shares of a block, so that no array of all sums is kept."""
-        seen = first + jnp.arange(1, size + 1) if causal else jnp.full(size, n)
+        seen = shard.first(n) + first + jnp.arange(1, size + 1) if causal else jnp.full(size, n * shard.devices)
         r = jnp.sqrt(jnp.sum(jax.lax.stop_gradient(q) ** 2, axis=-1))
         share = jax.lax.stop_gradient(sums[..., -1]) / seen.astype(u.dtype)[:, None] * _first(r, d)
         known = (share > 4 * harmonic.tolerance) & (r <= jnp.asarray(harmonic.reach, r.dtype) * (1 + 1e-6))
         return jnp.where(known[..., None], sums[..., :-1] / sums[..., -1:], jnp.nan), share
 
-    means, share = (_running if causal else _complete)(harmonic.degree, n, parts, divided)
+    means, share = (_running if causal else _complete)(harmonic.degree, n, parts, divided, shard)
     joined = lambda a: jnp.moveaxis(a.reshape(-1, *a.shape[2:])[:n], 1, 0)
     return joined(means), joined(share)
 
 
-def _complete(degree: int, n: int, parts: tuple[Array, Array, Array], divided: Any) -> tuple[Array, Array]:
+def _complete(degree: int, n: int, parts: Parts, divided: Any, shard: Shard) -> tuple[Array, Array]:
     """Return means and shares of weights over all tokens, by moments: first axes (blocks, size, heads)."""
     queries, keys, firsts = parts
-
-    def add(total: Array, part: tuple[Array, Array]) -> tuple[Array, None]:
-        return total + _moments(degree, _with_ones(*part, n)), None
 
     def block(part: tuple[Array, Array]) -> tuple[Array, Array]:
         q, first = part
         return divided(_evaluated(degree, q, moments), q, first)
 
-    moments = jax.lax.scan(jax.checkpoint(add), _no_moments(degree, keys), (keys, firsts))[0]
+    moments = shard.total(_summed(degree, n, keys, firsts))
     return jax.lax.map(jax.checkpoint(block), (queries, firsts))
 
 
-def _running(degree: int, n: int, parts: tuple[Array, Array, Array], divided: Any) -> tuple[Array, Array]:
+def _running(degree: int, n: int, parts: Parts, divided: Any, shard: Shard) -> tuple[Array, Array]:
     """Return the same over tokens not after the query: running moments of earlier blocks, and pairs within a block."""
     size, d = parts[1].shape[1:]
     seen = jnp.tril(jnp.ones((size, size), bool))
@@ -142,7 +157,17 @@ def _running(degree: int, n: int, parts: tuple[Array, Array, Array], divided: An
         inside = jnp.einsum("ihj,je->ihe", jnp.exp(jnp.where(seen[:, None], scores, -jnp.inf)), k)
         return moments + _moments(degree, k), divided(_evaluated(degree, q, moments) + inside, q, first)
 
-    return jax.lax.scan(jax.checkpoint(block), _no_moments(degree, parts[1]), parts)[1]
+    earlier = shard.total_before(_summed(degree, n, *parts[1:])) if shard.devices > 1 else _no_moments(degree, parts[1])
+    return jax.lax.scan(jax.checkpoint(block), earlier, parts)[1]
+
+
+def _summed(degree: int, n: int, keys: Array, firsts: Array) -> Array:
+    """Return the moments of all blocks together."""
+
+    def add(total: Array, part: tuple[Array, Array]) -> tuple[Array, None]:
+        return total + _moments(degree, _with_ones(*part, n)), None
+
+    return jax.lax.scan(jax.checkpoint(add), _no_moments(degree, keys), (keys, firsts))[0]
 
 
 def _with_ones(u: Array, first: Array, n: int) -> Array:

@@ -1,0 +1,96 @@
+"""Bytes that devices exchange: by a count, and as the collective operations of a compiled program say."""
+
+import math
+import re
+from typing import NamedTuple
+
+import jax.numpy as jnp
+
+OPERATIONS = {"collective-permute": 0, "all-reduce": 1, "all-gather": 2}  # fields of `Traffic`
+OTHERS = ("all-to-all", "reduce-scatter", "collective-broadcast")
+_COMPUTATION = re.compile(r"^(ENTRY )?%?([\w.\-]+) .*\{$")
+_OPERATION = re.compile(r"= (\(.*?\)|\S+) ([\w\-]+)\(")
+_SHAPE = re.compile(r"\b([a-z]+\d*)\[([\d,]*)\]")
+_CALLED = re.compile(r"(?:condition|body|to_apply|calls|true_computation|false_computation)=%([\w.\-]+)")
+_BRANCHES = re.compile(r"branch_computations=\{([^}]*)\}")
+_TURNS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
+
+
+class Traffic(NamedTuple):
+    """The sizes in bytes of what the collective operations of a program give to each device.
+
+    `passed` is received from the neighbour in a ring; `reduced` are the sums and maxima over all devices; `gathered`
+    are the parts of all devices, one's own among them.
+    """
+
+    passed: int = 0
+    reduced: int = 0
+    gathered: int = 0
+
+    def sent(self, devices: int) -> float:
+        """Return the bytes that each of the devices sends, if sums and gatherings use rings, as for large arrays."""
+        return self.passed + (2 * self.reduced + self.gathered) * (devices - 1) / devices
+
+
+def measured_traffic(program: str) -> Traffic:
+    """Return the traffic of a compiled program from its text, `jitted.lower(...).compile().as_text()`, on a CPU.
+
+    Operations in a loop count as often as its known number of turns; of two branches, both count.
+
+    Raises:
+        ValueError: for other collective operations, or some in a loop whose number of turns the program leaves open.
+    """
+    found, called, entry = _read(program)
+    total = [0.0, 0.0, 0.0]
+
+    def visit(computation: str, times: float) -> None:
+        for kind, size in found.get(computation, ()):
+            total[kind] += times * size
+        for callee, turns in called.get(computation, ()):
+            visit(callee, times * turns)
+
+    visit(entry, 1.0)
+    if not all(math.isfinite(size) for size in total):
+        raise ValueError("A collective operation is in a loop whose number of turns the program leaves open.")
+    return Traffic(*(int(size) for size in total))
+
+
+def _read(program: str) -> tuple[dict[str, list], dict[str, list], str]:
+    """Return the collective operations of each computation, the computations that it calls, and the entry's name."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    called: dict[str, list[tuple[str, float]]] = {}
+    here = entry = ""
+    for line in program.splitlines():
+        if start := _COMPUTATION.match(line):
+            here = start[2]
+            entry = here if start[1] else entry
+            continue
+        if not (operation := _OPERATION.search(line)):
+            continue
+        name = operation[2]
+        if name in OPERATIONS:
+            found.setdefault(here, []).append((OPERATIONS[name], _size(operation[1])))
+        elif name.startswith((*OPERATIONS, *OTHERS)):
+            raise ValueError(f"A program with `{name}` is not read.")
+        turns = 1.0
+        if name == "while":
+            known = _TURNS.search(line)
+            turns = float(known[1]) if known else math.inf
+        callees = _CALLED.findall(line)
+        for names in _BRANCHES.findall(line):
+            callees += [callee.strip().lstrip("%") for callee in names.split(",")]
+        called.setdefault(here, []).extend((callee, turns) for callee in callees)
+    return found, called, entry
+
+
+def _size(shapes: str) -> int:
+    """Return the bytes of the arrays of a result such as `(f32[3,4]{1,0}, f32[])`."""
+    width = lambda name: 1 if name == "pred" else jnp.dtype(_TYPES[name]).itemsize
+    return sum(
+        width(name) * math.prod(map(int, filter(None, axes.split(",")))) for name, axes in _SHAPE.findall(shapes)
+    )
+
+
+_TYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"} | {
+    f"{letter}{bits}": f"{word}{bits}" for letter, word in (("s", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)
+}

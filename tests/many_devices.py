@@ -1,0 +1,123 @@
+"""One flow on eight simulated devices against the same flow on one: prints what it finds, as JSON.
+
+A process of its own (`python -m tests.many_devices CASE ...`), since the number of devices is fixed before JAX starts.
+"""
+
+import os
+
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0"
+
+import json
+import sys
+import warnings
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dynsim import _precision  # noqa: F401
+from dynsim.keys import stream
+from dynsim.simulation import simulate
+from dynsim.spaces import Ellipsoid, Sphere
+from dynsim.systems.tokens.flow import TokenFlow
+from dynsim.systems.tokens.interactions.base import AbstractInteraction, Dense
+from dynsim.systems.tokens.interactions.blocked import Blocked
+from dynsim.systems.tokens.interactions.harmonic import Harmonic
+from dynsim.systems.tokens.interactions.sharded import Sharded
+from dynsim.systems.tokens.interactions.traffic import measured_traffic
+from dynsim.systems.tokens.masks import AbstractMask, Causal, Window
+
+N, D = 40, 3
+TS = (0.0, 0.5, 1.0)
+
+
+class Others(AbstractMask):
+    """Every token attends to those of another parity: not reflexive, and some devices' tokens come first unseen."""
+
+    def __call__(self, n: int) -> jax.Array:
+        i = jnp.arange(n)
+        return (i[:, None] + i[None]) % 2 == 1
+
+
+def flow(mask: AbstractMask | None = None, space: Any = None, size: float = 2.0) -> TokenFlow:
+    P, U = (jax.random.normal(stream(11, name), (2, D, D)) for name in "PU")
+    return TokenFlow(size * P, U, mask=mask, space=space)
+
+
+CASES: dict[str, tuple[TokenFlow, AbstractInteraction]] = {
+    "ring": (flow(), Blocked(3, 2)),
+    "ring, causal": (flow(Causal()), Blocked(5, 5)),
+    "ring, window, large scores": (flow(Window(9), size=1e3), Blocked(2, 3)),
+    "ring, not reflexive": (flow(Others()), Blocked(3, 2)),
+    "moments": (flow(), Harmonic(1e-13)),
+    "moments, causal, ellipsoid": (flow(Causal(), Ellipsoid(np.eye(D) + 0.4)), Harmonic(1e-13)),
+    "moments, differentiated": (flow(Causal()), Harmonic(1e-13)),
+    "coarse moments": (TokenFlow(3 * np.eye(D)), Harmonic(0.04)),
+    "coarse moments, causal": (TokenFlow(3 * np.eye(D), mask=Causal()), Harmonic(0.04)),
+}
+DIFFERENTIATED = ("ring", "moments, differentiated")
+SIMULATED = ("ring", "moments")
+
+
+@eqx.filter_jit
+def field(flow: TokenFlow, x: jax.Array) -> jax.Array:
+    return flow.vector_field(0.3, x)
+
+
+@eqx.filter_jit
+def slope(flow: TokenFlow, x: jax.Array) -> jax.Array:
+    return jax.grad(lambda x: jnp.sum(jnp.sin(flow.vector_field(0.3, x))))(x)
+
+
+def gap(a: Any, b: Any) -> float:
+    """Return the largest difference of two arrays, infinite if one has NaN where the other has not."""
+    a, b = np.asarray(a), np.asarray(b)
+    return float(np.nanmax(np.abs(a - b))) if np.array_equal(np.isnan(a), np.isnan(b)) else np.inf
+
+
+def compared(name: str, mesh: jax.sharding.Mesh) -> dict[str, Any]:
+    flow, inner = CASES[name]
+    way: Any
+    many = flow.computed_by(Sharded(inner, mesh))
+    one, way = flow.computed_by(inner if name.startswith("coarse") else Dense()), many.interaction
+    x = flow.space.sample(stream(11, "x"), (N, D))
+    placed = way.placed(x)
+    program = field.lower(many, placed).compile()
+    found = program(many, placed)
+    row = {
+        "field": gap(found, field(one, x)),
+        "unknown": int(np.sum(np.isnan(found[:, 0]))),
+        "rows": [part.data.shape[0] for part in found.addressable_shards],
+        "computed": way.traffic(many, x),
+        "measured": measured_traffic(program.compiled.as_text()),
+    }
+    if name in DIFFERENTIATED:
+        row["slope"] = gap(slope(many, placed), slope(one, x))
+    if name in SIMULATED:
+        path = simulate(many, placed, TS)
+        row["path"] = gap(path.ys, simulate(one, x, TS).ys)
+        row["path rows"] = [part.data.shape[1] for part in path.ys.addressable_shards]
+    return row
+
+
+def main(names: list[str]) -> None:
+    warnings.simplefilter("error")
+    jax.config.update("jax_numpy_rank_promotion", "raise")
+    jax.config.update("jax_numpy_dtype_promotion", "strict")
+    mesh = jax.make_mesh((8,), ("tokens",))
+    rows: dict[str, Any] = {name: compared(name, mesh) for name in names}
+    x = Sphere().sample(stream(11, "x"), (N + 1, D))
+    many = flow().computed_by(Sharded(Blocked(), mesh))
+    refused = []
+    for call in (lambda: many.interaction.placed(x), lambda: simulate(many, x, TS)):  # pyright: ignore
+        try:
+            call()
+        except ValueError as error:
+            refused.append(str(error))
+    sys.stdout.write(json.dumps({"cases": rows, "refused": refused}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
