@@ -61,11 +61,12 @@ class Sharded(AbstractInteraction):
     def output(self, heads: Heads, t: Time, x: Tokens) -> Tokens:
         """Return the output of all heads, each token's on its device."""
         self._check(x.shape[0])
-        arrays, rest = eqx.partition(heads, eqx.is_array)
+        arrays, rest = eqx.partition((self.inner, heads), eqx.is_array)
         everywhere, split = PartitionSpec(), PartitionSpec(self.shard.axis)
 
-        def here(arrays: Heads, t: Time, x: Tokens) -> Tokens:
-            return self.inner.output_here(eqx.combine(arrays, rest), t, x, self.shard)
+        def here(arrays: Any, t: Time, x: Tokens) -> Tokens:
+            inner, heads = eqx.combine(arrays, rest)
+            return inner.output_here(heads, t, x, self.shard)
 
         specs = (everywhere, everywhere, split)
         parts = jax.shard_map(here, mesh=self.mesh, in_specs=specs, out_specs=split, check_vma=False)
