@@ -5,8 +5,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from analysis.experiments import Record
+from analysis.tokens.growth_rates import uniform_growth_rates
 from dynsim.__main__ import main
 from dynsim.io.npz import read_arrays
+from figures.consensus import density
 from figures.figure import save
 from figures.gallery import FIGURES, find_figures
 from tests import data_or_skip
@@ -92,6 +95,23 @@ def test_the_figures_show_what_their_captions_say(folder):
     assert np.all(four["distances"][:, -1] < 0.02)
     assert five["misalignment"].shape == (24, len(five["ts"]))
     assert np.all(five["misalignment"][:, -1] < 0.02)
+
+
+def test_starts_that_stay_apart_count_with_the_last_time_and_unknown_rates_are_left_out(monkeypatch):
+    times, rates = [[10.0, 20.0, 30.0, np.nan], [40.0, np.nan, np.nan, np.nan]], [[0.1, np.nan, 0.3, 0.2], [np.nan] * 4]
+    arrays = {"beta": np.array([2.0, 9.0]), "tokens": np.array([500]), "ts": np.array([0.0, 100.0])}
+    arrays |= {"time to one": np.array(times)[:, None], "rate": np.array(rates)[:, None], "plateau": np.ones((2, 1, 4))}
+    made = Record("tokens/density", "quick", 0, {"members": 4}, arrays)
+    monkeypatch.setattr(density, "record", lambda experiment, size: made)
+    numbers = density.density_figure.compute(None)
+    np.testing.assert_allclose(numbers["time"][:, :, 0].T, [[17.5, 25.0, 47.5], [85.0, 100.0, 100.0]])
+    np.testing.assert_allclose(numbers["unfinished"][:, 0], [0.25, 0.75])
+    np.testing.assert_allclose(numbers["rate"][:, 0, 0], [0.15, 0.2, 0.25])
+    assert np.all(np.isnan(numbers["rate"][:, 1, 0]))
+    assert str(numbers["run"]) == "quick run: 2 values of beta, 4 starts of each; not the paper's size"
+    expected = [uniform_growth_rates(beta, 2, 20, scale=2**-0.5).max() for beta in numbers["fine"]]
+    np.testing.assert_allclose(numbers["fastest"], expected, rtol=1e-12)  # of the flow, with its factor 1 / sqrt(d)
+    check_layout(density.density_figure.drawn(numbers))
 
 
 def test_the_spectrum_is_taken_at_equilibria_and_has_the_zeros_of_its_symmetry(folder):

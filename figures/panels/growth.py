@@ -60,7 +60,7 @@ def power_laws(
         raise argument_error("rows", f"have shape {x.shape}, as `sizes`", f"have {[row.shape for row in values]}")
     found = []
     for row, law, name, (role, number) in zip(values, laws, names, roles, strict=True):
-        label = rf"{name}: ${law.exponent:.2f} \pm {law.error:.2f}$"
+        label = rf"{name}: ${law.exponent:z.2f} \pm {law.error:.2f}$"
         ax.plot(x, law.factor * x**law.exponent, color=colour(role), linestyle=STYLES[number % len(STYLES)])
         (marks,) = ax.plot(x, row, MARKERS[number % len(MARKERS)], color=colour(role), markersize=3.0, label=label)
         found.append(marks)
@@ -70,11 +70,11 @@ def power_laws(
 
 
 def _name(ax: Axes, x: np.ndarray, values: Sequence[np.ndarray], xlabel: str, ylabel: str) -> None:
-    """Set scales, labels and legend, with a decade of the results at least, and place for the legend."""
+    """Set scales, labels and legend, with a power of ten on the axis of the results, and place for the legend."""
     low, high = min(row.min() for row in values), max(row.max() for row in values)
     ratio = max(high / low, 10.0)
     ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
-    ax.set_ylim(low / ratio**0.08, high * ratio ** (ABOVE * (1 + len(values) / 3)))
+    ax.set_ylim(10 ** np.floor(np.log10(low / ratio**0.08)), high * ratio ** (ABOVE * (1 + len(values) / 3)))
     if x.max() < FEW * x.min():
         ax.set_xticks(x, labels=[f"{size:g}" for size in x])
     for axis in (ax.xaxis, ax.yaxis):

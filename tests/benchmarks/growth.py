@@ -101,13 +101,14 @@ def show(case: Case, rows: Sequence[Grown]) -> None:
 
 
 def _text(law: PowerLaw) -> str:
-    return f"{law.exponent:.2f} +- {law.error:.2f}"
+    return f"{law.exponent:z.2f} +- {law.error:.2f}"
 
 
 def drawn(rows: Sequence[Grown]) -> matplotlib.figure.Figure:
     """Return the figure: time against every parameter, then memory, on log scales, with lines and exponents."""
     panels = [[row for row in rows if row.symbol == symbol] for symbol in dict.fromkeys(row.symbol for row in rows)]
     roles = {(row.symbol, row.way): (SERIES[k % len(SERIES)], k) for own in panels for k, row in enumerate(own)}
+    drawings: list[tuple[list[Grown], list[Any], list[PowerLaw], str]]
     drawings = [(own, [row.seconds for row in own], [row.time for row in own], "CPU seconds") for own in panels]
     for kept in filter(None, ([row for row in own if row.memory is not None] for own in panels)):
         laws = [row.memory._replace(factor=row.memory.factor / 1e6) for row in kept if row.memory is not None]
