@@ -49,6 +49,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="a file for the numbers")
     parser.add_argument("--figure", type=Path, help="a file for the drawing of `growth`")
     options = parser.parse_args()
+    if options.figure and options.figure.suffix not in (".png", ".pdf", ".svg"):
+        parser.error(f"argument --figure: must end in .png, .pdf or .svg, but is `{options.figure}`")
     members, d, rounds = (8, 100, 1) if options.quick else (100, 500, options.rounds)
     print(machine())
     found: dict[str, object] = {"machine": machine(), "members": members, "dimension": d, "rounds": rounds}
