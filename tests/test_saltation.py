@@ -1,0 +1,126 @@
+"""Derivatives of hybrid runs: a bouncing ball against the closed form, a moving floor against differences, errors."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.saltation import final_state, fundamental_matrix, saltation_matrix
+from dynsim.hybrid import Transition, simulate_hybrid, unchanged
+from dynsim.hybrid_trajectory import HybridTrajectory
+from dynsim.integrators import Diffrax, Event
+from dynsim.spaces import Euclidean
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.catalogue.parameters import parameter
+
+TIGHT = Diffrax(rtol=1e-11, atol=1e-13)
+
+
+class Spring(AbstractFlow):
+    """An oscillator under gravity, x'' = - stiffness x - damping x' - gravity."""
+
+    stiffness: object = parameter("stiffness", 0.0)
+    damping: object = parameter("damping", 0.0)
+    gravity: object = parameter("gravity", 0.0)
+    space: Euclidean = Euclidean()
+
+    def velocity(self, t, x):
+        del t
+        return jnp.stack([x[1], -self.stiffness * x[0] - self.damping * x[1] - self.gravity])
+
+
+BALL, WAVE, DAMPED, FREE = Spring(gravity=1.0), Spring(stiffness=1.0), Spring(stiffness=1.0, damping=0.5), Spring()
+GROUND = Event(lambda t, x: x[0], -1)
+END = 3.2
+
+
+class Bounce(eqx.Module):
+    """A reset that turns the velocity and keeps a share of it."""
+
+    share: jax.Array
+
+    def __call__(self, flow, t, x):
+        return flow, jnp.stack([x[0], -self.share * x[1]])
+
+
+def bounces(share):
+    return [Transition("bounce", GROUND, Bounce(jnp.asarray(share)))]
+
+
+def height_after(h, e, count):
+    """Return the height of a ball, from h at rest under gravity 1, at END after bounces with the restitution e."""
+    fall = jnp.sqrt(2 * h)
+    late = END - fall * (1 + 2 * sum(e**k for k in range(1, count)))
+    return e**count * fall * late - late**2 / 2
+
+
+def test_the_height_of_a_ball_has_the_derivatives_of_the_closed_form():
+    """Two bounces, at 1 and 2.4."""
+    h, e = jnp.asarray(0.5), jnp.asarray(0.7)
+    run = simulate_hybrid(BALL, [h, 0.0], [0.0, END], bounces(e))
+    assert len(run.jumps) == 2
+    final = lambda h, e: final_state(run, BALL, jnp.stack([h, jnp.zeros(())]), bounces(e))[0]
+    value, slopes = jax.value_and_grad(final, argnums=(0, 1))(h, e)
+    assert value == pytest.approx(float(run.final[0]), abs=1e-9)
+    exact = jax.grad(height_after, argnums=(0, 1))(h, e, 2)
+    np.testing.assert_allclose(slopes, exact, rtol=1e-8)
+
+
+def test_the_saltation_matrix_of_a_bounce_is_that_of_textbooks():
+    """For the velocity v < 0 and gravity 1: -e on the diagonal, and -(1 + e) / v below it."""
+    (bounce,) = bounces(0.7)
+    found = saltation_matrix(BALL, bounce, 1.0, jnp.asarray([0.0, -2.0]))
+    np.testing.assert_allclose(found, [[-0.7, 0.0], [1.7 / 2.0, -0.7]], atol=1e-14)
+
+
+def _floor(t, x):
+    return x[0] - 0.1 * jnp.sin(t)
+
+
+def _onto_damped(flow, t, x):
+    return DAMPED, jnp.stack([x[0] + 0.05 * x[1] ** 2, -0.8 * x[1] + 0.3 * jnp.cos(t)])
+
+
+def test_a_moving_floor_and_another_flow_after_it_agree_with_differences():
+    rules = lambda flow: [Transition("floor", Event(_floor, -1), _onto_damped)] if flow.damping == 0 else []
+    ends = lambda x: simulate_hybrid(WAVE, x, [0.0, 3.0], rules, integrator=TIGHT)
+    start, step = np.array([0.5, 0.1]), 1e-4
+    run = ends(start)
+    assert len(run.jumps) == 1
+    columns = [(np.asarray(ends(start + d).final) - np.asarray(ends(start - d).final)) / (2 * step)
+               for d in step * np.eye(2)]  # fmt: skip
+    np.testing.assert_allclose(fundamental_matrix(run), np.stack(columns, axis=1), atol=2e-8)  # of order step^2
+
+
+def test_a_condition_that_holds_after_the_dwell_time_moves_with_the_transition_before():
+    """At the speed 1: halved at 1 - x_0, and at 1.2 after the dwell time; x(T) = 0.6 + T - (1 - x_0) - 0.7."""
+    crossed = Event(_one, 1)
+    half = Transition("half", crossed, lambda flow, t, x: (flow, x * jnp.array([0.5, 1.0])), immediate=True)
+    run = simulate_hybrid(FREE, [0.2, 1.0], [0.0, 1.7], [half], dwell=0.7)
+    assert [jump.time for jump in run.jumps] == pytest.approx([0.8, 1.5])
+    np.testing.assert_allclose(fundamental_matrix(run)[:, 0], [1.0, 0.0], atol=1e-9)
+
+
+def test_a_run_that_a_transition_ends_has_the_derivative_on_the_guard():
+    """The ball reaches the ground with the velocity - sqrt(2 h)."""
+    stop = [Transition("stop", GROUND, lambda flow, t, x: (flow, x), terminal=True)]
+    run = simulate_hybrid(BALL, [0.5, 0.0], [0.0, END], stop)
+    np.testing.assert_allclose(fundamental_matrix(run)[:, 0], [0.0, -1.0], atol=1e-8)
+
+
+def test_bad_runs_are_refused_in_one_sentence():
+    run = simulate_hybrid(BALL, [0.5, 0.0], [0.0, END], bounces(0.7))
+    with pytest.raises(ValueError, match="Argument `run` must be a run of `simulate_hybrid` or `crossings`"):
+        fundamental_matrix(HybridTrajectory(run.phases, run.jumps, run.ending))
+    with pytest.raises(ValueError, match="Argument `transition` must cross its guards transversally, but touches"):
+        saltation_matrix(BALL, bounces(0.7)[0], 0.0, jnp.zeros(2))
+    with pytest.raises(ValueError, match="Argument `transition` must be a `Transition`"):
+        saltation_matrix(BALL, GROUND, 0.0, jnp.zeros(2))
+    late = simulate_hybrid(FREE, [0.0, 1.0], [0.0, 1.0], [Transition("one", Event(_one), unchanged)])
+    with pytest.raises(ValueError, match="Argument `run` must end between two transitions, but has one at its last"):
+        fundamental_matrix(late)
+
+
+def _one(t, x):
+    return x[0] - 1.0
