@@ -103,11 +103,14 @@ def test_a_moving_floor_and_another_flow_after_it_agree_with_differences():
 
 
 def test_a_condition_that_holds_after_the_dwell_time_moves_with_the_transition_before():
-    """At the speed 1: halved at 1 - x_0, and at 1.2 after the dwell time; x(T) = 0.6 + T - (1 - x_0) - 0.7."""
+    """At the speed v = 1: halved at (1 - x_0) / v, and at 1.2 after the dwell time.
+
+    x(T) = (0.5 + 0.7 v) / 2 + v (T - (1 - x_0) / v - 0.7).
+    """
     half = Transition("half", Event(Floor(1.0)), lambda flow, t, x: (flow, x * jnp.array([0.5, 1.0])), immediate=True)
     run = simulate_hybrid(FREE, [0.2, 1.0], [0.0, 1.7], [half], dwell=0.7, integrator=TIGHT)
     assert [jump.time for jump in run.jumps] == pytest.approx([0.8, 1.5])
-    np.testing.assert_allclose(fundamental_matrix(run)[:, 0], [1.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(fundamental_matrix(run), [[1.0, 0.35 + 1.7 - 0.7], [0.0, 1.0]], atol=1e-9)
 
 
 def test_a_run_that_a_transition_ends_has_the_derivative_on_the_guard():
