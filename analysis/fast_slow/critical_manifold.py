@@ -1,34 +1,20 @@
 """Branches of the critical manifold {f = 0}, continued in the slow variable, with their normal hyperbolicity."""
 
 from collections import deque
-from collections.abc import Iterator
+from itertools import islice, product, takewhile
 from typing import NamedTuple
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 from numpy.typing import ArrayLike
 
-from analysis.dynamics.linearisation import NEAR_ZERO, index, kind
-from analysis.fast_slow.folds import (
-    Bifurcation,
-    Values,
-    along,
-    bifurcation_between,
-    fast_eigenvalues,
-    fold_near,
-    root_near,
-)
+from analysis.dynamics.linearisation import NEAR_ZERO, kind
+from analysis.fast_slow.folds import Bifurcation, Values, fast_eigenvalues
 from analysis.fast_slow.quasi_steady_states import quasi_steady_state
+from analysis.fast_slow.stretches import curves
 from dynsim.errors import argument_error
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
-from dynsim.systems.fast_slow.reduced import CriticalManifold, nearby_root
 
 KINDS = {"stable": "attracting", "unstable": "repelling", "saddle": "saddle", "undecided": "undecided"}
-SHORT_STEP = 2.0**-12  # of the distance between two points of the path: below it a fold is solved for
-MIN_STEP = 2.0**-30  # in the same unit
-MAX_CORRECTION = 0.25  # Newton's correction relative to the predicted move; the tangent may change by twice as much
 
 
 class Branch(NamedTuple):
@@ -81,8 +67,7 @@ def _numbers(values: Values) -> str:
 def branch(flow: FastSlowFlow, start: FastSlow, path: ArrayLike) -> Branch:
     """Return the branch of the critical manifold through a point, continued along a path of y to a fold or the end.
 
-    By predictor-corrector continuation: steps along the tangent, corrected by Newton's method, and halved where the
-    correction or the change of the tangent is not small relative to the step, so as not to jump to another branch.
+    By pseudo-arclength continuation in x and the length along the path, see `analysis.dynamics.branches.follow`.
 
     Args:
         flow: the system.
@@ -92,9 +77,7 @@ def branch(flow: FastSlowFlow, start: FastSlow, path: ArrayLike) -> Branch:
     Raises:
         ValueError: for a path of fewer than two points, or if no quasi-steady state is found from `start`.
     """
-    path = _path(path)
-    x = quasi_steady_state(flow, path[0], start.fast).fast
-    return _classified(flow, path, _continued(flow, (0.0, np.asarray(x)), path, 1))
+    return connected_branches(flow, start, path, max_branches=1)[0]
 
 
 def connected_branches(
@@ -106,22 +89,20 @@ def connected_branches(
     reached or `max_branches` have been found. The other arguments, and the errors, are those of `branch`.
     """
     path = _path(path)
-    point, direction = (0.0, np.asarray(quasi_steady_state(flow, path[0], start.fast).fast)), 1
+    x = np.asarray(quasi_steady_state(flow, path[0], start.fast).fast)
     found: list[Branch] = []
-    first_fold: Bifurcation | None = None
-    while True:
-        curve = _continued(flow, point, path, direction)
-        found.append(_classified(flow, path, curve, first_fold))
-        if curve.fold is None or len(found) == max_branches:
-            return tuple(found)
-        point, direction, first_fold = _other_side(flow, curve.last, curve.fold, path), -direction, curve.fold
+    for curve in islice(curves(flow, x, path), max_branches):
+        spectra, kinds = zip(*(_kind(flow, *point) for point in curve.points), strict=True)
+        fast, slow = (np.array(part) for part in zip(*curve.points, strict=True))
+        found.append(Branch(fast, slow, np.array(spectra), kinds, tuple(curve.bifurcations), curve.end))
+    return tuple(found)
 
 
 def sheet(flow: FastSlowFlow, start: FastSlow, *axes: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return one sheet of the critical manifold, x as a function of y, over a grid of slow variables.
 
     The slow variable is a vector with one of `axes` for each entry. Starting from the grid point nearest to `start`,
-    each point is continued from a neighbour; if several branches lie over a point, the one found first is taken.
+    lines of points are continued along the axes; if several branches lie over a point, the one found first is taken.
 
     Returns:
         x, shape (axis 1, ..., axis n, ...), NaN where it was not reached; and its kind as in `Branch.kinds`, shape
@@ -141,135 +122,18 @@ def sheet(flow: FastSlowFlow, start: FastSlow, *axes: ArrayLike) -> tuple[np.nda
     waiting = deque([tuple(int(k) for k in first)])
     while waiting:
         here = waiting.popleft()
-        for there in _neighbours(here, shape):
-            if kinds[there]:
-                continue
-            curve = _continued(flow, (0.0, values[here]), np.stack([grid[here], grid[there]]), 1)
-            if curve.last[0] == 1:
-                values[there], kinds[there] = curve.last[1], _kind(flow, curve.last[1], grid[there])[1]
+        for axis, way in product(range(len(shape)), (-1, 1)):
+            ahead = range(here[axis] + way, shape[axis] if way > 0 else -1, way)
+            line = ((*here[:axis], k, *here[axis + 1 :]) for k in ahead)
+            empty = list(takewhile(lambda there: not kinds[there], line))
+            path = np.stack([grid[there] for there in (here, *empty)])
+            reached = next(curves(flow, values[here], path)).points[1:] if empty else []
+            for there, point in zip(empty, reached, strict=False):
+                if not np.array_equal(point.slow, grid[there]):
+                    break
+                values[there], kinds[there] = point.fast, _kind(flow, *point)[1]
                 waiting.append(there)
     return values, kinds
-
-
-def _neighbours(here: tuple, shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Yield the indices of the neighbours of a grid point, along each axis."""
-    for axis, length in enumerate(shape):
-        for step in (-1, 1):
-            if 0 <= here[axis] + step < length:
-                yield (*here[:axis], here[axis] + step, *here[axis + 1 :])
-
-
-class _Curve(NamedTuple):
-    """A continued branch: its points (place, x) at the points of the path, the last one reached, and its final fold.
-
-    A place is a position on the path, with integers at its points. `end` is that of `Branch`.
-    """
-
-    points: list[tuple[float, Values]]
-    last: tuple[float, Values]
-    fold: Bifurcation | None
-    end: str
-
-
-def _continued(flow: FastSlowFlow, point: tuple[float, Values], path: np.ndarray, direction: int) -> _Curve:
-    """Continue the branch through a point to the end of the path, or as far as possible."""
-    (place, x), step = point, 1.0
-    points, goal = ([point] if place == round(place) else []), (len(path) - 1 if direction > 0 else 0)
-    while place != goal:
-        node = float(np.floor(place) + 1 if direction > 0 else np.ceil(place) - 1)
-        step = min(step, abs(node - place))
-        aim = node if step == abs(node - place) else place + direction * step
-        reached = _step(flow, x, along(path, place), along(path, aim))
-        if reached is None and step < SHORT_STEP and aim == node:
-            crossed = _beyond_crossing(flow, (place, x), node, path)
-            if crossed is not None:
-                points.append((node, x + (crossed[1] - x) / 3))
-                if node == goal:
-                    return _Curve(points, points[-1], None, "path")
-                (place, x), step = crossed, SHORT_STEP
-                continue
-        if reached is not None:
-            place, x, step = aim, reached, 2 * step
-            points += [(place, x)] if aim == node else []
-            continue
-        step /= 2
-        if step < SHORT_STEP:
-            fold = fold_near(flow, x, path, place, place + 4 * direction * step)
-            if fold is not None or step < MIN_STEP:
-                return _Curve(points, (place, x), fold, "lost" if fold is None else "fold")
-    return _Curve(points, (place, x), None, "path")
-
-
-def _beyond_crossing(
-    flow: FastSlowFlow, point: tuple[float, Values], node: float, path: np.ndarray
-) -> tuple[float, Values] | None:
-    """Return a point of the branch beyond the next point of the path, where another branch crosses; None if it fails.
-
-    At a crossing the root is double, and Newton's method does not converge.
-    """
-    place, x = point
-    target = place + 3 * (node - place)
-    beyond = _step(flow, x, along(path, place), along(path, target))
-    return None if beyond is None else (target, beyond)
-
-
-def _step(flow: FastSlowFlow, x: Values, slow: Values, aim: Values) -> np.ndarray | None:
-    """Return the point of the branch at the slow variable `aim`, or None if the step is too long.
-
-    A point without a unique tangent is rejected too, since the next step would need it.
-    """
-    root, *sizes = _predicted(flow, jnp.asarray(x), jnp.asarray(slow), jnp.asarray(aim))
-    move, correction, turn = (float(size) for size in sizes)
-    scale, length = 1 + float(np.max(np.abs(x))), float(np.max(np.abs(aim - slow)))
-    # The absolute terms let the tangent of a flat branch turn a little; comparisons with NaN are false.
-    straight = turn <= 2 * MAX_CORRECTION * move + 1e-2 * scale * length
-    near = correction <= MAX_CORRECTION * move + 1e-6 * scale
-    return np.asarray(root) if straight and near else None
-
-
-@eqx.filter_jit
-def _predicted(flow: FastSlowFlow, x: Array, slow: Array, aim: Array) -> tuple[Array, Array, Array, Array]:
-    """Return the root near the prediction, and the sizes of the step, its correction and the change of the tangent."""
-    lift, zero = CriticalManifold(flow), jnp.zeros_like(x)
-    move = lift.tangent(FastSlow(x, slow), FastSlow(zero, aim - slow)).fast
-    guess = lift.parts.fast.project(x + move)
-    root = nearby_root(flow.fast, lift.parts.fast, guess, aim)
-    next_move = lift.tangent(FastSlow(root, aim), FastSlow(zero, aim - slow)).fast
-    largest = lambda part: jnp.max(jnp.abs(part))
-    return root, largest(move), largest(root - guess), largest(next_move - move)
-
-
-def _other_side(
-    flow: FastSlowFlow, last: tuple[float, Values], fold: Bifurcation, path: np.ndarray
-) -> tuple[float, Values]:
-    """Return a point of the other branch at a fold: the last point reflected in the fold, corrected by Newton."""
-    place, x = last
-    slow = along(path, place)
-    other = root_near(flow, 2 * fold.fast - x, slow)
-    gap = float(np.max(np.abs(x - fold.fast)))
-    if not np.max(np.abs(other - x)) > gap:
-        raise argument_error("path", "have more points near its folds", f"the fold at y = {fold.slow} is too sharp")
-    return place, other
-
-
-def _classified(flow: FastSlowFlow, path: np.ndarray, curve: _Curve, first_fold: Bifurcation | None = None) -> Branch:
-    """Return the branch of a continued curve, with spectra, kinds and bifurcations."""
-    ends = [[(fold.place, fold.fast)] if fold else [] for fold in (first_fold, curve.fold)]
-    lost = [curve.last] if curve.end == "lost" and curve.last[0] != round(curve.last[0]) else []
-    points = ends[0] + curve.points + lost + ends[1]
-    judged = [_kind(flow, x, along(path, place)) for place, x in points]
-    unstable = [index(values) for values, _ in judged]
-    inner = range(len(ends[0]), len(ends[0]) + len(curve.points) - 1)
-    changes = [k for k in inner if unstable[k] != unstable[k + 1]]
-    between = [bifurcation_between(flow, points[k], points[k + 1], path) for k in changes]
-    return Branch(
-        np.array([x for _, x in points]),
-        np.array([along(path, place) for place, _ in points]),
-        np.array([values for values, _ in judged]),
-        tuple(word for _, word in judged),
-        tuple(found for found in (first_fold, *between, curve.fold) if found is not None),
-        curve.end,
-    )
 
 
 def _kind(flow: FastSlowFlow, x: Values, slow: Values) -> tuple[np.ndarray, str]:

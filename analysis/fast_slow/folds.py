@@ -9,7 +9,7 @@ import numpy as np
 import optimistix as optx
 from jaxtyping import Array
 
-from analysis.dynamics.linearisation import eigenvalues, index, tangent_jacobian
+from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
 from dynsim.systems.fast_slow.flow import FastSlowFlow, FastSubsystem
 from dynsim.systems.fast_slow.reduced import fast_jacobian, nearby_root, residual
 
@@ -30,12 +30,6 @@ class Bifurcation(NamedTuple):
     fast: np.ndarray
     slow: np.ndarray
     place: float
-
-
-def along(path: np.ndarray, place: float) -> Values:
-    """Return the slow variable at a position on a path, by linear interpolation, or extrapolation beyond its ends."""
-    left = min(max(int(np.floor(place)), 0), len(path) - 2)
-    return path[left] + (place - left) * (path[left + 1] - path[left])
 
 
 def fold_near(flow: FastSlowFlow, x: Values, path: np.ndarray, place: float, towards: float) -> Bifurcation | None:
@@ -59,7 +53,7 @@ def fold_near(flow: FastSlowFlow, x: Values, path: np.ndarray, place: float, tow
     ahead = -1e-9 <= (at - place) * np.sign(towards - place) <= distance
     if not (np.all(np.isfinite(there)) and transversality > TRANSVERSE and ahead):
         return None
-    return Bifurcation("fold", there, np.asarray(along(path, at)), at)
+    return Bifurcation("fold", there, np.asarray(path[left] + (at - left) * (path[left + 1] - path[left])), at)
 
 
 @eqx.filter_jit
@@ -83,44 +77,6 @@ def _fold(flow: FastSlowFlow, x: Array, a: Array, b: Array, offset: Array) -> tu
     transversality = jnp.abs(forcing) / (jnp.abs(forcing) + jnp.sum(jnp.abs(second[0])))
     reached = found.result == optx.RESULTS.successful
     return jnp.where(reached, space.project(z), jnp.nan), s, transversality
-
-
-def bifurcation_between(
-    flow: FastSlowFlow, left: tuple[float, Values], right: tuple[float, Values], path: np.ndarray
-) -> Bifurcation | None:
-    """Return a bifurcation between two points (place, x) of one branch, by bisection on the number of unstable modes.
-
-    None if that number is the same at both points. Of several bifurcations one is found.
-    """
-    (a, xa), (b, xb) = left, right
-    unstable = _unstable_dimension(flow, xa, along(path, a))
-    if _unstable_dimension(flow, xb, along(path, b)) == unstable:
-        return None
-    for _ in range(60):
-        middle = (a + b) / 2
-        if middle in (a, b):
-            break
-        x = _between(flow, (xa + xb) / 2, along(path, middle), float(np.max(np.abs(xb - xa))))
-        if _unstable_dimension(flow, x, along(path, middle)) == unstable:
-            a, xa = middle, x
-        else:
-            b, xb = middle, x
-    slow = along(path, a)
-    values = fast_eigenvalues(flow, xa, slow)
-    nearest = values[np.argmin(np.abs(np.real(values)))]
-    real = abs(np.imag(nearest)) <= 1e-6 * max(1.0, float(np.max(np.abs(values))))
-    return Bifurcation("crossing" if real else "pair", np.asarray(xa), np.asarray(slow), a)
-
-
-def _between(flow: FastSlowFlow, guess: Values, slow: Values, spread: float) -> Values:
-    """Return the root near a guess; the guess itself if Newton's method moves farther than `spread`: a double root."""
-    root = root_near(flow, guess, slow)
-    return root if np.all(np.abs(root - guess) <= spread) else guess
-
-
-def _unstable_dimension(flow: FastSlowFlow, x: Values, slow: Values) -> int:
-    """Return the number of fast eigenvalues with positive real part."""
-    return index(fast_eigenvalues(flow, x, slow))
 
 
 def fast_eigenvalues(flow: FastSlowFlow, x: Values, slow: Values) -> np.ndarray:

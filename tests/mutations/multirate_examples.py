@@ -5,6 +5,7 @@ from tests.mutants import Mutant
 EXAMPLES = "dynsim.systems.fast_slow.examples"
 MANIFOLD = "analysis.fast_slow.critical_manifold"
 FOLDS = "analysis.fast_slow.folds"
+STRETCHES = "analysis.fast_slow.stretches"
 STATES = "analysis.fast_slow.quasi_steady_states"
 REDUCTIONS = "analysis.fast_slow.reductions"
 
@@ -126,9 +127,9 @@ MUTANTS = (
     ),
     Mutant(
         "multirate: a branch ends a step before its fold",
-        MANIFOLD,
-        "points = ends[0] + curve.points + lost + ends[1]",
-        "points = ends[0] + curve.points + lost",
+        STRETCHES,
+        "Curve([*part.points, FastSlow(fold.fast, fold.slow)], ",
+        "Curve(part.points, ",
         (ERRORS,),
     ),
     Mutant(
@@ -143,6 +144,13 @@ MUTANTS = (
         FOLDS,
         "at = left + float(offset)",
         "at = left + np.floor(float(offset))",
+        (ERRORS,),
+    ),
+    Mutant(
+        "multirate: a branch that turns is taken for lost",
+        STRETCHES,
+        "fold = self._fold(at, ahead) if at else None",
+        "fold = None",
         (ERRORS,),
     ),
 )
