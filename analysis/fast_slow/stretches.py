@@ -25,7 +25,7 @@ MARGIN = 1e-2  # of the stretch: the curve is followed so far beyond, to pass fo
 NEAR = 1e-6  # of the stretch: a branch that stops nearer to its end has reached it
 VERTICAL = 1e-4  # the component of the tangent along the path at which a branch stops that turns at no fold
 LOCAL = 1e-5  # in units of 1 + max |x|: what is found nearer to a turn of the curve is the turn
-NAMES = {"branch point": "crossing", "hopf": "pair"}
+NAMES = {"branch point": "crossing", "Hopf point": "pair"}
 
 
 class Curve(NamedTuple):
