@@ -40,6 +40,7 @@ def test_the_harmonic_oscillator_has_its_closed_form_at_any_time(integrator):
     assert path.at(TIMES).along(lambda x: x @ x).shape == (50,)
 
 
+@pytest.mark.slow
 @both
 def test_states_lie_on_the_space_between_steps_too(integrator):
     path = dense(simulate(TURN, [1.0, 0.0], [0.0, 10.0], integrator=integrator)).at(TIMES)

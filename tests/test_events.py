@@ -217,6 +217,7 @@ def test_a_ball_bounces_without_chattering(integrator):
         assert t == pytest.approx(time, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("integrator", [Diffrax(rtol=1e-6, atol=1e-7), Scipy(rtol=1e-5, atol=1e-6)], ids=_names)
 def test_float32_stays_float32(integrator):
     t, x = 0.0, jnp.array([1.0, 0.0], jnp.float32)
@@ -228,6 +229,7 @@ def test_float32_stays_float32(integrator):
         assert np.all(np.diff(stop.path.ts) > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inner", BOTH, ids=_names)
 def test_events_of_tokens_are_found_in_their_span(inner):
     d = 6
@@ -303,6 +305,7 @@ def test_an_event_that_is_no_number_is_refused(name):
             simulate_until(WAVE, np.array([1.0, 0.0]), [0.0, 5.0], [FAR, Event(fn)], integrator=integrator)
 
 
+@pytest.mark.slow
 def test_an_event_found_before_it_ceases_to_be_a_number_counts():
     event = Event(lambda t, x: jnp.sqrt(1 - x[0]) - 0.1)  # zero at 0.99, NaN after 1
     for integrator in BOTH:

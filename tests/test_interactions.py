@@ -84,7 +84,9 @@ def test_blocks_neither_overflow_nor_underflow(size):
     np.testing.assert_allclose(flow.computed_by(Blocked(3, 5)).velocity(0.0, x), flow.velocity(0.0, x), atol=1e-5)
 
 
-@pytest.mark.parametrize(("d", "causal"), [(2, False), (3, False), (2, True), (3, True)])
+@pytest.mark.parametrize(
+    ("d", "causal"), [*(pytest.param(d, False, marks=pytest.mark.slow) for d in (2, 3)), (2, True), (3, True)]
+)
 def test_harmonics_have_the_dense_answer_and_its_derivatives(d, causal):
     n = 300 if d == 3 else 40  # more than one block on the sphere
     space = Ellipsoid(np.eye(d) + 0.4) if causal else Sphere()

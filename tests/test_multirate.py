@@ -94,6 +94,7 @@ def test_the_full_slow_mask_reads_the_future_beyond_the_first_block():
     assert float(worst_leak(leak_matrix(with_gates(FULL, 0.0), IDS))) == 0
 
 
+@pytest.mark.slow
 def test_the_leak_matrix_is_the_jacobian_and_exactly_lower_triangular():
     matrix = np.asarray(leak_matrix(OPEN, IDS))
     whole = eqx.filter_jit(jax.jacrev(lambda x: OPEN.logits(OPEN.apply_layers(x))))(OPEN.embed(IDS))
