@@ -182,18 +182,23 @@ def _ridge_trial(flow: PrototypeFlow | CoupledFlow, start: State, integrator: Ab
     values = np.asarray(path.along_time(lambda t, y: lyapunov(flow, t, y)))
     sizes = np.asarray(path.along(lambda y: jnp.sum(flow.prototypes(y) ** 2)))
     gaps = np.asarray(path.along(lambda y: separation(flow.prototypes(y))))
+    lam, rho = float(flow.loss.barrier), float(flow.loss.ridge)
+    hypotheses = (
+        at_least("separation at the start", separation(flow.prototypes(start)), 0.0, tolerance=SOLVER),
+        at_least("lambda", lam, 0.0, tolerance=ROUNDING),
+    )
+    share = rho * np.max(sizes) / (2 * values[0])
+    bounded = at_most("rho |P|^2 over 2 W(0)", share, 1.0, tolerance=SOLVER)
+    if share > 1 + SOLVER:  # prototypes that leave the bound may overflow on the way to a limit
+        return Trial(hypotheses, (bounded,), witness={"start": start, "sizes": sizes})
     limit = settle(flow, start, max_time=LONGEST, integrator=integrator)
     if limit.verdict in ("metastable", "undecided"):
         return Trial.unfinished(f"the state at t = {limit.time:g} is {limit.verdict}")
-    lam, rho = float(flow.loss.barrier), float(flow.loss.ridge)
     certified = () if isinstance(flow.temperature, Relaxing) else _certificate(flow, start, path, rho / (2 * values[0]))
     resting = max(float(jnp.max(jnp.abs(v))) for v in jax.tree.leaves(flow.velocity(1e6, limit.state)))
     values_there = np.linalg.eigvals(tangent_jacobian(flow, limit.state, limit.time))
     return Trial(
-        hypotheses=(
-            at_least("separation at the start", separation(flow.prototypes(start)), 0.0, tolerance=SOLVER),
-            at_least("lambda", lam, 0.0, tolerance=ROUNDING),
-        ),
+        hypotheses=hypotheses,
         conclusions=(
             holds("the trajectory has a limit", limit.settled),
             at_most("speed there, at the last temperature", resting, 1e-5, tolerance=SOLVER),
@@ -202,7 +207,7 @@ def _ridge_trial(flow: PrototypeFlow | CoupledFlow, start: State, integrator: Ab
             at_most("increase of W", np.max(np.diff(values)), 0.0, tolerance=SOLVER * values[0]),
             at_least("S over lambda / W(0)", np.min(gaps) * values[0] / lam, 1.0, tolerance=SOLVER),
             *certified,
-            at_most("rho |P|^2 over 2 W(0)", rho * np.max(sizes) / (2 * values[0]), 1.0, tolerance=SOLVER),
+            bounded,
         ),
         witness={"start": start, "limit": limit.state, "verdict": limit.verdict, "time": limit.time},
         parameters={"mode": flow.loss.gradient, "lambda": lam},
