@@ -36,6 +36,7 @@ from dynsim.io.checkpoints import Checkpoints
 from dynsim.io.locks import held
 from dynsim.io.npz import writable_folder
 from dynsim.outcome import Outcome
+from dynsim.parts import collected, interrupted
 from dynsim.progress import progress
 from dynsim.systems.base import AbstractFlow
 
@@ -217,7 +218,8 @@ def _solved(
                 bar.update(len(part))
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
-            raise KeyboardInterrupt(_stopped(parts[: len(done)], work.members, checkpoints)) from None
+            reached = sum(map(len, parts[: len(done)]))
+            raise KeyboardInterrupt(interrupted("ensemble", "members", reached, work.members, checkpoints)) from None
     return done
 
 
@@ -231,23 +233,10 @@ def _solved_on(
 ) -> list[Part]:
     """Return the results of all parts, solved on an executor; each has a checkpoint as soon as it is known."""
     width = max(len(part) for part in parts)
-    done: dict[int, Part] = {}
-    kept = lambda: _stopped([parts[k] for k in done], work.members, checkpoints).rstrip(".")
-    with progress(work.members, "ensemble", unit="members", shown=shown) as bar:
-        try:
-            for index, part in enumerate(parts):
-                if checkpoints is not None and checkpoints.has(index):
-                    done[index] = checkpoints.load(index)
-                    bar.update(len(part))
-            calls = {k: (solve, (work.part(p), np.arange(len(p)), width)) for k, p in enumerate(parts) if k not in done}
-            for index, found in finished(executor, calls, kept):
-                if checkpoints is not None:
-                    checkpoints.save(index, found)
-                done[index] = found
-                bar.update(len(parts[index]))
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(kept() + ".") from None
-    return [done[index] for index in range(len(parts))]
+    call = lambda part: (solve, (work.part(part), np.arange(len(part)), width))
+    run = lambda todo, kept: finished(executor, {k: call(parts[k]) for k in todo}, kept)
+    sizes = [len(part) for part in parts]
+    return collected("ensemble", "members", sizes, run, checkpoints, Checkpoints.load, Checkpoints.save, shown)
 
 
 def cores() -> int:
@@ -257,13 +246,6 @@ def cores() -> int:
     free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     told = os.environ.get("OMP_NUM_THREADS", "")
     return min(free, int(told)) if told.isdigit() and int(told) else free
-
-
-def _stopped(parts: list[np.ndarray], members: int, checkpoints: Checkpoints | None) -> str:
-    finished = f"The ensemble was interrupted after {sum(map(len, parts))} of {members} members"
-    if checkpoints is None:
-        return f"{finished}; none is kept, since no `folder` was given."
-    return f"{finished}; they are kept in `{checkpoints.folder}`, and the same call resumes from there."
 
 
 def _alike(flows: tuple[AbstractFlow, ...]) -> bool:

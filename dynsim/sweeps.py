@@ -20,7 +20,7 @@ from dynsim.io.checkpoints import Checkpoints
 from dynsim.io.locks import held
 from dynsim.io.npz import writable_folder
 from dynsim.keys import stream
-from dynsim.progress import progress
+from dynsim.parts import collected
 from dynsim.storage import versions
 from dynsim.sweep_points import Points, digest, points_of
 
@@ -225,25 +225,9 @@ def _evaluated(
     work: list[_Part], checkpoints: Checkpoints | None, executor: Executor | None, shown: bool | None
 ) -> list[Arrays]:
     """Return the values of all parts; those that are saved are read."""
-    done: dict[int, Arrays] = {}
-    total = sum(len(one.part) for one in work)
-    with progress(total, "sweep", unit="points", shown=shown) as bar:
-        try:
-            for index, one in enumerate(work):
-                if checkpoints is not None and checkpoints.has(index):
-                    done[index] = checkpoints.read(index)
-                    bar.update(len(one.part))
-            todo = {k: one for k, one in enumerate(work) if k not in done}
-            kept = lambda: _stopped(sum(len(work[k].part) for k in done), total, checkpoints).rstrip(".")
-            for index, arrays in _finished(todo, executor, kept):
-                if checkpoints is not None:
-                    checkpoints.write(index, arrays)
-                done[index] = arrays
-                bar.update(len(work[index].part))
-        except KeyboardInterrupt:
-            kept = sum(len(work[index].part) for index in done)
-            raise KeyboardInterrupt(_stopped(kept, total, checkpoints)) from None
-    return [done[index] for index in range(len(work))]
+    sizes = [len(one.part) for one in work]
+    run = lambda todo, kept: _finished({k: work[k] for k in todo}, executor, kept)
+    return collected("sweep", "points", sizes, run, checkpoints, Checkpoints.read, Checkpoints.write, shown)
 
 
 def _finished(
@@ -254,13 +238,6 @@ def _finished(
         yield from ((index, one.done()) for index, one in work.items())
         return
     yield from finished(as_executor(executor), {index: one.call() for index, one in work.items()}, kept)
-
-
-def _stopped(kept: int, total: int, checkpoints: Checkpoints | None) -> str:
-    finished = f"The sweep was interrupted after {kept} of {total} points"
-    if checkpoints is None:
-        return f"{finished}; none is kept, since no `folder` was given."
-    return f"{finished}; they are kept in `{checkpoints.folder}`, and the same call resumes from there."
 
 
 def _dataset(
