@@ -141,3 +141,13 @@ def returned(name: str, fn: Any, *arguments: Any) -> Any:
         return found
 
     return jax.eval_shape(arrays, *arguments)
+
+
+def box_sides(name: str, value: Any) -> np.ndarray:
+    """Return the lower and the upper end of each side of a box, (2, d), as floats; raise `ValueError` for others."""
+    sides = np.asarray(reals(name, value), float)
+    if sides.ndim != 2 or len(sides) != 2:
+        raise argument_error(name, "have shape (2, d)", f"has shape {sides.shape}")
+    if not (np.all(np.isfinite(sides)) and np.all(sides[0] < sides[1])):
+        raise argument_error(name, "have finite sides of positive length", "has not")
+    return sides

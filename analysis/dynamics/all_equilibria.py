@@ -4,21 +4,19 @@ from collections.abc import Callable, Sequence
 from itertools import permutations
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optimistix as optx
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 from numpy.typing import ArrayLike
 
-from analysis.dynamics.equilibria import AT_REST, Equilibrium, newton
+from analysis.dynamics.equilibria import AT_REST, Equilibrium, least_speed, newton, random_starts
 from analysis.dynamics.limits import leads_on
 from analysis.dynamics.linearisation import SymmetryGenerator, spectrum, tangent_basis, tangent_jacobian
 from dynsim._types import Key, State
 from dynsim.arguments import check_flow
-from dynsim.conversion import function, integer, number, random_key, reals
+from dynsim.conversion import box_sides, function, integer, number, random_key
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
 
@@ -131,7 +129,7 @@ class _Search:
         known = np.full((PADDING, size), np.inf)
         if self.states:
             known[: min(PADDING, len(flat))] = flat[:PADDING]
-        ends, scale = _deflated(self.flow, starts, jnp.asarray(known))
+        ends, scale = least_speed(self.flow, starts, jnp.zeros(()), jnp.asarray(known))
         if not np.isfinite(float(scale)):
             raise argument_error("flow", "have a finite field at some start", "has not")
         for k in range(len(jax.tree.leaves(ends)[0])):
@@ -184,8 +182,7 @@ class _Search:
                 continue
             one = Equilibrium(x, speed, spectrum(self.flow, x, symmetries=self.symmetries), count)
             (families if family else inside).append(one)
-        order = {"stable": 0, "saddle": 1, "unstable": 2, "undecided": 3}
-        inside.sort(key=lambda e: (order[e.kind], e.spectrum.index))
+        inside.sort(key=lambda e: e.order)
         return AllEquilibria(tuple(inside), tuple(families), outside, rounds, starts, end)
 
 
@@ -205,36 +202,8 @@ def _starts(flow: AbstractFlow, key: Key, box: Any, shape: Any, count: int) -> S
     if (box is None) == (shape is None):
         raise argument_error(["box", "shape"], "be given, one of them", "both are or none is")
     if box is None:
-        return jax.vmap(lambda k: flow.space.sample(k, shape))(jax.random.split(key, count))
-    sides = np.asarray(reals("box", box), float)
-    if sides.ndim != 2 or len(sides) != 2:
-        raise argument_error("box", "have shape (2, d)", f"has shape {sides.shape}")
-    if not (np.all(np.isfinite(sides)) and np.all(sides[0] < sides[1])):
-        raise argument_error("box", "have finite sides of positive length", "has not")
+        return random_starts(flow, key, shape, count)
+    sides = box_sides("box", box)
     low, high = (jnp.asarray(side)[None] for side in sides)
     points = low + (high - low) * jax.random.uniform(key, (count, sides.shape[1]))
     return jax.vmap(flow.space.project)(points)
-
-
-@eqx.filter_jit
-def _deflated(flow: AbstractFlow, starts: State, known: Array) -> tuple[State, Array]:
-    """Return for each start a nearby minimum of the deflated speed, and the median speed at the starts."""
-    zero = jnp.zeros(())
-    field = lambda x: ravel_pytree(flow.vector_field(zero, x))[0]
-
-    def nearest(start: State) -> State:
-        flat, restored = ravel_pytree(start)
-
-        def residual(y: Array, args: Any) -> Array:
-            del args
-            point = ravel_pytree(flow.space.project(restored(y)))[0]
-            away = jnp.sum((point[None] - jnp.where(jnp.isfinite(known), known, 0.0)) ** 2, axis=1)
-            factor = jnp.prod(jnp.where(jnp.isfinite(known[:, 0]), 1 + 1 / (away + 1e-300), 1.0))
-            return field(restored(y)) * factor
-
-        solver = optx.LevenbergMarquardt(1e-12, 1e-14)
-        solution = optx.least_squares(residual, solver, flat, max_steps=100, throw=False)
-        return flow.space.project(restored(solution.value))
-
-    speeds = jax.vmap(lambda x: jnp.max(jnp.abs(field(x))))(starts)
-    return jax.vmap(nearest)(starts), jnp.nanmedian(speeds)

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import KDTree
 
+from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.limit_sets import LimitSet, Record, states_of
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.time_maps import FEW, WINDOW, TimeMap
@@ -62,7 +63,7 @@ def _on_space(time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
 
 def denser(time_map: TimeMap, limit: LimitSet) -> LimitSet:
     """Return a recurrent set with more points, from the trajectories of some of its own."""
-    flat = np.asarray(jax.vmap(lambda y: ravel_pytree(y)[0])(jax.tree.map(jnp.asarray, limit.states)))
+    flat = flat_states(limit.states)
     some = flat[:: -(-len(flat) // FEW)]
     xs = some + APART * np.ptp(flat, axis=0) * np.random.default_rng(0).normal(size=some.shape)  # or they meet again
     xs, found = _on_space(time_map, xs), []
@@ -78,7 +79,7 @@ def denser(time_map: TimeMap, limit: LimitSet) -> LimitSet:
 def attraction_radius(time_map: TimeMap, limit: LimitSet, extent: np.ndarray, widths: np.ndarray) -> float:
     """Return the largest of `RADII` from which, as from all smaller ones, every perturbation came back; 0 for none."""
     rng = np.random.default_rng(0)
-    flat = np.asarray(jax.vmap(lambda y: ravel_pytree(y)[0])(jax.tree.map(jnp.asarray, limit.states)))
+    flat = flat_states(limit.states)
     centres = flat[rng.integers(len(flat), size=(len(RADII), PERTURBED))]
     turned = rng.normal(size=centres.shape)
     turned /= np.linalg.norm(turned, axis=-1, keepdims=True)

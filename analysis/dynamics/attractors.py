@@ -20,9 +20,11 @@ from analysis.dynamics.attraction import (
     stays_on,
     widths,
 )
+from analysis.dynamics.flat_states import count_of
 from analysis.dynamics.limit_sets import LimitSet, Record, Slow, limit_of, recurrent_set
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.lyapunov import lyapunov_spectrum
+from analysis.dynamics.pace import change_in_time
 from analysis.dynamics.time_maps import WINDOW, Features, TimeMap, state_itself
 from dynsim._types import State
 from dynsim.arguments import as_state, start_on
@@ -164,11 +166,7 @@ def prepared(
     if isinstance(system, AbstractMap) and system.on_host:
         raise argument_error("system", "be a map in JAX", f"is {type(system).__name__}, which runs on the host")
     starts = as_state("starts", starts)
-    counts = {y.shape[0] if y.ndim else 0 for y in jax.tree.leaves(starts)}
-    if len(counts) != 1 or 0 in counts:
-        raise argument_error(
-            "starts", "have the starts on the first axis of every array", f"has lengths {sorted(counts)}"
-        )
+    count_of("starts", starts)
     flat = np.asarray(jax.vmap(lambda y: ravel_pytree(start_on(system.space, y))[0])(starts), float)
     if not np.all(np.isfinite(flat)):
         raise argument_error("starts", "be finite", "has an entry that is not")
@@ -204,22 +202,14 @@ def _interval(system: Any, starts: State, period: float | None, interval: float 
         if interval is not None:
             raise argument_error("interval", "be left out if the period of the forcing is given", f"is {interval}")
         return number("period", period)
-    fields = np.asarray(_fields_at(system, some, jnp.asarray([0.0, 0.37, 1.7, 5.3, 41.0])))
-    with np.errstate(invalid="ignore"):
-        changes = np.nanmax(np.abs(fields - fields[0]), initial=0.0)
-    if changes > 1e-9 * (1 + np.nanmax(np.abs(fields), initial=0.0)):
+    change, size = change_in_time(system, some)
+    if change > 1e-9 * (1 + size):
         must = "be given for a flow that depends on time (attractors are those of the map over a period)"
         raise argument_error("period", must, "is not")
     if interval is not None:
         return number("interval", interval)
     rate = float(np.nanmedian(np.asarray(_norms(system, some))))
     return 0.5 / rate if np.isfinite(rate) and rate > 0 else 1.0
-
-
-@eqx.filter_jit
-def _fields_at(system: AbstractFlow, starts: State, ts: Array) -> Array:
-    at = lambda t: jax.vmap(lambda x: ravel_pytree(system.vector_field(t, x))[0])(starts)
-    return jax.vmap(at)(ts)
 
 
 @eqx.filter_jit

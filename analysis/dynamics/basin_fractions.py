@@ -7,7 +7,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.stats import binomtest
@@ -15,6 +14,7 @@ from scipy.stats import binomtest
 from analysis.dynamics.attraction import match, set_distance
 from analysis.dynamics.attractors import FATES, Attractors, Settings, search
 from analysis.dynamics.basins import Search, labelled, set_up
+from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.limit_sets import LimitSet
 from analysis.dynamics.time_maps import TimeMap
 from dynsim._types import Key, State
@@ -172,8 +172,8 @@ def _enclosed(time_map: TimeMap, before: list[LimitSet], found: Attractors, told
     """Return for each attractor found the index of that before of which it attracts the most points; -1 for none."""
     votes = np.zeros((len(found.attractors), len(before)))
     for column, old in enumerate(before):
-        some = jax.tree.map(lambda y: jnp.asarray(y[:: max(1, len(y) // 32)]), old.states)
-        flat = np.asarray(jax.vmap(lambda y: ravel_pytree(y)[0])(some))
+        flat = flat_states(old.states)
+        flat = flat[:: max(1, len(flat) // 32)]
         ends = search(time_map, flat, told, found.attractors).labels
         for row in range(len(found.attractors)):
             votes[row, column] = np.mean(ends == row)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from analysis.dynamics.ball_arithmetic import BallFunction, Balls, ball
 from analysis.dynamics.linearisation import tangent_basis
-from dynsim.conversion import integer, number, reals
+from dynsim.conversion import box_sides, integer, number, reals
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
@@ -111,11 +111,7 @@ def certified_count(
         ValueError: for bad input, or a field that balls cannot enclose.
         UnavailableError: without python-flint.
     """
-    sides = np.asarray(reals("box", box), float)
-    if sides.ndim != 2 or len(sides) != 2:
-        raise argument_error("box", "have shape (2, d)", f"has shape {sides.shape}")
-    if not (np.all(np.isfinite(sides)) and np.all(sides[0] < sides[1])):
-        raise argument_error("box", "have finite sides of positive length", "has not")
+    sides = box_sides("box", box)
     problem = _Problem(system, sides[0], period)
     if problem.normals:
         raise argument_error("system", "be on Euclidean space to count in a box", "is on a curved space")

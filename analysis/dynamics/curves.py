@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from analysis.dynamics.linearisation import NEAR_ZERO
+from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from dynsim._types import State
 from dynsim.conversion import function
 from dynsim.errors import argument_error, nearest, shown
@@ -89,12 +89,7 @@ class AbstractCurve(abc.ABC):
 
     def stable_kind(self, values: np.ndarray) -> str:
         """Return `stable`, `saddle`, `unstable` or `undecided` by the eigenvalues."""
-        parts, tolerance = self.growth(values), self.neutral(values)
-        if np.all(parts < -tolerance):
-            return "stable"
-        if np.any(parts > tolerance):
-            return "unstable" if np.all(parts > tolerance) else "saddle"
-        return "undecided"
+        return kind(self.growth(values), self.neutral(values))
 
     def neutral(self, values: np.ndarray) -> float:
         """Return the growth below which an eigenvalue decides nothing."""

@@ -5,14 +5,13 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
 from analysis.dynamics.branches import Bifurcation, Branch
 from analysis.dynamics.continuation import continue_equilibria, extend, switch
+from analysis.dynamics.flat_states import chord_distances, flat_states
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.orbit_continuation import orbits_from_hopf
 from dynsim._types import State
@@ -75,8 +74,7 @@ def branch_line(
 
 def component_of(states: State, component: int) -> Float[np.ndarray, " points"]:
     """Return a component of the flat states on the first axis."""
-    leaves = [np.asarray(a).reshape(len(a), -1) for a in jax.tree.leaves(states)]
-    return np.concatenate(leaves, axis=1)[:, component]
+    return flat_states(states)[:, component]
 
 
 def bifurcation_diagram(
@@ -140,7 +138,7 @@ def _own(where: Callable, flow: Any) -> float:
 def _known(found: list[tuple[Branch, int]], new: Branch, parameter: float, start: State) -> bool:
     """Return whether a known branch passes through the point of a new one that is nearest to its start."""
     flat = np.asarray(ravel_pytree(start)[0])
-    rows, at = _rows(new), np.abs(new.parameters - parameter)
+    rows, at = flat_states(new.states), np.abs(new.parameters - parameter)
     near = [k for k in range(len(rows)) if at[k] <= np.min(at) + 1e-9]
     point = min(near, key=lambda k: float(np.linalg.norm(rows[k] - flat)))
     return any(_passes(branch, rows[point], float(new.parameters[point])) for branch, _ in found)
@@ -148,23 +146,15 @@ def _known(found: list[tuple[Branch, int]], new: Branch, parameter: float, start
 
 def _follows(found: list[tuple[Branch, int]], new: Branch) -> bool:
     """Return whether a known branch passes through the middle of a new one."""
-    rows, k = _rows(new), len(new.parameters) // 2
+    rows, k = flat_states(new.states), len(new.parameters) // 2
     return any(_passes(branch, rows[k], float(new.parameters[k])) for branch, _ in found)
-
-
-def _rows(branch: Branch) -> np.ndarray:
-    return np.asarray(jax.vmap(lambda x: ravel_pytree(x)[0])(jax.tree.map(jnp.asarray, branch.states)))
 
 
 def _passes(branch: Branch, state: np.ndarray, parameter: float) -> bool:
     """Return whether a branch passes through a state, by the distance from its chords in state and parameter."""
-    points = np.column_stack([_rows(branch), branch.parameters])
     aim = np.append(state, parameter)
-    begin, chord = points[:-1], np.diff(points, axis=0)
-    lengths = np.maximum(np.sum(chord**2, axis=1), 1e-300)
-    share = np.clip(np.sum((aim[None] - begin) * chord, axis=1) / lengths, 0, 1)
-    away = np.linalg.norm(aim[None] - begin - share[:, None] * chord, axis=1)
-    return bool(np.any(away <= np.maximum(SAME * (1 + np.linalg.norm(aim)), 0.1 * np.sqrt(lengths))))
+    away, lengths = chord_distances(np.column_stack([flat_states(branch.states), branch.parameters]), aim)
+    return bool(np.any(away <= np.maximum(SAME * (1 + np.linalg.norm(aim)), 0.1 * lengths)))
 
 
 def with_orbits(

@@ -1,7 +1,7 @@
 """Equilibria of a flow, found by least squares and Newton's method from many initial points."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -11,6 +11,7 @@ import numpy as np
 import optimistix as optx
 from jaxtyping import Array
 
+from analysis.dynamics.flat_states import count_of
 from analysis.dynamics.linearisation import Spectrum, SymmetryGenerator, spectrum, tangent_basis, tangent_jacobian
 from dynsim._types import Key, State, Time
 from dynsim.arguments import start_on
@@ -33,6 +34,11 @@ class Equilibrium(NamedTuple):
     def kind(self) -> str:
         """The type by the spectrum: `stable`, `saddle`, `unstable` or `undecided`."""
         return self.spectrum.kind
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """The place in a list: the stable ones first, and those of few unstable directions."""
+        return ("stable", "saddle", "unstable", "undecided").index(self.kind), self.spectrum.index
 
 
 def equilibria(
@@ -63,17 +69,13 @@ def equilibria(
         ValueError: for starts without a common first axis, or that are not finite.
     """
     starts = jax.tree.map(lambda y: jnp.asarray(y, float), starts)
-    counts = {y.shape[0] if y.ndim else 0 for y in jax.tree.leaves(starts)}
-    if len(counts) != 1 or 0 in counts:
-        raise argument_error(
-            "starts", "have the starts on the first axis of every array", f"has lengths {sorted(counts)}"
-        )
+    count = count_of("starts", starts)
     if not all(bool(jnp.all(jnp.isfinite(y))) for y in jax.tree.leaves(starts)):
         raise argument_error("starts", "be finite", "has an entry that is not")
     when = jnp.asarray(t, float)
-    near, scale = _least_speed(flow, starts, when)
+    near, scale = least_speed(flow, starts, when, jnp.empty((0, _size(starts))))
     found: list[tuple[State, np.ndarray, float, int]] = []
-    for k in range(counts.pop()):
+    for k in range(count):
         x, speed = newton(flow, jax.tree.map(lambda y, k=k: y[k], near), when)
         if not speed <= AT_REST * max(1.0, float(scale)):
             continue
@@ -84,9 +86,8 @@ def equilibria(
                 break
         else:
             found.append((x, value, speed, 1))
-    result = [Equilibrium(x, v, spectrum(flow, x, t, symmetries=symmetries), count) for x, _, v, count in found]
-    order = {"stable": 0, "saddle": 1, "unstable": 2, "undecided": 3}
-    return sorted(result, key=lambda e: (order[e.kind], e.spectrum.index))
+    result = [Equilibrium(x, v, spectrum(flow, x, t, symmetries=symmetries), times) for x, _, v, times in found]
+    return sorted(result, key=lambda e: e.order)
 
 
 def random_starts(flow: AbstractFlow, key: Key, shape: tuple[int, ...], num_starts: int) -> State:
@@ -119,6 +120,10 @@ def newton(flow: AbstractFlow, x: State, t: Time = 0.0, *, max_steps: int = 20) 
     return x, float(np.max(np.abs(field)))
 
 
+def _size(states: State) -> int:
+    return sum(y[0].size for y in jax.tree.leaves(states))
+
+
 def _flat(x: State) -> np.ndarray:
     return np.asarray(jax.flatten_util.ravel_pytree(x)[0], float)
 
@@ -141,16 +146,28 @@ def displaced(space: AbstractSpace, x: State, step: Array) -> State:
 
 
 @eqx.filter_jit
-def _least_speed(flow: AbstractFlow, starts: State, t: Array) -> tuple[State, Array]:
-    """Return for each start a nearby local minimum of the speed, and the median speed at the starts."""
+def least_speed(flow: AbstractFlow, starts: State, t: Array, known: Array) -> tuple[State, Array]:
+    """Return for each start a nearby local minimum of the speed, and the median speed at the starts.
+
+    The speed is multiplied by a factor that grows near `known` equilibria, flat rows, of which those with an infinity
+    are left out; there may be none.
+    """
 
     def field(x: State) -> Array:
         return jax.flatten_util.ravel_pytree(flow.vector_field(t, x))[0]
 
     def nearest(start: State) -> State:
         flat, unravel = jax.flatten_util.ravel_pytree(start_on(flow.space, start))
+
+        def residual(y: Array, args: Any) -> Array:
+            del args
+            point = jax.flatten_util.ravel_pytree(flow.space.project(unravel(y)))[0]
+            there = jnp.all(jnp.isfinite(known), axis=1)
+            away = jnp.sum((point[None] - jnp.where(there[:, None], known, 0.0)) ** 2, axis=1)
+            return field(unravel(y)) * jnp.prod(jnp.where(there, 1 + 1 / (away + 1e-300), 1.0))
+
         solver = optx.LevenbergMarquardt(1e-12, 1e-14)
-        solution = optx.least_squares(lambda y, args: field(unravel(y)), solver, flat, max_steps=100, throw=False)
+        solution = optx.least_squares(residual, solver, flat, max_steps=100, throw=False)
         return flow.space.project(unravel(solution.value))
 
     speeds = jax.vmap(lambda x: jnp.max(jnp.abs(field(x))))(starts)

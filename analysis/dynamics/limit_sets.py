@@ -13,6 +13,7 @@ from scipy.ndimage import maximum_filter1d
 from scipy.spatial import KDTree
 
 from analysis.dynamics.equilibria import AT_REST, newton
+from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.limits import ESCAPE, look
 from analysis.dynamics.linearisation import SymmetryGenerator, eigenvalues, kind, spectrum, tangent_basis
 from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
@@ -324,7 +325,7 @@ def _sampled(record: Record, orbit: PeriodicOrbit) -> tuple[np.ndarray, np.ndarr
     """Return states over a period, and their features."""
     flow: Any = record.time_map.system
     path = simulate(flow, jax.tree.map(jnp.asarray, orbit.state), np.linspace(0.0, orbit.period, SAMPLES + 1))
-    flat = np.asarray(jax.vmap(lambda y: ravel_pytree(y)[0])(path.ys))
+    flat = flat_states(path.ys)
     return flat, record.time_map.features_of(flat)
 
 

@@ -7,10 +7,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.linalg
 from jax.flatten_util import ravel_pytree
 
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations, parameter_value
 from analysis.dynamics.equilibrium_curve import name_of_multiplier, with_parameter
+from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.periodic_orbits import shoot
 from analysis.dynamics.variations import Linearised
@@ -89,7 +91,7 @@ class OrbitCurve(AbstractCurve):
 
     def nodes(self, state: Any) -> np.ndarray:
         """Return the nodes as rows."""
-        return np.asarray(jax.vmap(lambda x: ravel_pytree(x)[0])(jax.tree.map(jnp.asarray, state.nodes)))
+        return flat_states(state.nodes)
 
     def cycle(self, nodes: np.ndarray, period: float) -> Cycle:
         """Return the orbit of nodes given as rows, projected to the space."""
@@ -101,15 +103,7 @@ class OrbitCurve(AbstractCurve):
 
     def basis(self, state: State) -> np.ndarray:
         """Return the tangent bases of the nodes as blocks, and the period unless it is given."""
-        blocks = self._bases(state)
-        n, d = blocks[0].shape
-        m = len(blocks)
-        found = np.zeros((m * n + 1, m * d + (0 if self.forced else 1)))
-        for k, block in enumerate(blocks):
-            found[k * n : (k + 1) * n, k * d : (k + 1) * d] = block
-        if not self.forced:
-            found[-1, -1] = 1.0
-        return found
+        return np.asarray(scipy.linalg.block_diag(*self._bases(state), np.ones((1, 0 if self.forced else 1))))
 
     def displaced(self, state: State, step: np.ndarray) -> State:
         """Return the orbit with its nodes and its period changed."""

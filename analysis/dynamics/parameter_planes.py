@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
@@ -14,6 +13,7 @@ from analysis.dynamics.continuation import Bifurcation
 from analysis.dynamics.curves import parameter_value
 from analysis.dynamics.equilibria import newton
 from analysis.dynamics.equilibrium_curve import with_parameter
+from analysis.dynamics.flat_states import chord_distances, flat_states
 from analysis.dynamics.linearisation import eigenvalues, kind, tangent_jacobian
 from analysis.dynamics.two_parameters import CriticalCurve, critical_curve
 from dynsim._types import State
@@ -57,13 +57,8 @@ def _passes(curve: CriticalCurve, at: Bifurcation, second: float) -> bool:
     if curve.kind != at.kind:
         return False
     point = np.array([at.parameter, second, *np.ravel(ravel_pytree(at.state)[0])])
-    states: Any = [np.reshape(leaf, (len(curve.first), -1)) for leaf in jax.tree.leaves(curve.states)]
-    places = np.column_stack([curve.first, curve.second, *states])
-    begins, along = places[:-1], np.diff(places, axis=0)
-    lengths = np.maximum(np.sum(along**2, axis=1), np.finfo(float).tiny)
-    shares = np.clip(np.sum((point - begins) * along, axis=1) / lengths, 0, 1)
-    gaps = np.sum((begins + shares[:, None] * along - point) ** 2, axis=1)
-    return bool(np.any(gaps <= NEAR**2 * lengths))
+    gaps, lengths = chord_distances(np.column_stack([curve.first, curve.second, flat_states(curve.states)]), point)
+    return bool(np.any(gaps <= NEAR * lengths))
 
 
 class StabilityMap(NamedTuple):

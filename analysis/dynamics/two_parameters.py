@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.linalg
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
@@ -150,14 +151,9 @@ class _CriticalEquations(AbstractCurve):
         """Return the tangent basis for the state and both parts of the vector, the frequency and the parameter."""
         critical: Any = state
         B, n = tangent_basis(self.flow.space, critical.state), self._size
-        parts = 3 if self.has_frequency else 2
-        found = np.zeros((3 * n + 2, parts * B.shape[1] + parts - 1))
-        for k in range(parts):
-            found[k * n : (k + 1) * n, k * B.shape[1] : (k + 1) * B.shape[1]] = B
-        found[-1, -1] = 1.0
         if self.has_frequency:
-            found[-2, -2] = 1.0
-        return found
+            return np.asarray(scipy.linalg.block_diag(B, B, B, np.eye(2)))
+        return np.asarray(scipy.linalg.block_diag(B, B, np.empty((n + 1, 0)), 1.0))
 
     def displaced(self, state: State, step: np.ndarray) -> State:
         """Return the state moved on the space, with the vectors in its tangent space."""

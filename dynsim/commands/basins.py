@@ -171,17 +171,14 @@ def tell(found: "Basins") -> None:
 
 def drawn(found: "Basins", which: list[int], units: Sequence[str]) -> Any:
     """Return the figure of basins."""
-    import jax
-    from jax.flatten_util import ravel_pytree
-
+    from analysis.dynamics.flat_states import flat_states
     from figures.panels.basins import Mark, basin_image
     from figures.panels.labels import axis_labels
     from figures.style import canvas, settings
 
     marks = []
     for place, limit in enumerate((*found.attractors, *found.others)):
-        flat = np.asarray(jax.vmap(lambda y: ravel_pytree(y)[0])(limit.states))
-        marks.append(Mark(flat[:, which], limit.kind, place < len(found.attractors)))
+        marks.append(Mark(flat_states(limit.states)[:, which], limit.kind, place < len(found.attractors)))
     with settings():
         figure, (ax,) = canvas(aspect=0.9 if found.labels.ndim == 2 else 0.35)
         names = axis_labels(found.names, units)

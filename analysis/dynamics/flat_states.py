@@ -1,0 +1,32 @@
+"""States as flat vectors, one for each row, and the distances of a point from the chords between successive rows."""
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from dynsim._types import State
+from dynsim.errors import argument_error
+
+
+def flat_states(states: State) -> Float[np.ndarray, "states n"]:
+    """Return states, on the first axis of every array, as rows in the order of `ravel_pytree`."""
+    return np.concatenate([np.asarray(y).reshape(len(y), -1) for y in jax.tree.leaves(states)], axis=1)
+
+
+def count_of(name: str, states: State) -> int:
+    """Return how many states there are; raise `ValueError` for arrays without a common first axis."""
+    counts = {y.shape[0] if y.ndim else 0 for y in jax.tree.leaves(states)}
+    if len(counts) != 1 or 0 in counts:
+        must = f"have the {name} on the first axis of every array"
+        raise argument_error(name, must, f"has lengths {sorted(counts)}")
+    return counts.pop()
+
+
+def chord_distances(
+    points: Float[np.ndarray, "points n"], at: Float[np.ndarray, " n"]
+) -> tuple[Float[np.ndarray, " chords"], Float[np.ndarray, " chords"]]:
+    """Return the distances of a point from the chords between successive points, and the lengths of the chords."""
+    begin, chord = points[:-1], np.diff(points, axis=0)
+    squares = np.maximum(np.sum(chord**2, axis=1), 1e-300)
+    shares = np.clip(np.sum((at - begin) * chord, axis=1) / squares, 0, 1)
+    return np.linalg.norm(at - begin - shares[:, None] * chord, axis=1), np.sqrt(squares)
