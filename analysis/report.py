@@ -26,6 +26,7 @@ from dynsim.errors import argument_error, reason
 from dynsim.executors import as_executor, finished
 from dynsim.interrupts import on_interrupt
 from dynsim.io.npz import writable_folder
+from dynsim.io.whole_files import whole_file
 
 Line = dict[str, Any]
 Source = Callable[[], Sequence[Claim]]
@@ -331,8 +332,7 @@ def update_readme(path: Path, text: str) -> None:
 def write_atomically(path: Path, text: str) -> None:
     """Write a text file atomically: by a temporary file that replaces it."""
     try:
-        part = path.with_name(f".{path.name}.{os.getpid()}.part")
-        part.write_text(text)
-        part.replace(path)
+        with whole_file(path) as part:
+            part.write_text(text)
     except OSError as error:
         raise argument_error("path", "be a file that can be written", f"`{path}` is not ({error.strerror})") from None

@@ -1,12 +1,12 @@
 """Writing figures to files: supported formats, atomic writes, and reproducible bytes."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib.figure
 
 from dynsim.errors import argument_error, nearest, reason
+from dynsim.io.whole_files import whole_file
 from figures.style import settings
 
 FORMATS = ("pdf", "svg", "png")
@@ -32,15 +32,11 @@ def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str) -> Non
 
     The file is written under a temporary name and then renamed.
     """
-    part = file.with_name(f".{file.stem}.{os.getpid()}.part{file.suffix}")
     try:
-        with settings():
+        with settings(), whole_file(file, file.suffix) as part:
             drawn.savefig(part, metadata=_metadata(title, file.suffix.removeprefix(".")))
-        part.replace(file)
     except OSError as error:
         raise argument_error("folder", "be one that can be written", f"`{file}` is not ({reason(error)})") from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _metadata(title: str, kind: str) -> dict[str, str | None]:

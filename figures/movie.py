@@ -1,7 +1,6 @@
 """Movies: animated GIFs of one drawing for each phase in [0, 1), written by Pillow with reproducible bytes."""
 
 import io
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import matplotlib.figure
 from PIL import Image
 
 from dynsim.errors import argument_error
+from dynsim.io.whole_files import whole_file
 from figures.style import settings
 
 DPI = 120
@@ -35,12 +35,8 @@ def write_movie(
     pictures = [_picture(drawing(k / frames)) for k in range(frames)]
     palette = pictures[0].quantize(128)
     turned = [picture.quantize(128, palette=palette, dither=Image.Dither.NONE) for picture in pictures]
-    part = file.with_name(f".{file.stem}.{os.getpid()}.part.gif")
-    try:
+    with whole_file(file, ".gif") as part:
         turned[0].save(part, save_all=True, append_images=turned[1:], duration=pause, loop=0)
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
     return file
 
 

@@ -15,6 +15,7 @@ from dynsim.errors import argument_error, check_at_least
 if TYPE_CHECKING:
     from analysis.dynamics.basins import Basins, Search
     from dynsim.commands.systems import Found
+    from dynsim.systems.named import Components
 
 WINDOW_STATES = 40  # states of each start that exist at the same time
 
@@ -65,33 +66,29 @@ def main(words: Sequence[str]) -> int:
     from dynsim.commands.systems import found
 
     made = found(o, "basins")
-    state, which = window(o, made)
+    start, known, which = window(o, made)
     ends = np.asarray(o.box or box_of(o, made, which), float).reshape(-1, 2)
     if len(ends) != len(which):
         raise argument_error("box", f"have two ends for each of {len(which)} axes", f"has {2 * len(ends)} numbers")
-    return sampled(o, made, state, which, ends) if o.sample else on_grid(o, made, state, which, ends)
+    return (sampled if o.sample else on_grid)(o, made, start, known, which, ends)
 
 
-def window(o: BasinsOptions, made: "Found") -> tuple[np.ndarray, list[int]]:
-    """Return the flat state through which the window lies, and which of its components are the axes."""
-    from jax.flatten_util import ravel_pytree
-
+def window(o: BasinsOptions, made: "Found") -> "tuple[Any, Components, list[int]]":
+    """Return the state through which the window lies, its components, and which of them are the axes."""
     from dynsim.systems.named import components
 
-    state = made.begun(len(o.box) // 2 if o.box and not o.plane else None)
-    known = components(made.system, state)
-    flat = np.asarray(ravel_pytree(state)[0])
+    start = made.begun(len(o.box) // 2 if o.box and not o.plane else None)
+    known = components(made.system, start)
+    size = len(known.names)
     if o.plane:
         which = [known.index(name, "plane") for name in o.plane]
         if len(set(which)) < len(which):
             raise argument_error("plane", "name different components", f"names {', '.join(o.plane)}")
     else:
-        which = list(range(flat.size))
+        which = list(range(size))
     if len(which) > 2 and not o.sample:
-        raise argument_error(
-            "plane", f"name two of {', '.join(known.names)}", f"is not given for {flat.size} components"
-        )
-    return flat, which
+        raise argument_error("plane", f"name two of {', '.join(known.names)}", f"is not given for {size} components")
+    return start, known, which
 
 
 def box_of(o: BasinsOptions, made: "Found", which: list[int]) -> list[float]:
@@ -101,17 +98,16 @@ def box_of(o: BasinsOptions, made: "Found", which: list[int]) -> list[float]:
     return [float(made.box[2 * k + side]) for k in which for side in (0, 1)]
 
 
-def search_of(o: BasinsOptions, names: Sequence[str]) -> "Search":
+def search_of(o: BasinsOptions, known: "Components") -> "Search":
     """Return the options of the search."""
     from analysis.dynamics.basins import Search
     from dynsim.commands.tables import number
-    from dynsim.systems.named import Components
 
     turns = {}
     for word in o.wrapped:
         name, _, value = word.partition("=")
         try:
-            turns[Components(tuple(names), ()).index(name, "wrapped")] = float(number(value))
+            turns[known.index(name, "wrapped")] = float(number(value))
         except OverflowError:
             raise argument_error("wrapped", "be given as NAME=PERIOD", f"is `{word}`") from None
     return Search(
@@ -119,13 +115,11 @@ def search_of(o: BasinsOptions, names: Sequence[str]) -> "Search":
     )
 
 
-def on_grid(o: BasinsOptions, made: "Found", state: np.ndarray, which: list[int], ends: np.ndarray) -> int:
+def on_grid(
+    o: BasinsOptions, made: "Found", start: Any, known: "Components", which: list[int], ends: np.ndarray
+) -> int:
     """Label the points of a grid, print the shares of the basins, and draw them."""
-    import jax.numpy as jnp
-    from jax.flatten_util import ravel_pytree
-
     from analysis.dynamics.basins import basins
-    from dynsim.systems.named import components
     from figures.files import write_figure
 
     shape = o.shape * len(which) if len(o.shape) == 1 else o.shape
@@ -133,13 +127,8 @@ def on_grid(o: BasinsOptions, made: "Found", state: np.ndarray, which: list[int]
         raise argument_error("shape", f"have one number, or one for each of {len(which)} axes", f"has {len(shape)}")
     check_at_least(2, shape=min(shape))
     sizes = {"shape": max(shape)}
-    check_memory(lambda shape: FLOAT * WINDOW_STATES * state.size * shape ** len(which), **sizes)
-    start = made.begun(len(which))
-    known = components(made.system, start)
-    restored: Any = ravel_pytree(start)[1]
-    found = basins(
-        made.system, ends, shape, start=restored(jnp.asarray(state)), varied=which, options=search_of(o, known.names)
-    )
+    check_memory(lambda shape: FLOAT * WINDOW_STATES * len(known.names) * shape ** len(which), **sizes)
+    found = basins(made.system, ends, shape, start=start, varied=which, options=search_of(o, known))
     tell(found)
     if o.out is not None:
         from dynsim.io.npz import write_arrays
@@ -186,7 +175,9 @@ def drawn(found: "Basins", which: list[int], units: Sequence[str]) -> Any:
     return figure
 
 
-def sampled(o: BasinsOptions, made: "Found", state: np.ndarray, which: list[int], ends: np.ndarray) -> int:
+def sampled(
+    o: BasinsOptions, made: "Found", start: Any, known: "Components", which: list[int], ends: np.ndarray
+) -> int:
     """Print the shares of the basins among random starts in the box."""
     import jax
     import jax.numpy as jnp
@@ -194,19 +185,16 @@ def sampled(o: BasinsOptions, made: "Found", state: np.ndarray, which: list[int]
 
     from analysis.dynamics.basin_fractions import basin_fractions
     from dynsim.keys import stream
-    from dynsim.systems.named import components
 
     if not np.all(ends[:, 0] < ends[:, 1]):
         raise argument_error("box", "have the lower end of each axis first", f"is {ends.tolist()}")
-    start = made.begun(len(which))
-    restored: Any = ravel_pytree(start)[1]
-    base, low, high = jnp.asarray(state), jnp.asarray(ends[:, 0]), jnp.asarray(ends[:, 1])
+    base, restored = ravel_pytree(start)
+    low, high = jnp.asarray(ends[:, 0]), jnp.asarray(ends[:, 1])
 
     def sampler(key: Any) -> Any:
         return restored(base.at[jnp.asarray(which)].set(jax.random.uniform(key, low.shape, minval=low, maxval=high)))
 
-    names = components(made.system, start).names
-    options = search_of(o, names)
+    options = search_of(o, known)
     found = basin_fractions(made.system, sampler, o.sample, stream(o.seed, "starts"), options=options)
     say(f"{found.total} starts, with {found.confidence:g} intervals of Wilson")
     for label, share, lower, upper in zip(found.labels, found.shares, found.low, found.high, strict=True):

@@ -1,7 +1,6 @@
 """`dynsim sweep`: a function of yours, or the long run of a system, at every point of a grid of parameters."""
 
 import dataclasses
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import tyro
 from dynsim.commands.options import check_outputs, parse, refuse_unused, say
 from dynsim.commands.system_options import SystemOptions, separated
 from dynsim.errors import argument_error, check_at_least
+from dynsim.io.whole_files import whole_file
 
 if TYPE_CHECKING:
     import xarray
@@ -84,12 +84,8 @@ def main(words: Sequence[str]) -> int:
 
 def write_netcdf(path: Path, found: "xarray.Dataset") -> None:
     """Write a Dataset to a netCDF file, whole or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with whole_file(path) as part:
         found.to_netcdf(part, engine="scipy")
-        os.replace(part, path)  # noqa: PTH105  (atomic, and the same on every system)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _grid(words: Sequence[str]) -> dict[str, list[Any]]:
@@ -193,6 +189,7 @@ def run_measures(made: Any, key: Any, end: float, frames: int, rtol: float) -> d
     import jax
     import numpy as np
 
+    from analysis.dynamics.flat_states import flat_states
     from dynsim.commands.integrators import integrator
     from dynsim.commands.simulate.flows import measurements
     from dynsim.simulation import iterate, simulate
@@ -211,7 +208,7 @@ def run_measures(made: Any, key: Any, end: float, frames: int, rtol: float) -> d
         names, values = ("diameter", "E"), np.asarray(path.along(measurements))
     else:
         names = components(made.system, start).names
-        values = np.concatenate([np.asarray(leaf).reshape(len(path.ts), -1) for leaf in leaves], axis=1)
+        values = flat_states(path.ys)
     late = values[len(values) // 2 :]
     kinds = {"final": values[-1], "mean": late.mean(axis=0), "least": late.min(axis=0), "largest": late.max(axis=0)}
     return {f"{name}_{kind}": row[k] for k, name in enumerate(names) for kind, row in kinds.items()}

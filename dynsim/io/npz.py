@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dynsim.errors import argument_error, reason
+from dynsim.io.whole_files import whole_file
 
 LIMIT = "DYNSIM_MAX_BYTES"  # the environment variable that overrides `MAX_BYTES`
 MAX_BYTES = 2**31  # limit of the decompressed size of the arrays of one file
@@ -42,17 +43,13 @@ def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
     if path.exists() and not path.is_file():
         kind = "folder" if path.is_dir() else "device or pipe"
         raise argument_error("path", "be a file", f"is the {kind} `{path}`")
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with zipfile.ZipFile(part, "w") as archive:
+        with whole_file(path) as part, zipfile.ZipFile(part, "w") as archive:
             for name, array in arrays.items():
                 with archive.open(zipfile.ZipInfo(f"{name}.npy", _EPOCH), "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
-        os.replace(part, path)  # noqa: PTH105  (atomic, and the same on every system)
     except OSError as error:
         raise argument_error("path", "be a file that can be written", f"`{path}` is not ({reason(error)})") from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
