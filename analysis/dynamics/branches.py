@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 import scipy.optimize
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Complex, Float
 
 from analysis.dynamics.curves import REAL, AbstractCurve, CurvePoint, direction_to, turned
@@ -310,52 +309,3 @@ def _between(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, share: fl
     across = np.append(curve.basis(state).T @ (begin.basis @ chord[:-1]), chord[-1])
     found = curve.corrected(state, begin.parameter + float(step[-1]), across)
     return None if found is None else turned(begin, chord, found)[0]
-
-
-def prolonged(curve: AbstractCurve, known: Branch, within: Limits) -> Branch:
-    """Return a branch with what follows at those of its ends that can be continued.
-
-    Raises:
-        ValueError: if the states at these ends do not lie on the curve.
-    """
-    ends, parts = list(known.ends), [known]
-    for side in (1, 0):
-        if ends[side] not in ("bounds", "steps") or len(known.parameters) < 2:
-            continue
-        last, before = (0, 1) if side == 0 else (-1, -2)
-        pair = [(jax.tree.map(lambda a, k=k: a[k], known.states), float(known.parameters[k])) for k in (last, before)]
-        begin = curve.at(*pair[0])
-        if begin is None or abs(float(np.linalg.norm(begin.flat - _flat(*pair[0])))) > 1e-6 * (1 + _size(*pair[0])):
-            raise argument_error("known", "be a branch of this flow", "ends at a state that is no solution of it")
-        towards = begin._replace(tangent=-direction_to(begin, begin._replace(state=pair[1][0], parameter=pair[1][1])))
-        begin, _ = turned(begin, towards.tangent, begin)
-        points, ends[side] = follow(curve, begin, begin.tangent, within)
-        if points and side:
-            parts.append(branch(curve, [begin, *points], ("", ends[1])))
-        elif points:
-            back = [p._replace(tangent=-p.tangent) for p in points[::-1]]
-            parts.insert(0, branch(curve, [*back, begin._replace(tangent=-begin.tangent)], (ends[0], "")))
-    return _joined(parts, (ends[0], ends[1]))
-
-
-def _joined(parts: list[Branch], ends: tuple[str, str]) -> Branch:
-    """Return branches, each of which begins where the one before ends, as one."""
-    found = parts[0]
-    for part in parts[1:]:
-        length = float(found.arclengths[-1])
-        moved = tuple(b._replace(arclength=b.arclength + length) for b in part.bifurcations)
-        join = lambda a, b: np.concatenate([a, b[1:]])
-        found = Branch(
-            jax.tree.map(join, found.states, part.states), join(found.parameters, part.parameters),
-            join(found.arclengths, part.arclengths + length), join(found.eigenvalues, part.eigenvalues),
-            found.kinds + part.kinds[1:], found.bifurcations + moved, ends, found.isolated and part.isolated,
-        )  # fmt: skip
-    return found._replace(ends=ends)
-
-
-def _flat(state: State, parameter: float) -> np.ndarray:
-    return np.append(np.asarray(ravel_pytree(state)[0], float), parameter)
-
-
-def _size(state: State, parameter: float) -> float:
-    return float(np.linalg.norm(_flat(state, parameter)))

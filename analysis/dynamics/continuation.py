@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from analysis.dynamics.branches import Bifurcation, Branch, both_ways, branch, departing, limits, prolonged
+from analysis.dynamics.branches import Bifurcation, Branch, both_ways, branch, departing, limits
 from analysis.dynamics.equilibrium_curve import EquilibriumCurve, FixedPointCurve
 from analysis.dynamics.linearisation import SymmetryGenerator
+from analysis.dynamics.prolonging import prolonged
 from dynsim._types import State
 from dynsim.arguments import check_start
 from dynsim.conversion import integer
