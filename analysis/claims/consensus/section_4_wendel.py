@@ -78,7 +78,8 @@ def _wendel_trial(key: Key, probability: Callable[[int, int], Fraction], *, crow
     a, b = jax.random.split(key)
     l, n = (int(k) for k in integers(a, (2,), 1, 6))
     l += 1
-    n = min(n, l - 1) if crowded else n  # then the probability is below 1 for one more token
+    if crowded:  # the term n of the sum is positive, and one more token makes the probability less than 1
+        n = min(n, l - 1)
     points = _points(b, l, n + 1)
     together = sides(points)
     tried = [tuple(int(s) for s in row) for row in 1 - 2 * integers(b, (6, l), 0, 2)]
@@ -106,12 +107,12 @@ def _wendel_trial(key: Key, probability: Callable[[int, int], Fraction], *, crow
     evidence="certified",
     num_trials=16,
     note="tokens on S^n lie in R^{n+1}, so that the sum ends at n, not n - 1: two tokens on the circle almost surely "
-    "share a half-circle, where the printed formula gives 1/2; no control: the corrected formula is measured by the "
-    "same function",
+    "share a half-circle, where the printed formula gives 1/2; for n >= l the missing terms are zero; no control: the "
+    "corrected formula is measured by the same function",
 )
 def printed_wendel(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The probability that l uniform tokens on S^n share a hemisphere is 2^{1-l} sum_{mu=0}^{n-1} binom(l-1, mu)."""
-    return _wendel_trial(key, printed_wendel_probability)
+    return _wendel_trial(key, printed_wendel_probability, crowded=True)
 
 
 @claim(
