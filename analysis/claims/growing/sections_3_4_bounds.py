@@ -222,7 +222,7 @@ def amplification_is_complete(key: Key, integrator: AbstractIntegrator) -> Trial
     """
     at = _strong(key)
     bound, phi, threshold = bound_of(at), at.force(), Fraction(at.strength) - Fraction(1, 2)
-    return _trial(
+    trial = _trial(
         at,
         (
             *centred(at),
@@ -237,6 +237,7 @@ def amplification_is_complete(key: Key, integrator: AbstractIntegrator) -> Trial
             holds("T^2 phi''(0) / 32 is at least the bound", phi[2] / 16 >= bound.value(at.bank, threshold)),
         ),
     )
+    return Trial(trial.hypotheses, trial.conclusions, {**trial.witness, "theta_w": threshold}, parameters=at.parameters)
 
 
 @jax.jit

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "growing/claim-separation-force"
-WITNESS = {"z": [["0", "0"], ["1", "2"]], "p": [["1", "0"], ["1", "0"], ["0", "2"]], "b": "2"}
+WITNESS = {"z": [["0", "0"], ["1", "2"]], "p": [["1", "0"], ["1", "0"], ["0", "2"]], "b": "2", "spacing": "1"}
 
 
 def numbers(rows):
@@ -59,8 +59,13 @@ def forces(q, p):
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    z, p, b = numbers(witness["z"]), numbers(witness["p"]), Fraction(witness["b"])
-    yield "T = 1 / log b is positive, and coordinates are integers: b", b, lattice(z, p, b=b)
+    h, b = Fraction(witness["spacing"]), Fraction(witness["b"])
+    z, p = ([[v / h for v in row] for row in numbers(witness[name])] for name in ("z", "p"))
+    yield (
+        "T = h^2 / log b is positive, and coordinates are multiples of h, their unit: b",
+        b,
+        h > 0 and lattice(z, p, b=b),
+    )
     q = assignments(z, p, b)
     yield "the first two prototypes coincide", p[0] == p[1], p[0] == p[1]
     yield "the third is elsewhere", p[2] != p[0], p[2] != p[0]

@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "growing/equation-2"
-WITNESS = {"z": [["0"]], "p": [["1"], ["-1"]], "b": "2"}
+WITNESS = {"z": [["0"]], "p": [["1"], ["-1"]], "b": "2", "spacing": "1"}
 
 
 def numbers(rows):
@@ -57,8 +57,13 @@ def sums(z, p, q):
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    z, p, b = numbers(witness["z"]), numbers(witness["p"]), Fraction(witness["b"])
-    yield "T = 1 / log b is positive, and coordinates are integers: b", b, lattice(z, p, b=b)
+    h, b = Fraction(witness["spacing"]), Fraction(witness["b"])
+    z, p = ([[v / h for v in row] for row in numbers(witness[name])] for name in ("z", "p"))
+    yield (
+        "T = h^2 / log b is positive, and coordinates are multiples of h, their unit: b",
+        b,
+        h > 0 and lattice(z, p, b=b),
+    )
     q = assignments(z, p, b)
     loss, hard, variance = sums(z, p, q)
     error = sum(squared(x, mu) for x, mu in zip(z, centroids(q, p), strict=True))

@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "growing/equation-2-gradient"
-WITNESS = {"z": [["1"]], "p": [["1"], ["-1"]], "b": "2"}
+WITNESS = {"z": [["1"]], "p": [["1"], ["-1"]], "b": "2", "spacing": "1"}
 
 
 def numbers(rows):
@@ -49,8 +49,13 @@ def centroids(q, p):
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    z, p, b = numbers(witness["z"]), numbers(witness["p"]), Fraction(witness["b"])
-    yield "T = 1 / log b is positive, and coordinates are integers: b", b, lattice(z, p, b=b)
+    h, b = Fraction(witness["spacing"]), Fraction(witness["b"])
+    z, p = ([[v / h for v in row] for row in numbers(witness[name])] for name in ("z", "p"))
+    yield (
+        "T = h^2 / log b is positive, and coordinates are multiples of h, their unit: b",
+        b,
+        h > 0 and lattice(z, p, b=b),
+    )
     q = assignments(z, p, b)
     rest = [[Fraction(0)] * len(p[0]) for _ in p]
     for x, row, mu in zip(z, q, centroids(q, p), strict=True):

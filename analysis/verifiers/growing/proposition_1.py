@@ -20,6 +20,7 @@ WITNESS = {
     "p": [["1", "0"], ["-1", "0"]],
     "b": "9/8",
     "M": [["1", "10"], ["-10", "0"]],
+    "captured": [],
     "u": ["1", "0"],
     "s": "10",
 }
@@ -101,11 +102,19 @@ def transposed(A):
     return [list(column) for column in zip(*A, strict=True)]
 
 
-def antisymmetric(M):
-    """Return (M - M^T) / 2."""
-    return [
+def residual(M, captured):
+    """Return P M_a P, P being the projector of what is orthogonal to orthonormal rows."""
+    antisymmetric = [
         [(a - b) / 2 for a, b in zip(row, column, strict=True)] for row, column in zip(M, transposed(M), strict=True)
     ]
+    d = range(len(M))
+    P = [[Fraction(i == j) - sum(c[i] * c[j] for c in captured) for j in d] for i in d]
+    return times(P, times(antisymmetric, P))
+
+
+def orthonormal(rows):
+    """Return whether rows have length one and are orthogonal to each other."""
+    return all(dot(u, v) == (i == j) for i, u in enumerate(rows) for j, v in enumerate(rows))
 
 
 def dominant(A, u, s):
@@ -131,7 +140,9 @@ def checks(witness):
     yield "T = 1 / log b is positive, and coordinates are integers: b", b, lattice(z, p, b=b)
     q = assignments(z, p, b)
     M, (u,), s = numbers(witness["M"]), numbers([witness["u"]]), Fraction(witness["s"])
-    yield "u is a dominant vector of A_res = M_a: s", s, dominant(antisymmetric(M), u, s)
+    captured = numbers(witness["captured"])
+    yield "what is captured is orthonormal", [[str(v) for v in row] for row in captured], orthonormal(captured)
+    yield "u is a dominant vector of A_res: s", s, dominant(residual(M, captured), u, s)
     alpha = [dot(x, u) for x in z]
     yield "(A1) prototypes are distinct", squared(*p), squared(*p) > 0
     yield "(A2') they differ along u", dot(p[0], u) - dot(p[1], u), dot(p[0], u) != dot(p[1], u)

@@ -108,8 +108,8 @@ class Expansion(NamedTuple):
 
     def witness(self) -> dict[str, object]:
         """Return the exact data."""
-        more = {"u": self.u, "alpha": self.projections, "M": self.interaction, "captured": self.captured}
-        return {**self.bank.witness(), **more}
+        along = {"u": self.u, "alpha": self.projections, "s": self.strength}
+        return {**self.bank.witness(), **along, "M": self.interaction, "captured": self.captured}
 
 
 def force_of(bank: Bank) -> Fraction:

@@ -105,7 +105,7 @@ class Bank(NamedTuple):
 
     def witness(self) -> dict[str, object]:
         """Return the exact data."""
-        return {"z": self.z, "p": self.p, "base": self.base, "spacing": self.spacing}
+        return {"z": self.z, "p": self.p, "b": self.base, "spacing": self.spacing}
 
 
 class Shipped(NamedTuple):

@@ -37,7 +37,7 @@ class TwoBanks(NamedTuple):
     def witness(self) -> dict[str, object]:
         """Return the exact data."""
         first, second = self
-        return {"z": first.z, "P1": first.p, "P2": second.p, "base": first.base, "spacing": first.spacing}
+        return {"z": first.z, "P1": first.p, "P2": second.p, "b": first.base, "spacing": first.spacing}
 
     @property
     def parameters(self) -> dict[str, float | int | str]:
