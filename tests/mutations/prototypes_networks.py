@@ -65,7 +65,21 @@ MUTANTS = (
         LAYER,
         "squares = jnp.sum(z**2, axis=1)[:, None] + jnp.sum(p**2, axis=1)[None]",
         "squares = jnp.sum(z**2, axis=1)[:, None] + 0 * jnp.sum(p**2, axis=1)[None]",
-        (OUTPUT, HEADS, LARGEST),
+        (HEADS, LARGEST),
+    ),
+    Mutant(
+        "layer: assignments forget the prototypes' squares",
+        LAYER,
+        "(jnp.sum(p**2, axis=1) / temperature)",
+        "0 * (jnp.sum(p**2, axis=1) / temperature)",
+        (OUTPUT, HEADS),
+    ),
+    Mutant(
+        "layer: assignments count the products once",
+        LAYER,
+        "z @ (p * (2 / temperature)).T",
+        "z @ (p * (1 / temperature)).T",
+        (OUTPUT, HEADS),
     ),
     Mutant(
         "layer: the variance is that of embeddings about prototypes",

@@ -130,7 +130,10 @@ class PrototypeReadout(eqx.Module):
             ValueError: for tokens of another shape, or a temperature that is not positive.
         """
         T = real("temperature", temperature, positive=True).astype(z.dtype)
-        return jax.vmap(lambda z, p: soft_assignments(z, p, T))(self.heads(z), self.prototypes)
+        z, p = self.heads(z), self.prototypes
+        if len(p) == 1:  # a matrix product, which XLA compiles to faster code than a batch of one
+            return soft_assignments(z[0], p[0], T)[None]
+        return jax.vmap(lambda z, p: soft_assignments(z, p, T))(z, p)
 
     def soft_centroids(self, z: Float[Array, "n m"], temperature: Any) -> Float[Array, "n m"]:
         r"""Return the soft centroids $\mu_n$ of all heads side by side.
@@ -160,8 +163,13 @@ class PrototypeReadout(eqx.Module):
 
 
 def soft_assignments(z: Embeddings, p: Prototypes, temperature: Scalar) -> Weights:
-    """Return the soft assignments q (n, k), with no array of the size n k m in the derivative either."""
-    return jax.nn.softmax(-pairwise_distances(z, p) / temperature, axis=-1)
+    r"""Return the soft assignments q (n, k), with no array of the size n k m in the derivative either.
+
+    They are the softmax of $(2 z_n \cdot p_k - |p_k|^2) / T$: the square of $z_n$ is the same for all prototypes. The
+    origin is that of `pairwise_distances`.
+    """
+    z, p = _about_the_mean(z, p)
+    return jax.nn.softmax(z @ (p * (2 / temperature)).T - (jnp.sum(p**2, axis=1) / temperature)[None], axis=-1)
 
 
 def pairwise_distances(z: Embeddings, p: Prototypes) -> Weights:
@@ -170,10 +178,14 @@ def pairwise_distances(z: Embeddings, p: Prototypes) -> Weights:
     The origin is the mean of the prototypes, against cancellation; derivatives are exact, since distances do not depend
     on it.
     """
-    origin = jax.lax.stop_gradient(jnp.mean(p, axis=0, keepdims=True))
-    z, p = z - origin, p - origin
+    z, p = _about_the_mean(z, p)
     squares = jnp.sum(z**2, axis=1)[:, None] + jnp.sum(p**2, axis=1)[None]
     return jnp.maximum(squares - 2 * z @ p.T, 0)
+
+
+def _about_the_mean(z: Embeddings, p: Prototypes) -> tuple[Embeddings, Prototypes]:
+    origin = jax.lax.stop_gradient(jnp.mean(p, axis=0, keepdims=True))
+    return z - origin, p - origin
 
 
 def draw_readout(
