@@ -255,6 +255,17 @@ def test_a_branch_goes_on_where_it_ended():
         extend(DoubleWell(a=2.0), where, part, (-1.0, 1.0))
 
 
+def test_a_branch_that_begins_on_a_bound_goes_on_ahead_or_not_at_all():
+    flow, where = DoubleWell(h=-1.0), lambda f: f.h
+    first = continue_equilibria(flow, where, jnp.asarray([-1.4]), (-1.0, 1.0))
+    assert np.all(np.diff(first.arclengths) > 1e-9)
+    for bounds in ((-1.0, 1.0), (-0.5, 0.5)):
+        assert np.array_equal(extend(flow, where, first, bounds).parameters, first.parameters)
+    wider = extend(flow, where, first, (-1.2, 1.0))
+    assert [round(b.parameter, 6) for b in wider.bifurcations] == [0.3849, -0.3849]
+    assert wider.parameters[0] == pytest.approx(-1.2)
+
+
 def test_the_nearest_name_of_a_parameter_is_said():
     with pytest.raises(ValueError, match="but DoubleWell has no `hh`, did you mean `h`"):
         continue_equilibria(DoubleWell(), lambda f: f.hh, jnp.ones(1), (-1.0, 1.0))

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.continuation import continue_equilibria
+from analysis.dynamics.diagrams import Diagram, load_diagram, save_diagram, with_curves
 from analysis.dynamics.parameter_planes import critical_curves, stability_map
-from analysis.dynamics.two_parameters import critical_curve
+from analysis.dynamics.two_parameters import critical_curve, extended_curve
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.oscillators import DoubleWell
@@ -84,6 +85,33 @@ def test_both_folds_of_the_double_well_are_on_one_curve_unless_the_cusp_is_cut_o
         critical_curves(DoubleWell(), WELL, folds, ((-2.0, 2.0), (2.0, 3.0)))
 
 
+def test_curves_are_saved_with_their_diagram_and_go_on(tmp_path):
+    branch = continue_equilibria(DoubleWell(h=-1.0), WELL[0], jnp.asarray([-1.4]), (-1.0, 1.0))
+    within = lambda low: ((-2.0, 2.0), (low, 1.5))
+    options = {"second": "a", "step": 0.2}
+    first = with_curves(DoubleWell(), WELL, Diagram("h", (branch,), (1,)), within(0.5), **options)
+    assert [curve.ends for curve in first.curves] == [("bounds", "bounds")] * 2
+    save_diagram(tmp_path / "wells.npz", first)
+    again = load_diagram(tmp_path / "wells.npz")
+    assert repr(again) == repr(first) == "1 branches in h: 2 fold; 2 curves in h and a"
+    same = with_curves(DoubleWell(), WELL, again, within(0.6), **options)
+    for one, other, third in zip(again.curves, first.curves, same.curves, strict=True):
+        for field in ("first", "second", "states"):
+            assert np.array_equal(getattr(one, field), getattr(other, field))
+            assert np.array_equal(getattr(one, field), getattr(third, field))
+    (whole,) = with_curves(DoubleWell(), WELL, again, within(-1.0), **options).curves
+    assert np.allclose(whole.first**2, 4 * (whole.second / 3) ** 3, atol=1e-9)
+    assert [d.kind for d in whole.degeneracies] == ["cusp"]
+    assert (np.min(whole.first) < -0.2, np.max(whole.first) > 0.2, whole.ends) == (True, True, ("bounds", "bounds"))
+    assert np.all(np.abs(np.diff(np.sign(np.diff(whole.first)))) == 0)  # from one end to the other
+    with pytest.raises(ValueError, match="Argument `second` must be that of the curves of the diagram, `a`, but is"):
+        with_curves(DoubleWell(), WELL, again, within(0.5), second="b")
+    with pytest.raises(ValueError, match="Argument `known` must be a curve of folds of this flow"):
+        extended_curve(
+            DoubleWell(), (WELL[0], WELL[1]), again.curves[0]._replace(first=first.curves[0].first + 1), within(-1)
+        )
+
+
 def test_a_stability_map_counts_equilibria_on_both_sides_of_the_folds():
     starts = [jnp.asarray([v]) for v in (-1.0, 0.1, 1.0)]
     found = stability_map(DoubleWell(), WELL, [-0.5, 0.0, 0.1], [-1.0, 0.9], starts)
@@ -118,8 +146,12 @@ def test_the_plane_of_two_parameters_is_drawn():
 def test_the_command_follows_folds_in_a_second_parameter_and_draws_the_plane(capsys, tmp_path):
     file = tmp_path / "cusp.png"
     base = ["continue", "double-well", "--parameter", "h", "--from", "-1", "--to", "1", "--start", "0.1"]
+    kept = ["--out", tmp_path / "cusp.npz"]
+    status, said, _ = run(capsys, *base, "--second", "a", "--second-bounds", "0.8", "1.2", *kept)
+    assert status == 0
+    assert said.count("curve of folds") == 2
     plane = ["--second", "a", "--second-bounds", "-1", "1.5", "--map", "2", "--figure", file]
-    status, said, _ = run(capsys, *base, *plane)
+    status, said, _ = run(capsys, *base, *plane, "--resume", tmp_path / "cusp.npz")
     assert status == 0
     assert said.count("curve of folds") == 1
     assert "cusp at (" in said

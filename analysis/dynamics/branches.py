@@ -1,5 +1,6 @@
 """Branches: a curve of solutions followed by pseudo-arclength, with stability along it and its bifurcations."""
 
+import math
 from typing import Any, NamedTuple
 
 import jax
@@ -17,6 +18,7 @@ SHRINK, GROW, EASY = 0.5, 1.3, 4  # the step shrinks when a correction fails, gr
 LEAST = 1e-6  # of the first step: a branch that needs smaller ones ends
 FAR = 1.5  # steps: a correction that leads further away has found another branch
 ANGLE = 0.8  # least cosine between the tangents of successive points
+DEGENERATE = 1e-8  # of the size of the state: with a smaller coefficient the cubic terms decide nothing
 LOCATED = 1e-10  # of the distance of two points: to which bifurcations are located between them
 JUMP = 1e-3  # of its values at both points: a test function that is larger at its zero jumps there
 HALVINGS = 6  # of a step with several bifurcations
@@ -31,6 +33,10 @@ class Bifurcation(NamedTuple):
     `Neimark-Sacker point`. At a `corner` the derivative of the field jumps: it is not smooth there. `multiplicity` is
     the number of eigenvalues that cross. `arclength` is where it lies, `direction` that of the branch there, in the
     ambient coordinates of the state and the parameter.
+
+    `coefficient` is that of the normal form of a flow: at a fold c, near which the parameter is that of the fold and
+    c s^2 at the distance s; at a Hopf point the first Lyapunov coefficient. Elsewhere it is NaN, and so it is at a fold
+    or a Hopf point with further eigenvalues zero, on periodic orbits, or of a map.
     """
 
     kind: str
@@ -41,6 +47,21 @@ class Bifurcation(NamedTuple):
     arclength: float
     direction: Float[np.ndarray, " n"]
     multiplicity: int = 1
+    coefficient: float = math.nan
+
+    @property
+    def criticality(self) -> str:
+        """`supercritical`, `subcritical` or `degenerate` of a Hopf point whose coefficient is known, "" of others."""
+        if self.kind != "Hopf point" or not math.isfinite(self.coefficient):
+            return ""
+        size = 1 + max(float(np.max(np.abs(part), initial=0.0)) for part in jax.tree.leaves(self.state))
+        if abs(self.coefficient) * size**2 <= DEGENERATE:
+            return "degenerate"
+        return "supercritical" if self.coefficient < 0 else "subcritical"
+
+    def __str__(self) -> str:
+        """Return the kind, the parameter and the criticality."""
+        return f"{self.kind} at {self.parameter:.6g}" + (f" ({self.criticality})" if self.criticality else "")
 
 
 class Branch(NamedTuple):
@@ -64,7 +85,7 @@ class Branch(NamedTuple):
     def __repr__(self) -> str:
         """Return the branch in a line: how many points, which parameters, which bifurcations."""
         low, high = float(np.min(self.parameters)), float(np.max(self.parameters))
-        found = ", ".join(f"{b.kind} at {b.parameter:.6g}" for b in self.bifurcations) or "no bifurcation"
+        found = ", ".join(str(b) for b in self.bifurcations) or "no bifurcation"
         said = " and ".join(self.ends) + ("" if self.isolated else "; not isolated (a symmetry, or zero modes)")
         return f"{len(self.kinds)} points, parameter {low:.6g} to {high:.6g}: {found}; ends: {said}"
 
@@ -89,6 +110,15 @@ def limits(bounds: Any, step: Any, max_step: Any, max_points: Any) -> Limits:
     size = number("step", step)
     largest = 4 * size if max_step is None else number("max_step", max_step)
     return Limits((low, high), size, largest, integer("max_points", max_points, least=2))
+
+
+def can_go_on(end: str, parameter: float, bounds: tuple[float, float]) -> bool:
+    """Return whether a curve that ended at a value of its parameter goes on within bounds.
+
+    It does from bounds, if the new ones lie further out, and from the cap on points.
+    """
+    near = LEAST * (bounds[1] - bounds[0])
+    return end in ("bounds", "outside", "steps") and bounds[0] + near < parameter < bounds[1] - near
 
 
 def both_ways(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch:
@@ -128,8 +158,8 @@ def follow(
         if not bounds[0] <= found.parameter <= bounds[1]:
             edge = bounds[0] if found.parameter < bounds[0] else bounds[1]
             last, _ = located(curve, here, found, lambda point, edge=edge: point.parameter - edge)
-            if last is not None:
-                points.append(turned(here, direction, last)[0])
+            if last is not None and float(np.linalg.norm(last.flat - here.flat)) > LEAST * step:
+                points.append(turned(here, direction, last)[0])  # a point on the bound itself is not repeated
             return points, "bounds"
         if end := curve.ends_at(here, found):
             return points, end
@@ -223,7 +253,8 @@ def _simple(
     if abs(test(point)) > JUMP * (abs(test(begin)) + abs(test(end))):
         name = "corner"
     away = (end.flat - begin.flat) / size
-    return [Bifurcation(name, point.state, point.parameter, point.values, 0.0, length + share * size, away)]
+    where, c = length + share * size, curve.coefficient(name, point, 0.0)
+    return [Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, coefficient=c)]
 
 
 def _crossings(
@@ -257,7 +288,8 @@ def _crossings(
         return []
     where, away = length + share * size, (end.flat - begin.flat) / size
     name = name or "branch point"
-    return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low)]
+    c = curve.coefficient(name, point, frequency) if high - low <= 2 else math.nan
+    return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, c)]
 
 
 def _frequency(critical: complex, modulus: float, curve: AbstractCurve) -> float:

@@ -1,6 +1,7 @@
 """Curves of solutions in a state and a parameter together: Newton corrections, tangents and singular points."""
 
 import abc
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
@@ -86,6 +87,11 @@ class AbstractCurve(abc.ABC):
         """Return why a curve ends between two points, the second one left out, or "" if it goes on."""
         del before, point
         return ""
+
+    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> float:
+        """Return the coefficient of the normal form of a bifurcation of a kind at a point; NaN if there is none."""
+        del name, point, frequency
+        return math.nan
 
     def stable_kind(self, values: np.ndarray) -> str:
         """Return `stable`, `saddle`, `unstable` or `undecided` by the eigenvalues."""

@@ -14,6 +14,8 @@ from analysis.dynamics.continuation import continue_equilibria, extend, switch
 from analysis.dynamics.flat_states import chord_distances, flat_states
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.orbit_continuation import orbits_from_hopf
+from analysis.dynamics.parameter_planes import critical_curves
+from analysis.dynamics.two_parameters import CriticalCurve, Degeneracy
 from dynsim._types import State
 from dynsim.conversion import instance, integer
 from dynsim.errors import argument_error, reason
@@ -29,19 +31,23 @@ class Diagram(NamedTuple):
     """Branches of equilibria, or of fixed points of iterates of a map, and branches of periodic orbits.
 
     `parameter` is the name of the parameter, `iterates` how often the map is applied on each branch (1 for a flow).
+    `curves` are those of folds and Hopf points in the plane of this and a `second` parameter.
     """
 
     parameter: str
     branches: tuple[Branch, ...]
     iterates: tuple[int, ...]
     orbits: tuple[Branch, ...] = ()
+    second: str = ""
+    curves: tuple[CriticalCurve, ...] = ()
 
     def __repr__(self) -> str:
         """Return the diagram in a line."""
         kinds = [b.kind for one in (*self.branches, *self.orbits) for b in one.bifurcations]
         found = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)) or "no bifurcation"
         orbits = f" and {len(self.orbits)} of periodic orbits" if self.orbits else ""
-        return f"{len(self.branches)} branches{orbits} in {self.parameter}: {found}"
+        curves = f"; {len(self.curves)} curves in {self.parameter} and {self.second}" if self.curves else ""
+        return f"{len(self.branches)} branches{orbits} in {self.parameter}: {found}{curves}"
 
 
 class Line(NamedTuple):
@@ -180,6 +186,33 @@ def with_orbits(
     return diagram._replace(orbits=(*diagram.orbits, *found))
 
 
+def with_curves(
+    flow: AbstractFlow,
+    where: tuple[Callable[[Any], Any], Callable[[Any], Any]],
+    diagram: Diagram,
+    bounds: tuple[tuple[float, float], tuple[float, float]],
+    *,
+    second: str = "second parameter",
+    step: float = 0.05,
+    max_step: float | None = None,
+    max_points: int = 500,
+) -> Diagram:
+    """Return a diagram with the curves of its folds and Hopf points in a second parameter; see `critical_curves`.
+
+    Curves that it has already, such as those read from a file, go on to the bounds.
+
+    Raises:
+        ValueError: for bad input, or a diagram with curves in another second parameter.
+    """
+    if diagram.curves and diagram.second != second:
+        raise argument_error("second", f"be that of the curves of the diagram, `{diagram.second}`", f"is `{second}`")
+    points = [at for one in diagram.branches for at in one.bifurcations]
+    curves = critical_curves(
+        flow, where, points, bounds, known=diagram.curves, step=step, max_step=max_step, max_points=max_points
+    )
+    return diagram._replace(second=second, curves=curves)
+
+
 def extended(
     flow: AbstractFlow | AbstractMap,
     where: Callable[[Any], Any],
@@ -192,6 +225,8 @@ def extended(
     symmetries: Sequence[SymmetryGenerator] = (),
 ) -> Diagram:
     """Return a diagram, such as one read from a file, whose branches go on to other bounds; see `extend`.
+
+    Its curves in a second parameter stay as they are; see `with_curves`.
 
     Raises:
         ValueError: for bad input, or a diagram of another system.
@@ -212,7 +247,7 @@ def save_diagram(path: str | Path, diagram: Diagram) -> None:
     """
     arrays: dict[str, np.ndarray] = {}
     content = describe("diagram", instance("diagram", diagram, Diagram, "a diagram"), arrays)
-    header = json.dumps({"format": FORMAT, "format_version": 1, "diagram": content}, allow_nan=False)
+    header = json.dumps({"format": FORMAT, "format_version": 2, "diagram": content}, allow_nan=False)
     write_arrays(path, {"header": np.array(header), **arrays})
 
 
@@ -230,7 +265,7 @@ def load_diagram(path: str | Path, *, trust: Collection[str] = ()) -> Diagram:
     must = "be a file that `save_diagram` wrote"
     try:
         header = json.loads(str(arrays["header"]))
-        known = header["format"] == FORMAT and header["format_version"] == 1
+        known = header["format"] == FORMAT and header["format_version"] == 2
         found = rebuild(header["diagram"], arrays, trust) if known else None
     except (KeyError, TypeError, json.JSONDecodeError) as error:
         raise argument_error("path", must, f"`{path}` is not ({type(error).__name__}: {reason(error)})") from None
@@ -238,6 +273,8 @@ def load_diagram(path: str | Path, *, trust: Collection[str] = ()) -> Diagram:
     if not isinstance(found, Diagram) or not whole or len(found.iterates) != len(found.branches):
         raise argument_error("path", must, f"`{path}` is not")
     marks = [b for one in (*found.branches, *found.orbits) for b in one.bifurcations]
-    if not all(isinstance(mark, Bifurcation) for mark in marks):
+    places = [place for one in found.curves if isinstance(one, CriticalCurve) for place in one.degeneracies]
+    known = [isinstance(mark, Bifurcation) for mark in marks] + [isinstance(p, Degeneracy) for p in places]
+    if not all(known) or not all(isinstance(one, CriticalCurve) for one in found.curves):
         raise argument_error("path", must, f"`{path}` is not")
     return found

@@ -1,5 +1,6 @@
 """The curves of equilibria of a flow, and of fixed points of an iterate of a map, in state and parameter."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,9 +11,10 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from analysis.dynamics.curves import AbstractCurve, Equations, parameter_value
+from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations, parameter_value
 from analysis.dynamics.equilibria import displaced
 from analysis.dynamics.linearisation import SymmetryGenerator, eigenvalues, orbit_basis, tangent_basis
+from analysis.dynamics.normal_forms import fold_coefficient, lyapunov_coefficient
 from dynsim._types import State
 from dynsim.arguments import check_flow
 from dynsim.conversion import instance, integer
@@ -63,6 +65,16 @@ class EquilibriumCurve(AbstractCurve):
         """Return `Hopf point` for an imaginary eigenvalue."""
         return "Hopf point" if abs(critical.imag) > 0 else ""
 
+    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> float:
+        """Return the coefficient of a fold or a Hopf point, where no symmetry moves the state."""
+        if name not in ("fold", "Hopf point") or point.orbit.size:
+            return math.nan
+        flow = with_parameter(self._where, self.system, jnp.asarray(point.parameter))
+        if name == "Hopf point":
+            return lyapunov_coefficient(flow, point.state, frequency)
+        slope = tangent_basis(flow.space, point.state).T @ (point.basis @ point.slope)
+        return fold_coefficient(flow, point.state, slope)
+
 
 class FixedPointCurve(EquilibriumCurve):
     """The displacement by an iterate of a map in tangent coordinates, and its derivatives."""
@@ -90,6 +102,11 @@ class FixedPointCurve(EquilibriumCurve):
     def name(self, critical: complex) -> str:
         """Return `period doubling` for the multiplier -1, `Neimark-Sacker point` for a pair on the unit circle."""
         return name_of_multiplier(critical)
+
+    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> float:
+        """Return NaN: those of maps are not computed."""
+        del name, point, frequency
+        return math.nan
 
 
 def name_of_multiplier(critical: complex) -> str:

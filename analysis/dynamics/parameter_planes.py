@@ -15,7 +15,7 @@ from analysis.dynamics.equilibria import newton
 from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.flat_states import chord_distances, flat_states
 from analysis.dynamics.linearisation import eigenvalues, kind, tangent_jacobian
-from analysis.dynamics.two_parameters import CriticalCurve, critical_curve
+from analysis.dynamics.two_parameters import CriticalCurve, critical_curve, extended_curve
 from dynsim._types import State
 from dynsim.arguments import check_flow
 from dynsim.conversion import reals
@@ -32,33 +32,50 @@ def critical_curves(
     bifurcations: Sequence[Bifurcation],
     bounds: tuple[tuple[float, float], tuple[float, float]],
     *,
+    known: Sequence[CriticalCurve] = (),
     step: float = 0.05,
     max_step: float | None = None,
     max_points: int = 500,
 ) -> tuple[CriticalCurve, ...]:
     """Return the curves through all folds and Hopf points of equilibria, each curve once.
 
-    Other bifurcations are left out. The arguments and the errors are those of `critical_curve`.
+    Other bifurcations are left out. Curves that are `known` come first and go on to the bounds; see `extended_curve`.
+    The other arguments and the errors are those of `critical_curve`.
     """
-    found: list[CriticalCurve] = []
+    options: Any = {"step": step, "max_step": max_step, "max_points": max_points}
     second = parameter_value("where", where[1], flow)
     if not bounds[1][0] <= second <= bounds[1][1]:
         must = f"hold the flow's own second parameter, {second:g}"
         raise argument_error("bounds", must, f"are {bounds[1][0]:g} to {bounds[1][1]:g}")
+    found: list[CriticalCurve] = []
+    for one in known:
+        if not any(_covers(curve, one) for curve in found):
+            found.append(extended_curve(flow, where, one, bounds, **options))
     for at in bifurcations:
         if at.kind in FOLLOWED and not any(_passes(curve, at, second) for curve in found):
-            options: Any = {"step": step, "max_step": max_step, "max_points": max_points}
             found.append(critical_curve(flow, where, at, bounds, **options))
     return tuple(found)
 
 
 def _passes(curve: CriticalCurve, at: Bifurcation, second: float) -> bool:
     """Return whether a curve passes a bifurcation."""
-    if curve.kind != at.kind:
-        return False
     point = np.array([at.parameter, second, *np.ravel(ravel_pytree(at.state)[0])])
-    gaps, lengths = chord_distances(np.column_stack([curve.first, curve.second, flat_states(curve.states)]), point)
+    return curve.kind == at.kind and _holds(curve, point)
+
+
+def _covers(curve: CriticalCurve, other: CriticalCurve) -> bool:
+    """Return whether a curve passes both ends of another one."""
+    return curve.kind == other.kind and all(_holds(curve, _rows(other)[k]) for k in (0, -1))
+
+
+def _holds(curve: CriticalCurve, point: np.ndarray) -> bool:
+    """Return whether a curve passes a point: both parameters, and the flat state."""
+    gaps, lengths = chord_distances(_rows(curve), point)
     return bool(np.any(gaps <= NEAR * lengths))
+
+
+def _rows(curve: CriticalCurve) -> np.ndarray:
+    return np.column_stack([curve.first, curve.second, flat_states(curve.states)])
 
 
 class StabilityMap(NamedTuple):

@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from analysis.dynamics.branches import Branch, Limits, branch, follow
+from analysis.dynamics.branches import Branch, Limits, branch, can_go_on, follow
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, direction_to, turned
 from dynsim._types import State
 from dynsim.errors import argument_error
@@ -17,9 +17,9 @@ def prolonged(curve: AbstractCurve, known: Branch, within: Limits) -> Branch:
     """
     ends, parts = list(known.ends), [known]
     for side in (1, 0):
-        if ends[side] not in ("bounds", "steps") or len(known.parameters) < 2:
-            continue
         last, before = (0, 1) if side == 0 else (-1, -2)
+        if len(known.parameters) < 2 or not can_go_on(ends[side], float(known.parameters[last]), within.bounds):
+            continue
         pair = [(jax.tree.map(lambda a, k=k: a[k], known.states), float(known.parameters[k])) for k in (last, before)]
         begin = curve.at(*pair[0])
         if begin is None or not _beside(begin, *pair[0]):

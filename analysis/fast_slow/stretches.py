@@ -1,5 +1,6 @@
 """The critical manifold over straight stretches of a path of slow variables, followed by pseudo-arclength."""
 
+import math
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import NamedTuple
@@ -74,6 +75,11 @@ class _Manifold(EquilibriumCurve):
     """The curve of quasi-steady states over a line, to a tolerance that rounding near poles allows; see `root_near`."""
 
     tolerances = (1e-9, 1e-9)
+
+    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> float:
+        """Return NaN: normal forms are not asked for."""
+        del name, point, frequency
+        return math.nan
 
 
 _distance = attrgetter("distance")  # one function, so that one program serves all stretches

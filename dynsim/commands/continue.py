@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynsim.commands.continue_options import Continue
-from dynsim.commands.continue_plane import check_plane, plane, second_parameter
+from dynsim.commands.continue_plane import check_plane, draw_plane, second_parameter, with_plane
 from dynsim.commands.options import check_outputs, say
 from dynsim.commands.system_options import parse_system
 from dynsim.errors import argument_error
@@ -41,11 +41,13 @@ def main(words: Sequence[str]) -> int:
     ):
         if any(ends in one.ends for one in (*diagram.branches, *diagram.orbits)):
             say(f"a branch ends at {name}")
+    if o.second:
+        diagram = with_plane(o, made.system, (where, second), diagram)
     if o.out is not None:
         save_diagram(o.out, diagram)
         say(f"diagram file {o.out}")
     if o.second:
-        plane(o, made.system, (where, second), diagram)
+        draw_plane(o, made.system, (where, second), diagram)
     elif o.figure is not None:
         _draw(o, o.figure, made, where, diagram)
         say(f"figure {o.figure}")
@@ -180,7 +182,8 @@ def _draw(o: Continue, file: Path, made: "Found", where: Any, diagram: "Diagram"
         for one, orbits in [(b, False) for b in diagram.branches] + [(b, True) for b in diagram.orbits]:
             values, at = _values(made.system, where, one, which, orbits)
             branch_lines(ax, *branch_line(one, values, at), role="second" if orbits else "first")
-            marks += [(b.kind, b.parameter, float(v[-1])) for b, v in zip(one.bifurcations, at, strict=True)]
+            names = [f"{b.criticality} {b.kind}".strip() for b in one.bifurcations]
+            marks += [(n, b.parameter, float(v[-1])) for n, b, v in zip(names, one.bifurcations, at, strict=True)]
         for mark in marks:
             bifurcation_marks(ax, *([part] for part in mark))
         ax.set_xlabel(axis_label(o.parameter))

@@ -50,9 +50,9 @@ class Continue(SystemOptions):
     starts: int = 32
     """random starts of a search for equilibria, in each round"""
     resume: Path | None = None
-    """a file of `--out`, whose branches go on to the new range"""
+    """a file of `--out`, whose branches, and curves in `--second`, go on to the new ranges"""
     out: Path | None = None
-    """the diagram file (.npz) to write"""
+    """the diagram file (.npz) to write: branches, orbits, and curves in `--second`"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write"""
     force: bool = False

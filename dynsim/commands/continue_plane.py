@@ -48,22 +48,29 @@ def second_parameter(o: Continue, flow: Any) -> Any:
     return found
 
 
-def plane(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") -> None:
-    """Follow the folds and Hopf points of a diagram in the second parameter, print the curves and draw them."""
-    from analysis.dynamics.parameter_planes import critical_curves
-    from figures.files import write_figure
+def with_plane(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") -> "Diagram":
+    """Follow the folds and Hopf points of a diagram in the second parameter, print the curves, return both."""
+    from analysis.dynamics.diagrams import with_curves
 
     low, high = o.second_bounds
-    points = [at for branch in diagram.branches for at in branch.bifurcations]
     bounds = ((o.from_, o.to), (low, high))
-    curves = critical_curves(flow, both, points, bounds, step=o.step, max_step=o.largest, max_points=o.points)
-    for curve in curves:
+    found = with_curves(
+        flow, both, diagram, bounds, second=o.second, step=o.step, max_step=o.largest, max_points=o.points
+    )
+    for curve in found.curves:
         say(f"  {curve!r}")
-    if not curves:
+    if not found.curves:
         say("no fold and no Hopf point to follow in the second parameter")
+    return found
+
+
+def draw_plane(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") -> None:
+    """Draw the curves of a diagram in the plane of both parameters, if a figure is asked for."""
+    from figures.files import write_figure
+
     if o.figure is not None:
         counted = _counted(o, flow, both, diagram) if o.map else None
-        write_figure(drawn(o, curves, counted), o.figure, f"bifurcations in {o.parameter} and {o.second}")
+        write_figure(drawn(o, diagram.curves, counted), o.figure, f"bifurcations in {o.parameter} and {o.second}")
         say(f"figure {o.figure}")
 
 

@@ -16,13 +16,19 @@ MARKS = {
     "fold": "s",
     "branch point": "D",
     "Hopf point": "o",
+    "supercritical Hopf point": "o",
+    "subcritical Hopf point": "o",
+    "degenerate Hopf point": "o",
     "period doubling": "^",
     "Neimark-Sacker point": "v",
     "corner": "x",
     "cusp": "*",
     "Bogdanov-Takens point": "P",
+    "Bautin point": "h",
 }
 """The marks of bifurcations by kind."""
+FILLED = {"subcritical Hopf point": "black", "degenerate Hopf point": "0.6"}
+"""The fillings of marks that are not open."""
 DASHED = (0, (4, 1.6))
 CURVES = {"fold": ("first", "-"), "Hopf point": ("second", DASHED)}
 """The colours and styles of curves of bifurcations by kind."""
@@ -71,8 +77,9 @@ def bifurcation_marks(ax: Axes, kinds: Sequence[str], parameters: ArrayLike, val
         if kind not in MARKS:
             raise argument_error("kinds", f"hold only {', '.join(MARKS)}", f"holds `{kind}`")
         ax.plot(
-            *place, marker=MARKS[kind], markersize=4.5, linestyle="none", color="black", markerfacecolor="white",
-            markeredgewidth=0.9, zorder=5.0, label=None if kind in named else kind,
+            *place, marker=MARKS[kind], markersize=4.5, linestyle="none", color="black",
+            markerfacecolor=FILLED.get(kind, "white"), markeredgewidth=0.9, zorder=5.0,
+            label=None if kind in named else kind,
         )  # fmt: skip
         named.add(kind)
 

@@ -1,0 +1,99 @@
+"""Coefficients of normal forms: Hopf points on both sides, on a sphere, in the catalogue; folds; Bautin points."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.continuation import continue_equilibria
+from analysis.dynamics.normal_forms import lyapunov_coefficient
+from analysis.dynamics.two_parameters import critical_curve
+from dynsim.spaces import Euclidean, Sphere
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.catalogue.oscillators import DoubleWell, FitzHughNagumo, VanDerPol
+from dynsim.systems.catalogue.parameters import parameter
+from dynsim.systems.catalogue.populations import Brusselator
+
+SHIFT = 13 / 16
+"""What the quadratic terms below add: (f_xy (f_xx + f_yy) - g_xy (g_xx + g_yy) - f_xx g_xx + f_yy g_yy) / (16 w).
+
+Source: J. Guckenheimer, P. Holmes, Nonlinear Oscillations, eq. (3.4.11); the first Lyapunov coefficient is 2 a / w.
+"""
+
+
+def bent(u, p, q):
+    """Return a field with a Hopf point at p = 0 whose frequency is w = 2 and whose coefficient is q + 13/16."""
+    x, y = u
+    r = x**2 + y**2
+    f = p * x - 2 * y + x**2 + 2 * x * y + 3 * y**2 + r * (q * x - 3 * y) - r**2 * x
+    g = 2 * x + p * y + 2 * x**2 - x * y + y**2 + r * (3 * x + q * y) - r**2 * y
+    return jnp.stack([f, g])
+
+
+class Bent(AbstractFlow):
+    """The field in the plane."""
+
+    p: object = parameter("p", 0.0)
+    q: object = parameter("q", 0.0)
+    space: Euclidean = Euclidean()
+
+    def velocity(self, t, x):
+        del t
+        return bent(x, self.p, self.q)
+
+
+class BentOnSphere(AbstractFlow):
+    """The field on a hemisphere, whose central projection to the plane is `Bent`."""
+
+    p: object = parameter("p", 0.0)
+    q: object = parameter("q", 0.0)
+    space: Sphere = Sphere()
+
+    def velocity(self, t, x):
+        del t
+        return x[0] * jnp.concatenate([jnp.zeros(1), bent(x[1:] / x[0], self.p, self.q)])
+
+
+@pytest.mark.parametrize(("q", "criticality"), [(-1.5, "supercritical"), (0.25, "subcritical")])
+def test_the_criticality_of_a_hopf_point_is_said(q, criticality):
+    found = continue_equilibria(Bent(p=-0.2, q=q), lambda f: f.p, jnp.zeros(2), (-0.2, 0.1))
+    (hopf,) = found.bifurcations
+    assert hopf.coefficient == pytest.approx(q + SHIFT, abs=1e-8)
+    assert hopf.criticality == criticality
+    assert str(hopf).endswith(f" ({criticality})")
+    assert f"({criticality})" in repr(found)
+
+
+def test_the_coefficient_does_not_depend_on_the_coordinates():
+    """The central projection is no isometry, yet its derivative at the equilibrium is."""
+    place = jnp.asarray([1.0, 0.0, 0.0])
+    for q in (-1.5, 0.25):
+        assert lyapunov_coefficient(BentOnSphere(q=q), place, 2.0) == pytest.approx(q + SHIFT, abs=1e-12)
+
+
+def test_a_bautin_point_is_where_the_coefficient_vanishes():
+    flow, where = Bent(p=-0.2, q=-1.5), (lambda f: f.p, lambda f: f.q)
+    (hopf,) = continue_equilibria(flow, where[0], jnp.zeros(2), (-0.2, 0.1)).bifurcations
+    found = critical_curve(flow, where, hopf, ((-1.0, 1.0), (-2.0, 0.0)), step=0.3)
+    assert np.allclose(found.first, 0.0, atol=1e-9)
+    assert [(d.kind, round(d.second, 8)) for d in found.degeneracies] == [("Bautin point", -SHIFT)]
+
+
+def test_coefficients_of_the_catalogue_are_those_published():
+    """Re g = (2 + a^2) / (2 a^2) for (1, -1 + i/a): Y. Kuramoto, Chemical Oscillations, Waves, and Turbulence."""
+    for a in (1.0, 1.5):
+        flow = Brusselator(a=a, b=1.0)
+        (hopf,) = continue_equilibria(flow, lambda f: f.b, jnp.asarray([a, 1 / a]), (0.5, 4.0)).bifurcations
+        expected = -(2 + a**2) / (2 * a**2) / (2 + 1 / a**2) / a  # critical vector of length one, time in 1 / frequency
+        assert (hopf.coefficient, hopf.criticality) == (pytest.approx(expected, abs=1e-7), "supercritical")
+    nerve = continue_equilibria(FitzHughNagumo(current=0.0), lambda f: f.current, jnp.asarray([-1.2, -0.6]), (0.0, 2.0))
+    assert [b.criticality for b in nerve.bifurcations] == ["subcritical", "subcritical"]
+    still = continue_equilibria(VanDerPol(mu=-0.5), lambda f: f.mu, jnp.zeros(2), (-0.5, 0.5))
+    assert [b.criticality for b in still.bifurcations] == ["degenerate"]  # linear at mu = 0: a centre
+
+
+def test_a_fold_has_its_curvature():
+    """At the folds of h = x^3 - x the second derivative of h by x is 6 x."""
+    found = continue_equilibria(DoubleWell(h=-1.0), lambda f: f.h, jnp.asarray([-1.4]), (-1.0, 1.0))
+    places = np.array([float(b.state[0]) for b in found.bifurcations])
+    assert np.allclose([b.coefficient for b in found.bifurcations], 3 * places, atol=1e-7)
+    assert [b.criticality for b in found.bifurcations] == ["", ""]
