@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Int, PyTree, Shaped
 from jaxtyping import Key as KeyArray
 from numpy.typing import ArrayLike
 
-from dynsim import _precision  # noqa: F401  (precision is set before the first array exists)
+from dynsim import _settings  # noqa: F401  (made before the first array exists)
 
 State = PyTree[Shaped[Array | np.ndarray, "..."] | float]  # NumPy for maps on the host; NumPy and numbers as input
 Tokens = Float[Array | np.ndarray, "n d"]

@@ -10,7 +10,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import jax  # noqa: E402
 import pytest  # noqa: E402
 
-from dynsim import _precision  # noqa: E402, F401
+from dynsim import _settings  # noqa: E402, F401
 
 gc.set_threshold(50_000)  # tracing makes many small objects, and the default looks at them too often
 

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim import _precision  # noqa: F401
+from dynsim import _settings  # noqa: F401
 from dynsim.keys import stream
 from dynsim.simulation import simulate
 from dynsim.spaces import Ellipsoid, Sphere

@@ -120,7 +120,7 @@ def test_measures_and_figures_know_no_claims():
             assert not known, f"{module} imports {known}"
 
 
-def test_the_precision_is_set_in_one_place():
+def test_the_settings_are_made_in_one_place():
     for module, path in modules().items():
-        if module != "dynsim._precision":
+        if module != "dynsim._settings":
             assert "jax.config.update" not in path.read_text(), module

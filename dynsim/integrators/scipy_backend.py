@@ -106,12 +106,12 @@ class Scipy(AbstractIntegrator):
                 break
         ys, defect = _finish(flow.space, unravel, saved)
         stats = Stats(
-            succeeded=jnp.asarray(outcome is Outcome.FINISHED),
-            outcome=jnp.asarray(outcome),
-            num_steps=jnp.asarray(steps),
-            num_rejected=jnp.asarray(0),
+            succeeded=np.asarray(outcome is Outcome.FINISHED),
+            outcome=np.asarray(outcome),
+            num_steps=np.asarray(steps),
+            num_rejected=np.asarray(0),
             max_defect=defect,
-            last_time=jnp.asarray(float(t)),
+            last_time=np.asarray(t, float),
         )
         return ys, stats, float(t), y, fired
 
@@ -254,11 +254,17 @@ def _flat_field(flow: AbstractFlow, unravel: "_Unravel", t0: float, flat: np.nda
         field = _compiled(tree, static, unravel)
     except TypeError:  # something static that cannot be hashed
         field = _compiled.__wrapped__(tree, static, unravel)
+    both = np.append(t0, flat)  # time and state in one array: each argument takes a microsecond
     try:
-        field(leaves, np.float64(t0), flat)
+        field(leaves, both)
     except jax.errors.JAXTypeError:
         return lambda t, y: _on_host(flow.vector_field(t, unravel.on_host(y)))
-    return lambda t, y: np.asarray(field(leaves, np.float64(t), y), float)  # a Python float would be another program
+
+    def evaluated(t: float, y: np.ndarray) -> np.ndarray:
+        both[0], both[1:] = t, y
+        return np.asarray(field(leaves, both), float)
+
+    return evaluated
 
 
 def _on_host(v: State) -> np.ndarray:
@@ -266,11 +272,11 @@ def _on_host(v: State) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=32)
-def _compiled(tree: Any, static: AbstractFlow, unravel: "_Unravel") -> Callable[[list[Array], Any, Any], Array]:
+def _compiled(tree: Any, static: AbstractFlow, unravel: "_Unravel") -> Callable[[list[Array], Any], Array]:
     @jax.jit
-    def field(leaves: list[Array], t: Any, y: Any) -> Array:
+    def field(leaves: list[Array], both: Any) -> Array:
         whole = eqx.combine(jax.tree.unflatten(tree, leaves), static)
-        return jnp.concatenate([jnp.ravel(v) for v in jax.tree.leaves(whole.vector_field(t, unravel(y)))])
+        return jnp.concatenate([jnp.ravel(v) for v in jax.tree.leaves(whole.vector_field(both[0], unravel(both[1:])))])
 
     return field
 

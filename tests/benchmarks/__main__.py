@@ -55,7 +55,8 @@ def main() -> None:
     print(machine())
     found: dict[str, object] = {"machine": machine(), "members": members, "dimension": d, "rounds": rounds}
     if "single" in options.only:
-        found["single"] = [row._asdict() for row in single.repeated(max(rounds, 5))]
+        rows = single.repeated(max(rounds, 5)) + single.by_scipy(max(rounds, 5))
+        found["single"] = [row._asdict() for row in rows]
     if "start" in options.only:
         found["start"] = [row._asdict() for row in single.from_the_start(max(rounds, 3))]
     if "identity" in options.only:

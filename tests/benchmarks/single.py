@@ -1,11 +1,12 @@
-"""Ten tokens in R^3: what `simulate` adds to a hand-written solve, repeated and from the start of a process."""
+"""Ten tokens in R^3: what `simulate` adds to a solve by hand, with diffrax and SciPy, and from a process' start."""
 
 import diffrax as dfx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.integrate import solve_ivp
 
-from dynsim.integrators import Diffrax
+from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
 from dynsim.simulation import simulate
 from dynsim.systems.tokens.published import published_gradient_flow
@@ -103,6 +104,38 @@ def repeated(rounds: int) -> list[Row]:
             Contender("hand-written diffeqsolve, jitted", lambda: many(lambda: by_hand(y0))),
             Contender(
                 "dynsim simulate", lambda: many(lambda: simulate(flow, y0, TS, integrator=integrator).ys), 1 / 1.5
+            ),
+        ],
+        lambda answer: float(np.max(np.abs(answer[0] - reference))),
+        rounds=rounds,
+    )
+
+
+def by_scipy(rounds: int) -> list[Row]:
+    """Race `simulate` with `Scipy()` against SciPy on a field in NumPy, at the tolerances of the referee."""
+    flow, integrator = published_gradient_flow(), Scipy()
+    y0 = np.asarray(flow.space.sample(stream(0, "ten tokens"), (10, 3)))
+    P = np.asarray(flow.query_key(0.0)[0])
+
+    def field(t, y):
+        y = y.reshape(10, 3)
+        y = y / np.sqrt(np.sum((y @ P) * y, axis=-1, keepdims=True))
+        s = y @ P @ y.T
+        w = np.exp(s - np.max(s, axis=-1, keepdims=True))
+        m = w @ y / (np.sum(w, axis=-1, keepdims=True) * np.sqrt(3.0))
+        return (m - np.sum((y @ P) * m, axis=-1, keepdims=True) * y).ravel()
+
+    def by_hand():
+        run = solve_ivp(field, (TS[0], TS[-1]), y0.ravel(), "DOP853", TS, rtol=integrator.rtol, atol=integrator.atol)
+        return (run.y.T.reshape(-1, 10, 3),)
+
+    reference = np.asarray(simulate(flow, y0, TS, integrator=Diffrax(rtol=1e-13, atol=1e-14)).ys)
+    return race(
+        f"ten tokens in R^3, rtol {integrator.rtol:g}, 200 frames; error of the states",
+        [
+            Contender("SciPy DOP853, NumPy", by_hand),
+            Contender(
+                "dynsim Scipy()", lambda: (np.asarray(simulate(flow, y0, TS, integrator=integrator).ys),), 9.8 / 15
             ),
         ],
         lambda answer: float(np.max(np.abs(answer[0] - reference))),
