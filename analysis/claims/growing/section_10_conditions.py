@@ -54,7 +54,7 @@ def conditions_are_a_rule_of_ratios(key: Key, integrator: AbstractIntegrator) ->
     steps, factor = 5, int(numpy_rng(key, "factor").integers(3, 5))
     rate = Fraction(factor, 2 * head.copies)
     rates, measured = (
-        separated_rates(float(rate), head, steps)._replace(temperatures=float(rate) / 100),
+        separated_rates(rate, head, steps)._replace(temperatures=float(rate) / 100),
         measured_at(head),
     )
     wait = 1 + max(measured.gate_steps, cooling_steps(rates, measured))
@@ -67,7 +67,7 @@ def conditions_are_a_rule_of_ratios(key: Key, integrator: AbstractIntegrator) ->
             holds("(E2) and (E1) in what ships", found["E1"] and found["E2"]),
             at_most("rise of the potential", rise, 0.0, tolerance=1e-6),
         ),
-        {**head.witness(), "eta_P": rate, "rates": rates},
+        {**head.witness(), "eta_P": rate, "eta_T": rate / 100, "eta+": 10 * rate},
         parameters={"eta_P": float(rate), "eta_T / eta_P": 0.01},
     )
 

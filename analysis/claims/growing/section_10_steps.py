@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.growing.instances.steps import measured_at, met, separated_rates
+from analysis.claims.growing.instances.steps import measured_at, met, separated_rates, slow_rate, temperatures
 from analysis.claims.growing.instances.two_prototypes import TwoPrototypes, contracting_head, expanding_head
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.separation import expanded, expansion_derivatives, separation_force
@@ -97,7 +97,7 @@ def step_keeps_the_amplification(key: Key, integrator: AbstractIntegrator) -> Tr
             holds("R at half the step is at most a quarter of R", lacking <= 0 or 4 * then <= lacking),
             *_shipped(head, rate, after),
         ),
-        {**head.witness(), "eta_P": float(rate), "F_sep": float(head.force()), "after": float(after)},
+        {**head.witness(), "shift": 2, "eta_P": float(rate), "F_sep": float(head.force()), "after": float(after)},
         parameters={"n": 2 * head.copies, "k": 2, "eta_P": float(rate), "half": float(half)},
     )
 
@@ -171,8 +171,10 @@ def discrete_pruning_is_safe(key: Key, integrator: AbstractIntegrator) -> Trial:
     flow, x = head.system(float(rate))
     survivor, y = prune(flow, 0.0, x, 1)
     then = GrowingStep(survivor).step(jnp.zeros((), int), y).prototypes[0]
-    rates, measured = separated_rates(float(rate), head, 1), measured_at(head)
-    wait = 1 + max(measured.gate_steps, cooling_steps(rates, measured))
+    rates, measured = separated_rates(rate, head, 1), measured_at(head)
+    wait = 3 + max(measured.gate_steps, cooling_steps(rates, measured))
+    hot, cold = temperatures(head)
+    exact = {"eta_P": rate, "eta_T": slow_rate(rate, head), "eta+": 10 * rate, "T_init": hot, "T_min": cold}
     return Trial(
         (
             holds("S(P) > 0 at the pruning", bool(survivor.active[0]) and head.v > 0),
@@ -184,7 +186,7 @@ def discrete_pruning_is_safe(key: Key, integrator: AbstractIntegrator) -> Trial:
             holds("S(P) > 0 after one step", head.v - rate * head.gradient != 0),
             agrees("the prototypes after the step that ships", then, np.zeros(then.shape)),
         ),
-        {**head.witness(), "eta_P": float(rate)},
+        {**head.witness(), **exact, "N_gate": measured.gate_steps, "N_min": wait},
         parameters={"n": 2 * head.copies, "k": 2, "eta_P L_P": float(rate * head.lipschitz)},
     )
 

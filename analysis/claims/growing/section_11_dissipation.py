@@ -96,6 +96,6 @@ def coupling_condition_bounds_the_rate(key: Key, integrator: AbstractIntegrator)
             at_least("dW/dt of the flow that ships, over the bound", found.total / float(bound), 1.0, tolerance=0.0),
         ),
         conclusions=(holds("dW/dt <= 0", bound <= 0),),
-        witness={"z": at.z, "banks": at.banks, "lambda": at.barrier, "eta_P": eta, "eta_T": eta_T, "eta_plus": gate}
-        | {"constants": (c1, c2, mu), "bound": bound},
+        witness={**at.witness(), "eta_P": eta, "eta_T": eta_T, "eta_plus": gate}
+        | {"c_1": c1, "c_2": c2, "mu_P": mu, "bound": bound},
     )

@@ -43,12 +43,13 @@ def functional_does_not_increase_at_growth(key: Key, integrator: AbstractIntegra
     increases by lambda / 4 at least.
     """
     rng = numpy_rng(key, "instance")
-    lam = Fraction(int(rng.integers(1, 33)), 4)
+    lam, T, eta = Fraction(int(rng.integers(1, 33)), 4), Fraction(1), Fraction(1, 100)
     flow = GrowingFlow(
         rng.integers(-3, 4, size=(3, 4)),
         blocks([2.0, 1.0]),
-        rules=GrowthRules(0.5, capacity=2, prototypes=2),
+        rules=GrowthRules(0.5, capacity=2, prototypes=2, initial_temperature=float(T)),
         loss=PrototypeLoss("full", barrier=float(lam), reduction="mean"),
+        temperature_rate=float(eta),
     )
     flow, x = grow(flow, 0.0, flow.start(key))
     after = grow(flow, 0.0, x)
@@ -59,12 +60,13 @@ def functional_does_not_increase_at_growth(key: Key, integrator: AbstractIntegra
         hypotheses=(
             holds("heads before and after", (int(flow.active.sum()), int(after[0].active.sum())) == (1, 2)),
             equal("distance of the new prototypes", np.linalg.norm(bank[0] - bank[1]), 2.0, tolerance=ROUNDING),
+            equal("cube of the new temperature", after[1].cubes[1], float(T) ** 3, tolerance=ROUNDING),
             at_least(
                 "jump of the functional that ships, less lambda / 4", jump - float(least), 0.0, tolerance=ROUNDING
             ),
         ),
         conclusions=(holds("W does not increase", least <= 0),),
-        witness={"lambda": lam, "distance": 2, "jump": jump},
+        witness={"lambda": lam, "distance": 2, "T_init": T, "T of the new head": T, "eta_T": eta, "jump": jump},
     )
 
 

@@ -87,7 +87,7 @@ def trajectories_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
             at_least("least speed of the flow that ships, less the bound", _lowest_speed(at), 0.0, tolerance=1e-9),
         ),
         conclusions=(holds("some trajectory in the region is bounded", not at.invariant),),
-        witness={"region": at._asdict()},
+        witness={"lambda": at.barrier, "eta_P": at.rate, "T_init": at.temperature, "a_0": at.a0, "b_0": at.b0},
         parameters={"lambda / eta_P": float(at.barrier / at.rate)},
     )
 
@@ -182,6 +182,10 @@ class Interval(NamedTuple):
         steepest = math.ceil(4 * self.z * self.largest / coldest)
         return (4 * self.z * self.least) ** 2 / (4 * Fraction(3) ** steepest)
 
+    def witness(self) -> dict[str, object]:
+        """Return the exact data."""
+        return {"z": self.z, "lambda": self.barrier, "least p": self.least, "largest p": self.largest}
+
 
 def symmetric_interval(key: Key) -> Interval:
     """Return an interval for random rational z and lambda."""
@@ -231,14 +235,7 @@ def limit_points_have_no_activity(key: Key, integrator: AbstractIntegrator) -> T
             at_least("its least sigma, over the bound", min(found) / float(bound), 1.0, tolerance=0.0),
         ),
         conclusions=(holds("sigma = 0 at some limit point", bound <= 0),),
-        witness={
-            "z": at.z,
-            "lambda": at.barrier,
-            "p": (at.least, at.largest),
-            "T": (cold, T),
-            "eta_P": eta,
-            "sigma": bound,
-        },
+        witness={**at.witness(), "T_min": cold, "T_init": T, "eta_P": eta, "sigma": bound},
     )
 
 

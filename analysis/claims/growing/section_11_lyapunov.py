@@ -86,7 +86,7 @@ def potential_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
             agrees("dPhi/dt of the functional that ships", rate_of_change(flow, at.state()).potentials, float(total)),
         ),
         conclusions=(holds("dPhi/dt = -sigma", along == [-sigma for sigma in at.activities]),),
-        witness={"z": at.z, "banks": at.banks, "eta_T": eta, "sigma": at.activities},
+        witness={**at.witness(), "eta_T": eta, "sigma": at.activities},
     )
 
 
@@ -159,21 +159,21 @@ def functional_decreases_on_dwell_intervals(key: Key, integrator: AbstractIntegr
     The instance: two heads on integer points at T = 1 / log 2, fixed embeddings, prototypes that descend W itself.
     """
     at = lattice_heads(key)
-    eta, eta_T, bound = slow_rates(at)
+    (eta, eta_T, bound), coldest = slow_rates(at), Fraction(1, 10)
     flow = at.flow(barrier=float(at.barrier), prototype_rate=float(eta), temperature_rate=float(eta_T), clipped=False)
     found = rate_of_change(flow, at.state())
     return Trial(
         hypotheses=(
             holds("lambda > 2 eta_P C(2, 2)", at.barrier > 2 * eta),
             holds("10 eta_T <= eta_P", 10 * eta_T <= eta),
-            holds("(E1) with T_min = 1/10", 3 * eta_T * max(at.activities) < Fraction(1, 1000)),
+            holds("(E1) with T_min = 1/10", 3 * eta_T * max(at.activities) < coldest**3),
             holds("the activities differ", at.activities[0] != at.activities[1]),
             shipped_activities(at, flow),
             agrees("(III) of the functional that ships", found.potentials, float(sum(at.activities))),
             at_least("its dW/dt, over the bound", found.total / float(bound), 1.0, tolerance=0.0),
         ),
         conclusions=(holds("dW/dt <= 0", bound <= 0),),
-        witness={"z": at.z, "banks": at.banks, "lambda": at.barrier, "eta_P": eta, "eta_T": eta_T, "bound": bound},
+        witness={**at.witness(), "eta_P": eta, "eta_T": eta_T, "T_min": coldest, "bound": bound},
     )
 
 
@@ -225,7 +225,7 @@ def functional_decreases_without_descent_of_the_barrier(key: Key, integrator: Ab
             at_least("dW/dt of the flow that ships, over the bound", found.total / float(bound), 1.0, tolerance=1e-9),
         ),
         conclusions=(holds("dW/dt <= 0", bound <= 0),),
-        witness={"z": at.z, "banks": at.banks, "lambda": at.barrier, "eta_P": eta, "bound": bound},
+        witness={**at.witness(), "eta_P": eta, "bound": bound},
     )
 
 

@@ -60,7 +60,7 @@ def gate_tracks_one_vector(key: Key, integrator: AbstractIntegrator) -> Trial:
             holds("the bound of the distance", Fraction(23, 16) ** 2 > 2 and apart == Fraction(9, 16)),
         ),
         conclusions=(holds("both are within C_gate eps_1 of one line's unit vectors", apart <= (C * epsilon) ** 2),),
-        witness={"s": s, "low": low, "C_gate": C, "eps_1": epsilon, "squared distance": apart},
+        witness={"s": s, "r": low, "C_gate": C, "eps_1": epsilon, "squared distance": apart},
     )
 
 
@@ -191,7 +191,7 @@ def temperatures_track_their_limit(key: Key, integrator: AbstractIntegrator) -> 
             at_most("its sigma below y_0 / 30, over the bound", late / float(small), 1.0, tolerance=1e-3),
         ),
         conclusions=(holds("T - T_min <= C_temp eps_2 at t*", longer < arrival or cool - coldest <= C * epsilon),),
-        witness={"interval": at._asdict(), "T": (coldest, cool, warm, hot), "eta_T t*": arrival, "longer": longer}
+        witness={**at.witness(), "T": (coldest, cool, warm, hot), "eta_T t*": arrival, "longer": longer}
         | {"C_temp": C, "eps_2": epsilon},
     )
 

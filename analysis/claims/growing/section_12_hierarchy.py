@@ -155,7 +155,7 @@ def temperatures_follow_the_spectral_order(key: Key, integrator: AbstractIntegra
             holds("that bound is positive", bound > 0),
         ),
         conclusions=(holds("T_inf^(1) = T_init is at most T_inf^(2) = T_min", hot <= cold),),
-        witness={"interval": at._asdict(), "T": (cold, hot), "lambda^(h)": VALUES},
+        witness={**at.witness(), "T_min": cold, "T_init": hot, "values": [*map(Fraction, VALUES)], "first bank": "e_1"},
     )
 
 
@@ -234,10 +234,6 @@ def forces_decrease_along_the_order(key: Key, integrator: AbstractIntegrator) ->
             at_most("largest F^(1) / F^(2) of the code that ships", ratio, bound, tolerance=ROUNDING),
         ),
         conclusions=(holds("F^(1) > F^(2)", bound > 1),),
-        witness={
-            "interval": at._asdict(),
-            "T": (cold, 4 * cold),
-            "lambda^(h)": VALUES,
-            "F^(1) / F^(2), at most": bound,
-        },
+        witness={**at.witness(), "T_min": cold, "T_init": 4 * cold, "values": [*map(Fraction, VALUES)]}
+        | {"F^(1) / F^(2), at most": bound},
     )

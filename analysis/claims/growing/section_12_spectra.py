@@ -112,7 +112,7 @@ def projecting_out_a_direction_lowers_the_top_value_of_tokens(key: Key, integrat
             agrees("the top value after", value(unit[2:3]), float(after)),
         ),
         conclusions=(holds("the top value is not raised", after <= before),),
-        witness={"s": s, "r": r},
+        witness={"s": s, "r": r, "tokens": x.astype(int)},
     )
 
 
@@ -142,7 +142,7 @@ def sum_of_values_covers_the_energy(key: Key, integrator: AbstractIntegrator) ->
             agrees("the printed coverage", coverage(blocks(s), values), float(covered)),
         ),
         conclusions=(holds("coverage >= 1 - K theta_w / |M_a|^2", covered >= least),),
-        witness={"lambda": s, "theta_w": threshold, "coverage": covered, "bound": least},
+        witness={"values": s, "theta_w": threshold, "coverage": covered, "bound": least},
     )
 
 
@@ -225,7 +225,7 @@ def order_is_unique(key: Key, integrator: AbstractIntegrator) -> Trial:
             ),
         ),
         conclusions=(holds("the two orders leave different energies", energies[0, 2, 4] != energies[2, 0, 4]),),
-        witness={"s": s, "low": low},
+        witness={"values": [s, s, low]},
     )
 
 

@@ -11,6 +11,7 @@ from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.boxes import Box
 from analysis.claims.growing.instances.interactions import in_planes
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
@@ -127,20 +128,29 @@ def born(m: np.ndarray, tokens: np.ndarray, *, k: int = 2, **rules: float | str)
     return grow(flow, 0.0, flow.start(stream(0, "no random part")))
 
 
-def _scaled(key: Key, scaling: str) -> tuple[Fraction, list[tuple[float, float, float]], np.ndarray, np.ndarray]:
-    """Return a factor, and lambda, sigma(0) and S(P)(0) of a head born with M_a and with the factor times M_a."""
+BASE, SPACING, SPREAD = Fraction(17, 16), Fraction(1, 4), Fraction(1, 2)
+HOT = float(SPACING) ** 2 / math.log(BASE)
+"""T_init of the heads that are born: with gaps of distances that are multiples of 1/16, assignments are rational."""
+
+
+def _scaled(key: Key, scaling: str) -> tuple[Fraction, list[tuple[float, float, float]], Exact]:
+    """Return a factor, lambda, sigma(0) and S(P)(0) of heads born with M_a and with the factor times M_a, and tokens.
+
+    The entries (1, 3) and (3, 1) of M_a are 1 and -1, and all others 0.
+    """
     rng = numpy_rng(key, "scale")
     factor = Fraction(int(rng.integers(3, 9)), 2)
     c, d = (Fraction(int(k), 8) for k in rng.integers(4, 17, 2))
-    tokens = np.array([[s * float(c), t * float(d), 0, 0] for s in (1, -1) for t in (1, -1)])
+    tokens = matrix([[s * c, t * d, 0, 0] for s in (1, -1) for t in (1, -1)])
     m = np.zeros((4, 4))
     m[0, 2], m[2, 0] = 1, -1
     found = []
     for f in (Fraction(1), factor):
-        flow, x = born(float(f) * m, tokens, scaling=scaling, spread=0.5)
+        given = {"scaling": scaling, "spread": float(SPREAD), "initial_temperature": HOT}
+        flow, x = born(float(f) * m, tokens.astype(float), **given)
         S = float(separation(x.prototypes[0]))
         found.append((float(flow.levels[0]), float(flow.activity(x)[0]), S))
-    return factor, found, tokens, m
+    return factor, found, tokens
 
 
 @claim(
@@ -157,7 +167,7 @@ def first_activity_is_proportional_to_lambda_and_separation(key: Key, integrator
     The instance: M_a and a multiple f M_a of it. Direction, prototypes, sigma(0) and S(P)(0) are the same, and lambda
     is f times as large.
     """
-    factor, (one, other), tokens, m = _scaled(key, "fixed")
+    factor, (one, other), tokens = _scaled(key, "fixed")
     return Trial(
         hypotheses=(
             agrees("lambda that ships", [one[0], other[0]], np.array([1.0, float(factor)])),
@@ -167,7 +177,7 @@ def first_activity_is_proportional_to_lambda_and_separation(key: Key, integrator
             holds("f > 1", factor > 1),
         ),
         conclusions=(holds("1 = f: both sigma(0) over lambda S(P) are the same", factor == 1),),
-        witness={"f": factor, "tokens": tokens, "M_a": m},
+        witness={"f": factor, "z": tokens, "spread": SPREAD, "b": BASE, "spacing": SPACING},
     )
 
 
@@ -185,9 +195,10 @@ def first_activity_is_proportional_if_the_spread_is(key: Key, integrator: Abstra
     The instance: tokens (+-c, +-d, 0, 0), M_a and f M_a with f > 1. sigma = lambda^2 c^2 / cosh^2(lambda c / T), which
     grows by less than f^2.
     """
-    factor, (one, other), tokens, m = _scaled(key, "eigenvalue")
-    c = float(np.max(tokens[:, 0]))
-    closed = lambda s: s**2 * c**2 / math.cosh(s * c) ** 2
+    factor, (one, other), tokens = _scaled(key, "eigenvalue")
+    side = max(tokens[:, 0])
+    c = float(side)
+    closed = lambda s: s**2 * c**2 / math.cosh(s * c / HOT) ** 2
     return Trial(
         hypotheses=(
             agrees("lambda that ships", [one[0], other[0]], np.array([1.0, float(factor)])),
@@ -196,7 +207,7 @@ def first_activity_is_proportional_if_the_spread_is(key: Key, integrator: Abstra
             holds("f > 1", factor > 1),
         ),
         conclusions=(holds("f^2, above the growth of sigma(0), is at least f^3", factor**2 >= factor**3),),
-        witness={"f": factor, "tokens": tokens, "M_a": m},
+        witness={"f": factor, "c": side, "b": BASE, "spacing": SPACING},
     )
 
 

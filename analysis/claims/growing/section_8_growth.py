@@ -114,7 +114,7 @@ def spectral_gap_is_preserved(key: Key, integrator: AbstractIntegrator) -> Trial
                 [float(given.value), 0.0],
             ),
         ),
-        given.witness(),
+        {**given.witness(), "values": values},
         parameters={"d": DIMENSION, "rows": len(given.rows)},
     )
 

@@ -93,8 +93,10 @@ def activity_of_a_head_with_two_near_prototypes(key: Key, integrator: AbstractIn
     """If S(P) < phi_g < theta_w, the rule of the Algorithm, then sigma is at most phi_g mean_n max_k d_nk."""
     bank = lone_bank(key)
     S = np.min(distances(bank.p, bank.p)[np.triu_indices(len(bank.p), 1)])
-    phi = NEAR**2 * 2
-    return _activity_trial(bank, phi, holds("S(P) is below phi_g", S < phi < Fraction(1, 2)))
+    phi, threshold = NEAR**2 * 2, Fraction(1, 2)
+    trial = _activity_trial(bank, phi, holds("S(P) is below phi_g", S < phi < threshold))
+    witness = {**trial.witness, "phi_g": phi, "theta_w": threshold}
+    return Trial(trial.hypotheses, trial.conclusions, witness, parameters=trial.parameters)
 
 
 def _tight(key: Key) -> tuple[Bank, Fraction, bool]:

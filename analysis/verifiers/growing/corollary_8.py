@@ -16,7 +16,7 @@ STATEMENT = "growing/corollary-8"
 WITNESS = {
     "z": [["0", "0"], ["1", "2"]],
     "P": [[["0", "0"], ["1", "0"]], [["0", "1"], ["1", "1"]], [["2", "0"], ["-1", "2"]]],
-    "b": "2",
+    "b": ["2", "2", "2"],
     "values of M_a": ["2000000", "1000000", "1"],
     "phi_g": "1/1000000",
     "theta_w": "1/2",
@@ -65,12 +65,17 @@ def weak(values, phi, theta):
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    z, banks, b = numbers(witness["z"]), [numbers(p) for p in witness["P"]], Fraction(witness["b"])
+    z, banks, bases = numbers(witness["z"]), [numbers(p) for p in witness["P"]], [Fraction(b) for b in witness["b"]]
     values, phi, theta = [Fraction(s) for s in witness["values of M_a"]], *(Fraction(witness[n]) for n in LIMITS)
     square, small = weak(values, phi, theta)
     yield "Gamma of the last head < phi_g < theta_w < every value of M_a: Gamma^2", float(square), small
-    yield "T = 1 / log b is positive, and there is a head for each value", str(b), b > 1 and len(banks) == len(values)
-    forces, H = [force(z, p, b) for p in banks], len(banks)
+    heads = len(banks) == len(bases) == len(values)
+    yield (
+        "each T = 1 / log b is positive, and there is a head for each value",
+        [str(b) for b in bases],
+        heads and min(bases) > 1,
+    )
+    forces, H = [force(z, p, b) for p, b in zip(banks, bases, strict=True)], len(banks)
     fall = sum(forces) / H - sum(forces[:-1]) / (H - 1)
     yield "the mean force falls by more than 10^9 phi_g^2 / (H - 1)", str(fall), fall > 10**9 * phi**2 / (H - 1)
 

@@ -18,8 +18,12 @@ WITNESS = {
     "z": [[1, -1, 1, 0], [-1, -1, 0, -1], [-1, -1, -1, 1]],
     "banks": [[[1, 1, -1, 1], [1, -1, 0, -1]], [[0, 0, 1, 1], [1, 1, 0, 0]]],
     "eta_T": "1/90",
-    "sign": 1,
 }
+
+
+def integers(rows):
+    """Return rows of integers."""
+    return [[int(v) for v in row] for row in rows]
 
 
 def assignments(z, p):
@@ -43,11 +47,11 @@ def checks(witness):
     eta = Fraction(witness["eta_T"])
     yield "eta_T, positive", str(eta), eta > 0
     for bank in witness["banks"]:
-        sigma = activity(witness["z"], bank)
+        sigma = activity(integers(witness["z"]), integers(bank))
         cubes = -3 * eta * sigma  # the derivative of T^3
         along = -cubes / (3 * eta)
         yield "sigma, positive", str(sigma), sigma > 0
-        yield "dPhi/dt, sigma times the sign of the witness", str(along), along == witness["sign"] * sigma
+        yield "dPhi/dt, which is sigma", str(along), along == sigma
         yield "dPhi/dt + sigma, not zero", str(along + sigma), along != -sigma
 
 

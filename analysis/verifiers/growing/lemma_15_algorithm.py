@@ -16,7 +16,7 @@ WITNESS = {
     "z": [["0", "0"], ["1", "0"]],
     "p": [["0", "0"], ["0", "1/8"], ["1", "1"]],
     "b": "65/64",
-    "h": "1/8",
+    "spacing": "1/8",
     "phi_g": "1/32",
     "theta_w": "1/2",
 }
@@ -58,7 +58,7 @@ def activity(z, p, q):
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     z, p = numbers(witness["z"]), numbers(witness["p"])
-    b, h, phi, theta = (Fraction(witness[name]) for name in ("b", "h", "phi_g", "theta_w"))
+    b, h, phi, theta = (Fraction(witness[name]) for name in ("b", "spacing", "phi_g", "theta_w"))
     S = min(squared(x, y) for i, x in enumerate(p) for y in p[:i])
     yield "0 < S(P) < phi_g < theta_w", str(S), 0 < S < phi < theta and b > 1
     farthest = sum(max(squared(x, y) for y in p) for x in z) / len(z)

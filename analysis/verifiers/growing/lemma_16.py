@@ -15,8 +15,8 @@ from pathlib import Path
 STATEMENT = "growing/lemma-16"
 WITNESS = {
     "z": [["0", "0"], ["1", "2"]],
-    "p": [["1", "0"], ["-1", "1"], ["0", "2"]],
-    "b": "2",
+    "P": [[["0", "0"], ["1", "0"]], [["0", "1"], ["1", "1"]], [["1", "0"], ["-1", "1"], ["0", "2"]]],
+    "b": ["2", "2", "2"],
     "values of M_a": ["2000000", "1000000", "1"],
     "phi_g": "1/1000000",
     "theta_w": "1/2",
@@ -65,7 +65,7 @@ def weak(values, phi, theta):
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    z, p, b = numbers(witness["z"]), numbers(witness["p"]), Fraction(witness["b"])
+    z, p, b = numbers(witness["z"]), numbers(witness["P"][-1]), Fraction(witness["b"][-1])
     values, phi, theta = [Fraction(s) for s in witness["values of M_a"]], *(Fraction(witness[n]) for n in LIMITS)
     square, small = weak(values, phi, theta)
     yield "Gamma < phi_g < theta_w < every value of M_a: Gamma^2", float(square), small

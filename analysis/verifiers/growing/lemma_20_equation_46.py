@@ -25,6 +25,11 @@ WITNESS = {
 }
 
 
+def integers(rows):
+    """Return rows of integers."""
+    return [[int(v) for v in row] for row in rows]
+
+
 def assignments(z, p):
     """Return the squared distances and the assignments at T = 1 / log 2, for integer points."""
     d = [[sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) for b in p] for a in z]
@@ -68,7 +73,7 @@ def log_2_is_within(low, high):
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    z, banks = witness["z"], witness["banks"]
+    z, banks = integers(witness["z"]), [integers(p) for p in witness["banks"]]
     lam, eta, low, high = (Fraction(witness[k]) for k in ("lambda", "eta_P", "low", "high"))
     yield "log 2 is between the bounds", f"{low} and {high}", log_2_is_within(low, high)
     yield "lambda - 2 eta_P C(2, 2), positive", str(lam - 2 * eta), lam > 2 * eta > 0

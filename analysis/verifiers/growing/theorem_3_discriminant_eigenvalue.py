@@ -5,7 +5,7 @@ along its direction.
 
 Instance: directed attention M_a with the entries (1, 3) = 1 and (3, 1) = -1, and f M_a: lambda is 1 and f, S(P) is
 lambda^2. The tokens have the coordinates +-c along e_1, the squared distances of each differ by 2 lambda c, and at T
-= 1 / log b the two assignments are 1 and b^(-2 lambda c), over their sum.
+= spacing^2 / log b the two assignments are 1 and b^(-2 lambda c / spacing^2), over their sum.
 
 Usage: python theorem_3_discriminant_eigenvalue.py [WITNESS.json]
 """
@@ -16,23 +16,24 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "growing/theorem-3-discriminant/eigenvalue"
-WITNESS = {"f": "2", "c": "1", "b": "2"}
+WITNESS = {"f": "2", "c": "1", "b": "2", "spacing": "1"}
 
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    f, c, b = (Fraction(witness[name]) for name in ("f", "c", "b"))
-    whole = (2 * c).denominator == 1 and (2 * f * c).denominator == 1
+    f, c, b, h = (Fraction(witness[name]) for name in WITNESS)
+    whole = (2 * c / h**2).denominator == 1 and (2 * f * c / h**2).denominator == 1
     yield (
-        "f, c > 0, b > 1, and 2 c and 2 f c are integers",
+        "f, c > 0, b > 1, and 2 c and 2 f c are multiples of spacing^2",
         (str(f), str(c), str(b)),
-        f > 0 and c > 0 and b > 1 and whole,
+        min(f, c, h) > 0 and b > 1 and whole,
     )
 
     ratios = []
     for value in (Fraction(1), f):
         gap = 2 * value * c
-        far = b ** -int(gap) / (1 + b ** -int(gap))
+        weight = b ** -int(gap / h**2)
+        far = weight / (1 + weight)
         ratios.append(gap**2 * far * (1 - far) / value**3)
     yield "sigma(0) over lambda S(P)(0) differs", (str(ratios[0]), str(ratios[1])), ratios[0] != ratios[1]
 

@@ -4,7 +4,8 @@ Printed: at a pruning the relative weight of each surviving head on the backbone
 in the sum over heads of the norms of the gradients of their losses by the embeddings, 2 |z - mu_h| at fixed
 assignments.
 
-Instance: one token on a line, the last of the heads being pruned. The shares of the others grow by 1 / (1 - its share).
+Instance: one token on a line with all prototypes, the last of the heads being pruned. The shares of the others grow by
+1 / (1 - its share).
 
 Usage: python theorem_6_iii.py [WITNESS.json]
 """
@@ -15,7 +16,12 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "growing/theorem-6-iii"
-WITNESS = {"z": "0", "P": [["1", "0"], ["0", "1"], ["2", "-1"]], "b": "2"}
+WITNESS = {"z": [["0"]], "P": [[["1"], ["0"]], [["0"], ["1"]], [["2"], ["-1"]]], "b": ["2", "2", "2"]}
+
+
+def numbers(rows):
+    """Return rows of fractions."""
+    return [[Fraction(v) for v in row] for row in rows]
 
 
 def squared(u, v):
@@ -38,17 +44,23 @@ def assignments(z, p, b, h=Fraction(1)):
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    z, b = [[Fraction(witness["z"])]], Fraction(witness["b"])
-    banks, H = [[[Fraction(v)] for v in p] for p in witness["P"]], len(witness["P"])
+    z, banks, bases = numbers(witness["z"]), [numbers(p) for p in witness["P"]], [Fraction(b) for b in witness["b"]]
+    H, moving = len(banks), {i for p in banks for x in p for i, v in enumerate(x) if v != z[0][i]}
     yield (
-        "T = 1 / log b is positive, and prototypes of a head differ",
-        str(b),
-        b > 1 and all(p[0] != p[1] for p in banks),
+        "there is one token, and one coordinate in which prototypes differ from it",
+        str(moving),
+        len(z) == len(moving) == 1,
+    )
+    yield (
+        "each T = 1 / log b is positive, and prototypes of a head differ",
+        [str(b) for b in bases],
+        min(bases) > 1 and all(len({tuple(x) for x in p}) == len(p) for p in banks),
     )
     pulls = []
-    for p in banks:
+    for p, b in zip(banks, bases, strict=True):
         (q,) = assignments(z, p, b)
-        pulls.append(2 * abs(z[0][0] - sum(w * x[0] for w, x in zip(q, p, strict=True))))
+        mu = [sum(w * v for w, v in zip(q, column, strict=True)) for column in zip(*p, strict=True)]
+        pulls.append(2 * sum(abs(v - m) for v, m in zip(z[0], mu, strict=True)))
     yield "every head has a gradient: the least", str(min(pulls)), min(pulls) > 0
     factor = sum(pulls) / sum(pulls[:-1])
     yield "the factor is not H / (H - 1)", str(factor), factor != Fraction(H, H - 1)

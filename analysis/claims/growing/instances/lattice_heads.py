@@ -80,6 +80,11 @@ class LatticeHeads(NamedTuple):
         both = jnp.ones(2, bool)
         return flow.with_heads(active=both, clipped=both & clipped, frames=jnp.asarray(frames))
 
+    def witness(self) -> dict[str, object]:
+        """Return the exact data, with the bounds of log 2."""
+        data = {"z": self.z, "banks": list(self.banks), "lambda": self.barrier}
+        return {**data, "low": LOG_2[0], "high": LOG_2[1]}
+
     def state(self) -> Growing:
         """Return the state at the temperature 1 / log 2."""
         banks = jnp.asarray(self.banks.astype(float))

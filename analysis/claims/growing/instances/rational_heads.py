@@ -103,7 +103,7 @@ class RationalHeads(NamedTuple):
 
     def witness(self) -> dict[str, object]:
         """Return the exact data."""
-        banks = {"z": self.banks[0].z, "p": [bank.p for bank in self.banks], "b": [bank.base for bank in self.banks]}
+        banks = {"z": self.banks[0].z, "P": [bank.p for bank in self.banks], "b": [bank.base for bank in self.banks]}
         return {**banks, "values of M_a": self.values, "theta_w": THRESHOLD, "phi_g": self.pruning}
 
 

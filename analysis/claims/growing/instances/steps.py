@@ -1,5 +1,8 @@
 """Step sizes for a head of two prototypes, and what the step-size conditions compare them with."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 
 from analysis.claims.growing.instances.two_prototypes import TwoPrototypes
@@ -7,18 +10,28 @@ from analysis.growing.step_sizes import Condition, GateSteps, Measured, Rates
 from analysis.ledger.evidence import Measurement, holds
 
 
+def temperatures(head: TwoPrototypes) -> tuple[Fraction, Fraction]:
+    """Return T_init and T_min of a head: rational numbers just above its temperature, and near half of it."""
+    T = math.floor(1000 * head.bank().temperature)
+    return Fraction(T + 1, 1000), Fraction(T, 2000)
+
+
 def measured_at(head: TwoPrototypes) -> Measured:
-    """Return what the conditions compare step sizes with, for a head that cools from its temperature to half of it."""
+    """Return what the conditions compare step sizes with, for a head that cools to about half of its temperature."""
     flow, x = head.system()
-    T, sigma = head.bank().temperature, float(flow.activity(x)[0])
-    gradient = float(np.sqrt(2) * abs(head.gradient))
-    return Measured(T, T / 2, sigma, sigma / 10, float(head.lipschitz), gradient, float(head.second_derivative.low), 10)
+    (hot, cold), sigma = temperatures(head), float(flow.activity(x)[0])
+    gradient, curvature = float(np.sqrt(2) * abs(head.gradient)), float(head.second_derivative.low)
+    return Measured(float(hot), float(cold), sigma, sigma / 10, float(head.lipschitz), gradient, curvature, 10)
 
 
-def separated_rates(rate: float, head: TwoPrototypes, steps: int) -> Rates:
+def slow_rate(rate: Fraction | float, head: TwoPrototypes) -> Fraction:
+    """Return a rate of temperatures: a hundredth of that of the prototypes, and half of the bound of (E1) at most."""
+    return min(Fraction(rate) / 100, temperatures(head)[1] ** 3 / (6 * head.activity))
+
+
+def separated_rates(rate: Fraction | float, head: TwoPrototypes, steps: int) -> Rates:
     """Return rates with ratios 0.01 and at most 0.1 over some steps, and gate steps that decrease as 1 / s."""
-    least = (head.bank().temperature / 2) ** 3 / (6 * float(head.activity))
-    return Rates(min(rate / 100, least), rate, GateSteps(10 * rate * steps, 1.0))
+    return Rates(float(slow_rate(rate, head)), float(rate), GateSteps(10 * float(rate) * steps, 1.0))
 
 
 def met(conditions: tuple[Condition, ...]) -> tuple[Measurement, ...]:

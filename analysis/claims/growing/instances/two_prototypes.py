@@ -103,7 +103,7 @@ class TwoPrototypes(NamedTuple):
 
     def witness(self) -> dict[str, object]:
         """Return the data."""
-        return {"a": self.a, "v": self.v, "r": self.copies, "b": self.base}
+        return {"a": self.a, "v": self.v, "r": self.copies, "b": self.base, "h": 1}
 
 
 def _on_axis(values: list[int], axis: int) -> Exact:
