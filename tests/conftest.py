@@ -17,11 +17,15 @@ gc.set_threshold(50_000)  # tracing makes many small objects, and the default lo
 
 @pytest.fixture(autouse=True, scope="session")
 def _shared_files(tmp_path_factory):
-    """Keep records of experiments and compiled programs among the tests' own files, for all processes of a run."""
+    """Keep records of experiments and compiled programs among the tests' own files, for all processes of a run.
+
+    Programs are kept where `JAX_COMPILATION_CACHE_DIR` says, if it says.
+    """
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     os.environ["DYNSIM_RESULTS"] = str(shared / "results")
-    kept = {"dir": str(shared / "compiled"), "min_compile_time_secs": 0, "min_entry_size_bytes": -1}
+    compiled = os.environ.get("JAX_COMPILATION_CACHE_DIR", str(shared / "compiled"))
+    kept = {"dir": compiled, "min_compile_time_secs": 0, "min_entry_size_bytes": -1}
     for name, value in kept.items():
         option = f"jax_compilation_cache_{name}" if name == "dir" else f"jax_persistent_cache_{name}"
         jax.config.update(option, value)

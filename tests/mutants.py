@@ -1,8 +1,9 @@
-"""Small errors made on purpose in the code that ships, each with the claims of the ledger that must notice it.
+"""Small errors made on purpose in the code that ships, each with the claims or the tests that must notice it.
 
 `python -m tests.mutants [PATTERN ...]` tries those whose names match, or all; `--jobs 2` at a time. A mutant replaces
 one expression of a module while that is imported, in a process of its own; no file is changed. Claims notice it if they
-come out REFUTED, or INCONCLUSIVE for a stated reason; an exception is no verdict. The tables are in `tests/mutations/`.
+come out REFUTED, or INCONCLUSIVE for a stated reason; an exception is no verdict. A file of tests notices it if one of
+its quick tests fails. The tables are in `tests/mutations/`.
 """
 
 import argparse
@@ -24,15 +25,18 @@ from multiprocessing import get_context
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-HEAVY = ("jax", "diffrax", "equinox", "optimistix", "scipy.optimize", "scipy.integrate", "scipy.linalg")
+HEAVY = ("jax", "diffrax", "equinox", "optimistix", "scipy.optimize", "scipy.integrate", "scipy.linalg", "pytest")
 """What a process imports once for all mutants; none of it is mutated."""
+QUIETLY = ("-x", "-q", "-p", "no:cacheprovider", "-W", "ignore:Module already imported so cannot be rewritten")
+"""Options of pytest for the tests of a mutant."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """An error: in `module`, `old`, which occurs once, becomes `new`; each of `claims` must notice it.
+    """An error: in `module`, `old`, which occurs once, becomes `new`; each of `claims` and `tests` must notice it.
 
-    `equivalent` says why no claim can notice it, where none can. `quick` mutants are tried by `make test`.
+    `tests` are files of tests, or single ones, as pytest names them. `equivalent` says why nothing can notice it, where
+    nothing can. `quick` mutants are tried by `make test`.
     """
 
     name: str
@@ -42,6 +46,7 @@ class Mutant:
     claims: tuple[str, ...] = ()
     equivalent: str = ""
     quick: bool = False
+    tests: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -62,7 +67,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Result:
-    """What the claims of a mutant said: those that noticed it, and those that did not, with their verdicts."""
+    """What noticed a mutant of its claims and tests, and what did not, with the verdicts."""
 
     mutant: Mutant
     noticed: tuple[str, ...]
@@ -70,7 +75,7 @@ class Result:
 
     @property
     def killed(self) -> bool:
-        """Whether every claim of the mutant noticed it, and there is one."""
+        """Whether every claim and file of tests of the mutant noticed it, and there is one."""
         return bool(self.noticed) and not self.survived
 
 
@@ -133,12 +138,45 @@ def try_mutant(mutant: Mutant | None, ids: Sequence[str]) -> dict[str, tuple[boo
     return found
 
 
+class _Tried:
+    """A plugin of pytest that keeps a mutant in place, and the first test that failed."""
+
+    def __init__(self, finder: _Finder):
+        self.finder, self.failed = finder, ""
+
+    def pytest_collection(self) -> None:
+        """Put the mutant before the finders that other plugins have added since."""
+        sys.meta_path.remove(self.finder)
+        sys.meta_path.insert(0, self.finder)
+
+    def pytest_runtest_logreport(self, report) -> None:
+        """Keep the name of a test that fails."""
+        if report.failed:
+            self.failed = report.nodeid
+
+
+def try_tests(mutant: Mutant) -> dict[str, tuple[bool, str]]:
+    """In a fresh process: run the tests of a mutant with it in place; return whether one failed, and which."""
+    import pytest
+
+    finder = _Finder(mutant)
+    sys.meta_path.insert(0, finder)
+    tried = _Tried(finder)
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        code = pytest.main([*QUIETLY, *mutant.tests], plugins=[tried])
+    words = f"{tried.failed or 'no test'} failed ({code.name})"
+    return {" ".join(mutant.tests): (code == pytest.ExitCode.TESTS_FAILED and bool(tried.failed), words)}
+
+
 def run(chosen: Sequence[Mutant], *, jobs: int = 1) -> Iterator[Result]:
     """Try mutants, each in a process of its own that starts with the heavy libraries imported."""
     context = get_context("forkserver")
     context.set_forkserver_preload([*HEAVY])
     with ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=1) as pool:
-        pending = {pool.submit(try_mutant, m, m.claims): m for m in chosen if not m.equivalent}
+        pending = {
+            pool.submit(try_tests, m) if m.tests else pool.submit(try_mutant, m, m.claims): m
+            for m in chosen if not m.equivalent
+        }  # fmt: skip
         for future in as_completed(pending):
             said, mutant = future.result(), pending[future]
             noticed = tuple(id for id, (saw, _) in said.items() if saw)

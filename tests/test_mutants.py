@@ -1,4 +1,6 @@
-"""The mutants of the ledger: each can be made, each names claims, and claims notice the quick ones."""
+"""The mutants: each can be made, each names claims or tests, and these notice the quick ones."""
+
+from pathlib import Path
 
 import pytest
 
@@ -9,13 +11,14 @@ QUICK = [mutant for mutant in mutants() if mutant.quick]
 
 
 @pytest.mark.parametrize("mutant", mutants(), ids=lambda mutant: mutant.name)
-def test_a_mutant_changes_one_place_and_names_claims(mutant):
+def test_a_mutant_changes_one_place_and_names_what_notices_it(mutant):
     compile(mutant.mutated(), mutant.path, "exec")
-    assert bool(mutant.claims) != bool(mutant.equivalent)
+    assert sum(map(bool, (mutant.claims, mutant.tests, mutant.equivalent))) == 1
+    assert all(Path(name.split("::")[0]).is_file() for name in mutant.tests)
     assert {*mutant.claims} <= {claim.id for claim in claims()}
 
 
-def test_claims_notice_the_quick_mutants():
+def test_claims_and_tests_notice_the_quick_mutants():
     survived = [result for result in run(QUICK) if not result.killed]
     assert not survived
 
