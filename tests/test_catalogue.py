@@ -11,7 +11,9 @@ from analysis.dynamics.linearisation import tangent_jacobian
 from dynsim.hybrid import crossings
 from dynsim.integrators import Event, Scipy
 from dynsim.simulation import simulate
+from dynsim.systems.base import AbstractMap
 from dynsim.systems.catalogue.chaotic import HenonHeiles, Lorenz, Roessler
+from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.catalogue.maps import Henon, Ikeda, Logistic, Standard
 from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, FitzHughNagumo, Pendulum, VanDerPol
 from dynsim.systems.catalogue.populations import Brusselator, Kuramoto, LotkaVolterra
@@ -28,6 +30,10 @@ STARTS = {
     LotkaVolterra: [0.7, 1.3],
     Brusselator: [1.1, 2.0],
     Kuramoto: [0.1, 1.0, 2.5],
+    Logistic: [0.3],
+    Henon: [0.1, 0.2],
+    Standard: [2.0, 5.5],
+    Ikeda: [0.1, -0.3],
 }
 
 
@@ -55,15 +61,53 @@ def printed(system, t, x):
             return [s.a + x[0] ** 2 * x[1] - s.b * x[0] - x[0], s.b * x[0] - x[0] ** 2 * x[1]]
         case Kuramoto():
             return np.asarray(s.frequencies) + float(s.coupling) * np.mean(np.sin(x[None] - x[:, None]), axis=1)
+        case Logistic():
+            return [s.r * x[0] * (1 - x[0])]
+        case Henon():
+            return [1 - s.a * x[0] ** 2 + x[1], s.b * x[0]]
+        case Standard():
+            p = x[1] + s.K * np.sin(x[0])
+            return [(x[0] + p) % (2 * np.pi), p % (2 * np.pi)]
+        case Ikeda():
+            z = 1 + float(s.u) * (x[0] + 1j * x[1]) * np.exp(1j * (0.4 - 6 / (1 + x[0] ** 2 + x[1] ** 2)))
+            return [z.real, z.imag]
     gradient = np.asarray(jax.grad(s.energy)(jnp.asarray(x)))  # Henon and Heiles
     return np.concatenate([gradient[2:], -gradient[:2]])
 
 
 @pytest.mark.parametrize("kind", STARTS, ids=lambda kind: kind.__name__)
-def test_the_right_hand_side_is_the_printed_one(kind):
-    system, x = kind(), np.array(STARTS[kind])
-    assert np.allclose(system.velocity(1.7, jnp.asarray(x)), printed(system, 1.7, x))
+def test_the_right_hand_side_is_the_printed_one_for_any_parameters(kind):
+    leaves, structure = jax.tree.flatten(kind())
+    system = jax.tree.unflatten(structure, [0.9 + 0.37 * k + 0.1 * leaf for k, leaf in enumerate(leaves)])
+    x = np.array(STARTS[kind])
+    found = system.step(3, jnp.asarray(x)) if isinstance(system, AbstractMap) else system.velocity(1.7, jnp.asarray(x))
+    assert np.allclose(found, printed(system, 1.7, x))
     assert len(system.names) == len(x)
+
+
+def test_the_parameters_are_those_for_which_numbers_are_printed():
+    values = {kind.__name__: [float(v) for leaf in jax.tree.leaves(kind()) for v in np.ravel(leaf)] for kind in STARTS}
+    assert values == {
+        "VanDerPol": [1.0], "FitzHughNagumo": [0.5, 0.7, 0.8, 12.5], "Duffing": [0.25, -1.0, 1.0, 0.3, 1.0],
+        "Pendulum": [0.0], "DoubleWell": [1.0, 0.0], "Lorenz": [10.0, 28.0, 8 / 3], "Roessler": [0.2, 0.2, 5.7],
+        "HenonHeiles": [], "LotkaVolterra": [1.0] * 4, "Brusselator": [1.0, 3.0], "Kuramoto": [-1.0, 0.0, 1.0, 1.0],
+        "Logistic": [4.0], "Henon": [1.4, 0.3], "Standard": [0.971635], "Ikeda": [0.9],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_entries_have_a_start_in_their_window_and_a_line_of_text(name):
+    entry = CATALOGUE[name]
+    low, high = np.reshape(entry.box, (-1, 2)).T
+    assert np.all((low < entry.start) & (entry.start < high))
+    assert len(entry.system().names) == len(entry.start)
+    assert entry.text
+    assert "$" not in entry.text
+
+
+def test_the_steps_of_a_forced_oscillator_see_its_forcing():
+    assert Duffing(omega=4.0).step_limit() == pytest.approx(np.pi / 4)
+    assert Duffing(gamma=0.0).step_limit() == np.inf
 
 
 def period(flow, start, until, component=0, samples=2):
@@ -113,7 +157,7 @@ def test_the_double_well_has_its_folds():
 def test_conserved_quantities_are_conserved():
     for flow, start, quantity in (
         (HenonHeiles(), [0.1, 0.2, 0.3, -0.1], "energy"),
-        (LotkaVolterra(a=1.2, b=0.7), [0.7, 1.3], "conserved"),
+        (LotkaVolterra(a=1.2, b=0.7, c=0.8, d=1.3), [0.7, 1.3], "conserved"),
     ):
         path = simulate(flow, jnp.asarray(start), np.linspace(0.0, 20.0, 5), integrator=Scipy())
         values = np.asarray(path.along(getattr(flow, quantity)))
@@ -125,6 +169,7 @@ def test_two_oscillators_lock_at_the_difference_of_their_frequencies():
     flow = Kuramoto([-0.5, 0.5], 1.0)
     assert np.allclose(flow.velocity(0.0, jnp.asarray([0.0, np.pi / 2])), 0, atol=1e-15)
     assert float(flow.order(jnp.asarray([0.0, np.pi]))) == pytest.approx(0, abs=1e-15)
+    assert float(flow.order(jnp.asarray([0.3, 0.3 + np.pi / 2]))) == pytest.approx(np.sqrt(0.5))
 
 
 def superstable(n: int, guess: float) -> float:

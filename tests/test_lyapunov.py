@@ -4,9 +4,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.lyapunov import kaplan_yorke_dimension, lyapunov_spectrum
+from analysis.dynamics.lyapunov import BLOCKS, _spectrum, kaplan_yorke_dimension, lyapunov_spectrum
 from dynsim.spaces import Sphere
-from dynsim.systems.base import FunctionFlow
+from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.maps import Henon, Logistic
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
@@ -54,12 +54,36 @@ def test_an_orbit_that_escapes_is_not_converged():
     assert found.reason == "the trajectory left the finite numbers"
 
 
-@pytest.mark.slow
-def test_a_growing_rate_is_not_converged():
-    flow = FunctionFlow(lambda t, x: 0.01 * t * x)
-    found = lyapunov_spectrum(flow, jnp.asarray([0.0]), 100.0)
+def test_rates_of_a_forced_flow_are_those_after_the_warm_up_and_growing_ones_are_not_converged():
+    # at the attracting point of a circle the vectors decay at the rate t / 10
+    flow = FunctionFlow(lambda t, x: jnp.stack([t * x[0] / 10, jnp.zeros_like(t)]), Sphere())
+    found = lyapunov_spectrum(flow, jnp.asarray([1.0, 0.0]), 40.0, warm_up=4.0, t0=3.0)
+    assert found.exponents == pytest.approx([-(3 + 4 + 20) / 10], abs=1e-6)
     assert not found.converged
     assert found.reason == "the halves of the run differ"
+
+
+def test_the_frame_is_aligned_in_the_warm_up():
+    cat = FunctionMap(lambda k, x: jnp.asarray([[2.0, 1.0], [1.0, 1.0]]) @ x)
+    found = lyapunov_spectrum(cat, jnp.zeros(2), 80.0, warm_up=40, interval=2.0)
+    assert found.exponents == pytest.approx(np.log((3 + np.sqrt(5)) / 2) * np.array([1, -1]), abs=1e-12)
+    assert found.converged
+
+
+def test_means_of_blocks_give_the_errors_and_halves_that_differ_are_no_result():
+    noise = np.random.default_rng(0).normal(size=(BLOCKS, 2)) * [0.1, 1.0]
+    found = _spectrum(2.0 * np.repeat(noise + [-1.0, 5.0], 3, axis=0), 2.0)  # sorted anew: the second is the largest
+    means = noise.mean(axis=0) + [-1.0, 5.0]
+    errors = noise.std(axis=0, ddof=1) / np.sqrt(BLOCKS)
+    assert np.allclose(found.exponents, means[::-1])
+    assert np.allclose(found.errors, errors[::-1])
+    assert np.allclose(found.running[[0, -1]], [noise[0, ::-1] + [5.0, -1.0], means[::-1]])
+    assert found.times[[0, -1]].tolist() == [2.0, 6.0 * BLOCKS]
+    assert found.converged
+    centred = noise[:, :1] - noise[:, :1].mean()
+    halves = np.repeat([0.0, 1.0], BLOCKS // 2)[:, None]
+    apart = [_spectrum(centred + size * halves, 1.0) for size in (0.05, 1.0)]
+    assert [one.converged for one in apart] == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from analysis.dynamics.linearisation import tangent_jacobian
 from dynsim.ensembles import ensemble
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Diffrax, EulerHeun, EulerMaruyama, Event, StochasticHeun
+from dynsim.integrators.stochastic import _checked
 from dynsim.keys import stream
 from dynsim.outcome import Outcome
 from dynsim.simulation import simulate, simulate_until
@@ -158,6 +159,47 @@ def test_diffrax_takes_the_same_path_in_euclidean_space(ours, theirs):
     assert 1e-3 < estimate < 0.5
     other = dfx.diffeqsolve(terms, theirs, 0.0, 1.0, 1 / 32, x0, saveat=saved)
     np.testing.assert_allclose(np.asarray(path.ys), np.asarray(other.ys), atol=1e-12)
+
+
+def moving(t, x):
+    return jnp.stack([x[1] + t, -jnp.sin(x[0]) * t])
+
+
+def test_one_step_of_each_scheme_is_its_formula():
+    x, dW, t, h = np.array([0.3, -0.2]), np.array([0.1, -0.3, 0.2]), 0.4, 0.25
+    f = lambda t, x: np.asarray(moving(t, jnp.asarray(x)))
+    g = lambda t, x: np.asarray(directions(t, jnp.asarray(x))) @ dW
+    z, w = x + f(t, x) * h + g(t, x), x + g(t, x)
+    expected = {
+        EulerMaruyama: z,
+        EulerHeun: x + f(t, x) * h + (g(t, x) + g(t, w)) / 2,
+        StochasticHeun: x + (f(t, x) + f(t + h, z)) * h / 2 + (g(t, x) + g(t + h, z)) / 2,
+    }
+    for kind, y in expected.items():
+        flow = NoisyFlow(FunctionFlow(moving), directions, calculus=kind.calculus)
+        found = kind().step(flow, t, jnp.asarray(h), jnp.asarray(x), jnp.asarray(dW))
+        np.testing.assert_allclose(found, y, rtol=1e-14)
+
+
+def test_increments_are_independent_from_step_to_step_and_of_the_variance_of_their_time():
+    flow, ts = NoisyFlow(FunctionFlow(at_rest), 1.0, calculus="ito"), np.array([0.0, 0.25, 1.25, 2.25])
+    path = np.asarray(simulate(flow, jnp.zeros(PATHS), ts, integrator=EulerMaruyama(0.5), key=KEY).ys)
+    steps = np.diff(path, axis=0)
+    assert np.var(steps, axis=1) == pytest.approx([0.25, 1.0, 1.0], rel=4 * np.sqrt(2 / PATHS))
+    assert np.max(np.abs(np.corrcoef(steps)[np.triu_indices(3, 1)])) < 4 / np.sqrt(PATHS)
+    assert [_checked(EulerMaruyama(h, key=KEY), flow, jnp.zeros(1), ts)[1] for h in (0.3, 0.5, 1.0, 3.0)] == [
+        4,
+        2,
+        1,
+        1,
+    ]
+
+
+def test_members_of_an_ensemble_have_keys_of_their_own():
+    flow, starts = NoisyFlow(FunctionFlow(at_rest), 1.0, calculus="stratonovich"), jnp.zeros((3, 2))
+    found = ensemble(flow, starts, ENDS, lambda t, x: x, integrator=EulerHeun(0.5), key=KEY, chunk=2).final
+    alone = simulate(flow, starts[2], ENDS, integrator=EulerHeun(0.5), key=jax.random.fold_in(KEY, 2))
+    np.testing.assert_allclose(found[2], alone.final, rtol=1e-12)
 
 
 def test_states_stay_on_every_space_and_parts_have_noise_of_their_own():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from analysis.dynamics.periodic_orbits import periodic_orbit
+from analysis.dynamics.periodic_orbits import _stability, periodic_orbit
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.oscillators import Duffing, Pendulum, VanDerPol
@@ -25,12 +25,29 @@ def test_van_der_pol_has_its_period_and_multiplier(cycle):
     assert "stable periodic orbit of period 6.6632869" in repr(cycle)
 
 
-@pytest.mark.slow
 def test_segments_give_the_same_orbit(cycle):
     found = periodic_orbit(VanDerPol(), jnp.asarray([2.0, 0.1]), 6.5, segments=3)
     assert found.period == pytest.approx(cycle.period, abs=1e-9)
     assert np.allclose(found.multipliers, cycle.multipliers, atol=1e-8)
     assert found.nodes.shape == (3, 2)
+
+
+def test_backwards_in_time_the_orbit_is_unstable():
+    stable, unstable = (periodic_orbit(VanDerPol(mu=mu), jnp.asarray([2.0, 0.0]), 6.3) for mu in (0.3, -0.3))
+    assert unstable.period == pytest.approx(2 * np.pi * (1 + 0.3**2 / 16 - 5 * 0.3**4 / 3072), abs=1e-5)
+    assert unstable.multipliers * stable.multipliers == pytest.approx(1.0, rel=1e-6)
+    assert (stable.stability, unstable.stability) == ("stable", "unstable")
+
+
+@pytest.mark.parametrize(
+    ("multipliers", "stability"),
+    [
+        ([0.5, -0.9], "stable"), ([2.0, 0.5], "saddle"), ([-2.0, 1.5], "unstable"), ([1.0, 0.5], "undecided"),
+        ([0.9 + 0.6j, 0.9 - 0.6j], "unstable"), ([-1.5, 0.9 + 0.1j, 0.9 - 0.1j], "saddle"), ([2.0, 1.0], "saddle"),
+    ],
+)  # fmt: skip
+def test_stability_is_that_of_the_moduli_of_multipliers(multipliers, stability):
+    assert _stability(np.array(multipliers), 1e-6) == stability
 
 
 @pytest.mark.slow
@@ -62,6 +79,14 @@ def test_a_forced_orbit_keeps_the_period_of_the_forcing():
     assert len(found.multipliers) == 2
     assert np.prod(found.multipliers).real == pytest.approx(np.exp(-0.25 * 2 * np.pi), rel=1e-6)  # the friction
     assert found.stability == "stable"
+    halves = periodic_orbit(flow, jnp.asarray([1.2, 0.0]), 2 * np.pi, forced=True, segments=2)
+    assert np.allclose(halves.state, found.state, atol=1e-8)
+    assert halves.multipliers == pytest.approx(found.multipliers, abs=1e-7)
+    slow, fast = periodic_orbit(
+        Duffing(gamma=0.1, delta=3.0), jnp.asarray([1.0, 0.0]), 2 * np.pi, forced=True
+    ).multipliers
+    assert np.log(slow.real) == pytest.approx(-2 * np.pi, rel=0.05)  # near the well: x'' + 3 x' + 2 x = 0
+    assert np.log(fast.real) == pytest.approx(-4 * np.pi, rel=0.05)
 
 
 @pytest.mark.slow

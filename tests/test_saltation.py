@@ -93,13 +93,23 @@ def _onto_damped(flow, t, x):
 def test_a_moving_floor_and_another_flow_after_it_agree_with_differences():
     rules = [Transition("floor", Event(Floor(0.0, 0.1)), _onto_damped)]
     ends = lambda x: simulate_hybrid(WAVE, x, [0.0, 3.0], rules, integrator=TIGHT)
-    start, step = np.array([0.5, 0.1]), 1e-4
+    start, step = np.array([0.5, 0.2]), 1e-4
     run = ends(start)
     assert len(run.jumps) == 1
     assert bool(run.phases[1].system.damping)
     columns = [(np.asarray(ends(start + d).final) - np.asarray(ends(start - d).final)) / (2 * step)
                for d in step * np.eye(2)]  # fmt: skip
     np.testing.assert_allclose(fundamental_matrix(run), np.stack(columns, axis=1), atol=2e-8)  # of order step^2
+
+
+def test_the_saltation_matrix_onto_another_flow_is_the_formula():
+    rule, t, x = Transition("floor", Event(Floor(0.0, 0.1)), _onto_damped), 0.4, jnp.asarray([0.1 * np.sin(0.4), -2.0])
+    reset = lambda s, y: _onto_damped(WAVE, s, y)[1]
+    slope, moved = jax.jacfwd(reset, argnums=1)(t, x), jax.jacfwd(reset)(t, x)
+    before, after = WAVE.velocity(t, x), DAMPED.velocity(t, reset(t, x))
+    rate = before[0] - 0.1 * np.cos(t)
+    expected = slope + np.outer(after - slope @ before - moved, [1.0, 0.0]) / rate
+    np.testing.assert_allclose(saltation_matrix(WAVE, rule, t, x), expected, atol=1e-13)
 
 
 def test_a_condition_that_holds_after_the_dwell_time_moves_with_the_transition_before():

@@ -4,12 +4,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.sections import orbit_diagram, poincare_section
+from analysis.dynamics.sections import Section, orbit_diagram, poincare_section
 from dynsim.integrators import Scipy
-from dynsim.spaces import Sphere
-from dynsim.systems.base import FunctionFlow
+from dynsim.spaces import Euclidean, Sphere
+from dynsim.systems.base import AbstractMap, FunctionFlow
 from dynsim.systems.catalogue.chaotic import HenonHeiles, Lorenz
 from dynsim.systems.catalogue.maps import Henon, Logistic
+from dynsim.systems.catalogue.parameters import parameter
 
 
 def turning(t, x):
@@ -24,8 +25,23 @@ def test_crossings_of_a_circle_are_at_multiples_of_the_period(integrator):
     assert np.allclose(found.times, np.pi / 4 + np.pi * np.arange(8), atol=1e-7)
     assert np.allclose(found.states, [[0.0, 1.0]] * 8, atol=1e-6)
     assert found.complete
-    both = poincare_section(flow, start, lambda t, x: x[0], 4, direction=0, **options)
-    assert np.array_equal(both.directions, [-1, 1, -1, 1])
+    both = poincare_section(flow, start, lambda t, x: x[0], 13, direction=0, **options)
+    assert np.array_equal(both.directions, [-1, 1] * 6 + [-1])
+    assert both.complete  # there are just as many in a piece
+
+
+def test_a_warm_up_goes_on_with_state_and_time():
+    flow, start = FunctionFlow(turning, fastest_period=np.pi), jnp.asarray([1.0, 0.0])
+    late = poincare_section(flow, start, lambda t, x: x[0], 1, direction=-1, warm_up=1.0, integrator=Scipy())
+    assert late.times == pytest.approx([np.pi * 5 / 4], abs=1e-7)
+    clock = poincare_section(flow, start, lambda t, x: t - 5.0, 1, integrator=Scipy())  # a sample lies on the surface
+    assert clock.times == pytest.approx([5.0], abs=1e-12)
+    assert clock.states[0] == pytest.approx([np.cos(10.0), np.sin(10.0)], abs=1e-7)
+
+
+def test_a_return_map_pairs_successive_crossings_of_one_direction():
+    found = Section(np.arange(5.0), np.arange(5.0)[:, None], np.array([1, -1, 1, -1, 1]), 0.1, True)
+    assert found.return_map(lambda x: 10 * x[0]).tolist() == [[0, 20], [20, 40], [10, 30]]
 
 
 @pytest.mark.slow  # 150 crossings
@@ -92,6 +108,21 @@ def test_an_orbit_diagram_takes_any_coordinate():
     found = orbit_diagram(Henon(), lambda m: m.a, [0.2], jnp.asarray([0.1, 0.1]), coordinate=lambda x: x[1])
     x = (-0.7 + np.sqrt(0.49 + 0.8)) / 0.4
     assert np.allclose(found.values, 0.3 * x)
+
+
+class Steps(AbstractMap):
+    """A parameter times the number of the step."""
+
+    r: object = parameter("r", 1.0)
+    space: Euclidean = Euclidean()
+
+    def step(self, k, x):
+        return self.r * jnp.asarray(k, float) + 0 * x
+
+
+def test_steps_are_counted_from_the_start():
+    found = orbit_diagram(Steps(), lambda m: m.r, [1.0, 2.0], jnp.zeros(1), warm_up=5, kept=3)
+    assert found.values.tolist() == [[5, 6, 7], [10, 12, 14]]
 
 
 def test_bad_diagrams_are_one_sentence():
