@@ -245,7 +245,21 @@ def test_coincident_prototypes_run_and_stay_together():
     assert float(measures.separation(iterate(descent, jnp.zeros((K, M)), 3).final)) == 0.0
 
 
+@pytest.mark.parametrize("gradient", ["full", "frozen"])
+def test_more_prototypes_than_points_run_and_come_together_at_the_points(gradient):
+    z, p = jnp.asarray([[-1.0], [1.0]]), jnp.asarray([[-1.5], [-1.2], [0.4], [0.9], [1.3]])
+    flow = PrototypeFlow(z, 0.5, loss=PrototypeLoss(gradient))
+    final = np.asarray(simulate(flow, p, [0.0, 50.0], integrator=Scipy()).final)
+    assert np.max(final[:2]) == pytest.approx(np.min(final[:2]), abs=1e-7)
+    assert np.max(final[2:]) == pytest.approx(np.min(final[2:]), abs=1e-7)
+    np.testing.assert_allclose(final[[0, 4]], z, atol=0.01)
+
+
 BAD = [
+    (lambda: Annealing(0.0, 0.3), "Argument `start` must be positive, but is 0."),
+    (lambda: TwoLevelFlow(X, LinearEncoder(D, 2), -1.0, detached=True), "Argument `temperature` must be positive, but"),
+    (lambda: CoupledFlow(X, LinearEncoder(D, 2), 1.0, encoder_rate=0), "Argument `encoder_rate` must be positive, but"),
+    (lambda: CoupledFlow(X, LinearEncoder(D, 2), 1.0, prototype_rate=-1), "Argument `prototype_rate` must be positive"),
     (lambda: PrototypeFlow(Z, 0.0), "Argument `temperature` must be positive, but is 0."),
     (lambda: PrototypeFlow(Z[0], 1.0), "Argument `embeddings` must have shape (n, d) with n and d at least 1, but has"),
     (lambda: PrototypeFlow(Z * jnp.nan, 1.0), "Argument `embeddings` must be finite, but has an entry that is not."),

@@ -143,6 +143,17 @@ def test_coincident_prototypes_and_those_that_come_together_are_named():
     assert coincidences(p0[[0, 2, 4]], p1[[0, 2, 3]], 3.0) == []
 
 
+def test_it_is_said_what_becomes_of_more_prototypes_than_points(capsys, folder):
+    (folder / "two.csv").write_text("-1\n1\n")
+    (folder / "five.csv").write_text("-1.5\n-1.2\n0.4\n0.9\n1.3\n")
+    words = ("--data-file", "two.csv", "--initial", "five.csv", "--mode", "frozen", "--temperature", 0.5, "--end", 100)
+    status, said, _ = run(capsys, "simulate", "prototypes", *words, "--frames", 2)
+    assert status == 0
+    assert "5 prototypes for 2 points: 3 are nearest to none at the start, and 3 at t = 100" in said
+    assert "prototypes 0 and 1 have come together by t = 100" in said
+    assert "prototypes 2, 3 and 4 have come together by t = 100" in said
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

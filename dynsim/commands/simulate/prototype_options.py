@@ -19,8 +19,8 @@ class Prototypes:
 
     With `--encoder frozen` the embeddings are the data; otherwise they move with the encoder's parameters, (11)-(12).
     Prints what becomes of the loss, the separation S, the entropy H, V / N and the utilisation of the prototypes,
-    whether prototypes that coincide at the start stay together, whether prototypes stay bounded, and whether a
-    temperature reaches its floor.
+    whether prototypes that coincide at the start stay together, how many of more prototypes than points are nearest to
+    none, whether prototypes stay bounded, and whether a temperature reaches its floor.
     """
 
     data_file: Path | None = None

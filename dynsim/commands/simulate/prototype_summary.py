@@ -50,9 +50,10 @@ def describe(o: Prototypes, path: Trajectory, labels: np.ndarray | None) -> None
         say(f"{'mode ' + flow.loss.gradient + level:<26}{f't = {t0:g}':>14}{f't = {t1:g}':>14}")
         for name, *values in zip(NAMES, first, second, strict=True):
             say(f"  {name:<24}" + "".join(f"{value:>14.6g}" for value in values))
-    found = list(zip(banks(flow, begin), banks(flow, end), strict=True))
-    for number, (p0, p1) in enumerate(found):
-        for sentence in coincidences(np.asarray(p0), np.asarray(p1), t1):
+    found = list(zip(levels(flow, jnp.asarray(t0), begin), levels(flow, jnp.asarray(t1), end), strict=True))
+    for number, ((z0, p0), (z1, p1)) in enumerate(found):
+        said = (*coincidences(np.asarray(p0), np.asarray(p1), t1), *surplus(z0, p0, z1, p1, t1))
+        for sentence in said:
             say(f"level {number + 1}: {sentence}" if len(found) > 1 else sentence)
     if labels is not None:
         _say_scores(flow, begin, end, labels)
@@ -170,6 +171,15 @@ def coincidences(p0: np.ndarray, p1: np.ndarray, t: float) -> list[str]:
         if not np.all(at_start[np.ix_(members, members)]):
             sentences.append(f"prototypes {_listed(members)} have come together by t = {t:g}")
     return sentences
+
+
+def surplus(z0: Embeddings, p0: Bank, z1: Embeddings, p1: Bank, t: float) -> list[str]:
+    """Return a sentence on the prototypes that are nearest to no point, if there are more of them than points."""
+    n, k = len(z0), len(p0)
+    if k <= n:
+        return []
+    idle = [k - len(np.unique(np.asarray(nearest(z, p)))) for z, p in ((z0, p0), (z1, p1))]
+    return [f"{k} prototypes for {n} points: {idle[0]} are nearest to none at the start, and {idle[1]} at t = {t:g}"]
 
 
 def _same(p: np.ndarray, distance: float) -> np.ndarray:
