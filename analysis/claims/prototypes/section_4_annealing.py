@@ -165,8 +165,8 @@ def annealed_free_energy_decreases(key: Key, integrator: AbstractIntegrator) -> 
     variant="reading",
     evidence="certified",
     num_trials=2,
-    note="read: in the mode frozen, whose Lyapunov function at fixed T is W = F + barrier; no control: the claim "
-    "`frozen-corrected` is the positive case",
+    note="read: in the mode frozen, whose Lyapunov function at fixed T is W = F + barrier, and with c(t) = 0, which is "
+    "enough in the mode full; no control: the claim `frozen-corrected`, with another c(t), is the positive case",
 )
 def annealed_frozen_free_energy_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
     """In the mode frozen F + barrier is non-increasing for any decreasing schedule.

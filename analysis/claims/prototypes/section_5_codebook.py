@@ -200,7 +200,8 @@ def _barrier_slope(p: Exact) -> Exact:
     evidence="certified",
     num_trials=4,
     note="mode frozen, with the barrier of Fact 1 and its condition on lambda; by symmetry the middle one of three "
-    f"prototypes stays at the mean of the embeddings for all times, in the mode full too. {POSITIVE_CASE}",
+    "prototypes stays at the mean of the embeddings for all times, in the mode full too. The proof's V = 0 is all "
+    f"prototypes at one point, which theorem-2-no-collapse excludes, and not one at the mean. {POSITIVE_CASE}",
 )
 def no_prototype_is_at_the_centroid(key: Key, integrator: AbstractIntegrator) -> Trial:
     """With lambda > 2 eta_P C(K, 2), no prototype can sit at the centroid of the embeddings.
