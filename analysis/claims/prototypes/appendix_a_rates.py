@@ -63,7 +63,7 @@ def fast_subsystem_converges_exponentially(key: Key, integrator: AbstractIntegra
             equal("the eigenvalue of the flow that ships", -along[0] / float(eta), eigenvalue, tolerance=1e-10),
         ),
         conclusions=(holds("the eigenvalue is positive", eigenvalue > 0),),
-        witness={"b": b, "T": T, "lambda": lam, "eta_P": eta},
+        witness={"mode": mode, "b": b, "T": T, "lambda": lam, "eta_P": eta},
         parameters={"mode": mode},
     )
 
@@ -134,7 +134,7 @@ def decay_rate_does_not_depend_on_the_ratio(key: Key, integrator: AbstractIntegr
                 "eps H_thetatheta >= c min(mu_P, mu_P / (L eps))", entry * epsilon >= c * min(mu, mu / (L * epsilon))
             ),
         ),
-        witness={"a": pair.a, "y": pair.y, "r": pair.r, "c": c, "eps": epsilon},
+        witness={"a": pair.a, "y": pair.y, "r": pair.r, "c": [c], "eps": epsilon},
         parameters={"c": float(c)},
     )
 

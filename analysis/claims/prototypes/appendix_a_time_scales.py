@@ -142,7 +142,7 @@ def encoder_is_near_its_quasi_static_equilibrium(key: Key, integrator: AbstractI
             holds("eps > 0", epsilon > 0),
         ),
         conclusions=(holds("|theta - theta*(P)| <= C eps at the end", start * (1 - rate * end) <= C * epsilon),),
-        witness={"y": pair.y, "theta_0": start, "eta_P t": end, "C": C, "eps": epsilon},
+        witness={"y": pair.y, "theta_0": start, "t": end, "C and eps": [(C, epsilon)]},
     )
 
 

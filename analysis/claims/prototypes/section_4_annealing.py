@@ -190,7 +190,7 @@ def annealed_frozen_free_energy_decreases(key: Key, integrator: AbstractIntegrat
             agrees("its increase over log 2, as it ships", rise / math.log(2), float(T0 - T1)),
         ),
         conclusions=(holds("T_0 - T_1, the increase over log 2, is not positive", T0 - T1 <= 0),),
-        witness={"b": b, "T": (T0, T1), "lambda": lam},
+        witness={"b": b, "T": (T0, T1), "lambda": lam, "eta_P": eta},
     )
 
 
@@ -250,7 +250,16 @@ def results_are_nested(key: Key, integrator: AbstractIntegrator) -> Trial:
             holds("Theorem 2: lambda = 0 exceeds 2 eta_P C(2, 2)", 2 * PAIRS < 0),
             holds("Theorem 1, (ii): the fast eigenvalue of the instance of Fact 1 is positive", fast > 0),
         ),
-        witness={"a": pair.a, "y": pair.y, "r": pair.r, "b": b, "T": T, "lambda": lam},
+        witness={
+            "a": pair.a,
+            "y": pair.y,
+            "r": pair.r,
+            "lambda of Theorem 1": 0,
+            "eta_P": 1,
+            "b": b,
+            "T": T,
+            "lambda of Fact 1": lam,
+        },
     )
 
 

@@ -45,7 +45,7 @@ def _escape_trial(key: Key, at: Escape, temperature: AbstractTemperature | None 
             ),
         ),
         conclusions=(holds("some trajectory in the region has a limit point", not at.invariant),),
-        witness={"region": at._asdict()},
+        witness=at.witness(),
         parameters={"mode": at.mode, "lambda / eta_P": float(at.barrier / at.rate)},
     )
 
@@ -103,7 +103,8 @@ def annealed_flow_converges(key: Key, integrator: AbstractIntegrator) -> Trial:
     cooled = at._replace(temperature=at.temperature / 4)
     trial = _escape_trial(key, cooled, Relaxing(float(at.temperature), float(cooled.temperature), 2.0))
     first = holds("the region is one at the first temperature too", at.invariant)
-    return replace(trial, hypotheses=(*trial.hypotheses, first))
+    witness = {**at.witness(), "T_min": cooled.temperature}
+    return replace(trial, hypotheses=(*trial.hypotheses, first), witness=witness)
 
 
 FRAMES = 17

@@ -69,7 +69,7 @@ def asymptotically_stable_iff_positive_spectrum(key: Key, integrator: AbstractIn
             holds("J* is positive across the kernel", positive_definite(pair.trained_block) and rest.low > 0),
         ),
         conclusions=(holds("the least eigenvalue of J* is positive", least.low > 0),),
-        witness={"a": pair.a, "y": pair.y, "T / a^2": 2 if mode == "frozen" else 4, "least eigenvalue": least.low},
+        witness={"mode": mode, "a": pair.a, "y": pair.y, "T": (2 if mode == "frozen" else 4) * pair.a**2},
         parameters={"mode": mode},
     )
 
@@ -214,7 +214,7 @@ def positive_jacobian_iff_condition(key: Key, integrator: AbstractIntegrator) ->
             holds("(14) holds at equal rates", high > 1),
             holds("at the small ratio the symmetric part of J* is positive definite", positive_definite((J + J.T) / 2)),
         ),
-        witness={"a": pair.a, "y": pair.y, "r": pair.r, "bound of (14)": (float(low), float(high)), "ratio": small},
+        witness={"a": pair.a, "y": pair.y, "r": pair.r, "bound of (14)": (float(low), float(high)), "eps": small},
     )
 
 

@@ -221,7 +221,7 @@ def condition_makes_sublevel_sets_compact(key: Key, integrator: AbstractIntegrat
     rng = numpy_rng(key, "instance")
     T, eta = Fraction(int(rng.integers(1, 13)), 4), Fraction(int(rng.integers(1, 9)), 8)
     lam = 2 * eta + Fraction(int(rng.integers(1, 33)), 8)
-    at = [Fraction(4) ** k for k in range(6)]
+    at = [Fraction(4) ** k for k in range(11)]
     loss = PrototypeLoss("full", barrier=float(lam))
     value = lambda b: float(loss.value(jnp.zeros((1, 1)), jnp.asarray([[0.0], [float(b)]]), jnp.asarray(float(T))))
     below = [T + lam / b**2 <= T + lam for b in at]
@@ -231,7 +231,7 @@ def condition_makes_sublevel_sets_compact(key: Key, integrator: AbstractIntegrat
             at_most("largest W of the loss that ships", max(map(value, at)), T + lam, tolerance=ROUNDING),
         ),
         conclusions=(holds("the points with b = 1, 4, 16, ... leave the sublevel set of T + lambda", not all(below)),),
-        witness={"T": T, "lambda": lam, "eta_P": eta},
+        witness={"T": T, "lambda": lam, "eta_P": eta, "b": at},
     )
 
 

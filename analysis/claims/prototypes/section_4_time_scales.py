@@ -149,7 +149,8 @@ def slow_encoder_gives_a_stable_equilibrium(key: Key, integrator: AbstractIntegr
     fast = min(Fraction(2), pair.fixed_eigenvalues[0].low)  # mu_P over eta_P; the effective loss sum |z - mean z|^2
     curvature = Fraction(2)
     epsilon = fast / curvature / 10
-    moved = at._replace(x=at.x + 3, p=at.p + 3)
+    shift = Fraction(3)
+    moved = at._replace(x=at.x + shift, p=at.p + shift)
     flow = CoupledFlow(np.zeros((2, 1)), FreeEmbeddings(2, 1), pair.temperature, loss=PrototypeLoss("frozen"))
     H = -tangent_jacobian(flow, Coupled(float(pair.a) * jnp.asarray([[1.0], [-1.0]]), jnp.zeros((2, 1))))
     effective = H[:2, :2] - H[:2, 2:] @ np.linalg.solve(H[2:, 2:], H[2:, :2])
@@ -169,7 +170,16 @@ def slow_encoder_gives_a_stable_equilibrium(key: Key, integrator: AbstractIntegr
                 any(np.any(g != h) for g, h in zip(at.gradients, moved.gradients, strict=True)),
             ),
         ),
-        witness={"z": at.x, "p": at.p, "spreading": spreading(at), "2 L_q": 2 * at.loss, "a": pair.a},
+        witness={
+            "z": at.x,
+            "p": at.p,
+            "shift": shift,
+            "spreading": spreading(at),
+            "2 L_q": 2 * at.loss,
+            "a": pair.a,
+            "T": 1 / pair.inverse_temperature.low,
+            "eps": epsilon,
+        },
         parameters={"eps": float(epsilon)},
     )
 
@@ -279,7 +289,7 @@ def ratios_of_a_tenth_are_reliably_stable(key: Key, integrator: AbstractIntegrat
             holds("the norm decreases at the rate 4 L_q", decay == -4 * at.loss),
         ),
         conclusions=(holds("the norm is constant at this state", decay == 0),),
-        witness={"x": at.x, "W": at.W, "p": at.p, "rate": decay},
+        witness={"x": at.x, "W": at.W, "p": at.p, "eps": at.ratio, "rate": decay},
         parameters={"eps": float(at.ratio)},
     )
 

@@ -69,7 +69,7 @@ def _dead_trial(key: Key, kind: Any, *, near: int) -> Trial:
             equal("percent of codes with zero gradient", math.floor(share), formula, tolerance=0.0, within=(0, 100)),
             *(shipped if hard else ()),
         ),
-        {"p": p, "z": z, "dead": dead},
+        {"codes": p, "embeddings": z, "dead": dead},
         parameters={"K": K, "n": 2 * K},
     )
 

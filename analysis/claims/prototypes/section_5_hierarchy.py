@@ -229,7 +229,8 @@ def levels_do_not_interfere(key: Key, integrator: AbstractIntegrator) -> Trial:
     fact = holds("the gradient of V of level 1 is not below 1e-6 that of level 2", first >= second / 10**12)
     with_force = random_two_banks(key)
     trial = _interference_trial(with_force, detached=False, conclusions=(fact,))
-    return Trial((*trial.hypotheses, *_levels(given)), trial.conclusions, trial.witness, parameters=trial.parameters)
+    witness = {**trial.witness, "far P2": given.second.p}
+    return Trial((*trial.hypotheses, *_levels(given)), trial.conclusions, witness, parameters=trial.parameters)
 
 
 @claim(

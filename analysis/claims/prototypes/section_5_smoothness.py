@@ -82,7 +82,7 @@ def hard_loss_has_a_continuous_gradient(key: Key, integrator: AbstractIntegrator
     return Trial(
         (*trial.hypotheses, agrees("the jump of the gradient that ships", shipped, float(jump) ** 0.5)),
         (holds("the jump at 2^-20 is less than |p_1 - p_2|", bool(4 * jump < gap)), *trial.conclusions),
-        {**trial.witness, "squared jump": jump},
+        {**trial.witness, "h": STEPS, "squared jump": jump},
         parameters=trial.parameters,
     )
 

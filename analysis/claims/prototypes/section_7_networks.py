@@ -75,7 +75,7 @@ def full_utilisation_confirms_separation(key: Key, integrator: AbstractIntegrato
             holds("prototypes are separated", len({tuple(row) for row in p}) > 1),
             holds("no prototype is at the centroid", not any(np.all(row == centroid) for row in p)),
         ),
-        {"z": z, "prototype": centroid},
+        {"K": K, "prototype": centroid, "embeddings": z},
         parameters={"K": K, "n": N, "m": M, "T": T},
     )
 

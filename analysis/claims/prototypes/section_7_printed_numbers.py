@@ -100,7 +100,7 @@ def printed_figures_agree(key: Key, integrator: AbstractIntegrator) -> Trial:
     return Trial(
         hypotheses=_several(FIGURES, among),
         conclusions=_agreement(FIGURES, among),
-        witness={quantity: [str(f) for f in FIGURES if f.quantity == quantity] for quantity in among},
+        witness={quantity: {f.place: f.value for f in FIGURES if f.quantity == quantity} for quantity in among},
     )
 
 
@@ -158,7 +158,7 @@ def _barrier_trial(runs: Sequence[Run]) -> Trial:
             at_least(f"lambda less 2 eta_P C(K, 2): {run.place}", run.barrier - run.bound, least, tolerance=0.0)
             for run in runs
         ),
-        witness={run.place: f"lambda {float(run.barrier)}, bound {float(run.bound)}" for run in runs},
+        witness={"runs": {run.place: {"K": run.prototypes, "lambda": run.barrier, "eta_P": run.rate} for run in runs}},
         parameters={"runs": len(runs), "K": max(run.prototypes for run in runs)},
     )
 

@@ -120,7 +120,7 @@ def _encoded_trial(given: EncodedBank, conclusions: tuple[Measurement, ...]) -> 
             agrees("the embeddings of the flow", given.flow.embed(given.state), given.bank.z),
         ),
         conclusions=conclusions,
-        witness={**given.bank.witness(), "x": given.data, "weight": given.weight, "bias": given.bias},
+        witness=given.witness(),
         parameters={**given.bank.parameters, "encoder": given.kind},
     )
 

@@ -154,7 +154,7 @@ def _encoder_trial(given: EncodedBank, claimed: Exact, conclusions: tuple[Measur
             holds("some embedding is not its soft centroid", bool(np.any(exact != 0))),
         ),
         (holds("the gradient at fixed assignments is the formula", bool(np.all(exact == claimed))), *conclusions),
-        {**bank.witness(), "x": given.data, "gradient": exact, "formula": claimed},
+        {**given.witness(), "gradient": exact, "formula": claimed},
         parameters={**bank.parameters, "encoder": given.kind},
     )
 

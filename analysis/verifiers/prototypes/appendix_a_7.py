@@ -18,14 +18,15 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "prototypes/appendix-a-7"
-WITNESS = {"a": "1", "y": "1", "T": "3/2"}
+WITNESS = {"a": "1", "y": "1", "1 / T": "2/3"}
 
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    a, y, T = (Fraction(witness[k]) for k in ("a", "y", "T"))
-    yield "H_thetatheta, positive", str(4 * y * y), y != 0 < T
-    yield "least eigenvalue of the reduced Hessian, negative", str(2 - 4 * a * a / T), 2 - 4 * a * a / T < 0
+    a, y, cold = (Fraction(witness[k]) for k in ("a", "y", "1 / T"))
+    yield "H_thetatheta, positive", str(4 * y * y), y != 0 < cold
+    least = 2 - 4 * a * a * cold
+    yield "least eigenvalue of the reduced Hessian, negative", str(least), least < 0
 
 
 def main():

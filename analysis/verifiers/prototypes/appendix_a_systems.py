@@ -15,11 +15,19 @@ from pathlib import Path
 
 STATEMENT = "prototypes/appendix-a-systems"
 WITNESS = {
-    "z": [[1, 0], [-1, 1], [0, 2], [2, -1]],
-    "p": [[1, 1], [-1, 0], [0, -1]],
+    "z": [["1", "0"], ["-1", "1"], ["0", "2"], ["2", "-1"]],
+    "p": [["1", "1"], ["-1", "0"], ["0", "-1"]],
     "eta_theta": "1/4",
     "eta_P": "1/2",
 }
+
+
+def points(rows):
+    """Return rows of integers."""
+    found = [[Fraction(v) for v in row] for row in rows]
+    if any(v.denominator != 1 for row in found for v in row):
+        raise ValueError("coordinates must be integers")
+    return found
 
 
 def gradients(z, p):
@@ -27,7 +35,7 @@ def gradients(z, p):
     by_z, by_p, loss = [[0] * len(v) for v in z], [[0] * len(v) for v in p], 0
     for n, a in enumerate(z):
         d = [sum((x - y) ** 2 for x, y in zip(a, c, strict=True)) for c in p]
-        powers = [Fraction(1, 2**k) for k in d]
+        powers = [Fraction(1, 2 ** int(k)) for k in d]
         for k, c in enumerate(p):
             q = powers[k] / sum(powers)
             loss += q * d[k]
@@ -45,7 +53,7 @@ def inner(a, b):
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     slow, fast = Fraction(witness["eta_theta"]), Fraction(witness["eta_P"])
-    epsilon, (_, by_z, _) = slow / fast, gradients(witness["z"], witness["p"])
+    epsilon, (_, by_z, _) = slow / fast, gradients(points(witness["z"]), points(witness["p"]))
     yield "|F|^2, positive", float(inner(by_z, by_z)), inner(by_z, by_z) > 0
     yield "eps^2, not 1", str(epsilon**2), 0 < epsilon**2 != 1
 

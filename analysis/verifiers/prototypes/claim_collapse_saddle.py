@@ -2,15 +2,15 @@
 
 Printed: collapse of the prototypes is an unstable saddle of Lq, the embeddings being fixed.
 
-Instance: two prototypes c + s and c - s for embeddings z_n on a line with mean 0. With u = z - c the squared distances
-are (u - s)^2 and (u + s)^2, and q_1 - q_2 = tanh(2 u s / T), so that
+Instance: embeddings with the mean c and any number K of prototypes c + p_k. With y_n = z_n - c the free energy of
+frozen assignments is, up to terms of third order in p,
 
-    Lq = sum_n (u_n^2 + s^2 - 2 u_n s tanh(2 u_n s / T)) >= sum_n (u_n^2 + s^2 - 4 u_n^2 s^2 / T)
+    sum_n |y_n|^2 - T sum_n log mean_k exp((2 y_n.p_k - |p_k|^2) / T)
+        = sum_n |y_n|^2 + N mean_k |p_k|^2 - (2 / T) sum_n Var_k(y_n.p_k),
 
-since x tanh x <= x^2. With sum u_n^2 = sum z_n^2 + N c^2 this is the value at collapse, sum z_n^2, plus
-N c^2 + s^2 (N - (4 / T)(sum z_n^2 + N c^2)). If N > (4 / T) sum z_n^2 that is positive for all small (c, s) other than
-(0, 0): collapse is a strict local minimum of Lq. For frozen assignments the free energy has a Hessian with
-N (1 - (2 / T) mean z^2) in place of N (1 - (4 / T) mean z^2), which is larger.
+as sum_n y_n = 0; Lq itself, through the assignments, has 4 in the place of 2. Since Var_k(y_n.p_k) <= |y_n|^2 mean_k
+|p_k|^2, the terms of second order are at least (N - (a / T) sum_n |y_n|^2) mean_k |p_k|^2, a = 2 or 4. If that is
+positive collapse is a strict local minimum, and no saddle.
 
 Usage: python claim_collapse_saddle.py [WITNESS.json]
 """
@@ -21,18 +21,21 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "prototypes/claim-collapse-saddle"
-WITNESS = {"z": ["2", "-2", "1", "-1"], "T": "12"}
+WITNESS = {
+    "frozen": {"z": [["2"], ["-2"], ["1"], ["-1"]], "T": "6"},
+    "full": {"z": [["2"], ["-2"], ["1"], ["-1"]], "T": "12"},
+}
 
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    z, T = [Fraction(v) for v in witness["z"]], Fraction(witness["T"])
-    yield "the temperature is positive", T, T > 0
-    yield "the embeddings have mean 0", sum(z), sum(z) == 0
-    yield "they do not coincide: sum of squares", sum(v * v for v in z), any(z)
-    full, frozen = (len(z) - a * sum(v * v for v in z) / T for a in (4, 2))
-    yield "coefficient of s^2 through the assignments", full, full > 0
-    yield "coefficient of s^2 at frozen assignments", frozen, frozen > 0
+    for mode, a in (("frozen", 2), ("full", 4)):
+        z, T = [[Fraction(v) for v in row] for row in witness[mode]["z"]], Fraction(witness[mode]["T"])
+        yield f"{mode}: the temperature is positive", T, T > 0
+        mean = [sum(column) / len(z) for column in zip(*z, strict=True)]
+        spread = sum((v - c) ** 2 for row in z for v, c in zip(row, mean, strict=True))
+        yield f"{mode}: the embeddings do not coincide: sum of squares about their mean", spread, spread > 0
+        yield f"{mode}: coefficient of the mean of |p_k|^2", len(z) - a * spread / T, len(z) - a * spread / T > 0
 
 
 def main():

@@ -2,8 +2,7 @@
 
 Printed: the decomposition (3), Lq = L_OLS + V, holds for each head.
 
-Instance: one token and two heads, whose projections W_h are rows. In each head the embedding W_h x lies between two
-prototypes.
+Instance: one token and two heads. In each head the embedding W_h x lies between two prototypes.
 
 Usage: python claim_multihead.py [WITNESS.json]
 """
@@ -14,7 +13,13 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "prototypes/claim-multihead"
-WITNESS = {"x": ["1", "2"], "W": [["2", "-1"], ["1", "-1"]], "P": [[["1"], ["-1"]], [["0"], ["2"]]], "b": "2"}
+WITNESS = {
+    "x": [["1", "2"]],
+    "W": [[["2", "-1"]], [["1", "-1"]]],
+    "p": [[["1"], ["-1"]], [["0"], ["2"]]],
+    "base": "2",
+    "spacing": "1",
+}
 
 
 def numbers(rows):
@@ -27,17 +32,19 @@ def squared(u, v):
     return sum(((a - b) ** 2 for a, b in zip(u, v, strict=True)), Fraction(0))
 
 
-def lattice(*points, b):
-    """Return whether b > 1, so that T > 0, and all coordinates are integers, so that assignments are rational."""
-    return b > 1 and all(v.denominator == 1 for rows in points for row in rows for v in row)
+def lattice(*points, grid):
+    """Return whether T > 0 and all coordinates are multiples of the spacing, so that assignments are rational."""
+    base, spacing = grid
+    whole = all((v / spacing).denominator == 1 for rows in points for row in rows for v in row)
+    return base > 1 and spacing > 0 and whole
 
 
-def assignments(z, p, b):
-    """Return q_nk = exp(-|z_n - p_k|^2 / T) over its row's sum at T = 1 / log b, where exp(-1 / T) = 1 / b."""
-    found = []
+def assignments(z, p, grid):
+    """Return q_nk = exp(-|z_n - p_k|^2 / T) over its row's sum, with T such that exp(-spacing^2 / T) = 1 / base."""
+    (base, spacing), found = grid, []
     for point in z:
-        d = [squared(point, prototype) for prototype in p]
-        weights = [1 / b ** int(v - min(d)) for v in d]
+        d = [squared(point, prototype) / spacing**2 for prototype in p]
+        weights = [1 / base ** int(v - min(d)) for v in d]
         found.append([w / sum(weights) for w in weights])
     return found
 
@@ -57,11 +64,16 @@ def sums(z, p, q):
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    x, b = [Fraction(v) for v in witness["x"]], Fraction(witness["b"])
-    for h, (row, prototypes) in enumerate(zip(witness["W"], witness["P"], strict=True)):
-        z, p = [[sum(Fraction(w) * v for w, v in zip(row, x, strict=True))]], numbers(prototypes)
-        yield f"head {h}: T = 1 / log b is positive, and coordinates are integers: b", b, lattice(z, p, b=b)
-        loss, hard, variance = sums(z, p, assignments(z, p, b))
+    x, grid = numbers(witness["x"]), [Fraction(witness[name]) for name in ("base", "spacing")]
+    for h, (projection, prototypes) in enumerate(zip(witness["W"], witness["p"], strict=True)):
+        p, rows = numbers(prototypes), numbers(projection)
+        z = [[sum(u * v for u, v in zip(row, token, strict=True)) for row in rows] for token in x]
+        yield (
+            f"head {h}: T is positive, and coordinates are multiples of the spacing: base and spacing",
+            [*map(str, grid)],
+            lattice(z, p, grid=grid),
+        )
+        loss, hard, variance = sums(z, p, assignments(z, p, grid))
         yield f"head {h}: Lq is not M + V: Lq - M - V", loss - hard - variance, loss != hard + variance
 
 

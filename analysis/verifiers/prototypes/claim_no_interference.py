@@ -17,7 +17,14 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "prototypes/claim-no-interference"
-WITNESS = {"z": [["0"]], "P1": [["1"], ["-1"]], "P2": [["1"], ["3"]], "far P2": [["10000001"], ["-10000001"]], "b": "2"}
+WITNESS = {
+    "z": [["0"]],
+    "P1": [["1"], ["-1"]],
+    "P2": [["1"], ["3"]],
+    "far P2": [["10000001"], ["-10000001"]],
+    "base": "2",
+    "spacing": "1",
+}
 
 
 def numbers(rows):
@@ -30,17 +37,19 @@ def squared(u, v):
     return sum(((a - b) ** 2 for a, b in zip(u, v, strict=True)), Fraction(0))
 
 
-def lattice(*points, b):
-    """Return whether b > 1, so that T > 0, and all coordinates are integers, so that assignments are rational."""
-    return b > 1 and all(v.denominator == 1 for rows in points for row in rows for v in row)
+def lattice(*points, grid):
+    """Return whether T > 0 and all coordinates are multiples of the spacing, so that assignments are rational."""
+    base, spacing = grid
+    whole = all((v / spacing).denominator == 1 for rows in points for row in rows for v in row)
+    return base > 1 and spacing > 0 and whole
 
 
-def assignments(z, p, b):
-    """Return q_nk = exp(-|z_n - p_k|^2 / T) over its row's sum at T = 1 / log b, where exp(-1 / T) = 1 / b."""
-    found = []
+def assignments(z, p, grid):
+    """Return q_nk = exp(-|z_n - p_k|^2 / T) over its row's sum, with T such that exp(-spacing^2 / T) = 1 / base."""
+    (base, spacing), found = grid, []
     for point in z:
-        d = [squared(point, prototype) for prototype in p]
-        weights = [1 / b ** int(v - min(d)) for v in d]
+        d = [squared(point, prototype) / spacing**2 for prototype in p]
+        weights = [1 / base ** int(v - min(d)) for v in d]
         found.append([w / sum(weights) for w in weights])
     return found
 
@@ -64,14 +73,19 @@ def force(q, p):
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    z, first, b = numbers(witness["z"]), numbers(witness["P1"]), Fraction(witness["b"])
-    q = assignments(z, first, b)
+    z, first = numbers(witness["z"]), numbers(witness["P1"])
+    grid = [Fraction(witness[name]) for name in ("base", "spacing")]
+    q = assignments(z, first, grid)
     mu = centroids(q, first)
     second, far = numbers(witness["P2"]), numbers(witness["far P2"])
-    yield "T is positive, coordinates and inputs are integers", b, lattice(z, first, second, far, mu, b=b)
+    yield (
+        "T is positive, coordinates and inputs are multiples of the spacing",
+        [*map(str, grid)],
+        lattice(z, first, second, far, mu, grid=grid),
+    )
     distinct = [len({tuple(y) for y in p}) == len(p) for p in (first, second, far)]
     yield "prototypes of each level are distinct", distinct, all(distinct)
-    beyond = centroids(assignments(mu, second, b), second)
+    beyond = centroids(assignments(mu, second, grid), second)
     added = [
         2 * row[k] * (x - y)
         for row, u, v in zip(q, mu, beyond, strict=True)
@@ -79,7 +93,7 @@ def checks(witness):
         for x, y in zip(u, v, strict=True)
     ]
     yield "level 2 moves P1: what it adds to the gradient", [*map(str, added)], any(added)
-    sizes = [sum(v * v for row in force(assignments(x, p, b), p) for v in row) for x, p in ((z, first), (mu, far))]
+    sizes = [sum(v * v for row in force(assignments(x, p, grid), p) for v in row) for x, p in ((z, first), (mu, far))]
     yield "squared gradients of V of levels 1 and 2", [*map(str, sizes)], sizes[0] * 10**12 < sizes[1]
 
 

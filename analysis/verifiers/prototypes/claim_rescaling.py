@@ -3,8 +3,8 @@
 Printed: with tau = t / eps, eps = eta_theta / eta_P, (11) and (12) become eps dtheta/dtau = -grad_theta L_q / eta_P
 and dP/dtau = -grad_P L_q.
 
-Instance: free embeddings and prototypes at integer points, T = 1 / log 2, gradients at fixed q. As dtau = dt / eps,
-d/dtau = eps d/dt: the left sides are -eps^2 eta_theta grad_theta and -eps eta_P grad_P.
+Instance: a linear encoder z = x W^T and prototypes at integer points, T = 1 / log 2, gradients at fixed q. As dtau =
+dt / eps, d/dtau = eps d/dt: the left sides are -eps^2 eta_theta grad_theta and -eps eta_P grad_P.
 
 Usage: python claim_rescaling.py [WITNESS.json]
 """
@@ -16,11 +16,20 @@ from pathlib import Path
 
 STATEMENT = "prototypes/claim-rescaling"
 WITNESS = {
-    "z": [[1, 0], [-1, 1], [0, 2], [2, -1]],
-    "p": [[1, 1], [-1, 0], [0, -1]],
+    "x": [["1", "0"], ["-1", "1"], ["0", "2"], ["2", "-1"]],
+    "W": [["1", "0"], ["-1", "1"]],
+    "p": [["1", "1"], ["-1", "0"], ["0", "-1"]],
     "eta_theta": "1/4",
     "eta_P": "1/2",
 }
+
+
+def points(rows):
+    """Return rows of integers."""
+    found = [[Fraction(v) for v in row] for row in rows]
+    if any(v.denominator != 1 for row in found for v in row):
+        raise ValueError("coordinates must be integers")
+    return found
 
 
 def gradients(z, p):
@@ -28,7 +37,7 @@ def gradients(z, p):
     by_z, by_p, loss = [[0] * len(v) for v in z], [[0] * len(v) for v in p], 0
     for n, a in enumerate(z):
         d = [sum((x - y) ** 2 for x, y in zip(a, c, strict=True)) for c in p]
-        powers = [Fraction(1, 2**k) for k in d]
+        powers = [Fraction(1, 2 ** int(k)) for k in d]
         for k, c in enumerate(p):
             q = powers[k] / sum(powers)
             loss += q * d[k]
@@ -46,9 +55,14 @@ def inner(a, b):
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     slow, fast = Fraction(witness["eta_theta"]), Fraction(witness["eta_P"])
-    epsilon, (_, by_z, by_p) = slow / fast, gradients(witness["z"], witness["p"])
+    x, W, p = (points(witness[name]) for name in ("x", "W", "p"))
+    z = [[sum(u * v for u, v in zip(row, w, strict=True)) for w in W] for row in x]
+    epsilon, (_, by_z, by_p) = slow / fast, gradients(z, p)
+    by_W = [
+        [sum(g[i] * row[j] for g, row in zip(by_z, x, strict=True)) for j in range(len(x[0]))] for i in range(len(W))
+    ]
     yield "eps, between 0 and 1", str(epsilon), 0 < epsilon < 1
-    yield "|grad_theta L_q|^2, positive", float(inner(by_z, by_z)), inner(by_z, by_z) > 0
+    yield "|grad_theta L_q|^2, positive", float(inner(by_W, by_W)), inner(by_W, by_W) > 0
     yield "|grad_P L_q|^2, positive", float(inner(by_p, by_p)), inner(by_p, by_p) > 0
     yield "eps^2 eta_theta eta_P, not 1", str(epsilon**2 * slow * fast), epsilon**2 * slow * fast != 1
     yield "eps eta_P, not 1", str(epsilon * fast), epsilon * fast != 1

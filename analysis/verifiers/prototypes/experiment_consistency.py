@@ -13,22 +13,17 @@ from pathlib import Path
 
 STATEMENT = "prototypes/experiment-consistency"
 WITNESS = {
-    "epochs to full utilisation": {"Table 5": "44", "Figure 4": "26"},
-    "eps of the text experiments": {"Table 4": "1/20", "eta_W": "1/10000", "eta_P": "1/1000"},
+    "epochs to full utilisation of hard VQ with K = 64": {"Table 5": "44", "Figure 4": "26"},
+    "eps of Section 7.3 (text)": {"Section 7.3": "1/10", "Table 4": "1/20"},
 }
 
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    epochs = {place: Fraction(value) for place, value in witness["epochs to full utilisation"].items()}
-    yield (
-        "two numbers of epochs differ",
-        epochs["Table 5"] - epochs["Figure 4"],
-        epochs["Table 5"] != epochs["Figure 4"],
-    )
-    rates = {name: Fraction(value) for name, value in witness["eps of the text experiments"].items()}
-    ratio = rates["eta_W"] / rates["eta_P"]
-    yield "the ratio of the rates is not the eps of Table 4", f"{ratio}, {rates['Table 4']}", ratio != rates["Table 4"]
+    for quantity in WITNESS:
+        printed = {place: Fraction(value) for place, value in witness[quantity].items()}
+        shown = [f"{place}: {value}" for place, value in printed.items()]
+        yield f"two printed values differ: {quantity}", shown, len(set(printed.values())) > 1
 
 
 def main():

@@ -2,7 +2,7 @@
 
 Printed: for any differentiable encoder, its parameters, prototypes and T > 0, Lq = L_OLS + V exactly.
 
-Instance: the affine encoder z = w x + c with numbers for data. Lq, L_OLS = M and V are rational and not as printed.
+Instance: the affine encoder z = W x + c. Lq, L_OLS = M and V are rational and not as printed.
 
 Usage: python proposition_1.py [WITNESS.json]
 """
@@ -13,7 +13,14 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "prototypes/proposition-1"
-WITNESS = {"x": ["1", "3"], "w": "2", "c": "-3", "p": [["1"], ["-2"]], "b": "2"}
+WITNESS = {
+    "x": [["1"], ["3"]],
+    "weight": [["2"]],
+    "bias": ["-3"],
+    "p": [["1"], ["-2"]],
+    "base": "2",
+    "spacing": "1",
+}
 
 
 def numbers(rows):
@@ -26,17 +33,19 @@ def squared(u, v):
     return sum(((a - b) ** 2 for a, b in zip(u, v, strict=True)), Fraction(0))
 
 
-def lattice(*points, b):
-    """Return whether b > 1, so that T > 0, and all coordinates are integers, so that assignments are rational."""
-    return b > 1 and all(v.denominator == 1 for rows in points for row in rows for v in row)
+def lattice(*points, grid):
+    """Return whether T > 0 and all coordinates are multiples of the spacing, so that assignments are rational."""
+    base, spacing = grid
+    whole = all((v / spacing).denominator == 1 for rows in points for row in rows for v in row)
+    return base > 1 and spacing > 0 and whole
 
 
-def assignments(z, p, b):
-    """Return q_nk = exp(-|z_n - p_k|^2 / T) over its row's sum at T = 1 / log b, where exp(-1 / T) = 1 / b."""
-    found = []
+def assignments(z, p, grid):
+    """Return q_nk = exp(-|z_n - p_k|^2 / T) over its row's sum, with T such that exp(-spacing^2 / T) = 1 / base."""
+    (base, spacing), found = grid, []
     for point in z:
-        d = [squared(point, prototype) for prototype in p]
-        weights = [1 / b ** int(v - min(d)) for v in d]
+        d = [squared(point, prototype) / spacing**2 for prototype in p]
+        weights = [1 / base ** int(v - min(d)) for v in d]
         found.append([w / sum(weights) for w in weights])
     return found
 
@@ -56,10 +65,16 @@ def sums(z, p, q):
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    w, c, b = (Fraction(witness[name]) for name in ("w", "c", "b"))
-    z, p = [[w * Fraction(x) + c] for x in witness["x"]], numbers(witness["p"])
-    yield "T = 1 / log b is positive, and coordinates are integers: b", b, lattice(z, p, b=b)
-    loss, hard, variance = sums(z, p, assignments(z, p, b))
+    x, weight, p = (numbers(witness[name]) for name in ("x", "weight", "p"))
+    grid = [Fraction(witness[name]) for name in ("base", "spacing")]
+    rows = [*zip(weight, map(Fraction, witness["bias"]), strict=True)]
+    z = [[sum(u * v for u, v in zip(row, datum, strict=True)) + c for row, c in rows] for datum in x]
+    yield (
+        "T is positive, and coordinates are multiples of the spacing: base and spacing",
+        [*map(str, grid)],
+        lattice(z, p, grid=grid),
+    )
+    loss, hard, variance = sums(z, p, assignments(z, p, grid))
     yield "V is not negative", variance, variance >= 0
     yield "Lq is not M + V: Lq - M - V", loss - hard - variance, loss != hard + variance
 

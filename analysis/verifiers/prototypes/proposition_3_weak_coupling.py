@@ -17,14 +17,14 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "prototypes/proposition-3-weak-coupling"
-WITNESS = {"a": "1", "y": "1", "T": "4", "ratio": "3/4"}
+WITNESS = {"a": "1", "y": "1", "1 / T": "1/4", "ratio": "3/4"}
 
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    a, y, T, ratio = (Fraction(witness[k]) for k in ("a", "y", "T", "ratio"))
-    least = 2 - 4 * a * a / T
-    yield "least eigenvalue of H_PP, positive", str(least), least > 0 != y
+    a, y, cold, ratio = (Fraction(witness[k]) for k in ("a", "y", "1 / T", "ratio"))
+    least = 2 - 4 * a * a * cold
+    yield "least eigenvalue of H_PP, positive", str(least), least > 0 != y and cold > 0
     yield "eta_theta / eta_P, below 1", str(ratio), 0 < ratio < 1
     yield "the bound of (14), not above the ratio", str(least / 2), least / 2 <= ratio
 

@@ -2,9 +2,10 @@
 
 Printed: with the regularisation of Fact 1, lambda > 2 eta_P C(K, 2), no prototype can sit at the global centroid.
 
-Instance: two embeddings and three prototypes, symmetric on a line. The force on each prototype, minus the gradient of
+Instance: embeddings and three prototypes, symmetric on a line. The force on each prototype, minus the gradient of
 sum_nk q_nk |z_n - p_k|^2 at fixed assignments plus (lambda/2) sum |p_j - p_k|^-2 over ordered pairs, is zero, and the
-middle prototype is at the mean of the embeddings. The gradient of the last sum by p_k is -2 sum_j (p_k - p_j)^-3.
+middle prototype is at the mean of the embeddings. The gradient of the last sum by p_k is
+-2 sum_j (p_k - p_j) / |p_k - p_j|^4.
 
 Usage: python proposition_4_centroid.py [WITNESS.json]
 """
@@ -15,7 +16,14 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "prototypes/proposition-4-centroid"
-WITNESS = {"z": [["1"], ["-1"]], "p": [["-2"], ["0"], ["2"]], "b": "2", "lambda": "16576/4617", "eta_P": "1/2"}
+WITNESS = {
+    "z": [["1"], ["-1"]],
+    "p": [["-2"], ["0"], ["2"]],
+    "base": "2",
+    "spacing": "1",
+    "lambda": "16576/4617",
+    "eta_P": "1/2",
+}
 
 
 def numbers(rows):
@@ -28,40 +36,48 @@ def squared(u, v):
     return sum(((a - b) ** 2 for a, b in zip(u, v, strict=True)), Fraction(0))
 
 
-def lattice(*points, b):
-    """Return whether b > 1, so that T > 0, and all coordinates are integers, so that assignments are rational."""
-    return b > 1 and all(v.denominator == 1 for rows in points for row in rows for v in row)
+def lattice(*points, grid):
+    """Return whether T > 0 and all coordinates are multiples of the spacing, so that assignments are rational."""
+    base, spacing = grid
+    whole = all((v / spacing).denominator == 1 for rows in points for row in rows for v in row)
+    return base > 1 and spacing > 0 and whole
 
 
-def assignments(z, p, b):
-    """Return q_nk = exp(-|z_n - p_k|^2 / T) over its row's sum at T = 1 / log b, where exp(-1 / T) = 1 / b."""
-    found = []
+def assignments(z, p, grid):
+    """Return q_nk = exp(-|z_n - p_k|^2 / T) over its row's sum, with T such that exp(-spacing^2 / T) = 1 / base."""
+    (base, spacing), found = grid, []
     for point in z:
-        d = [squared(point, prototype) for prototype in p]
-        weights = [1 / b ** int(v - min(d)) for v in d]
+        d = [squared(point, prototype) / spacing**2 for prototype in p]
+        weights = [1 / base ** int(v - min(d)) for v in d]
         found.append([w / sum(weights) for w in weights])
     return found
 
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    z, p, b = numbers(witness["z"]), numbers(witness["p"]), Fraction(witness["b"])
-    yield "T = 1 / log b is positive, and coordinates are integers: b", b, lattice(z, p, b=b)
-    q = assignments(z, p, b)
+    z, p = numbers(witness["z"]), numbers(witness["p"])
+    grid = [Fraction(witness[name]) for name in ("base", "spacing")]
+    yield (
+        "T is positive, and coordinates are multiples of the spacing: base and spacing",
+        [*map(str, grid)],
+        lattice(z, p, grid=grid),
+    )
+    q = assignments(z, p, grid)
     yield "assignments are positive: the least", min(map(min, q)), min(map(min, q)) > 0
 
     strength, rate = Fraction(witness["lambda"]), Fraction(witness["eta_P"])
     pairs = len(p) * (len(p) - 1) // 2
     yield "lambda > 2 eta_P C(K, 2)", (str(strength), str(2 * rate * pairs)), strength > 2 * rate * pairs > 0
-    places = [y for (y,) in p]
-    yield "prototypes are distinct", [*map(str, places)], len(set(places)) == len(places)
+    yield "prototypes are distinct", witness["p"], len(set(map(tuple, p))) == len(p)
     forces = []
-    for k, y in enumerate(places):
-        pull = 2 * sum(row[k] * (y - x) for row, (x,) in zip(q, z, strict=True))
-        forces.append(pull - 2 * strength * sum(1 / (y - other) ** 3 for other in places if other != y))
+    for k, y in enumerate(p):
+        for i, at in enumerate(y):
+            pull = 2 * sum(row[k] * (at - x[i]) for row, x in zip(q, z, strict=True))
+            push = sum((at - other[i]) / squared(y, other) ** 2 for other in p if other != y)
+            forces.append(pull - 2 * strength * push)
     yield "the forces vanish", [*map(str, forces)], not any(forces)
-    centroid = sum(x for (x,) in z) / len(z)
-    yield "a prototype is at the centroid", centroid, centroid in places
+    centroid = [sum(column) / len(z) for column in zip(*z, strict=True)]
+    yield "a prototype is at the centroid", [*map(str, centroid)], centroid in p
 
 
 def main():

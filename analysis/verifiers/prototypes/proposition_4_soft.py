@@ -3,8 +3,8 @@
 Printed: L_OLS = sum_n min_k |z_n - p_k|^2 is a soft commitment loss without hard argmin, and gradients flow
 continuously.
 
-Instance: an embedding at a distance h on either side of the point midway between two prototypes on a line. The gradient
-2 (z - p_k), k being the nearest, jumps by 2 |p_1 - p_2| - 4 h, which does not tend to zero with h.
+Instance: an embedding z, the first, at equal distances of its two nearest prototypes, moved by h v to either side with
+v = (p_1 - p_2) / 2. The gradient 2 (z - p_k), k being the nearest, jumps by 4 (h - 1) v, which does not tend to zero.
 
 Usage: python proposition_4_soft.py [WITNESS.json]
 """
@@ -15,18 +15,33 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "prototypes/proposition-4-soft"
-WITNESS = {"p": ["1", "-1"], "h": ["1/1024", "1/1048576", "1/1073741824"]}
+WITNESS = {"z": [["0"]], "p": [["1"], ["-1"]], "h": ["1/1024", "1/1048576", "1/1073741824"]}
+
+
+def squared(u, v):
+    """Return |u - v|^2."""
+    return sum(((a - b) ** 2 for a, b in zip(u, v, strict=True)), Fraction(0))
 
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    p, steps = [Fraction(v) for v in witness["p"]], [Fraction(v) for v in witness["h"]]
-    middle = sum(p) / 2
-    for h in steps:
-        z = (middle + h, middle - h)
-        nearest = [min(p, key=lambda v, at=at: (at - v) ** 2) for at in z]
-        jump = abs(2 * (z[0] - nearest[0]) - 2 * (z[1] - nearest[1]))
-        yield f"the jump across 2 h, h = {h}, exceeds 1", jump, h > 0 and jump > 1
+    z, p = [Fraction(v) for v in witness["z"][0]], [[Fraction(v) for v in row] for row in witness["p"]]
+    d = [squared(z, y) for y in p]
+    tied = d[0] == d[1] > 0 and all(d[0] < v for v in d[2:]) and p[0] != p[1]
+    yield "the embedding is tied between two prototypes: squared distances", [*map(str, d)], tied
+    v = [(a - b) / 2 for a, b in zip(*p[:2], strict=True)]
+    for h in map(Fraction, witness["h"]):
+        slopes = []
+        for side in (h, -h):
+            at = [a + side * b for a, b in zip(z, v, strict=True)]
+            nearest = min(p, key=lambda y, at=at: squared(at, y))
+            slopes.append([2 * (a - b) for a, b in zip(at, nearest, strict=True)])
+        jump, gap = squared(*slopes), squared(*p[:2])
+        yield (
+            f"the squared jump across 2 h, h = {h}, is at least |p_1 - p_2|^2",
+            (str(jump), str(gap)),
+            h > 0 < gap <= jump,
+        )
 
 
 def main():

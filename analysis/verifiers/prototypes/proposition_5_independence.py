@@ -19,7 +19,8 @@ WITNESS = {
     "P1": [["1", "0"], ["-1", "0"]],
     "other P1": [["1", "1"], ["-1", "1"]],
     "P2": [["0", "0"], ["0", "2"]],
-    "b": "2",
+    "base": "2",
+    "spacing": "1",
 }
 
 
@@ -33,17 +34,19 @@ def squared(u, v):
     return sum(((a - b) ** 2 for a, b in zip(u, v, strict=True)), Fraction(0))
 
 
-def lattice(*points, b):
-    """Return whether b > 1, so that T > 0, and all coordinates are integers, so that assignments are rational."""
-    return b > 1 and all(v.denominator == 1 for rows in points for row in rows for v in row)
+def lattice(*points, grid):
+    """Return whether T > 0 and all coordinates are multiples of the spacing, so that assignments are rational."""
+    base, spacing = grid
+    whole = all((v / spacing).denominator == 1 for rows in points for row in rows for v in row)
+    return base > 1 and spacing > 0 and whole
 
 
-def assignments(z, p, b):
-    """Return q_nk = exp(-|z_n - p_k|^2 / T) over its row's sum at T = 1 / log b, where exp(-1 / T) = 1 / b."""
-    found = []
+def assignments(z, p, grid):
+    """Return q_nk = exp(-|z_n - p_k|^2 / T) over its row's sum, with T such that exp(-spacing^2 / T) = 1 / base."""
+    (base, spacing), found = grid, []
     for point in z:
-        d = [squared(point, prototype) for prototype in p]
-        weights = [1 / b ** int(v - min(d)) for v in d]
+        d = [squared(point, prototype) / spacing**2 for prototype in p]
+        weights = [1 / base ** int(v - min(d)) for v in d]
         found.append([w / sum(weights) for w in weights])
     return found
 
@@ -67,13 +70,18 @@ def force(q, p):
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    z, second, b = numbers(witness["z"]), numbers(witness["P2"]), Fraction(witness["b"])
+    z, second = numbers(witness["z"]), numbers(witness["P2"])
+    grid = [Fraction(witness[name]) for name in ("base", "spacing")]
     found = []
     for name in ("P1", "other P1"):
         p = numbers(witness[name])
-        inputs = centroids(assignments(z, p, b), p)
-        yield f"{name}: T is positive, coordinates and inputs are integers", b, lattice(z, p, second, inputs, b=b)
-        found.append(force(assignments(inputs, second, b), second))
+        inputs = centroids(assignments(z, p, grid), p)
+        yield (
+            f"{name}: T is positive, coordinates and inputs are multiples of the spacing",
+            [*map(str, grid)],
+            lattice(z, p, second, inputs, grid=grid),
+        )
+        found.append(force(assignments(inputs, second, grid), second))
     shown = [[[*map(str, row)] for row in rows] for rows in found]
     yield "the gradients of V of level 2 differ", shown, found[0] != found[1]
 

@@ -17,11 +17,19 @@ from pathlib import Path
 
 STATEMENT = "prototypes/remark-2"
 WITNESS = {
-    "x": [[1, 0], [-1, 1], [0, 2], [2, -1]],
-    "W": [[1, 0], [-1, 1]],
-    "p": [[1, 1], [-1, 0], [0, -1]],
+    "x": [["1", "0"], ["-1", "1"], ["0", "2"], ["2", "-1"]],
+    "W": [["1", "0"], ["-1", "1"]],
+    "p": [["1", "1"], ["-1", "0"], ["0", "-1"]],
     "eps": "1/20",
 }
+
+
+def points(rows):
+    """Return rows of integers."""
+    found = [[Fraction(v) for v in row] for row in rows]
+    if any(v.denominator != 1 for row in found for v in row):
+        raise ValueError("coordinates must be integers")
+    return found
 
 
 def gradients(z, p):
@@ -29,7 +37,7 @@ def gradients(z, p):
     by_z, by_p, loss = [[0] * len(v) for v in z], [[0] * len(v) for v in p], 0
     for n, a in enumerate(z):
         d = [sum((x - y) ** 2 for x, y in zip(a, c, strict=True)) for c in p]
-        powers = [Fraction(1, 2**k) for k in d]
+        powers = [Fraction(1, 2 ** int(k)) for k in d]
         for k, c in enumerate(p):
             q = powers[k] / sum(powers)
             loss += q * d[k]
@@ -46,9 +54,9 @@ def inner(a, b):
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    x, W, p, epsilon = witness["x"], witness["W"], witness["p"], Fraction(witness["eps"])
+    x, W, p, epsilon = *(points(witness[name]) for name in ("x", "W", "p")), Fraction(witness["eps"])
     yield "eps, in [.01, .1]", str(epsilon), Fraction(1, 100) <= epsilon <= Fraction(1, 10)
-    yield "the prototypes are distinct", p, len({tuple(c) for c in p}) == len(p)
+    yield "the prototypes are distinct", witness["p"], len({tuple(c) for c in p}) == len(p)
     z = [[sum(u * v for u, v in zip(row, w, strict=True)) for w in W] for row in x]
     loss, by_z, by_p = gradients(z, p)
     by_W = [

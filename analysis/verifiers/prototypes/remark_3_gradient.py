@@ -2,10 +2,11 @@
 
 Printed: the derivative of Lq by p_k is 2 sum_n q_nk (p_k - z_n) + 2 eta_P [Sigma_q P]_k.
 
-Instance: rational embeddings, prototypes and eta_P, and T = 1 / log b with a rational b > 1, so that assignments are
-rational. The derivative at fixed assignments is the first term, and the second is a rational vector that is not zero.
-Through the assignments the derivative is the first term minus log b times a rational vector. The printed one would be
-that only if log b were rational, which the logarithm of a rational number other than 1 is not (Lindemann).
+Instance: rational embeddings, prototypes and eta_P on a lattice of spacing s, and T = s^2 / log b with a rational
+base b > 1, so that assignments are rational. The derivative at fixed assignments is the first term, and the second is a
+rational vector that is not zero. Through the assignments the derivative is the first term minus log b times a rational
+vector. The printed one would be that only if log b were rational, which the logarithm of a rational number other than 1
+is not (Lindemann).
 
 Usage: python remark_3_gradient.py [WITNESS.json]
 """
@@ -16,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "prototypes/remark-3-gradient"
-WITNESS = {"z": [["0"], ["1"]], "p": [["-1"], ["2"]], "b": "2", "eta_P": "1/1000"}
+WITNESS = {"z": [["0"], ["1"]], "p": [["-1"], ["2"]], "base": "2", "spacing": "1", "eta_P": "1/1000"}
 
 
 def numbers(rows):
@@ -29,17 +30,19 @@ def squared(u, v):
     return sum(((a - b) ** 2 for a, b in zip(u, v, strict=True)), Fraction(0))
 
 
-def lattice(*points, b):
-    """Return whether b > 1, so that T > 0, and all coordinates are integers, so that assignments are rational."""
-    return b > 1 and all(v.denominator == 1 for rows in points for row in rows for v in row)
+def lattice(*points, grid):
+    """Return whether T > 0 and all coordinates are multiples of the spacing, so that assignments are rational."""
+    base, spacing = grid
+    whole = all((v / spacing).denominator == 1 for rows in points for row in rows for v in row)
+    return base > 1 and spacing > 0 and whole
 
 
-def assignments(z, p, b):
-    """Return q_nk = exp(-|z_n - p_k|^2 / T) over its row's sum at T = 1 / log b, where exp(-1 / T) = 1 / b."""
-    found = []
+def assignments(z, p, grid):
+    """Return q_nk = exp(-|z_n - p_k|^2 / T) over its row's sum, with T such that exp(-spacing^2 / T) = 1 / base."""
+    (base, spacing), found = grid, []
     for point in z:
-        d = [squared(point, prototype) for prototype in p]
-        weights = [1 / b ** int(v - min(d)) for v in d]
+        d = [squared(point, prototype) / spacing**2 for prototype in p]
+        weights = [1 / base ** int(v - min(d)) for v in d]
         found.append([w / sum(weights) for w in weights])
     return found
 
@@ -58,9 +61,14 @@ def force(q, p):
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    z, p, b = numbers(witness["z"]), numbers(witness["p"]), Fraction(witness["b"])
-    yield "T = 1 / log b is positive, and coordinates are integers: b", b, lattice(z, p, b=b)
-    q = assignments(z, p, b)
+    z, p = numbers(witness["z"]), numbers(witness["p"])
+    grid = [Fraction(witness[name]) for name in ("base", "spacing")]
+    yield (
+        "T is positive, and coordinates are multiples of the spacing: base and spacing",
+        [*map(str, grid)],
+        lattice(z, p, grid=grid),
+    )
+    q = assignments(z, p, grid)
     yield "assignments are positive: the least", min(map(min, q)), min(map(min, q)) > 0
 
     rate = Fraction(witness["eta_P"])

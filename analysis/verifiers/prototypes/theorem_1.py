@@ -20,13 +20,21 @@ from pathlib import Path
 
 STATEMENT = "prototypes/theorem-1"
 WITNESS = {
-    "z": [[1, 0], [-1, 1], [0, 2], [2, -1]],
-    "p": [[1, 1], [-1, 0], [0, -1]],
-    "shift": 3,
+    "z": [["1", "0"], ["-1", "1"], ["0", "2"], ["2", "-1"]],
+    "p": [["1", "1"], ["-1", "0"], ["0", "-1"]],
+    "shift": "3",
     "a": "1",
     "T": "3",
     "eps": "1/10",
 }
+
+
+def points(rows):
+    """Return rows of integers."""
+    found = [[Fraction(v) for v in row] for row in rows]
+    if any(v.denominator != 1 for row in found for v in row):
+        raise ValueError("coordinates must be integers")
+    return found
 
 
 def gradients(z, p):
@@ -34,7 +42,7 @@ def gradients(z, p):
     by_z, by_p, loss = [[0] * len(v) for v in z], [[0] * len(v) for v in p], 0
     for n, a in enumerate(z):
         d = [sum((x - y) ** 2 for x, y in zip(a, c, strict=True)) for c in p]
-        powers = [Fraction(1, 2**k) for k in d]
+        powers = [Fraction(1, 2 ** int(k)) for k in d]
         for k, c in enumerate(p):
             q = powers[k] / sum(powers)
             loss += q * d[k]
@@ -51,12 +59,12 @@ def inner(a, b):
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    z, p, shift = witness["z"], witness["p"], witness["shift"]
+    z, p, shift = points(witness["z"]), points(witness["p"]), Fraction(witness["shift"])
     a, T, epsilon = (Fraction(witness[k]) for k in ("a", "T", "eps"))
     mu = min(Fraction(2), 2 - 4 * a * a / T)
     yield "(ii) mu_P / eta_P, positive", str(mu), mu > 0
     yield "(iv) eps, below mu_P / L", str(epsilon), 0 < epsilon < mu / 2
-    yield "the prototypes are distinct", p, len({tuple(c) for c in p}) == len(p)
+    yield "the prototypes are distinct", witness["p"], len({tuple(c) for c in p}) == len(p)
     loss, by_z, by_p = gradients(z, p)
     total = inner(z, by_z) + inner(p, by_p)
     yield "theta . grad_theta + P . grad_P - 2 L_q", str(total - 2 * loss), total == 2 * loss

@@ -39,6 +39,11 @@ class EncodedBank(NamedTuple):
         """Return the embeddings, W x + b."""
         return self.data @ self.weight.T + self.bias
 
+    def witness(self) -> dict[str, object]:
+        """Return the exact data."""
+        encoder = {"encoder": self.kind, "x": self.data, "weight": self.weight, "bias": self.bias}
+        return {**self.bank.witness(), **encoder}
+
 
 def encoded_bank(key: Key, gradient: str = "frozen") -> EncodedBank:
     """Return a bank encoded by a linear map, an affine one, or free embeddings, with random weights that are integers.

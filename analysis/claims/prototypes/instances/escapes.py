@@ -41,6 +41,11 @@ class Escape(NamedTuple):
     a0: Fraction
     b0: Fraction
 
+    def witness(self) -> dict[str, object]:
+        """Return the parameters by the paper's names."""
+        rates = {"lambda": self.barrier, "eta_P": self.rate, "eta_theta": self.encoder_rate}
+        return {"mode": self.mode, **rates, "T": self.temperature, "a_0": self.a0, "b_0": self.b0}
+
     @property
     def condition(self) -> bool:
         """Whether lambda exceeds 2 eta_P times the number of pairs."""
@@ -50,14 +55,16 @@ class Escape(NamedTuple):
     def invariant(self) -> bool:
         r"""Whether no trajectory leaves the region, and in it $\dot b \ge \eta \lambda g^{-3}$, at T or below.
 
-        At x >= 2 the weight of mode `full` is negative, since (1 - q) x >= 2 - 2 e^-2 > 1. In mode `frozen`
+        At x >= 2 the weight of mode `full` is negative, since (1 - q) x >= 2 - 2 e^-2 > 1, and at a = 0 its size is
+        less than x e^-x < 24 / x^3, so that a moves inwards for 24 T^3 eta_theta <= eta lambda b_0^2. In mode `frozen`
         q < e^-x < 6 / x^3, so that w b g^3 < 6 T^3 (b + a_0) / (b - a_0)^3, which decreases in b and at b_0 is at most
         half of lambda eta / (eta_theta + eta); and w < 1/2. Either way the field points inwards at a = a_0.
         """
         a0, b0, T = self.a0, self.b0, self.temperature
         apart = 0 < a0 < b0 and b0**2 - a0**2 >= 2 * T
         if self.mode == "full":
-            return apart and a0 * b0**3 >= self.barrier
+            inwards = 24 * T**3 * self.encoder_rate <= self.rate * self.barrier * b0**2
+            return apart and inwards and a0 * b0**3 >= self.barrier
         share = self.rate / (self.rate + self.encoder_rate)
         weak = 6 * T**3 * (b0 + a0) / (b0 - a0) ** 3 <= self.barrier * share / 2
         return apart and weak and a0 * b0**3 >= 2 * self.barrier
