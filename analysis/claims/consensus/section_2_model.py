@@ -147,7 +147,12 @@ def _matrix_form_trial(key: Key, side: str) -> Trial:
             holds("(5) and (6) map every token to the same point", same),
             agrees("the layer that ships, against (6)", shipped, printed),
         ),
-        witness={"y": y, "exponents of two": exponents, "V": V, "W": W},
+        witness={
+            "tokens": y,
+            "W": W,
+            "W_h V_h": np.stack([W_h[h] @ V[h] / 4 for h in range(2)]),
+            "exponents of two": exponents,
+        },
         parameters={"n": N, "d": d, "heads": 2},
     )
 

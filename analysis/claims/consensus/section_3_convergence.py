@@ -181,7 +181,7 @@ def printed_lojasiewicz_inequality(key: Key, integrator: AbstractIntegrator) -> 
             agrees("the field that ships", gradient_token_flow(np.eye(D)).vector_field(0.0, x), np.zeros((n, D))),
         ),
         conclusions=(holds("grad V is not zero where V is not", any(f != 0 for f in field) or coefficient == 0),),
-        witness={"every token": u, "V / e": coefficient},
+        witness={"P": eye, "tokens": np.stack([u] * n), "V / e": coefficient},
         parameters={"n": n, "d": D},
     )
 

@@ -100,6 +100,6 @@ def general_metric_is_another_problem(key: Key, integrator: AbstractIntegrator) 
             at_least("gap between the two trajectories", gaps["trajectories"], 1e-3, tolerance=SOLVER),
             at_least("gap between the two spectra", gaps["spectra"], 1e-3, tolerance=1e-6),
         ),
-        witness={"P": P, "y": y, **gaps},
+        witness={"P": P, "B": lower.T, "tokens": y, **gaps},
         parameters={"n": n, "d": D},
     )

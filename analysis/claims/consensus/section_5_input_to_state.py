@@ -61,14 +61,25 @@ def decrease_trial(key: Key, edge: Fraction, at_edge: Fraction | None = None) ->
     decrease = lambda a: (1 - a * a) * (1 - a * a)
     inside = edge - edge * (abs(rational_matrix(key, 1)[0]) / 2 % 1)  # a point of [edge, 0]
     least = decrease(edge)  # (1 - a^2)^2 increases on [-1, 0]: its infimum over ]edge, 0] is its value at the edge
+    slope = float(jax.grad(lambda s: alignment_potential(s))(jnp.asarray(float(inside))))
+    candidates = [Fraction(1, 10 ** int(k)) for k in integers(key, (3,), 0, 13)]  # of a lower bound of the decrease
     return Trial(
-        hypotheses=(holds("1 - a >= 1 on the whole interval", edge <= inside <= 0),),
+        hypotheses=(
+            holds("1 - a >= 1 on the whole interval", edge <= inside <= 0),
+            equal("derivative of V as it ships, a^2 - 1", slope, float(inside * inside - 1), tolerance=ROUNDING),
+        ),
         conclusions=(
             holds("the decrease at e = 0 has a positive lower bound", least > 0),
             holds("its lower bound is at the edge", decrease(inside) >= least),
             *(() if at_edge is None else (holds("it is the claimed one", least >= at_edge),)),
         ),
-        witness={"edge": edge, "infimum of the decrease": least, "at a": inside},
+        witness={
+            "derivative of V": [-1, 0, 1],
+            "w(1) / r": candidates,
+            "edge": edge,
+            "infimum of the decrease": least,
+            "at a": inside,
+        },
         parameters={"edge": float(edge)},
     )
 

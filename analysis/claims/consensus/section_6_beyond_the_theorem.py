@@ -152,6 +152,21 @@ def tokens_converge_for_the_identity(key: Key, integrator: AbstractIntegrator) -
     return _signs_trial(key, integrator, -0.25)
 
 
+def _turning(g: float) -> float:
+    """Return g' for the second token of `_barrier_trial` at the angle g from v."""
+    c, w = math.cos(g), 1 / (1 + math.exp(-5 * (1 - math.cos(g))))
+    return math.sin(g) * (w * (10.5 * c - 1) - 5.5 * c) / math.sqrt(2)
+
+
+def _rest_angle(low: float, high: float) -> tuple[Fraction, Fraction]:
+    """Return two angles around the one between `low` and `high` at which that token is at rest, by bisection."""
+    while high - low > 1e-14:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _turning(middle) > 0 else (low, middle)
+    margin = Fraction(1, 10**10)
+    return Fraction(low) - margin, Fraction(high) + margin
+
+
 def _barrier_trial(key: Key) -> Trial:
     """Certify a barrier for token 2: U_1 = diag(0, 5), U_2 = diag(1, -9/2), P_1 = 5 I, P_2 = -5 I, y_1 = v, rotated.
 
@@ -166,11 +181,14 @@ def _barrier_trial(key: Key) -> Trial:
     x = np.stack([v, R @ np.array([c, s])])
     e = sum((Fraction(1, math.factorial(k)) for k in range(8)), Fraction(0))  # a lower bound of e
     outwards = Fraction(21, 2) * c - 1 - Fraction(11, 2) * c * (1 + 1 / e)
-    w = 1 / (1 + math.exp(-1))
-    speed = float(s) * (w * float(Fraction(21, 2) * c - 1) - 5.5 * float(c)) / math.sqrt(2)
+    speed = _turning(math.acos(float(c)))
+    low, high = _rest_angle(math.acos(float(c)), math.acos(0.2))
     flow = TokenFlow(P.astype(float), U.astype(float), mask=Causal())
     field = np.asarray(flow.vector_field(0.0, jnp.asarray(x.astype(float))))
     turn = (R @ np.array([-s, c])).astype(float)  # the direction of increasing g
+    frame, g = R.astype(float), float(low + high) / 2
+    resting = frame @ np.array([math.cos(g), math.sin(g)])
+    at_rest = flow.vector_field(0.0, jnp.asarray(np.stack([frame[:, 0], resting])))
     total = U.sum(axis=0)
     return Trial(
         hypotheses=(
@@ -187,8 +205,17 @@ def _barrier_trial(key: Key) -> Trial:
             agrees("the field at the barrier", field, printed_field(x, P, U, np.eye(2), before)),
             agrees("the velocity of y_2 away from v", field[1] @ turn, speed),
             agrees("the velocity of y_1 = v", field[0], np.zeros(2)),
+            agrees("the field where y_2 comes to rest", at_rest, np.zeros((2, 2))),
         ),
-        witness={"U": U, "P": P, "v": v, "y_1, y_2": x, "least e": e},
+        witness={
+            "U": U,
+            "P": P,
+            "v": v,
+            "tokens": x,
+            "interval": [Fraction(1, 5), c],
+            "angle": [low, high],
+            "least e": e,
+        },
         parameters={"n": 2, "d": 2, "heads": 2},
     )
 

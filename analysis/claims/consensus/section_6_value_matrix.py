@@ -198,15 +198,17 @@ def _equilibria_trial(key: Key, lowest: int) -> Trial:
     draw = [int(k) for k in integers(key, (4,), 1, 9)]
     i = 2 + draw[2] % 3
     lam = Fraction(draw[0])
-    mu = lam - lam * i - draw[1]  # so that the root is above -1
+    t = Fraction(draw[1], 10)
+    root, side = (t * t - 1) / (t * t + 1), 2 * t / (t * t + 1)  # a rational point of the circle, left of the equator
+    mu = lam + lam * (i - 1) / root  # so that it is a root
     own = Fraction(1, i)  # P = 0: all weights are equal
-    root = -(1 - own) * lam / (own * (lam - mu))
     slope = lambda b: (1 - b * b) * ((1 - own) * lam + own * (lam - mu) * b)
     other = Fraction(draw[3] - 5, 5)
     flow = causal_symmetric_flow(np.zeros((1, 2, 2)), np.diag([float(lam), float(mu)]))
     speeds = []
-    for b in (root, other):
-        x = np.array([[1.0, 0.0]] * (i - 1) + [[float(b), math.sqrt(1 - float(b) ** 2)]])
+    earlier = [[Fraction(1), Fraction(0)]] * (i - 1)
+    for b, s in ((root, side), (other, math.sqrt(1 - float(other) ** 2))):
+        x = np.array([*earlier, [b, s]], float)
         speeds.append(float(flow.vector_field(0.0, jnp.asarray(x))[-1, 0]) * math.sqrt(2))
     least = min((1 - own) * lam + own * (lam - mu) * b for b in (Fraction(0), Fraction(1)))
     return Trial(
@@ -219,7 +221,7 @@ def _equilibria_trial(key: Key, lowest: int) -> Trial:
             holds("on [0, 1] the other factor, linear in b, is positive", lowest < 0 or least > 0),
             agrees("the velocity of v^T y_i at b* and elsewhere", speeds, [0.0, float(slope(other))]),
         ),
-        witness={"lambda": lam, "mu": mu, "weights": (1 - own, own), "b*": root},
+        witness={"lambda": lam, "mu": mu, "tokens": [*earlier, [root, side]], "weights": (1 - own, own)},
         parameters={"n": i, "d": 2, "heads": 1},
     )
 

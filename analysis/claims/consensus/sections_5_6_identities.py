@@ -186,7 +186,7 @@ def _projection_trial(key: Key, kind: str, *, idempotent: bool = True) -> Trial:
             holds("U is not the identity", bool(np.any(identity(D) != U))),
         ),
         conclusions=(tangent, once, ships) if idempotent else (tangent, ships),
-        witness={"U": U, "y": y},
+        witness={"U": U, "inverse of U": inverse, "y": y},
         parameters={"d": D},
     )
 

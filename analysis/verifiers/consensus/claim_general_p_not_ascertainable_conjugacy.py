@@ -3,9 +3,9 @@
 Printed: when P is not the identity, the linearisation at equilibria leads to conditions whose validity cannot be easily
 ascertained. Read: (8) with W = P symmetric and positive definite is another system than (8) with P = I.
 
-Instance: P = B^2 with B symmetric. In the coordinates z_i = B y_i the exponents are the same, y_i.P y_j = z_i.z_j, and
-so are the weights; and term by term B (y_j - (y_i.P y_j) y_i) = z_j - (z_i.z_j) z_i. The two systems are conjugate by a
-linear map, and all conditions on P are those on I. Any P has such a root; the instance has a rational one.
+Instance: P = B^T B. In the coordinates z_i = B y_i the exponents are the same, y_i.P y_j = z_i.z_j, and so are the
+weights; and term by term B (y_j - (y_i.P y_j) y_i) = z_j - (z_i.z_j) z_i. The two systems are conjugate by a linear
+map, and all conditions on P are those on I. Any P has such a factor; the instance has a rational one.
 
 Usage: python claim_general_p_not_ascertainable_conjugacy.py [WITNESS.json]
 """
@@ -23,22 +23,28 @@ WITNESS = {
 }
 
 
+def dot(x, y):
+    """Return the inner product of two vectors."""
+    return sum(a * b for a, b in zip(x, y, strict=True))
+
+
+def apply(M, x):
+    """Return M x."""
+    return [dot(row, x) for row in M]
+
+
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     P, B, tokens = ([[Fraction(v) for v in row] for row in witness[name]] for name in ("P", "B", "tokens"))
-    dot = lambda x, y: x[0] * y[0] + x[1] * y[1]
-    apply = lambda M, x: [dot(row, x) for row in M]
-    determinant = P[0][0] * P[1][1] - P[0][1] * P[1][0]
-    yield (
-        "P is symmetric and positive definite: determinant",
-        determinant,
-        P[0][0] > 0 < determinant and P[0][1] == P[1][0],
-    )
-    yield "P is not the identity", witness["P"], P != [[1, 0], [0, 1]]
-    square = [apply(B, row) for row in B]
-    yield "B is symmetric with B^2 = P", witness["B"], B[0][1] == B[1][0] and square == P
+    size = range(len(P))
+    yield "P is not the identity", witness["P"], [[int(i == j) for j in size] for i in size] != P
+    columns = [*zip(*B, strict=True)]
+    square = [[dot(x, y) for y in columns] for x in columns]
+    yield "B^T B = P, which is symmetric and not negative", witness["B"], square == P
     norms = [dot(y, apply(P, y)) for y in tokens]
     yield "tokens are on the ellipsoid: y.P y", [*map(str, norms)], {*norms} == {1}
+    span = rank(B)
+    yield "B is regular, and P positive: rank of B", span, span == len(B)
     z = [apply(B, y) for y in tokens]
     pairs = [(i, j) for i in range(len(z)) for j in range(len(z))]
     gaps = [dot(tokens[i], apply(P, tokens[j])) - dot(z[i], z[j]) for i, j in pairs]
@@ -50,6 +56,21 @@ def checks(witness):
     direct = [[v - dot(z[i], z[j]) * u for u, v in zip(z[i], z[j], strict=True)] for i, j in pairs]
     gap = max(abs(s - t) for a, b in zip(moved, direct, strict=True) for s, t in zip(a, b, strict=True))
     yield "largest difference of the terms of the fields in the coordinates z", gap, gap == 0
+
+
+def rank(M):
+    """Return the rank of a matrix, by elimination."""
+    rows, found = [row[:] for row in M], 0
+    for column in range(len(M[0])):
+        pivot = next((i for i in range(found, len(rows)) if rows[i][column] != 0), None)
+        if pivot is None:
+            continue
+        rows[found], rows[pivot] = rows[pivot], rows[found]
+        for i in range(found + 1, len(rows)):
+            factor = rows[i][column] / rows[found][column]
+            rows[i] = [a - factor * b for a, b in zip(rows[i], rows[found], strict=True)]
+        found += 1
+    return found
 
 
 def main():

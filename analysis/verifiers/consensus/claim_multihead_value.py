@@ -4,12 +4,13 @@ Printed: Theorem 6.1 was established for one head only, although we believe it h
 heads with symmetric value matrices U_h and bounded P_h: if U = sum_h U_h, the matrix that drives the first token, has a
 simple top eigenvalue lambda > 0 with eigenvector v, then solutions with v.y_i > 0 for all i converge to (v, ..., v).
 
-Instance: two causal tokens on the circle, U_1 = diag(0, 5), U_2 = diag(1, -9/2), P_1 = 5 I, P_2 = -5 I, v = y_1 = e_1.
-The second token starts in the open hemisphere of v and stays away from v for all t.
+Instance: two causal tokens on the circle, and two heads with a common eigenvector v = y_1 of their U_h, which is not
+the top one of each; in the coordinates v and w, orthogonal to it, U_h = diag(a_h, d_h), and P_h = p_h I. The second
+token starts in the open hemisphere of v and stays away from v for all t.
 
 Argument. y_1 = v is an equilibrium for token 1, since U v = lambda v. For token 2 let c = v.y_2. In head h its weight
-on token 1 is, up to the factor 1 / sqrt 2, w_h = 1 / (1 + exp(p_h (1 - c))), and that on itself is 1 - w_h. With
-U_h = diag(a_h, d_h) the model gives c' = (1 - c^2) F(c) / sqrt 2, where
+on token 1 is, up to the factor 1 / sqrt 2, w_h = 1 / (1 + exp(p_h (1 - c))), and that on itself is 1 - w_h. The model
+gives c' = (1 - c^2) F(c) / sqrt 2, where
     F(c) = sum_h a_h w_h + (1 - w_h) (a_h - d_h) c.
 F is positive at some c_0 in (0, 1) and negative at some c_1 in (c_0, 1): the interval [c_0, c_1] is never left, and the
 distance from v is at least sqrt(2 - 2 c_1). The angle of an equilibrium in it is enclosed by a change of sign of F.
@@ -27,9 +28,10 @@ from pathlib import Path
 
 STATEMENT = "consensus/claim-multihead-value"
 WITNESS = {
-    "U": [["0", "5"], ["1", "-9/2"]],
-    "p": ["5", "-5"],
-    "start": ["4/5", "3/5"],
+    "U": [[["0", "0"], ["0", "5"]], [["1", "0"], ["0", "-9/2"]]],
+    "P": [[["5", "0"], ["0", "5"]], [["-5", "0"], ["0", "-5"]]],
+    "v": ["1", "0"],
+    "tokens": [["1", "0"], ["4/5", "3/5"]],
     "interval": ["1/5", "4/5"],
     "angle": ["1.36514844", "1.36514846"],
 }
@@ -57,11 +59,10 @@ def cosine(x):
     return outward(min(sums), max(sums))
 
 
-def field(witness, low, high):
-    """Return bounds of F on the interval [low, high] of positive numbers c."""
+def field(heads, low, high):
+    """Return bounds of F on the interval [low, high] of positive numbers c, for the numbers a, d and p of each head."""
     bottom, top = Fraction(0), Fraction(0)
-    for (a, d), p in zip(witness["U"], witness["p"], strict=True):
-        a, d, p = Fraction(a), Fraction(d), Fraction(p)
+    for a, d, p in heads:
         exponents = sorted([p * (1 - low), p * (1 - high)])
         least, most = 1 / (1 + exponential(exponents[1])[1]), 1 / (1 + exponential(exponents[0])[0])
         terms = sorted([a * least, a * most]), sorted([(a - d) * (1 - most) * low, (a - d) * (1 - least) * high])
@@ -69,15 +70,37 @@ def field(witness, low, high):
     return bottom, top
 
 
+def form(x, M, y):
+    """Return x.M y in the plane."""
+    return sum(x[i] * M[i][j] * y[j] for i in (0, 1) for j in (0, 1))
+
+
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    lam, mu = (sum(Fraction(u[k]) for u in witness["U"]) for k in (0, 1))
-    yield "lambda > 0 is the simple top eigenvalue of U: its eigenvalues", (str(lam), str(mu)), lam > max(mu, 0)
-    (c, s), (low, high) = ([Fraction(v) for v in witness[name]] for name in ("start", "interval"))
-    yield "y_2 starts on the circle: |y_2|^2", c * c + s * s, c * c + s * s == 1
-    yield "and in the hemisphere of v, in the interval [c_0, c_1]: v.y_2", c, 0 < low <= c <= high < 1
+    U, P = ([[[Fraction(e) for e in row] for row in M] for M in witness[name]] for name in ("U", "P"))
+    v, (y1, y2) = [Fraction(e) for e in witness["v"]], ([Fraction(e) for e in y] for y in witness["tokens"])
+    w = [-v[1], v[0]]
+    norms = [y[0] ** 2 + y[1] ** 2 for y in (v, y1, y2)]
+    yield (
+        "v and the tokens are on the circle, and y_1 = v: squared norms",
+        [*map(str, norms)],
+        {*norms} == {1} and y1 == v,
+    )
+    mixed = [form(v, M, w) for M in U] + [form(w, M, v) for M in U]
+    yield (
+        "v is an eigenvector of every U_h, and they are symmetric: off-diagonal entries",
+        [*map(str, mixed)],
+        not any(mixed),
+    )
+    scalar = all(M[0][0] == M[1][1] and M[0][1] == M[1][0] == 0 for M in P)
+    yield "every P_h is a multiple of I", witness["P"], scalar
+    heads = [(form(v, M, v), form(w, M, w), Q[0][0]) for M, Q in zip(U, P, strict=True)]
+    lam, mu = (sum(head[k] for head in heads) for k in (0, 1))
+    yield "lambda > 0 is the simple top eigenvalue of U, of v: its eigenvalues", (str(lam), str(mu)), lam > max(mu, 0)
+    c, (low, high) = v[0] * y2[0] + v[1] * y2[1], map(Fraction, witness["interval"])
+    yield "y_2 starts in the hemisphere of v, in the interval [c_0, c_1]: v.y_2", c, 0 < low <= c <= high < 1
     for name, at, sign in (("c_0", low, 1), ("c_1", high, -1)):
-        bounds = field(witness, at, at)
+        bounds = field(heads, at, at)
         yield (
             f"F({name}) is {'positive' if sign > 0 else 'negative'}",
             [*map(float, bounds)],
@@ -89,7 +112,7 @@ def checks(witness):
     ends = [cosine(large), cosine(small)]
     inside = low < ends[0][0] and ends[1][1] < high
     yield "their cosines are in [c_0, c_1]", [float(e) for pair in ends for e in pair], inside
-    signs = [field(witness, *pair) for pair in ends]
+    signs = [field(heads, *pair) for pair in ends]
     yield "F at these cosines", [float(b) for pair in signs for b in pair], signs[0][0] > 0 > signs[1][1]
 
 

@@ -4,7 +4,7 @@ Printed: for U regular, W = U^T U and y on the ellipsoid y.W y = 1, Pi = U^{-1} 
 tangent space of the ellipsoid at y. Read: a linear map onto the tangent space that fixes tangent vectors. (It maps onto
 the tangent space, and the remark needs no more; but it is not idempotent.)
 
-Instance: U = diag(u_1, u_2) and a tangent vector X, W y turned through a right angle, that Pi moves.
+Instance: a regular U, not the identity, and the images X of the unit vectors, tangent vectors, one of which Pi moves.
 
 Usage: python remark_5_1_projection.py [WITNESS.json]
 """
@@ -15,21 +15,34 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "consensus/remark-5.1-projection"
-WITNESS = {"U": ["2", "1"], "y": ["3/10", "4/5"]}
+WITNESS = {"U": [["2", "0"], ["0", "1"]], "inverse of U": [["1/2", "0"], ["0", "1"]], "y": ["3/10", "4/5"]}
+
+
+def apply(M, x):
+    """Return M x."""
+    return [sum(a * b for a, b in zip(row, x, strict=True)) for row in M]
 
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    u, y = ([Fraction(v) for v in witness[name]] for name in ("U", "y"))
-    yield "U is regular: its determinant", u[0] * u[1], u[0] * u[1] != 0
-    z = [a * b for a, b in zip(u, y, strict=True)]
-    yield "y is on the ellipsoid: y.W y", z[0] ** 2 + z[1] ** 2, z[0] ** 2 + z[1] ** 2 == 1
-    X = [-u[1] * z[1], u[0] * z[0]]
-    tangent = X[0] * u[0] * z[0] + X[1] * u[1] * z[1]
-    yield "X is tangent: y.W X", tangent, tangent == 0 and any(X)
-    inner = z[0] * X[0] + z[1] * X[1]
-    image = [(x - inner * w) / a for x, w, a in zip(X, z, u, strict=True)]
-    yield "X and its image, which differ", ([*map(str, X)], [*map(str, image)]), image != X
+    U, inverse = ([[Fraction(v) for v in row] for row in witness[name]] for name in ("U", "inverse of U"))
+    y, d = [Fraction(v) for v in witness["y"]], range(len(U))
+    unit = [[Fraction(i == k) for i in d] for k in d]
+    yield "U is regular, with its inverse", witness["inverse of U"], all(apply(U, apply(inverse, e)) == e for e in unit)
+    z = apply(U, y)
+    size = sum(v * v for v in z)
+    yield "y is on the ellipsoid: y.W y", size, size == 1
+
+    def image(X):
+        """Return Pi X."""
+        inner = sum(a * b for a, b in zip(z, X, strict=True))
+        return apply(inverse, [x - inner * w for x, w in zip(X, z, strict=True)])
+
+    images = [image(e) for e in unit]  # each is tangent
+    tangent = [sum(a * b for a, b in zip(z, apply(U, X), strict=True)) for X in images]
+    yield "the images X of the unit vectors are tangent: y.W X", [*map(str, tangent)], not any(tangent)
+    moved = [X for X in images if image(X) != X]
+    yield "Pi moves some of them", [[*map(str, X)] for X in moved], len(moved) > 0
 
 
 def main():

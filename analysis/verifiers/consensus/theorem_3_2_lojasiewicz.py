@@ -3,7 +3,7 @@
 Printed: for some lambda > 0, |V_P| <= lambda |grad V_P| on the product of ellipsoids, V_P = -(1/2) sum_{i,j}
 exp(y_i.P y_j), which the proof calls the Lojasiewicz inequality.
 
-Instance: l tokens at one point u of the ellipsoid u.P u = 1, in the plane.
+Instance: l tokens at one point u of the ellipsoid u.P u = 1.
 
 Argument. The derivative of V_P along tangent vectors z_1, ..., z_l is -(1/2) sum_{i,j} e (z_i.P u + u.P z_j), and
 tangent vectors at u are those with z.P u = 0: it vanishes, so that grad V_P = 0 in any metric. But V_P = -l^2 e / 2 is
@@ -24,28 +24,36 @@ WITNESS = {"P": [["1", "0"], ["0", "4"]], "tokens": [["3/5", "2/5"], ["3/5", "2/
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     P, tokens = ([[Fraction(x) for x in row] for row in witness[name]] for name in ("P", "tokens"))
-    form = lambda x, y: sum(x[i] * P[i][j] * y[j] for i in (0, 1) for j in (0, 1))
-    minors = (P[0][0], P[0][0] * P[1][1] - P[0][1] * P[1][0])
+    size = range(len(P))
+    symmetric = all(P[i][j] == P[j][i] for i in size for j in range(i))
+    signs = pivots(P)
+    yield "P is symmetric and positive definite: pivots", [*map(str, signs)], symmetric and min(signs) > 0
+    duals = [[sum(P[i][j] * y[j] for j in size) for i in size] for y in tokens]
+    exponents = [sum(a * b for a, b in zip(x, dual, strict=True)) for x in tokens for dual in duals]
     yield (
-        "P is symmetric and positive definite: leading minors",
-        [*map(str, minors)],
-        P[0][1] == P[1][0] and min(minors) > 0,
+        "tokens are on the ellipsoid and all exponents y_i.P y_j are 1",
+        sorted({*map(str, exponents)}),
+        {*exponents} == {1},
     )
-    exponents = [[form(x, y) for y in tokens] for x in tokens]
-    flat = [e for row in exponents for e in row]
-    yield "tokens are on the ellipsoid and all exponents y_i.P y_j are 1", sorted({*map(str, flat)}), {*flat} == {1}
-    duals = [[sum(P[i][j] * y[j] for j in (0, 1)) for i in (0, 1)] for y in tokens]
-    tangents = [(-d[1], d[0]) for d in duals]
-    yield (
-        "tangent vectors are tangent: z_i.P y_i",
-        [str(form(z, y)) for z, y in zip(tangents, tokens, strict=True)],
-        all(form(z, y) == 0 and any(z) for z, y in zip(tangents, tokens, strict=True)),
-    )
-    # moving token k along z: only the terms (k, j) and (j, k) change, each exponential being e
-    slopes = [-sum(form(z, y) for y in tokens) for z in tangents]
-    yield "derivatives of V_P / e along them, hence grad V_P, are zero", [*map(str, slopes)], not any(slopes)
-    least = Fraction(len(flat), 2) * (1 + 1 + Fraction(1, 2))
+    # moving token k along z changes the terms (k, j) and (j, k), each exponential being e: by -e z . sum_j P y_j
+    drive = [sum(column) for column in zip(*duals, strict=True)]
+    normal = [all(drive[i] * dual[j] == drive[j] * dual[i] for i in size for j in range(i)) for dual in duals]
+    yield "that is zero for z with z.P y_k = 0: sum_j P y_j is a multiple of P y_k", [*map(str, drive)], all(normal)
+    least = Fraction(len(exponents), 2) * (1 + 1 + Fraction(1, 2))
     yield "lower bound of |V_P|, with e > 5/2", least, least > 0
+
+
+def pivots(M):
+    """Return the pivots of elimination without exchanges, up to the first that is not positive."""
+    rows, found = [row[:] for row in M], []
+    for k in range(len(rows)):
+        found.append(rows[k][k])
+        if found[-1] <= 0:
+            break
+        for i in range(k + 1, len(rows)):
+            factor = rows[i][k] / rows[k][k]
+            rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k], strict=True)]
+    return found
 
 
 def main():
