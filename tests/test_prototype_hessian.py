@@ -22,6 +22,7 @@ from dynsim.keys import stream
 from dynsim.systems.prototypes.encoders import AffineEncoder, FreeEmbeddings
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
+from tests.differences import central_differences
 
 N, K, M, D = 7, 3, 2, 3
 MODES = [(g, r) for g in ("full", "frozen") for r in ("sum", "mean")]
@@ -57,6 +58,8 @@ def test_the_blocks_are_the_hessian_of_the_potential(gradient, reduction):
     flow, x = coupled(gradient, reduction)
     blocks = hessian_blocks(flow, x)
     np.testing.assert_allclose(blocks.matrix, potential_hessian(flow, x), atol=1e-11)
+    slopes = eqx.filter_jit(lambda flow, x: central_differences(lambda y: ravel_pytree(flow.gradient(0.0, y))[0], x))
+    np.testing.assert_allclose(blocks.matrix, slopes(flow, x), atol=1e-6)
     assert blocks.encoder.shape == (M * D + M,) * 2
     assert blocks.mixed.shape == (M * D + M, K * M)
 

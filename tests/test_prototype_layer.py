@@ -7,11 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.flatten_util import ravel_pytree
 
 from dynsim.keys import stream
 from dynsim.networks.decoder.transformer import LayerNorm
 from dynsim.networks.prototypes.layer import PrototypeReadout, draw_readout
 from dynsim.systems.prototypes.losses import PrototypeLoss
+from tests.differences import central_differences
 
 T = 0.7
 KEY = stream(0, "prototype layer")
@@ -109,6 +111,16 @@ def test_the_gradient_of_the_loss_is_that_of_the_mode_and_that_of_the_output_of_
     assert np.max(np.abs(np.asarray(modes[0]) - np.asarray(modes[1]))) > 0.1
     outputs = [np.asarray(found[mode][1].prototypes) for mode in ("full", "frozen")]
     assert np.max(np.abs(outputs[0] - outputs[1])) < 1e-14
+
+
+@pytest.mark.parametrize(("heads", "k"), [(1, 3), (3, 4)])
+def test_the_gradient_of_the_output_is_that_of_differences_for_every_parameter(heads, k):
+    layer, z = drawn(heads, k), tokens(40 if heads == 1 else 5)  # in both orders of the products
+    weights = jnp.asarray(np.random.default_rng(7).normal(size=z.shape))
+    value = lambda both: jnp.sum(weights * both[0](both[1], T))
+    both = eqx.filter_jit(lambda x: (eqx.filter_grad(value)(x), central_differences(value, x)))
+    slopes, expected = both((layer, z))
+    np.testing.assert_allclose(ravel_pytree(slopes)[0], expected, atol=1e-6)
 
 
 def test_few_prototypes_take_the_cheaper_order_of_products():

@@ -26,6 +26,7 @@ from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.hierarchy import TwoLevel, TwoLevelFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import Annealing
+from tests.differences import central_differences
 
 N, K, M, D = 7, 3, 2, 4
 T = jnp.asarray(0.7)
@@ -64,11 +65,8 @@ def test_gradients_are_those_of_autodiff_in_both_modes(gradient, reduction):
 
 @pytest.mark.parametrize("gradient", ["full", "frozen"])
 def test_gradients_are_those_of_finite_differences(gradient):
-    loss, h = PrototypeLoss(gradient, barrier=0.3, ridge=0.2), 1e-5
-    flat, restored = ravel_pytree((Z, P))
-    potential = jax.jit(jax.vmap(lambda y: loss.potential(*restored(y), T)))
-    steps = h * np.eye(len(flat))
-    slopes = (potential(flat[None] + steps) - potential(flat[None] - steps)) / (2 * h)
+    loss = PrototypeLoss(gradient, barrier=0.3, ridge=0.2)
+    slopes = jax.jit(lambda x: central_differences(lambda y: loss.potential(*y, T), x))((Z, P))
     found = eqx.filter_jit(loss.gradients)(Z, P, T)
     np.testing.assert_allclose(np.concatenate([np.ravel(part) for part in found]), slopes, atol=1e-7)
 
@@ -108,6 +106,8 @@ def test_quantities_have_the_values_of_a_case_by_hand():
 def test_the_derivative_by_temperature_is_the_variance_of_distances():
     slope = jax.grad(measures.competitive_loss, 2)(Z, P, T)
     np.testing.assert_allclose(slope, measures.distance_variance(Z, P, T) / T**2, rtol=1e-12)
+    by_differences = central_differences(lambda T: measures.competitive_loss(Z, P, T), T)[0]
+    np.testing.assert_allclose(slope, by_differences, rtol=1e-7)
     assert float(measures.distance_variance(Z, jnp.zeros((K, M)), T)) < 1e-25
 
 
@@ -134,7 +134,10 @@ def _coupled(kind, gradient="full", **options):
 @pytest.mark.parametrize("gradient", ["full", "frozen"])
 def test_the_coupled_flow_descends_its_potential_at_two_rates(kind, gradient):
     flow, x = _coupled(kind, gradient, barrier=0.1)
-    slope, v = jax.jit(lambda x: (jax.grad(lambda y: flow.potential(0.0, y))(x), flow.velocity(0.0, x)))(x)
+    potential = functools.partial(flow.potential, 0.0)
+    all_three = jax.jit(lambda x: (jax.grad(potential)(x), central_differences(potential, x), flow.velocity(0.0, x)))
+    slope, by_differences, v = all_three(x)
+    np.testing.assert_allclose(ravel_pytree(slope)[0], by_differences, atol=1e-6)
     np.testing.assert_allclose(v.prototypes, -2.0 * slope.prototypes, atol=1e-12)
     np.testing.assert_allclose(ravel_pytree(v.encoder)[0], -0.2 * ravel_pytree(slope.encoder)[0], atol=1e-12)
     assert float(flow.ratio) == pytest.approx(0.1)
@@ -161,26 +164,29 @@ def test_a_frozen_encoder_leaves_the_flow_of_the_prototypes():
 @pytest.mark.parametrize("detached", [True, False])
 @pytest.mark.parametrize("gradient", ["full", "frozen"])
 @pytest.mark.parametrize("groups", [pytest.param(None, marks=pytest.mark.slow), [0, 1, 2, 0, 1, 2, 0]])
-def test_the_two_levels_have_the_gradient_of_autodiff(detached, gradient, groups):
+def test_the_two_levels_have_the_gradient_of_autodiff_and_differences(detached, gradient, groups):
     flow = TwoLevelFlow(X, LinearEncoder(D, M), T, detached=detached, loss=PrototypeLoss(gradient), groups=groups)
     x = TwoLevel(_draw("w", M, D), P, _draw("second", 2, M))
 
-    def total(y):
-        keep = jax.lax.stop_gradient
-        z = y.encoder @ X.T
-        fixed = keep if gradient == "frozen" else lambda a: a
-        q = fixed(measures.assignments(z.T, y.first, T))
-        mu = q @ y.first
-        if groups is not None:
-            mu = jnp.stack([mu[np.array(groups) == g].mean(0) for g in range(3)])
-        mu = keep(mu) if detached else mu
-        q2 = fixed(measures.assignments(mu, y.second, T))
-        return jnp.sum(q * measures.squared_distances(z.T, y.first)) + jnp.sum(
-            q2 * measures.squared_distances(mu, y.second)
-        )
+    def inputs(at, p):
+        mu = measures.assignments(X @ at.encoder.T, at.first, T) @ p
+        return mu if groups is None else jnp.stack([mu[np.array(groups) == g].mean(0) for g in range(3)])
 
-    both = lambda x: ((flow.gradient(0.0, x), sum(flow.values(0.0, x))), jax.value_and_grad(total)(x))
-    (slopes, value), (wanted, by_autodiff) = jax.jit(both)(x)
+    def total(y):
+        """Return the sum of the losses, what is constant being held at x."""
+        at = x if gradient == "frozen" else y
+        mu, seen = (inputs(at, y.first), inputs(at, at.first)) if not detached else (inputs(x, x.first),) * 2
+        q = measures.assignments(X @ at.encoder.T, at.first, T)
+        first = jnp.sum(q * measures.squared_distances(X @ y.encoder.T, y.first))
+        q = measures.assignments(seen, at.second, T)
+        return first + jnp.sum(q * measures.squared_distances(mu, y.second))
+
+    def all_four(x):
+        by_flow = flow.gradient(0.0, x), sum(flow.values(0.0, x))
+        return by_flow, jax.value_and_grad(total)(x), central_differences(total, x)
+
+    (slopes, value), (wanted, by_autodiff), by_differences = jax.jit(all_four)(x)
+    np.testing.assert_allclose(ravel_pytree(slopes)[0], by_differences, atol=1e-6)
     for mine, slope in zip(slopes, by_autodiff, strict=True):
         np.testing.assert_allclose(mine, slope, atol=1e-12)
     np.testing.assert_allclose(value, wanted, rtol=1e-13)
