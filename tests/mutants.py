@@ -164,7 +164,7 @@ def try_tests(mutant: Mutant) -> dict[str, tuple[bool, str]]:
     tried = _Tried(finder)
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         code = pytest.main([*QUIETLY, *mutant.tests], plugins=[tried])
-    words = f"{tried.failed or 'no test'} failed ({code.name})"
+    words = f"{tried.failed or 'no test'} failed ({pytest.ExitCode(code).name})"
     return {" ".join(mutant.tests): (code == pytest.ExitCode.TESTS_FAILED and bool(tried.failed), words)}
 
 
@@ -184,15 +184,25 @@ def run(chosen: Sequence[Mutant], *, jobs: int = 1) -> Iterator[Result]:
             yield Result(mutant, noticed, survived)
 
 
+@contextlib.contextmanager
+def prepare() -> Iterator[None]:
+    """Set one thread for each process, and a folder for programs that a mutant leaves as they are, compiled once."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
+    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    with tempfile.TemporaryDirectory() as compiled:
+        os.environ["JAX_COMPILATION_CACHE_DIR"] = compiled
+        os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+        os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+        yield
+
+
 def main(words: Sequence[str]) -> int:
     """Try the chosen mutants, print what each claim said, and return 1 if one survived."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("patterns", nargs="*", help="names of mutants, or shell patterns; all by default")
     parser.add_argument("--jobs", type=int, default=1, help="number of parallel processes")
     options = parser.parse_args(words)
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"
-    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     patterns = options.patterns or ["*"]
     chosen = [m for m in mutants() if any(fnmatch.fnmatchcase(m.name, p) for p in patterns)]
     if not chosen:
@@ -201,10 +211,7 @@ def main(words: Sequence[str]) -> int:
     for mutant in chosen:
         mutant.mutated()
     survivors = 0
-    with tempfile.TemporaryDirectory() as compiled:  # programs that a mutant leaves as they are, compiled once
-        os.environ["JAX_COMPILATION_CACHE_DIR"] = compiled
-        os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
-        os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+    with prepare():
         for result in run(chosen, jobs=options.jobs):
             survivors += not result.killed
             print(f"{'killed  ' if result.killed else 'SURVIVED'}  {result.mutant.name}", flush=True)
