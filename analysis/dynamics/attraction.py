@@ -142,12 +142,13 @@ def match(
 ) -> list[int]:
     """Return for each attractor of `after` the index of the one of `before` that it continues, -1 for a new one.
 
-    Pairs have the least sum of distances; sets further apart than `furthest` extents are not paired.
+    Sets further apart than `furthest` extents are not paired. The pairs have the least sum of distances, where one that
+    is left out counts as `furthest`.
     """
     found = [-1] * len(after)
     if before and after:
         costs = np.array([[set_distance(a, b, extent) for b in before] for a in after])
-        for row, column in zip(*linear_sum_assignment(np.minimum(costs, 1e3 * furthest)), strict=True):
+        for row, column in zip(*linear_sum_assignment(np.minimum(costs, furthest)), strict=True):
             if costs[row, column] <= furthest:
                 found[row] = int(column)
     return found
