@@ -4,7 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.all_equilibria import all_equilibria, token_permutations
+from analysis.dynamics.all_equilibria import PADDING, _Search, all_equilibria, token_permutations
+from analysis.dynamics.equilibria import least_speed
 from analysis.dynamics.linearisation import rotations
 from dynsim.keys import stream
 from dynsim.systems.base import FunctionFlow
@@ -33,6 +34,26 @@ def test_of_equilibria_that_a_symmetry_maps_to_each_other_one_is_kept():
     group = [lambda x: x[::-1], lambda x: -x, lambda x: -x[::-1]]
     found = all_equilibria(SINES, KEY, box=BOX, num_starts=40, group=group)
     assert [e.kind for e in found.found] == ["stable", "stable", "saddle", "unstable"]
+
+
+def test_known_equilibria_drive_starts_to_others():
+    starts, known = jnp.full((40, 2), 0.1), np.full((PADDING, 2), np.inf)
+    free, _ = least_speed(SINES, starts, jnp.zeros(()), jnp.asarray(known))
+    assert np.allclose(free, 0.0, atol=1e-9)
+    known[3] = 0.0
+    driven, _ = least_speed(SINES, starts, jnp.zeros(()), jnp.asarray(known))
+    assert np.all(np.max(np.abs(driven), axis=1) > 0.1)
+
+
+def test_a_direction_without_pull_that_no_symmetry_explains_is_a_family():
+    ring = FunctionFlow(lambda t, x: (1 - jnp.sum(x**2)) * x)
+    on, origin = jnp.asarray([0.6, 0.8]), jnp.zeros(2)
+    families = [
+        _Search(ring, (), None, 1e-6, symmetries)._is_family(x)
+        for symmetries in ((), rotations(2))
+        for x in (on, origin)
+    ]
+    assert families == [True, False, False, False]
 
 
 def test_a_box_that_holds_none_says_so():

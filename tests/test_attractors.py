@@ -4,13 +4,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.attraction import keeps_volume, match
+from analysis.dynamics import limit_sets
+from analysis.dynamics.attraction import extent_of, keeps_volume, match, set_distance, stays_on
 from analysis.dynamics.attractors import ESCAPED, FAILED, NOT_ATTRACTING, NOT_SETTLED, find_attractors
 from analysis.dynamics.edge_tracking import edge_state
-from analysis.dynamics.limit_sets import Record
+from analysis.dynamics.limit_sets import LimitSet, Record, _relative_equilibrium
 from analysis.dynamics.time_maps import TimeMap, state_itself
 from dynsim.spaces import Sphere
-from dynsim.systems.base import FunctionFlow
+from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon, Logistic, Standard
 from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, VanDerPol
 from dynsim.systems.catalogue.populations import Kuramoto
@@ -122,6 +123,90 @@ def test_attractors_are_matched_by_the_distance_of_sets():
     other = find_attractors(DoubleWell(h=0.1), [[1.0], [-1.0]])
     assert match(one.attractors, other.attractors, np.asarray([2.0])) == [1, 0]
     assert match(one.attractors, other.attractors, np.asarray([2.0]), furthest=1e-3) == [-1, -1]
+
+
+def limit(points, period=0.0):
+    points = np.asarray(points, float)
+    return LimitSet("recurrent set", "stable", points, points, period, np.empty(0, complex), radius=0.04)
+
+
+def test_distances_of_sets_are_those_of_hausdorff_in_extents():
+    one, other = limit([[0.0, 0.0], [1.0, 0.0]]), limit([[0.0, 0.0], [1.0, 4.0]])
+    assert set_distance(one, other, np.array([1.0, 2.0])) == set_distance(other, one, np.array([1.0, 2.0])) == 2.0
+    assert set_distance(one, limit([[0.0, 0.0]]), np.ones(2)) == 1.0
+    assert match([one, other], [other, one], np.ones(2)) == [1, 0]
+    near, far = limit([[0.25]]), limit([[0.9]])
+    assert match([limit([[0.0]]), limit([[0.3]])], [far, near], np.ones(1)) == [-1, 1]
+    assert match([limit([[0.0]])], [far, near], np.ones(1), furthest=0.3) == [-1, 0]
+    assert match([], [near], np.ones(1)) == [-1]
+
+
+def test_a_constant_feature_is_measured_by_its_size():
+    assert extent_of(np.array([[0.0, 3.0, 0.0], [2.0, 3.0, 0.0]])) == pytest.approx([2.0, 3.0, 1.0])
+
+
+def test_late_samples_stay_on_an_attractor_or_not():
+    rest, away = limit([[1.0]]), np.array([[5.0]] * 60 + [[1.005]] * 20)
+    assert stays_on(away, rest, np.ones(1))  # the last quarter, within a quarter of the radius
+    assert not stays_on(np.concatenate([away[1:], [[1.05]]]), rest, np.ones(1))  # one is further away than the radius
+    assert stays_on(np.concatenate([away[1:], [[1.03]]]), rest, np.ones(1))
+    assert not stays_on(away + 0.01, rest, np.ones(1))
+    assert stays_on(away + 0.01, rest, np.array([3.0]))
+
+
+def record_of(states, features, extent):
+    time_map = TimeMap(Henon(), jnp.zeros(states.shape[1]), state_itself, 1, 1e-8, 1e4)
+    return Record(time_map, states, features, np.asarray(extent), False, 64, ())
+
+
+def test_what_moves_while_its_features_stay_is_a_relative_equilibrium():
+    moving, still = np.stack([np.arange(40.0), np.ones(40)], axis=1), np.ones((40, 1))
+    found = _relative_equilibrium(record_of(moving, still, [1.0]))
+    assert found is not None
+    assert (found.kind, found.state.tolist()) == ("relative equilibrium", [39.0, 1.0])
+    assert _relative_equilibrium(record_of(moving, still + 1e-3 * moving[:, :1], [1.0])) is None
+    assert _relative_equilibrium(record_of(moving, np.where(moving[:, :1] < 30, 2.0, 1.0), [1.0])) is None
+
+
+def test_a_cycle_is_looked_for_where_the_trajectory_recurs(monkeypatch):
+    asked = []
+    monkeypatch.setattr(limit_sets, "_closed", lambda record, samples: asked.append(samples))
+    angles = 2 * np.pi * np.arange(200) / 20.3
+    states = np.stack([np.cos(angles), 2 * np.sin(angles)], axis=1)
+    assert limit_sets._cycle(record_of(states, states, [2.0, 4.0])) is None  # after two tries
+    assert len(asked) == 2
+    assert asked[0] == pytest.approx(20.3, abs=0.02)
+    assert limit_sets._cycle(record_of(states[:30], states[:30], [2.0, 4.0])) is None  # once around is not enough
+    assert len(asked) == 2
+
+
+@pytest.fixture(scope="module")
+def saddle():
+    """A map with the saddle 0, of the multipliers 3/2, 1/2 and 1/4, between the fixed points +-(1, 1/2, 0)."""
+    return FunctionMap(lambda k, x: jnp.stack([1.5 * x[0] - 0.5 * x[0] ** 3, 0.5 * x[1] + 0.25 * x[0], 0.25 * x[2]]))
+
+
+def test_the_edge_of_a_map_is_its_saddle(saddle):
+    found = edge_state(saddle, jnp.asarray([-1.0, 0.3, 0.1]), jnp.asarray([0.6, 0.1, -0.2]))
+    assert np.allclose(found.limit.state, 0, atol=1e-12)
+    assert np.allclose(found.limit.values, [1.5, 0.5, 0.25])
+    assert np.allclose(found.unstable, np.array([4.0, 1.0, 0.0]) / np.sqrt(17), atol=1e-12)
+    assert found.unstable_dimension == 1
+    ends = [float(found.attractors.attractors[k].state[0]) for k in (*found.leads_to, *found.labels)]
+    assert ends == pytest.approx([1.0, -1.0, -1.0, 1.0])
+    assert found.width < 1e-6
+
+
+def test_the_map_over_intervals_of_a_forced_flow_goes_on_in_time_and_leaves_what_is_out_of_bounds():
+    flow = FunctionFlow(lambda t, x: jnp.cos(t) * jnp.ones_like(x))
+    time_map = TimeMap(flow, jnp.zeros(1), state_itself, 0.7, 1e-9, 3.0)
+    found = time_map.window(np.array([[0.0], [1.0], [3.5]]), 2)
+    times = 0.7 * np.arange(2, 11)
+    moved = (np.sin(times) - np.sin(1.4))[1:]
+    assert np.allclose(found[:, 0, 0], moved, atol=1e-7)
+    assert np.allclose(found[:, 1, 0], 1 + moved, atol=1e-7)
+    assert np.all(found[:, 2] == 3.5)
+    assert [part.tolist() for part in time_map.lost(np.array([[2.0], [3.5]]))] == [[False, True], [False, False]]
 
 
 @pytest.mark.slow  # another flow is compiled

@@ -9,9 +9,11 @@ from analysis.dynamics.attractors import ESCAPED, NOT_ATTRACTING
 from analysis.dynamics.basin_boundary import bisect_outcome, divide_outcomes
 from analysis.dynamics.basin_fractions import basin_fractions, continued_fractions
 from analysis.dynamics.basins import Basins, Search, basins
-from dynsim.systems.base import FunctionFlow, FunctionMap
+from dynsim.spaces import Euclidean
+from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon
 from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, Pendulum
+from dynsim.systems.catalogue.parameters import parameter
 
 
 def newton(k, x):
@@ -121,6 +123,39 @@ def test_labels_follow_their_attractors_along_a_parameter(matching):
     assert np.isnan(found.shares[0, 1])
     assert np.isnan(found.shares[-1, 0])
     assert found.shares[1, 0] > found.shares[2, 0]
+
+
+class Pitch(AbstractMap):
+    """x -> 3/2 x - x^3 / 2 + h: two attracting points for |h| < 0.192, the folds, and one beyond."""
+
+    h: object = parameter("h", 0.0)
+    space: Euclidean = Euclidean()
+
+    def step(self, k, x):
+        del k
+        return 1.5 * x - 0.5 * x**3 + self.h
+
+
+@pytest.mark.parametrize("matching", ["distance", "enclosure"])
+def test_labels_of_a_map_follow_their_attractors_along_a_parameter(matching):
+    found = continued_fractions(
+        Pitch(), lambda m: m.h, [-0.3, -0.1, 0.1, 0.3], at, 16, jax.random.key(0), matching=matching, furthest=0.4
+    )
+    assert found.labels.tolist() == [0, 1]
+    sides = [{label: np.sign(float(a.state[0])) for label, a in row.items()} for row in found.attractors]
+    assert sides == [{0: -1}, {0: -1, 1: 1}, {0: -1, 1: 1}, {1: 1}]
+    assert np.isnan(found.shares).tolist() == [[False, True], [False, False], [False, False], [True, False]]
+    assert found.shares[1, 0] > found.shares[2, 0]
+    assert np.all(np.nansum(found.shares, axis=1) == 1)
+    inside = (found.low <= found.shares) & (found.shares <= found.high)
+    assert np.array_equal(inside, ~np.isnan(found.shares))
+
+
+def test_a_slice_of_a_map_keeps_the_other_components():
+    pitch = FunctionMap(lambda k, x: jnp.stack([0.5 * x[0], 1.5 * x[1] - 0.5 * x[1] ** 3 + 0.1 * x[2], x[2] * 0.5]))
+    found = basins(pitch, [[-1.5, 1.5]], [10], start=jnp.asarray([0.5, 7.0, -2.0]), varied=[1])
+    assert found.names == ("x_2",)
+    assert sorted(found.shares.values()) == [0.4, 0.6]  # the third component begins at -2 and pushes down
 
 
 def test_basins_become_an_array_with_names(wells):

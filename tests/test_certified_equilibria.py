@@ -69,6 +69,7 @@ def test_on_the_sphere_an_equilibrium_is_certified_in_ambient_coordinates():
     assert np.allclose(found.state, [1.0, 0.0, 0.0], atol=1e-14)
     assert found.kind == "stable"
     assert certified_equilibrium(OjaFlow(np.diag([3.0, 2.0, 1.0])), [0.05, 0.99, 0.0]).kind == "saddle"
+    assert certified_equilibrium(OjaFlow(np.diag([3.0, 2.0, 1.0])), [0.0, 0.05, 0.99]).kind == "unstable"
 
 
 def test_balls_enclose_the_values_of_random_points():
@@ -87,6 +88,65 @@ def test_balls_enclose_the_values_of_random_points():
     point = exact.jacobian(np.array([ball(m) for m in middle], dtype=object))
     J = np.asarray(jax.jacfwd(fn)(jnp.asarray(middle)))
     assert np.allclose(np.array([[float(e.mid()) for e in row] for row in point]), J, atol=1e-12)
+
+
+def operations(x):
+    """Return every operation that has an enclosure, at a in [0.2, 0.6] and b in [-0.5, 0.3]."""
+    a, b = x[0], x[1]
+    both, either = jnp.logical_and(a > 0.4, b < 0.0), jnp.logical_or(a < 0.4, b > 0.0)
+    smooth = [
+        a - b, a / (2 + b), -a, jnp.sin(a), jnp.cos(b), jnp.tan(b), jnp.arcsin(b), jnp.arccos(b), jnp.arctan(b),
+        jnp.sinh(b), jnp.cosh(b), jnp.tanh(b), jnp.exp(b), jnp.exp2(a), jnp.log(a), jnp.log1p(b), jnp.expm1(b),
+        jnp.sqrt(a), jax.lax.rsqrt(a), jax.lax.erf(b), jax.nn.sigmoid(b), a**b, jnp.square(b), b**3, b**4, a**-2,
+        jnp.arctan2(b, a), jnp.prod(x), x @ jnp.asarray([2.0, -3.0]),
+    ]  # fmt: skip
+    broken = [
+        jnp.minimum(a, b), jnp.maximum(a, b), jnp.min(x), jnp.max(x), jnp.abs(b), jnp.sign(b), jnp.where(b < 0, a, b),
+        jnp.where(both, a, b), jnp.where(either, a, -a), jnp.where(jnp.logical_not(b <= 0), a, b),
+        jnp.where(a >= 0.7, 5.0, a), jnp.where(jnp.all(x > 0.0), 1.0, b), jnp.where(jnp.any(x > 0.5), 1.0, b),
+    ]  # fmt: skip
+    return jnp.stack(smooth + broken)
+
+
+def test_every_operation_is_enclosed_on_a_box_and_exact_at_a_point():
+    exact, middle, radius = BallFunction(operations, 2), np.array([0.4, -0.1]), np.array([0.2, 0.4])
+    values = exact(np.array([ball(m, r) for m, r in zip(middle, radius, strict=True)], dtype=object))
+    shares = np.array([[x, y] for x in (-0.999, -0.3, 0.2, 0.999) for y in (-0.999, -0.4, 0.251, 0.6, 0.999)])
+    found = np.asarray(jax.jit(jax.vmap(operations))(jnp.asarray(middle + radius * shares)))
+    for enclosure, samples in zip(values, found.T, strict=True):
+        assert all(enclosure.contains(ball(float(v), 1e-14)) for v in samples)
+        assert float(enclosure.rad()) < 40 * max(1e-3, np.ptp(samples))  # and not by everything
+    assert all(float(values[k].lower()) > -1e-6 for k in (22, 24))  # even powers of a ball about zero
+    at = np.array([0.3, -0.2])
+    point = np.array([ball(m) for m in at], dtype=object)
+    expected, J = (np.asarray(f(jnp.asarray(at))) for f in (operations, jax.jit(jax.jacfwd(operations))))
+    assert np.allclose([float(v.mid()) for v in exact(point)], expected, atol=1e-13)
+    assert np.allclose([[float(e.mid()) for e in row] for row in exact.jacobian(point)], J, atol=1e-12)
+
+
+def test_an_equilibrium_is_alone_only_where_the_derivative_has_one_sign():
+    found = certified_equilibrium(FunctionFlow(lambda t, x: jnp.sin(9 * x)), [0.01])  # cos(9 x) vanishes at pi / 18
+    assert -np.pi / 18 < found.unique[0, 0] < 0 < found.unique[1, 0] < np.pi / 18
+    assert (found.unique[1] - found.unique[0])[0] > 0.01
+
+
+def test_periodic_points_have_the_type_of_their_multiplier():
+    for r, near, kind in ((2.8, 0.6, "stable"), (3.9, 0.74, "unstable")):
+        found = certified_equilibrium(Logistic(r=r), [near])
+        assert found.state[0] == pytest.approx(1 - 1 / r, abs=1e-14)
+        assert found.kind == kind
+    assert float(found.eigenvalues[0].real.mid()) == pytest.approx(2 - 3.9)
+    two = certified_equilibrium(Logistic(r=3.2), [0.51], period=2)
+    assert two.kind == "stable"
+    assert float(two.eigenvalues[0].real.mid()) == pytest.approx(4 + 2 * 3.2 - 3.2**2)
+
+
+def test_what_lies_on_the_boundary_of_a_box_is_undecided_and_what_lies_outside_is_left_out():
+    edge = certified_count(DoubleWell(), [[-1.0], [2.0]])
+    assert (len(edge.found), len(edge.undecided)) == (2, 1)
+    inner = certified_count(DoubleWell(), [[-0.9], [2.0]])
+    assert inner.exact
+    assert sorted(float(e.state[0]) for e in inner.found) == pytest.approx([0.0, 1.0], abs=1e-14)
 
 
 def test_bad_input_is_one_sentence():

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from analysis.dynamics.continuation import continue_equilibria, extend, switch
 from analysis.dynamics.linearisation import rotations
 from dynsim.spaces import Euclidean, Sphere
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.maps import Henon, Logistic
 from dynsim.systems.catalogue.oscillators import DoubleWell, FitzHughNagumo
@@ -234,6 +234,26 @@ def test_the_cascade_of_the_logistic_map_has_feigenbaums_ratio():
     assert found[:2] == pytest.approx([3.0, 1 + np.sqrt(6)], abs=1e-7)
     gaps = np.diff(found)
     assert gaps[-2] / gaps[-1] == pytest.approx(4.669201, abs=2e-3)  # the fourth ratio
+
+
+class DelayedLogistic(AbstractMap):
+    """(x, y) -> (a x (1 - y), x): at a = 2 the fixed point (1/2, 1/2) has the multipliers e^(+-i pi/3)."""
+
+    a: Float[Array, ""] = eqx.field(converter=lambda value: jnp.asarray(value, float))
+    space: Euclidean = Euclidean()
+
+    def step(self, k, x):
+        del k
+        return jnp.stack([self.a * x[0] * (1 - x[1]), x[0]])
+
+
+def test_a_pair_of_multipliers_leaves_the_unit_circle_at_its_angle():
+    found = continue_equilibria(DelayedLogistic(1.5), lambda f: f.a, jnp.full(2, 1 / 3), (1.2, 2.2))
+    assert np.allclose(found.states, (1 - 1 / found.parameters)[:, None], atol=1e-9)
+    (at,) = found.bifurcations
+    assert (at.kind, at.parameter) == ("Neimark-Sacker point", pytest.approx(2.0, abs=1e-8))
+    assert at.frequency == pytest.approx(np.pi / 3, abs=1e-8)
+    assert [kind == "stable" for kind in found.kinds] == (found.parameters < 2).tolist()
 
 
 @pytest.mark.slow

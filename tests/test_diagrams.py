@@ -14,6 +14,7 @@ from analysis.dynamics.diagrams import (
     save_diagram,
     with_orbits,
 )
+from analysis.dynamics.flat_states import chord_distances, flat_states
 from analysis.dynamics.orbit_continuation import orbit_ranges
 from dynsim.systems.catalogue.oscillators import DoubleWell
 from dynsim.systems.catalogue.populations import Brusselator
@@ -35,6 +36,16 @@ def test_a_diagram_holds_every_branch_of_a_pitchfork_once(pitchfork):
     shapes = [np.allclose(one.states[:, 0] ** 2, one.parameters, atol=1e-8) for one in pitchfork.branches]
     flat = [np.allclose(one.states, 0.0, atol=1e-8) for one in pitchfork.branches]
     assert sorted(zip(shapes, flat, strict=True)) == [(False, True), (True, False)]
+
+
+def test_distances_from_chords_are_those_from_their_nearest_points():
+    corners = np.array([[0.0, 0.0], [4.0, 0.0], [4.0, 2.0], [4.0, 2.0]])
+    away, lengths = chord_distances(corners, np.array([3.0, 1.0]))
+    assert away == pytest.approx([1.0, 1.0, np.sqrt(2)])
+    assert lengths == pytest.approx([4.0, 2.0, 0.0])
+    assert chord_distances(corners, np.array([-3.0, 4.0]))[0][0] == pytest.approx(5.0)
+    pair = {"a": np.arange(4.0).reshape(2, 2), "b": np.array([7.0, 8.0])}
+    assert flat_states(pair).tolist() == [[0, 1, 7], [2, 3, 8]]
 
 
 def test_a_diagram_is_read_again_as_it_was_and_goes_on(pitchfork, tmp_path):

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.hybrid import Transition, _estimated, crossings, simulate_hybrid, unchanged
+from dynsim.hybrid import Transition, _estimated, _filled, _holds, _remaining, crossings, simulate_hybrid, unchanged
 from dynsim.hybrid_trajectory import Ending
 from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.systems.base import FunctionFlow
@@ -75,12 +75,13 @@ def _first_gap(t, x):
     return jnp.min(jnp.diff(jnp.sort(x))) - 0.5
 
 
-@pytest.mark.slow
 def test_particles_merge_and_the_dimension_falls():
     """Gaps shrink as e^-t: from gaps 1 and 2 they are 1/2 at log 2 and, after the merger, from 2 e^-log 2 = 1 on."""
     shrink = FunctionFlow(lambda t, x: jnp.mean(x) - x)
     merge = Transition("merge", Event(_first_gap, -1), _merged)
-    run = simulate_hybrid(shrink, [0.0, 1.0, 3.0], [0.0, 0.2, 5.0], lambda flow: [merge], max_transitions=2)
+    run = simulate_hybrid(
+        shrink, [0.0, 1.0, 3.0], [0.0, 0.2, 5.0], lambda flow: [merge], max_transitions=2, integrator=Scipy()
+    )
     assert [path.ys.shape[1] for path in run.phases] == [3, 2]
     np.testing.assert_allclose(run.times("merge"), [np.log(2), np.log(4)], atol=1e-8)
     assert run.final.shape == (1,)
@@ -98,16 +99,27 @@ def test_a_transition_may_change_the_flow_and_end_the_run():
     assert run.phases[1].system is slow
 
 
-@pytest.mark.slow
 def test_a_dwell_time_separates_transitions_and_a_condition_that_holds_then_counts_at_once():
     back = Transition("back", Event(lambda t, x: x[0] - 1.0, 1), lambda flow, t, x: (flow, x - 0.25), immediate=True)
-    run = simulate_hybrid(CLOCK, [0.0], [0.0, 0.5, 3.2], [back], dwell=0.5)
+    run = simulate_hybrid(CLOCK, [0.0], [0.0, 0.5, 3.2], [back], dwell=0.5, integrator=Scipy())
     np.testing.assert_allclose(run.times("back"), [1.0, 1.5, 2.0, 2.5, 3.0], rtol=1e-12)
     crossed = Transition(back.name, back.guard, back.reset)
-    later = simulate_hybrid(CLOCK, [0.0], [0.0, 3.0], [crossed], dwell=0.5)
+    later = simulate_hybrid(CLOCK, [0.0], [0.0, 3.0], [crossed], dwell=0.5, integrator=Scipy())
     np.testing.assert_allclose(later.times("back"), [1.0], rtol=1e-12)  # beyond the guard from then on: no crossing
-    free = simulate_hybrid(CLOCK, [0.0], [0.0, 3.0], [back])
+    free = simulate_hybrid(CLOCK, [0.0], [0.0, 3.0], [back], integrator=Scipy())
     np.testing.assert_allclose(free.times("back"), np.arange(1.0, 3.1, 0.25), rtol=1e-12)
+
+
+def test_conditions_that_hold_have_the_sign_after_their_crossing():
+    held = {
+        k: [_holds(Event(lambda t, x: x[0], k), 0.0, jnp.asarray([v])) for v in (-0.1, 0.0, 0.1)] for k in (-1, 0, 1)
+    }
+    assert held == {-1: [True, False, False], 0: [False, False, True], 1: [False, False, True]}
+
+
+def test_times_are_filled_up_where_they_are_far_apart_and_taken_out_again():
+    assert _filled(np.array([0.0, 1.0, 4.0]), 5).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert _remaining(np.array([0.0, 1.0, 2.0, 3.0]), 1.5).tolist() == [1.5, 1.5, 2.0, 3.0]
 
 
 def test_transitions_at_one_time_without_a_dwell_time_end_at_the_cap_and_are_described():

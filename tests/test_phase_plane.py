@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from analysis.dynamics.cycles import limit_cycles
-from analysis.dynamics.pace import curves, depends_on_time
+from analysis.dynamics.pace import Paced, curves, depends_on_time, typical_speed
 from analysis.dynamics.phase_plane import phase_plane
 from dynsim import FunctionFlow
 from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing
@@ -59,6 +59,17 @@ def test_curves_have_at_most_unit_speed_and_end_at_equilibria():
     assert path[0, -1] == pytest.approx(1.0, abs=1e-3)
     assert path[1, -1] == pytest.approx(0.0, abs=1e-3)
     assert np.max(np.abs(np.diff(path, axis=1))) <= 3.0 / 199 + 1e-6
+
+
+def test_a_paced_flow_has_the_direction_of_the_field_and_vanishes_with_it():
+    x, slow = jnp.asarray([0.3, -0.4]), 0.2
+    v = np.asarray(Duffing().velocity(2.0, x))
+    for sign in (1.0, -1.0):
+        found = Paced(Duffing(), sign, 2.0, slow).velocity(0.0, x)
+        assert np.allclose(found, sign * v / np.sqrt(v @ v + slow**2), atol=1e-14)
+    points = jnp.asarray([[1.0, 0.0], [0.0, 3.0], [0.0, -4.0], [jnp.nan, 0.0]])
+    assert typical_speed(FunctionFlow(lambda t, x: 2 * x), points) == 6.0
+    assert typical_speed(FunctionFlow(lambda t, x: 0 * x), points) == 1.0
 
 
 def test_whether_a_field_depends_on_time():

@@ -1,5 +1,6 @@
 """Sweeps: grids, lists and seeds, failures, resumption after a kill, locks, executors, one program, refusals."""
 
+import functools
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +19,7 @@ import pytest
 
 from dynsim.io.locks import held
 from dynsim.keys import stream
+from dynsim.sweep_points import digest, points_of
 from dynsim.sweeps import sweep
 
 ROOT = Path(__file__).parent.parent
@@ -182,6 +185,48 @@ def test_what_a_function_closes_over_tells_sweeps_apart(tmp_path):
     sweep(times(2.0), {"a": [1.0]}, folder=tmp_path)
     with pytest.raises(ValueError, match="parts of another"):
         sweep(times(3.0), {"a": [1.0]}, folder=tmp_path)
+
+
+class Scaled(eqx.Module):
+    factor: jax.Array
+
+    def __call__(self, a):
+        return self.factor * a
+
+
+def power(a, exponent=2, *, shift=0.0):
+    return a**exponent + shift
+
+
+def with_default(exponent):
+    return lambda a, exponent=exponent: a**exponent
+
+
+def with_keyword(shift):
+    return lambda a, *, shift=shift: a + shift
+
+
+def closing_over(values):
+    return lambda a: a + values[0]
+
+
+def test_a_digest_tells_functions_points_and_parts_apart():
+    points = points_of({"a": [1.0, 2.0]}, None)
+    table = np.zeros(2000)
+    other = table.copy()
+    other[1000] = 1e-12
+    functions = [
+        power, measured, with_default(2), with_default(3), with_keyword(1.0), with_keyword(2.0), closing_over(table),
+        closing_over(other), functools.partial(power, shift=1.0), functools.partial(power, shift=2.0),
+        functools.partial(power, exponent=1.0), Scaled(jnp.asarray(2.0)), Scaled(jnp.asarray(3.0)),
+    ]  # fmt: skip
+    found = [digest(function, points, 1, False) for function in functions]
+    found += [digest(power, points, 2, False), digest(power, points, 1, True)]
+    found += [digest(power, points_of(p, s), 1, False) for p, s in (
+        ({"a": [1.0, 2.5]}, None), ({"a": [1.0, 2.0]}, 1), ({"a": [1.0, 2.0]}, [1]), ([{"a": 1.0}, {"a": 2.0}], None)
+    )]  # fmt: skip
+    assert len(set(found)) == len(found)
+    assert digest(closing_over(table.copy()), points_of({"a": [1.0, 2.0]}, None), 1, False) == found[6]
 
 
 REFUSED = {

@@ -1,0 +1,99 @@
+"""Errors in attractors, basins and edges, and the tests that notice them."""
+
+from tests.mutants import Mutant
+
+DYNAMICS = "analysis.dynamics."
+ATTRACTION, LIMITS, MAPS = DYNAMICS + "attraction", DYNAMICS + "limit_sets", DYNAMICS + "time_maps"
+SEARCH, BASINS = DYNAMICS + "attractors", DYNAMICS + "basins"
+FRACTIONS, EDGE, BOUNDARY = DYNAMICS + "basin_fractions", DYNAMICS + "edge_tracking", DYNAMICS + "basin_boundary"
+TESTS = "tests/test_attractors.py::test_"
+HAUSDORFF = (TESTS + "distances_of_sets_are_those_of_hausdorff_in_extents",)
+CONSTANT = (TESTS + "a_constant_feature_is_measured_by_its_size",)
+LATE = (TESTS + "late_samples_stay_on_an_attractor_or_not",)
+RECURS = (TESTS + "a_cycle_is_looked_for_where_the_trajectory_recurs",)
+RELATIVE = (TESTS + "what_moves_while_its_features_stay_is_a_relative_equilibrium",)
+SADDLE = (TESTS + "the_edge_of_a_map_is_its_saddle",)
+FORCED = (TESTS + "the_map_over_intervals_of_a_forced_flow_goes_on_in_time_and_leaves_what_is_out_of_bounds",)
+VOLUMES = (TESTS + "volumes_are_kept_by_conservative_maps_only",)
+START = (TESTS + "wells_attract_and_the_start_on_the_saddle_does_not",)
+FOUND = (TESTS + "maps_have_fixed_points_cycles_and_chaos",)
+FOLLOWED = ("tests/test_basins.py::test_labels_of_a_map_follow_their_attractors_along_a_parameter",)
+SLICE = ("tests/test_basins.py::test_a_slice_of_a_map_keeps_the_other_components",)
+WILSON = ("tests/test_basins.py::test_shares_of_random_starts_have_wilson_intervals",)
+
+MUTANTS = (
+    Mutant("workbench attractors: the distance of sets is one-sided", ATTRACTION,
+           "float(max(np.max(KDTree(b).query(a)[0]), np.max(KDTree(a).query(b)[0])))",
+           "float(np.max(KDTree(b).query(a)[0]))", tests=HAUSDORFF),
+    Mutant("workbench attractors: the distance of sets is not in extents", ATTRACTION,
+           "a, b = one.features / extent, other.features / extent", "a, b = one.features, other.features",
+           tests=HAUSDORFF),
+    Mutant("workbench attractors: far sets are paired", ATTRACTION,
+           "if costs[row, column] <= furthest:", "if costs[row, column] <= 10 * furthest:", tests=HAUSDORFF),
+    Mutant("workbench attractors: far sets decide which near ones are paired", ATTRACTION,
+           "linear_sum_assignment(np.minimum(costs, furthest))", "linear_sum_assignment(costs)", tests=HAUSDORFF),
+    Mutant("workbench attractors: a constant feature has the extent one", ATTRACTION,
+           "np.where(sizes > 0, np.maximum(sizes, floor), max(floor, 1.0))", "max(floor, 1.0)", tests=CONSTANT),
+    Mutant("workbench attractors: early samples count", ATTRACTION,
+           "tail = features[-max(WINDOW, len(features) // 4) :]", "tail = features", tests=LATE),
+    Mutant("workbench attractors: a sample within the radius is on an attractor", ATTRACTION,
+           "fine = max(known.radius / 4, 2 * resolution(known, extent))\n    return",
+           "fine = max(known.radius, 2 * resolution(known, extent))\n    return", tests=LATE),
+    Mutant("workbench attractors: one sample may be far away", ATTRACTION,
+           "<= fine and np.max(near) <= max(known.radius, fine)", "<= fine", tests=LATE),
+    Mutant("workbench attractors: volumes are kept by what contracts them", ATTRACTION,
+           "abs(float(np.mean(growth))) <= 1e-6", "float(np.mean(growth)) <= 1e-6", tests=VOLUMES),
+    Mutant("workbench attractors: the window of a forced flow begins at time 0", MAPS,
+           "begin = begun * float(self.interval)", "begin = 0.0 * begun", tests=FORCED),
+    Mutant("workbench attractors: the intervals of a window begin at the same time", MAPS,
+           "start = begin + k.astype(float) * time_map.interval", "start = begin + 0 * k.astype(float)", tests=FORCED),
+    Mutant("workbench attractors: what is out of bounds moves on", MAPS,
+           "return jnp.where(out | ~jnp.all(jnp.isfinite(moved), axis=0), still, moved)",
+           "return jnp.where(~jnp.all(jnp.isfinite(moved), axis=0), still, moved)", tests=FORCED),
+    Mutant("workbench attractors: what is out of bounds is not defined", MAPS,
+           "return escaped, ~escaped & ~_by_rows", "return escaped, escaped | ~_by_rows", tests=FORCED),
+    Mutant("workbench attractors: the least period is not looked for", LIMITS,
+           "for period in range(1, min(record.longest_period, len(f) // 3) + 1):",
+           "for period in range(min(record.longest_period, len(f) // 3), 0, -1):", tests=FOUND),
+    Mutant("workbench attractors: multipliers are those of one step", LIMITS,
+           "    steps = jnp.asarray(period * round(float(time_map.interval)))\n",
+           "    steps = jnp.asarray(round(float(time_map.interval)))\n", tests=FOUND),
+    Mutant("workbench attractors: what has escaped has failed", SEARCH,
+           "run.labels[run.pending[failed]] = ESCAPED, FAILED", "run.labels[run.pending[failed]] = FAILED, ESCAPED",
+           tests=FOUND),
+    Mutant("workbench attractors: saddles attract", SEARCH,
+           'sure = limit.stability == "stable"', 'sure = limit.stability in ("stable", "saddle", "unstable")',
+           tests=START),
+    Mutant("workbench attractors: a recurrence has a whole number of samples", LIMITS,
+           "_closed(record, k - _ahead(record, k))", "_closed(record, k)", tests=RECURS),
+    Mutant("workbench attractors: a sample that is ahead is behind", LIMITS,
+           "_closed(record, k - _ahead(record, k))", "_closed(record, k + _ahead(record, k))", tests=RECURS),
+    Mutant("workbench attractors: what drifts slowly is a relative equilibrium", LIMITS,
+           "record.features[len(record.features) // 2]) <= CLOSE", "record.features[-2]) <= CLOSE", tests=RELATIVE),
+    Mutant("workbench edges: the direction is the one that decays", EDGE,
+           "best = np.argmax(np.abs(values))", "best = np.argmin(np.abs(values))", tests=SADDLE),
+    Mutant("workbench edges: the derivative is taken of one vector after another", EDGE,
+           "matrix = basis.T @ _derivative(time_map, x, basis, limit.period)",
+           "matrix = (basis.T @ _derivative(time_map, x, basis, limit.period)).T", tests=SADDLE),
+    Mutant("workbench edges: both small steps go to the same side", EDGE,
+           "np.stack([x + push, x - push])", "np.stack([x + push, x + push])", tests=SADDLE),
+    Mutant("workbench edges: directions that decay are counted", EDGE,
+           "else np.abs(values) > 1", "else np.abs(values) < 1", tests=SADDLE),
+    Mutant("workbench edges: the sign of the direction is left open", EDGE,
+           "vector = vector * np.sign(vector[np.argmax(np.abs(vector))])",
+           "vector = -vector * np.sign(vector[np.argmax(np.abs(vector))])", tests=SADDLE),
+    Mutant("workbench basins: new attractors take the label of old ones", FRACTIONS,
+           "names[place], fresh = fresh, fresh + 1", "names[place], fresh = 0, fresh + 1", tests=FOLLOWED),
+    Mutant("workbench basins: labels are not those of the attractors before", FRACTIONS,
+           "names = [before[p][0] if p >= 0 else -1 for p in pairs]", "names = [-1 for p in pairs]", tests=FOLLOWED),
+    Mutant("workbench basins: intervals are exact, not Wilson's", FRACTIONS,
+           'method="wilson"', 'method="exact"', tests=WILSON),
+    Mutant("workbench basins: the first components vary", BASINS,
+           "states[:, which] = points", "states[:, : len(sizes)] = points", tests=SLICE),
+    Mutant("workbench basins: a slice has the names of the first components", BASINS,
+           "tuple(names[k] for k in which)", "tuple(names[k] for k in range(len(which)))", tests=SLICE),
+    Mutant("workbench basins: the part behind the boundary is divided", BOUNDARY,
+           "low, high, right = ends[change - 1], ends[change], found[change]",
+           "low, high, right = ends[change], ends[change + 1], found[change]",
+           tests=("tests/test_basins.py::test_division_into_parts_brackets_as_bisection_does",)),
+)  # fmt: skip
