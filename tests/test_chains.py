@@ -305,6 +305,17 @@ def test_entropy_and_dissipation_near_the_law_keep_twelve_digits(size):
     assert dissipation(Q, p, law) == pytest.approx(slope, rel=1e-11)
 
 
+def test_dissipation_around_a_cycle_keeps_twelve_digits():
+    step = 4.5e-4  # in a cycle terms of odd order do not cancel
+    p = np.array([1.0, 1.0 + step, (1.0 + step) ** 2])
+    p /= np.sum(p)
+    with mpmath.workdps(50):
+        a, b, c = (mpmath.mpf(float(x)) for x in p)
+        slope = float((a - b) * mpmath.log(b) + (b - c) * mpmath.log(c) + (c - a) * mpmath.log(a)) * -1
+    Q = np.array([[-1.0, 0.0, 1.0], [1.0, -1.0, 0.0], [0.0, 1.0, -1.0]])
+    assert dissipation(Q, p, np.full(3, 1 / 3)) == pytest.approx(slope, rel=1e-11)
+
+
 def test_attention_entropy_is_not_relative_entropy():
     A = np.array([[0.5, 0.5, 0.0], [0.25, 0.25, 0.5], [0.0, 1.0, 0.0]])
     np.testing.assert_allclose(attention_entropy(A), [math.log(2), 1.5 * math.log(2), 0.0], atol=1e-15)
