@@ -278,7 +278,7 @@ def test_relative_entropy_near_and_off_its_law():
     for e in (1e-3, 1e-6, 1e-9):
         expected = (0.25 + e) * math.log1p(e / 0.25) + (0.75 - e) * math.log1p(-e / 0.75)
         near = e**2 * (2 + 2 / 3)  # of second order; the next is smaller by e
-        assert relative_entropy(law + [e, -e], law) == pytest.approx(near if e < 1e-5 else expected, rel=1e-5)
+        assert relative_entropy(law + [e, -e], law) == pytest.approx(near if e < 1e-5 else expected, rel=1e-5, abs=0)
     assert relative_entropy(law, law) == 0
     assert relative_entropy(np.array([1.0, 0.0]), law) == pytest.approx(math.log(4))
     assert relative_entropy(law, np.array([1.0, 0.0])) == math.inf
@@ -300,9 +300,9 @@ def test_entropy_and_dissipation_near_the_law_keep_twelve_digits(size):
         ratios = [a / b for a, b in zip(exact, laws, strict=True)]
         entropy = float(mpmath.fsum(a * mpmath.log(r) - a + b for a, b, r in zip(exact, laws, ratios, strict=True)))
         slope = float((3 * exact[0] - exact[1]) * mpmath.log(ratios[0] / ratios[1]))
-    assert relative_entropy(p, law) == pytest.approx(entropy, rel=1e-12)
+    assert relative_entropy(p, law) == pytest.approx(entropy, rel=1e-12, abs=0)
     Q = np.array([[-3.0, 1.0], [3.0, -1.0]])
-    assert dissipation(Q, p, law) == pytest.approx(slope, rel=1e-11)
+    assert dissipation(Q, p, law) == pytest.approx(slope, rel=1e-11, abs=0)
 
 
 def test_dissipation_around_a_cycle_keeps_twelve_digits():
@@ -313,7 +313,7 @@ def test_dissipation_around_a_cycle_keeps_twelve_digits():
         a, b, c = (mpmath.mpf(float(x)) for x in p)
         slope = float((a - b) * mpmath.log(b) + (b - c) * mpmath.log(c) + (c - a) * mpmath.log(a)) * -1
     Q = np.array([[-1.0, 0.0, 1.0], [1.0, -1.0, 0.0], [0.0, 1.0, -1.0]])
-    assert dissipation(Q, p, np.full(3, 1 / 3)) == pytest.approx(slope, rel=1e-11)
+    assert dissipation(Q, p, np.full(3, 1 / 3)) == pytest.approx(slope, rel=1e-11, abs=0)
 
 
 def test_attention_entropy_is_not_relative_entropy():
