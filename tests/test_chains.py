@@ -290,7 +290,7 @@ def test_relative_entropy_near_and_off_its_law():
         dissipation(SWAP, law, law)
 
 
-@pytest.mark.parametrize("size", [1.1e-3, 9e-4, 7e-4, 1e-4, 1e-6])
+@pytest.mark.parametrize("size", [0.3, 1.1e-3, 9e-4, 7e-4, 1e-4, 1e-6])
 def test_entropy_and_dissipation_near_the_law_keep_twelve_digits(size):
     law, y = np.array([0.25, 0.75]), np.array([size, -size / 3])
     p = law * (1 + y)

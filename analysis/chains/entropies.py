@@ -24,7 +24,9 @@ def relative_entropy(p: Float[np.ndarray, "*batch k"], stationary: Distribution)
     y = np.divide(p - pi, pi, out=np.ones(p.shape), where=pi > 0)
     near = abs(y) < NEAR
     close = pi * y**2 * (1 / 2 - y * (1 / 6 - y * (1 / 12 - y * (1 / 20 - y / 30))))
-    return np.asarray(np.sum(np.where(p < 0, np.nan, np.where(near, close, rel_entr(p, pi) - p + pi)), axis=-1))
+    middle = pi * ((1 + y) * np.log1p(np.clip(y, -0.5, 0.5)) - y)  # p - pi is exact, p log(p / pi) is not
+    away = np.where(abs(y) < 0.5, middle, rel_entr(p, pi) - p + pi)
+    return np.asarray(np.sum(np.where(p < 0, np.nan, np.where(near, close, away)), axis=-1))
 
 
 def dissipation(generator: Any, p: Distribution, stationary: Distribution) -> float:
