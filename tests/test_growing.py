@@ -240,3 +240,13 @@ def test_coincident_prototypes_run_and_stay_together():
     x = x._replace(prototypes=x.prototypes.at[0, 1].set(x.prototypes[0, 0]))
     path = simulate(f, x, [0.0, 1.0])
     assert jnp.all(path.final.prototypes[0, 0] == path.final.prototypes[0, 1])
+
+
+def test_heads_that_are_not_active_do_not_move():
+    f = flow(first="random")
+    v = f.velocity(0.0, f.start(KEY))
+    idle = ~np.asarray(f.with_heads(active=f.active).active)
+    assert np.array_equal(idle, [False, True, True, True])
+    assert not np.any(np.asarray(v.prototypes)[idle])
+    assert not np.any(np.asarray(v.cubes)[idle])
+    assert np.all(np.any(np.asarray(v.prototypes)[~idle] != 0, axis=(1, 2)))

@@ -145,14 +145,14 @@ def test_the_order_of_prototypes_does_not_matter():
 
 def test_a_bank_has_the_measures_of_a_case_by_hand():
     """Embeddings +-1 on prototypes +-1, and a third prototype out of their reach, at a low temperature."""
-    z, p = jnp.asarray([[-1.0], [1.0]]), jnp.asarray([[-1.0], [1.0], [9.0]])
+    z, p = jnp.asarray([[-1.0, 0.0], [1.0, 0.0]]), jnp.asarray([[-1.0, 0.0], [1.0, 0.0], [9.0, 0.0]])
     found = bank_measures(z, p, jnp.asarray(0.1))
     assert float(found.entropy) < 1e-10
     assert float(found.separation) == 4.0
     assert float(found.variance) < 1e-10
     assert float(found.spread) == pytest.approx((16 + 4 + 36) / 3)
     assert float(found.utilisation) == pytest.approx(2 / 3)
-    assert found.covariance.tolist() == [[1.0]]
+    assert found.covariance.tolist() == [[1.0, 0.0], [0.0, 0.0]]
     warm = bank_measures(z, p[:2], jnp.asarray(1e9))
     assert float(warm.entropy) == pytest.approx(np.log(2))
     assert float(warm.variance) == pytest.approx(1.0)
