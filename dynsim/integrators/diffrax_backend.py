@@ -16,6 +16,7 @@ from jaxtyping import Array
 from dynsim._types import State, Time, Times
 from dynsim.conversion import instance, integer, number
 from dynsim.errors import argument_error
+from dynsim.integrators.adjoint import Checkpointed
 from dynsim.integrators.base import (
     AbstractIntegrator,
     Coordinates,
@@ -186,6 +187,7 @@ def _solve(
         y0,
         stepsize_controller=StopEarly(control),  # pyright: ignore[reportCallIssue]
         max_steps=integrator.max_steps,
+        adjoint=Checkpointed(),
         throw=False,
         **options,
     )
