@@ -85,8 +85,10 @@ def reviews_meet_the_hypotheses(key: Key, integrator: AbstractIntegrator) -> Tri
         hypotheses=(holds("alpha is positive", met.positive_step), holds("no token is zero", met.nonzero)),
         conclusions=(holds("the tokens are distinct", met.distinct),),
         witness={
-            "word numbers": found.ids,
-            "tokens": len(tokens),
+            "review": found.ids,
+            "encoder": {int(i): row for i, row in zip(found.ids, tokens, strict=True)},
+            "alpha": float(model.alpha),
+            "layers": 1,
             "distinct": distinct,
             "most often": int(np.max(_counts(tokens))),
         },

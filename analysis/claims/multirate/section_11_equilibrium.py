@@ -71,7 +71,15 @@ def _order_trial(post: Round, scale: Fraction) -> Trial:
         conclusions=(
             holds("the first is closer to the fixed point", _squared(distances[0]) <= _squared(distances[1])),
         ),
-        witness={"fixed point": rest - forcing, "states": (out - forcing, beside - forcing), "residuals": residuals},
+        witness={
+            "t": rate,
+            "e": square,
+            "forcing": forcing,
+            "fixed point": rest - forcing,
+            "states": (out - forcing, beside - forcing),
+            "roots": [r * scale for r in roots],
+            "residuals": residuals,
+        },
     )
 
 

@@ -112,9 +112,22 @@ def _trial(given: CountedNetwork, what: str, found: Fraction, expected: Fraction
             holds("the cost of a layer is that of its matrices", given.layer == given.written_layer),
             holds("the quotient in floating point is the counted one", given.ratio == float(_in_layers(given))),
         ),
-        witness={"N": given.n, "d": c.width, "P": c.block, "counted": found, "formula": expected},
+        witness={**_sizes(given), "counted": found, "formula": expected},
         parameters={"n": given.n, "P": c.block, "R": c.rounds, "M": c.passes, "L_slow": c.slow_layers},
     )
+
+
+def _sizes(given: CountedNetwork) -> dict:
+    c = given.config
+    depth = {"L_pre": c.layers_before, "R": c.rounds, "L_post": c.passes * c.layers_after, "L_slow": c.slow_layers}
+    return {
+        "N": given.n,
+        "P": c.block,
+        "width": c.width,
+        "width of keys and values": c.width * c.key_heads // c.query_heads,
+        "width of the MLP": c.hidden,
+        "layers": depth,
+    }
 
 
 def _in_layers(given: CountedNetwork) -> Fraction:

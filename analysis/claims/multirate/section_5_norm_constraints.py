@@ -49,7 +49,7 @@ def _bound_trial(c: Exact, square: Fraction, gain: Exact, bound: Fraction) -> Tr
             holds("the squared norm is at most the bound times d", square <= bound * d),
             holds("the bound is sharp", squared_norm(largest, gain) >= (1 - SHARP) * bound * d),
         ),
-        witness={"context": c, "gain": gain, "|.|^2 / d": square / d, "allowed": bound},
+        witness={"context": c, "gain": gain, "epsilon": EPSILON, "|.|^2 / d": square / d, "allowed": bound},
         parameters={"d": d, "largest entry": float(max(abs(c)))},
     )
 
@@ -233,15 +233,20 @@ def norm_constraints_make_contractive(key: Key, integrator: AbstractIntegrator) 
 
     Read: the distance of any two states decreases.
     """
-    if int(jax.random.randint(key, (), 0, 2)):
-        pair = on_sphere(key, matrix([-1, 1, 2]))
-        still = pair.x @ pair.x_velocity == 0 == pair.z @ pair.z_velocity
-        return _contraction_trial(pair, pair.x @ pair.x == pair.z @ pair.z == 1 and bool(still))
-    return _contraction_trial(doubly_stochastic_flow(key, Fraction(1), common=True), _doubly_stochastic(key))
+    stretch, M = matrix([-1, 1, 2]), doubly_stochastic_matrix(jax.random.split(key, 3)[0])
+    pair = on_sphere(key, stretch)
+    still = pair.x @ pair.x_velocity == 0 == pair.z @ pair.z_velocity
+    sphere = _contraction_trial(pair, pair.x @ pair.x == pair.z @ pair.z == 1 and bool(still))
+    shifted = _contraction_trial(doubly_stochastic_flow(key, Fraction(1), common=True), _doubly_stochastic(M))
+    return Trial(
+        hypotheses=(*sphere.hypotheses, *shifted.hypotheses),
+        conclusions=(*sphere.conclusions, *shifted.conclusions),
+        witness={"S": stretch, "x": pair.x, "z": pair.z, "M": M},
+        parameters={"constraints": "both"},
+    )
 
 
-def _doubly_stochastic(key: Key) -> bool:
-    M = doubly_stochastic_matrix(jax.random.split(key, 3)[0])
+def _doubly_stochastic(M: Exact) -> bool:
     return bool(np.all(M >= 0)) and all(sum(row) == 1 for row in (*M, *M.T))
 
 

@@ -258,7 +258,13 @@ def _equilibrium_trial(given: Chain, hypotheses: tuple[Measurement, ...], *, mas
             holds("p_st is an equilibrium", bool(np.all(Q @ stationary == 0))),
             holds("no other point is an equilibrium: the solution space has dimension zero", len(directions) == 0),
         ),
-        witness={**given.witness(), "p_st": stationary, "directions": directions},
+        witness={
+            **given.witness(),
+            "p_st": stationary,
+            "distributions": given.stationary_distributions,
+            "directions": directions,
+            **({"another equilibrium": stationary + directions[0]} if len(directions) else {}),
+        },
         parameters=given.parameters(),
     )
 

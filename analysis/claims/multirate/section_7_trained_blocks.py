@@ -198,7 +198,12 @@ def _fixed_point_trial(given: AffineMap) -> Trial:
         conclusions=(
             holds("it is an eigenvector of that eigenvalue", all(bool(np.all(M @ x == top * x)) for x in points)),
         ),
-        witness={**given.witness(), "fixed points": points},
+        witness={
+            **given.witness(),
+            "eigenvectors": given.eigenvectors.T,
+            "eigenvalues": given.eigenvalues,
+            "fixed point": points[0],
+        },
     )
 
 

@@ -73,11 +73,12 @@ def positive_determinant(A: Exact) -> Measurement:
 def attention_is_an_exponential(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Every attention matrix A is e^{Q tau} for a generator Q and a time tau. Measured: a necessary condition."""
     other = int(numpy_rng(key, "other").integers(2, 20))
-    A = softmax_of_logarithms(matrix([[1, other], [other, 1]]))
+    raw = matrix([[1, other], [other, 1]])
+    A = softmax_of_logarithms(raw)
     return Trial(
         hypotheses=(is_attention(A), weights_of(A, Full())),
         conclusions=(positive_determinant(A),),
-        witness={"A": A, "determinant": determinant(A)},
+        witness={"exponentials of the scores": raw, "A": A, "determinant": determinant(A)},
         parameters={"n": 2},
     )
 
@@ -95,13 +96,13 @@ def attention_is_an_exponential(key: Key, integrator: AbstractIntegrator) -> Tri
 def causal_attention_is_an_exponential(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Every causal attention matrix A is e^{Q tau}. Measured: a necessary condition, the half step e^{Q tau / 2}."""
     rng = numpy_rng(key, "roots")
-    m, q = (int(rng.integers(2, 8)) for _ in range(2))
+    m, q = (int(k) for k in rng.choice(np.arange(2, 8), 2, replace=False))
     A = softmax_of_logarithms(matrix([[1, 1, 1], [m * m - 1, 1, 1], [1, q * q - 2, 1]]), causal=True)
     half = half_step(A)
     return Trial(
         hypotheses=(is_attention(A, Causal()), weights_of(A, Causal())),
         conclusions=(positive_determinant(A), holds("the half step is stochastic", is_stochastic(half))),
-        witness={"A": A, "half step": half},
+        witness={"A": A, "roots": half.diagonal(), "half step": half},
         parameters={"n": 3},
     )
 

@@ -172,7 +172,7 @@ def _one_start_trial(key: Key) -> Trial:
             holds("after paths of three blocks the distribution is uniform within the block", _uniform(M, labels, p)),
         ),
         conclusions=(holds("the condition holds", lumping(given.generator, labels).ordinary_defect == 0),),
-        witness={**given.witness(), "labels": labels, "p": p},
+        witness={**given.witness(), "M": M, "labels": labels, "p": p},
     )
 
 

@@ -130,5 +130,5 @@ def _necessity_trial(given: PolynomialSystem) -> Trial:
     return Trial(
         hypotheses=(at_least("largest coordinate of phi(10^9)", far, 10**6, tolerance=0.0),),
         conclusions=(holds("the reduction is not well-posed", not well_posed),),
-        witness=given.witness(),
+        witness={**given.witness(), "graph": given.coefficients(given.A, given.epsilon)} if well_posed else {},
     )

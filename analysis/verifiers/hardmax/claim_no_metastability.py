@@ -2,12 +2,13 @@
 
 Printed: the hardmax formulation prevents the emergence of metastable states, where tokens initially form clusters that
 merge slowly; clusters remain fixed once determined in finite time. Read: clusters are sets of tokens within 1/64 of
-each other and at least 1/2 from all others; they have formed when no token moves by more than 1/64 for 32 layers.
+each other and at least 1/2 from all others; they have formed when no token moves by more than 1/64 for 16 layers.
 
-Instance, with A = I and alpha = 1: leaders a = (1, 1, 0), b = (1, -1, 0), c = (1 + e, 0, 1) with e = 2^-44, and two
-tokens (x, 0, z) with 0 < x < 1 and z < 0. These follow a and b, tied by symmetry, as long as z < -e x, and approach
-(1, 0, 0) meanwhile: a layer halves 1 - x and z. Once z > -e x, after about log2(1/e) layers in which nothing seems to
-move, c has the larger score, and the two merge with c. A smaller e makes the wait as long as one likes.
+Instance, with A = I: leaders a = (1, 1, 0), b = (1, -1, 0), c = (1 + e, 0, 1) with a small e, and two tokens (x, 0, z)
+with 0 < x < 1 and z < 0. These follow a and b, tied by symmetry, as long as z < -e x, and approach (1, 0, 0)
+meanwhile: a layer divides 1 - x and z by 1 + alpha. Once z > -e x, after about log(1 / e) / log(1 + alpha) layers, in
+most of which nothing seems to move, c has the larger score, and the two merge with c. A smaller e makes the wait as
+long as one likes.
 
 The map (1.1) is iterated in exact rational arithmetic.
 
@@ -28,6 +29,7 @@ WITNESS = {
         ["1/2", "0", "-1/4"],
         ["1/2", "0", "-1/3"],
     ],
+    "A": [["1", "0", "0"], ["0", "1", "0"], ["0", "0", "1"]],
     "alpha": "1",
     "formed": [8, 40],
     "clusters": [[0], [1], [2], [3, 4]],
@@ -57,14 +59,16 @@ def extent(z, clusters):
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     alpha, z = Fraction(witness["alpha"]), [[Fraction(v) for v in row] for row in witness["tokens"]]
-    yield "alpha > 0", alpha, alpha > 0
+    A = [[Fraction(v) for v in row] for row in witness["A"]]
+    unit = [[Fraction(i == j) for j in range(len(A))] for i in range(len(A))]
+    yield "A = I and alpha > 0", alpha, alpha > 0 and unit == A
     yield "tokens are nonzero and distinct: their number", len(z), all(map(any, z)) and len({*map(tuple, z)}) == len(z)
     states = [z]
     for _ in range(witness["merged"]):
         states.append(layer(states[-1], alpha))
     (first, last), clusters, then = witness["formed"], witness["clusters"], witness["clusters then"]
     near, far = Fraction(1, 64) ** 2, Fraction(1, 2) ** 2
-    yield "they are formed for 32 layers: from and to", (first, last), last - first >= 32
+    yield "they are formed for 16 layers: from and to", (first, last), last - first >= 16
     extents = [extent(x, clusters) for x in states[first : last + 1]]
     worst = max(w for w, _ in extents), min(b for _, b in extents)
     yield (

@@ -4,13 +4,11 @@ Printed: the clustering theory applies to movie reviews Z^0 = X E, whose rows ar
 reviews being padded with the word <PAD>. Read: the tokens of a padded review meet the hypotheses of Theorem 1.1, which
 are that they are nonzero and distinct.
 
-Instance: a review with two or more words <PAD>. Their rows of X are equal, and so are their tokens, whatever E is. Nor
-does the theorem hold for them by chance: here <PAD> has the largest value on the line, and A = I.
-
-Argument for the second part. Equal tokens have equal scores, so that both or neither are in a set C_i, they are in
-C_i together for their own i, and they remain equal. As long as all tokens are positive and those of <PAD> the largest,
-every C_i is the set of all <PAD>: these do not move, and the others approach them from below. By induction no C_i is
-ever {i}: the set of leaders is empty, whereas the theorem says that it is not.
+Instance: a review with a word, such as <PAD>, that occurs more than once. Its rows of X are equal, and so are its
+tokens, whatever E is. Nor can the theorem hold for them by chance, A = I here: equal tokens have equal scores, so that
+both or neither are in a set C_j; neither is ever a leader, C_i = {i}, and they remain equal. In the instance below the
+words <PAD> have the largest value on the line, all tokens follow them, and the set of leaders is empty in all layers,
+whereas the theorem says that it is not.
 
 Usage: python claim_theory_applies_to_reviews.py [WITNESS.json]
 """
@@ -22,9 +20,8 @@ from pathlib import Path
 
 STATEMENT = "hardmax/claim-theory-applies-to-reviews"
 WITNESS = {
-    "review": ["an", "amazing", "film"],
-    "n": 6,
-    "encoder": {"<PAD>": "2", "an": "1/2", "amazing": "3/2", "film": "1"},
+    "review": ["an", "amazing", "film", "<PAD>", "<PAD>", "<PAD>"],
+    "encoder": {"<PAD>": ["2"], "an": ["1/2"], "amazing": ["3/2"], "film": ["1"]},
     "alpha": "1/2",
     "layers": 8,
 }
@@ -32,28 +29,23 @@ WITNESS = {
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    words = witness["review"] + ["<PAD>"] * (witness["n"] - len(witness["review"]))
-    alpha, z = Fraction(witness["alpha"]), [Fraction(witness["encoder"][word]) for word in words]
-    pads = [i for i, word in enumerate(words) if word == "<PAD>"]
-    yield "the words of the padded review", words, len(words) == witness["n"]
-    yield "its tokens, which are not distinct", [*map(str, z)], len({*z}) < len(z) and len(pads) > 1
+    words, alpha = witness["review"], Fraction(witness["alpha"])
+    z = [[Fraction(v) for v in witness["encoder"][str(word)]] for word in words]
     yield "alpha > 0", alpha, alpha > 0
-    yield (
-        "tokens are positive and those of <PAD> the largest",
-        str(max(z)),
-        min(z) > 0 and all((v == max(z)) == (i in pads) for i, v in enumerate(z)),
-    )
+    yield "the tokens of the padded review are not zero: their number", len(z), all(map(any, z))
+    alike = [i for i, x in enumerate(z) if z.count(x) > 1]
+    yield "they are not distinct: tokens that have an equal one", len(alike), len(alike) > 1
     yield "at least one layer is checked", witness["layers"], witness["layers"] >= 1
     for k in range(witness["layers"]):
-        followed = [[j for j, v in enumerate(z) if u * v == max(u * w for w in z)] for u in z]
-        step = alpha / (1 + alpha)
-        after = [u + step * (sum(z[j] for j in f) / len(f) - u) for u, f in zip(z, followed, strict=True)]
-        kept = min(after) > 0 and all((v == z[pads[0]]) == (i in pads) and v <= z[pads[0]] for i, v in enumerate(after))
-        yield (
-            f"layer {k}: every token follows all <PAD>, the least token being",
-            float(min(z)),
-            followed == [pads] * len(z) and kept,
-        )
+        after, leaders = [], []
+        for i, x in enumerate(z):
+            scores = [sum(a * b for a, b in zip(x, y, strict=True)) for y in z]
+            followed = [j for j, score in enumerate(scores) if score == max(scores)]
+            leaders += [i] if followed == [i] else []
+            mean = [sum(column) / len(followed) for column in zip(*(z[j] for j in followed), strict=True)]
+            after.append([u + alpha / (1 + alpha) * (v - u) for u, v in zip(x, mean, strict=True)])
+        apart = [i for i in alike if i in leaders or after.count(after[i]) == 1]
+        yield f"layer {k}: leaders, none of those tokens, which remain equal", leaders, not apart
         z = after
 
 

@@ -15,22 +15,20 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "multirate/proposition-22/arrival"
-WITNESS = {"tokens": ["1", "2", "3", "4", "5", "7", "8"], "P": 4}
+WITNESS = {"tokens": [["1"], ["2"], ["3"], ["4"], ["5"], ["7"], ["8"]], "P": 4}
 
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    x, P = [Fraction(v) for v in witness["tokens"]], witness["P"]
+    x, P = [[Fraction(v) for v in row] for row in witness["tokens"]], int(witness["P"])
     yield "P >= 2, and the last block is begun and not complete", (len(x), P), P >= 2 and len(x) % P > 1
-    mean = lambda block: sum(block) / len(block)
-    pooled = [[mean(x[k : min(k + P, n)]) for k in range(0, n, P)] for n in range(1, len(x) + 1)]
-    last = [row[-1] for row in pooled[len(x) // P * P :]]
-    changes = sum(a != b for a, b in zip(last, last[1:], strict=False))
-    yield (
-        f"the pooled token of the last block as {len(last)} < P tokens arrive, more than one change",
-        [*map(str, last)],
-        (changes > 1),
-    )
+    mean = lambda block: [sum(column) / len(block) for column in zip(*block, strict=True)]
+    pooled = [[mean(x[k : min(k + P, n)]) for k in range(0, n, P)] for n in range(len(x) + 1)]
+    seen = pooled[len(x) // P * P :]
+    changes = sum(a != b for a, b in zip(seen, seen[1:], strict=False))
+    last = [[*map(str, row[-1])] for row in seen[1:]]
+    yield f"the pooled token of the last block as {len(last)} < P tokens arrive", last, len(last) < P
+    yield "the number of changes of the pooled sequence, more than one", changes, changes > 1
 
 
 def main():

@@ -4,10 +4,13 @@ Printed: Fenichel's theorem requires normal hyperbolicity, the fast dynamics mus
 manifold, for it to persist under perturbation. (Fenichel's theorem requires that no transverse eigenvalue has real part
 zero. Contraction is what makes the manifold attracting.)
 
-Instance: epsilon x' = a (x - b y), y' = r y with a > 0: the fast dynamics expands. The line x = k y is invariant if and
-only if epsilon r k = a (k - b), that is k = a b / (a - epsilon r), and for 0 < epsilon <= a / (2 |r|) it is within
-|k - b| = epsilon |r b| / (a - epsilon r) <= epsilon (2 |r b| / a) of the critical manifold x = b y: this persists. The
-formula is checked for a list of epsilon; the bound follows from a - epsilon r >= a / 2.
+Instance: epsilon x' = A (x - phi(y)), y' = lambda y, with x in the plane and a polynomial phi(y) = sum_j b_j y^j. A is
+regular, and the fast dynamics is not contractive.
+
+The graph x = sum_j k_j y^j is invariant if and only if epsilon lambda j k_j = A (k_j - b_j) for all j. For all epsilon
+with 2 epsilon |lambda| j |A^-1| <= 1 (norms: largest absolute row sums) there is one, by Neumann's series, with |k_j|
+<= 2 |b_j|, so that |k_j - b_j| = |epsilon lambda j A^-1 k_j| <= 2 epsilon |lambda| j |A^-1| |b_j|: the
+critical manifold x = phi(y) persists.
 
 Usage: python remark_25_hyperbolicity.py [WITNESS.json]
 """
@@ -18,21 +21,33 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "multirate/remark-25-hyperbolicity"
-WITNESS = {"a": "1", "b": "2", "r": "-1/2", "epsilon": ["1", "1/10", "1/1000", "1/1000000"]}
+WITNESS = {
+    "A": [["1", "0"], ["0", "2"]],
+    "phi": [["2", "1"], ["0", "1"], ["1", "0"]],
+    "lambda": "-1/2",
+    "epsilon": "1/10",
+    "graph": [["40/21", "40/41"], ["0", "20/21"], ["20/23", "0"]],
+}
 
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    a, b, r = (Fraction(witness[name]) for name in ("a", "b", "r"))
-    yield "the fast dynamics is not contractive: its rate a", a, a > 0
-    constant = 2 * abs(r * b) / a
-    for epsilon in map(Fraction, witness["epsilon"]):
-        yield "epsilon is at most a / (2 |r|)", epsilon, 0 < epsilon <= a / (2 * abs(r))
-        k = a * b / (a - epsilon * r)
-        residual = epsilon * r * k - a * (k - b)
-        yield "the line x = k y is invariant: residual", residual, residual == 0
-        gap = abs(k - b)
-        yield f"|k - b| / epsilon, at most {constant}, a constant", float(gap / epsilon), gap <= constant * epsilon
+    A, phi, graph = ([[Fraction(v) for v in row] for row in witness[name]] for name in ("A", "phi", "graph"))
+    rate, epsilon = Fraction(witness["lambda"]), Fraction(witness["epsilon"])
+    (a, b), (c, d) = A
+    determinant, trace = a * d - b * c, a + d
+    contracts = determinant > 0 > trace
+    yield "the fast dynamics is not contractive: det A and tr A", (str(determinant), str(trace)), not contracts
+    inverse = max(abs(d) + abs(b), abs(c) + abs(a)) / abs(determinant)
+    small = 2 * epsilon * abs(rate) * len(phi) * inverse
+    yield "2 epsilon |lambda| j |A^-1|, at most 1", float(small), epsilon > 0 and small <= 1
+    for j, (k, v) in enumerate(zip(graph, phi, strict=True), 1):
+        gap = [p - q for p, q in zip(k, v, strict=True)]
+        image = [a * gap[0] + b * gap[1], c * gap[0] + d * gap[1]]
+        residual = [epsilon * rate * j * p - q for p, q in zip(k, image, strict=True)]
+        yield f"the graph is invariant: residual of the coefficient {j}", [*map(str, residual)], not any(residual)
+        bound = 2 * epsilon * abs(rate) * j * inverse * max(map(abs, v))
+        yield f"|k_{j} - b_{j}| and its bound", (float(max(map(abs, gap))), float(bound)), max(map(abs, gap)) <= bound
 
 
 def main():

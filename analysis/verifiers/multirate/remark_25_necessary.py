@@ -1,14 +1,17 @@
 """Verify an instance that refutes a sentence of Remark 25 of "Attention is just another name for coupling?".
 
 Printed: norm constraints are necessary for a well-posed fast-slow reduction. Read: without a bound of the norm of the
-fast state, there is no unique and attracting quasi-steady state for each y, or the reduced flow is not the limit of the
-full one on bounded time intervals.
+fast state, there is no unique and attracting quasi-steady state for each y, or there is no slow manifold within
+O(epsilon) of the critical manifold.
 
-Instance: epsilon x' = y - x, y' = x, without any constraint. For each y the quasi-steady state x = y is unique and
-attracts at the rate 1 / epsilon; the reduced flow is y' = y. With epsilon = d + d^2 the matrix ((-1/epsilon,
-1/epsilon), (1, 0)) has the eigenvalues k = 1 / (1 + d) and s = -1 / d, with eigenvectors (k, 1) and (s, 1). Hence
-y(t) = (1 - B) e^{k t} + B e^{s t} with |B| = |k - x_0| / (k - s) <= d (1 + |x_0|) for y_0 = 1, |k - 1| <= d: y(t) tends
-to e^t on bounded intervals as d -> 0. All solutions but those with B = 1 are unbounded.
+Instance: epsilon x' = A (x - phi(y)), y' = lambda y, with x in the plane and a polynomial phi(y) = sum_j b_j y^j. There
+is no constraint. All eigenvalues of A have negative real part, so that for each y the quasi-steady state x = phi(y) is
+unique and attracts; y follows the reduced flow.
+
+The graph x = sum_j k_j y^j is invariant if and only if epsilon lambda j k_j = A (k_j - b_j) for all j. For all epsilon
+with 2 epsilon |lambda| j |A^-1| <= 1 (norms: largest absolute row sums) there is one, by Neumann's series, with |k_j|
+<= 2 |b_j|, so that |k_j - b_j| = |epsilon lambda j A^-1 k_j| <= 2 epsilon |lambda| j |A^-1| |b_j|: the
+slow manifold is within O(epsilon) of the critical one. Its states are unbounded.
 
 Usage: python remark_25_necessary.py [WITNESS.json]
 """
@@ -19,29 +22,39 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "multirate/remark-25-necessary"
-WITNESS = {"d": ["1", "1/10", "1/1000", "1/1000000"], "x_0": "5", "rate of the quasi-steady state": "-1"}
+WITNESS = {
+    "A": [["-1", "0"], ["0", "-2"]],
+    "phi": [["2", "1"], ["0", "1"], ["1", "0"]],
+    "lambda": "-1/2",
+    "epsilon": "1/10",
+    "graph": [["40/19", "40/39"], ["0", "20/19"], ["20/17", "0"]],
+}
 
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    x0, rate = Fraction(witness["x_0"]), Fraction(witness["rate of the quasi-steady state"])
-    yield "the quasi-steady state attracts: epsilon times its rate", rate, rate < 0
-    for d in map(Fraction, witness["d"]):
-        epsilon, k, s = d + d * d, 1 / (1 + d), -1 / d
-        # rows of ((rate / epsilon, -rate / epsilon), (1, 0)) applied to (z, 1): (rate z - rate) / epsilon and z
-        defects = [abs((rate * z - rate) / epsilon - z * z) for z in (k, s)]
-        yield (
-            f"epsilon = {epsilon}: (k, 1) and (s, 1) are eigenvectors: defects",
-            [*map(str, defects)],
-            not any(defects),
-        )
-        yield "k > 0 > s: the state is unbounded, and the line x = k y attracts", (str(k), str(s)), k > 0 > s
-        B = (k - x0) / (k - s)
-        yield (
-            "|B| / d and (1 - k) / d, at most 1 + |x_0| and 1",
-            (float(abs(B) / d), float((1 - k) / d)),
-            (d > 0 and abs(B) <= d * (1 + abs(x0)) and 1 - k <= d),
-        )
+    A, phi, graph = ([[Fraction(v) for v in row] for row in witness[name]] for name in ("A", "phi", "graph"))
+    rate, epsilon = Fraction(witness["lambda"]), Fraction(witness["epsilon"])
+    (a, b), (c, d) = A
+    determinant, trace = a * d - b * c, a + d
+    contracts = determinant > 0 > trace
+    yield (
+        "x = phi(y) is the only quasi-steady state, and attracts: det A and tr A",
+        (str(determinant), str(trace)),
+        contracts,
+    )
+    unbounded = rate != 0 and any(map(any, phi))
+    yield "it is unbounded: phi is not constant, and lambda is not 0", witness["phi"], unbounded
+    inverse = max(abs(d) + abs(b), abs(c) + abs(a)) / abs(determinant)
+    small = 2 * epsilon * abs(rate) * len(phi) * inverse
+    yield "2 epsilon |lambda| j |A^-1|, at most 1", float(small), epsilon > 0 and small <= 1
+    for j, (k, v) in enumerate(zip(graph, phi, strict=True), 1):
+        gap = [p - q for p, q in zip(k, v, strict=True)]
+        image = [a * gap[0] + b * gap[1], c * gap[0] + d * gap[1]]
+        residual = [epsilon * rate * j * p - q for p, q in zip(k, image, strict=True)]
+        yield f"the graph is invariant: residual of the coefficient {j}", [*map(str, residual)], not any(residual)
+        bound = 2 * epsilon * abs(rate) * j * inverse * max(map(abs, v))
+        yield f"|k_{j} - b_{j}| and its bound", (float(max(map(abs, gap))), float(bound)), max(map(abs, gap)) <= bound
 
 
 def main():
