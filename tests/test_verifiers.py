@@ -254,16 +254,31 @@ GIVEN_BY_CLAIMS = (
     "growing/theorem-8-limit-set",
     "growing/theorem-9",
     "hardmax/claim-figure-2-rows",
+    "hardmax/claim-no-metastability",
     "hardmax/claim-s-all-projections",
     "hardmax/claim-softmax-limit/uniform",
     "hardmax/claim-sphere-fixed",
+    "hardmax/claim-theory-applies-to-reviews",
     "hardmax/lemma-3.2/general-attention",
     "hardmax/lemma-4.1-boundary",
     "hardmax/proposition-5.3-if",
     "hardmax/remark-1.3/boundary",
+    "multirate/claim-attention-exponential",
+    "multirate/claim-attention-exponential/causal",
     "multirate/claim-causal-irreducible",
     "multirate/claim-h-theorem/strict",
+    "multirate/claim-lumpability/one-start",
+    "multirate/claim-qss-equals-stationary",
+    "multirate/claim-qss-equals-stationary/distributions",
+    "multirate/claim-residual-distance",
+    "multirate/proposition-19",
+    "multirate/proposition-22/arrival",
+    "multirate/remark-24-rmsnorm/gain",
+    "multirate/remark-25-hyperbolicity",
+    "multirate/remark-25-necessary",
+    "multirate/remark-25-norm-constraints",
     "multirate/remark-30-column-sums/every-map",
+    "multirate/remark-30-fixed-point",
     "multirate/theorem-28-iii-euler/at-the-bound",
     "prototypes/algorithm-1-line-12",
     "prototypes/algorithm-1-line-20",
@@ -309,6 +324,22 @@ GIVEN_BY_CLAIMS = (
     "prototypes/theorem-3-monotone/frozen",
 )
 
+# The other claims with a verifier, and why their witness is not one of it.
+RUN_OF_A_NETWORK = (
+    "the claim runs a network with random weights; the verifier has a layer of the kind with rational states"
+)
+RUN_OF_THE_ALGORITHM = (
+    "the claim runs the Algorithm from a random start; the verifier has a rational state of such a run"
+)
+OTHER_WITNESS = {
+    "growing/claim-prototypes-raise-residual": RUN_OF_THE_ALGORITHM,
+    "growing/corollary-2/algorithm": RUN_OF_THE_ALGORITHM,
+    "multirate/claim-euler-step": RUN_OF_A_NETWORK,
+    "multirate/claim-rmsnorm-contraction": RUN_OF_A_NETWORK,
+    "multirate/proposition-21-full-slow": RUN_OF_A_NETWORK,
+    "multirate/proposition-21/secant-over-the-sequence": RUN_OF_A_NETWORK,
+}
+
 # Those of them that take more than 0.3 s of CPU time in a process of their own, among the slow tests.
 DEAR = {
     "consensus/claim-general-p-not-ascertainable/conjugacy",
@@ -323,7 +354,30 @@ DEAR = {
     "consensus/theorem-5.1-domain",
     "consensus/theorem-5.1-iss",
     "consensus/theorem-6.1-equilibria",
+    "growing/claim-separation-force",
+    "growing/corollary-1",
+    "growing/corollary-12",
+    "growing/corollary-3",
+    "growing/corollary-8",
+    "growing/corollary-9",
+    "growing/definition-2",
+    "growing/experiment-1-coverage",
+    "growing/lemma-18",
+    "growing/lemma-2",
+    "growing/lemma-20/equation-46",
+    "growing/lemma-21",
+    "growing/lemma-24",
+    "growing/lemma-25",
+    "growing/lemma-27",
+    "hardmax/claim-no-metastability",
+    "hardmax/claim-theory-applies-to-reviews",
+    "multirate/claim-attention-exponential",
+    "multirate/claim-attention-exponential/causal",
     "multirate/claim-causal-irreducible",
+    "multirate/claim-residual-distance",
+    "multirate/proposition-19",
+    "multirate/remark-25-necessary",
+    "multirate/remark-25-norm-constraints",
     "prototypes/algorithm-1-line-20",
     "prototypes/appendix-a-6",
     "prototypes/appendix-a-7",
@@ -430,6 +484,13 @@ def test_a_verifier_accepts_the_witness_of_its_claim(id, tmp_path):
     done = run(file_of(id), str(file))
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == f"{id} is refuted"
+
+
+def test_every_verifier_takes_the_witness_of_its_claim_or_a_reason_is_given():
+    given, other = set(GIVEN_BY_CLAIMS), set(OTHER_WITNESS)
+    assert {constant(name, "STATEMENT") for name in FILES} == given | other
+    assert not given & other
+    assert given >= DEAR
 
 
 def test_a_verifier_says_which_names_a_witness_must_have(tmp_path):
