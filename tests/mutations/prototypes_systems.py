@@ -202,6 +202,13 @@ MUTANTS = (
         (ENCODER,),
     ),
     Mutant(
+        "prototypes: the perceptron is linear",
+        ENCODERS,
+        "second.embed(parameters.output, jnp.tanh(first.embed(parameters.hidden, x)))",
+        "second.embed(parameters.output, first.embed(parameters.hidden, x))",
+        ("prototypes/proposition-1/corrected",),
+    ),
+    Mutant(
         "prototypes: the entropy is a sum over embeddings",
         ASSIGNMENTS,
         "jnp.where(positive, q, 1.0)), 0.0)) / q.shape[0]",

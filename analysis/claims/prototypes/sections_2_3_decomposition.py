@@ -143,14 +143,15 @@ def decomposition_holds_for_any_encoder(key: Key, integrator: AbstractIntegrator
 def _universal_trial(key: Key, factor: float) -> Trial:
     """Measure Lq of a coupled flow against R + V, both at `factor` times its temperature."""
     if numpy_rng(key, "kind").integers(3) == 0:
-        flow, x = perceptron(key)
+        flow, x, z = perceptron(key)
         p, T = x.prototypes, flow.temperature(0.0)
         found = shipped(flow.embed(x), p, factor * T)
         split = agrees("Lq of the coupled flow", _value(flow, x), float(found.error + found.variance))
         sizes = {"n": len(found.q), "k": len(p), "m": p.shape[1], "T": float(T), "encoder": "perceptron"}
         positive = at_least("temperature", T, 0.0, tolerance=ROUNDING)
         not_negative = at_least("V", found.variance, 0.0, tolerance=ROUNDING)
-        return Trial((positive,), (split, not_negative), {"p": np.asarray(p)}, parameters=sizes)
+        embedded = agrees("the embeddings of the flow", flow.embed(x), z)
+        return Trial((positive,), (split, not_negative, embedded), {"z": z, "p": np.asarray(p)}, parameters=sizes)
     given = encoded_bank(key)
     bank = given.bank
     found = bank.parts if factor == 1 else bank._replace(base=bank.base**2).parts

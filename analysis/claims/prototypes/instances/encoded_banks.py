@@ -3,13 +3,21 @@
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.banks import Bank, K, M, N, random_bank
 from analysis.claims.rational_instances import Exact, matrix
-from dynsim._types import Key, State
-from dynsim.systems.prototypes.encoders import Affine, AffineEncoder, FreeEmbeddings, LinearEncoder, MLPEncoder
+from dynsim._types import Key
+from dynsim.systems.prototypes.encoders import (
+    Affine,
+    AffineEncoder,
+    FreeEmbeddings,
+    LinearEncoder,
+    MLPEncoder,
+    TwoLayers,
+)
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
@@ -63,9 +71,14 @@ def encoded_bank(key: Key, gradient: str = "frozen") -> EncodedBank:
     return EncodedBank(bank, kind, x, W, b, flow)
 
 
-def perceptron(key: Key) -> tuple[CoupledFlow, State]:
-    """Return a flow with a perceptron for encoder, and a random state."""
+def perceptron(key: Key) -> tuple[CoupledFlow, Coupled, np.ndarray]:
+    """Return a flow with a perceptron for encoder, a random state, and its embeddings W_2 tanh(W_1 x + b_1) + b_2."""
     rng, encoder = numpy_rng(key, "perceptron"), MLPEncoder(D, 4, M)
     temperature = float(rng.uniform(0.2, 4.0))
-    flow = CoupledFlow(rng.normal(size=(N, D)), encoder, temperature)
-    return flow, Coupled(encoder.draw(key), jax.numpy.asarray(rng.normal(size=(K, M))))
+    x = rng.normal(size=(N, D))
+    flow, p = CoupledFlow(x, encoder, temperature), rng.normal(size=(K, M))
+    (W1, b1), (W2, b2) = theta = TwoLayers(
+        Affine(rng.normal(size=(4, D)), rng.normal(size=4)), Affine(rng.normal(size=(M, 4)), rng.normal(size=M))
+    )
+    z = np.tanh(x @ W1.T + b1) @ W2.T + b2
+    return flow, jax.tree.map(jnp.asarray, Coupled(theta, p)), z
