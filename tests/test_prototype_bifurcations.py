@@ -54,16 +54,23 @@ def test_collapse_loses_stability_at_the_critical_temperature_and_two_prototypes
             np.testing.assert_allclose(values, -np.linalg.eigvalsh(H), atol=1e-8)
 
 
-@pytest.mark.parametrize(("gradient", "factor", "reduction"), [("frozen", 32, "sum"), ("full", 128, "mean")])
-def test_the_pitchfork_of_two_prototypes_is_supercritical(gradient, factor, reduction):
+@pytest.mark.parametrize(
+    ("z", "gradient", "factor", "reduction"),
+    [
+        pytest.param(Z, "frozen", 32, "sum", id="frozen"),
+        pytest.param(PLANE, "full", 128, "mean", id="full"),
+        pytest.param(PLANE, "frozen", 32, "sum", id="frozen-plane", marks=pytest.mark.slow),
+        pytest.param(Z, "full", 128, "mean", id="full-line", marks=pytest.mark.slow),
+    ],
+)
+def test_the_pitchfork_of_two_prototypes_is_supercritical(z, gradient, factor, reduction):
     loss = PrototypeLoss(gradient, reduction=reduction)
-    for z in (Z, PLANE):
-        found = pitchfork(z, loss)
-        y = np.asarray(z - jnp.mean(z, axis=0)[None]) @ found.direction
-        scale = 1 if reduction == "sum" else len(z)
-        assert found.coefficient == pytest.approx(factor * np.sum(y**4) / found.temperature**3 / scale, rel=1e-9)
-        assert found.kind == "supercritical"
-        assert found.temperature == critical_temperature(z, loss)
+    found = pitchfork(z, loss)
+    y = np.asarray(z - jnp.mean(z, axis=0)[None]) @ found.direction
+    scale = 1 if reduction == "sum" else len(z)
+    assert found.coefficient == pytest.approx(factor * np.sum(y**4) / found.temperature**3 / scale, rel=1e-9)
+    assert found.kind == "supercritical"
+    assert found.temperature == critical_temperature(z, loss)
 
 
 @pytest.mark.parametrize("gradient", ["full", "frozen"])
