@@ -11,7 +11,13 @@ from figures.prototypes.slow_manifold import RATIOS
 from figures.style import canvas, colour, settings
 from tests.figure_layout import check_layout, outside, overlapping
 
-OWN = ("phase-portraits", "bifurcations", "lyapunov", "separation-paths", "slow-manifold")
+OWN = (
+    "phase-portraits",
+    "bifurcations",
+    "lyapunov",
+    pytest.param("separation-paths", marks=pytest.mark.slow),
+    "slow-manifold",
+)
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +85,7 @@ def test_each_mode_descends_its_own_function_and_the_other_one_may_rise(folder):
     assert 9 < float(found["arrival"]) < 10
 
 
+@pytest.mark.slow
 def test_the_separation_is_monotone_along_no_mode(folder):
     found = numbers("separation-paths", folder)
     for mode in MODES:
@@ -106,6 +113,7 @@ def test_trajectories_come_nearer_to_the_slow_manifold_and_only_frozen_assignmen
         assert found[f"full path {k}"][-1, 0] > 1.2
 
 
+@pytest.mark.slow
 def test_the_debris_is_drawn_with_four_prototypes_and_four_regimes(folder):
     (shown,) = find_figures("prototypes/figure-1")
     found = shown.data(folder)

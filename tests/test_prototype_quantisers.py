@@ -16,14 +16,19 @@ T = jnp.asarray(0.6)
 
 @pytest.mark.parametrize("mode", ["full", "frozen"])
 def test_the_soft_quantiser_is_its_formula_in_both_modes(mode):
-    quantiser = SoftQuantiser(P, barrier=0.5, gradient=mode)
-    found = quantiser(Z, T)
     loss = PrototypeLoss(mode, barrier=0.5, reduction="mean")
-    assert np.max(np.abs(found.assignments - assignments(Z, P, T))) < 1e-14
-    assert np.max(np.abs(found.output - assignments(Z, P, T) @ P)) < 1e-14
-    assert abs(found.loss - loss.value(Z, P, T)) < 1e-13
-    by_both = jax.grad(lambda z, p: SoftQuantiser(p, barrier=0.5, gradient=mode)(z, T).loss, argnums=(0, 1))(Z, P)
-    for ours, expected in zip(by_both, loss.gradients(Z, P, T), strict=True):
+    quantised = lambda z, p: SoftQuantiser(p, barrier=0.5, gradient=mode)(z, T)
+
+    @jax.jit
+    def everything(z, p):
+        slopes = jax.grad(lambda z, p: quantised(z, p).loss, argnums=(0, 1))(z, p)
+        return quantised(z, p), slopes, assignments(z, p, T), loss.value(z, p, T), loss.gradients(z, p, T)
+
+    found, by_both, q, value, gradients = everything(Z, P)
+    assert np.max(np.abs(found.assignments - q)) < 1e-14
+    assert np.max(np.abs(found.output - np.asarray(q) @ np.asarray(P))) < 1e-14
+    assert abs(found.loss - value) < 1e-13
+    for ours, expected in zip(by_both, gradients, strict=True):
         assert np.max(np.abs(ours - expected)) < 1e-12
 
 
