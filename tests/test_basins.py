@@ -8,7 +8,7 @@ import pytest
 from analysis.dynamics.attractors import ESCAPED, NOT_ATTRACTING
 from analysis.dynamics.basin_boundary import bisect_outcome, divide_outcomes
 from analysis.dynamics.basin_fractions import basin_fractions, continued_fractions
-from analysis.dynamics.basins import Basins, Search, basins
+from analysis.dynamics.basins import Basins, Search, basins, touching
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon
@@ -106,6 +106,16 @@ def test_shares_of_random_starts_have_wilson_intervals():
         assert (low, high) == pytest.approx((middle - half, middle + half))
         assert low < 0.5 < high
     assert "400 starts, 0.999 intervals: 0." in repr(found)
+
+
+def test_basins_that_touch_are_paired_once():
+    labels = np.array([[0, 0, 2], [0, 1, 2], [-1, 1, 2]])
+    found = touching(labels)
+    assert list(found) == [(0, 1), (0, 2), (1, 2)]
+    for (one, other), (first, second) in found.items():
+        assert (labels[first], labels[second]) == (one, other)
+        assert np.sum(np.abs(np.subtract(first, second))) == 1
+    assert touching(np.array([0, -1, 1])) == {}
 
 
 @pytest.mark.slow

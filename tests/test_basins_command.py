@@ -5,6 +5,7 @@ import pytest
 
 from dynsim.io.npz import read_arrays
 from figures.panels.basins import FAINT, Mark, basin_background, basin_image, luminance, shade
+from figures.panels.shares import share_curves
 from figures.style import canvas, settings
 from tests.commands import refused, run
 
@@ -33,6 +34,48 @@ def test_basins_are_printed_drawn_and_written(capsys, mine):
     assert f"{np.mean(kept['labels'] == 0):8.4f}  stable equilibrium at" in out
     assert kept["axis_1"].shape == kept["labels"].shape == (40,)
     assert (mine / "basins.png").stat().st_size > 5000
+
+
+def test_the_edge_between_basins_is_the_unstable_equilibrium(capsys, mine):
+    words = ("double-well", "--h", "0.1", "--shape", "40", "--edge", "--out", "wells.npz")
+    status, out, _ = run(capsys, "basins", *words)
+    assert status == 0
+    assert "edge of basins 1 and 2: unstable equilibrium at [-0.10103], 1 unstable direction" in out
+    kept = read_arrays("wells.npz")
+    assert kept["edge_basins"].tolist() == [[0, 1]]
+    (root,) = kept["edge_states"][0]
+    assert root - root**3 + 0.1 == pytest.approx(0.0, abs=1e-9)
+    assert kept["edge_unstable"].tolist() == [[1.0]]
+
+
+def test_shares_of_basins_are_followed_along_a_parameter(capsys, mine):
+    """At |h| > .3849 there is one well, and the remnant of the other slows trajectories down."""
+    words = ("double-well", "--sample", "40", "--against", "h=-0.4:0.4", "--values", "3", "--out", "shares.npz")
+    status, out, _ = run(capsys, "basins", *words)
+    assert status == 0
+    kept = read_arrays("shares.npz")
+    assert kept["parameters"].tolist() == [-0.4, 0.0, 0.4]
+    assert kept["labels"].tolist() == [0, 1]
+    assert kept["shares"][0, 0] == kept["shares"][2, 1] == 1.0
+    assert np.isnan([kept["shares"][0, 1], kept["shares"][2, 0]]).all()
+    assert kept["shares"][1].sum() == pytest.approx(1.0)
+    assert np.all(kept["low"][1] < kept["shares"][1])
+    assert "basin 1, at h = -0.4: stable equilibrium at [-1.1597]" in out
+    assert (mine / "basins.png").stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("--edge --sample 9", "Argument `edge` must be used with a grid, not with `--sample`"),
+        ("--against h=0:1", "Argument `sample` must be the number of starts for each value of `--against`"),
+        ("--sample 9 --against h=1:1", "Argument `against` must hold two different finite numbers"),
+        ("--sample 9 --against hh=0:1", "did you mean `h`?"),
+        ("--sample 9 --against h=0:1 --values 1", "Argument `values` must be at least 2"),
+    ],
+)
+def test_edges_and_ranges_that_do_not_fit_are_refused(capsys, mine, words, sentence):
+    assert sentence in refused(capsys, "basins", "double-well", *words.split())
 
 
 @pytest.mark.slow
@@ -75,6 +118,20 @@ def test_basins_differ_as_shades_of_grey():
     greys = np.sort([float(luminance(shade(k))) for k in range(7)])
     assert np.min(np.diff(greys)) > 0.05
     assert float(luminance(shade(-2))) == pytest.approx(1)
+
+
+def test_shares_are_curves_in_the_colours_of_their_basins():
+    with settings():
+        _, (ax,) = canvas()
+        shares = np.array([[1.0, np.nan, 0.0], [0.5, 0.4, 0.1]])
+        lines = share_curves(ax, [0.0, 1.0], [0, 1, -2], shares, shares - 0.1, shares + 0.1, xlabel="h")
+        assert [line.get_label() for line in lines] == ["basin 1", "basin 2", "escaped"]
+        assert len({line.get_marker() for line in lines}) == 3
+        assert np.array_equal(lines[0].get_ydata(), [1.0, 0.5])
+        bands = [band.get_paths()[0].get_extents().bounds for band in ax.collections[::2]]
+        assert np.allclose(bands, [[0.0, 0.4, 1.0, 0.7], [0.0, -0.1, 1.0, 0.3]])
+        with pytest.raises(ValueError, match=r"Argument `low` must have shape \(values, labels\) = \(2, 3\)"):
+            share_curves(ax, [0.0, 1.0], [0, 1, -2], shares, shares.T, shares, xlabel="h")
 
 
 def test_an_image_has_its_attractors_and_refuses_other_shapes():

@@ -16,6 +16,7 @@ from analysis.dynamics.attraction import (
     denser,
     extent_of,
     keeps_volume,
+    resolution,
     set_distance,
     stays_on,
     widths,
@@ -43,6 +44,7 @@ FATES = {
 
 ROUND = 128  # intervals of the first round; the others are each twice as long as the one before
 ENOUGH = 2048  # samples from which a set is taken as recurrent without being periodic; of a flow, twice as many
+SAME = 1e-6  # of the extent: sets nearer to each other, but for the gaps between their points, are one
 FAR = 1e4  # times the size of the starts: where a state has escaped
 LYAPUNOV = 2000.0  # intervals over which a Lyapunov exponent is averaged
 
@@ -286,8 +288,14 @@ class Search:
         return True
 
     def _place(self, limit: LimitSet) -> int:
-        """Return the index of an attractor, which is added, or takes the place of a recurrent set that it resolves."""
+        """Return the index of an attractor, which is added unless it is known, or resolves a recurrent set.
+
+        A trajectory that reaches a known one late, as one that has passed the remnant of a fold, leads here too.
+        """
         for place, known in enumerate(self.attractors):
+            near = SAME + 2 * resolution(known, self.extent)
+            if known.kind == limit.kind and set_distance(known, limit, self.extent) <= near:
+                return place
             if np.isnan(known.period) and stays_on(limit.features, known, self.extent):
                 self.attractors[place] = limit if limit.period > 0 else known
                 return place
@@ -295,9 +303,19 @@ class Search:
         return len(self.attractors) - 1
 
 
-def search(time_map: TimeMap, flat: np.ndarray, told: Settings, known: Sequence[LimitSet] = ()) -> Attractors:
-    """Return the attractors to which flat starts lead, in rounds each twice as long as the one before."""
+def search(
+    time_map: TimeMap,
+    flat: np.ndarray,
+    told: Settings,
+    known: Sequence[LimitSet] = (),
+    extent: np.ndarray | None = None,
+) -> Attractors:
+    """Return the attractors to which flat starts lead, in rounds each twice as long as the one before.
+
+    With `known` attractors give the `extent` in which their radii are measured: that of a few starts may be far less.
+    """
     run = Search(time_map, flat, told, known)
+    run.extent = run.extent if extent is None else extent
     xs, begun, length = flat.copy(), 0, ROUND
     while run.pending.size and begun < told.longest:
         length = min(length, told.longest - begun)
@@ -309,7 +327,7 @@ def search(time_map: TimeMap, flat: np.ndarray, told: Settings, known: Sequence[
         escaped, failed = time_map.lost(xs[run.pending])
         run.labels[run.pending[escaped]], run.labels[run.pending[failed]] = ESCAPED, FAILED
         here = ~escaped & ~failed
-        if begun == ROUND and np.any(here):
+        if begun == ROUND and np.any(here) and extent is None:
             run.extent = extent_of(np.concatenate([time_map.features_of(s[here]) for s in states]))
         last = begun >= told.longest - WINDOW
         kept = np.array(

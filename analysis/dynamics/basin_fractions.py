@@ -174,7 +174,7 @@ def _enclosed(time_map: TimeMap, before: list[LimitSet], found: Attractors, told
     for column, old in enumerate(before):
         flat = flat_states(old.states)
         flat = flat[:: max(1, len(flat) // 32)]
-        ends = search(time_map, flat, told, found.attractors).labels
+        ends = search(time_map, flat, told, found.attractors, found.extent).labels
         for row in range(len(found.attractors)):
             votes[row, column] = np.mean(ends == row)
     pairs = [-1] * len(found.attractors)

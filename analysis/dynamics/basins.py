@@ -173,6 +173,22 @@ def basins(
     )  # fmt: skip
 
 
+def touching(labels: Int[np.ndarray, "..."]) -> dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return for each two basins that are neighbours on a grid a point of the first beside one of the second.
+
+    It is the middle one of all such pairs of points, in the order of the grid.
+    """
+    places: dict[tuple[int, int], list[tuple[tuple[int, ...], tuple[int, ...]]]] = {}
+    for axis in range(labels.ndim):
+        for index in np.ndindex(*(n - (k == axis) for k, n in enumerate(labels.shape))):
+            beside = tuple(i + (k == axis) for k, i in enumerate(index))
+            one, other = sorted((index, beside), key=lambda place: int(labels[place]))
+            pair = int(labels[one]), int(labels[other])
+            if 0 <= pair[0] < pair[1]:
+                places.setdefault(pair, []).append((one, other))
+    return {pair: places[pair][len(places[pair]) // 2] for pair in sorted(places)}
+
+
 def set_up(system: Any, starts: State, options: Search) -> tuple[TimeMap, np.ndarray, Settings]:
     """Return the map over an interval, flat starts and the settings of a search, checked."""
     longest = integer("longest", options.longest, least=2 * ROUND)
@@ -197,7 +213,7 @@ def labelled(
             if run.begun >= next_look and run.pending.size and looks < LOOKS:
                 looks, next_look = looks + 1, 4 * next_look
                 some = np.random.default_rng(looks).permutation(run.pending)[:MORE]
-                run.add(search(time_map, run.xs[some], told, run.attractors))
+                run.add(search(time_map, run.xs[some], told, run.attractors, run.extent))
                 if not run.attractors:
                     break
     run.end()

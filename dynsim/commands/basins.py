@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dynsim.commands.basins_more import along, check_more, edge_arrays, edges
 from dynsim.commands.options import check_outputs, say
 from dynsim.commands.sizes import FLOAT, check_memory
 from dynsim.commands.system_options import SystemOptions, parse_system
@@ -14,6 +15,7 @@ from dynsim.errors import argument_error, check_at_least
 
 if TYPE_CHECKING:
     from analysis.dynamics.basins import Basins, Search
+    from analysis.dynamics.limit_sets import LimitSet
     from dynsim.commands.systems import Found
     from dynsim.systems.named import Components
 
@@ -26,7 +28,8 @@ class BasinsOptions(SystemOptions):
 
     A forced flow needs `--period`, that of the forcing: its basins are those of the map over a period. Of a system with
     more components `--plane x z` draws a slice through `--start`. `--sample 1000` prints the shares of random starts in
-    the box, with Wilson intervals, instead of a grid.
+    the box, with Wilson intervals, instead of a grid; with `--against h=-0.5:0.5` for values of a parameter, drawn with
+    each attractor followed from value to value. `--edge` finds the saddles on the edges between the basins of a grid.
 
     SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` of a function, a flow or a map of yours; each
     of its parameters is an option of its own, such as `--delta 0.2`.
@@ -48,12 +51,18 @@ class BasinsOptions(SystemOptions):
     """the size of a state from which on it has escaped; by default ten thousand times that of the window"""
     sample: int = 0
     """number of random starts in the box, instead of a grid"""
+    against: str = ""
+    """a parameter with its range, NAME=LOW:HIGH, against which the shares among the random starts are drawn"""
+    values: int = 11
+    """number of its values"""
+    edge: bool = False
+    """whether the edge states between basins that touch on the grid are found and drawn, by edge tracking"""
     rtol: float = 1e-6
     """relative tolerance; the absolute tolerance is a hundredth of it"""
     figure: Path = Path("basins.png")
-    """the figure (.pdf, .svg or .png) to write"""
+    """the figure (.pdf, .svg or .png) to write; of `--sample` only with `--against`"""
     out: Path | None = None
-    """a file (.npz) for the labels and the axes of the grid"""
+    """a file (.npz) for the labels and the axes of the grid, with edge states, or for the shares of `--against`"""
     force: bool = False
     """replace existing files that dynsim did not write"""
 
@@ -62,7 +71,8 @@ def main(words: Sequence[str]) -> int:
     """Find attractors and basins, print them, and draw them."""
     o = parse_system(BasinsOptions, words, "basins")
     check_at_least(0, sample=o.sample, period=o.period, escape=o.escape)
-    check_outputs(o.force, figure=None if o.sample else o.figure, out=o.out)
+    check_more(o)
+    check_outputs(o.force, figure=None if o.sample and not o.against else o.figure, out=o.out)
     from dynsim.commands.systems import found
 
     made = found(o, "basins")
@@ -128,15 +138,20 @@ def on_grid(
     check_at_least(2, shape=min(shape))
     sizes = {"shape": max(shape)}
     check_memory(lambda shape: FLOAT * WINDOW_STATES * len(known.names) * shape ** len(which), **sizes)
-    found = basins(made.system, ends, shape, start=start, varied=which, options=search_of(o, known))
+    options = search_of(o, known)
+    found = basins(made.system, ends, shape, start=start, varied=which, options=options)
     tell(found)
+    between = edges(made, start, which, found, options) if o.edge else {}
     if o.out is not None:
         from dynsim.io.npz import write_arrays
 
         axes = {f"axis_{k + 1}": axis for k, axis in enumerate(found.axes)}
-        write_arrays(o.out, {"labels": found.labels, **axes, "names": np.array(found.names)})
+        more = edge_arrays(between) if o.edge else {}
+        write_arrays(o.out, {"labels": found.labels, **axes, "names": np.array(found.names), **more})
         say(f"labels {o.out}")
-    write_figure(drawn(found, which, [known.units[k] for k in which]), o.figure, f"basins of attraction of {made.name}")
+    limits = [edge.limit for edge in between.values()]
+    figure = drawn(found, which, [known.units[k] for k in which], limits)
+    write_figure(figure, o.figure, f"basins of attraction of {made.name}")
     say(f"figure {o.figure}")
     return 0
 
@@ -158,15 +173,15 @@ def tell(found: "Basins") -> None:
         say("no attractor was found: nothing in this window settles")
 
 
-def drawn(found: "Basins", which: list[int], units: Sequence[str]) -> Any:
-    """Return the figure of basins."""
+def drawn(found: "Basins", which: list[int], units: Sequence[str], edges: "Sequence[LimitSet]" = ()) -> Any:
+    """Return the figure of basins, with the states on their edges."""
     from analysis.dynamics.flat_states import flat_states
     from figures.panels.basins import Mark, basin_image
     from figures.panels.labels import axis_labels
     from figures.style import canvas, settings
 
     marks = []
-    for place, limit in enumerate((*found.attractors, *found.others)):
+    for place, limit in enumerate((*found.attractors, *found.others, *edges)):
         marks.append(Mark(flat_states(limit.states)[:, which], limit.kind, place < len(found.attractors)))
     with settings():
         figure, (ax,) = canvas(aspect=0.9 if found.labels.ndim == 2 else 0.35)
@@ -178,7 +193,7 @@ def drawn(found: "Basins", which: list[int], units: Sequence[str]) -> Any:
 def sampled(
     o: BasinsOptions, made: "Found", start: Any, known: "Components", which: list[int], ends: np.ndarray
 ) -> int:
-    """Print the shares of the basins among random starts in the box."""
+    """Print the shares of the basins among random starts in the box, or against a parameter."""
     import jax
     import jax.numpy as jnp
     from jax.flatten_util import ravel_pytree
@@ -195,6 +210,8 @@ def sampled(
         return restored(base.at[jnp.asarray(which)].set(jax.random.uniform(key, low.shape, minval=low, maxval=high)))
 
     options = search_of(o, known)
+    if o.against:
+        return along(o, made, sampler, options)
     found = basin_fractions(made.system, sampler, o.sample, stream(o.seed, "starts"), options=options)
     say(f"{found.total} starts, with {found.confidence:g} intervals of Wilson")
     for label, share, lower, upper in zip(found.labels, found.shares, found.low, found.high, strict=True):

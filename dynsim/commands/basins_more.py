@@ -1,0 +1,121 @@
+"""More of `dynsim basins`: edge states between the basins of a grid, and shares of basins against a parameter."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynsim.commands.options import say
+from dynsim.commands.ranges import parameter_range
+from dynsim.errors import argument_error, check_at_least
+
+if TYPE_CHECKING:
+    from analysis.dynamics.basin_fractions import FractionCurves
+    from analysis.dynamics.basins import Basins, Search
+    from analysis.dynamics.edge_tracking import EdgeState
+    from dynsim.commands.basins import BasinsOptions
+    from dynsim.commands.systems import Found
+
+
+def check_more(o: "BasinsOptions") -> None:
+    """Raise `ValueError` for options that do not fit each other."""
+    check_at_least(2, values=o.values)
+    if o.edge and o.sample:
+        raise argument_error("edge", "be used with a grid, not with `--sample`", "is given with both")
+    if o.against and not o.sample:
+        raise argument_error("sample", "be the number of starts for each value of `--against`", "is 0")
+
+
+def edges(
+    made: "Found", start: Any, which: list[int], found: "Basins", options: "Search"
+) -> "dict[tuple[int, int], EdgeState]":
+    """Return the edge states between all basins that touch on a grid; print them, and why others are not found."""
+    from jax.flatten_util import ravel_pytree
+
+    from analysis.dynamics.basins import touching
+    from analysis.dynamics.edge_tracking import edge_state
+
+    base, restored = ravel_pytree(start)
+    state = lambda place: restored(
+        base.at[np.array(which)].set(np.array([axis[k] for axis, k in zip(found.axes, place, strict=True)]))
+    )
+    kept = {}
+    for pair, (one, other) in touching(found.labels).items():
+        words = f"basins {pair[0] + 1} and {pair[1] + 1}"
+        try:
+            edge = edge_state(made.system, state(one), state(other), options=options)
+        except ValueError as error:  # as on a chaotic edge
+            say(f"  no edge state between {words}: {error}")
+            continue
+        kept[pair] = edge
+        grown = f"{edge.unstable_dimension} unstable direction{'s' if edge.unstable_dimension != 1 else ''}"
+        say(f"  edge of {words}: {edge.limit!r}, {grown}, known to {edge.width:.1g}")
+    if not kept:
+        say("no edge state was found: no two basins touch on this grid, or their edges are not smooth")
+    return kept
+
+
+def edge_arrays(kept: "dict[tuple[int, int], EdgeState]") -> dict[str, np.ndarray]:
+    """Return what a file holds of edge states: the pairs of basins, a state of each, and its unstable direction."""
+    from jax.flatten_util import ravel_pytree
+
+    states = [np.asarray(ravel_pytree(edge.limit.state)[0]) for edge in kept.values()]
+    return {
+        "edge_basins": np.array(list(kept), int).reshape(-1, 2),
+        "edge_states": np.array(states),
+        "edge_unstable": np.array([edge.unstable for edge in kept.values()]),
+    }
+
+
+def along(o: "BasinsOptions", made: "Found", sampler: Callable[[Any], Any], options: "Search") -> int:
+    """Print and draw the shares of the basins among random starts against a parameter."""
+    from analysis.dynamics.basin_fractions import continued_fractions
+    from dynsim.keys import stream
+    from dynsim.systems.named import where
+
+    name, values = parameter_range(o.against, o.values, made.system, "against")
+    key, leaf = stream(o.seed, "starts"), where(made.system, name, "against")
+    found = continued_fractions(made.system, leaf, values, sampler, o.sample, key, options=options)
+    _tell(name, found, o.sample)
+    if o.out is not None:
+        from dynsim.io.npz import write_arrays
+
+        tables = {part: getattr(found, part) for part in ("parameters", "labels", "shares", "low", "high")}
+        write_arrays(o.out, tables)
+        say(f"shares {o.out}")
+    _draw(o, made, name, found)
+    return 0
+
+
+def _tell(name: str, found: "FractionCurves", count: int) -> None:
+    """Print the table of shares, one row for each value, and what each label is where it is first met."""
+    from analysis.dynamics.attractors import FATES
+
+    say(f"{count} starts for each value, with 0.95 intervals of Wilson")
+    texts = [f"basin {k + 1}" if k >= 0 else FATES[int(k)] for k in found.labels]
+    say("  ".join([f"{name:>10}", *(f"{text:>24}" for text in texts)]))
+    for value, shares, low, high in zip(found.parameters, found.shares, found.low, found.high, strict=True):
+        cells = [
+            f"{p:7.4f} [{a:.4f}, {b:.4f}]" if np.isfinite(p) else "-" for p, a, b in zip(shares, low, high, strict=True)
+        ]
+        say("  ".join([f"{value:10.6g}", *(f"{cell:>24}" for cell in cells)]))
+    for label in found.labels[found.labels >= 0]:
+        value, first = next(
+            (value, row[int(label)])
+            for value, row in zip(found.parameters, found.attractors, strict=True)
+            if int(label) in row
+        )
+        say(f"  basin {label + 1}, at {name} = {value:.6g}: {first!r}")
+
+
+def _draw(o: "BasinsOptions", made: "Found", name: str, found: "FractionCurves") -> None:
+    from figures.files import write_figure
+    from figures.panels.labels import symbol
+    from figures.panels.shares import share_curves
+    from figures.style import canvas, settings
+
+    with settings():
+        drawn, (ax,) = canvas()
+        share_curves(ax, found.parameters, found.labels, found.shares, found.low, found.high, xlabel=symbol(name))
+        write_figure(drawn, o.figure, f"shares of the basins of {made.name} against {name}")
+    say(f"figure {o.figure}")

@@ -1,0 +1,52 @@
+"""Shares of basins of attraction against a parameter: curves with their confidence intervals."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike
+
+from dynsim.errors import argument_error
+from figures.panels.basins import WORDS, shade
+from figures.panels.curves import STYLES
+
+DARKER = 0.75  # of the colours of basins, which are fillings: lines need more contrast
+
+
+def share_curves(
+    ax: Axes, parameters: ArrayLike, labels: ArrayLike, shares: ArrayLike, low: ArrayLike, high: ArrayLike, *,
+    xlabel: str,
+) -> list[Line2D]:  # fmt: skip
+    """Draw a curve with a band for each basin in the colour of its image, and for what is in none, and return them.
+
+    Args:
+        ax: the axes.
+        parameters: (values,).
+        labels: (labels,): indices of basins, or negative labels.
+        shares: (values, labels), NaN where an attractor does not exist.
+        low: the lower ends of their intervals.
+        high: the upper ends.
+        xlabel: the parameter.
+
+    Raises:
+        ValueError: for shapes that do not fit.
+    """
+    x, kinds = np.asarray(parameters, float), np.asarray(labels, int)
+    tables = [np.asarray(table, float) for table in (shares, low, high)]
+    for name, table in zip(("shares", "low", "high"), tables, strict=True):
+        if table.shape != (len(x), len(kinds)):
+            raise argument_error(name, f"have shape (values, labels) = {(len(x), len(kinds))}", f"has {table.shape}")
+    lines = []
+    for number, (label, middle, bottom, top) in enumerate(zip(kinds, *(table.T for table in tables), strict=True)):
+        tint = tuple(DARKER * part for part in shade(int(label))) if label >= 0 else (0.35, 0.35, 0.35)
+        ax.fill_between(x, bottom, top, color=tint, alpha=0.25, linewidth=0.0)
+        text = WORDS.get(int(label), f"basin {label + 1}")
+        style, marker = STYLES[number % len(STYLES)], "osD^v"[number % 5]
+        lines += ax.plot(
+            x, middle, color=tint, linestyle=style, marker=marker, markersize=2.5, label=text, clip_on=False
+        )
+    ax.set_xlim(x.min(), x.max())
+    ax.set_ylim(0, 1)
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel("share of the starts")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+    return lines
