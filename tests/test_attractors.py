@@ -45,6 +45,20 @@ def test_the_cycle_of_van_der_pol_has_its_period():
     assert found.labels.tolist() == [0, 0, 0, 0, NOT_ATTRACTING]
 
 
+@pytest.mark.slow  # another flow is compiled
+def test_a_driven_pendulum_rests_or_rotates():
+    """With x'' = 0.6 - x' / 4 - sin x; multipliers have the product exp(-T / 4), by the theorem of Liouville."""
+    flow = FunctionFlow(lambda t, x: jnp.stack([x[1], 0.6 - 0.25 * x[1] - jnp.sin(x[0])]))
+    found = find_attractors(flow, [[0.5, 0.0], [0.0, 4.0]], wrapped={0: 2 * np.pi})
+    rest, turn = (found.attractors[k] for k in found.labels)
+    assert float(np.sin(rest.state[0])) == pytest.approx(0.6, abs=1e-9)
+    assert (turn.kind, turn.stability) == ("periodic orbit", "stable")
+    assert turn.values[0].real == pytest.approx(np.exp(-turn.period / 4), rel=1e-5)
+    balance = 2 * np.pi * 0.6  # the work of the torque in a turn is what friction takes: the integral of x' / 4 dx
+    angles, speeds = np.unwrap(np.asarray(turn.states)[:, 0]), np.asarray(turn.states)[:, 1]
+    assert np.trapezoid(speeds / 4, angles) == pytest.approx(balance, rel=5e-3)  # 1,023 of 1,024 parts of a turn
+
+
 def test_a_slow_passage_is_not_an_attractor_and_its_rate_is_measured():
     ghost = FunctionFlow(lambda t, x: 1e-7 + x**2 + 0 * x)  # just after a fold: the passage takes pi / sqrt(1e-7)
     found = find_attractors(ghost, [[-1.0]], interval=0.5, longest=1024)

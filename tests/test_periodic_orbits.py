@@ -72,6 +72,21 @@ def test_a_family_of_orbits_is_undecided():
     assert found.stability == "undecided"
 
 
+def test_a_rotation_closes_on_the_circle():
+    """The integral of d x / (w - sin x) over a turn is 2 pi / sqrt(w^2 - 1)."""
+    flow = FunctionFlow(lambda t, x: jnp.stack([1.25 - jnp.sin(x[0]), jnp.sin(x[0]) - 0.25 * x[1]]))
+    turn = jnp.asarray([2 * np.pi, 0.0])
+    for segments in (1, 3):
+        found = periodic_orbit(flow, jnp.asarray([0.0, 1.0]), 8.0, segments=segments, shift=turn)
+        assert found.period == pytest.approx(2 * np.pi / 0.75, abs=1e-8)
+        assert found.multipliers == pytest.approx([np.exp(-0.25 * found.period)], abs=1e-8)
+        assert found.stability == "stable"
+    with pytest.raises(ValueError, match="Argument `shift` must hold whole periods of angles, after which the field"):
+        periodic_orbit(flow, jnp.asarray([0.1, 1.0]), 8.0, shift=turn / 3)
+    with pytest.raises(ValueError, match="Argument `shift` must have 2 entries, as the state, but has 1"):
+        periodic_orbit(flow, jnp.asarray([0.1, 1.0]), 8.0, shift=turn[:1])
+
+
 def test_a_forced_orbit_keeps_the_period_of_the_forcing():
     flow = Duffing(gamma=0.1)
     found = periodic_orbit(flow, jnp.asarray([1.2, 0.0]), 2 * np.pi, forced=True)

@@ -26,7 +26,7 @@ from analysis.dynamics.limit_sets import LimitSet, Record, Slow, limit_of, recur
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.pace import change_in_time
-from analysis.dynamics.time_maps import WINDOW, Features, TimeMap, state_itself
+from analysis.dynamics.time_maps import WINDOW, Features, TimeMap, Wrapped, state_itself
 from dynsim._types import State
 from dynsim.arguments import as_state, start_on
 from dynsim.conversion import function, integer, number
@@ -47,20 +47,6 @@ ENOUGH = 2048  # samples from which a set is taken as recurrent without being pe
 SAME = 1e-6  # of the extent: sets nearer to each other, but for the gaps between their points, are one
 FAR = 1e4  # times the size of the starts: where a state has escaped
 LYAPUNOV = 2000.0  # intervals over which a Lyapunov exponent is averaged
-
-
-class Wrapped(eqx.Module):
-    """Features of a vector some of whose entries are periodic: cosine and sine of these, in place of the entry."""
-
-    periods: tuple[tuple[int, float], ...] = eqx.field(static=True)
-
-    def __call__(self, x: State) -> Array:
-        """Return the features of a state."""
-        flat = ravel_pytree(x)[0]
-        turns = [(k, 2 * np.pi / period) for k, period in self.periods]
-        rest = [k for k in range(flat.shape[0]) if k not in dict(self.periods)]
-        circles = [fn(flat[k] * rate) / rate for k, rate in turns for fn in (jnp.cos, jnp.sin)]
-        return jnp.stack([*(flat[k] for k in rest), *circles])
 
 
 class Attractors(NamedTuple):

@@ -17,7 +17,7 @@ from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.limits import ESCAPE, look
 from analysis.dynamics.linearisation import SymmetryGenerator, eigenvalues, kind, spectrum, tangent_basis
 from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
-from analysis.dynamics.time_maps import TimeMap
+from analysis.dynamics.time_maps import TimeMap, whole_turns
 from dynsim._types import State
 from dynsim.simulation import simulate
 from dynsim.systems.base import AbstractMap
@@ -196,7 +196,7 @@ def _periodic_points(record: Record, period: int) -> LimitSet | None:
             return _judged(record, states[:-1], values, duration, "fixed point" if duration == 1 else "periodic orbit")
     else:
         duration = period * float(time_map.interval)
-        orbit = _polished(record, duration, period, forced=True)
+        orbit = _polished(record, duration, period, _turns(record, period), forced=True)
         if orbit is not None:
             nodes = np.stack([np.asarray(ravel_pytree(s)[0]) for s in _rows(orbit.nodes, period)])
             return _judged(record, nodes, orbit.multipliers, duration, "periodic orbit", orbit.stability)
@@ -232,13 +232,21 @@ def _judged(
     return found
 
 
-def _polished(record: Record, duration: float, segments: int, *, forced: bool) -> PeriodicOrbit | None:
+def _polished(
+    record: Record, duration: float, segments: int, shift: np.ndarray, *, forced: bool
+) -> PeriodicOrbit | None:
     """Return the orbit to which Newton's method leads from the last sample, or None if it leads nowhere."""
     flow: Any = record.time_map.system
+    turn = record.time_map.restored(jnp.asarray(shift)) if np.any(shift) else None
     try:
-        return periodic_orbit(flow, record.state(-1), duration, segments=segments, forced=forced)
+        return periodic_orbit(flow, record.state(-1), duration, segments=segments, forced=forced, shift=turn)
     except ValueError:
         return None
+
+
+def _turns(record: Record, samples: float) -> np.ndarray:
+    """Return by how many whole turns of angles the last state is ahead of that some samples before, in its entries."""
+    return whole_turns(record.time_map.features, record.states[-1] - record.states[-1 - round(samples)])
 
 
 def _newton_of_map(time_map: TimeMap, flat: np.ndarray, period: int) -> tuple[np.ndarray, np.ndarray]:
@@ -304,13 +312,14 @@ def _ahead(record: Record, k: int) -> float:
 def _closed(record: Record, samples: float) -> LimitSet | None:
     """Return the limit cycle whose period is about that many intervals."""
     duration = samples * float(record.time_map.interval)
-    orbit = _polished(record, duration, 1, forced=False)
+    orbit = _polished(record, duration, 1, _turns(record, samples), forced=False)
     if orbit is None or not 0.5 * duration < orbit.period < 1.5 * duration:
         return None
     flat, features = _sampled(record, orbit)
     for turns in range(10, 1, -1):  # the least period
         if np.all(record.apart(features[SAMPLES // turns], features[0]) <= CLOSE):
-            orbit = _polished(record, orbit.period / turns, 1, forced=False)
+            shift = whole_turns(record.time_map.features, flat[SAMPLES // turns] - flat[0])
+            orbit = _polished(record, orbit.period / turns, 1, shift, forced=False)
             if orbit is None:
                 return None
             flat, features = _sampled(record, orbit)

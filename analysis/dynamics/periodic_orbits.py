@@ -13,7 +13,7 @@ from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.arguments import check_flow, check_start
-from dynsim.conversion import integer, number
+from dynsim.conversion import integer, number, reals
 from dynsim.errors import argument_error
 from dynsim.pictures import picture
 from dynsim.systems.base import AbstractFlow
@@ -58,9 +58,13 @@ def periodic_orbit(
     *,
     segments: int = 1,
     forced: bool = False,
+    shift: State | None = None,
     rtol: float = 1e-10,
 ) -> PeriodicOrbit:
     """Return the periodic orbit to which Newton's method leads from a state and a period.
+
+    With a `shift` it closes on a circle, as rotations of a pendulum do: the state after a period is the first one and
+    the shift.
 
     Args:
         flow: the system.
@@ -68,6 +72,7 @@ def periodic_orbit(
         period: a guess of the period; for a forced flow the period itself, a multiple of that of the forcing.
         segments: into how many the period is divided, for orbits whose multipliers are large.
         forced: whether the period is fixed, for a flow that depends on time.
+        shift: what is added to the state in a period, multiples of the periods of its angles; the field has these.
         rtol: the relative tolerance of the solver; the absolute one is a hundredth of it.
 
     Raises:
@@ -77,17 +82,21 @@ def periodic_orbit(
     start = check_start(flow, guess)
     time, count = number("period", period), integer("segments", segments, least=1)
     flat, restored = ravel_pytree(start)
+    turn = _turn(flow, start, shift)
     pair, tolerance = Linearised(flow, start), jnp.asarray(rtol)
     nodes = _nodes(pair, flat, time, count, tolerance)
     for _ in range(ITERATIONS):
         bases = [tangent_basis(flow.space, restored(jnp.asarray(node))) for node in nodes]
         ends, maps, speeds = shoot(pair, jnp.asarray(nodes), jnp.asarray(time), tolerance)
         gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
+        gaps[-1] -= turn
         if not np.all(np.isfinite(gaps)):
             raise argument_error("guess", "lead to a periodic orbit", "leaves the finite numbers")
         matrix, right = _newton_system(nodes, bases, gaps, np.asarray(maps), np.asarray(speeds), forced)
         change = np.linalg.lstsq(matrix, right, rcond=FLAT)[0]
-        width = np.ptp(nodes, axis=0) if count > 1 else np.abs(np.asarray(speeds[0])) * time
+        width = (
+            np.ptp(np.vstack([nodes, nodes[:1] + turn]), axis=0) if count > 1 else np.abs(np.asarray(speeds[0])) * time
+        )
         size, gap = float(np.max(width)), float(np.max(np.abs(gaps)))
         small = gap <= CLOSED * (1 + float(np.max(np.abs(nodes))))
         if small and float(np.max(np.abs(change))) <= 1e-7 * (1 + time):
@@ -124,6 +133,21 @@ def _found(
     states = [pair.restored(jnp.asarray(node)) for node in nodes]
     stacked = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *states)
     return PeriodicOrbit(states[0], time, stacked, values, error, gap, _stability(values, max(UNIT, 10 * error)))
+
+
+def _turn(flow: AbstractFlow, start: State, shift: State | None) -> np.ndarray:
+    """Return a shift as a flat vector; raise `ValueError` unless the field is the same after it."""
+    flat, restored = ravel_pytree(start)
+    if shift is None:
+        return np.zeros(flat.shape)
+    turn = np.asarray(ravel_pytree(jax.tree.map(lambda a: jnp.asarray(reals("shift", a), float), shift))[0])
+    if turn.shape != flat.shape:
+        raise argument_error("shift", f"have {flat.size} entries, as the state", f"has {turn.size}")
+    field = lambda x: np.asarray(ravel_pytree(flow.vector_field(jnp.zeros(()), restored(jnp.asarray(x))))[0])
+    here, there = field(flat), field(np.asarray(flat) + turn)
+    if not np.max(np.abs(there - here)) <= 1e-9 * (1 + np.max(np.abs(here))):
+        raise argument_error("shift", "hold whole periods of angles, after which the field is the same", "does not")
+    return turn
 
 
 def _stability(values: np.ndarray, tolerance: float) -> str:

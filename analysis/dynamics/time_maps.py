@@ -31,6 +31,29 @@ def state_itself(x: State) -> Array:
     return ravel_pytree(x)[0]
 
 
+class Wrapped(eqx.Module):
+    """Features of a vector some of whose entries are periodic: cosine and sine of these, in place of the entry."""
+
+    periods: tuple[tuple[int, float], ...] = eqx.field(static=True)
+
+    def __call__(self, x: State) -> Array:
+        """Return the features of a state."""
+        flat = ravel_pytree(x)[0]
+        turns = [(k, 2 * np.pi / period) for k, period in self.periods]
+        rest = [k for k in range(flat.shape[0]) if k not in dict(self.periods)]
+        circles = [fn(flat[k] * rate) / rate for k, rate in turns for fn in (jnp.cos, jnp.sin)]
+        return jnp.stack([*(flat[k] for k in rest), *circles])
+
+
+def whole_turns(features: Features, moved: np.ndarray) -> np.ndarray:
+    """Return the multiples of the periods of angles nearest to a motion of a flat state, 0 in its other entries."""
+    found = np.zeros_like(moved)
+    if isinstance(features, Wrapped):
+        for k, period in features.periods:
+            found[k] = period * np.round(moved[k] / period)
+    return found
+
+
 class TimeMap(eqx.Module):
     """The map of a flow over an interval, or an iterate of a map, on flat states, (members, n).
 
