@@ -20,8 +20,6 @@ from dynsim.systems.prototypes.descent import DescentMap
 from dynsim.systems.prototypes.flow import PrototypeFlow
 from dynsim.systems.prototypes.temperatures import Annealing
 
-pytestmark = pytest.mark.slow  # networks or whole descents; the claims and the layer have quick tests
-
 KEY = stream(5, "debris")
 _QUICK = replace(QUICK, catalogue=Catalogue(30), descent=replace(QUICK.descent, epochs=20))
 SMALL = replace(
@@ -78,6 +76,7 @@ def test_standardised_columns_have_mean_zero_and_variance_one():
     assert np.all(x[:, 1] == 0)
 
 
+@pytest.mark.slow
 def test_the_measures_along_a_descent_are_those_of_its_states():
     z = jax.random.normal(KEY, (12, 2))
     flow = PrototypeFlow(z, Annealing(2.0, 0.3, 4.0), rate=0.05)
@@ -103,6 +102,7 @@ def small(tmp_path_factory):
     return record(replace(DEBRIS, quick=SMALL), "quick", results=tmp_path_factory.mktemp("whole"))
 
 
+@pytest.mark.slow
 def test_k_means_merges_regimes_of_similar_inclination_and_prototypes_do_not_undo_it(small):
     arrays = small.arrays
     for mode in debris.MODES:
@@ -119,6 +119,7 @@ def test_k_means_merges_regimes_of_similar_inclination_and_prototypes_do_not_und
     assert text.count("final epoch: ACC 0.") == 2
 
 
+@pytest.mark.slow
 def test_the_run_that_was_killed_ends_with_the_same_bytes(small, tmp_path, monkeypatch):
     experiment, run, calls = replace(DEBRIS, quick=SMALL), debris.debris_outcome, []
 

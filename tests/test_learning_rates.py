@@ -26,8 +26,6 @@ from dynsim.keys import stream
 from dynsim.simulation import iterate
 from dynsim.systems.prototypes.assignments import separation
 
-pytestmark = pytest.mark.slow  # networks or whole descents; the claims and the layer have quick tests
-
 KEY = stream(6, "digits")
 _SMALL = Training("frozen", inputs=8, outputs=3, clusters=4, restarts=2, prototype_rate=0.1)
 SMALL = LearningRatesConfig(
@@ -117,6 +115,7 @@ def small(drawn, tmp_path_factory):
         return record(replace(LEARNING_RATES, quick=SMALL), "quick", results=tmp_path_factory.mktemp("whole"))
 
 
+@pytest.mark.slow
 def test_the_record_has_every_variant_ratio_and_seed(small):
     arrays = small.arrays
     assert arrays["frozen: S"].shape == (2, 2, 7)
@@ -134,6 +133,7 @@ def test_the_record_has_every_variant_ratio_and_seed(small):
     assert "batches: S at the start" in text
 
 
+@pytest.mark.slow
 def test_at_equal_encoder_time_the_number_of_steps_is_inverse_to_the_ratio(data, small):
     """Half an epoch of encoder time, in batches of which there are four: 2 steps at eps = 1, 20 at eps = .1."""
     variant = SMALL.variants[2]
@@ -148,6 +148,7 @@ def test_at_equal_encoder_time_the_number_of_steps_is_inverse_to_the_ratio(data,
         assert found == pytest.approx(float(separation(last.prototypes)), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_run_that_was_killed_ends_with_the_same_bytes(data, small, tmp_path, monkeypatch):
     measured, calls = learning_rates.history, []
 

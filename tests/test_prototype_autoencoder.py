@@ -20,8 +20,6 @@ from dynsim.networks.prototypes.convolution import (
 from dynsim.networks.prototypes.quantisers import HardQuantiser, SoftQuantiser
 from dynsim.networks.training import train
 
-pytestmark = pytest.mark.slow  # networks or whole descents; the claims and the layer have quick tests
-
 KEY = stream(0, "autoencoder")
 IMAGES = jax.random.uniform(KEY, (2, 8, 8, 3), jnp.float32)
 BIAS = jnp.array([1.0, -1.0], jnp.float32)
@@ -83,6 +81,7 @@ def batches(step, key):
     return IMAGES
 
 
+@pytest.mark.slow
 def test_training_moves_prototypes_at_their_own_rate(model):
     start = model
     end = train(start, loss, batches, KEY, num_steps=1, optimiser=two_rates(1e-2, 1e-5), shown=False).model

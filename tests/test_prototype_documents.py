@@ -23,8 +23,6 @@ from dynsim.networks.prototypes.documents import (
 )
 from dynsim.networks.prototypes.layer import PrototypeReadout
 
-pytestmark = pytest.mark.slow  # networks or whole descents; the claims and the layer have quick tests
-
 KEY = stream(0, "documents")
 T = jnp.asarray(0.7, jnp.float32)
 TOKENS = jax.random.normal(KEY, (3, 4, 5), jnp.float32)
@@ -63,6 +61,7 @@ def by_first(model):
     return gradient(model).first
 
 
+@pytest.mark.slow
 def test_only_without_detaching_the_second_level_moves_the_first(levels):
     attached, detached = (by_first(TwoLevelReadout(levels[0], levels[1], detached)) for detached in (False, True))
     other = with_bank(levels[1], levels[1].bank + 1)
