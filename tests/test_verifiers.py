@@ -271,6 +271,7 @@ GIVEN_BY_CLAIMS = (
     "multirate/claim-qss-equals-stationary",
     "multirate/claim-qss-equals-stationary/distributions",
     "multirate/claim-residual-distance",
+    "multirate/claim-rmsnorm-contraction",
     "multirate/proposition-19",
     "multirate/proposition-22/arrival",
     "multirate/remark-24-rmsnorm/gain",
@@ -335,7 +336,6 @@ OTHER_WITNESS = {
     "growing/claim-prototypes-raise-residual": RUN_OF_THE_ALGORITHM,
     "growing/corollary-2/algorithm": RUN_OF_THE_ALGORITHM,
     "multirate/claim-euler-step": RUN_OF_A_NETWORK,
-    "multirate/claim-rmsnorm-contraction": RUN_OF_A_NETWORK,
     "multirate/proposition-21-full-slow": RUN_OF_A_NETWORK,
     "multirate/proposition-21/secant-over-the-sequence": RUN_OF_A_NETWORK,
 }
@@ -387,6 +387,7 @@ DEAR = {
     "multirate/claim-attention-exponential/causal",
     "multirate/claim-causal-irreducible",
     "multirate/claim-residual-distance",
+    "multirate/claim-rmsnorm-contraction",
     "multirate/proposition-19",
     "multirate/remark-25-necessary",
     "multirate/remark-25-norm-constraints",

@@ -1,6 +1,7 @@
 """Claims of Section 11.2 on contraction: whether Post, layers with RMSNorm, brings any two states closer."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import equinox as eqx
 import jax
@@ -15,6 +16,7 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.networks.multirate.layers import GroupedLayer
 from dynsim.networks.multirate.network import Round
 from dynsim.orientation import oriented
 from dynsim.papers import MULTIRATE
@@ -76,7 +78,25 @@ def post_is_a_contraction_under_rms_norm(key: Key, integrator: AbstractIntegrato
     trial = contraction_trial(post, x, scale=scale)
     written = numpy_forward_pass.euler_steps(numpy_forward_pass.fields(numpy_forward_pass.in_numpy(r).after), x)
     same = equal("largest difference of Post from that in NumPy", np.max(abs(post(x) - written)), 0, tolerance=ROUNDING)
-    return replace(trial, hypotheses=(*trial.hypotheses, same))
+    far = [(Fraction(str(LARGEST_FACTOR)), Fraction(int(FAR * np.linalg.norm(x))))]
+    witness = {**trial.witness, "tokens": len(x), "layers": [_weights(layer) for layer in r.after], "L and |x|": far}
+    return replace(trial, hypotheses=(*trial.hypotheses, same), witness=witness)
+
+
+def _weights(layer: GroupedLayer) -> dict[str, object]:
+    """Return what bounds the displacement by a layer: gains, values, outputs and the MLP."""
+    mixing, mlp = layer.attention, layer.feedforward
+    return {
+        "gains": [layer.attention_norm.gain, layer.feedforward_norm.gain],
+        "value": mixing.value,
+        "value bias": mixing.value_bias,
+        "output": mixing.output,
+        "output bias": mixing.output_bias,
+        "inner": mlp.inner,
+        "inner bias": mlp.inner_bias,
+        "outer": mlp.outer,
+        "outer bias": mlp.outer_bias,
+    }
 
 
 @eqx.filter_jit
