@@ -161,6 +161,13 @@ def test_labels_of_a_map_follow_their_attractors_along_a_parameter(matching):
     assert np.array_equal(inside, ~np.isnan(found.shares))
 
 
+def test_the_saddle_of_a_map_is_in_no_basin():
+    found = basins(Pitch(), [[-1.5, 1.5]], [9])
+    assert found.labels[4] == NOT_ATTRACTING
+    assert sorted(set(found.labels[:4]) | set(found.labels[5:])) == [0, 1]
+    assert (len(set(found.labels[:4])), len(set(found.labels[5:]))) == (1, 1)
+
+
 def test_a_slice_of_a_map_keeps_the_other_components():
     pitch = FunctionMap(lambda k, x: jnp.stack([0.5 * x[0], 1.5 * x[1] - 0.5 * x[1] ** 3 + 0.1 * x[2], x[2] * 0.5]))
     found = basins(pitch, [[-1.5, 1.5]], [10], start=jnp.asarray([0.5, 7.0, -2.0]), varied=[1])

@@ -16,6 +16,7 @@ from analysis.dynamics.diagrams import (
 )
 from analysis.dynamics.flat_states import chord_distances, flat_states
 from analysis.dynamics.orbit_continuation import orbit_ranges
+from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import DoubleWell
 from dynsim.systems.catalogue.populations import Brusselator
 from figures.panels.bifurcations import bifurcation_marks, branch_lines, stability_legend
@@ -64,6 +65,20 @@ def test_a_diagram_is_read_again_as_it_was_and_goes_on(pitchfork, tmp_path):
     file.write_bytes(file.read_bytes()[:-40])
     with pytest.raises(ValueError, match="must be a complete npz file"):
         load_diagram(file)
+
+
+def test_the_diagram_of_a_map_holds_both_points_of_twice_the_period():
+    found = bifurcation_diagram(Logistic(r=2.9), lambda m: m.r, [jnp.asarray([0.65])], (2.8, 3.2), levels=1)
+    assert found.iterates == (1, 2, 2)
+    fixed, *double = found.branches
+    assert np.allclose(fixed.states[:, 0], 1 - 1 / fixed.parameters, atol=1e-9)
+    for branch in double:  # one for each of the two points
+        r, x = branch.parameters[1:], branch.states[1:, 0]
+        assert np.allclose(r**2 * x**2 - r * (r + 1) * x + r + 1, 0.0, atol=1e-8)
+    low, high = sorted(float(branch.states[-1, 0]) for branch in double)
+    assert 3.2 * low * (1 - low) == pytest.approx(high)
+    further = extended(Logistic(), lambda m: m.r, found, (2.8, 3.3), max_step=0.1)
+    assert float(np.max(further.branches[1].parameters)) == pytest.approx(3.3)
 
 
 def test_a_line_changes_its_stability_at_the_bifurcation(pitchfork):

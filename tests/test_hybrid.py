@@ -106,6 +106,8 @@ def test_a_dwell_time_separates_transitions_and_a_condition_that_holds_then_coun
     crossed = Transition(back.name, back.guard, back.reset)
     later = simulate_hybrid(CLOCK, [0.0], [0.0, 3.0], [crossed], dwell=0.5, integrator=Scipy())
     np.testing.assert_allclose(later.times("back"), [1.0], rtol=1e-12)  # beyond the guard from then on: no crossing
+    first = simulate_hybrid(CLOCK, [0.9], [0.0, 3.0], [crossed], dwell=0.5, integrator=Scipy())
+    np.testing.assert_allclose(first.times("back"), [0.1], rtol=1e-12)  # at the start there is nothing to wait for
     free = simulate_hybrid(CLOCK, [0.0], [0.0, 3.0], [back], integrator=Scipy())
     np.testing.assert_allclose(free.times("back"), np.arange(1.0, 3.1, 0.25), rtol=1e-12)
 

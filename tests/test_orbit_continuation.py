@@ -3,9 +3,18 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.linalg
 
 from analysis.dynamics.continuation import continue_equilibria
-from analysis.dynamics.orbit_continuation import continue_orbits, orbit_of, orbits_from_hopf, switch_orbits
+from analysis.dynamics.curves import CurvePoint
+from analysis.dynamics.orbit_continuation import (
+    continue_orbits,
+    orbit_of,
+    orbit_ranges,
+    orbits_from_hopf,
+    switch_orbits,
+)
+from analysis.dynamics.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.periodic_orbits import periodic_orbit
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
@@ -57,6 +66,42 @@ def test_a_branch_of_cycles_ends_at_the_equilibrium_where_it_began(bautin):
     )  # fmt: skip
     assert "equilibrium" in back.ends
     assert [b.kind for b in back.bifurcations] == ["fold"]
+
+
+def test_orbits_of_a_branch_have_the_range_of_their_radius(bautin):
+    ranges = orbit_ranges(Bautin(), lambda flow: flow.p, bautin[1], 1, samples=30)
+    radius = np.sqrt(np.sum(bautin[1].states.nodes[:, 0] ** 2, axis=1))
+    assert np.allclose(ranges, radius[:, None] * [-1, 1], rtol=1e-3, atol=1e-6)
+
+
+def orbit_curve(segments, forcing=None):
+    return OrbitCurve(Bautin(), lambda flow: flow.p, jnp.ones(2), segments, forcing, 10.0, 1e-9)
+
+
+def test_multipliers_are_those_of_the_product_of_all_segments():
+    A, B = np.array([[1.0, 2.0], [0.0, 3.0]]), np.array([[0.5, 0.0], [1.0, -0.4]])
+    cycle = Cycle(np.ones((2, 2)), np.asarray(1.0))
+    J = scipy.linalg.block_diag(A, B, 1.0)
+    J[:2, 2:4], J[2:4, :2] = -np.eye(2), -np.eye(2)
+    whole = orbit_curve(2, lambda flow: 1.0 + flow.p).spectrum(cycle, 0.0, J[:4, :4], np.empty((4, 0)))
+    expected = np.linalg.eigvals(B @ A)
+    assert np.allclose(whole, expected[np.argsort(-np.abs(expected))])
+    J[-1, :2] = [0.0, 1.0]  # the velocity at the first node: what is left is the direction across it
+    assert np.allclose(orbit_curve(2).spectrum(cycle, 0.0, J, np.empty((5, 0))), [(B @ A)[0, 0]])
+    one = Cycle(np.ones((1, 2)), np.asarray(1.0))
+    alone = orbit_curve(1, lambda flow: 1.0 + flow.p).spectrum(one, 0.0, A - np.eye(2), np.empty((2, 0)))
+    assert np.allclose(alone, [3.0, 1.0])
+
+
+def test_orbits_end_where_they_are_too_long_or_have_shrunk_to_an_equilibrium(monkeypatch):
+    points = lambda nodes, period: CurvePoint(Cycle(np.asarray(nodes, float), period), 0.0, *[np.empty(0)] * 6)
+    curve, nodes = orbit_curve(3), np.array([[1.0, 0.0], [-0.5, 0.8], [-0.5, -0.8]])
+    sizes = {1.0: "", 1.9e-4: "equilibrium", 2.1e-4: ""}
+    for size, end in sizes.items():  # in a plane where states have the size one
+        monkeypatch.setattr(curve, "size", lambda state, parameter, size=size: size)
+        assert curve.ends_at(points(nodes, 6.0), points(nodes, 6.0)) == end
+    assert curve.ends_at(points(0.1 * nodes, 6.0), points(-0.1 * nodes, 6.0)) == "equilibrium"  # through size zero
+    assert curve.ends_at(points(nodes, 9.0), points(nodes, 10.5)) == "period"
 
 
 @pytest.mark.slow

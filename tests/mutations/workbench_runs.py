@@ -20,7 +20,7 @@ PROGRAM = (SWEEP + "one_program_gives_what_a_loop_gives",)
 
 MUTANTS = (
     Mutant("runs: a dwell time holds for the first phase too", HYBRID,
-           "float(dwell) if jumps else 0.0", "float(dwell)", tests=MERGED + DWELL),
+           "float(dwell) if jumps else 0.0", "float(dwell)", tests=DWELL),
     Mutant("runs: conditions are not looked at after the dwell time", HYBRID,
            "y, begin = waited.final, end",
            "y, begin = waited.final, end; rules = [r for r in rules if not r.immediate]",
