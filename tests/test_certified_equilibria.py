@@ -103,7 +103,8 @@ def operations(x):
     broken = [
         jnp.minimum(a - 0.6, b), jnp.maximum(a, 3 * b), jnp.min(x), jnp.max(x), jnp.abs(b), jnp.sign(b),
         jnp.where(b < 0, a, b), jnp.where(both, a, b), jnp.where(either, a, -a),
-        jnp.where(jnp.logical_not(b <= 0), a, b), jnp.where(a >= 0.7, 5.0, a), jnp.where(jnp.all(x > 0.0), 1.0, b), jnp.where(jnp.any(x > 0.5), 1.0, b),
+        jnp.where(jnp.logical_not(b <= 0), a, b), jnp.where(a >= 0.7, 5.0, a),
+        jnp.where(jnp.all(x > 0.0), 1.0, b), jnp.where(jnp.any(x > 0.5), 1.0, b),
     ]  # fmt: skip
     return jnp.stack(smooth + broken)
 
