@@ -62,7 +62,8 @@ def main() -> None:
     if "identity" in options.only:
         found["identity"] = [row._asdict() for row in ensemble.identity(members, rounds, d)]
     if "general" in options.only:
-        found["general"] = [row._asdict() for row in ensemble.general(members, rounds, d)]
+        rows = ensemble.general(members, rounds, d) + ensemble.general_in_both_types(rounds, d)
+        found["general"] = [row._asdict() for row in rows]
     if "memory" in options.only:
         found["memory"] = ensemble.memory(members, d)
     if "hardmax" in options.only:

@@ -21,6 +21,7 @@ from tests.benchmarks.harness import Contender, Row, in_fresh_process, largest_g
 
 RTOL, ATOL = 1e-3, 1e-6
 TS = np.linspace(0.0, 200.0, 200)
+SHORT = np.linspace(0.0, 10.0, 11)
 HEADS, N, D = 2, 50, 500
 
 
@@ -30,9 +31,9 @@ def seen(t: Any, x: Any) -> Any:
     return opponents.misalignment(x, jnp)
 
 
-def solved(flow: TokenFlow, starts: Any, integrator: AbstractIntegrator) -> opponents.Answer:
+def solved(flow: TokenFlow, starts: Any, integrator: AbstractIntegrator, ts: np.ndarray = TS) -> opponents.Answer:
     """Return E and the last tokens, by dynsim."""
-    run = ensemble(flow, starts, TS, seen, integrator=integrator, shown=False)
+    run = ensemble(flow, starts, ts, seen, integrator=integrator, shown=False)
     if not bool(jnp.all(run.stats.succeeded)):
         raise RuntimeError(run.explain())
     return np.asarray(run.values), np.asarray(run.final)
@@ -61,12 +62,12 @@ EXACT = Diffrax(rtol=1e-7, atol=1e-9)
 FEW = 8  # members of the naive contender, and of the reference for general U
 
 
-def problem(flow: TokenFlow, starts: Any) -> opponents.Problem:
+def problem(flow: TokenFlow, starts: Any, ts: np.ndarray = TS) -> opponents.Problem:
     """Return the numbers of a flow for the opponents."""
     P = flow.query_key
     value = 1.0 if isinstance(flow.value, ScaledIdentity) else np.asarray(flow.value(0.0))
     tables = (np.asarray(a) for a in (P.base, P.frequency, P.phase))  # pyright: ignore
-    return opponents.Problem(*tables, value, np.asarray(starts), TS)
+    return opponents.Problem(*tables, value, np.asarray(starts), ts)
 
 
 def identity(members: int, rounds: int, d: int = D) -> list[Row]:
@@ -120,6 +121,28 @@ def general(members: int, rounds: int, d: int = D) -> list[Row]:
         largest_gap(solved(flows(jnp.float64, d)[1], starts(min(FEW, members), jnp.float64, d), EXACT)[0]),
         rounds=rounds,
     )
+
+
+def general_in_both_types(rounds: int, d: int = D) -> list[Row]:
+    """Race for few members and a short time, in which the large products are nearly all of the work, in both types."""
+    flow, y = flows(jnp.float64, d)[1], starts(FEW, jnp.float64, d)
+    flow32, y32 = flows(jnp.float32, d)[1], y.astype(jnp.float32)
+    plain = problem(flow, y, SHORT)
+    third = fast(dfx.Bosh3())  # at these tolerances the third order takes the fewest evaluations
+    torch, single = "torchdiffeq dopri5, float64", "dynsim Bosh3, float32"
+    rows = race(
+        f"general U: {FEW} trajectories, {N} tokens in R^{d}, T = 10, rtol {RTOL:g}, atol {ATOL:g}; error of E",
+        [
+            Contender("SciPy RK45, NumPy", lambda: opponents.scipy_rk45(plain, RTOL, ATOL)),
+            Contender(torch, lambda: opponents.torchdiffeq_dopri5(plain, RTOL, ATOL)),
+            Contender("dynsim Tsit5, float64", lambda: solved(flow, y, fast(), SHORT)),
+            Contender("dynsim Bosh3, float64", lambda: solved(flow, y, third, SHORT), 1.3),
+            Contender(single, lambda: solved(flow32, y32, third, SHORT), 2.2),
+        ],
+        largest_gap(solved(flow, y, EXACT, SHORT)[0]),
+        rounds=rounds,
+    )
+    return [*rows, _against(rows, "dynsim Bosh3, float64", torch, 1.3), _against(rows, single, torch, 2.2)]
 
 
 def _against(rows: list[Row], name: str, other: str, aim: float) -> Row:
