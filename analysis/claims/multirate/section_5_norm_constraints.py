@@ -233,7 +233,7 @@ def norm_constraints_make_contractive(key: Key, integrator: AbstractIntegrator) 
 
     Read: the distance of any two states decreases.
     """
-    stretch, M = matrix([-1, 1, 2]), doubly_stochastic_matrix(jax.random.split(key, 3)[0])
+    stretch, M = matrix([-1, 1, 2]), _matrix(key)
     pair = on_sphere(key, stretch)
     still = pair.x @ pair.x_velocity == 0 == pair.z @ pair.z_velocity
     sphere = _contraction_trial(pair, pair.x @ pair.x == pair.z @ pair.z == 1 and bool(still))
@@ -244,6 +244,11 @@ def norm_constraints_make_contractive(key: Key, integrator: AbstractIntegrator) 
         witness={"S": stretch, "x": pair.x, "z": pair.z, "M": M},
         parameters={"constraints": "both"},
     )
+
+
+def _matrix(key: Key) -> Exact:
+    """Return the matrix of `doubly_stochastic_flow`."""
+    return doubly_stochastic_matrix(jax.random.split(key, 3)[0])
 
 
 def _doubly_stochastic(M: Exact) -> bool:
@@ -266,7 +271,7 @@ def operator_bounds_below_one_make_contractive(key: Key, integrator: AbstractInt
     rng = numpy_rng(key, "factor")
     factor, common = Fraction(int(rng.integers(100)), 100), bool(rng.integers(2))
     pair = doubly_stochastic_flow(key, factor, common=common)
-    found = _contraction_trial(pair, _doubly_stochastic(key) and 0 <= factor < 1, rate=1 - factor)
+    found = _contraction_trial(pair, _doubly_stochastic(_matrix(key)) and 0 <= factor < 1, rate=1 - factor)
     sharp = holds("the rate is 1 - rho for a constant difference", not common or pair.distance_growth == factor - 1)
     velocity = equal("error of the velocities of the toolkit", pair.error, 0.0, tolerance=ROUNDING)
     return replace(
@@ -280,4 +285,4 @@ def operator_bounds_below_one_make_contractive(key: Key, integrator: AbstractInt
 @operator_bounds_below_one_make_contractive.with_control
 def operator_bounds_below_one_make_contractive(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Two states with a constant difference under rho = 1."""
-    return _contraction_trial(doubly_stochastic_flow(key, Fraction(1), common=True), _doubly_stochastic(key))
+    return _contraction_trial(doubly_stochastic_flow(key, Fraction(1), common=True), _doubly_stochastic(_matrix(key)))
