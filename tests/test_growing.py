@@ -233,6 +233,15 @@ def test_thresholds_against_the_papers_condition_are_allowed_and_said():
     assert GrowthRules().say() == ""
 
 
+def test_coincident_prototypes_have_one_velocity():
+    f = flow(capacity=1)
+    f, x = grow(f, 0.0, f.start(KEY))
+    x = x._replace(prototypes=x.prototypes.at[0, 1].set(x.prototypes[0, 0]))
+    v = f.velocity(0.0, x).prototypes[0]
+    np.testing.assert_array_equal(v[0], v[1])
+    assert np.linalg.norm(v[0]) > 1e-3
+
+
 @pytest.mark.slow
 def test_coincident_prototypes_run_and_stay_together():
     f = flow(capacity=1)

@@ -82,6 +82,15 @@ def test_the_derivatives_are_those_of_autodiff():
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-10), found, wanted)
 
 
+def test_the_derivatives_of_the_force_are_difference_quotients():
+    step = 1e-3
+    at = [float(expansion(P, Z, U, T, jnp.asarray(s * step), ALPHA)) for s in (-2, -1, 0, 1, 2)]
+    first, second = expansion_derivatives(P, Z, U, T, ALPHA)
+    quotients = np.array([[1, -8, 0, 8, -1], [-1, 16, -30, 16, -1]]) @ at / (12 * step ** np.array([1, 2]))
+    assert float(first) == pytest.approx(quotients[0], rel=1e-8)
+    assert float(second) == pytest.approx(quotients[1], rel=1e-6)
+
+
 def test_the_projections_are_those_of_the_embeddings_by_default():
     given = assignment_derivatives(P, Z, U, T, Z @ U)
     np.testing.assert_array_equal(assignment_derivatives(P, Z, U, T).first, given.first)
