@@ -270,7 +270,8 @@ def _filled(times: np.ndarray, count: int) -> np.ndarray:
 def _at(path: Trajectory, times: np.ndarray) -> Trajectory:
     """Return a path at those of its times that are among `times`."""
     rows = np.flatnonzero(np.isin(np.asarray(path.ts), times))
-    return Trajectory(path.ts[rows], jax.tree.map(lambda y: y[rows], path.ys), path.system, path.stats)
+    cut = (lambda y: y) if len(rows) == len(path.ts) else (lambda y: y[rows])
+    return Trajectory(cut(path.ts), jax.tree.map(cut, path.ys), path.system, path.stats)
 
 
 def _joined(first: Trajectory, second: Trajectory) -> Trajectory:

@@ -140,8 +140,8 @@ MUTANTS = (
     Mutant(
         "growing flow: the wrong head is pruned",
         EVENTS,
-        "active=flow.active.at[head].set(False),",
-        "active=flow.active.at[0].set(False),",
+        "active=_placed(active, head, False),",
+        "active=_placed(active, 0, False),",
         (PRUNED,),
     ),
     Mutant(

@@ -196,15 +196,15 @@ MUTANTS = (
     Mutant(
         "growth: the bank of a new head replaces those of all heads",
         EVENTS,
-        "prototypes=x.prototypes.at[slot].set(",
-        "prototypes=x.prototypes.at[:].set(",
+        "prototypes=_placed(x.prototypes, slot,",
+        "prototypes=_placed(x.prototypes, slice(None),",
         (KEPT,),
     ),
     Mutant(
         "growth: the temperature of a new head is that of all heads",
         EVENTS,
-        "cubes=x.cubes.at[slot].set(",
-        "cubes=x.cubes.at[:].set(",
+        "cubes=_placed(x.cubes, slot,",
+        "cubes=_placed(x.cubes, slice(None),",
         (KEPT,),
     ),
 )

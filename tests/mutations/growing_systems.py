@@ -184,17 +184,15 @@ MUTANTS = (
     Mutant(
         "growing system: growth does not reset the clock",
         EVENTS,
-        "cubes=x.cubes.at[slot].set(flow.rules.initial_temperature.astype(x.cubes.dtype) ** 3),\n"
-        "        clock=jnp.zeros_like(x.clock),",
-        "cubes=x.cubes.at[slot].set(flow.rules.initial_temperature.astype(x.cubes.dtype) ** 3),\n"
-        "        clock=x.clock,",
+        "cubes=_placed(x.cubes, slot, _first_cube(flow, x)),\n        clock=jnp.zeros_like(x.clock),",
+        "cubes=_placed(x.cubes, slot, _first_cube(flow, x)),\n        clock=x.clock,",
         (EVENT_COUNT,),
     ),
     Mutant(
         "growing system: a new head has the cube root of its first temperature",
         EVENTS,
-        "cubes=x.cubes.at[slot].set(flow.rules.initial_temperature.astype(x.cubes.dtype) ** 3)",
-        "cubes=x.cubes.at[slot].set(flow.rules.initial_temperature.astype(x.cubes.dtype))",
+        "    return T * T * T",
+        "    return T",
         (COOLING,),
     ),
     Mutant(
@@ -277,8 +275,8 @@ MUTANTS = (
     Mutant(
         "growing system: removing a head moves the others",
         EVENTS,
-        "prototypes=x.prototypes.at[head].set(empty[head])",
-        "prototypes=(1.01 * x.prototypes).at[head].set(empty[head])",
+        "prototypes=_placed(x.prototypes, head, empty[head])",
+        "prototypes=_placed(1.01 * x.prototypes, head, empty[head])",
         (OTHERS, JOINTLY),
     ),
     Mutant(

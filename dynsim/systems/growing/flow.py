@@ -169,7 +169,7 @@ class GrowingFlow(AbstractFlow):
         self.probe = jax.random.normal(stream(0, "start of the gate"), (d,))
         self.active, self.clipped = jnp.zeros(heads, bool), jnp.zeros(heads, bool)
         self.frames, self.retained = jnp.zeros((heads, 2, d)), jnp.zeros((d, d))
-        self.levels, self.order = jnp.full(heads, jnp.nan), jnp.full(heads, -1)
+        self.levels, self.order = jnp.full(heads, jnp.nan, float), jnp.full(heads, -1, int)
         self.last_level = jnp.asarray(jnp.inf)
         if self.rules.first == "random":
             self.active, self.order = self.active.at[0].set(True), self.order.at[0].set(0)
@@ -261,10 +261,10 @@ class GrowingFlow(AbstractFlow):
 
         NumPy: not for `jit`.
         """
-        names = list(changed)
-        found = eqx.tree_at(lambda f: [getattr(f, name) for name in names], self, [changed[name] for name in names])
-        residuals = self._residuals(found.frames, found.retained)
-        return eqx.tree_at(lambda f: (f.residual, f.tracked, f.plane, f.dominant), found, residuals)
+        captured = (changed.get(name, getattr(self, name)) for name in ("frames", "retained"))
+        names = ("residual", "tracked", "plane", "dominant")
+        found = {**changed, **dict(zip(names, self._residuals(*captured), strict=True))}
+        return eqx.tree_at(lambda f: [getattr(f, name) for name in found], self, [*found.values()])
 
     def _residuals(self, frames: Array, retained: Array) -> tuple[Array, Array, Array, Array]:
         """Return the residual matrix of the reading, what the gate tracks (d, d), its dominant plane, and its value."""

@@ -87,8 +87,11 @@ def may_grow(flow: GrowingFlow) -> Bool[Array, ""]:
 def head_measures(flow: GrowingFlow, x: Growing) -> Float[Array, " heads"]:
     """Return the measure of each head by which it is pruned: S(P_h), or Gamma_h (infinite without a direction)."""
     if flow.rules.prune_by == "separation":
-        return jax.vmap(separation)(x.prototypes)
+        return _separations(x.prototypes)
     return directional_energies(flow)
+
+
+_separations = jax.jit(jax.vmap(separation))
 
 
 def directional_energies(flow: GrowingFlow) -> Float[Array, " heads"]:
@@ -114,25 +117,24 @@ def grow(flow: AbstractFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
     """
     del t
     flow = _growing(flow)
-    if bool(jnp.all(flow.active)):
+    active, order = np.asarray(flow.active), np.asarray(flow.order)
+    if np.all(active):
         raise argument_error("capacity", "exceed the number of heads for growth", f"is {flow.rules.capacity}")
     if float(flow.dominant) == 0:
         raise argument_error("flow", "have a residual for growth", "has none")
-    slot = int(jnp.argmin(flow.active))
-    frame = new_frame(flow, x.gate)
+    slot = int(np.argmin(active))
     grown = flow.with_heads(
-        active=flow.active.at[slot].set(True),
-        clipped=flow.clipped.at[slot].set(False),
-        frames=flow.frames.at[slot].set(frame),
-        levels=flow.levels.at[slot].set(flow.dominant),
-        order=flow.order.at[slot].set(jnp.max(flow.order) + 1),
+        active=_placed(active, slot, True),
+        clipped=_placed(flow.clipped, slot, False),
+        frames=_placed(flow.frames, slot, new_frame(flow, x.gate)),
+        levels=_placed(flow.levels, slot, flow.dominant),
+        order=_placed(order, slot, np.max(order) + 1),
         last_level=flow.dominant,
     )
-    bank = new_bank(grown, x, slot)
     return grown, x._replace(
         gate=grown.gate_start().astype(x.gate.dtype),
-        prototypes=x.prototypes.at[slot].set(jnp.asarray(bank, x.prototypes.dtype)),
-        cubes=x.cubes.at[slot].set(flow.rules.initial_temperature.astype(x.cubes.dtype) ** 3),
+        prototypes=_placed(x.prototypes, slot, new_bank(grown, x, slot)),
+        cubes=_placed(x.cubes, slot, _first_cube(flow, x)),
         clock=jnp.zeros_like(x.clock),
     )
 
@@ -155,8 +157,9 @@ def new_frame(flow: GrowingFlow, gate: Any) -> Float[np.ndarray, "2 d"]:
 
 def new_bank(flow: GrowingFlow, x: Growing, slot: int) -> Float[np.ndarray, "k d"]:
     """Return the first prototypes of the head in a slot."""
-    inputs, u = flow.head_inputs(x)[slot], flow.frames[slot, 0]
-    return bank_along(np.asarray(inputs, float), np.asarray(u, float), flow.rules, float(flow.levels[slot]))
+    inputs = flow.embed(x) if flow.rules.head_input == "shared" else flow.head_inputs(x)[slot]
+    u, level = np.asarray(flow.frames, float)[slot, 0], np.asarray(flow.levels)[slot]
+    return bank_along(np.asarray(inputs, float), u, flow.rules, float(level))
 
 
 def bank_along(
@@ -200,18 +203,18 @@ def prune(flow: AbstractFlow, t: float, x: State, head: int | None = None) -> tu
     frame = np.asarray(flow.frames[head], float)
     kept = flow.retained + frame.T @ frame if flow.rules.release == "retain" else flow.retained
     pruned = flow.with_heads(
-        active=flow.active.at[head].set(False),
-        clipped=flow.clipped.at[head].set(False),
-        frames=flow.frames.at[head].set(0.0),
+        active=_placed(active, head, False),
+        clipped=_placed(flow.clipped, head, False),
+        frames=_placed(flow.frames, head, 0.0),
         retained=kept,
-        levels=flow.levels.at[head].set(jnp.nan),
+        levels=_placed(flow.levels, head, np.nan),
     )
-    empty = placeholders(flow.rules, x.prototypes.shape[-1]).astype(x.prototypes.dtype)
+    empty = placeholders(flow.rules, x.prototypes.shape[-1])
     gate = pruned.gate_start().astype(x.gate.dtype) if flow.rules.gate == "ideal" else x.gate
     return pruned, x._replace(
         gate=gate,
-        prototypes=x.prototypes.at[head].set(empty[head]),
-        cubes=x.cubes.at[head].set(flow.rules.initial_temperature.astype(x.cubes.dtype) ** 3),
+        prototypes=_placed(x.prototypes, head, empty[head]),
+        cubes=_placed(x.cubes, head, _first_cube(flow, x)),
         clock=jnp.zeros_like(x.clock),
     )
 
@@ -230,6 +233,19 @@ def clip(flow: AbstractFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
         reached = jnp.arange(len(warm)) == jnp.argmin(warm)
     clipped = eqx.tree_at(lambda f: f.clipped, flow, flow.clipped | reached)
     return clipped, x._replace(cubes=jnp.where(reached, least, x.cubes))
+
+
+def _placed(values: Any, slot: int, value: Any) -> Array:
+    """Return an array with another value in a slot, in its type; on the host, where a change costs no dispatch."""
+    found = np.array(values)
+    found[slot] = np.asarray(value)
+    return jnp.asarray(found)
+
+
+def _first_cube(flow: GrowingFlow, x: Growing) -> np.floating:
+    """Return T_init^3 in the type of the state's cubes."""
+    T = np.asarray(flow.rules.initial_temperature, x.cubes.dtype)
+    return T * T * T
 
 
 def _growing(flow: AbstractFlow) -> GrowingFlow:
