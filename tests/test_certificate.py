@@ -119,6 +119,12 @@ def test_a_token_that_follows_moving_tokens_forever_moves_with_a_polynomial():
     assert rate.degree > 0.3
 
 
+def test_a_polynomial_times_a_power_has_its_ratio_and_degree_from_any_layer():
+    k = np.arange(5.0, 25.0)
+    found = convergence_rate(3 * k**2 * 0.7**k, first_layer=4)
+    assert found[:3] == pytest.approx((0.7, 2.0, 0.0), abs=1e-9)
+
+
 def test_a_token_that_would_follow_moving_tokens_overtakes_them_and_leads():
     found = certify(ExactHardmaxMap(HALF), above_a_square(("11/10", 0), ("11/10", 0), (HALF, 0)))
     assert found.certified

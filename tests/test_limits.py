@@ -37,7 +37,7 @@ def test_the_merge_rate_is_the_closed_form_far_below_rounding(beta):
     found = drift(TokenFlow(beta * np.eye(3)), two_clusters(angle))
     weight = 1 / (1 + np.exp(beta * (1 - np.cos(angle))))
     expected = weight * np.sin(angle) / np.tan(angle / 2) / np.sqrt(3)
-    assert found.rate == pytest.approx(expected, rel=1e-10)
+    assert found.rate == pytest.approx(expected, rel=1e-10, abs=0)
     assert found.imbalance == pytest.approx(1.0)
 
 

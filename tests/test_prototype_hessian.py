@@ -85,6 +85,7 @@ def test_the_spectrum_at_two_rates_is_that_of_the_linearisation(gradient):
 def test_condition_14_has_the_value_of_a_case_by_hand():
     blocks = HessianBlocks(np.diag([2.0, 5.0]), np.asarray([[0.0, 3.0], [0.0, 0.0]]), np.diag([4.0, 7.0]))
     assert condition_bound(blocks) == pytest.approx(4 / (9 / 2 + 7))
+    assert condition_bound(blocks._replace(mixed=blocks.mixed / 6)) == pytest.approx(4 / (1 / 8 + 7))
     assert condition_bound(blocks._replace(mixed=np.zeros((2, 2)))) == pytest.approx(4 / 7)
     assert condition_bound(blocks._replace(encoder=np.diag([0.0, 1.0]))) == 0.0
     flow, x = coupled("frozen")

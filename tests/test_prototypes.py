@@ -208,6 +208,10 @@ def test_descent_is_the_euler_map_where_nothing_is_clipped_or_drawn():
     euler, descent = EulerMap(flow, 1.0), DescentMap(flow)
     for mine, wanted in zip(jax.tree.leaves(descent.step(3, x)), jax.tree.leaves(euler.step(3, x)), strict=True):
         np.testing.assert_allclose(mine, wanted, rtol=1e-13)
+    loss = PrototypeLoss("full", barrier=0.1, ridge=0.2, reduction="mean")
+    alone = PrototypeFlow(Z, T, loss=loss, rate=0.3)
+    slope = jax.grad(lambda p: loss.potential(jnp.asarray(Z), p, jnp.asarray(T)))(jnp.asarray(P))
+    np.testing.assert_allclose(DescentMap(alone).step(3, P), P - 0.3 * slope, rtol=1e-12)
 
 
 def test_descent_uses_the_rows_of_its_batch_and_clips_entries_and_norm():
