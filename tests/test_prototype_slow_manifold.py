@@ -68,6 +68,7 @@ def test_the_hessian_of_the_effective_loss_is_that_of_finite_differences(gradien
         assert sum(corners) / (4 * h**2) == pytest.approx(H[i, j], abs=2e-5)
 
 
+@pytest.mark.slow
 def test_the_distance_from_the_slow_manifold_is_of_first_order_in_the_time_of_the_encoder():
     flow, ratios = coupled(), (2e-3, 1e-3, 5e-4)
     found = manifold_distances(flow, Coupled(THETA, START), ratios, 0.4)
