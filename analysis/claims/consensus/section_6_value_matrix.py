@@ -221,7 +221,7 @@ def _equilibria_trial(key: Key, lowest: int) -> Trial:
             holds("on [0, 1] the other factor, linear in b, is positive", lowest < 0 or least > 0),
             agrees("the velocity of v^T y_i at b* and elsewhere", speeds, [0.0, float(slope(other))]),
         ),
-        witness={"lambda": lam, "mu": mu, "tokens": [*earlier, [root, side]], "weights": (1 - own, own)},
+        witness={"lambda": lam, "mu": mu, "tokens": [*earlier, [root, side]], "weights": (1 - own, own), "b*": root},
         parameters={"n": i, "d": 2, "heads": 1},
     )
 
