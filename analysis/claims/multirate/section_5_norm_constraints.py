@@ -233,15 +233,15 @@ def norm_constraints_make_contractive(key: Key, integrator: AbstractIntegrator) 
 
     Read: the distance of any two states decreases.
     """
-    stretch, M = matrix([-1, 1, 2]), _matrix(key)
+    stretch = matrix([-1, 1, 2])
     pair = on_sphere(key, stretch)
     still = pair.x @ pair.x_velocity == 0 == pair.z @ pair.z_velocity
     sphere = _contraction_trial(pair, pair.x @ pair.x == pair.z @ pair.z == 1 and bool(still))
-    shifted = _contraction_trial(doubly_stochastic_flow(key, Fraction(1), common=True), _doubly_stochastic(M))
+    shifted = _contraction_trial(doubly_stochastic_flow(key, Fraction(1), common=True), _doubly_stochastic(key))
     return Trial(
         hypotheses=(*sphere.hypotheses, *shifted.hypotheses),
         conclusions=(*sphere.conclusions, *shifted.conclusions),
-        witness={"S": stretch, "x": pair.x, "z": pair.z, "M": M},
+        witness={"S": stretch, "x": pair.x, "z": pair.z, "M": _matrix(key)},
         parameters={"constraints": "both"},
     )
 
@@ -251,7 +251,8 @@ def _matrix(key: Key) -> Exact:
     return doubly_stochastic_matrix(jax.random.split(key, 3)[0])
 
 
-def _doubly_stochastic(M: Exact) -> bool:
+def _doubly_stochastic(key: Key) -> bool:
+    M = _matrix(key)
     return bool(np.all(M >= 0)) and all(sum(row) == 1 for row in (*M, *M.T))
 
 
@@ -271,7 +272,7 @@ def operator_bounds_below_one_make_contractive(key: Key, integrator: AbstractInt
     rng = numpy_rng(key, "factor")
     factor, common = Fraction(int(rng.integers(100)), 100), bool(rng.integers(2))
     pair = doubly_stochastic_flow(key, factor, common=common)
-    found = _contraction_trial(pair, _doubly_stochastic(_matrix(key)) and 0 <= factor < 1, rate=1 - factor)
+    found = _contraction_trial(pair, _doubly_stochastic(key) and 0 <= factor < 1, rate=1 - factor)
     sharp = holds("the rate is 1 - rho for a constant difference", not common or pair.distance_growth == factor - 1)
     velocity = equal("error of the velocities of the toolkit", pair.error, 0.0, tolerance=ROUNDING)
     return replace(
@@ -285,4 +286,4 @@ def operator_bounds_below_one_make_contractive(key: Key, integrator: AbstractInt
 @operator_bounds_below_one_make_contractive.with_control
 def operator_bounds_below_one_make_contractive(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Two states with a constant difference under rho = 1."""
-    return _contraction_trial(doubly_stochastic_flow(key, Fraction(1), common=True), _doubly_stochastic(_matrix(key)))
+    return _contraction_trial(doubly_stochastic_flow(key, Fraction(1), common=True), _doubly_stochastic(key))
