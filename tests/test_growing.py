@@ -234,7 +234,7 @@ def test_thresholds_against_the_papers_condition_are_allowed_and_said():
 
 
 def test_coincident_prototypes_have_one_velocity():
-    f = flow(capacity=1)
+    f = flow(prototype_rate=2.0)
     f, x = grow(f, 0.0, f.start(KEY))
     x = x._replace(prototypes=x.prototypes.at[0, 1].set(x.prototypes[0, 0]))
     v = f.velocity(0.0, x).prototypes[0]
