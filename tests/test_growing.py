@@ -1,5 +1,6 @@
 """The growing system: residual matrices, gate, events, the flow between them, and the discrete Algorithm."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -123,15 +124,21 @@ def test_a_settled_gate_chooses_the_direction():
     assert np.allclose(path.phases[-1].system.levels[:2], LEVELS[:2], rtol=1e-6)
 
 
+@eqx.filter_jit
+def slopes(f: GrowingFlow, x):
+    """Return the derivatives of the loss by prototypes and by cubes of temperatures, and the velocity."""
+    value = lambda p, cubes: f.value(0.0, x._replace(prototypes=p, cubes=cubes))
+    return *jax.grad(value, (0, 1))(x.prototypes, x.cubes), f.velocity(0.0, x)
+
+
 def test_the_flow_is_the_gradient_of_its_loss():
     f = flow(prototype_rate=2.0)
     f, x = grow(f, 0.0, f.start(KEY))
-    by_prototypes = jax.grad(lambda p: f.value(0.0, x._replace(prototypes=p)))(x.prototypes)
-    assert np.allclose(f.velocity(0.0, x).prototypes, -2.0 * by_prototypes)
+    by_prototypes, by_cubes, v = slopes(f, x)
+    assert np.allclose(v.prototypes, -2.0 * by_prototypes)
     # at fixed prototypes (T^3)' = 3 T^2 T', and T' is minus the rate times the derivative by T
-    by_cubes = jax.grad(lambda c: f.value(0.0, x._replace(cubes=c)))(x.cubes)
     T = np.asarray(f.temperatures(x))
-    assert np.allclose(f.velocity(0.0, x).cubes, -0.01 * by_cubes * (3 * T**2) ** 2)
+    assert np.allclose(v.cubes, -0.01 * by_cubes * (3 * T**2) ** 2)
 
 
 @pytest.mark.slow  # a flow is compiled; tests/test_growing_properties.py has clips
@@ -237,7 +244,7 @@ def test_coincident_prototypes_have_one_velocity():
     f = flow(prototype_rate=2.0)
     f, x = grow(f, 0.0, f.start(KEY))
     x = x._replace(prototypes=x.prototypes.at[0, 1].set(x.prototypes[0, 0]))
-    v = f.velocity(0.0, x).prototypes[0]
+    v = slopes(f, x)[2].prototypes[0]
     np.testing.assert_array_equal(v[0], v[1])
     assert np.linalg.norm(v[0]) > 1e-3
 
