@@ -26,6 +26,7 @@ def plane(found: PhasePlane, labels: Sequence[str], *, title: str = "", basins: 
         planar_portrait(
             ax, found.xs, found.ys, found.velocity, equilibrium_points=found.points,
             kinds=[e.kind for e in found.equilibria], labels=(labels[0], labels[1]), legend=False,
+            hidden=found.poles,
         )  # fmt: skip
         paths(ax, found.trajectories)
         separatrices(ax, found.stable_curves, found.unstable_curves)

@@ -286,6 +286,17 @@ def test_a_branch_that_begins_on_a_bound_goes_on_ahead_or_not_at_all():
     assert wider.parameters[0] == pytest.approx(-1.2)
 
 
+def test_two_folds_in_one_step_are_both_found():
+    """The folds of h = x^3 - a x are at x^2 = a / 3; at a = 0 they meet, and for a < 0 there is none."""
+    for a, count in ((2.4e-3, 2), (0.0, 0), (-2.4e-3, 0)):
+        flow = DoubleWell(a=a, h=-0.5)
+        found = continue_equilibria(flow, lambda f: f.h, jnp.asarray([-0.8]), (-0.5, 0.5), step=0.11, max_step=0.17)
+        assert np.max(np.diff(found.arclengths)) > 2 * np.sqrt(2.4e-3 / 3)  # both are in one step
+        assert [b.kind for b in found.bifurcations] == ["fold"] * count
+        folds = [abs(b.parameter) for b in found.bifurcations]
+        assert folds == pytest.approx([2 * (a / 3) ** 1.5] * count if count else [], abs=1e-9)
+
+
 def test_the_nearest_name_of_a_parameter_is_said():
     with pytest.raises(ValueError, match="but DoubleWell has no `hh`, did you mean `h`"):
         continue_equilibria(DoubleWell(), lambda f: f.hh, jnp.ones(1), (-1.0, 1.0))

@@ -3,14 +3,18 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from matplotlib.contour import ContourSet
 from PIL import Image
 
 from analysis.dynamics.cycles import limit_cycles
 from analysis.dynamics.pace import Paced, curves, depends_on_time, typical_speed
 from analysis.dynamics.phase_plane import phase_plane
+from analysis.dynamics.poles import beside_poles
 from dynsim import FunctionFlow
 from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing
+from figures.panels.phase import planar_portrait
 from figures.portraits import plane
+from figures.style import canvas, settings
 from tests.commands import refused, run
 from tests.figure_layout import check_layout
 
@@ -45,6 +49,7 @@ def test_the_separatrices_of_a_duffing_oscillator_have_the_energy_of_its_saddle(
     assert np.nanmax(np.abs(energy(found.trajectories) - energy(np.array([0.3, 0.0])))) < 1e-3
     assert not found.cycles  # orbits around a centre come in families
     assert not found.forced
+    assert not np.any(found.poles)
     assert np.allclose(found.velocity[..., 0], found.ys[:, None])
     drawn = plane(found, ("$x$", "$v$ (m/s)"))
     names = [text.get_text() for text in drawn.legends[0].get_texts()]
@@ -70,6 +75,27 @@ def test_a_paced_flow_has_the_direction_of_the_field_and_vanishes_with_it():
     points = jnp.asarray([[1.0, 0.0], [0.0, 3.0], [0.0, -4.0], [jnp.nan, 0.0]])
     assert typical_speed(FunctionFlow(lambda t, x: 2 * x), points) == 6.0
     assert typical_speed(FunctionFlow(lambda t, x: 0 * x), points) == 1.0
+
+
+def test_a_change_of_sign_at_a_pole_is_no_zero():
+    """The first component is y / (x - 1/3), the second one x + sign(y): a jump counts as a zero."""
+    field = lambda p: np.stack([p[..., 1] / (p[..., 0] - 1 / 3), p[..., 0] + np.sign(p[..., 1])], axis=-1)
+    xs, ys = np.linspace(-1, 1, 20), np.linspace(-2, 2, 30)
+    velocity = field(np.stack(np.meshgrid(xs, ys), axis=-1))
+    found = beside_poles(field, xs, ys, velocity)
+    k = int(np.searchsorted(xs, 1 / 3))
+    assert np.flatnonzero(np.all(found[..., 0], axis=0)).tolist() == [k - 1, k]
+    assert np.sum(found) == 2 * len(ys)
+    assert not np.any(beside_poles(field, xs, ys, np.abs(velocity)))
+    with settings():
+        _, (ax,) = canvas()
+        planar_portrait(ax, xs, ys, velocity, hidden=found)
+        first, second = (c for c in ax.collections if isinstance(c, ContourSet))
+    lines = np.concatenate([path.vertices for path in first.get_paths()])
+    assert np.allclose(lines[:, 1], 0.0, atol=1e-12)  # and none at x = 1/3
+    assert np.min(lines[:, 0]) == -1
+    assert np.max(lines[:, 0]) == 1
+    assert len(second.get_paths()[0].vertices) > len(xs)
 
 
 def test_whether_a_field_depends_on_time():

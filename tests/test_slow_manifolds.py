@@ -178,6 +178,19 @@ def test_a_branch_is_followed_through_a_place_where_it_is_flat():
         np.testing.assert_allclose(found.fast, path**2, atol=1e-13)
 
 
+@pytest.mark.parametrize("a", [2.5e-3, 1e-4, 1e-6])
+def test_two_folds_in_one_step_join_three_branches(a):
+    """Folds of y = x^3 / 3 - a x are sqrt(a) from x = 0, and apart in y by (4 / 3) a^(3/2), down to 1e-9."""
+    flow = rational({(0, 1): 1.0, (3, 0): -1 / 3, (1, 0): a})
+    found = connected_branches(flow, state(-1.2, -0.55), np.linspace(-0.55, 0.55, 12))
+    assert [part.end for part in found] == ["fold", "fold", "path"]
+    assert [float(part.fast[-1]) for part in found[:2]] == pytest.approx([-np.sqrt(a), np.sqrt(a)], rel=1e-3)
+    (past,) = connected_branches(
+        rational({(0, 1): 1.0, (3, 0): -1 / 3, (1, 0): -a}), state(-1.2, -0.55), np.linspace(-0.55, 0.55, 12)
+    )
+    assert past.end == "path"
+
+
 def test_a_pole_is_no_fold():
     flow = rational({(0, 0): 1.0, (1, 1): -1.0}, below=0.0)  # f = 1 / y - x
     found = branch(flow, state(-1.0, -1.0), np.linspace(-1.0, 0.9, 5))

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-import scipy.optimize
 from jaxtyping import Complex, Float
 
+from analysis.dynamics.between import JUMP, hidden_turn, located
 from analysis.dynamics.curves import REAL, AbstractCurve, CurvePoint, direction_to, turned
 from analysis.dynamics.linearisation import index
 from dynsim._types import State
@@ -19,8 +19,6 @@ LEAST = 1e-6  # of the first step: a branch that needs smaller ones ends
 FAR = 1.5  # steps: a correction that leads further away has found another branch
 ANGLE = 0.8  # least cosine between the tangents of successive points
 DEGENERATE = 1e-8  # of the size of the state: with a smaller coefficient the cubic terms decide nothing
-LOCATED = 1e-10  # of the distance of two points: to which bifurcations are located between them
-JUMP = 1e-3  # of its values at both points: a test function that is larger at its zero jumps there
 HALVINGS = 6  # of a step with several bifurcations
 
 
@@ -163,7 +161,7 @@ def follow(
             return points, "bounds"
         if end := curve.ends_at(here, found):
             return points, end
-        points.append(found)
+        points += [*hidden_turn(curve, here, found), found]
         length += size
         if length > 3 * step and len(points) > 3 and _returned(first, here, found):
             return points, "closed"
@@ -301,43 +299,3 @@ def _frequency(critical: complex, modulus: float, curve: AbstractCurve) -> float
 
 def _within(known: list[Bifurcation], begin: float, size: float) -> list[Bifurcation]:
     return [b for b in known if begin <= b.arclength <= begin + size]
-
-
-def located(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any) -> tuple[CurvePoint | None, float]:
-    """Return the point between two others at which a test function changes its sign, and its share of the way."""
-    points: dict[float, CurvePoint] = {0.0: begin, 1.0: end}
-
-    def value(share: float) -> float:
-        if share not in points:
-            found = _between(curve, begin, end, share)
-            if found is None:
-                raise ArithmeticError
-            points[share] = found
-        return test(points[share])
-
-    try:
-        share = float(np.asarray(scipy.optimize.brentq(value, 0.0, 1.0, xtol=LOCATED)))
-        value(share)
-    except ArithmeticError:  # at a branch point itself the correction has no one solution
-        inner = [share for share in points if 0 < share < 1]
-        share = min(inner, key=lambda share: abs(test(points[share])), default=0.0)
-        if not inner or abs(test(points[share])) > JUMP * (abs(test(begin)) + abs(test(end))):
-            return None, 0.0
-    return points[share], share
-
-
-def _between(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, share: float) -> CurvePoint | None:
-    """Return the point of the curve at a share of the way between two others, in the plane across their chord.
-
-    The prediction is the cubic through both with their tangents: from the chord itself the correction may lead to
-    another branch that crosses this one.
-    """
-    chord, away = direction_to(begin, end), end.flat - begin.flat
-    size = float(np.linalg.norm(away))
-    tangents = [size * np.append(p.basis @ p.tangent[:-1], p.tangent[-1]) for p in (begin, end)]
-    s, rest = share, 1 - share
-    step = s**2 * (3 - 2 * s) * away + s * rest**2 * tangents[0] - s**2 * rest * tangents[1]
-    state = curve.displaced(begin.state, step[:-1])
-    across = np.append(curve.basis(state).T @ (begin.basis @ chord[:-1]), chord[-1])
-    found = curve.corrected(state, begin.parameter + float(step[-1]), across)
-    return None if found is None else turned(begin, chord, found)[0]

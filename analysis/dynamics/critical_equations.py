@@ -11,7 +11,7 @@ import scipy.linalg
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from analysis.dynamics.branches import located
+from analysis.dynamics.between import located
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations, parameter_value
 from analysis.dynamics.equilibria import displaced
 from analysis.dynamics.equilibrium_curve import with_parameter

@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from analysis.dynamics.cycles import limit_cycles, orbit_path
 from analysis.dynamics.equilibria import Equilibrium, equilibria
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.dynamics.pace import curves, depends_on_time
+from analysis.dynamics.poles import beside_poles
 from dynsim._types import Time
 from dynsim.conversion import integer, reals
 from dynsim.errors import argument_error
@@ -30,7 +31,8 @@ class PhasePlane(NamedTuple):
     """What a portrait of a plane shows: `velocity` is that in the plane, (rows, columns, 2), and so are all points.
 
     Curves are NaN where they cannot be followed. `stable_curves` lead to saddles, `unstable_curves` from them.
-    `forced` says that the field depends on time and is drawn at one time.
+    `forced` says that the field depends on time and is drawn at one time. `poles` says at which points of the grid a
+    component has a pole beside, where no nullcline is.
     """
 
     xs: Float[np.ndarray, " columns"]
@@ -45,6 +47,7 @@ class PhasePlane(NamedTuple):
     unstable_curves: Float[np.ndarray, "curves points 2"]
     trajectories: Float[np.ndarray, "curves points 2"]
     forced: bool
+    poles: Bool[np.ndarray, "rows columns 2"]
 
     def _repr_png_(self) -> bytes | None:
         return picture(self)
@@ -100,6 +103,8 @@ def phase_plane(
     field = np.asarray(_field(flow, points, t))[:, list(axes)].reshape(side, side, 2)
     if not np.any(np.isfinite(field)):
         raise argument_error("box", "hold points at which the field is finite", "holds none")
+    in_plane = lambda p: np.asarray(_field(flow, jnp.asarray(lifted(p)), t))[:, list(axes)]
+    poles = beside_poles(in_plane, xs, ys, field)
     forced = depends_on_time(flow, points[0])
     found = _equilibria(flow, lifted, low, high, axes, state, t)
     places = np.array([np.asarray(e.state)[list(axes)] for e in found]).reshape(-1, 2)
@@ -114,7 +119,7 @@ def phase_plane(
         tuple(path for path, kept in zip(paths, inside, strict=True) if kept),
         tuple(orbit.stability for orbit, kept in zip(orbits, inside, strict=True) if kept),
         tuple(orbit.period for orbit, kept in zip(orbits, inside, strict=True) if kept),
-        into, out, along, forced,
+        into, out, along, forced, poles,
     )  # fmt: skip
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.branches import can_go_on, follow, limits, located
+from analysis.dynamics.between import located
+from analysis.dynamics.branches import can_go_on, follow, limits
 from analysis.dynamics.continuation import Bifurcation
 from analysis.dynamics.critical_equations import CriticalEquations, FoldCurve, HopfCurve, critical_of
 from analysis.dynamics.curves import CurvePoint, parameter_value

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.dynamics.branches import Limits, branch, follow, located
+from analysis.dynamics.between import located
+from analysis.dynamics.branches import Limits, branch, follow
 from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.equilibrium_curve import EquilibriumCurve
 from analysis.fast_slow.folds import Bifurcation, Values, fold_near, root_near

@@ -234,6 +234,7 @@ def planar_portrait(
     kinds: Sequence[str] = (),
     labels: tuple[str, str] = ("$x$", "$y$"),
     legend: bool = True,
+    hidden: ArrayLike = False,
 ) -> StreamplotSet:
     """Draw a flow in the plane with nullclines and equilibria; return its streamlines, coloured by speed.
 
@@ -248,6 +249,7 @@ def planar_portrait(
         kinds: of the equilibria, words of `KINDS`.
         labels: of the coordinates.
         legend: whether a legend is drawn in the axes.
+        hidden: (rows, columns, 2), grid points around which nullclines are left out, as beside poles.
 
     Raises:
         ValueError: if `velocity` does not have the shape of the grid.
@@ -263,8 +265,12 @@ def planar_portrait(
         bar = ax.figure.colorbar(lines.lines, ax=ax, shrink=0.9, aspect=25, pad=0.02)
         bar.set_label("speed")
         bar.outline.set_linewidth(0.5)  # pyright: ignore[reportAttributeAccessIssue, reportCallIssue]
-    for number, (part, style) in enumerate(((u, "--"), (v, "-."))):
-        if np.nanmin(part) < 0 < np.nanmax(part):
+    shown = np.ma.masked_array(
+        velocity, np.broadcast_to(np.asarray(hidden, bool), velocity.shape) | ~np.isfinite(velocity)
+    )
+    for number, style in enumerate(("--", "-.")):
+        part = shown[..., number]
+        if part.count() and part.min() < 0 < part.max():
             tint = colour(f"nullcline-{number + 1}")
             ax.contour(xs, ys, part, levels=[0.0], colors=[tint], linestyles=[style], linewidths=1.1, zorder=3.0)
             ax.plot([], [], color=tint, linestyle=style, linewidth=1.1, label=_at_rest(labels[number]))
