@@ -22,7 +22,7 @@ MUTANTS = (
     Mutant("workbench forms: a fold opens to the other side", FORMS,
            "return -float(w @ np.asarray(second", "return float(w @ np.asarray(second", tests=FOLD),
     Mutant("workbench forms: a curve that goes on turns back", PLANE,
-           "begin.tangent if ahead @", "-begin.tangent if ahead @", tests=GOES_ON),
+           "(rows[last] - rows[before]) >= 0", "(rows[last] - rows[before]) < 0", tests=GOES_ON),
     Mutant("workbench curves: two folds in a step are passed by", DYNAMICS + "branches",
            "points += [*hidden_turn(curve, here, found), found]", "points += [found]", tests=FOLDS),
     Mutant("workbench portraits: a pole is a zero", DYNAMICS + "poles",
