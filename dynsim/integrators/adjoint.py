@@ -3,6 +3,7 @@
 import types
 
 import diffrax as dfx
+import equinox as eqx
 import equinox.internal as eqxi
 import jax.numpy as jnp
 from jax import lax
@@ -45,9 +46,29 @@ class Checkpointed(dfx.RecursiveCheckpointAdjoint):
 
     @property
     def _loop(self):
-        from diffrax._integrate import loop
+        return _short_loop()
 
-        names = {**loop.__globals__, "eqxi": types.SimpleNamespace(**{**vars(eqxi), "prevbefore": prevbefore})}
-        short = types.FunctionType(loop.__code__, names, loop.__name__, loop.__defaults__, loop.__closure__)
-        short.__kwdefaults__ = loop.__kwdefaults__
-        return short
+
+class Forward(dfx.ForwardMode):
+    """The same without derivatives in reverse mode: what nobody differentiates is traced in less time."""
+
+    @property
+    def _loop(self):
+        return _short_loop()
+
+
+def without_reverse(solver: dfx.AbstractAdaptiveSolver) -> dfx.AbstractAdaptiveSolver:
+    """Return a solver whose stages have no derivatives in reverse mode, if it has stages in a loop."""
+    if not isinstance(solver, dfx.AbstractRungeKutta) or solver.scan_kind is not None:
+        return solver
+    return eqx.tree_at(lambda s: s.scan_kind, solver, "lax", is_leaf=lambda part: part is None)
+
+
+def _short_loop() -> types.FunctionType:
+    """Return diffrax's loop, in which `prevbefore` is the one above."""
+    from diffrax._integrate import loop
+
+    names = {**loop.__globals__, "eqxi": types.SimpleNamespace(**{**vars(eqxi), "prevbefore": prevbefore})}
+    short = types.FunctionType(loop.__code__, names, loop.__name__, loop.__defaults__, loop.__closure__)
+    short.__kwdefaults__ = loop.__kwdefaults__
+    return short

@@ -16,7 +16,7 @@ from jaxtyping import Array
 from dynsim._types import State, Time, Times
 from dynsim.conversion import instance, integer, number
 from dynsim.errors import argument_error
-from dynsim.integrators.adjoint import Checkpointed
+from dynsim.integrators.adjoint import Checkpointed, Forward, without_reverse
 from dynsim.integrators.base import (
     AbstractIntegrator,
     Coordinates,
@@ -171,6 +171,7 @@ def _solve(
     jumps: Array,
     limit: Any,
     wrap: Callable[[dfx.AbstractSolver], dfx.AbstractSolver] = Guarded,
+    adjoint: dfx.AbstractAdjoint = Checkpointed(),
     **options: Any,
 ) -> Any:
     """Run diffrax with the guard, the early stop and the time structure of the flow."""
@@ -187,7 +188,7 @@ def _solve(
         y0,
         stepsize_controller=StopEarly(control),  # pyright: ignore[reportCallIssue]
         max_steps=integrator.max_steps,
-        adjoint=Checkpointed(),
+        adjoint=adjoint,
         throw=False,
         **options,
     )
@@ -230,6 +231,7 @@ def _integrate(integrator, flow, y0, saved, jumps, limit):
 @eqx.filter_jit
 def _observe(integrator, flow, axes, y0s, saved, jumps, limit, fn, coordinates):
     ts = times_of(saved)
+    wrap = lambda solver: Guarded(without_reverse(solver))
 
     def one(flow, y0):
         form, z0, back = coordinates(flow, y0)
@@ -237,7 +239,7 @@ def _observe(integrator, flow, axes, y0s, saved, jumps, limit, fn, coordinates):
         seen = request(saved, fn=lambda t, z, args: fn(t, state(z)))
         last = dfx.SubSaveAt(t1=True)
         save = dfx.SaveAt(subs=(seen, last), controller_state=True)
-        solution = _solve(integrator, form, z0, ts, jumps, limit, saveat=save)
+        solution = _solve(integrator, form, z0, ts, jumps, limit, wrap, Forward(), saveat=save)
         values, final = solution.ys
         values = _begun(values, fn(ts[0], y0))
         final = jax.tree.map(lambda z: z[0], final)

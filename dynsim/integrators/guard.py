@@ -34,6 +34,11 @@ class _Wrapper(dfx.AbstractWrappedSolver):
         """The wrapped solver's, which the controller's tolerances are handed to."""
         return self.solver.root_finder  # pyright: ignore[reportAttributeAccessIssue]
 
+    @property
+    def scan_kind(self):
+        """The wrapped solver's, which diffrax asks Runge-Kutta methods for."""
+        return self.solver.scan_kind  # pyright: ignore[reportAttributeAccessIssue]
+
     def order(self, terms):
         """Return the wrapped solver's order."""
         return self.solver.order(terms)
