@@ -121,7 +121,7 @@ def ensemble(
             done = _solved_on(as_executor(executor), solve, work, parts, checkpoints, shown)
     back = np.argsort(np.concatenate(parts), kind="stable")
     # on the host, where nothing is compiled; a checkpoint has no weak types
-    join = lambda *pieces: jnp.asarray(np.concatenate([np.asarray(piece) for piece in pieces])[back])
+    join = lambda *pieces: jax.device_put(np.concatenate([np.asarray(piece) for piece in pieces])[back])
     values, final, stats = jax.tree.map(join, *done)
     kept = flows[0] if isinstance(flow, AbstractFlow) else flows
     return Ensemble(work.ts, values, work.y0s, final, stats, kept, solver)
