@@ -112,6 +112,7 @@ def test_heads_are_added_in_the_order_of_the_planes_until_the_threshold():
     assert [jump.name for jump in path.jumps] == ["grow", "grow"]
     assert np.allclose(path.times("grow"), [0.0, 0.5])
     assert np.allclose(last.levels[:2], LEVELS[:2])
+    assert np.array_equal(last.order, [0, 1, -1, -1])
     assert last.dominant == pytest.approx(LEVELS[2])
     frames = np.asarray(last.frames[:2, 0])
     assert np.allclose(frames @ frames.T, np.eye(2))

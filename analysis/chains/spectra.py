@@ -90,8 +90,7 @@ def reversibilised_gap(generator: Any) -> float:
     stationary = stationary_distributions(Q).only.probabilities.astype(float)
     if np.min(stationary) == 0:
         return 0.0
-    S = _symmetrised(Q, stationary)
-    return _symmetric((S + S.T) / 2, 1).value
+    return _symmetric(_symmetrised(Q, stationary), 1).value
 
 
 def euler_bounds(generator: Any) -> EulerBounds:
