@@ -276,10 +276,10 @@ MUTANTS = (
         (RELAXES,),
     ),
     Mutant(
-        "chains: the gap of the reversibilisation is that of the transpose",
+        "chains: the gap of the reversibilisation is doubled",
         CHAINS + "spectra",
-        "return _symmetric((S + S.T) / 2, 1).value",
-        "return _symmetric(S + S.T, 1).value",
+        "return _symmetric(_symmetrised(Q, stationary), 1).value",
+        "return 2 * _symmetric(_symmetrised(Q, stationary), 1).value",
         (RELAXES,),
     ),
     Mutant(
