@@ -36,6 +36,7 @@ def test_basins_are_printed_drawn_and_written(capsys, mine):
     assert (mine / "basins.png").stat().st_size > 5000
 
 
+@pytest.mark.slow  # edge tracking is compiled
 def test_the_edge_between_basins_is_the_unstable_equilibrium(capsys, mine):
     words = ("double-well", "--h", "0.1", "--shape", "40", "--edge", "--out", "wells.npz")
     status, out, _ = run(capsys, "basins", *words)
