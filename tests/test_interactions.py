@@ -55,7 +55,9 @@ def test_every_token_flow_of_the_zoo_has_the_same_field_by_every_interaction(nam
         np.testing.assert_allclose(flow.computed_by(way).vector_field(0.3, x), expected, atol=2e-13)
 
 
-@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize(
+    "mask", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("full", "causal")), "window"]
+)
 def test_blocks_of_any_size_have_the_dense_answer_and_its_derivatives(mask):
     flow, x = _flow(4, MASKS[mask]), Sphere().sample(stream(3, "x"), (11, 4))
     loss = lambda flow, x: jnp.sum(jnp.sin(flow.vector_field(0.0, x)))
@@ -85,7 +87,8 @@ def test_blocks_neither_overflow_nor_underflow(size):
 
 
 @pytest.mark.parametrize(
-    ("d", "causal"), [*(pytest.param(d, False, marks=pytest.mark.slow) for d in (2, 3)), (2, True), (3, True)]
+    ("d", "causal"),
+    [*(pytest.param(*case, marks=pytest.mark.slow) for case in ((2, False), (3, False), (2, True))), (3, True)],
 )
 def test_harmonics_have_the_dense_answer_and_its_derivatives(d, causal):
     n = 300 if d == 3 else 40  # more than one block on the sphere

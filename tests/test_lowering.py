@@ -30,6 +30,7 @@ TS = (0.0, 1.0, 2.0)
 FACTORISATIONS = {"LuDecomposition", "cusolver_getrf_ffi", "cu_lu_pivots_to_permutation", "cusolver_potrf_ffi"}
 """Kernels that run on the accelerators: LU, for implicit solvers and linear equations, and Cholesky, for ellipsoids."""
 CHEAP = ("general heads on an ellipsoid", "a user's own, plane")
+SOME = [name if name in CHEAP else pytest.param(name, marks=pytest.mark.slow) for name in FLOWS]
 INTERACTIONS = {
     "blocked": (Blocked(2, 2), 3, 5, {"mask": Window(2)}),
     "harmonic": (Harmonic(1e-6), 3, 5, {}),
@@ -67,15 +68,13 @@ def test_a_call_of_python_is_found():
         lowered(lambda x: jax.pure_callback(np.sin, x, x), jnp.ones(2))
 
 
-@pytest.mark.parametrize("name", FLOWS)
+@pytest.mark.parametrize("name", SOME)
 def test_fields_are_lowered(name):
     flow, x = flow_and_start(name)
     assert runs_there(lambda t, y: flow.vector_field(t, y), 0.3, x)
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in CHEAP else pytest.param(name, marks=pytest.mark.slow) for name in FLOWS]
-)
+@pytest.mark.parametrize("name", SOME)
 def test_a_simulation_is_lowered(name):
     flow, x = flow_and_start(name)
     assert runs_there(solved(flow, Diffrax()), x)
