@@ -50,7 +50,7 @@ def checks(witness):
         power = [[form(y[j], M, y[i]) for i in n] for j in n]
         whole = whole and all(v.denominator == 1 for row in power for v in row)
         weight = [[Fraction(2) ** int(v) for v in row] for row in power]
-        D = [1 / (root * sum(weight[j][i] for j in n)) for i in n]
+        D = [Fraction(1) / (root * sum(weight[j][i] for j in n)) for i in n]
         values = [[sum(a * b for a, b in zip(row, v, strict=True)) for row in A] for v in y]
         for i in n:
             for k in range(d):

@@ -261,9 +261,9 @@ class GrowingFlow(AbstractFlow):
 
         NumPy: not for `jit`.
         """
-        captured = (changed.get(name, getattr(self, name)) for name in ("frames", "retained"))
+        residuals = self._residuals(changed.get("frames", self.frames), changed.get("retained", self.retained))
         names = ("residual", "tracked", "plane", "dominant")
-        found = {**changed, **dict(zip(names, self._residuals(*captured), strict=True))}
+        found = {**changed, **dict(zip(names, residuals, strict=True))}
         return eqx.tree_at(lambda f: [getattr(f, name) for name in found], self, [*found.values()])
 
     def _residuals(self, frames: Array, retained: Array) -> tuple[Array, Array, Array, Array]:

@@ -242,7 +242,7 @@ def _placed(values: Any, slot: int, value: Any) -> Array:
     return jnp.asarray(found)
 
 
-def _first_cube(flow: GrowingFlow, x: Growing) -> np.floating:
+def _first_cube(flow: GrowingFlow, x: Growing) -> np.ndarray:
     """Return T_init^3 in the type of the state's cubes."""
     T = np.asarray(flow.rules.initial_temperature, x.cubes.dtype)
     return T * T * T
