@@ -154,7 +154,9 @@ def test_passes_of_another_configuration_are_refused(letters, tmp_path):
     record(letters, "quick", 0, tmp_path)
 
 
-@pytest.mark.parametrize(("name", "after"), [("7.4", 13), ("7.5-sorting", 5), ("7.5-sorting", 25)])
+@pytest.mark.parametrize(
+    ("name", "after"), [("7.4", 13), pytest.param("7.5-sorting", 5, marks=pytest.mark.slow), ("7.5-sorting", 25)]
+)
 def test_a_full_disk_is_one_sentence_and_the_run_goes_on(letters, name, after, tmp_path, monkeypatch, capsys):
     small = {"7.4": replace(ENSEMBLE, quick=SMALL), "7.5-sorting": letters}[name]  # in a part, a part, the record
     monkeypatch.setattr("analysis.experiments.consensus.simulations.EXPERIMENTS", (small,))

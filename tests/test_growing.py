@@ -22,6 +22,7 @@ from dynsim.systems.growing.residual import (
 )
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import clip, grow, prune
+from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
 N, D = 12, 6
@@ -140,6 +141,14 @@ def test_the_flow_is_the_gradient_of_its_loss():
     # at fixed prototypes (T^3)' = 3 T^2 T', and T' is minus the rate times the derivative by T
     T = np.asarray(f.temperatures(x))
     assert np.allclose(v.cubes, -0.01 * by_cubes * (3 * T**2) ** 2)
+
+
+def test_the_encoder_descends_the_losses_of_heads_and_task_and_the_regulariser():
+    task = lambda z: jnp.sum(jnp.sin(z))
+    f = flow(encoder=LinearEncoder(D, D), encoder_rate=0.3, regulariser=0.2, task=task, first="random")
+    x = f.start(KEY)
+    slope = jax.jit(jax.grad(lambda theta: f.value(0.0, x._replace(encoder=theta))))(x.encoder)
+    np.testing.assert_allclose(f.velocity(0.0, x).encoder, -0.3 * slope, rtol=1e-10)
 
 
 @pytest.mark.slow  # a flow is compiled; tests/test_growing_properties.py has clips

@@ -72,7 +72,8 @@ def test_a_missing_data_file_is_named(monkeypatch, tmp_path):
         read_digits(SMALL)
 
 
-@pytest.mark.parametrize("mode", [pytest.param("full", marks=pytest.mark.slow), "frozen"])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["full", "frozen"])
 def test_the_map_is_descent_on_the_mean_at_two_rates(data, mode):
     x = read_digits(SMALL).pixels[:, :8]
     training = replace(_SMALL, mode=mode, barrier=0.2)

@@ -104,6 +104,7 @@ def test_whether_a_field_depends_on_time():
     assert not depends_on_time(Duffing(gamma=0.0), x)
 
 
+@pytest.mark.slow
 def test_the_command_draws_a_line(capsys, tmp_path):
     file = tmp_path / "line.png"
     words = ("--figure", file, "--basins", "--movie", tmp_path / "line.gif", "--vary", "h=0.1:0.3", "--frames", 2)

@@ -31,7 +31,7 @@ def test_several_epsilons_have_an_order_and_a_file_each(capsys, tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["run-0.0003.npz", "run-0.001.npz", "run-0.003.npz"]
 
 
-@pytest.mark.parametrize("name", ["given", "by_epsilon"])
+@pytest.mark.parametrize("name", [pytest.param("given", marks=pytest.mark.slow), "by_epsilon"])
 def test_a_system_of_the_users_is_followed_and_compared(capsys, tmp_path, name):
     out = tmp_path / "run.npz"
     words = ("--fast", 0.0, "--slow", 1.0, "--window", 0.5, 1.0, "--guess", 0.2, "--epsilon", 1e-3, "--out", out)

@@ -199,6 +199,7 @@ def test_a_pole_is_no_fold():
     assert "which is no fold" in found.explain()
 
 
+@pytest.mark.slow
 def test_a_sheet_over_a_grid_has_holes_where_there_is_no_branch():
     flow = FastSlowFlow(lambda x, y: 1 - jnp.sum(y**2) - x**2, still, 1.0)
     axis = np.linspace(-1.2, 1.2, 7)

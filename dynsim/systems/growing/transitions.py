@@ -242,9 +242,9 @@ def _placed(values: Any, slot: int, value: Any) -> Array:
     return jnp.asarray(found)
 
 
-def _first_cube(flow: GrowingFlow, x: Growing) -> np.ndarray:
+def _first_cube(flow: GrowingFlow, x: Growing) -> np.floating:
     """Return T_init^3 in the type of the state's cubes."""
-    T = np.asarray(flow.rules.initial_temperature, x.cubes.dtype)
+    T = np.dtype(x.cubes.dtype).type(flow.rules.initial_temperature)
     return T * T * T
 
 
