@@ -181,6 +181,16 @@ def test_one_step_of_each_scheme_is_its_formula():
         np.testing.assert_allclose(found, y, rtol=1e-14)
 
 
+def test_the_kick_is_the_tangent_part_of_the_noise_at_the_projected_point():
+    flow = NoisyFlow(
+        FunctionFlow(at_rest, Sphere()), lambda t, x: jnp.broadcast_to(0.5 * x[:, :1] + t, x.shape), calculus="ito"
+    )
+    x, dW = np.array([[0.6, 0.0, 0.8]]), np.array([[0.3, -0.2, 0.5]])
+    pushed = (0.5 * 0.6 + 0.4) * dW
+    found = flow.kick(0.4, jnp.asarray(3 * x), jnp.asarray(dW))
+    np.testing.assert_allclose(found, pushed - np.sum(pushed * x) * x, atol=1e-15)
+
+
 def test_increments_are_independent_from_step_to_step_and_of_the_variance_of_their_time():
     flow, ts = NoisyFlow(FunctionFlow(at_rest), 1.0, calculus="ito"), np.array([0.0, 0.25, 1.25, 2.25])
     path = np.asarray(simulate(flow, jnp.zeros(PATHS), ts, integrator=EulerMaruyama(0.5), key=KEY).ys)
