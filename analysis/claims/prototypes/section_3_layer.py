@@ -127,7 +127,7 @@ def _heads_trial(given: _Heads, found: list[Parts], *, hard: bool) -> Trial:
             "x": given.tokens,
             "W": given.projections,
             "p": [bank.p for bank in given.banks],
-            "base": given.banks[0].base,
+            "b": given.banks[0].base,
             "spacing": given.banks[0].spacing,
         },
         parameters={"heads": HEADS, "n": TOKENS, "m": HEADS * WIDTH, "T": given.banks[0].temperature},

@@ -17,7 +17,7 @@ WITNESS = {
     "x": [["1", "2"]],
     "W": [[["2", "-1"]], [["1", "-1"]]],
     "p": [[["1"], ["-1"]], [["0"], ["2"]]],
-    "base": "2",
+    "b": "2",
     "spacing": "1",
 }
 
@@ -64,7 +64,7 @@ def sums(z, p, q):
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    x, grid = numbers(witness["x"]), [Fraction(witness[name]) for name in ("base", "spacing")]
+    x, grid = numbers(witness["x"]), [Fraction(witness[name]) for name in ("b", "spacing")]
     for h, (projection, prototypes) in enumerate(zip(witness["W"], witness["p"], strict=True)):
         p, rows = numbers(prototypes), numbers(projection)
         z = [[sum(u * v for u, v in zip(row, token, strict=True)) for row in rows] for token in x]

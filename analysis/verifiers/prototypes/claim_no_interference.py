@@ -22,7 +22,7 @@ WITNESS = {
     "P1": [["1"], ["-1"]],
     "P2": [["1"], ["3"]],
     "far P2": [["10000001"], ["-10000001"]],
-    "base": "2",
+    "b": "2",
     "spacing": "1",
 }
 
@@ -74,7 +74,7 @@ def force(q, p):
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     z, first = numbers(witness["z"]), numbers(witness["P1"])
-    grid = [Fraction(witness[name]) for name in ("base", "spacing")]
+    grid = [Fraction(witness[name]) for name in ("b", "spacing")]
     q = assignments(z, first, grid)
     mu = centroids(q, first)
     second, far = numbers(witness["P2"]), numbers(witness["far P2"])

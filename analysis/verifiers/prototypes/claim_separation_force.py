@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "prototypes/claim-separation-force"
-WITNESS = {"z": [["0", "0"], ["1", "2"]], "p": [["1", "0"], ["-1", "1"], ["0", "2"]], "base": "2", "spacing": "1"}
+WITNESS = {"z": [["0", "0"], ["1", "2"]], "p": [["1", "0"], ["-1", "1"], ["0", "2"]], "b": "2", "spacing": "1"}
 
 
 def numbers(rows):
@@ -73,7 +73,7 @@ def force(q, p):
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     z, p = numbers(witness["z"]), numbers(witness["p"])
-    grid = [Fraction(witness[name]) for name in ("base", "spacing")]
+    grid = [Fraction(witness[name]) for name in ("b", "spacing")]
     yield (
         "T is positive, and coordinates are multiples of the spacing: base and spacing",
         [*map(str, grid)],

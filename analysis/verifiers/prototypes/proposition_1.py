@@ -18,7 +18,7 @@ WITNESS = {
     "weight": [["2"]],
     "bias": ["-3"],
     "p": [["1"], ["-2"]],
-    "base": "2",
+    "b": "2",
     "spacing": "1",
 }
 
@@ -66,7 +66,7 @@ def sums(z, p, q):
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     x, weight, p = (numbers(witness[name]) for name in ("x", "weight", "p"))
-    grid = [Fraction(witness[name]) for name in ("base", "spacing")]
+    grid = [Fraction(witness[name]) for name in ("b", "spacing")]
     rows = [*zip(weight, map(Fraction, witness["bias"]), strict=True)]
     z = [[sum(u * v for u, v in zip(row, datum, strict=True)) + c for row, c in rows] for datum in x]
     yield (

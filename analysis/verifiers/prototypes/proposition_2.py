@@ -21,7 +21,7 @@ WITNESS = {
     "weight": [["1"]],
     "bias": ["0"],
     "p": [["0"], ["3"]],
-    "base": "2",
+    "b": "2",
     "spacing": "1",
 }
 
@@ -48,7 +48,7 @@ def directions(encoder, x, m):
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     x, weight, p = (numbers(witness[name]) for name in ("x", "weight", "p"))
-    bias, base, spacing = [Fraction(v) for v in witness["bias"]], *(Fraction(witness[k]) for k in ("base", "spacing"))
+    bias, base, spacing = [Fraction(v) for v in witness["bias"]], *(Fraction(witness[k]) for k in ("b", "spacing"))
     rows = [*zip(weight, bias, strict=True)]
     z = [[sum(u * v for u, v in zip(row, datum, strict=True)) + c for row, c in rows] for datum in x]
     powers = [[squared(a, b) / spacing**2 for b in p] for a in z]

@@ -19,7 +19,7 @@ STATEMENT = "prototypes/proposition-4-centroid"
 WITNESS = {
     "z": [["1"], ["-1"]],
     "p": [["-2"], ["0"], ["2"]],
-    "base": "2",
+    "b": "2",
     "spacing": "1",
     "lambda": "16576/4617",
     "eta_P": "1/2",
@@ -56,7 +56,7 @@ def assignments(z, p, grid):
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     z, p = numbers(witness["z"]), numbers(witness["p"])
-    grid = [Fraction(witness[name]) for name in ("base", "spacing")]
+    grid = [Fraction(witness[name]) for name in ("b", "spacing")]
     yield (
         "T is positive, and coordinates are multiples of the spacing: base and spacing",
         [*map(str, grid)],

@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "prototypes/proposition-4-utilisation"
-WITNESS = {"z": [["0"]], "p": [["1"], ["3"]], "base": "2", "spacing": "1"}
+WITNESS = {"z": [["0"]], "p": [["1"], ["3"]], "b": "2", "spacing": "1"}
 
 
 def numbers(rows):
@@ -47,7 +47,7 @@ def assignments(z, p, grid):
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     z, p = numbers(witness["z"]), numbers(witness["p"])
-    grid = [Fraction(witness[name]) for name in ("base", "spacing")]
+    grid = [Fraction(witness[name]) for name in ("b", "spacing")]
     yield (
         "T is positive, and coordinates are multiples of the spacing: base and spacing",
         [*map(str, grid)],

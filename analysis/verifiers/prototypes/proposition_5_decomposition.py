@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "prototypes/proposition-5-decomposition"
-WITNESS = {"z": [["0"]], "P1": [["1"], ["-1"]], "P2": [["2"], ["-2"]], "base": "2", "spacing": "1"}
+WITNESS = {"z": [["0"]], "P1": [["1"], ["-1"]], "P2": [["2"], ["-2"]], "b": "2", "spacing": "1"}
 
 
 def numbers(rows):
@@ -58,7 +58,7 @@ def sums(z, p, q):
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    z, grid = numbers(witness["z"]), [Fraction(witness[name]) for name in ("base", "spacing")]
+    z, grid = numbers(witness["z"]), [Fraction(witness[name]) for name in ("b", "spacing")]
     for name in ("P1", "P2"):
         p = numbers(witness[name])
         yield (

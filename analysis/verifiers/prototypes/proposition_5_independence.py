@@ -19,7 +19,7 @@ WITNESS = {
     "P1": [["1", "0"], ["-1", "0"]],
     "other P1": [["1", "1"], ["-1", "1"]],
     "P2": [["0", "0"], ["0", "2"]],
-    "base": "2",
+    "b": "2",
     "spacing": "1",
 }
 
@@ -71,7 +71,7 @@ def force(q, p):
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     z, second = numbers(witness["z"]), numbers(witness["P2"])
-    grid = [Fraction(witness[name]) for name in ("base", "spacing")]
+    grid = [Fraction(witness[name]) for name in ("b", "spacing")]
     found = []
     for name in ("P1", "other P1"):
         p = numbers(witness[name])

@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "prototypes/remark-3-gradient"
-WITNESS = {"z": [["0"], ["1"]], "p": [["-1"], ["2"]], "base": "2", "spacing": "1", "eta_P": "1/1000"}
+WITNESS = {"z": [["0"], ["1"]], "p": [["-1"], ["2"]], "b": "2", "spacing": "1", "eta_P": "1/1000"}
 
 
 def numbers(rows):
@@ -62,7 +62,7 @@ def force(q, p):
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     z, p = numbers(witness["z"]), numbers(witness["p"])
-    grid = [Fraction(witness[name]) for name in ("base", "spacing")]
+    grid = [Fraction(witness[name]) for name in ("b", "spacing")]
     yield (
         "T is positive, and coordinates are multiples of the spacing: base and spacing",
         [*map(str, grid)],

@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 STATEMENT = "prototypes/remark-3-nonzero"
-WITNESS = {"z": [["0"]], "p": [["-1"], ["0"], ["1"]], "base": "2", "spacing": "1"}
+WITNESS = {"z": [["0"]], "p": [["-1"], ["0"], ["1"]], "b": "2", "spacing": "1"}
 
 
 def numbers(rows):
@@ -59,7 +59,7 @@ def force(q, p):
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     z, p = numbers(witness["z"]), numbers(witness["p"])
-    grid = [Fraction(witness[name]) for name in ("base", "spacing")]
+    grid = [Fraction(witness[name]) for name in ("b", "spacing")]
     yield (
         "T is positive, and coordinates are multiples of the spacing: base and spacing",
         [*map(str, grid)],
