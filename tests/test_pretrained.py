@@ -44,7 +44,7 @@ def test_pieces_merge_by_score_and_bytes_stand_in_for_strange_letters():
 
 
 @pytest.mark.parametrize("prefix", ["", "transformer."])
-@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+@pytest.mark.parametrize("suffix", [pytest.param(".npz", marks=pytest.mark.slow), ".safetensors"])
 def test_the_gpt2_layout_gives_the_forward_pass_written_out(tmp_path, prefix, suffix):
     z = gpt2_tensors()
     arrays = {prefix + name: array for name, array in z.items()}

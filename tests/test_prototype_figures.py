@@ -12,7 +12,7 @@ from figures.style import canvas, colour, settings
 from tests.figure_layout import check_layout, outside, overlapping
 
 OWN = (
-    "phase-portraits",
+    pytest.param("phase-portraits", marks=pytest.mark.slow),
     "bifurcations",
     "lyapunov",
     pytest.param("separation-paths", marks=pytest.mark.slow),
@@ -41,6 +41,7 @@ def test_the_numbers_are_finite_and_the_texts_lie_inside_and_apart(name, folder)
     check_layout(drawn)
 
 
+@pytest.mark.slow
 def test_collapse_changes_its_stability_at_two_and_four_times_the_variance(folder):
     found = numbers("phase-portraits", folder)
     for mode, critical in (("frozen", 2), ("full", 4)):

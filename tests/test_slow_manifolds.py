@@ -252,7 +252,8 @@ def test_the_reduced_flow_has_order_one_and_its_correction_order_two(linear):
     assert "The error of y has order 1.00" in linear.explain()
 
 
-@pytest.mark.parametrize("name", [pytest.param("michaelis-menten", marks=pytest.mark.slow), "switching"])
+@pytest.mark.parametrize("name", ["michaelis-menten", "switching"])
+@pytest.mark.slow
 def test_the_enzyme_and_the_chain_have_order_one(name):
     case = EXAMPLES[name]
     found = reduction_error(case.flow(1.0), case.start, case.compare, (1e-3, 3e-4, 1e-4))
