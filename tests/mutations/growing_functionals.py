@@ -140,8 +140,8 @@ MUTANTS = (
     Mutant(
         "growing flow: the wrong head is pruned",
         EVENTS,
-        "active=_placed(active, head, False),",
-        "active=_placed(active, 0, False),",
+        "active=placed(active, head, False),",
+        "active=placed(active, 0, False),",
         (PRUNED,),
     ),
     Mutant(

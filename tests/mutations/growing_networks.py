@@ -53,8 +53,8 @@ MUTANTS = (
     Mutant(
         "growth: the direction is not captured",
         GROWTH,
-        "frames=_set(growth.frames, place, frame)",
-        "frames=_set(growth.frames, place, 0 * frame)",
+        "frames=placed(growth.frames, place, frame)",
+        "frames=placed(growth.frames, place, 0 * frame)",
         (FIXED,),
     ),
     Mutant(
@@ -88,8 +88,8 @@ MUTANTS = (
     Mutant(
         "growth: a removal takes the next head",
         GROWTH,
-        "active=_set(growth.active, head, 0.0)",
-        "active=_set(growth.active, head - 1, 0.0)",
+        "active=placed(growth.active, head, 0.0)",
+        "active=placed(growth.active, head - 1, 0.0)",
         (ANY,),
     ),
     Mutant(

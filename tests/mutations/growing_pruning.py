@@ -62,14 +62,14 @@ MUTANTS = (
     Mutant(
         "growing: the wrong head is pruned",
         TRANSITIONS,
-        "        active=_placed(active, head, False),\n        clipped=_placed(flow.clipped, head, False),",
-        "        active=_placed(active, head - 1, False),\n        clipped=_placed(flow.clipped, head, False),",
+        "        active=placed(active, head, False),\n        clipped=placed(flow.clipped, head, False),",
+        "        active=placed(active, head - 1, False),\n        clipped=placed(flow.clipped, head, False),",
         (SEPARATIONS, FALL),
     ),
     Mutant(
         "growing: a pruning empties the banks of all heads",
         TRANSITIONS,
-        "prototypes=_placed(x.prototypes, head, empty[head])",
+        "prototypes=placed(x.prototypes, head, empty[head])",
         "prototypes=empty",
         (SEPARATIONS, FALL),
     ),
@@ -97,7 +97,7 @@ MUTANTS = (
     Mutant(
         "growing: a new head's direction is not captured",
         TRANSITIONS,
-        "frames=_placed(flow.frames, slot, new_frame(flow, x.gate))",
+        "frames=placed(flow.frames, slot, new_frame(flow, x.gate))",
         "frames=flow.frames",
         (COUNT, ENDS),
     ),

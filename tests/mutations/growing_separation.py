@@ -196,15 +196,15 @@ MUTANTS = (
     Mutant(
         "growth: the bank of a new head replaces those of all heads",
         EVENTS,
-        "prototypes=_placed(x.prototypes, slot,",
-        "prototypes=_placed(x.prototypes, slice(None),",
+        "prototypes=placed(x.prototypes, slot,",
+        "prototypes=placed(x.prototypes, slice(None),",
         (KEPT,),
     ),
     Mutant(
         "growth: the temperature of a new head is that of all heads",
         EVENTS,
-        "cubes=_placed(x.cubes, slot,",
-        "cubes=_placed(x.cubes, slice(None),",
+        "cubes=placed(x.cubes, slot,",
+        "cubes=placed(x.cubes, slice(None),",
         (KEPT,),
     ),
 )

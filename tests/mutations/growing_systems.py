@@ -184,8 +184,8 @@ MUTANTS = (
     Mutant(
         "growing system: growth does not reset the clock",
         EVENTS,
-        "cubes=_placed(x.cubes, slot, _first_cube(flow, x)),\n        clock=jnp.zeros_like(x.clock),",
-        "cubes=_placed(x.cubes, slot, _first_cube(flow, x)),\n        clock=x.clock,",
+        "cubes=placed(x.cubes, slot, _first_cube(flow, x)),\n        clock=jnp.zeros_like(x.clock),",
+        "cubes=placed(x.cubes, slot, _first_cube(flow, x)),\n        clock=x.clock,",
         (EVENT_COUNT,),
     ),
     Mutant(
@@ -275,8 +275,8 @@ MUTANTS = (
     Mutant(
         "growing system: removing a head moves the others",
         EVENTS,
-        "prototypes=_placed(x.prototypes, head, empty[head])",
-        "prototypes=_placed(1.01 * x.prototypes, head, empty[head])",
+        "prototypes=placed(x.prototypes, head, empty[head])",
+        "prototypes=placed(1.01 * x.prototypes, head, empty[head])",
         (OTHERS, JOINTLY),
     ),
     Mutant(

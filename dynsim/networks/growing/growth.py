@@ -13,7 +13,7 @@ from dynsim.networks.growing.classifier import SentenceClassifier
 from dynsim.networks.growing.layer import GrowingLayer
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, dominant_value, residual_matrix
 from dynsim.systems.growing.rules import GrowthRules
-from dynsim.systems.growing.transitions import bank_along, directional_energy
+from dynsim.systems.growing.transitions import bank_along, directional_energy, placed
 
 
 class Sample(NamedTuple):
@@ -88,9 +88,9 @@ def grown(model: SentenceClassifier, rules: GrowthRules, tokens: Sample, steps: 
 def without_head(model: SentenceClassifier, head: int, steps: int, *, release: bool = False) -> SentenceClassifier:
     """Return the classifier without a head; its directions stay captured, or are released."""
     growth = model.layer.growth
-    frames = _set(growth.frames, head, 0.0) if release else growth.frames
-    moment = _set(growth.event, (), steps)
-    return _with_growth(model, active=_set(growth.active, head, 0.0), frames=frames, event=moment)
+    frames = placed(growth.frames, head, 0.0) if release else growth.frames
+    moment = placed(growth.event, (), steps)
+    return _with_growth(model, active=placed(growth.active, head, 0.0), frames=frames, event=moment)
 
 
 def directional_energies(model: SentenceClassifier) -> Float[np.ndarray, " heads"]:
@@ -136,24 +136,17 @@ def with_head(
     model = eqx.tree_at(
         lambda m: (m.layer.prototypes, m.layer.temperatures),
         model,
-        (_set(layer.prototypes, place, bank), _set(layer.temperatures, place, rules.initial_temperature)),
+        (placed(layer.prototypes, place, bank), placed(layer.temperatures, place, rules.initial_temperature)),
     )
     return _with_growth(
         model,
-        active=_set(growth.active, place, 1.0),
-        frames=_set(growth.frames, place, frame),
-        births=_set(growth.births, place, steps),
-        values=_set(growth.values, place, value),
-        last=_set(growth.last, (), value) if value else growth.last,
-        event=_set(growth.event, (), steps),
+        active=placed(growth.active, place, 1.0),
+        frames=placed(growth.frames, place, frame),
+        births=placed(growth.births, place, steps),
+        values=placed(growth.values, place, value),
+        last=placed(growth.last, (), value) if value else growth.last,
+        event=placed(growth.event, (), steps),
     )
-
-
-def _set(array: Array, place: Any, value: Any) -> Array:
-    """Return an array of the same type with other numbers in a place; in NumPy, which compiles nothing."""
-    found = np.array(array)
-    found[place] = value
-    return jnp.asarray(found)
 
 
 def _place(layer: GrowingLayer) -> int:

@@ -124,17 +124,17 @@ def grow(flow: AbstractFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
         raise argument_error("flow", "have a residual for growth", "has none")
     slot = int(np.argmin(active))
     grown = flow.with_heads(
-        active=_placed(active, slot, True),
-        clipped=_placed(flow.clipped, slot, False),
-        frames=_placed(flow.frames, slot, new_frame(flow, x.gate)),
-        levels=_placed(flow.levels, slot, flow.dominant),
-        order=_placed(order, slot, np.max(order) + 1),
+        active=placed(active, slot, True),
+        clipped=placed(flow.clipped, slot, False),
+        frames=placed(flow.frames, slot, new_frame(flow, x.gate)),
+        levels=placed(flow.levels, slot, flow.dominant),
+        order=placed(order, slot, np.max(order) + 1),
         last_level=flow.dominant,
     )
     return grown, x._replace(
         gate=grown.gate_start().astype(x.gate.dtype),
-        prototypes=_placed(x.prototypes, slot, new_bank(grown, x, slot)),
-        cubes=_placed(x.cubes, slot, _first_cube(flow, x)),
+        prototypes=placed(x.prototypes, slot, new_bank(grown, x, slot)),
+        cubes=placed(x.cubes, slot, _first_cube(flow, x)),
         clock=jnp.zeros_like(x.clock),
     )
 
@@ -203,18 +203,18 @@ def prune(flow: AbstractFlow, t: float, x: State, head: int | None = None) -> tu
     frame = np.asarray(flow.frames[head], float)
     kept = flow.retained + frame.T @ frame if flow.rules.release == "retain" else flow.retained
     pruned = flow.with_heads(
-        active=_placed(active, head, False),
-        clipped=_placed(flow.clipped, head, False),
-        frames=_placed(flow.frames, head, 0.0),
+        active=placed(active, head, False),
+        clipped=placed(flow.clipped, head, False),
+        frames=placed(flow.frames, head, 0.0),
         retained=kept,
-        levels=_placed(flow.levels, head, np.nan),
+        levels=placed(flow.levels, head, np.nan),
     )
     empty = placeholders(flow.rules, x.prototypes.shape[-1])
     gate = pruned.gate_start().astype(x.gate.dtype) if flow.rules.gate == "ideal" else x.gate
     return pruned, x._replace(
         gate=gate,
-        prototypes=_placed(x.prototypes, head, empty[head]),
-        cubes=_placed(x.cubes, head, _first_cube(flow, x)),
+        prototypes=placed(x.prototypes, head, empty[head]),
+        cubes=placed(x.cubes, head, _first_cube(flow, x)),
         clock=jnp.zeros_like(x.clock),
     )
 
@@ -235,8 +235,8 @@ def clip(flow: AbstractFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
     return clipped, x._replace(cubes=jnp.where(reached, least, x.cubes))
 
 
-def _placed(values: Any, slot: int, value: Any) -> Array:
-    """Return an array with another value in a slot, in its type; on the host, where a change costs no dispatch."""
+def placed(values: Any, slot: int | tuple[()], value: Any) -> Array:
+    """Return an array with another value in a slot, in its type; in NumPy, where a change compiles nothing."""
     found = np.array(values)
     found[slot] = np.asarray(value)
     return jnp.asarray(found)
