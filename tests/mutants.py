@@ -31,12 +31,18 @@ QUIETLY = ("-x", "-q", "-p", "no:cacheprovider", "-W", "ignore:Module already im
 """Options of pytest for the tests of a mutant."""
 
 
+def file_of(module: str) -> Path:
+    """Return the file of a module of this project."""
+    base = ROOT / module.replace(".", "/")
+    return base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+
+
 @dataclass(frozen=True)
 class Mutant:
-    """An error: in `module`, `old`, which occurs once, becomes `new`; each of `claims` and `tests` must notice it.
+    """An error: in `module`, `old`, which occurs once, becomes `new`; each of `claims`, or one of `tests`, must notice.
 
-    `tests` are files of tests, or single ones, as pytest names them. `equivalent` says why nothing can notice it, where
-    nothing can. `quick` mutants are tried by `make test`.
+    A mutant has either. `tests` are files of tests, or single ones, as pytest names them. `equivalent` says why nothing
+    can notice it, where nothing can. `quick` mutants are tried by `make test`.
     """
 
     name: str
@@ -51,8 +57,7 @@ class Mutant:
     @property
     def path(self) -> Path:
         """The file of the module."""
-        base = ROOT / self.module.replace(".", "/")
-        return base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+        return file_of(self.module)
 
     def mutated(self) -> str:
         """Return the source of the module with the error; raise `ValueError` unless `old` occurs exactly once."""

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from scipy.stats import binomtest
 
-from tests.mutants import ROOT, Mutant, mutants, prepare, run
+from tests.mutants import ROOT, Mutant, file_of, mutants, prepare, run
 
 CLAIMS, TESTS, PER_FUNCTION = 3, 6, 2
 CHECKS = ("error", "check", "require", "warn", "finite", "instance", "integer", "real")  # calls that refuse bad input
@@ -83,8 +83,7 @@ def expressions(node: ast.AST) -> Iterator[ast.expr]:
 
 def errors_of(module: str, known: Sequence[tuple[int, Sequence[str]]]) -> Iterator[Mutant]:
     """Yield the errors in those functions of a module that the tables know, given lines with the claims they name."""
-    path = Mutant("", module, "", "").path
-    source = path.read_text(encoding="utf-8")
+    source = file_of(module).read_text(encoding="utf-8")
     lines = source.splitlines(keepends=True)
     for function in ast.walk(ast.parse(source)):
         if not isinstance(function, ast.FunctionDef) or function.name in ("explain", "__init__", "__repr__"):
@@ -139,7 +138,7 @@ def draw(count: int, *, seed: int = 0, patterns: Sequence[str] = ("*",)) -> list
 
 def importing_files(module: str) -> tuple[str, ...]:
     """Return the files of tests that import a module by name, or else its public names, up to `TESTS` of them."""
-    source = Mutant("", module, "", "").path.read_text(encoding="utf-8")
+    source = file_of(module).read_text(encoding="utf-8")
     public = [*re.findall(r"^(?:def|class) ([A-Za-z]\w{4,})", source, re.MULTILINE)]
     files = {path: path.read_text(encoding="utf-8") for path in sorted(Path(ROOT, "tests").glob("test_*.py"))}
     direct = [path for path, text in files.items() if re.search(rf"from {re.escape(module)} import", text)]

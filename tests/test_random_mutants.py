@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from tests.mutants import Mutant
+from tests.mutants import file_of
 from tests.random_mutants import PER_FUNCTION, changes, draw, expressions, importing_files, main
 
 DRIVEN = "dynsim.systems.tokens.scalar_driven"
@@ -47,7 +47,7 @@ def test_a_seed_draws_the_same_errors_of_functions_that_the_tables_know():
     assert max(map(where.count, where)) <= PER_FUNCTION
     for error in drawn:
         assert error.claims
-        assert error.mutated() != Mutant("", DRIVEN, "", "").path.read_text()
+        assert error.mutated() != file_of(DRIVEN).read_text()
 
 
 def test_the_tests_of_a_module_are_those_that_import_it():

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynsim.commands.basins_more import along, check_more, edge_arrays, edges
+from dynsim.commands.basins_against import along
+from dynsim.commands.basins_edges import edge_arrays, edges
 from dynsim.commands.options import check_outputs, say
 from dynsim.commands.sizes import FLOAT, check_memory
 from dynsim.commands.system_options import SystemOptions, parse_system
@@ -71,7 +72,7 @@ def main(words: Sequence[str]) -> int:
     """Find attractors and basins, print them, and draw them."""
     o = parse_system(BasinsOptions, words, "basins")
     check_at_least(0, sample=o.sample, period=o.period, escape=o.escape)
-    check_more(o)
+    check_together(o)
     check_outputs(o.force, figure=None if o.sample and not o.against else o.figure, out=o.out)
     from dynsim.commands.systems import found
 
@@ -81,6 +82,15 @@ def main(words: Sequence[str]) -> int:
     if len(ends) != len(which):
         raise argument_error("box", f"have two ends for each of {len(which)} axes", f"has {2 * len(ends)} numbers")
     return (sampled if o.sample else on_grid)(o, made, start, known, which, ends)
+
+
+def check_together(o: BasinsOptions) -> None:
+    """Raise `ValueError` for options that do not fit each other."""
+    check_at_least(2, values=o.values)
+    if o.edge and o.sample:
+        raise argument_error("edge", "be used with a grid, not with `--sample`", "is given with both")
+    if o.against and not o.sample:
+        raise argument_error("sample", "be the number of starts for each value of `--against`", "is 0")
 
 
 def window(o: BasinsOptions, made: "Found") -> "tuple[Any, Components, list[int]]":

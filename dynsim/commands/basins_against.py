@@ -1,4 +1,4 @@
-"""More of `dynsim basins`: edge states between the basins of a grid, and shares of basins against a parameter."""
+"""Shares of basins against a parameter, of `dynsim basins --sample N --against NAME=LOW:HIGH`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -7,64 +7,12 @@ import numpy as np
 
 from dynsim.commands.options import say
 from dynsim.commands.ranges import parameter_range
-from dynsim.errors import argument_error, check_at_least
 
 if TYPE_CHECKING:
     from analysis.dynamics.basin_fractions import FractionCurves
-    from analysis.dynamics.basins import Basins, Search
-    from analysis.dynamics.edge_tracking import EdgeState
+    from analysis.dynamics.basins import Search
     from dynsim.commands.basins import BasinsOptions
     from dynsim.commands.systems import Found
-
-
-def check_more(o: "BasinsOptions") -> None:
-    """Raise `ValueError` for options that do not fit each other."""
-    check_at_least(2, values=o.values)
-    if o.edge and o.sample:
-        raise argument_error("edge", "be used with a grid, not with `--sample`", "is given with both")
-    if o.against and not o.sample:
-        raise argument_error("sample", "be the number of starts for each value of `--against`", "is 0")
-
-
-def edges(
-    made: "Found", start: Any, which: list[int], found: "Basins", options: "Search"
-) -> "dict[tuple[int, int], EdgeState]":
-    """Return the edge states between all basins that touch on a grid; print them, and why others are not found."""
-    from jax.flatten_util import ravel_pytree
-
-    from analysis.dynamics.basins import touching
-    from analysis.dynamics.edge_tracking import edge_state
-
-    base, restored = ravel_pytree(start)
-    state = lambda place: restored(
-        base.at[np.array(which)].set(np.array([axis[k] for axis, k in zip(found.axes, place, strict=True)]))
-    )
-    kept = {}
-    for pair, (one, other) in touching(found.labels).items():
-        words = f"basins {pair[0] + 1} and {pair[1] + 1}"
-        try:
-            edge = edge_state(made.system, state(one), state(other), options=options)
-        except ValueError as error:  # as on a chaotic edge
-            say(f"  no edge state between {words}: {error}")
-            continue
-        kept[pair] = edge
-        grown = f"{edge.unstable_dimension} unstable direction{'s' if edge.unstable_dimension != 1 else ''}"
-        say(f"  edge of {words}: {edge.limit!r}, {grown}, known to {edge.width:.1g}")
-    if not kept:
-        say("no edge state was found: no two basins touch on this grid, or their edges are not smooth")
-    return kept
-
-
-def edge_arrays(kept: "dict[tuple[int, int], EdgeState]") -> dict[str, np.ndarray]:
-    """Return what a file holds of edge states: the pairs of basins, a state of each, and its unstable direction."""
-    from jax.flatten_util import ravel_pytree
-
-    states = [np.asarray(ravel_pytree(edge.limit.state)[0]) for edge in kept.values()]
-    return {
-        "edge_basins": np.array(list(kept), int).reshape(-1, 2),
-        "edge_states": np.array(states),
-        "edge_unstable": np.array([edge.unstable for edge in kept.values()]),
-    }
 
 
 def along(o: "BasinsOptions", made: "Found", sampler: Callable[[Any], Any], options: "Search") -> int:

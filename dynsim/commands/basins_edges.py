@@ -1,0 +1,53 @@
+"""Edge states between the basins of a grid, of `dynsim basins --edge`."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynsim.commands.options import say
+
+if TYPE_CHECKING:
+    from analysis.dynamics.basins import Basins, Search
+    from analysis.dynamics.edge_tracking import EdgeState
+    from dynsim.commands.systems import Found
+
+
+def edges(
+    made: "Found", start: Any, which: list[int], found: "Basins", options: "Search"
+) -> "dict[tuple[int, int], EdgeState]":
+    """Return the edge states between all basins that touch on a grid; print them, and why others are not found."""
+    from jax.flatten_util import ravel_pytree
+
+    from analysis.dynamics.basins import touching
+    from analysis.dynamics.edge_tracking import edge_state
+
+    base, restored = ravel_pytree(start)
+    state = lambda place: restored(
+        base.at[np.array(which)].set(np.array([axis[k] for axis, k in zip(found.axes, place, strict=True)]))
+    )
+    kept = {}
+    for pair, (one, other) in touching(found.labels).items():
+        words = f"basins {pair[0] + 1} and {pair[1] + 1}"
+        try:
+            edge = edge_state(made.system, state(one), state(other), options=options)
+        except ValueError as error:  # as on a chaotic edge
+            say(f"  no edge state between {words}: {error}")
+            continue
+        kept[pair] = edge
+        grown = f"{edge.unstable_dimension} unstable direction{'s' if edge.unstable_dimension != 1 else ''}"
+        say(f"  edge of {words}: {edge.limit!r}, {grown}, known to {edge.width:.1g}")
+    if not kept:
+        say("no edge state was found: no two basins touch on this grid, or their edges are not smooth")
+    return kept
+
+
+def edge_arrays(kept: "dict[tuple[int, int], EdgeState]") -> dict[str, np.ndarray]:
+    """Return what a file holds of edge states: the pairs of basins, a state of each, and its unstable direction."""
+    from jax.flatten_util import ravel_pytree
+
+    states = [np.asarray(ravel_pytree(edge.limit.state)[0]) for edge in kept.values()]
+    return {
+        "edge_basins": np.array(list(kept), int).reshape(-1, 2),
+        "edge_states": np.array(states),
+        "edge_unstable": np.array([edge.unstable for edge in kept.values()]),
+    }
