@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.ball_arithmetic import BallFunction, ball
+from analysis.dynamics.ball_arithmetic import BallFunction, balls
+from analysis.dynamics.ball_operations import ball
 from analysis.dynamics.certified_equilibria import certified_count, certified_equilibrium
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
@@ -53,7 +54,6 @@ def test_an_equilibrium_of_lorenz_is_a_certified_saddle():
     assert np.all(exact < found.unique[1])
 
 
-@pytest.mark.slow
 def test_periodic_points_of_maps_are_counted():
     four = certified_count(Logistic(r=3.9), [[0.1], [1.0]], period=3)
     assert four.exact
@@ -94,19 +94,25 @@ def operations(x):
     """Return every operation that has an enclosure, at a in [0.2, 0.6] and b in [-0.5, 0.3]."""
     a, b = x[0], x[1]
     both, either = jnp.logical_and(a > 0.4, b < 0.0), jnp.logical_or(a < 0.4, b > 0.0)
+    broken = [
+        jnp.minimum(a - 0.6, b), jnp.maximum(a, 3 * b), jnp.min(x), jnp.max(x), jnp.abs(b), jnp.sign(b),
+        jnp.where(b < 0, a, b), jnp.where(both, a, b), jnp.where(either, a, -a),
+        jnp.where(jnp.logical_not(b <= 0), a, b), jnp.where(a >= 0.7, 5.0, a), jnp.clip(b, -0.3, 0.1),
+        jnp.where(jnp.all(x > 0.0), 1.0, b), jnp.where(jnp.any(x > 0.5), 1.0, b),
+    ]  # fmt: skip
+    return jnp.concatenate([smooth_operations(x), jnp.stack(broken)])
+
+
+def smooth_operations(x):
+    """Return every operation that has a Taylor series."""
+    a, b = x[0], x[1]
     smooth = [
         a - b, a / (2 + b), -a, jnp.sin(a), jnp.cos(b), jnp.tan(b), jnp.arcsin(b), jnp.arccos(b), jnp.arctan(b),
         jnp.sinh(b), jnp.cosh(b), jnp.tanh(b), jnp.exp(b), jnp.exp2(a), jnp.log(a), jnp.log1p(b), jnp.expm1(b),
         jnp.sqrt(a), jax.lax.rsqrt(a), jax.lax.erf(b), jax.nn.sigmoid(b), a**b, jnp.square(b), b**3, b**4, a**-2,
-        jnp.arctan2(b, a), jnp.prod(x), x @ jnp.asarray([2.0, -3.0]),
+        jnp.arctan2(b, a), jnp.cbrt(a), jnp.prod(x), x @ jnp.asarray([2.0, -3.0]),
     ]  # fmt: skip
-    broken = [
-        jnp.minimum(a - 0.6, b), jnp.maximum(a, 3 * b), jnp.min(x), jnp.max(x), jnp.abs(b), jnp.sign(b),
-        jnp.where(b < 0, a, b), jnp.where(both, a, b), jnp.where(either, a, -a),
-        jnp.where(jnp.logical_not(b <= 0), a, b), jnp.where(a >= 0.7, 5.0, a),
-        jnp.where(jnp.all(x > 0.0), 1.0, b), jnp.where(jnp.any(x > 0.5), 1.0, b),
-    ]  # fmt: skip
-    return jnp.stack(smooth + broken)
+    return jnp.stack(smooth)
 
 
 def test_every_operation_is_enclosed_on_a_box_and_exact_at_a_point():
@@ -123,6 +129,25 @@ def test_every_operation_is_enclosed_on_a_box_and_exact_at_a_point():
     expected, J = (np.asarray(f(jnp.asarray(at))) for f in (operations, jax.jit(jax.jacfwd(operations))))
     assert np.allclose([float(v.mid()) for v in exact(point)], expected, atol=1e-13)
     assert np.allclose([[float(e.mid()) for e in row] for row in exact.jacobian(point)], J, atol=1e-12)
+
+
+def test_a_product_with_zero_keeps_the_domain_of_the_other_factor():
+    exact = BallFunction(lambda x: x[:1] + 0.0 * jnp.log(x[1:]), 2)
+    assert float(exact(balls([2.0, 3.0]))[0].mid()) == 2.0
+    assert not exact(balls([2.0, -3.0]))[0].is_finite()
+
+
+def test_a_scan_is_enclosed():
+    def fn(x, reverse):
+        def turn(carry, k):
+            return carry * k + x[1], carry[0] - k
+
+        last, passed = jax.lax.scan(turn, x, jnp.asarray([1.5, -0.5, 2.0]), reverse=reverse)
+        return jnp.concatenate([last, passed])
+
+    for reverse in (False, True):
+        found = BallFunction(lambda x, reverse=reverse: fn(x, reverse), 2)(balls([0.3, 0.7]))
+        assert np.allclose([float(v.mid()) for v in found], fn(jnp.asarray([0.3, 0.7]), reverse), atol=1e-14)
 
 
 def test_an_equilibrium_is_alone_only_where_the_derivative_has_one_sign():

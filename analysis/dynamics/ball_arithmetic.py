@@ -1,52 +1,29 @@
 """Functions of JAX evaluated in ball arithmetic: every result encloses the exact one. Needs python-flint.
 
-The function is traced once, and its program, a jaxpr, is run over arrays whose entries are balls. Floating-point
-constants count as the binary fractions that they are.
+The function is traced once, and its program, a jaxpr, is recorded as a list of scalar operations, which are then
+applied to balls or to Taylor series. Floating-point constants count as the binary fractions that they are.
 """
 
-from collections.abc import Callable
-from typing import Any
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import jax
 import jax.extend.core
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim.errors import UnavailableError, argument_error
+from analysis.dynamics.ball_operations import ENTRYWISE, REDUCED, ball, flint, power
+from dynsim.errors import argument_error
 
 Balls = Any
-"""A NumPy array of objects, balls of python-flint."""
+"""A NumPy array of objects, balls of python-flint or Taylor series of balls."""
 
 MOVES = (
     "broadcast_in_dim", "reshape", "squeeze", "transpose", "slice", "concatenate", "pad", "rev", "gather", "copy",
     "dynamic_slice", "dynamic_update_slice", "scatter", "expand_dims", "copy_p", "split", "stack", "unstack", "tile",
 )  # fmt: skip
 """Primitives that move entries and compute nothing."""
-
-ENTRYWISE: dict[str, Callable[..., Any]] = {
-    "add": lambda a, b: a + b, "add_any": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b, "neg": lambda a: -a, "abs": lambda a: _absolute(a), "square": lambda a: _power(a, 2),
-    "sin": lambda a: a.sin(), "cos": lambda a: a.cos(), "tan": lambda a: a.tan(), "asin": lambda a: a.asin(),
-    "acos": lambda a: a.acos(), "atan": lambda a: a.atan(), "sinh": lambda a: a.sinh(), "cosh": lambda a: a.cosh(),
-    "tanh": lambda a: a.tanh(), "exp": lambda a: a.exp(), "exp2": lambda a: (a * _flint().arb(2).log()).exp(),
-    "log": lambda a: a.log(), "log1p": lambda a: a.log1p(), "expm1": lambda a: a.expm1(), "sqrt": lambda a: a.sqrt(),
-    "rsqrt": lambda a: a.rsqrt(), "erf": lambda a: a.erf(), "logistic": lambda a: 1 / (1 + (-a).exp()),
-    "max": lambda a, b: a.max(b), "min": lambda a, b: a.min(b), "pow": lambda a, b: a**b,
-    "and": lambda a, b: _both(a, b), "or": lambda a, b: _not(_both(_not(a), _not(b))), "not": lambda a: _not(a),
-    "atan2": lambda a, b: _flint().arb.atan2(a, b),
-}  # fmt: skip
-REDUCED: dict[str, Callable[[Any, Any], Any]] = {
-    "reduce_sum": lambda a, b: a + b, "reduce_max": lambda a, b: a.max(b), "reduce_min": lambda a, b: a.min(b),
-    "reduce_prod": lambda a, b: a * b, "reduce_and": lambda a, b: _both(a, b),
-    "reduce_or": lambda a, b: _not(_both(_not(a), _not(b))),
-}  # fmt: skip
-COMPARED: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
-    "lt": (lambda a, b: a < b, lambda a, b: a >= b), "le": (lambda a, b: a <= b, lambda a, b: a > b),
-    "gt": (lambda a, b: a > b, lambda a, b: a <= b), "ge": (lambda a, b: a >= b, lambda a, b: a < b),
-    "eq": (lambda a, b: a == b, lambda a, b: a != b), "ne": (lambda a, b: a != b, lambda a, b: a == b),
-    "sign": (lambda a, b: a > b, lambda a, b: a < b),
-}  # fmt: skip
-"""Comparisons: when they are true, and when they are false, for all points of balls."""
 CALLS = (
     "pjit",
     "jit",
@@ -57,32 +34,25 @@ CALLS = (
     "remat",
     "checkpoint",
 )
-
-
-def _flint() -> Any:
-    try:
-        import flint
-    except ImportError:
-        said = "Ball arithmetic needs the package python-flint: install `dynsim[rigorous]`."
-        raise UnavailableError(said) from None
-    return flint
-
-
-def ball(middle: float, radius: float = 0.0) -> Any:
-    """Return the ball about a number."""
-    return _flint().arb(middle, radius) if radius else _flint().arb(middle)
+NUMBERS_ONLY = {"iota", "is_finite", "rem", "argmax", "argmin", "floor", "ceil", "round", "sort"}
+"""Primitives that have no enclosure, and which the message names as operations of the state."""
 
 
 def balls(values: Any) -> Balls:
     """Return an array of floating-point numbers as balls of radius zero."""
     array = np.asarray(values, float)
-    return np.array([ball(float(v)) for v in array.ravel()] or [], dtype=object).reshape(array.shape)
+    return entries((ball(float(v)) for v in array.ravel()), array.shape)
+
+
+def entries(values: Any, shape: tuple[int, ...]) -> Balls:
+    """Return values as an array of objects: NumPy would take a series for an array of its coefficients."""
+    return np.fromiter(values, object, math.prod(shape)).reshape(shape)
 
 
 class BallFunction:
-    """A function of one vector in JAX, and its Jacobian, in ball arithmetic.
+    """A function of one vector in JAX, and its Jacobian, in ball arithmetic, and for Taylor series of balls.
 
-    Where a function branches within a box, both are enclosed on all sides.
+    Where a function branches within a box, both are enclosed on all sides; a series must not branch.
     """
 
     def __init__(self, fn: Callable[[Any], Any], size: int):
@@ -92,24 +62,124 @@ class BallFunction:
             ValueError: if the function uses what ball arithmetic cannot enclose, named.
             UnavailableError: without python-flint.
         """
-        _flint()
+        flint()
         example = jnp.zeros(size)
-        self._programs = [jax.make_jaxpr(f)(example) for f in (fn, jax.jacfwd(fn))]
-        for program in self._programs:
-            _check(program.jaxpr)
-        self._known: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
+        self._values, self._slopes = (
+            _recorded(jax.make_jaxpr(f)(example), size, fold) for f, fold in ((fn, False), (jax.jacfwd(fn), True))
+        )
 
     def __call__(self, x: Balls) -> Balls:
-        """Return balls that enclose the values at every point of a box."""
-        return self._evaluated(0, x)
+        """Return what encloses the values at every point of a box."""
+        return entries(self.values(x), self._values.outputs.shape)
 
     def jacobian(self, x: Balls) -> Balls:
-        """Return balls that enclose the derivatives at every point of a box."""
-        return self._evaluated(1, x)
+        """Return what encloses the derivatives at every point of a box."""
+        return entries(self.slopes(x), self._slopes.outputs.shape)
 
-    def _evaluated(self, which: int, x: Balls) -> Balls:
-        program = self._programs[which]
-        return _run(program.jaxpr, program.consts, [x], self._known[which], (), [True])[0]
+    def values(self, x: Iterable[Any]) -> list[Any]:
+        """Return the entries of the values for balls or for Taylor series."""
+        return self._values.run(x)
+
+    def slopes(self, x: Iterable[Any]) -> list[Any]:
+        """Return the entries of the derivatives, row by row, for balls or for Taylor series."""
+        return self._slopes.run(x)
+
+
+class _Program(NamedTuple):
+    """Scalar operations in order: each takes entries by their numbers, inputs and constants first, and adds one."""
+
+    constants: list[Any]
+    steps: list[tuple[Callable[..., Any], tuple[int, ...]]]
+    outputs: np.ndarray
+
+    def run(self, x: Iterable[Any]) -> list[Any]:
+        """Return the outputs as a list."""
+        known = [*x, *self.constants]
+        for fn, places in self.steps:
+            known.append(fn(*[known[k] for k in places]))
+        return [known[k] for k in self.outputs.ravel().tolist()]
+
+
+class _Entries(NamedTuple):
+    """An array that depends on the state: the numbers of its entries."""
+
+    where: np.ndarray
+
+
+class _Recorder:
+    """The operations recorded so far. Equal ones are recorded once."""
+
+    def __init__(self, size: int, fold: bool):
+        self.size, self.fold = size, fold
+        self.operations: list[tuple[str, Callable[..., Any] | None, tuple[int, ...]]] = [("input", None, ())] * size
+        self.numbers: dict[int, Any] = {}
+        self.seen: dict[Any, int] = {}
+
+    def constant(self, value: Any) -> int:
+        """Return the number of a constant: a truth value or a floating-point number."""
+        value = bool(value) if isinstance(value, bool | np.bool_) else float(value)
+        key = ("constant", repr(value))
+        if key not in self.seen:
+            self.seen[key] = len(self.operations)
+            self.numbers[len(self.operations)] = value
+            self.operations.append(("constant", None, ()))
+        return self.seen[key]
+
+    def placed(self, value: Any) -> np.ndarray:
+        """Return the numbers of the entries of an array."""
+        if isinstance(value, _Entries):
+            return value.where
+        array = np.asarray(value)
+        return np.array([self.constant(v) for v in array.ravel()], int).reshape(array.shape)
+
+    def apply(self, name: str, *places: int, fn: Callable[..., Any] | None = None, key: Any = None) -> int:
+        """Return the number of the result of an operation; sums with 0 and products with 1 are not recorded.
+
+        In derivatives, neither are products with 0: another entry has the same factor without it.
+        """
+        given = [self.numbers.get(k) for k in places]
+        if name in ("add", "add_any", "mul") and len(places) == 2:
+            neutral = 1.0 if name == "mul" else 0.0
+            for k in (0, 1):
+                if given[k] == neutral and not isinstance(given[k], bool):
+                    return places[1 - k]
+                if self.fold and name == "mul" and given[k] == 0.0 and not isinstance(given[k], bool):
+                    return self.constant(0.0)
+        if name == "sub" and given[1] == 0.0 and not isinstance(given[1], bool):
+            return places[0]
+        found = (name, key, places)
+        if found not in self.seen:
+            self.seen[found] = len(self.operations)
+            self.operations.append((name, fn or ENTRYWISE[name], places))
+        return self.seen[found]
+
+    def program(self, outputs: np.ndarray) -> _Program:
+        """Return the program of the operations that the outputs need."""
+        needed = np.zeros(len(self.operations), bool)
+        needed[outputs.ravel()] = True
+        for k in range(len(self.operations) - 1, self.size - 1, -1):
+            if needed[k]:
+                needed[list(self.operations[k][2])] = True
+        constants = [k for k in self.numbers if needed[k]]
+        steps = [k for k, (name, *_) in enumerate(self.operations) if needed[k] and name not in ("input", "constant")]
+        order = [*range(self.size), *constants, *steps]
+        new = {old: k for k, old in enumerate(order)}
+        values = [v if isinstance(v := self.numbers[k], bool) else ball(v) for k in constants]
+        made = [(self.operations[k][1], tuple(new[j] for j in self.operations[k][2])) for k in steps]
+        places = np.array([new[k] for k in outputs.ravel()], int).reshape(outputs.shape)
+        return _Program(values, made, places)  # pyright: ignore[reportArgumentType]
+
+
+def _recorded(program: Any, size: int, fold: bool) -> _Program:
+    """Return the scalar operations of a traced function of one vector."""
+    recorder = _Recorder(size, fold)
+    found = _walk(recorder, program.jaxpr, program.consts, [_Entries(np.arange(size))])
+    return recorder.program(recorder.placed(found[0]))
+
+
+def _unsupported(name: str) -> ValueError:
+    said = f"{name} of the state" if name in NUMBERS_ONLY else name
+    return argument_error("flow", "use only operations that ball arithmetic can enclose", f"uses `{said}`")
 
 
 def _inner(equation: Any) -> Any:
@@ -122,81 +192,27 @@ def _inner(equation: Any) -> Any:
     return None
 
 
-SUPPORTED = {
-    *MOVES,
-    *ENTRYWISE,
-    *REDUCED,
-    "dot_general",
-    "integer_pow",
-    "convert_element_type",
-    "stop_gradient",
-    "select_n",
-}
-EXACT = {"iota", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not", "sign", "is_finite", "rem", "clamp", "argmax"}
-"""Primitives that are evaluated by JAX, on values that do not depend on the state."""
-
-
-def _check(program: Any) -> None:
-    """Raise `ValueError` for a primitive that has no enclosure."""
+def _walk(recorder: _Recorder, program: Any, constants: Any, arguments: list[Any]) -> list[Any]:
+    """Return the outputs of a program: entries that depend on the state, or numbers."""
+    values: dict[Any, Any] = dict(zip(program.constvars, [np.asarray(c) for c in constants], strict=True))
+    values.update(zip(program.invars, arguments, strict=True))
+    read = lambda variable: np.asarray(variable.val) if hasattr(variable, "val") else values[variable]
     for equation in program.eqns:
+        name, given = equation.primitive.name, [read(v) for v in equation.invars]
         inner = _inner(equation)
         if inner is not None:
-            _check(getattr(inner, "jaxpr", inner))
-        elif equation.primitive.name not in SUPPORTED | EXACT:
-            raise _unsupported(equation.primitive.name)
-
-
-def _unsupported(name: str) -> ValueError:
-    must = "use only operations that ball arithmetic can enclose"
-    return argument_error("flow", must, f"uses `{name}`")
-
-
-def _run(
-    program: Any, constants: Any, arguments: list[Any], known: dict[Any, Any], place: tuple, wanted: list[bool]
-) -> list[Any]:
-    """Return the outputs of a program. Values are arrays of balls, or of numbers, which do not depend on the state.
-
-    `known` keeps what does not depend on the state, by the place of the operation: numbers, and where entries move.
-    What no wanted output needs is left out; an output that is not wanted is None.
-    """
-    live, used = _live(program, wanted)
-    values: dict[Any, Any] = {}
-
-    def read(variable: Any) -> Any:
-        return np.asarray(variable.val) if hasattr(variable, "val") else values[variable]
-
-    values.update(zip(program.constvars, [np.asarray(c) for c in constants], strict=True))
-    values.update(zip(program.invars, arguments, strict=True))
-    for k, equation in enumerate(program.eqns):
-        if k not in used:
-            continue
-        given = [read(v) for v in equation.invars]
-        inner, here = _inner(equation), (*place, k)
-        if inner is not None:
             closed = hasattr(inner, "jaxpr")
-            found = _run(inner.jaxpr if closed else inner, inner.consts if closed else (), given, known, here,
-                         [v in live for v in equation.outvars])  # fmt: skip
-        elif all(v.dtype != object for v in given):
-            if here not in known:
-                known[here] = _bound(equation, [jnp.asarray(v) for v in given])
-            found = known[here]
-        elif equation.primitive.name in MOVES:
-            found = _moved(equation, given, known, here)
+            found = _walk(recorder, inner.jaxpr if closed else inner, inner.consts if closed else (), given)
+        elif not any(isinstance(v, _Entries) for v in given):
+            found = _bound(equation, [jnp.asarray(v) for v in given])
+        elif name == "scan":
+            found = _scanned(recorder, equation.params, given)
+        elif name in MOVES:
+            found = _moved(recorder, equation, given)
         else:
-            found = [np.asarray(_apply(equation, given), dtype=object)]  # of no dimension, too
+            found = [_Entries(_applied(recorder, equation, given))]
         values.update(zip(equation.outvars, found, strict=True))
-    return [read(v) if want else None for v, want in zip(program.outvars, wanted, strict=True)]
-
-
-def _live(program: Any, wanted: list[bool]) -> tuple[set[Any], set[int]]:
-    """Return the variables that the wanted outputs of a program need, and the numbers of its operations that do."""
-    live = {v for v, want in zip(program.outvars, wanted, strict=True) if want and not hasattr(v, "val")}
-    used: set[int] = set()
-    for k in range(len(program.eqns) - 1, -1, -1):
-        if any(v in live for v in program.eqns[k].outvars):
-            used.add(k)
-            live |= {v for v in program.eqns[k].invars if not hasattr(v, "val")}
-    return live, used
+    return [read(v) for v in program.outvars]
 
 
 def _bound(equation: Any, given: list[Any]) -> list[np.ndarray]:
@@ -204,148 +220,85 @@ def _bound(equation: Any, given: list[Any]) -> list[np.ndarray]:
     return [np.asarray(v) for v in (found if equation.primitive.multiple_results else [found])]
 
 
-def _apply(equation: Any, given: list[Any]) -> Any:
-    """Return the output of one operation some of whose inputs are balls."""
+def _applied(recorder: _Recorder, equation: Any, given: list[Any]) -> np.ndarray:
+    """Return the entries of the output of one operation on the state."""
     name, params = equation.primitive.name, equation.params
-    if name in ENTRYWISE:
-        parts = np.broadcast_arrays(*[_as_balls(v) for v in given])
-        return _mapped(ENTRYWISE[name], *parts)
+    places = [recorder.placed(v) for v in given]
     if name in REDUCED:
-        return _reduced(REDUCED[name], given[0], params["axes"])
+        return _reduced(recorder, REDUCED[name], places[0], params["axes"])
     if name == "dot_general":
-        return _product(_as_balls(given[0]), _as_balls(given[1]), params["dimension_numbers"])
+        return _product(recorder, places[0], places[1], params["dimension_numbers"])
     if name == "integer_pow":
-        return _mapped(lambda a: _power(a, params["y"]), given[0])
-    if name in ("convert_element_type", "stop_gradient"):
-        return _mapped(lambda a: ball(float(a)) if isinstance(a, bool) else a, given[0])
-    if name == "select_n":
-        return _mapped(_selected, *np.broadcast_arrays(*[_as_balls(v) for v in given]))
-    if name in COMPARED:
-        return _compared(name, *[_as_balls(v) for v in (*given, np.zeros(()))[:2]])
-    raise _unsupported(f"{name} of the state")
+        exponent = params["y"]
+        raised = lambda a: power(a, exponent)
+        return _mapped(lambda k: recorder.apply(name, k, fn=raised, key=exponent), places[0])
+    if name not in ENTRYWISE:
+        raise _unsupported(name)
+    return _mapped(lambda *parts: recorder.apply(name, *parts), *np.broadcast_arrays(*places))
 
 
-def _compared(name: str, left: Balls, right: Balls) -> Any:
-    """Return what a comparison says at every point of the boxes, or a ball about [0, 1] where points differ."""
-    true, false = COMPARED[name]
-
-    def said(a: Any, b: Any) -> Any:
-        yes, no = bool(true(a, b)), bool(false(a, b))
-        if name == "sign":
-            return ball(1.0 if yes else -1.0) if yes != no else ball(0.0, 1.0)
-        return yes if yes != no else ball(0.5, 0.5)
-
-    return _mapped(said, *np.broadcast_arrays(left, right))
+def _mapped(fn: Callable[..., int], *parts: np.ndarray) -> np.ndarray:
+    found = [fn(*(int(k) for k in one)) for one in zip(*(p.ravel() for p in parts), strict=True)]
+    return np.array(found, int).reshape(parts[0].shape)
 
 
-def _truth(a: Any) -> Any:
-    """Return True or False, or a ball about [0, 1] for what is undecided."""
-    if isinstance(a, bool | np.bool_):
-        return bool(a)
-    return bool(a != 0) if bool(a == 0) != bool(a != 0) else a
-
-
-def _not(a: Any) -> Any:
-    return not _truth(a) if isinstance(_truth(a), bool) else a
-
-
-def _both(a: Any, b: Any) -> Any:
-    first, second = _truth(a), _truth(b)
-    if first is False or second is False:
-        return False
-    return second if first is True else first
-
-
-def _selected(which: Any, *cases: Any) -> Any:
-    """Return a case by its number, or a ball that holds both if a condition is undecided."""
-    chosen = _truth(which) if len(cases) == 2 else int(float(which.mid()))
-    return cases[int(chosen)] if isinstance(chosen, bool | int) else cases[0].union(cases[1])
-
-
-def _absolute(a: Any) -> Any:
-    return a.abs_lower().union(a.abs_upper())
-
-
-def _power(a: Any, exponent: int) -> Any:
-    """Return an integer power; an even one of a ball about zero is not negative."""
-    if exponent < 0:
-        return 1 / _power(a, -exponent)
-    if exponent == 0:
-        return ball(1.0)
-    ends = (a.abs_lower(), a.abs_upper()) if exponent % 2 == 0 else (a.lower(), a.upper())
-    low, high = (_repeated(end, exponent) for end in ends)  # monotone in between
-    return low.union(high)
-
-
-def _repeated(a: Any, exponent: int) -> Any:
-    found = a
-    for _ in range(exponent - 1):
-        found = found * a
-    return found
-
-
-def _mapped(fn: Callable[..., Any], *parts: Any) -> Balls:
-    shape = parts[0].shape
-    return np.array([fn(*entries) for entries in zip(*(p.ravel() for p in parts), strict=True)], dtype=object).reshape(
-        shape
+def _moved(recorder: _Recorder, equation: Any, given: list[Any]) -> list[_Entries]:
+    """Return entries where the operation moves them: it is applied to their numbers."""
+    data = {"gather": {0}, "dynamic_slice": {0}, "dynamic_update_slice": {0, 1}, "scatter": {0, 2}}.get(
+        equation.primitive.name, set(range(len(given)))
     )
+    if any(isinstance(v, _Entries) for k, v in enumerate(given) if k not in data):
+        raise _unsupported(f"{equation.primitive.name} at an index that depends on the state")
+    numbered = [jnp.asarray(recorder.placed(v) if k in data else v) for k, v in enumerate(given)]
+    outside, count = recorder.constant(float("nan")), len(recorder.operations)
+    moved = _bound(equation, numbered)
+    return [_Entries(np.where((v >= 0) & (v < count), v, outside)) for v in moved]  # fills of entries out of bounds
 
 
-def _as_balls(value: Any) -> Balls:
-    return value if value.dtype == object else balls(value)
-
-
-def _moved(equation: Any, given: list[Any], known: dict[Any, Any], place: tuple) -> list[Balls]:
-    """Return entries where the operation moves them: it is applied once to their numbers in a pool of all entries."""
-    data = _data_inputs(equation.primitive.name, len(given))
-    pool = [entry for k in sorted(data) for entry in _as_balls(given[k]).ravel()]
-    if place not in known:
-        ends = np.cumsum([0, *(given[k].size for k in sorted(data))])
-        begins = dict(zip(sorted(data), ends.tolist(), strict=False))
-        numbered = [
-            jnp.arange(begins[k], begins[k] + v.size).reshape(v.shape) if k in data else jnp.asarray(v)
-            for k, v in enumerate(given)
-        ]
-        known[place] = [np.clip(v, -1, len(pool)) for v in _bound(equation, numbered)]
-    store = np.array([*pool, ball(float("nan"))], dtype=object)  # the last one for entries out of bounds
-    return [np.asarray(store[where], dtype=object) for where in known[place]]
-
-
-def _data_inputs(name: str, count: int) -> set[int]:
-    """Return which inputs of an operation hold entries, not indices."""
-    return {"gather": {0}, "dynamic_slice": {0}, "dynamic_update_slice": {0, 1}, "scatter": {0, 2}}.get(
-        name, set(range(count))
-    )
-
-
-def _reduced(fn: Callable[[Any, Any], Any], value: Any, axes: Any) -> Balls:
+def _reduced(recorder: _Recorder, name: str, value: np.ndarray, axes: Any) -> np.ndarray:
     kept = [k for k in range(value.ndim) if k not in axes]
-    size = int(np.prod([value.shape[k] for k in axes], dtype=int))
+    size = math.prod([value.shape[k] for k in axes])
     flat = np.transpose(value, [*kept, *axes]).reshape(-1, size)
-    found = np.empty(len(flat), object)
-    for k, row in enumerate(flat):
-        total = row[0]
-        for entry in row[1:]:
-            total = fn(total, entry)
-        found[k] = total
-    return found.reshape(tuple(value.shape[k] for k in kept))
+    found = [_chain(recorder, name, [int(k) for k in row]) for row in flat]
+    return np.array(found, int).reshape(tuple(value.shape[k] for k in kept))
 
 
-def _product(left: Balls, right: Balls, numbers: Any) -> Balls:
-    """Return the contraction of two arrays of balls."""
-    (contracted, batch) = numbers
+def _chain(recorder: _Recorder, name: str, places: list[int]) -> int:
+    total = places[0]
+    for k in places[1:]:
+        total = recorder.apply(name, total, k)
+    return total
+
+
+def _product(recorder: _Recorder, left: np.ndarray, right: np.ndarray, numbers: Any) -> np.ndarray:
+    """Return the contraction of two arrays."""
+    contracted, batch = numbers
     free = [[k for k in range(v.ndim) if k not in (*contracted[s], *batch[s])] for s, v in enumerate((left, right))]
     a = np.transpose(left, [*batch[0], *free[0], *contracted[0]])
     b = np.transpose(right, [*batch[1], *free[1], *contracted[1]])
     batches = a.shape[: len(batch[0])]
     outer = [[v.shape[k] for k in f] for v, f in ((left, free[0]), (right, free[1]))]
-    size = int(np.prod([left.shape[k] for k in contracted[0]], dtype=int))
-    a, b = (
-        a.reshape(-1, int(np.prod(outer[0], dtype=int)), size),
-        b.reshape(-1, int(np.prod(outer[1], dtype=int)), size),
-    )
-    zero = ball(0.0)
-    found = np.empty((len(a), a.shape[1], b.shape[1]), object)
+    size = math.prod([left.shape[k] for k in contracted[0]])
+    rows, columns = (math.prod(shape) for shape in outer)
+    a, b = a.reshape(-1, rows, size), b.reshape(-1, columns, size)
+    found = np.empty((len(a), rows, columns), int)
     for k, i, j in np.ndindex(*found.shape):
-        found[k, i, j] = sum((x * y for x, y in zip(a[k, i], b[k, j], strict=True)), zero)
+        terms = [recorder.apply("mul", int(x), int(y)) for x, y in zip(a[k, i], b[k, j], strict=True)]
+        found[k, i, j] = _chain(recorder, "add", [recorder.constant(0.0), *terms])
     return found.reshape([*batches, *outer[0], *outer[1]])
+
+
+def _scanned(recorder: _Recorder, params: dict[str, Any], given: list[Any]) -> list[Any]:
+    """Return the carry and the stacked outputs of a scan, whose passes are recorded one after the other."""
+    inner, fixed, carried = params["jaxpr"], params["num_consts"], params["num_carry"]
+    constants, carry, rows = given[:fixed], given[fixed : fixed + carried], given[fixed + carried :]
+    at = lambda v, k: _Entries(v.where[k]) if isinstance(v, _Entries) else v[k]
+    passes = []
+    turns = range(params["length"])
+    for k in reversed(turns) if params["reverse"] else turns:
+        found = _walk(recorder, inner.jaxpr, inner.consts, [*constants, *carry, *(at(v, k) for v in rows)])
+        carry = found[:carried]
+        passes.append(found[carried:])
+    passes = passes[::-1] if params["reverse"] else passes
+    stacked = [_Entries(np.stack([recorder.placed(v) for v in parts])) for parts in zip(*passes, strict=True)]
+    return [*carry, *stacked]

@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from analysis.dynamics.ball_arithmetic import BallFunction, Balls, ball
+from analysis.dynamics.ball_arithmetic import BallFunction, Balls
+from analysis.dynamics.ball_operations import ball
 from analysis.dynamics.linearisation import tangent_basis
 from dynsim.conversion import box_sides, integer, number, reals
 from dynsim.errors import argument_error
