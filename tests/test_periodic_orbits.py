@@ -30,6 +30,8 @@ def test_segments_give_the_same_orbit(cycle):
     assert found.period == pytest.approx(cycle.period, abs=1e-9)
     assert np.allclose(found.multipliers, cycle.multipliers, atol=1e-8)
     assert found.nodes.shape == (3, 2)
+    twice = periodic_orbit(VanDerPol(), cycle.state, 2 * cycle.period, segments=2)  # both nodes are the same
+    assert twice.period == pytest.approx(2 * cycle.period, abs=1e-8)
 
 
 def test_backwards_in_time_the_orbit_is_unstable():

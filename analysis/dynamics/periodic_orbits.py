@@ -94,10 +94,11 @@ def periodic_orbit(
             raise argument_error("guess", "lead to a periodic orbit", "leaves the finite numbers")
         matrix, right = _newton_system(nodes, bases, gaps, np.asarray(maps), np.asarray(speeds), forced)
         change = np.linalg.lstsq(matrix, right, rcond=FLAT)[0]
-        width = (
-            np.ptp(np.vstack([nodes, nodes[:1] + turn]), axis=0) if count > 1 else np.abs(np.asarray(speeds[0])) * time
-        )
-        size, gap = float(np.max(width)), float(np.max(np.abs(gaps)))
+        spread = np.ptp(
+            np.vstack([nodes, nodes[:1] + turn]), axis=0
+        )  # none of an orbit that is gone round twice in two
+        size = float(max(np.max(spread), np.max(np.abs(np.asarray(speeds[0]))) * time))
+        gap = float(np.max(np.abs(gaps)))
         small = gap <= CLOSED * (1 + float(np.max(np.abs(nodes))))
         if small and float(np.max(np.abs(change))) <= 1e-7 * (1 + time):
             return _found(pair, nodes, time, gap, size, bases, np.asarray(maps), forced)
