@@ -1,0 +1,151 @@
+"""Periodic orbits of flows certified in ball arithmetic: existence, local uniqueness, period, Floquet multipliers.
+
+The statements are about the field as it is written, its constants being the floating-point numbers that they are.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from analysis.dynamics.ball_operations import ball, flint
+from analysis.dynamics.certified_equilibria import enclosed_eigenvalues
+from analysis.dynamics.orbit_equations import BITS, ORDER, OrbitEquations, Proof, about
+from analysis.dynamics.periodic_orbits import PeriodicOrbit
+from analysis.dynamics.taylor_steps import arithmetic
+from dynsim.arguments import check_flow
+from dynsim.conversion import instance
+from dynsim.systems.base import AbstractFlow
+
+
+class CertifiedOrbit(NamedTuple):
+    """A periodic orbit that exists: it passes within `radius` of `state` in every component.
+
+    `period` is a ball of python-flint that holds its period; `least` says whether that is certified to be the least
+    one. `multipliers` are balls that hold its Floquet multipliers, without the trivial one. `stability` is `stable`,
+    `saddle` or `unstable` where the moduli of all are certified to be less or larger than one, and else `undecided`.
+
+    The orbit is the only one whose states x at certain shares of its period are within `unique` (1 + |x|) of the nodes
+    in every component, the first one on the plane through its node orthogonal to the flow, and whose period is within
+    `unique` (1 + period).
+    """
+
+    state: Float[np.ndarray, " d"]
+    radius: float
+    period: Any
+    least: bool
+    nodes: Float[np.ndarray, "steps d"]
+    unique: float
+    multipliers: tuple[Any, ...]
+    stability: str
+
+    def __repr__(self) -> str:
+        """Return the orbit in a line."""
+        values = ", ".join(str(v.real if v.imag == 0 else v) for v in self.multipliers)
+        least = "least period" if self.least else "period"
+        return f"{self.stability} periodic orbit, certified: {least} {self.period}, multipliers {values}"
+
+
+def certified_periodic_orbit(
+    flow: AbstractFlow, orbit: PeriodicOrbit, *, period: Any = None, shift: Any = None
+) -> CertifiedOrbit:
+    """Return the periodic orbit of a smooth flow near one found in floating-point numbers, with a proof that it exists.
+
+    Args:
+        flow: the system, of states that are one array; on curved spaces states are ambient vectors.
+        orbit: what `periodic_orbit` returned.
+        period: of a forced flow the period of its forcing or a multiple, a ball of python-flint that holds it, such
+            as `2 * flint.arb.pi()`. That the field has this period is checked at some times only.
+        shift: as for `periodic_orbit`; multiples of 2 pi are taken as such, not as their floating-point values.
+
+    Raises:
+        ValueError: for bad input, a field that balls cannot enclose or that is not smooth, or if no proof is found.
+        UnavailableError: without python-flint.
+    """
+    check_flow(flow)
+    given = instance("orbit", orbit, PeriodicOrbit, "a periodic orbit that `periodic_orbit` returned")
+    flint()
+    with arithmetic(BITS, ORDER + 4):
+        equations = OrbitEquations(flow, given, period, shift)
+        return _found(equations, equations.proof())
+
+
+def _found(equations: OrbitEquations, proof: Proof) -> CertifiedOrbit:
+    """Return what is certified of the orbit in the box of a proof."""
+    monodromy = proof.swept.slopes[0]
+    for slope in proof.swept.slopes[1:]:
+        monodromy = slope * monodromy
+    known = [(-proof.period).exp()] * equations.normals + ([] if equations.forced else [ball(1.0)])
+    values = enclosed_eigenvalues(np.array(monodromy.tolist(), dtype=object))
+    multipliers = _without(values, known)
+    stability = _stability(multipliers) if values else "undecided"
+    start = about(equations.nodes[0], proof.reached[: equations.size])
+    state = np.array([float(x.mid()) for x in start])
+    radius = max(float(abs(s - ball(m)).upper()) for s, m in zip(start, state.tolist(), strict=True))
+    nodes = np.array([[float(v.mid()) for v in node] for node in equations.nodes])
+    period = equations.period if equations.forced else about([equations.period], proof.reached[-1:])[0]
+    found = (state, float(np.nextafter(radius, np.inf)), period, _is_least(equations, proof), nodes, proof.share)
+    return CertifiedOrbit(*found, multipliers, stability)
+
+
+def _is_least(equations: OrbitEquations, proof: Proof) -> bool:
+    """Return whether no fraction of the period is one, certainly.
+
+    During the first step a component grows or falls all the time, so that no fraction is as short as this step;
+    the states after the others are not that of the beginning. A rotation has only the common divisors of its turns.
+    """
+    if equations.windings is not None:
+        divisors = [k for k in range(2, equations.windings + 1) if equations.windings % k == 0]
+        return equations.windings > 0 and all(_differs(equations, proof, k) for k in divisors)
+    during = equations.with_time(proof.swept.during[0], ball(0.0).union(equations.shares[0]))
+    velocity = equations.steps.field(during)[: equations.size]
+    if not any(v.is_finite() and not v.contains(0) for v in velocity):
+        return False
+    k = 2
+    while not ball(1.0) / k < equations.shares[0]:
+        if not _differs(equations, proof, k):
+            return False
+        k += 1
+    return True
+
+
+def _differs(equations: OrbitEquations, proof: Proof, k: int) -> bool:
+    """Return whether the state after a fraction 1/k of the period is certainly not that of the beginning."""
+    done, step, fraction = ball(0.0), 0, ball(1.0) / k
+    while done + equations.shares[step] < fraction:
+        done, step = done + equations.shares[step], step + 1
+    left = (fraction - done) * proof.period
+    there = equations.steps.step(equations.with_time(proof.boxes[step], done), left)
+    after = proof.boxes[0] + equations.turn / k
+    return there is not None and not all(a.overlaps(b) for a, b in zip(there.end, after, strict=False))
+
+
+def _without(values: tuple[Any, ...], known: list[Any]) -> tuple[Any, ...]:
+    """Return enclosures of eigenvalues without known ones, largest modulus first.
+
+    Where several enclosures hold a known one, it is not known which is left out, and their union stands for the others.
+    """
+    left = [_real(v, values) for v in values]
+    for value in known:
+        near = [v for v in left if v.overlaps(value)]
+        hull = near[:1]
+        for v in near[1:]:
+            hull = [hull[0].union(v)]
+        left = [v for v in left if not v.overlaps(value)] + hull * (len(near) - 1)
+    return tuple(sorted(left, key=lambda v: -float(abs(v).mid())))
+
+
+def _real(value: Any, values: tuple[Any, ...]) -> Any:
+    """Return the real part of an enclosed eigenvalue of a real matrix that is alone in a ball about the real axis."""
+    alone = sum(value.overlaps(other) or value.conjugate().overlaps(other) for other in values) == 1
+    return flint().acb(value.real) if alone and value.imag.contains(0) else value
+
+
+def _stability(multipliers: tuple[Any, ...]) -> str:
+    sizes = [abs(v) for v in multipliers]
+    grow, decay = sum(bool(s > 1) for s in sizes), sum(bool(s < 1) for s in sizes)
+    if grow + decay < len(multipliers):
+        return "undecided"
+    if not grow:
+        return "stable"
+    return "saddle" if decay else "unstable"
