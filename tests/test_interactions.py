@@ -11,13 +11,13 @@ import scipy.special
 
 from dynsim.keys import stream
 from dynsim.spaces import Ellipsoid, Euclidean, Sphere
-from dynsim.systems.schedules import Modulated, Resampled, ScaledIdentity
+from dynsim.systems.schedules import Constant, Modulated, Resampled, ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Dense
 from dynsim.systems.tokens.interactions.blocked import Blocked
-from dynsim.systems.tokens.interactions.choice import DENSE_MOST, Auto, costs
+from dynsim.systems.tokens.interactions.choice import DENSE_MOST, SINGLE, Auto, costs
 from dynsim.systems.tokens.interactions.expansions import over_degrees, ratios
-from dynsim.systems.tokens.interactions.harmonic import Harmonic
+from dynsim.systems.tokens.interactions.harmonic import BLOCK, Harmonic, _first, _log_first, needed_degree, reach_of
 from dynsim.systems.tokens.interactions.truncation import degree_for, left_out
 from dynsim.systems.tokens.masks import AbstractMask, Causal, Full, Window
 from tests.zoo import FLOWS
@@ -37,8 +37,8 @@ def _random(name, *shape):
     return np.asarray(jax.random.normal(stream(3, name), shape))
 
 
-def _flow(d, mask=None, space=None, **options):
-    return TokenFlow(2 * _random("P", 2, d, d), _random("U", 2, d, d), mask=mask, space=space, **options)
+def _flow(d, mask=None, space=None, size=2.0, **options):
+    return TokenFlow(size * _random("P", 2, d, d), _random("U", 2, d, d), mask=mask, space=space, **options)
 
 
 @pytest.mark.parametrize("name", TOKEN_FLOWS)
@@ -68,7 +68,7 @@ def test_blocks_of_any_size_have_the_dense_answer_and_its_derivatives(mask):
 
 def test_a_mask_that_no_one_knows_is_read_in_blocks():
     x = Euclidean().sample(stream(3, "x"), (7, 3))
-    flow = _flow(3, _Ahead(), Euclidean())
+    flow = _flow(3, _Ahead(), Euclidean(), size=1e4)
     means = np.roll(np.asarray(x), -1, axis=0)  # one token is seen
     np.testing.assert_allclose(
         flow.computed_by(Blocked(3, 2)).velocity(0.0, x),
@@ -77,13 +77,13 @@ def test_a_mask_that_no_one_knows_is_read_in_blocks():
     )
 
 
-@pytest.mark.parametrize("size", [1e4, -1e4])
+@pytest.mark.parametrize("size", [1e4, -1e4, -200.0])
 def test_blocks_neither_overflow_nor_underflow(size):
     x = Sphere().sample(stream(3, "x"), (7, 3))
-    x = jnp.concatenate([x, x[:1] + 1e-3])  # for -1e4 all other tokens are far below the bound of the scores
+    x = jnp.abs(jnp.concatenate([x, x[:1] + 1e-3]))  # for -1e4 all scores are far below their bound, and below zero
     x = (x / jnp.linalg.norm(x, axis=1, keepdims=True)).astype(jnp.float32)
     flow = TokenFlow(size * np.eye(3))
-    np.testing.assert_allclose(flow.computed_by(Blocked(3, 5)).velocity(0.0, x), flow.velocity(0.0, x), atol=1e-5)
+    np.testing.assert_allclose(flow.computed_by(Blocked(3, 3)).velocity(0.0, x), flow.velocity(0.0, x), atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -93,11 +93,12 @@ def test_blocks_neither_overflow_nor_underflow(size):
 def test_harmonics_have_the_dense_answer_and_its_derivatives(d, causal):
     n = 300 if d == 3 else 40  # more than one block on the sphere
     space = Ellipsoid(np.eye(d) + 0.4) if causal else Sphere()
-    flow = _flow(d, Causal() if causal else None, space)
     x = space.sample(stream(3, "x"), (n, d))
     push = jax.jit(jax.value_and_grad(lambda x, flow: jnp.sum(jnp.sin(flow.vector_field(0.0, x)))))
-    for a, b in zip(push(x, flow), push(x, flow.computed_by(Harmonic(1e-14))), strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-11)
+    for size in (2.0, 1e-3):
+        flow = _flow(d, Causal() if causal else None, space, size)
+        for a, b in zip(push(x, flow), push(x, flow.computed_by(Harmonic(1e-14, reach=12.0))), strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-11)
 
 
 def test_a_value_for_all_heads_is_that_of_each():
@@ -142,8 +143,10 @@ def test_the_harmonics_satisfy_the_addition_theorem():
     np.testing.assert_allclose(products, [scipy.special.eval_legendre(l, cosine) for l in range(10)], atol=1e-13)
 
 
-def test_the_error_of_a_coarse_expansion_is_below_its_reported_bound():
-    flow = TokenFlow(3 * np.eye(2))
+@pytest.mark.parametrize("mask", [Full(), Causal()])
+def test_the_error_of_a_coarse_expansion_is_below_its_reported_bound(mask, monkeypatch):
+    monkeypatch.setitem(BLOCK, 2, 8)
+    flow = TokenFlow(3 * np.eye(2), mask=mask)
     x = Sphere().sample(stream(3, "x"), (30, 2))
     coarse = flow.computed_by(Harmonic(1e-3))
     way: Any = coarse.interaction
@@ -152,12 +155,47 @@ def test_the_error_of_a_coarse_expansion_is_below_its_reported_bound():
     assert way.truncation <= 1e-3
     assert bool(jnp.all(error <= bound))
     assert float(jnp.max(error)) > 0.01 * float(jnp.max(bound))
+    weights, seen = np.exp(3 * np.asarray(x @ x.T) - 3), np.asarray(mask(30))
+    np.testing.assert_allclose(bound, 2 * way.truncation * np.sum(seen, 1) / np.sum(weights * seen, 1), rtol=0.02)
 
 
 def test_a_query_beyond_the_reach_gives_nan():
     x = Sphere().sample(stream(3, "x"), (5, 2))
     v = TokenFlow(3 * np.eye(2), interaction=Harmonic(1e-2, reach=2.5)).velocity(0.0, x)
     assert bool(jnp.all(jnp.isnan(v)))
+
+
+def test_a_query_whose_weights_are_all_below_the_tolerance_gives_nan():
+    same = jnp.tile(jnp.asarray([[0.6, 0.8]]), (5, 1))
+    flow = lambda size: TokenFlow(size * np.eye(2), interaction=Harmonic(1e-2, reach=2.5))
+    assert bool(jnp.all(jnp.isnan(flow(-2.4).velocity(0.0, same))))  # e^(-4.8) of the largest weight
+    np.testing.assert_allclose(flow(-0.3).velocity(0.0, same), flow(-0.3).scale * same, rtol=0.1)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_first_coefficient_is_the_scaled_bessel_function(d):
+    r = np.array([0.0, 1e-5, 5e-5, 3e-3, 9.9e-3, 0.3, 20.0])
+    exact = scipy.special.ive(0, r) if d == 2 else np.append(1.0, -np.expm1(-2 * r[1:]) / (2 * r[1:]))
+    np.testing.assert_allclose(_first(jnp.asarray(r), d), exact, rtol=1e-8)
+    np.testing.assert_allclose(_log_first(jnp.asarray(r**2), d), np.log(exact) + r, rtol=1e-12, atol=2e-15)
+
+
+def test_the_reach_is_the_largest_norm_of_a_query_in_coordinates_of_unit_tokens():
+    W, P = np.array([[0.5, 0.3], [0.3, 2.0]]), _random("P", 3, 2, 2)
+    angles = np.linspace(0, np.pi, 2000)
+    lower = np.linalg.cholesky(W)  # x^T W x = |lower^T x|^2
+    tokens = np.linalg.solve(lower.T, np.stack([np.cos(angles), np.sin(angles)]))
+    longest = lambda P: np.max(np.linalg.norm(np.linalg.solve(lower, np.swapaxes(P, 1, 2) @ tokens), axis=1))
+    assert reach_of(Constant(P), Ellipsoid(W)) == pytest.approx(longest(P), rel=1e-5)
+    assert reach_of(Constant(P), Sphere()) == pytest.approx(np.max(np.linalg.norm(P, 2, axis=(1, 2))))
+    moving = Modulated(P[0], _random("a", 1, 2), 5.0, 0.3)
+    assert max(longest(np.asarray(moving(t))) for t in (0.1, 0.5, 0.9)) <= reach_of(moving, Ellipsoid(W))
+
+
+def test_degrees_are_even_so_that_nearby_matrices_share_a_program():
+    degrees = {needed_degree(3, r, 1e-10, np.float64) for r in np.linspace(1.0, 9.0, 40)}
+    assert {degree % 2 for degree in degrees} == {0}
+    assert needed_degree(2, 40.0, 1e-10, np.float64) in (degree_for(2, 40.0, 1e-10, 99) + k for k in (0, 1))
 
 
 def test_the_choice_says_what_and_why():
@@ -167,6 +205,7 @@ def test_the_choice_says_what_and_why():
     assert said(exact, 10) == (
         "Dense: 10 tokens are few enough for all weights at once, and no tolerance is given for harmonics."
     )
+    assert said(exact, DENSE_MOST).startswith("Dense: 256 tokens are few enough")
     assert said(exact, DENSE_MOST + 1).startswith("Blocked: 257 tokens are too many for all weights")
     assert said(tolerant, 10**5).startswith(f"Harmonic, degree {tolerant.interaction.harmonic.degree}: its")
     assert said(tolerant, 10).startswith("Dense: the pairs of 10 tokens are less work than")
@@ -184,6 +223,25 @@ def test_the_chosen_way_is_the_cheaper_one():
         found = costs(n, 3, 1, degree, np.float64, causal=False)
         harmonic = isinstance(flow.interaction.chosen(flow, n).interaction, Harmonic)
         assert harmonic == (found.harmonic < found.exact)
+
+
+def test_predicted_times_grow_with_pairs_or_with_tokens_and_degrees():
+    cost = lambda n=10**5, d=3, heads=2, degree=20, dtype=np.float64, causal=False: np.array(
+        costs(n, d, heads, degree, dtype, causal=causal)
+    )
+    assert cost(n=2 * 10**5) / cost() == pytest.approx([4, 2], rel=1e-2)
+    assert cost(degree=41) / cost() == pytest.approx([1, 4], rel=1e-2)
+    assert cost(d=2, degree=41) / cost(d=2) == pytest.approx([1, 2], rel=1e-2)
+    assert cost(heads=5) / cost() == pytest.approx([5 / 2, 2], rel=1e-2)
+    assert cost(dtype=np.float32) / cost() == pytest.approx([SINGLE, SINGLE], rel=1e-2)
+    assert cost(causal=True)[0] / cost()[0] == pytest.approx(1 / 2)
+    assert cost(causal=True)[1] > cost()[1]  # pairs within blocks
+
+
+def test_matrices_without_harmonics_share_a_program():
+    ways: list[Any] = [TokenFlow(size * np.eye(3), interaction=Auto(1e-12)).interaction for size in (1e5, 2e5)]
+    assert ways[0].obstacle.words != ways[1].obstacle.words
+    assert jax.tree.structure(ways[0]) == jax.tree.structure(ways[1])
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -19,7 +20,9 @@ from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.choice import Auto
 from dynsim.systems.tokens.interactions.harmonic import Harmonic
 from dynsim.systems.tokens.interactions.sharded import Sharded
+from dynsim.systems.tokens.interactions.shards import Shard
 from dynsim.systems.tokens.interactions.traffic import Traffic, measured_traffic
+from dynsim.systems.tokens.masks import AbstractMask, Causal, Window
 
 FEW = ("ring, causal", "ring, window, large scores", "moments", "moments, causal, ellipsoid")
 COARSE = ("coarse moments", "coarse moments, causal")  # some tokens are given NaN, on one device as on eight
@@ -79,6 +82,46 @@ def test_one_device_exchanges_nothing(inner):
     program = jax.jit(lambda x: flow.velocity(0.0, x)).lower(x).compile()
     np.testing.assert_allclose(program(x), flow.computed_by(Dense()).velocity(0.0, x), atol=1e-13)
     assert measured_traffic(program.as_text() or "") == way.traffic(flow, x) == Traffic()
+
+
+def test_devices_know_what_comes_before_them_and_pass_on_to_the_next():
+    shard, a = Shard(4, "tokens"), jnp.asarray([1.0, 3.0, 2.0, 5.0])
+    of_each = lambda fn: jax.vmap(fn, axis_name="tokens")(a).tolist()  # `vmap` for a mesh
+    assert of_each(lambda _: shard.first(6)) == [0, 6, 12, 18]
+    assert of_each(shard.passed_on) == [5, 1, 3, 2]
+    assert of_each(shard.largest) == [5] * 4
+    assert of_each(shard.total) == [11] * 4
+    assert of_each(shard.total_before) == [0, 1, 4, 6]
+
+
+class _Below(AbstractMask):
+    """Tokens attend to those before them, the first to itself: not reflexive, and some devices' tokens are unseen."""
+
+    def __call__(self, n):
+        return jnp.tril(jnp.ones((n, n), bool), -1).at[0, 0].set(True)
+
+
+@pytest.mark.parametrize(
+    ("inner", "mask"), [(Blocked(2, 2), _Below()), (Harmonic(1e-13, reach=3.0), Causal())], ids=["ring", "moments"]
+)
+def test_the_parts_of_devices_are_those_of_the_dense_answer(inner, mask):
+    many, n = Shard(4, "tokens"), 12
+    flow = TokenFlow(3 * np.eye(2), mask=mask)
+    way: Any = flow.computed_by(inner).interaction
+    x = Sphere().sample(stream(3, "x"), (n, 2))
+    parts = jax.vmap(lambda part: way.output_here(flow, 0.0, part, many), axis_name="tokens")(x.reshape(4, 3, 2))
+    np.testing.assert_allclose(parts.reshape(n, 2), Dense().output(flow, 0.0, x), atol=1e-12)
+
+
+def test_traffic_is_computed_from_sizes():
+    x, eight = jnp.ones((40, 3)), Shard(8, "tokens")
+    flow = lambda mask: TokenFlow(np.eye(3), mask=mask)
+    assert Blocked().traffic(flow(Window(9)), x, eight) == Traffic(passed=7 * 5 * 3 * 8, reduced=8)
+    assert Blocked().traffic(flow(_Below()), x, eight) == Traffic(passed=7 * 5 * 3 * 8)
+    moments: Any = flow(Causal()).computed_by(Harmonic(1e-6)).interaction
+    size = (moments.degree + 1) * 2 * (moments.degree + 1) * 4 * 8
+    assert moments.traffic(flow(Causal()), x, eight) == Traffic(gathered=8 * size)
+    assert moments.traffic(flow(None), x, eight) == Traffic(reduced=size)
 
 
 @pytest.mark.parametrize(

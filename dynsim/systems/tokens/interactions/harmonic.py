@@ -217,7 +217,7 @@ def _log_first(r2: Array, d: int) -> Array:
     """Return the logarithm of the first coefficient, smooth at r = 0."""
     small = r2 < 1e-4
     r = jnp.sqrt(jnp.where(small, 1.0, r2))
-    series = r2 / 4 - r2**2 / 64 if d == 2 else r2 / 6 - r2**2 / 180  # the next terms are below 1e-15
+    series = r2 / 4 - r2**2 / 64 if d == 2 else r2 / 6 - r2**2 / 180  # the next terms are below 2e-15
     return jnp.where(small, series, r + jnp.log(_first(r, d)))
 
 

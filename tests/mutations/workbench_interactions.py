@@ -1,0 +1,191 @@
+"""Errors in the ways to compute attention among many tokens, and the tests that notice them."""
+
+from tests.mutants import Mutant
+
+TOKENS = "dynsim.systems.tokens.interactions."
+DENSE, BLOCKED, CHOICE = TOKENS + "base", TOKENS + "blocked", TOKENS + "choice"
+EXPANSIONS, HARMONIC, TRUNCATION = TOKENS + "expansions", TOKENS + "harmonic", TOKENS + "truncation"
+SHARDS, TRAFFIC = TOKENS + "shards", TOKENS + "traffic"
+TESTS, MANY = "tests/test_interactions.py::test_", "tests/test_sharded.py::test_"
+SHARED = (TESTS + "a_value_for_all_heads_is_that_of_each",)
+WINDOW = (TESTS + "blocks_of_any_size_have_the_dense_answer_and_its_derivatives",)
+UNKNOWN = (TESTS + "a_mask_that_no_one_knows_is_read_in_blocks",)
+LARGE = (TESTS + "blocks_neither_overflow_nor_underflow",)
+WELL = (TESTS + "harmonics_have_the_dense_answer_and_its_derivatives",)
+COARSE = (TESTS + "the_error_of_a_coarse_expansion_is_below_its_reported_bound",)
+BEYOND = (TESTS + "a_query_beyond_the_reach_gives_nan",)
+BELOW = (TESTS + "a_query_whose_weights_are_all_below_the_tolerance_gives_nan",)
+FIRST = (TESTS + "the_first_coefficient_is_the_scaled_bessel_function",)
+REACH = (TESTS + "the_reach_is_the_largest_norm_of_a_query_in_coordinates_of_unit_tokens",)
+EVEN = (TESTS + "degrees_are_even_so_that_nearby_matrices_share_a_program",)
+BOUND = (TESTS + "the_bound_on_what_is_left_out_is_close_to_the_truth",)
+BESSEL = (TESTS + "the_scaled_bessel_functions_are_accurate",)
+ADDITION = (TESTS + "the_harmonics_satisfy_the_addition_theorem",)
+CHOSEN = (TESTS + "the_choice_says_what_and_why",)
+CHEAPER = (TESTS + "the_chosen_way_is_the_cheaper_one",)
+TIMES = (TESTS + "predicted_times_grow_with_pairs_or_with_tokens_and_degrees",)
+PROGRAM = (TESTS + "matrices_without_harmonics_share_a_program",)
+REFUSED = (TESTS + "what_cannot_be_done_is_refused",)
+DEVICES = (MANY + "devices_know_what_comes_before_them_and_pass_on_to_the_next",)
+PARTS = MANY + "the_parts_of_devices_are_those_of_the_dense_answer"
+RING, MOMENTS = (PARTS + "[ring]",), (PARTS + "[moments]",)
+BYTES = (MANY + "traffic_is_computed_from_sizes",)
+TURNS = (MANY + "the_bytes_of_a_program_count_turns_and_branches",)
+HIDDEN = (MANY + "a_program_that_hides_its_bytes_is_refused",)
+
+MUTANTS = (
+    Mutant("workbench interactions: heads that share values are averaged", DENSE,
+           "jnp.sum(weights, axis=0, keepdims=True)", "jnp.mean(weights, axis=0, keepdims=True)", tests=SHARED),
+    Mutant("workbench interactions: padded keys of a masked block are seen", BLOCKED,
+           "mask.sees(i, place.column + j, n) & (j < count)[None]", "mask.sees(i, place.column + j, n)",
+           tests=UNKNOWN),
+    Mutant("workbench interactions: padded keys of a full block are seen", BLOCKED,
+           "jnp.where(j < count, 0.0, -jnp.inf)", "jnp.where(j < count + K, 0.0, -jnp.inf)",
+           tests=LARGE),
+    Mutant("workbench interactions: the block with the last visible token is left out", BLOCKED,
+           "outside = (at > highest)", "outside = (at >= highest)", tests=WINDOW),
+    Mutant("workbench interactions: the block with the first visible token is left out", BLOCKED,
+           "(at + K - 1 < lowest)", "(at + K - 2 < lowest)", tests=WINDOW),
+    Mutant("workbench interactions: blocks of queries are as far apart as blocks of keys", BLOCKED,
+           "place.row + jnp.arange(rows.shape[0]) * B", "place.row + jnp.arange(rows.shape[0]) * K", tests=WINDOW),
+    Mutant("workbench interactions: the shift of a token is that of its opposite", BLOCKED,
+           "* longest - own", "* longest + own", tests=LARGE),
+    Mutant("workbench interactions: no bound of the scores is too large", BLOCKED,
+           "LARGEST_EXPONENT = 60.0", "LARGEST_EXPONENT = 600.0", tests=LARGE),
+    Mutant("workbench interactions: the shift is where the maximum of the rows is not looked for", BLOCKED,
+           "jax.lax.cond(fixed, lambda: shift, larger)", "jax.lax.cond(fixed, larger, lambda: shift)", tests=LARGE),
+    Mutant("workbench interactions: sums keep the scale of an old maximum", BLOCKED,
+           "return total * jnp.exp(shift - known)[:, None] + new, wanted", "return total + new, wanted", tests=RING),
+    Mutant("workbench interactions: the maximum is that of the last part", BLOCKED,
+           "jnp.maximum(shift, self._row_maxima(*still, mask, place))", "self._row_maxima(*still, mask, place)",
+           tests=RING),
+    Mutant("workbench interactions: a part that is not seen has the shift of minus infinity", BLOCKED,
+           "jnp.where(jnp.isfinite(wanted), wanted, 0.0)", "wanted", tests=RING),
+    Mutant("workbench interactions: keys have the numbers of the device's own", BLOCKED,
+           "mask.sees(i, place.column + j, n)", "mask.sees(i, place.row + j, n)", tests=RING),
+    Mutant("workbench interactions: parts come around the ring the other way", BLOCKED,
+           "place((shard.index - hops) % shard.devices)", "place((shard.index + hops) % shard.devices)", tests=RING),
+    Mutant("workbench interactions: the last turn of the ring is left out", BLOCKED,
+           "jnp.arange(1, shard.devices)", "jnp.arange(1, shard.devices - 1)", tests=RING),
+    Mutant("workbench interactions: a device receives its own tokens, too", BLOCKED,
+           "others = shard.devices - 1", "others = shard.devices", tests=BYTES),
+    Mutant("workbench interactions: a mask that is not reflexive needs the longest token", BLOCKED,
+           "norm = int(heads.mask.reflexive and others > 0)", "norm = int(others > 0)", tests=BYTES),
+    Mutant("workbench interactions: coefficients of harmonics on the circle are all two", HARMONIC,
+           "np.where(l == 0, 1, 2)", "np.where(l == 0, 2, 2)", tests=COARSE),
+    Mutant("workbench interactions: coefficients of harmonics on the sphere are those of the circle", HARMONIC,
+           "if d == 2 else 2 * l + 1", "if d == 2 else 2 * l", tests=WELL),
+    Mutant("workbench interactions: padded tokens count as one", HARMONIC,
+           "real = first + jnp.arange(u.shape[0]) < n", "real = first + jnp.arange(u.shape[0]) <= n", tests=COARSE),
+    Mutant("workbench interactions: a token does not see itself in its block", HARMONIC,
+           "jnp.tril(jnp.ones((size, size), bool))", "jnp.tril(jnp.ones((size, size), bool), -1)", tests=WELL),
+    Mutant("workbench interactions: pairs within a block have another scale than earlier blocks", HARMONIC,
+           "- _log_first(jnp.sum(q * q, axis=-1), d)[..., None]", "", tests=WELL),
+    Mutant("workbench interactions: running moments are those of the block alone", HARMONIC,
+           "return moments + _moments(degree, k), divided", "return _moments(degree, k), divided",
+           tests=COARSE),
+    Mutant("workbench interactions: a block is counted in its own running moments", HARMONIC,
+           "divided(_evaluated(degree, q, moments) + inside, q, first)",
+           "divided(_evaluated(degree, q, moments + _moments(degree, k)) + inside, q, first)", tests=MOMENTS),
+    Mutant("workbench interactions: keys of an ellipsoid are turned as queries are", HARMONIC,
+           "return turned, x @ factor, jax.vmap", "return turned, x @ factor.T, jax.vmap", tests=WELL),
+    Mutant("workbench interactions: means on an ellipsoid are turned as queries are", HARMONIC,
+           "jax.vmap(lambda rows: solved(rows, False))", "jax.vmap(lambda rows: solved(rows, True))", tests=WELL),
+    Mutant("workbench interactions: the first of a causal row sees no token", HARMONIC,
+           "jnp.arange(1, size + 1) if causal", "jnp.arange(size) if causal", tests=COARSE),
+    Mutant("workbench interactions: the bound on a mean is that on its numerator", HARMONIC,
+           "return 2 * self.truncation / share", "return self.truncation / share", tests=COARSE),
+    Mutant("workbench interactions: a mean of weights below the tolerance is given", HARMONIC,
+           "(share > 4 * harmonic.tolerance) & (r <=", "(r <=", tests=BELOW),
+    Mutant("workbench interactions: a mean beyond the reach is given", HARMONIC,
+           "& (r <= jnp.asarray(harmonic.reach, r.dtype) * (1 + 1e-6))", "", tests=BEYOND),
+    Mutant("workbench interactions: the first coefficient on the sphere is that of twice the norm", HARMONIC,
+           "-jnp.expm1(-2 * safe) / (2 * safe)", "-jnp.expm1(-safe) / safe", tests=FIRST),
+    Mutant("workbench interactions: the first coefficient at small norms is that without its factor", HARMONIC,
+           "jnp.where(small, 1 - r,", "jnp.where(small, 1 + r,", tests=FIRST),
+    Mutant("workbench interactions: the series of the circle is that of the sphere", HARMONIC,
+           "r2 / 4 - r2**2 / 64", "r2 / 6 - r2**2 / 180", tests=FIRST),
+    Mutant("workbench interactions: the series of the sphere has one term", HARMONIC,
+           "r2 / 6 - r2**2 / 180", "r2 / 6", tests=FIRST),
+    Mutant("workbench interactions: the reach on an ellipsoid is that on the sphere", HARMONIC,
+           "np.linalg.norm(inverse @ np.asarray(matrices, float) @ inverse.T, 2",
+           "np.linalg.norm(np.asarray(matrices, float), 2", tests=REACH),
+    Mutant("workbench interactions: the reach is that of a mean of matrices", HARMONIC,
+           "float(np.max(np.linalg.norm(inverse", "float(np.mean(np.linalg.norm(inverse", tests=REACH),
+    Mutant("workbench interactions: the reach of moving matrices is divided by the longest axis", HARMONIC,
+           "float(np.linalg.eigvalsh(W)[0])", "float(np.linalg.eigvalsh(W)[-1])", tests=REACH),
+    Mutant("workbench interactions: degrees are odd", HARMONIC,
+           "min(degree + degree % 2, most)", "min(degree + (degree + 1) % 2, most)", tests=EVEN),
+    Mutant("workbench interactions: harmonics are for every mask", HARMONIC,
+           "if not isinstance(heads.mask, Full | Causal):", "if False:", tests=REFUSED),
+    Mutant("workbench interactions: a tolerance may be that of a rounding error", HARMONIC,
+           "ROUNDINGS = 8", "ROUNDINGS = 1e-4", tests=REFUSED),
+    Mutant("workbench interactions: every device has the moments before it of its own", HARMONIC,
+           "shard.total_before(_summed(degree, n, *parts[1:]))", "_summed(degree, n, *parts[1:])", tests=MOMENTS),
+    Mutant("workbench interactions: the moments that are gathered are those of one device", HARMONIC,
+           "Traffic(gathered=shard.devices * size)", "Traffic(gathered=size)", tests=BYTES),
+    Mutant("workbench interactions: what is left out begins with the last degree that is kept", TRUNCATION,
+           "tails[1 : most + 2] + beyond", "tails[: most + 1] + beyond", tests=BOUND),
+    Mutant("workbench interactions: what is left out begins after the first degree that is not kept", TRUNCATION,
+           "tails[1 : most + 2] + beyond", "tails[2 : most + 3] + beyond", tests=BOUND),
+    Mutant("workbench interactions: what is left out on the circle has the factor one", TRUNCATION,
+           "terms = (2.0 if dimension == 2", "terms = (1.0 if dimension == 2", tests=BOUND),
+    Mutant("workbench interactions: what is left out on the sphere has the factor of the circle", TRUNCATION,
+           "else 2.0 * degrees + 1) * sizes", "else 2.0) * sizes", tests=BOUND),
+    Mutant("workbench interactions: orders on the sphere are those of the circle", TRUNCATION,
+           "float(reach), (dimension - 2) / 2", "float(reach), 0 / 2", tests=BOUND),
+    Mutant("workbench interactions: ratios are bounded by less than they are", TRUNCATION,
+           "ratios = r / (orders + 0.5 + ", "ratios = r / (orders + 1.5 + ", tests=BOUND),
+    Mutant("workbench interactions: the degree is the largest that is enough", TRUNCATION,
+           "int(enough[0])", "int(enough[-1])", tests=BOUND),
+    Mutant("workbench interactions: the recurrence of the ratios goes upwards", EXPANSIONS,
+           "down)[1][::-1]", "down)[1]", tests=BESSEL),
+    Mutant("workbench interactions: the recurrence of the ratios on the sphere is that on the circle", EXPANSIONS,
+           "np.arange(degree, 0, -1) + dimension - 2", "np.arange(degree, 0, -1)", tests=BESSEL),
+    Mutant("workbench interactions: a harmonic is turned backwards", EXPANSIONS,
+           "v[0] * a[0] - v[1] * a[1], v[0] * a[1] + v[1] * a[0]",
+           "v[0] * a[0] + v[1] * a[1], v[0] * a[1] - v[1] * a[0]",
+           equivalent="sine harmonics change their sign in queries and keys, and occur in products of both only"),
+    Mutant("workbench interactions: a harmonic is stretched as it is turned", EXPANSIONS,
+           "v[0] * a[0] - v[1] * a[1], v[0] * a[1] + v[1] * a[0]",
+           "v[0] * a[0] + v[1] * a[1], v[0] * a[1] + v[1] * a[0]", tests=ADDITION),
+    Mutant("workbench interactions: the second last degree is not subtracted", EXPANSIONS,
+           "inner = inner - backward", "inner = inner + backward", tests=ADDITION),
+    Mutant("workbench interactions: the first harmonic of order one is normalised as the others", EXPANSIONS,
+           "np.where(l[:, 0] == 1, 1.0, ", "np.where(l[:, 0] == 0, 1.0, ", tests=ADDITION),
+    Mutant("workbench interactions: the last ratio is left out", EXPANSIONS,
+           "(r2 * s * last)", "(r2 * s)", tests=WELL),
+    Mutant("workbench interactions: 256 tokens are too many for all weights", CHOICE,
+           "exact = Dense() if n <= DENSE_MOST", "exact = Dense() if n < DENSE_MOST", tests=CHOSEN),
+    Mutant("workbench interactions: 256 tokens are said to be too many", CHOICE,
+           "'few enough for all weights at once' if n <= DENSE_MOST",
+           "'few enough for all weights at once' if n < DENSE_MOST", tests=CHOSEN),
+    Mutant("workbench interactions: the dearer way is chosen", CHOICE,
+           "if times.harmonic < times.exact:", "if times.harmonic > times.exact:", tests=CHEAPER),
+    Mutant("workbench interactions: a tolerance below the type's is used all the same", CHOICE,
+           "check_tolerance(self.tolerance, dtype)\n", "pass\n", tests=CHOSEN),
+    Mutant("workbench interactions: a causal mask has all pairs", CHOICE,
+           "/ (2 if causal else 1)", "/ (1 if causal else 1)", tests=TIMES),
+    Mutant("workbench interactions: degrees on the sphere count once", CHOICE,
+           "(degree + 1) ** (d - 1)", "(degree + 1)", tests=TIMES),
+    Mutant("workbench interactions: numbers of 32 bits take as long", CHOICE,
+           "width = 1.0 if double else SINGLE", "width = 1.0", tests=TIMES),
+    Mutant("workbench interactions: harmonics of a causal mask have no pairs", CHOICE,
+           "PAIR * width if causal else 0.0", "PAIR * width * 0 if causal else 0.0", tests=TIMES),
+    Mutant("workbench interactions: words about a matrix part programs", CHOICE,
+           "words: str = field(compare=False)", "words: str = field()", tests=PROGRAM),
+    Mutant("workbench interactions: the next device gets the tokens of the one after it", SHARDS,
+           "ring = [(i, (i + 1) % self.devices)", "ring = [(i, (i - 1) % self.devices)", tests=DEVICES),
+    Mutant("workbench interactions: what is before a device includes its own", SHARDS,
+           "(jnp.arange(self.devices) < self.index)", "(jnp.arange(self.devices) <= self.index)", tests=DEVICES),
+    Mutant("workbench interactions: the largest is the device's own", SHARDS,
+           "return jax.lax.pmax(a, self.axis) if self.devices > 1 else a", "return a", tests=DEVICES),
+    Mutant("workbench interactions: operations in a loop count once", TRAFFIC,
+           "visit(callee, times * turns)", "visit(callee, times)", tests=TURNS),
+    Mutant("workbench interactions: of two branches the first counts", TRAFFIC,
+           'for callee in names.split(",")]', 'for callee in names.split(",")[:1]]', tests=TURNS),
+    Mutant("workbench interactions: a loop with an unknown number of turns has one", TRAFFIC,
+           "float(known[1]) if known else math.inf", "float(known[1]) if known else 1.0", tests=HIDDEN),
+    Mutant("workbench interactions: sums are sent once around the ring", TRAFFIC,
+           "(2 * self.reduced + self.gathered)", "(self.reduced + self.gathered)", tests=TURNS),
+)  # fmt: skip
