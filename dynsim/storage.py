@@ -26,6 +26,7 @@ from dynsim.io.serialisation import describe, rebuild, share
 from dynsim.simulation import iterate
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import components
+from dynsim.systems.tokens.interactions.sharded import Sharded
 from dynsim.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ PACKAGES = ("dynsim", "jax", "jaxlib", "diffrax", "equinox", "optimistix", "line
 
 def save(path: str | Path, run: "Run", *, key: Key | None = None, seed: int | None = None) -> None:
     """Write a trajectory, a run of a hybrid system or an ensemble to `path`, whole or not at all.
+
+    A flow whose tokens are distributed over the devices of a mesh is stored without the mesh, as its equal on one
+    device: the states that are loaded have the same bits, a rerun of them differs by rounding.
 
     Args:
         path: the file; its folder is made if need be.
@@ -79,11 +83,20 @@ def save(path: str | Path, run: "Run", *, key: Key | None = None, seed: int | No
 def _described(run: "Run") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the parts of a run as JSON, and their arrays by name."""
     arrays: dict[str, np.ndarray] = {}
+    run = _on_one_device(run)
     parts = {name: describe(name, getattr(run, name), arrays) for name in type(run).__dataclass_fields__}
     if isinstance(run, HybridTrajectory):  # the flows of its phases have most of their arrays in common
         names: dict[tuple, str] = {}
         parts = {name: share(part, arrays, names) for name, part in parts.items()}
     return parts, arrays
+
+
+def _on_one_device(run: "Run") -> "Run":
+    """Return a run whose flows name no devices, which another process may not have."""
+    sharded = lambda part: isinstance(part, Sharded)
+    if not any(map(sharded, jax.tree.leaves(run, is_leaf=sharded))):
+        return run
+    return jax.tree.map(lambda part: part.inner if sharded(part) else part, run, is_leaf=sharded)
 
 
 def header(path: str | Path) -> dict[str, Any]:
@@ -175,7 +188,8 @@ def rerun(path: str | Path, *, trust: Collection[str] = ()) -> Trajectory | Hybr
 
     Of a hybrid system all phases are computed again, from its first flow and its transitions.
 
-    On the machine, with the versions and with the environment that made the file the result is the same to the bit.
+    On the machine, with the versions and with the environment that made the file the result is the same to the bit,
+    unless the tokens were distributed over several devices: then it is computed on one, and differs by rounding.
 
     Raises:
         ValueError: as `load`, for an ensemble, for a path cut at an event, and if a function has changed since.

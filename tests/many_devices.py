@@ -9,7 +9,9 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8 --xla_backen
 
 import json
 import sys
+import tempfile
 import warnings
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -18,9 +20,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim import _settings  # noqa: F401
+from dynsim.integrators import Diffrax, Stats
 from dynsim.keys import stream
 from dynsim.simulation import simulate
 from dynsim.spaces import Ellipsoid, Sphere
+from dynsim.storage import load, rerun, save
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Dense
 from dynsim.systems.tokens.interactions.blocked import Blocked
@@ -28,6 +32,7 @@ from dynsim.systems.tokens.interactions.harmonic import Harmonic
 from dynsim.systems.tokens.interactions.sharded import Sharded
 from dynsim.systems.tokens.interactions.traffic import measured_traffic
 from dynsim.systems.tokens.masks import AbstractMask, Causal, Window
+from dynsim.trajectory import Trajectory
 
 N, D = 40, 3
 TS = (0.0, 0.5, 1.0)
@@ -77,6 +82,25 @@ def gap(a: Any, b: Any) -> float:
     return float(np.nanmax(np.abs(a - b))) if np.array_equal(np.isnan(a), np.isnan(b)) else np.inf
 
 
+def unsolved(flow: TokenFlow, *states: jax.Array) -> Trajectory:
+    """Return a trajectory of given states, without an integration."""
+    none, zero = np.asarray(0), np.asarray(0.0)
+    ts = np.arange(float(len(states)))
+    return Trajectory(ts, jnp.stack(states), flow, Stats(np.asarray(True), none, none, none, zero, zero), Diffrax())
+
+
+def stored(path: Trajectory, *, again: bool) -> dict[str, Any]:
+    """Return the interaction and the states of a file, whether these are saved to the bit, and the gap of a rerun."""
+    own = ("tests/many_devices.py",)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "run.npz"
+        save(file, path)
+        loaded: Any = load(file, trust=own)
+        second: Any = rerun(file) if again else path
+    same = np.array_equal(loaded.ys, path.ys, equal_nan=True) and loaded.ys.dtype == path.ys.dtype
+    return {"loaded": type(loaded.system.interaction).__name__, "same": same, "rerun": gap(second.ys, path.ys)}
+
+
 def compared(name: str, mesh: jax.sharding.Mesh) -> dict[str, Any]:
     flow, inner = CASES[name]
     way: Any
@@ -95,10 +119,12 @@ def compared(name: str, mesh: jax.sharding.Mesh) -> dict[str, Any]:
     }
     if name in DIFFERENTIATED:
         row["slope"] = gap(slope(many, placed), slope(one, x))
+    row |= stored(unsolved(many, placed, found), again=False)
     if name in SIMULATED:
         path = simulate(many, placed, TS)
         row["path"] = gap(path.ys, simulate(one, x, TS).ys)
         row["path rows"] = [part.data.shape[1] for part in path.ys.addressable_shards]
+        row |= stored(path, again=True)
     return row
 
 

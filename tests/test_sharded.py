@@ -62,6 +62,14 @@ def test_the_bytes_of_the_compiled_program_are_those_computed(names):
         assert (gathered > 0) == (name.startswith(("moments, ", "coarse moments, ")))
 
 
+@pytest.mark.parametrize("names", [FEW, pytest.param(OTHERS, marks=pytest.mark.slow)])
+def test_a_run_on_eight_devices_is_stored_to_the_bit_with_a_flow_of_one(names):
+    for name, row in found(*names)["cases"].items():
+        assert row["same"], name
+        assert row["loaded"] == ("Blocked" if name.startswith("ring") else "Harmonic"), name
+        assert row["rerun"] <= 1e-12, name
+
+
 @pytest.mark.slow  # two programs of gradients on eight devices
 def test_derivatives_on_eight_devices_are_those_on_one():
     slopes = [row["slope"] for row in found(*OTHERS)["cases"].values() if "slope" in row]
