@@ -71,7 +71,31 @@ def test_the_coefficient_does_not_depend_on_the_coordinates():
     place = jnp.asarray([1.0, 0.0, 0.0])
     for q in (-1.5, 0.25):
         found = lyapunov_coefficient(BentOnEllipsoid(q=q), place, 2.0)
-        assert found == pytest.approx((q + SHIFT) / 1.08, abs=1e-12)
+        assert found.value == pytest.approx((q + SHIFT) / 1.08, abs=1e-12)
+
+
+class InOtherUnits(AbstractFlow):
+    """A flow whose state and time are measured in other units."""
+
+    flow: AbstractFlow
+    state: object = parameter("state", 1.0)
+    time: object = parameter("time", 1.0)
+    space: Euclidean = Euclidean()
+
+    def velocity(self, t, x):
+        return self.state * self.time * self.flow.velocity(t, x / self.state)
+
+
+@pytest.mark.parametrize(("state", "time"), [(1.0, 1.0), (1e5, 1e3), (1e-5, 1e-1)])
+def test_the_criticality_does_not_depend_on_the_units_of_state_and_time(state, time):
+    for flow, words in ((Bent(p=-0.1, q=-1.5), "supercritical"), (Bent(p=-0.1, q=-SHIFT), "degenerate")):
+        moved = InOtherUnits(flow, state=state, time=time)
+        (hopf,) = continue_equilibria(moved, lambda f: f.flow.p, jnp.zeros(2), (-0.1, 0.1)).bifurcations
+        assert (hopf.frequency, hopf.criticality) == (pytest.approx(2 * time), words)
+        assert hopf.coefficient == pytest.approx(float(flow.q + SHIFT) / state**2, abs=1e-8 / state**2)
+    still = InOtherUnits(VanDerPol(mu=-0.1), state=state, time=time)
+    (hopf,) = continue_equilibria(still, lambda f: f.flow.mu, jnp.zeros(2), (-0.1, 0.1)).bifurcations
+    assert hopf.criticality == "degenerate"  # all terms vanish
 
 
 def test_a_bautin_point_is_where_the_coefficient_vanishes():

@@ -10,6 +10,7 @@ from jaxtyping import Complex, Float
 from analysis.dynamics.between import JUMP, hidden_turn, located
 from analysis.dynamics.curves import REAL, AbstractCurve, CurvePoint, direction_to, turned
 from analysis.dynamics.linearisation import index
+from analysis.dynamics.normal_forms import UNKNOWN, Coefficient
 from dynsim._types import State
 from dynsim.conversion import integer, number
 from dynsim.errors import argument_error, shown
@@ -18,7 +19,10 @@ SHRINK, GROW, EASY = 0.5, 1.3, 4  # the step shrinks when a correction fails, gr
 LEAST = 1e-6  # of the first step: a branch that needs smaller ones ends
 FAR = 1.5  # steps: a correction that leads further away has found another branch
 ANGLE = 0.8  # least cosine between the tangents of successive points
-DEGENERATE = 1e-8  # of the size of the state: with a smaller coefficient the cubic terms decide nothing
+CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1}
+"""The sign of the coefficient at which what begins there is stable on the centre manifold, by kind."""
+DEGENERATE = 1e-8  # of its natural size: with a smaller coefficient the cubic terms decide nothing
+RESONANT = 1e-6  # relative: an angle that is nearer to that of a strong resonance has it
 HALVINGS = 6  # of a step with several bifurcations
 
 
@@ -32,9 +36,11 @@ class Bifurcation(NamedTuple):
     the number of eigenvalues that cross. `arclength` is where it lies, `direction` that of the branch there, in the
     ambient coordinates of the state and the parameter.
 
-    `coefficient` is that of the normal form of a flow: at a fold c, near which the parameter is that of the fold and
-    c s^2 at the distance s; at a Hopf point the first Lyapunov coefficient. Elsewhere it is NaN, and so it is at a fold
-    or a Hopf point with further eigenvalues zero, on periodic orbits, or of a map.
+    `coefficient` is that of the normal form: at a fold c, near which the parameter is that of the fold and c s^2 at the
+    distance s; at a Hopf point the first Lyapunov coefficient; of maps also the coefficients of `map_normal_forms`. It
+    is NaN elsewhere, where further eigenvalues are critical, and on branches of periodic orbits of flows.
+    `natural_size` is the size of the terms whose sum it is, there or as they change towards where the critical
+    eigenvalues grow as fast as they turn; it has the units of the coefficient.
     """
 
     kind: str
@@ -46,20 +52,33 @@ class Bifurcation(NamedTuple):
     direction: Float[np.ndarray, " n"]
     multiplicity: int = 1
     coefficient: float = math.nan
+    natural_size: float = math.nan
 
     @property
     def criticality(self) -> str:
-        """`supercritical`, `subcritical` or `degenerate` of a Hopf point whose coefficient is known, "" of others."""
-        if self.kind != "Hopf point" or not math.isfinite(self.coefficient):
+        """`supercritical`, `subcritical` or `degenerate`, by the coefficient where it decides; "" elsewhere.
+
+        It decides at a Hopf point, at a period doubling of a map, and at a Neimark-Sacker point of a map without a
+        strong resonance.
+        """
+        sign = CRITICAL.get(self.kind, 0)
+        if not sign or not math.isfinite(self.coefficient) or self.resonance:
             return ""
-        size = 1 + max(float(np.max(np.abs(part), initial=0.0)) for part in jax.tree.leaves(self.state))
-        if abs(self.coefficient) * size**2 <= DEGENERATE:
+        if abs(self.coefficient) <= DEGENERATE * self.natural_size:
             return "degenerate"
-        return "supercritical" if self.coefficient < 0 else "subcritical"
+        return "supercritical" if sign * self.coefficient > 0 else "subcritical"
+
+    @property
+    def resonance(self) -> int:
+        """3 or 4 at a Neimark-Sacker point with the angle 2 pi / 3 or pi / 2, a strong resonance; 0 elsewhere."""
+        if self.kind != "Neimark-Sacker point":
+            return 0
+        return next((k for k in (3, 4) if abs(k * self.frequency / (2 * math.pi) - 1) <= RESONANT), 0)
 
     def __str__(self) -> str:
-        """Return the kind, the parameter and the criticality."""
-        return f"{self.kind} at {self.parameter:.6g}" + (f" ({self.criticality})" if self.criticality else "")
+        """Return the kind, the parameter, and the criticality or the resonance."""
+        said = f"strong resonance 1:{self.resonance}" if self.resonance else self.criticality
+        return f"{self.kind} at {self.parameter:.6g}" + (f" ({said})" if said else "")
 
 
 class Branch(NamedTuple):
@@ -252,7 +271,7 @@ def _simple(
         name = "corner"
     away = (end.flat - begin.flat) / size
     where, c = length + share * size, curve.coefficient(name, point, 0.0)
-    return [Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, coefficient=c)]
+    return [Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, 1, *c)]
 
 
 def _crossings(
@@ -286,8 +305,25 @@ def _crossings(
         return []
     where, away = length + share * size, (end.flat - begin.flat) / size
     name = name or "branch point"
-    c = curve.coefficient(name, point, frequency) if high - low <= 2 else math.nan
-    return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, c)]
+    c = UNKNOWN
+    if high - low == (2 if frequency else 1):
+        side = max(begin, end, key=lambda point: abs(test(point)))
+        c = _in_natural_size(curve, name, (point, side), frequency, abs(test(side)))
+    return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c)]
+
+
+def _in_natural_size(
+    curve: AbstractCurve, name: str, points: tuple[CurvePoint, CurvePoint], frequency: float, growth: float
+) -> Coefficient:
+    """Return the coefficient at the first of two points, in the larger of two sizes of its terms.
+
+    One is that at the point; the other is their change towards the second point, where the growth is given, carried on
+    to where it is the frequency of a Hopf point, or one of multipliers. A coefficient that vanishes with all of its
+    terms is as large as the error of the point, and small by this size only.
+    """
+    here, beside = (curve.coefficient(name, point, frequency) for point in points)
+    change = abs(beside.size - here.size) * (frequency if name == "Hopf point" else 1.0) / growth
+    return here._replace(size=float(np.fmax(here.size, change)))
 
 
 def _frequency(critical: complex, modulus: float, curve: AbstractCurve) -> float:

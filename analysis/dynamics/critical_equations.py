@@ -12,11 +12,12 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from analysis.dynamics.between import located
+from analysis.dynamics.charts import FlowChart, second_derivative
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations, parameter_value
 from analysis.dynamics.equilibria import displaced
 from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
-from analysis.dynamics.normal_forms import lyapunov_coefficient, second_derivative
+from analysis.dynamics.normal_forms import lyapunov_coefficient
 from dynsim._types import State
 from dynsim.arguments import check_flow
 from dynsim.errors import argument_error
@@ -201,9 +202,10 @@ def _fold_coefficients(curve: CriticalEquations, point: CurvePoint) -> tuple[flo
     left, _, right = np.linalg.svd(J)
     w = left[:, -1] * np.sign(np.linalg.slogdet(J + np.outer(left[:, -1], right[-1]))[0])  # continuous along the curve
     w = w * np.sign(right[-1] @ v)
-    return float(w @ np.asarray(second_derivative(moved, at.state, B, v, v))) / 2, float(w @ v)
+    bend = second_derivative(FlowChart(moved, at.state, B), v, v)
+    return float(w @ bend.value.real) / 2, float(w @ v)
 
 
 def _lyapunov(curve: CriticalEquations, point: CurvePoint) -> float:
     at = critical_of(point)
-    return lyapunov_coefficient(curve.moved(float(at.parameter), point.parameter), at.state, float(at.frequency))
+    return lyapunov_coefficient(curve.moved(float(at.parameter), point.parameter), at.state, float(at.frequency)).value

@@ -1,7 +1,6 @@
 """Curves of solutions in a state and a parameter together: Newton corrections, tangents and singular points."""
 
 import abc
-import math
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
@@ -9,6 +8,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
+from analysis.dynamics.normal_forms import UNKNOWN, Coefficient
 from dynsim._types import State
 from dynsim.conversion import function
 from dynsim.errors import argument_error, nearest, shown
@@ -88,10 +88,10 @@ class AbstractCurve(abc.ABC):
         del before, point
         return ""
 
-    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> float:
+    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
         """Return the coefficient of the normal form of a bifurcation of a kind at a point; NaN if there is none."""
         del name, point, frequency
-        return math.nan
+        return UNKNOWN
 
     def stable_kind(self, values: np.ndarray) -> str:
         """Return `stable`, `saddle`, `unstable` or `undecided` by the eigenvalues."""

@@ -1,6 +1,5 @@
 """The curves of equilibria of a flow, and of fixed points of an iterate of a map, in state and parameter."""
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,10 +10,12 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
+from analysis.dynamics.charts import FlowChart, MapChart
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations, parameter_value
 from analysis.dynamics.equilibria import displaced
 from analysis.dynamics.linearisation import SymmetryGenerator, eigenvalues, orbit_basis, tangent_basis
-from analysis.dynamics.normal_forms import fold_coefficient, lyapunov_coefficient
+from analysis.dynamics.map_normal_forms import flip_coefficient, neimark_sacker_coefficient
+from analysis.dynamics.normal_forms import UNKNOWN, Coefficient, fold_coefficient, lyapunov_coefficient
 from dynsim._types import State
 from dynsim.arguments import check_flow
 from dynsim.conversion import instance, integer
@@ -65,15 +66,14 @@ class EquilibriumCurve(AbstractCurve):
         """Return `Hopf point` for an imaginary eigenvalue."""
         return "Hopf point" if abs(critical.imag) > 0 else ""
 
-    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> float:
+    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
         """Return the coefficient of a fold or a Hopf point, where no symmetry moves the state."""
         if name not in ("fold", "Hopf point") or point.orbit.size:
-            return math.nan
+            return UNKNOWN
         flow = with_parameter(self._where, self.system, jnp.asarray(point.parameter))
         if name == "Hopf point":
             return lyapunov_coefficient(flow, point.state, frequency)
-        slope = tangent_basis(flow.space, point.state).T @ (point.basis @ point.slope)
-        return fold_coefficient(flow, point.state, slope)
+        return fold_coefficient(FlowChart(flow, point.state, point.basis), point.J, point.slope)
 
 
 class FixedPointCurve(EquilibriumCurve):
@@ -103,10 +103,17 @@ class FixedPointCurve(EquilibriumCurve):
         """Return `period doubling` for the multiplier -1, `Neimark-Sacker point` for a pair on the unit circle."""
         return name_of_multiplier(critical)
 
-    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> float:
-        """Return NaN: those of maps are not computed."""
-        del name, point, frequency
-        return math.nan
+    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
+        """Return the coefficient of a fold, a period doubling or a Neimark-Sacker point, where no symmetry acts."""
+        if point.orbit.size:
+            return UNKNOWN
+        system = with_parameter(self._where, self.system, jnp.asarray(point.parameter))
+        chart, A = MapChart(system, point.state, point.basis, self.iterate), point.J + np.eye(len(point.J))
+        if name == "period doubling":
+            return flip_coefficient(chart, A)
+        if name == "Neimark-Sacker point":
+            return neimark_sacker_coefficient(chart, A, frequency)
+        return fold_coefficient(chart, point.J, point.slope) if name == "fold" else UNKNOWN
 
 
 def name_of_multiplier(critical: complex) -> str:

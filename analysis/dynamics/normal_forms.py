@@ -1,17 +1,12 @@
-"""Coefficients of normal forms at folds and Hopf points, from the second and third derivatives of the field."""
+"""Coefficients of normal forms at folds and Hopf points, from the second and third derivatives of a system."""
 
-import itertools
 import math
-from collections.abc import Callable
-from typing import Any
+from typing import NamedTuple
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float
+from jaxtyping import Float, Inexact
 
+from analysis.dynamics.charts import FlowChart, Form, MapChart, second_derivative, third_derivative
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from dynsim._types import State
 from dynsim.systems.base import AbstractFlow
@@ -19,7 +14,26 @@ from dynsim.systems.base import AbstractFlow
 SINGULAR = 1e-10  # relative: with a smaller singular value of the Jacobian a coefficient is not defined
 
 
-def lyapunov_coefficient(flow: AbstractFlow, state: State, frequency: float) -> float:
+class Coefficient(NamedTuple):
+    """A coefficient of a normal form, and the size of the terms whose sum it is, which has the same unit.
+
+    Both change by the same factor where the units of the components of the state or of time change.
+    """
+
+    value: float
+    size: float
+
+
+UNKNOWN = Coefficient(math.nan, math.nan)
+
+
+def weighed(p: Inexact[np.ndarray, " d"], *terms: tuple[complex, Form]) -> tuple[complex, float]:
+    """Return <p, sum of the forms with their factors>, and the size of its terms."""
+    value = sum(factor * complex(np.vdot(p, form.value)) for factor, form in terms)
+    return value, sum(abs(factor) * float(np.abs(p) @ form.size) for factor, form in terms)
+
+
+def lyapunov_coefficient(flow: AbstractFlow, state: State, frequency: float) -> Coefficient:
     r"""Return the first Lyapunov coefficient of an equilibrium with the eigenvalues +-i `frequency`.
 
     $$
@@ -34,7 +48,7 @@ def lyapunov_coefficient(flow: AbstractFlow, state: State, frequency: float) -> 
 
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 5.4.
     """
-    basis, A = tangent_basis(flow.space, state), tangent_jacobian(flow, state)
+    chart, A = FlowChart(flow, state, tangent_basis(flow.space, state)), tangent_jacobian(flow, state)
     values, right = np.linalg.eig(A)
     others, left = np.linalg.eig(A.T)
     k = int(np.argmin(np.abs(values - 1j * frequency)))
@@ -42,81 +56,32 @@ def lyapunov_coefficient(flow: AbstractFlow, state: State, frequency: float) -> 
     p = left[:, int(np.argmin(np.abs(others + 1j * frequency)))]
     sizes = np.linalg.svd(A, compute_uv=False)
     if w <= 0 or sizes[-1] <= SINGULAR * sizes[0]:
-        return math.nan
+        return UNKNOWN
     p = p / np.conj(np.vdot(p, q))
-    B = lambda u, v: _complex(lambda *parts: second_derivative(flow, state, basis, *parts), u, v)
-    C = lambda u, v, w: _complex(lambda *parts: _third_derivative(flow, state, basis, *parts), u, v, w)
-    steady = np.linalg.solve(A, B(q, q.conj()))
-    double = np.linalg.solve(2j * w * np.eye(len(A)) - A, B(q, q))
-    return float(np.vdot(p, C(q, q, q.conj()) - 2 * B(q, steady) + B(q.conj(), double)).real / (2 * w))
+    B = lambda u, v: second_derivative(chart, u, v)
+    steady = np.linalg.solve(A, B(q, q.conj()).value)
+    double = np.linalg.solve(2j * w * np.eye(len(A)) - A, B(q, q).value)
+    cubic = third_derivative(chart, q, q, q.conj())
+    value, size = weighed(p, (1, cubic), (-2, B(q, steady)), (1, B(q.conj(), double)))
+    return Coefficient(value.real / (2 * w), size / (2 * w))
 
 
-def fold_coefficient(flow: AbstractFlow, state: State, slope: Float[np.ndarray, " d"]) -> float:
+def fold_coefficient(
+    chart: FlowChart | MapChart, J: Float[np.ndarray, "d d"], slope: Float[np.ndarray, " d"]
+) -> Coefficient:
     """Return c of a fold, near which the parameter is that of the fold and c s^2, at the distance s along the branch.
 
     Where c > 0 the two equilibria exist for larger parameters. NaN if the field does not depend on the parameter there.
 
     Args:
-        flow: the system at the fold.
-        state: the fold.
-        slope: the derivative of the field by the parameter, in tangent coordinates.
+        chart: the flow, or the iterate of a map, in coordinates at the fold.
+        J: the Jacobian of the field, or of the displacement by the map.
+        slope: their derivative by the parameter.
     """
-    basis, A = tangent_basis(flow.space, state), tangent_jacobian(flow, state)
-    left, _, right = np.linalg.svd(A)
+    left, _, right = np.linalg.svd(J)
     w, v = left[:, -1], right[-1]
     across = float(w @ slope)
     if abs(across) <= SINGULAR * float(np.linalg.norm(slope)):
-        return math.nan
-    return -float(w @ np.asarray(second_derivative(flow, state, basis, v, v))) / (2 * across)
-
-
-def second_derivative(flow: AbstractFlow, state: State, basis: Any, u: Any, v: Any) -> Array:
-    """Return the second derivative of the field in two directions, all in the tangent coordinates of a basis."""
-    return _second(flow, state, *(jnp.asarray(part, float) for part in (basis, u, v)))
-
-
-def _third_derivative(flow: AbstractFlow, state: State, basis: Any, u: Any, v: Any, w: Any) -> Array:
-    return _third(flow, state, *(jnp.asarray(part, float) for part in (basis, u, v, w)))
-
-
-@eqx.filter_jit
-def _second(flow: AbstractFlow, state: State, basis: Array, u: Array, v: Array) -> Array:
-    return _along(_along(_in_chart(flow, state, basis), u), v)(jnp.zeros_like(u))
-
-
-@eqx.filter_jit
-def _third(flow: AbstractFlow, state: State, basis: Array, u: Array, v: Array, w: Array) -> Array:
-    return _along(_along(_along(_in_chart(flow, state, basis), u), v), w)(jnp.zeros_like(u))
-
-
-def _along(f: Callable[[Array], Array], v: Array) -> Callable[[Array], Array]:
-    """Return the derivative of a function in a direction."""
-    return lambda u: jax.jvp(f, (u,), (v,))[1]
-
-
-def _in_chart(flow: AbstractFlow, state: State, basis: Array) -> Callable[[Array], Array]:
-    """Return the field in the coordinates u of the point x + B u, retracted, exact up to the third order.
-
-    The velocity u' solves D u' = r, with D = 1 + O(u) the derivative of the retraction and r = O(u) the field, both in
-    the basis: two terms of its Neumann series leave an error of order four.
-    """
-    flat, restored = ravel_pytree(state)
-    at = lambda u: ravel_pytree(flow.space.project(restored(flat + basis @ u)))[0]
-
-    def field(u: Array) -> Array:
-        r = basis.T @ ravel_pytree(flow.vector_field(jnp.zeros(()), restored(at(u))))[0]
-        found = r
-        for _ in range(2):
-            found = found + r - basis.T @ jax.jvp(at, (u,), (found,))[1]
-        return found
-
-    return field
-
-
-def _complex(form: Callable[..., Any], *vectors: Any) -> np.ndarray:
-    """Return the value of a real multilinear form at complex vectors."""
-    found = np.zeros(len(vectors[0]), complex)
-    for chosen in itertools.product(*[((1.0, v.real), (1j, v.imag)) for v in vectors]):
-        factors, parts = zip(*chosen, strict=True)
-        found += math.prod(factors) * np.asarray(form(*parts))
-    return found
+        return UNKNOWN
+    value, size = weighed(w, (-1, second_derivative(chart, v, v)))
+    return Coefficient(value.real / (2 * across), size / (2 * abs(across)))

@@ -16,9 +16,6 @@ MARKS = {
     "fold": "s",
     "branch point": "D",
     "Hopf point": "o",
-    "supercritical Hopf point": "o",
-    "subcritical Hopf point": "o",
-    "degenerate Hopf point": "o",
     "period doubling": "^",
     "Neimark-Sacker point": "v",
     "corner": "x",
@@ -27,8 +24,8 @@ MARKS = {
     "Bautin point": "h",
 }
 """The marks of bifurcations by kind."""
-FILLED = {"subcritical Hopf point": "black", "degenerate Hopf point": "0.6"}
-"""The fillings of marks that are not open."""
+FILLED = {"supercritical": "white", "subcritical": "black", "degenerate": "0.6"}
+"""The fillings of marks by criticality, which is said before the kind."""
 DASHED = (0, (4, 1.6))
 CURVES = {"fold": ("first", "-"), "Hopf point": ("second", DASHED)}
 """The colours and styles of curves of bifurcations by kind."""
@@ -66,7 +63,7 @@ def branch_lines(
 
 
 def bifurcation_marks(ax: Axes, kinds: Sequence[str], parameters: ArrayLike, values: ArrayLike) -> None:
-    """Mark bifurcations by their kinds, each labelled once for a legend.
+    """Mark bifurcations by their kinds, such as `fold` or `subcritical Hopf point`, each labelled once for a legend.
 
     Raises:
         ValueError: for an unknown kind.
@@ -74,11 +71,13 @@ def bifurcation_marks(ax: Axes, kinds: Sequence[str], parameters: ArrayLike, val
     places = np.stack([np.asarray(parameters, float), np.asarray(values, float)], axis=-1).reshape(-1, 2)
     named = {line.get_label() for line in ax.lines}
     for kind, place in zip(kinds, places, strict=True):
-        if kind not in MARKS:
+        side, _, rest = kind.partition(" ")
+        mark = MARKS.get(rest if side in FILLED else kind)
+        if mark is None:
             raise argument_error("kinds", f"hold only {', '.join(MARKS)}", f"holds `{kind}`")
         ax.plot(
-            *place, marker=MARKS[kind], markersize=4.5, linestyle="none", color="black",
-            markerfacecolor=FILLED.get(kind, "white"), markeredgewidth=0.9, zorder=5.0,
+            *place, marker=mark, markersize=4.5, linestyle="none", color="black",
+            markerfacecolor=FILLED.get(side, "white"), markeredgewidth=0.9, zorder=5.0,
             label=None if kind in named else kind,
         )  # fmt: skip
         named.add(kind)

@@ -14,13 +14,13 @@ TURNS = ("tests/test_periodic_orbits.py::test_a_rotation_closes_on_the_circle",)
 
 MUTANTS = (
     Mutant("workbench forms: the steady quadratic term counts once", FORMS,
-           "- 2 * B(q, steady)", "- B(q, steady)", tests=HOPF),
+           "(-2, B(q, steady))", "(-1, B(q, steady))", tests=HOPF),
     Mutant("workbench forms: the double frequency is the single one", FORMS,
            "np.linalg.solve(2j * w", "np.linalg.solve(1j * w", tests=HOPF),
-    Mutant("workbench forms: the retraction is taken for flat", FORMS,
-           "for _ in range(2):", "for _ in range(0):", tests=CHART),
+    Mutant("workbench forms: the retraction is taken for flat", DYNAMICS + "charts",
+           "jax.jvp(at, (u,), (found,))[1]", "found", tests=CHART),
     Mutant("workbench forms: a fold opens to the other side", FORMS,
-           "return -float(w @ np.asarray(second", "return float(w @ np.asarray(second", tests=FOLD),
+           "weighed(w, (-1, second", "weighed(w, (1, second", tests=FOLD),
     Mutant("workbench forms: a curve that goes on turns back", PLANE,
            "(rows[last] - rows[before]) >= 0", "(rows[last] - rows[before]) < 0", tests=GOES_ON),
     Mutant("workbench curves: two folds in a step are passed by", DYNAMICS + "branches",

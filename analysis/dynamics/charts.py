@@ -1,0 +1,118 @@
+"""Flows and maps in tangent coordinates around a state, with their second and third derivatives there."""
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Complex, Float
+
+from dynsim._types import State
+from dynsim.systems.base import AbstractFlow, AbstractMap
+
+
+class FlowChart(eqx.Module):
+    """The field of a flow in the coordinates u of the point x + B u, retracted, exact up to the third order.
+
+    The velocity u' solves D u' = r, with D = 1 + O(u) the derivative of the retraction and r = O(u) the field, both in
+    the basis: two terms of its Neumann series leave an error of order four.
+    """
+
+    flow: AbstractFlow
+    state: State
+    basis: Float[Array, "n d"]
+
+    def __init__(self, flow: AbstractFlow, state: State, basis: Any):
+        """Store the flow, an equilibrium, and a basis of the tangent space there."""
+        self.flow, self.state, self.basis = flow, state, jnp.asarray(basis, float)
+
+    def __call__(self, u: Array) -> Array:
+        """Return the velocity of the coordinates."""
+        at, basis, restored = _retracted(self.flow, self.state, self.basis), self.basis, ravel_pytree(self.state)[1]
+        r = basis.T @ ravel_pytree(self.flow.vector_field(jnp.zeros(()), restored(at(u))))[0]
+        found = r
+        for _ in range(2):
+            found = found + r - basis.T @ jax.jvp(at, (u,), (found,))[1]
+        return found
+
+
+class MapChart(eqx.Module):
+    """An iterate of a map in the coordinates u = B^T (y - x) of a point y of the space, exact up to the third order.
+
+    The point of the space with the coordinates u is x + B w, retracted, with w = u + O(u^2): two steps of a fixed-point
+    iteration from u leave an error of order four.
+    """
+
+    system: AbstractMap
+    state: State
+    basis: Float[Array, "n d"]
+    iterate: int = eqx.field(static=True)
+
+    def __init__(self, system: AbstractMap, state: State, basis: Any, iterate: int):
+        """Store the map, a fixed point of its iterate, and a basis of the tangent space there."""
+        self.system, self.state, self.basis, self.iterate = system, state, jnp.asarray(basis, float), iterate
+
+    def __call__(self, u: Array) -> Array:
+        """Return the coordinates of the image."""
+        at, (flat, restored) = _retracted(self.system, self.state, self.basis), ravel_pytree(self.state)
+        w = u
+        for _ in range(2):
+            w = w + u - self.basis.T @ (at(w) - flat)
+        image = jax.lax.fori_loop(0, self.iterate, lambda k, x: self.system.step(k, x), restored(at(w)))
+        return self.basis.T @ (ravel_pytree(image)[0] - flat)
+
+
+def _retracted(system: AbstractFlow | AbstractMap, state: State, basis: Array) -> Callable[[Array], Array]:
+    """Return the point of the space at tangent coordinates, as a vector."""
+    flat, restored = ravel_pytree(state)
+    return lambda u: ravel_pytree(system.space.project(restored(flat + basis @ u)))[0]
+
+
+class Form(NamedTuple):
+    """The value of a multilinear form at complex vectors, and the sum of the sizes of the real forms it consists of."""
+
+    value: Complex[np.ndarray, " d"]
+    size: Float[np.ndarray, " d"]
+
+
+def second_derivative(chart: FlowChart | MapChart, u: Any, v: Any) -> Form:
+    """Return the second derivative at the state in two directions, real or complex, in tangent coordinates."""
+    return _complex(lambda *parts: _second(chart, *parts), u, v)
+
+
+def third_derivative(chart: FlowChart | MapChart, u: Any, v: Any, w: Any) -> Form:
+    """Return the third derivative at the state in three directions, real or complex, in tangent coordinates."""
+    return _complex(lambda *parts: _third(chart, *parts), u, v, w)
+
+
+@eqx.filter_jit
+def _second(chart: Any, u: Array, v: Array) -> Array:
+    return _along(_along(chart, u), v)(jnp.zeros_like(u))
+
+
+@eqx.filter_jit
+def _third(chart: Any, u: Array, v: Array, w: Array) -> Array:
+    return _along(_along(_along(chart, u), v), w)(jnp.zeros_like(u))
+
+
+def _along(f: Callable[[Array], Array], v: Array) -> Callable[[Array], Array]:
+    """Return the derivative of a function in a direction."""
+    return lambda u: jax.jvp(f, (u,), (v,))[1]
+
+
+def _complex(form: Callable[..., Any], *vectors: Any) -> Form:
+    """Return the value of a real multilinear form at vectors, some of which are complex."""
+    value, size = np.zeros(len(vectors[0]), complex), np.zeros(len(vectors[0]))
+    parts = [
+        ((1.0, np.real(v)), (1j, np.imag(v))) if np.iscomplexobj(v) else ((1.0, v),) for v in map(np.asarray, vectors)
+    ]
+    for chosen in itertools.product(*parts):
+        factors, real = zip(*chosen, strict=True)
+        found = np.asarray(form(*(jnp.asarray(part, float) for part in real)))
+        value, size = value + math.prod(factors) * found, size + np.abs(found)
+    return Form(value, size)
