@@ -1,10 +1,12 @@
 """Ensembles: many starts of a flow, an observable along each, both end states, and statistics for each member."""
 
 import contextlib
+import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -38,14 +40,23 @@ from dynsim.io.npz import writable_folder
 from dynsim.outcome import Outcome
 from dynsim.parts import collected, interrupted
 from dynsim.progress import progress
+from dynsim.simulation import with_error
 from dynsim.systems.base import AbstractFlow
+
+
+class Kept(NamedTuple):
+    """Numbers of an ensemble, or their errors: values of the observable (members, times, ...), last states."""
+
+    values: PyTree
+    final: State
 
 
 class Ensemble(eqx.Module):
     """An ensemble: `values` of the observable (members, times, ...), both end states, statistics; no trajectories.
 
     A member that failed has NaN from its failure on, and as its end; `stats.succeeded` and `stats.outcome` say which
-    members failed and why. `flow` is held once, or is a tuple with one flow for each member.
+    members failed and why. `stats.error`, if it was asked for, is the estimated error of every value and last state, as
+    `Kept`; NaN for members that fail at either tolerance. `flow` is held once, or a tuple with one for each member.
     """
 
     ts: Real[Array | np.ndarray, " times"]
@@ -57,12 +68,15 @@ class Ensemble(eqx.Module):
     integrator: AbstractIntegrator
 
     def explain(self) -> str:
-        """Return one sentence: the number of members that finished, and what stopped the others."""
+        """Return the number of members that finished, what stopped the others, and the estimated error."""
         outcomes, failed = np.asarray(self.stats.outcome), np.flatnonzero(~np.asarray(self.stats.succeeded))
         done = f"{len(outcomes) - len(failed)} of {len(outcomes)} members finished"
         named = "; ".join(f"member {k} failed: {Outcome(outcomes[k]).sentence}" for k in failed[:5])
         more = f", and so on for {len(failed) - 5} more" if len(failed) > 5 else ""
-        return f"{done}; {named}{more}." if failed.size else f"{done}."
+        twice = ""
+        if self.stats.error is not None:
+            twice = f" Solved again at a tenth of the tolerance, they differ by at most {self.stats.max_error:.2g}."
+        return (f"{done}; {named}{more}." if failed.size else f"{done}.") + twice
 
 
 def ensemble(
@@ -78,6 +92,7 @@ def ensemble(
     folder: str | Path | None = None,
     executor: Executor | None = None,
     shown: bool | None = None,
+    error_estimate: bool = False,
 ) -> Ensemble:
     """Integrate a flow from every start of `y0s` and keep `fn(t, x)` at `ts`, both end states and statistics.
 
@@ -98,18 +113,40 @@ def ensemble(
         folder: for checkpoints of finished members; the same call with the same folder resumes, with the same bits.
         executor: any `concurrent.futures.Executor`, on whose processes or machines the parts are solved.
         shown: a progress bar; None shows it on terminals only.
+        error_estimate: solve all members again at a tenth of the tolerance (in the folder `finer` of `folder`), and
+            keep the difference of every value and last state in `stats.error`; see `simulate`.
 
     Raises:
         ValueError: for a start off the space, unsorted times, a folder that cannot be written or holds another run or
-            is held by one, and an executor that ends before its work.
+            is held by one, an executor that ends before its work, and an error estimate of noise without a
+            `path_resolution`.
         KeyboardInterrupt: on Ctrl-C, with a sentence that says which members are kept.
     """
     flows = tuple(flow) if isinstance(flow, Sequence) else (flow,)
     solver = chosen_for_all(flows, integrator, key)
     work = _checked(flows, solver, y0s, ts, function("fn", fn, "(t, x)"))
+    finer = dataclasses.replace(work, integrator=solver.tightened()) if error_estimate else None
     together = solver.batched and _alike(flows)
     parts = _parts(work, cost, chunk) if together else [np.array([k]) for k in range(work.members)]
     solve = _together if together else _alone
+    values, final, stats = _run(solve, work, parts, folder, executor, shown)
+    if finer is not None:
+        below = None if folder is None else Path(folder) / "finer"
+        again = _run(solve, finer, parts, below, executor, shown)
+        stats = with_error(stats, Kept(values, final), Kept(*again[:2]))
+    kept = flows[0] if isinstance(flow, AbstractFlow) else flows
+    return Ensemble(work.ts, values, work.y0s, final, stats, kept, solver)
+
+
+def _run(
+    solve: Callable[[Work, np.ndarray, int], Part],
+    work: Work,
+    parts: list[np.ndarray],
+    folder: str | Path | None,
+    executor: Executor | None,
+    shown: bool | None,
+) -> Part:
+    """Return values, last states and statistics of all members, solved here or on an executor, in their order."""
     with contextlib.ExitStack() as stack:
         checkpoints = None
         if folder is not None:
@@ -122,9 +159,7 @@ def ensemble(
     back = np.argsort(np.concatenate(parts), kind="stable")
     # on the host, where nothing is compiled; a checkpoint has no weak types
     join = lambda *pieces: jax.device_put(np.concatenate([np.asarray(piece) for piece in pieces])[back])
-    values, final, stats = jax.tree.map(join, *done)
-    kept = flows[0] if isinstance(flow, AbstractFlow) else flows
-    return Ensemble(work.ts, values, work.y0s, final, stats, kept, solver)
+    return jax.tree.map(join, *done)
 
 
 def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: TimesLike, fn: Observable) -> Work:

@@ -160,7 +160,7 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray) -> int:
     starts = jnp.stack(list(tracked((start(o, flow, k) for k in range(o.members)), o.members, "starts")))
     folder = None if o.out is None else o.out.with_suffix(".members")
     system, options = solved(o, flow, RTOL)
-    members = ensemble(system, starts, ts, observed, folder=folder, **options)
+    members = ensemble(system, starts, ts, observed, folder=folder, error_estimate=o.error_estimate, **options)
     say(members.explain())
     label = "diameter" if starts.ndim == 3 else "range of entries"
     first = np.asarray(members.values)[:, :, 0]
