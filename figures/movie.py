@@ -40,6 +40,11 @@ def write_movie(
     return file
 
 
+def growing(drawing: Callable[[float], matplotlib.figure.Figure]) -> Callable[[float], matplotlib.figure.Figure]:
+    """Return the drawing of a phase from that of a share: the last of `FRAMES` frames shows all."""
+    return lambda phase: drawing(min(1.0, phase + 1 / FRAMES))
+
+
 def _picture(drawn: matplotlib.figure.Figure) -> Image.Image:
     stream = io.BytesIO()
     with settings():

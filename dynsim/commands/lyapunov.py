@@ -1,6 +1,6 @@
 """`dynsim lyapunov`: the Lyapunov exponents of a system with their errors, also against a parameter."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,8 @@ class Lyapunov(SystemOptions):
     """number of its values"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write: running estimates, or exponents against the parameter"""
+    movie: Path | None = None
+    """a movie (.gif) to write, in which the lines of the figure grow"""
     force: bool = False
     """replace existing files that dynsim did not write"""
 
@@ -54,8 +56,10 @@ def main(words: Sequence[str]) -> int:
     o = parse_system(Lyapunov, words, "lyapunov")
     check_at_least(2, values=o.values)
     check_outputs(o.force, figure=o.figure)
+    from dynsim.commands.simulate.flows import check_movie
     from dynsim.commands.systems import found
 
+    check_movie(o.movie, o.force)
     made = found(o, "lyapunov")
     return against(o, made) if o.against else single(o, made)
 
@@ -78,7 +82,7 @@ def single(o: Lyapunov, made: "Found") -> int:
         say(f"sum {np.sum(found.exponents):.6g}, dimension of Kaplan and Yorke {found.kaplan_yorke:.5g}")
     if not found.converged:
         say(f"not converged: {found.reason}; take a longer `--duration`")
-    if o.figure is not None:
+    if o.figure is not None or o.movie is not None:
         from dynsim.systems.base import AbstractMap
         from figures.panels.exponents import running_exponents
         from figures.panels.labels import time_label
@@ -86,8 +90,10 @@ def single(o: Lyapunov, made: "Found") -> int:
         is_map = isinstance(made.system, AbstractMap)
         label = "step $k$" if is_map else time_label(made.system.time_unit)
         _draw(
-            o.figure,
-            lambda ax: running_exponents(ax, found.times, found.running, found.errors, xlabel=label),
+            o,
+            lambda ax, until: running_exponents(
+                ax, found.times, found.running, found.errors, xlabel=label, until=until
+            ),
             f"Lyapunov exponents of {made.name}",
         )
     return 0 if found.converged else 1
@@ -114,28 +120,39 @@ def against(o: Lyapunov, made: "Found") -> int:
         shown = ", ".join(f"{v:.5g} +- {e:.1g}" for v, e in zip(row.exponents, row.errors, strict=True))
         say(f"{name} = {value:.6g}: {shown}{'' if row.converged else ' (not converged)'}")
     say(f"{len(values) - len(kept)} of {len(values)} escape, {sum(not row.converged for _, row in kept)} not converged")
-    if o.figure is not None:
+    if o.figure is not None or o.movie is not None:
         from figures.panels.exponents import exponents_against
         from figures.panels.labels import symbol
 
         xs = np.array([value for value, _ in kept])
         parts = [np.array([getattr(row, part) for _, row in kept]) for part in ("exponents", "errors", "converged")]
         _draw(
-            o.figure,
-            lambda ax: exponents_against(ax, xs, parts[0], parts[1], xlabel=symbol(name), converged=parts[2]),
+            o,
+            lambda ax, until: exponents_against(
+                ax, xs, parts[0], parts[1], xlabel=symbol(name), converged=parts[2], until=until
+            ),
             f"Lyapunov exponents of {made.name} against {name}",
         )
     return 0
 
 
-def _draw(file: Path, draw: Any, title: str) -> None:
-    """Write a figure of one panel with a legend."""
+def _draw(o: Lyapunov, draw: Callable[[Any, float], None], title: str) -> None:
+    """Write a figure and a movie of one panel with a legend, if they are asked for."""
     from figures.files import write_figure
+    from figures.movie import growing, write_movie
     from figures.style import canvas, settings
 
-    with settings():
-        drawn, (ax,) = canvas()
-        draw(ax)
-        drawn.legend(loc="outside lower center", ncols=3)
-        write_figure(drawn, file, title)
-    say(f"figure {file}")
+    def drawing(until: float) -> Any:
+        with settings():
+            drawn, (ax,) = canvas()
+            draw(ax, until)
+            drawn.legend(loc="outside lower center", ncols=3)
+            return drawn
+
+    if o.figure is not None:
+        with settings():
+            write_figure(drawing(1.0), o.figure, title)
+        say(f"figure {o.figure}")
+    if o.movie is not None:
+        write_movie(o.movie, growing(drawing))
+        say(f"movie {o.movie}")

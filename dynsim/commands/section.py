@@ -1,9 +1,9 @@
 """`dynsim section`: Poincare sections and return maps of flows; orbit diagrams, cobwebs and orbits of maps."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -59,23 +59,32 @@ class Section(SystemOptions):
     """relative tolerance of the solver"""
     figure: Path = Path("section.png")
     """the figure (.pdf, .svg or .png) to write"""
+    movie: Path | None = None
+    """a movie (.gif) to write, in which the points appear in their order"""
     force: bool = False
     """replace existing files that dynsim did not write"""
 
 
+class Shown(NamedTuple):
+    """What was found, in words, and a function that draws a share of it on axes."""
+
+    words: str
+    draw: Callable[[Any, float], Any]
+
+
 def main(words: Sequence[str]) -> int:
-    """Compute the section, print what was found, and write the figure."""
+    """Compute the section, print what was found, and write the figure, and the movie if it is asked for."""
     o = parse_system(Section, words, "section")
     check_at_least(2, count=o.count, values=o.values)
     check_at_least(1, orbits=o.orbits)
     check_at_least(0, warm_up=o.warm_up)
     check_outputs(o.force, figure=o.figure)
+    from dynsim.commands.simulate.flows import check_movie
     from dynsim.commands.systems import found
     from dynsim.systems.base import AbstractMap
     from dynsim.systems.named import components
-    from figures.files import write_figure
-    from figures.style import canvas, settings
 
+    check_movie(o.movie, o.force)
     made = found(o, "section")
     is_map = isinstance(made.system, AbstractMap)
     refuse_unused(o, OF_FLOWS if is_map else OF_MAPS, f"for a {'map' if is_map else 'flow'}")
@@ -83,18 +92,36 @@ def main(words: Sequence[str]) -> int:
     if np.ndim(state) != 1:
         raise argument_error("system", "have a vector as its state", f"that of `{o.system}` has {np.ndim(state)} axes")
     known = components(made.system, state)
-    with settings():
-        drawn, (ax,) = canvas()
-        say(of_map(o, made, known, ax) if is_map else of_flow(o, made, known, ax))
-        if ax.get_legend_handles_labels()[1]:
-            drawn.legend(loc="outside lower center", ncols=3)
-        write_figure(drawn, o.figure, f"section of {made.name}")
-    say(f"figure {o.figure}")
+    shown = of_map(o, made, known) if is_map else of_flow(o, made, known)
+    say(shown.words)
+    write(o, shown, f"section of {made.name}")
     return 0
 
 
-def of_flow(o: Section, made: "Found", known: Any, ax: Any) -> str:
-    """Draw the section or the return map of a flow, and return what was found."""
+def write(o: Section, shown: Shown, title: str) -> None:
+    """Write the figure, and the movie if it is asked for."""
+    from figures.files import write_figure
+    from figures.movie import growing, write_movie
+    from figures.style import canvas, settings
+
+    def drawing(until: float) -> Any:
+        with settings():
+            drawn, (ax,) = canvas()
+            shown.draw(ax, until)
+            if ax.get_legend_handles_labels()[1]:
+                drawn.legend(loc="outside lower center", ncols=3)
+            return drawn
+
+    with settings():
+        write_figure(drawing(1.0), o.figure, title)
+    say(f"figure {o.figure}")
+    if o.movie is not None:
+        write_movie(o.movie, growing(drawing))
+        say(f"movie {o.movie}")
+
+
+def of_flow(o: Section, made: "Found", known: Any) -> Shown:
+    """Return the section or the return map of a flow."""
     import jax.numpy as jnp
 
     from analysis.dynamics.sections import poincare_section
@@ -113,14 +140,15 @@ def of_flow(o: Section, made: "Found", known: Any, ax: Any) -> str:
     if o.returns:
         k = known.index(o.returns, "returns")
         pairs = np.stack([states[:-1, k], states[1:, k]], axis=1) if o.strobe else found.return_map(lambda x: x[k])
-        return_map(ax, pairs, label=labels[k])
+        draw = lambda ax, until: return_map(ax, pairs, label=labels[k], until=until)
     else:
         first, second = _plotted(o, known, where)
         ways = None if o.strobe is not None else found.directions
-        section(ax, states[:, [first, second]], labels=(labels[first], labels[second]), directions=ways)
+        points, names = states[:, [first, second]], (labels[first], labels[second])
+        draw = lambda ax, until: section(ax, points, labels=names, directions=ways, until=until)
     mean = float(np.mean(np.diff(found.times))) if len(found.times) > 1 else float("nan")
     short = "" if found.complete else f"; the search ended at t = {o.longest:g} before {o.count}"
-    return f"{len(found.times)} crossings, {mean:.6g} apart on average{short}"
+    return Shown(f"{len(found.times)} crossings, {mean:.6g} apart on average{short}", draw)
 
 
 def _surface(o: Section, known: Any) -> tuple[Any, int | None]:
@@ -160,8 +188,8 @@ def _plotted(o: Section, known: Any, where: int | None) -> tuple[int, int]:
     return free[0], free[1]
 
 
-def of_map(o: Section, made: "Found", known: Any, ax: Any) -> str:
-    """Draw the orbit diagram, the cobweb or the orbits of a map, and return what was found."""
+def of_map(o: Section, made: "Found", known: Any) -> Shown:
+    """Return the orbit diagram, the cobweb or the orbits of a map."""
     import jax.numpy as jnp
 
     from figures.panels.labels import axis_labels, symbol
@@ -179,17 +207,18 @@ def of_map(o: Section, made: "Found", known: Any, ax: Any) -> str:
         found = orbit_diagram(
             made.system, where(made.system, name), values, start, coordinate=lambda x: x[k], warm_up=warm, kept=o.count
         )
-        maps.orbit_diagram(ax, values, found.values, labels=(symbol(name), labels[k]))
+        names = (symbol(name), labels[k])
+        draw = lambda ax, until: maps.orbit_diagram(ax, values, found.values, labels=names, until=until)
         escaped = int(np.sum(~np.all(np.isfinite(found.values), axis=1)))
         periods = found.periods()
         shown = ", ".join(f"{p} at {int(np.sum(periods == p))}" for p in np.unique(periods[periods > 0])[:6])
-        return f"{len(values)} values of {name}: periods {shown or 'none'}; {escaped} escape"
+        return Shown(f"{len(values)} values of {name}: periods {shown or 'none'}; {escaped} escape", draw)
     if len(known.names) == 1:
-        return _cobweb(o, made, labels[0], ax)
-    return _orbits(o, made, known, labels, ax)
+        return _cobweb(o, made, labels[0])
+    return _orbits(o, made, known, labels)
 
 
-def _cobweb(o: Section, made: "Found", label: str, ax: Any) -> str:
+def _cobweb(o: Section, made: "Found", label: str) -> Shown:
     import jax
     import jax.numpy as jnp
 
@@ -202,18 +231,18 @@ def _cobweb(o: Section, made: "Found", label: str, ax: Any) -> str:
     xs = np.linspace(low, high, 401)
     images = jax.vmap(lambda x: made.system.step(0, x))(jnp.asarray(xs)[:, None])[:, 0]
     inside = orbit[(orbit >= low - (high - low)) & (orbit <= high + (high - low))]
-    cobweb(ax, xs, images, inside if len(inside) > 1 else orbit[:2], label=label)
+    path = inside if len(inside) > 1 else orbit[:2]
     left = "" if len(orbit) > min(o.count, 100) else "; it leaves the finite numbers"
-    return f"{len(orbit) - 1} steps from {orbit[0]:.6g} to {orbit[-1]:.6g}{left}"
+    draw = lambda ax, until: cobweb(ax, xs, images, path, label=label, until=until)
+    return Shown(f"{len(orbit) - 1} steps from {orbit[0]:.6g} to {orbit[-1]:.6g}{left}", draw)
 
 
-def _orbits(o: Section, made: "Found", known: Any, labels: list[str], ax: Any) -> str:
-    """Draw several orbits from the diagonal of the window, or one from the given start."""
+def _orbits(o: Section, made: "Found", known: Any, labels: list[str]) -> Shown:
+    """Return several orbits from the diagonal of the window, or one from the given start."""
     import jax.numpy as jnp
 
     from dynsim.simulation import iterate
-    from figures.panels.maps import dots
-    from figures.style import SERIES
+    from figures.panels.maps import orbits
 
     first, second = _plotted(o, known, None)
     x = jnp.asarray(made.begun())
@@ -226,8 +255,6 @@ def _orbits(o: Section, made: "Found", known: Any, labels: list[str], ax: Any) -
     kept = [path for path in paths if np.all(np.isfinite(path))]
     if not kept:
         raise argument_error("start", "have an orbit that stays finite", "has none: it escapes")
-    for number, path in enumerate(kept):
-        dots(ax, path[:, first], path[:, second], role=SERIES[number % len(SERIES)])
-    ax.set_xlabel(labels[first])
-    ax.set_ylabel(labels[second])
-    return f"{len(kept)} orbits of {o.count} steps; {len(paths) - len(kept)} escape"
+    points, names = np.stack(kept)[:, :, [first, second]], (labels[first], labels[second])
+    draw = lambda ax, until: orbits(ax, points, labels=names, until=until)
+    return Shown(f"{len(kept)} orbits of {o.count} steps; {len(paths) - len(kept)} escape", draw)

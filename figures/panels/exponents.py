@@ -6,13 +6,16 @@ from numpy.typing import ArrayLike
 
 from dynsim.errors import argument_error
 from figures.panels.curves import STYLES
+from figures.panels.growing_data import for_all, up_to
 from figures.style import SERIES, colour
 
 
 def running_exponents(
-    ax: Axes, times: ArrayLike, running: ArrayLike, errors: ArrayLike, *, xlabel: str = "time $t$"
+    ax: Axes, times: ArrayLike, running: ArrayLike, errors: ArrayLike, *, xlabel: str = "time $t$", until: float = 1.0
 ) -> None:
     """Draw the estimates up to each time, (times, k), with the final standard errors as bands around the last values.
+
+    With `until` less than 1 this share of the times is drawn, on axes for all of them, with the estimates there.
 
     Raises:
         ValueError: for shapes that do not match.
@@ -23,18 +26,33 @@ def running_exponents(
     ax.axhline(0.0, color=colour("reference"), linewidth=0.6)
     for number, (row, error) in enumerate(zip(values.T, sigma, strict=True)):
         role = SERIES[number % len(SERIES)]
-        name = rf"$\lambda_{{{number + 1}}} = {row[-1]:.4g} \pm {error:.1g}$".replace("e-0", "e-")
-        ax.plot(ts, row, color=colour(role), label=name, linestyle=STYLES[number % len(STYLES)])
-        ax.fill_between(ts, row[-1] - error, row[-1] + error, color=colour(role), alpha=0.25, linewidth=0.0)
+        known = up_to(row, until)
+        last = known[np.isfinite(known)][-1:]
+        name = rf"$\lambda_{{{number + 1}}} = {float(last[0]) if len(last) else np.nan:.4g}"
+        name += rf" \pm {error:.1g}$".replace("e-0", "e-") if until >= 1 else "$"
+        ax.plot(ts, known, color=colour(role), label=name, linestyle=STYLES[number % len(STYLES)])
+        if until >= 1:
+            ax.fill_between(ts, row[-1] - error, row[-1] + error, color=colour(role), alpha=0.25, linewidth=0.0)
+    within = np.concatenate([values, values[-1:] - sigma, values[-1:] + sigma]).ravel()
+    for_all(ax, np.stack([np.full(within.shape, ts[-1]), within], axis=1))
     ax.set_xlim(0.0, ts[-1])
     ax.set_xlabel(xlabel)
     ax.set_ylabel("Lyapunov exponents")
 
 
 def exponents_against(
-    ax: Axes, parameters: ArrayLike, exponents: ArrayLike, errors: ArrayLike, *, xlabel: str, converged: ArrayLike
+    ax: Axes,
+    parameters: ArrayLike,
+    exponents: ArrayLike,
+    errors: ArrayLike,
+    *,
+    xlabel: str,
+    converged: ArrayLike,
+    until: float = 1.0,
 ) -> None:
     """Draw exponents, (parameters, k), against a parameter with bands of two standard errors; unsteady ones are open.
+
+    Of the parameters the share `until` is drawn, on axes for all of them.
 
     Raises:
         ValueError: for shapes that do not match.
@@ -46,10 +64,13 @@ def exponents_against(
     ax.axhline(0.0, color=colour("reference"), linewidth=0.6)
     for number, (row, error) in enumerate(zip(values.T, sigma.T, strict=True)):
         role = SERIES[number % len(SERIES)]
-        ax.plot(x, row, color=colour(role), linewidth=0.8, label=rf"$\lambda_{{{number + 1}}}$")
-        ax.fill_between(x, row - 2 * error, row + 2 * error, color=colour(role), alpha=0.25, linewidth=0.0)
-        ax.plot(x[unsteady], row[unsteady], marker="o", markersize=2.5, fillstyle="none", linestyle="none",
+        known = up_to(row, until)
+        ax.plot(x, known, color=colour(role), linewidth=0.8, label=rf"$\lambda_{{{number + 1}}}$")
+        ax.fill_between(x, known - 2 * error, known + 2 * error, color=colour(role), alpha=0.25, linewidth=0.0)
+        ax.plot(x[unsteady], known[unsteady], marker="o", markersize=2.5, fillstyle="none", linestyle="none",
                 color=colour(role), label="not converged" if number == 0 and np.any(unsteady) else None)  # fmt: skip
+    within = np.concatenate([values - 2 * sigma, values + 2 * sigma])
+    for_all(ax, np.stack([np.full(within.size, x[0]), within.ravel()], axis=1))
     ax.set_xlim(x.min(), x.max())
     ax.set_xlabel(xlabel)
     ax.set_ylabel("Lyapunov exponents")

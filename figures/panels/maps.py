@@ -6,13 +6,28 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from dynsim.errors import argument_error
+from figures.panels.growing_data import for_all, up_to
 from figures.style import SERIES, colour
 
 MANY = 2000  # points beyond which they are drawn smaller
 
 
-def section(ax: Axes, points: ArrayLike, *, labels: tuple[str, str], directions: ArrayLike | None = None) -> None:
+def section(
+    ax: Axes,
+    points: ArrayLike,
+    *,
+    labels: tuple[str, str],
+    directions: ArrayLike | None = None,
+    until: float = 1.0,
+) -> None:
     """Draw the crossings of a surface, (crossings, 2), those downwards in another colour, and name the axes.
+
+    Args:
+        ax: the axes.
+        points: the crossings in their order.
+        labels: of the axes.
+        directions: 1 or -1 for each crossing.
+        until: the share of the crossings that is drawn, on axes for all of them.
 
     Raises:
         ValueError: for another shape.
@@ -21,11 +36,13 @@ def section(ax: Axes, points: ArrayLike, *, labels: tuple[str, str], directions:
     if places.ndim != 2 or places.shape[1] != 2:
         raise argument_error("points", "have shape (crossings, 2)", f"has shape {places.shape}")
     ways = np.ones(len(places)) if directions is None else np.asarray(directions)
+    known = up_to(places, until)
     for number, (sign, name) in enumerate(((1, "upwards"), (-1, "downwards"))):
-        chosen = places[ways == sign]
+        chosen = known[ways == sign]
         if len(chosen):
             both = len(np.unique(ways)) > 1
             dots(ax, chosen[:, 0], chosen[:, 1], role=SERIES[number], label=name if both else "")
+    for_all(ax, places)
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])
 
@@ -41,17 +58,36 @@ def dots(ax: Axes, xs: ArrayLike, ys: ArrayLike, *, role: str, label: str = "") 
     return line
 
 
-def return_map(ax: Axes, pairs: ArrayLike, *, label: str) -> None:
-    """Draw a coordinate at each return against that at the one before, (returns, 2), with the diagonal."""
+def orbits(ax: Axes, points: ArrayLike, *, labels: tuple[str, str], until: float = 1.0) -> None:
+    """Draw orbits of a map, (orbits, steps, 2), each in its colour, and name the axes.
+
+    Of the steps the share `until` is drawn, on axes for all of them.
+    """
+    paths = np.asarray(points, float)
+    for number, path in enumerate(paths):
+        dots(ax, *up_to(path, until).T, role=SERIES[number % len(SERIES)])
+    for_all(ax, paths.reshape(-1, 2))
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
+
+
+def return_map(ax: Axes, pairs: ArrayLike, *, label: str, until: float = 1.0) -> None:
+    """Draw a coordinate at each return against that at the one before, (returns, 2), with the diagonal.
+
+    Of the returns the share `until` is drawn, on axes for all of them.
+    """
     found = np.asarray(pairs, float).reshape(-1, 2)
     _diagonal(ax, found)
-    dots(ax, found[:, 0], found[:, 1], role="first")
+    dots(ax, *up_to(found, until).T, role="first")
+    for_all(ax, found)
     ax.set_xlabel(f"{label} at a crossing")
     ax.set_ylabel(f"{label} at the next")
 
 
-def cobweb(ax: Axes, xs: ArrayLike, images: ArrayLike, orbit: ArrayLike, *, label: str) -> None:
+def cobweb(ax: Axes, xs: ArrayLike, images: ArrayLike, orbit: ArrayLike, *, label: str, until: float = 1.0) -> None:
     """Draw the graph of a scalar map, (points,) each, the diagonal, and an orbit, (steps,), as a cobweb.
+
+    Of the orbit the share `until` is drawn, on axes for all of it.
 
     Raises:
         ValueError: for an orbit of less than two steps.
@@ -63,15 +99,21 @@ def cobweb(ax: Axes, xs: ArrayLike, images: ArrayLike, orbit: ArrayLike, *, labe
     _diagonal(ax, np.stack([xs, images], axis=1))
     ax.plot(xs, images, color=colour("first"), label="map")
     corners = np.repeat(steps, 2)
-    ax.plot(corners[:-1], np.append(corners[1], corners[2:]), color=colour("second"), linewidth=0.5, label="orbit")
+    corners = np.stack([corners[:-1], np.append(corners[1], corners[2:])], axis=1)
+    ax.plot(*up_to(corners, until).T, color=colour("second"), linewidth=0.5, label="orbit")
     ax.plot(steps[0], steps[0], marker="o", linestyle="none", color=colour("start"), fillstyle="none", label="start")
+    for_all(ax, corners)
     ax.set_xlim(xs[0], xs[-1])
     ax.set_xlabel(f"{label} at step $k$")
     ax.set_ylabel(f"{label} at step $k + 1$")
 
 
-def orbit_diagram(ax: Axes, parameters: ArrayLike, values: ArrayLike, *, labels: tuple[str, str]) -> Line2D:
+def orbit_diagram(
+    ax: Axes, parameters: ArrayLike, values: ArrayLike, *, labels: tuple[str, str], until: float = 1.0
+) -> Line2D:
     """Draw what orbits visit, (parameters, kept), against a parameter, and return the points; NaN is left out.
+
+    Of the parameters the share `until` is drawn, on axes for all of them.
 
     Raises:
         ValueError: for shapes that do not match.
@@ -79,7 +121,8 @@ def orbit_diagram(ax: Axes, parameters: ArrayLike, values: ArrayLike, *, labels:
     x, y = np.asarray(parameters, float), np.asarray(values, float)
     if y.ndim != 2 or len(y) != len(x):
         raise argument_error("values", f"have shape ({len(x)}, kept)", f"has shape {y.shape}")
-    line = dots(ax, np.repeat(x, y.shape[1]), y, role="first")
+    line = dots(ax, np.repeat(x, y.shape[1]), up_to(y, until), role="first")
+    for_all(ax, np.stack([np.repeat(x, y.shape[1]), y.ravel()], axis=1))
     ax.set_xlim(x.min(), x.max())
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])

@@ -1,0 +1,87 @@
+"""Sections and exponents drawn in part on axes for all of them, and the movies of their commands."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from figures import movie
+from figures.panels import exponents, maps
+from figures.style import canvas
+from tests.commands import refused, run
+
+POINTS = np.stack([np.arange(10.0), np.arange(10.0) ** 2], axis=1)
+PANELS = {
+    "section": lambda ax, until: maps.section(ax, POINTS, labels=("x", "y"), directions=[1, -1] * 5, until=until),
+    "returns": lambda ax, until: maps.return_map(ax, POINTS, label="x", until=until),
+    "orbits": lambda ax, until: maps.orbits(ax, POINTS[None], labels=("x", "y"), until=until),
+    "diagram": lambda ax, until: maps.orbit_diagram(ax, POINTS[:, 0], POINTS, labels=("r", "x"), until=until),
+    "cobweb": lambda ax, until: maps.cobweb(ax, POINTS[:, 0], POINTS[:, 0], POINTS[:5, 0], label="x", until=until),
+    "running": lambda ax, until: exponents.running_exponents(ax, 1 + POINTS[:, 0], POINTS, [1.0, 2.0], until=until),
+    "against": lambda ax, until: exponents.exponents_against(
+        ax, POINTS[:, 0], POINTS, np.ones((10, 2)), xlabel="r", converged=POINTS[:, 0] > 3, until=until
+    ),
+}
+
+
+def drawn(panel, until):
+    """Return the axes with a share of the data."""
+    ax = canvas()[1][0]
+    PANELS[panel](ax, until)
+    return ax
+
+
+def points(ax):
+    """Return the number of points of lines and marks that are drawn."""
+    return sum(int(np.sum(np.isfinite(np.asarray(line.get_ydata(), float)))) for line in ax.lines)
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_a_share_is_drawn_on_the_axes_of_all(panel):
+    some, whole = drawn(panel, 0.4), drawn(panel, 1.0)
+    assert 0 < points(some) < points(whole)
+    for limits in ("get_xlim", "get_ylim"):
+        assert getattr(some, limits)() == pytest.approx(getattr(whole, limits)())
+    assert len(some.lines) == len(whole.lines)
+
+
+def test_the_share_is_that_of_the_first_points():
+    upwards, downwards = drawn("section", 0.4).lines
+    known = [line.get_xdata()[np.isfinite(line.get_xdata())].tolist() for line in (upwards, downwards)]
+    assert known == [[0.0, 2.0], [1.0, 3.0]]
+
+
+def test_exponents_are_those_at_the_time_and_have_errors_at_the_end():
+    labels = [drawn("running", until).get_legend_handles_labels()[1] for until in (0.4, 1.0)]
+    assert labels == [
+        [r"$\lambda_{1} = 3$", r"$\lambda_{2} = 9$"],
+        [r"$\lambda_{1} = 9 \pm 1$", r"$\lambda_{2} = 81 \pm 2$"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("section", "logistic", "--count", "20"), ("lyapunov", "logistic", "--duration", "60")],
+)
+def test_a_movie_ends_with_the_whole(words, tmp_path, capsys, monkeypatch):
+    frames = []
+
+    def first_and_last(file, drawing):
+        frames.extend(drawing(phase).axes[0] for phase in (0.0, 1 - 1 / movie.FRAMES))
+
+    monkeypatch.setattr(movie, "write_movie", first_and_last)
+    where = [f"--{kind}={tmp_path / f'some.{ending}'}" for kind, ending in (("figure", "png"), ("movie", "gif"))]
+    _, said, _ = run(capsys, *words, *where)
+    assert f"movie {tmp_path / 'some.gif'}" in said
+    begin, end = (points(ax) for ax in frames)
+    assert begin < end
+
+
+@pytest.mark.parametrize("command", ["section", "lyapunov"])
+def test_a_movie_is_a_gif(command, capsys):
+    assert "must end in .gif" in refused(capsys, command, "logistic", "--movie", "some.mp4")
+
+
+def test_the_last_frame_of_a_growing_movie_shows_all():
+    shares = [movie.growing(functools.partial(round, ndigits=6))(k / movie.FRAMES) for k in range(movie.FRAMES)]
+    assert (shares[0], shares[-1]) == (round(1 / movie.FRAMES, 6), 1.0)
