@@ -137,15 +137,13 @@ def _method(name: str) -> Callable[[Any], Any]:
     return operator.methodcaller(name)
 
 
-def _compare(
-    true: Callable[[Any, Any], Any], false: Callable[[Any, Any], Any], both: float = 0.5
-) -> Callable[[Any, Any], Any]:
+def _compare(true: Callable[[Any, Any], Any], false: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Return a comparison: when it is true, and when it is false, for all points of balls."""
 
     def said(a: Any, b: Any) -> Any:
         x, y = _as_ball(_first(a)), _as_ball(_first(b))
         yes, no = bool(true(x, y)), bool(false(x, y))
-        return yes if yes != no else ball(both, 0.5)
+        return yes if yes != no else ball(0.5, 0.5)
 
     return said
 

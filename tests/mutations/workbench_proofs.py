@@ -61,7 +61,7 @@ MUTANTS = (
            "((fn, False), (jax.jacfwd(fn), True))", "((fn, True), (jax.jacfwd(fn), True))",
            tests=(PROOFS + "a_product_with_zero_keeps_the_domain_of_the_other_factor",)),
     Mutant("workbench balls: a scan goes on from its first carry", BALLS,
-           "            carry = found[:carried]\n", "            carry = carry if passes else found[:carried]\n",
+           "        carry = found[:carried]\n", "        carry = carry if passes else found[:carried]\n",
            tests=(PROOFS + "a_scan_is_enclosed",)),
     Mutant("workbench balls: a reversed scan stacks its outputs in the order of its passes", BALLS,
            'passes = passes[::-1] if params["reverse"] else passes', "passes = list(passes)",
