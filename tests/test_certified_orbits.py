@@ -54,6 +54,10 @@ def test_a_step_encloses_the_solution_and_its_derivative():
             assert wide.derivative[0, 0].contains(1 / (1 + ball(x) * h) ** 2)
             assert all(wide.during[0].contains(ball(x) / (1 + ball(x) * t)) for t in (ball(0.01), ball(0.05), h))
         assert float(wide.derivative[0, 0].rad()) < 0.01
+        low = TaylorSteps(lambda x: -(x**2), 1, 2).step(about([1.5]), h, derivative=True)
+        assert low.end[0].contains(ball(1.5) / (1 + ball(1.5) * h))
+        assert low.derivative[0, 0].contains(1 / (1 + ball(1.5) * h) ** 2)
+        assert 1e-6 < float(low.derivative[0, 0].rad()) < 1e-2  # the remainder of third order
         assert TaylorSteps(lambda x: x**2, 1, 16).step(about([1.0]), ball(1.5)) is None  # it explodes at t = 1
 
 
@@ -169,7 +173,8 @@ def test_what_cannot_be_certified_is_said_in_a_sentence(circle):
     family = periodic_orbit(Pendulum(), jnp.asarray([2.0, 0.0]), 8.3)
     with pytest.raises(ValueError, match="but has another multiplier 1, as orbits in families have"):
         certified_periodic_orbit(Pendulum(), family)
-    with pytest.raises(ValueError, match="Argument `orbit` must be near a regular periodic orbit to be certified, but"):
+    said = "must be near a regular periodic orbit to be certified, but is not near a solution: Newton's method"
+    with pytest.raises(ValueError, match=said):
         certified_periodic_orbit(VanDerPol(), circle)
     with pytest.raises(ValueError, match="Argument `flow` must be smooth along its orbit, but cannot be shown to be"):
         certified_periodic_orbit(FunctionFlow(lambda t, x: circles(t, x) * (1 + 1e-3 * jnp.abs(x[0]))), circle)

@@ -57,8 +57,15 @@ def by_nolds(duration: int) -> np.ndarray:
     return np.array([nolds.lyap_r(series, emb_dim=5, lag=3, min_tsep=40, trajectory_len=20, tau=step), np.nan, np.nan])
 
 
+def by_dysts(periods: int, points: int = 500) -> np.ndarray:
+    """Return the exponents of `dysts`: a trajectory, and implicit Euler steps of the tangent vectors along it."""
+    flows: Any = importlib.import_module("dysts.flows")
+    analysis: Any = importlib.import_module("dysts.analysis")
+    return analysis.find_lyapunov_exponents(flows.Lorenz(), periods * points, pts_per_period=points)
+
+
 def imports(name: str) -> bool:
-    """Return whether a package can be imported: nolds 0.6.3, for one, needs Python 3.12."""
+    """Return whether a package can be imported: nolds 0.6.3 needs Python 3.12, dysts 0.96 gluonts and pyarrow."""
     try:
         importlib.import_module(name)
     except (ImportError, TypeError):
@@ -75,6 +82,8 @@ def everything(rounds: int, *, quick: bool = False) -> list[dict[str, Any]]:
     ]
     if imports("nolds"):
         contenders.append(Contender("nolds, largest from a series", lambda: by_nolds(min(duration, 100))))
+    if imports("dysts.analysis"):
+        contenders.append(Contender("dysts, 100 periods of 1.5", lambda: by_dysts(5 if quick else 100)))
     error = lambda found: float(np.nanmax(np.abs(found - PUBLISHED)))
     rows = race(f"Lyapunov spectrum of Lorenz, {duration} time units", contenders, error, rounds=rounds)
     if not quick:
