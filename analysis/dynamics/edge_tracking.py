@@ -1,4 +1,4 @@
-"""Edge tracking: the saddle on the boundary between two basins, followed by bisection, and its unstable direction."""
+"""Edge tracking: the saddle, or the chaotic set, on the boundary between two basins, followed by bisection."""
 
 from typing import Any, NamedTuple
 
@@ -7,11 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float, Int
+from scipy.spatial import KDTree
 
 from analysis.dynamics.attractors import ROUND, Attractors, Settings, search
 from analysis.dynamics.basin_boundary import divide_outcomes
 from analysis.dynamics.basins import Search, labels_of, set_up
-from analysis.dynamics.limit_sets import LimitSet, Record, limit_of, states_of
+from analysis.dynamics.edge_exponents import EdgeExponents, exponents_along
+from analysis.dynamics.flat_states import flat_states
+from analysis.dynamics.limit_sets import NEAR, LimitSet, Record, limit_of, states_of
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.time_maps import FEW, TimeMap
 from analysis.dynamics.variations import Linearised
@@ -22,6 +25,8 @@ from dynsim.systems.base import AbstractFlow, AbstractMap
 
 NARROW = 1e-9  # of the extent: the bracket to which a segment is divided
 LEAST = 64  # samples of the edge trajectory before its limit is looked for, and after which it is again
+STAYED = 16  # samples that must all lie near a limit, which a chaotic trajectory leaves again
+WIDER = (0.0, 1.0, 10.0, 100.0)  # lengths of the last pair, beyond its ends, where the boundary is looked for again
 PUSH = 1e-4  # of the extent: the step along the unstable direction, to both sides
 
 
@@ -32,6 +37,10 @@ class EdgeState(NamedTuple):
     unit vector in the flat state, and `leads_to` are the labels reached by small steps along it, forwards and back,
     which are those of the two basins. `track` has the states along the edge at intervals, on the first axis, each known
     up to `width`; `labels` are those of the two starts.
+
+    On a chaotic edge the trajectory comes to no equilibrium or cycle: `limit` is then a `chaotic edge state` that
+    consists of the second half of the track, `unstable` the direction from one side of the boundary to the other at the
+    end, and `exponents` are the Lyapunov exponents along the track, two or more of which are positive.
     """
 
     limit: LimitSet
@@ -41,10 +50,18 @@ class EdgeState(NamedTuple):
     track: State
     width: float
     attractors: Attractors
+    exponents: EdgeExponents | None = None
+
+    @property
+    def spread(self) -> Float[np.ndarray, " n"]:
+        """The standard deviation of each entry of the state over the limit: 0 for an equilibrium."""
+        return np.std(flat_states(self.limit.states), axis=0)
 
     @property
     def unstable_dimension(self) -> int:
-        """The number of unstable directions: of an edge state one."""
+        """The number of unstable directions: of an edge state that is an equilibrium or a cycle one."""
+        if self.exponents is not None:
+            return self.exponents.positive
         values = self.limit.values
         grow = np.real(values) > 0 if self.limit.kind == "equilibrium" else np.abs(values) > 1
         return int(np.sum(grow))
@@ -53,7 +70,8 @@ class EdgeState(NamedTuple):
         """Return the edge state in a line."""
         a, b = self.labels
         dimension = f"{self.unstable_dimension} unstable direction{'s' if self.unstable_dimension != 1 else ''}"
-        return f"between the basins of {a} and {b}: {self.limit!r}, {dimension}, known to {self.width:.1g}"
+        words = f"between the basins of {a} and {b}: {self.limit!r}, {dimension}, known to {self.width:.1g}"
+        return words if self.exponents is None else f"{words}; exponents {self.exponents}"
 
 
 def edge_state(
@@ -68,19 +86,20 @@ def edge_state(
     """Return the edge state between the basins of two starts.
 
     A point of the boundary on the segment between the starts is bracketed by bisection; both ends of the bracket are
-    followed until they are `apart`, and bracketed again. What the trajectory tends to is found by Newton's method.
+    followed until they are `apart`, and bracketed again. What the trajectory tends to is found by Newton's method; if
+    it has come to no equilibrium or cycle after the most intervals, and grows along two directions, it is chaotic.
 
     Args:
         system: a flow, or a map in JAX.
         one: a start in one basin.
         other: a start in another.
         apart: the distance of the two trajectories, in extents, at which they are bracketed again.
-        longest: the most intervals along the edge.
+        longest: the most intervals along the edge, which a chaotic edge state takes.
         options: those of `find_attractors`; `period` for a forced flow.
 
     Raises:
-        ValueError: if both starts have the same limit, or the edge trajectory does not come to an equilibrium or a
-            periodic orbit, as on a chaotic edge.
+        ValueError: if both starts have the same limit, if the boundary is lost, or if the edge trajectory has neither
+            come to an equilibrium or a periodic orbit nor is chaotic beyond doubt, with its exponents.
     """
     ends = jax.tree.map(lambda a, b: jnp.stack([jnp.asarray(a, float), jnp.asarray(b, float)]), one, other)
     time_map, flat, told = set_up(system, ends, options)
@@ -91,19 +110,19 @@ def edge_state(
     if labels[0] == labels[1]:
         raise argument_error("other", "lie in another basin than `one`", f"has the same label, {labels[0]}")
     tracked: list[np.ndarray] = []
-    begun, pair, width = 0, flat, 0.0
-    while len(tracked) < most:
-        pair, width = _bracketed(time_map, pair, known, told)
-        new, pair = _followed(time_map, pair, begun, apart, known.extent)
+    begun, bracket = 0, _bracketed(time_map, flat, known, told, 0)
+    while True:
+        new, pair = _followed(time_map, bracket.ends, begun, apart, known.extent)
         tracked += new
         begun += len(new)
         if len(tracked) >= LEAST and (len(tracked) // LEAST > (len(tracked) - len(new)) // LEAST):
             track = np.stack(tracked)
             limit = _limit(time_map, track[-max(LEAST, len(track) // 2) :], known, told)
             if limit is not None:
-                return _found(time_map, limit, labels, track, width, known, told)
-    must = "have a boundary whose trajectories tend to an equilibrium or a periodic orbit"
-    raise argument_error("system", must, f"they do not within {len(tracked)} intervals (a chaotic edge, perhaps)")
+                return _found(time_map, limit, labels, track, bracket.width, known, told)
+        bracket = _bracketed(time_map, pair, known, told, begun)
+        if len(tracked) >= most:
+            return _chaotic(time_map, bracket, labels, np.stack(tracked), known)
 
 
 def _between(time_map: TimeMap, pair: np.ndarray, shares: Any) -> np.ndarray:
@@ -113,13 +132,33 @@ def _between(time_map: TimeMap, pair: np.ndarray, shares: Any) -> np.ndarray:
     return np.asarray(jax.vmap(project)(jnp.asarray(points)))
 
 
-def _bracketed(time_map: TimeMap, pair: np.ndarray, known: Attractors, told: Settings) -> tuple[np.ndarray, float]:
-    """Return two states on either side of the boundary, no further apart than `NARROW` extents, and their distance."""
+class Bracketed(NamedTuple):
+    """Two states on either side of the boundary, their distance, and the labels to which they lead."""
+
+    ends: Float[np.ndarray, "two n"]
+    width: float
+    labels: tuple[int, int]
+
+
+def _bracketed(time_map: TimeMap, pair: np.ndarray, known: Attractors, told: Settings, begun: int) -> Bracketed:
+    """Return two states on either side of the boundary, no further apart than `NARROW` extents.
+
+    Where both ends have come to the same side, as they may where the boundary is fractal, it is looked for beyond them.
+    """
     length = float(np.max(np.abs(pair[1] - pair[0]) / np.max(known.extent)))
     outcomes = lambda shares: labels_of(time_map, _between(time_map, pair, shares), known, told).tolist()
-    found = divide_outcomes(outcomes, 0.0, 1.0, parts=FEW, width=max(NARROW / max(length, NARROW), 1e-14))
-    ends = _between(time_map, pair, [found.low, found.high])
-    return ends, float(np.max(np.abs(ends[1] - ends[0])))
+    for reach in WIDER:
+        shares = np.linspace(-reach, 1 + reach, FEW)
+        labels = outcomes(shares)
+        change = next((k for k in range(1, FEW) if labels[k] != labels[0]), 0)
+        if change:
+            width = max(NARROW / max(length, NARROW), 1e-14)
+            found = divide_outcomes(outcomes, shares[change - 1], shares[change], parts=FEW, width=width)
+            ends = _between(time_map, pair, [found.low, found.high])
+            sides: Any = (found.at_low, found.at_high)
+            return Bracketed(ends, float(np.max(np.abs(ends[1] - ends[0]))), sides)
+    must = "have a boundary between these basins that can be followed"
+    raise argument_error("system", must, f"it is lost after {begun} intervals, where all states nearby lead to one")
 
 
 def _followed(
@@ -142,7 +181,10 @@ def _limit(time_map: TimeMap, states: np.ndarray, known: Attractors, told: Setti
     features = time_map.features_of(states)
     record = Record(time_map, states, features, known.extent, told.forced, told.longest_period, (), edge=True)
     limit = limit_of(record)
-    return limit if isinstance(limit, LimitSet) and limit.stability in ("saddle", "unstable") else None
+    if not isinstance(limit, LimitSet) or limit.stability not in ("saddle", "unstable"):
+        return None
+    near = KDTree(limit.features / known.extent).query(features[-STAYED:] / known.extent)[0]
+    return limit if np.max(near) <= NEAR else None
 
 
 def _found(
@@ -162,6 +204,28 @@ def _found(
     states = states_of(time_map, track)
     one, other = (int(k) for k in labels)
     return EdgeState(limit, direction, (int(ends[0]), int(ends[1])), (one, other), states, width, known)
+
+
+def _chaotic(
+    time_map: TimeMap, bracket: Bracketed, labels: Int[np.ndarray, " two"], track: np.ndarray, known: Attractors
+) -> EdgeState:
+    """Return the edge state of a track that has come to no equilibrium or cycle; raise `ValueError` unless chaotic."""
+    exponents = exponents_along(time_map, track, 1)
+    if exponents.positive < 2:
+        must = "have a boundary whose trajectories tend to an equilibrium or a periodic orbit, or are chaotic"
+        found = f"within {len(track)} intervals they come to none, and the exponents along them are {exponents}"
+        raise argument_error("system", must, f"{found} (a torus, or a slow approach: raise `longest`)")
+    late = track[len(track) // 2 :]
+    limit = LimitSet(
+        "chaotic edge state", "saddle", states_of(time_map, late), time_map.features_of(late), float("nan"),
+        np.empty(0, complex), exponent=float(exponents.values[0]),
+    )  # fmt: skip
+    across, (left, right) = bracket.ends[1] - bracket.ends[0], bracket.labels
+    one, other = (int(k) for k in labels)
+    return EdgeState(
+        limit, across / np.linalg.norm(across), (right, left), (one, other), states_of(time_map, track),
+        bracket.width, known, exponents,
+    )  # fmt: skip
 
 
 def _unstable(time_map: TimeMap, limit: LimitSet, x: np.ndarray) -> np.ndarray:

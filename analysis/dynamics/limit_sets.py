@@ -161,8 +161,8 @@ def _relative_equilibrium(record: Record) -> LimitSet | None:
 
 
 def _distance(record: Record, features: np.ndarray, row: int) -> float:
-    """Return the distance from a point at a sample, and at least that at which rounding errors decide."""
-    return max(float(record.apart(features, record.features[row])), CLOSE)
+    """Return the distance from a point at a sample, at least that of rounding; none is too large on an edge."""
+    return np.inf if record.edge else max(float(record.apart(features, record.features[row])), CLOSE)
 
 
 def _is_linear(record: Record, x: State, rate: float) -> bool:

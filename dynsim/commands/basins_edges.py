@@ -30,14 +30,15 @@ def edges(
         words = f"basins {pair[0] + 1} and {pair[1] + 1}"
         try:
             edge = edge_state(made.system, state(one), state(other), options=options)
-        except ValueError as error:  # as on a chaotic edge
+        except ValueError as error:  # as on an edge with a torus
             say(f"  no edge state between {words}: {error}")
             continue
         kept[pair] = edge
         grown = f"{edge.unstable_dimension} unstable direction{'s' if edge.unstable_dimension != 1 else ''}"
-        say(f"  edge of {words}: {edge.limit!r}, {grown}, known to {edge.width:.1g}")
+        spread = "" if edge.exponents is None else f", spread {np.array2string(edge.spread, precision=3)}"
+        say(f"  edge of {words}: {edge.limit!r}{spread}, {grown}, known to {edge.width:.1g}")
     if not kept:
-        say("no edge state was found: no two basins touch on this grid, or their edges are not smooth")
+        say("no edge state was found: no two basins touch on this grid, or their edges were lost")
     return kept
 
 

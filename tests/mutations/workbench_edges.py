@@ -1,0 +1,31 @@
+"""Errors in chaotic edge states, and the tests that notice them."""
+
+from tests.mutants import Mutant
+
+EDGE, EXPONENTS = "analysis.dynamics.edge_tracking", "analysis.dynamics.edge_exponents"
+TESTS = "tests/test_chaotic_edges.py::test_"
+LABELLED = (TESTS + "a_chaotic_edge_is_labelled_with_its_exponents_and_its_spread",)
+BEYOND = (TESTS + "a_boundary_is_looked_for_beyond_a_pair_that_has_come_to_one_side",)
+ACROSS = (TESTS + "the_direction_across_leads_from_one_basin_to_the_other",)
+DOUBT = (TESTS + "an_edge_that_is_not_chaotic_beyond_doubt_is_refused_with_its_exponents",)
+ALONG = (TESTS + "exponents_along_states_are_those_of_the_derivatives",)
+
+MUTANTS = (
+    Mutant("workbench edges: one positive exponent is chaos", EDGE,
+           "if exponents.positive < 2:", "if exponents.positive < 1:", tests=DOUBT),
+    Mutant("workbench edges: the direction across is that from the other side", EDGE,
+           "(right, left), (one, other)", "(left, right), (one, other)", tests=ACROSS),
+    Mutant("workbench edges: a boundary is looked for between the pair only", EDGE,
+           "WIDER = (0.0, 1.0, 10.0, 100.0)", "WIDER = (0.0,)", tests=BEYOND),
+    Mutant("workbench edges: the spread is that of the whole track", EDGE,
+           "late = track[len(track) // 2 :]", "late = track", tests=LABELLED),
+    Mutant("workbench edges: exponents are those of one frame without rotation", EXPONENTS,
+           "return Q, jnp.log", "return V, jnp.log", tests=LABELLED),
+    Mutant("workbench edges: the first states count", EXPONENTS,
+           "rates[len(rates) // 4 :]", "rates", tests=ALONG),
+    Mutant("workbench edges: every interval begins at time 0", EXPONENTS,
+           "begins = (begun + np.arange(len(states)))", "begins = (0 * begun + 0 * np.arange(len(states)))",
+           tests=ALONG),
+    Mutant("workbench edges: an exponent is positive if it is above zero", EXPONENTS,
+           "SURE = 3.0", "SURE = 0.0", tests=DOUBT),
+)  # fmt: skip

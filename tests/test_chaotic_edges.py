@@ -1,0 +1,96 @@
+"""Chaotic edge states: a fractal boundary in closed form, its exponents, and edges that cannot be followed."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics import edge_tracking
+from analysis.dynamics.attractors import Settings
+from analysis.dynamics.edge_exponents import EdgeExponents, exponents_along
+from analysis.dynamics.edge_tracking import edge_state
+from analysis.dynamics.time_maps import TimeMap, state_itself
+from dynsim.systems.base import FunctionFlow, FunctionMap
+
+GROWTH, PUSH = 1.5, 0.1
+TOLD = Settings(False, 256, 1, (), False)
+STARTS = jnp.asarray([0.3, -0.8]), jnp.asarray([0.4, 0.9])
+
+
+def fractal(k, z):
+    """Return the next state of a map whose basins of y = 1 and y = -1 meet in a curve of Weierstrass's kind.
+
+    With x' = 4 x (1 - x) and y' = 3/2 y + (2 x - 1) / 10, cut off at +-1, it is y = h(x) with
+    h(x) = -(1/10) sum (2/3)^(k+1) (2 x_k - 1). Its exponents are log 2 along the curve and log 3/2 across it.
+
+    Source: S. McDonald, C. Grebogi, E. Ott, J. Yorke, Fractal basin boundaries, Physica D 17 (1985).
+    """
+    del k
+    x, y = z
+    return jnp.stack([4 * x * (1 - x), jnp.clip(GROWTH * y + PUSH * (2 * x - 1), -1, 1)])
+
+
+@pytest.fixture(scope="module")
+def found():
+    return edge_state(FunctionMap(fractal), *STARTS, longest=128)
+
+
+def test_the_edge_trajectory_stays_on_the_fractal_boundary(found):
+    x, y = np.asarray(found.track).T
+    terms = len(x) - 60
+    curve = -sum(PUSH * GROWTH ** -(k + 1.0) * (2 * x[k : k + terms] - 1) for k in range(60))
+    assert np.max(np.abs(y[:terms] - curve)) < 1e-3  # gaps of 1e-4 where the two sides are bracketed again
+    assert np.ptp(curve) > 0.1
+    assert found.width < 1e-7
+
+
+def test_a_chaotic_edge_is_labelled_with_its_exponents_and_its_spread(found):
+    assert (found.limit.kind, found.limit.stability, found.unstable_dimension) == ("chaotic edge state", "saddle", 2)
+    assert np.all(np.abs(found.exponents.values - np.log([2.0, GROWTH])) < 5 * found.exponents.errors + 1e-3)
+    half = np.asarray(found.track)[len(found.track) // 2 :]
+    assert np.allclose(found.spread, np.std(half, axis=0))
+    assert found.spread[0] == pytest.approx(np.sqrt(1 / 8), abs=0.05)  # of the arcsine law
+    assert np.isnan(found.limit.period)
+    assert "saddle chaotic edge state at [" in repr(found)
+    assert f"2 unstable directions, known to {found.width:.1g}; exponents 0." in repr(found)
+
+
+def test_the_direction_across_leads_from_one_basin_to_the_other(found):
+    places = [float(np.median(found.attractors.attractors[k].states[:, 1])) for k in (*found.leads_to, *found.labels)]
+    across = np.sign(found.unstable[1])
+    assert places == pytest.approx([across, -across, -1.0, 1.0])
+
+
+def test_an_edge_that_is_not_chaotic_beyond_doubt_is_refused_with_its_exponents(monkeypatch, found):
+    torus = EdgeExponents(np.array([0.4, 0.002]), np.array([0.001, 0.001]))
+    assert torus.positive == 1
+    monkeypatch.setattr(edge_tracking, "exponents_along", lambda *args: torus)
+    known, bracket = found.attractors, edge_tracking.Bracketed(np.eye(2), 1.0, (0, 1))
+    with pytest.raises(ValueError, match=r"come to none, and the exponents along them are 0\.4 \+- 0\.001, 0\.002"):
+        edge_tracking._chaotic(known.time_map, bracket, np.array([0, 1]), np.asarray(found.track), known)
+
+
+def test_a_boundary_is_looked_for_beyond_a_pair_that_has_come_to_one_side(monkeypatch, found):
+    time_map, pair = found.attractors.time_map, np.array([[0.3, 0.5], [0.3, 0.6]])
+    bracket = lambda: edge_tracking._bracketed(time_map, pair, found.attractors, TOLD, 7)
+    sides = lambda at: lambda time_map, flat, known, told: (flat[:, 1] > at).astype(int)
+    monkeypatch.setattr(edge_tracking, "labels_of", sides(0.05))  # ten lengths below
+    known = bracket()
+    assert (known.ends[0, 1] < 0.05 < known.ends[1, 1], known.labels) == (True, (0, 1))
+    assert known.width < 1e-7
+    monkeypatch.setattr(edge_tracking, "labels_of", sides(-50.0))
+    with pytest.raises(ValueError, match="Argument `system` must have a boundary .* it is lost after 7 intervals"):
+        bracket()
+
+
+def test_exponents_along_states_are_those_of_the_derivatives():
+    flow = FunctionFlow(lambda t, x: jnp.stack([jnp.cos(t) * x[0], -0.5 * x[1] + x[0]]))
+    time_map = TimeMap(flow, jnp.zeros(2), state_itself, np.pi / 2, 1e-9, 10.0)
+    found = exponents_along(time_map, np.zeros((33, 2)), 1)  # from t = pi / 2, the mean of cos t over 25 quarters
+    assert np.allclose(found.values, [-1 / (25 * np.pi / 2), -0.5], atol=0.05)
+    assert np.sum(found.values) == pytest.approx(np.mean(np.r_[_sums()]) - 0.5, abs=1e-6)
+
+
+def _sums():
+    """Return the integral of cos t over each interval, by its length, in the mean of the blocks."""
+    quarters = np.diff(np.sin(np.pi / 2 * np.arange(1, 35)))[33 // 4 :] / (np.pi / 2)
+    return [np.mean(block) for block in np.array_split(quarters, 8)]
