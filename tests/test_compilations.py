@@ -89,7 +89,13 @@ def test_an_ensemble_compiles_few_programs():
     assert count(lambda: run(1.0, 2)) == 0
     assert count(lambda: run(0.5, 2)) == 0
     assert count(lambda: run(0.5, 3)) <= 3
-    assert count(lambda: run(0.5, 3, chunk=2)) <= 3  # parts of two members, the second of which is filled up
+
+
+@pytest.mark.slow
+def test_parts_of_an_ensemble_share_a_program():
+    run = lambda **options: ensemble(tokens(0.5), starts(3), TS, first, shown=False, **options)
+    run()
+    assert count(lambda: run(chunk=2)) <= 3  # parts of two members, the second of which is filled up
 
 
 def test_what_is_counted_is_seen():

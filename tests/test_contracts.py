@@ -24,7 +24,8 @@ from dynsim.keys import stream
 from dynsim.simulation import iterate, simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.schedules import Modulated
-from tests.zoo import FLOWS, MAPS, D, N, flow_and_start, map_and_start
+from dynsim.systems.tokens.flow import TokenFlow
+from tests.zoo import FLOWS, MAPS, TOKEN_FLOWS, D, N, flow_and_start, map_and_start
 
 OWN = {
     "SpanForm",  # needs its initial tokens to exist; tests/test_span_form.py holds it to the same contract
@@ -71,10 +72,12 @@ def _both(name):
 
 
 def test_the_zoo_is_complete():
-    flows = {type(make()).__name__ for make, _ in FLOWS.values()}
+    made = {name: make() for name, (make, _) in FLOWS.items()}
+    flows = {type(flow).__name__ for flow in made.values()}
     maps = {type(make()).__name__ for make, _ in MAPS.values()}
     assert _classes(AbstractFlow) == flows
     assert _classes(AbstractMap) == maps
+    assert tuple(name for name, flow in made.items() if isinstance(flow, TokenFlow)) == TOKEN_FLOWS
 
 
 @pytest.mark.parametrize("name", FLOWS)

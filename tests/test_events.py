@@ -35,6 +35,8 @@ def _names(integrator):
 
 
 both = pytest.mark.parametrize("integrator", BOTH, ids=_names)
+rather = pytest.mark.parametrize("integrator", [pytest.param(Diffrax(), marks=pytest.mark.slow), Scipy()], ids=_names)
+"""Both integrators, the one that compiles a program for these events in `make test-all` only."""
 
 
 class Chosen(eqx.Module):
@@ -98,7 +100,7 @@ def test_events_are_located_in_their_direction(integrator, events, sign, first, 
     assert np.all(np.diff(stop.path.ts) > 0)
 
 
-@both
+@rather
 def test_without_its_event_the_path_is_whole(integrator):
     ts = np.array([0.0, 1.0, 2.0, 3.0])  # x falls through zero, and does not rise
     stop = simulate_until(WAVE, jnp.array([1.0, 0.0]), ts, (FAR, UP), integrator=integrator)
@@ -137,7 +139,7 @@ def test_an_event_among_rejected_steps_is_located(integrator):
     assert int(stop.path.stats.num_rejected) > 0 or isinstance(integrator, Scipy)  # which does not count them
 
 
-@both
+@rather
 def test_of_several_events_in_one_step_the_first_in_time_counts(integrator):
     at = lambda place: Event(Before(jnp.asarray(place)))
     for places, first in (((3.31, 3.3, 3.3, 3.35), 1), ((3.5, 3.3 + 1e-9, 3.4, 3.3), 3)):
@@ -159,7 +161,7 @@ def test_a_start_on_the_event_leaves_it_first(integrator, continued):
         assert t == pytest.approx(k * np.pi, abs=1e-9)
 
 
-@both
+@rather
 def test_an_event_at_the_end_of_one_path_and_the_start_of_the_next_counts_once(integrator):
     event, x = Event(lambda t, x: jnp.sin(jnp.pi * x[0])), np.array([0.5])
     times = []
@@ -186,7 +188,7 @@ def test_no_states_are_returned_after_the_event(integrator):
     np.testing.assert_allclose([t, y[0], stats.last_time, fired], [3.35, 3.35, 3.35, 0], rtol=1e-14)
 
 
-@both
+@rather
 def test_the_field_may_jump_at_an_event_or_beside_it(integrator):
     flow = FunctionFlow(lambda t, x: jnp.where(t < 1.0, 1.0, -2.0) * jnp.ones_like(x), breaks=(1.0,))
     events = {1.0: Event(lambda t, x: t - 1.0), 1.25: Event(lambda t, x: x[0] - 0.5, -1)}
@@ -276,7 +278,7 @@ def test_more_samples_find_what_fewer_step_over(integrator):
     assert fired == [-1, 0]
 
 
-@both
+@rather
 def test_a_failure_before_the_event_is_raised(integrator):
     escape = FunctionFlow(lambda t, x: x**2)
     with pytest.raises(IntegrationError, match="only reached t = 1 ") as error:

@@ -20,15 +20,13 @@ from analysis.growing.separation import (
     splitting_form,
     trace_derivative,
 )
-from dynsim.keys import stream
 from dynsim.systems.prototypes.assignments import assignment_covariance, assignments
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
 N, K, M = 5, 3, 4
-Z = jax.random.normal(stream(14, "z"), (N, M))
-P = jax.random.normal(stream(14, "p"), (K, M))
+Z, P = (jnp.asarray(np.random.default_rng(seed).normal(size=(n, M))) for seed, n in ((0, N), (1, K)))
 U = jnp.asarray([0.6, 0.0, 0.8, 0.0])
-ALPHA = jax.random.normal(stream(14, "alpha"), (N,))
+ALPHA = jnp.asarray(np.random.default_rng(2).normal(size=N))
 T = jnp.asarray(0.9)
 
 

@@ -58,7 +58,7 @@ def test_the_error_of_every_phase_is_estimated():
 
 
 def test_a_run_without_end_is_stopped_by_the_cap_and_its_accumulation_named():
-    run = simulate_hybrid(BALL, [0.5, 0.0], [0.0, 4.0], [BOUNCE], max_transitions=12)
+    run = simulate_hybrid(BALL, [0.5, 0.0], [0.0, 4.0], [BOUNCE], max_transitions=12, integrator=Scipy())
     assert run.ending is Ending.CAPPED
     assert len(run.jumps) == 12
     assert "accumulate near t = 3 (Zeno behaviour)" in run.explain()
@@ -92,7 +92,7 @@ def test_a_transition_may_change_the_flow_and_end_the_run():
     stop = Transition("stop", Event(lambda t, x: x[0] - 3.0, 1), unchanged, terminal=True)
     slow = FunctionFlow(lambda t, x: 0.5 * jnp.ones_like(x))
     change = Transition("change", Event(lambda t, x: x[0] - 1.0, 1), lambda flow, t, x: (slow, x))
-    run = simulate_hybrid(CLOCK, [0.0], [0.0, 10.0], [change, stop])
+    run = simulate_hybrid(CLOCK, [0.0], [0.0, 10.0], [change, stop], integrator=Scipy())
     assert [jump.name for jump in run.jumps] == ["change", "stop"]
     np.testing.assert_allclose([jump.time for jump in run.jumps], [1.0, 5.0], rtol=1e-12)
     assert run.ending is Ending.TERMINAL

@@ -20,9 +20,8 @@ from dynsim.systems.tokens.interactions.expansions import over_degrees, ratios
 from dynsim.systems.tokens.interactions.harmonic import BLOCK, Harmonic, _first, _log_first, needed_degree, reach_of
 from dynsim.systems.tokens.interactions.truncation import degree_for, left_out
 from dynsim.systems.tokens.masks import AbstractMask, Causal, Full, Window
-from tests.zoo import FLOWS
+from tests.zoo import FLOWS, TOKEN_FLOWS
 
-TOKEN_FLOWS = [name for name, (make, _) in FLOWS.items() if isinstance(make(), TokenFlow)]
 MASKS = {"full": Full(), "causal": Causal(), "window": Window(3)}
 
 
@@ -41,7 +40,12 @@ def _flow(d, mask=None, space=None, size=2.0, **options):
     return TokenFlow(size * _random("P", 2, d, d), _random("U", 2, d, d), mask=mask, space=space, **options)
 
 
-@pytest.mark.parametrize("name", TOKEN_FLOWS)
+SPECIAL = ("published 7.1", "published 7.2", "published 7.3")  # of what the others have in general
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SPECIAL else []) for name in TOKEN_FLOWS]
+)
 def test_every_token_flow_of_the_zoo_has_the_same_field_by_every_interaction(name):
     make, shape = FLOWS[name]
     flow = make()
@@ -60,8 +64,8 @@ def test_every_token_flow_of_the_zoo_has_the_same_field_by_every_interaction(nam
 )
 def test_blocks_of_any_size_have_the_dense_answer_and_its_derivatives(mask):
     flow, x = _flow(4, MASKS[mask]), Sphere().sample(stream(3, "x"), (11, 4))
-    loss = lambda flow, x: jnp.sum(jnp.sin(flow.vector_field(0.0, x)))
-    found = [jax.value_and_grad(lambda x, f=f: loss(f, x))(x) for f in (flow, flow.computed_by(Blocked(4, 3)))]
+    loss = jax.jit(jax.value_and_grad(lambda x, flow: jnp.sum(jnp.sin(flow.vector_field(0.0, x)))))
+    found = [loss(x, f) for f in (flow, flow.computed_by(Blocked(4, 3)))]
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)
 
@@ -88,7 +92,7 @@ def test_blocks_neither_overflow_nor_underflow(size):
 
 @pytest.mark.parametrize(
     ("d", "causal"),
-    [*(pytest.param(*case, marks=pytest.mark.slow) for case in ((2, False), (3, False), (2, True))), (3, True)],
+    [*(pytest.param(*case, marks=pytest.mark.slow) for case in ((2, False), (3, False), (3, True))), (2, True)],
 )
 def test_harmonics_have_the_dense_answer_and_its_derivatives(d, causal):
     n = 300 if d == 3 else 40  # more than one block on the sphere

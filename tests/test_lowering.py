@@ -105,7 +105,14 @@ def test_a_simulation_with_an_interaction_is_lowered(name):
     assert runs_there(solved(flow, Diffrax()), x)
 
 
-@pytest.mark.parametrize("name", [name for name in MAPS if name not in ON_HOST])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name.startswith("grow") else [])
+        for name in MAPS
+        if name not in ON_HOST
+    ],
+)
 def test_maps_are_lowered(name):
     map, x = map_and_start(name)
     assert runs_there(lambda x: _scanned(map, x, 2, 2), x)

@@ -1,5 +1,6 @@
 """The multirate network: pooling, the forward pass in NumPy, causality to the bit, gates, approximations, costs."""
 
+import functools
 import math
 from dataclasses import replace
 
@@ -32,7 +33,21 @@ def drawn(config=SMALL, *, gate=0.7, dtype=jnp.float64):
     return jax.tree.map(lambda leaf: leaf.astype(dtype) if eqx.is_inexact_array(leaf) else leaf, model)
 
 
-OPEN = drawn()
+@functools.cache
+def gated():
+    return drawn()
+
+
+@functools.cache
+def single():
+    return drawn(dtype=jnp.float32)
+
+
+@functools.cache
+def full_mask():
+    return drawn(replace(SMALL, slow_mask="full"))
+
+
 SLOPE = eqx.filter_jit(eqx.filter_grad(lambda model: model(IDS)[-1, 0]))
 SCORES = leaks._scores  # compiled, as `affected_positions` calls it
 
@@ -64,40 +79,36 @@ def test_blocks_are_means_over_the_tokens_that_they_have(n, block):
 
 
 def test_a_token_in_the_first_block_has_no_context_and_a_short_sequence_has_none_at_all():
-    forcing = eqx.filter_jit(Round.forcing)(OPEN.rounds[0], OPEN.embed(IDS))
+    forcing = eqx.filter_jit(Round.forcing)(gated().rounds[0], gated().embed(IDS))
     assert not np.any(forcing[:4])
     assert np.all(np.any(np.asarray(forcing[4:]) != 0, axis=1))
-    np.testing.assert_array_equal(SCORES(OPEN, IDS[:3]), SCORES(frozen(OPEN), IDS[:3]))
-    assert jax.eval_shape(OPEN.rounds[0].slow_state, OPEN.embed(IDS[:3])).shape == (1, 16)
+    np.testing.assert_array_equal(SCORES(gated(), IDS[:3]), SCORES(frozen(gated()), IDS[:3]))
+    assert jax.eval_shape(gated().rounds[0].slow_state, gated().embed(IDS[:3])).shape == (1, 16)
 
 
 @settings(max_examples=25, deadline=None)
 @given(position=st.integers(0, 9), shift=st.integers(1, 10), gate=st.sampled_from([0.0, 0.7, 1.0, 30.0]))
 def test_no_logit_before_a_changed_symbol_changes_in_any_bit(position, shift, gate):
-    for model in (OPEN, SINGLE):
+    for model in (gated(), single()):
         changed = affected_positions(with_gates(model, gate), IDS, position, int((IDS[position] + shift) % 11))
         assert not np.any(changed[:position])
         assert changed[position]
 
 
-SINGLE = drawn(dtype=jnp.float32)
-FULL = drawn(replace(SMALL, slow_mask="full"))
-
-
 @pytest.mark.slow
 def test_the_full_slow_mask_reads_the_future_beyond_the_first_block():
-    matrix = np.asarray(leak_matrix(FULL, IDS))
+    matrix = np.asarray(leak_matrix(full_mask(), IDS))
     assert not np.any(np.triu(matrix, 1)[:4])
     assert np.all(matrix[4:] > 0)
-    changed = affected_positions(FULL, IDS, 9, int((IDS[9] + 1) % 11))
+    changed = affected_positions(full_mask(), IDS, 9, int((IDS[9] + 1) % 11))
     np.testing.assert_array_equal(changed, np.arange(10) >= 4)
-    assert float(worst_leak(leak_matrix(with_gates(FULL, 0.0), IDS))) == 0
+    assert float(worst_leak(leak_matrix(with_gates(full_mask(), 0.0), IDS))) == 0
 
 
 @pytest.mark.slow
 def test_the_leak_matrix_is_the_jacobian_and_exactly_lower_triangular():
-    matrix = np.asarray(leak_matrix(OPEN, IDS))
-    whole = eqx.filter_jit(jax.jacrev(lambda x: OPEN.logits(OPEN.apply_layers(x))))(OPEN.embed(IDS))
+    matrix = np.asarray(leak_matrix(gated(), IDS))
+    whole = eqx.filter_jit(jax.jacrev(lambda x: gated().logits(gated().apply_layers(x))))(gated().embed(IDS))
     np.testing.assert_allclose(matrix, np.max(np.abs(whole), axis=(1, 3)), rtol=1e-10, atol=1e-14)
     assert not np.any(np.triu(matrix, 1))
     assert float(worst_leak(jnp.asarray(matrix))) == 0
@@ -105,22 +116,22 @@ def test_the_leak_matrix_is_the_jacobian_and_exactly_lower_triangular():
 
 
 def test_reading_the_own_block_would_leak():
-    causal = jax.jacobian(lambda x: causal_upsample(causal_pool(x, block=4), 10, block=4))(OPEN.embed(IDS))
-    leaking = jax.jacobian(lambda x: leaking_upsample(causal_pool(x, block=4), 10, block=4))(OPEN.embed(IDS))
+    causal = jax.jacobian(lambda x: causal_upsample(causal_pool(x, block=4), 10, block=4))(gated().embed(IDS))
+    leaking = jax.jacobian(lambda x: leaking_upsample(causal_pool(x, block=4), 10, block=4))(gated().embed(IDS))
     feels = lambda J: np.max(np.abs(J), axis=(1, 3))
     assert not np.any(np.triu(feels(causal), 1))
     assert feels(leaking)[4, 7] == 0.25
 
 
 def test_a_gate_at_zero_is_the_frozen_network_to_the_bit_and_its_gradient_is_not_zero():
-    closed = with_gates(OPEN, 0.0)
-    np.testing.assert_array_equal(SCORES(closed, IDS), SCORES(frozen(OPEN), IDS))
-    assert np.any(np.asarray(SCORES(OPEN, IDS)) != np.asarray(SCORES(closed, IDS)))
+    closed = with_gates(gated(), 0.0)
+    np.testing.assert_array_equal(SCORES(closed, IDS), SCORES(frozen(gated()), IDS))
+    assert np.any(np.asarray(SCORES(gated(), IDS)) != np.asarray(SCORES(closed, IDS)))
     slope = lambda model: SLOPE(model).gates
     assert abs(float(slope(closed)[0])) > 1e-6
-    assert float(slope(frozen(OPEN))[0]) == 0
+    assert float(slope(frozen(gated()))[0]) == 0
     step = 1e-6
-    moved = [float(SCORES(with_gates(OPEN, gate), IDS)[-1, 0]) for gate in (step, -step)]
+    moved = [float(SCORES(with_gates(gated(), gate), IDS)[-1, 0]) for gate in (step, -step)]
     assert abs((moved[0] - moved[1]) / (2 * step) - float(slope(closed)[0])) < 1e-8  # central difference
 
 
@@ -148,9 +159,9 @@ def test_the_networks_of_the_paper_have_the_printed_number_of_parameters():
 
 
 def test_passes_apply_the_layers_with_the_same_context():
-    model, x = drawn(replace(SMALL, passes=3)), OPEN.embed(IDS)
+    model, x = drawn(replace(SMALL, passes=3)), gated().embed(IDS)
     forcing, (after, residual), whole, parts = _of_a_round(model, x)
-    once = lambda z: eqx.filter_jit(Round.fast_map)(OPEN.rounds[0], z, forcing)
+    once = lambda z: eqx.filter_jit(Round.fast_map)(gated().rounds[0], z, forcing)
     z = once(once(once(x)))
     np.testing.assert_allclose(after, z, rtol=1e-12)
     assert abs(float(residual) - float(jnp.mean((once(z) - z) ** 2))) < 1e-12
@@ -247,10 +258,10 @@ def test_numbers_that_make_no_network_are_refused(change, sentence):
 def test_bad_sequences_are_refused_in_one_sentence():
     x = jnp.zeros((10, 2))
     for call, sentence in (
-        (lambda: OPEN([]), r"`ids` must be one sequence of at least one symbol, but has shape \(0,\)"),
-        (lambda: OPEN(IDS[None]), r"has shape \(1, 10\)"),
-        (lambda: OPEN([1, 11]), "`ids` must lie between 0 and 10, the numbers of the vocabulary, but holds 11"),
-        (lambda: OPEN([0.5]), "`ids` must be whole numbers"),
+        (lambda: gated()([]), r"`ids` must be one sequence of at least one symbol, but has shape \(0,\)"),
+        (lambda: gated()(IDS[None]), r"has shape \(1, 10\)"),
+        (lambda: gated()([1, 11]), "`ids` must lie between 0 and 10, the numbers of the vocabulary, but holds 11"),
+        (lambda: gated()([0.5]), "`ids` must be whole numbers"),
         (lambda: causal_pool(x, block=0), "`block` must be at least 1, but is 0"),
         (lambda: causal_pool(x[:0], block=4), "`n` must be at least 1, but is 0"),
         (lambda: causal_upsample(x[:2], 10, block=4), "`y` must have 3 rows, the blocks of 4 that 10 tokens have, bu"),
@@ -259,17 +270,20 @@ def test_bad_sequences_are_refused_in_one_sentence():
         (lambda: Anderson(1), "`passes` must be at least 2 for a secant, but is 1"),
         (lambda: Anderson(2, "all"), "`span` must be token or sequence, but is `all`"),
         (lambda: dense(SMALL, 0), "`layers` must be at least 1, but is 0"),
-        (lambda: layer_equivalents(OPEN, 0), "`n` must be at least 1, but is 0"),
-        (lambda: affected_positions(OPEN, IDS, 10, 0), "`position` must lie between 0 and 9, but is 10"),
-        (lambda: affected_positions(OPEN, IDS, 0, 11), "`symbol` must lie between 0 and 10"),
-        (lambda: affected_positions(OPEN, IDS, 0, int(IDS[0])), "`symbol` must differ from the one at position 0"),
+        (lambda: layer_equivalents(gated(), 0), "`n` must be at least 1, but is 0"),
+        (lambda: affected_positions(gated(), IDS, 10, 0), "`position` must lie between 0 and 9, but is 10"),
+        (lambda: affected_positions(gated(), IDS, 0, 11), "`symbol` must lie between 0 and 10"),
+        (
+            lambda: affected_positions(gated(), IDS, 0, int(IDS[0])),
+            "`symbol` must differ from the one at position 0",
+        ),
     ):
         with pytest.raises(ValueError, match=sentence):
             call()
 
 
 def test_heads_that_cannot_be_shared_are_refused():
-    layer = OPEN.before[0].attention
+    layer = gated().before[0].attention
     shared = lambda a: (a.key, a.value, a.key_bias, a.value_bias)
     three = eqx.tree_at(shared, layer, [jnp.zeros((3, 4, 16))] * 2 + [jnp.zeros((3, 4))] * 2)
     with pytest.raises(ValueError, match="`key` must have a number of heads that divides 4, but has 3"):
@@ -282,8 +296,8 @@ def test_heads_that_cannot_be_shared_are_refused():
 
 
 def test_attention_gives_rows_that_sum_to_one():
-    attention = FULL.rounds[0].slow[0].attention
-    weights = np.asarray(eqx.filter_jit(type(attention).weights)(attention, FULL.embed(IDS)))
+    attention = full_mask().rounds[0].slow[0].attention
+    weights = np.asarray(eqx.filter_jit(type(attention).weights)(attention, full_mask().embed(IDS)))
     assert weights.shape == (4, 10, 10)
     assert np.all(weights > 0)
     np.testing.assert_allclose(np.sum(weights, axis=2), 1, atol=1e-14)

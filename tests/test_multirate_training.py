@@ -1,5 +1,6 @@
 """Training on bytes: the loss, resuming to the same bits, the study of Section 9 in small, text that is continued."""
 
+import functools
 import gzip
 import json
 import math
@@ -40,12 +41,16 @@ KEY = stream(0, "multirate training")
 SMALL = MultirateConfig(width=8, query_heads=2, key_heads=1, hidden=8, layers_after=1, block=4)
 TEXT = np.frombuffer(b"To be, or not to be, that is the question. " * 20, np.uint8)
 BATCHES = random_windows(TEXT, batch=2, length=10)  # two blocks and a half
-START = draw_multirate(KEY, SMALL)
 STUDY = StudyConfig(
     (Variant("coupled", SMALL), Variant("frozen", SMALL, held=True), Variant("dense", dense(SMALL))),
     seeds=2, steps=4, batch=2, length=10, learning_rate=1e-2, every=2, evaluated=3, final=4,
     train="words.txt", validation="words.txt.gz",
 )  # fmt: skip
+
+
+@functools.cache
+def start():
+    return draw_multirate(KEY, SMALL)
 
 
 def bits(tree):
@@ -54,7 +59,7 @@ def bits(tree):
 
 @pytest.mark.slow  # a network is compiled
 def test_the_loss_is_minus_the_mean_logarithm_of_the_next_bytes_probability():
-    found, model = windows(TEXT, 10, count=4), with_gates(START, 0.5)
+    found, model = windows(TEXT, 10, count=4), with_gates(start(), 0.5)
     functions = (lambda model, ids, key: jax.vmap(model.logits_and_residual)(ids[:, :-1]), byte_loss)
     functions = (*functions, loss_with_residual(2.0))  # in one program, which contains the network once
     together = eqx.filter_jit(lambda *arguments: [function(*arguments) for function in functions])
@@ -71,13 +76,13 @@ def test_the_loss_is_minus_the_mean_logarithm_of_the_next_bytes_probability():
 
 
 def test_training_lowers_the_loss_opens_the_gate_and_leaves_a_held_one_closed():
-    found = train_multirate(START, BATCHES, KEY, num_steps=60, every=2, learning_rate=1e-2, shown=False)
-    held = train_multirate(frozen(START), BATCHES, KEY, num_steps=60, every=2, learning_rate=1e-2, shown=False)
+    found = train_multirate(start(), BATCHES, KEY, num_steps=60, every=2, learning_rate=1e-2, shown=False)
+    held = train_multirate(frozen(start()), BATCHES, KEY, num_steps=60, every=2, learning_rate=1e-2, shown=False)
     assert found.losses[-10:].mean() < found.losses[0] - 1.5
     assert found.losses[0] == held.losses[0]
     assert np.all(found.model.gates != 0)
     assert np.all(held.model.gates == 0)
-    before = bits(START.rounds[0].slow[0].attention.value)
+    before = bits(start().rounds[0].slow[0].attention.value)
     assert bits(found.model.rounds[0].slow[0].attention.value) != before
     assert abs(found.losses[0] - math.log(256)) < 0.3
 
@@ -163,7 +168,7 @@ def test_the_study_of_the_paper_is_the_one_of_section_9():
 
 
 def test_what_is_written_is_the_likeliest_byte_and_cold_samples_are_too():
-    model, prompt = with_gates(START, 0.5), TEXT[:6].astype(np.int32)
+    model, prompt = with_gates(start(), 0.5), TEXT[:6].astype(np.int32)
     found = greedy(model, prompt, 5)
     np.testing.assert_array_equal(found[:6], prompt)
     scores = eqx.filter_jit(lambda model, ids: model(ids))(model, found)
@@ -195,14 +200,14 @@ def test_bad_texts_and_numbers_are_one_sentence(tmp_path):
         (lambda: windows(TEXT, 10, count=0), "be at least 1, but `count` is 0"),
         (lambda: random_windows(TEXT[:10], batch=1, length=10), "at least 11 bytes, one window, but has 10"),
         (lambda: random_windows(TEXT, batch=0, length=10), "`batch` and `length` must be at least 1, but `batch` is 0"),
-        (lambda: greedy(START, [], 1), "`prompt` must be one sequence of at least one symbol"),
-        (lambda: greedy(START, [256], 1), "`prompt` must lie between 0 and 255"),
-        (lambda: greedy(START, [1], 0), "`count` must be at least 1, but is 0"),
+        (lambda: greedy(start(), [], 1), "`prompt` must be one sequence of at least one symbol"),
+        (lambda: greedy(start(), [256], 1), "`prompt` must lie between 0 and 255"),
+        (lambda: greedy(start(), [1], 0), "`count` must be at least 1, but is 0"),
         (lambda: greedy(full, [1], 1), "`model` must have causal slow layers to generate text"),
-        (lambda: sampled(START, [1], 1, KEY, temperature=0.0), "`temperature` must be positive, but is 0"),
+        (lambda: sampled(start(), [1], 1, KEY, temperature=0.0), "`temperature` must be positive, but is 0"),
         (lambda: loss_with_residual(0.0), "`weight` must be positive, but is 0"),
         (lambda: adamw(0.0), "`learning_rate` must be positive, but is 0"),
-        (lambda: text_loss(START, np.zeros((0, 3), np.int32)), "`found` must hold at least one window"),
+        (lambda: text_loss(start(), np.zeros((0, 3), np.int32)), "`found` must hold at least one window"),
     ):
         with pytest.raises(ValueError, match=sentence):
             call()

@@ -21,9 +21,9 @@ from dynsim.networks.prototypes.quantisers import HardQuantiser, SoftQuantiser
 from dynsim.networks.training import train
 
 KEY = stream(0, "autoencoder")
-IMAGES = jax.random.uniform(KEY, (2, 8, 8, 3), jnp.float32)
+IMAGES = jnp.asarray(np.random.default_rng(0).uniform(size=(2, 8, 8, 3)), jnp.float32)
 BIAS = jnp.array([1.0, -1.0], jnp.float32)
-CODEBOOK = jax.random.normal(KEY, (3, 4), jnp.float32)
+CODEBOOK = jnp.asarray(np.random.default_rng(1).normal(size=(3, 4)), jnp.float32)
 
 
 @pytest.fixture(scope="module")

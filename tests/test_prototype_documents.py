@@ -3,7 +3,6 @@
 import gzip
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -25,7 +24,7 @@ from dynsim.networks.prototypes.layer import PrototypeReadout
 
 KEY = stream(0, "documents")
 T = jnp.asarray(0.7, jnp.float32)
-TOKENS = jax.random.normal(KEY, (3, 4, 5), jnp.float32)
+TOKENS = jnp.asarray(np.random.default_rng(0).normal(size=(3, 4, 5)), jnp.float32)
 SHARES = jnp.asarray([[0.25] * 4, [0.5, 0.5, 0, 0], [1.0, 0, 0, 0]], jnp.float32)
 
 

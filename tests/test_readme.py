@@ -1,5 +1,7 @@
 """The README's blocks run as they are printed, one after the other in one folder."""
 
+import ast
+import importlib
 import os
 import re
 import shlex
@@ -19,9 +21,27 @@ BLOCKS = {
 
 
 NAMES = ("by name", "from files", "workbench", "own theorem")
+LONG = ("equilibria(flow", "leak_matrix(", "critical_temperature(", "simulate_growing(", "from files", "workbench")
+"""What only `make test-all` runs: a call of each block of Python that compiles much, and names of those of a shell."""
+PYTHON = [
+    pytest.param(block, id=block.split()[1], marks=[pytest.mark.slow] if any(call in block for call in LONG) else [])
+    for block in BLOCKS["python"]
+]
 
 
 @pytest.mark.parametrize("block", BLOCKS["python"], ids=lambda text: text.split()[1])
+def test_python_imports_what_is_there(block):
+    for line in ast.walk(ast.parse(block)):
+        if isinstance(line, ast.ImportFrom):
+            module = importlib.import_module(line.module)
+            assert all(hasattr(module, name.name) for name in line.names)
+
+
+def test_long_blocks_are_blocks():
+    assert sum(bool(one.marks) for one in PYTHON + SHELL) == len(LONG)
+
+
+@pytest.mark.parametrize("block", PYTHON)
 def test_python_runs(block, tmp_path, monkeypatch):
     if "data_file" in block:
         data_or_skip()
@@ -42,7 +62,7 @@ def commands(block: str):
 
 
 SHELL = [
-    pytest.param(block, id=name, marks=[pytest.mark.slow] if name == "from files" else [])
+    pytest.param(block, id=name, marks=[pytest.mark.slow] if name in LONG else [])
     for block, name in zip(BLOCKS["sh"], NAMES, strict=True)
 ]
 

@@ -24,9 +24,9 @@ from dynsim.systems.tokens.interactions.shards import Shard
 from dynsim.systems.tokens.interactions.traffic import Traffic, measured_traffic
 from dynsim.systems.tokens.masks import AbstractMask, Causal, Window
 
-FEW = ("ring, causal", "ring, window, large scores", "moments", "moments, causal, ellipsoid")
+FEW = ("ring, window, large scores", "moments, causal, ellipsoid")
 COARSE = ("coarse moments", "coarse moments, causal")  # some tokens are given NaN, on one device as on eight
-OTHERS = ("ring", "ring, not reflexive", "moments, differentiated", *COARSE)
+OTHERS = ("ring", "ring, causal", "moments", "ring, not reflexive", "moments, differentiated", *COARSE)
 
 
 @functools.cache

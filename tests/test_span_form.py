@@ -21,7 +21,7 @@ from dynsim.systems.tokens.span_form import SpanForm
 
 N, D = 4, 7
 TIMES = np.linspace(0.0, 2.0, 5)
-RANDOM = np.asarray(jax.random.normal(stream(0, "P"), (3, 2, D, D))) / 2
+RANDOM = np.random.default_rng(0).normal(size=(3, 2, D, D)) / 2
 METRIC = RANDOM[0, 0] @ RANDOM[0, 0].T + np.eye(D)
 
 FLOWS = {

@@ -69,17 +69,17 @@ def test_the_printed_schedule_of_the_hemisphere_experiment():
 
 
 SCHEDULES = {
-    "constant": Constant(_random("c", 2, 3, 3)),
-    "identity": ScaledIdentity([1.0, -0.5], 3),
-    "modulated": Modulated(_random("m", 2, 3, 3), _random("a", 2, 3), _random("f", 2, 3), 0.3, rectified=True),
-    "piecewise": PiecewiseConstant(_random("p", 3, 2, 3, 3), [0.5, 1.0, 0.25]),
-    "resampled": Resampled(stream(1, "key"), (2, 3, 3), 1.0, 0.5),
+    "constant": lambda: Constant(_random("c", 2, 3, 3)),
+    "identity": lambda: ScaledIdentity([1.0, -0.5], 3),
+    "modulated": lambda: Modulated(_random("m", 2, 3, 3), _random("a", 2, 3), _random("f", 2, 3), 0.3, rectified=True),
+    "piecewise": lambda: PiecewiseConstant(_random("p", 3, 2, 3, 3), [0.5, 1.0, 0.25]),
+    "resampled": lambda: Resampled(stream(1, "key"), (2, 3, 3), 1.0, 0.5),
 }
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_a_schedule_applies_itself_as_its_matrices_do(name):
-    M = SCHEDULES[name]
+    M = SCHEDULES[name]()
     x, y, weights = _random("x", 4, 3), _random("y", 5, 3), jnp.asarray(_random("z", 2, 6, 5))
     for t in (0.0, 0.8, 1.9):
         full = np.asarray(M(t))

@@ -137,6 +137,19 @@ FLOWS = {
     "a user's own, simplex": (lambda: FunctionFlow(_replicator, Simplex()), (D,)),
 }
 
+TOKEN_FLOWS = (
+    "published 7.1",
+    "published 7.2",
+    "published 7.3",
+    "published 7.4, small",
+    "general heads on an ellipsoid",
+    "repulsive",
+    "windowed",
+    "piecewise",
+    "resampled",
+)
+"""Names of the flows that are of class `TokenFlow`; no flow is made for this list."""
+
 MAPS = {
     "layer map": (lambda: LayerMap(published_hemisphere_flow(), 0.2), (N, D)),
     "euler map": (lambda: EulerMap(published_gradient_flow(), 0.1), (N, D)),

@@ -176,7 +176,6 @@ MUTANTS = (
         "equation-3",
         "equation-7-tangency",
         "lemma-3.1",
-        quick=True,
     ),
     mutant_of_consensus(
         "gradient: the projection divides by the square of the length",

@@ -85,7 +85,6 @@ MUTANTS = (
         "jnp.max(jnp.where(active, rates, -jnp.inf))",
         "jnp.min(jnp.where(active, rates, jnp.inf))",
         (_DANSKIN,),
-        quick=True,
     ),
     Mutant(
         "consensus: the Dini derivative along the flow is the lower one",

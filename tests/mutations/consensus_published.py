@@ -65,7 +65,6 @@ MUTANTS = (
         "1 - jnp.mean(jnp.abs(unit @ unit[0]))",
         "1 - jnp.mean(unit @ unit[0])",
         "equation-25/corrected",
-        quick=True,
     ),
     mutant_of_consensus(
         "published: E without the lengths of tokens",

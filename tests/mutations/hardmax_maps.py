@@ -175,7 +175,6 @@ MUTANTS = (
         "return (self.sizes == 1) & (first == np.arange(len(self.which)))",
         "return self.sizes == 1",
         (STAY, VERTICES, "hardmax/proposition-5.3-only-if", "hardmax/lemma-5.4"),
-        quick=True,
     ),
     Mutant(
         "hardmax: leaders are tokens that follow themselves, among others",

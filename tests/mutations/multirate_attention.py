@@ -67,7 +67,6 @@ MUTANTS = (
         '"""Return a lower triangular matrix of ones."""\n        return jnp.tril(jnp.ones((n, n), bool))',
         '"""Return a lower triangular matrix of ones."""\n        return jnp.tril(jnp.ones((n, n), bool), 1)',
         (TRANSITION, CAUSAL, IN_TIME),
-        quick=True,
     ),
     Mutant(
         "attention: the window is wider by one",

@@ -99,7 +99,6 @@ MUTANTS = (
         "jnp.sum(new * change, axis=axes, keepdims=True)",
         "jnp.sum(old * change, axis=axes, keepdims=True)",
         (SECANT, LEAST_SQUARES),
-        quick=True,
     ),
     Mutant(
         "multirate: Anderson's step back to the previous image with the other sign",

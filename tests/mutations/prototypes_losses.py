@@ -138,7 +138,6 @@ MUTANTS = (
         'if self.gradient == "frozen":\n            return q',
         'if self.gradient == "full":\n            return q',
         (GRADIENT, ENCODER, SADDLE),
-        quick=True,
     ),
     Mutant(
         "losses: the weights of the mode full have the wrong sign",
