@@ -48,6 +48,7 @@ def test_the_saddle_itself_is_in_no_basin():
     assert (np.sum(found.labels == 0), np.sum(found.labels == 1)) == (20, 20)
 
 
+@pytest.mark.slow
 def test_the_basins_of_newtons_method_turn_into_each_other():
     found = basins(FunctionMap(newton), [[-1.5, 1.5], [-1.5, 1.5]], [40, 41])
     assert len(found.attractors) == 3
@@ -75,6 +76,7 @@ def test_what_escapes_is_in_no_basin():
     assert len(found.attractors) == 1
 
 
+@pytest.mark.slow  # a flow is compiled
 def test_every_start_may_escape():
     found = basins(FunctionFlow(lambda t, x: 1 + x**2), [[-1, 1]], [9])
     assert found.shares == {ESCAPED: 1.0}

@@ -35,8 +35,10 @@ SHARES = np.linspace(0.0, 1.0, 11)  # of a horizon, the times that are saved
 TS = 20 * SHARES
 CASES = [name for name in FLOWS if "user" not in name]
 COSTLY = ("growing", "prototypes and free embeddings", "prototypes and an MLP", "two levels")  # to compile
+COSTLY += ("resampled", "windowed", "attracted", "gradient", "layer", "in fast time", "master equation, sparse")
+"""Flows that only `make test-all` integrates: they are dear, or like others."""
 LONG = [name for name in FLOWS if name.startswith("published") or name in ("repulsive", "projected value")]
-SHAPES = ("piecewise", "prototypes")  # a sphere and jumps; a kink
+SHAPES = ("piecewise",)  # a sphere and jumps
 PUSH = 1e-6
 
 
@@ -94,8 +96,7 @@ def test_the_field_is_tangent_and_constant_along_the_fibres_of_the_retraction(na
     np.testing.assert_allclose(_flat(flow.vector_field(0.3, y)), _flat(on), atol=1e-12)
 
 
-DEAR = ("growing", "prototypes and an MLP", "prototypes and free embeddings", "two levels", "resampled")
-DEAR += ("published 7.2", "published 7.3", "published 7.4, small")
+DEAR = (*COSTLY, "published 7.2", "published 7.3", "published 7.4, small")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in DEAR else []) for n in FLOWS])
@@ -193,7 +194,7 @@ def test_diffrax_takes_the_vector_field_as_it_is(name):
     np.testing.assert_allclose(flow.space.project(plain.ys[0]), simulate(flow, x, SHARES).final, atol=1e-8)
 
 
-@pytest.mark.parametrize("name", ["published 7.2", "piecewise"])
+@pytest.mark.parametrize("name", ["published 7.2", pytest.param("piecewise", marks=pytest.mark.slow)])
 def test_simulate_runs_under_vmap(name):
     flow, x = flow_and_start(name)
     ts = 2 * SHARES
@@ -222,7 +223,7 @@ def test_a_map_is_iterated_exactly(name):
     assert path.stats.max_defect < 1e-14
 
 
-MASKED = ["windowed", pytest.param("repulsive", marks=pytest.mark.slow)]  # another mask
+MASKED = [pytest.param(name, marks=pytest.mark.slow) for name in ("windowed", "repulsive")]
 
 
 @pytest.mark.parametrize("name", ["published 7.1", "published 7.2", *MASKED])

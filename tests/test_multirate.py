@@ -54,7 +54,12 @@ SCORES = leaks._scores  # compiled, as `affected_positions` calls it
 
 @pytest.mark.parametrize(
     "change",
-    [{}, {"slow_mask": "full"}, {"rounds": 2}, {"rounds": 2, "shared_rounds": True}],
+    [
+        {},
+        pytest.param({"slow_mask": "full"}, marks=pytest.mark.slow),
+        {"rounds": 2},
+        pytest.param({"rounds": 2, "shared_rounds": True}, marks=pytest.mark.slow),
+    ],
     ids=["as in the proof", "full", "two rounds", "shared rounds"],
 )
 def test_the_network_is_the_one_written_again_in_numpy(change):
@@ -65,7 +70,7 @@ def test_the_network_is_the_one_written_again_in_numpy(change):
 
 
 @given(n=st.integers(1, 40), block=st.integers(1, 12))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_blocks_are_means_over_the_tokens_that_they_have(n, block):
     x = np.arange(2.0 * n).reshape(n, 2) ** 2
     y = causal_pool(jnp.asarray(x), block=block)
@@ -206,7 +211,13 @@ def test_a_rotation_takes_two_points_per_dimension_and_more_passes_come_nearer()
 
 
 @pytest.mark.parametrize(
-    "change", [{"passes": 2}, {"equilibrium": "anderson", "passes": 2}, {"projector": "learned"}], ids=str
+    "change",
+    [
+        pytest.param({"passes": 2}, marks=pytest.mark.slow),
+        {"equilibrium": "anderson", "passes": 2},
+        {"projector": "learned"},
+    ],
+    ids=str,
 )
 def test_every_approximation_is_causal_to_the_bit_and_starts_as_the_frozen_network(change):
     model = drawn(replace(SMALL, **change))
@@ -223,13 +234,13 @@ def test_the_printed_cost_and_the_counted_one():
     assert dense(MultirateConfig()) == MultirateConfig(layers_before=3, rounds=0)
     n, d, F, h, k, m = 12, 16, 24, 4, 2, 4
     layer = lambda n: 2 * n * d * m * (2 * h + 2 * k) + 4 * h * m * n**2 + 4 * n * d * F
-    model = draw_multirate(KEY, SMALL)
+    model = single()
     assert matmul_flops(model.before[0], jnp.zeros((n, d), jnp.float32)) == layer(n)
     whole = 2 * layer(n) + layer(3) + 2 * n * d * d
     assert layer_equivalents(model, n) == whole / layer(n)
     assert matmul_flops(model, IDS) == layer(10) * 2 + layer(3) + 2 * 10 * d * (d + 11)
     assert layer_equivalents(draw_multirate(KEY, dense(SMALL, 5)), n) == 5
-    twice = draw_multirate(KEY, replace(SMALL, passes=2))
+    twice = drawn(replace(SMALL, passes=2), dtype=jnp.float32)
     assert layer_equivalents(twice, n) == (whole + layer(n)) / layer(n)
 
 

@@ -75,16 +75,24 @@ def test_the_loss_is_minus_the_mean_logarithm_of_the_next_bytes_probability():
     assert float(last(draw_multirate(KEY, dense(SMALL)), jnp.asarray(found[0]))) == 0
 
 
-def test_training_lowers_the_loss_opens_the_gate_and_leaves_a_held_one_closed():
+def test_training_lowers_the_loss_and_opens_the_gate():
     found = train_multirate(start(), BATCHES, KEY, num_steps=60, every=2, learning_rate=1e-2, shown=False)
-    held = train_multirate(frozen(start()), BATCHES, KEY, num_steps=60, every=2, learning_rate=1e-2, shown=False)
     assert found.losses[-10:].mean() < found.losses[0] - 1.5
-    assert found.losses[0] == held.losses[0]
     assert np.all(found.model.gates != 0)
-    assert np.all(held.model.gates == 0)
     before = bits(start().rounds[0].slow[0].attention.value)
     assert bits(found.model.rounds[0].slow[0].attention.value) != before
     assert abs(found.losses[0] - math.log(256)) < 0.3
+
+
+@pytest.mark.slow  # another network is compiled
+def test_training_leaves_a_held_gate_closed():
+    found, held = (
+        train_multirate(model, BATCHES, KEY, num_steps=4, every=2, learning_rate=1e-2, shown=False)
+        for model in (start(), frozen(start()))
+    )
+    assert found.losses[0] == held.losses[0]
+    assert np.all(found.model.gates != 0)
+    assert np.all(held.model.gates == 0)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from tests.figure_layout import check_layout, outside, overlapping
 
 OWN = (
     pytest.param("phase-portraits", marks=pytest.mark.slow),
-    "bifurcations",
+    pytest.param("bifurcations", marks=pytest.mark.slow),
     "lyapunov",
     pytest.param("separation-paths", marks=pytest.mark.slow),
     pytest.param("slow-manifold", marks=pytest.mark.slow),
@@ -55,6 +55,7 @@ def test_collapse_changes_its_stability_at_two_and_four_times_the_variance(folde
     assert not np.any(np.max(np.abs(found["frozen 1.5 places"]), axis=1) > 2)
 
 
+@pytest.mark.slow
 def test_separate_prototypes_branch_off_at_the_critical_temperature_and_outer_saddles_are_of_the_full_mode(folder):
     found = numbers("bifurcations", folder)
     for mode, critical in (("frozen", 2), ("full", 4)):

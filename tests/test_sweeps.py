@@ -115,6 +115,7 @@ np.save("found.npy", found["value"].values)
 """
 
 
+@pytest.mark.slow  # three processes
 def test_a_killed_sweep_resumes_to_the_same_bits_and_its_lock_does_not_stay(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
