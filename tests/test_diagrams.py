@@ -67,6 +67,28 @@ def test_a_diagram_is_read_again_as_it_was_and_goes_on(pitchfork, tmp_path):
         load_diagram(file)
 
 
+def test_files_that_hold_no_diagram_are_refused(pitchfork, tmp_path):
+    broken = [
+        {"iterates": (1,)},
+        {"branches": (pitchfork.branches[0], 3.0)},
+        {"branches": (pitchfork.branches[0], pitchfork.branches[1]._replace(bifurcations=(1.0,)))},
+        {"curves": (2.0,)},
+    ]
+    for changed in broken:
+        save_diagram(tmp_path / "broken.npz", pitchfork._replace(**changed))
+        with pytest.raises(ValueError, match="Argument `path` must be a file that `save_diagram` wrote, but"):
+            load_diagram(tmp_path / "broken.npz")
+    save_diagram(tmp_path / "whole.npz", pitchfork)
+    with np.load(tmp_path / "whole.npz") as file:
+        arrays = dict(file)
+    header = str(arrays["header"])
+    others = [header.replace('"format_version": 2', '"format_version": 1'), header.replace("diagram", "drawing", 1)]
+    for header in (*others, '{"format": "dynsim diagram"}', "[]"):
+        np.savez(tmp_path / "other.npz", **{**arrays, "header": np.array(header)})
+        with pytest.raises(ValueError, match="Argument `path` must be a file that `save_diagram` wrote, but"):
+            load_diagram(tmp_path / "other.npz")
+
+
 def test_the_diagram_of_a_map_holds_both_points_of_twice_the_period():
     found = bifurcation_diagram(Logistic(r=2.9), lambda m: m.r, [jnp.asarray([0.65])], (2.8, 3.2), levels=1)
     assert found.iterates == (1, 2, 2)
@@ -86,6 +108,9 @@ def test_a_line_changes_its_stability_at_the_bifurcation(pitchfork):
     line = branch_line(flat, component_of(flat.states, 0)[:, None], np.zeros((1, 1)))
     ends = np.sort(np.stack([line.parameters[1:], line.parameters[:-1]]), axis=0)
     assert np.array_equal(line.stable, ends[1] <= 1e-8)
+    assert len(set(np.sign(np.diff(line.parameters)))) == 1
+    plain = branch_line(flat._replace(bifurcations=()), flat.states, np.zeros((0, 1)))
+    assert np.array_equal(plain.stable, np.maximum(flat.parameters[1:], flat.parameters[:-1]) < 0)  # both ends are
     ax = Figure().add_subplot()
     pieces = branch_lines(ax, *line)
     assert sorted(piece.get_linestyle() for piece in pieces) == ["-", "--"]

@@ -230,9 +230,9 @@ def test_the_chosen_way_is_the_cheaper_one():
 
 
 def test_predicted_times_grow_with_pairs_or_with_tokens_and_degrees():
-    cost = lambda n=10**5, d=3, heads=2, degree=20, dtype=np.float64, causal=False: np.array(
-        costs(n, d, heads, degree, dtype, causal=causal)
-    )
+    def cost(n=10**5, d=3, heads=2, degree=20, dtype: Any = np.float64, causal=False):
+        return np.array(costs(n, d, heads, degree, dtype, causal=causal))
+
     assert cost(n=2 * 10**5) / cost() == pytest.approx([4, 2], rel=1e-2)
     assert cost(degree=41) / cost() == pytest.approx([1, 4], rel=1e-2)
     assert cost(d=2, degree=41) / cost(d=2) == pytest.approx([1, 2], rel=1e-2)

@@ -4,10 +4,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.branches import Bifurcation
 from analysis.dynamics.continuation import continue_equilibria
 from analysis.dynamics.diagrams import Diagram, load_diagram, save_diagram, with_curves
-from analysis.dynamics.parameter_planes import critical_curves, stability_map
-from analysis.dynamics.two_parameters import critical_curve, extended_curve
+from analysis.dynamics.parameter_planes import _covers, _passes, critical_curves, stability_map
+from analysis.dynamics.two_parameters import CriticalCurve, critical_curve, extended_curve
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.oscillators import DoubleWell
@@ -32,6 +33,18 @@ class BogdanovTakens(AbstractFlow):
         return jnp.stack([x[1], self.p + self.q * x[1] + x[0] ** 2 + x[0] * x[1]])
 
 
+class Disc(AbstractFlow):
+    """x' = x^2 + p^2 + q^2 - 1: two equilibria within the unit circle of p and q, on which they meet in folds."""
+
+    p: object = parameter("p", 0.0)
+    q: object = parameter("q", 0.6)
+    space: Euclidean = Euclidean()
+
+    def velocity(self, t, x):
+        del t
+        return x**2 + self.p**2 + self.q**2 - 1
+
+
 @pytest.fixture(scope="module")
 def fold():
     return continue_equilibria(DoubleWell(h=-1.0), WELL[0], jnp.asarray([-1.4]), (-1.0, 1.0)).bifurcations[0]
@@ -43,13 +56,48 @@ def test_the_folds_of_the_double_well_meet_in_a_cusp(fold):
     ((kind, h, a),) = [(d.kind, d.first, d.second) for d in found.degeneracies]
     assert (kind, h, a) == ("cusp", pytest.approx(0.0, abs=1e-9), pytest.approx(0.0, abs=1e-9))
     assert found.ends == ("bounds", "bounds")
+    assert (found.second[0], found.second[-1]) == (pytest.approx(1.5), pytest.approx(1.5))
+    assert found.first[0] * found.first[-1] < 0
     assert "curve of folds, " in repr(found)
+
+
+def test_a_curve_that_comes_back_is_closed_and_gone_around_once():
+    fold = _at("fold", 0.8, 0.0)
+    found = critical_curve(Disc(), (lambda f: f.p, lambda f: f.q), fold, ((-2, 2), (-2, 2)), step=0.2)
+    assert found.ends == ("closed", "closed")
+    assert np.allclose(found.first**2 + found.second**2, 1.0, atol=1e-9)
+    turns = np.sum(np.abs(np.diff(np.unwrap(np.arctan2(found.second, found.first))))) / (2 * np.pi)
+    assert 0.8 < turns < 1.2
+    assert not found.degeneracies
+
+
+def _at(kind, parameter, *state):
+    return Bifurcation(kind, jnp.asarray(state), parameter, np.zeros(1, complex), 0.0, 0.0, np.zeros(2))
+
+
+def test_a_curve_covers_another_one_if_it_passes_both_ends():
+    def line(first, second, kind="fold"):
+        size = len(first)
+        ends = ("bounds", "bounds")
+        return CriticalCurve(kind, np.array(first), np.array(second), np.zeros((size, 1)), np.zeros(size), (), ends)
+
+    corner = line([0.0, 1.0, 1.0], [0.0, 0.0, 1.0])
+    assert _covers(corner, line([0.25, 1.0], [0.0, 0.75]))
+    assert not _covers(corner, line([0.25, 0.25], [0.0, 0.75]))
+    assert not _covers(corner, line([0.25, 0.25], [0.75, 0.0]))
+    assert not _covers(corner, line([0.25, 1.0], [0.0, 0.75], "Hopf point"))
+    assert _passes(corner, _at("fold", 0.5, 0.0), 0.09)  # a tenth of a chord
+    assert not _passes(corner, _at("fold", 0.5, 0.0), 0.11)
+    assert not _passes(corner, _at("fold", 0.5, 0.2), 0.0)
+    assert not _passes(corner, _at("Hopf point", 0.5, 0.0), 0.0)
 
 
 def test_hopf_points_of_the_brusselator_are_at_one_plus_the_square():
     flow = Brusselator(a=1.0, b=1.0)
     at = continue_equilibria(flow, lambda f: f.b, jnp.ones(2), (0.5, 5.0)).bifurcations[0]
-    found = critical_curve(flow, (lambda f: f.b, lambda f: f.a), at, ((1.0, 5.0), (0.8, 1.5)), step=0.1)
+    found = critical_curve(flow, (lambda f: f.b, lambda f: f.a), at, ((1.0, 2.5), (0.8, 1.5)), step=0.1)
+    assert sorted(found.ends) == ["bounds", "outside"]
+    assert np.max(found.first) <= 2.5
     assert np.allclose(found.first, 1 + found.second**2, atol=1e-9)
     assert np.allclose(found.frequencies, found.second, atol=1e-9)
 
@@ -104,6 +152,11 @@ def test_curves_are_saved_with_their_diagram_and_go_on(tmp_path):
     assert [d.kind for d in whole.degeneracies] == ["cusp"]
     assert (np.min(whole.first) < -0.2, np.max(whole.first) > 0.2, whole.ends) == (True, True, ("bounds", "bounds"))
     assert np.all(np.abs(np.diff(np.sign(np.diff(whole.first)))) == 0)  # from one end to the other
+    one = again.curves[0]
+    reverse = one._replace(**{name: getattr(one, name)[::-1] for name in ("first", "second", "states", "frequencies")})
+    other = extended_curve(DoubleWell(), WELL, reverse, within(-1.0), step=0.2)
+    assert np.allclose(other.first, whole.first[::-1], atol=1e-9)
+    assert [d.kind for d in other.degeneracies] == ["cusp"]
     with pytest.raises(ValueError, match="Argument `second` must be that of the curves of the diagram, `a`, but is"):
         with_curves(DoubleWell(), WELL, again, within(0.5), second="b")
     with pytest.raises(ValueError, match="Argument `known` must be a curve of folds of this flow"):
