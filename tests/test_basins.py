@@ -9,6 +9,7 @@ from analysis.dynamics.attractors import ESCAPED, NOT_ATTRACTING
 from analysis.dynamics.basin_boundary import bisect_outcome, divide_outcomes
 from analysis.dynamics.basin_fractions import basin_fractions, continued_fractions
 from analysis.dynamics.basins import Basins, Search, basins, touching
+from analysis.dynamics.edge_tracking import edge_state
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon
@@ -39,6 +40,19 @@ def test_the_boundary_of_the_double_well_is_its_saddle(wells):
     assert wells.names == ("x",)
     assert sum(wells.shares.values()) == pytest.approx(1)
     assert "basins on 81 points (at most 4096 intervals of" in repr(wells)
+
+
+def test_the_edge_of_a_flow_is_its_unstable_equilibrium(wells):
+    found = edge_state(DoubleWell(h=0.1), jnp.asarray([-1.0]), jnp.asarray([1.2]))
+    (root,) = np.asarray(found.limit.state)
+    assert root == pytest.approx(np.sort(np.roots([-1, 0, 1, 0.1]).real)[1], abs=1e-9)
+    assert (found.limit.kind, found.limit.stability, found.unstable_dimension) == ("equilibrium", "unstable", 1)
+    assert found.limit.values == pytest.approx([1 - 3 * root**2])
+    assert sorted(float(found.attractors.attractors[k].state[0]) > 0 for k in found.labels) == [False, True]
+    assert (found.leads_to, found.exponents) == (found.labels[::-1], None)
+    assert found.spread.tolist() == [0.0]
+    with pytest.raises(ValueError, match="Argument `other` must lie in another basin than `one`"):
+        edge_state(DoubleWell(h=0.1), jnp.asarray([1.0]), jnp.asarray([1.2]))
 
 
 @pytest.mark.slow
@@ -96,6 +110,19 @@ def test_forced_basins_are_those_of_the_map_over_a_period():
     shifted = FunctionFlow(lambda t, x: -flow.velocity(t + np.pi, -x), fastest_period=2 * np.pi)
     other = basins(shifted, [[-2, 2], [-2, 2]], [12, 12], options=Search(period=2 * np.pi))
     assert sorted(other.shares.values()) == pytest.approx(sorted(found.shares.values()), abs=0.1)
+
+
+def driven(t, x):
+    return x - x**3 + 0.2 * jnp.cos(t)
+
+
+def test_the_basins_of_a_forced_flow_meet_at_its_unstable_orbit():
+    """To first order this is x = (sin t - cos t) / 10, which is -1/10 at t = 0, between the grid's points."""
+    flow, forced = FunctionFlow(driven, fastest_period=2 * np.pi), Search(period=2 * np.pi, longest=256, rtol=1e-5)
+    found = basins(flow, [[-1.5, 1.5]], [20], options=forced)
+    assert [(a.kind, a.stability) for a in found.attractors] == [("periodic orbit", "stable")] * 2
+    assert [a.period for a in found.attractors] == pytest.approx([2 * np.pi] * 2)
+    assert np.array_equal(found.labels == found.labels[-1], found.axes[0] > -0.1)
 
 
 def test_shares_of_random_starts_have_wilson_intervals():

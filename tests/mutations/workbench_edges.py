@@ -1,13 +1,17 @@
-"""Errors in chaotic edge states, and the tests that notice them."""
+"""Errors in chaotic edge states and in forced and doubled orbits, and the tests that notice them."""
 
 from tests.mutants import Mutant
 
 EDGE, EXPONENTS = "analysis.dynamics.edge_tracking", "analysis.dynamics.edge_exponents"
+ORBITS, CURVE = "analysis.dynamics.orbit_continuation", "analysis.dynamics.orbit_curve"
 TESTS = "tests/test_chaotic_edges.py::test_"
 LABELLED = (TESTS + "a_chaotic_edge_is_labelled_with_its_exponents_and_its_spread",)
 BEYOND = (TESTS + "a_boundary_is_looked_for_beyond_a_pair_that_has_come_to_one_side",)
 ACROSS = (TESTS + "the_direction_across_leads_from_one_basin_to_the_other",)
+PASSED = (TESTS + "an_orbit_that_the_trajectory_passes_is_not_its_limit",)
 DOUBT = (TESTS + "an_edge_that_is_not_chaotic_beyond_doubt_is_refused_with_its_exponents",)
+DOUBLED = ("tests/test_forced_orbits.py::test_a_doubled_orbit_of_a_forced_flow_has_twice_its_period",)
+FORCED = ("tests/test_forced_orbits.py::test_a_forced_orbit_keeps_its_period_and_has_its_multipliers",)
 ALONG = (TESTS + "exponents_along_states_are_those_of_the_derivatives",)
 
 MUTANTS = (
@@ -17,6 +21,9 @@ MUTANTS = (
            "(right, left), (one, other)", "(left, right), (one, other)", tests=ACROSS),
     Mutant("workbench edges: a boundary is looked for between the pair only", EDGE,
            "WIDER = (0.0, 1.0, 10.0, 100.0)", "WIDER = (0.0,)", tests=BEYOND),
+    Mutant("workbench edges: an orbit that is passed is the limit", EDGE,
+           "return limit if np.max(near) <= NEAR else None", "return limit if np.min(near) <= NEAR else None",
+           tests=PASSED),
     Mutant("workbench edges: the spread is that of the whole track", EDGE,
            "late = track[len(track) // 2 :]", "late = track", tests=LABELLED),
     Mutant("workbench edges: exponents are those of one frame without rotation", EXPONENTS,
@@ -28,4 +35,12 @@ MUTANTS = (
            tests=ALONG),
     Mutant("workbench edges: an exponent is positive if it is above zero", EXPONENTS,
            "SURE = 3.0", "SURE = 0.0", tests=DOUBT),
+    Mutant("workbench doublings: a doubled orbit keeps the period of the forcing", ORBITS,
+           "period = forcing if forcing is None or not doubled else (lambda flow: 2 * forcing(flow))",
+           "period = forcing", tests=DOUBLED),
+    Mutant("workbench doublings: the first turn is known, the second is not", ORBITS,
+           "np.concatenate([np.tile(known, repeats), change * [repeats, 1]])",
+           "np.concatenate([known, 0 * np.tile(known, repeats - 1), change * [repeats, 1]])", tests=DOUBLED),
+    Mutant("workbench doublings: a forced orbit has a trivial multiplier", CURVE,
+           "if not self.forced:\n            along", "if len(monodromy) > 1:\n            along", tests=FORCED),
 )  # fmt: skip
