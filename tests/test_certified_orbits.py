@@ -115,6 +115,10 @@ def test_a_forced_orbit_keeps_the_period_of_the_forcing():
     assert found.stability == "stable"
     with pytest.raises(ValueError, match="Argument `period` must hold a period of the forcing, as a ball such as"):
         certified_periodic_orbit(flow, orbit, period=2 * np.pi)
+    with pytest.raises(
+        ValueError, match="Argument `period` must be given for a flow that depends on time, but is missing"
+    ):
+        certified_periodic_orbit(flow, orbit)
 
 
 def test_a_rotation_is_certified_on_the_circle():

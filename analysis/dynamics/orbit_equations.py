@@ -94,18 +94,22 @@ class OrbitEquations:
 
     def _check_symmetries(self, x: np.ndarray) -> None:
         """Raise `ValueError` unless the field is the same after a period of the forcing, and after the shift."""
-        for t in (0.0, 0.1234, 0.5, 1.7) if self.forced else (0.0,):
-            time = [ball(t)] if self.forced else []
-            here = self.steps.field(entries([*balls(x), *time], (self.size + self.forced,)))
-            later = [ball(t) + self.period] if self.forced else []
-            there = self.steps.field(entries([*(balls(x) + self.turn), *later], (self.size + self.forced,)))
+        times = [[ball(t)] for t in (0.0, 0.1234, 0.5, 1.7)] if self.forced else [[]]
+        for time in times:
+            later = [t + self.period for t in time]
+            size = (self.size + self.forced,)
+            here = self.steps.field(entries([*balls(x), *time], size))
+            there = self.steps.field(entries([*(balls(x) + self.turn), *later], size))
             if not all(a.overlaps(b) for a, b in zip(here, there, strict=True)):
-                if np.any([v != 0 for v in self.turn]):
+                if any(v != 0 for v in self.turn):
                     raise argument_error("shift", "hold whole periods of angles", "does not: the field differs there")
                 must = "hold a period of the forcing, as a ball such as `2 * flint.arb.pi()`"
-                raise argument_error(
-                    "period", must, f"is {self.period.str(6, radius=False)}, after which the field differs"
-                )
+                raise argument_error("period", must, f"is {self.period.str(6, radius=False)}: the field differs there")
+        at = lambda t: np.asarray(
+            ravel_pytree(self.flow.vector_field(jnp.asarray(t), self._restored(jnp.asarray(x))))[0]
+        )
+        if not self.forced and any(np.any(at(t) != at(0.0)) for t in (0.1234, 1.7)):
+            raise argument_error("period", "be given for a flow that depends on time", "is missing")
 
     def _marched(self, rows: list[np.ndarray]) -> tuple[list[Balls], list[Any]]:
         """Return the nodes after each step of the orbit, and the shares of the period that the steps take, sum one.
