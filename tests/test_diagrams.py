@@ -156,8 +156,31 @@ def test_the_command_draws_and_saves_a_diagram_and_goes_on_from_its_file(tmp_pat
         (["lorenz", "--parameter", "rhoo", "--from", "0", "--to", "9"], "did you mean `rho`?"),
         (["lorenz", "--from", "0", "--to", "9"], "Argument `parameter` must name the parameter that varies"),
         (["lorenz", "--parameter", "rho", "--from", "9", "--to", "0"], "must be finite, the first the less"),
+        (
+            ["henon", "--parameter", "a", "--box", "-1", "1"],
+            "Argument `box` must hold low and high of each of 2 components",
+        ),
+        (
+            ["henon", "--parameter", "a", "--box", "1", "-1", "-1", "1"],
+            "the lower first, but is [1.0, -1.0, -1.0, 1.0]",
+        ),
         (["nowhere", "--parameter", "rho"], "Argument `system` must be a name that `dynsim list systems` shows"),
     ],
 )
 def test_the_command_refuses_bad_input_in_one_sentence(words, sentence, capsys):
     assert sentence in refused(capsys, "continue", *words)
+
+
+def test_all_fixed_points_of_a_map_of_ones_own_are_looked_for(capsys, tmp_path):
+    file = tmp_path / "own.py"
+    file.write_text(
+        "import jax.numpy as jnp\n"
+        "from dynsim.systems.base import FunctionMap\n"
+        "def step(k, x, r):\n"
+        "    return jnp.stack([r * x[0] * (1 - x[1]), x[0]])\n"
+        'delayed = FunctionMap(step, names=("x", "y"), parameters={"r": 1.5})\n'
+    )
+    words = ["continue", f"{file}:delayed", "--parameter", "r", "--from", "1.4", "--to", "1.6", "--step", "0.1"]
+    status, said, _ = run(capsys, *words, "--box", "-1", "2", "-1", "2", "--starts", "6")
+    assert status == 0
+    assert "2 branches in r" in said  # from (0, 0), and from (1, 1) (1 - 1 / r)

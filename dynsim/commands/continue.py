@@ -12,6 +12,8 @@ from dynsim.commands.system_options import parse_system
 from dynsim.errors import argument_error
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from analysis.dynamics.diagrams import Diagram
     from dynsim.commands.systems import Found
 
@@ -124,24 +126,39 @@ def _starts(o: Continue, made: "Found", symmetries: tuple) -> list[Any]:
     from dynsim.keys import stream
     from dynsim.systems.base import AbstractFlow
 
-    key, given = stream(o.seed, "continue"), o.start
-    box = np.reshape(made.box, (-1, 2)).T if made.box and not given else None
-    if isinstance(made.system, AbstractFlow) and not given:
-        shape = np.shape(made.begun())
+    key, alone = stream(o.seed, "continue"), o.start and not o.box
+    box = _box(o, made) if o.box or (made.box and not o.start) else None
+    if isinstance(made.system, AbstractFlow) and not alone:
+        shape = None if box is not None else np.shape(made.begun())
         gram: Any = (lambda x: jnp.sort((x @ x.T).ravel())) if symmetries else None
         found = all_equilibria(
-            made.system, key, box=box, shape=None if box is not None else shape, num_starts=o.starts,
-            symmetries=symmetries, invariant=gram,
+            made.system, key, box=box, shape=shape, num_starts=o.starts, symmetries=symmetries, invariant=gram,
         )  # fmt: skip
         say(repr(found))
         if not found.found:
-            where = "in the window of the system" if box is not None else "on the space"
+            where = "in the box" if o.box else "in the window of the system" if box is not None else "on the space"
             raise argument_error("start", "be given near an equilibrium", f"is not, and none is found {where}")
         return [e.state for e in found.found]
-    if given or box is None:
+    if alone:
         return [made.begun()]
-    points = jax.random.uniform(key, (o.starts, box.shape[1]))
-    return _fixed_points(o, made, [jnp.asarray(box[0]) + jnp.asarray(box[1] - box[0]) * point for point in points])
+    keys = jax.random.split(key, o.starts)
+    if box is None:
+        shape = np.shape(made.begun())
+        return _fixed_points(o, made, [made.begun(), *(made.system.space.sample(k, shape) for k in keys)])
+    low, high = (jnp.asarray(end) for end in box)
+    return _fixed_points(o, made, [low + (high - low) * jax.random.uniform(k, low.shape) for k in keys])
+
+
+def _box(o: Continue, made: "Found") -> "np.ndarray":
+    """Return the least and the largest values of the components, (2, d); raise `ValueError` unless they fit."""
+    import numpy as np
+
+    ends = np.reshape(o.box or made.box, (-1, 2)) if len(o.box or made.box) % 2 == 0 else np.zeros((0, 2))
+    known = np.size(made.start) if made.start is not None else len(getattr(made.system, "names", ()))
+    if not len(ends) or (known and len(ends) != known) or not np.all(ends[:, 0] < ends[:, 1]):
+        must = f"hold low and high of {f'each of {known} components' if known else 'each component'}, the lower first"
+        raise argument_error("box", must, f"is {list(o.box)}")
+    return ends.T
 
 
 def _fixed_points(o: Continue, made: "Found", starts: list[Any]) -> list[Any]:

@@ -47,6 +47,9 @@ class Continue(SystemOptions):
     """the largest step along a branch; by default four times the first"""
     points: int = 1000
     """the cap on points of a branch in each direction; branches that reach it are named"""
+    box: tuple[float, ...] = ()
+    """low and high of each component, between which equilibria or fixed points are looked for; by default the window of
+    the catalogue, or the whole space"""
     starts: int = 32
     """random starts of a search for equilibria, in each round"""
     resume: Path | None = None
