@@ -29,9 +29,9 @@ def test_the_catalogue_is_listed_and_simulated_with_parameters_by_name(capsys, t
 
 
 def test_maps_are_iterated(capsys, tmp_path):
-    status, said, _ = run(capsys, "simulate", "logistic", "--r", 2, "--end", 40, "--movie", tmp_path / "run.gif")
+    status, said, _ = run(capsys, "simulate", "logistic", "--r", 2, "--end", 12, "--movie", tmp_path / "run.gif")
     assert status == 0
-    assert "40 steps, from (0.3) to (0.5)" in said
+    assert "12 steps, from (0.3) to (0.5)" in said
     with Image.open(tmp_path / "run.gif") as movie:
         assert movie.n_frames > 1
     assert run(capsys, "simulate", "logistic", "--start", 3, "--end", 40)[0] == 1
