@@ -32,6 +32,7 @@ def test_the_numbers_are_finite_and_the_axes_are_labelled(name, folder):
     check_layout(drawn)
 
 
+@pytest.mark.slow
 def test_trajectories_come_nearer_to_the_manifold_as_epsilon_falls_and_jump_at_the_folds(folder):
     found = numbers("manifold", folder)
     np.testing.assert_allclose(found["cubic folds"], [[-2 / 3, 1], [2 / 3, -1]], atol=1e-12)
