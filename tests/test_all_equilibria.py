@@ -85,6 +85,7 @@ def test_a_circle_of_equilibria_is_one_family_that_is_not_isolated():
     assert known.families == ()
 
 
+@pytest.mark.slow  # a flow of tokens is compiled
 def test_three_tokens_on_a_circle_have_three_equilibria_up_to_symmetry():
     flow = TokenFlow(2.0 * np.eye(2)[None])
     gram = lambda x: jnp.sort((x @ x.T).ravel())

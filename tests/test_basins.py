@@ -97,6 +97,7 @@ def test_every_start_may_escape():
     assert "1 escaped" in repr(found)
 
 
+@pytest.mark.slow  # a flow is compiled
 def test_rotations_of_a_pendulum_are_one_attractor():
     found = basins(Pendulum(friction=0.5), [[-9, 9], [-1, 1]], [12, 6], options=Search(wrapped={0: 2 * np.pi}))
     assert found.shares == {0: 1.0}

@@ -17,6 +17,9 @@ WAVE = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0]]))
 CLOCK = FunctionFlow(lambda t, x: jnp.ones_like(x))
 GROUND = Event(lambda t, x: x[0], -1)
 both = pytest.mark.parametrize("integrator", [Diffrax(), Scipy()], ids=["diffrax", "scipy"])
+rather = pytest.mark.parametrize(
+    "integrator", [pytest.param(Diffrax(), marks=pytest.mark.slow), Scipy()], ids=["diffrax", "scipy"]
+)
 
 
 def _bounce(flow, t, x):
@@ -133,7 +136,7 @@ def test_transitions_at_one_time_without_a_dwell_time_end_at_the_cap_and_are_des
     assert "occurred at one time: a dwell time separates them" in run.explain()
 
 
-@both
+@rather
 def test_all_crossings_are_recorded_in_both_directions(integrator):
     events = [Event(lambda t, x: x[0], 0), Event(lambda t, x: x[0] - 0.5, 1)]
     run = crossings(WAVE, [0.0, 1.0], np.linspace(0, 10, 5), events, integrator=integrator)

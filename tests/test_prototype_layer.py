@@ -113,7 +113,7 @@ def test_the_gradient_of_the_loss_is_that_of_the_mode_and_that_of_the_output_of_
     assert np.max(np.abs(outputs[0] - outputs[1])) < 1e-14
 
 
-@pytest.mark.parametrize(("heads", "k"), [(1, 3), (3, 4)])
+@pytest.mark.parametrize(("heads", "k"), [pytest.param(1, 3, marks=pytest.mark.slow), (3, 4)])
 def test_the_gradient_of_the_output_is_that_of_differences_for_every_parameter(heads, k):
     layer, z = drawn(heads, k), tokens(40 if heads == 1 else 5)  # in both orders of the products
     weights = jnp.asarray(np.random.default_rng(7).normal(size=z.shape))

@@ -130,7 +130,7 @@ def _coupled(kind, gradient="full", **options):
     return flow, Coupled(encoder.draw(stream(11, kind)), P)
 
 
-@pytest.mark.parametrize("kind", ["free", "linear", "affine", "mlp"])
+@pytest.mark.parametrize("kind", [pytest.param("free", marks=pytest.mark.slow), "linear", "affine", "mlp"])
 @pytest.mark.parametrize("gradient", ["full", "frozen"])
 def test_the_coupled_flow_descends_its_potential_at_two_rates(kind, gradient):
     flow, x = _coupled(kind, gradient, barrier=0.1)
@@ -161,8 +161,15 @@ def test_a_frozen_encoder_leaves_the_flow_of_the_prototypes():
     np.testing.assert_allclose(alone.velocity(0.0, x.prototypes), flow.velocity(0.0, x).prototypes, rtol=1e-13)
 
 
-@pytest.mark.parametrize("detached", [True, False])
-@pytest.mark.parametrize("gradient", ["full", "frozen"])
+@pytest.mark.parametrize(
+    ("gradient", "detached"),
+    [
+        ("full", False),
+        pytest.param("full", True, marks=pytest.mark.slow),
+        pytest.param("frozen", False, marks=pytest.mark.slow),
+        ("frozen", True),
+    ],
+)
 @pytest.mark.parametrize("groups", [pytest.param(None, marks=pytest.mark.slow), [0, 1, 2, 0, 1, 2, 0]])
 def test_the_two_levels_have_the_gradient_of_autodiff_and_differences(detached, gradient, groups):
     flow = TwoLevelFlow(X, LinearEncoder(D, M), T, detached=detached, loss=PrototypeLoss(gradient), groups=groups)

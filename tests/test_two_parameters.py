@@ -118,7 +118,6 @@ def test_folds_and_hopf_points_meet_at_a_bogdanov_takens_point():
         assert (kind, p, q) == ("Bogdanov-Takens point", pytest.approx(0.0, abs=1e-7), pytest.approx(0.0, abs=1e-7))
 
 
-@pytest.mark.slow
 def test_both_folds_of_the_double_well_are_on_one_curve_unless_the_cusp_is_cut_off():
     """The curve is h^2 = 4 (a / 3)^3."""
     folds = continue_equilibria(DoubleWell(h=-1.0), WELL[0], jnp.asarray([-1.4]), (-1.0, 1.0)).bifurcations
