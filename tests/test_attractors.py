@@ -9,7 +9,7 @@ from analysis.dynamics.attraction import extent_of, keeps_volume, match, set_dis
 from analysis.dynamics.attractors import ESCAPED, FAILED, NOT_ATTRACTING, NOT_SETTLED, find_attractors
 from analysis.dynamics.edge_tracking import edge_state
 from analysis.dynamics.limit_sets import LimitSet, Record, _relative_equilibrium
-from analysis.dynamics.time_maps import TimeMap, state_itself
+from analysis.dynamics.time_maps import TimeMap, Wrapped, state_itself, whole_turns
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon, Logistic, Standard
@@ -209,18 +209,36 @@ def test_the_edge_of_a_map_is_its_saddle(saddle):
     ends = [float(found.attractors.attractors[k].state[0]) for k in (*found.leads_to, *found.labels)]
     assert ends == pytest.approx([1.0, -1.0, -1.0, 1.0])
     assert found.width < 1e-6
+    with pytest.raises(ValueError, match="Argument `other` must lie in another basin than `one`, but has the same"):
+        edge_state(saddle, jnp.asarray([-1.0, 0.3, 0.1]), jnp.asarray([-0.6, 0.1, -0.2]))
 
 
 def test_the_map_over_intervals_of_a_forced_flow_goes_on_in_time_and_leaves_what_is_out_of_bounds():
-    flow = FunctionFlow(lambda t, x: jnp.cos(t) * jnp.ones_like(x))
+    flow = FunctionFlow(lambda t, x: jnp.cos(5 * t) * jnp.ones_like(x))
     time_map = TimeMap(flow, jnp.zeros(1), state_itself, 0.7, 1e-9, 3.0)
     found = time_map.window(np.array([[0.0], [1.0], [3.5]]), 2)
     times = 0.7 * np.arange(2, 11)
-    moved = (np.sin(times) - np.sin(1.4))[1:]
+    moved = (np.sin(5 * times) - np.sin(7.0))[1:] / 5
     assert np.allclose(found[:, 0, 0], moved, atol=1e-7)
     assert np.allclose(found[:, 1, 0], 1 + moved, atol=1e-7)
     assert np.all(found[:, 2] == 3.5)
     assert [part.tolist() for part in time_map.lost(np.array([[2.0], [3.5]]))] == [[False, True], [False, False]]
+
+
+def test_the_map_over_intervals_of_a_map_goes_on_in_steps():
+    time_map = TimeMap(FunctionMap(lambda k, x: x + k.astype(float)), jnp.zeros(1), state_itself, 3, 1e-9, 1000.0)
+    found = time_map.window(np.array([[0.0], [2000.0]]), 2)
+    assert found[:, 0, 0].tolist() == [sum(range(6, 6 + 3 * j)) for j in range(1, 9)]
+    assert np.all(found[:, 1] == 2000)
+
+
+def test_angles_have_the_features_of_a_circle_of_their_period():
+    features = Wrapped(((0, 3.0), (2, 2 * np.pi)))
+    rate = 2 * np.pi / 3
+    expected = [5.0, np.cos(0.4 * rate) / rate, np.sin(0.4 * rate) / rate, np.cos(7.0), np.sin(7.0)]
+    assert np.allclose(features(jnp.asarray([0.4, 5.0, 7.0])), expected)
+    assert whole_turns(features, np.array([4.6, 9.0, -7.0])).tolist() == [6.0, 0.0, -2 * np.pi]
+    assert whole_turns(state_itself, np.array([4.6, 9.0])).tolist() == [0.0, 0.0]
 
 
 @pytest.mark.slow  # another flow is compiled

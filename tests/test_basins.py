@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.attractors import ESCAPED, NOT_ATTRACTING
+from analysis.dynamics.attractors import ESCAPED, NOT_ATTRACTING, NOT_SETTLED, find_attractors
 from analysis.dynamics.basin_boundary import bisect_outcome, divide_outcomes
 from analysis.dynamics.basin_fractions import basin_fractions, continued_fractions
-from analysis.dynamics.basins import Basins, Search, basins, touching
+from analysis.dynamics.basins import Basins, Search, basins, labels_of, set_up, touching
 from analysis.dynamics.edge_tracking import edge_state
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
@@ -146,6 +146,8 @@ def test_basins_that_touch_are_paired_once():
         assert (labels[first], labels[second]) == (one, other)
         assert np.sum(np.abs(np.subtract(first, second))) == 1
     assert touching(np.array([0, -1, 1])) == {}
+    assert touching(np.array([[0, 0, 0], [1, 1, 1]])) == {(0, 1): ((0, 1), (1, 1))}  # the middle one
+    assert touching(np.array([1, 0])) == {(0, 1): ((1,), (0,))}
 
 
 @pytest.mark.slow
@@ -198,6 +200,14 @@ def test_the_saddle_of_a_map_is_in_no_basin():
     assert (len(set(found.labels[:4])), len(set(found.labels[5:]))) == (1, 1)
 
 
+def test_what_passes_an_attractor_is_not_in_its_basin():
+    known = find_attractors(Pitch(), [[0.9], [-0.9]])
+    assert [float(a.state[0]) for a in known.attractors] == pytest.approx([1.0, -1.0])
+    passing = FunctionMap(lambda k, x: x + 0.125)  # at 1 after the eighth step
+    time_map, flat, told = set_up(passing, jnp.asarray([[0.0], [0.5]]), Search(longest=256))
+    assert labels_of(time_map, flat, known, told).tolist() == [NOT_SETTLED, NOT_SETTLED]
+
+
 def test_a_slice_of_a_map_keeps_the_other_components():
     pitch = FunctionMap(lambda k, x: jnp.stack([0.5 * x[0], 1.5 * x[1] - 0.5 * x[1] ** 3 + 0.1 * x[2], x[2] * 0.5]))
     found = basins(pitch, [[-1.5, 1.5]], [10], start=jnp.asarray([0.5, 7.0, -2.0]), varied=[1])
@@ -224,7 +234,7 @@ def test_a_slice_keeps_the_other_components():
 def test_a_straight_boundary_has_the_exponent_one():
     labels = np.repeat([0, 1], 200)[:, None] * np.ones((1, 40), int)
     plain = Basins(labels.astype(int), (np.arange(400.0), np.arange(40.0)), ("x", "y"), (), (), 1.0, 1)
-    assert plain.uncertainty_exponent().rate == pytest.approx(1, abs=0.15)
+    assert plain.uncertainty_exponent().rate == pytest.approx(1, abs=1e-9)
 
 
 def test_division_into_parts_brackets_as_bisection_does():
@@ -234,6 +244,11 @@ def test_division_into_parts_brackets_as_bisection_does():
     assert many.low <= 0.3 < many.high
     assert two.low <= 0.3 < two.high
     assert many.high - many.low <= 1e-9
+    third = divide_outcomes(lambda xs: [int(x > 0.3) + int(x > 0.6) for x in xs], 0.0, 1.0, parts=8, max_steps=1)
+    assert third == (0.25, 0.375, 0, 1)  # the first of two boundaries, after one division
+    assert bisect_outcome(outcome, 0.0, 1.0, width=0.3) == (0.25, 0.5, False, True)
+    with pytest.raises(ValueError, match="Argument `outcome` must differ between `low` and `high`, but is True at"):
+        bisect_outcome(outcome, 0.5, 1.0)
 
 
 def test_bad_input_is_one_sentence():

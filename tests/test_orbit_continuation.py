@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
+from analysis.dynamics.branches import Bifurcation
 from analysis.dynamics.continuation import continue_equilibria
 from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.orbit_continuation import (
@@ -22,6 +23,8 @@ from dynsim.systems.catalogue.chaotic import Lorenz, Roessler
 from dynsim.systems.catalogue.oscillators import Duffing, FitzHughNagumo
 from dynsim.systems.catalogue.parameters import parameter
 
+P = lambda flow: flow.p  # one function: one program for all
+
 
 class Bautin(AbstractFlow):
     """r' = r (p + 2 r^2 - r^4), angle' = 1: cycles at r^2 = 1 +- sqrt(1 + p), which meet in a fold at p = -1."""
@@ -38,7 +41,7 @@ class Bautin(AbstractFlow):
 
 @pytest.fixture(scope="module")
 def bautin():
-    where = lambda flow: flow.p
+    where = P
     rest = continue_equilibria(Bautin(p=-0.5), where, jnp.zeros(2), (-1.5, 0.5))
     return rest, orbits_from_hopf(Bautin(), where, rest.bifurcations[0], (-1.5, 0.5), segments=3, max_step=0.3)
 
@@ -51,6 +54,7 @@ def test_cycles_leave_a_hopf_point_and_turn_at_their_fold(bautin):
     assert np.allclose(cycles.states.period, 2 * np.pi, atol=1e-7)
     assert [(b.kind, b.parameter) for b in cycles.bifurcations] == [("fold", pytest.approx(-1.0, abs=1e-7))]
     exponents = 4 * radius - 4 * radius**2
+    assert np.allclose(cycles.eigenvalues[0], 1.0)  # at the Hopf point
     assert np.allclose(cycles.eigenvalues[1:, 0], np.exp(2 * np.pi * exponents[1:]), rtol=1e-5)
     assert {k for k, r in zip(cycles.kinds, radius, strict=True) if r > 1.01} == {"stable"}
     assert {k for k, r in zip(cycles.kinds[1:], radius[1:], strict=True) if r < 0.99} == {"unstable"}
@@ -59,24 +63,77 @@ def test_cycles_leave_a_hopf_point_and_turn_at_their_fold(bautin):
 
 @pytest.mark.slow  # its shooting is compiled
 def test_a_branch_of_cycles_ends_at_the_equilibrium_where_it_began(bautin):
-    cycle = orbit_of(Bautin(), lambda flow: flow.p, bautin[1], -1)
+    cycle = orbit_of(Bautin(), P, bautin[1], -1)
     assert cycle.stability == "stable"
+    assert float(jnp.sum(cycle.state**2)) == pytest.approx(1 + np.sqrt(1.5))
     back = continue_orbits(
-        Bautin(p=0.5), lambda flow: flow.p, periodic_orbit(Bautin(p=0.5), cycle.state, 6.3, segments=3), (-1.5, 0.6),
+        Bautin(p=0.5), P, periodic_orbit(Bautin(p=0.5), cycle.state, 6.3, segments=3), (-1.5, 0.6),
         step=0.2, max_step=0.5,
     )  # fmt: skip
     assert "equilibrium" in back.ends
     assert [b.kind for b in back.bifurcations] == ["fold"]
 
 
-def test_orbits_of_a_branch_have_the_range_of_their_radius(bautin):
-    ranges = orbit_ranges(Bautin(), lambda flow: flow.p, bautin[1], 1, samples=30)
-    radius = np.sqrt(np.sum(bautin[1].states.nodes[:, 0] ** 2, axis=1))
-    assert np.allclose(ranges, radius[:, None] * [-1, 1], rtol=1e-3, atol=1e-6)
+def test_orbits_of_a_branch_have_the_range_of_a_turning_point(bautin):
+    ranges = orbit_ranges(Bautin(), P, bautin[1], 1, samples=4)
+    first = bautin[1].states.nodes[:, 0]
+    angles = np.arctan2(first[:, 1], first[:, 0])[:, None] + 2 * np.pi * np.arange(9) / 9  # three segments of three
+    values = np.linalg.norm(first, axis=1)[:, None] * np.sin(angles)
+    assert np.allclose(ranges, np.stack([np.min(values, axis=1), np.max(values, axis=1)], axis=1), atol=1e-4)
 
 
 def orbit_curve(segments, forcing=None):
-    return OrbitCurve(Bautin(), lambda flow: flow.p, jnp.ones(2), segments, forcing, 10.0, 1e-9)
+    return OrbitCurve(Bautin(), P, jnp.ones(2), segments, forcing, 10.0, 1e-9)
+
+
+@pytest.mark.parametrize("forcing", [None, lambda flow: 6.0 + 2 * flow.p])
+def test_derivatives_of_the_gaps_are_those_of_differences(forcing):
+    curve, h, p = orbit_curve(3, forcing), 1e-3, 0.1
+    angles, radius = np.array([0.02, 2.1, 4.2]), np.array([1.43, 1.41, 1.45])  # the cycle has the radius 1.4314
+    nodes = radius[:, None] * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    cycle = Cycle(nodes, np.asarray(6.2))
+    basis = curve.basis(cycle)
+    gaps = lambda state, parameter: curve.equations(state, parameter, basis).values[:6]
+    found = curve.equations(cycle, p, basis)
+    assert basis.shape == (7, 6 if forcing else 7)
+    for k, step in enumerate(h * basis.T):
+        change = (gaps(curve.displaced(cycle, step), p) - gaps(curve.displaced(cycle, -step), p)) / (2 * h)
+        assert np.allclose(change, found.J[:6, k], atol=2e-4)
+    change = (gaps(cycle, p + h) - gaps(cycle, p - h)) / (2 * h)
+    assert np.allclose(change, found.slope[:6], atol=2e-4)
+    if forcing is None:  # the condition of phase: no motion along the flow
+        velocity = np.concatenate([np.asarray(Bautin(p=p).velocity(0.0, node)) for node in nodes])
+        assert np.allclose(found.J[6, :6], velocity / np.linalg.norm(velocity), atol=0.1)
+
+
+class Mobius(AbstractFlow):
+    """About (cos t, 0), in coordinates that turn by half a turn in the period 2 pi: u' = p u - u^3, v' = -v."""
+
+    p: object = parameter("p", 0.0)
+    space: Euclidean = Euclidean()
+
+    def velocity(self, t, x):
+        center, c, s = jnp.stack([jnp.cos(t), 0 * t]), jnp.cos(t / 2), jnp.sin(t / 2)
+        y = x - center
+        u, v = c * y[0] + s * y[1], c * y[1] - s * y[0]
+        along, across = self.p * u - u**3, -v
+        turned = jnp.stack([c * along - s * across, s * along + c * across])
+        return jnp.stack([-jnp.sin(t), 0 * t]) + jnp.stack([-y[1], y[0]]) / 2 + turned
+
+
+def test_orbits_of_twice_the_period_leave_a_period_doubling():
+    nodes = np.array([[1.0, 0.0], [-1.0, 0.0]])  # the multipliers are -e^(2 pi p) and -e^(-2 pi)
+    values, direction = -np.exp([0.0, -2 * np.pi]) + 0j, np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    at = Bifurcation("period doubling", Cycle(nodes, np.asarray(2 * np.pi)), 0.0, values, np.pi, 0.0, direction)
+    forcing, where = (lambda flow: 2 * jnp.pi + 0 * flow.p), P
+    (found,) = switch_orbits(Mobius(), where, at, (-0.5, 0.5), forcing=forcing, step=0.2, max_points=3, rtol=1e-9)
+    assert found.states.nodes.shape[1:] == (4, 2)
+    assert np.allclose(found.states.period, 4 * np.pi)
+    assert np.allclose((found.states.nodes[:, 0, 0] - 1) ** 2, found.parameters, atol=1e-7)
+    assert np.allclose(found.states.nodes[:, 0, 0] + found.states.nodes[:, 2, 0], 2.0, atol=1e-7)
+    assert set(found.kinds[1:]) == {"stable"}
+    assert found.ends == ("period doubling", "steps")
+    assert found.parameters[-1] > 0.01
 
 
 def test_multipliers_are_those_of_the_product_of_all_segments():
@@ -92,6 +149,7 @@ def test_multipliers_are_those_of_the_product_of_all_segments():
     one = Cycle(np.ones((1, 2)), np.asarray(1.0))
     alone = orbit_curve(1, lambda flow: 1.0 + flow.p).spectrum(one, 0.0, A - np.eye(2), np.empty((2, 0)))
     assert np.allclose(alone, [3.0, 1.0])
+    assert np.allclose(orbit_curve(1).growth(np.array([-2.0, 0.5j, 1.0])), [1.0, -0.5, 0.0])
 
 
 def test_orbits_end_where_they_are_too_long_or_have_shrunk_to_an_equilibrium(monkeypatch):
@@ -156,7 +214,7 @@ def test_a_forced_orbit_keeps_the_period_of_its_forcing():
 
 
 def test_bad_input_is_one_sentence(bautin):
-    where, fold = (lambda flow: flow.p), bautin[1].bifurcations[0]
+    where, fold = P, bautin[1].bifurcations[0]
     with pytest.raises(ValueError, match="Argument `at` must be a Hopf point, but is a fold"):
         orbits_from_hopf(Bautin(), where, fold, (-1.5, 0.5))
     with pytest.raises(ValueError, match="Argument `at` must be a branch point or a period doubling, but is a fold"):

@@ -7,7 +7,7 @@ from matplotlib.contour import ContourSet
 from PIL import Image
 
 from analysis.dynamics.cycles import limit_cycles
-from analysis.dynamics.pace import Paced, curves, depends_on_time, typical_speed
+from analysis.dynamics.pace import Paced, change_in_time, curves, depends_on_time, typical_speed
 from analysis.dynamics.phase_plane import phase_plane
 from analysis.dynamics.poles import beside_poles
 from dynsim import FunctionFlow
@@ -102,6 +102,9 @@ def test_whether_a_field_depends_on_time():
     x = jnp.asarray([0.3, 0.2])
     assert depends_on_time(Duffing(), x)
     assert not depends_on_time(Duffing(gamma=0.0), x)
+    late = FunctionFlow(lambda t, x: jnp.stack([x[1], jnp.where(t > 6.0, 2.0, 0.0)]))
+    points = jnp.asarray([[0.0, 0.0], [1.0, -3.0], [jnp.nan, jnp.nan]])
+    assert change_in_time(late, points) == (2.0, 3.0)
 
 
 @pytest.mark.slow

@@ -1,0 +1,145 @@
+"""Errors in maps over intervals, basins, their boundaries and the pace of curves, and the tests that notice them."""
+
+from tests.mutants import Mutant
+
+DYNAMICS = "analysis.dynamics."
+MAPS, BASINS, FRACTIONS = DYNAMICS + "time_maps", DYNAMICS + "basins", DYNAMICS + "basin_fractions"
+BOUNDARY, EDGE, PACE = DYNAMICS + "basin_boundary", DYNAMICS + "edge_tracking", DYNAMICS + "pace"
+TESTS, SETS, PLANE = (
+    "tests/test_basins.py::test_",
+    "tests/test_attractors.py::test_",
+    "tests/test_phase_plane.py::test_",
+)
+STEPS = (SETS + "the_map_over_intervals_of_a_map_goes_on_in_steps",)
+ANGLES = (SETS + "angles_have_the_features_of_a_circle_of_their_period",)
+FORCED = (SETS + "the_map_over_intervals_of_a_forced_flow_goes_on_in_time_and_leaves_what_is_out_of_bounds",)
+SADDLE = (SETS + "the_edge_of_a_map_is_its_saddle",)
+LEFT = (SETS + "what_leaves_the_domain_has_failed",)
+NEWTON = (TESTS + "the_basins_of_newtons_method_turn_into_each_other",)
+ESCAPED = (TESTS + "what_escapes_is_in_no_basin",)
+IN_NONE = (TESTS + "the_saddle_of_a_map_is_in_no_basin",)
+PASSING = (TESTS + "what_passes_an_attractor_is_not_in_its_basin",)
+TURNS = (TESTS + "rotations_of_a_pendulum_are_one_attractor",)
+SLICE = (TESTS + "a_slice_of_a_map_keeps_the_other_components",)
+TOUCH = (TESTS + "basins_that_touch_are_paired_once",)
+STRAIGHT = (TESTS + "a_straight_boundary_has_the_exponent_one",)
+DIVIDED = (TESTS + "division_into_parts_brackets_as_bisection_does",)
+WILSON = (TESTS + "shares_of_random_starts_have_wilson_intervals",)
+FOLLOWED = (TESTS + "labels_of_a_map_follow_their_attractors_along_a_parameter",)
+BAD = (TESTS + "bad_input_is_one_sentence",)
+PACED = (PLANE + "a_paced_flow_has_the_direction_of_the_field_and_vanishes_with_it",)
+IN_TIME = (PLANE + "whether_a_field_depends_on_time",)
+CYCLES = (PLANE + "limit_cycles_are_found_forwards_and_backwards_each_once",)
+
+MUTANTS = (
+    Mutant("workbench time maps: steps of a map begin anew in every interval", MAPS,
+           "step(begin + k.astype(float), y)", "step(k.astype(float), y)", tests=STEPS),
+    Mutant("workbench time maps: an interval has a step more", MAPS,
+           "jax.lax.fori_loop(0, steps, once, ys)", "jax.lax.fori_loop(0, steps + 1, once, ys)", tests=STEPS),
+    Mutant("workbench time maps: what is out of bounds moves by the map", MAPS,
+           "step(begin + k.astype(float), y), y)", "step(begin + k.astype(float), y), step(begin, y))", tests=STEPS),
+    Mutant("workbench time maps: a window begins an interval later", MAPS,
+           "begin = begun * float(self.interval)", "begin = (begun + 1) * float(self.interval)", tests=FORCED),
+    Mutant("workbench time maps: an angle has twice its period", MAPS,
+           "(k, 2 * np.pi / period)", "(k, np.pi / period)", tests=ANGLES),
+    Mutant("workbench time maps: circles of angles have the radius one", MAPS,
+           "fn(flat[k] * rate) / rate", "fn(flat[k] * rate)", tests=ANGLES),
+    Mutant("workbench time maps: angles are features, too", MAPS,
+           "if k not in dict(self.periods)]", "]", tests=ANGLES),
+    Mutant("workbench time maps: whole turns are those below", MAPS,
+           "np.round(moved[k] / period)", "np.floor(moved[k] / period)", tests=ANGLES),
+    Mutant("workbench time maps: turns are counted, not measured", MAPS,
+           "found[k] = period * np.round", "found[k] = np.round", tests=ANGLES),
+    Mutant("workbench time maps: states that are finite are defined", MAPS,
+           "jnp.all(jnp.isfinite(x)) & jnp.all(jnp.isfinite(velocity(jnp.zeros(()), x)))",
+           "jnp.all(jnp.isfinite(x))", tests=BAD),
+    Mutant("workbench time maps: errors of the solver do not count", MAPS,
+           "jnp.max(jnp.sqrt(jnp.mean(error**2, axis=0)))", "0 * jnp.max(jnp.sqrt(jnp.mean(error**2, axis=0)))",
+           tests=FORCED),
+    Mutant("workbench basins: the axes of a grid are exchanged", BASINS,
+           'np.meshgrid(*axes, indexing="ij")', 'np.meshgrid(*axes, indexing="xy")', tests=NEWTON),
+    Mutant("workbench basins: components that do not vary are zero", BASINS,
+           "np.tile(np.asarray(flat), (len(points), 1))", "np.tile(0 * np.asarray(flat), (len(points), 1))",
+           tests=SLICE),
+    Mutant("workbench basins: what has escaped has failed", BASINS,
+           "self.labels[self.pending[failed]] = ESCAPED, FAILED", "self.labels[self.pending[failed]] = FAILED, ESCAPED",
+           tests=ESCAPED),
+    Mutant("workbench basins: what is near at the end of a window has arrived", BASINS,
+           "for state in states[::-1]:", "for state in states[-1:]:", tests=PASSING),
+    Mutant("workbench basins: what stays at a saddle has not settled", BASINS,
+           "self.labels[self.pending[near]] = NOT_ATTRACTING", "self.labels[self.pending[near]] = NOT_SETTLED",
+           tests=IN_NONE),
+    Mutant("workbench basins: attractors have any radius", BASINS,
+           "fine = [max(a.radius / 4, 2 * resolution(a, self.extent))",
+           "fine = [100 * max(a.radius / 4, 2 * resolution(a, self.extent))", tests=NEWTON),
+    Mutant("workbench basins: angles are not wrapped", BASINS,
+           "s.features, s.wrapped, s.escape", "s.features, None, s.escape", tests=TURNS),
+    Mutant("workbench basins: boxes may have their upper end first", BASINS,
+           "not np.all(ends[:, 0] < ends[:, 1])", "False", tests=BAD),
+    Mutant("workbench basins: a box in which all fail has basins", BASINS,
+           "if np.all(found.labels == FAILED):", "if False:", tests=BAD),
+    Mutant("workbench basins: the same index may vary twice or not exist", BASINS,
+           "or max(which) >= flat.size:", "or max(which) > flat.size + 9:", tests=BAD),
+    Mutant("workbench basins: basins touch what escapes", BASINS,
+           "if 0 <= pair[0] < pair[1]:", "if pair[0] < pair[1]:", tests=TOUCH),
+    Mutant("workbench basins: basins touch themselves", BASINS,
+           "if 0 <= pair[0] < pair[1]:", "if 0 <= pair[0] <= pair[1]:", tests=TOUCH),
+    Mutant("workbench basins: the first place is that at which basins touch", BASINS,
+           "places[pair][len(places[pair]) // 2]", "places[pair][0]", tests=TOUCH),
+    Mutant("workbench basins: points beside each other are not sorted by their basins", BASINS,
+           "sorted((index, beside), key=lambda place: int(labels[place]))", "(index, beside)", tests=TOUCH),
+    Mutant("workbench basins: a boundary is looked for within an even number of points", BASINS,
+           "scipy.ndimage.maximum_filter(self.labels, 2 * k + 1,", "scipy.ndimage.maximum_filter(self.labels, 2 * k,",
+           tests=STRAIGHT),
+    Mutant("workbench basins: the exponent is that of the distance", BASINS,
+           "np.polyfit(np.log(reach), np.log(shares), 1, cov=True)",
+           "np.polyfit(reach, np.log(shares), 1, cov=True)", tests=STRAIGHT),
+    Mutant("workbench basins: intervals have the confidence 0.95", FRACTIONS,
+           "proportion_ci(confidence,", "proportion_ci(0.95,", tests=WILSON),
+    Mutant("workbench basins: confidences above one are taken", FRACTIONS,
+           "if not 0 < confidence < 1:", "if not 0 < confidence:", tests=BAD),
+    Mutant("workbench basins: shares are those of the starts that arrive", FRACTIONS,
+           "return self.counts / self.total", "return self.counts / max(1, int(np.max(self.counts)))", tests=FOLLOWED),
+    Mutant("workbench basins: absent attractors have the share zero", FRACTIONS,
+           "np.full((len(values), len(labels)), np.nan)", "np.full((len(values), len(labels)), 0.0)", tests=FOLLOWED),
+    Mutant("workbench basins: attractors before that have gone are forgotten at once", FRACTIONS,
+           "known = known | followed", "known = {}", tests=FOLLOWED),
+    Mutant("workbench basins: starts have the labels before they are followed", FRACTIONS,
+           "np.array([names[k] if k >= 0 else k for k in found.labels])", "np.array(found.labels)[::-1]",
+           tests=FOLLOWED),
+    Mutant("workbench basins: the enclosing attractor is the one with the fewest points", FRACTIONS,
+           "if votes[row, column] > 0.5 and", "if votes[row, column] <= 0.5 and", tests=FOLLOWED),
+    Mutant("workbench basins: a boundary with both outcomes the same is divided", BOUNDARY,
+           "if left == right:", "if False:", tests=DIVIDED),
+    Mutant("workbench basins: a third outcome is taken for the one at the upper end", BOUNDARY,
+           "low, high, right = ends[change - 1], ends[change], found[change]",
+           "low, high = ends[change - 1], ends[change]", tests=DIVIDED),
+    Mutant("workbench basins: division goes on within the width", BOUNDARY,
+           "if high - low <= width or not", "if not", tests=DIVIDED),
+    Mutant("workbench basins: parts are halves", BOUNDARY,
+           "low + (high - low) * k / parts for", "low + (high - low) * k / (2 * parts) for", tests=DIVIDED),
+    Mutant("workbench edges: starts of one basin have an edge between them", EDGE,
+           "if labels[0] == labels[1]:", "if False:", tests=SADDLE),
+    Mutant("workbench edges: an edge is known to a thousandth", EDGE,
+           "NARROW = 1e-9", "NARROW = 1e-3", tests=SADDLE),
+    Mutant("workbench pace: a flow backwards goes forwards", PACE,
+           "self.sign * part, self.flow", "part, self.flow", tests=CYCLES),
+    Mutant("workbench pace: a frozen flow goes on in time", PACE,
+           "self.flow.vector_field(self.t, x)", "self.flow.vector_field(t, x)", tests=PACED),
+    Mutant("workbench pace: a curve has the unit speed at an equilibrium", PACE,
+           "jnp.sum(ravel_pytree(v)[0] ** 2) + self.slow**2", "jnp.sum(ravel_pytree(v)[0] ** 2)", tests=PACED),
+    Mutant("workbench pace: the speed below which a curve is slow is squared", PACE,
+           "** 2) + self.slow**2)", "** 2) + self.slow)", tests=PACED),
+    Mutant("workbench pace: the typical speed is the mean one", PACE,
+           "jnp.nanmedian(jnp.linalg.norm", "jnp.nanmean(jnp.linalg.norm", tests=PACED),
+    Mutant("workbench pace: a field that vanishes has no typical speed", PACE,
+           "axis=-1))) or 1.0", "axis=-1)))", tests=PACED),
+    Mutant("workbench pace: the speed at a place is its largest entry", PACE,
+           "jnp.nanmedian(jnp.linalg.norm(field, axis=-1))", "jnp.nanmedian(jnp.sum(field, axis=-1))", tests=PACED),
+    Mutant("workbench pace: late changes of a field are missed", PACE,
+           "5.3, 11.3, 41.0)", "5.3)", tests=IN_TIME),
+    Mutant("workbench pace: every field depends on time", PACE,
+           "jnp.asarray(y)[None], x))[0] > 0", "jnp.asarray(y)[None], x))[0] >= 0", tests=IN_TIME),
+    Mutant("workbench pace: where a field is not a number it depends on time", PACE,
+           "change = np.nanmax(np.abs", "change = np.max(np.abs", tests=IN_TIME),
+)  # fmt: skip
