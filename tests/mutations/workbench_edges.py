@@ -38,9 +38,6 @@ MUTANTS = (
     Mutant("workbench doublings: a doubled orbit keeps the period of the forcing", ORBITS,
            "period = forcing if forcing is None or not doubled else (lambda flow: 2 * forcing(flow))",
            "period = forcing", tests=DOUBLED),
-    Mutant("workbench doublings: the first turn is known, the second is not", ORBITS,
-           "np.concatenate([np.tile(known, repeats), change * [repeats, 1]])",
-           "np.concatenate([known, 0 * np.tile(known, repeats - 1), change * [repeats, 1]])", tests=DOUBLED),
     Mutant("workbench doublings: a forced orbit has a trivial multiplier", CURVE,
            "if not self.forced:\n            along", "if len(monodromy) > 1:\n            along", tests=FORCED),
 )  # fmt: skip
