@@ -10,6 +10,8 @@ from analysis.dynamics.edge_exponents import EdgeExponents, exponents_along
 from analysis.dynamics.edge_tracking import edge_state
 from analysis.dynamics.time_maps import TimeMap, state_itself
 from dynsim.systems.base import FunctionFlow, FunctionMap
+from figures.panels.basins import Mark, basin_image
+from figures.style import canvas
 
 GROWTH, PUSH = 1.5, 0.1
 TOLD = Settings(False, 256, 1, (), False)
@@ -90,6 +92,15 @@ def test_an_orbit_that_the_trajectory_passes_is_not_its_limit(monkeypatch, found
     monkeypatch.setattr(edge_tracking, "limit_of", lambda record: passed)
     assert edge_tracking._limit(known.time_map, track, known, TOLD) is None
     assert edge_tracking._limit(known.time_map, np.tile(track[-1], (64, 1)), known, TOLD) is passed
+
+
+def test_a_chaotic_edge_is_drawn_as_dots():
+    ax, points = canvas()[1][0], np.random.default_rng(0).uniform(size=(200, 2))
+    axes = [np.linspace(0, 1, 4)] * 2
+    basin_image(ax, np.zeros((4, 4), int), axes, marks=[Mark(points, "chaotic edge state", attracts=False)])
+    (line,) = ax.lines
+    assert (line.get_marker(), len(line.get_xdata())) == (".", 200)
+    assert line.get_markersize() < 2
 
 
 def test_exponents_along_states_are_those_of_the_derivatives():

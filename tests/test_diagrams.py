@@ -123,6 +123,16 @@ def test_a_line_changes_its_stability_at_the_bifurcation(pitchfork):
         bifurcation_marks(ax, ["bend"], [0.0], [0.0])
 
 
+def test_marks_are_filled_by_criticality():
+    ax = Figure().add_subplot()
+    bifurcation_marks(ax, ["supercritical period doubling", "subcritical Neimark-Sacker point"], [0.0, 1.0], [0.0, 0.0])
+    marks = [(line.get_marker(), line.get_markerfacecolor(), line.get_label()) for line in ax.lines]
+    assert marks == [
+        ("^", "white", "supercritical period doubling"),
+        ("v", "black", "subcritical Neimark-Sacker point"),
+    ]
+
+
 @pytest.mark.slow
 def test_orbits_of_the_brusselator_are_added_with_their_extremes():
     where = lambda flow: flow.b

@@ -30,7 +30,8 @@ class BasinsOptions(SystemOptions):
     A forced flow needs `--period`, that of the forcing: its basins are those of the map over a period. Of a system with
     more components `--plane x z` draws a slice through `--start`. `--sample 1000` prints the shares of random starts in
     the box, with Wilson intervals, instead of a grid; with `--against h=-0.5:0.5` for values of a parameter, drawn with
-    each attractor followed from value to value. `--edge` finds the saddles on the edges between the basins of a grid.
+    each attractor followed from value to value. `--edge` finds the saddles, or the chaotic sets, on the edges
+    between the basins of a grid.
 
     SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` of a function, a flow or a map of yours; each
     of its parameters is an option of its own, such as `--delta 0.2`.

@@ -17,6 +17,7 @@ SHADES = (0.62, 0.84, 0.45, 0.72, 0.93, 0.34, 0.54)  # luminance of the basins, 
 NAMED = {-1: NO_BASIN, -2: "#FFFFFF", -3: "#4D4D4D", -4: "#000000"}  # not settled, escaped, at no attractor, failed
 WORDS = {-1: "not settled", -2: "escaped", -3: "no attractor", -4: "undefined"}
 SMOOTH = 0.15  # of the pixels on a boundary: with more of them it is fractal, and not outlined
+SCATTERED = ("recurrent set", "chaotic edge state")  # kinds of sets whose points are drawn as small dots
 DOTS = 4000  # of a set that is not periodic, in a figure
 MOST = 12  # basins in a legend
 FAINT = 0.75  # share of white in the colours of a background
@@ -158,7 +159,7 @@ def _mark(ax: Axes, mark: Mark, *, one_axis: bool) -> None:
     fill = "black" if mark.attracts else "white"
     if mark.kind == "periodic orbit" and len(points) > 64:
         ax.plot(*np.concatenate([points, points[:1]]).T, color="black", linewidth=1.1, zorder=3.0)
-    elif mark.kind == "recurrent set":
+    elif mark.kind in SCATTERED:
         points = points[:: -(-len(points) // DOTS)]
         ax.plot(*points.T, linestyle="none", marker=".", markersize=1.2, color="black", markeredgewidth=0, zorder=3.0)
     else:
