@@ -12,8 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dynsim.integrators import Diffrax, Stats
 from dynsim.keys import stream
 from dynsim.spaces import Sphere
+from dynsim.storage import load, save
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.base import Dense
 from dynsim.systems.tokens.interactions.blocked import Blocked
@@ -23,6 +25,7 @@ from dynsim.systems.tokens.interactions.sharded import Sharded
 from dynsim.systems.tokens.interactions.shards import Shard
 from dynsim.systems.tokens.interactions.traffic import Traffic, measured_traffic
 from dynsim.systems.tokens.masks import AbstractMask, Causal, Window
+from dynsim.trajectory import Trajectory
 
 FEW = ("ring, window, large scores", "moments, causal, ellipsoid")
 COARSE = ("coarse moments", "coarse moments, causal")  # some tokens are given NaN, on one device as on eight
@@ -130,6 +133,15 @@ def test_traffic_is_computed_from_sizes():
     size = (moments.degree + 1) * 2 * (moments.degree + 1) * 4 * 8
     assert moments.traffic(flow(Causal()), x, eight) == Traffic(gathered=8 * size)
     assert moments.traffic(flow(None), x, eight) == Traffic(reduced=size)
+
+
+def test_a_stored_flow_names_no_mesh(tmp_path):
+    flow = TokenFlow(2 * np.eye(3)).computed_by(Sharded(Blocked(3, 4), jax.make_mesh((1,), ("tokens",))))
+    zero = np.asarray(0.0)
+    stats = Stats(np.asarray(True), np.asarray(0), np.asarray(0), np.asarray(0), zero, zero)
+    save(tmp_path / "run.npz", Trajectory(np.arange(2.0), np.ones((2, 6, 3)), flow, stats, Diffrax()))
+    back: Any = load(tmp_path / "run.npz")
+    assert back.system.interaction == Blocked(3, 4)
 
 
 @pytest.mark.parametrize(

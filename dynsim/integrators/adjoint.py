@@ -1,10 +1,14 @@
 """Diffrax's way of differentiating a solve, its loop without the hundred operations that find a float below the end."""
 
+import functools
 import types
+from collections.abc import Callable
+from typing import Any
 
 import diffrax as dfx
 import equinox as eqx
 import equinox.internal as eqxi
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float
@@ -64,11 +68,33 @@ def without_reverse(solver: dfx.AbstractAdaptiveSolver) -> dfx.AbstractAdaptiveS
     return eqx.tree_at(lambda s: s.scan_kind, solver, "lax", is_leaf=lambda part: part is None)
 
 
+def step_of(solver: dfx.AbstractSolver) -> Callable[..., Any]:
+    """Return the step of a solver; without derivatives in reverse mode, stages are added up entry by entry.
+
+    Diffrax's product of a row with all stages is, for many members at once, one with a copy in which the stages come
+    first; of an ensemble of large states these copies took a tenth of the time.
+    """
+    explicit = isinstance(solver, dfx.AbstractERK) and type(solver).step is dfx.AbstractRungeKutta.step
+    if not explicit or getattr(solver, "scan_kind", None) != "lax":
+        return solver.step
+    return functools.partial(_replaced(dfx.AbstractRungeKutta.step, vector_tree_dot=_added), solver)
+
+
+def _added(row: Any, stages: Any) -> Any:
+    """Return the combination of stages that has the entries of a row as coefficients."""
+    return jax.tree.map(lambda ks: sum(a * k for a, k in zip(jnp.asarray(row), ks, strict=True)), stages)
+
+
 def _short_loop() -> types.FunctionType:
     """Return diffrax's loop, in which `prevbefore` is the one above."""
     from diffrax._integrate import loop
 
-    names = {**loop.__globals__, "eqxi": types.SimpleNamespace(**{**vars(eqxi), "prevbefore": prevbefore})}
-    short = types.FunctionType(loop.__code__, names, loop.__name__, loop.__defaults__, loop.__closure__)
-    short.__kwdefaults__ = loop.__kwdefaults__
-    return short
+    return _replaced(loop, eqxi=types.SimpleNamespace(**{**vars(eqxi), "prevbefore": prevbefore}))
+
+
+def _replaced(function: Any, **names: Any) -> types.FunctionType:
+    """Return a function in which names of its module stand for something else."""
+    given = function.__globals__ | names
+    made = types.FunctionType(function.__code__, given, function.__name__, function.__defaults__, function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made

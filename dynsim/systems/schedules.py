@@ -42,8 +42,7 @@ class AbstractSchedule(eqx.Module):
         self, t: Time, weights: Float[Array, "heads n m"], x: Float[Array | np.ndarray, "m d"]
     ) -> Float[Array, "n d"]:
         """Return for each i the sum over h and j of `weights[h, i, j]` U_h(t) x_j, shape (n, d)."""
-        values = jnp.einsum("jd,hed->jhe", x, self(t).astype(x.dtype))
-        return jnp.einsum("hij,jhe->ie", weights, values)
+        return jnp.sum(per_head(_mixed, (weights, self(t).astype(x.dtype)), jnp.asarray(x)), axis=0)
 
     def queries(self, t: Time, x: Tokens) -> Float[Array, "heads n d"]:
         """Return P_h(t)^T x_i for every head, whose products with x_j are the bilinear forms."""
@@ -333,6 +332,11 @@ def _transposed(P: Array, x: Tokens) -> Array:
 def _scaled_transposed(head: tuple[Array, Array], x: Tokens) -> Array:
     diagonal, base = head
     return (jnp.asarray(x) * diagonal[None]) @ base
+
+
+def _mixed(head: tuple[Array, Array], x: Tokens) -> Array:
+    weights, U = head
+    return weights @ (jnp.asarray(x) @ U.T)
 
 
 def _form(P: Array, x: Tokens, y: Array | np.ndarray) -> Array:

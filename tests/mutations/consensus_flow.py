@@ -85,15 +85,15 @@ MUTANTS = (
     Mutant(
         "consensus: the value matrices are transposed",
         SCHEDULES,
-        '"jd,hed->jhe"',
-        '"jd,hde->jhe"',
+        "weights @ (jnp.asarray(x) @ U.T)",
+        "weights @ (jnp.asarray(x) @ U)",
         (_COORDINATES, _PROJECTION),
     ),
     Mutant(
         "consensus: the weights are transposed in the sum of values",
         SCHEDULES,
-        '"hij,jhe->ie"',
-        '"hji,jhe->ie"',
+        "return weights @ (jnp.asarray(x) @ U.T)",
+        "return weights.T @ (jnp.asarray(x) @ U.T)",
         (_TOP, _CASCADE, _HEADS),
     ),
     Mutant(

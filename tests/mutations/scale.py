@@ -1,0 +1,14 @@
+"""Errors in ensembles and in stored runs of many devices, and the tests that notice them."""
+
+from tests.mutants import Mutant
+
+ADJOINT, STORAGE = "dynsim.integrators.adjoint", "dynsim.storage"
+MEMBER = ("tests/test_ensemble.py::test_a_member_is_what_simulate_gives",)
+
+MUTANTS = (
+    Mutant("scale: the last stage of a step is left out", ADJOINT,
+           "zip(jnp.asarray(row), ks, strict=True)", "zip(jnp.asarray(row)[:-1], ks[:-1], strict=True)", tests=MEMBER),
+    Mutant("scale: a stored flow names its mesh", STORAGE,
+           "part.inner if sharded(part) else part", "part",
+           tests=("tests/test_sharded.py::test_a_stored_flow_names_no_mesh",)),
+)  # fmt: skip
