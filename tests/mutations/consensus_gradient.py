@@ -84,8 +84,8 @@ MUTANTS = (
     mutant_of_consensus(
         "gradient: U is transposed",
         SCHEDULES,
-        '"jd,hed->jhe"',
-        '"jd,hde->jhe"',
+        "weights @ (jnp.asarray(x) @ U.T)",
+        "weights @ (jnp.asarray(x) @ U)",
         "equation-7-tangency",
         "equation-5/corrected",
         "equation-6-first-order",
@@ -94,8 +94,8 @@ MUTANTS = (
     mutant_of_consensus(
         "gradient: the weights are transposed where U is general",
         SCHEDULES,
-        '"hij,jhe->ie"',
-        '"hji,jhe->ie"',
+        "return weights @ (jnp.asarray(x) @ U.T)",
+        "return weights.T @ (jnp.asarray(x) @ U.T)",
         "equation-7-tangency",
         "equation-6-first-order",
     ),
