@@ -6,6 +6,7 @@ import pytest
 
 from analysis.dynamics import edge_tracking
 from analysis.dynamics.attractors import Settings
+from analysis.dynamics.basin_boundary import divide_outcomes
 from analysis.dynamics.edge_exponents import EdgeExponents, exponents_along
 from analysis.dynamics.edge_tracking import edge_state
 from analysis.dynamics.time_maps import TimeMap, state_itself
@@ -84,6 +85,14 @@ def test_a_boundary_is_looked_for_beyond_a_pair_that_has_come_to_one_side(monkey
     monkeypatch.setattr(edge_tracking, "labels_of", sides(-50.0))
     with pytest.raises(ValueError, match="Argument `system` must have a boundary .* it is lost after 7 intervals"):
         bracket()
+
+
+def test_outcomes_that_are_known_at_the_ends_are_not_asked_for_again():
+    asked: list[float] = []
+    outcomes = lambda xs: asked.extend(xs) or [x > 0.3 for x in xs]
+    found = divide_outcomes(outcomes, 0.0, 1.0, parts=4, width=1e-3, at_ends=(False, True))
+    assert found.low <= 0.3 <= found.high <= found.low + 1e-3
+    assert not {0.0, 1.0} & set(asked)
 
 
 def test_an_orbit_that_the_trajectory_passes_is_not_its_limit(monkeypatch, found):

@@ -49,10 +49,12 @@ def divide_outcomes(
     parts: int = 2,
     width: float = 1e-9,
     max_steps: int = 200,
+    at_ends: tuple[Hashable, Hashable] | None = None,
 ) -> Bracket:
     """Return what `bisect_outcome` does, from a function of many parameters at once and division into `parts`.
 
-    The lowest part at whose upper end the outcome is not that of the lower end of all is divided again.
+    The lowest part at whose upper end the outcome is not that of the lower end of all is divided again. `at_ends` are
+    the outcomes at both ends, if they are known.
 
     Raises:
         ValueError: as `bisect_outcome`.
@@ -61,7 +63,7 @@ def divide_outcomes(
         raise argument_error("high", f"be finite and above `low` = {low}", f"is {high}")
     if not width > 0:
         raise argument_error("width", "be positive", f"is {width}")
-    left, right = outcomes([low, high])
+    left, right = outcomes([low, high]) if at_ends is None else at_ends
     if left == right:
         raise argument_error("outcome", "differ between `low` and `high`", f"is {left!r} at both")
     for _ in range(max_steps):

@@ -40,7 +40,8 @@ class EdgeState(NamedTuple):
 
     On a chaotic edge the trajectory comes to no equilibrium or cycle: `limit` is then a `chaotic edge state` that
     consists of the second half of the track, `unstable` the direction from one side of the boundary to the other at the
-    end, and `exponents` are the Lyapunov exponents along the track, two or more of which are positive.
+    end, and `exponents` are the Lyapunov exponents along the track, two or more of which are positive. Where only one
+    is, as on the homoclinic tangle of a plane, such a set cannot be told from a slow approach, and is not returned.
     """
 
     limit: LimitSet
@@ -152,11 +153,12 @@ def _bracketed(time_map: TimeMap, pair: np.ndarray, known: Attractors, told: Set
         labels = outcomes(shares)
         change = next((k for k in range(1, FEW) if labels[k] != labels[0]), 0)
         if change:
-            width = max(NARROW / max(length, NARROW), 1e-14)
-            found = divide_outcomes(outcomes, shares[change - 1], shares[change], parts=FEW, width=width)
+            width, sides = max(NARROW / max(length, NARROW), 1e-14), (labels[change - 1], labels[change])
+            low, high = shares[change - 1], shares[change]  # solved again with others, one may lead to the other side
+            found = divide_outcomes(outcomes, low, high, parts=FEW, width=width, at_ends=sides)
             ends = _between(time_map, pair, [found.low, found.high])
-            sides: Any = (found.at_low, found.at_high)
-            return Bracketed(ends, float(np.max(np.abs(ends[1] - ends[0]))), sides)
+            reached: Any = (found.at_low, found.at_high)
+            return Bracketed(ends, float(np.max(np.abs(ends[1] - ends[0]))), reached)
     must = "have a boundary between these basins that can be followed"
     raise argument_error("system", must, f"it is lost after {begun} intervals, where all states nearby lead to one")
 
@@ -214,7 +216,11 @@ def _chaotic(
     if exponents.positive < 2:
         must = "have a boundary whose trajectories tend to an equilibrium or a periodic orbit, or are chaotic"
         found = f"within {len(track)} intervals they come to none, and the exponents along them are {exponents}"
-        raise argument_error("system", must, f"{found} (a torus, or a slow approach: raise `longest`)")
+        raise argument_error(
+            "system",
+            must,
+            f"{found}: a torus, a slow approach or a chaotic set with one growing direction; raise `longest`",
+        )
     late = track[len(track) // 2 :]
     limit = LimitSet(
         "chaotic edge state", "saddle", states_of(time_map, late), time_map.features_of(late), float("nan"),
