@@ -130,12 +130,28 @@ def test_a_rotation_is_certified_on_the_circle():
         assert found.period.contains(8 * flint.arb.pi() / 3)  # the integral of d x / (w - sin x) over a turn
         assert found.multipliers[0].real.contains((-2 * flint.arb.pi() / 3).exp())
     assert found.least
+    twice = periodic_orbit(flow, orbit.state, 2 * orbit.period, shift=2 * turn)
+    assert not certified_periodic_orbit(flow, twice, shift=2 * turn).least
 
 
 def test_a_box_proves_nothing_unless_its_image_is_inside(circle, monkeypatch):
     monkeypatch.setattr(orbit_equations, "SHARES", (1e-25,))
     with pytest.raises(ValueError, match="but has a derivative that varies too much beside it"):
         certified_periodic_orbit(FunctionFlow(circles), circle)
+
+
+def test_an_orbit_is_said_to_be_alone_only_as_far_as_the_next_one():
+    size, gap = 1000.0, 5e-5
+
+    def rhs(t, x):  # circles of radius 1 and 1 + gap, in other units
+        r = jnp.sqrt(jnp.sum(x**2)) / size
+        return (r - 1) * (r - 1 - gap) * x + 2 * jnp.stack([-x[1], x[0]])
+
+    flow = FunctionFlow(rhs)
+    found = certified_periodic_orbit(flow, periodic_orbit(flow, jnp.asarray([size, 0.0]), 3.1416))
+    assert 1e-2 * gap < found.unique * (1 + size) / size < gap
+    with flint.ctx.workprec(106):
+        assert found.period.contains(flint.arb.pi())
 
 
 def test_a_multiplier_on_the_unit_circle_is_undecided():

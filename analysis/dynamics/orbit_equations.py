@@ -28,7 +28,7 @@ BITS = 106  # of the balls
 LAST_TERM = 1e-20  # of the size of the state: the term of the highest order
 SHARES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-9, 1e-11)  # of the sizes of the unknowns: half sides of the boxes that are tried
 REFINEMENTS = 8
-CLOSED = 1e-12  # the largest last change of Newton's method
+CLOSED = 1e-12  # of the sizes of the unknowns: the largest last change of Newton's method
 CONTRACTIONS = 6
 MAX_STEPS = 2000
 WIDTH = 1e-6  # of the size of a state: half side of the box of which a step must be enclosed
@@ -199,10 +199,8 @@ class OrbitEquations:
         if point is None:
             raise unproved("has a step that cannot be enclosed")
         newton = self._inverse * self._column(point.misses)
-        scales = [1 + abs(float(v.mid())) for node in self.nodes for v in node]
-        scales += [] if self.forced else [1 + abs(float(self.period.mid()))]
         for share in SHARES:
-            box = [ball(share * s) for s in scales]
+            box = [ball(share * scale) for scale in self._scales()]
             proof = self._krawczyk(newton, box, share)
             if proof is not None and all(r < radius for r, radius in zip(proof.reached, box, strict=True)):
                 break
@@ -219,6 +217,11 @@ class OrbitEquations:
                 break
         return proof
 
+    def _scales(self) -> list[float]:
+        """Return the sizes of the unknowns and one."""
+        unknowns = [v for node in self.nodes for v in node] + ([] if self.forced else [self.period])
+        return [1 + abs(float(v.mid())) for v in unknowns]
+
     def _refine(self) -> None:
         """Improve the nodes and the period by Newton's method with a fixed derivative, on Taylor polynomials."""
         sizes = [np.inf]
@@ -229,7 +232,7 @@ class OrbitEquations:
                 misses.append(_middle(end - (self.nodes[k + 1] if k + 1 < self.count else self.nodes[0] + self.turn)))
                 done = done + share
             change = self._inverse * self._column(misses)
-            sizes = [abs(float(change[k, 0].mid())) for k in range(change.nrows())]
+            sizes = [abs(float(change[k, 0].mid())) / scale for k, scale in enumerate(self._scales())]
             if not np.all(np.isfinite(sizes)):
                 raise unproved("is not near a solution")
             n = self.size
