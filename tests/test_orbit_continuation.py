@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from analysis.dynamics.branches import Bifurcation
 from analysis.dynamics.continuation import continue_equilibria
 from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.orbit_continuation import (
@@ -82,6 +81,24 @@ def test_orbits_of_a_branch_have_the_range_of_a_turning_point(bautin):
     assert np.allclose(ranges, np.stack([np.min(values, axis=1), np.max(values, axis=1)], axis=1), atol=1e-4)
 
 
+class Driven(AbstractFlow):
+    """x' = p cos t."""
+
+    p: object = parameter("p", 1.0)
+    space: Euclidean = Euclidean()
+
+    def velocity(self, t, x):
+        return self.p * jnp.cos(t) + 0 * x
+
+
+def test_segments_of_a_forced_orbit_have_their_own_times(bautin):
+    nodes = 0.5 * np.sin(2 * np.pi * np.arange(3) / 3)[None, :, None]
+    states = Cycle(nodes, np.array([2 * np.pi]))
+    (found,) = orbit_ranges(Driven(), P, bautin[1]._replace(states=states, parameters=np.array([0.5])), 0, samples=4)
+    values = 0.5 * np.sin(2 * np.pi * np.arange(9) / 9)
+    assert np.allclose(found, [np.min(values), np.max(values)], atol=1e-5)
+
+
 def orbit_curve(segments, forcing=None):
     return OrbitCurve(Bautin(), P, jnp.ones(2), segments, forcing, 10.0, 1e-9)
 
@@ -104,36 +121,6 @@ def test_derivatives_of_the_gaps_are_those_of_differences(forcing):
     if forcing is None:  # the condition of phase: no motion along the flow
         velocity = np.concatenate([np.asarray(Bautin(p=p).velocity(0.0, node)) for node in nodes])
         assert np.allclose(found.J[6, :6], velocity / np.linalg.norm(velocity), atol=0.1)
-
-
-class Mobius(AbstractFlow):
-    """About (cos t, 0), in coordinates that turn by half a turn in the period 2 pi: u' = p u - u^3, v' = -v."""
-
-    p: object = parameter("p", 0.0)
-    space: Euclidean = Euclidean()
-
-    def velocity(self, t, x):
-        center, c, s = jnp.stack([jnp.cos(t), 0 * t]), jnp.cos(t / 2), jnp.sin(t / 2)
-        y = x - center
-        u, v = c * y[0] + s * y[1], c * y[1] - s * y[0]
-        along, across = self.p * u - u**3, -v
-        turned = jnp.stack([c * along - s * across, s * along + c * across])
-        return jnp.stack([-jnp.sin(t), 0 * t]) + jnp.stack([-y[1], y[0]]) / 2 + turned
-
-
-def test_orbits_of_twice_the_period_leave_a_period_doubling():
-    nodes = np.array([[1.0, 0.0], [-1.0, 0.0]])  # the multipliers are -e^(2 pi p) and -e^(-2 pi)
-    values, direction = -np.exp([0.0, -2 * np.pi]) + 0j, np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
-    at = Bifurcation("period doubling", Cycle(nodes, np.asarray(2 * np.pi)), 0.0, values, np.pi, 0.0, direction)
-    forcing, where = (lambda flow: 2 * jnp.pi + 0 * flow.p), P
-    (found,) = switch_orbits(Mobius(), where, at, (-0.5, 0.5), forcing=forcing, step=0.2, max_points=3, rtol=1e-9)
-    assert found.states.nodes.shape[1:] == (4, 2)
-    assert np.allclose(found.states.period, 4 * np.pi)
-    assert np.allclose((found.states.nodes[:, 0, 0] - 1) ** 2, found.parameters, atol=1e-7)
-    assert np.allclose(found.states.nodes[:, 0, 0] + found.states.nodes[:, 2, 0], 2.0, atol=1e-7)
-    assert set(found.kinds[1:]) == {"stable"}
-    assert found.ends == ("period doubling", "steps")
-    assert found.parameters[-1] > 0.01
 
 
 def test_multipliers_are_those_of_the_product_of_all_segments():

@@ -20,7 +20,7 @@ import pytest
 from dynsim.io.locks import held
 from dynsim.keys import stream
 from dynsim.sweep_points import digest, points_of
-from dynsim.sweeps import sweep
+from dynsim.sweeps import _size, sweep
 
 ROOT = Path(__file__).parent.parent
 GRID = {"a": [1.0, 2.0, 4.0], "b": [10, 20]}
@@ -254,6 +254,33 @@ def test_what_cannot_be_swept_is_refused_in_one_sentence(case):
     make, match = REFUSED[case]
     with pytest.raises(ValueError, match=match):
         make()
+
+
+CALLS: list[float] = []  # no part of what tells functions apart
+
+
+def counted(a):
+    CALLS.append(a)
+    if CALLS == [1, 2]:
+        raise KeyboardInterrupt
+    return 10 * a
+
+
+def test_a_sweep_that_resumes_evaluates_what_is_missing_in_its_place(tmp_path):
+    CALLS.clear()
+    with pytest.raises(KeyboardInterrupt):
+        sweep(counted, {"a": [1, 2, 3]}, chunk=1, folder=tmp_path)
+    for _ in range(2):
+        assert sweep(counted, {"a": [1, 2, 3]}, chunk=1, folder=tmp_path)["value"].values.tolist() == [10, 20, 30]
+        assert CALLS == [1, 2, 2, 3]
+    (tmp_path / "part-00000.npz").unlink()  # those that are left have other numbers
+    with pytest.raises(ValueError, match="parts of another"):
+        sweep(counted, {"a": [5]}, folder=tmp_path)
+
+
+def test_parts_are_many_and_not_too_large():
+    assert [_size(points, None) for points in (5, 640, 10**6)] == [1, 10, 256]
+    assert [_size(5, chunk) for chunk in (3, 9)] == [3, 5]
 
 
 def test_an_interrupted_sweep_says_what_is_kept(tmp_path):

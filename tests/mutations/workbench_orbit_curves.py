@@ -8,8 +8,9 @@ TESTS = "tests/test_orbit_continuation.py::test_"
 LEAVE = (TESTS + "cycles_leave_a_hopf_point_and_turn_at_their_fold",)
 END = (TESTS + "a_branch_of_cycles_ends_at_the_equilibrium_where_it_began",)
 RANGES = (TESTS + "orbits_of_a_branch_have_the_range_of_a_turning_point",)
+TIMES = (TESTS + "segments_of_a_forced_orbit_have_their_own_times",)
 GAPS = (TESTS + "derivatives_of_the_gaps_are_those_of_differences",)
-TWICE = (TESTS + "orbits_of_twice_the_period_leave_a_period_doubling",)
+TWICE = ("tests/test_forced_orbits.py::test_a_doubled_orbit_of_a_forced_flow_has_twice_its_period",)
 PRODUCT = (TESTS + "multipliers_are_those_of_the_product_of_all_segments",)
 SHRUNK = (TESTS + "orbits_end_where_they_are_too_long_or_have_shrunk_to_an_equilibrium",)
 BAD = (TESTS + "bad_input_is_one_sentence",)
@@ -87,8 +88,8 @@ MUTANTS = (
            "for sign in (1,) if doubled else (1, -1):", "for sign in (1, -1):", tests=TWICE),
     Mutant("workbench orbit curves: ranges are those of the first component", ALONG,
            "(found.ys)[:, component]", "(found.ys)[:, 0]", tests=RANGES),
-    Mutant("workbench orbit curves: ranges are those of the first segment", ALONG,
-           "ts = period * (shares + number * shares[-1])", "ts = period * shares", tests=RANGES),
+    Mutant("workbench orbit curves: all segments begin at time 0", ALONG,
+           "ts = period * (shares + number * shares[-1])", "ts = period * shares", tests=TIMES),
     Mutant("workbench orbit curves: ranges have the largest value first", ALONG,
            "jnp.stack([jnp.min(values), jnp.max(values)])", "jnp.stack([jnp.max(values), jnp.min(values)])",
            tests=RANGES),

@@ -16,6 +16,10 @@ DIGEST = (SWEEP + "a_digest_tells_functions_points_and_parts_apart",)
 GRID = (SWEEP + "a_grid_becomes_a_dataset_with_names_and_units",)
 SEEDS = (SWEEP + "a_list_of_points_and_seeds_with_common_random_numbers",)
 FAILED = (SWEEP + "a_point_that_fails_says_why_and_the_others_stay",)
+RESUMED = (SWEEP + "a_sweep_that_resumes_evaluates_what_is_missing_in_its_place",)
+SIZES = (SWEEP + "parts_are_many_and_not_too_large",)
+KEPT = (SWEEP + "an_interrupted_sweep_says_what_is_kept",)
+REFUSED = (SWEEP + "what_cannot_be_swept_is_refused_in_one_sentence",)
 PROGRAM = (SWEEP + "one_program_gives_what_a_loop_gives",)
 
 MUTANTS = (
@@ -73,4 +77,31 @@ MUTANTS = (
            'made[name].attrs["units"] = unit', 'made[name].attrs["unit"] = unit', tests=GRID),
     Mutant("runs: parts are joined as they finish", PARTS,
            "return [done[index] for index in range(len(sizes))]", "return [*done.values()][::-1]", tests=FAILED),
+    Mutant("workbench sweeps: parts that are kept are not read", PARTS,
+           "filter(checkpoints.has, range(len(sizes)))", "filter(checkpoints.has, range(0))", tests=RESUMED),
+    Mutant("workbench sweeps: parts that are kept are evaluated again", PARTS,
+           "[k for k in range(len(sizes)) if k not in done]", "[*range(len(sizes))]", tests=RESUMED),
+    Mutant("workbench sweeps: parts are not kept", PARTS,
+           "write(checkpoints, index, part)", "pass", tests=RESUMED),
+    Mutant("workbench sweeps: a part is read in the place of the next one", PARTS,
+           "done[index] = read(checkpoints, index)", "done[index] = read(checkpoints, 0)", tests=RESUMED),
+    Mutant("workbench sweeps: all points are said to be kept", PARTS,
+           "sum(sizes[k] for k in done)", "sum(sizes)", tests=KEPT),
+    Mutant("workbench sweeps: parts of other sweeps are taken", SWEEPS,
+           "            checkpoints.check()\n", "", tests=RESUMED),
+    Mutant("workbench sweeps: a cause is that of the point before", SWEEPS,
+           "np.concatenate([arrays[\"cause\"] for arrays in found])",
+           "np.roll(np.concatenate([arrays[\"cause\"] for arrays in found]), 1)", tests=FAILED),
+    Mutant("workbench sweeps: the values of a part are those of the first", SWEEPS,
+           "whole[part] = arrays[label]", "whole[part] = found[0][label]", tests=FAILED),
+    Mutant("workbench sweeps: there are as many parts as points", SWEEPS,
+           "max(1, min(points // PARTS, MOST))", "1", tests=SIZES),
+    Mutant("workbench sweeps: parts have any size", SWEEPS,
+           "max(1, min(points // PARTS, MOST))", "max(1, points // PARTS)", tests=SIZES),
+    Mutant("workbench sweeps: parts are larger than the sweep", SWEEPS,
+           'min(integer("chunk", chunk, least=1), points)', 'integer("chunk", chunk, least=1)', tests=SIZES),
+    Mutant("workbench sweeps: units of what does not exist are left out", SWEEPS,
+           "    if unknown:\n", "    if False:\n", tests=REFUSED),
+    Mutant("workbench sweeps: a result may hide a parameter", SWEEPS,
+           "    if clash:\n", "    if False:\n", tests=REFUSED),
 )  # fmt: skip

@@ -8,6 +8,14 @@ OSCILLATORS, POPULATIONS, ENTRIES = CATALOGUE + "oscillators", CATALOGUE + "popu
 NOISY, SCHEMES = "dynsim.systems.noisy", "dynsim.integrators.stochastic"
 PRINTED = ("tests/test_catalogue.py",)
 NOISE = ("tests/test_noise.py",)
+RANDOM = "tests/test_noise.py::test_"
+STEPS = (RANDOM + "increments_are_independent_from_step_to_step_and_of_the_variance_of_their_time",)
+FORMULA = (RANDOM + "one_step_of_each_scheme_is_its_formula",)
+KICK = (RANDOM + "the_kick_is_the_tangent_part_of_the_noise_at_the_projected_point",)
+SPACES = (RANDOM + "states_stay_on_every_space_and_parts_have_noise_of_their_own",)
+DOMAIN = (RANDOM + "noise_that_leaves_the_domain_ends_the_run_in_one_sentence",)
+REFUSED = (RANDOM + "what_cannot_be_solved_is_refused_in_one_sentence",)
+PATH = (RANDOM + "diffrax_takes_the_same_path_in_euclidean_space",)
 
 MUTANTS = (
     Mutant("catalogue: the parameter of van der Pol is left out", OSCILLATORS,
@@ -75,4 +83,44 @@ MUTANTS = (
            "return self.space.tangent(x, pushed)", "return pushed", tests=NOISE),
     Mutant("noise: the default for Ito's sense is that for Stratonovich's", SCHEMES,
            'EulerMaruyama() if flow.calculus == "ito"', 'EulerMaruyama() if flow.calculus != "ito"', tests=NOISE),
+    Mutant("workbench noise: steps are longer than the flow's own longest", SCHEMES,
+           "longest = min(scheme.step_size, flow.step_limit())", "longest = scheme.step_size", tests=STEPS),
+    Mutant("workbench noise: a rounding error makes a step more", SCHEMES,
+           "/ longest * (1 - 1e-9)))", "/ longest))", tests=STEPS),
+    Mutant("workbench noise: Euler-Heun adds the noise of both ends", SCHEMES,
+           "(h, flow.drift(t, x)), (0.5, first), (0.5, second))", "(h, flow.drift(t, x)), (1.0, first), (1.0, second))",
+           tests=FORMULA),
+    Mutant("workbench noise: Heun's drift is that at the first point", SCHEMES,
+           "(h / 2, f), (h / 2, g), (0.5, first)", "(h / 2, f), (h / 2, f), (0.5, first)", tests=FORMULA),
+    Mutant("workbench noise: Heun's noise is that at the first point", SCHEMES,
+           "(h / 2, g), (0.5, first), (0.5, second))", "(h / 2, g), (0.5, first), (0.5, first))", tests=FORMULA),
+    Mutant("workbench noise: Ito's scheme has the drift of half a step", SCHEMES,
+           "_sum(x, (h, flow.drift(t, x)), (1.0, flow.kick", "_sum(x, (h / 2, flow.drift(t, x)), (1.0, flow.kick",
+           tests=FORMULA),
+    Mutant("workbench noise: a scheme of the other calculus is taken", SCHEMES,
+           "or integrator.calculus != flow.calculus:", "or False:", tests=REFUSED),
+    Mutant("workbench noise: an ensemble has the calculus of the first flow", SCHEMES,
+           "if len({type(one) for one in found}) > 1:", "if False:", tests=REFUSED),
+    Mutant("workbench noise: the largest defect is that after the projection", SCHEMES,
+           "flow.space.defect(y).astype", "flow.space.defect(x).astype", tests=SPACES),
+    Mutant("workbench noise: the path of a tree begins at its first time in every step", SCHEMES,
+           "tree.evaluate(jnp.maximum(t, ts[0]), jnp", "tree.evaluate(ts[0], jnp", tests=PATH),
+    Mutant("workbench noise: a domain is where its function is negative", NOISY,
+           "return value < 0", "return value > 0", tests=DOMAIN),
+    Mutant("workbench noise: a domain does not end a run", SCHEMES,
+           "> OFF_SPACE) | flow.outside(x)", "> OFF_SPACE)", tests=DOMAIN),
+    Mutant("workbench noise: what has left the space goes on", SCHEMES,
+           "left = (flow.space.defect(x) > OFF_SPACE) | flow", "left = flow", tests=DOMAIN),
+    Mutant("workbench noise: the amplitude is taken at time 0", NOISY,
+           "sigma = self._sigma(t, x)\n        if self._diagonal(x, sigma):\n            pushed",
+           "sigma = self._sigma(0.0 * t, x)\n        if self._diagonal(x, sigma):\n            pushed", tests=KICK),
+    Mutant("workbench noise: several directions act as their sum", NOISY,
+           "s.astype(a.dtype) @ increment.astype(a.dtype)", "s.astype(a.dtype).sum(-1) * increment[0].astype(a.dtype)",
+           tests=FORMULA),
+    Mutant("workbench noise: the drift is that at time 0", NOISY,
+           "return self.flow.vector_field(t, y)", "return self.flow.vector_field(0.0 * t, y)", tests=FORMULA),
+    Mutant("workbench noise: a number is half an amplitude of parts", NOISY,
+           "return jax.tree.map(lambda a: _array(found), x)",
+           "return jax.tree.map(lambda a: _array(0.5 * found), x)",
+           tests=KICK),
 )  # fmt: skip
