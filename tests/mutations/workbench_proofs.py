@@ -71,6 +71,8 @@ MUTANTS = (
            "lambda p, m: (p - m) / (p + m)", "lambda p, m: (p - m) / (p - m + 1)", tests=SERIES),
     Mutant("workbench series: an angle leaves out its value at the beginning", OPERATIONS,
            "return rate.integral() + flint().arb.atan2(_first(y), _first(x))", "return rate.integral()", tests=SERIES),
+    Mutant("workbench series: the smaller of two series is the larger", OPERATIONS,
+           "if _first(a) > _first(b):", "if _first(a) < _first(b):", tests=SERIES),
     Mutant("workbench series: a series that may vanish has the absolute value of its middle", OPERATIONS,
            "    if a[0] > 0:\n        return a\n    if a[0] < 0:\n        return -a\n    raise _not_smooth()",
            "    return a if a[0].mid() > 0 else -a", tests=REFUSED),
