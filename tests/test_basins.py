@@ -62,7 +62,6 @@ def test_the_saddle_itself_is_in_no_basin():
     assert (np.sum(found.labels == 0), np.sum(found.labels == 1)) == (20, 20)
 
 
-@pytest.mark.slow
 def test_the_basins_of_newtons_method_turn_into_each_other():
     found = basins(FunctionMap(newton), [[-1.5, 1.5], [-1.5, 1.5]], [40, 41])
     assert len(found.attractors) == 3
@@ -97,7 +96,6 @@ def test_every_start_may_escape():
     assert "1 escaped" in repr(found)
 
 
-@pytest.mark.slow  # a flow is compiled
 def test_rotations_of_a_pendulum_are_one_attractor():
     found = basins(Pendulum(friction=0.5), [[-9, 9], [-1, 1]], [12, 6], options=Search(wrapped={0: 2 * np.pi}))
     assert found.shares == {0: 1.0}

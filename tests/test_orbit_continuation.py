@@ -60,7 +60,6 @@ def test_cycles_leave_a_hopf_point_and_turn_at_their_fold(bautin):
     assert cycles.ends == ("Hopf point", "bounds")
 
 
-@pytest.mark.slow  # its shooting is compiled
 def test_a_branch_of_cycles_ends_at_the_equilibrium_where_it_began(bautin):
     cycle = orbit_of(Bautin(), P, bautin[1], -1)
     assert cycle.stability == "stable"
