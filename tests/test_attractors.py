@@ -4,14 +4,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics import limit_sets
+from analysis.dynamics import limit_sets, time_maps
 from analysis.dynamics.attraction import extent_of, keeps_volume, match, set_distance, stays_on
 from analysis.dynamics.attractors import ESCAPED, FAILED, NOT_ATTRACTING, NOT_SETTLED, find_attractors
 from analysis.dynamics.edge_tracking import edge_state
 from analysis.dynamics.limit_sets import LimitSet, Record, _relative_equilibrium
 from analysis.dynamics.time_maps import TimeMap, Wrapped, state_itself, whole_turns
-from dynsim.spaces import Sphere
-from dynsim.systems.base import FunctionFlow, FunctionMap
+from dynsim.spaces import Euclidean, Sphere
+from dynsim.systems.base import AbstractFlow, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon, Logistic, Standard
 from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, VanDerPol
 from dynsim.systems.catalogue.populations import Kuramoto
@@ -230,6 +230,39 @@ def test_the_map_over_intervals_of_a_map_goes_on_in_steps():
     found = time_map.window(np.array([[0.0], [2000.0]]), 2)
     assert found[:, 0, 0].tolist() == [sum(range(6, 6 + 3 * j)) for j in range(1, 9)]
     assert np.all(found[:, 1] == 2000)
+
+
+class Jumping(AbstractFlow):
+    """At rest, with a field that is said to jump at the integers."""
+
+    space: Euclidean = Euclidean()
+
+    def velocity(self, t, x):
+        del t
+        return 0 * x
+
+    def breakpoints(self, t0, t1):
+        return np.arange(np.floor(t0) + 1, t1)
+
+    def step_limit(self):
+        return 0.25
+
+
+def test_jumps_of_a_window_are_those_between_its_ends():
+    time_map = TimeMap(Jumping(), jnp.zeros(1), state_itself, 0.5, 1e-9, 1.0)
+    begin, jumps, longest = time_map._times(3)
+    assert (float(begin), float(longest)) == (1.5, 0.25)
+    assert jumps[np.isfinite(jumps)].tolist() == [2, 3, 4, 5]
+
+
+def test_a_state_for_which_the_solver_fails_is_nan_alone(monkeypatch):
+    time_map, states = TimeMap(Jumping(), jnp.zeros(1), state_itself, 0.5, 1e-9, 1.0), np.zeros((100, 1))
+    states[[7, 80]] = 9.0
+    solved = lambda time_map, xs, *times: (np.stack([xs] * time_maps.WINDOW), np.any(xs > 5))
+    monkeypatch.setattr(time_maps, "_run", solved)
+    found = time_map.window(states, 0)
+    assert np.flatnonzero(np.isnan(found[0, :, 0])).tolist() == [7, 80]
+    assert np.nanmax(np.abs(found)) == 0
 
 
 def test_angles_have_the_features_of_a_circle_of_their_period():

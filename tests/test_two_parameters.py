@@ -81,14 +81,14 @@ def test_a_curve_covers_another_one_if_it_passes_both_ends():
         ends = ("bounds", "bounds")
         return CriticalCurve(kind, np.array(first), np.array(second), np.zeros((size, 1)), np.zeros(size), (), ends)
 
-    corner = line([0.0, 1.0, 1.0], [0.0, 0.0, 1.0])
-    assert _covers(corner, line([0.25, 1.0], [0.0, 0.75]))
+    corner = line([0.0, 2.0, 2.0], [0.0, 0.0, 1.0])
+    assert _covers(corner, line([0.25, 2.0], [0.0, 0.75]))
     assert not _covers(corner, line([0.25, 0.25], [0.0, 0.75]))
     assert not _covers(corner, line([0.25, 0.25], [0.75, 0.0]))
-    assert not _covers(corner, line([0.25, 1.0], [0.0, 0.75], "Hopf point"))
-    assert _passes(corner, _at("fold", 0.5, 0.0), 0.09)  # a tenth of a chord
-    assert not _passes(corner, _at("fold", 0.5, 0.0), 0.11)
-    assert not _passes(corner, _at("fold", 0.5, 0.2), 0.0)
+    assert not _covers(corner, line([0.25, 2.0], [0.0, 0.75], "Hopf point"))
+    assert _passes(corner, _at("fold", 0.5, 0.0), 0.19)  # a tenth of a chord
+    assert not _passes(corner, _at("fold", 0.5, 0.0), 0.21)
+    assert not _passes(corner, _at("fold", 0.5, 0.3), 0.0)
     assert not _passes(corner, _at("Hopf point", 0.5, 0.0), 0.0)
 
 

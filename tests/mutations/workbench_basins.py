@@ -12,6 +12,8 @@ TESTS, SETS, PLANE = (
 )
 STEPS = (SETS + "the_map_over_intervals_of_a_map_goes_on_in_steps",)
 ANGLES = (SETS + "angles_have_the_features_of_a_circle_of_their_period",)
+JUMPS = (SETS + "jumps_of_a_window_are_those_between_its_ends",)
+ALONE = (SETS + "a_state_for_which_the_solver_fails_is_nan_alone",)
 FORCED = (SETS + "the_map_over_intervals_of_a_forced_flow_goes_on_in_time_and_leaves_what_is_out_of_bounds",)
 SADDLE = (SETS + "the_edge_of_a_map_is_its_saddle",)
 LEFT = (SETS + "what_leaves_the_domain_has_failed",)
@@ -40,6 +42,15 @@ MUTANTS = (
            "step(begin + k.astype(float), y), y)", "step(begin + k.astype(float), y), step(begin, y))", tests=STEPS),
     Mutant("workbench time maps: a window begins an interval later", MAPS,
            "begin = begun * float(self.interval)", "begin = (begun + 1) * float(self.interval)", tests=FORCED),
+    Mutant("workbench time maps: jumps of a window are those before it", MAPS,
+           "self.system.breakpoints(begin, begin + WINDOW",
+           "self.system.breakpoints(begin - WINDOW, begin + 0 * WINDOW", tests=JUMPS),
+    Mutant("workbench time maps: no step is too long", MAPS,
+           "None if math.isinf(longest) else jnp.asarray(longest)", "None", tests=JUMPS),
+    Mutant("workbench time maps: one failure makes all of its part fail", MAPS,
+           "if len(xs) == 1:", "if len(xs) <= FEW:", tests=ALONE),
+    Mutant("workbench time maps: what fails keeps its last state", MAPS,
+           "return np.full((WINDOW, *xs.shape), np.nan)", "return np.asarray(states)[:, : len(xs)]", tests=ALONE),
     Mutant("workbench time maps: an angle has twice its period", MAPS,
            "(k, 2 * np.pi / period)", "(k, np.pi / period)", tests=ANGLES),
     Mutant("workbench time maps: circles of angles have the radius one", MAPS,

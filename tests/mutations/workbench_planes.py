@@ -89,6 +89,8 @@ MUTANTS = (
            "at.parameter, second, *0 * np.ravel(ravel_pytree(at.state)[0])", tests=COVERS),
     Mutant("workbench planes: a curve passes what is a fifth of a chord away", PLANES,
            "NEAR = 0.1", "NEAR = 0.2", tests=COVERS),
+    Mutant("workbench planes: what is near a curve is divided by its chords", PLANES,
+           "NEAR * lengths", "NEAR / lengths", tests=COVERS),
     Mutant("workbench planes: rows of a curve have the second parameter first", PLANES,
            "np.column_stack([curve.first, curve.second, flat_states(curve.states)])",
            "np.column_stack([curve.second, curve.first, flat_states(curve.states)])", tests=COVERS),
