@@ -107,6 +107,13 @@ def test_whether_a_field_depends_on_time():
     assert change_in_time(late, points) == (2.0, 3.0)
 
 
+def test_a_field_that_depends_on_time_away_from_the_corner_is_forced():
+    flow = FunctionFlow(lambda t, x: jnp.stack([1 + x[0] * jnp.cos(t), 1 + 0 * x[1]]))
+    found = phase_plane(flow, (0.0, 1.0, 0.0, 1.0), grid=8)
+    assert found.forced
+    assert not found.cycles
+
+
 @pytest.mark.slow
 def test_the_command_draws_a_line(capsys, tmp_path):
     file = tmp_path / "line.png"

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float
 from analysis.dynamics.cycles import limit_cycles, orbit_path
 from analysis.dynamics.equilibria import Equilibrium, equilibria
 from analysis.dynamics.linearisation import tangent_jacobian
-from analysis.dynamics.pace import curves, depends_on_time
+from analysis.dynamics.pace import change_in_time, curves
 from analysis.dynamics.poles import beside_poles
 from dynsim._types import Time
 from dynsim.conversion import integer, reals
@@ -105,7 +105,7 @@ def phase_plane(
         raise argument_error("box", "hold points at which the field is finite", "holds none")
     in_plane = lambda p: np.asarray(_field(flow, jnp.asarray(lifted(p)), t))[:, list(axes)]
     poles = beside_poles(in_plane, xs, ys, field)
-    forced = depends_on_time(flow, points[0])
+    forced = change_in_time(flow, points)[0] > 0
     found = _equilibria(flow, lifted, low, high, axes, state, t)
     places = np.array([np.asarray(e.state)[list(axes)] for e in found]).reshape(-1, 2)
     whole = len(state) == 2

@@ -4,6 +4,7 @@ from tests.mutants import Mutant
 
 DYNAMICS = "analysis.dynamics."
 MAPS, BASINS, FRACTIONS = DYNAMICS + "time_maps", DYNAMICS + "basins", DYNAMICS + "basin_fractions"
+PLANES = DYNAMICS + "phase_plane"
 BOUNDARY, EDGE, PACE = DYNAMICS + "basin_boundary", DYNAMICS + "edge_tracking", DYNAMICS + "pace"
 TESTS, SETS, PLANE = (
     "tests/test_basins.py::test_",
@@ -30,6 +31,7 @@ WILSON = (TESTS + "shares_of_random_starts_have_wilson_intervals",)
 FOLLOWED = (TESTS + "labels_of_a_map_follow_their_attractors_along_a_parameter",)
 BAD = (TESTS + "bad_input_is_one_sentence",)
 PACED = (PLANE + "a_paced_flow_has_the_direction_of_the_field_and_vanishes_with_it",)
+AWAY = (PLANE + "a_field_that_depends_on_time_away_from_the_corner_is_forced",)
 IN_TIME = (PLANE + "whether_a_field_depends_on_time",)
 CYCLES = (PLANE + "limit_cycles_are_found_forwards_and_backwards_each_once",)
 
@@ -149,6 +151,8 @@ MUTANTS = (
            "jnp.nanmedian(jnp.linalg.norm(field, axis=-1))", "jnp.nanmedian(jnp.sum(field, axis=-1))", tests=PACED),
     Mutant("workbench pace: late changes of a field are missed", PACE,
            "5.3, 11.3, 41.0)", "5.3)", tests=IN_TIME),
+    Mutant("workbench pace: a field is forced if it is so at the corner of the window", PLANES,
+           "change_in_time(flow, points)[0] > 0", "change_in_time(flow, points[:1])[0] > 0", tests=AWAY),
     Mutant("workbench pace: every field depends on time", PACE,
            "jnp.asarray(y)[None], x))[0] > 0", "jnp.asarray(y)[None], x))[0] >= 0", tests=IN_TIME),
     Mutant("workbench pace: where a field is not a number it depends on time", PACE,
