@@ -203,7 +203,7 @@ def _fold_coefficients(curve: CriticalEquations, point: CurvePoint) -> tuple[flo
     w = left[:, -1] * np.sign(np.linalg.slogdet(J + np.outer(left[:, -1], right[-1]))[0])  # continuous along the curve
     w = w * np.sign(right[-1] @ v)
     bend = second_derivative(FlowChart(moved, at.state, B), v, v)
-    return float(w @ bend.value.real) / 2, float(w @ v)
+    return float(w @ np.real(bend.value)) / 2, float(w @ v)
 
 
 def _lyapunov(curve: CriticalEquations, point: CurvePoint) -> float:

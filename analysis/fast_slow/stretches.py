@@ -1,6 +1,5 @@
 """The critical manifold over straight stretches of a path of slow variables, followed by pseudo-arclength."""
 
-import math
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from analysis.dynamics.between import located
 from analysis.dynamics.branches import Limits, branch, follow
 from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.equilibrium_curve import EquilibriumCurve
+from analysis.dynamics.normal_forms import UNKNOWN, Coefficient
 from analysis.fast_slow.folds import Bifurcation, Values, fold_near, root_near
 from dynsim._types import State, Time
 from dynsim.spaces import AbstractSpace
@@ -77,10 +77,10 @@ class _Manifold(EquilibriumCurve):
 
     tolerances = (1e-9, 1e-9)
 
-    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> float:
+    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
         """Return NaN: normal forms are not asked for."""
         del name, point, frequency
-        return math.nan
+        return UNKNOWN
 
 
 _distance = attrgetter("distance")  # one function, so that one program serves all stretches
