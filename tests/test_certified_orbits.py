@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.periodic_orbits import periodic_orbit
+from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.oscillators import Duffing, Pendulum, VanDerPol
@@ -148,7 +148,9 @@ def test_an_orbit_is_said_to_be_alone_only_as_far_as_the_next_one():
         return (r - 1) * (r - 1 - gap) * x + 2 * jnp.stack([-x[1], x[0]])
 
     flow = FunctionFlow(rhs)
-    found = certified_periodic_orbit(flow, periodic_orbit(flow, jnp.asarray([size, 0.0]), 3.1416))
+    start = np.array([size, 0.0])
+    orbit = PeriodicOrbit(start, np.pi, start[None], np.ones(1, complex), 0.0, 0.0, "undecided")
+    found = certified_periodic_orbit(flow, orbit)
     assert 1e-2 * gap < found.unique * (1 + size) / size < gap
     with flint.ctx.workprec(106):
         assert found.period.contains(flint.arb.pi())

@@ -29,7 +29,11 @@ COSTLY = {"published 7.4, small", "prototypes and free embeddings", "prototypes 
           "resampled", "master equation, driven", "growing", "in fast time", "fast and slow"}  # fmt: skip
 
 
-@both
+@pytest.mark.parametrize(
+    "integrator",
+    [pytest.param(Diffrax(rtol=1e-11, atol=1e-13), marks=pytest.mark.slow), Scipy()],
+    ids=["diffrax", "scipy"],
+)
 def test_the_harmonic_oscillator_has_its_closed_form_at_any_time(integrator):
     path = dense(simulate(WAVE, [0.0, 1.0], [0.0, 10.0], integrator=integrator))
     np.testing.assert_allclose(path.at(TIMES).ys, np.stack([np.sin(TIMES), np.cos(TIMES)], 1), atol=1e-8)

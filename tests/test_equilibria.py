@@ -100,6 +100,7 @@ def test_the_portrait_on_the_circle_finds_basins_that_end_at_the_unstable_points
         assert found.equilibrium_points[limit][0] == pytest.approx(1.0 if point[0] > -0.4 else -1.0)
 
 
+@pytest.mark.slow
 def test_the_portrait_on_the_sphere_has_two_half_spheres(oja):
     found = sphere_portrait(oja, STARTS)
     top = np.linalg.eigh(SYMMETRIC_VALUE)[1][:, -1]

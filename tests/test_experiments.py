@@ -155,7 +155,8 @@ def test_passes_of_another_configuration_are_refused(letters, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "after"), [("7.4", 13), pytest.param("7.5-sorting", 5, marks=pytest.mark.slow), ("7.5-sorting", 25)]
+    ("name", "after"),
+    [("7.4", 13), *(pytest.param("7.5-sorting", after, marks=pytest.mark.slow) for after in (5, 25))],
 )
 def test_a_full_disk_is_one_sentence_and_the_run_goes_on(letters, name, after, tmp_path, monkeypatch, capsys):
     small = {"7.4": replace(ENSEMBLE, quick=SMALL), "7.5-sorting": letters}[name]  # in a part, a part, the record
@@ -278,6 +279,7 @@ def test_the_measures_of_antipodal_tokens():
     np.testing.assert_allclose(measures(x), [0.0, -1.0, 1.0], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_redrawn_weights_are_gaussian_with_plain_norms():
     network = load_transformer(data_or_skip("stories260k.npz"))
     drawn = redrawn(network, stream(0, "draw"), 0.02)

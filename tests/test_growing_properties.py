@@ -87,8 +87,10 @@ def same_heads(path: HybridTrajectory, other: HybridTrajectory, move=lambda p: p
     np.testing.assert_allclose(path.final.cubes[:count], other.final.cubes[:count], atol=near)
 
 
-@pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize(("gradient", "reduction"), [("full", "mean"), ("frozen", "sum")])
+@pytest.mark.parametrize(
+    ("gradient", "reduction", "shared"),
+    [pytest.param("full", "mean", True, marks=pytest.mark.slow), ("full", "mean", False), ("frozen", "sum", True)],
+)
 def test_the_forces_of_all_heads_are_the_gradients_and_variances_of_each(gradient, reduction, shared):
     loss = PrototypeLoss(gradient, barrier=0.2, ridge=0.3, reduction=reduction)
     z, p, T = jnp.asarray(draw("z", 3, N, D)) + 5, jnp.asarray(draw("p", 3, 4, D)) + 5, jnp.asarray([0.3, 1.0, 2.0])

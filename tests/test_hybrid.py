@@ -16,7 +16,6 @@ BALL = FunctionFlow(lambda t, x: jnp.stack([x[1], -jnp.ones_like(x[1])]))
 WAVE = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0]]))
 CLOCK = FunctionFlow(lambda t, x: jnp.ones_like(x))
 GROUND = Event(lambda t, x: x[0], -1)
-both = pytest.mark.parametrize("integrator", [Diffrax(), Scipy()], ids=["diffrax", "scipy"])
 rather = pytest.mark.parametrize(
     "integrator", [pytest.param(Diffrax(), marks=pytest.mark.slow), Scipy()], ids=["diffrax", "scipy"]
 )
@@ -29,7 +28,7 @@ def _bounce(flow, t, x):
 BOUNCE = Transition("bounce", GROUND, _bounce)
 
 
-@both
+@rather
 def test_a_ball_bounces_at_the_times_of_the_closed_form(integrator):
     """From height 1/2 under gravity 1: t_0 = 1, and each flight takes half the time of the one before, from 1 on."""
     run = simulate_hybrid(BALL, [0.5, 0.0], np.linspace(0, 2.9, 30), [BOUNCE], integrator=integrator)

@@ -62,6 +62,7 @@ def test_patterns_choose_among_the_claims_of_files(capsys, folder):
     assert "`lemma-3.1` names none" in refused(capsys, "check", "mine.py", "lemma-3.1")
 
 
+@pytest.mark.slow
 def test_every_number_of_processes_and_a_kept_line_give_the_same_bytes(capsys, folder):
     write("constants_beside.py", "OFFSET = 0.0\n")
     write(

@@ -23,7 +23,6 @@ MUTANTS = (
         "return 4 * jnp.sum(residual_forces(p, z, temperature) ** 2)",
         "return jnp.sum(residual_forces(p, z, temperature) ** 2)",
         (FORCE,),
-        quick=True,
     ),
     Mutant(
         "separation: the forces have unit weights",

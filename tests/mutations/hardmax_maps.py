@@ -32,7 +32,6 @@ MUTANTS = (
         "whole, share = math.lcm(*sizes.tolist()), self.alpha / (1 + self.alpha)",
         "whole, share = math.lcm(*sizes.tolist()), self.alpha",
         (LAYER, COLLISIONS, NORMS),
-        quick=True,
     ),
     Mutant(
         "hardmax: alpha in place of alpha / (1 + alpha), in floats",

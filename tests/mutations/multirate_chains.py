@@ -25,7 +25,6 @@ MUTANTS = (
         "return p @ self.generator(t)[0].astype(p.dtype).T",
         "return p @ self.generator(t)[0].astype(p.dtype)",
         (KERNEL, EQUILIBRIUM, STRICT),
-        quick=True,
     ),
     Mutant(
         "chains: the flow applies the transposed generator, and its trajectories",

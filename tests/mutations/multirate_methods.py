@@ -84,7 +84,6 @@ MUTANTS = (
         "    _check_rows(y, n, block)\n    return jnp.repeat(y, block, axis=0)[:n]",
         "    _check_rows(y, n, block)\n    return jnp.repeat(jnp.roll(y, -1, axis=0), block, axis=0)[:n]",
         (LEAK,),
-        quick=True,
     ),
     Mutant(
         "multirate: one pass more",
