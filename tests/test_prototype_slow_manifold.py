@@ -101,7 +101,7 @@ ENCODERS = {  # translations, rotations in the plane, redundant directions
 
 
 @pytest.mark.parametrize(
-    "kind", ["free", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("linear", "affine")), "mlp"]
+    "kind", ["free", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("linear", "affine", "mlp"))]
 )
 def test_an_encoder_has_the_zero_modes_of_the_motions_it_can_follow(kind):
     encoder, counts = ENCODERS[kind]

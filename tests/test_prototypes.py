@@ -131,7 +131,7 @@ def _coupled(kind, gradient="full", **options):
 
 
 @pytest.mark.parametrize("kind", [pytest.param("free", marks=pytest.mark.slow), "linear", "affine", "mlp"])
-@pytest.mark.parametrize("gradient", ["full", "frozen"])
+@pytest.mark.parametrize("gradient", ["full", pytest.param("frozen", marks=pytest.mark.slow)])
 def test_the_coupled_flow_descends_its_potential_at_two_rates(kind, gradient):
     flow, x = _coupled(kind, gradient, barrier=0.1)
     potential = functools.partial(flow.potential, 0.0)
