@@ -108,6 +108,8 @@ class TimeMap(eqx.Module):
         if len(xs) <= 4 * FEW:
             width = FEW
         parts = [np.arange(k, min(k + width, len(xs))) for k in range(0, len(xs), width)]
+        if len(parts) == 1:  # starting a thread takes longer than a window of a few states
+            return self._part(xs, width, begun)
         found = np.empty((WINDOW, *xs.shape))
         with ThreadPoolExecutor(cores()) as pool:
             solved = pool.map(lambda part: self._part(xs[part], width, begun), parts)
