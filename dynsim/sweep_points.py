@@ -96,27 +96,54 @@ def digest(function: Callable[..., Any], points: Points, size: int, vectorised: 
     return found.hexdigest()
 
 
-def _identity(thing: Any) -> Iterator[Any]:
-    """Yield what a function is made of: its source, its defaults, what it closes over, and fields of an object."""
+def _identity(thing: Any, inside: tuple[int, ...] = ()) -> Iterator[Any]:
+    """Yield what a function is made of: its source, its defaults, what it closes over, and fields of an object.
+
+    A function that wraps another without being one of Python's, as those of `jax.jit` do, is what it wraps. `inside`
+    are the objects that hold this one: of one that holds itself nothing is said twice.
+    """
     if isinstance(thing, jax.Array | np.ndarray | np.generic):
         if isinstance(thing, jax.Array) and jnp.issubdtype(thing.dtype, jax.dtypes.prng_key):
             thing = jax.random.key_data(thing)
         yield np.asarray(thing)
     elif isinstance(thing, bool | int | float | str | bytes | None):
         yield thing
-    elif inspect.isfunction(thing):
-        yield thing.__qualname__
+    elif id(thing) not in inside:
+        own, parts = _parts(thing)
+        yield from own
+        for part in parts:
+            yield from _identity(part, (*inside, id(thing)))
+
+
+def _parts(thing: Any) -> tuple[list[Any], list[Any]]:
+    """Return what is said of an object itself, and the parts on which it depends."""
+    if inspect.isfunction(thing):
         try:
-            yield inspect.getsource(thing)
+            source = inspect.getsource(thing)
         except (OSError, TypeError):
-            yield thing.__code__.co_code
+            source = thing.__code__.co_code
         cells = [cell.cell_contents for cell in thing.__closure__ or ()]
-        for part in (*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values(), *cells):
-            yield from _identity(part)
-    elif hasattr(thing, "func") and hasattr(thing, "keywords"):  # of functools
-        for part in (thing.func, *thing.args, *itertools.chain(*sorted(thing.keywords.items()))):
-            yield from _identity(part)
-    else:
-        yield f"{type(thing).__module__}.{type(thing).__qualname__}"
-        for part in jax.tree.leaves(thing) if not callable(thing) or isinstance(thing, eqx.Module) else ():
-            yield from _identity(part) if part is not thing else ()
+        return [thing.__qualname__, source], [
+            *(thing.__defaults__ or ()),
+            *(thing.__kwdefaults__ or {}).values(),
+            *cells,
+        ]
+    if inspect.ismethod(thing):
+        return [], [thing.__func__, *_fields(thing.__self__)]
+    if callable(thing) and hasattr(thing, "__wrapped__"):
+        return [], [thing.__wrapped__]
+    if hasattr(thing, "func") and hasattr(thing, "keywords"):  # of functools
+        return [], [thing.func, *thing.args, *itertools.chain(*sorted(thing.keywords.items()))]
+    own = [f"{type(thing).__module__}.{type(thing).__qualname__}"]
+    if isinstance(thing, type):
+        return own, []
+    if callable(thing) and not isinstance(thing, eqx.Module):
+        return own, [type(thing).__call__, *_fields(thing)]
+    return own, [part for part in jax.tree.leaves(thing) if part is not thing]
+
+
+def _fields(thing: Any) -> list[Any]:
+    """Return the names and values of the fields of an object; of a tree its leaves."""
+    if isinstance(thing, eqx.Module) or not hasattr(thing, "__dict__"):
+        return jax.tree.leaves(thing)
+    return list(itertools.chain(*sorted(vars(thing).items())))

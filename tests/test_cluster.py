@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pickle
 import signal
 import socket
 import subprocess
@@ -13,15 +14,18 @@ from pathlib import Path
 
 import pytest
 
+import dynsim.commands.sweep as sweep_command
 from analysis.claims import claims
 from analysis.ledger.findings import select
 from analysis.report import run_checks
 from dynsim.executors import as_executor, cluster, finished
 from dynsim.sweeps import sweep
+from tests import commands
 from tests.executor_calls import dies, slow
 from tests.test_executors import bits, run
 
 pytest.importorskip("distributed")
+xarray = pytest.importorskip("xarray")
 ROOT = Path(__file__).parent.parent
 PATIENCE = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "3s", "DASK_DISTRIBUTED__ADMIN__LOG_LENGTH": "0"}
 CLAIMS = ("hardmax/lemma-3.4", "consensus/equation-5")
@@ -127,7 +131,6 @@ def once_there(file: Path, process: subprocess.Popen) -> threading.Thread:
 
 @pytest.mark.slow
 def test_a_sweep_goes_on_after_the_scheduler_was_restarted(local, tmp_path):
-    pytest.importorskip("xarray")
     folder, grid = tmp_path / "parts", {"x": [float(x) for x in range(12)]}
     killer = once_there(folder / "part-00001.npz", local.scheduler)
     with (
@@ -143,6 +146,30 @@ def test_a_sweep_goes_on_after_the_scheduler_was_restarted(local, tmp_path):
     with patient(local) as executor:
         found = sweep(slow, grid, chunk=1, folder=folder, executor=executor)
     assert found.identical(sweep(slow, grid, chunk=1))
+
+
+@pytest.mark.slow
+def test_a_command_sweeps_a_file_of_the_users_on_a_cluster(local, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # which is not the working folder of the workers
+    Path("mine.py").write_text("import os\n\n\ndef own(a, key):\n    return {'twice': 2 * a, 'process': os.getpid()}\n")
+    words = ("--a", "1", "2", "4", "5", "--seeds", "1", "--chunk", "1")
+    with patient(local):
+        pass
+    status, said, _ = commands.run(
+        capsys, "sweep", "mine.py:own", *words, "--out", "far.nc", "--cluster", local.address
+    )
+    assert (status, said.splitlines()[0]) == (0, "4 points (a 4 x seed 1): 4 ok, 0 failed")
+    with xarray.open_dataset("far.nc", engine="scipy") as found:
+        found.load()
+        assert {*found["process"].values.ravel()} <= {worker.pid for worker in local.workers}
+    Path("far.nc").unlink()
+    commands.run(capsys, "sweep", "mine.py:own", *words, "--out", "far.nc")
+    with xarray.open_dataset("far.nc", engine="scipy") as again:  # from the parts that the workers made
+        assert again.identical(found)
+    sent = pickle.dumps(sweep_command.Built(sweep_command.Sweep("mine.py:own", seeds=1), (("a", 1),)))
+    Path("mine.py").write_text("def own(a, key):\n    return -a\n")
+    with pytest.raises(ValueError, match="`system` must be in a file that is the same on every worker, but .* differs"):
+        pickle.loads(sent)
 
 
 def test_what_answers_at_no_address_is_said(monkeypatch):

@@ -211,6 +211,26 @@ def closing_over(values):
     return lambda a: a + values[0]
 
 
+def closing_over_itself(values):
+    def power_of(a):
+        return a if a < 1 else power_of(a - values[0])
+
+    return power_of
+
+
+class Shifted:
+    """A function with a field, of no library."""
+
+    def __init__(self, shift):
+        self.shift = shift
+
+    def __call__(self, a):
+        return a + self.shift
+
+    def less(self, a):
+        return a - self.shift
+
+
 def test_a_digest_tells_functions_points_and_parts_apart():
     points = points_of({"a": [1.0, 2.0]}, None)
     table = np.zeros(2000)
@@ -220,6 +240,9 @@ def test_a_digest_tells_functions_points_and_parts_apart():
         power, measured, with_default(2), with_default(3), with_keyword(1.0), with_keyword(2.0), closing_over(table),
         closing_over(other), functools.partial(power, shift=1.0), functools.partial(power, shift=2.0),
         functools.partial(power, exponent=1.0), Scaled(jnp.asarray(2.0)), Scaled(jnp.asarray(3.0)),
+        Shifted(1.0), Shifted(2.0), Shifted(1.0).less, Shifted(2.0).less, jax.jit(waves),
+        jax.jit(closing_over((1.0,))), jax.jit(closing_over((2.0,))), closing_over_itself([1.0]),
+        closing_over_itself([2.0]),
     ]  # fmt: skip
     found = [digest(function, points, 1, False) for function in functions]
     found += [digest(power, points, 2, False), digest(power, points, 1, True)]
@@ -228,6 +251,7 @@ def test_a_digest_tells_functions_points_and_parts_apart():
     )]  # fmt: skip
     assert len(set(found)) == len(found)
     assert digest(closing_over(table.copy()), points_of({"a": [1.0, 2.0]}, None), 1, False) == found[6]
+    assert digest(jax.jit(measured), points, 1, False) == found[1]
 
 
 REFUSED = {

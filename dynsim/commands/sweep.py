@@ -1,6 +1,8 @@
 """`dynsim sweep`: a function of yours, or the long run of a system, at every point of a grid of parameters."""
 
 import dataclasses
+import functools
+import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -51,6 +53,8 @@ class Sweep:
     """the netCDF file (.nc) to write; finished points are kept beside it"""
     force: bool = False
     """replace existing files that dynsim did not write"""
+    cluster: str | None = None
+    """the address of the scheduler of a Dask cluster, on whose workers the points are evaluated (extra `cluster`)"""
 
 
 def main(words: Sequence[str]) -> int:
@@ -62,18 +66,21 @@ def main(words: Sequence[str]) -> int:
         raise argument_error("out", "be a netCDF file, `.nc`", f"is `{o.out}`")
     check_at_least(0, seeds=o.seeds)
     grid, units = _grid(extra), _units(o.units)
+    from dynsim.executors import cluster
     from dynsim.sweeps import sweep
 
-    function = _function(o, {name: values[0] for name, values in grid.items()})
-    found = sweep(
-        function,
-        grid,
-        seeds=o.seeds or None,
-        units=units,
-        vectorised=o.vectorised,
-        chunk=o.chunk,
-        folder=None if o.out is None else o.out.with_suffix(".parts"),
-    )
+    function = Built(o, tuple((name, values[0]) for name, values in grid.items()))
+    with cluster(o.cluster) as executor:
+        found = sweep(
+            function,
+            grid,
+            seeds=o.seeds or None,
+            units=units,
+            vectorised=o.vectorised,
+            chunk=o.chunk,
+            folder=None if o.out is None else o.out.with_suffix(".parts"),
+            executor=executor,
+        )
     found.attrs["function"] = o.system
     _print(found)
     if o.out is not None:
@@ -116,6 +123,51 @@ def _units(words: Sequence[str]) -> dict[str, str]:
         if not equals:
             raise argument_error("units", "be given as NAME=UNIT", f"has `{name}`")
     return {name: unit for name, _, unit in pairs}
+
+
+class Built:
+    """The function that a sweep evaluates, which another process builds again from the options of the command.
+
+    Neither a function of the user's file nor one that closes over a system can be sent itself.
+    """
+
+    def __init__(self, options: Sweep, first: tuple[tuple[str, Any], ...]):
+        """Store the options and the first point, and build the function of them."""
+        self._made = options, first
+        self.__wrapped__ = _function(options, dict(first))
+
+    def __call__(self, **values: Any) -> Any:
+        """Return the results at a point."""
+        return self.__wrapped__(**values)
+
+    def __reduce__(self) -> tuple[Callable[..., "Built"], tuple]:
+        """Return what another process calls, with a path of the file that does not depend on its working folder."""
+        options, first = self._made
+        file = _file(options)
+        if file is not None:
+            name = options.system.rpartition(":")[2]
+            options = dataclasses.replace(options, system=f"{file.resolve()}:{name}")
+        return _built_again, (options, first, _digest(file))
+
+
+@functools.lru_cache(1)
+def _built_again(options: Sweep, first: tuple[tuple[str, Any], ...], digest: str) -> Built:
+    """Return the function of a sweep, built once in a process; raise `ValueError` if its file there is another."""
+    file = _file(options)
+    if file is not None and (not file.is_file() or _digest(file) != digest):
+        must = "be in a file that is the same on every worker"
+        raise argument_error("system", must, f"`{file}` {'differs' if file.is_file() else 'does not exist'} on one")
+    return Built(options, first)
+
+
+def _file(options: Sweep) -> Path | None:
+    """Return the file of the user's function or system, if it is in one."""
+    file, colon, _ = options.system.rpartition(":")
+    return Path(file) if colon and file.endswith(".py") else None
+
+
+def _digest(file: Path | None) -> str:
+    return "" if file is None else hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _function(o: Sweep, first: dict[str, Any]) -> Callable[..., Any]:
