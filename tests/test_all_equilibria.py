@@ -30,12 +30,14 @@ def test_nine_equilibria_of_nine_are_found(sines):
     assert "9 equilibria: 4 stable, 4 saddle, 1 unstable" in repr(sines)
 
 
+@pytest.mark.slow
 def test_of_equilibria_that_a_symmetry_maps_to_each_other_one_is_kept():
     group = [lambda x: x[::-1], lambda x: -x, lambda x: -x[::-1]]
     found = all_equilibria(SINES, KEY, box=BOX, num_starts=40, group=group)
     assert [e.kind for e in found.found] == ["stable", "stable", "saddle", "unstable"]
 
 
+@pytest.mark.slow
 def test_known_equilibria_drive_starts_to_others():
     starts, known = jnp.full((40, 2), 0.1), np.full((PADDING, 2), np.inf)
     free, _ = least_speed(SINES, starts, jnp.zeros(()), jnp.asarray(known))

@@ -31,6 +31,7 @@ def test_wells_attract_and_the_start_on_the_saddle_does_not():
     assert "2 attractors of 7 starts, at a limit that does not attract 1 (after at most 16384 intervals" in repr(found)
 
 
+@pytest.mark.slow
 def test_a_start_on_the_stable_set_of_a_saddle_is_not_given_an_attractor():
     flow = FunctionFlow(lambda t, x: jnp.stack([x[0] - x[0] ** 3, -2 * x[1]]))
     found = find_attractors(flow, [[0.0, 1.7], [1e-3, 1.7], [-1e-3, -1.0]])
@@ -59,6 +60,7 @@ def test_a_driven_pendulum_rests_or_rotates():
     assert np.trapezoid(speeds / 4, angles) == pytest.approx(balance, rel=5e-3)  # 1,023 of 1,024 parts of a turn
 
 
+@pytest.mark.slow
 def test_a_slow_passage_is_not_an_attractor_and_its_rate_is_measured():
     ghost = FunctionFlow(lambda t, x: 1e-7 + x**2 + 0 * x)  # just after a fold: the passage takes pi / sqrt(1e-7)
     found = find_attractors(ghost, [[-1.0]], interval=0.5, longest=1024)
@@ -74,6 +76,7 @@ def test_algebraic_decay_to_a_degenerate_equilibrium_is_not_settled():
     assert found.labels.tolist() == [NOT_SETTLED, NOT_SETTLED]
 
 
+@pytest.mark.slow
 def test_maps_have_fixed_points_cycles_and_chaos():
     doubled = find_attractors(Logistic(r=3.5), [[0.3], [0.71], [0.0], [1.5]])
     assert doubled.attractors[0].period == 4
@@ -200,6 +203,7 @@ def saddle():
     return FunctionMap(lambda k, x: jnp.stack([1.5 * x[0] - 0.5 * x[0] ** 3, 0.5 * x[1] + 0.25 * x[0], 0.25 * x[2]]))
 
 
+@pytest.mark.slow
 def test_the_edge_of_a_map_is_its_saddle(saddle):
     found = edge_state(saddle, jnp.asarray([-1.0, 0.3, 0.1]), jnp.asarray([0.6, 0.1, -0.2]))
     assert np.allclose(found.limit.state, 0, atol=1e-12)

@@ -42,6 +42,7 @@ def test_the_boundary_of_the_double_well_is_its_saddle(wells):
     assert "basins on 81 points (at most 4096 intervals of" in repr(wells)
 
 
+@pytest.mark.slow
 def test_the_edge_of_a_flow_is_its_unstable_equilibrium(wells):
     found = edge_state(DoubleWell(h=0.1), jnp.asarray([-1.0]), jnp.asarray([1.2]))
     (root,) = np.asarray(found.limit.state)
@@ -62,6 +63,7 @@ def test_the_saddle_itself_is_in_no_basin():
     assert (np.sum(found.labels == 0), np.sum(found.labels == 1)) == (20, 20)
 
 
+@pytest.mark.slow
 def test_the_basins_of_newtons_method_turn_into_each_other():
     found = basins(FunctionMap(newton), [[-1.5, 1.5], [-1.5, 1.5]], [40, 41])
     assert len(found.attractors) == 3
@@ -79,6 +81,7 @@ def test_the_basins_of_newtons_method_turn_into_each_other():
     assert 0.2 < found.uncertainty_exponent(4).rate < 0.8  # the boundary is fractal
 
 
+@pytest.mark.slow
 def test_what_escapes_is_in_no_basin():
     found = basins(Henon(), [[-2, 2], [-2, 2]], [24, 24])
     x, y = np.meshgrid(*found.axes, indexing="ij")
@@ -96,6 +99,7 @@ def test_every_start_may_escape():
     assert "1 escaped" in repr(found)
 
 
+@pytest.mark.slow
 def test_rotations_of_a_pendulum_are_one_attractor():
     found = basins(Pendulum(friction=0.5), [[-9, 9], [-1, 1]], [12, 6], options=Search(wrapped={0: 2 * np.pi}))
     assert found.shares == {0: 1.0}
@@ -115,6 +119,7 @@ def driven(t, x):
     return x - x**3 + 0.2 * jnp.cos(t)
 
 
+@pytest.mark.slow
 def test_the_basins_of_a_forced_flow_meet_at_its_unstable_orbit():
     """To first order this is x = (sin t - cos t) / 10, which is -1/10 at t = 0, between the grid's points."""
     flow, forced = FunctionFlow(driven, fastest_period=2 * np.pi), Search(period=2 * np.pi, longest=256, rtol=1e-5)
@@ -176,6 +181,7 @@ class Pitch(AbstractMap):
         return 1.5 * x - 0.5 * x**3 + self.h
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("matching", ["distance", "enclosure"])
 def test_labels_of_a_map_follow_their_attractors_along_a_parameter(matching):
     found = continued_fractions(
@@ -191,6 +197,7 @@ def test_labels_of_a_map_follow_their_attractors_along_a_parameter(matching):
     assert np.array_equal(inside, ~np.isnan(found.shares))
 
 
+@pytest.mark.slow
 def test_the_saddle_of_a_map_is_in_no_basin():
     found = basins(Pitch(), [[-1.5, 1.5]], [9])
     assert found.labels[4] == NOT_ATTRACTING
@@ -206,6 +213,7 @@ def test_what_passes_an_attractor_is_not_in_its_basin():
     assert labels_of(time_map, flat, known, told).tolist() == [NOT_SETTLED, NOT_SETTLED]
 
 
+@pytest.mark.slow
 def test_a_slice_of_a_map_keeps_the_other_components():
     pitch = FunctionMap(lambda k, x: jnp.stack([0.5 * x[0], 1.5 * x[1] - 0.5 * x[1] ** 3 + 0.1 * x[2], x[2] * 0.5]))
     found = basins(pitch, [[-1.5, 1.5]], [10], start=jnp.asarray([0.5, 7.0, -2.0]), varied=[1])

@@ -49,6 +49,7 @@ def test_the_edge_between_basins_is_the_unstable_equilibrium(capsys, mine):
     assert kept["edge_unstable"].tolist() == [[1.0]]
 
 
+@pytest.mark.slow
 def test_shares_of_basins_are_followed_along_a_parameter(capsys, mine):
     """At |h| > .3849 there is one well, and the remnant of the other slows trajectories down."""
     words = ("double-well", "--sample", "40", "--against", "h=-0.4:0.4", "--values", "3", "--out", "shares.npz")

@@ -72,6 +72,7 @@ def test_on_the_sphere_an_equilibrium_is_certified_in_ambient_coordinates():
     assert certified_equilibrium(OjaFlow(np.diag([3.0, 2.0, 1.0])), [0.0, 0.05, 0.99]).kind == "unstable"
 
 
+@pytest.mark.slow
 def test_balls_enclose_the_values_of_random_points():
     def fn(x):
         y = jnp.stack([jnp.tanh(x[0] * x[1]), jnp.exp(-(x[1] ** 2)), jnp.where(x[0] > 5.0, x[0], jnp.abs(x[2]) + 1)])
@@ -115,6 +116,7 @@ def smooth_operations(x):
     return jnp.stack(smooth)
 
 
+@pytest.mark.slow
 def test_every_operation_is_enclosed_on_a_box_and_exact_at_a_point():
     exact, middle, radius = BallFunction(operations, 2), np.array([0.4, -0.1]), np.array([0.2, 0.4])
     values = exact(np.array([ball(m, r) for m, r in zip(middle, radius, strict=True)], dtype=object))

@@ -61,6 +61,7 @@ def test_a_step_encloses_the_solution_and_its_derivative():
         assert TaylorSteps(lambda x: x**2, 1, 16).step(about([1.0]), ball(1.5)) is None  # it explodes at t = 1
 
 
+@pytest.mark.slow
 def test_series_of_every_operation_are_those_of_the_function():
     start, velocity = jnp.asarray([0.3, -0.2]), jnp.asarray([0.7, 0.4])
     along = lambda t: operations(start + t * velocity)
@@ -73,6 +74,7 @@ def test_series_of_every_operation_are_those_of_the_function():
             assert np.allclose([float(v[k].mid()) for v in found], values, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_lorenz_has_its_published_orbit():
     orbit = periodic_orbit(FunctionFlow(lorenz), jnp.asarray([-13.763610682134, -19.578751942452, 27.0]), 1.5586522107)
     found = certified_periodic_orbit(FunctionFlow(lorenz), orbit)
@@ -89,6 +91,7 @@ def test_lorenz_has_its_published_orbit():
     assert "saddle periodic orbit, certified: least period [1.558652210716" in repr(found)
 
 
+@pytest.mark.slow
 def test_a_circle_has_its_period_and_multiplier_and_twice_around_is_not_the_least_period(circle):
     flow = FunctionFlow(circles)
     once = certified_periodic_orbit(flow, circle)
@@ -121,6 +124,7 @@ def test_a_forced_orbit_keeps_the_period_of_the_forcing():
         certified_periodic_orbit(flow, orbit)
 
 
+@pytest.mark.slow
 def test_a_rotation_is_certified_on_the_circle():
     flow = FunctionFlow(lambda t, x: jnp.stack([1.25 - jnp.sin(x[0]), jnp.sin(x[0]) - 0.25 * x[1]]))
     turn = jnp.asarray([2 * np.pi, 0.0])
@@ -140,6 +144,7 @@ def test_a_box_proves_nothing_unless_its_image_is_inside(circle, monkeypatch):
         certified_periodic_orbit(FunctionFlow(circles), circle)
 
 
+@pytest.mark.slow
 def test_an_orbit_is_said_to_be_alone_only_as_far_as_the_next_one():
     size, gap = 1000.0, 5e-5
 

@@ -39,6 +39,7 @@ def found():
     return edge_state(FunctionMap(fractal), *STARTS, longest=128)
 
 
+@pytest.mark.slow
 def test_the_edge_trajectory_stays_on_the_fractal_boundary(found):
     x, y = np.asarray(found.track).T
     terms = len(x) - 60
@@ -112,6 +113,7 @@ def test_a_chaotic_edge_is_drawn_as_dots():
     assert line.get_markersize() < 2
 
 
+@pytest.mark.slow
 def test_exponents_along_states_are_those_of_the_derivatives():
     flow = FunctionFlow(lambda t, x: jnp.stack([jnp.cos(t) * x[0], -0.5 * x[1] + x[0]]))
     time_map = TimeMap(flow, jnp.zeros(2), state_itself, np.pi / 2, 1e-9, 10.0)

@@ -68,7 +68,9 @@ CHOICES = {"blocked": (None, 300, 1.0, 0.5), "no harmonics": (1e-6, 300, 1e6, 2e
 """Tolerance, number of tokens, and two values of beta, once too large for harmonics."""
 
 
-@pytest.mark.parametrize("name", ["blocked", "no harmonics", pytest.param("harmonic", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["blocked", *(pytest.param(name, marks=pytest.mark.slow) for name in ("no harmonics", "harmonic"))]
+)
 def test_a_second_call_with_a_chosen_interaction_compiles_nothing(name):
     tolerance, n, *betas = CHOICES[name]
     flow = lambda beta: TokenFlow(beta * np.eye(3), interaction=Auto(tolerance))
@@ -83,6 +85,7 @@ def test_a_tolerance_compiles_nothing():
     assert count(lambda: simulate(tokens(1.0), starts(2)[0], TS, integrator=Diffrax(rtol=1e-6, atol=1e-8))) == 0
 
 
+@pytest.mark.slow
 def test_an_ensemble_compiles_few_programs():
     run = lambda scale, n, **options: ensemble(tokens(scale), starts(n), TS, first, shown=False, **options)
     assert count(lambda: run(1.0, 2)) <= 8

@@ -146,6 +146,7 @@ def test_orbits_of_the_brusselator_are_added_with_their_extremes():
     assert "1 branches and 1 of periodic orbits" in repr(found)
 
 
+@pytest.mark.slow
 def test_the_command_draws_and_saves_a_diagram_and_goes_on_from_its_file(tmp_path, capsys):
     file, figure = tmp_path / "well.npz", tmp_path / "well.png"
     base = ["continue", "double-well", "--parameter", "a", "--starts", "8"]

@@ -36,6 +36,7 @@ def run():
     return ensemble(FLOW, STARTS, TS, tenfold, integrator=ROUGH, error_estimate=True)
 
 
+@pytest.mark.slow
 def test_a_member_has_the_error_that_simulate_estimates(run):
     path = simulate(FLOW, STARTS[0], TS, integrator=ROUGH, error_estimate=True)
     exact = -1 / (1 + TS)
@@ -84,6 +85,7 @@ def test_noise_without_a_resolution_is_refused():
         ensemble(NoisyFlow(FLOW, 0.1, calculus="ito"), STARTS, TS, tenfold, key=jax.random.key(0), error_estimate=True)
 
 
+@pytest.mark.slow
 def test_the_command_reports_the_error_of_its_members(capsys):
     words = ["van-der-pol", "--members", "3", "--end", "2", "--frames", "3", "--rtol", "1e-4", "--error-estimate"]
     status, said, _ = command(capsys, "simulate", *words)

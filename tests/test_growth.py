@@ -61,6 +61,7 @@ def test_a_way_is_compared_with_the_peer():
     assert min(other.seconds) > 0
 
 
+@pytest.mark.slow
 def test_fields_of_a_case_agree_and_harmonics_hold_less():
     works = {way.name: way.work(600) for way in in_tokens([600]).ways if way.name != "torch SDPA"}
     answers = {name: work.run() for name, work in works.items()}
@@ -87,6 +88,7 @@ def made(symbol, way, exponent, *, memory=True):
     )
 
 
+@pytest.mark.slow
 def test_the_figure_has_a_panel_for_each_parameter_and_names_the_exponents():
     rows = [made("n", way, k + 0.5) for k, way in enumerate(("NumPy", "blocked", "harmonic"))]
     rows += [made("1/eps", way, 0.2 * k, memory=False) for k, way in enumerate(("RK45", "Radau", "Diffrax", "stiff"))]

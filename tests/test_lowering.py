@@ -118,6 +118,7 @@ def test_maps_are_lowered(name):
     assert runs_there(lambda x: _scanned(map, x, 2, 2), x)
 
 
+@pytest.mark.slow
 def test_the_other_maps_say_that_they_run_on_the_host():
     assert {name for name in MAPS if map_and_start(name)[0].on_host} == ON_HOST
 

@@ -54,6 +54,7 @@ def test_an_orbit_that_escapes_is_not_converged():
     assert found.reason == "the trajectory left the finite numbers"
 
 
+@pytest.mark.slow
 def test_rates_of_a_forced_flow_are_those_after_the_warm_up_and_growing_ones_are_not_converged():
     # at the attracting point of a circle the vectors decay at the rate t / 10
     flow = FunctionFlow(lambda t, x: jnp.stack([t * x[0] / 10, jnp.zeros_like(t)]), Sphere())

@@ -9,6 +9,7 @@ from dynsim.io.npz import read_arrays
 FEW = ("simulate", "token-flow", "--tokens", "300", "--end", "3", "--frames", "4", "--rtol", "1e-3")
 
 
+@pytest.mark.slow
 def test_densities_are_kept_drawn_and_summarised(tmp_path, capsys):
     out, figure, movie = (tmp_path / name for name in ("run.npz", "density.png", "density.gif"))
     options = ("--dimension", "2", "--beta", "9", "--density", "30")

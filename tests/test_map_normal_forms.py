@@ -124,6 +124,7 @@ def test_strong_resonances_are_said_and_decide_nothing(angle, order):
     assert str(point).endswith(f" (strong resonance 1:{order})" if order else " (supercritical)")
 
 
+@pytest.mark.slow
 def test_the_coefficient_of_a_map_does_not_depend_on_the_coordinates():
     """The step (a, b) in the plane is (-2/5 a, a, b) at (1, 0, 0): (exp(i pi/3), 1) has 2.16 instead of 2."""
     basis = np.linalg.qr(np.array([[-0.4, 0.0], [1.0, 0.0], [0.0, 1.0]]))[0]

@@ -76,6 +76,7 @@ def slope(steps, errors):
     return np.polyfit(np.log(steps), np.log(errors), 1)[0]
 
 
+@pytest.mark.slow
 def test_euler_maruyama_is_of_weak_order_one_on_ornstein_uhlenbeck():
     flow = NoisyFlow(FunctionFlow(decay), 0.5, calculus="ito")
     steps = np.array([1 / 4, 1 / 8])
@@ -145,7 +146,7 @@ def test_the_schemes_are_of_weak_order_one_and_strong_order_one_half_on_the_sphe
     [
         pytest.param(EulerMaruyama, dfx.Euler(), marks=pytest.mark.slow),
         pytest.param(EulerHeun, dfx.EulerHeun(), marks=pytest.mark.slow),
-        (StochasticHeun, dfx.Heun()),
+        pytest.param(StochasticHeun, dfx.Heun(), marks=pytest.mark.slow),
     ],
     ids=["euler-maruyama", "euler-heun", "heun"],
 )
@@ -220,6 +221,7 @@ def test_members_of_an_ensemble_have_keys_of_their_own():
     np.testing.assert_allclose(found[2], alone.final, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_states_stay_on_every_space_and_parts_have_noise_of_their_own():
     space = Product(Parts(Sphere(), Ellipsoid(np.diag([1.0, 2.0, 3.0])), Euclidean()))
     x0 = space.sample(KEY, ((2, 3), (3,), (2,)))

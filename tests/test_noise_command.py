@@ -33,6 +33,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_tokens_and_functions_run_with_noise_and_run_files_repeat_to_the_bit(here, capsys):
     tokens = ("token-flow", "--tokens", "4", "--noise", "0.3", "--step-size", "0.1", "--end", "1", "--frames", "3")
     assert run(capsys, "simulate", *tokens, "--out", "n.npz")[0] == 0

@@ -66,6 +66,7 @@ def test_the_criticality_of_a_hopf_point_is_said(q, criticality):
     assert f"({criticality})" in repr(found)
 
 
+@pytest.mark.slow
 def test_the_coefficient_does_not_depend_on_the_coordinates():
     """The step (a, b) in the plane is (-2/5 a, a, b) at (1, 0, 0), and the square of (1, -i) so 2.16 instead of 2."""
     place = jnp.asarray([1.0, 0.0, 0.0])

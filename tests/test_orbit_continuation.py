@@ -60,6 +60,7 @@ def test_cycles_leave_a_hopf_point_and_turn_at_their_fold(bautin):
     assert cycles.ends == ("Hopf point", "bounds")
 
 
+@pytest.mark.slow
 def test_a_branch_of_cycles_ends_at_the_equilibrium_where_it_began(bautin):
     cycle = orbit_of(Bautin(), P, bautin[1], -1)
     assert cycle.stability == "stable"
@@ -72,6 +73,7 @@ def test_a_branch_of_cycles_ends_at_the_equilibrium_where_it_began(bautin):
     assert [b.kind for b in back.bifurcations] == ["fold"]
 
 
+@pytest.mark.slow
 def test_orbits_of_a_branch_have_the_range_of_a_turning_point(bautin):
     ranges = orbit_ranges(Bautin(), P, bautin[1], 1, samples=4)
     first = bautin[1].states.nodes[:, 0]
@@ -90,6 +92,7 @@ class Driven(AbstractFlow):
         return self.p * jnp.cos(t) + 0 * x
 
 
+@pytest.mark.slow
 def test_segments_of_a_forced_orbit_have_their_own_times(bautin):
     nodes = 0.5 * np.sin(2 * np.pi * np.arange(3) / 3)[None, :, None]
     states = Cycle(nodes, np.array([2 * np.pi]))

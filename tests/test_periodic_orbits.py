@@ -66,6 +66,7 @@ def test_the_hopf_normal_form_has_its_multiplier():
     assert np.allclose(backwards.multipliers, [np.exp(0.4 * np.pi)], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_family_of_orbits_is_undecided():
     found = periodic_orbit(Pendulum(), jnp.asarray([2.0, 0.0]), 8.3)
     angle, velocity = (float(value) for value in found.state)
@@ -74,6 +75,7 @@ def test_a_family_of_orbits_is_undecided():
     assert found.stability == "undecided"
 
 
+@pytest.mark.slow
 def test_a_rotation_closes_on_the_circle():
     """The integral of d x / (w - sin x) over a turn is 2 pi / sqrt(w^2 - 1)."""
     flow = FunctionFlow(lambda t, x: jnp.stack([1.25 - jnp.sin(x[0]), jnp.sin(x[0]) - 0.25 * x[1]]))
@@ -89,6 +91,7 @@ def test_a_rotation_closes_on_the_circle():
         periodic_orbit(flow, jnp.asarray([0.1, 1.0]), 8.0, shift=turn[:1])
 
 
+@pytest.mark.slow
 def test_a_forced_orbit_keeps_the_period_of_the_forcing():
     flow = Duffing(gamma=0.1)
     found = periodic_orbit(flow, jnp.asarray([1.2, 0.0]), 2 * np.pi, forced=True)

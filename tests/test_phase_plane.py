@@ -25,6 +25,7 @@ def rings(t, x):
     return jnp.stack([-x[1], x[0]]) + x * (1 - r) * (2 - r) * (3 - r)
 
 
+@pytest.mark.slow
 def test_limit_cycles_are_found_forwards_and_backwards_each_once():
     starts = jnp.asarray([[0.5, 0.1], [0.0, 1.4], [-2.4, 0.3], [2.9, 0.0], [3.4, 0.2]])
     found = limit_cycles(FunctionFlow(rings), starts, 40.0)

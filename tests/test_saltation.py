@@ -67,6 +67,7 @@ def state_after(h, e, count):
     return jnp.stack([e**count * fall * late - late**2 / 2, e**count * fall - late])
 
 
+@pytest.mark.slow
 def test_a_ball_has_the_derivatives_of_the_closed_form_by_height_and_restitution():
     """Two bounces, at 1 and 2.4."""
     given = jnp.asarray(0.5), jnp.asarray(0.7)
@@ -90,6 +91,7 @@ def _onto_damped(flow, t, x):
     return DAMPED, jnp.stack([x[0] + 0.05 * x[1] ** 2, -0.8 * x[1] + 0.3 * jnp.cos(t)])
 
 
+@pytest.mark.slow
 def test_a_moving_floor_and_another_flow_after_it_agree_with_differences():
     rules = [Transition("floor", Event(Floor(0.0, 0.1)), _onto_damped)]
     ends = lambda x: simulate_hybrid(WAVE, x, [0.0, 3.0], rules, integrator=TIGHT)

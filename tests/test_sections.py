@@ -77,6 +77,7 @@ def test_sections_on_a_sphere():
     assert np.allclose(found.states, [[0.6, 0.0, 0.8]] * 3, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_a_section_that_is_not_complete_says_so():
     flow = FunctionFlow(turning, fastest_period=np.pi)
     found = poincare_section(flow, jnp.asarray([1.0, 0.0]), lambda t, x: x[0], 1000, longest=30.0)

@@ -133,6 +133,7 @@ def test_both_folds_of_the_double_well_are_on_one_curve_unless_the_cusp_is_cut_o
         critical_curves(DoubleWell(), WELL, folds, ((-2.0, 2.0), (2.0, 3.0)))
 
 
+@pytest.mark.slow
 def test_curves_are_saved_with_their_diagram_and_go_on(tmp_path):
     branch = continue_equilibria(DoubleWell(h=-1.0), WELL[0], jnp.asarray([-1.4]), (-1.0, 1.0))
     within = lambda low: ((-2.0, 2.0), (low, 1.5))

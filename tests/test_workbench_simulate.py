@@ -28,6 +28,7 @@ def test_the_catalogue_is_listed_and_simulated_with_parameters_by_name(capsys, t
     assert np.array_equal(rerun(out).ys, kept.ys)
 
 
+@pytest.mark.slow
 def test_maps_are_iterated(capsys, tmp_path):
     status, said, _ = run(capsys, "simulate", "logistic", "--r", 2, "--end", 12, "--movie", tmp_path / "run.gif")
     assert status == 0
