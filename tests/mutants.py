@@ -27,7 +27,15 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 HEAVY = ("jax", "diffrax", "equinox", "optimistix", "scipy.optimize", "scipy.integrate", "scipy.linalg", "pytest")
 """What a process imports once for all mutants; none of it is mutated."""
-QUIETLY = ("-x", "-q", "-p", "no:cacheprovider", "-W", "ignore:Module already imported so cannot be rewritten")
+QUIETLY = (
+    "-xq",
+    "-m",
+    "not gpu",
+    "-p",
+    "no:cacheprovider",
+    "-W",
+    "ignore:Module already imported so cannot be rewritten",
+)
 """Options of pytest for the tests of a mutant."""
 
 
@@ -41,9 +49,8 @@ def file_of(module: str) -> Path:
 class Mutant:
     """An error: in `module`, `old`, which occurs once, becomes `new`; each of `claims`, or one of `tests`, must notice.
 
-    A mutant has either. `tests` are files of tests, whose slow tests are left out, or single ones, slow ones too, as
-    pytest names them. `equivalent` says why nothing can notice it, where nothing can. `quick` mutants are tried by
-    `make test`.
+    A mutant has either. `tests` are files of tests, or single ones, as pytest names them; slow ones are run, too.
+    `equivalent` says why nothing can notice it, where nothing can. `quick` mutants are tried by `make test`.
     """
 
     name: str
@@ -169,8 +176,7 @@ def try_tests(mutant: Mutant) -> dict[str, tuple[bool, str]]:
     sys.meta_path.insert(0, finder)
     tried = _Tried(finder)
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        slow = ("-m", "not gpu") if all("::" in name for name in mutant.tests) else ()
-        code = pytest.main([*QUIETLY, *slow, *mutant.tests], plugins=[tried])
+        code = pytest.main([*QUIETLY, *mutant.tests], plugins=[tried])
     words = f"{tried.failed or 'no test'} failed ({pytest.ExitCode(code).name})"
     return {" ".join(mutant.tests): (code == pytest.ExitCode.TESTS_FAILED and bool(tried.failed), words)}
 
