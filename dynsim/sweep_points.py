@@ -123,11 +123,8 @@ def _parts(thing: Any) -> tuple[list[Any], list[Any]]:
         except (OSError, TypeError):
             source = thing.__code__.co_code
         cells = [cell.cell_contents for cell in thing.__closure__ or ()]
-        return [thing.__qualname__, source], [
-            *(thing.__defaults__ or ()),
-            *(thing.__kwdefaults__ or {}).values(),
-            *cells,
-        ]
+        defaults = (*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values())
+        return [thing.__qualname__, source], [*defaults, *cells]
     if inspect.ismethod(thing):
         return [], [thing.__func__, *_fields(thing.__self__)]
     if callable(thing) and hasattr(thing, "__wrapped__"):

@@ -3,7 +3,7 @@
 `python -m tests.mutants [PATTERN ...]` tries those whose names match, or all; `--jobs 2` at a time. A mutant replaces
 one expression of a module while that is imported, in a process of its own; no file is changed. Claims notice it if they
 come out REFUTED, or INCONCLUSIVE for a stated reason; an exception is no verdict. A file of tests notices it if one of
-its quick tests fails. The tables are in `tests/mutations/`.
+its tests fails. The tables are in `tests/mutations/`.
 """
 
 import argparse

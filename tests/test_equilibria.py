@@ -119,6 +119,19 @@ def test_a_limit_cycle_on_the_sphere_has_a_basin_of_its_own():
     assert found.limits.tolist() == [2] * 16
 
 
+def test_points_of_a_portrait_cover_the_space_evenly_and_its_field_is_frozen(monkeypatch):
+    monkeypatch.setattr("analysis.dynamics.portrait._limits", lambda flow, starts, *_: np.zeros(len(starts), int))
+    turning = FunctionFlow(lambda t, x: t * jnp.stack([-x[1], x[0] - 1]), Sphere())
+    found = circle_portrait(turning, 12, t=3.0)
+    turns = np.exp(2j * np.pi * np.arange(12) / 12)
+    np.testing.assert_allclose(found.points, np.stack([turns.real, turns.imag], axis=1), atol=1e-15)
+    np.testing.assert_allclose(found.field[3], [-3.0, 0.0], atol=1e-14)  # 3 (-y, x - 1) is tangent at (0, 1) thus
+    still = sphere_portrait(FunctionFlow(lambda t, x: 0 * x, Sphere()), 1000)
+    np.testing.assert_allclose(np.mean(still.points, axis=0), 0.0, atol=2e-3)
+    np.testing.assert_allclose(np.mean(still.points[:, 2]), 0.0, atol=1e-12)
+    np.testing.assert_allclose(still.points.T @ still.points / 1000, np.eye(3) / 3, atol=2e-3)
+
+
 def test_bad_portraits_are_refused(oja):
     with pytest.raises(ValueError, match=r"flow` must have states of shape \(2,\)"):
         circle_portrait(oja)

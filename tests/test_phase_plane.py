@@ -6,7 +6,7 @@ import pytest
 from matplotlib.contour import ContourSet
 from PIL import Image
 
-from analysis.dynamics.cycles import limit_cycles
+from analysis.dynamics.cycles import _first_return, limit_cycles
 from analysis.dynamics.pace import Paced, change_in_time, curves, depends_on_time, typical_speed
 from analysis.dynamics.phase_plane import phase_plane
 from analysis.dynamics.poles import beside_poles
@@ -33,6 +33,19 @@ def test_limit_cycles_are_found_forwards_and_backwards_each_once():
     assert radii == {1.0: "stable", 2.0: "unstable", 3.0: "stable"}
     assert len(found) == 3
     assert all(orbit.period == pytest.approx(2 * np.pi, rel=1e-7) for orbit in found)
+
+
+def test_a_return_is_the_first_low_after_having_left():
+    ts = np.linspace(0.0, 10.0, 101)
+    gaps = np.abs(np.sin(np.pi * ts / 4)) + 0.004 * ts  # low at 4, lower than a twentieth, and at 8
+    ys = np.stack([gaps, np.zeros(101)], axis=1)
+    assert _first_return(ys, ts) == pytest.approx(4.0, abs=0.1)
+    ys[2] = ys[1] / 2  # a low before having left
+    assert _first_return(ys, ts) == pytest.approx(4.0, abs=0.1)
+    assert _first_return(np.stack([ts, ts], axis=1), ts) is None
+    assert _first_return(np.stack([gaps + 0.2 * (ts > 2), ts * 0], axis=1), ts) is None  # it does not come near
+    assert _first_return(np.full((101, 2), 3.0), ts) is None
+    assert _first_return(np.where(ts[:, None] > 9, np.nan, ys), ts) is None
 
 
 @pytest.mark.slow

@@ -1,9 +1,14 @@
 """`dynsim sweep`: functions of the user's, systems of the catalogue and of papers, files, resumption, refusals."""
 
+import pickle
+
 import numpy as np
 import pytest
 import xarray
 
+from dynsim.commands.sweep import Built, Sweep, _built_again
+from dynsim.keys import stream
+from dynsim.sweep_points import digest, points_of
 from tests.commands import refused, run
 
 MINE = """
@@ -48,6 +53,26 @@ def test_a_function_of_the_users_is_swept_into_a_file_and_resumes(here, capsys):
     assert run(capsys, *words)[0] == 1
     assert (here / "f.nc").read_bytes() == first
     assert "parts of another" in refused(capsys, *words[:4], "3", *words[6:])
+
+
+def test_the_function_of_a_command_is_built_again_from_the_same_file_only(here, monkeypatch):
+    made = Built(Sweep("mine.py:level", seeds=1), (("beta", 1),))
+    sent = pickle.dumps(made)
+    (here / "elsewhere").mkdir()
+    monkeypatch.chdir(here / "elsewhere")
+    key = stream(0, "sweep")
+    assert pickle.loads(sent)(beta=3.0, key=key) == made(beta=3.0, key=key)
+    assert pickle.loads(sent) is pickle.loads(sent)  # what a worker has compiled stays
+    points = points_of({"beta": [1.0]}, 1)
+    assert digest(made, points, 1, False) == digest(made.__wrapped__, points, 1, False)
+    mine = here / "mine.py"
+    mine.write_text(mine.read_text() + "\n")
+    _built_again.cache_clear()
+    with pytest.raises(ValueError, match="file that is the same on every worker, but `.*mine.py` differs on one"):
+        pickle.loads(sent)
+    mine.unlink()
+    with pytest.raises(ValueError, match="mine.py` does not exist on one"):
+        pickle.loads(sent)
 
 
 @pytest.mark.slow
