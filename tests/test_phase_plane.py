@@ -1,5 +1,7 @@
 """Phase planes: equilibria, limit cycles, separatrices and slices; the command `dynsim portrait` and its figures."""
 
+from pathlib import Path
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ from matplotlib.contour import ContourSet
 from PIL import Image
 
 from analysis.dynamics.cycles import _first_return, limit_cycles
-from analysis.dynamics.pace import Paced, change_in_time, curves, depends_on_time, typical_speed
+from analysis.dynamics.pace import Paced, change_in_time, curves, typical_speed
 from analysis.dynamics.phase_plane import phase_plane
 from analysis.dynamics.poles import beside_poles
 from dynsim import FunctionFlow
@@ -113,9 +115,9 @@ def test_a_change_of_sign_at_a_pole_is_no_zero():
 
 
 def test_whether_a_field_depends_on_time():
-    x = jnp.asarray([0.3, 0.2])
-    assert depends_on_time(Duffing(), x)
-    assert not depends_on_time(Duffing(gamma=0.0), x)
+    x = jnp.asarray([[0.3, 0.2]])
+    assert change_in_time(Duffing(), x)[0] > 0
+    assert change_in_time(Duffing(gamma=0.0), x)[0] == 0
     late = FunctionFlow(lambda t, x: jnp.stack([x[1], jnp.where(t > 6.0, 2.0, 0.0)]))
     points = jnp.asarray([[0.0, 0.0], [1.0, -3.0], [jnp.nan, jnp.nan]])
     assert change_in_time(late, points) == (2.0, 3.0)
@@ -183,6 +185,15 @@ def test_the_command_draws_planes_slices_spheres_and_simplices(capsys, tmp_path,
 def test_bad_input_is_one_sentence(capsys, tmp_path, monkeypatch, words, sentence):
     monkeypatch.chdir(tmp_path)
     assert sentence in refused(capsys, "portrait", *words.split())
+
+
+@pytest.mark.parametrize("box", ["0 1", "0 1 0 1"])
+def test_basins_are_refused_where_only_some_of_the_window_is_forced(capsys, tmp_path, monkeypatch, box):
+    monkeypatch.chdir(tmp_path)
+    Path("late.py").write_text("import jax.numpy as jnp\n\n\ndef field(t, x):\n    return jnp.cos(t * x[0]) + 0 * x\n")
+    start = " ".join("0" for _ in box.split()[::2])
+    said = refused(capsys, "portrait", "late.py:field", "--start", *start.split(), "--box", *box.split(), "--basins")
+    assert "Argument `basins` must be left out for a field that depends on time" in said
 
 
 def test_a_field_that_is_finite_nowhere_in_the_window_is_refused():

@@ -91,11 +91,6 @@ def change_in_time(flow: AbstractFlow, points: State) -> tuple[float, float]:
     return float(change), float(np.nanmax(np.abs(fields), initial=0.0))
 
 
-def depends_on_time(flow: AbstractFlow, x: State) -> bool:
-    """Return whether the field at a point is another one at some other time."""
-    return change_in_time(flow, jax.tree.map(lambda y: jnp.asarray(y)[None], x))[0] > 0
-
-
 @eqx.filter_jit
 def _fields(flow: AbstractFlow, points: State, ts: Array) -> Array:
     at = lambda t: jax.vmap(lambda x: ravel_pytree(flow.vector_field(t, x))[0])(points)

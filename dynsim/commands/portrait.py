@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dynsim.commands.systems import Found
 
 MOST = 400  # points of a side of the window
+LOOKED_AT = 9  # points of a side at which a field may depend on time
 
 
 @dataclass(frozen=True)
@@ -180,13 +181,16 @@ def basins_of(
     import jax.numpy as jnp
 
     from analysis.dynamics.basins import basins
-    from analysis.dynamics.pace import depends_on_time
+    from analysis.dynamics.pace import change_in_time
 
-    start = jnp.asarray(state)
-    if depends_on_time(found.system, start):
+    start, sides = jnp.asarray(state), np.reshape(box, (-1, 2))
+    grid = np.meshgrid(*(np.linspace(low, high, LOOKED_AT) for low, high in sides), indexing="ij")
+    points = np.tile(state, (grid[0].size, 1))
+    points[:, list(which)] = np.stack(grid, axis=-1).reshape(-1, len(which))
+    if change_in_time(found.system, jnp.asarray(points))[0] > 0:
         must = "be left out for a field that depends on time (`dynsim basins --period`)"
         raise argument_error("basins", must, "is given")
-    return basins(found.system, np.reshape(box, (-1, 2)), (o.grid,) * len(which), start=start, varied=which)
+    return basins(found.system, sides, (o.grid,) * len(which), start=start, varied=which)
 
 
 def on_line(o: Portrait, found: "Found", known: Any, title: str) -> "tuple[Figure, str]":
