@@ -1,5 +1,6 @@
 """The points of a sweep: a grid or a list of parameters with seeds, and what tells two sweeps apart."""
 
+import dataclasses
 import hashlib
 import inspect
 import itertools
@@ -7,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -134,13 +134,17 @@ def _parts(thing: Any) -> tuple[list[Any], list[Any]]:
     own = [f"{type(thing).__module__}.{type(thing).__qualname__}"]
     if isinstance(thing, type):
         return own, []
-    if callable(thing) and not isinstance(thing, eqx.Module):
+    if isinstance(thing, Mapping):
+        return own, list(itertools.chain(*sorted(thing.items(), key=lambda item: str(item[0]))))
+    if isinstance(thing, list | tuple):
+        return own, list(thing)
+    if callable(thing):
         return own, [type(thing).__call__, *_fields(thing)]
+    if dataclasses.is_dataclass(thing):
+        return own, _fields(thing)
     return own, [part for part in jax.tree.leaves(thing) if part is not thing]
 
 
 def _fields(thing: Any) -> list[Any]:
-    """Return the names and values of the fields of an object; of a tree its leaves."""
-    if isinstance(thing, eqx.Module) or not hasattr(thing, "__dict__"):
-        return jax.tree.leaves(thing)
-    return list(itertools.chain(*sorted(vars(thing).items())))
+    """Return the names and values of the fields of an object."""
+    return list(itertools.chain(*sorted(getattr(thing, "__dict__", {}).items())))

@@ -75,6 +75,20 @@ def test_the_function_of_a_command_is_built_again_from_the_same_file_only(here, 
         pickle.loads(sent)
 
 
+def test_systems_with_the_same_parameters_are_told_apart(here):
+    points = points_of({"beta": [1.0]}, None)
+    told = [
+        Sweep("lorenz"),
+        Sweep("token-flow"),
+        Sweep("lorenz", end=2.0),
+        Sweep("lorenz", frames=9),
+        Sweep("lorenz", rtol=1e-6),
+    ]
+    found = [digest(Built(one, (("beta", 1.0),)), points, 1, False) for one in told]
+    assert len({*found}) == len(found)
+    assert digest(Built(Sweep("lorenz"), (("beta", 1.0),)), points, 1, False) == found[0]
+
+
 @pytest.mark.slow
 def test_systems_of_the_catalogue_of_papers_and_of_a_file_are_swept(here, capsys):
     _, said, _ = run(capsys, "sweep", "logistic", "--r", "2.5", "3.2", "--end", "400")

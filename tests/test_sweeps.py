@@ -190,6 +190,7 @@ def test_what_a_function_closes_over_tells_sweeps_apart(tmp_path):
 
 class Scaled(eqx.Module):
     factor: jax.Array
+    exponent: int = eqx.field(static=True, default=1)
 
     def __call__(self, a):
         return self.factor * a
@@ -240,6 +241,8 @@ def test_a_digest_tells_functions_points_and_parts_apart():
         power, measured, with_default(2), with_default(3), with_keyword(1.0), with_keyword(2.0), closing_over(table),
         closing_over(other), functools.partial(power, shift=1.0), functools.partial(power, shift=2.0),
         functools.partial(power, exponent=1.0), Scaled(jnp.asarray(2.0)), Scaled(jnp.asarray(3.0)),
+        Scaled(jnp.asarray(3.0), 2),
+        closing_over([{"b": points_of({"b": [1.0]}, None)}]), closing_over([{"b": points_of({"b": [2.0]}, None)}]),
         Shifted(1.0), Shifted(2.0), Shifted(1.0).less, Shifted(2.0).less, jax.jit(waves),
         jax.jit(closing_over((1.0,))), jax.jit(closing_over((2.0,))), closing_over_itself([1.0]),
         closing_over_itself([2.0]),
