@@ -25,6 +25,7 @@ from analysis.dynamics.attractors import (
     prepared,
     search,
 )
+from analysis.dynamics.flat_states import grid_states
 from analysis.dynamics.limit_sets import LimitSet
 from analysis.dynamics.rates import Fit
 from analysis.dynamics.time_maps import WINDOW, Features, TimeMap
@@ -159,9 +160,7 @@ def basins(
         must = f"have {len(sizes)} different indices of the {flat.size} components"
         raise argument_error("varied", must, f"is {which}")
     axes = tuple(np.linspace(low, high, n) for (low, high), n in zip(ends, sizes, strict=True))
-    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(sizes))
-    states = np.tile(np.asarray(flat), (len(points), 1))
-    states[:, which] = points
+    states = grid_states(axes, np.asarray(flat), which)
     time_map, flat_starts, told = set_up(system, jax.vmap(restored)(jnp.asarray(states)), options)
     found = labelled(time_map, flat_starts, told, shown)
     if np.all(found.labels == FAILED):

@@ -1,4 +1,6 @@
-"""States as flat vectors, one for each row, and the distances of a point from the chords between successive rows."""
+"""States as flat vectors, one for each row: on a grid, and how far a point is from chords between successive ones."""
+
+from collections.abc import Sequence
 
 import jax
 import numpy as np
@@ -30,3 +32,19 @@ def chord_distances(
     squares = np.maximum(np.sum(chord**2, axis=1), 1e-300)
     shares = np.clip(np.sum((at - begin) * chord, axis=1) / squares, 0, 1)
     return np.linalg.norm(at - begin - shares[:, None] * chord, axis=1), np.sqrt(squares)
+
+
+def grid_states(
+    axes: Sequence[Float[np.ndarray, "_"]], flat: Float[np.ndarray, " n"], varied: Sequence[int]
+) -> Float[np.ndarray, "points n"]:
+    """Return flat states on the grid of the values of some components; the others are those of `flat`.
+
+    Args:
+        axes: the values of each component that varies; the last one changes first.
+        flat: a flat state.
+        varied: the index of each component that varies.
+    """
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+    states = np.tile(flat, (len(points), 1))
+    states[:, list(varied)] = points
+    return states

@@ -181,12 +181,11 @@ def basins_of(
     import jax.numpy as jnp
 
     from analysis.dynamics.basins import basins
+    from analysis.dynamics.flat_states import grid_states
     from analysis.dynamics.pace import change_in_time
 
     start, sides = jnp.asarray(state), np.reshape(box, (-1, 2))
-    grid = np.meshgrid(*(np.linspace(low, high, LOOKED_AT) for low, high in sides), indexing="ij")
-    points = np.tile(state, (grid[0].size, 1))
-    points[:, list(which)] = np.stack(grid, axis=-1).reshape(-1, len(which))
+    points = grid_states([np.linspace(low, high, LOOKED_AT) for low, high in sides], state, which)
     if change_in_time(found.system, jnp.asarray(points))[0] > 0:
         must = "be left out for a field that depends on time (`dynsim basins --period`)"
         raise argument_error("basins", must, "is given")
