@@ -196,6 +196,19 @@ def test_eigenvalues_that_touch_zero_are_no_bifurcations():
     assert continue_equilibria(Scalar(-1.0, turning), lambda f: f.p, jnp.zeros(2), (-1.0, 1.0)).bifurcations == ()
 
 
+def test_a_bifurcation_at_a_point_of_the_branch_is_found_once():
+    """The points lie at p = -.25, 0 and .25, to the bit."""
+    exactly = dict(step=0.25, max_step=0.25)
+    crossing = lambda sign: lambda p, x: jnp.stack([sign * p * x[0] - x[1], x[0] + sign * p * x[1]])
+    touching = lambda p, x: jnp.stack([p**2 * x[0] - x[1], x[0] + p**2 * x[1]])
+    for rule, kinds in ((crossing(1), ["Hopf point"]), (crossing(-1), ["Hopf point"]), (touching, [])):
+        found = continue_equilibria(Scalar(-0.5, rule), lambda f: f.p, jnp.zeros(2), (-0.5, 0.5), **exactly)
+        assert 0.0 in found.parameters
+        assert "undecided" in found.kinds
+        assert [b.kind for b in found.bifurcations] == kinds
+        assert np.allclose([b.parameter for b in found.bifurcations], 0.0, atol=1e-10)
+
+
 def test_a_branch_point_at_which_two_eigenvalues_cross_is_found():
     found = continue_equilibria(
         Scalar(-1.0, lambda p, x: p * x - x**3), lambda f: f.p, jnp.zeros(2), (-1.0, 1.0), max_step=0.3

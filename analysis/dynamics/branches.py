@@ -240,6 +240,8 @@ def _bifurcations(curve: AbstractCurve, points: list[CurvePoint], lengths: np.nd
     found: list[Bifurcation] = []
     last: list[int | None] = [None, None]  # the last points at which the test functions of fold and crossing had a sign
     values = [(float(p.tangent[-1]), curve.singular(p)) for p in points]
+    critical = [bool(np.any(np.abs(curve.growth(p.values)) <= curve.neutral(p.values))) for p in points]
+    alone = [critical[k - 1 : k + 2] == [False, True, False] for k in range(len(points))]
     for k in range(len(points)):
         here: list[Bifurcation] = []
         for which, name in enumerate(("fold", "branch point")):
@@ -249,8 +251,11 @@ def _bifurcations(curve: AbstractCurve, points: list[CurvePoint], lengths: np.nd
             if before is None or k - before > 2 or values[before][which] * values[k][which] > 0:
                 continue
             here += _simple(curve, points[before], points[k], float(lengths[before]), which, name)
-        if k:
-            here += _crossings(curve, points[k - 1], points[k], float(lengths[k - 1]), here, HALVINGS)
+        if k and not alone[k]:
+            begin = k - 2 if alone[k - 1] else k - 1  # a crossing at a point itself is looked for beside it
+            length = float(lengths[begin])
+            known = here + (_within(found, length, float(lengths[k]) - length) if alone[k - 1] else [])
+            here += _crossings(curve, points[begin], points[k], length, known, HALVINGS)
         found += here
     crossed = [b.arclength for b in found if b.kind == "branch point"]
     near = 1e-4 * max(1e-3, float(np.max(np.diff(lengths), initial=0.0)))
