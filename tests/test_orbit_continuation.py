@@ -125,6 +125,16 @@ def test_derivatives_of_the_gaps_are_those_of_differences(forcing):
         assert np.allclose(found.J[6, :6], velocity / np.linalg.norm(velocity), atol=0.1)
 
 
+def test_a_period_that_depends_on_the_parameter_moves_the_times_of_all_segments():
+    """Of x' = p cos t the gap is p (sin t_{k+1} - sin t_k) less the distance of the nodes, with t_k = k T / 3."""
+    curve, p = OrbitCurve(Driven(), P, jnp.zeros(1), 3, lambda flow: 6.0 + 2 * flow.p, 10.0, 1e-9), 0.4
+    cycle = Cycle(np.zeros((3, 1)), np.asarray(1.0))
+    found = curve.equations(cycle, p, curve.basis(cycle))
+    t = np.arange(4) / 3 * (6.0 + 2 * p)
+    assert np.allclose(found.values, p * np.diff(np.sin(t)), atol=1e-7)
+    assert np.allclose(found.slope, np.diff(np.sin(t)) + p * np.diff(np.cos(t) * t) * 2 / (6.0 + 2 * p), atol=1e-7)
+
+
 def test_multipliers_are_those_of_the_product_of_all_segments():
     A, B = np.array([[1.0, 2.0], [0.0, 3.0]]), np.array([[0.5, 0.0], [1.0, -0.4]])
     cycle = Cycle(np.ones((2, 2)), np.asarray(1.0))

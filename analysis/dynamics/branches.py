@@ -37,8 +37,8 @@ class Bifurcation(NamedTuple):
     ambient coordinates of the state and the parameter.
 
     `coefficient` is that of the normal form: at a fold c, near which the parameter is that of the fold and c s^2 at the
-    distance s; at a Hopf point the first Lyapunov coefficient; of maps also the coefficients of `map_normal_forms`. It
-    is NaN elsewhere, where further eigenvalues are critical, and on branches of periodic orbits of flows.
+    distance s; at a Hopf point the first Lyapunov coefficient; of maps, and of the return maps of periodic orbits, also
+    the coefficients of `map_normal_forms`. It is NaN elsewhere, and where further eigenvalues are critical.
     `natural_size` is the size of the terms whose sum it is, there or as they change towards where the critical
     eigenvalues grow as fast as they turn; it has the units of the coefficient.
     """
@@ -58,8 +58,7 @@ class Bifurcation(NamedTuple):
     def criticality(self) -> str:
         """`supercritical`, `subcritical` or `degenerate`, by the coefficient where it decides; "" elsewhere.
 
-        It decides at a Hopf point, at a period doubling of a map, and at a Neimark-Sacker point of a map without a
-        strong resonance.
+        It decides at a Hopf point, at a period doubling, and at a Neimark-Sacker point without a strong resonance.
         """
         sign = CRITICAL.get(self.kind, 0)
         if not sign or not math.isfinite(self.coefficient) or self.resonance:
@@ -240,8 +239,8 @@ def _bifurcations(curve: AbstractCurve, points: list[CurvePoint], lengths: np.nd
     found: list[Bifurcation] = []
     last: list[int | None] = [None, None]  # the last points at which the test functions of fold and crossing had a sign
     values = [(float(p.tangent[-1]), curve.singular(p)) for p in points]
-    critical = [bool(np.any(np.abs(curve.growth(p.values)) <= curve.neutral(p.values))) for p in points]
-    alone = [critical[k - 1 : k + 2] == [False, True, False] for k in range(len(points))]
+    zeros = [curve.zeros(point.values) for point in points]
+    at = [0 < k < len(points) - 1 and zeros[k] > max(zeros[k - 1], zeros[k + 1]) for k in range(len(points))]
     for k in range(len(points)):
         here: list[Bifurcation] = []
         for which, name in enumerate(("fold", "branch point")):
@@ -251,10 +250,10 @@ def _bifurcations(curve: AbstractCurve, points: list[CurvePoint], lengths: np.nd
             if before is None or k - before > 2 or values[before][which] * values[k][which] > 0:
                 continue
             here += _simple(curve, points[before], points[k], float(lengths[before]), which, name)
-        if k and not alone[k]:
-            begin = k - 2 if alone[k - 1] else k - 1  # a crossing at a point itself is looked for beside it
+        if k and not at[k]:
+            begin = k - 2 if at[k - 1] else k - 1  # what crosses at a point is looked for between its neighbours
             length = float(lengths[begin])
-            known = here + (_within(found, length, float(lengths[k]) - length) if alone[k - 1] else [])
+            known = here + (_within(found, length, float(lengths[k]) - length) if at[k - 1] else [])
             here += _crossings(curve, points[begin], points[k], length, known, HALVINGS)
         found += here
     crossed = [b.arclength for b in found if b.kind == "branch point"]
@@ -303,8 +302,10 @@ def _crossings(
         left = _crossings(curve, begin, point, length, _within(known, length, share * size), halvings - 1)
         rest = _within(known, length + share * size, size)
         return left + _crossings(curve, point, end, length + share * size, rest, halvings - 1)
-    first = complex(critical[0])
-    first = first if abs(first.imag) > REAL * max(1.0, abs(first)) else complex(first.real)
+    if min(curve.zeros(begin.values), curve.zeros(end.values)):  # one of these may take the place of one that crosses
+        neutral = point.values[np.abs(curve.growth(point.values)) <= near]
+        critical = np.append([value for value in neutral if curve.name(_cleaned(value))], critical)
+    first = _cleaned(critical[0])
     name, frequency = curve.name(first), _frequency(first, float(np.abs(first)), curve)
     if not name and known:
         return []
@@ -315,6 +316,11 @@ def _crossings(
         side = max(begin, end, key=lambda point: abs(test(point)))
         c = _in_natural_size(curve, name, (point, side), frequency, abs(test(side)))
     return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c)]
+
+
+def _cleaned(value: complex) -> complex:
+    """Return an eigenvalue, without an imaginary part that is rounding."""
+    return complex(value) if abs(value.imag) > REAL * max(1.0, abs(value)) else complex(value.real)
 
 
 def _in_natural_size(

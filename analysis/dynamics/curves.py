@@ -101,6 +101,10 @@ class AbstractCurve(abc.ABC):
         """Return the growth below which an eigenvalue decides nothing."""
         return NEAR_ZERO * max(1.0, float(np.max(np.abs(values), initial=0.0)))
 
+    def zeros(self, values: np.ndarray) -> int:
+        """Return the number of eigenvalues that decide nothing."""
+        return int(np.sum(np.abs(self.growth(values)) <= self.neutral(values)))
+
     def measured(self, state: State, parameter: float) -> CurvePoint:
         """Return what a curve needs at a solution; its tangent has the parameter increasing."""
         basis = self.basis(state)

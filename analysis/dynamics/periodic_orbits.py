@@ -87,7 +87,7 @@ def periodic_orbit(
     nodes = _nodes(pair, flat, time, count, tolerance)
     for _ in range(ITERATIONS):
         bases = [tangent_basis(flow.space, restored(jnp.asarray(node))) for node in nodes]
-        ends, maps, speeds = shoot(pair, jnp.asarray(nodes), jnp.asarray(time), tolerance)
+        ends, maps, speeds, _ = shoot(pair, jnp.asarray(nodes), jnp.asarray(time), tolerance)
         gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
         gaps[-1] -= turn
         if not np.all(np.isfinite(gaps)):
@@ -187,27 +187,27 @@ def _nodes(pair: Linearised, flat: Array, time: float, count: int, rtol: Array) 
     """Return the states at equal shares of a period on the trajectory of the first one."""
     nodes, t = [flat], 0.0
     for _ in range(count - 1):
-        ends, _, _ = _segment(pair, nodes[-1], jnp.asarray(t), jnp.asarray(time / count), rtol)
+        ends, *_ = _segment(pair, nodes[-1], jnp.asarray(t), jnp.asarray(time / count), rtol)
         nodes.append(ends)
         t += time / count
     return np.stack([np.asarray(node) for node in nodes])
 
 
-def shoot(pair: Linearised, nodes: Array, time: Array, rtol: Array) -> tuple[Array, Array, Array]:
-    """Return the ends of all segments, their derivatives by the nodes, and the velocities there."""
+def shoot(pair: Linearised, nodes: Array, time: Array, rtol: Array) -> tuple[Array, Array, Array, Array]:
+    """Return the ends of all segments, their derivatives by the nodes, the velocities there and at the nodes."""
     count = nodes.shape[0]
     begins = time * jnp.arange(count, dtype=float) / count
     found = [_segment(pair, node, begin, time / count, rtol) for node, begin in zip(nodes, begins, strict=True)]
-    ends, maps, speeds = zip(*found, strict=True)
-    return jnp.stack(ends), jnp.stack(maps), jnp.stack(speeds)
+    ends, maps, speeds, first = (jnp.stack(parts) for parts in zip(*found, strict=True))
+    return ends, maps, speeds, first
 
 
 @eqx.filter_jit
-def _segment(pair: Linearised, x: Array, begin: Array, duration: Array, rtol: Array) -> tuple[Array, Array, Array]:
-    """Return the end of a segment, the derivative by its beginning, and the velocity at the end."""
+def _segment(pair: Linearised, x: Array, begin: Array, duration: Array, rtol: Array) -> tuple[Array, ...]:
+    """Return the end of a segment, the derivative by its beginning, and the velocities at the end and the beginning."""
     end, V, _, failed = pair.over(begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol)
-    speed = pair.field(begin + duration, (end, jnp.zeros((x.shape[0], 1))))[0]
-    return jnp.where(failed, jnp.nan, end), V, speed
+    velocity = lambda t, y: pair.field(t, (y, jnp.zeros((x.shape[0], 1))))[0]
+    return jnp.where(failed, jnp.nan, end), V, velocity(begin + duration, end), velocity(begin, x)
 
 
 def _moved(pair: Linearised, x: np.ndarray) -> np.ndarray:
