@@ -15,6 +15,8 @@ from jaxtyping import Array, Complex, Float
 from dynsim._types import State
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
+Chart = Callable[[Array], Array]  # a system in tangent coordinates, one of the modules below or a `ReturnChart`
+
 
 class FlowChart(eqx.Module):
     """The field of a flow in the coordinates u of the point x + B u, retracted, exact up to the third order.
@@ -33,7 +35,7 @@ class FlowChart(eqx.Module):
 
     def __call__(self, u: Array) -> Array:
         """Return the velocity of the coordinates."""
-        at, basis, restored = _retracted(self.flow, self.state, self.basis), self.basis, ravel_pytree(self.state)[1]
+        at, basis, restored = retracted(self.flow, self.state, self.basis), self.basis, ravel_pytree(self.state)[1]
         r = basis.T @ ravel_pytree(self.flow.vector_field(jnp.zeros(()), restored(at(u))))[0]
         found = r
         for _ in range(2):
@@ -59,7 +61,7 @@ class MapChart(eqx.Module):
 
     def __call__(self, u: Array) -> Array:
         """Return the coordinates of the image."""
-        at, (flat, restored) = _retracted(self.system, self.state, self.basis), ravel_pytree(self.state)
+        at, (flat, restored) = retracted(self.system, self.state, self.basis), ravel_pytree(self.state)
         w = u
         for _ in range(2):
             w = w + u - self.basis.T @ (at(w) - flat)
@@ -67,7 +69,7 @@ class MapChart(eqx.Module):
         return self.basis.T @ (ravel_pytree(image)[0] - flat)
 
 
-def _retracted(system: AbstractFlow | AbstractMap, state: State, basis: Array) -> Callable[[Array], Array]:
+def retracted(system: AbstractFlow | AbstractMap, state: State, basis: Array) -> Callable[[Array], Array]:
     """Return the point of the space at tangent coordinates, as a vector."""
     flat, restored = ravel_pytree(state)
     return lambda u: ravel_pytree(system.space.project(restored(flat + basis @ u)))[0]
@@ -80,12 +82,12 @@ class Form(NamedTuple):
     size: Float[np.ndarray, " d"]
 
 
-def second_derivative(chart: FlowChart | MapChart, u: Any, v: Any) -> Form:
+def second_derivative(chart: Chart, u: Any, v: Any) -> Form:
     """Return the second derivative at the state in two directions, real or complex, in tangent coordinates."""
     return _complex(lambda *parts: _second(chart, *parts), u, v)
 
 
-def third_derivative(chart: FlowChart | MapChart, u: Any, v: Any, w: Any) -> Form:
+def third_derivative(chart: Chart, u: Any, v: Any, w: Any) -> Form:
     """Return the third derivative at the state in three directions, real or complex, in tangent coordinates."""
     return _complex(lambda *parts: _third(chart, *parts), u, v, w)
 

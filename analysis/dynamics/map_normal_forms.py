@@ -1,13 +1,13 @@
-"""Coefficients of normal forms at period doublings and Neimark-Sacker points of maps, from their derivatives."""
+"""Coefficients of normal forms of maps at period doublings and Neimark-Sacker points, from their derivatives."""
 
 import numpy as np
 from jaxtyping import Float
 
-from analysis.dynamics.charts import MapChart, second_derivative, third_derivative
+from analysis.dynamics.charts import Chart, second_derivative, third_derivative
 from analysis.dynamics.normal_forms import SINGULAR, UNKNOWN, Coefficient, weighed
 
 
-def flip_coefficient(chart: MapChart, A: Float[np.ndarray, "d d"]) -> Coefficient:
+def flip_coefficient(chart: Chart, A: Float[np.ndarray, "d d"]) -> Coefficient:
     r"""Return the coefficient c of a period doubling, on whose centre manifold the map is $u \mapsto -u + c u^3$.
 
     $$
@@ -20,7 +20,7 @@ def flip_coefficient(chart: MapChart, A: Float[np.ndarray, "d d"]) -> Coefficien
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 5.4.
 
     Args:
-        chart: an iterate of a map, in coordinates at a fixed point of it.
+        chart: an iterate or a return map, in coordinates at a fixed point of it.
         A: its derivative there, with the multiplier -1.
     """
     q, p = (np.real(v) for v in _pair(A, -1.0))
@@ -33,7 +33,7 @@ def flip_coefficient(chart: MapChart, A: Float[np.ndarray, "d d"]) -> Coefficien
     return Coefficient(value.real, size)
 
 
-def neimark_sacker_coefficient(chart: MapChart, A: Float[np.ndarray, "d d"], angle: float) -> Coefficient:
+def neimark_sacker_coefficient(chart: Chart, A: Float[np.ndarray, "d d"], angle: float) -> Coefficient:
     r"""Return the first Lyapunov coefficient of a fixed point with the multipliers $e^{\pm i \theta}$.
 
     $$
@@ -49,7 +49,7 @@ def neimark_sacker_coefficient(chart: MapChart, A: Float[np.ndarray, "d d"], ang
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 5.4.
 
     Args:
-        chart: an iterate of a map, in coordinates at a fixed point of it.
+        chart: an iterate or a return map, in coordinates at a fixed point of it.
         A: its derivative there.
         angle: theta, in radians, between 0 and pi.
     """

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Inexact
 
-from analysis.dynamics.charts import FlowChart, Form, MapChart, second_derivative, third_derivative
+from analysis.dynamics.charts import Chart, FlowChart, Form, second_derivative, third_derivative
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from dynsim._types import State
 from dynsim.systems.base import AbstractFlow
@@ -66,15 +66,13 @@ def lyapunov_coefficient(flow: AbstractFlow, state: State, frequency: float) -> 
     return Coefficient(value.real / (2 * w), size / (2 * w))
 
 
-def fold_coefficient(
-    chart: FlowChart | MapChart, J: Float[np.ndarray, "d d"], slope: Float[np.ndarray, " d"]
-) -> Coefficient:
+def fold_coefficient(chart: Chart, J: Float[np.ndarray, "d d"], slope: Float[np.ndarray, " d"]) -> Coefficient:
     """Return c of a fold, near which the parameter is that of the fold and c s^2, at the distance s along the branch.
 
     Where c > 0 the two equilibria exist for larger parameters. NaN if the field does not depend on the parameter there.
 
     Args:
-        chart: the flow, or the iterate of a map, in coordinates at the fold.
+        chart: the flow, the iterate of a map or the return map, in coordinates at the fold.
         J: the Jacobian of the field, or of the displacement by the map.
         slope: their derivative by the parameter.
     """

@@ -14,6 +14,9 @@ from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations, param
 from analysis.dynamics.equilibrium_curve import name_of_multiplier, with_parameter
 from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.linearisation import tangent_basis
+from analysis.dynamics.map_normal_forms import flip_coefficient, neimark_sacker_coefficient
+from analysis.dynamics.normal_forms import UNKNOWN, Coefficient, fold_coefficient
+from analysis.dynamics.orbit_charts import ReturnChart
 from analysis.dynamics.periodic_orbits import shoot
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State, Time
@@ -23,6 +26,7 @@ from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.spaces.product import Product
 from dynsim.systems.base import AbstractFlow
 
+REACH = 1e6  # the largest multiplier with which the derivatives of a return are found in one run
 SMALL = 1e-4  # of the norm of the states: orbits of a smaller size are equilibria
 
 
@@ -58,6 +62,21 @@ class ParameterFlow(AbstractFlow):
         return WithParameter(moved.velocity(t, state.state), jnp.zeros_like(state.parameter))
 
 
+class _Shot(NamedTuple):
+    """The segments of an orbit: its period, and for each of m the node, the end, the velocity there and derivatives.
+
+    Shapes (m, n), of `maps`, the derivatives by the nodes, (m, n, n); `slopes` are the derivatives by the parameter,
+    with which the period of a forced flow changes.
+    """
+
+    period: float
+    nodes: np.ndarray
+    ends: np.ndarray
+    maps: np.ndarray
+    speeds: np.ndarray
+    slopes: np.ndarray
+
+
 class OrbitCurve(AbstractCurve):
     """The gaps between the ends of segments and the next nodes, with the condition of phase."""
 
@@ -75,7 +94,7 @@ class OrbitCurve(AbstractCurve):
     ):
         check_flow(flow)
         self.value = parameter_value("where", where, flow)
-        self.flow, self.segments, self.longest = flow, segments, longest
+        self.flow, self.segments, self.longest, self._where = flow, segments, longest, where
         self._restored = ravel_pytree(state)[1]
         self._pair = Linearised(ParameterFlow(flow, where), WithParameter(state, jnp.asarray(self.value)))
         self._rtol = jnp.asarray(rtol)
@@ -114,18 +133,22 @@ class OrbitCurve(AbstractCurve):
             nodes + step[:-1].reshape(nodes.shape), period + float(np.clip(step[-1], -period / 3, period))
         )
 
-    def _shot(self, state: Any, parameter: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
-        """Return nodes, ends, derivatives by the nodes and the parameter, velocities, and the change of the period."""
+    def _shot(self, state: Any, parameter: float) -> _Shot:
         nodes, period, slope = self.nodes(state), float(state.period), 0.0
         if self._forced_period is not None:
             period, slope = (float(x) for x in self._forced_period(jnp.asarray(parameter, float)))
         full = jnp.asarray(np.column_stack([nodes, np.full(len(nodes), parameter)]))
-        ends, maps, speeds = (np.asarray(a) for a in shoot(self._pair, full, jnp.asarray(period), self._rtol))
-        return nodes, ends[:, :-1], maps[:, :-1], speeds[:, :-1], slope
+        ends, maps, speeds, first = (np.asarray(a) for a in shoot(self._pair, full, jnp.asarray(period), self._rtol))
+        maps, speeds, first, m = maps[:, :-1], speeds[:, :-1], first[:, :-1], len(nodes)
+        later = [
+            (k + 1) * speeds[k] - k * maps[k, :, :-1] @ first[k] for k in range(m)
+        ]  # segments k T/m to (k + 1) T/m
+        by_parameter = maps[:, :, -1] + np.asarray(later) * slope / m
+        return _Shot(period, nodes, ends[:, :-1], maps[:, :, :-1], speeds, by_parameter)
 
     def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
         """Return the gaps in the coordinates of the next nodes, and below them the condition of phase."""
-        nodes, ends, maps, speeds, slope = self._shot(state, parameter)
+        _, nodes, ends, maps, speeds, slopes = self._shot(state, parameter)
         (m, n), width = nodes.shape, basis.shape[1]
         d = (width - (0 if self.forced else 1)) // m
         blocks = [basis[k * n : (k + 1) * n, k * d : (k + 1) * d] for k in range(m)]
@@ -135,9 +158,9 @@ class OrbitCurve(AbstractCurve):
             after, rows = (k + 1) % m, slice(k * d, (k + 1) * d)
             left = blocks[after].T
             values[rows] = left @ gaps[k]
-            J[rows, rows] += left @ maps[k, :, :-1] @ blocks[k]
+            J[rows, rows] += left @ maps[k] @ blocks[k]
             J[rows, after * d : (after + 1) * d] -= np.eye(d)
-            by_parameter[rows] = left @ (maps[k, :, -1] + speeds[k] * slope / m)
+            by_parameter[rows] = left @ slopes[k]
             if not self.forced:
                 J[rows, -1] = left @ speeds[k] / m
                 J[-1, after * d : (after + 1) * d] = left @ speeds[k]
@@ -181,10 +204,40 @@ class OrbitCurve(AbstractCurve):
         """Return `period doubling` for the multiplier -1, `Neimark-Sacker point` for a pair on the unit circle."""
         return name_of_multiplier(critical)
 
+    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
+        """Return the coefficient of a fold, a period doubling or a Neimark-Sacker point, from the return map.
+
+        It is that of the first node: of the map over a period of a forced flow, of the section across the velocity of
+        an autonomous one. NaN if a multiplier is so large that a run over the period tells nothing.
+        """
+        if name not in ("fold", "period doubling", "Neimark-Sacker point"):
+            return UNKNOWN
+        if float(np.max(np.abs(point.values), initial=0.0)) > REACH:
+            return UNKNOWN
+        cycle: Any = point.state
+        shot, basis = self._shot(cycle, point.parameter), self._bases(cycle)[0]
+        n = shot.nodes.shape[1]
+        if not self.forced:  # across the velocity: the last segment ends at the first node
+            basis = basis @ np.linalg.svd((basis.T @ shot.speeds[-1])[None])[2][1:].T
+        monodromy, slope = np.eye(n), np.zeros(n)
+        for by_node, by_parameter in zip(shot.maps, shot.slopes, strict=True):
+            monodromy, slope = by_node @ monodromy, by_node @ slope + by_parameter
+        A, start = basis.T @ monodromy @ basis, self._restored(jnp.asarray(shot.nodes[0]))
+        flow = with_parameter(self._where, self.flow, jnp.asarray(point.parameter))
+        chart = ReturnChart(flow, start, jnp.asarray(basis), jnp.asarray(shot.period), self._rtol, self.forced)
+        if name == "period doubling":
+            return flip_coefficient(chart, A)
+        if name == "Neimark-Sacker point":
+            return neimark_sacker_coefficient(chart, A, frequency)
+        found = fold_coefficient(chart, A - np.eye(len(A)), basis.T @ slope)
+        first = basis.T @ (point.basis @ point.tangent[:-1])[:n]  # how far it moves along the branch
+        share = float(np.linalg.norm(first))
+        return Coefficient(found.value * share**2, found.size * share**2)
+
     def size(self, state: Any, parameter: float) -> float:
         """Return the size of an orbit: the distance of its nodes, and how far its first node moves at its velocity."""
-        nodes, _, _, speeds, _ = self._shot(state, parameter)
-        return max(float(np.max(np.ptp(nodes, axis=0))), float(np.max(np.abs(speeds))) * float(state.period))
+        shot = self._shot(state, parameter)
+        return max(float(np.max(np.ptp(shot.nodes, axis=0))), float(np.max(np.abs(shot.speeds))) * shot.period)
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
         """Return `equilibrium` where orbits have shrunk to one, and `period` for one that is too long."""
