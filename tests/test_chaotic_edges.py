@@ -7,7 +7,7 @@ import pytest
 from analysis.dynamics import edge_tracking
 from analysis.dynamics.attractors import Settings
 from analysis.dynamics.basin_boundary import divide_outcomes
-from analysis.dynamics.edge_exponents import EdgeExponents, exponents_along
+from analysis.dynamics.edge_exponents import EdgeExponents, divergence, exponents_along
 from analysis.dynamics.edge_tracking import edge_state
 from analysis.dynamics.time_maps import TimeMap, state_itself
 from dynsim.systems.base import FunctionFlow, FunctionMap
@@ -60,6 +60,51 @@ def test_a_chaotic_edge_is_labelled_with_its_exponents_and_its_spread(found):
     assert f"2 unstable directions, known to {found.width:.1g}; exponents 0." in repr(found)
 
 
+@pytest.mark.slow
+def test_a_cantor_set_between_two_basins_is_chaotic_with_one_growing_direction():
+    """Both basins meet in the points that never leave [0, 1] under slopes of +-5: the exponent is log 5."""
+    corners = jnp.asarray([-0.2, 0.3, 0.7, 1.2]), jnp.asarray([-1.0, 1.5, -0.5, 2.0])
+    system = FunctionMap(lambda k, x: jnp.interp(x, *corners))
+    found = edge_state(system, jnp.asarray([-0.5]), jnp.asarray([1.6]), longest=256)
+    assert (found.limit.kind, found.unstable_dimension) == ("chaotic edge state", 1)
+    assert found.exponents.values == pytest.approx([np.log(5)])
+    rate, error = found.exponents.divergence
+    assert abs(rate - np.log(5)) < 5 * error + 0.01
+
+
+@pytest.mark.slow
+def test_an_invariant_circle_between_two_basins_is_refused():
+    """It is turned by the golden angle: states that are near each other stay so."""
+
+    def turned(k, z):
+        del k
+        c, s, u, v, y = jnp.cos(2.4), jnp.sin(2.4), *z
+        grow = 1.5 - jnp.sqrt(u**2 + v**2) / 2
+        across = jnp.clip(1.5 * y + 0.05 * u, -1, 1)
+        return jnp.stack([grow * (c * u - s * v), grow * (s * u + c * v), across])
+
+    starts = jnp.asarray([1.0, 0.0, -0.8]), jnp.asarray([1.0, 0.0, 0.9])
+    with pytest.raises(ValueError, match="a torus or a slow approach"):
+        edge_state(FunctionMap(turned), *starts, longest=256)
+
+
+def test_near_states_move_apart_at_the_rate_of_the_map():
+    """The tent map doubles distances; an approach to a cycle halves them in two steps; a turn keeps them."""
+    n, one = np.arange(1200), np.ones(1)
+    tent = [0.1234567]
+    for _ in n[1:]:
+        tent.append(1.9999 * min(tent[-1], 1 - tent[-1]))
+    rate, error = divergence(np.array(tent)[:, None], one, 1e-6, 0.5)
+    assert rate == pytest.approx(np.log(1.9999) / 0.5, abs=0.05 + 3 * error)
+    cycle = ((-1.0) ** n + 0.99**n)[:, None]
+    assert divergence(cycle, one, 1e-6, 1.0)[0] == pytest.approx(np.log(0.99), abs=1e-3)
+    turn = np.stack([np.cos(2.4 * n), np.sin(2.4 * n)], axis=1)
+    assert divergence(turn, np.ones(2), 1e-6, 1.0)[0] == pytest.approx(0.0, abs=1e-9)
+    assert divergence(3 * turn, np.full(2, 3.0), 1e-6, 1.0) == pytest.approx(divergence(turn, np.ones(2), 1e-6, 1.0))
+    assert np.isnan(divergence(turn[:60], np.ones(2), 1e-6, 1.0)[0])  # too few
+    assert np.isnan(divergence(turn, np.ones(2), 1e-3, 1.0)[0])  # no nearer than ten gaps
+
+
 def test_the_direction_across_leads_from_one_basin_to_the_other(found):
     places = [float(found.attractors.attractors[k].state[1]) for k in (*found.leads_to, *found.labels)]
     across = np.sign(found.unstable[1])
@@ -67,12 +112,19 @@ def test_the_direction_across_leads_from_one_basin_to_the_other(found):
 
 
 def test_an_edge_that_is_not_chaotic_beyond_doubt_is_refused_with_its_exponents(monkeypatch, found):
-    torus = EdgeExponents(np.array([0.4, 0.002]), np.array([0.001, 0.001]))
+    one, errors = np.array([0.4, 0.002]), np.array([0.001, 0.001])
+    rates = {(0.0, 0.001): False, (0.21, 0.01): False, (0.21, 0.001): True, (-0.4, 0.001): False, (np.nan, 0.0): False}
+    for rate, chaotic in rates.items():  # half of the only positive exponent, beyond three errors
+        assert EdgeExponents(one, errors, rate).chaotic == chaotic
+    assert EdgeExponents(np.array([0.4, 0.1]), errors).chaotic
+    assert not EdgeExponents(np.array([-0.4, -0.6]), errors, (0.4, 0.001)).chaotic
+    torus = EdgeExponents(one, errors)
     assert torus.positive == 1
     monkeypatch.setattr(edge_tracking, "exponents_along", lambda *args: torus)
+    monkeypatch.setattr(edge_tracking, "divergence", lambda *args: (0.0, 0.001))
     known, bracket = found.attractors, edge_tracking.Bracketed(np.eye(2), 1.0, (0, 1))
     with pytest.raises(ValueError, match=r"come to none, and the exponents along them are 0\.4 \+- 0\.001, 0\.002"):
-        edge_tracking._chaotic(known.time_map, bracket, np.array([0, 1]), np.asarray(found.track), known)
+        edge_tracking._chaotic(known.time_map, bracket, np.array([0, 1]), np.asarray(found.track), known, 1e-4)
 
 
 def test_a_boundary_is_looked_for_beyond_a_pair_that_has_come_to_one_side(monkeypatch, found):

@@ -35,6 +35,7 @@ class Torus(AbstractFlow):
     """The unit circle in space, gone round in 2 pi, with `across` for the distance from it and the height above it.
 
     The height is measured from a parabola, which gives the return map quadratic terms and does not change its class.
+    The velocity depends on the place, so that trajectories return at different times, by the same map.
     """
 
     p: object = parameter("p", -0.05)
@@ -48,7 +49,8 @@ class Torus(AbstractFlow):
         r = jnp.sqrt(x[0] ** 2 + x[1] ** 2)
         c, s, out = x[0] / r, x[1] / r, r - 1
         rate, rise = across(self.p, self.q, self.half, c, s, jnp.stack([out, x[2] - self.bend * out**2]))
-        return jnp.stack([rate * c - x[1], rate * s + x[0], rise + 2 * self.bend * out * rate])
+        velocity = jnp.stack([rate * c - x[1], rate * s + x[0], rise + 2 * self.bend * out * rate])
+        return (1 + 0.6 * out + 0.9 * x[2] + 0.3 * x[1]) * velocity
 
 
 class Driven(AbstractFlow):
@@ -83,7 +85,7 @@ class OnSphere(AbstractFlow):
 
 
 def bifurcation(flow, start, *, segments=1, forcing=None, step=0.05):
-    """Return the only bifurcation between p = -.05 and .05 of the orbits of period 2 pi through a state."""
+    """Return the only bifurcation between p = -.05 and .05 of the orbits through a state, of periods near 2 pi."""
     first = periodic_orbit(flow, jnp.asarray(start), 2 * np.pi, segments=segments, forced=forcing is not None)
     found = continue_orbits(flow, P, first, (-0.05, 0.05), forcing=forcing, step=step)
     (point,) = found.bifurcations

@@ -1,5 +1,6 @@
 """Lyapunov exponents along given states, as of a trajectory that is kept on the edge of a basin and cannot be run."""
 
+import math
 from typing import NamedTuple
 
 import equinox as eqx
@@ -16,13 +17,31 @@ from dynsim.systems.base import AbstractMap
 MOST = 8  # exponents
 BLOCKS = 8  # of the states, from whose means errors are estimated
 SURE = 3.0  # errors: an exponent that is further above zero is positive
+NEAR_BY = (10.0, 1e-2)  # pairs of states are at least so many gaps, and at most so many extents apart
+LATER = 8  # intervals: states of a pair are at least so far apart in time
+PAIRS = 64  # at least, from which a rate is estimated
+PART = 0.5  # of the only positive exponent: the least rate at which states of a chaotic set move apart
 
 
 class EdgeExponents(NamedTuple):
-    """The largest exponents, at most eight, per time unit or step, and their standard errors."""
+    """The largest exponents, at most eight, per time unit or step, and their standard errors.
+
+    `divergence` is the rate at which states that come near each other move apart, and its standard error.
+    """
 
     values: Float[np.ndarray, " k"]
     errors: Float[np.ndarray, " k"]
+    divergence: tuple[float, float] = (math.nan, math.nan)
+
+    @property
+    def chaotic(self) -> bool:
+        """Whether the trajectory is chaotic beyond doubt: it grows along two directions, or near states move apart.
+
+        With one positive exponent, which every edge has across it, states that come near each other must move apart at
+        half of its rate at least: on a torus or in an approach to a cycle they do not.
+        """
+        rate, error = self.divergence
+        return self.positive >= 2 or (self.positive == 1 and rate - SURE * error > PART * float(self.values[0]))
 
     @property
     def positive(self) -> int:
@@ -49,6 +68,42 @@ def exponents_along(time_map: TimeMap, states: Float[np.ndarray, "samples n"], b
     values, errors = np.mean(blocks, axis=0), np.std(blocks, axis=0, ddof=1) / np.sqrt(BLOCKS)
     order = np.argsort(-values, kind="stable")
     return EdgeExponents(values[order], errors[order])
+
+
+def divergence(
+    features: Float[np.ndarray, "samples m"], extent: Float[np.ndarray, " m"], gap: float, interval: float
+) -> tuple[float, float]:
+    """Return the rate at which states that come near each other move apart in an interval, and its standard error.
+
+    On a chaotic set it is positive, on a torus zero, and on an approach to a cycle negative. The rate of each state and
+    the nearest one of another time is the change of the logarithm of their distance; the error is that of the means of
+    blocks. NaN from less than 64 pairs.
+
+    Source: M. T. Rosenstein, J. J. Collins, C. J. De Luca, Physica D 65 (1993).
+
+    Args:
+        features: the states of a trajectory after each interval, in coordinates in which distances are measured.
+        extent: the size of each coordinate.
+        gap: by how much states may be off, in extents.
+        interval: its duration.
+    """
+    scaled, found, nearest = features / extent, [], []
+    for k, row in enumerate(scaled[:-1]):
+        away = np.max(np.abs(scaled[:-1] - row), axis=1)
+        away[max(0, k - LATER + 1) : k + LATER] = np.inf
+        away[away < NEAR_BY[0] * gap] = np.inf
+        other = int(np.argmin(away))
+        if away[other] <= NEAR_BY[1]:
+            found.append(k)
+            nearest.append(other)
+    if len(found) < PAIRS:
+        return math.nan, math.nan
+    one, other = np.array(found), np.array(nearest)
+    before = np.linalg.norm(scaled[one] - scaled[other], axis=1)
+    after = np.linalg.norm(scaled[one + 1] - scaled[other + 1], axis=1)
+    rates = np.log(np.maximum(after, np.finfo(float).tiny) / before) / interval
+    blocks = np.array([np.mean(part) for part in np.array_split(rates, BLOCKS)])
+    return float(np.mean(blocks)), float(np.std(blocks, ddof=1) / np.sqrt(BLOCKS))
 
 
 @eqx.filter_jit

@@ -12,7 +12,7 @@ from scipy.spatial import KDTree
 from analysis.dynamics.attractors import ROUND, Attractors, Settings, search
 from analysis.dynamics.basin_boundary import divide_outcomes
 from analysis.dynamics.basins import Search, labels_of, set_up
-from analysis.dynamics.edge_exponents import EdgeExponents, exponents_along
+from analysis.dynamics.edge_exponents import EdgeExponents, divergence, exponents_along
 from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.limit_sets import NEAR, LimitSet, Record, limit_of, states_of
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
@@ -40,8 +40,8 @@ class EdgeState(NamedTuple):
 
     On a chaotic edge the trajectory comes to no equilibrium or cycle: `limit` is then a `chaotic edge state` that
     consists of the second half of the track, `unstable` the direction from one side of the boundary to the other at the
-    end, and `exponents` are the Lyapunov exponents along the track, two or more of which are positive. Where only one
-    is, as on the homoclinic tangle of a plane, such a set cannot be told from a slow approach, and is not returned.
+    end, and `exponents` are the Lyapunov exponents along the track. Two or more of them are positive, or one, as on the
+    homoclinic tangle of a plane, and states of the track that come near each other move apart.
     """
 
     limit: LimitSet
@@ -88,7 +88,7 @@ def edge_state(
 
     A point of the boundary on the segment between the starts is bracketed by bisection; both ends of the bracket are
     followed until they are `apart`, and bracketed again. What the trajectory tends to is found by Newton's method; if
-    it has come to no equilibrium or cycle after the most intervals, and grows along two directions, it is chaotic.
+    it has come to no equilibrium or cycle after the most intervals, it may be chaotic.
 
     Args:
         system: a flow, or a map in JAX.
@@ -123,7 +123,7 @@ def edge_state(
                 return _found(time_map, limit, labels, track, bracket.width, known, told)
         bracket = _bracketed(time_map, pair, known, told, begun)
         if len(tracked) >= most:
-            return _chaotic(time_map, bracket, labels, np.stack(tracked), known)
+            return _chaotic(time_map, bracket, labels, np.stack(tracked), known, apart)
 
 
 def _between(time_map: TimeMap, pair: np.ndarray, shares: Any) -> np.ndarray:
@@ -209,18 +209,21 @@ def _found(
 
 
 def _chaotic(
-    time_map: TimeMap, bracket: Bracketed, labels: Int[np.ndarray, " two"], track: np.ndarray, known: Attractors
+    time_map: TimeMap,
+    bracket: Bracketed,
+    labels: Int[np.ndarray, " two"],
+    track: np.ndarray,
+    known: Attractors,
+    apart: float,
 ) -> EdgeState:
     """Return the edge state of a track that has come to no equilibrium or cycle; raise `ValueError` unless chaotic."""
-    exponents = exponents_along(time_map, track, 1)
-    if exponents.positive < 2:
+    features = time_map.features_of(track)
+    rate = divergence(features, known.extent, apart, float(time_map.interval))
+    exponents = exponents_along(time_map, track, 1)._replace(divergence=rate)
+    if not exponents.chaotic:
         must = "have a boundary whose trajectories tend to an equilibrium or a periodic orbit, or are chaotic"
         found = f"within {len(track)} intervals they come to none, and the exponents along them are {exponents}"
-        raise argument_error(
-            "system",
-            must,
-            f"{found}: a torus, a slow approach or a chaotic set with one growing direction; raise `longest`",
-        )
+        raise argument_error("system", must, f"{found}: a torus or a slow approach; raise `longest`")
     late = track[len(track) // 2 :]
     limit = LimitSet(
         "chaotic edge state", "saddle", states_of(time_map, late), time_map.features_of(late), float("nan"),

@@ -12,11 +12,33 @@ PASSED = (TESTS + "an_orbit_that_the_trajectory_passes_is_not_its_limit",)
 DOUBT = (TESTS + "an_edge_that_is_not_chaotic_beyond_doubt_is_refused_with_its_exponents",)
 DOUBLED = ("tests/test_forced_orbits.py::test_a_doubled_orbit_of_a_forced_flow_has_twice_its_period",)
 FORCED = ("tests/test_forced_orbits.py::test_a_forced_orbit_keeps_its_period_and_has_its_multipliers",)
+APART = (TESTS + "near_states_move_apart_at_the_rate_of_the_map",)
+CANTOR = (TESTS + "a_cantor_set_between_two_basins_is_chaotic_with_one_growing_direction",)
 ALONG = (TESTS + "exponents_along_states_are_those_of_the_derivatives",)
 
 MUTANTS = (
-    Mutant("workbench edges: one positive exponent is chaos", EDGE,
-           "if exponents.positive < 2:", "if exponents.positive < 1:", tests=DOUBT),
+    Mutant("workbench edges: one positive exponent is chaos", EXPONENTS,
+           "return self.positive >= 2 or", "return self.positive >= 1 or", tests=DOUBT),
+    Mutant("workbench edges: states that move apart are chaos without a positive exponent", EXPONENTS,
+           "(self.positive == 1 and", "(self.positive < 2 and", tests=DOUBT),
+    Mutant("workbench edges: any rate at which states move apart is chaos", EXPONENTS,
+           "PART = 0.5", "PART = 0.0", tests=DOUBT),
+    Mutant("workbench edges: a rate counts whatever its error", EXPONENTS,
+           "rate - SURE * error >", "rate >", tests=DOUBT),
+    Mutant("workbench edges: pairs are near whatever the gap", EXPONENTS,
+           "away[away < NEAR_BY[0] * gap] = np.inf", "away[away == 0] = np.inf", tests=APART),
+    Mutant("workbench edges: pairs are near whatever their distance", EXPONENTS,
+           "if away[other] <= NEAR_BY[1]:", "if other >= 0:", tests=APART),
+    Mutant("workbench edges: neighbours in time are pairs", EXPONENTS,
+           "LATER = 8", "LATER = 1", tests=APART),
+    Mutant("workbench edges: rates are those of an interval", EXPONENTS,
+           "/ before) / interval", "/ before)", tests=APART),
+    Mutant("workbench edges: distances have no units", EXPONENTS,
+           "features / extent, [], []", "features, [], []", tests=APART),
+    Mutant("workbench edges: two pairs are enough", EXPONENTS,
+           "PAIRS = 64", "PAIRS = 8", tests=APART),
+    Mutant("workbench edges: the rate is never found", EDGE,
+           "rate = divergence(", "rate = (float('nan'),) * 2 or divergence(", tests=CANTOR),
     Mutant("workbench edges: the direction across is that from the other side", EDGE,
            "(right, left), (one, other)", "(left, right), (one, other)", tests=ACROSS),
     Mutant("workbench edges: a boundary is looked for between the pair only", EDGE,
