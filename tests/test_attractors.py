@@ -291,6 +291,14 @@ def test_the_edge_between_two_wells_is_the_saddle():
         edge_state(Duffing(delta=0.5, gamma=0.0), jnp.asarray([1.0, 0.3]), jnp.asarray([1.2, 0.1]))
 
 
+def test_a_forcing_that_a_few_starts_feel_is_refused():
+    """The field depends on time for x > 3, where two of 400 starts lie."""
+    flow = FunctionFlow(lambda t, x: -x + jnp.where(x > 3, jnp.cos(t), 0.0))
+    starts = jnp.linspace(-1.0, 3.02, 400)[:, None]
+    with pytest.raises(ValueError, match="Argument `period` must be given for a flow that depends on time"):
+        find_attractors(flow, starts)
+
+
 @pytest.mark.slow  # a forced flow is compiled
 def test_the_edge_of_a_forced_flow_is_a_periodic_saddle():
     from analysis.dynamics.basins import Search

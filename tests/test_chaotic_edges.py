@@ -100,8 +100,11 @@ def test_near_states_move_apart_at_the_rate_of_the_map():
     assert divergence(cycle, one, 1e-6, 1.0)[0] == pytest.approx(np.log(0.99), abs=1e-3)
     turn = np.stack([np.cos(2.4 * n), np.sin(2.4 * n)], axis=1)
     assert divergence(turn, np.ones(2), 1e-6, 1.0)[0] == pytest.approx(0.0, abs=1e-9)
-    assert divergence(3 * turn, np.full(2, 3.0), 1e-6, 1.0) == pytest.approx(divergence(turn, np.ones(2), 1e-6, 1.0))
-    assert np.isnan(divergence(turn[:60], np.ones(2), 1e-6, 1.0)[0])  # too few
+    assert np.allclose(divergence(100 * turn, np.full(2, 100.0), 1e-6, 1.0), divergence(turn, np.ones(2), 1e-6, 1.0))
+    tenths = np.exp(2j * np.pi * n / 10 + 5e-4j * n).view(float).reshape(-1, 2)  # ten steps later states are .005 away
+    assert np.isfinite(divergence(tenths[:80], np.ones(2), 1e-6, 1.0)[0])
+    assert np.isnan(divergence(tenths[:60], np.ones(2), 1e-6, 1.0)[0])  # too few
+    assert np.isnan(divergence(0.0015 * n[:, None], one, 1e-6, 1.0)[0])  # near at neighbouring times only
     assert np.isnan(divergence(turn, np.ones(2), 1e-3, 1.0)[0])  # no nearer than ten gaps
 
 

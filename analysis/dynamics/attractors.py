@@ -45,6 +45,7 @@ FATES = {
 ROUND = 128  # intervals of the first round; the others are each twice as long as the one before
 ENOUGH = 2048  # samples from which a set is taken as recurrent without being periodic; of a flow, twice as many
 SAME = 1e-6  # of the extent: sets nearer to each other, but for the gaps between their points, are one
+LOOKED_AT = 1_000_000  # entries of states at which a dependence on time is looked for
 FAR = 1e4  # times the size of the starts: where a state has escaped
 LYAPUNOV = 2000.0  # intervals over which a Lyapunov exponent is averaged
 
@@ -185,19 +186,25 @@ def _interval(system: Any, starts: State, period: float | None, interval: float 
         if period is not None:
             raise argument_error("period", "be left out for a map", f"is {shown(period)}")
         return float(1 if interval is None else integer("interval", interval, least=1))
-    some = jax.tree.map(lambda y: y[:: max(1, len(y) // 32)], starts)
     if period is not None:
         if interval is not None:
             raise argument_error("interval", "be left out if the period of the forcing is given", f"is {interval}")
         return number("period", period)
-    change, size = change_in_time(system, some)
+    count = count_of("starts", starts)
+    entries = sum(np.size(y) for y in jax.tree.leaves(starts)) // count
+    change, size = change_in_time(system, _some(starts, count, max(32, LOOKED_AT // entries)))
     if change > 1e-9 * (1 + size):
         must = "be given for a flow that depends on time (attractors are those of the map over a period)"
         raise argument_error("period", must, "is not")
     if interval is not None:
         return number("interval", interval)
-    rate = float(np.nanmedian(np.asarray(_norms(system, some))))
+    rate = float(np.nanmedian(np.asarray(_norms(system, _some(starts, count, 32)))))
     return 0.5 / rate if np.isfinite(rate) and rate > 0 else 1.0
+
+
+def _some(starts: State, count: int, most: int) -> State:
+    """Return starts at equal distances in their order: about so many, or all if there are less than twice as many."""
+    return jax.tree.map(lambda y: y[:: max(1, count // most)], starts)
 
 
 @eqx.filter_jit
