@@ -52,7 +52,7 @@ MUTANTS = (
            tests=RUNS),
     Mutant("integrators: a run that spent its steps has succeeded", DIFFRAX,
            "succeeded = (solution.result == dfx.RESULTS.successful)",
-           "succeeded = (solution.result == dfx.RESULTS.successful) | (solution.result == dfx.RESULTS.max_steps_reached)",
+           "succeeded = (solution.result != dfx.RESULTS.dt_min_reached)",
            tests=RUNS),
     Mutant("integrators: every early end is an underflow", DIFFRAX,
            "jnp.where(watch.finite, int(Outcome.STEP_UNDERFLOW), int(Outcome.NON_FINITE))",
