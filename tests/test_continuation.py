@@ -197,19 +197,19 @@ def test_eigenvalues_that_touch_zero_are_no_bifurcations():
 
 
 def test_a_bifurcation_at_a_point_of_the_branch_is_found_once():
-    """The points lie at p = -.25, 0 and .25, to the bit."""
+    """The points lie at p = -.25, 0 and .25, to the bit; where the growth falls it is -1e-13 at p = 0."""
     exactly = {"step": 0.25, "max_step": 0.25}
-    crossing = lambda sign: lambda p, x: jnp.stack([sign * p * x[0] - x[1], x[0] + sign * p * x[1]])
-    touching = lambda p, x: jnp.stack([p**2 * x[0] - x[1], x[0] + p**2 * x[1]])
-    kept = lambda p, x: jnp.append(crossing(1)(p, x), 0.0)  # with the eigenvalue 0 everywhere
+    grows = lambda rate, x: jnp.stack([rate * x[0] - x[1], x[0] + rate * x[1]])
+    rising, falling, touching = lambda p, x: grows(p, x), lambda p, x: grows(-p - 1e-13, x), lambda p, x: grows(p**2, x)
+    kept = lambda p, x: jnp.append(grows(p, x), 0.0)  # with the eigenvalue 0 everywhere
     for rule, kinds in (
-        (crossing(1), ["Hopf point"]),
-        (crossing(-1), ["Hopf point"]),
+        (rising, ["Hopf point"]),
+        (falling, ["Hopf point"]),
         (touching, []),
         (kept, ["Hopf point"]),
     ):
         start = jnp.zeros(3 if rule is kept else 2)
-        found = continue_equilibria(Scalar(-0.5, rule), lambda f: f.p, start, (-0.5, 0.5), **exactly)
+        found = continue_equilibria(Scalar(-0.5, rule), lambda f: f.p, start, (-0.5, 1.0), **exactly)
         assert 0.0 in found.parameters
         assert "undecided" in found.kinds
         assert [b.kind for b in found.bifurcations] == kinds

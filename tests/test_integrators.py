@@ -181,6 +181,44 @@ def test_a_trial_step_that_overflows_does_not_poison_the_controller():
     assert bool(path.stats.succeeded)
 
 
+def test_small_states_have_the_relative_tolerance():
+    """With an absolute tolerance below the state: e^-5 to six digits, in few steps."""
+    flow = FunctionFlow(lambda t, x: -x)
+    path = simulate(flow, jnp.full(1, 1e-8), [0.0, 5.0], integrator=Diffrax(rtol=1e-6, atol=1e-16))
+    assert float(path.final[0]) == pytest.approx(1e-8 * np.exp(-5.0), rel=1e-4, abs=0)
+    assert int(path.stats.num_steps) < 100
+
+
+# At rest until t = 1, so that the steps grow; then the cube overflows in the stages of a trial.
+OVERFLOWING = FunctionFlow(lambda t, x: jnp.where(t < 1.0, 0.0, -1e4) * x**3)
+
+
+def test_a_trial_that_overflows_is_rejected_and_has_no_part_in_the_derivative():
+    """The solution is x / sqrt(1 + 2e4 x^2 (t - 1)), and its derivative by x at 1 is (1 + 2e4 (t - 1))^(-3/2)."""
+    final = lambda x: simulate(OVERFLOWING, x, jnp.array([0.0, 2.0]), integrator=Diffrax(rtol=1e-7, atol=1e-9)).final
+    end, derivative = jax.value_and_grad(lambda x: final(x)[0])(jnp.ones(1))
+    assert float(end) == pytest.approx((1 + 2e4) ** -0.5, rel=1e-4)
+    assert float(derivative[0]) == pytest.approx((1 + 2e4) ** -1.5, rel=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", [dfx.Kvaerno5(), dfx.Kvaerno3()], ids=_names)
+def test_an_implicit_stage_that_overflows_is_rejected(solver):
+    path = simulate(OVERFLOWING, jnp.ones(1), [0.0, 2.0], integrator=Diffrax(solver, 1e-5, 1e-7))
+    assert float(path.final[0]) == pytest.approx((1 + 2e4) ** -0.5, rel=1e-2)
+
+
+def test_a_run_whose_last_trial_was_rejected_ends_where_it_had_come():
+    """The trials after t = .9184 go beyond 1: states are saved up to there."""
+    ts = np.linspace(0.0, 2.0, 201)
+    for count in (9, 10):
+        path = simulate(
+            OVERFLOWING, jnp.ones(1), ts, integrator=Diffrax(rtol=1e-6, atol=1e-8, max_steps=count), throw=False
+        )
+        assert 0.9 < float(path.stats.last_time) < 1
+        np.testing.assert_array_equal(path.ys[:, 0], np.where(ts <= float(path.stats.last_time), 1.0, np.nan))
+
+
 @pytest.mark.parametrize("solver", [dfx.Kvaerno5(), pytest.param(dfx.Kvaerno3(), marks=pytest.mark.slow)], ids=_names)
 def test_an_implicit_solver_follows_a_slow_manifold(solver):
     flow = FunctionFlow(lambda t, x: (jnp.cos(t) - x) / 1e-5)

@@ -4,8 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
+from analysis.dynamics.charts import second_derivative, third_derivative
 from analysis.dynamics.curves import CurvePoint
+from analysis.dynamics.orbit_charts import ReturnChart
 from analysis.dynamics.orbit_continuation import continue_orbits, switch_orbits
 from analysis.dynamics.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.periodic_orbits import periodic_orbit
@@ -101,6 +104,32 @@ def test_a_doubling_of_a_cycle_has_the_coefficient_of_its_return_map(q, critical
     assert (point.kind, point.criticality) == ("period doubling", criticality)
     assert point.coefficient == pytest.approx(-2 * np.pi * q, rel=1e-6)
     assert str(point).endswith(f"({criticality})")
+
+
+@pytest.mark.slow
+def test_the_derivatives_of_a_return_map_are_those_of_its_differences_by_another_integrator():
+    flow = Torus(p=0.05, q=0.3)
+    orbit = periodic_orbit(flow, jnp.asarray([np.cos(2.0), np.sin(2.0), 0.0]), 2 * np.pi)
+    x = np.asarray(orbit.state)
+    velocity = np.asarray(flow.velocity(0.0, orbit.state))
+    basis = np.linalg.svd(velocity[None])[2][1:].T
+    field = jax.jit(lambda x: flow.velocity(0.0, x))
+    section = lambda t, y: velocity @ (y - x) if t > 1 else 1.0
+    section.terminal, section.direction = True, 1
+    along = np.array([0.6, 0.8])
+
+    def returned(h):
+        fall = lambda t, y: np.asarray(field(y))
+        run = solve_ivp(fall, (0, 20), x + basis @ (h * along), "DOP853", rtol=1e-13, atol=1e-14, events=section)
+        return basis.T @ (run.y_events[0][0] - x)
+
+    h, chart = 0.01, ReturnChart(flow, orbit.state, basis, orbit.period, 1e-11, forced=False)
+    values = {k: returned(k * h) for k in (-4, -2, -1, 0, 1, 2, 4)}
+    second = lambda k: (values[k] - 2 * values[0] + values[-k]) / (k * h) ** 2
+    third = lambda k: (values[2 * k] - 2 * values[k] + 2 * values[-k] - values[-2 * k]) / (2 * (k * h) ** 3)
+    found = second_derivative(chart, along, along).value.real, third_derivative(chart, along, along, along).value.real
+    assert np.allclose(found[0], (4 * second(1) - second(2)) / 3, rtol=1e-4)
+    assert np.allclose(found[1], (4 * third(1) - third(2)) / 3, rtol=1e-2)
 
 
 @pytest.mark.slow

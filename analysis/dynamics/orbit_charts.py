@@ -29,6 +29,11 @@ class ReturnChart(eqx.Module):
     rtol: Float[Array, ""]
     forced: bool = eqx.field(static=True)
 
+    def __init__(self, flow: AbstractFlow, state: State, basis: Any, period: Any, rtol: Any, *, forced: bool):
+        """Store the flow, a state and its basis, the period, the solver's relative tolerance, whether it is forced."""
+        self.flow, self.state, self.basis, self.forced = flow, state, jnp.asarray(basis, float), forced
+        self.period, self.rtol = jnp.asarray(period, float), jnp.asarray(rtol, float)
+
     def __call__(self, u: Array) -> Array:
         """Return the coordinates of the image.
 

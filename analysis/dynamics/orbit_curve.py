@@ -224,7 +224,7 @@ class OrbitCurve(AbstractCurve):
             monodromy, slope = by_node @ monodromy, by_node @ slope + by_parameter
         A, start = basis.T @ monodromy @ basis, self._restored(jnp.asarray(shot.nodes[0]))
         flow = with_parameter(self._where, self.flow, jnp.asarray(point.parameter))
-        chart = ReturnChart(flow, start, jnp.asarray(basis), jnp.asarray(shot.period), self._rtol, self.forced)
+        chart = ReturnChart(flow, start, basis, shot.period, self._rtol, forced=self.forced)
         if name == "period doubling":
             return flip_coefficient(chart, A)
         if name == "Neimark-Sacker point":

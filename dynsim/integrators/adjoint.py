@@ -80,6 +80,55 @@ def step_of(solver: dfx.AbstractSolver) -> Callable[..., Any]:
     return functools.partial(_replaced(dfx.AbstractRungeKutta.step, vector_tree_dot=_added), solver)
 
 
+@jax.custom_vjp
+def _entered(values: Any, open_: Array) -> Any:
+    """Return values and a number, whose cotangent tells whether those of the values count."""
+    return values, open_
+
+
+def _entered_forwards(values: Any, open_: Array) -> Any:
+    return (values, open_), None
+
+
+def _entered_backwards(_: None, cotangents: Any) -> Any:
+    values, open_ = cotangents
+    return jax.tree.map(lambda c: jnp.where(open_ > 0, c, jnp.zeros_like(c)), values), jnp.zeros_like(open_)
+
+
+_entered.defvjp(_entered_forwards, _entered_backwards)
+
+
+@jax.custom_vjp
+def _left(values: Any, open_: Array, counts: Array) -> Any:
+    """Return values; the cotangent of the number is 1 where they count."""
+    del open_, counts
+    return values
+
+
+def _left_forwards(values: Any, open_: Array, counts: Array) -> Any:
+    del open_
+    return values, counts
+
+
+def _left_backwards(counts: Array, cotangents: Any) -> Any:
+    return cotangents, counts.astype(float), None
+
+
+_left.defvjp(_left_forwards, _left_backwards)
+
+
+def without_derivative_unless(function: Callable[..., Any], given: Any) -> Any:
+    """Return the values of `function(given)`, a tree and whether it counts; what does not has derivatives zero.
+
+    Without this the derivative in reverse mode of a value that is not finite is NaN, even where nothing depends on it.
+    """
+    inexact, rest = eqx.partition(given, eqx.is_inexact_array)
+    inexact, open_ = _entered(inexact, jnp.ones(()))
+    values, counts = function(eqx.combine(inexact, rest))
+    inexact, rest = eqx.partition(values, eqx.is_inexact_array)
+    return eqx.combine(_left(inexact, open_, counts), rest), counts
+
+
 def _added(row: Any, stages: Any) -> Any:
     """Return the combination of stages that has the entries of a row as coefficients."""
     return jax.tree.map(lambda ks: sum(a * k for a, k in zip(jnp.asarray(row), ks, strict=True)), stages)

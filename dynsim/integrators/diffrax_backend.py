@@ -231,7 +231,7 @@ def _integrate(integrator, flow, y0, saved, jumps, limit):
 @eqx.filter_jit
 def _observe(integrator, flow, axes, y0s, saved, jumps, limit, fn, coordinates):
     ts = times_of(saved)
-    wrap = lambda solver: Guarded(without_reverse(solver))
+    wrap = lambda solver: Guarded(without_reverse(solver), reverse=False)
 
     def one(flow, y0):
         form, z0, back = coordinates(flow, y0)

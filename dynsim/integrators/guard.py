@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 from dynsim._types import State
-from dynsim.integrators.adjoint import step_of
+from dynsim.integrators.adjoint import step_of, without_derivative_unless
 from dynsim.integrators.base import Event
 from dynsim.integrators.events import located, untouched
 from dynsim.spaces import AbstractSpace
@@ -79,12 +79,22 @@ class Guarded(_Wrapper):
 
     A trial step that overflows makes the controller's next step NaN, after which every step is rejected; here the
     candidate is replaced by the old state with an error so large that the controller shrinks by its full factor.
+    Its derivatives in reverse mode are zero.
     """
+
+    reverse: bool = eqx.field(static=True, default=True)
 
     def step(self, terms, t0, t1, y0, args, solver_state, made_jump):
         """Step, and turn a candidate that is not finite, or an implicit stage that failed, into a rejection."""
-        y1, error, dense, state, result = step_of(self.solver)(terms, t0, t1, y0, args, solver_state, made_jump)
-        finite = _below(lambda dtype: jnp.inf, (y1, error))
+
+        def stepped(given: Any) -> Any:
+            terms, t0, t1, y0, args, solver_state = given
+            found = step_of(self.solver)(terms, t0, t1, y0, args, solver_state, made_jump)
+            return found, _below(lambda dtype: jnp.inf, found[:2])
+
+        given = terms, t0, t1, y0, args, solver_state
+        found, finite = without_derivative_unless(stepped, given) if self.reverse else stepped(given)
+        y1, error, dense, state, result = found
         y1 = jax.tree.map(lambda new, old: jnp.where(finite, new, old), y1, y0)
         error = jax.tree.map(lambda e: jnp.where(finite, e, jnp.finfo(e.dtype).max ** 0.25), error)
         result = dfx.RESULTS.where(finite, result, dfx.RESULTS.successful)
