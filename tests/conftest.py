@@ -7,12 +7,40 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # two test processes on two cores
 
+import functools  # noqa: E402
+import math  # noqa: E402
+
 import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
 from dynsim import _settings  # noqa: E402, F401
 
 gc.set_threshold(50_000)  # tracing makes many small objects, and the default looks at them too often
+
+
+def _first_of_one_draw(draw, count=4096):
+    """Return `draw`, of which calls outside of programs give the first numbers of a longer draw, compiled once.
+
+    An entry depends on the key and on its position alone: the numbers are those of a draw of the shape, to the bit.
+    """
+
+    @functools.wraps(draw)
+    def drawn(key, shape=(), dtype=float, *places, **bounds):
+        size, numbers = math.prod(shape), all(isinstance(bound, int | float) for bound in bounds.values())
+        if isinstance(key, jax.core.Tracer) or key.ndim or places or not numbers or size > count:
+            return draw(key, shape, dtype, *places, **bounds)
+        first = draw(key, (count,), dtype, **bounds)
+        if isinstance(first, jax.core.Tracer):  # of a constant key in a program
+            return draw(key, shape, dtype, **bounds)
+        return jnp.asarray(np.asarray(first)[:size].reshape(shape))
+
+    return drawn
+
+
+jax.random.normal = _first_of_one_draw(jax.random.normal)
+jax.random.uniform = _first_of_one_draw(jax.random.uniform)
 
 
 @pytest.fixture(autouse=True, scope="session")
