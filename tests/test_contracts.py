@@ -25,7 +25,7 @@ from dynsim.simulation import iterate, simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.schedules import Modulated
 from dynsim.systems.tokens.flow import TokenFlow
-from tests.zoo import FLOWS, MAPS, TOKEN_FLOWS, D, N, flow_and_start, map_and_start
+from tests.zoo import FLOWS, MAPS, TOKEN_FLOWS, D, N, flow_and_start, map_and_start, vector_field
 
 OWN = {
     "SpanForm",  # needs its initial tokens to exist; tests/test_span_form.py holds it to the same contract
@@ -36,6 +36,7 @@ TS = 20 * SHARES
 CASES = [name for name in FLOWS if "user" not in name]
 COSTLY = ("growing", "prototypes and free embeddings", "prototypes and an MLP", "two levels")  # to compile
 COSTLY += ("resampled", "windowed", "attracted", "gradient", "layer", "in fast time", "master equation, sparse")
+COSTLY += ("repulsive", "published 7.3", "projected value", "gate", "master equation")
 """Flows that only `make test-all` integrates: they are dear, or like others."""
 LONG = [name for name in FLOWS if name.startswith("published") or name in ("repulsive", "projected value")]
 SHAPES = ("piecewise",)  # a sphere and jumps
@@ -85,18 +86,18 @@ def test_the_zoo_is_complete():
 @pytest.mark.parametrize("name", FLOWS)
 def test_the_field_is_tangent_and_constant_along_the_fibres_of_the_retraction(name):
     flow, x = flow_and_start(name)
-    v = flow.vector_field(0.3, x)
+    v = vector_field(flow, 0.3, x)
     np.testing.assert_allclose(_flat(flow.space.tangent(x, v)), _flat(v), atol=1e-13)
     h = 1e-6  # central differences: error h^2
     ahead, behind = (jax.tree.map(lambda a, b, s=s: a + s * b, x, v) for s in (h, -h))
     slope = (flow.space.defect(ahead) - flow.space.defect(behind)) / (2 * h)
     assert abs(slope) < 1e-5
     y = jax.tree.map(lambda a: 1.7 * a, x)
-    on = flow.vector_field(0.3, flow.space.project(y))
-    np.testing.assert_allclose(_flat(flow.vector_field(0.3, y)), _flat(on), atol=1e-12)
+    on = vector_field(flow, 0.3, flow.space.project(y))
+    np.testing.assert_allclose(_flat(vector_field(flow, 0.3, y)), _flat(on), atol=1e-12)
 
 
-DEAR = (*COSTLY, "published 7.2", "published 7.3", "published 7.4, small")
+DEAR = (*COSTLY, "published 7.2", "published 7.4, small", "a user's own, simplex")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in DEAR else []) for n in FLOWS])
@@ -131,7 +132,7 @@ def test_the_stabilised_integrator_agrees_as_far_as_its_steps_allow(name):
     assert _distance(path.ys, exact) < step * int(path.stats.num_steps) * growth
 
 
-@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in COSTLY else []) for n in LONG])
 def test_both_integrators_agree_up_to_the_growth_of_one_displacement(name):
     flow, first, second = _both(name)
     x, tight = first.initial, Diffrax(rtol=1e-11, atol=1e-13)
@@ -223,10 +224,10 @@ def test_a_map_is_iterated_exactly(name):
     assert path.stats.max_defect < 1e-14
 
 
-MASKED = [pytest.param(name, marks=pytest.mark.slow) for name in ("windowed", "repulsive")]
+OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("published 7.2", "windowed", "repulsive")]
 
 
-@pytest.mark.parametrize("name", ["published 7.1", "published 7.2", *MASKED])
+@pytest.mark.parametrize("name", ["published 7.1", *OTHERS])
 def test_a_single_precision_state_stays_single(name):
     flow, x = flow_and_start(name)
     path = simulate(flow, x.astype(jnp.float32), SHARES, integrator=Diffrax(rtol=1e-4, atol=1e-6))

@@ -2,6 +2,7 @@
 
 import functools
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -171,6 +172,16 @@ MAPS = {
     ),
     "a user's own map": (lambda: FunctionMap(lambda k, x: x / 2, Euclidean()), (N, D)),
 }
+
+
+def vector_field(flow, t: float, x):
+    """Return the field of a flow by one program for all times."""
+    return _field(flow, np.asarray(t), x)
+
+
+@eqx.filter_jit
+def _field(flow, t, x):
+    return flow.vector_field(t, x)
 
 
 @functools.cache
