@@ -17,7 +17,9 @@ from dynsim.simulation import simulate
 from dynsim.systems.tokens.flow import causal_identity_flow
 
 KEY = stream(0, "claims by hand")
-BOTH = pytest.mark.parametrize("integrator", [Diffrax(), Scipy()], ids=["diffrax", "scipy"])
+BOTH = pytest.mark.parametrize(
+    "integrator", [Diffrax(), pytest.param(Scipy(), marks=pytest.mark.slow)], ids=["diffrax", "scipy"]
+)
 
 
 @BOTH

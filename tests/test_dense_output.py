@@ -21,6 +21,7 @@ from tests.zoo import FLOWS, flow_and_start
 
 BALL = FunctionFlow(lambda t, x: jnp.stack([x[1], -jnp.ones_like(x[1])]))
 WAVE = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0]]))
+ZEROS = [Event(lambda t, x: x[0], 1), Event(lambda t, x: x[0], -1)]  # of the wave, up and down
 TURN = FunctionFlow(lambda t, x: 3.0 * jnp.stack([-x[1], x[0]]), Sphere())  # a circle, of which the states are points
 TIMES = np.sort(np.random.default_rng(0).uniform(0, 10, 50))
 both = pytest.mark.parametrize("integrator", [Diffrax(rtol=1e-11, atol=1e-13), Scipy()], ids=["diffrax", "scipy"])
@@ -81,7 +82,8 @@ def test_a_run_without_phases_has_the_states_of_its_transitions():
 
 @both
 def test_a_path_up_to_an_event_ends_there(integrator):
-    stop = simulate_until(WAVE, [0.0, 1.0], [0.0, 10.0], [Event(lambda t, x: x[0], -1)], integrator=integrator)
+    stop = simulate_until(WAVE, [0.0, 1.0], [0.0, 10.0], ZEROS, integrator=integrator)
+    assert stop.event == 1
     path = dense(stop.path, integrator=integrator)
     np.testing.assert_allclose(path.ends, [0.0, np.pi], atol=1e-8)
     np.testing.assert_allclose(path(2.0), [np.sin(2.0), np.cos(2.0)], atol=1e-8)
@@ -144,8 +146,7 @@ def test_an_action_is_called_at_each_crossing_and_may_replace_the_state(integrat
         seen.append((event, t))
         return 2 * x if event == 1 else None
 
-    events = [Event(lambda t, x: x[0], 1), Event(lambda t, x: x[0], -1)]
-    run = crossings(WAVE, [0.0, 1.0], [0.0, 10.0], events, action=double, integrator=integrator)
+    run = crossings(WAVE, [0.0, 1.0], [0.0, 10.0], ZEROS, action=double, integrator=integrator)
     np.testing.assert_allclose([t for _, t in seen], np.pi * np.arange(1, 4), atol=1e-8)
     assert [event for event, _ in seen] == [1, 0, 1]
     path = dense(run, integrator=integrator)

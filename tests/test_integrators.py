@@ -115,7 +115,7 @@ def test_one_layer_errs_by_the_square_of_its_step():
     np.testing.assert_allclose(same, one_step(LayerMap(flow, 0.1), x), atol=1e-2)  # differ by the normal part of m
 
 
-@pytest.mark.parametrize(("solver", "order"), [(dfx.Tsit5(), 5), (dfx.Dopri8(), 8)])
+@pytest.mark.parametrize(("solver", "order"), [(dfx.Tsit5(), 5), pytest.param(dfx.Dopri8(), 8, marks=pytest.mark.slow)])
 def test_the_solvers_have_their_order_on_the_lifted_field(solver, order):
     flow = published_gradient_flow()
     x = flow.space.sample(jax.random.key(0), (6, 3))

@@ -40,7 +40,13 @@ def _flow(d, mask=None, space=None, size=2.0, **options):
     return TokenFlow(size * _random("P", 2, d, d), _random("U", 2, d, d), mask=mask, space=space, **options)
 
 
-SPECIAL = ("published 7.1", "published 7.2", "published 7.3")  # of what the others have in general
+SPECIAL = (
+    "published 7.1",
+    "published 7.2",
+    "published 7.3",
+    "published 7.4, small",
+    "resampled",
+)  # of what the others have in general
 
 
 @pytest.mark.parametrize(

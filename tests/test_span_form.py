@@ -63,7 +63,10 @@ def test_the_field_is_that_of_the_tokens(name):
         np.testing.assert_allclose(scaled, v, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", FLOWS)
+ELSEWHERE = ("constant, ellipsoid", "modulated, causal", "resampled")  # by an ensemble, by diffrax; other jumps
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in ELSEWHERE else []) for n in FLOWS])
 def test_trajectories_are_those_of_the_tokens(name):
     compare_trajectories(name, InSpan(Scipy()))
 
@@ -127,7 +130,7 @@ def test_events_are_seen_by_the_tokens():  # by diffrax too: see `test_events`
 
 def test_a_run_in_the_span_is_made_again_from_its_file(tmp_path):
     flow, x = flow_and_start("constant, ellipsoid")
-    path = simulate(flow, x, TIMES, integrator=InSpan(Diffrax(rtol=1e-6)))
+    path = simulate(flow, x, TIMES, integrator=InSpan(Scipy(rtol=1e-6)))
     save(tmp_path / "run.npz", path)
     np.testing.assert_array_equal(rerun(tmp_path / "run.npz").ys, path.ys)
 

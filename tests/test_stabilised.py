@@ -227,6 +227,7 @@ def test_single_precision_stays_and_is_as_accurate(exact):
     assert np.max(np.abs(np.asarray(path.ys, float) - exact)) < 1e-3
 
 
+@pytest.mark.slow  # a flow is compiled; tests/test_contracts.py has one that jumps
 def test_a_jump_of_the_field_is_landed_on():
     flow = FunctionFlow(lambda t, x: jnp.where(t < 1.0, 1.0, -2.0) * jnp.ones_like(x), breaks=(1.0,))
     path = simulate(flow, jnp.zeros(1), [0.0, 1.0, 2.0], integrator=rkc2(1e-5))
