@@ -10,6 +10,7 @@ from analysis.dynamics.basin_boundary import bisect_outcome
 from analysis.dynamics.equilibria import equilibria, newton, random_starts
 from analysis.dynamics.linearisation import rotations
 from analysis.dynamics.portrait import circle_portrait, sphere_portrait
+from dynsim.integrators import Scipy
 from dynsim.keys import stream
 from dynsim.simulation import simulate
 from dynsim.spaces import Euclidean, Sphere
@@ -121,6 +122,7 @@ def test_a_limit_cycle_on_the_sphere_has_a_basin_of_its_own():
 
 def test_points_of_a_portrait_cover_the_space_evenly_and_its_field_is_frozen(monkeypatch):
     monkeypatch.setattr("analysis.dynamics.portrait._limits", lambda flow, starts, *_: np.zeros(len(starts), int))
+    monkeypatch.setattr("analysis.dynamics.portrait.equilibria", lambda *_: [])
     turning = FunctionFlow(lambda t, x: t * jnp.stack([-x[1], x[0] - 1]), Sphere())
     found = circle_portrait(turning, 12, t=3.0)
     turns = np.exp(2j * np.pi * np.arange(12) / 12)
@@ -143,7 +145,7 @@ def test_bad_portraits_are_refused(oja):
 
 def test_bisection_finds_the_boundary_of_two_basins():
     flow = Cubic([-1.0, 0.0, 1.0, 0.1])
-    goes_up = lambda a: bool(simulate(flow, jnp.array([a]), [0.0, 100.0]).final[0] > 0)
+    goes_up = lambda a: bool(simulate(flow, jnp.array([a]), [0.0, 100.0], integrator=Scipy()).final[0] > 0)
     found = bisect_outcome(goes_up, -1.0, 1.0, width=1e-8)
     root = np.roots([-1, 0, 1, 0.1])
     middle = float(np.sort(root.real)[1])
