@@ -73,7 +73,7 @@ def test_the_pitchfork_of_two_prototypes_is_supercritical(z, gradient, factor, r
     assert found.temperature == critical_temperature(z, loss)
 
 
-@pytest.mark.parametrize("gradient", ["full", "frozen"])
+@pytest.mark.parametrize("gradient", [pytest.param("full", marks=pytest.mark.slow), "frozen"])
 def test_the_split_prototypes_have_the_distance_of_the_normal_form(gradient):
     """The potential is phi_2 s^2 / 2 + phi_4 s^4 / 24 with phi_2 = 2 h, h < 0 the splitting eigenvalue of collapse."""
     loss = PrototypeLoss(gradient, reduction="sum" if gradient == "frozen" else "mean")
