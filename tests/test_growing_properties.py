@@ -95,9 +95,9 @@ def test_the_forces_of_all_heads_are_the_gradients_and_variances_of_each(gradien
     loss = PrototypeLoss(gradient, barrier=0.2, ridge=0.3, reduction=reduction)
     z, p, T = jnp.asarray(draw("z", 3, N, D)) + 5, jnp.asarray(draw("p", 3, 4, D)) + 5, jnp.asarray([0.3, 1.0, 2.0])
     z = jnp.broadcast_to(z[:1], z.shape) if shared else z
-    found = head_forces(loss, z[0] if shared else z, p, T)
-    expected = (*jax.vmap(loss.gradients)(z, p, T), jax.vmap(distance_variance)(z, p, T))
-    for a, b in zip(found, expected, strict=True):
+    each = lambda z, p, T: (*jax.vmap(loss.gradients)(z, p, T), jax.vmap(distance_variance)(z, p, T))
+    both = jax.jit(lambda z, p, T: (head_forces(loss, z[0] if shared else z, p, T), each(z, p, T)))
+    for a, b in zip(*both(z, p, T), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12)
 
 

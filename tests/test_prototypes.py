@@ -146,9 +146,13 @@ def test_the_coupled_flow_descends_its_potential_at_two_rates(kind, gradient):
 def test_the_fast_slow_form_is_the_flow_in_the_time_of_the_encoder():
     flow, x = _coupled("mlp")
     system = flow.fast_slow(x.encoder)
-    v = flow.velocity(0.0, x)
-    theta = ravel_pytree(x.encoder)[0]
-    f, g = system.fast(x.prototypes, theta), system.slow(x.prototypes, theta)
+
+    @jax.jit
+    def of_both(x):
+        theta = ravel_pytree(x.encoder)[0]
+        return flow.velocity(0.0, x), system.fast(x.prototypes, theta), system.slow(x.prototypes, theta)
+
+    v, f, g = of_both(x)
     np.testing.assert_allclose(f / system.epsilon, v.prototypes / flow.encoder_rate, rtol=1e-12)
     np.testing.assert_allclose(g, ravel_pytree(v.encoder)[0] / flow.encoder_rate, rtol=1e-12)
     assert float(flow.with_ratio(0.5).ratio) == 0.5
@@ -213,12 +217,14 @@ def test_annealing_reaches_its_floor_when_it_says_and_has_a_kink_there():
 def test_descent_is_the_euler_map_where_nothing_is_clipped_or_drawn():
     flow, x = _coupled("mlp", reduction="mean")
     euler, descent = EulerMap(flow, 1.0), DescentMap(flow)
-    for mine, wanted in zip(jax.tree.leaves(descent.step(3, x)), jax.tree.leaves(euler.step(3, x)), strict=True):
+    both = jax.jit(lambda x: [jax.tree.leaves(map.step(3, x)) for map in (descent, euler)])
+    for mine, wanted in zip(*both(x), strict=True):
         np.testing.assert_allclose(mine, wanted, rtol=1e-13)
     loss = PrototypeLoss("full", barrier=0.1, ridge=0.2, reduction="mean")
     alone = PrototypeFlow(Z, T, loss=loss, rate=0.3)
-    slope = jax.grad(lambda p: loss.potential(jnp.asarray(Z), p, jnp.asarray(T)))(jnp.asarray(P))
-    np.testing.assert_allclose(DescentMap(alone).step(3, P), P - 0.3 * slope, rtol=1e-12)
+    potential = lambda p: loss.potential(jnp.asarray(Z), p, jnp.asarray(T))
+    slope, moved = jax.jit(lambda p: (jax.grad(potential)(p), DescentMap(alone).step(3, p)))(jnp.asarray(P))
+    np.testing.assert_allclose(moved, P - 0.3 * slope, rtol=1e-12)
 
 
 def test_descent_uses_the_rows_of_its_batch_and_clips_entries_and_norm():
