@@ -271,7 +271,7 @@ def test_coincident_prototypes_run_and_stay_together():
 
 def test_heads_that_are_not_active_do_not_move():
     f = flow(first="random")
-    v = f.velocity(0.0, f.start(KEY))
+    v = slopes(f, f.start(KEY))[2]
     idle = ~np.asarray(f.with_heads(active=f.active).active)
     assert np.array_equal(idle, [False, True, True, True])
     assert not np.any(np.asarray(v.prototypes)[idle])
