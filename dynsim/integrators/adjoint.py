@@ -81,32 +81,32 @@ def step_of(solver: dfx.AbstractSolver) -> Callable[..., Any]:
 
 
 @jax.custom_vjp
-def _entered(values: Any, open_: Array) -> Any:
+def _entered(values: Any, token: Array) -> Any:
     """Return values and a number, whose cotangent tells whether those of the values count."""
-    return values, open_
+    return values, token
 
 
-def _entered_forwards(values: Any, open_: Array) -> Any:
-    return (values, open_), None
+def _entered_forwards(values: Any, token: Array) -> Any:
+    return (values, token), None
 
 
 def _entered_backwards(_: None, cotangents: Any) -> Any:
-    values, open_ = cotangents
-    return jax.tree.map(lambda c: jnp.where(open_ > 0, c, jnp.zeros_like(c)), values), jnp.zeros_like(open_)
+    values, token = cotangents
+    return jax.tree.map(lambda c: jnp.where(token > 0, c, jnp.zeros_like(c)), values), jnp.zeros_like(token)
 
 
 _entered.defvjp(_entered_forwards, _entered_backwards)
 
 
 @jax.custom_vjp
-def _left(values: Any, open_: Array, counts: Array) -> Any:
+def _left(values: Any, token: Array, counts: Array) -> Any:
     """Return values; the cotangent of the number is 1 where they count."""
-    del open_, counts
+    del token, counts
     return values
 
 
-def _left_forwards(values: Any, open_: Array, counts: Array) -> Any:
-    del open_
+def _left_forwards(values: Any, token: Array, counts: Array) -> Any:
+    del token
     return values, counts
 
 
@@ -123,10 +123,10 @@ def without_derivative_unless(function: Callable[..., Any], given: Any) -> Any:
     Without this the derivative in reverse mode of a value that is not finite is NaN, even where nothing depends on it.
     """
     inexact, rest = eqx.partition(given, eqx.is_inexact_array)
-    inexact, open_ = _entered(inexact, jnp.ones(()))
+    inexact, token = _entered(inexact, jnp.ones(()))
     values, counts = function(eqx.combine(inexact, rest))
     inexact, rest = eqx.partition(values, eqx.is_inexact_array)
-    return eqx.combine(_left(inexact, open_, counts), rest), counts
+    return eqx.combine(_left(inexact, token, counts), rest), counts
 
 
 def _added(row: Any, stages: Any) -> Any:
