@@ -97,7 +97,7 @@ def test_the_field_is_tangent_and_constant_along_the_fibres_of_the_retraction(na
     np.testing.assert_allclose(_flat(vector_field(flow, 0.3, y)), _flat(on), atol=1e-12)
 
 
-DEAR = (*COSTLY, "published 7.2", "published 7.4, small", "a user's own, simplex")
+DEAR = (*COSTLY, "published 7.2", "published 7.4, small", "a user's own, simplex", "reduced", "fast and slow")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in DEAR else []) for n in FLOWS])

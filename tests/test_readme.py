@@ -22,8 +22,8 @@ BLOCKS = {
 
 NAMES = ("by name", "from files", "workbench", "own theorem")
 LONG = ("equilibria(flow", "leak_matrix(", "critical_temperature(", "simulate_growing(", "certified_periodic_orbit(",
-        "reduction_error(", "lyapunov_spectrum(", "load_transformer(", "Sharded(", "from files",
-        "workbench")  # fmt: skip
+        "reduction_error(", "lyapunov_spectrum(", "load_transformer(", "Sharded(", "by name",
+        "from files", "workbench")  # fmt: skip
 """What only `make test-all` runs: a call of each block of Python that compiles much, and names of those of a shell."""
 PYTHON = [
     pytest.param(block, id=block.split()[1], marks=[pytest.mark.slow] if any(call in block for call in LONG) else [])

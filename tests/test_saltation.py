@@ -114,6 +114,7 @@ def test_the_saltation_matrix_onto_another_flow_is_the_formula():
     np.testing.assert_allclose(saltation_matrix(WAVE, rule, t, x), expected, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_a_condition_that_holds_after_the_dwell_time_moves_with_the_transition_before():
     """At the speed v = 1: halved at (1 - x_0) / v, and at 1.2 after the dwell time.
 

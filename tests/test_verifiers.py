@@ -343,6 +343,9 @@ OTHER_WITNESS = {
 
 # Those of them that take more than 0.3 s of CPU time in a process of their own, among the slow tests.
 DEAR = {
+    "growing/lemma-15/bound",
+    "growing/lemma-20",
+    "growing/theorem-3-divergence",
     "consensus/claim-general-p-not-ascertainable/conjugacy",
     "consensus/claim-identity-consensus-point",
     "consensus/claim-multihead-value",
