@@ -223,7 +223,8 @@ def _chaotic(
     if not exponents.chaotic:
         must = "have a boundary whose trajectories tend to an equilibrium or a periodic orbit, or are chaotic"
         found = f"within {len(track)} intervals they come to none, and the exponents along them are {exponents}"
-        raise argument_error("system", must, f"{found}: a torus or a slow approach; raise `longest`")
+        moving = f"states near each other moving apart at the rate {rate[0]:.3g} +- {rate[1]:.1g}"
+        raise argument_error("system", must, f"{found}, {moving}: a torus or a slow approach; raise `longest`")
     late = track[len(track) // 2 :]
     limit = LimitSet(
         "chaotic edge state", "saddle", states_of(time_map, late), time_map.features_of(late), float("nan"),
