@@ -184,7 +184,7 @@ def test_a_trial_step_that_overflows_does_not_poison_the_controller():
 def test_small_states_have_the_relative_tolerance():
     """With an absolute tolerance below the state: e^-5 to six digits, in few steps."""
     flow = FunctionFlow(lambda t, x: -x)
-    path = simulate(flow, jnp.full(1, 1e-8), [0.0, 5.0], integrator=Diffrax(rtol=1e-6, atol=1e-16))
+    path = simulate(flow, jnp.full(1, 1e-8), [0.0, 5.0], integrator=Diffrax(rtol=1e-6, atol=1e-20))
     assert float(path.final[0]) == pytest.approx(1e-8 * np.exp(-5.0), rel=1e-4, abs=0)
     assert int(path.stats.num_steps) < 100
 
