@@ -17,7 +17,7 @@ from dynsim.systems.fast_slow.examples import EXAMPLES, generator, linear_flow, 
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
 from tests.test_fast_slow import linear_solution, state
 
-VAN_DER_POL = van_der_pol_flow(1.0)
+CUBIC = van_der_pol_flow(1.0)
 
 
 def still(x, y):
@@ -40,10 +40,7 @@ def rational(terms, below=1.0):
     table = np.zeros((4, 3))
     for powers, coefficient in terms.items():
         table[powers] = coefficient
-    return FastSlowFlow(Rational(jnp.asarray(table), jnp.asarray(below)), VAN_DER_POL.slow, 1.0)
-
-
-CUBIC = rational({(0, 1): 1.0, (3, 0): -1 / 3, (1, 0): 1.0})  # that of van der Pol, by the program of the others
+    return FastSlowFlow(Rational(jnp.asarray(table), jnp.asarray(below)), still, 1.0)
 
 
 class Linear(eqx.Module):
@@ -58,8 +55,6 @@ class Linear(eqx.Module):
 
 
 def test_van_der_pol_has_three_branches_between_two_folds():
-    x, y = jnp.asarray(0.7), jnp.asarray(-0.4)
-    np.testing.assert_allclose(CUBIC.fast(x, y), VAN_DER_POL.fast(x, y), rtol=1e-15)
     left, middle, right = connected_branches(CUBIC, state(-2.0, -1.0), np.linspace(-1.0, 1.0, 41))
     assert [part.kind for part in (left, middle, right)] == ["attracting", "repelling", "attracting"]
     for part, end in ((left, "fold"), (middle, "fold"), (right, "path")):
