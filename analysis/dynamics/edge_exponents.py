@@ -64,8 +64,7 @@ def exponents_along(time_map: TimeMap, states: Float[np.ndarray, "samples n"], b
     basis = tangent_basis(time_map.system.space, time_map.restored(jnp.asarray(states[0])))
     begins = (begun + np.arange(len(states))) * float(time_map.interval)
     rates = np.asarray(_rates(time_map, jnp.asarray(states), jnp.asarray(begins), jnp.asarray(basis[:, :MOST])))
-    blocks = np.stack([np.mean(part, axis=0) for part in np.array_split(rates[len(rates) // 4 :], BLOCKS)])
-    values, errors = np.mean(blocks, axis=0), np.std(blocks, axis=0, ddof=1) / np.sqrt(BLOCKS)
+    values, errors = _means(rates[len(rates) // 4 :])
     order = np.argsort(-values, kind="stable")
     return EdgeExponents(values[order], errors[order])
 
@@ -102,8 +101,14 @@ def divergence(
     before = np.linalg.norm(scaled[one] - scaled[other], axis=1)
     after = np.linalg.norm(scaled[one + 1] - scaled[other + 1], axis=1)
     rates = np.log(np.maximum(after, np.finfo(float).tiny) / before) / interval
-    blocks = np.array([np.mean(part) for part in np.array_split(rates, BLOCKS)])
-    return float(np.mean(blocks)), float(np.std(blocks, ddof=1) / np.sqrt(BLOCKS))
+    (mean,), (error,) = _means(rates[:, None])
+    return float(mean), float(error)
+
+
+def _means(rates: Float[np.ndarray, "samples k"]) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Return the means of rates over the samples and their standard errors, by the means of blocks."""
+    blocks = np.stack([np.mean(part, axis=0) for part in np.array_split(rates, BLOCKS)])
+    return np.mean(blocks, axis=0), np.std(blocks, axis=0, ddof=1) / np.sqrt(BLOCKS)
 
 
 @eqx.filter_jit
