@@ -25,7 +25,7 @@ from analysis.hardmax.polytopes import contains, distinct_limits, polytope
 from dynsim.exact import rationals
 from dynsim.systems.hardmax.follower_sets import from_lists
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
-from tests import unchecked
+from tests.annotations import unchecked
 
 HALF = Fraction(1, 2)
 ALPHAS = st.sampled_from([Fraction(1, 10), Fraction(1, 3), HALF, Fraction(1), Fraction(7, 2)])

@@ -26,7 +26,7 @@ from dynsim.systems.hardmax.search import direction_grid as cells
 from dynsim.systems.hardmax.search import grouping
 from dynsim.systems.hardmax.search.choice import BruteForce, ConeBisection
 from dynsim.systems.hardmax.search.ties import binary_extent, float_integers
-from tests import unchecked
+from tests.annotations import unchecked
 
 LAYERS = 6
 ALPHAS = (1.0, 0.5, 2.0, 0.1, 7.0, -0.3, -3.0)

@@ -12,7 +12,7 @@ from analysis.json_types import exact, plain
 from analysis.provenance import source_digest
 from dynsim.commands.own_claims import A_TRIAL, library
 from dynsim.papers import Paper
-from tests import unchecked
+from tests.annotations import unchecked
 from tests.commands import refused, run
 from tests.own_paper import CLAIMS, GOOD, HEAD, ONE, STATEMENTS, write
 
