@@ -8,10 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.charts import MapChart, second_derivative
+from analysis.dynamics.equilibrium_curve import FixedPointCurve
 from dynsim.ensembles import ensemble
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.simulation import simulate
 from dynsim.systems.base import AbstractFlow
+from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.choice import Auto
 
@@ -99,6 +102,22 @@ def test_parts_of_an_ensemble_share_a_program():
     run = lambda **options: ensemble(tokens(0.5), starts(3), TS, first, shown=False, **options)
     run()
     assert count(lambda: run(chunk=2)) <= 3  # parts of two members, the second of which is filled up
+
+
+def test_iterates_of_a_map_share_programs():
+    system, x, one, where = Logistic(r=3.2), jnp.full(1, 0.7), jnp.ones(1), lambda system: system.r
+
+    def derivatives(iterate):
+        chart = MapChart(system, x, np.eye(1), iterate)
+        first = FixedPointCurve(system, where, iterate).equations(x, 3.2, np.eye(1))
+        return first.J.item(), second_derivative(chart, one, one).value.item()
+
+    assert count(lambda: derivatives(1)) >= 2
+    assert count(lambda: (derivatives(2), derivatives(64))) == 0
+    slope, curvature = 3.2 * (1 - 2 * 0.7), -2 * 3.2  # of one step; the next begins at .672
+    assert derivatives(1) == pytest.approx((slope - 1, curvature))
+    after = 3.2 * (1 - 2 * 0.672)
+    assert derivatives(2) == pytest.approx((after * slope - 1, curvature * slope**2 + after * curvature))
 
 
 def test_what_is_counted_is_seen():

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Complex, Float
+from jaxtyping import Array, Complex, Float, Int
 
 from dynsim._types import State
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -53,11 +53,12 @@ class MapChart(eqx.Module):
     system: AbstractMap
     state: State
     basis: Float[Array, "n d"]
-    iterate: int = eqx.field(static=True)
+    iterate: Int[Array, ""]  # an array: one program serves every iterate
 
     def __init__(self, system: AbstractMap, state: State, basis: Any, iterate: int):
         """Store the map, a fixed point of its iterate, and a basis of the tangent space there."""
-        self.system, self.state, self.basis, self.iterate = system, state, jnp.asarray(basis, float), iterate
+        self.system, self.state = system, state
+        self.basis, self.iterate = jnp.asarray(basis, float), jnp.asarray(iterate)
 
     def __call__(self, u: Array) -> Array:
         """Return the coordinates of the image."""

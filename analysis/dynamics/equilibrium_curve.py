@@ -88,7 +88,7 @@ class FixedPointCurve(EquilibriumCurve):
         self._where = where
 
     def _derivatives(self, state: State, parameter: Array) -> tuple[Array, Array, Array]:
-        return _of_map(self._where, self.system, state, parameter, self.iterate)
+        return _of_map(self._where, self.system, state, parameter, jnp.asarray(self.iterate))
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Return the multipliers: the eigenvalues of the derivative of the iterate."""
@@ -131,7 +131,7 @@ def _of_flow(where: Any, flow: AbstractFlow, state: State, parameter: Array) -> 
 
 
 @eqx.filter_jit
-def _of_map(where: Any, system: AbstractMap, state: State, parameter: Array, iterate: int) -> Any:
+def _of_map(where: Any, system: AbstractMap, state: State, parameter: Array, iterate: Array) -> Any:
     flat, restored = ravel_pytree(state)
 
     def f(y: Array, p: Array) -> Array:
