@@ -83,6 +83,15 @@ def test_a_second_call_with_a_chosen_interaction_compiles_nothing(name):
     assert count(lambda: run(betas[1], 1)) == 0
 
 
+def test_another_number_of_saved_times_compiles_nothing_with_scipy():
+    run = lambda count: simulate(tokens(1.0), starts(2)[0], np.linspace(0.0, 1.0, count), integrator=Scipy())
+    run(16)
+    runs: list = []
+    assert count(lambda: runs.extend(map(run, (2, 7, 13)))) == 0
+    assert [len(path.ys) for path in runs] == [2, 7, 13]
+    np.testing.assert_allclose(runs[1].ys[-1], runs[0].ys[-1], atol=1e-12)
+
+
 def test_a_tolerance_compiles_nothing():
     simulate(tokens(1.0), starts(2)[0], TS)
     assert count(lambda: simulate(tokens(1.0), starts(2)[0], TS, integrator=Diffrax(rtol=1e-6, atol=1e-8))) == 0

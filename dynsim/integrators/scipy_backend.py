@@ -32,6 +32,7 @@ from dynsim.systems.base import AbstractFlow
 
 _Field = Callable[[float, np.ndarray], np.ndarray]
 
+FILLED = 1024  # saved states: of more, a program for their number is the smaller part of the work
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
 
 
@@ -317,9 +318,19 @@ def _values(events, space, unravel, ts, ys):
     return values(events, space, ts, jax.vmap(unravel)(ys))
 
 
+def _finish(space: AbstractSpace, unravel: _Unravel, saved: np.ndarray) -> tuple[State, Array]:
+    """Return the saved states on the space, and the largest defect before, in one program for up to 16, 32, ... times.
+
+    The last state is repeated up to such a number, beyond `FILLED` states to none.
+    """
+    count = len(saved)
+    full = max(16, 1 << (count - 1).bit_length()) if count <= FILLED else count
+    ys, defect = _on_space(space, unravel, np.pad(saved, ((0, full - count), (0, 0)), mode="edge"))
+    return jax.tree.map(lambda y: jax.device_put(np.asarray(y)[:count]), ys), defect
+
+
 @eqx.filter_jit
-def _finish(space: AbstractSpace, unravel: _Unravel, saved: np.ndarray | Array) -> tuple[State, Array]:
-    """Return the saved states on the space, and the largest defect before, in one program."""
+def _on_space(space: AbstractSpace, unravel: _Unravel, saved: np.ndarray | Array) -> tuple[State, Array]:
     return on_space(space, jax.vmap(unravel)(saved))
 
 
