@@ -89,6 +89,7 @@ def test_another_number_of_saved_times_compiles_nothing_with_scipy():
     runs: list = []
     assert count(lambda: runs.extend(map(run, (2, 7, 13)))) == 0
     assert [len(path.ys) for path in runs] == [2, 7, 13]
+    assert max(float(path.stats.max_defect) for path in runs) < 1e-9
     np.testing.assert_allclose(runs[1].ys[-1], runs[0].ys[-1], atol=1e-12)
 
 

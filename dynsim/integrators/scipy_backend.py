@@ -32,7 +32,7 @@ from dynsim.systems.base import AbstractFlow
 
 _Field = Callable[[float, np.ndarray], np.ndarray]
 
-FILLED = 1024  # saved states: of more, a program for their number is the smaller part of the work
+FILLED = 2**20  # saved numbers: of more, a program for their shape is the smaller part of the work
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
 
 
@@ -321,10 +321,10 @@ def _values(events, space, unravel, ts, ys):
 def _finish(space: AbstractSpace, unravel: _Unravel, saved: np.ndarray) -> tuple[State, Array]:
     """Return the saved states on the space, and the largest defect before, in one program for up to 16, 32, ... times.
 
-    The last state is repeated up to such a number, beyond `FILLED` states to none.
+    The last state is repeated up to such a number, unless more than `FILLED` numbers are saved.
     """
     count = len(saved)
-    full = max(16, 1 << (count - 1).bit_length()) if count <= FILLED else count
+    full = max(16, 1 << (count - 1).bit_length()) if saved.size <= FILLED else count
     ys, defect = _on_space(space, unravel, np.pad(saved, ((0, full - count), (0, 0)), mode="edge"))
     return jax.tree.map(lambda y: jax.device_put(np.asarray(y)[:count]), ys), defect
 

@@ -10,6 +10,7 @@ GUARD, DIFFRAX, EVENTS, BASE, SCIPY, OUTPUT, STABILISED, STIFF = (
 )  # fmt: skip
 RUNS, LOCATED = ("tests/test_integrators.py",), ("tests/test_events.py",)
 DENSE, DAMPED = ("tests/test_dense_output.py",), ("tests/test_stabilised.py",)
+COUNTED = ("tests/test_compilations.py",)
 
 MUTANTS = (
     Mutant("integrators: candidates that are not finite are kept", GUARD,
@@ -151,4 +152,12 @@ MUTANTS = (
            "m = mu * w1 / w0", "m = mu * w1", tests=DAMPED),
     Mutant("integrators: stages have the time of the start", STABILISED,
            "part(last.time, y)", "part(0 * last.time, y)", tests=DAMPED),
+    Mutant("integrators: what fills up saved states stays", SCIPY,
+           "jax.device_put(np.asarray(y)[:count])", "jax.device_put(np.asarray(y)[:full])", tests=COUNTED),
+    Mutant("integrators: saved states are filled up with zeros", SCIPY,
+           'mode="edge"', 'mode="constant"', tests=COUNTED),
+    Mutant("integrators: saved states are filled up only to even numbers", SCIPY,
+           "max(16, 1 << (count - 1).bit_length())", "count + count % 2", tests=COUNTED),
+    Mutant("integrators: each iterate of a map is a program", "analysis.dynamics.equilibrium_curve",
+           "parameter, jnp.asarray(self.iterate))", "parameter, self.iterate)", tests=COUNTED),
 )  # fmt: skip
