@@ -93,6 +93,7 @@ def test_an_error_of_the_user_s_own_function_is_theirs():
         simulate(FunctionFlow(field, Euclidean()), [1.0], [0.0, 1.0], integrator=Scipy())
 
 
+@pytest.mark.slow
 def test_an_ensemble_takes_the_same():
     run = ensemble(DECAY, [[1], [2]], [0, 1], lambda t, x: x, integrator=Diffrax())
     np.testing.assert_allclose(np.ravel(run.final), np.exp(-1) * np.array([1, 2]), rtol=1e-7)

@@ -217,6 +217,7 @@ def test_the_edge_of_a_map_is_its_saddle(saddle):
         edge_state(saddle, jnp.asarray([-1.0, 0.3, 0.1]), jnp.asarray([-0.6, 0.1, -0.2]))
 
 
+@pytest.mark.slow
 def test_the_map_over_intervals_of_a_forced_flow_goes_on_in_time_and_leaves_what_is_out_of_bounds():
     flow = FunctionFlow(lambda t, x: jnp.cos(5 * t) * jnp.ones_like(x))
     time_map = TimeMap(flow, jnp.zeros(1), state_itself, 0.7, 1e-9, 3.0)

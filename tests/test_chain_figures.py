@@ -41,6 +41,7 @@ def test_every_path_ends_at_a_stationary_law_and_stays_a_distribution(folder):
     np.testing.assert_allclose(share, 0.7 / 1.7 * data["two closed classes paths"][:, 0, 2], atol=1e-3)
 
 
+@pytest.mark.slow
 def test_eulers_orbit_converges_below_the_bound_and_on_the_cycle_not_at_it(folder):
     _, data = shown("simplex", folder)
     for name in CHAINS:
@@ -53,6 +54,7 @@ def test_eulers_orbit_converges_below_the_bound_and_on_the_cycle_not_at_it(folde
     np.testing.assert_allclose(CHAINS["causal attention"], attention_generator(ATTENTION))
 
 
+@pytest.mark.slow
 def test_entropy_falls_at_the_closed_rate_and_not_on_a_periodic_orbit(folder):
     drawing, data = shown("entropy-decay", folder)
     entropies, ts, gap = data["entropies"], data["ts"], float(data["gap"])

@@ -1,4 +1,7 @@
-"""Every claim of the ledger, with a trial or two: nothing breaks down, and every control comes out REFUTED."""
+"""Every claim of the ledger, with a trial or two: nothing breaks down, and every control comes out REFUTED.
+
+A verifier accepts the witness of its claim.
+"""
 
 import jax
 import numpy as np
@@ -6,10 +9,12 @@ import pytest
 
 from analysis.claims import claims
 from analysis.claims.rational_instances import DRAWN, integers
+from analysis.json_types import counterexample
 from analysis.ledger.check import check
 from analysis.ledger.verdict import Verdict
 from dynsim.keys import stream
 from tests import data_or_skip
+from tests.verifiers import FILES, OTHER_WITNESS, file_of, run
 
 SIMULATE_LONG = (  # or are dear in another way; `make test-all` has them
     "consensus/claim-feedforward-sum",
@@ -196,7 +201,7 @@ def _tried():
 
 
 @pytest.mark.parametrize(("claim", "trials"), list(_tried()))
-def test_a_claim_is_decided_and_its_control_is_refuted(claim, trials):
+def test_a_claim_is_decided_and_its_control_is_refuted(claim, trials, tmp_path):
     if claim.id in NEED_DATA:
         data_or_skip()
     found = check(claim, num_trials=trials if claim.trial else None)
@@ -207,6 +212,12 @@ def test_a_claim_is_decided_and_its_control_is_refuted(claim, trials):
         assert found.control is Verdict.REFUTED
     elif claim.ruling is None:
         assert "no control:" in claim.note
+    if claim.id not in OTHER_WITNESS and file_of(claim.id) in FILES:
+        witness = tmp_path / "witness.json"
+        witness.write_text(counterexample(found))
+        read = run(file_of(claim.id), str(witness))
+        assert (read.returncode, read.stderr) == (0, ""), read.stdout + read.stderr
+        assert read.stdout.splitlines()[-1] == f"{claim.id} is refuted"
 
 
 @pytest.mark.parametrize("claim", claims(), ids=lambda claim: claim.id)
@@ -215,7 +226,7 @@ def test_a_claim_states_itself(claim):
     assert claim.key == claim.source.paper.key
 
 
-@pytest.mark.parametrize("shape", [(), (3, 2), (DRAWN + 1,)], ids=str)
+@pytest.mark.parametrize("shape", [(), (3, 2), pytest.param((DRAWN + 1,), marks=pytest.mark.slow)], ids=str)
 def test_integers_of_any_shape_are_those_of_a_draw_of_that_shape(shape):
     key = stream(0, "integers", len(shape))
     drawn = integers(key, shape, -999, 1000)

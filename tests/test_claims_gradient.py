@@ -66,6 +66,7 @@ def test_the_sum_of_the_hessian_over_common_directions_by_hand():
     assert critical._pair_terms(y, y, identity(3)) == 0
 
 
+@pytest.mark.slow
 def test_an_antipodal_start_stays_to_the_bit():
     x = jnp.asarray(np.outer([1.0, 1, -1, -1], np.eye(3)[0]))
     for integrator in (Diffrax(), Scipy()):

@@ -98,6 +98,7 @@ def test_more_restarts_are_no_worse_and_a_key_gives_one_result():
     np.testing.assert_array_equal(kmeans(KEY, z, 7, restarts=1).centroids, one.centroids)
 
 
+@pytest.mark.slow
 def test_k_means_takes_coincident_points_and_as_many_clusters_as_points():
     z = jnp.zeros((4, 2))
     assert float(kmeans(KEY, z, 3).inertia) == 0.0

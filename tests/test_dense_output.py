@@ -24,17 +24,17 @@ WAVE = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0]]))
 ZEROS = [Event(lambda t, x: x[0], 1), Event(lambda t, x: x[0], -1)]  # of the wave, up and down
 TURN = FunctionFlow(lambda t, x: 3.0 * jnp.stack([-x[1], x[0]]), Sphere())  # a circle, of which the states are points
 TIMES = np.sort(np.random.default_rng(0).uniform(0, 10, 50))
-both = pytest.mark.parametrize("integrator", [Diffrax(rtol=1e-11, atol=1e-13), Scipy()], ids=["diffrax", "scipy"])
+DIFFRAX = Diffrax(rtol=1e-11, atol=1e-13)
+both = pytest.mark.parametrize("integrator", [DIFFRAX, Scipy()], ids=["diffrax", "scipy"])
+rather = pytest.mark.parametrize(
+    "integrator", [pytest.param(DIFFRAX, marks=pytest.mark.slow), Scipy()], ids=["diffrax", "scipy"]
+)
 unchecked = inspect.unwrap(dense)  # the annotations, which tests check, would refuse some arguments before
 COSTLY = {"published 7.4, small", "prototypes and free embeddings", "prototypes and an MLP", "two levels", "piecewise",
           "resampled", "master equation, driven", "growing", "in fast time", "fast and slow"}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "integrator",
-    [pytest.param(Diffrax(rtol=1e-11, atol=1e-13), marks=pytest.mark.slow), Scipy()],
-    ids=["diffrax", "scipy"],
-)
+@rather
 def test_the_harmonic_oscillator_has_its_closed_form_at_any_time(integrator):
     path = dense(simulate(WAVE, [0.0, 1.0], [0.0, 10.0], integrator=integrator))
     np.testing.assert_allclose(path.at(TIMES).ys, np.stack([np.sin(TIMES), np.cos(TIMES)], 1), atol=1e-8)
@@ -53,7 +53,7 @@ def test_states_lie_on_the_space_between_steps_too(integrator):
     np.testing.assert_allclose(path.ys, np.stack([np.cos(3 * TIMES), np.sin(3 * TIMES)], 1), atol=1e-8)
 
 
-@both
+@rather
 def test_a_bouncing_ball_has_its_closed_form_and_two_states_at_each_bounce(integrator):
     """From height 1/2 under gravity 1: down at t = 1 with speed 1, then up with 1/2 and down again at t = 2."""
     bounce = Transition("bounce", Event(lambda t, x: x[0], -1), lambda flow, t, x: (flow, -0.5 * x))
@@ -89,6 +89,7 @@ def test_a_path_up_to_an_event_ends_there(integrator):
     np.testing.assert_allclose(path(2.0), [np.sin(2.0), np.cos(2.0)], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_there_is_room_for_many_steps():
     path = dense(simulate(WAVE, [0.0, 1.0], [0.0, 100.0]))
     assert int(path.stats.num_steps) > DENSE_STEPS

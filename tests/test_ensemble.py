@@ -119,6 +119,7 @@ def test_an_integrator_that_raises_fails_for_its_member_only(monkeypatch):
     assert np.all(np.isnan(run.values[2, 1:]))
 
 
+@pytest.mark.slow
 def test_float32_starts_stay_float32():
     run = ensemble(FLOW, STARTS.astype(jnp.float32), TS, alignment, integrator=Diffrax(rtol=1e-4, atol=1e-6), chunk=4)
     assert run.values.dtype == run.final.dtype == run.initial.dtype == run.ts.dtype == jnp.float32

@@ -37,6 +37,7 @@ def oja():
     return FunctionFlow(lambda t, x: x @ jnp.asarray(SYMMETRIC_VALUE), Sphere())
 
 
+@pytest.mark.slow
 def test_the_equilibria_of_oja_are_the_eigenvectors(oja):
     found = equilibria(oja, random_starts(oja, stream(0, "starts"), (3,), STARTS))
     values, vectors = np.linalg.eigh(SYMMETRIC_VALUE)

@@ -88,7 +88,7 @@ def test_the_first_zero_is_found_in_the_longest_steps(integrator, name):
     [
         ((FAR, DOWN, ANY), 1.0, DOWN, np.pi / 2),  # of two at once the first
         ((FAR, DOWN, ANY), -1.0, ANY, np.pi / 2),
-        ((FAR, UP), 1.0, UP, 3 * np.pi / 2),
+        pytest.param((FAR, UP), 1.0, UP, 3 * np.pi / 2, marks=pytest.mark.slow),
     ],
     ids=["falling", "both ways", "rising"],
 )

@@ -96,6 +96,7 @@ def test_a_record_of_another_configuration_is_refused(tmp_path):
         record(experiment, "quick", 0, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_ensemble_that_was_killed_ends_with_the_same_bytes(tmp_path, monkeypatch):
     small = replace(ENSEMBLE, quick=SMALL)  # two parts of twenty members
     record(small, "quick", 0, tmp_path / "whole")

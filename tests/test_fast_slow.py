@@ -115,6 +115,7 @@ def stationary(y):
     return kernel / kernel.sum()
 
 
+@pytest.mark.slow
 def test_the_reduced_chain_has_the_stationary_law_at_every_time():
     flow = ReducedFlow(switching_flow(0.1))
     path = simulate(flow, state(stationary(1.0), 1.0), [0.0, 0.5, 1.0], integrator=Scipy())

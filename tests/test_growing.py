@@ -107,6 +107,7 @@ def test_the_gate_converges_to_the_dominant_plane(normalisation):
     assert np.linalg.norm(w) == pytest.approx(1.0 if normalisation == "oja" else np.linalg.norm(start), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_heads_are_added_in_the_order_of_the_planes_until_the_threshold():
     path = run(flow())
     last = path.phases[-1].system

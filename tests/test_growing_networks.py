@@ -78,7 +78,8 @@ def test_the_losses_of_all_tokens_are_means_of_the_losses_that_ship(two_heads):
     np.testing.assert_allclose(some.competitive, layer.losses(z[:2], jnp.ones(2, bool), rule).competitive, rtol=1e-12)
 
 
-@pytest.mark.parametrize("gradient", [pytest.param("full", marks=pytest.mark.slow), "frozen"])
+@pytest.mark.slow
+@pytest.mark.parametrize("gradient", ["full", "frozen"])
 def test_prototypes_learn_in_the_mode_of_the_loss(two_heads, gradient):
     layer, z, rule = two_heads.layer, jax.random.normal(KEY, (LENGTH, D)), PrototypeLoss(gradient)
     total = lambda one: jnp.sum(one.losses(z, jnp.ones(LENGTH, bool), rule).competitive)

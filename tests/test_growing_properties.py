@@ -108,6 +108,7 @@ def test_both_integrators_agree_through_growth_pruning_and_clipping():
     same_heads(path, other, near=1e-6)
 
 
+@pytest.mark.slow
 def test_later_events_compile_nothing():
     usual(), dense(usual(), integrator=Scipy())
     compiled = []

@@ -147,6 +147,7 @@ def test_all_crossings_are_recorded_in_both_directions(integrator):
     assert set(np.linspace(0, 10, 5)) <= set(ts)
 
 
+@pytest.mark.slow
 def test_one_program_serves_all_phases():
     compiled = []
     listen = lambda name, _, **kw: compiled.append(kw.get("fun_name")) if "backend_compile" in name else None

@@ -75,6 +75,7 @@ def test_a_growing_run_comes_back_whole_and_another_process_makes_the_same_bits(
     assert (header(file)["kind"], header(file)["dtype"]) == ("HybridTrajectory", "float64")
 
 
+@pytest.mark.slow
 def test_what_phases_have_in_common_is_stored_once(grown, file):
     arrays = read_arrays(file)
     tokens = np.asarray(growing().data)

@@ -308,6 +308,7 @@ def test_a_kept_line_knows_the_records_that_its_claim_may_read(tmp_path, monkeyp
     assert source_digest(does_not) == before[1]
 
 
+@pytest.mark.slow
 def test_two_processes_find_what_one_finds():
     one = {line["id"]: line["verdict"] for _, line in run_checks(_cheap(), num_trials=1)}
     two = {line["id"]: line["verdict"] for _, line in run_checks(_cheap(), num_trials=1, jobs=2)}

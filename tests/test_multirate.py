@@ -196,6 +196,7 @@ def test_a_secant_finds_the_rest_of_an_affine_map_of_each_token(slopes, shifts):
     np.testing.assert_allclose(x, b / (1 - a), atol=1e-11)
 
 
+@pytest.mark.slow
 def test_a_secant_of_equal_residuals_is_a_plain_step_and_one_over_the_sequence_sees_the_future():
     np.testing.assert_array_equal(Anderson()(lambda x: x + 1, jnp.zeros((2, 2))), np.full((2, 2), 2.0))
     assert np.all(np.isfinite(jax.grad(lambda x: jnp.sum(Anderson()(lambda z: z + 1, x)))(jnp.zeros((2, 2)))))

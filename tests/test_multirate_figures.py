@@ -20,7 +20,8 @@ def numbers(name, folder):
     return shown.data(folder)
 
 
-@pytest.mark.parametrize("name", [pytest.param("manifold", marks=pytest.mark.slow), "error-against-eps"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["manifold", "error-against-eps"])
 def test_the_numbers_are_finite_and_the_axes_are_labelled(name, folder):
     (shown,) = find_figures(f"multirate/{name}")
     found = shown.data(folder)

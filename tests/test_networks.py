@@ -55,6 +55,7 @@ def test_gpt_nano_sorts():
     np.testing.assert_array_equal(sorted_words[:, 6:], np.sort(words))
 
 
+@pytest.mark.slow
 def test_stories260k_tells_its_story_to_the_letter():
     path = data_or_skip("stories260k.npz")
     story = bytes(np.load(path)["greedy_sample"])

@@ -44,6 +44,7 @@ def test_ensemble():
     assert "9 of 9 members finished" in run.explain()
 
 
+@pytest.mark.slow
 def test_events():
     flow = FunctionFlow(rotor, fastest_period=np.pi)
     stop = simulate_until(flow, jnp.array([1.0, 0.0]), [0.0, 5.0], [Event(lambda t, x: x[0], -1)])

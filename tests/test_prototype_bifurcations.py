@@ -58,7 +58,7 @@ def test_collapse_loses_stability_at_the_critical_temperature_and_two_prototypes
     ("z", "gradient", "factor", "reduction"),
     [
         pytest.param(Z, "frozen", 32, "sum", id="frozen"),
-        pytest.param(PLANE, "full", 128, "mean", id="full"),
+        pytest.param(PLANE, "full", 128, "mean", id="full", marks=pytest.mark.slow),
         pytest.param(PLANE, "frozen", 32, "sum", id="frozen-plane", marks=pytest.mark.slow),
         pytest.param(Z, "full", 128, "mean", id="full-line", marks=pytest.mark.slow),
     ],
@@ -138,6 +138,7 @@ def test_a_candidate_that_rises_is_told_from_numerical_error():
     assert np.max(rising.rates) > 0
 
 
+@pytest.mark.slow
 def test_annealing_adds_the_change_of_the_temperature():
     path, found = candidates("frozen", 0.0, annealed=True)
     flow = path.system

@@ -62,7 +62,7 @@ def velocity_and_jacobian(flow, x):
     ("gradient", "reduction"),
     [
         ("full", "sum"),
-        ("frozen", "mean"),
+        pytest.param("frozen", "mean", marks=pytest.mark.slow),
         pytest.param("full", "mean", marks=pytest.mark.slow),
         pytest.param("frozen", "sum", marks=pytest.mark.slow),
     ],

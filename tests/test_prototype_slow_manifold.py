@@ -42,7 +42,8 @@ def coupled(gradient="full", reduction="mean"):
 START = jnp.asarray([[1.8, 0.6], [0.0, 0.0]])
 
 
-@pytest.mark.parametrize("gradient", [pytest.param("full", marks=pytest.mark.slow), "frozen"])
+@pytest.mark.slow
+@pytest.mark.parametrize("gradient", ["full", "frozen"])
 def test_prototypes_relax_at_the_rate_of_the_least_eigenvalue(gradient):
     flow = coupled(gradient)
     P, rate = relaxed_prototypes(flow, THETA, START)

@@ -94,7 +94,9 @@ def test_prototypes_are_bounded_or_escape_by_a_certificate(capsys, folder, words
     assert (f"collapse at the mean is stable above T = {critical:.6g}" in said) == (words == ("--mode", "full"))
 
 
-@pytest.mark.parametrize("encoder", ["free", pytest.param("linear", marks=pytest.mark.slow), "affine"])
+@pytest.mark.parametrize(
+    "encoder", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("free", "linear")), "affine"]
+)
 def test_an_encoder_moves_in_its_own_time(capsys, folder, encoder):
     words = ("--data-file", "data.npz", "--encoder", encoder, "--ratio", 0.01, "--prototypes", 4, *SHORT)
     status, said, _ = run(capsys, "simulate", "prototypes", *words, "--out", "run.npz")

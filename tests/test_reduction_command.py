@@ -44,6 +44,7 @@ def test_a_system_of_the_users_is_followed_and_compared(capsys, tmp_path, name):
     assert float(final.fast) == pytest.approx(float(final.slow) ** 2, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_run_that_does_not_reach_its_end_is_said_and_counts(capsys):
     words = ("saddle", "--epsilon", 1e-3, "--fast", 1.0, 2.0, "--end", 0.8, "--rtol", 1e-3)
     status, said, _ = run(capsys, "simulate", "fast-slow", *words)

@@ -91,6 +91,7 @@ def test_the_enzyme_has_the_smaller_root_of_its_quadratic():
     assert found.end == "path"
 
 
+@pytest.mark.slow
 def test_on_the_simplex_the_conserved_direction_is_no_mode():
     case = EXAMPLES["switching"]
     found = branch(case.flow(1.0), FastSlow(case.guess, case.path[0]), case.path[::40])
@@ -136,6 +137,7 @@ def test_branches_that_cross_are_followed_through_the_crossing():
         assert "it has a zero eigenvalue and goes on" in found.explain()
 
 
+@pytest.mark.slow
 def test_an_imaginary_pair_and_a_saddle_are_told_from_folds():
     turning = Linear([[0.0, -2.0], [2.0, 0.0]], np.eye(2), np.zeros(2))
     found = branch(FastSlowFlow(turning, still, 1.0), state([0.0, 0.0], -1.0), np.linspace(-1.0, 0.9, 4))

@@ -98,7 +98,8 @@ def observed(t, x):
     return x[0] @ x[-1]
 
 
-@pytest.mark.parametrize("inner", [pytest.param(Diffrax(), marks=pytest.mark.slow), Scipy()])
+@pytest.mark.slow
+@pytest.mark.parametrize("inner", [Diffrax(), Scipy()])
 def test_an_ensemble_in_the_span_is_the_same_ensemble(inner):
     flow, _ = flow_and_start("constant, ellipsoid")
     y0s = flow.space.sample(stream(0, "starts"), (5, N, D))

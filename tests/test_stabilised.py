@@ -152,6 +152,7 @@ def test_the_cost_grows_as_the_root_of_the_spectral_radius():
     assert counts[1] < evaluations(100, Diffrax(rtol=1e-4, atol=1e-4)) / 8
 
 
+@pytest.mark.slow
 def test_events_are_located():
     event = Event(lambda t, x: x[N // 2] - 0.6)
     stop = simulate_until(HEAT, X, [0.0, 1.0], [event], integrator=rkc2(1e-6))

@@ -1,24 +1,15 @@
 """The standalone verifiers of refutations: they accept their own witness, reject a spoilt one, and import nothing."""
 
 import ast
-import functools
 import json
-import re
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from analysis.claims import claims, statements
-from analysis.json_types import counterexample
-from analysis.ledger.check import check
-from tests import data_or_skip
+from tests.verifiers import FILES, FOLDER, OTHER_WITNESS, constant, file_of, run
 
-FOLDER = Path(__file__).parent.parent / "analysis" / "verifiers"
 CLAIMS = FOLDER.parent / "claims"
-FILES = {path.relative_to(FOLDER).with_suffix("").as_posix(): path for path in sorted(FOLDER.rglob("*.py"))}
 
 # One entry of each witness, by its path, and a value with which the refutation is not there.
 SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
@@ -176,266 +167,6 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
 }
 
 
-# Refuted claims whose witness, as `dynsim check ID --witness FILE` writes it, is one of their verifier.
-GIVEN_BY_CLAIMS = (
-    "consensus/claim-general-p-not-ascertainable/conjugacy",
-    "consensus/claim-identity-consensus-point",
-    "consensus/claim-identity-every-initial-position",
-    "consensus/claim-multihead-value",
-    "consensus/claim-value-matrix-consensus",
-    "consensus/definition-4.1",
-    "consensus/equation-12/infinite-family",
-    "consensus/equation-25",
-    "consensus/equation-5",
-    "consensus/lemma-6.1-lower",
-    "consensus/remark-4.2-formula",
-    "consensus/remark-5.1-projection",
-    "consensus/theorem-3.2-lojasiewicz",
-    "consensus/theorem-4.1-barbalat",
-    "consensus/theorem-4.1-domain",
-    "consensus/theorem-4.1-lyapunov",
-    "consensus/theorem-5.1-domain",
-    "consensus/theorem-5.1-iss",
-    "consensus/theorem-6.1-equilibria",
-    "growing/claim-separation-force",
-    "growing/corollary-1",
-    "growing/corollary-1/variance",
-    "growing/corollary-12",
-    "growing/corollary-2",
-    "growing/corollary-3",
-    "growing/corollary-8",
-    "growing/corollary-9",
-    "growing/definition-1/tokens",
-    "growing/definition-2",
-    "growing/equation-2",
-    "growing/equation-2-gradient",
-    "growing/equation-3/square",
-    "growing/experiment-1-coverage",
-    "growing/lemma-11",
-    "growing/lemma-13",
-    "growing/lemma-15/algorithm",
-    "growing/lemma-15/bound",
-    "growing/lemma-16",
-    "growing/lemma-17-i",
-    "growing/lemma-17-iii",
-    "growing/lemma-18",
-    "growing/lemma-2",
-    "growing/lemma-20",
-    "growing/lemma-20/equation-46",
-    "growing/lemma-21",
-    "growing/lemma-23",
-    "growing/lemma-24",
-    "growing/lemma-25",
-    "growing/lemma-25-interlacing/tokens",
-    "growing/lemma-26",
-    "growing/lemma-27",
-    "growing/lemma-28",
-    "growing/lemma-4",
-    "growing/lemma-6",
-    "growing/lemma-8",
-    "growing/proposition-1",
-    "growing/proposition-1/variance",
-    "growing/proposition-2",
-    "growing/remark-3",
-    "growing/theorem-1",
-    "growing/theorem-1-convexity",
-    "growing/theorem-1/projected",
-    "growing/theorem-2",
-    "growing/theorem-3-assignments",
-    "growing/theorem-3-discriminant",
-    "growing/theorem-3-discriminant/eigenvalue",
-    "growing/theorem-3-divergence",
-    "growing/theorem-3-hitting-time",
-    "growing/theorem-4/best-row",
-    "growing/theorem-4/span",
-    "growing/theorem-6-ii",
-    "growing/theorem-6-iii",
-    "growing/theorem-7",
-    "growing/theorem-8-bounded",
-    "growing/theorem-8-limit-set",
-    "growing/theorem-9",
-    "hardmax/claim-figure-2-rows",
-    "hardmax/claim-no-metastability",
-    "hardmax/claim-s-all-projections",
-    "hardmax/claim-softmax-limit/uniform",
-    "hardmax/claim-sphere-fixed",
-    "hardmax/claim-theory-applies-to-reviews",
-    "hardmax/lemma-3.2/general-attention",
-    "hardmax/lemma-4.1-boundary",
-    "hardmax/proposition-5.3-if",
-    "hardmax/remark-1.3/boundary",
-    "multirate/claim-attention-exponential",
-    "multirate/claim-attention-exponential/causal",
-    "multirate/claim-causal-irreducible",
-    "multirate/claim-h-theorem/strict",
-    "multirate/claim-lumpability/one-start",
-    "multirate/claim-qss-equals-stationary",
-    "multirate/claim-qss-equals-stationary/distributions",
-    "multirate/claim-residual-distance",
-    "multirate/claim-rmsnorm-contraction",
-    "multirate/proposition-19",
-    "multirate/proposition-22/arrival",
-    "multirate/remark-24-rmsnorm/gain",
-    "multirate/remark-25-hyperbolicity",
-    "multirate/remark-25-necessary",
-    "multirate/remark-25-norm-constraints",
-    "multirate/remark-30-column-sums/every-map",
-    "multirate/remark-30-fixed-point",
-    "multirate/theorem-28-iii-euler/at-the-bound",
-    "prototypes/algorithm-1-line-12",
-    "prototypes/algorithm-1-line-20",
-    "prototypes/appendix-a-6",
-    "prototypes/appendix-a-7",
-    "prototypes/appendix-a-ii",
-    "prototypes/appendix-a-iv",
-    "prototypes/appendix-a-rate",
-    "prototypes/appendix-a-systems",
-    "prototypes/claim-collapse-saddle",
-    "prototypes/claim-complexity",
-    "prototypes/claim-multihead",
-    "prototypes/claim-no-interference",
-    "prototypes/claim-rescaling",
-    "prototypes/claim-separation-force",
-    "prototypes/corollary-1",
-    "prototypes/equation-3",
-    "prototypes/experiment-7.4-utilisation",
-    "prototypes/experiment-consistency",
-    "prototypes/experiment-lambda-condition",
-    "prototypes/fact-1",
-    "prototypes/proposition-1",
-    "prototypes/proposition-1-inequality",
-    "prototypes/proposition-2",
-    "prototypes/proposition-3-iff",
-    "prototypes/proposition-3-proof",
-    "prototypes/proposition-3-weak-coupling",
-    "prototypes/proposition-4-centroid",
-    "prototypes/proposition-4-sigma",
-    "prototypes/proposition-4-soft",
-    "prototypes/proposition-4-utilisation",
-    "prototypes/proposition-5-decomposition",
-    "prototypes/proposition-5-independence",
-    "prototypes/remark-2",
-    "prototypes/remark-3-formula/share",
-    "prototypes/remark-3-gradient",
-    "prototypes/remark-3-nonzero",
-    "prototypes/theorem-1",
-    "prototypes/theorem-2-coercive",
-    "prototypes/theorem-2-convergence",
-    "prototypes/theorem-2-decrease/frozen",
-    "prototypes/theorem-3-convergence",
-    "prototypes/theorem-3-monotone/frozen",
-)
-
-# The other claims with a verifier, and why their witness is not one of it.
-RUN_OF_A_NETWORK = (
-    "the claim runs a network with random weights; the verifier has a layer of the kind with rational states"
-)
-RUN_OF_THE_ALGORITHM = (
-    "the claim runs the Algorithm from a random start; the verifier has a rational state of such a run"
-)
-OTHER_WITNESS = {
-    "growing/claim-prototypes-raise-residual": RUN_OF_THE_ALGORITHM,
-    "growing/corollary-2/algorithm": RUN_OF_THE_ALGORITHM,
-    "multirate/claim-euler-step": RUN_OF_A_NETWORK,
-    "multirate/proposition-21-full-slow": RUN_OF_A_NETWORK,
-    "multirate/proposition-21/secant-over-the-sequence": RUN_OF_A_NETWORK,
-}
-
-# Those of them that take more than 0.3 s of CPU time in a process of their own, among the slow tests.
-DEAR = {
-    "growing/lemma-15/bound",
-    "growing/lemma-20",
-    "growing/theorem-3-divergence",
-    "consensus/claim-general-p-not-ascertainable/conjugacy",
-    "consensus/claim-identity-consensus-point",
-    "consensus/claim-multihead-value",
-    "consensus/claim-value-matrix-consensus",
-    "consensus/equation-25",
-    "consensus/equation-5",
-    "consensus/lemma-6.1-lower",
-    "consensus/remark-5.1-projection",
-    "consensus/theorem-4.1-barbalat",
-    "consensus/theorem-5.1-domain",
-    "consensus/theorem-5.1-iss",
-    "consensus/theorem-6.1-equilibria",
-    "growing/claim-separation-force",
-    "growing/corollary-1",
-    "growing/corollary-12",
-    "growing/corollary-3",
-    "growing/corollary-8",
-    "growing/corollary-9",
-    "growing/definition-2",
-    "growing/experiment-1-coverage",
-    "growing/lemma-18",
-    "growing/lemma-2",
-    "growing/lemma-20/equation-46",
-    "growing/lemma-21",
-    "growing/lemma-24",
-    "growing/lemma-25",
-    "growing/lemma-27",
-    "growing/lemma-6",
-    "growing/lemma-8",
-    "growing/proposition-1",
-    "growing/theorem-3-assignments",
-    "growing/theorem-3-discriminant",
-    "growing/theorem-3-hitting-time",
-    "growing/theorem-6-ii",
-    "growing/theorem-6-iii",
-    "growing/theorem-7",
-    "growing/theorem-8-bounded",
-    "growing/theorem-8-limit-set",
-    "growing/theorem-9",
-    "hardmax/claim-no-metastability",
-    "hardmax/claim-theory-applies-to-reviews",
-    "multirate/claim-attention-exponential",
-    "multirate/claim-attention-exponential/causal",
-    "multirate/claim-causal-irreducible",
-    "multirate/claim-residual-distance",
-    "multirate/claim-rmsnorm-contraction",
-    "multirate/proposition-19",
-    "multirate/remark-25-necessary",
-    "multirate/remark-25-norm-constraints",
-    "prototypes/algorithm-1-line-20",
-    "prototypes/appendix-a-6",
-    "prototypes/appendix-a-7",
-    "prototypes/appendix-a-ii",
-    "prototypes/appendix-a-iv",
-    "prototypes/appendix-a-systems",
-    "prototypes/claim-collapse-saddle",
-    "prototypes/claim-complexity",
-    "prototypes/claim-multihead",
-    "prototypes/claim-no-interference",
-    "prototypes/experiment-7.4-utilisation",
-    "prototypes/proposition-3-iff",
-    "prototypes/proposition-4-soft",
-    "prototypes/proposition-4-utilisation",
-    "prototypes/proposition-5-independence",
-    "prototypes/remark-3-gradient",
-    "prototypes/theorem-1",
-    "prototypes/theorem-2-coercive",
-    "prototypes/theorem-2-decrease/frozen",
-}
-
-
-@functools.cache
-def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a verifier in an interpreter without site packages, environment or current directory on its path."""
-    command = [sys.executable, "-I", "-S", str(FILES[name]), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def constant(name: str, of: str) -> Any:
-    """Return a constant of a verifier, read from its source."""
-    assigned = [node for node in ast.parse(FILES[name].read_text()).body if isinstance(node, ast.Assign)]
-    return ast.literal_eval(next(node.value for node in assigned if ast.unparse(node.targets[0]) == of))
-
-
-def file_of(statement: str) -> str:
-    """Return the name of the verifier of a statement or a reading of one."""
-    key, _, rest = statement.partition("/")
-    return f"{key}/{re.sub('[-./]', '_', rest)}"
-
-
 def refuted_exactly(source: str) -> set[str]:
     """Return the ids of the certified claims in a module that have no control: those that are refuted."""
     defined = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
@@ -493,23 +224,9 @@ def test_a_verifier_reads_a_witness_and_rejects_a_spoilt_one(name, tmp_path):
     assert any(line.startswith("NOT ") for line in done.stdout.splitlines())
 
 
-@pytest.mark.parametrize("id", [pytest.param(v, marks=pytest.mark.slow) if v in DEAR else v for v in GIVEN_BY_CLAIMS])
-def test_a_verifier_accepts_the_witness_of_its_claim(id, tmp_path):
-    (claim,) = (c for c in claims() if c.id == id)
-    if id == "hardmax/claim-theory-applies-to-reviews":
-        data_or_skip()
-    file = tmp_path / "witness.json"
-    file.write_text(counterexample(check(claim, num_trials=1)))
-    done = run(file_of(id), str(file))
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    assert done.stdout.splitlines()[-1] == f"{id} is refuted"
-
-
-def test_every_verifier_takes_the_witness_of_its_claim_or_a_reason_is_given():
-    given, other = set(GIVEN_BY_CLAIMS), set(OTHER_WITNESS)
-    assert {constant(name, "STATEMENT") for name in FILES} == given | other
-    assert not given & other
-    assert given >= DEAR
+def test_every_verifier_is_that_of_a_claim():
+    verified = {constant(name, "STATEMENT") for name in FILES}
+    assert OTHER_WITNESS.keys() < verified <= {claim.id for claim in claims()}
 
 
 def test_a_verifier_says_which_names_a_witness_must_have(tmp_path):
