@@ -76,10 +76,11 @@ def test_algebraic_decay_to_a_degenerate_equilibrium_is_not_settled():
     assert found.labels.tolist() == [NOT_SETTLED, NOT_SETTLED]
 
 
-@pytest.mark.slow
 def test_maps_have_fixed_points_cycles_and_chaos():
+    resting = find_attractors(Logistic(r=2.8), [[0.3], [0.71], [0.0], [1.5]])
+    assert (resting.attractors[0].kind, resting.attractors[0].period) == ("fixed point", 1)
     doubled = find_attractors(Logistic(r=3.5), [[0.3], [0.71], [0.0], [1.5]])
-    assert doubled.attractors[0].period == 4
+    assert (doubled.attractors[0].kind, doubled.attractors[0].period) == ("periodic orbit", 4)
     assert np.prod([3.5 * (1 - 2 * x) for x in np.ravel(doubled.attractors[0].states)]) == pytest.approx(
         doubled.attractors[0].values[0].real, abs=1e-9
     )
@@ -88,6 +89,17 @@ def test_maps_have_fixed_points_cycles_and_chaos():
     assert henon.labels.tolist() == [0, 0, 0, ESCAPED]
     assert henon.attractors[0].kind == "recurrent set"
     assert henon.attractors[0].exponent == pytest.approx(0.419, abs=0.03)
+
+
+def test_newtons_method_finds_the_points_and_multipliers_of_a_cycle_of_a_map():
+    """The points of period two have x + x' = (1 - b) / a and x x' = ((1 - b)^2 - a) / a^2."""
+    a, b = 0.6, 0.3
+    time_map = TimeMap(Henon(a=a, b=b), jnp.zeros(2), state_itself, 1, 1e-9, 1e9)
+    points, values = limit_sets._newton_of_map(time_map, np.array([1.0, -0.2]), 2)
+    x, y = np.roots([1, -(1 - b) / a, ((1 - b) ** 2 - a) / a**2])
+    assert np.allclose(sorted(points[:2, 0]), sorted([x, y]), rtol=1e-14)
+    assert np.max(np.abs(points[2])) < 1e-14
+    assert np.allclose([values.sum(), values.prod()], [4 * a**2 * x * y + 2 * b, b**2], atol=1e-13)
 
 
 @pytest.mark.slow

@@ -91,7 +91,6 @@ def test_lorenz_has_its_published_orbit():
     assert "saddle periodic orbit, certified: least period [1.558652210716" in repr(found)
 
 
-@pytest.mark.slow
 def test_a_circle_has_its_period_and_multiplier_and_twice_around_is_not_the_least_period(circle):
     flow = FunctionFlow(circles)
     once = certified_periodic_orbit(flow, circle)
@@ -101,6 +100,7 @@ def test_a_circle_has_its_period_and_multiplier_and_twice_around_is_not_the_leas
     assert once.stability == "stable"
     assert once.least
     assert once.unique >= 1e-6
+    assert abs(np.linalg.norm(once.state) - 1) <= once.radius < 1e-12
     two = certified_periodic_orbit(flow, periodic_orbit(flow, jnp.asarray([1.0, 0.0]), 6.28, segments=2))
     with flint.ctx.workprec(106):
         assert two.period.contains(2 * flint.arb.pi())
@@ -112,6 +112,7 @@ def test_a_forced_orbit_keeps_the_period_of_the_forcing():
     orbit = periodic_orbit(flow, jnp.asarray([1.2, 0.0]), 2 * np.pi, forced=True)
     found = certified_periodic_orbit(flow, orbit, period=2 * flint.arb.pi())
     assert found.period.contains(2 * flint.arb.pi())
+    assert np.max(np.abs(found.state - np.asarray(orbit.state))) < 1e-8
     product = found.multipliers[0] * found.multipliers[1]  # the friction
     assert product.real.overlaps((-ball(0.25) * 2 * flint.arb.pi()).exp())
     assert all(min(abs(complex(v.mid()) - m) for m in orbit.multipliers) < 1e-6 for v in found.multipliers)

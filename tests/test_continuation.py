@@ -181,6 +181,25 @@ def test_the_transcritical_normal_form_has_one_branch_point_and_one_other_branch
         assert np.allclose(other.states[:, 0], other.parameters, atol=1e-8)
 
 
+def test_a_bifurcation_before_the_second_point_is_found_and_that_of_the_start_is_not_found_again():
+    near = continue_equilibria(
+        Scalar(-0.01, lambda p, x: p * x - x**2), lambda f: f.p, jnp.zeros(1), (-0.01, 1.0), step=0.25
+    )
+    assert near.parameters[1] > 0
+    assert [(b.kind, round(b.parameter, 8)) for b in near.bifurcations] == [("branch point", 0.0)]
+    for bend in (
+        -0.7,
+        -0.3,
+        0.2,
+        0.5,
+    ):  # of the branch that is left, which decides on which side of zero rounding falls
+        flow = Scalar(-0.9, lambda p, x, bend=bend: p * (x - bend * p**2) - (x - bend * p**2) ** 3)
+        first = continue_equilibria(flow, lambda f: f.p, jnp.full(1, 0.81 * bend), (-0.9, 1.0))
+        (point,) = first.bifurcations
+        others = switch(flow, lambda f: f.p, point, (-0.9, 1.0))
+        assert [(other.ends[0], other.bifurcations) for other in others] == 2 * [("branch point", ())]
+
+
 def test_eigenvalues_that_touch_zero_are_no_bifurcations():
     rules = (
         (0.0, lambda p, x: -(p**2) * x - x**3),  # the eigenvalue -p^2 touches zero

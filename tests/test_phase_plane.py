@@ -8,7 +8,9 @@ import pytest
 from matplotlib.contour import ContourSet
 from PIL import Image
 
+from analysis.dynamics import phase_plane as phase_planes
 from analysis.dynamics.cycles import _first_return, limit_cycles
+from analysis.dynamics.equilibria import equilibria
 from analysis.dynamics.pace import Paced, change_in_time, curves, typical_speed
 from analysis.dynamics.phase_plane import phase_plane
 from analysis.dynamics.poles import beside_poles
@@ -80,6 +82,20 @@ def test_curves_have_at_most_unit_speed_and_end_at_equilibria():
     assert path[0, -1] == pytest.approx(1.0, abs=1e-3)
     assert path[1, -1] == pytest.approx(0.0, abs=1e-3)
     assert np.max(np.abs(np.diff(path, axis=1))) <= 3.0 / 199 + 1e-6
+
+
+def test_the_curves_of_a_saddle_are_told_by_where_they_lead(monkeypatch):
+    """The states fall to the saddle along one line and leave it along the other; the starts are of neither kind."""
+    monkeypatch.setattr(phase_planes, "curves", lambda flow, points, length, *, signs, t: np.asarray(points)[:, None])
+    flow = FunctionFlow(lambda t, x: jnp.stack([x[0], -2 * x[1]]))
+    (saddle,) = equilibria(flow, jnp.zeros((1, 2)))
+    low, high = np.full(2, -1.0), np.ones(2)
+    stable, unstable, given = phase_planes._curves(flow, [saddle], np.array([[0.5, 0.5]]), low, high, (0, 1), 0.0)
+    assert np.all(stable[:, 0, 0] == 0)
+    assert np.all(unstable[:, 0, 1] == 0)
+    assert np.sum(stable) == np.sum(unstable) == 0  # one on each side
+    assert np.all(np.abs(stable[:, 0, 1]) > 0)
+    assert np.all(given == 0.5)
 
 
 def test_a_paced_flow_has_the_direction_of_the_field_and_vanishes_with_it():
