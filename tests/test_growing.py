@@ -1,5 +1,7 @@
 """The growing system: residual matrices, gate, events, the flow between them, and the discrete Algorithm."""
 
+import functools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -13,7 +15,7 @@ from dynsim.keys import stream
 from dynsim.simulation import simulate
 from dynsim.systems.growing.descent import GrowingStep, temperature_step
 from dynsim.systems.growing.flow import GrowingFlow
-from dynsim.systems.growing.gate import GateFlow
+from dynsim.systems.growing.gate import GateFlow, gate_velocity
 from dynsim.systems.growing.residual import (
     antisymmetric_part,
     dominant_plane,
@@ -93,6 +95,13 @@ def test_the_dominant_plane_holds_the_dominant_vectors():
     assert np.allclose(a @ w, -LEVELS[0] * v)
     assert np.allclose(dominant_plane(np.zeros((3, 3))), 0)
     assert dominant_value(np.zeros((3, 3))) == 0
+
+
+def test_the_velocity_of_a_gate_is_its_formula():
+    a, w = np.arange(9.0).reshape(3, 3) / 9, np.array([0.3, -1.2, 0.7])
+    E, square, moved = a.T @ a, w @ w, functools.partial(gate_velocity, jnp.asarray(a), jnp.asarray(w))
+    np.testing.assert_allclose(moved("oja"), E @ w - (w @ E @ w) * w, rtol=1e-13)
+    np.testing.assert_allclose(moved("exin"), (E @ w - (w @ E @ w) / square * w) / square, rtol=1e-13)
 
 
 @pytest.mark.slow

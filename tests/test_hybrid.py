@@ -103,8 +103,10 @@ def test_a_transition_may_change_the_flow_and_end_the_run():
 
 def test_a_dwell_time_separates_transitions_and_a_condition_that_holds_then_counts_at_once():
     back = Transition("back", Event(lambda t, x: x[0] - 1.0, 1), lambda flow, t, x: (flow, x - 0.25), immediate=True)
-    run = simulate_hybrid(CLOCK, [0.0], [0.0, 0.5, 3.2], [back], dwell=0.5, integrator=Scipy())
+    run = simulate_hybrid(CLOCK, [0.0], [0.0, 0.5, 3.1, 3.2], [back], dwell=0.5, integrator=Scipy())
     np.testing.assert_allclose(run.times("back"), [1.0, 1.5, 2.0, 2.5, 3.0], rtol=1e-12)
+    assert run.ending is Ending.FINISHED
+    np.testing.assert_allclose(run.phases[-1].ys[-2:, 0], [3.1 - 1.25, 3.2 - 1.25], rtol=1e-12)
     crossed = Transition(back.name, back.guard, back.reset)
     later = simulate_hybrid(CLOCK, [0.0], [0.0, 3.0], [crossed], dwell=0.5, integrator=Scipy())
     np.testing.assert_allclose(later.times("back"), [1.0], rtol=1e-12)  # beyond the guard from then on: no crossing

@@ -96,6 +96,15 @@ def test_blocks_neither_overflow_nor_underflow(size):
     np.testing.assert_allclose(flow.computed_by(Blocked(3, 3)).velocity(0.0, x), flow.velocity(0.0, x), atol=1e-5)
 
 
+def test_blocks_do_not_overflow_where_tokens_are_longer_than_one():
+    space = Ellipsoid(np.diag([1.0, 1e-2, 1e-4]))
+    x = jnp.asarray(np.concatenate([np.eye(3)[:1], space.sample(stream(3, "x"), (6, 3))]), jnp.float32)
+    flow = TokenFlow(np.eye(3), space=space).computed_by(Blocked(3, 3))
+    y = np.asarray(x, float)
+    means = scipy.special.softmax(y @ y.T, axis=1) @ y
+    np.testing.assert_allclose(flow.velocity(0.0, x), flow.scale * means, rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("d", "causal"),
     [*(pytest.param(*case, marks=pytest.mark.slow) for case in ((2, False), (3, False), (3, True))), (2, True)],

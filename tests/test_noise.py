@@ -3,6 +3,7 @@
 A state of many entries with noise of their own is as many paths, in one solve.
 """
 
+import itertools
 from typing import Any, NamedTuple
 
 import diffrax as dfx
@@ -17,7 +18,7 @@ from analysis.dynamics.linearisation import tangent_jacobian
 from dynsim.ensembles import ensemble
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Diffrax, EulerHeun, EulerMaruyama, Event, StochasticHeun
-from dynsim.integrators.stochastic import _checked
+from dynsim.integrators.stochastic import _checked, _path
 from dynsim.keys import stream
 from dynsim.outcome import Outcome
 from dynsim.simulation import simulate, simulate_until
@@ -212,6 +213,16 @@ def test_increments_are_independent_from_step_to_step_and_of_the_variance_of_the
     assert _checked(EulerMaruyama(0.1, key=KEY), flow, jnp.zeros(1), thirds)[1] == 3
     fast = NoisyFlow(FunctionFlow(at_rest, fastest_period=0.5), 1.0, calculus="ito")
     assert _checked(EulerMaruyama(1.0, key=KEY), fast, jnp.zeros(1), ts)[1] == 4
+
+
+def test_a_path_of_a_given_resolution_is_one_of_brownian_motion():
+    flow, ts = NoisyFlow(FunctionFlow(at_rest), 1.0, calculus="ito"), jnp.asarray([1.0, 1.5, 3.0])
+    moved = jax.jit(lambda t, end: _path(EulerMaruyama(1.0, 0.01), flow, KEY, jnp.zeros(PATHS), ts)(0, t, end))
+    times = [1.0, 1.2, 1.5, 3.0]
+    increments = np.stack([moved(*pair) for pair in itertools.pairwise(times)])
+    np.testing.assert_allclose(np.sum(increments, axis=0), moved(1.0, 3.0), atol=1e-12)
+    np.testing.assert_allclose(np.var(increments, axis=1), np.diff(times), rtol=5 * np.sqrt(2 / PATHS))
+    assert np.max(np.abs(np.corrcoef(increments) - np.eye(3))) < 5 / np.sqrt(PATHS)
 
 
 def test_members_of_an_ensemble_have_keys_of_their_own():
