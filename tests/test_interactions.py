@@ -97,8 +97,11 @@ def test_blocks_neither_overflow_nor_underflow(size):
 
 
 def test_blocks_do_not_overflow_where_tokens_are_longer_than_one():
+    """The second token sees the longest one with a score that is larger by 800 than that of itself."""
     space = Ellipsoid(np.diag([1.0, 1e-2, 1e-4]))
-    x = jnp.asarray(np.concatenate([np.eye(3)[:1], space.sample(stream(3, "x"), (6, 3))]), jnp.float32)
+    x = space.project(
+        jnp.asarray([[0.6, 7.0, 40.0], [0.1, 9.8, 10.0], [0.01, 0.1, 100.0], [1.0, 0.1, 1.0]], jnp.float32)
+    )
     flow = TokenFlow(np.eye(3), space=space).computed_by(Blocked(3, 3))
     y = np.asarray(x, float)
     means = scipy.special.softmax(y @ y.T, axis=1) @ y
