@@ -12,6 +12,7 @@ from analysis.hardmax import certificate
 from analysis.hardmax.candidates import candidate_set
 from analysis.hardmax.certificate import certify
 from analysis.hardmax.constant_follower_sets import (
+    Motion,
     closed_form_motion,
     exact_gap,
     least_on_unit_interval,
@@ -298,6 +299,21 @@ def test_near_ties_below_rounding_are_decided_by_fractions():
     assert found.limits.tolist() == [[1, 1], [-1, 1], [1, 1], [-1, 1], [0, 1]]
     scaled = certify(ExactHardmaxMap(1), [[x * tiny**10 for x in token] for token in tokens])
     assert scaled.limits[4, 1] == tiny**10
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_rounding_decides_no_sign(moving):
+    """Score gaps of +-1e-40, which rounding hides: of tokens at rest, and of one that moves past a tie."""
+    rng, fractions = np.random.default_rng(0), lambda *shape: np.vectorize(Fraction)(rng.integers(-99, 100, shape), 97)
+    for k in range(20):
+        A, s, above = fractions(2, 2), fractions(2), fractions(2)
+        tiny, across = Fraction((-1) ** k, 10**40), np.array([-(A @ s)[1], (A @ s)[0]])
+        ahead, behind = above, above - across - (0 if moving else tiny) * (A @ s)
+        terms = [[], [], [], [s + tiny * across @ A]] if moving else [[], [], []]
+        limits = np.array([s, ahead, behind, s] if moving else [s, ahead, behind])
+        query = np.array([len(limits) - 1 if moving else 0])
+        signs = FloatMotion(Motion(limits, terms, HALF, True), A).gap_signs(query, np.array([1]), np.array([2]))
+        assert (signs.any_negative, bool(signs.positive[0])) == (not moving and tiny < 0, False)
 
 
 def test_of_five_hundred_random_tokens_floats_decide_all_but_few_pairs(monkeypatch):

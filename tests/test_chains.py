@@ -19,7 +19,7 @@ from analysis.chains.mixing import mixing_bounds, mixing_time, total_variation
 from analysis.chains.relaxation import relaxation
 from analysis.chains.reversibility import reversibility
 from analysis.chains.spectra import euler_bounds, reversibilised_gap, spectral_gap
-from analysis.chains.stationary import stationary_distribution, stationary_distributions
+from analysis.chains.stationary import _residual, stationary_distribution, stationary_distributions
 from dynsim.errors import IntegrationError
 from dynsim.systems.master_equation.generators import (
     attention_generator,
@@ -207,6 +207,13 @@ def test_the_gap_of_the_urns_is_two(n):
     assert gap.relaxation_time == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("rate", [1e-3, 1e3])
+def test_the_residual_is_relative_to_the_flux_whatever_the_unit_of_time(rate):
+    Q = rate * np.array([[-1.0, 2.0], [1.0, -2.0]])
+    assert _residual(Q, np.array([2 / 3, 1 / 3])) < 1e-15
+    assert _residual(Q, np.array([0.5, 0.5])) == pytest.approx(1.0)  # |-1 + 2| / 1, more than |1 - 2| / 2
+
+
 def test_gaps_of_a_line_a_cycle_and_a_reducible_chain():
     line = spectral_gap(walk_in_potential(np.zeros(1200)))
     assert line.method.startswith("lanczos")
@@ -220,6 +227,7 @@ def test_gaps_of_a_line_a_cycle_and_a_reducible_chain():
     far = spectral_gap(scipy.sparse.csc_array(large))
     assert far.method.startswith("arnoldi")
     assert far.value == pytest.approx(1 - math.cos(2 * math.pi / 1100), rel=1e-6)
+    assert far.error < 1e-9
     assert reversibilised_gap(CYCLE) == pytest.approx(1.5)
     assert reversibilised_gap(TRAPS[[0, 1, 3]][:, [0, 1, 3]] + np.diag([0, 0, 0.25])) == 0
 

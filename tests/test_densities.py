@@ -104,6 +104,8 @@ def test_a_perturbed_sphere_grows_as_the_mean_field_predicts(degree):
 
 def test_larger_beta_makes_more_clusters():
     assert [fastest_degree(beta, 2) for beta in (0.5, 4.0, 25.0)] == [1, 3, 7]
+    for beta in (100.0, 1e3, 1e4):
+        assert fastest_degree(beta, 2) == np.argmax(uniform_growth_rates(beta, 2, 1000))
 
 
 def test_plateaus_and_growth_rates_are_read_off():

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.growing.couplings import Rates, couplings, curvatures
+from analysis.growing.couplings import Rates, _range, couplings, curvatures
 from analysis.growing.functionals import energy_along, free_energy_terms, piecewise_free_energy, rate_of_change
 from analysis.growing.greedy import coverage, greedy_growth, least_residual_energy, residual_energy
 from analysis.growing.residuals import paired_spectrum
@@ -73,6 +73,11 @@ def test_the_potentials_are_those_of_their_formulas():
 def test_an_unknown_potential_is_refused():
     with pytest.raises(ValueError, match="Argument `potential` must be one of printed, repaired, none"):
         piecewise_free_energy(*grown(), potential="other")
+
+
+def test_the_range_of_a_block_leaves_zeros_out():
+    turned = np.linalg.qr(np.arange(16.0).reshape(4, 4) + np.eye(4))[0]
+    assert _range(turned @ np.diag([-3.0, 0.0, 1.0, 2.0]) @ turned.T) == pytest.approx((-3, 2))
 
 
 def test_the_rate_of_change_is_a_difference_quotient():

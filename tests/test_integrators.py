@@ -103,6 +103,11 @@ def one_step(map, x):
     return map.step(0, x)
 
 
+def test_an_euler_step_takes_the_velocity_at_its_time():
+    driven = EulerMap(FunctionFlow(lambda t, x: t * jnp.ones_like(x)), 0.5)
+    np.testing.assert_allclose(driven.step(3, jnp.asarray([1.0])), [1.0 + 0.5 * 1.5], rtol=1e-15)
+
+
 def test_one_layer_errs_by_the_square_of_its_step():
     flow = published_gradient_flow()
     x = flow.space.sample(jax.random.key(0), (6, 3))
