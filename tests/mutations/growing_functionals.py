@@ -1,4 +1,4 @@
-"""Errors in the functional, greedy growth, couplings and the flow, and the claims of `growing` that notice them."""
+"""Errors in the functional, greedy growth, couplings and the flow, and the claims of `growing` and tests that notice them."""
 
 from tests.mutants import Mutant
 
@@ -150,5 +150,19 @@ MUTANTS = (
         "return pull - jnp.dot(w, pull) * w\n",
         "return pull - w\n",
         (PLANE,),
+    ),
+    Mutant(
+        "growing gate: the residual is applied twice without a transpose",
+        GATE,
+        "matrix.T @ (matrix @ w)",
+        "matrix @ (matrix @ w)",
+        tests=("tests/test_growing.py::test_the_velocity_of_a_gate_is_its_formula",),
+    ),
+    Mutant(
+        "growing couplings: the largest eigenvalue is the second one",
+        COUPLINGS,
+        "float(kept[0]), float(kept[-1])",
+        "float(kept[0]), float(kept[1])",
+        tests=("tests/test_growing_functionals.py::test_the_range_of_a_block_leaves_zeros_out",),
     ),
 )

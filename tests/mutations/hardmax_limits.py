@@ -1,4 +1,4 @@
-"""Errors in certificates, leaders, polytopes and the set S of limits, with the claims that notice them."""
+"""Errors in certificates, leaders, polytopes and the set S of limits, with the claims and tests that notice them."""
 
 from tests.mutants import Mutant
 
@@ -246,5 +246,19 @@ MUTANTS = (
         "return np.array([tuple(limit) in known for limit in limits.tolist()])",
         "return np.array([limit[0] in {v[0] for v in known} for limit in limits.tolist()])",
         (ATTRACTING,),
+    ),
+    Mutant(
+        "hardmax: rounding of a moving query is left out of the bound of its error",
+        GAPS,
+        "(terms[ahead] + terms[behind]) + terms[i] * (limits[ahead] + limits[behind])",
+        "(terms[ahead] + terms[behind])",
+        tests=("tests/test_certificate.py::test_rounding_decides_no_sign",),
+    ),
+    Mutant(
+        "hardmax: floats are taken for more accurate than they are",
+        GAPS,
+        "16 * (d + 3) * 2.0**-52",
+        "(d + 3) * 2.0**-60",
+        tests=("tests/test_certificate.py::test_rounding_decides_no_sign",),
     ),
 )

@@ -160,4 +160,9 @@ MUTANTS = (
            "max(16, 1 << (count - 1).bit_length())", "count + count % 2", tests=COUNTED),
     Mutant("integrators: each iterate of a map is a program", "analysis.dynamics.equilibrium_curve",
            "parameter, jnp.asarray(self.iterate))", "parameter, self.iterate)", tests=COUNTED),
+    Mutant("integrators: an Euler step takes the velocity at another time", "dynsim.systems.euler",
+           "jnp.asarray(k, h.dtype) * h", "jnp.asarray(k, h.dtype) / h",
+           tests=("tests/test_integrators.py::test_an_euler_step_takes_the_velocity_at_its_time",)),
+    Mutant("hybrid: a dwell time ends the run only if it ends at the first saved time", "dynsim.hybrid",
+           "if end == wanted[-1]:", "if end == wanted[1]:", tests=("tests/test_hybrid.py",)),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Errors in master equations and the analysis of chains, and the claims of `multirate` that notice them."""
+"""Errors in master equations and the analysis of chains, and the claims of `multirate` and tests that notice them."""
 
 from tests.mutants import Mutant
 
@@ -336,5 +336,19 @@ MUTANTS = (
         "bad = np.flatnonzero((values < 0) | (rows == columns))",
         "bad = np.flatnonzero(values < 0)",
         (UNIQUE,),
+    ),
+    Mutant(
+        "chains: the residual is looked at in states of large flux only",
+        CHAINS + "stationary",
+        "through = flux > 0\n    if",
+        "through = flux > 1\n    if",
+        tests=("tests/test_chains.py::test_the_residual_is_relative_to_the_flux_whatever_the_unit_of_time",),
+    ),
+    Mutant(
+        "chains: the error of an eigenvalue is not that of its equation",
+        CHAINS + "spectra",
+        "Q @ v - values[slowest] * v",
+        "Q @ v - values[slowest]",
+        tests=("tests/test_chains.py::test_gaps_of_a_line_a_cycle_and_a_reducible_chain",),
     ),
 )

@@ -1,4 +1,4 @@
-"""Errors in the measures of prototype flows, and the claims of `prototypes` that notice them."""
+"""Errors in the measures of prototype flows, and the claims of `prototypes` and tests that notice them."""
 
 from tests.mutants import Mutant
 
@@ -165,5 +165,12 @@ MUTANTS = (
         "        if not self.detached:\n            more_z",
         "        if True:\n            more_z",
         ("prototypes/claim-no-interference/corrected",),
+    ),
+    Mutant(
+        "bifurcations: prototypes are moved by the inverse of a direction",
+        "analysis.prototypes.bifurcations",
+        "p + s * way",
+        "p + s / way",
+        tests=("tests/test_prototype_bifurcations.py::test_the_pitchfork_of_two_prototypes_is_supercritical",),
     ),
 )

@@ -96,4 +96,10 @@ MUTANTS = (
            "low, high, right = ends[change - 1], ends[change], found[change]",
            "low, high, right = ends[change], ends[change + 1], found[change]",
            tests=("tests/test_basins.py::test_division_into_parts_brackets_as_bisection_does",)),
+    Mutant("workbench attractors: Newton's method for a cycle of a map takes the transposed derivative", LIMITS,
+           "inside = basis.T @ jacobian @ basis\n        move", "inside = basis.T @ jacobian.T @ basis\n        move",
+           tests=(TESTS + "newtons_method_finds_the_points_and_multipliers_of_a_cycle_of_a_map",)),
+    Mutant("workbench attractors: fixed points and cycles of a map are exchanged", LIMITS,
+           '"fixed point" if duration == 1', '"fixed point" if duration != 1',
+           tests=(TESTS + "maps_have_fixed_points_cycles_and_chaos",)),
 )  # fmt: skip

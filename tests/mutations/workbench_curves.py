@@ -35,4 +35,10 @@ MUTANTS = (
            "return end, abs(cosine)", tests=FOLDS),
     Mutant("workbench curves: a fold is a branch point", BRANCHES,
            'enumerate(("fold", "branch point"))', 'enumerate(("branch point", "fold"))', tests=FOLDS),
+    Mutant("workbench curves: a branch is searched from its first point on even if that is a branch point", BRANCHES,
+           'first = 1 if ends[0] in ("branch point", "Hopf point", "period doubling") else 0', "first = 0",
+           tests=(BRANCH + "a_bifurcation_before_the_second_point_is_found_and_that_of_the_start_is_not_found_again",)),
+    Mutant("workbench curves: every branch is searched from its second point on", BRANCHES,
+           'first = 1 if ends[0] in ("branch point", "Hopf point", "period doubling") else 0', "first = 1",
+           tests=(BRANCH + "a_bifurcation_before_the_second_point_is_found_and_that_of_the_start_is_not_found_again",)),
 )  # fmt: skip

@@ -192,4 +192,10 @@ MUTANTS = (
            "float(known[1]) if known else math.inf", "float(known[1]) if known else 1.0", tests=HIDDEN),
     Mutant("workbench interactions: sums are sent once around the ring", TRAFFIC,
            "(2 * self.reduced + self.gathered)", "(self.reduced + self.gathered)", tests=TURNS),
+    Mutant("workbench interactions: tokens are taken for unit vectors", BLOCKED,
+           "jnp.sum(x * x, axis=1)", "jnp.sum(x / x, axis=1)",
+           tests=(TESTS + "blocks_do_not_overflow_where_tokens_are_longer_than_one",)),
+    Mutant("workbench densities: few degrees are compared for large beta", "analysis.tokens.growth_rates",
+           "int(4 * np.sqrt(beta) + 2)", "int(4 / np.sqrt(beta) + 2)",
+           tests=("tests/test_densities.py::test_larger_beta_makes_more_clusters",)),
 )  # fmt: skip

@@ -57,4 +57,7 @@ MUTANTS = (
     Mutant("portraits: a start without a limit has that of the first equilibrium", PORTRAIT,
            "np.array([*numbers, -1])[np.maximum(found.labels, -1)]", "np.array([*numbers, 0])[found.labels % 1]",
            tests=CIRCLE),
+    Mutant("portraits: stable and unstable curves of saddles are exchanged", "analysis.dynamics.phase_plane",
+           "shown[role == -1], shown[role == 1]", "shown[role == 1], shown[role == -1]",
+           tests=(PHASE + "the_curves_of_a_saddle_are_told_by_where_they_lead",)),
 )  # fmt: skip

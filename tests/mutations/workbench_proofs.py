@@ -126,4 +126,7 @@ MUTANTS = (
            'return "saddle" if decay else "unstable"', 'return "unstable" if decay else "saddle"', tests=UNIT),
     Mutant("workbench certified orbits: an undecided multiplier counts as less than one", ORBITS,
            "if grow + decay < len(multipliers):", "if False:", tests=UNIT),
+    Mutant("workbench certified orbits: the state is that of the second node", ORBITS,
+           "start = about(equations.nodes[0]", "start = about(equations.nodes[1]",
+           tests=("tests/test_certified_orbits.py::test_a_forced_orbit_keeps_the_period_of_the_forcing",)),
 )  # fmt: skip

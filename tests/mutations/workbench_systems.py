@@ -123,4 +123,10 @@ MUTANTS = (
            "return jax.tree.map(lambda a: _array(found), x)",
            "return jax.tree.map(lambda a: _array(0.5 * found), x)",
            tests=KICK),
+    Mutant("workbench noise: a path of a given resolution begins at the second time", SCHEMES,
+           "dfx.VirtualBrownianTree(ts[0]", "dfx.VirtualBrownianTree(ts[1]",
+           tests=(RANDOM + "a_path_of_a_given_resolution_is_one_of_brownian_motion",)),
+    Mutant("workbench noise: a path of a given resolution rests up to the second time", SCHEMES,
+           "tree.evaluate(jnp.maximum(t, ts[0])", "tree.evaluate(jnp.maximum(t, ts[1])",
+           tests=(RANDOM + "a_path_of_a_given_resolution_is_one_of_brownian_motion",)),
 )  # fmt: skip
