@@ -1,4 +1,4 @@
-"""Errors in the functional, greedy growth, couplings and the flow, and the claims of `growing` and tests that notice them."""
+"""Errors in the functional, greedy growth, couplings and the flow, and the claims and tests that notice them."""
 
 from tests.mutants import Mutant
 

@@ -1,4 +1,4 @@
-"""Errors in master equations and the analysis of chains, and the claims of `multirate` and tests that notice them."""
+"""Errors in master equations and the analysis of chains, and the claims and tests that notice them."""
 
 from tests.mutants import Mutant
 

@@ -1,4 +1,4 @@
-"""Errors in the measures of prototype flows, and the claims of `prototypes` and tests that notice them."""
+"""Errors in the measures of prototype flows, and the claims and tests that notice them."""
 
 from tests.mutants import Mutant
 
