@@ -116,19 +116,18 @@ def smooth_operations(x):
     return jnp.stack(smooth)
 
 
-@pytest.mark.slow
 def test_every_operation_is_enclosed_on_a_box_and_exact_at_a_point():
     exact, middle, radius = BallFunction(operations, 2), np.array([0.4, -0.1]), np.array([0.2, 0.4])
     values = exact(np.array([ball(m, r) for m, r in zip(middle, radius, strict=True)], dtype=object))
     shares = np.array([[x, y] for x in (-0.999, -0.3, 0.2, 0.999) for y in (-0.999, -0.4, 0.251, 0.6, 0.999)])
-    found = np.asarray(jax.jit(jax.vmap(operations))(jnp.asarray(middle + radius * shares)))
+    at = np.array([0.3, -0.2])
+    computed = jax.jit(lambda many, x: (jax.vmap(operations)(many), operations(x), jax.jacfwd(operations)(x)))
+    found, expected, J = map(np.asarray, computed(jnp.asarray(middle + radius * shares), jnp.asarray(at)))
     for enclosure, samples in zip(values, found.T, strict=True):
         assert all(enclosure.contains(ball(float(v), 1e-14)) for v in samples)
         assert float(enclosure.rad()) < 40 * max(1e-3, np.ptp(samples))  # and not by everything
     assert all(float(values[k].lower()) > -1e-6 for k in (22, 24))  # even powers of a ball about zero
-    at = np.array([0.3, -0.2])
     point = np.array([ball(m) for m in at], dtype=object)
-    expected, J = (np.asarray(f(jnp.asarray(at))) for f in (operations, jax.jit(jax.jacfwd(operations))))
     assert np.allclose([float(v.mid()) for v in exact(point)], expected, atol=1e-13)
     assert np.allclose([[float(e.mid()) for e in row] for row in exact.jacobian(point)], J, atol=1e-12)
 
