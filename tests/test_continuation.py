@@ -187,12 +187,7 @@ def test_a_bifurcation_before_the_second_point_is_found_and_that_of_the_start_is
     )
     assert near.parameters[1] > 0
     assert [(b.kind, round(b.parameter, 8)) for b in near.bifurcations] == [("branch point", 0.0)]
-    for bend in (
-        -0.7,
-        -0.3,
-        0.2,
-        0.5,
-    ):  # of the branch that is left, which decides on which side of zero rounding falls
+    for bend in (-0.7, -0.3, 0.2, 0.5):  # of the branch that is left: rounding falls on both sides of zero
         flow = Scalar(-0.9, lambda p, x, bend=bend: p * (x - bend * p**2) - (x - bend * p**2) ** 3)
         first = continue_equilibria(flow, lambda f: f.p, jnp.full(1, 0.81 * bend), (-0.9, 1.0))
         (point,) = first.bifurcations
