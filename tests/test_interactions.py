@@ -123,6 +123,13 @@ def test_harmonics_have_the_dense_answer_and_its_derivatives(d, causal):
             np.testing.assert_allclose(a, b, atol=1e-11)
 
 
+def test_a_value_for_all_heads_is_applied_to_the_mean_of_each():
+    U, means = _random("U", 1, 3, 3), _random("means", 2, 5, 3)
+    expected = np.einsum("ed,hid->ie", U[0], means)
+    for value in (U, np.concatenate([U, U])):
+        np.testing.assert_allclose(Constant(value).applied(0.0, jnp.asarray(means)), expected, rtol=1e-13)
+
+
 @pytest.mark.slow
 def test_a_value_for_all_heads_is_that_of_each():
     P, U, x = _random("P", 2, 3, 3), _random("U", 1, 3, 3), Sphere().sample(stream(3, "x"), (6, 3))
