@@ -16,6 +16,7 @@ from dynsim.conversion import function, integer, number, reals
 from dynsim.dense_output import DensePath, dense_path
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, Diffrax
+from dynsim.padding import room_for
 from dynsim.pictures import picture
 from dynsim.simulation import simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -132,7 +133,7 @@ def _crossings(
 
 def _states(path: DensePath, ts: np.ndarray) -> State:
     """Return the states at increasing times. Times are filled up to a power of two, so that few programs are made."""
-    count = max(2, 1 << max(0, len(ts) - 1).bit_length())
+    count = room_for(len(ts), least=2)
     free = np.setdiff1d(np.linspace(float(path.ends[0]), float(path.ends[-1]), 2 * count), ts)[: count - len(ts)]
     filled = np.append(ts, free)
     order = np.argsort(filled, kind="stable")

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.ensembles import cores
+from dynsim.padding import room_for
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 WINDOW = 8  # intervals in a call: one program for all
@@ -142,7 +143,7 @@ class TimeMap(eqx.Module):
 
 def _by_rows(fn: Callable, time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
     """Return a function of states, whose number is filled up to a power of two, so that few programs are made."""
-    room = max(FEW, 1 << max(0, len(xs) - 1).bit_length())
+    room = room_for(len(xs), least=FEW)
     if not len(xs):
         return np.asarray(fn(time_map, jnp.zeros((FEW, xs.shape[1]))))[:0]
     padded = np.concatenate([xs, np.repeat(xs[-1:], room - len(xs), axis=0)])

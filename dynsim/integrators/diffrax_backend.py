@@ -35,6 +35,7 @@ from dynsim.integrators.events import at_end, check_begin, check_end, signs
 from dynsim.integrators.guard import EVENT, Guarded, StopEarly, UpToEvent
 from dynsim.integrators.save_times import in_order, request, times_of
 from dynsim.outcome import Outcome
+from dynsim.padding import room_for
 from dynsim.systems.base import AbstractFlow
 
 DENSE_STEPS = 256  # that there is room for at first in a dense output; four times as many whenever they do not suffice
@@ -276,7 +277,7 @@ def _dense(integrator, flow, y0, ts, jumps, limit):
 
 def _trimmed(path: dfx.DenseInterpolation) -> dfx.DenseInterpolation:
     """Return a dense output with room for the next power of two of its steps: few sizes, so few programs."""
-    room = 1 << (int(path.ts_size) - 1).bit_length()
+    room = room_for(int(path.ts_size))
     fields = (path.ts[: room + 1], jax.tree.map(lambda info: info[:room], path.infos))
     return eqx.tree_at(lambda p: (p.ts, p.infos), path, fields)
 

@@ -27,6 +27,7 @@ from dynsim.integrators.base import (
 from dynsim.integrators.events import Bracket, at_end, check_begin, check_end, narrowed, signs, untouched, values
 from dynsim.integrators.scipy_output import PathOutput, StepOutput
 from dynsim.outcome import Outcome
+from dynsim.padding import room_for
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
@@ -324,7 +325,7 @@ def _finish(space: AbstractSpace, unravel: _Unravel, saved: np.ndarray) -> tuple
     The last state is repeated up to such a number, unless more than `FILLED` numbers are saved.
     """
     count = len(saved)
-    full = max(16, 1 << (count - 1).bit_length()) if saved.size <= FILLED else count
+    full = room_for(count, least=16) if saved.size <= FILLED else count
     ys, defect = _on_space(space, unravel, np.pad(saved, ((0, full - count), (0, 0)), mode="edge"))
     return jax.tree.map(lambda y: jax.device_put(np.asarray(y)[:count]), ys), defect
 

@@ -21,6 +21,7 @@ FINITE = "hardmax/lemma-4.1-finite"
 BOUNDARY = "hardmax/lemma-4.1-boundary/corrected"
 HULLS = "hardmax/lemma-3.3"
 BY_VALUE = "hardmax/lemma-5.1-i/by-value"
+ROUNDING = ("tests/test_certificate.py::test_rounding_decides_no_sign",)
 
 MUTANTS = (
     Mutant(
@@ -252,13 +253,13 @@ MUTANTS = (
         GAPS,
         "(terms[ahead] + terms[behind]) + terms[i] * (limits[ahead] + limits[behind])",
         "(terms[ahead] + terms[behind])",
-        tests=("tests/test_certificate.py::test_rounding_decides_no_sign",),
+        tests=ROUNDING,
     ),
     Mutant(
         "hardmax: floats are taken for more accurate than they are",
         GAPS,
         "16 * (d + 3) * 2.0**-52",
         "(d + 3) * 2.0**-60",
-        tests=("tests/test_certificate.py::test_rounding_decides_no_sign",),
+        tests=ROUNDING,
     ),
 )

@@ -11,6 +11,8 @@ FAMILY = (SEARCH + "a_direction_without_pull_that_no_symmetry_explains_is_a_fami
 BRANCH = "tests/test_continuation.py::test_"
 CIRCLE = (BRANCH + "a_pair_of_multipliers_leaves_the_unit_circle_at_its_angle",)
 FOLDS = (BRANCH + "a_branch_passes_the_folds_of_the_double_well",)
+AGAIN = (BRANCH + "a_bifurcation_before_the_second_point_is_found_and_that_of_the_start_is_not_found_again",)
+SEARCHED = 'first = 1 if ends[0] in ("branch point", "Hopf point", "period doubling") else 0'
 
 MUTANTS = (
     Mutant("workbench equilibria: known ones do not drive starts away", EQUILIBRIA,
@@ -36,9 +38,7 @@ MUTANTS = (
     Mutant("workbench curves: a fold is a branch point", BRANCHES,
            'enumerate(("fold", "branch point"))', 'enumerate(("branch point", "fold"))', tests=FOLDS),
     Mutant("workbench curves: a branch is searched from its first point on even if that is a branch point", BRANCHES,
-           'first = 1 if ends[0] in ("branch point", "Hopf point", "period doubling") else 0', "first = 0",
-           tests=(BRANCH + "a_bifurcation_before_the_second_point_is_found_and_that_of_the_start_is_not_found_again",)),
+           SEARCHED, "first = 0", tests=AGAIN),
     Mutant("workbench curves: every branch is searched from its second point on", BRANCHES,
-           'first = 1 if ends[0] in ("branch point", "Hopf point", "period doubling") else 0', "first = 1",
-           tests=(BRANCH + "a_bifurcation_before_the_second_point_is_found_and_that_of_the_start_is_not_found_again",)),
+           SEARCHED, "first = 1", tests=AGAIN),
 )  # fmt: skip

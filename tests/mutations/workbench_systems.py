@@ -16,6 +16,7 @@ SPACES = (RANDOM + "states_stay_on_every_space_and_parts_have_noise_of_their_own
 DOMAIN = (RANDOM + "noise_that_leaves_the_domain_ends_the_run_in_one_sentence",)
 REFUSED = (RANDOM + "what_cannot_be_solved_is_refused_in_one_sentence",)
 PATH = (RANDOM + "diffrax_takes_the_same_path_in_euclidean_space",)
+TREE = (RANDOM + "a_path_of_a_given_resolution_is_one_of_brownian_motion",)
 
 MUTANTS = (
     Mutant("catalogue: the parameter of van der Pol is left out", OSCILLATORS,
@@ -125,8 +126,8 @@ MUTANTS = (
            tests=KICK),
     Mutant("workbench noise: a path of a given resolution begins at the second time", SCHEMES,
            "dfx.VirtualBrownianTree(ts[0]", "dfx.VirtualBrownianTree(ts[1]",
-           tests=(RANDOM + "a_path_of_a_given_resolution_is_one_of_brownian_motion",)),
+           tests=TREE),
     Mutant("workbench noise: a path of a given resolution rests up to the second time", SCHEMES,
            "tree.evaluate(jnp.maximum(t, ts[0])", "tree.evaluate(jnp.maximum(t, ts[1])",
-           tests=(RANDOM + "a_path_of_a_given_resolution_is_one_of_brownian_motion",)),
+           tests=TREE),
 )  # fmt: skip
