@@ -1,5 +1,6 @@
 """Lyapunov spectra of flows and maps on any space, with errors, and the dimension of Kaplan and Yorke."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -16,6 +17,7 @@ from dynsim.arguments import as_state, check_start
 from dynsim.conversion import integer, number
 from dynsim.errors import IntegrationError, argument_error, shown
 from dynsim.outcome import Outcome
+from dynsim.padding import room_for
 from dynsim.pictures import picture
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
@@ -106,16 +108,16 @@ def lyapunov_spectrum(
     if k > dimension:
         raise argument_error("count", f"be at most the dimension, {dimension}", f"is {k}")
     frame = jnp.asarray(basis[:, :k], flat.dtype)
-    pair, numbers = Linearised(system, x), (jnp.asarray(every), jnp.asarray(rtol))
     advance = _advance_map if is_map else _advance_flow
-    flat, frame, _, early = advance(pair, flat, frame, jnp.asarray(float(t0)), *numbers, warm)
+    over = partial(advance, Linearised(system, x), jnp.asarray(every), jnp.asarray(rtol), room_for(max(samples, warm)))
+    flat, frame, _, early = over(flat, frame, jnp.asarray(float(t0)), jnp.asarray(warm))
     begin = jnp.asarray(float(t0) + warm * every)
-    flat, frame, logs, failed = advance(pair, flat, frame, begin, *numbers, samples)
+    flat, frame, logs, failed = over(flat, frame, begin, jnp.asarray(samples))
     if bool(early) or bool(failed):
         raise IntegrationError(
             "The solver failed: take a smaller interval or another start.", outcome=Outcome.MAX_STEPS
         )
-    return _spectrum(np.asarray(logs, float), every)
+    return _spectrum(np.asarray(logs[:samples], float), every)
 
 
 def _orthonormal(V: Array) -> tuple[Array, Array]:
@@ -127,37 +129,41 @@ def _orthonormal(V: Array) -> tuple[Array, Array]:
 
 @eqx.filter_jit
 def _advance_flow(
-    pair: Linearised, x: Array, V: Array, t: Array, every: Array, rtol: Array, samples: int
+    pair: Linearised, every: Array, rtol: Array, room: int, x: Array, V: Array, t: Array, samples: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Return state, vectors and logarithms of stretches after each interval, and whether the solver failed."""
+    """Return state, vectors and logarithms of stretches after each interval, and whether the solver failed.
 
-    def once(carry: tuple, k: Array) -> tuple[tuple, Array]:
-        x, V, step, failed = carry
+    There is room for the logarithms of `room` intervals, so that warm-up and run share a program.
+    """
+
+    def once(k: Array, carry: tuple) -> tuple:
+        x, V, step, failed, logs = carry
         begin = t + k.astype(float) * every
         x, V, step, wrong = pair.over(begin, begin + every, step, x, V, rtol)  # with the mean step of the one before
-        V, logs = _orthonormal(V)
-        return (x, V, step, failed | wrong), logs
+        V, found = _orthonormal(V)
+        return x, V, step, failed | wrong, logs.at[k].set(found)
 
-    carry = (x, V, every / 50, jnp.asarray(False))
-    (x, V, _, failed), logs = jax.lax.scan(once, carry, jnp.arange(samples))
+    carry = (x, V, every / 50, jnp.asarray(False), jnp.zeros((room, V.shape[1]), V.dtype))
+    x, V, _, failed, logs = jax.lax.fori_loop(0, samples, once, carry)
     return x, V, logs, failed
 
 
 @eqx.filter_jit
 def _advance_map(
-    pair: Linearised, x: Array, V: Array, t: Array, every: Array, rtol: Array, samples: int
+    pair: Linearised, every: Array, rtol: Array, room: int, x: Array, V: Array, t: Array, samples: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Return state, vectors and logarithms of stretches after each interval of steps; a map does not fail."""
     del rtol
+    steps, begin = every.astype(int), t.astype(int)
 
-    def once(carry: tuple[Array, Array, Array], _: None) -> tuple[tuple[Array, Array, Array], Array]:
-        k, x, V = carry
-        end = k + every.astype(k.dtype)
-        x, V = jax.lax.fori_loop(k, end, lambda n, y: pair.step(n, y), (x, V))
-        V, logs = _orthonormal(pair.on_space(x, V)[1])
-        return (end, x, V), logs
+    def once(sample: Array, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        x, V, logs = carry
+        first = begin + sample * steps
+        x, V = jax.lax.fori_loop(first, first + steps, lambda n, y: pair.step(n, y), (x, V))
+        V, found = _orthonormal(pair.on_space(x, V)[1])
+        return x, V, logs.at[sample].set(found)
 
-    (_, x, V), logs = jax.lax.scan(once, (t.astype(int), x, V), None, length=samples)
+    x, V, logs = jax.lax.fori_loop(0, samples, once, (x, V, jnp.zeros((room, V.shape[1]), V.dtype)))
     return x, V, logs, jnp.asarray(False)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -12,6 +11,7 @@ from jaxtyping import Array, Float
 
 from analysis.dynamics.charts import retracted
 from dynsim._types import State
+from dynsim.integrators.within import solve_within
 from dynsim.systems.base import AbstractFlow
 
 
@@ -85,11 +85,7 @@ class _Varied(eqx.Module):
 @eqx.filter_custom_jvp
 def _solved(x: Any, *, field: Any, end: Array, rtol: Array) -> Any:
     """Return the solution at a time from a state at time 0; the tolerance holds for each of its derivatives too."""
-    solution = dfx.diffeqsolve(
-        dfx.ODETerm(lambda t, y, args: field(t, y)), dfx.Tsit5(), 0.0, end, end / 100, x,
-        stepsize_controller=dfx.PIDController(rtol=rtol, atol=rtol / 100), saveat=dfx.SaveAt(t1=True),
-        max_steps=100_000, throw=False, adjoint=dfx.ForwardMode(),
-    )  # fmt: skip
+    solution = solve_within(lambda t, y, args: field(t, y), jnp.zeros_like(end), end, x, rtol=rtol, first=end / 100)
     return jax.tree.map(lambda a: a[-1], solution.ys)
 
 

@@ -20,6 +20,8 @@ from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
 from dynsim._types import State
 from dynsim.conversion import instance, integer, number
 from dynsim.errors import argument_error
+from dynsim.integrators.save_times import InOrder, request
+from dynsim.integrators.within import solve_within
 from dynsim.systems.base import AbstractFlow
 
 RTOL = 1e-10  # of the solver; the absolute tolerance is a hundredth of it
@@ -199,14 +201,11 @@ def _ranges(flow: AbstractFlow, where: Any, states: Any, parameters: Array, shar
 
     def extremes(nodes: State, period: Array, parameter: Array) -> Array:
         moved = with_parameter(where, flow, parameter)
-        steps = dfx.PIDController(rtol=1e-6, atol=1e-8)
 
         def segment(node: State, number: Array) -> Array:
             ts = period * (shares + number * shares[-1])
-            found = dfx.diffeqsolve(
-                dfx.ODETerm(moved.vector_field), dfx.Tsit5(), ts[0], ts[-1], period / 1000, node,
-                saveat=dfx.SaveAt(ts=ts), stepsize_controller=steps, max_steps=100_000, throw=False,
-            )  # fmt: skip
+            saved = dfx.SaveAt(subs=request(InOrder(ts)))
+            found = solve_within(moved.vector_field, ts[0], ts[-1], node, rtol=1e-6, first=period / 1000, saveat=saved)
             return jax.vmap(lambda x: ravel_pytree(x)[0])(found.ys)[:, component]
 
         values = jax.vmap(segment)(nodes, jnp.arange(jax.tree.leaves(nodes)[0].shape[0], dtype=float))

@@ -96,8 +96,8 @@ class OrbitCurve(AbstractCurve):
         self.value = parameter_value("where", where, flow)
         self.flow, self.segments, self.longest, self._where = flow, segments, longest, where
         self._restored = ravel_pytree(state)[1]
-        self._pair = Linearised(ParameterFlow(flow, where), WithParameter(state, jnp.asarray(self.value)))
-        self._rtol = jnp.asarray(rtol)
+        self._pair = Linearised(ParameterFlow(flow, where), WithParameter(state, jnp.asarray(self.value, float)))
+        self._rtol = jnp.asarray(rtol, float)
         self._forced_period = None
         if forcing is not None:
             function("forcing", forcing, "the flow")
@@ -138,7 +138,9 @@ class OrbitCurve(AbstractCurve):
         if self._forced_period is not None:
             period, slope = (float(x) for x in self._forced_period(jnp.asarray(parameter, float)))
         full = jnp.asarray(np.column_stack([nodes, np.full(len(nodes), parameter)]))
-        ends, maps, speeds, first = (np.asarray(a) for a in shoot(self._pair, full, jnp.asarray(period), self._rtol))
+        ends, maps, speeds, first = (
+            np.asarray(a) for a in shoot(self._pair, full, jnp.asarray(period, float), self._rtol)
+        )
         maps, speeds, first, m = maps[:, :-1], speeds[:, :-1], first[:, :-1], len(nodes)
         later = [
             (k + 1) * speeds[k] - k * maps[k, :, :-1] @ first[k] for k in range(m)

@@ -83,11 +83,11 @@ def periodic_orbit(
     time, count = number("period", period), integer("segments", segments, least=1)
     flat, restored = ravel_pytree(start)
     turn = _turn(flow, start, shift)
-    pair, tolerance = Linearised(flow, start), jnp.asarray(rtol)
+    pair, tolerance = Linearised(flow, start), jnp.asarray(rtol, float)
     nodes = _nodes(pair, flat, time, count, tolerance)
     for _ in range(ITERATIONS):
         bases = [tangent_basis(flow.space, restored(jnp.asarray(node))) for node in nodes]
-        ends, maps, speeds, _ = shoot(pair, jnp.asarray(nodes), jnp.asarray(time), tolerance)
+        ends, maps, speeds, _ = shoot(pair, jnp.asarray(nodes), jnp.asarray(time, float), tolerance)
         gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
         gaps[-1] -= turn
         if not np.all(np.isfinite(gaps)):
@@ -187,7 +187,7 @@ def _nodes(pair: Linearised, flat: Array, time: float, count: int, rtol: Array) 
     """Return the states at equal shares of a period on the trajectory of the first one."""
     nodes, t = [flat], 0.0
     for _ in range(count - 1):
-        ends, *_ = _segment(pair, nodes[-1], jnp.asarray(t), jnp.asarray(time / count), rtol)
+        ends, *_ = _segment(pair, nodes[-1], jnp.asarray(t, float), jnp.asarray(time / count, float), rtol)
         nodes.append(ends)
         t += time / count
     return np.stack([np.asarray(node) for node in nodes])

@@ -18,10 +18,10 @@ from dynsim.conversion import number
 from dynsim.errors import argument_error, shown
 from dynsim.hybrid import HybridRecipe, Transition
 from dynsim.hybrid_trajectory import Ending, HybridTrajectory
+from dynsim.integrators.within import solve_within
 from dynsim.systems.base import AbstractFlow
 
 TOUCHES = 1e-6  # of the norms of gradient and velocity: a guard that is crossed at a lower rate is only touched
-STEPS = 100_000  # of the solver in a phase
 
 Rules = Sequence[Transition] | Callable[[AbstractFlow], Sequence[Transition]]
 
@@ -89,7 +89,7 @@ def final_state(
 
     The derivatives hold for the run's own transitions in their order: their times and states move with what is varied
     (reverse mode only). A run that was ended by a transition ends at that, at a time that moves. At arguments other
-    than the run's own the value is that of a linear approximation of the times.
+    than the run's own the value is that of a linear approximation of the times. It is NaN if the solver fails.
 
     Args:
         run: a run of `simulate_hybrid` or `crossings`, which says what happens when.
@@ -185,12 +185,7 @@ def _moved(flow: AbstractFlow, own: Any, x: State, begin: float, end: float, rto
 def _solved(
     flow: AbstractFlow, x: State, begin: Array, end: Array, jumps: Array, longest: Array | None, rtol: Array
 ) -> State:
-    control: Any = dfx.PIDController(rtol=rtol, atol=rtol / 100, dtmax=longest)
-    if jumps.shape[0]:
-        control = dfx.ClipStepSizeController(control, jump_ts=jumps)
     field = lambda t, y, args: flow.vector_field(t, y)
-    solution = dfx.diffeqsolve(
-        dfx.ODETerm(field), dfx.Tsit5(), begin, end, None, x,
-        stepsize_controller=control, saveat=dfx.SaveAt(t1=True), max_steps=STEPS,
-    )  # fmt: skip
-    return flow.space.project(jax.tree.map(lambda y: y[-1], solution.ys))
+    solution = solve_within(field, begin, end, x, rtol=rtol, longest=longest, jumps=jumps, reverse=True)
+    failed = solution.result != dfx.RESULTS.successful
+    return flow.space.project(jax.tree.map(lambda y: jnp.where(failed, jnp.nan, y[-1]), solution.ys))

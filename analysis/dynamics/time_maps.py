@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.ensembles import cores
+from dynsim.integrators.within import solve_within
 from dynsim.padding import room_for
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
@@ -207,15 +208,10 @@ def _flow_interval(
 ) -> tuple[Array, Array, Array]:
     velocity = jax.vmap(_velocity(time_map), in_axes=(None, 1), out_axes=1)
     worst = lambda error: jnp.max(jnp.sqrt(jnp.mean(error**2, axis=0)))
-    rtol, end = time_map.rtol, begin + time_map.interval
-    control: Any = dfx.PIDController(rtol=rtol, atol=rtol / 100, norm=worst, dtmax=longest)
-    if jumps.shape[0]:
-        control = dfx.ClipStepSizeController(control, jump_ts=jumps)
     field = lambda t, y, args: _frozen(time_map, y, velocity(jnp.asarray(t), y), 0.0)
-    solution = dfx.diffeqsolve(
-        dfx.ODETerm(field), dfx.Tsit5(), begin, end, length, ys,
-        stepsize_controller=control, saveat=dfx.SaveAt(t1=True), max_steps=STEPS, throw=False,
-        adjoint=dfx.ForwardMode(),
+    solution = solve_within(
+        field, begin, begin + time_map.interval, ys,
+        rtol=time_map.rtol, first=length, longest=longest, jumps=jumps, norm=worst, max_steps=STEPS,
     )  # fmt: skip
     assert solution.ys is not None
     space, restored = time_map.system.space, time_map.restored

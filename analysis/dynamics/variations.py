@@ -10,6 +10,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from dynsim._types import State
+from dynsim.integrators.within import solve_within
 
 
 class Linearised(eqx.Module):
@@ -44,11 +45,7 @@ class Linearised(eqx.Module):
 
         `step` is the first step; the tolerance holds for state and vectors, the absolute one a hundredth of `rtol`.
         """
-        solution = dfx.diffeqsolve(
-            dfx.ODETerm(self.field), dfx.Tsit5(), begin, end, jnp.minimum(step, end - begin), (x, V),
-            stepsize_controller=dfx.PIDController(rtol=rtol, atol=rtol / 100), saveat=dfx.SaveAt(t1=True),
-            max_steps=100_000, throw=False, adjoint=dfx.ForwardMode(),
-        )  # fmt: skip
+        solution = solve_within(self.field, begin, end, (x, V), rtol=rtol, first=jnp.minimum(step, end - begin))
         steps = jnp.maximum(solution.stats["num_accepted_steps"], 1)
         assert solution.ys is not None
         x, V = self.on_space(*(part[-1] for part in solution.ys))

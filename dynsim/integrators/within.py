@@ -1,0 +1,84 @@
+"""The solve of an ordinary differential equation as a part of a larger program, which calls no Python."""
+
+from collections.abc import Callable
+from typing import Any
+
+import diffrax as dfx
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from dynsim._types import Scalar
+from dynsim.integrators.adjoint import Checkpointed, Forward, without_reverse
+
+
+class FirstStep(dfx.AbstractStepSizeController):
+    """A controller with a given first step, whose sign is known: diffrax would have the program check it in Python."""
+
+    controller: dfx.AbstractStepSizeController
+    length: Array
+
+    def wrap(self, direction):
+        """Wrap the inner controller."""
+        return FirstStep(self.controller.wrap(direction), self.length)  # pyright: ignore[reportCallIssue]
+
+    def init(self, terms, t0, t1, y0, dt0, args, func, error_order):
+        """Begin with the given step."""
+        del dt0
+        return self.controller.init(terms, t0, t1, y0, self.length, args, func, error_order)
+
+    def adapt_step_size(self, *given):
+        """Adapt as the inner controller does."""
+        return self.controller.adapt_step_size(*given)
+
+
+def solve_within(
+    field: Callable[[Any, Any, Any], Any],
+    begin: Array,
+    end: Array,
+    y0: Any,
+    *,
+    rtol: Array | float,
+    first: Array | None = None,
+    longest: Array | None = None,
+    jumps: Array | None = None,
+    norm: Callable[[Any], Scalar] | None = None,
+    saveat: Any = None,
+    reverse: bool = False,
+    max_steps: int = 100_000,
+) -> dfx.Solution:
+    """Return diffrax's solution by Tsit5, by default at the end alone; a failure is told by its `result`.
+
+    Args:
+        field: a function of time, state and None.
+        begin: the first time, before `end`.
+        end: the last time.
+        y0: the state at `begin`, any tree of arrays.
+        rtol: the relative tolerance; the absolute one is a hundredth of it.
+        first: the first step, positive; by default diffrax's own choice.
+        longest: the longest step, none by default.
+        jumps: times at which the field jumps; a step ends there.
+        norm: the norm of an error, by default the root mean square.
+        saveat: what is saved, as diffrax has it.
+        reverse: whether the solution has derivatives in reverse mode, not only forwards.
+        max_steps: after which the solve fails.
+    """
+    chosen: dict[str, Any] = {} if norm is None else {"norm": norm}
+    control: Any = dfx.PIDController(rtol=rtol, atol=rtol / 100, dtmax=longest, **chosen)
+    if jumps is not None and jumps.shape[0]:
+        control = dfx.ClipStepSizeController(control, jump_ts=jumps)
+    if first is not None:
+        control = FirstStep(control, jnp.asarray(first))  # pyright: ignore[reportCallIssue]
+    solver = dfx.Tsit5()
+    return dfx.diffeqsolve(
+        dfx.ODETerm(field),  # pyright: ignore[reportArgumentType]
+        solver if reverse else without_reverse(solver),
+        begin,
+        end,
+        None,
+        y0,
+        stepsize_controller=control,
+        saveat=dfx.SaveAt(t1=True) if saveat is None else saveat,
+        max_steps=max_steps,
+        throw=False,
+        adjoint=Checkpointed() if reverse else Forward(),
+    )
