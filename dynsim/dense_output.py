@@ -16,6 +16,7 @@ from dynsim.errors import argument_error, shown
 from dynsim.hybrid_trajectory import HybridTrajectory, Jump
 from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
 from dynsim.integrators.base import StatesAt
+from dynsim.padding import filled
 from dynsim.progress import waiting
 from dynsim.simulation import raise_if_failed
 from dynsim.spaces import AbstractSpace
@@ -36,9 +37,11 @@ class DensePath(eqx.Module):
 
     def __call__(self, t: Time) -> State:
         """Return the state at time `t`; raise `ValueError` for a time beyond the ends."""
-        time = t if isinstance(t, Tracer) else _inside("t", t, self.ends)
-        ys = _on(self.flow.space, self.states(jnp.asarray(time, float)[None]))
-        return jax.tree.map(lambda y: y[0], ys)
+        if isinstance(t, Tracer):
+            ys = _on(self.flow.space, self.states(jnp.asarray(t, float)[None]))
+            return jax.tree.map(lambda y: y[0], ys)
+        time = np.array([_inside("t", t, self.ends)])
+        return jax.tree.map(lambda y: jnp.asarray(y[0]), self.states_at(time))
 
     def at(self, ts: TimesLike) -> Trajectory:
         """Return the states at increasing times, as a trajectory of the same flow.
@@ -50,7 +53,13 @@ class DensePath(eqx.Module):
         for t in (times[0], times[-1]):
             _inside("ts", t, self.ends)
         times = times.astype(self.ends.dtype)
-        return Trajectory(jnp.asarray(times), _on(self.flow.space, self.states(times)), self.flow, self.stats)
+        ys = jax.tree.map(jnp.asarray, self.states_at(times))
+        return Trajectory(jnp.asarray(times), ys, self.flow, self.stats)
+
+    def states_at(self, ts: np.ndarray) -> State:
+        """Return the states on the space at times in any order that are known to be inside; NumPy arrays, if known."""
+        ys = _on(self.flow.space, self.states(filled(np.asarray(ts if len(ts) else self.ends[:1], float))))
+        return jax.tree.map(lambda y: (y if isinstance(y, Tracer) else np.asarray(y))[: len(ts)], ys)
 
 
 class HybridDensePath(eqx.Module):

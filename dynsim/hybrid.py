@@ -14,6 +14,7 @@ from dynsim._types import State, TimesLike
 from dynsim.arguments import as_state, as_times, check_events, check_flow, check_integrator
 from dynsim.conversion import function, integer
 from dynsim.errors import argument_error, shown
+from dynsim.host import on_host
 from dynsim.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
 from dynsim.simulation import Stop, simulate, simulate_until, with_error
@@ -270,13 +271,15 @@ def _filled(times: np.ndarray, count: int) -> np.ndarray:
 def _at(path: Trajectory, times: np.ndarray) -> Trajectory:
     """Return a path at those of its times that are among `times`."""
     rows = np.flatnonzero(np.isin(np.asarray(path.ts), times))
-    cut = (lambda y: y) if len(rows) == len(path.ts) else (lambda y: y[rows])
-    return Trajectory(cut(path.ts), jax.tree.map(cut, path.ys), path.system, path.stats)
+    if len(rows) == len(path.ts):
+        return path
+    ts, ys = on_host(lambda xp, y: y[rows], (path.ts, path.ys))
+    return Trajectory(ts, ys, path.system, path.stats)
 
 
 def _joined(first: Trajectory, second: Trajectory) -> Trajectory:
     """Return two paths of one flow, the second from where the first ends, as one with the sums of their steps."""
-    ys = jax.tree.map(lambda a, b: jnp.concatenate([a, b[1:]]), first.ys, second.ys)
+    ts, ys = on_host(lambda xp, a, b: xp.concatenate([a, b[1:]]), (first.ts, first.ys), (second.ts, second.ys))
     stats = eqx.tree_at(
         lambda s: (s.num_steps, s.num_rejected, s.max_defect),
         second.stats,
@@ -286,7 +289,7 @@ def _joined(first: Trajectory, second: Trajectory) -> Trajectory:
             jnp.maximum(first.stats.max_defect, second.stats.max_defect),
         ),
     )
-    return Trajectory(jnp.concatenate([first.ts, second.ts[1:]]), ys, first.system, stats)
+    return Trajectory(ts, ys, first.system, stats)
 
 
 def _holds(guard: Event, t: float, y: State) -> bool:

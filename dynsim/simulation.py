@@ -22,6 +22,7 @@ from dynsim.arguments import (
 )
 from dynsim.conversion import integer
 from dynsim.errors import IntegrationError, argument_error, shown
+from dynsim.host import on_host
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
 from dynsim.integrators.stochastic import chosen
 from dynsim.outcome import Outcome
@@ -109,8 +110,7 @@ def simulate_until(
     raise_if_failed(stats)
     end = np.asarray(t, times.dtype)
     kept = int(np.sum(np.asarray(times) < end)) if fired >= 0 else len(times) - 1
-    ys = jax.tree.map(lambda a, b: jnp.concatenate([a[:kept], b[None]]), ys, y)
-    reached = jnp.concatenate([times[:kept], end[None]])
+    reached, ys = on_host(lambda xp, a, b: xp.concatenate([a[:kept], b[None]]), (times, ys), (end, y))
     return Stop(Trajectory(reached, ys, flow, stats), fired)
 
 
@@ -128,13 +128,14 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> T
     if map.on_host:
         return _looped(map, x0, ts, every)
     x0 = as_state("x0", x0)
-    ys, defect = _scanned(map, x0, num_steps // every, every)
-    ok = all(bool(jnp.all(jnp.isfinite(y))) for y in jax.tree.leaves(ys))
-    return Trajectory(jnp.asarray(ts), ys, map, map_stats(ok, num_steps, defect))
+    ys, defect, ok = _scanned(map, x0, num_steps // every, every)
+    return Trajectory(jnp.asarray(ts), ys, map, map_stats(bool(ok), num_steps, defect))
 
 
 @eqx.filter_jit
-def _scanned(map: AbstractMap, x0: State, saves: int, every: int) -> tuple[State, Any]:
+def _scanned(map: AbstractMap, x0: State, saves: int, every: int) -> tuple[State, Any, Any]:
+    """Return the states, the largest defect, and whether all are finite."""
+
     def inner(x: State, k: Any) -> tuple[State, None]:
         return map.step(k, x), None
 
@@ -144,7 +145,8 @@ def _scanned(map: AbstractMap, x0: State, saves: int, every: int) -> tuple[State
 
     _, ys = jax.lax.scan(outer, x0, jnp.arange(saves))
     ys = jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), x0, ys)
-    return ys, jnp.max(jax.vmap(map.space.defect)(ys))
+    finite = [jnp.all(jnp.isfinite(y)) for y in jax.tree.leaves(ys)]
+    return ys, jnp.max(jax.vmap(map.space.defect)(ys)), jnp.all(jnp.stack(finite))
 
 
 def _looped(map: AbstractMap, x0: State, ts: np.ndarray, every: int) -> Trajectory:

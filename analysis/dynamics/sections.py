@@ -16,7 +16,7 @@ from dynsim.conversion import function, integer, number, reals
 from dynsim.dense_output import DensePath, dense_path
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, Diffrax
-from dynsim.padding import room_for
+from dynsim.padding import filled
 from dynsim.pictures import picture
 from dynsim.simulation import simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -109,7 +109,7 @@ def poincare_section(
         x, t = path(t + SAMPLES * step), t + SAMPLES * step
     if not found:
         raise argument_error("surface", "be crossed by the trajectory", f"is not crossed up to t = {t:g}")
-    joined = jax.tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts])[:wanted], *states)
+    joined = jax.tree.map(lambda *parts: np.concatenate(parts)[:wanted], *states)
     return Section(np.concatenate(times)[:wanted], joined, np.concatenate(signs)[:wanted], step, found >= wanted)
 
 
@@ -128,22 +128,15 @@ def _crossings(
         middle = (low + high) / 2
         before = _values(path, surface, middle) * side > 0
         low, high = np.where(before, middle, low), np.where(before, high, middle)
-    return (low + high) / 2, _states(path, (low + high) / 2), change[kept]
-
-
-def _states(path: DensePath, ts: np.ndarray) -> State:
-    """Return the states at increasing times. Times are filled up to a power of two, so that few programs are made."""
-    count = room_for(len(ts), least=2)
-    free = np.setdiff1d(np.linspace(float(path.ends[0]), float(path.ends[-1]), 2 * count), ts)[: count - len(ts)]
-    filled = np.append(ts, free)
-    order = np.argsort(filled, kind="stable")
-    rows = np.argsort(order, kind="stable")[: len(ts)]
-    return jax.tree.map(lambda y: np.asarray(y)[rows], path.at(filled[order]).ys)
+    return (low + high) / 2, path.states_at((low + high) / 2), change[kept]
 
 
 def _values(path: DensePath, surface: Callable, ts: np.ndarray) -> np.ndarray:
-    states = jax.tree.map(jnp.asarray, _states(path, ts))
-    return np.asarray(_surface(surface, jnp.asarray(ts), states)) if len(ts) else np.empty(0)
+    """Return the surface's function along a path; times are filled up, so that few programs are made."""
+    if not len(ts):
+        return np.empty(0)
+    times = filled(ts)
+    return np.asarray(_surface(surface, jnp.asarray(times), path.states_at(times)))[: len(ts)]
 
 
 @eqx.filter_jit

@@ -38,7 +38,8 @@ from dynsim.outcome import Outcome
 from dynsim.padding import room_for
 from dynsim.systems.base import AbstractFlow
 
-DENSE_STEPS = 256  # that there is room for at first in a dense output; four times as many whenever they do not suffice
+DENSE_STEPS = 1024  # that there is room for at first in a dense output; four times as many whenever they do not suffice
+DENSE_NUMBERS = 1_000_000  # of states in these steps, above which there is room for a quarter of them at first
 JUMPS = 64  # breakpoints that a program is compiled for, or a multiple
 
 
@@ -91,7 +92,8 @@ class Diffrax(AbstractIntegrator):
         _check(self, y0)
         ts = jnp.asarray([t0, t1], jax.tree.leaves(y0)[0].dtype)
         jumps, limit = _time_structure(self, flow, ts)
-        room = DENSE_STEPS
+        size = sum(leaf.size for leaf in jax.tree.leaves(y0))
+        room = DENSE_STEPS if size * DENSE_STEPS <= DENSE_NUMBERS else DENSE_STEPS // 4
         while True:
             short = dataclasses.replace(self, max_steps=min(room, self.max_steps))
             path, stats = _dense(short, without_periods(flow), y0, ts, _padded(jumps), limit)
@@ -277,8 +279,9 @@ def _dense(integrator, flow, y0, ts, jumps, limit):
 
 def _trimmed(path: dfx.DenseInterpolation) -> dfx.DenseInterpolation:
     """Return a dense output with room for the next power of two of its steps: few sizes, so few programs."""
-    room = room_for(int(path.ts_size))
-    fields = (path.ts[: room + 1], jax.tree.map(lambda info: info[:room], path.infos))
+    room = room_for(int(path.ts_size), least=64)
+    first = lambda kept, count: jnp.asarray(np.asarray(kept)[:count])
+    fields = (first(path.ts, room + 1), jax.tree.map(lambda info: first(info, room), path.infos))
     return eqx.tree_at(lambda p: (p.ts, p.infos), path, fields)
 
 
