@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim import _settings  # noqa: F401
+from dynsim.host import on_host
 from dynsim.integrators import Diffrax, Stats
 from dynsim.keys import stream
 from dynsim.simulation import simulate
@@ -101,6 +102,11 @@ def stored(path: Trajectory, *, again: bool) -> dict[str, Any]:
     return {"loaded": type(loaded.system.interaction).__name__, "same": same, "rerun": gap(second.ys, path.ys)}
 
 
+def _twice(xp: Any, x: Any) -> Any:
+    """Return two copies of an array, the number of the copy first."""
+    return xp.stack([x, x])
+
+
 def compared(name: str, mesh: jax.sharding.Mesh) -> dict[str, Any]:
     flow, inner = CASES[name]
     way: Any
@@ -114,6 +120,7 @@ def compared(name: str, mesh: jax.sharding.Mesh) -> dict[str, Any]:
         "field": gap(found, field(one, x)),
         "unknown": int(np.sum(np.isnan(found[:, 0]))),
         "rows": [part.data.shape[0] for part in found.addressable_shards],
+        "rows of two": [part.data.shape[1] for part in on_host(_twice, found).addressable_shards],
         "computed": way.traffic(many, x),
         "measured": measured_traffic(program.compiled.as_text()),
     }

@@ -127,11 +127,13 @@ def narrowed(events: Sequence[Event], bracket: Bracket, ts: Any, values: Any) ->
 def located(events: Sequence[Event], space: AbstractSpace, step: Bracket, path: Callable[[Array], State]) -> Bracket:
     """Return the first event in a step with the states `path(t)`, between neighbouring floats; for `jit`."""
 
-    def narrow(bracket: Bracket) -> Bracket:
+    def narrow(looked: tuple[Array, Bracket]) -> tuple[Array, Bracket]:
+        bracket = looked[1]
         ts = bracket.samples(events)
-        return narrowed(events, bracket, ts, values(events, space, ts, jax.vmap(path)(ts)))
+        return jnp.asarray(True), narrowed(events, bracket, ts, values(events, space, ts, jax.vmap(path)(ts)))
 
-    return jax.lax.while_loop(lambda bracket: bracket.splits, narrow, narrow(step))
+    whole = jax.tree.map(jnp.asarray, step)
+    return jax.lax.while_loop(lambda looked: ~looked[0] | looked[1].splits, narrow, (jnp.asarray(False), whole))[1]
 
 
 def at_end(events: Sequence[Event], last: Bracket, signs: Float[Array | np.ndarray, " events"]) -> Bracket:

@@ -2,15 +2,18 @@
 
 from tests.mutants import Mutant
 
-GUARD, DIFFRAX, EVENTS, BASE, SCIPY, OUTPUT, STABILISED, STIFF = (
+GUARD, DIFFRAX, EVENTS, BASE, SCIPY, OUTPUT, STABILISED, STIFF, WITHIN = (
     f"dynsim.integrators.{name}"
     for name in (
         "guard", "diffrax_backend", "events", "base", "scipy_backend", "scipy_output", "stabilised", "implicit",
+        "within",
     )
 )  # fmt: skip
 RUNS, LOCATED = ("tests/test_integrators.py",), ("tests/test_events.py",)
 DENSE, DAMPED = ("tests/test_dense_output.py",), ("tests/test_stabilised.py",)
 COUNTED = ("tests/test_compilations.py",)
+PERIODIC = ("tests/test_periodic_orbits.py", "tests/test_forced_orbits.py")
+FORCED = ("tests/test_attractors.py", "tests/test_basins.py", "tests/test_saltation.py")
 
 MUTANTS = (
     Mutant("integrators: candidates that are not finite are kept", GUARD,
@@ -72,9 +75,34 @@ MUTANTS = (
     Mutant("integrators: there is room for 256 dense steps only", DIFFRAX,
            "if room >= self.max_steps or", "if True or", tests=DENSE),
     Mutant("integrators: dense outputs lose their last steps", DIFFRAX,
-           "room = room_for(int(path.ts_size))",
+           "room = room_for(int(path.ts_size), least=64)",
            "room = max(1, room_for(int(path.ts_size)) // 2)",
            tests=DENSE),
+    Mutant("integrators: dense outputs never get more room", DIFFRAX,
+           "if room >= self.max_steps or", "if True or", tests=DENSE),
+    Mutant("integrators: dense outputs of no times have a state", "dynsim.dense_output",
+           "(y if isinstance(y, Tracer) else np.asarray(y))[: len(ts)]", "y[: max(1, len(ts))]",
+           tests=("tests/test_sections.py",)),
+    Mutant("integrators: known times within a program are taken for numbers", "dynsim.dense_output",
+           "(y if isinstance(y, Tracer) else np.asarray(y))", "np.asarray(y)", tests=DENSE),
+    Mutant("integrators: arrays of several devices are gathered on the host", "dynsim.host",
+           "len(leaf.devices()) > 1", "len(leaf.devices()) > 8", tests=("tests/test_sharded.py",)),
+    Mutant("integrators: solves within programs keep large absolute errors", WITHIN,
+           "atol=rtol / 100", "atol=rtol * 1e4", tests=PERIODIC),
+    Mutant("integrators: solves within programs step over jumps", WITHIN,
+           "if jumps is not None and jumps.shape[0]:", "if False:", tests=FORCED),
+    Mutant("integrators: solves within programs know no longest step", WITHIN,
+           "dtmax=longest", "dtmax=None", tests=FORCED),
+    Mutant("integrators: solves within programs take the mean error of all members", WITHIN,
+           '{"norm": norm}', "{}", tests=("tests/test_attractors.py",)),
+    Mutant("integrators: solves within programs have no derivative in reverse", WITHIN,
+           "Checkpointed() if reverse else Forward()", "Forward()", tests=("tests/test_saltation.py",)),
+    Mutant("integrators: solves within programs begin with diffrax's own step", WITHIN,
+           "y0, self.length, args", "y0, None, args", tests=PERIODIC),
+    Mutant("integrators: an event is looked for in a step once", EVENTS,
+           "~looked[0] | looked[1].splits", "~looked[0]", tests=LOCATED),
+    Mutant("integrators: an event is not looked for", EVENTS,
+           "~looked[0] | looked[1].splits", "looked[1].splits", tests=LOCATED),
     Mutant("integrators: events have no noise", EVENTS,
            "NOISE = 32", "NOISE = 0", tests=LOCATED),
     Mutant("integrators: events are looked for at the ends of steps only", EVENTS,

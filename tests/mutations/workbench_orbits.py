@@ -12,8 +12,9 @@ JUMPS = ("tests/test_saltation.py",)
 
 MUTANTS = (
     Mutant("workbench lyapunov: the frame is not renormalised after a warm-up", LYAPUNOV,
-           "flat, frame, _, early = advance(pair, flat, frame, jnp.asarray(float(t0)), *numbers, warm)",
-           "flat, _, _, early = advance(pair, flat, frame, jnp.asarray(float(t0)), *numbers, warm)", tests=EXPONENTS),
+           "flat, frame, _, early = over(", "flat, _, _, early = over(", tests=EXPONENTS),
+    Mutant("workbench lyapunov: room that was not needed counts", LYAPUNOV,
+           "logs[:samples]", "logs", tests=EXPONENTS),
     Mutant("workbench lyapunov: a forced flow begins anew after the warm-up", LYAPUNOV,
            "begin = jnp.asarray(float(t0) + warm * every)", "begin = jnp.asarray(float(t0))", tests=EXPONENTS),
     Mutant("workbench lyapunov: every interval begins at the first time", LYAPUNOV,
@@ -90,8 +91,10 @@ MUTANTS = (
     Mutant("workbench sections: a return map has the later coordinate first", SECTIONS,
            "np.stack([found[:-1], found[1:]], axis=1)", "np.stack([found[1:], found[:-1]], axis=1)", tests=CROSSINGS),
     Mutant("workbench sections: the surface is taken at the first time of the piece", SECTIONS,
-           "_surface(surface, jnp.asarray(ts), states)", "_surface(surface, jnp.asarray(0 * ts), states)",
+           "_surface(surface, jnp.asarray(times), ", "_surface(surface, jnp.asarray(0 * times), ",
            tests=CROSSINGS),
+    Mutant("workbench saltation: a solver that fails is not said", SALTATION,
+           "jnp.where(failed, jnp.nan, y[-1])", "y[-1]", tests=JUMPS),
     Mutant("workbench sections: as many crossings as were asked for are not complete", SECTIONS,
            "step, found >= wanted)", "step, found > wanted)", tests=CROSSINGS),
     Mutant("workbench sections: the period of an orbit may be one more than half", SECTIONS,
