@@ -38,8 +38,8 @@ from dynsim.outcome import Outcome
 from dynsim.padding import room_for
 from dynsim.systems.base import AbstractFlow
 
-DENSE_STEPS = 1024  # that there is room for at first in a dense output; four times as many whenever they do not suffice
-DENSE_NUMBERS = 1_000_000  # of states in these steps, above which there is room for a quarter of them at first
+DENSE_STEPS = 4096  # that there is room for at first in a dense output; four times as many whenever they do not suffice
+DENSE_NUMBERS = 1_000_000  # in the states of these steps, above which there is room for fewer at first
 JUMPS = 64  # breakpoints that a program is compiled for, or a multiple
 
 
@@ -93,7 +93,9 @@ class Diffrax(AbstractIntegrator):
         ts = jnp.asarray([t0, t1], jax.tree.leaves(y0)[0].dtype)
         jumps, limit = _time_structure(self, flow, ts)
         size = sum(leaf.size for leaf in jax.tree.leaves(y0))
-        room = DENSE_STEPS if size * DENSE_STEPS <= DENSE_NUMBERS else DENSE_STEPS // 4
+        room = DENSE_STEPS
+        while room > 256 and size * room > DENSE_NUMBERS:
+            room //= 4
         while True:
             short = dataclasses.replace(self, max_steps=min(room, self.max_steps))
             path, stats = _dense(short, without_periods(flow), y0, ts, _padded(jumps), limit)
