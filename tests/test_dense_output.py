@@ -101,6 +101,7 @@ def test_it_is_differentiable_and_batched_with_diffrax():
     np.testing.assert_allclose(jax.jit(jax.vmap(path))(jnp.asarray(TIMES)), path.at(TIMES).ys, atol=1e-15)
     assert np.all(np.isnan(jax.jit(lambda t: path(t))(11.0)))
     np.testing.assert_allclose(jax.jit(lambda: path(2.0))(), path(2.0), atol=1e-15)  # a time that is known
+    assert path.states_at(np.empty(0)).shape == (0, 2)
 
 
 @pytest.mark.slow

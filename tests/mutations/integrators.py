@@ -12,8 +12,7 @@ GUARD, DIFFRAX, EVENTS, BASE, SCIPY, OUTPUT, STABILISED, STIFF, WITHIN = (
 RUNS, LOCATED = ("tests/test_integrators.py",), ("tests/test_events.py",)
 DENSE, DAMPED = ("tests/test_dense_output.py",), ("tests/test_stabilised.py",)
 COUNTED = ("tests/test_compilations.py",)
-PERIODIC = ("tests/test_periodic_orbits.py", "tests/test_forced_orbits.py")
-FORCED = ("tests/test_attractors.py", "tests/test_basins.py", "tests/test_saltation.py")
+WITHIN_PROGRAMS = ("tests/test_within.py",)
 
 MUTANTS = (
     Mutant("integrators: candidates that are not finite are kept", GUARD,
@@ -81,24 +80,21 @@ MUTANTS = (
     Mutant("integrators: dense outputs never get more room", DIFFRAX,
            "if room >= self.max_steps or", "if True or", tests=DENSE),
     Mutant("integrators: dense outputs of no times have a state", "dynsim.dense_output",
-           "(y if isinstance(y, Tracer) else np.asarray(y))[: len(ts)]", "y[: max(1, len(ts))]",
-           tests=("tests/test_sections.py",)),
+           "(y if isinstance(y, Tracer) else np.asarray(y))[: len(ts)]", "y[: max(1, len(ts))]", tests=DENSE),
     Mutant("integrators: known times within a program are taken for numbers", "dynsim.dense_output",
            "(y if isinstance(y, Tracer) else np.asarray(y))", "np.asarray(y)", tests=DENSE),
-    Mutant("integrators: arrays of several devices are gathered on the host", "dynsim.host",
-           "len(leaf.devices()) > 1", "len(leaf.devices()) > 8", tests=("tests/test_sharded.py",)),
     Mutant("integrators: solves within programs keep large absolute errors", WITHIN,
-           "atol=rtol / 100", "atol=rtol * 1e4", tests=PERIODIC),
+           "atol=rtol / 100", "atol=rtol * 1e4", tests=WITHIN_PROGRAMS),
     Mutant("integrators: solves within programs step over jumps", WITHIN,
-           "if jumps is not None and jumps.shape[0]:", "if False:", tests=FORCED),
+           "if jumps is not None and jumps.shape[0]:", "if False:", tests=WITHIN_PROGRAMS),
     Mutant("integrators: solves within programs know no longest step", WITHIN,
-           "dtmax=longest", "dtmax=None", tests=FORCED),
+           "dtmax=longest", "dtmax=None", tests=WITHIN_PROGRAMS),
     Mutant("integrators: solves within programs take the mean error of all members", WITHIN,
-           '{"norm": norm}', "{}", tests=("tests/test_attractors.py",)),
+           '{"norm": norm}', "{}", tests=WITHIN_PROGRAMS),
     Mutant("integrators: solves within programs have no derivative in reverse", WITHIN,
            "Checkpointed() if reverse else Forward()", "Forward()", tests=("tests/test_saltation.py",)),
     Mutant("integrators: solves within programs begin with diffrax's own step", WITHIN,
-           "y0, self.length, args", "y0, None, args", tests=PERIODIC),
+           "y0, self.length, args", "y0, None, args", tests=WITHIN_PROGRAMS),
     Mutant("integrators: an event is looked for in a step once", EVENTS,
            "~looked[0] | looked[1].splits", "~looked[0]", tests=LOCATED),
     Mutant("integrators: an event is not looked for", EVENTS,
