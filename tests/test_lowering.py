@@ -9,12 +9,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics import saltation, time_maps
+from analysis.dynamics.equilibria import least_speed
+from analysis.dynamics.lyapunov import _advance_flow
+from analysis.dynamics.orbit_charts import ReturnChart
+from analysis.dynamics.time_maps import TimeMap, state_itself
+from analysis.dynamics.variations import Linearised
 from dynsim.integrators import RKC2, Diffrax, EulerHeun, Event, InSpan, Scipy
-from dynsim.integrators.diffrax_backend import _locate
+from dynsim.integrators.diffrax_backend import _dense, _locate
 from dynsim.integrators.save_times import in_order
 from dynsim.simulation import _scanned, simulate
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.base import FunctionFlow
+from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.hardmax.maps import HardmaxMap
 from dynsim.systems.noisy import NoisyFlow
 from dynsim.systems.tokens.flow import TokenFlow
@@ -25,10 +32,38 @@ from dynsim.systems.tokens.interactions.harmonic import Harmonic
 from dynsim.systems.tokens.masks import Causal, Window
 from tests.zoo import FLOWS, MAPS, D, flow_and_start, map_and_start
 
+LORENZ, AT, ONE = Lorenz(), np.array([1.0, 1.0, 20.0]), jnp.ones(())
+TIMES = TimeMap(LORENZ, AT, state_itself, 1.0, 1e-6, 1e3)
+WORKBENCH = {
+    "tangent vectors": lambda x: Linearised(LORENZ, x).over(0 * ONE, ONE, ONE, x, jnp.eye(3), 1e-8 * ONE),
+    "time map": lambda x: time_maps._run(TIMES, x[None], 0 * ONE, jnp.empty(0), None),
+    "exponents": lambda x: _advance_flow(
+        Linearised(LORENZ, x), ONE, 1e-8 * ONE, 4, x, jnp.eye(3), 0 * ONE, jnp.asarray(3)
+    ),
+    "return map": lambda x: ReturnChart(LORENZ, AT, np.eye(3)[:, :2], 1.0, 1e-8, forced=False)(x[:2]),
+    "derivative of a phase": jax.jacrev(
+        lambda x: saltation._solved(LORENZ, x, 0 * ONE, ONE, jnp.asarray([0.3]), ONE, 1e-8 * ONE)
+    ),
+    "dense output": lambda x: _dense(Diffrax(), LORENZ, x, jnp.asarray([0.0, 1.0]), jnp.empty(0), None)[0].evaluate(
+        ONE
+    ),
+    "nearby equilibria": lambda x: least_speed(LORENZ, x[None], 0 * ONE, jnp.empty((0, 3))),
+}
+"""Programs of the workbench, as functions of a state of the Lorenz system."""
 PLATFORMS = ("cuda", "tpu")
 TS = (0.0, 1.0, 2.0)
-FACTORISATIONS = {"LuDecomposition", "cusolver_getrf_ffi", "cu_lu_pivots_to_permutation", "cusolver_potrf_ffi"}
-"""Kernels that run on the accelerators: LU, for implicit solvers and linear equations, and Cholesky, for ellipsoids."""
+FACTORISATIONS = {
+    "LuDecomposition",
+    "Qr",
+    "ProductOfElementaryHouseholderReflectors",
+    "cusolver_geqrf_ffi",
+    "cusolver_orgqr_ffi",
+    "cusolver_ormqr_ffi",
+    "cusolver_getrf_ffi",
+    "cu_lu_pivots_to_permutation",
+    "cusolver_potrf_ffi",
+}
+"""Kernels that run on the accelerators: LU, for implicit solvers and linear equations, Cholesky, for ellipsoids, QR."""
 CHEAP = ("general heads on an ellipsoid", "a user's own, plane")
 SOME = [name if name in CHEAP else pytest.param(name, marks=pytest.mark.slow) for name in FLOWS]
 INTERACTIONS = {
@@ -50,7 +85,8 @@ ON_HOST = {"hardmax", "exact hardmax", "two hard heads", "forward Euler of a cha
 
 def lowered(fn, *args) -> str:
     """Return the program of a function for all accelerators."""
-    return jax.export.export(jax.jit(fn), platforms=PLATFORMS)(*args).mlir_module()
+    kernels = [jax.export.DisabledSafetyCheck.custom_call(name) for name in FACTORISATIONS]  # of whatever version
+    return jax.export.export(jax.jit(fn), platforms=PLATFORMS, disabled_checks=kernels)(*args).mlir_module()
 
 
 def runs_there(fn, *args) -> bool:
@@ -128,6 +164,13 @@ def test_the_other_maps_say_that_they_run_on_the_host():
 def test_solvers_are_lowered(solver):
     flow, x = flow_and_start("general heads on an ellipsoid")
     assert runs_there(solved(flow, Diffrax(solver)), x)
+
+
+@pytest.mark.parametrize(
+    "name", [name if name == "time map" else pytest.param(name, marks=pytest.mark.slow) for name in WORKBENCH]
+)
+def test_the_workbench_is_lowered(name):
+    assert runs_there(WORKBENCH[name], jnp.asarray(AT))
 
 
 @pytest.mark.slow
