@@ -13,6 +13,7 @@ from jaxtyping import PyTree
 from dynsim._types import State, Time, Times, TimesLike
 from dynsim.arguments import as_times, check_integrator, shapes_explained
 from dynsim.errors import argument_error, shown
+from dynsim.host import on_host
 from dynsim.hybrid_trajectory import HybridTrajectory, Jump
 from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
 from dynsim.integrators.base import StatesAt
@@ -41,7 +42,7 @@ class DensePath(eqx.Module):
             ys = _on(self.flow.space, self.states(jnp.asarray(t, float)[None]))
             return jax.tree.map(lambda y: y[0], ys)
         time = np.array([_inside("t", t, self.ends)])
-        return jax.tree.map(lambda y: jnp.asarray(y[0]), self.states_at(time))
+        return on_host(lambda xp, y: y[0], self.states_at(time))
 
     def at(self, ts: TimesLike) -> Trajectory:
         """Return the states at increasing times, as a trajectory of the same flow.
@@ -53,13 +54,12 @@ class DensePath(eqx.Module):
         for t in (times[0], times[-1]):
             _inside("ts", t, self.ends)
         times = times.astype(self.ends.dtype)
-        ys = jax.tree.map(jnp.asarray, self.states_at(times))
-        return Trajectory(jnp.asarray(times), ys, self.flow, self.stats)
+        return Trajectory(jnp.asarray(times), self.states_at(times), self.flow, self.stats)
 
     def states_at(self, ts: np.ndarray) -> State:
-        """Return the states on the space at times in any order that are known to be inside; NumPy arrays, if known."""
+        """Return the states on the space at times in any order that are known to be inside."""
         ys = _on(self.flow.space, self.states(filled(np.asarray(ts if len(ts) else self.ends[:1], float))))
-        return jax.tree.map(lambda y: (y if isinstance(y, Tracer) else np.asarray(y))[: len(ts)], ys)
+        return on_host(lambda xp, y: y[: len(ts)], ys)
 
 
 class HybridDensePath(eqx.Module):

@@ -6,18 +6,23 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import PyTree
 
 
 def on_host(function: Callable[..., Any], *trees: PyTree) -> PyTree:
-    """Return JAX arrays, `function(np, *leaves)` of NumPy arrays for each leaf of the trees.
+    """Return JAX arrays, `function(np, *leaves)` of NumPy arrays for each leaf of the trees, on the first one's device.
 
-    Arrays that several devices share stay there: their function is `function(jnp, *leaves)`.
+    Arrays that are traced, or that several devices share, stay there: their function is `function(jnp, *leaves)`.
     """
 
     def of(*leaves: Any) -> Any:
-        if any(isinstance(leaf, jax.Array) and len(leaf.devices()) > 1 for leaf in leaves):
+        if any(isinstance(leaf, Tracer) for leaf in leaves):
             return function(jnp, *leaves)
-        return jnp.asarray(function(np, *(np.asarray(leaf) for leaf in leaves)))
+        placed = [leaf for leaf in leaves if isinstance(leaf, jax.Array) and leaf.committed]
+        if any(len(leaf.devices()) > 1 for leaf in placed):
+            return function(jnp, *leaves)
+        made = function(np, *(np.asarray(leaf) for leaf in leaves))
+        return jax.device_put(made, placed[0].sharding) if placed else jnp.asarray(made)
 
     return jax.tree.map(of, *trees)

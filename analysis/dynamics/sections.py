@@ -109,7 +109,7 @@ def poincare_section(
         x, t = path(t + SAMPLES * step), t + SAMPLES * step
     if not found:
         raise argument_error("surface", "be crossed by the trajectory", f"is not crossed up to t = {t:g}")
-    joined = jax.tree.map(lambda *parts: np.concatenate(parts)[:wanted], *states)
+    joined = jax.tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts])[:wanted], *states)
     return Section(np.concatenate(times)[:wanted], joined, np.concatenate(signs)[:wanted], step, found >= wanted)
 
 

@@ -16,6 +16,7 @@ from jaxtyping import Array
 from dynsim._types import State, Time, Times
 from dynsim.conversion import instance, integer, number
 from dynsim.errors import argument_error
+from dynsim.host import on_host
 from dynsim.integrators.adjoint import Checkpointed, Forward, without_reverse
 from dynsim.integrators.base import (
     AbstractIntegrator,
@@ -282,8 +283,7 @@ def _dense(integrator, flow, y0, ts, jumps, limit):
 def _trimmed(path: dfx.DenseInterpolation) -> dfx.DenseInterpolation:
     """Return a dense output with room for the next power of two of its steps: few sizes, so few programs."""
     room = room_for(int(path.ts_size), least=64)
-    first = lambda kept, count: jnp.asarray(np.asarray(kept)[:count])
-    fields = (first(path.ts, room + 1), jax.tree.map(lambda info: first(info, room), path.infos))
+    fields = (on_host(lambda xp, ts: ts[: room + 1], path.ts), on_host(lambda xp, info: info[:room], path.infos))
     return eqx.tree_at(lambda p: (p.ts, p.infos), path, fields)
 
 
