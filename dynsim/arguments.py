@@ -75,18 +75,19 @@ def as_times(ts: TimesLike) -> np.ndarray:
     return times
 
 
-def check_start(flow: AbstractFlow | AbstractMap, y0: State) -> State:
-    """Return `y0` projected to the flow's space; raise `ValueError` unless it is finite and on it up to rounding."""
+def check_start(name: str, flow: AbstractFlow | AbstractMap, y0: State) -> State:
+    """Return a state projected to the flow's space; raise `ValueError` unless it is finite and on it up to rounding."""
+    y0 = as_state(name, y0)
     try:
         finite, defect, start = inspected(flow.space, y0)
     except (TypeError, ValueError) as error:
-        raise argument_error("y0", "fit the space of the flow", f"does not ({reason(error)})") from None
+        raise argument_error(name, "fit the space of the flow", f"does not ({reason(error)})") from None
     if not bool(finite):
-        raise argument_error("y0", "be finite", "has an entry that is not")
+        raise argument_error(name, "be finite", "has an entry that is not")
     if not float(defect) < OFF_SPACE:
-        name = type(flow.space).__name__
-        must = f"lie on the space, {name} (its `project` takes any non-zero point there)"
-        raise argument_error("y0", must, f"is off it by {float(defect):.3g}")
+        space = type(flow.space).__name__
+        must = f"lie on the space, {space} (its `project` takes any non-zero point there)"
+        raise argument_error(name, must, f"is off it by {float(defect):.3g}")
     return start
 
 

@@ -191,6 +191,6 @@ def _checked(flow: AbstractFlow, y0: State, ts: TimesLike, integrator: AbstractI
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((y0, ts))):
         return start_on(flow.space, y0), ts if isinstance(ts, Tracer) else np.asarray(as_times(ts), dtype)
     times = as_times(ts)
-    start = check_start(flow, y0)
+    start = check_start("y0", flow, y0)
     flow.check_horizon(float(times[0]), float(times[-1]))
     return start, jnp.asarray(times, dtype)

@@ -8,13 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics import periodic_orbits
 from analysis.dynamics.charts import MapChart, second_derivative
 from analysis.dynamics.equilibrium_curve import FixedPointCurve
+from analysis.dynamics.lyapunov import lyapunov_spectrum
+from dynsim.dense_output import dense
 from dynsim.ensembles import ensemble
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.simulation import simulate
-from dynsim.systems.base import AbstractFlow
-from dynsim.systems.catalogue.maps import Logistic
+from dynsim.systems.base import AbstractFlow, FunctionFlow
+from dynsim.systems.catalogue.maps import Henon, Logistic
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.choice import Auto
 
@@ -65,6 +68,35 @@ def test_numbers_compile_nothing(integrator):
     assert count(lambda: run(tokens(1.0), starts(2)[0], TS)) == 0
     assert count(lambda: run(tokens(0.5), starts(2)[1], 2 * TS)) == 0
     assert count(lambda: run(tokens(0.5), starts(3)[0], TS)) <= 3
+
+
+def test_another_duration_of_a_lyapunov_spectrum_compiles_nothing():
+    henon, start = Henon(), jnp.asarray([0.1, 0.1])
+    lyapunov_spectrum(henon, start, 100)
+    assert count(lambda: lyapunov_spectrum(henon, start, 120, warm_up=30)) == 0
+
+
+def test_other_times_of_a_dense_output_compile_nothing():
+    path = dense(simulate(FunctionFlow(_turning), [1.0, 0.0], TS, integrator=Scipy()))
+    path.at(TS)
+    assert count(lambda: (path.at(np.linspace(0.0, 0.9, 16)), path(0.3))) <= 3  # transfers of arrays of new shapes
+
+
+def test_the_segments_of_an_orbit_share_a_program_with_its_nodes(monkeypatch):
+    """All calls have arguments of one type, weak or not: another would compile the segment a second time."""
+    types = set()
+
+    def segment(pair, x, *numbers):
+        types.add(tuple(str(jax.typeof(a)) for a in (x, *numbers)))
+        return x, jnp.eye(2), jnp.ones(2), jnp.ones(2)
+
+    monkeypatch.setattr(periodic_orbits, "_segment", segment)
+    periodic_orbits.periodic_orbit(FunctionFlow(_turning), jnp.asarray([1.0, 0.0]), 6.0, segments=2)
+    assert len(types) == 1
+
+
+def _turning(t, x):
+    return jnp.stack([-x[1], x[0]])
 
 
 CHOICES = {"blocked": (None, 300, 1.0, 0.5), "no harmonics": (1e-6, 300, 1e6, 2e6), "harmonic": (1e-6, 700, 1.0, 1.01)}

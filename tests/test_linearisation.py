@@ -25,7 +25,8 @@ from tests.zoo import FLOWS, flow_and_start, vector_field
 def test_a_linear_flow_has_the_eigenvalues_of_its_matrix():
     A = np.array([[1.0, 2.0], [0.0, -3.0]])
     flow = FunctionFlow(lambda t, x: x @ jnp.asarray(A).T, Euclidean())
-    found = spectrum(flow, jnp.zeros(2))
+    found = spectrum(flow, [0.0, 0.0])  # a list of numbers is a state
+    np.testing.assert_allclose(tangent_jacobian(flow, [0.0, 0.0]), tangent_jacobian(flow, jnp.zeros(2)))
     np.testing.assert_allclose(np.sort(found.values.real), [-3.0, 1.0], atol=1e-13)
     assert (found.index, found.kind, found.num_symmetries) == (1, "saddle", 0)
 

@@ -13,7 +13,7 @@ from dynsim.systems.catalogue.oscillators import Duffing, Pendulum, VanDerPol
 
 @pytest.fixture(scope="module")
 def cycle():
-    return periodic_orbit(VanDerPol(), jnp.asarray([2.0, 0.1]), 6.5)
+    return periodic_orbit(VanDerPol(), [2.0, 0.1], 6.5)
 
 
 def test_van_der_pol_has_its_period_and_multiplier(cycle):

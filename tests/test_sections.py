@@ -89,6 +89,8 @@ def test_bad_sections_are_one_sentence():
     flow, x = FunctionFlow(turning, fastest_period=np.pi), jnp.asarray([1.0, 0.0])
     with pytest.raises(ValueError, match="Argument `surface` must be crossed by the trajectory, but is not crossed up"):
         poincare_section(flow, x, lambda t, x: x[0] - 2, 5, longest=10.0)
+    with pytest.raises(ValueError, match="Argument `start` must be finite"):
+        poincare_section(flow, [np.nan, 0.0], lambda t, x: x[0], 5)
     with pytest.raises(ValueError, match="Argument `direction` must be -1, 0 or 1, but is 2"):
         poincare_section(flow, x, lambda t, x: x[0], 5, direction=2)
     with pytest.raises(ValueError, match="Argument `spacing` must be positive"):

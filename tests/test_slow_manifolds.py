@@ -218,7 +218,7 @@ def test_what_has_no_root_and_what_is_no_path_is_refused():
     none = rational({(2, 0): 1.0, (0, 1): 1.0})
     with pytest.raises(ValueError, match="f.x, y. = 0, at this y, but the smallest .f. found from it is 1"):
         quasi_steady_state(none, 1.0, 0.5)
-    with pytest.raises(ValueError, match="`y0` must be finite"):
+    with pytest.raises(ValueError, match="`slow` must be finite"):
         quasi_steady_state(CUBIC, np.nan, 0.5)
     with pytest.raises(ValueError, match="`fast` must return the shape of its variable"):
         quasi_steady_state(FastSlowFlow(lambda x, y: jnp.stack([x, x]), still, 1.0), 0.0, 0.5)

@@ -48,7 +48,7 @@ def continue_equilibria(
         ValueError: for bad input, or if no equilibrium is found near the start.
     """
     curve, within = _curve(flow, where, iterate, symmetries), limits(bounds, step, max_step, max_points)
-    state = check_start(flow, start)
+    state = check_start("start", flow, start)
     first = curve.at(state, curve.value)
     if first is None:
         at = curve.equations(state, curve.value, curve.basis(state))

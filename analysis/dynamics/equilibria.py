@@ -14,7 +14,7 @@ from jaxtyping import Array
 from analysis.dynamics.flat_states import count_of
 from analysis.dynamics.linearisation import Spectrum, SymmetryGenerator, spectrum, tangent_basis, tangent_jacobian
 from dynsim._types import Key, State, Time
-from dynsim.arguments import start_on
+from dynsim.arguments import as_state, start_on
 from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
@@ -107,7 +107,7 @@ def newton(flow: AbstractFlow, x: State, t: Time = 0.0, *, max_steps: int = 20) 
     A minimum-norm step does not move along the orbit of a symmetry, where the Jacobian is singular. Iteration stops
     when a step does not reduce the speed, or after `max_steps`. NumPy: not for `jit`.
     """
-    when = jnp.asarray(t, float)
+    x, when = as_state("x", x), jnp.asarray(t, float)
     field = np.asarray(_field(flow, x, when))
     for _ in range(max_steps):
         basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, when)
@@ -130,7 +130,7 @@ def _flat(x: State) -> np.ndarray:
 
 def max_speed(flow: AbstractFlow, x: State, t: Time = 0.0) -> float:
     """Return the largest entry of the field at `x`, as an absolute value. NumPy: not for `jit`."""
-    return float(np.max(np.abs(_field(flow, x, jnp.asarray(t, float)))))
+    return float(np.max(np.abs(_field(flow, as_state("x", x), jnp.asarray(t, float)))))
 
 
 @eqx.filter_jit

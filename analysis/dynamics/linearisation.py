@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynsim._types import State, Time
+from dynsim.arguments import as_state
 from dynsim.errors import argument_error
 from dynsim.orientation import TIE, basis_of_range
 from dynsim.spaces import AbstractSpace
@@ -42,6 +43,7 @@ def tangent_jacobian(flow: AbstractFlow, x: State, t: Time = 0.0) -> np.ndarray:
     Normal directions are left out: since `vector_field` is constant along the fibres of the retraction, the ambient
     Jacobian is zero on them. NumPy: not for `jit`.
     """
+    x = as_state("x", x)
     basis = tangent_basis(flow.space, x)
     return basis.T @ np.asarray(_ambient_jacobian(flow, x, jnp.asarray(t, float))) @ basis
 
@@ -106,6 +108,7 @@ def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequenc
     Raises:
         ValueError: if a velocity is not in the kernel: it generates no symmetry, or `x` is no equilibrium.
     """
+    x = as_state("x", x)
     basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, t)
     tolerance = NEAR_ZERO * max(1.0, float(np.linalg.norm(J, 2)) if J.size else 1.0)
     orbit = orbit_basis(basis, x, symmetries)

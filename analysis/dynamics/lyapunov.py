@@ -90,9 +90,7 @@ def lyapunov_spectrum(
         raise argument_error("system", "be a flow or a map", f"is {shown(system)}")
     if is_map and system.on_host:
         raise argument_error("system", "be a map in JAX", f"is {type(system).__name__}, which runs on the host")
-    x = as_state("start", start)
-    if not is_map:
-        x = check_start(system, x)
+    x = as_state("start", start) if is_map else check_start("start", system, start)
     flat, _ = ravel_pytree(x)
     every = number("interval", interval)
     if is_map:
@@ -117,7 +115,7 @@ def lyapunov_spectrum(
         raise IntegrationError(
             "The solver failed: take a smaller interval or another start.", outcome=Outcome.MAX_STEPS
         )
-    return _spectrum(np.asarray(logs[:samples], float), every)
+    return _spectrum(np.asarray(logs, float)[:samples], every)
 
 
 def _orthonormal(V: Array) -> tuple[Array, Array]:

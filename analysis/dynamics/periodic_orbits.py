@@ -79,7 +79,7 @@ def periodic_orbit(
         ValueError: for bad input, or if the iteration does not converge, or collapses onto an equilibrium.
     """
     check_flow(flow)
-    start = check_start(flow, guess)
+    start = check_start("guess", flow, guess)
     time, count = number("period", period), integer("segments", segments, least=1)
     flat, restored = ravel_pytree(start)
     turn = _turn(flow, start, shift)

@@ -91,7 +91,7 @@ def poincare_section(
     end = number("longest", longest)
     if direction not in (-1, 0, 1):
         raise argument_error("direction", "be -1, 0 or 1", f"is {direction}")
-    x, t = check_start(flow, start), 0.0
+    x, t = check_start("start", flow, start), 0.0
     if warm_up:
         t = number("warm_up", warm_up)
         x = simulate(flow, x, [0.0, t], integrator=integrator).final

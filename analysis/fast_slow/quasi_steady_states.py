@@ -29,7 +29,9 @@ def quasi_steady_state(flow: FastSlowFlow, slow: ArrayLike, guess: ArrayLike) ->
     Raises:
         ValueError: if no root is found, or if f conserves a quantity that is not constant on the space of x.
     """
-    start = _point(flow, guess, slow)
+    if not np.all(np.isfinite(np.asarray(slow, float))):
+        raise argument_error("slow", "be finite", "has an entry that is not")
+    start = _point("guess", flow, guess, slow)
     x, size = _solved(flow, start.fast, start.slow)
     if not bool(jnp.all(jnp.isfinite(x))):
         _check_isolated(flow, start)
@@ -46,7 +48,7 @@ def fast_limit(flow: FastSlowFlow, start: FastSlow) -> FastSlow:
     Raises:
         ValueError: if it does not converge to a stable equilibrium of the fast subsystem.
     """
-    start = _point(flow, *start)
+    start = _point("start", flow, *start)
     limit = settle(FastSubsystem(flow, start.slow), start.fast, integrator=stiff(1e-10))
     if not limit.settled:
         must = "lead to a stable equilibrium of the fast subsystem"
@@ -54,10 +56,10 @@ def fast_limit(flow: FastSlowFlow, start: FastSlow) -> FastSlow:
     return quasi_steady_state(flow, start.slow, limit.state)
 
 
-def _point(flow: FastSlowFlow, fast: ArrayLike, slow: ArrayLike) -> FastSlow:
+def _point(name: str, flow: FastSlowFlow, fast: ArrayLike, slow: ArrayLike) -> FastSlow:
     """Return a state as arrays; raise `ValueError` unless it is finite, in the space, and f and g have its shape."""
     state = FastSlow(jnp.asarray(fast, float), jnp.asarray(slow, float))
-    state = check_start(flow, state)
+    state = check_start(name, flow, state)
     jax.eval_shape(lambda x: rates(flow, x), state)
     return state
 
