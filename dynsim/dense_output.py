@@ -17,7 +17,7 @@ from dynsim.host import on_host
 from dynsim.hybrid_trajectory import HybridTrajectory, Jump
 from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
 from dynsim.integrators.base import StatesAt
-from dynsim.padding import filled
+from dynsim.padding import filled, room_for
 from dynsim.progress import waiting
 from dynsim.simulation import raise_if_failed
 from dynsim.spaces import AbstractSpace
@@ -58,7 +58,8 @@ class DensePath(eqx.Module):
 
     def states_at(self, ts: np.ndarray) -> State:
         """Return the states on the space at times in any order that are known to be inside."""
-        ys = _on(self.flow.space, self.states(filled(np.asarray(ts if len(ts) else self.ends[:1], float))))
+        times = np.asarray(ts if len(ts) else self.ends[:1], float)
+        ys = _on(self.flow.space, self.states(filled(times, room_for(len(times), least=16))))
         return on_host(lambda xp, y: y[: len(ts)], ys)
 
 

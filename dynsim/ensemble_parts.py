@@ -21,6 +21,7 @@ from dynsim.integrators import AbstractIntegrator, Stats
 from dynsim.integrators.base import masked
 from dynsim.integrators.stochastic import of_members
 from dynsim.outcome import Outcome
+from dynsim.padding import filled
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import fields
 
@@ -72,7 +73,7 @@ def kept_values(work: Work) -> Any:
 
 def together(work: Work, part: np.ndarray, width: int) -> Part:
     """Solve the members of a part under `vmap`, the last one repeated up to the common width."""
-    padded = np.concatenate([part, np.repeat(part[-1:], width - len(part))])
+    padded = filled(part, width)
     flows = work.flows if len(work.flows) == 1 else tuple(work.flows[k] for k in padded)
     found = work.solver(padded).observe(flows, work.start(padded), work.ts, work.fn)
     return found if len(part) == width else jax.tree.map(lambda a: np.asarray(a)[: len(part)], found)

@@ -32,6 +32,7 @@ from dynsim.ensemble_parts import digest as _digest
 from dynsim.ensemble_parts import together as _together
 from dynsim.errors import argument_error
 from dynsim.executors import as_executor, finished
+from dynsim.host import on_host
 from dynsim.integrators import AbstractIntegrator, Stats
 from dynsim.integrators.stochastic import chosen_for_all
 from dynsim.io.checkpoints import Checkpoints
@@ -158,8 +159,7 @@ def _run(
             done = _solved_on(as_executor(executor), solve, work, parts, checkpoints, shown)
     back = np.argsort(np.concatenate(parts), kind="stable")
     # on the host, where nothing is compiled; a checkpoint has no weak types
-    join = lambda *pieces: jax.device_put(np.concatenate([np.asarray(piece) for piece in pieces])[back])
-    return jax.tree.map(join, *done)
+    return on_host(lambda xp, *pieces: xp.concatenate(pieces)[back], *done)
 
 
 def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: TimesLike, fn: Observable) -> Work:

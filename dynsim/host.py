@@ -23,6 +23,6 @@ def on_host(function: Callable[..., Any], *trees: PyTree) -> PyTree:
         if any(len(leaf.devices()) > 1 for leaf in placed):
             return function(jnp, *leaves)
         made = function(np, *(np.asarray(leaf) for leaf in leaves))
-        return jax.device_put(made, placed[0].sharding) if placed else jnp.asarray(made)
+        return jax.device_put(made, placed[0].sharding if placed else None)
 
     return jax.tree.map(of, *trees)

@@ -271,9 +271,8 @@ def _filled(times: np.ndarray, count: int) -> np.ndarray:
 def _at(path: Trajectory, times: np.ndarray) -> Trajectory:
     """Return a path at those of its times that are among `times`."""
     rows = np.flatnonzero(np.isin(np.asarray(path.ts), times))
-    if len(rows) == len(path.ts):
-        return path
-    ts, ys = on_host(lambda xp, y: y[rows], (path.ts, path.ys))
+    whole = path.ts, path.ys
+    ts, ys = whole if len(rows) == len(path.ts) else on_host(lambda xp, y: y[rows], whole)
     return Trajectory(ts, ys, path.system, path.stats)
 
 

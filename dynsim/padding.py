@@ -8,6 +8,6 @@ def room_for(count: int, *, least: int = 1) -> int:
     return max(least, 1 << max(0, count - 1).bit_length())
 
 
-def filled(values: np.ndarray, *, least: int = 16) -> np.ndarray:
-    """Return an array that is not empty, with its last entry repeated up to `room_for` entries."""
-    return np.pad(values, (0, room_for(len(values), least=least) - len(values)), mode="edge")
+def filled(values: np.ndarray, size: int) -> np.ndarray:
+    """Return an array that is not empty, with its last row repeated up to `size` rows."""
+    return np.concatenate([values, np.repeat(values[-1:], size - len(values), axis=0)])

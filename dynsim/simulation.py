@@ -186,11 +186,11 @@ def _checked(flow: AbstractFlow, y0: State, ts: TimesLike, integrator: AbstractI
     """Return start and times as arrays of one type; raise `ValueError` on bad input."""
     check_flow(flow)
     check_integrator(integrator)
-    y0 = as_state("y0", y0)
-    dtype = jax.tree.leaves(y0)[0].dtype
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((y0, ts))):
+        y0 = as_state("y0", y0)
+        dtype = jax.tree.leaves(y0)[0].dtype
         return start_on(flow.space, y0), ts if isinstance(ts, Tracer) else np.asarray(as_times(ts), dtype)
     times = as_times(ts)
     start = check_start("y0", flow, y0)
     flow.check_horizon(float(times[0]), float(times[-1]))
-    return start, jnp.asarray(times, dtype)
+    return start, jnp.asarray(times, jax.tree.leaves(start)[0].dtype)

@@ -20,6 +20,7 @@ from dynsim.io.checkpoints import Checkpoints
 from dynsim.io.locks import held
 from dynsim.io.npz import writable_folder
 from dynsim.keys import stream
+from dynsim.padding import filled
 from dynsim.parts import collected
 from dynsim.storage import versions
 from dynsim.sweep_points import Points, digest, points_of
@@ -153,11 +154,10 @@ def _one_by_one(function: Callable[..., Any], rows: list[dict], seeds: list[int 
 
 def _together(function: Callable[..., Any], columns: Arrays, seeds: list[int | None], size: int) -> Arrays:
     """Return the values at some points by one program, the last point repeated up to the common size."""
-    fill = lambda a: np.concatenate([a, np.repeat(a[-1:], size - len(a), axis=0)])
     keys = None
     if seeds[0] is not None:
-        keys = jnp.stack([stream(int(seed), "sweep") for seed in fill(np.asarray(seeds))])
-    given = {name: jnp.asarray(fill(column)) for name, column in columns.items()}
+        keys = jnp.stack([stream(int(seed), "sweep") for seed in filled(np.asarray(seeds), size)])
+    given = {name: jnp.asarray(filled(column, size)) for name, column in columns.items()}
     try:
         made = _program(function, given, keys)
     except jax.errors.JAXTypeError as error:

@@ -16,7 +16,7 @@ from dynsim.conversion import function, integer, number, reals
 from dynsim.dense_output import DensePath, dense_path
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, Diffrax
-from dynsim.padding import filled
+from dynsim.padding import filled, room_for
 from dynsim.pictures import picture
 from dynsim.simulation import simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -135,7 +135,7 @@ def _values(path: DensePath, surface: Callable, ts: np.ndarray) -> np.ndarray:
     """Return the surface's function along a path; times are filled up, so that few programs are made."""
     if not len(ts):
         return np.empty(0)
-    times = filled(ts)
+    times = filled(ts, room_for(len(ts), least=16))
     return np.asarray(_surface(surface, jnp.asarray(times), path.states_at(times)))[: len(ts)]
 
 

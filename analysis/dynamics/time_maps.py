@@ -17,7 +17,7 @@ from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.ensembles import cores
 from dynsim.integrators.within import solve_within
-from dynsim.padding import room_for
+from dynsim.padding import filled, room_for
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 WINDOW = 8  # intervals in a call: one program for all
@@ -121,8 +121,7 @@ class TimeMap(eqx.Module):
 
     def _part(self, xs: np.ndarray, width: int, begun: int) -> np.ndarray:
         """Return the states of members solved together; if the solver fails for them all, those of smaller parts."""
-        padded = np.concatenate([xs, np.repeat(xs[-1:], width - len(xs), axis=0)])
-        states, failed = _run(self, jnp.asarray(padded), *self._times(begun))
+        states, failed = _run(self, jnp.asarray(filled(xs, width)), *self._times(begun))
         if not bool(failed):
             return np.asarray(states)[:, : len(xs)]
         if len(xs) == 1:
@@ -144,10 +143,9 @@ class TimeMap(eqx.Module):
 
 def _by_rows(fn: Callable, time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
     """Return a function of states, whose number is filled up to a power of two, so that few programs are made."""
-    room = room_for(len(xs), least=FEW)
     if not len(xs):
         return np.asarray(fn(time_map, jnp.zeros((FEW, xs.shape[1]))))[:0]
-    padded = np.concatenate([xs, np.repeat(xs[-1:], room - len(xs), axis=0)])
+    padded = filled(xs, room_for(len(xs), least=FEW))
     return np.asarray(fn(time_map, jnp.asarray(padded)))[: len(xs)]
 
 

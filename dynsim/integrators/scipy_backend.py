@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from dynsim._types import State, Times
 from dynsim.conversion import integer, number
 from dynsim.errors import argument_error, nearest, shown
+from dynsim.host import on_host
 from dynsim.integrators.base import (
     AbstractIntegrator,
     Event,
@@ -27,7 +28,7 @@ from dynsim.integrators.base import (
 from dynsim.integrators.events import Bracket, at_end, check_begin, check_end, narrowed, signs, untouched, values
 from dynsim.integrators.scipy_output import PathOutput, StepOutput
 from dynsim.outcome import Outcome
-from dynsim.padding import room_for
+from dynsim.padding import filled, room_for
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
@@ -326,8 +327,8 @@ def _finish(space: AbstractSpace, unravel: _Unravel, saved: np.ndarray) -> tuple
     """
     count = len(saved)
     full = room_for(count, least=16) if saved.size <= FILLED else count
-    ys, defect = _on_space(space, unravel, np.pad(saved, ((0, full - count), (0, 0)), mode="edge"))
-    return jax.tree.map(lambda y: jax.device_put(np.asarray(y)[:count]), ys), defect
+    ys, defect = _on_space(space, unravel, filled(saved, full))
+    return on_host(lambda xp, y: y[:count], ys), defect
 
 
 @eqx.filter_jit
