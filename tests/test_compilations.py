@@ -20,6 +20,7 @@ from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.maps import Henon, Logistic
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.choice import Auto
+from tests import zoo
 
 TS = np.linspace(0.0, 1.0, 7)
 
@@ -56,6 +57,10 @@ def first(t, x):
     return x[0]
 
 
+def _decaying(t, x, rate):
+    return -rate * x
+
+
 def starts(n: int) -> np.ndarray:
     x = np.random.default_rng(0).normal(size=(3, n, 3))
     return x / np.linalg.norm(x, axis=-1, keepdims=True)
@@ -68,6 +73,22 @@ def test_numbers_compile_nothing(integrator):
     assert count(lambda: run(tokens(1.0), starts(2)[0], TS)) == 0
     assert count(lambda: run(tokens(0.5), starts(2)[1], 2 * TS)) == 0
     assert count(lambda: run(tokens(0.5), starts(3)[0], TS)) <= 3
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["function", "master equation, driven", *(pytest.param(name, marks=pytest.mark.slow) for name in zoo.FLOWS)],
+)
+def test_a_second_call_with_scipy_compiles_nothing(name):
+    """Also of flows that hold dictionaries, which have no hash: those of one's own."""
+
+    def run(rate: float) -> None:
+        own = FunctionFlow(_decaying, parameters={"rate": rate}), [1.0, 2.0]
+        flow, x = own if name == "function" else zoo.flow_and_start(name)
+        simulate(flow, x, [0.0, 0.01, 0.02], integrator=Scipy())
+
+    run(1.0)
+    assert count(lambda: (run(1.0), run(2.0))) == 0
 
 
 def test_another_duration_of_a_lyapunov_spectrum_compiles_nothing():

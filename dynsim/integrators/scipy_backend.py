@@ -251,12 +251,13 @@ def _flat_field(flow: AbstractFlow, unravel: "_Unravel", t0: float, flat: np.nda
 
     A field that cannot be traced, because it calls NumPy or branches on its state, is called as it is.
     """
-    arrays, static = eqx.partition(without_periods(flow), eqx.is_array)
+    arrays, others = eqx.partition(without_periods(flow), eqx.is_array)
     leaves, tree = jax.tree.flatten(arrays)  # here, not at every evaluation: it takes as long as one
+    static, rest = jax.tree.flatten(others)  # a flow that holds a dictionary has no hash, its parts have
     try:
-        field = _compiled(tree, static, unravel)
+        field = _compiled(tree, tuple(static), rest, unravel)
     except TypeError:  # something static that cannot be hashed
-        field = _compiled.__wrapped__(tree, static, unravel)
+        field = _compiled.__wrapped__(tree, tuple(static), rest, unravel)
     both = np.append(t0, flat)  # time and state in one array: each argument takes a microsecond
     try:
         field(leaves, both)
@@ -275,10 +276,10 @@ def _on_host(v: State) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=32)
-def _compiled(tree: Any, static: AbstractFlow, unravel: "_Unravel") -> Callable[[list[Array], Any], Array]:
+def _compiled(tree: Any, static: tuple, rest: Any, unravel: "_Unravel") -> Callable[[list[Array], Any], Array]:
     @jax.jit
     def field(leaves: list[Array], both: Any) -> Array:
-        whole = eqx.combine(jax.tree.unflatten(tree, leaves), static)
+        whole = eqx.combine(jax.tree.unflatten(tree, leaves), jax.tree.unflatten(rest, static))
         return jnp.concatenate([jnp.ravel(v) for v in jax.tree.leaves(whole.vector_field(both[0], unravel(both[1:])))])
 
     return field

@@ -189,4 +189,8 @@ MUTANTS = (
            tests=("tests/test_integrators.py::test_an_euler_step_takes_the_velocity_at_its_time",)),
     Mutant("hybrid: a dwell time ends the run only if it ends at the first saved time", "dynsim.hybrid",
            "if end == wanted[-1]:", "if end == wanted[1]:", tests=("tests/test_hybrid.py",)),
+    Mutant("integrators: a flow that holds a dictionary is compiled at every call", SCIPY,
+           "field = _compiled(tree", "field = _compiled.__wrapped__(tree", tests=COUNTED),
+    Mutant("master equation: a generator is compiled at every check", "dynsim.systems.master_equation.flow",
+           "= _matrices(self", "= _matrices.__wrapped__(self", tests=COUNTED),
 )  # fmt: skip

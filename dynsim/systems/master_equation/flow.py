@@ -3,6 +3,7 @@
 import math
 from typing import Any, ClassVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -82,10 +83,16 @@ class MasterEquationFlow(AbstractFlow):
             return
         constant = isinstance(self.generator, Constant)
         times = np.linspace(t0, t1, 1 if constant else CHECKED_TIMES)
-        matrices = jax.lax.map(lambda t: self.generator(t)[0], jnp.asarray(times))
+        matrices = _matrices(self.generator, jnp.asarray(times))
         if not isinstance(matrices, Tracer):
             for t, Q in zip(times, np.asarray(matrices, float), strict=True):
                 check_generator(Q, name="generator" if constant else f"generator(t = {t:.6g})")
+
+
+@eqx.filter_jit
+def _matrices(generator: Any, times: Array) -> Array:
+    """Return a generator at each time, (times, k, k)."""
+    return jax.lax.map(lambda t: generator(t)[0], times)
 
 
 class MasterEquationMap(AbstractMap):
