@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from analysis.dynamics import periodic_orbits
+from analysis.dynamics.certified_equilibria import certified_equilibrium
 from analysis.dynamics.charts import MapChart, second_derivative
 from analysis.dynamics.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.lyapunov import lyapunov_spectrum
+from analysis.dynamics.sections import orbit_diagram
 from dynsim.dense_output import dense
 from dynsim.ensembles import ensemble
 from dynsim.integrators import Diffrax, Scipy
@@ -89,6 +91,19 @@ def test_a_second_call_with_scipy_compiles_nothing(name):
 
     run(1.0)
     assert count(lambda: (run(1.0), run(2.0))) == 0
+
+
+def test_a_parameter_taken_by_another_lambda_compiles_nothing():
+    run = lambda: orbit_diagram(Logistic(), lambda system: system.r, [3.2, 3.5], [0.3], warm_up=9, kept=2)
+    run()
+    assert count(run) == 0
+
+
+def test_a_second_certificate_compiles_nothing():
+    pytest.importorskip("flint")
+    run = lambda x: certified_equilibrium(FunctionFlow(_turning), [x, x])
+    run(1e-3)
+    assert count(lambda: run(2e-3)) == 0
 
 
 def test_another_duration_of_a_lyapunov_spectrum_compiles_nothing():

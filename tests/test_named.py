@@ -5,6 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.critical_equations import FoldCurve
+from analysis.dynamics.equilibrium_curve import EquilibriumCurve, FixedPointCurve
+from analysis.dynamics.orbit_curve import OrbitCurve
 from dynsim import FunctionFlow, FunctionMap, iterate, load, rerun, save, simulate, to_xarray
 from dynsim.commands.system_options import SystemOptions, parse_system
 from dynsim.commands.systems import flow, found
@@ -12,7 +15,7 @@ from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.fast_slow.flow import FastSlow
-from dynsim.systems.named import changed, components, parameters, where
+from dynsim.systems.named import changed, components, parameters, real_parameter, where
 
 OWN = """
 import jax.numpy as jnp
@@ -75,6 +78,45 @@ def test_parameters_are_found_and_changed_by_name():
         changed(Lorenz(), {"roh": 3.0})
     with pytest.raises(ValueError, match=r"Argument `rho` must have shape \(\), but has shape \(2,\)"):
         changed(Lorenz(), {"rho": [1.0, 2.0]})
+
+
+def test_a_parameter_may_have_the_name_of_a_method_of_dictionaries():
+    grown = FunctionFlow(lambda t, x, pop: pop * x, parameters={"pop": 2.0})
+    assert float(where(grown, "pop")(grown)) == 2.0
+    assert float(changed(grown, {"pop": 3.0}).parameters["pop"]) == 3.0
+
+
+def test_functions_that_take_the_same_parameter_are_equal():
+    """Programs are compiled for a function of the flow, and one written as a lambda is another one at every call."""
+    take, value = real_parameter("where", lambda flow: flow.parameters["rate"], NERVE)
+    assert value == float(take(NERVE)) == 0.5
+    assert take == real_parameter("where", lambda flow: flow.parameters["rate"], NERVE)[0] == where(NERVE, "rate")
+    curves = [
+        (EquilibriumCurve(Lorenz(), rho)._where, FixedPointCurve(Logistic(), r, 1)._where,
+         FoldCurve(Lorenz(), (rho, sigma), jnp.ones(3), (0.0, 1.0))._where,
+         OrbitCurve(Lorenz(), rho, jnp.ones(3), 3, None, 10.0, 1e-6)._where)
+        for rho, sigma, r in [(lambda f: f.rho, lambda f: f.sigma, lambda f: f.r) for _ in range(2)]
+    ]  # fmt: skip
+    assert curves[0] == curves[1]
+
+
+def test_a_function_that_takes_no_leaf_or_one_in_two_places_stays_as_it_is():
+    double, shared = lambda flow: 2 * flow.rho, jnp.asarray(3.0)
+    assert real_parameter("where", double, Lorenz())[0] is double
+    twice = FunctionFlow(lambda t, x, a, b: a * x, parameters={"a": 1.0, "b": 2.0})
+    twice = eqx.tree_at(lambda f: (f.parameters["a"], f.parameters["b"]), twice, (shared, shared))
+    second = lambda flow: flow.parameters["b"]
+    assert real_parameter("where", second, twice) == (second, 3.0)
+
+
+def test_what_is_no_parameter_is_said_with_the_nearest_name():
+    for missing, sentence in (
+        (lambda flow: flow.rate, r'FunctionFlow has no `rate`, did you mean `parameters\["rate"\]`'),
+        (lambda flow: flow.parameters["rte"], "finds no `rte`, did you mean `rate`?"),
+        (lambda flow: flow.parametres, "FunctionFlow has no `parametres`, did you mean `parameters`?"),
+    ):
+        with pytest.raises(ValueError, match=f"Argument `where` must return a real number of the flow, but {sentence}"):
+            real_parameter("where", missing, NERVE)
 
 
 def test_the_names_reach_run_files_and_xarray(tmp_path):

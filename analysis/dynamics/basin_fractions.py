@@ -20,6 +20,7 @@ from analysis.dynamics.time_maps import TimeMap
 from dynsim._types import Key, State
 from dynsim.conversion import choice, function, integer, random_key, reals
 from dynsim.errors import argument_error
+from dynsim.systems.named import real_parameter
 
 
 class Fractions(NamedTuple):
@@ -141,7 +142,7 @@ def continued_fractions(
     values = np.asarray(reals("parameters", parameters), float)
     if values.ndim != 1 or not len(values):
         raise argument_error("parameters", "have shape (values,) with at least one", f"has shape {values.shape}")
-    function("where", where, "the system")
+    take, _ = real_parameter("where", where, system)
     choice("matching", matching, ("distance", "enclosure"))
     function("sampler", sampler, "a random key")
     starts = jax.vmap(sampler)(jax.random.split(random_key("key", key), integer("count", count, least=1)))
@@ -149,7 +150,7 @@ def continued_fractions(
     known: dict[int, LimitSet] = {}
     fresh = 0
     for value in values:
-        at = eqx.tree_at(where, system, jnp.asarray(value))
+        at = eqx.tree_at(take, system, jnp.asarray(value))
         time_map, flat, told = set_up(at, starts, options)
         found = labelled(time_map, flat, told)
         before = list(known.items())

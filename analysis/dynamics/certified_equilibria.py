@@ -5,6 +5,7 @@ The statements are about the field as it is written, its constants being the flo
 
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -119,6 +120,25 @@ def certified_count(
     return _Subdivision(problem, sides, integer("max_boxes", max_boxes, least=1), number("smallest", smallest)).result()
 
 
+def _equations(system: Any, flat: Any, shape: tuple[int, ...], period: int, curved: bool) -> Any:
+    """Return the field, and off the space the way back to it, or the displacement by a map."""
+    y = jnp.reshape(flat, shape)
+    if isinstance(system, AbstractFlow):
+        field = system.vector_field(jnp.zeros(()), y)
+        return jnp.ravel(field + (system.space.project(y) - y) if curved else field)
+    x = y
+    for k in range(period):
+        x = system.step(k, x)
+    return jnp.ravel(x - y)
+
+
+@eqx.filter_jit
+def _derivatives(system: Any, x: Any, shape: tuple[int, ...], period: int, curved: bool) -> Any:
+    """Return the equations at a point and their derivatives."""
+    equations = lambda y: _equations(system, y, shape, period, curved)
+    return equations(x), jax.jacfwd(equations)(x)
+
+
 class _Problem:
     """The equations F = 0 of a system in ambient coordinates, in floats and in balls."""
 
@@ -135,23 +155,17 @@ class _Problem:
         point = system.space.project(jnp.asarray(start))
         self.normals = self.size - tangent_basis(system.space, point).shape[1]
         self.exact = BallFunction(self._equations, self.size)
-        self._float = jax.jit(lambda x: (self._equations(x), jax.jacfwd(self._equations)(x)))
 
     def _equations(self, flat: Any) -> Any:
-        """Return the field, and off the space the way back to it, or the displacement by a map."""
-        y = jnp.reshape(flat, self.shape)
-        if not self.is_map:
-            field = self.system.vector_field(jnp.zeros(()), y)
-            return jnp.ravel(field + (self.system.space.project(y) - y) if self.normals else field)
-        x = y
-        for k in range(self.period):
-            x = self.system.step(k, x)
-        return jnp.ravel(x - y)
+        return _equations(self.system, flat, self.shape, self.period, bool(self.normals))
+
+    def _derivatives(self, x: Any) -> Any:
+        return _derivatives(self.system, x, self.shape, self.period, bool(self.normals))
 
     def newton(self, x: np.ndarray) -> np.ndarray:
         """Return a zero near a point, in floats."""
         for _ in range(NEWTON):
-            values, J = (np.asarray(part) for part in self._float(jnp.asarray(x)))
+            values, J = (np.asarray(part) for part in self._derivatives(jnp.asarray(x)))
             if not np.all(np.isfinite(J)) or not np.all(np.isfinite(values)):
                 return x
             change = np.linalg.lstsq(J, -values, rcond=1e-12)[0]

@@ -13,7 +13,7 @@ from jaxtyping import Array
 
 from analysis.dynamics.between import located
 from analysis.dynamics.charts import FlowChart, second_derivative
-from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations, parameter_value
+from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.equilibria import displaced
 from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
@@ -22,6 +22,7 @@ from dynsim._types import State
 from dynsim.arguments import check_flow
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
+from dynsim.systems.named import real_parameter
 
 
 class Critical(NamedTuple):
@@ -46,12 +47,12 @@ class CriticalEquations(AbstractCurve):
         check_flow(flow)
         if not isinstance(where, tuple) or len(where) != 2:
             raise argument_error("where", "be two functions of the flow", "is not")
-        parameter_value("where", where[0], flow)
-        self.value, self.flow, self.bounds = parameter_value("where", where[1], flow), flow, bounds
+        first, _ = real_parameter("where", where[0], flow)
+        second, self.value = real_parameter("where", where[1], flow)
+        self._where, self.flow, self.bounds = (first, second), flow, bounds
         zero = jnp.zeros(len(ravel_pytree(state)[0]))
         self.reference = (zero, zero)
         self.last: CurvePoint | None = None  # where a curve of Hopf points ended at frequency zero
-        self._where = where
         self._size = len(ravel_pytree(state)[0])
 
     def moved(self, first: float, second: float) -> AbstractFlow:

@@ -1,8 +1,7 @@
 """Curves of solutions in a state and a parameter together: Newton corrections, tangents and singular points."""
 
 import abc
-from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from jax.flatten_util import ravel_pytree
@@ -10,8 +9,6 @@ from jax.flatten_util import ravel_pytree
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from analysis.dynamics.normal_forms import UNKNOWN, Coefficient
 from dynsim._types import State
-from dynsim.conversion import function
-from dynsim.errors import argument_error, nearest, shown
 
 CORRECTIONS = 12  # Newton steps of a correction
 SINGULAR = 1e-10  # relative: a smaller singular value has no sign
@@ -198,26 +195,3 @@ def turned(begin: CurvePoint, direction: np.ndarray, end: CurvePoint) -> tuple[C
     carried = np.append(end.basis.T @ (begin.basis @ direction[:-1]), direction[-1])
     cosine = float(carried @ end.tangent) / max(float(np.linalg.norm(carried)), np.finfo(float).tiny)
     return (end if cosine >= 0 else end._replace(tangent=-end.tangent)), abs(cosine)
-
-
-def parameter_value(name: str, where: Callable[[Any], Any], system: Any) -> float:
-    """Return the real number that a function finds in a system.
-
-    Raises:
-        ValueError: if it finds none, with the nearest name of a field.
-    """
-    function(name, where, "the flow")
-    must = "return a real number of the flow"
-    try:
-        value = np.asarray(where(system), float)
-    except AttributeError as error:
-        fields = [k for k in getattr(error.obj, "__dataclass_fields__", {}) if k != "space"]
-        missing = f"has no `{error.name}`{nearest(str(error.name), fields)}"
-        raise argument_error(name, must, f"{type(error.obj).__name__} {missing}") from None
-    except (TypeError, ValueError, IndexError):
-        raise argument_error(name, must, "does not") from None
-    if value.size != 1:
-        raise argument_error(name, "return one real number of the flow", f"returns shape {value.shape}")
-    if not np.isfinite(value).all():
-        raise argument_error(name, "return a finite number of the flow", f"returns {shown(value.item())}")
-    return float(value.item())

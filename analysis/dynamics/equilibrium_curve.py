@@ -11,7 +11,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from analysis.dynamics.charts import FlowChart, MapChart
-from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations, parameter_value
+from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.equilibria import displaced
 from analysis.dynamics.linearisation import SymmetryGenerator, eigenvalues, orbit_basis, tangent_basis
 from analysis.dynamics.map_normal_forms import flip_coefficient, neimark_sacker_coefficient
@@ -20,6 +20,7 @@ from dynsim._types import State
 from dynsim.arguments import check_flow
 from dynsim.conversion import instance, integer
 from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.named import real_parameter
 
 
 class EquilibriumCurve(AbstractCurve):
@@ -27,9 +28,9 @@ class EquilibriumCurve(AbstractCurve):
 
     def __init__(self, flow: AbstractFlow, where: Callable, symmetries: Sequence[SymmetryGenerator] = ()):
         check_flow(flow)
-        self.value, self.symmetries = parameter_value("where", where, flow), tuple(symmetries)
+        self._where, self.value = real_parameter("where", where, flow)
         self.system: Any = flow
-        self._where = where
+        self.symmetries = tuple(symmetries)
 
     def basis(self, state: State) -> np.ndarray:
         """Return a basis of the tangent space."""
@@ -83,9 +84,9 @@ class FixedPointCurve(EquilibriumCurve):
         self, system: AbstractMap, where: Callable, iterate: int, symmetries: Sequence[SymmetryGenerator] = ()
     ):
         self.system = instance("flow", system, AbstractMap, "a flow or a map")
-        self.value, self.symmetries = parameter_value("where", where, system), tuple(symmetries)
+        self._where, self.value = real_parameter("where", where, system)
         self.iterate = integer("iterate", iterate, least=1)
-        self._where = where
+        self.symmetries = tuple(symmetries)
 
     def _derivatives(self, state: State, parameter: Array) -> tuple[Array, Array, Array]:
         return _of_map(self._where, self.system, state, parameter, jnp.asarray(self.iterate))

@@ -12,7 +12,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.branches import Bifurcation, Branch, both_ways, branch, departing, follow, limits
-from analysis.dynamics.curves import CurvePoint, parameter_value
+from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.orbit_curve import Cycle, OrbitCurve
@@ -23,6 +23,7 @@ from dynsim.errors import argument_error
 from dynsim.integrators.save_times import InOrder, request
 from dynsim.integrators.within import solve_within
 from dynsim.systems.base import AbstractFlow
+from dynsim.systems.named import real_parameter
 
 RTOL = 1e-10  # of the solver; the absolute tolerance is a hundredth of it
 
@@ -154,7 +155,7 @@ def switch_orbits(
     """
     if at.kind not in ("branch point", "period doubling"):
         raise argument_error("at", "be a branch point or a period doubling", f"is a {at.kind}")
-    parameter_value("where", where, flow)
+    real_parameter("where", where, flow)
     within, doubled = limits(bounds, step, max_step, max_points), at.kind == "period doubling"
     cycle: Any = at.state
     repeats = 2 if doubled else 1
@@ -189,10 +190,10 @@ def orbit_ranges(
 
     Each orbit is solved anew from all of its nodes, at rtol 1e-6, and looked at `samples` times between two nodes.
     """
-    count = integer("samples", samples, least=2)
+    count, (take, _) = integer("samples", samples, least=2), real_parameter("where", where, flow)
     states: Any = jax.tree.map(jnp.asarray, cycles.states)
     shares = jnp.linspace(0.0, 1.0, count) / jax.tree.leaves(states.nodes)[0].shape[1]
-    return np.asarray(_ranges(flow, where, states, jnp.asarray(cycles.parameters), shares, component))
+    return np.asarray(_ranges(flow, take, states, jnp.asarray(cycles.parameters), shares, component))
 
 
 @eqx.filter_jit

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 from jax.flatten_util import ravel_pytree
 
-from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations, parameter_value
+from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.equilibrium_curve import name_of_multiplier, with_parameter
 from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.linearisation import tangent_basis
@@ -25,6 +25,7 @@ from dynsim.conversion import function
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.spaces.product import Product
 from dynsim.systems.base import AbstractFlow
+from dynsim.systems.named import real_parameter
 
 REACH = 1e6  # the largest multiplier with which the derivatives of a return are found in one run
 SMALL = 1e-4  # of the norm of the states: orbits of a smaller size are equilibria
@@ -93,7 +94,7 @@ class OrbitCurve(AbstractCurve):
         rtol: float,
     ):
         check_flow(flow)
-        self.value = parameter_value("where", where, flow)
+        where, self.value = real_parameter("where", where, flow)
         self.flow, self.segments, self.longest, self._where = flow, segments, longest, where
         self._restored = ravel_pytree(state)[1]
         self._pair = Linearised(ParameterFlow(flow, where), WithParameter(state, jnp.asarray(self.value, float)))

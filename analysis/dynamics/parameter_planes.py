@@ -10,7 +10,6 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from analysis.dynamics.continuation import Bifurcation
-from analysis.dynamics.curves import parameter_value
 from analysis.dynamics.equilibria import newton
 from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.flat_states import chord_distances, flat_states
@@ -21,6 +20,7 @@ from dynsim.arguments import check_flow
 from dynsim.conversion import reals
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
+from dynsim.systems.named import real_parameter
 
 FOLLOWED = ("fold", "Hopf point")
 NEAR = 0.1  # of a segment of a curve: a bifurcation nearer to it is one of the curve
@@ -43,7 +43,7 @@ def critical_curves(
     The other arguments and the errors are those of `critical_curve`.
     """
     options: Any = {"step": step, "max_step": max_step, "max_points": max_points}
-    second = parameter_value("where", where[1], flow)
+    _, second = real_parameter("where", where[1], flow)
     if not bounds[1][0] <= second <= bounds[1][1]:
         must = f"hold the flow's own second parameter, {second:g}"
         raise argument_error("bounds", must, f"are {bounds[1][0]:g} to {bounds[1][1]:g}")
@@ -102,7 +102,7 @@ def stability_map(
     """
     check_flow(flow)
     for one in where:
-        parameter_value("where", one, flow)
+        real_parameter("where", one, flow)
     ps, qs = (np.atleast_1d(np.asarray(reals(name, v), float)) for name, v in (("first", first), ("second", second)))
     counts = np.zeros((2, len(qs), len(ps)), int)
     for row, q in enumerate(qs):

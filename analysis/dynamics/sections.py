@@ -20,6 +20,7 @@ from dynsim.padding import filled, room_for
 from dynsim.pictures import picture
 from dynsim.simulation import simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.named import real_parameter
 
 SAMPLES = 2000  # of a piece of the trajectory
 HALVINGS = 60  # of a bracket between two samples: to neighbouring floats
@@ -198,11 +199,11 @@ def orbit_diagram(
     values = np.asarray(reals("parameters", parameters), float)
     if values.ndim != 1 or not len(values):
         raise argument_error("parameters", "have shape (values,) with at least one", f"has shape {values.shape}")
-    function("where", where, "the map")
+    take, _ = real_parameter("where", where, system)
     function("coordinate", coordinate, "the state")
     x = as_state("start", start)
     before, after = integer("warm_up", warm_up, least=0), integer("kept", kept, least=1)
-    found = _orbits(system, where, jnp.asarray(values), x, coordinate, jnp.asarray(before), after)
+    found = _orbits(system, take, jnp.asarray(values), x, coordinate, jnp.asarray(before), after)
     return OrbitDiagram(values, np.asarray(found))
 
 

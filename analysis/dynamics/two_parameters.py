@@ -13,12 +13,13 @@ from analysis.dynamics.between import located
 from analysis.dynamics.branches import can_go_on, follow, limits
 from analysis.dynamics.continuation import Bifurcation
 from analysis.dynamics.critical_equations import CriticalEquations, FoldCurve, HopfCurve, critical_of
-from analysis.dynamics.curves import CurvePoint, parameter_value
+from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.flat_states import flat_states
 from dynsim._types import State
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
+from dynsim.systems.named import real_parameter
 
 
 class Degeneracy(NamedTuple):
@@ -133,7 +134,7 @@ def _end(
     last, before = (0, 1) if side == 0 else (-1, -2)
     state: Any = jax.tree.map(lambda a: a[last], known.states)
     first, second, frequency = (float(a[last]) for a in (known.first, known.second, known.frequencies))
-    parameter_value("where", where[1], flow)
+    real_parameter("where", where[1], flow)
     make = FoldCurve if known.kind == "fold" else HopfCurve
     curve = make(with_parameter(where[1], flow, jnp.asarray(second)), where, state, inside)
     begin = curve.at(curve.begin(state, first, frequency), second)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim._types import State
-from dynsim.conversion import reals
+from dynsim.conversion import function, reals
 from dynsim.errors import argument_error, nearest, shown
 
 
@@ -142,17 +142,60 @@ class _Leaf(eqx.Module):
     def __call__(self, system: Any) -> Any:
         """Return the leaf."""
         for key in self.path:
-            system = getattr(system, key) if isinstance(key, str) and hasattr(system, key) else system[key]
+            system = system[key] if isinstance(key, int) or isinstance(system, Mapping) else getattr(system, key)
         return system
 
 
-def _located(system: Any) -> dict[str, tuple[tuple[str | int, ...], jax.Array]]:
-    """Return the path and the value of each parameter by name."""
-    places = []
+def real_parameter(name: str, where: Any, system: Any) -> tuple[Callable[[Any], Any], float]:
+    """Return a function that takes a real number of a system, and the number.
+
+    If `where` takes a leaf, the function has its path, and equals others that have it: `where=lambda flow: flow.mu`, a
+    new function at every call, compiles nothing twice.
+
+    Raises:
+        ValueError: if it finds none, with the nearest name of a field; `name` is that of the argument.
+    """
+    function(name, where, "the flow")
+    must = "return a real number of the flow"
+    try:
+        found = where(system)
+        value = np.asarray(found, float)
+    except AttributeError as error:
+        declared = [f'parameters["{k}"]' for k in getattr(error.obj, "parameters", {}) if k == error.name]
+        fields = [k for k in getattr(error.obj, "__dataclass_fields__", {}) if k != "space"]
+        meant = f", did you mean `{declared[0]}`?" if declared else nearest(str(error.name), fields)
+        missing = f"has no `{error.name}`{meant}"
+        raise argument_error(name, must, f"{type(error.obj).__name__} {missing}") from None
+    except KeyError as error:
+        key = str(error.args[0])
+        raise argument_error(name, must, f"finds no `{key}`{nearest(key, _located(system))}") from None
+    except (TypeError, ValueError, IndexError):
+        raise argument_error(name, must, "does not") from None
+    if value.size != 1:
+        raise argument_error(name, "return one real number of the flow", f"returns shape {value.shape}")
+    if not np.isfinite(value).all():
+        raise argument_error(name, "return a finite number of the flow", f"returns {shown(value.item())}")
+    paths = [path for path, leaf in _places(system) if leaf is found]
+    return _Leaf(paths[0]) if len(paths) == 1 else where, float(value.item())
+
+
+def _places(system: Any) -> list[tuple[tuple[str | int, ...], Any]]:
+    """Return the path and the value of each leaf that attributes and keys lead to."""
+    found = []
     for path, leaf in jax.tree_util.tree_flatten_with_path(system)[0]:
         keys = tuple(getattr(key, "name", getattr(key, "key", getattr(key, "idx", None))) for key in path)
-        if isinstance(leaf, jax.Array | np.ndarray) and jnp.issubdtype(leaf.dtype, jnp.floating) and None not in keys:
-            places.append((keys, leaf))
+        if None not in keys:
+            found.append((keys, leaf))
+    return found
+
+
+def _located(system: Any) -> dict[str, tuple[tuple[str | int, ...], Any]]:
+    """Return the path and the value of each parameter by name."""
+    places = [
+        (keys, leaf)
+        for keys, leaf in _places(system)
+        if isinstance(leaf, jax.Array | np.ndarray) and jnp.issubdtype(leaf.dtype, jnp.floating)
+    ]
     short = [str(keys[-1]) for keys, _ in places]
     names = [
         word if short.count(word) == 1 and isinstance(keys[-1], str) else ".".join(map(str, keys))

@@ -9,6 +9,8 @@ EXPONENTS = ("tests/test_lyapunov.py",)
 PERIODIC = ("tests/test_periodic_orbits.py",)
 CROSSINGS = ("tests/test_sections.py",)
 JUMPS = ("tests/test_saltation.py",)
+NAMED = ("tests/test_named.py",)
+COUNTED = ("tests/test_compilations.py",)
 
 MUTANTS = (
     Mutant("workbench lyapunov: the frame is not renormalised after a warm-up", LYAPUNOV,
@@ -95,7 +97,7 @@ MUTANTS = (
            tests=CROSSINGS),
     Mutant("workbench orbits: the first nodes are shot by a program of their own", ORBITS,
            "jnp.asarray(t, float), jnp.asarray(time / count, float)", "jnp.asarray(t), jnp.asarray(time / count)",
-           tests=("tests/test_compilations.py",)),
+           tests=COUNTED),
     Mutant("workbench saltation: a solver that fails is not said", SALTATION,
            "jnp.where(failed, jnp.nan, y[-1])", "y[-1]", tests=JUMPS),
     Mutant("workbench sections: as many crossings as were asked for are not complete", SECTIONS,
@@ -123,4 +125,18 @@ MUTANTS = (
     Mutant("workbench saltation: a condition after the dwell time is crossed", SALTATION,
            "return rule.immediate and time == begin + (0.0 if first else recipe.dwell)",
            "return rule.immediate and time == begin", tests=JUMPS),
+    Mutant("parameters: a function of the flow stays another one at every call", "dynsim.systems.named",
+           "_Leaf(paths[0]) if len(paths) == 1 else where", "where", tests=NAMED),
+    Mutant("parameters: of two places the first one is taken", "dynsim.systems.named",
+           "if len(paths) == 1 else", "if paths else", tests=NAMED),
+    Mutant("parameters: an entry is looked for as an attribute", "dynsim.systems.named",
+           "isinstance(key, int) or isinstance(system, Mapping)", "isinstance(key, int)", tests=NAMED),
+    Mutant("parameters: a curve of equilibria is compiled for its lambda", "analysis.dynamics.equilibrium_curve",
+           '= real_parameter("where", where, flow)', '= where, real_parameter("where", where, flow)[1]', tests=NAMED),
+    Mutant("parameters: a curve of orbits is compiled for its lambda", "analysis.dynamics.orbit_curve",
+           '= real_parameter("where", where, flow)', '= where, real_parameter("where", where, flow)[1]', tests=NAMED),
+    Mutant("parameters: a critical curve is compiled for its lambda", "analysis.dynamics.critical_equations",
+           "= (first, second), flow, bounds", "= where, flow, bounds", tests=NAMED),
+    Mutant("parameters: an orbit diagram is compiled for its lambda", "analysis.dynamics.sections",
+           "_orbits(system, take, ", "_orbits(system, where, ", tests=COUNTED),
 )  # fmt: skip
