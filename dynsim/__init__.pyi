@@ -96,6 +96,7 @@ from .systems.prototypes.hierarchy import TwoLevel as TwoLevel
 from .systems.prototypes.hierarchy import TwoLevelFlow as TwoLevelFlow
 from .systems.prototypes.losses import PrototypeLoss as PrototypeLoss
 from .systems.prototypes.temperatures import Annealing as Annealing
+from .systems.rescaled import RescaledFlow as RescaledFlow
 from .systems.schedules import Constant as Constant
 from .systems.schedules import Modulated as Modulated
 from .systems.schedules import PiecewiseConstant as PiecewiseConstant

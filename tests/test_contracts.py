@@ -37,6 +37,7 @@ CASES = [name for name in FLOWS if "user" not in name]
 COSTLY = ("growing", "prototypes and free embeddings", "prototypes and an MLP", "two levels")  # to compile
 COSTLY += ("resampled", "windowed", "attracted", "gradient", "layer", "in fast time", "master equation, sparse")
 COSTLY += ("repulsive", "published 7.3", "projected value", "gate", "master equation", "published 7.2", "reduced")
+COSTLY += ("in other units",)
 """Flows that only `make test-all` integrates: they are dear, or like others."""
 LONG = [name for name in FLOWS if name.startswith("published") or name in ("repulsive", "projected value")]
 SHAPES = ("piecewise",)  # a sphere and jumps

@@ -31,6 +31,7 @@ from dynsim.systems.prototypes.flow import CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.hierarchy import TwoLevelFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import Annealing
+from dynsim.systems.rescaled import RescaledFlow
 from dynsim.systems.schedules import PiecewiseConstant, Resampled
 from dynsim.systems.tokens.flow import LayerMap, ProjectedValueFlow, TokenFlow
 from dynsim.systems.tokens.masks import Causal, Window
@@ -66,6 +67,10 @@ def _symmetric() -> np.ndarray:
 
 def _swirl(t, x):
     return jnp.stack([-x[..., 1], x[..., 0], jnp.cos(t) * x[..., 2]], axis=-1)
+
+
+def _fast_swirl(t, x, rate):
+    return rate * (_swirl(t, x) - x**3)
 
 
 def _replicator(t, p):
@@ -123,6 +128,15 @@ FLOWS = {
     "layer": (lambda: FastSubsystem(switching_flow(0.1), 0.3), (3,)),
     "reduced": (lambda: ReducedFlow(linear_flow(0.1)), ((), ())),
     "a user's own, plane": (lambda: FunctionFlow(_swirl, Euclidean(), fastest_period=6.28), (N, D)),
+    "in other units": (
+        lambda: RescaledFlow(
+            FunctionFlow(_fast_swirl, parameters={"rate": 1e3}, breaks=[2e-4], fastest_period=6.28),
+            state=[0.5, 2.0, 0.1],
+            time=1e-3,
+            parameters={"rate": 1e3},
+        ),
+        (N, D),
+    ),
     "master equation": (lambda: MasterEquationFlow(random_generator(KEY, D)), (D,)),
     "master equation, sparse": (lambda: MasterEquationFlow(birth_death([1.0, 2.0], [0.5, 3.0])), (D,)),
     "master equation, driven": (lambda: MasterEquationFlow(DrivenRates(_driven, fastest_period=2.0)), (D,)),

@@ -124,6 +124,9 @@ def limits(bounds: Any, step: Any, max_step: Any, max_points: Any) -> Limits:
     if not low < high:
         raise argument_error("bounds", "be the least and the largest value", f"are {low:g} and {high:g}")
     size = number("step", step)
+    if high - low < LEAST * size:
+        must = f"be wider than {LEAST:g} of `step` (`RescaledFlow` has other units)"
+        raise argument_error("bounds", must, f"are {low:g} to {high:g} with a step of {size:g}")
     largest = 4 * size if max_step is None else number("max_step", max_step)
     return Limits((low, high), size, largest, integer("max_points", max_points, least=2))
 

@@ -31,7 +31,8 @@ def continue_equilibria(
     """Return the branch of equilibria through one of them, in both directions of the curve, within bounds.
 
     The curve is followed in the tangent space of the flow's space and the parameter, so that it passes folds. Length is
-    measured there, in the norm of the state and the parameter together: scale either if they differ by much.
+    measured there, in the norm of the state and the parameter together, and the tolerances suppose that both are of
+    order one: `RescaledFlow` gives a flow other units.
 
     Args:
         flow: the system, autonomous (its field is taken at t = 0), or a map, whose fixed points are followed.

@@ -105,7 +105,19 @@ def parameters(system: Any) -> dict[str, jax.Array]:
     return {name: leaf for name, (_, leaf) in found.items()}
 
 
-def where(system: Any, name: str, argument: str = "parameter") -> Callable[[Any], Any]:
+class Leaf(eqx.Module):
+    """The leaf at a path of attributes and keys; equal paths are equal functions, so that nothing is compiled twice."""
+
+    path: tuple[str | int, ...] = eqx.field(static=True)
+
+    def __call__(self, system: Any) -> Any:
+        """Return the leaf."""
+        for key in self.path:
+            system = system[key] if isinstance(key, int) or isinstance(system, Mapping) else getattr(system, key)
+        return system
+
+
+def where(system: Any, name: str, argument: str = "parameter") -> Leaf:
     """Return the function that takes a parameter out of such a system, as `eqx.tree_at` and continuation use it.
 
     Raises:
@@ -116,7 +128,7 @@ def where(system: Any, name: str, argument: str = "parameter") -> Callable[[Any]
         must = f"name a parameter of {type(system).__name__}, {listed(tuple(found)) or 'which has none'}"
         raise argument_error(argument, must, f"is `{name}`{nearest(name, found)}")
     path = found[name][0]
-    return _Leaf(path)
+    return Leaf(path)
 
 
 def changed(system: Any, values: Mapping[str, Any]) -> Any:
@@ -132,18 +144,6 @@ def changed(system: Any, values: Mapping[str, Any]) -> Any:
             raise argument_error(name, f"have shape {old.shape}", f"has shape {new.shape}")
         system = eqx.tree_at(take, system, jnp.asarray(new, old.dtype))
     return system
-
-
-class _Leaf(eqx.Module):
-    """The leaf at a path of attributes and keys; equal paths are equal functions, so that nothing is compiled twice."""
-
-    path: tuple[str | int, ...] = eqx.field(static=True)
-
-    def __call__(self, system: Any) -> Any:
-        """Return the leaf."""
-        for key in self.path:
-            system = system[key] if isinstance(key, int) or isinstance(system, Mapping) else getattr(system, key)
-        return system
 
 
 def real_parameter(name: str, where: Any, system: Any) -> tuple[Callable[[Any], Any], float]:
@@ -176,7 +176,7 @@ def real_parameter(name: str, where: Any, system: Any) -> tuple[Callable[[Any], 
     if not np.isfinite(value).all():
         raise argument_error(name, "return a finite number of the flow", f"returns {shown(value.item())}")
     paths = [path for path, leaf in _places(system) if leaf is found]
-    return _Leaf(paths[0]) if len(paths) == 1 else where, float(value.item())
+    return Leaf(paths[0]) if len(paths) == 1 else where, float(value.item())
 
 
 def _places(system: Any) -> list[tuple[tuple[str | int, ...], Any]]:

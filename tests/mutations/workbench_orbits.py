@@ -126,7 +126,7 @@ MUTANTS = (
            "return rule.immediate and time == begin + (0.0 if first else recipe.dwell)",
            "return rule.immediate and time == begin", tests=JUMPS),
     Mutant("parameters: a function of the flow stays another one at every call", "dynsim.systems.named",
-           "_Leaf(paths[0]) if len(paths) == 1 else where", "where", tests=NAMED),
+           "Leaf(paths[0]) if len(paths) == 1 else where", "where", tests=NAMED),
     Mutant("parameters: of two places the first one is taken", "dynsim.systems.named",
            "if len(paths) == 1 else", "if paths else", tests=NAMED),
     Mutant("parameters: an entry is looked for as an attribute", "dynsim.systems.named",

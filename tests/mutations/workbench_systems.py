@@ -18,6 +18,8 @@ REFUSED = (RANDOM + "what_cannot_be_solved_is_refused_in_one_sentence",)
 PATH = (RANDOM + "diffrax_takes_the_same_path_in_euclidean_space",)
 TREE = (RANDOM + "a_path_of_a_given_resolution_is_one_of_brownian_motion",)
 
+RESCALED, UNITS = "dynsim.systems.rescaled", ("tests/test_rescaled.py",)
+
 MUTANTS = (
     Mutant("catalogue: the parameter of van der Pol is left out", OSCILLATORS,
            "self.mu * (1 - x[0] ** 2) * x[1] - x[0]", "(1 - x[0] ** 2) * x[1] - x[0]", tests=PRINTED),
@@ -130,4 +132,24 @@ MUTANTS = (
     Mutant("workbench noise: a path of a given resolution rests up to the second time", SCHEMES,
            "tree.evaluate(jnp.maximum(t, ts[0])", "tree.evaluate(jnp.maximum(t, ts[1])",
            tests=TREE),
+    Mutant("rescaled: the velocity is that in the units of the flow", RESCALED,
+           "lambda v: self.time * v", "lambda v: v", tests=UNITS),
+    Mutant("rescaled: the velocity is not divided by the units", RESCALED,
+           "found = self.rescaled(self.flow.velocity(self.time * t, self.restored(x)))",
+           "found = self.flow.velocity(self.time * t, self.restored(x))", tests=UNITS),
+    Mutant("rescaled: the field is taken at the new time", RESCALED,
+           "self.flow.velocity(self.time * t", "self.flow.velocity(t", tests=UNITS),
+    Mutant("rescaled: parameters keep their new unit", RESCALED,
+           "self.parameters[name] * size", "self.parameters[name]", tests=UNITS),
+    Mutant("rescaled: jumps are at the times of the flow", RESCALED,
+           "self.time * t1) / self.time", "self.time * t1)", tests=UNITS),
+    Mutant("rescaled: the step limit is that of the flow", RESCALED,
+           "self.flow.step_limit() / self.time", "self.flow.step_limit()", tests=UNITS),
+    Mutant("rescaled: one unit is for the first component only", RESCALED,
+           "np.broadcast_to(sizes, count)", "[*sizes, *[1.0] * (count - len(sizes))]", tests=UNITS),
+    Mutant("rescaled: a unit may be zero", RESCALED, "(units > 0)", "(units >= 0)", tests=UNITS),
+    Mutant("rescaled: any space is taken for a flat one", RESCALED,
+           "if not _is_flat(flow.space):", "if False:", tests=UNITS),
+    Mutant("workbench: bounds that a step oversteps are taken", "analysis.dynamics.branches",
+           "if high - low < LEAST * size:", "if False:", tests=UNITS),
 )  # fmt: skip

@@ -1,0 +1,164 @@
+"""A flow in other units of its state, its time and its parameters, in which all of them are of order one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dynsim._types import State, Time
+from dynsim.conversion import instance, number, reals
+from dynsim.errors import argument_error, shown
+from dynsim.spaces import AbstractSpace, Euclidean, Product
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.named import Leaf, where
+from dynsim.systems.noisy import NoisyFlow
+
+
+class RescaledFlow(AbstractFlow):
+    r"""A flow on Euclidean space with its state, time and parameters divided by given units.
+
+    With x = s z, t = T \tau and p = u q the equation $\dot x = f(t, x; p)$ becomes
+
+    $$ \frac{dz}{d\tau} = \frac{T}{s}\, f(T \tau,\, s z;\, u q). $$
+
+    Absolute tolerances of solvers, of Newton's method and of continuation, and the norm in which the length of a branch
+    is measured, suppose a state, a time and a parameter of order one; concentrations of 1e-9 and rates of 1e6 are not.
+
+    `flow` is the flow in its own units; `restored` returns its states, and `rescaled` those of this one. Units that the
+    flow declares are declared as multiples of them.
+    """
+
+    scale: State
+    parameters: dict[str, jax.Array]
+    rest: AbstractFlow
+    moved: tuple[tuple[str, tuple[str | int, ...], float], ...] = eqx.field(static=True)
+    time: float = eqx.field(static=True)
+    names: tuple[str, ...] = eqx.field(static=True)
+    units: tuple[str, ...] = eqx.field(static=True)
+    time_unit: str = eqx.field(static=True)
+
+    def __init__(
+        self,
+        flow: Any,  # these are checked here, in one sentence each
+        *,
+        state: Any = 1.0,
+        time: Any = 1.0,
+        parameters: Any = None,
+    ):
+        """Store the flow and the units.
+
+        Args:
+            flow: the flow, without noise, on Euclidean space.
+            state: the unit s of the state: a positive number, one for each component (the last axis of a matrix), or a
+                named tuple of these for a state that is one.
+            time: the unit T of time, in that of the flow.
+            parameters: the units u of parameters, by name. Here `flow.parameters[name]` is p / u.
+
+        Raises:
+            ValueError: for units that are not positive, a parameter that does not exist, a curved space, or noise.
+        """
+        if isinstance(instance("flow", flow, AbstractFlow, "a flow"), NoisyFlow):
+            raise argument_error("flow", "be a flow without noise", "is a NoisyFlow")
+        if not _is_flat(flow.space):
+            raise argument_error("flow", "be on Euclidean space", f"is on {type(flow.space).__name__}")
+        parameters = {} if parameters is None else parameters
+        if not isinstance(parameters, Mapping):
+            raise argument_error("parameters", "be a mapping of names to positive numbers", f"is {shown(parameters)}")
+        self.scale, self.time = jax.tree.map(_unit, state, is_leaf=_is_list), number("time", time)
+        taken = {name: where(flow, name, "parameters") for name in parameters}
+        sizes = {name: number(f"parameters[{name!r}]", size) for name, size in parameters.items()}
+        self.moved = tuple((name, take.path, sizes[name]) for name, take in taken.items())
+        self.parameters = {name: jnp.asarray(take(flow)) / sizes[name] for name, take in taken.items()}
+        self.names, self.units = tuple(flow.names), _multiples(self.scale, flow)
+        self.time_unit = _multiple(self.time, flow.time_unit)
+        for take in taken.values():
+            flow = eqx.tree_at(take, flow, None)  # it is held here, in its new unit
+        self.rest = flow
+
+    @property
+    def space(self) -> AbstractSpace:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The space of the flow."""
+        return self.rest.space
+
+    @property
+    def flow(self) -> AbstractFlow:
+        """The flow in its own units."""
+        flow = self.rest
+        for name, path, size in self.moved:
+            flow = eqx.tree_at(Leaf(path), flow, self.parameters[name] * size, is_leaf=lambda leaf: leaf is None)
+        return flow
+
+    def restored(self, z: State) -> State:
+        """Return states of this flow, with any leading axes, in the units of the flow."""
+        return jax.tree.map(jnp.multiply, z, self._each(z))
+
+    def rescaled(self, x: State) -> State:
+        """Return states of the flow, with any leading axes, in the units of this one."""
+        return jax.tree.map(jnp.divide, x, self._each(x))
+
+    def _each(self, x: State) -> State:
+        """Return the units of each entry of a state."""
+        parts, leaves, tree = jax.tree.leaves(self.scale), *jax.tree.flatten(x)
+        if len(parts) == 1:
+            parts = parts * len(leaves)
+        elif jax.tree.structure(self.scale) != tree:
+            raise argument_error("state", "have the parts of the state", "has others")
+        return jax.tree.unflatten(tree, [_for_each(s, a) for s, a in zip(parts, leaves, strict=True)])
+
+    def velocity(self, t: Time, x: State) -> State:
+        """Return the velocity in the new units."""
+        found = self.rescaled(self.flow.velocity(self.time * t, self.restored(x)))
+        return jax.tree.map(lambda v: self.time * v, found)
+
+    def breakpoints(self, t0: float, t1: float) -> np.ndarray:
+        """Return the times in (t0, t1) at which the flow's field jumps."""
+        return self.flow.breakpoints(self.time * t0, self.time * t1) / self.time
+
+    def step_limit(self) -> float:
+        """Return the step limit of the flow in the new unit of time."""
+        return self.flow.step_limit() / self.time
+
+    def check_horizon(self, t0: float, t1: float) -> None:
+        """Raise `ValueError` if the flow is not defined on the interval."""
+        self.flow.check_horizon(self.time * t0, self.time * t1)
+
+
+def _for_each(units: jax.Array, x: jax.Array) -> jax.Array:
+    """Return the unit of each entry; raise `ValueError` unless there is one for each component."""
+    if units.ndim and units.shape != x.shape[-1:]:
+        raise argument_error("state", f"have a unit for each of {x.shape[-1]} components", f"has {len(units)}")
+    return jnp.broadcast_to(units, x.shape).astype(x.dtype)
+
+
+def _is_flat(space: AbstractSpace) -> bool:
+    return isinstance(space, Euclidean) or (isinstance(space, Product) and all(map(_is_flat, space.parts)))
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) or (isinstance(value, tuple) and not hasattr(value, "_fields"))
+
+
+def _unit(value: Any) -> jax.Array:
+    """Return units as an array of shape () or (d,); raise `ValueError` unless all are positive."""
+    units = np.asarray(reals("state", value), float)
+    if units.ndim > 1 or not units.size or not np.all((units > 0) & np.isfinite(units)):
+        raise argument_error("state", "be a positive number, or one for each component", f"is {shown(value)}")
+    return jnp.asarray(units)
+
+
+def _multiples(scale: State, flow: AbstractFlow) -> tuple[str, ...]:
+    """Return the units of the components as multiples of those of a flow, if it declares names or units."""
+    count = max(len(flow.names), len(flow.units))
+    sizes = np.concatenate([np.ravel(np.asarray(part)) for part in jax.tree.leaves(scale)])
+    if not count or len(sizes) not in (1, count):
+        return ()
+    given = tuple(flow.units) or ("",) * count
+    return tuple(_multiple(float(size), unit) for size, unit in zip(np.broadcast_to(sizes, count), given, strict=True))
+
+
+def _multiple(size: float, unit: str) -> str:
+    """Return a multiple of a unit in words, such as `1e-09 M`."""
+    return unit if size == 1 else f"{size:g} {unit}".rstrip()
