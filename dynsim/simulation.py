@@ -128,7 +128,11 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> T
     if map.on_host:
         return _looped(map, x0, ts, every)
     x0 = as_state("x0", x0)
-    ys, defect, ok = _scanned(map, x0, num_steps // every, every)
+    try:
+        ys, defect, ok = _scanned(map, x0, num_steps // every, every)
+    except jax.errors.JAXTypeError:
+        must = "use jax.numpy in its step"
+        raise argument_error("map", must, "calls NumPy or `float`, or branches by `if`, on its state") from None
     return Trajectory(jnp.asarray(ts), ys, map, map_stats(bool(ok), num_steps, defect))
 
 

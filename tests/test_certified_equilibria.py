@@ -8,7 +8,7 @@ import pytest
 from analysis.dynamics.ball_arithmetic import BallFunction, balls
 from analysis.dynamics.ball_operations import ball
 from analysis.dynamics.certified_equilibria import certified_count, certified_equilibrium
-from dynsim.systems.base import FunctionFlow
+from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.maps import Henon, Logistic
 from dynsim.systems.catalogue.oscillators import DoubleWell
@@ -186,3 +186,28 @@ def test_bad_input_is_one_sentence():
         certified_equilibrium(DoubleWell(), [0.0], period=2)
     with pytest.raises(ValueError, match="Argument `system` must be on Euclidean space"):
         certified_count(OjaFlow(np.eye(3)), [[-1.0] * 3, [1.0] * 3])
+
+
+@pytest.mark.parametrize(
+    ("system", "box", "count"),
+    [
+        (FunctionFlow(lambda t, x: jnp.where(x > 0, x - 1, x + 1)), (-2.0, 2.0), 2),
+        (FunctionFlow(lambda t, x: x - jnp.sign(x)), (-2.0, 2.05), 2),  # and zero, where the field jumps
+        (FunctionFlow(lambda t, x: -x + 2.0 * (x > 0).astype(float) - 1.0), (-3.0, 3.2), 2),
+        (FunctionMap(lambda k, x: jnp.where(x < 0.5, 2 * x, 2 * x - 1)), (-0.2, 1.2), 2),
+        (FunctionFlow(lambda t, x: jnp.arctan2(x, -1 + 0 * x) - 2.0), (-3.0, 3.0), 1),
+    ],
+)
+def test_a_field_that_jumps_is_not_counted_as_a_smooth_one(system, box, count):
+    """The slopes are the same on both sides: only the jump tells that there are several zeros."""
+    found = certified_count(system, np.array([box]).T)
+    assert not found.exact
+    assert len(found.found) == count
+
+
+def test_a_kink_of_a_continuous_field_does_not_hide_its_zeros():
+    tent = FunctionMap(lambda k, x: jnp.where(x < 0.5, 1.9 * x, 1.9 - 1.9 * x))
+    for system, box in ((tent, (-0.2, 1.2)), (FunctionMap(lambda k, x: 1.2 - 1.9 * jnp.abs(x)), (-2.0, 1.2))):
+        found = certified_count(system, np.array([box]).T)
+        assert found.exact
+        assert len(found.found) == 2

@@ -212,3 +212,23 @@ def test_what_cannot_be_certified_is_said_in_a_sentence(circle):
         certified_periodic_orbit(FunctionFlow(circles), circle, shift=[1.0, 0.0])
     with pytest.raises(ValueError, match="Argument `period` must be positive"):
         certified_periodic_orbit(FunctionFlow(circles), circle, period=-1.0)
+
+
+@pytest.mark.parametrize(
+    "push",
+    [
+        lambda x: 0.05 * jnp.sign(x[0]),
+        lambda x: jnp.where(x[0] > 0, 0.1, 0.2),
+        lambda x: (x[1] > 0.1).astype(float) / 10.0,
+    ],
+    ids=["sign", "where", "comparison"],
+)
+def test_an_orbit_across_a_jump_is_not_certified(push):
+    """The jump is of constants, whose series have no terms that would tell."""
+    turning = lambda x: jnp.stack([x[0] - 2 * x[1], 2 * x[0] + x[1]]) - x * jnp.sum(x**2)
+    flow = FunctionFlow(lambda t, x: turning(x) + jnp.stack([push(x), jnp.zeros(())]))
+    orbit = PeriodicOrbit(
+        jnp.asarray([1.0, 0.0]), np.pi, np.array([[1.0, 0.0]]), np.array([0.002 + 0j]), 0.0, 0.0, "stable"
+    )
+    with pytest.raises(ValueError, match="Argument `flow` must be smooth along its orbit, but cannot be shown to be"):
+        certified_periodic_orbit(flow, orbit)

@@ -181,3 +181,11 @@ def _sums():
     """Return the integral of cos t over each interval, by its length, in the mean of the blocks."""
     quarters = np.diff(np.sin(np.pi / 2 * np.arange(1, 35)))[33 // 4 :] / (np.pi / 2)
     return [np.mean(block) for block in np.array_split(quarters, 8)]
+
+
+def test_starts_may_be_lists():
+    wells = FunctionFlow(lambda t, x: jnp.stack([x[0] - x[0] ** 3, -x[1]]))
+    with pytest.raises(ValueError, match="Argument `other` must lie in another basin than `one`"):
+        edge_state(wells, [-1.0, 1.0], [-2.0, 1.0])
+    with pytest.raises(ValueError, match="Argument `other` must have the shape of `one`, but has another"):
+        edge_state(wells, [-1.0, 1.0], [1.0])

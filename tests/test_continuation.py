@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from analysis.dynamics.continuation import continue_equilibria, extend, switch
 from analysis.dynamics.linearisation import rotations
 from dynsim.spaces import Euclidean, Sphere
-from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.maps import Henon, Logistic
 from dynsim.systems.catalogue.oscillators import DoubleWell, FitzHughNagumo
@@ -352,3 +352,12 @@ def test_a_cluster_of_tokens_splits_in_a_pitchfork_against_beta():
         away = np.linalg.norm(other.states[1:, 0] - other.states[1:, 1], axis=1)
         assert np.all(away > 0)
         assert np.allclose(other.states[:, 2], other.states[:, 4], atol=1e-8)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e6])
+def test_a_branch_of_a_large_field_ends_at_the_bounds(size):
+    """Rounding leaves as much of a field as it is large."""
+    flow = FunctionFlow(lambda t, x, r: size * (r + x**2), parameters={"r": -1.0})
+    branch = continue_equilibria(flow, lambda flow: flow.parameters["r"], [1.0], (-2.0, 2.0))
+    assert branch.ends == ("bounds", "bounds")
+    np.testing.assert_allclose(branch.parameters[[0, -1]], -2.0, atol=1e-8)

@@ -105,3 +105,10 @@ def test_bad_input_is_one_sentence():
         lyapunov_spectrum("lorenz", x, 100.0)
     with pytest.raises(ValueError, match="Argument `system` must be a map in JAX"):
         lyapunov_spectrum(ExactHardmaxMap("1/3"), x, 100.0)
+
+
+def test_the_first_exponent_is_the_largest_where_axes_stay_axes():
+    """The first axis contracts, and stays an axis: vectors that begin on it never see the largest exponent."""
+    system = FunctionMap(lambda k, x: jnp.stack([x[0] / 2, 4 * x[1] * (1 - x[1])]))
+    found = lyapunov_spectrum(system, [0.3, 0.3], 2000, count=1)
+    assert abs(found.exponents[0] - np.log(2)) < 0.02

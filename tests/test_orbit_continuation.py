@@ -17,7 +17,7 @@ from analysis.dynamics.orbit_continuation import (
 from analysis.dynamics.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.periodic_orbits import periodic_orbit
 from dynsim.spaces import Euclidean
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz, Roessler
 from dynsim.systems.catalogue.oscillators import Duffing, FitzHughNagumo
 from dynsim.systems.catalogue.parameters import parameter
@@ -220,3 +220,13 @@ def test_bad_input_is_one_sentence(bautin):
         switch_orbits(Bautin(), where, fold, (-1.5, 0.5))
     with pytest.raises(ValueError, match="Argument `segments` must be at least 3"):
         orbits_from_hopf(Bautin(), where, bautin[0].bifurcations[0], (-1.5, 0.5), segments=2)
+
+
+def test_orbits_of_one_node_end_at_the_equilibrium_to_which_they_shrink():
+    """X' = (mu - |x|^2) x, turning: circles of radius sqrt(mu), which long steps pass on the way to no radius."""
+    turning = lambda t, x, mu: jnp.stack([-2 * x[1], 2 * x[0]]) + x * (mu - jnp.sum(x**2))
+    flow, where = FunctionFlow(turning, parameters={"mu": 0.25}), lambda flow: flow.parameters["mu"]
+    branch = continue_orbits(flow, where, periodic_orbit(flow, [0.5, 0.0], 3.1), (-1.0, 1.0), max_step=0.2)
+    assert sorted(branch.ends) == ["bounds", "equilibrium"]
+    assert branch.bifurcations == ()
+    assert 0 < np.min(branch.parameters) < 0.05

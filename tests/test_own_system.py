@@ -13,7 +13,7 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import SOLVER, Trial, at_least, at_most
 from analysis.ledger.findings import find
 from analysis.ledger.verdict import Verdict
-from dynsim import Event, FunctionFlow, Scipy, Sphere, iterate, load, rerun, save, simulate_until, stream
+from dynsim import Event, FunctionFlow, FunctionMap, Scipy, Sphere, iterate, load, rerun, save, simulate_until, stream
 from dynsim.__main__ import main
 from dynsim.ensembles import ensemble
 from dynsim.papers import Paper
@@ -140,3 +140,33 @@ def test_a_function_of_another_shape_is_refused_by_name():
     wrong = FunctionFlow(lambda t, x: x[:1])
     with pytest.raises(ValueError, match=r"rhs` must return the shape of its state, \(2,\), but returns \(1,\)"):
         simulate(wrong, jnp.zeros(2), [0.0, 1.0])
+
+
+def test_functions_of_ones_own_keep_the_type_of_the_state():
+    """Parameters are of double precision, and numbers of Python have no type."""
+    turning = FunctionFlow(
+        lambda t, x, w: jnp.stack([x[1].astype(float), -w * x[0].astype(float)]), parameters={"w": 2.0}
+    )
+    x = np.array([1.0, 0.0], np.float32)
+    assert turning.velocity(0.0, jnp.asarray(x)).dtype == jnp.float32
+    logistic = FunctionMap(lambda k, x, r: r * (x * (1 - x)).astype(float), parameters={"r": 3.5})
+    assert iterate(logistic, np.asarray(0.3, np.float32), 5).ys.dtype == jnp.float32
+    assert FunctionFlow(lambda t, x: -1).velocity(0.0, jnp.ones(())).dtype == jnp.float64
+    np.testing.assert_array_equal(iterate(FunctionMap(lambda k, x: [x[1], -x[0]]), [1.0, 0.0], 2).ys[-1], [-1.0, 0.0])
+    assert jnp.iscomplexobj(FunctionFlow(lambda t, x: x.astype(complex)).velocity(0.0, jnp.ones(2)))
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: iterate(FunctionMap(lambda k, x: x[:1]), [5.0, 1.0], 3), "`step_function` must return the shape of"),
+        (lambda: iterate(FunctionMap(lambda k, x: np.sin(x)), [1.0], 3), "`map` must use jax.numpy in its step"),
+        (lambda: iterate(FunctionMap(lambda k, x: x / 2 if x > 1 else x), 5.0, 3), "`map` must use jax.numpy in its"),
+        (lambda: FunctionFlow(lambda x: -x), "`rhs` must take time, state and nothing else, but does not"),
+        (lambda: FunctionFlow(lambda t, x: x, parameters={"a": 1.0}), "`rhs` must take time, state and a, but"),
+        (lambda: FunctionMap(lambda k, x, t: x, parameters={"k": 1.0}), "`step_function` must take time, state and k"),
+    ],
+)  # fmt: skip
+def test_functions_of_ones_own_that_do_not_fit_are_refused_in_one_sentence(call, sentence):
+    with pytest.raises(ValueError, match=f"Argument {sentence}"):
+        call()

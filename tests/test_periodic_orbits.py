@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.special
 
+from analysis.dynamics.orbit_continuation import continue_orbits
 from analysis.dynamics.periodic_orbits import _stability, periodic_orbit
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
@@ -129,3 +130,13 @@ def test_bad_input_is_one_sentence():
         periodic_orbit(flow, jnp.asarray([2.0, 0.0]), -1.0)
     with pytest.raises(ValueError, match="Argument `segments` must be at least 1, but is 0"):
         periodic_orbit(flow, jnp.asarray([2.0, 0.0]), 6.0, segments=0)
+
+
+def test_a_flow_that_depends_on_time_needs_the_period_of_its_forcing():
+    forced = FunctionFlow(lambda t, x, a: -x + a * jnp.cos(t), parameters={"a": 1.0})
+    with pytest.raises(ValueError, match="Argument `forced` must be True for a flow that depends on time, with the"):
+        periodic_orbit(forced, [0.3], 2 * np.pi)
+    orbit = periodic_orbit(forced, [0.3], 2 * np.pi, forced=True)
+    assert float(orbit.state[0]) == pytest.approx(0.5, abs=1e-8)
+    with pytest.raises(ValueError, match="Argument `forcing` must be the period, for a flow that depends on time"):
+        continue_orbits(forced, lambda flow: flow.parameters["a"], orbit, (0.5, 2.0))

@@ -13,7 +13,7 @@ import jax.extend.core
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.dynamics.ball_operations import ENTRYWISE, REDUCED, ball, flint, power
+from analysis.dynamics.ball_operations import ENTRYWISE, REDUCED, ball, flint, may_jump, power
 from dynsim.errors import argument_error
 
 Balls = Any
@@ -72,8 +72,18 @@ class BallFunction:
         """Return what encloses the values at every point of a box."""
         return entries(self.values(x), self._values.outputs.shape)
 
+    def may_jump(self, x: Balls) -> bool:
+        """Return whether the function may jump within a box, where its derivatives say nothing about its changes."""
+        known = [*x, *self._values.constants]
+        for fn, places in self._values.steps:
+            arguments = [known[k] for k in places]
+            known.append(fn(*arguments))
+            if may_jump(fn, arguments, known[-1]):
+                return True
+        return False
+
     def jacobian(self, x: Balls) -> Balls:
-        """Return what encloses the derivatives at every point of a box."""
+        """Return what encloses the derivatives at every point of a box; see `may_jump`."""
         return entries(self.slopes(x), self._slopes.outputs.shape)
 
     def values(self, x: Iterable[Any]) -> list[Any]:

@@ -4,7 +4,7 @@ What a condition says about a box is True, False, or a ball about [0, 1] where p
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dynsim.errors import UnavailableError, argument_error
@@ -143,6 +143,8 @@ def _compare(true: Callable[[Any, Any], Any], false: Callable[[Any, Any], Any]) 
     def said(a: Any, b: Any) -> Any:
         x, y = _as_ball(_first(a)), _as_ball(_first(b))
         yes, no = bool(true(x, y)), bool(false(x, y))
+        if yes == no and (is_series(a) or is_series(b)):
+            raise _not_smooth()
         return yes if yes != no else ball(0.5, 0.5)
 
     return said
@@ -151,6 +153,8 @@ def _compare(true: Callable[[Any, Any], Any], false: Callable[[Any, Any], Any]) 
 def _sign(a: Any) -> Any:
     x = _first(a)
     yes, no = bool(x > 0), bool(x < 0)
+    if yes == no and is_series(a):
+        raise _not_smooth()
     return ball(1.0 if yes else -1.0) if yes != no else ball(0.0, 1.0)
 
 
@@ -194,6 +198,18 @@ ENTRYWISE: dict[str, Callable[..., Any]] = {
     "clamp": lambda low, a, high: _smaller(_larger(a, low), high),
 }  # fmt: skip
 """Operations on entries, by the names of JAX's primitives."""
+
+COMPARISONS = frozenset(ENTRYWISE[name] for name in ("lt", "le", "gt", "ge", "eq", "ne"))
+
+
+def may_jump(operation: Callable[..., Any], arguments: Sequence[Any], found: Any) -> bool:
+    """Return whether the result of an operation may jump within balls: a comparison, a sign, an angle at its cut."""
+    if operation in COMPARISONS:
+        return not isinstance(found, bool)
+    if operation is _sign:
+        return not (arguments[0] > 0 or arguments[0] < 0)
+    return operation is _angle and bool(arguments[0].contains(0)) and not arguments[1] > 0
+
 
 REDUCED = {
     "reduce_sum": "add", "reduce_max": "max", "reduce_min": "min", "reduce_prod": "mul", "reduce_and": "and",

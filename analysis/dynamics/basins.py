@@ -30,6 +30,7 @@ from analysis.dynamics.limit_sets import LimitSet
 from analysis.dynamics.rates import Fit
 from analysis.dynamics.time_maps import WINDOW, Features, TimeMap
 from dynsim._types import State
+from dynsim.arguments import as_state
 from dynsim.conversion import integer, reals
 from dynsim.errors import argument_error
 from dynsim.progress import progress
@@ -153,7 +154,8 @@ def basins(
         raise argument_error("box", f"have shape ({len(sizes)}, 2), two ends for each axis", f"has shape {ends.shape}")
     if not np.all(np.isfinite(ends)) or not np.all(ends[:, 0] < ends[:, 1]):
         raise argument_error("box", "have finite ends, the lower one first", f"is {ends.tolist()}")
-    base = jnp.zeros(len(sizes)) if start is None else jax.tree.map(lambda y: jnp.asarray(y, float), start)
+    given = as_state("start", np.zeros(len(sizes)) if start is None else start)
+    base = jax.tree.map(lambda y: jnp.asarray(y, float), given)
     flat, restored = ravel_pytree(base)
     which = list(range(len(sizes))) if varied is None else [integer("varied", k, least=0) for k in varied]
     if len(set(which)) != len(sizes) or max(which) >= flat.size:

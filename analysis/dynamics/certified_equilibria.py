@@ -179,8 +179,10 @@ class _Problem:
         return any(entry.is_finite() and not entry.contains(0) for entry in self.exact(X))
 
     def krawczyk(self, low: np.ndarray, high: np.ndarray) -> tuple[Balls, Balls] | None:
-        """Return a box as balls, and Krawczyk's operator on it; None without an inverse or a bound."""
+        """Return a box as balls, and Krawczyk's operator on it; None without an inverse or a bound, or at a jump."""
         X, middle = _box(low, high), (low + high) / 2
+        if self.exact.may_jump(X):
+            return None
         point = np.array([ball(float(m)) for m in middle], dtype=object)
         J, values = self.exact.jacobian(X), self.exact(point)
         if not all(entry.is_finite() for entry in J.ravel()):

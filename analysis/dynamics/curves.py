@@ -11,6 +11,7 @@ from analysis.dynamics.normal_forms import UNKNOWN, Coefficient
 from dynsim._types import State
 
 CORRECTIONS = 12  # Newton steps of a correction
+ROUNDING = 64 * float(np.finfo(float).eps)  # of the largest derivative times the state: what is left of a zero
 SINGULAR = 1e-10  # relative: a smaller singular value has no sign
 REAL = 1e-4  # relative: a smaller imaginary part of a critical eigenvalue belongs to a real one that is double
 
@@ -128,10 +129,14 @@ class AbstractCurve(abc.ABC):
             if not (np.isfinite(at.size) and np.all(np.isfinite(at.J)) and np.all(np.isfinite(at.slope))):
                 return None
             first = max(at.size, 1.0) if first is None else first
+            largest = max(float(np.max(np.abs(part), initial=0.0)) for part in (at.J, at.slope))
+            rounding = ROUNDING * largest * (1 + float(np.max(np.abs(ravel_pytree(state)[0]))))
             matrix = np.vstack([np.column_stack([at.J, at.slope]), direction])
             change = np.linalg.lstsq(matrix, -np.append(at.values, 0.0), rcond=1e-11)[0]
             size = float(np.max(np.abs(change)))
-            if at.size <= self.tolerances[0] * first and size <= self.tolerances[1] * (1 + abs(parameter)):
+            if at.size <= max(self.tolerances[0] * first, rounding) and size <= self.tolerances[1] * (
+                1 + abs(parameter)
+            ):
                 return self._point(state, parameter, basis, at)._replace(corrections=count)
             if size > 1e3 * (1 + abs(parameter)):
                 return None

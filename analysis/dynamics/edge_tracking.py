@@ -19,6 +19,7 @@ from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.time_maps import FEW, TimeMap
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
+from dynsim.arguments import as_state
 from dynsim.conversion import integer, number
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -102,7 +103,10 @@ def edge_state(
         ValueError: if both starts have the same limit, if the boundary is lost, or if the edge trajectory has neither
             come to an equilibrium or a periodic orbit nor is chaotic beyond doubt, with its exponents.
     """
-    ends = jax.tree.map(lambda a, b: jnp.stack([jnp.asarray(a, float), jnp.asarray(b, float)]), one, other)
+    pair = as_state("one", one), as_state("other", other)
+    if jax.tree.map(jnp.shape, pair[0]) != jax.tree.map(jnp.shape, pair[1]):
+        raise argument_error("other", "have the shape of `one`", "has another")
+    ends = jax.tree.map(lambda a, b: jnp.stack([jnp.asarray(a, float), jnp.asarray(b, float)]), *pair)
     time_map, flat, told = set_up(system, ends, options)
     number("apart", apart)
     most = integer("longest", longest, least=LEAST)

@@ -68,7 +68,7 @@ def equilibria(
     Raises:
         ValueError: for starts without a common first axis, or that are not finite.
     """
-    starts = jax.tree.map(lambda y: jnp.asarray(y, float), starts)
+    starts = jax.tree.map(lambda y: jnp.asarray(y, float), as_state("starts", starts))
     count = count_of("starts", starts)
     if not all(bool(jnp.all(jnp.isfinite(y))) for y in jax.tree.leaves(starts)):
         raise argument_error("starts", "be finite", "has an entry that is not")

@@ -105,7 +105,8 @@ def lyapunov_spectrum(
     k = dimension if count is None else integer("count", count, least=1)
     if k > dimension:
         raise argument_error("count", f"be at most the dimension, {dimension}", f"is {k}")
-    frame = jnp.asarray(basis[:, :k], flat.dtype)
+    turned = np.linalg.qr(np.random.default_rng(0).normal(size=(dimension, dimension)))[0]
+    frame = jnp.asarray(basis @ turned[:, :k], flat.dtype)  # an axis may stay one, with an exponent that is not largest
     advance = _advance_map if is_map else _advance_flow
     over = partial(advance, Linearised(system, x), jnp.asarray(every), jnp.asarray(rtol), room_for(max(samples, warm)))
     flat, frame, _, early = over(flat, frame, jnp.asarray(float(t0)), jnp.asarray(warm))

@@ -251,6 +251,8 @@ class OrbitCurve(AbstractCurve):
             return ""
         nodes = [self.nodes(p.state) for p in (before, point)]
         away = [rows - np.mean(rows, axis=0) for rows in nodes]
-        through = len(nodes[0]) > 1 and float(np.sum(away[0] * away[1])) < 0  # half a turn further, beyond size zero
+        if len(nodes[0]) == 1:
+            away = [self._shot(p.state, p.parameter).speeds for p in (before, point)]
+        through = float(np.sum(away[0] * away[1])) < 0  # half a turn further, beyond size zero
         small = self.size(cycle, point.parameter) < SMALL * (1 + float(np.max(np.abs(nodes[1]))))
         return "equilibrium" if through or small else ""

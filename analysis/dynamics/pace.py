@@ -91,6 +91,12 @@ def change_in_time(flow: AbstractFlow, points: State) -> tuple[float, float]:
     return float(change), float(np.nanmax(np.abs(fields), initial=0.0))
 
 
+def depends_on_time(flow: AbstractFlow, x: State) -> bool:
+    """Return whether the field at a state differs between some times."""
+    change, size = change_in_time(flow, jax.tree.map(lambda a: jnp.asarray(a, float)[None], x))
+    return change > 1e-9 * size
+
+
 @eqx.filter_jit
 def _fields(flow: AbstractFlow, points: State, ts: Array) -> Array:
     at = lambda t: jax.vmap(lambda x: ravel_pytree(flow.vector_field(t, x))[0])(points)

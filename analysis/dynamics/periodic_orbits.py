@@ -10,6 +10,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Complex, Float
 
 from analysis.dynamics.linearisation import tangent_basis
+from analysis.dynamics.pace import depends_on_time
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.arguments import check_flow, check_start
@@ -81,6 +82,9 @@ def periodic_orbit(
     check_flow(flow)
     start = check_start("guess", flow, guess)
     time, count = number("period", period), integer("segments", segments, least=1)
+    if not forced and depends_on_time(flow, start):
+        must = "be True for a flow that depends on time, with the period of its forcing"
+        raise argument_error("forced", must, f"is {forced}")
     flat, restored = ravel_pytree(start)
     turn = _turn(flow, start, shift)
     pair, tolerance = Linearised(flow, start), jnp.asarray(rtol, float)

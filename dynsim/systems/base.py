@@ -1,6 +1,7 @@
 """Base classes of flows and maps, and flows and maps made of a user's own function."""
 
 import abc
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -12,7 +13,7 @@ import numpy as np
 
 from dynsim._types import State, Step, Time
 from dynsim.conversion import function, instance, number, times
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, reason
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.named import declared, declared_parameters
 
@@ -78,6 +79,35 @@ class AbstractMap(eqx.Module):
         """Return the state after layer `k`, exactly as the map gives it."""
 
 
+def _like(x: State, v: Any, name: str) -> State:
+    """Return what a user's function returned, in the types of the state; raise `ValueError` for another shape."""
+    if isinstance(v, list) and not isinstance(x, list):  # as SciPy takes it
+        v = jnp.stack([jnp.asarray(part) for part in v])
+    shapes = [jax.tree.map(jnp.shape, s) for s in (x, v)]
+    if shapes[0] != shapes[1]:
+        raise argument_error(name, f"return the shape of its state, {shapes[0]}", f"returns {shapes[1]}")
+    return jax.tree.map(_in_type, x, v)
+
+
+def _in_type(x: Any, v: Any) -> Any:
+    """Return real numbers in the type of a state: parameters are of double precision."""
+    if not hasattr(v, "dtype"):
+        return jnp.asarray(v, x.dtype)
+    return v if v.dtype == x.dtype or jnp.iscomplexobj(v) else v.astype(x.dtype)
+
+
+def _taking(name: str, fn: Any, parameters: dict[str, jax.Array]) -> dict[str, jax.Array]:
+    """Return parameters; raise `ValueError` unless a function takes them by name, after time and state."""
+    try:
+        inspect.signature(fn).bind(None, None, **parameters)
+    except TypeError as error:
+        must = f"take time, state and {', '.join(parameters) or 'nothing else'}"
+        raise argument_error(name, must, f"does not ({reason(error)})") from None
+    except ValueError:  # what is written in C may have no signature
+        pass
+    return parameters
+
+
 class FunctionFlow(AbstractFlow):
     r"""A flow from a right-hand side of your own, $\dot x = f(t, x)$ on a space.
 
@@ -114,17 +144,11 @@ class FunctionFlow(AbstractFlow):
         self.fastest_period = number("fastest_period", fastest_period, infinite=True)
         self.names, self.units = declared("names", names), declared("units", units)
         self.time_unit = instance("time_unit", time_unit, str, "a word")
-        self.parameters = declared_parameters({} if parameters is None else parameters)
+        self.parameters = _taking("rhs", rhs, declared_parameters({} if parameters is None else parameters))
 
     def velocity(self, t: Time, x: State) -> State:
         """Return `rhs(t, x)`, with the parameters if there are any."""
-        v = self.rhs(t, x, **self.parameters)
-        if isinstance(v, list) and not isinstance(x, list):  # as SciPy takes it
-            v = jnp.stack([jnp.asarray(part) for part in v])
-        shapes = [jax.tree.map(lambda a: a.shape, s) for s in (x, v)]
-        if shapes[0] != shapes[1]:
-            raise argument_error("rhs", f"return the shape of its state, {shapes[0]}", f"returns {shapes[1]}")
-        return v
+        return _like(x, self.rhs(t, x, **self.parameters), "rhs")
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
         """Return the given `breaks` inside (t0, t1)."""
@@ -157,8 +181,10 @@ class FunctionMap(AbstractMap):
         self.step_function = function("step_function", step_function, "(k, x)")
         self.space = as_space(space)
         self.names, self.units = declared("names", names), declared("units", units)
-        self.parameters = declared_parameters({} if parameters is None else parameters)
+        self.parameters = _taking(
+            "step_function", step_function, declared_parameters({} if parameters is None else parameters)
+        )
 
     def step(self, k: Step, x: State) -> State:
         """Return `step_function(k, x)`, with the parameters if there are any."""
-        return self.step_function(k, x, **self.parameters)
+        return _like(x, self.step_function(k, x, **self.parameters), "step_function")
