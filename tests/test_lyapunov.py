@@ -112,3 +112,7 @@ def test_the_first_exponent_is_the_largest_where_axes_stay_axes():
     system = FunctionMap(lambda k, x: jnp.stack([x[0] / 2, 4 * x[1] * (1 - x[1])]))
     found = lyapunov_spectrum(system, [0.3, 0.3], 2000, count=1)
     assert abs(found.exponents[0] - np.log(2)) < 0.02
+
+
+def test_exponents_that_are_no_numbers_have_no_dimension():
+    assert np.isnan(kaplan_yorke_dimension([np.nan, np.nan]))

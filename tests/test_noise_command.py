@@ -62,3 +62,11 @@ def test_tokens_and_functions_run_with_noise_and_run_files_repeat_to_the_bit(her
 )
 def test_noise_that_does_not_fit_is_refused_in_one_sentence(here, capsys, words, sentence):
     assert sentence in refused(capsys, "simulate", *words)
+
+
+def test_members_with_noise_begin_at_the_given_start(here, capsys):
+    words = ("double-well", "--noise", "0.1", "--step-size", "0.5", "--end", "1", "--frames", "3", "--start", "0.25")
+    assert run(capsys, "simulate", *words, "--members", "2", "--out", "m.npz")[0] == 0
+    made = load("m.npz")
+    assert np.asarray(made.initial).tolist() == [[0.25], [0.25]]
+    assert len(set(np.ravel(made.final).tolist())) == 2

@@ -204,7 +204,7 @@ def test_the_command_follows_folds_in_a_second_parameter_and_draws_the_plane(cap
     status, said, _ = run(capsys, *base, "--second", "a", "--second-bounds", "0.8", "1.2", *kept)
     assert status == 0
     assert said.count("curve of folds") == 2
-    plane = ["--second", "a", "--second-bounds", "-1", "1.5", "--map", "2", "--figure", file]
+    plane = ["--second", "a", "--second-bounds", "-1", "1.5", "--counts", "2", "--figure", file]
     status, said, _ = run(capsys, *base, *plane, "--resume", tmp_path / "cusp.npz")
     assert status == 0
     assert said.count("curve of folds") == 1
@@ -218,8 +218,8 @@ def test_the_command_follows_folds_in_a_second_parameter_and_draws_the_plane(cap
         ("--second a --second-bounds 2 1", "Argument `second_bounds` must be two finite numbers, the first the less"),
         ("--second a", "Argument `second_bounds` must be two finite numbers, the first the less, but is missing"),
         ("--second h --second-bounds 0 1", "Argument `second` must name another parameter than `--parameter`"),
-        ("--map 3", "Argument `second` must be given with `--second-bounds` or `--map`"),
-        ("--second a --second-bounds 0 1 --map 1", "Argument `map` must be from 2 to 100, but is 1"),
+        ("--counts 3", "Argument `second` must be given with `--second-bounds` or `--counts`"),
+        ("--second a --second-bounds 0 1 --counts 1", "Argument `counts` must be from 2 to 100, but is 1"),
         ("--second aa --second-bounds 0 1", "did you mean `a`?"),
         ("--second a --second-bounds 2 3", "must hold the system's own value of `a`"),
     ],

@@ -43,7 +43,10 @@ def test_exponents_against_a_parameter(capsys, tmp_path):
 def test_an_orbit_that_escapes_has_no_exponents(capsys):
     status, said, _ = run(capsys, "lyapunov", "logistic", "--start", 3, "--duration", 100)
     assert status == 1
-    assert "not converged: the trajectory left the finite numbers" in said
+    assert said.splitlines()[-1] == "not converged: the trajectory left the finite numbers"  # and no advice
+    status, _, err = run(capsys, "lyapunov", "logistic", "--against", "r=4.05:4.2", "--values", 2, "--duration", 100)
+    assert status
+    assert "The orbit escapes for all values of `r`" in err
 
 
 def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
@@ -71,6 +74,12 @@ def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
         ("section logistic --against r=1:1", "Argument `against` must hold two different finite numbers"),
         ("section henon --start 30 30", "Argument `start` must have an orbit that stays finite"),
         ("section kuramoto --surface theta_1=900 --longest 1 --warm-up 0", "is not crossed up to t ="),
+        ("section lorenz --surface z=27 --longest 50", "Argument `longest` must be longer than the warm-up, 100, but"),
+        ("continue duffing --parameter gamma --to 0.5", "Argument `system` must not depend on time to have equilibria"),
+        (
+            "simulate lorenz --start 1 1 1 --members 2",
+            "Argument `start` must be left out for an ensemble without noise",
+        ),
         ("lyapunov lorenz --duration 3", "Argument `duration` must be at least 40 intervals"),
         ("lyapunov kuramoto --against frequencies=0:1", "must name a parameter that is one number"),
         ("lyapunov logistic --r 5 --count 3", "Argument `count` must be at most the dimension, 1"),

@@ -1,5 +1,6 @@
 """Lyapunov spectra of flows and maps on any space, with errors, and the dimension of Kaplan and Yorke."""
 
+import math
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -192,6 +193,8 @@ def kaplan_yorke_dimension(exponents: Any) -> float:
     Source: J. L. Kaplan and J. A. Yorke, Chaotic behavior of multidimensional difference equations (1979).
     """
     values = np.sort(np.asarray(exponents, float))[::-1]
+    if np.any(np.isnan(values)):
+        return math.nan
     sums = np.cumsum(values)
     j = int(np.sum(np.cumprod(sums >= 0)))
     if j == len(values):

@@ -95,6 +95,8 @@ def poincare_section(
     x, t = check_start("start", flow, start), 0.0
     if warm_up:
         t = number("warm_up", warm_up)
+        if not t < end:
+            raise argument_error("longest", f"be longer than the warm-up, {t:g}", f"is {end:g}")
         x = simulate(flow, x, [0.0, t], integrator=integrator).final
     times, states, signs = [np.empty(0)], [], [np.empty(0)]
     found = 0

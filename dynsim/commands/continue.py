@@ -38,7 +38,7 @@ def main(words: Sequence[str]) -> int:
     for one in diagram.orbits:
         say(f"  periodic orbits: {one!r}")
     for name, ends in (
-        ("steps (`--points` sets the cap)", "steps"),
+        ("steps (`--points` sets the cap, `--orbit-points` that of periodic orbits)", "steps"),
         ("a corner of the field, which is not smooth", "corner"),
     ):
         if any(ends in one.ends for one in (*diagram.branches, *diagram.orbits)):
@@ -93,6 +93,8 @@ def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diag
     import numpy as np
 
     from analysis.dynamics.diagrams import bifurcation_diagram, extended, load_diagram, with_orbits
+    from analysis.dynamics.pace import depends_on_time
+    from dynsim.systems.base import AbstractFlow
 
     bounds, flow = (o.from_, o.to), made.system
     options: Any = {"step": o.step, "max_step": o.largest, "max_points": o.points, "symmetries": symmetries}
@@ -107,11 +109,14 @@ def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diag
     if not o.from_ <= float(value.item()) <= o.to:
         flow = eqx.tree_at(where, flow, jnp.full(value.shape, o.from_))
     starts = _starts(o, made._replace(system=flow), symmetries)
+    ends = [eqx.tree_at(where, flow, jnp.full(value.shape, end)) for end in bounds]
+    if isinstance(flow, AbstractFlow) and any(depends_on_time(end, starts[0]) for end in ends):
+        raise argument_error("system", "not depend on time to have equilibria", "does (see `dynsim basins --period`)")
     diagram = bifurcation_diagram(flow, where, starts, bounds, parameter=o.parameter, levels=o.levels, **options)
     if o.cycles:
         diagram = with_orbits(
             flow, where, diagram, bounds, segments=o.segments, step=o.step, max_step=o.largest,
-            max_points=min(o.points, 200), max_period=o.longest,
+            max_points=o.orbit_points, max_period=o.longest,
         )  # fmt: skip
     return diagram
 

@@ -39,7 +39,7 @@ class Continue(SystemOptions):
     """a second parameter, in which folds and Hopf points are followed; the figure is that of the plane of both"""
     second_bounds: tuple[float, ...] = ()
     """its least and its largest value"""
-    map: int = 0
+    counts: int = 0
     """points of a side of a grid of both parameters, with the numbers of stable equilibria found; 0 for none"""
     step: float = 0.05
     """the first step along a branch, in the norm of the state and the parameter together"""
@@ -47,6 +47,8 @@ class Continue(SystemOptions):
     """the largest step along a branch; by default four times the first"""
     points: int = 1000
     """the cap on points of a branch in each direction; branches that reach it are named"""
+    orbit_points: int = 200
+    """the cap on points of a branch of periodic orbits"""
     box: tuple[float, ...] = ()
     """low and high of each component, between which equilibria or fixed points are looked for; by default the window of
     the catalogue, or the whole space"""

@@ -20,8 +20,8 @@ MOST = 100  # points of a side of a map
 def check_plane(o: Continue) -> None:
     """Raise `ValueError` for options of a second parameter that do not fit."""
     if not o.second:
-        if o.second_bounds or o.map:
-            raise argument_error("second", "be given with `--second-bounds` or `--map`", "is not")
+        if o.second_bounds or o.counts:
+            raise argument_error("second", "be given with `--second-bounds` or `--counts`", "is not")
         return
     ends = o.second_bounds
     if len(ends) != 2 or not all(math.isfinite(end) for end in ends) or not ends[0] < ends[1]:
@@ -29,8 +29,8 @@ def check_plane(o: Continue) -> None:
         raise argument_error("second_bounds", "be two finite numbers, the first the less", f"is {said}")
     if o.second == o.parameter:
         raise argument_error("second", "name another parameter than `--parameter`", f"is `{o.second}`")
-    if o.map and not 2 <= o.map <= MOST:
-        raise argument_error("map", f"be from 2 to {MOST}", f"is {o.map}")
+    if o.counts and not 2 <= o.counts <= MOST:
+        raise argument_error("counts", f"be from 2 to {MOST}", f"is {o.counts}")
 
 
 def second_parameter(o: Continue, flow: Any) -> Any:
@@ -69,7 +69,7 @@ def draw_plane(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram"
     from figures.files import write_figure
 
     if o.figure is not None:
-        counted = _counted(o, flow, both, diagram) if o.map else None
+        counted = _counted(o, flow, both, diagram) if o.counts else None
         write_figure(drawn(o, diagram.curves, counted), o.figure, f"bifurcations in {o.parameter} and {o.second}")
         say(f"figure {o.figure}")
 
@@ -83,7 +83,7 @@ def _counted(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") 
 
     starts = [jax.tree.map(lambda a, k=k: a[k], branch.states) for branch in diagram.branches for k in (0, -1)]
     low, high = o.second_bounds
-    return stability_map(flow, both, np.linspace(o.from_, o.to, o.map), np.linspace(low, high, o.map), starts)
+    return stability_map(flow, both, np.linspace(o.from_, o.to, o.counts), np.linspace(low, high, o.counts), starts)
 
 
 def drawn(o: Continue, curves: "tuple[CriticalCurve, ...]", counted: "StabilityMap | None") -> "Figure":

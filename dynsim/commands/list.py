@@ -87,14 +87,21 @@ def _claims(problems: list[str]) -> list[str]:
     problems += known.problems
     decided = {claim.statement_id for claim in known.claims}
     open_ones = sum(statement.full_id not in decided for statement in known.statements)
-    rows = [f"{claim.id:<62}{claim.variant}" for claim in known.claims]
-    return [*rows, f"and {open_ones} statements without a claim, which the ledger lists as open"]
+    rows = _in_columns([(claim.id, claim.variant) for claim in known.claims])
+    if open_ones:
+        rows.append(f"and {open_ones} statements without a claim, which the ledger lists as open")
+    return rows
+
+
+def _in_columns(rows: list[tuple[str, str]]) -> list[str]:
+    width = max((len(name) for name, _ in rows), default=0) + 2
+    return [f"{name:<{width}}{text}".rstrip() for name, text in rows]
 
 
 def _experiments() -> list[str]:
     from analysis.experiments import experiments
 
-    return [f"{experiment.name:<22}{experiment.text}" for experiment in experiments()]
+    return _in_columns([(experiment.name, experiment.text) for experiment in experiments()])
 
 
 def _figures(problems: list[str]) -> list[str]:

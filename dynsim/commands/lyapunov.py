@@ -81,7 +81,8 @@ def single(o: Lyapunov, made: "Found") -> int:
     if len(found.exponents) > 1:
         say(f"sum {np.sum(found.exponents):.6g}, dimension of Kaplan and Yorke {found.kaplan_yorke:.5g}")
     if not found.converged:
-        say(f"not converged: {found.reason}; take a longer `--duration`")
+        longer = "; take a longer `--duration`" if np.all(np.isfinite(found.exponents)) else ""
+        say(f"not converged: {found.reason}{longer}")
     if o.figure is not None or o.movie is not None:
         from dynsim.systems.base import AbstractMap
         from figures.panels.exponents import running_exponents
@@ -108,7 +109,8 @@ def against(o: Lyapunov, made: "Found") -> int:
     rows = []
     for value in tracked(values, len(values), "exponents"):
         try:
-            rows.append(spectrum(o, made, changed(made.system, {name: value})))
+            found = spectrum(o, made, changed(made.system, {name: value}))
+            rows.append(found if np.all(np.isfinite(found.exponents)) else None)
         except IntegrationError:
             rows.append(None)
     kept = [(value, row) for value, row in zip(values, rows, strict=True) if row is not None]
@@ -146,7 +148,7 @@ def _draw(o: Lyapunov, draw: Callable[[Any, float], None], title: str) -> None:
         with settings():
             drawn, (ax,) = canvas()
             draw(ax, until)
-            drawn.legend(loc="outside lower center", ncols=3)
+            drawn.legend(loc="outside lower center", ncols=2)
             return drawn
 
     if o.figure is not None:

@@ -63,7 +63,7 @@ def main(words: Sequence[str]) -> int:
     refuse_unused(o, ("tolerance",), "unless the density is kept")
     if ":" in o.system:
         check_function(flow, x, traced=o.integrator != "scipy")
-    return one(o, flow, ts, x) if o.members == 1 else many(o, flow, ts)
+    return one(o, flow, ts, x) if o.members == 1 else many(o, flow, ts, given)
 
 
 def named(o: Simulate) -> tuple[Any, jax.Array | None]:
@@ -152,12 +152,19 @@ def write(o: Simulate, path: Trajectory) -> None:
         say(f"movie {o.movie}")
 
 
-def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray) -> int:
-    """Simulate an ensemble; a member that fails is reported, and the others are kept."""
+def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray, given: jax.Array | None) -> int:
+    """Simulate an ensemble; a member that fails is reported, and the others are kept.
+
+    Its members begin at the state that is given, if there is noise, and else at random ones.
+    """
     from dynsim.ensembles import ensemble
     from dynsim.storage import save
 
-    starts = jnp.stack(list(tracked((start(o, flow, k) for k in range(o.members)), o.members, "starts")))
+    if given is not None and o.noise is None:
+        must = "be left out for an ensemble without noise, whose starts are drawn (`--initial`)"
+        raise argument_error("start", must, "is given")
+    begun = (start(o, flow, k) if given is None else given for k in range(o.members))
+    starts = jnp.stack(list(tracked(begun, o.members, "starts")))
     folder = None if o.out is None else o.out.with_suffix(".members")
     system, options = solved(o, flow, RTOL)
     members = ensemble(system, starts, ts, observed, folder=folder, error_estimate=o.error_estimate, **options)
