@@ -12,6 +12,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, PyTree, Real
 
 from dynsim._types import Key, Scalar, State, TimesLike
@@ -67,6 +68,15 @@ class Ensemble(eqx.Module):
     stats: Stats
     flow: AbstractFlow | tuple[AbstractFlow, ...]
     integrator: AbstractIntegrator
+
+    def __repr__(self) -> str:
+        """Return the ensemble in a line: the system, the times, and how many members finished."""
+        leaves = jax.tree.leaves((self.ts, self.values, self.stats))
+        flow = self.flow[0] if isinstance(self.flow, tuple) else self.flow
+        if any(isinstance(leaf, Tracer) or not isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves):
+            return f"Ensemble of {type(flow).__name__}"
+        ends = f"{len(self.ts)} times from {float(self.ts[0]):g} to {float(self.ts[-1]):g}"
+        return f"Ensemble of {type(flow).__name__}, {ends}. {self.explain()}"
 
     def explain(self) -> str:
         """Return the number of members that finished, what stopped the others, and the estimated error."""

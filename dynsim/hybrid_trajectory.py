@@ -84,6 +84,11 @@ class HybridTrajectory(eqx.Module):
         """Return the times of the transitions of one name."""
         return np.array([jump.time for jump in self.jumps if jump.name == name])
 
+    def __repr__(self) -> str:
+        """Return the run in a line: its phases, and how it ended."""
+        count = f"{len(self.phases)} phase{'' if len(self.phases) == 1 else 's'}"
+        return f"Hybrid trajectory of {count}. {self.explain() if self.phases else ''}".rstrip()
+
     def explain(self) -> str:
         """Return one sentence: how the run ended, when, and after which transitions."""
         end = max([jump.time for jump in self.jumps[-1:]] + [float(path.ts[-1]) for path in self.phases[-1:]])

@@ -235,7 +235,7 @@ def _check_settings(integrator: AbstractIntegrator | None) -> None:
         type(integrator)(**fields)
 
 
-def to_xarray(run: Trajectory) -> "xarray.Dataset":
+def to_xarray(run: Any) -> "xarray.Dataset":  # checked here, in one sentence
     """Return a trajectory as an xarray Dataset with named dimensions: time (or layer), token, coordinate.
 
     Where the system declares names and units, they are the labels of the coordinate, with its coordinate `unit`.
@@ -247,6 +247,9 @@ def to_xarray(run: Trajectory) -> "xarray.Dataset":
         import xarray
     except ImportError:
         raise argument_error("run", "be converted by xarray (`pip install dynsim[io]`)", "it is missing") from None
+    if not isinstance(run, Trajectory):
+        must = "be a trajectory, such as one of the `phases` of a hybrid run"
+        raise argument_error("run", must, f"is {type(run).__name__}")
     first = "layer" if isinstance(run.system, AbstractMap) else "time"
     parts = run.ys._asdict() if hasattr(run.ys, "_asdict") else {"state": run.ys}
     states = {name: ((first, *_axes(name, np.ndim(y) - 1)), np.asarray(y)) for name, y in parts.items()}

@@ -8,7 +8,18 @@ import pytest
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.periodic_orbits import PeriodicOrbit
 from analysis.dynamics.sections import OrbitDiagram, Section
-from dynsim import Scipy, explore, iterate, simulate
+from dynsim import (
+    Event,
+    FunctionFlow,
+    Scipy,
+    Transition,
+    ensemble,
+    explore,
+    iterate,
+    simulate,
+    simulate_hybrid,
+    to_xarray,
+)
 from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import Pendulum
 from dynsim.systems.tokens.flow import TokenFlow
@@ -95,3 +106,17 @@ def test_a_notebook_runs():
     assert "image/png" in shown[0]
     assert shown[0]["text/plain"].startswith("Trajectory of VanDerPol")
     assert "application/vnd.jupyter.widget-view+json" in shown[1]
+
+
+def test_runs_of_hybrid_systems_and_ensembles_print_themselves_in_a_line():
+    fall = FunctionFlow(lambda t, x: jnp.stack([x[1], -jnp.ones(())]))
+    bounce = Transition("hit", Event(lambda t, x: x[0], -1), lambda flow, t, x: (flow, -x))
+    run = simulate_hybrid(fall, [0.5, 0.0], [0.0, 1.5], [bounce], integrator=Scipy())
+    said = "Hybrid trajectory of 2 phases. The run ended at t = 1.5 after 1 transition: the last time was reached."
+    assert repr(run) == said
+    with pytest.raises(
+        ValueError, match="Argument `run` must be a trajectory, such as one of the `phases` of a hybrid"
+    ):
+        to_xarray(run)
+    members = ensemble(Pendulum(), jnp.ones((2, 2)), [0.0, 0.5], lambda t, x: x[0], integrator=Scipy(), shown=False)
+    assert repr(members) == "Ensemble of Pendulum, 2 times from 0 to 0.5. 2 of 2 members finished."

@@ -20,6 +20,7 @@ from dynsim.pictures import picture
 from dynsim.systems.base import AbstractFlow
 
 ITERATIONS = 30
+FURTHEST = 3.0  # the factor between a guess of the period and the period
 CLOSED = 1e-9  # of the size of the orbit: the gaps at which an orbit counts as closed
 SMALL = 1e-5  # of the norm of the states: orbits of a smaller size are equilibria
 FLAT = 1e-8  # relative: directions in which a family of orbits is closed, and along which an orbit is not moved
@@ -105,7 +106,10 @@ def periodic_orbit(
         gap = float(np.max(np.abs(gaps)))
         small = gap <= CLOSED * (1 + float(np.max(np.abs(nodes))))
         if small and float(np.max(np.abs(change))) <= 1e-7 * (1 + time):
-            return _found(pair, nodes, time, gap, size, bases, np.asarray(maps), forced)
+            found = _found(pair, nodes, time, gap, size, bases, np.asarray(maps), forced)
+            if not 1 / FURTHEST <= time / period <= FURTHEST:  # it may be that of several turns
+                raise argument_error("period", "be near that of the orbit", f"is {period:g}, and leads to {time:g}")
+            return found
         moves = change[:-1].reshape(count, -1)
         nodes = np.stack([_moved(pair, x + B @ m) for x, B, m in zip(nodes, bases, moves, strict=True)])
         time += 0.0 if forced else float(np.clip(change[-1], -time / 3, time / 3))

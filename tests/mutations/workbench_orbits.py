@@ -150,4 +150,6 @@ MUTANTS = (
            tests=("tests/test_continuation.py",)),
     Mutant("own systems: results keep their type", "dynsim.systems.base",
            "else v.astype(x.dtype)", "else v", tests=("tests/test_own_system.py",)),
+    Mutant("workbench orbits: a period may be any", ORBITS,
+           "if not 1 / FURTHEST <= time / period <= FURTHEST:", "if False:", tests=PERIODIC),
 )  # fmt: skip
