@@ -378,3 +378,27 @@ def test_the_help_of_every_command_loads_nothing_heavy():
     code += "; print('loaded', s, sorted({'jax', 'scipy', 'matplotlib'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == f"loaded {[0] * len(commands)} []", done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "lyapunov --start 1 0.5 --duration 60",
+        "section --start 1 0.5 --surface x_1=0 --count 10",
+        "portrait --box -3 3 -3 3 --grid 21",
+        "basins --box -3 3 -3 3 --shape 8",
+        "continue --box -3 3 -3 3 --parameter mu --from 0 --to 2",
+    ],
+)
+@pytest.mark.parametrize(
+    ("returned", "sentence"),
+    [
+        ("np.array([x[1], -mu * x[0]])", "must take (t, x) with x of shape (2,) (see `--start`, `--box`), in JAX, but"),
+        ("1.0", "must return an array of shape (2,), but"),
+    ],
+)  # fmt: skip
+def test_a_function_that_fails_is_refused_by_every_command(capsys, tmp_path, monkeypatch, words, returned, sentence):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(f"import numpy as np\n\ndef field(t, x, mu=1.0):\n    return {returned}\n")
+    command, *options = words.split()
+    assert f"Argument `system` {sentence} line " in refused(capsys, command, "mine.py:field", *options)

@@ -2,8 +2,9 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
@@ -11,7 +12,7 @@ from jax.flatten_util import ravel_pytree
 from dynsim._types import State
 from dynsim.commands.options import parse, refuse_unused
 from dynsim.commands.simulate import WITH_OWN_OPTIONS
-from dynsim.commands.simulate.own import imported, own_code
+from dynsim.commands.simulate.own import check_function, imported, own_code
 from dynsim.commands.simulate.systems import MODEL, SYSTEMS, space, unused
 from dynsim.commands.system_options import SystemOptions
 from dynsim.commands.tables import number
@@ -69,7 +70,7 @@ def found(o: SystemOptions, command: str) -> Found:
     if o.system.partition("/")[0] in STARTED:
         return _started(o, _of_paper(o, given, command))
     if ":" in o.system:
-        return _started(o, _own(o, given, command))
+        return _tried(o, _started(o, _own(o, given, command)), command)
     names = (*CATALOGUE, *SYSTEMS, *WITH_OWN_OPTIONS)
     must = "be a name that `dynsim list systems` shows, `file.py:name` or `module:name`"
     why = "has no one flow" if o.system in WITH_OWN_OPTIONS else f"is `{o.system}`{nearest(o.system, names)}"
@@ -198,6 +199,19 @@ def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     kind = FunctionMap if o.map else FunctionFlow
     names, units = declared("names", o.names), declared("units", o.units)
     return Found(o.system, kind(made, space(o.space), names=names, units=units, parameters=defaults | values), None)
+
+
+def _tried(o: SystemOptions, made: Found, command: str) -> Found:
+    """Return a system; raise `ValueError` if a user's function fails at its start, or else in the middle of its box.
+
+    `dynsim simulate` tries it at the start that it draws.
+    """
+    box, x = getattr(o, "box", ()), cast(Any, made.start)
+    if x is None and box and len(box) % 2 == 0:
+        x = jnp.mean(jnp.asarray(box).reshape(-1, 2), axis=1)
+    if isinstance(made.system, AbstractFlow) and isinstance(x, jax.Array) and command != "simulate":
+        check_function(made.system, x, traced=True, options="`--start`, `--box`")
+    return made
 
 
 def _defaults(function: Callable) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def main(words: Sequence[str]) -> int:
         return densities.density_run(o, tokens, starts, ts)
     refuse_unused(o, ("tolerance",), "unless the density is kept")
     if ":" in o.system:
-        check_function(flow, x, traced=o.integrator != "scipy")
+        check_function(flow, x, traced=o.integrator != "scipy", other=" (`--integrator scipy` takes NumPy too)")
     return one(o, flow, ts, x) if o.members == 1 else many(o, flow, ts, given)
 
 

@@ -24,6 +24,7 @@ from dynsim.errors import argument_error, nearest, reason
 from dynsim.io.serialisation import execute_file, loaded_file
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 
+SHAPING = "`--tokens`, `--dimension`, `--initial`"  # the options of `dynsim simulate` that set the shape of a state
 SHOWN = 100  # characters of a quoted line
 NOT_THE_USERS = tuple(
     Path(folder).resolve()
@@ -102,15 +103,16 @@ def _is_the_users(file: str) -> bool:
     return not file.startswith("<") and not any(path.is_relative_to(folder) for folder in NOT_THE_USERS)
 
 
-def check_function(flow: AbstractFlow, x: jax.Array, *, traced: bool) -> None:
+def check_function(flow: AbstractFlow, x: jax.Array, *, traced: bool, options: str = SHAPING, other: str = "") -> None:
     """Raise `ValueError` if a user's function fails for a time and the state `x`, or returns anything but its shape.
 
     It must be one that JAX can trace if it is to be `traced`, as diffrax does; SciPy takes NumPy functions too. JAX
-    takes the last entry for an index beyond it; NumPy does not, and evaluates the function once at `x`.
+    takes the last entry for an index beyond it; NumPy does not, and evaluates the function once at `x`. The sentence
+    names the `options` that set the shape, and an `other` way for what JAX cannot trace.
     """
     function = functools.partial(flow.rhs, **flow.parameters) if isinstance(flow, FunctionFlow) else flow.velocity
-    code = "in JAX (`--integrator scipy` takes NumPy too)" if traced else "in JAX or NumPy"
-    must = f"take (t, x) with x of shape {x.shape} (see `--tokens`, `--dimension`, `--initial`), {code}"
+    code = f"in JAX{other}" if traced else "in JAX or NumPy"
+    must = f"take (t, x) with x of shape {x.shape} (see {options}), {code}"
     returned: list[Any] = []  # as it is returned: a number or a text is no array, though JAX may make it one
 
     def look(t: Any, x: Any) -> None:
