@@ -17,9 +17,12 @@ from dynsim.errors import argument_error, shown
 from dynsim.host import on_host
 from dynsim.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
+from dynsim.integrators.events import AfterReset
 from dynsim.simulation import Stop, simulate, simulate_until, with_error
 from dynsim.systems.base import AbstractFlow
 from dynsim.trajectory import Trajectory
+
+SHORTEST = 4  # neighbouring floats of the time between which a transition that occurs twice leaves no motion
 
 Reset = Callable[[AbstractFlow, float, State], tuple[AbstractFlow, State]]
 """What a transition does: from the flow, the time and the state before it to the flow and the state after it."""
@@ -124,20 +127,25 @@ def simulate_hybrid(
     def ended(how: Ending) -> HybridTrajectory:
         return HybridTrajectory(tuple(phases), tuple(jumps), how, recipe)
 
-    t = float(times[0])
+    t, moved = float(times[0]), False
     while True:
-        rules = known(flow)
-        path, index = _phase(flow, y, _remaining(times, t), rules, float(dwell) if jumps else 0.0, integrator)
+        rules, begin = known(flow), t
+        left = _left(rules, jumps[-1] if moved else None, y)
+        path, index = _phase(flow, y, _remaining(times, t), rules, left, float(dwell) if jumps else 0.0, integrator)
         if path is not None:
             phases.append(path)
             t, y = float(path.ts[-1]), path.final
         if index < 0:
             return ended(Ending.FINISHED)
-        rule, before = rules[index], y
+        rule, before, same = rules[index], y, flow
         flow, y = _after(rule, flow, t, y)
+        again = path is not None and moved and rule.name == jumps[-1].name and _at_once(begin, path)
+        moved = flow is not same or not eqx.tree_equal(before, y)
         jumps.append(Jump(index, rule.name, t, before, y))
         if rule.terminal:
             return ended(Ending.TERMINAL)
+        if again:
+            return ended(Ending.ACCUMULATED)
         if len(jumps) == most:
             return ended(Ending.CAPPED)
         if t >= times[-1]:
@@ -220,11 +228,28 @@ def _rules(transitions: Any) -> Callable[[AbstractFlow], Sequence[Transition]]:
     return checked
 
 
+def _left(rules: Sequence[Transition], last: Jump | None, y: State) -> list[Event]:
+    """Return the guards of a phase, told of the reset before it, if it has moved a state of the same shape."""
+    shapes = lambda state: [leaf.shape for leaf in jax.tree.leaves(state)]
+    told = last if last is not None and shapes(last.before) == shapes(y) else None
+    before, name = (y, None) if told is None else (told.before, told.name)
+    sides = [np.asarray(-float(rule.guard.direction) if rule.name == name else 0.0) for rule in rules]
+    guards = [rule.guard for rule in rules]
+    return [AfterReset(g.fn, g.direction, g.samples, before, side) for g, side in zip(guards, sides, strict=True)]
+
+
+def _at_once(begin: float, path: Trajectory) -> bool:
+    """Return whether a phase is as short as its times can tell."""
+    end = np.asarray(path.ts)[-1]
+    return bool(end - begin <= SHORTEST * np.spacing(end))
+
+
 def _phase(
     flow: AbstractFlow,
     y: State,
     ts: np.ndarray,
     rules: Sequence[Transition],
+    guards: Sequence[Event],
     dwell: float,
     integrator: AbstractIntegrator,
 ) -> tuple[Trajectory | None, int]:
@@ -248,7 +273,7 @@ def _phase(
     rest = np.append(begin, wanted[wanted > begin])
     times = _filled(rest, len(ts))
     if rules:
-        stop = simulate_until(flow, y, times, [rule.guard for rule in rules], integrator=integrator)
+        stop = simulate_until(flow, y, times, guards, integrator=integrator)
     else:
         stop = Stop(simulate(flow, y, times, integrator=integrator), -1)
     path = _at(stop.path, np.append(rest, stop.path.ts[-1]))

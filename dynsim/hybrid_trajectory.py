@@ -39,6 +39,7 @@ class Ending(enum.Enum):
     FINISHED = "the last time was reached"
     TERMINAL = "a terminal transition occurred"
     CAPPED = "the cap on the number of transitions was reached"
+    ACCUMULATED = "the last transition occurs again at once after its reset, as where transitions accumulate"
 
 
 class HybridTrajectory(eqx.Module):

@@ -44,6 +44,57 @@ def test_a_ball_bounces_at_the_times_of_the_closed_form(integrator):
     assert run.explain() == "The run ended at t = 2.9 after 5 transitions: the last time was reached."
 
 
+@rather
+@pytest.mark.parametrize(("restitution", "floor"), [(0.5, 0.0), (1e-3, 0.3), (1e-6, 0.0)])
+def test_a_ball_never_falls_through_the_floor(integrator, restitution, floor):
+    """From height 1/2 under gravity 1 the bounces accumulate at t = 1 + 2 e / (1 - e)."""
+    ground = Event(lambda t, x: x[0] - floor, -1)
+    bounce = Transition("bounce", ground, lambda flow, t, x: (flow, x * jnp.array([1.0, -restitution])))
+    run = simulate_hybrid(BALL, [0.5 + floor, 0.0], np.linspace(0, 9, 4), [bounce], integrator=integrator)
+    assert run.ending is Ending.ACCUMULATED
+    assert "occurs again at once after its reset" in run.explain()
+    limit = 1 + 2 * restitution / (1 - restitution)
+    assert abs(run.times("bounce")[-1] - limit) < 1e-8
+    flights = np.diff(run.times("bounce"))
+    long = flights > 1e-7
+    np.testing.assert_allclose(flights[long], 2 * restitution ** np.arange(1, 1 + np.sum(long)), atol=1e-9)
+    assert np.sum(long) == {0.5: 24, 1e-3: 2, 1e-6: 1}[restitution]
+    assert min(float(jnp.min(path.ys[:, 0])) for path in run.phases) > floor - 1e-13
+
+
+@rather
+def test_a_reset_that_leaves_a_state_on_its_guard_ends_the_run(integrator):
+    stick = Transition("stick", GROUND, lambda flow, t, x: (flow, x * jnp.array([1.0, 0.0])))
+    run = simulate_hybrid(BALL, [0.5, 0.0], [0.0, 3.0], [stick], integrator=integrator)
+    assert run.ending is Ending.ACCUMULATED
+    assert len(run.jumps) == 2
+    np.testing.assert_allclose(run.times("stick"), 1.0, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("guard", "exact"),
+    [
+        (Event(lambda t, x: jnp.mod(x[0], 1.0) - 0.5, -1), [1.0, 2.0, 3.0]),  # jumps, and rises everywhere else
+        (Event(lambda t, x: 1 / (x[0] ** 2 - 3)), [3**0.5]),  # a pole: its derivative is negative on both sides
+        (Event(lambda t, x: (x[0] - 2.0) ** 3, 1), [2.0]),  # crosses zero with derivative zero
+        (Event(lambda t, x: jnp.sin(2 * jnp.pi * x[0]), 1), [1.0, 2.0, 3.0]),
+        (Event(lambda t, x: jnp.sin(2 * jnp.pi * x[0])), [0.5, 1.0, 1.5, 2.0, 2.5, 3.0]),
+    ],
+    ids=["jump", "pole", "inflection", "up", "both"],
+)
+def test_a_run_goes_on_after_events_of_all_kinds(guard, exact):
+    """A reset that leaves the state where it is, or moves only what the guard does not see."""
+    still = Transition("still", guard, unchanged)
+    count = Transition("count", guard, lambda flow, t, x: (flow, x + jnp.array([0.0, 1.0])))
+    flow = FunctionFlow(lambda t, x: jnp.array([1.0, 0.0]) + 0 * x)
+    for rule in (still, count):
+        if rule is count and len(exact) == 1:
+            continue
+        run = simulate_hybrid(flow, [0.25, 0.0], [0.0, 3.0], [rule], integrator=Scipy())
+        np.testing.assert_allclose(0.25 + run.times(rule.name), exact, atol=1e-9)
+        assert run.ending is Ending.FINISHED
+
+
 def test_the_error_of_every_phase_is_estimated():
     rough = Scipy(rtol=1e-5, atol=1e-7)
     ts = np.linspace(0, 2.9, 30)

@@ -66,12 +66,13 @@ class Event(eqx.Module):
     equidistant times of every step (of several events, the largest `samples` holds for all) in the step's dense output,
     and then located there up to neighbouring floats, as accurately as the dense output is.
 
-    A start on a zero, up to rounding, as the end of a path to the same event is, does not count: it is left first, and
-    the next crossing counts. At the last time a zero counts up to rounding.
+    A start on a zero, up to rounding, as the end of a path to the same event is, does not count: it is left first, to
+    the side of the derivative along the flow, and the next crossing counts. At the last time a zero counts up to
+    rounding.
 
     These are missed: an even number of crossings between two neighbouring samples; a zero without change of sign,
-    unless a sample hits it; after a start on a zero, an odd number of crossings before the first sample; and an
-    excursion across zero that is shallower than the error of the dense output.
+    unless a sample hits it; after a start on a zero at which the derivative is zero, too, an odd number of crossings
+    before the first sample; and an excursion across zero that is shallower than the error of the dense output.
     """
 
     fn: Callable[[Time, State], Scalar]

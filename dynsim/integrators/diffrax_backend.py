@@ -32,7 +32,7 @@ from dynsim.integrators.base import (
     unchanged,
     without_periods,
 )
-from dynsim.integrators.events import at_end, check_begin, check_end, signs
+from dynsim.integrators.events import at_end, before_reset, check_begin, check_end, first_signs, signs
 from dynsim.integrators.guard import EVENT, Guarded, StopEarly, UpToEvent
 from dynsim.integrators.save_times import in_order, request, times_of
 from dynsim.outcome import Outcome
@@ -259,13 +259,13 @@ def _observe(integrator, flow, axes, y0s, saved, jumps, limit, fn, coordinates):
 @eqx.filter_jit
 def _locate(integrator, flow, y0, saved, jumps, limit, events):
     ts = times_of(saved)
-    known = lambda t, y: signs(events, flow.space, t, y, flow.vector_field(t, y))
-    start, sides = known(ts[0], y0)
+    velocities = (flow.vector_field(ts[0], y) for y in (y0, before_reset(events, y0)))
+    start, sides = first_signs(events, flow.space, ts[0], y0, *velocities)
     save = dfx.SaveAt(subs=request(saved), controller_state=True, solver_state=True)
     wrap = lambda solver: UpToEvent(solver, events, flow.space, sides)
     solution = _solve(integrator, flow, y0, ts, jumps, limit, wrap, saveat=save)
     _, found, y = solution.solver_state
-    found = at_end(events, found, known(found.end, y)[1])
+    found = at_end(events, found, signs(events, flow.space, found.end, y, flow.vector_field(found.end, y))[1])
     ys = jax.tree.map(lambda v: jax.vmap(jnp.where, (0, 0, None))(ts <= found.end, v, jnp.nan), solution.ys)
     ys, defect = on_space(flow.space, _begun(ys, y0))
     stats = dataclasses.replace(_stats(solution, defect), last_time=found.end)

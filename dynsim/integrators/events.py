@@ -17,6 +17,17 @@ from dynsim.spaces import AbstractSpace
 NOISE = 32  # units of rounding of state and time by which a start may be off an event's zero and still count as on it
 
 
+class AfterReset(Event):
+    """An event of a path that starts after a reset: the state before it, and the event's sign then if it has occurred.
+
+    An event is located up to rounding of the time, in which the state before the reset may have moved much farther than
+    that after it does.
+    """
+
+    before: State = None
+    side: Any = 0.0  # 0 for an event that is not the one that occurred, or that counts in both directions
+
+
 class Bracket(NamedTuple):
     """An interval of time; `event` is the first event that has occurred by its end, -1 for none, `value` its value.
 
@@ -78,23 +89,85 @@ def signs(
 
     The state at which an event was located has the sign 0: a path from there on would meet the event again at once.
     """
-    unit = NOISE * max(float(jnp.finfo(leaf.dtype).eps) for leaf in jax.tree.leaves(y))
+    value, noise = _noise(events, space, t, y, velocity, NOISE)
+    return value, jnp.where(jnp.abs(value) <= noise, 0, jnp.sign(value))
+
+
+def before_reset(events: Sequence[Event], y0: State) -> State:
+    """Return the state before the reset after which a path starts, or else the start itself."""
+    return next((event.before for event in events if isinstance(event, AfterReset)), y0)
+
+
+def first_signs(
+    events: Sequence[Event], space: AbstractSpace, t: Array, y: State, velocity: State, velocity_before: State
+) -> tuple[Float[Array, " events"], Float[Array, " events"]]:
+    """Return the events' values at the start of a path and the signs that they have just after it, 0 if unknown.
+
+    Of an event that is zero at the start, up to rounding, this is the sign of its derivative along the flow. One whose
+    derivative is zero, too, and that occurred before the reset from which the path starts, has the sign from before.
+    `velocity_before` is the velocity of `before_reset(events, y)`.
+    """
+    value, noise = _noise(events, space, t, y, velocity, NOISE)
+    twice = _noise(events, space, t, y, velocity, 2 * NOISE)[1]
+    smooth = twice >= 1.5 * noise  # where it jumps, or has a pole, the change is no larger over twice the distance
+    ks = jnp.arange(9, dtype=t.dtype)
+    rounded = jax.vmap(lambda k: _rounded(y, k, NOISE))(ks)
+    ahead = jnp.sign(_rates(events, space, t, rounded, velocity))
+    ahead = jnp.where(jnp.all(ahead == ahead[:1], axis=0), ahead[0], 0)
+    single = jax.tree.map(lambda x: x[None], before_reset(events, y))
+    late = _unit(y, NOISE) * jnp.abs(t).astype(value.dtype)
+    zero = late * jnp.abs(_rates(events, space, t, single, velocity_before)[0])
+    sides = [jnp.asarray(event.side if isinstance(event, AfterReset) else 0, ahead.dtype) for event in events]
+    ahead = jnp.where(ahead == 0, jnp.stack(sides), ahead)
+    unknown = jnp.where(jnp.abs(value) <= noise, 0, jnp.sign(value))
+    return value, jnp.where(smooth & (jnp.abs(value) <= jnp.maximum(noise, zero)), ahead, unknown)
+
+
+def _unit(y: State, units: float) -> float:
+    return units * max(float(jnp.finfo(leaf.dtype).eps) for leaf in jax.tree.leaves(y))
+
+
+def _rounded(y: State, k: Array, units: float) -> State:
+    """Return a state moved by so many units of rounding, in a direction for each k; in none for k = 0."""
+
+    def move(x: Array) -> Array:
+        pattern = jnp.sin(k * jnp.arange(1, x.size + 1, dtype=k.dtype)).astype(x.dtype).reshape(x.shape)
+        return x + _unit(y, units) * jnp.max(jnp.abs(x), initial=0) * pattern
+
+    return jax.tree.map(move, y)
+
+
+def _noise(
+    events: Sequence[Event], space: AbstractSpace, t: Array, y: State, velocity: State, units: float
+) -> tuple[Float[Array, " events"], Float[Array, " events"]]:
+    """Return the events' values, and how far so many units of rounding of state and time move them."""
+    unit = _unit(y, units)
     size = lambda x: jnp.max(jnp.abs(x), initial=0)
     largest = lambda tree: jnp.max(jnp.stack([size(leaf).astype(t.dtype) for leaf in jax.tree.leaves(tree)]))
     late = jnp.abs(t) + largest(y) / jnp.maximum(largest(velocity), jnp.finfo(t.dtype).tiny)
 
     def near(k: Array) -> tuple[Array, State]:
-        def move(x: Array, v: Array) -> Array:
-            pattern = jnp.sin(k * jnp.arange(1, x.size + 1, dtype=k.dtype)).astype(x.dtype).reshape(x.shape)
-            return x + unit * ((jnp.sin(k) * late).astype(x.dtype) * v + size(x) * pattern)
-
-        return t + unit * jnp.sin(k) * jnp.abs(t), jax.tree.map(move, y, velocity)
+        move = lambda x, v: x + unit * (jnp.sin(k) * late).astype(x.dtype) * v
+        return t + unit * jnp.sin(k) * jnp.abs(t), jax.tree.map(move, _rounded(y, k, units), velocity)
 
     moved = values(events, space, *jax.vmap(near)(jnp.arange(9, dtype=t.dtype)))
-    value = moved[0]  # that of the state itself: sin(0) = 0
-    noise = jnp.abs(moved - value[None])
-    noise = jnp.max(jnp.where(jnp.isfinite(noise), noise, 0), axis=0)
-    return value, jnp.where(jnp.abs(value) <= noise, 0, jnp.sign(value))
+    noise = jnp.abs(moved - moved[:1])  # the first is the state itself
+    return moved[0], jnp.max(jnp.where(jnp.isfinite(noise), noise, 0), axis=0)
+
+
+def _rates(
+    events: Sequence[Event], space: AbstractSpace, t: Array, ys: State, velocity: State
+) -> Float[Array, "states events"]:
+    """Return the derivatives of the events' functions along the flow at states, 0 of one that JAX cannot derive."""
+
+    def rate(event: Event, y: State) -> Array:
+        at = lambda t, y: _value(0, event, t, space.project(y))
+        try:
+            return jax.jvp(at, (t, y), (jnp.ones_like(t), velocity))[1]
+        except (TypeError, ValueError, NotImplementedError):  # a callback, or a function with a reverse mode alone
+            return jnp.zeros(())
+
+    return jax.vmap(lambda y: jnp.stack([rate(event, y) for event in events]))(ys)
 
 
 def narrowed(events: Sequence[Event], bracket: Bracket, ts: Any, values: Any) -> Bracket:

@@ -1,6 +1,5 @@
 """Integration of token flows with U = c I in the span of the starting tokens: the same states with less work."""
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -70,7 +69,7 @@ class InSpan(AbstractIntegrator):
     ) -> tuple[State, Stats, float, State, int]:
         """Integrate up to the first event of the tokens."""
         form = _form(flow, y0)
-        on_tokens = [dataclasses.replace(event, fn=_OnTokens(event.fn, form)) for event in events]
+        on_tokens = [Event(_OnTokens(event.fn, form), event.direction, event.samples) for event in events]
         ys, stats, t, final, fired = self.inner.locate(form, form.start, ts, on_tokens)
         return _tokens(form, ys).at[0].set(y0), stats, t, form.tokens(final), fired
 

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
-from numpy.typing import ArrayLike
 
 from dynsim._types import State, Times
 from dynsim.conversion import integer, number
@@ -23,16 +22,25 @@ from dynsim.integrators.base import (
     check_longest_step,
     on_space,
     step_limit,
-    without_periods,
 )
-from dynsim.integrators.events import Bracket, at_end, check_begin, check_end, narrowed, signs, untouched, values
+from dynsim.integrators.events import (
+    Bracket,
+    at_end,
+    before_reset,
+    check_begin,
+    check_end,
+    first_signs,
+    narrowed,
+    signs,
+    untouched,
+    values,
+)
+from dynsim.integrators.flat_fields import FlatField, Unravel, flat_field, flattened
 from dynsim.integrators.scipy_output import PathOutput, StepOutput
 from dynsim.outcome import Outcome
 from dynsim.padding import filled, room_for
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
-
-_Field = Callable[[float, np.ndarray], np.ndarray]
 
 FILLED = 2**20  # saved numbers: of more, a program for their shape is the smaller part of the work
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
@@ -70,14 +78,14 @@ class Scipy(AbstractIntegrator):
     ) -> tuple[State, Stats, float, State, int]:
         """Integrate up to the first event, bracketed among the states within each step."""
         ys, stats, t, flat, fired = self._follow(flow, y0, np.asarray(ts, float), tuple(events))
-        return ys, stats, t, flow.space.project(_flattened(y0)[1](flat)), fired
+        return ys, stats, t, flow.space.project(flattened(y0)[1](flat)), fired
 
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
         """Return the states at any times between two, from the solver's steps, and statistics."""
         steps: list[StepOutput] = []
         ends = np.array([t0, t1], float)
         _, stats, *_ = self._follow(flow, y0, ends, (), steps)
-        flat, unravel = _flattened(y0)
+        flat, unravel = flattened(y0)
         return _FlatOutput(PathOutput(t0, flat, steps), unravel), stats
 
     def _follow(
@@ -88,8 +96,8 @@ class Scipy(AbstractIntegrator):
         events: tuple[Event, ...],
         kept: list[StepOutput] | None = None,
     ):
-        flat, unravel = _flattened(y0)
-        field = _flat_field(flow, unravel, float(ts[0]), flat)
+        flat, unravel = flattened(y0)
+        field = flat_field(flow, unravel, float(ts[0]), flat)
         saved = np.full((len(ts), flat.size), np.nan)
         saved[0] = flat
         walk = _Walk(self, flow, field, unravel, events)
@@ -123,7 +131,7 @@ class _FlatOutput(NamedTuple):
     """The states of an integration of flat vectors at times in any order; NumPy: not for `jit`."""
 
     output: PathOutput
-    unravel: "_Unravel"
+    unravel: Unravel
 
     def __call__(self, ts: Times) -> State:
         return _unravelled(self.unravel, self.output(np.asarray(ts, float)))
@@ -145,8 +153,8 @@ class _Walk(NamedTuple):
 
     integrator: Scipy
     flow: AbstractFlow
-    field: _Field
-    unravel: "_Unravel"
+    field: FlatField
+    unravel: Unravel
     events: tuple[Event, ...]
 
     def pieces(self, ts: np.ndarray, y: np.ndarray) -> Iterator[_Piece]:
@@ -196,7 +204,11 @@ class _Walk(NamedTuple):
         """Return the signs of the events at the start; raise `ValueError` unless they are finite there."""
         if not self.events:
             return ()
-        values, sides = self.signs(t, y)
+        start = self.unravel(y)
+        before, _ = flattened(before_reset(self.events, start))
+        velocities = (self.unravel(self.field(t, state)) for state in (y, before))
+        found = _first_signs(self.events, self.flow.space, jnp.asarray(t), start, *velocities)
+        values, sides = jax.tree.map(np.asarray, found)
         check_begin(values)
         return sides
 
@@ -246,73 +258,8 @@ def _overflows(solver: Any) -> bool:
     return False
 
 
-def _flat_field(flow: AbstractFlow, unravel: "_Unravel", t0: float, flat: np.ndarray) -> _Field:
-    """Return the field of flat vectors; compiled once for all flows of one kind, whatever their numbers.
-
-    A field that cannot be traced, because it calls NumPy or branches on its state, is called as it is.
-    """
-    arrays, others = eqx.partition(without_periods(flow), eqx.is_array)
-    leaves, tree = jax.tree.flatten(arrays)  # here, not at every evaluation: it takes as long as one
-    static, rest = jax.tree.flatten(others)  # a flow that holds a dictionary has no hash, its parts have
-    try:
-        field = _compiled(tree, tuple(static), rest, unravel)
-    except TypeError:  # something static that cannot be hashed
-        field = _compiled.__wrapped__(tree, tuple(static), rest, unravel)
-    both = np.append(t0, flat)  # time and state in one array: each argument takes a microsecond
-    try:
-        field(leaves, both)
-    except jax.errors.JAXTypeError:
-        return lambda t, y: _on_host(flow.vector_field(t, unravel.on_host(y)))
-
-    def evaluated(t: float, y: np.ndarray) -> np.ndarray:
-        both[0], both[1:] = t, y
-        return np.asarray(field(leaves, both), float)
-
-    return evaluated
-
-
-def _on_host(v: State) -> np.ndarray:
-    return np.concatenate([np.ravel(np.asarray(part, float)) for part in jax.tree.leaves(v)])
-
-
-@functools.lru_cache(maxsize=32)
-def _compiled(tree: Any, static: tuple, rest: Any, unravel: "_Unravel") -> Callable[[list[Array], Any], Array]:
-    @jax.jit
-    def field(leaves: list[Array], both: Any) -> Array:
-        whole = eqx.combine(jax.tree.unflatten(tree, leaves), jax.tree.unflatten(rest, static))
-        return jnp.concatenate([jnp.ravel(v) for v in jax.tree.leaves(whole.vector_field(both[0], unravel(both[1:])))])
-
-    return field
-
-
-class _Unravel(NamedTuple):
-    """The way back from a flat vector to a state; hashable, and compiled into what it is used in."""
-
-    tree: Any
-    shapes: tuple[tuple[int, ...], ...]
-    dtypes: tuple[np.dtype, ...]
-
-    def __call__(self, flat: ArrayLike) -> State:
-        ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
-        pieces = jnp.split(jnp.asarray(flat), ends)
-        leaves = [a.reshape(s).astype(d) for a, s, d in zip(pieces, self.shapes, self.dtypes, strict=True)]
-        return jax.tree.unflatten(self.tree, leaves)
-
-    def on_host(self, flat: np.ndarray) -> State:
-        """Return the state in NumPy arrays."""
-        pieces = np.split(flat, np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1])
-        leaves = [a.reshape(s).astype(d) for a, s, d in zip(pieces, self.shapes, self.dtypes, strict=True)]
-        return jax.tree.unflatten(self.tree, leaves)
-
-
-def _flattened(y0: State) -> tuple[np.ndarray, _Unravel]:
-    """Return a state as one float64 vector and the way back, on the host: `ravel_pytree` would compile twice."""
-    leaves, tree = jax.tree.flatten(y0)
-    flat = np.concatenate([np.asarray(leaf, float).ravel() for leaf in leaves])
-    return flat, _Unravel(tree, tuple(leaf.shape for leaf in leaves), tuple(leaf.dtype for leaf in leaves))
-
-
 _signs = eqx.filter_jit(signs)
+_first_signs = eqx.filter_jit(first_signs)
 
 
 @eqx.filter_jit
@@ -321,7 +268,7 @@ def _values(events, space, unravel, ts, ys):
     return values(events, space, ts, jax.vmap(unravel)(ys))
 
 
-def _finish(space: AbstractSpace, unravel: _Unravel, saved: np.ndarray) -> tuple[State, Array]:
+def _finish(space: AbstractSpace, unravel: Unravel, saved: np.ndarray) -> tuple[State, Array]:
     """Return the saved states on the space, and the largest defect before, in one program for up to 16, 32, ... times.
 
     The last state is repeated up to such a number, unless more than `FILLED` numbers are saved.
@@ -333,11 +280,11 @@ def _finish(space: AbstractSpace, unravel: _Unravel, saved: np.ndarray) -> tuple
 
 
 @eqx.filter_jit
-def _on_space(space: AbstractSpace, unravel: _Unravel, saved: np.ndarray | Array) -> tuple[State, Array]:
+def _on_space(space: AbstractSpace, unravel: Unravel, saved: np.ndarray | Array) -> tuple[State, Array]:
     return on_space(space, jax.vmap(unravel)(saved))
 
 
 @eqx.filter_jit
-def _unravelled(unravel: _Unravel, flat: np.ndarray | Array) -> State:
+def _unravelled(unravel: Unravel, flat: np.ndarray | Array) -> State:
     """Return flat states, times first, as states."""
     return jax.vmap(unravel)(flat)

@@ -11,7 +11,7 @@ GUARD, DIFFRAX, EVENTS, BASE, SCIPY, OUTPUT, STABILISED, STIFF, WITHIN = (
 )  # fmt: skip
 RUNS, LOCATED = ("tests/test_integrators.py",), ("tests/test_events.py",)
 DENSE, DAMPED = ("tests/test_dense_output.py",), ("tests/test_stabilised.py",)
-COUNTED = ("tests/test_compilations.py",)
+COUNTED, HYBRID = ("tests/test_compilations.py",), ("tests/test_hybrid.py",)
 WITHIN_PROGRAMS = ("tests/test_within.py",)
 
 MUTANTS = (
@@ -66,7 +66,8 @@ MUTANTS = (
     Mutant("integrators: states after an event stay", DIFFRAX,
            "(ts <= found.end, v, jnp.nan)", "(ts <= jnp.inf, v, jnp.nan)", tests=LOCATED),
     Mutant("integrators: events at the end of a run are left out", DIFFRAX,
-           "found = at_end(events, found, known(found.end, y)[1])", "pass", tests=LOCATED),
+           "found = at_end(events, found, signs(events, flow.space, found.end, y, flow.vector_field(found.end, y))[1])",
+           "pass", tests=LOCATED),
     Mutant("integrators: events that are not finite at the start are taken", DIFFRAX,
            "        check_begin(start)\n", "", tests=LOCATED),
     Mutant("integrators: events that become NaN are taken", DIFFRAX,
@@ -188,9 +189,26 @@ MUTANTS = (
            "jnp.asarray(k, h.dtype) * h", "jnp.asarray(k, h.dtype) / h",
            tests=("tests/test_integrators.py::test_an_euler_step_takes_the_velocity_at_its_time",)),
     Mutant("hybrid: a dwell time ends the run only if it ends at the first saved time", "dynsim.hybrid",
-           "if end == wanted[-1]:", "if end == wanted[1]:", tests=("tests/test_hybrid.py",)),
-    Mutant("integrators: a flow that holds a dictionary is compiled at every call", SCIPY,
+           "if end == wanted[-1]:", "if end == wanted[1]:", tests=HYBRID),
+    Mutant("integrators: a flow that holds a dictionary is compiled at every call", "dynsim.integrators.flat_fields",
            "field = _compiled(tree", "field = _compiled.__wrapped__(tree", tests=COUNTED),
     Mutant("master equation: a generator is compiled at every check", "dynsim.systems.master_equation.flow",
            "= _matrices(self", "= _matrices.__wrapped__(self", tests=COUNTED),
+    Mutant("hybrid: a start on a guard has no side", EVENTS,
+           "ahead = jnp.where(jnp.all(ahead == ahead[:1], axis=0), ahead[0], 0)", "ahead = jnp.zeros_like(ahead[0])",
+           tests=HYBRID),
+    Mutant("hybrid: jumps and poles are taken for zeros", EVENTS,
+           "smooth & (jnp.abs(value) <= ", "(jnp.abs(value) <= ", tests=HYBRID),
+    Mutant("hybrid: a reset is as accurate as the motion after it", EVENTS,
+           "jnp.maximum(noise, zero)", "noise", tests=HYBRID),
+    Mutant("hybrid: a state that a reset leaves on its guard falls", EVENTS,
+           "ahead = jnp.where(ahead == 0, jnp.stack(sides), ahead)", "ahead = ahead + 0 * jnp.stack(sides)", tests=HYBRID),
+    Mutant("hybrid: the side before a reset is that after it", "dynsim.hybrid",
+           "-float(rule.guard.direction)", "float(rule.guard.direction)", tests=HYBRID),
+    Mutant("hybrid: runs without a reset are told of one", "dynsim.hybrid",
+           "moved = flow is not same or not eqx.tree_equal(before, y)", "moved = True", tests=HYBRID),
+    Mutant("hybrid: transitions that accumulate go on", "dynsim.hybrid",
+           "        if again:", "        if False:", tests=HYBRID),
+    Mutant("hybrid: short phases are accumulations", "dynsim.hybrid",
+           "SHORTEST * np.spacing(end)", "SHORTEST * 1e12 * np.spacing(end)", tests=HYBRID),
 )  # fmt: skip

@@ -1,0 +1,85 @@
+"""States as flat vectors of float64, and fields of them for solvers on the host."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+from numpy.typing import ArrayLike
+
+from dynsim._types import State
+from dynsim.integrators.base import without_periods
+from dynsim.systems.base import AbstractFlow
+
+FlatField = Callable[[float, np.ndarray], np.ndarray]
+
+
+class Unravel(NamedTuple):
+    """The way back from a flat vector to a state; hashable, and compiled into what it is used in."""
+
+    tree: Any
+    shapes: tuple[tuple[int, ...], ...]
+    dtypes: tuple[np.dtype, ...]
+
+    def __call__(self, flat: ArrayLike) -> State:
+        """Return the state in JAX arrays."""
+        ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
+        pieces = jnp.split(jnp.asarray(flat), ends)
+        leaves = [a.reshape(s).astype(d) for a, s, d in zip(pieces, self.shapes, self.dtypes, strict=True)]
+        return jax.tree.unflatten(self.tree, leaves)
+
+    def on_host(self, flat: np.ndarray) -> State:
+        """Return the state in NumPy arrays."""
+        pieces = np.split(flat, np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1])
+        leaves = [a.reshape(s).astype(d) for a, s, d in zip(pieces, self.shapes, self.dtypes, strict=True)]
+        return jax.tree.unflatten(self.tree, leaves)
+
+
+def flattened(y0: State) -> tuple[np.ndarray, Unravel]:
+    """Return a state as one float64 vector and the way back, on the host: `ravel_pytree` would compile twice."""
+    leaves, tree = jax.tree.flatten(y0)
+    flat = np.concatenate([np.asarray(leaf, float).ravel() for leaf in leaves])
+    return flat, Unravel(tree, tuple(leaf.shape for leaf in leaves), tuple(leaf.dtype for leaf in leaves))
+
+
+def flat_field(flow: AbstractFlow, unravel: Unravel, t0: float, flat: np.ndarray) -> FlatField:
+    """Return the field of flat vectors; compiled once for all flows of one kind, whatever their numbers.
+
+    A field that cannot be traced, because it calls NumPy or branches on its state, is called as it is.
+    """
+    arrays, others = eqx.partition(without_periods(flow), eqx.is_array)
+    leaves, tree = jax.tree.flatten(arrays)  # here, not at every evaluation: it takes as long as one
+    static, rest = jax.tree.flatten(others)  # a flow that holds a dictionary has no hash, its parts have
+    try:
+        field = _compiled(tree, tuple(static), rest, unravel)
+    except TypeError:  # something static that cannot be hashed
+        field = _compiled.__wrapped__(tree, tuple(static), rest, unravel)
+    both = np.append(t0, flat)  # time and state in one array: each argument takes a microsecond
+    try:
+        field(leaves, both)
+    except jax.errors.JAXTypeError:
+        return lambda t, y: _on_host(flow.vector_field(t, unravel.on_host(y)))
+
+    def evaluated(t: float, y: np.ndarray) -> np.ndarray:
+        both[0], both[1:] = t, y
+        return np.asarray(field(leaves, both), float)
+
+    return evaluated
+
+
+def _on_host(v: State) -> np.ndarray:
+    return np.concatenate([np.ravel(np.asarray(part, float)) for part in jax.tree.leaves(v)])
+
+
+@functools.lru_cache(maxsize=32)
+def _compiled(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable[[list[Array], Any], Array]:
+    @jax.jit
+    def field(leaves: list[Array], both: Any) -> Array:
+        whole = eqx.combine(jax.tree.unflatten(tree, leaves), jax.tree.unflatten(rest, static))
+        return jnp.concatenate([jnp.ravel(v) for v in jax.tree.leaves(whole.vector_field(both[0], unravel(both[1:])))])
+
+    return field
