@@ -15,7 +15,8 @@ from analysis.dynamics.pace import Paced, change_in_time, curves, typical_speed
 from analysis.dynamics.phase_plane import phase_plane
 from analysis.dynamics.poles import beside_poles
 from dynsim import FunctionFlow
-from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing
+from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, VanDerPol
+from dynsim.systems.rescaled import RescaledFlow
 from figures.panels.phase import planar_portrait
 from figures.portraits import plane
 from figures.style import canvas, settings
@@ -216,3 +217,14 @@ def test_a_field_that_is_finite_nowhere_in_the_window_is_refused():
     flow = FunctionFlow(lambda t, x: jnp.sqrt(-1.0 - x**2))
     with pytest.raises(ValueError, match="Argument `box` must hold points at which the field is finite"):
         phase_plane(flow, (-1.0, 1.0, -1.0, 1.0))
+
+
+@pytest.mark.parametrize("unit", [1.0, pytest.param(1e7, marks=pytest.mark.slow)])
+def test_limit_cycles_are_found_whatever_their_period(unit):
+    """Van der Pol at mu = 10: the period 19.08 is many times that in which the starts are crossed."""
+    flow = RescaledFlow(VanDerPol(mu=10.0), state=[unit, unit], time=1 / unit)
+    starts = jnp.asarray([[1.0, 5.0], [-2.0, 10.0], [2.0, -10.0]]) / unit
+    (orbit,) = limit_cycles(flow, starts, backwards=False)
+    assert orbit.stability == "stable"
+    assert orbit.period / unit == pytest.approx(19.07837, rel=1e-6)
+    assert 0.1 < abs(float(flow.restored(orbit.state)[0])) < 2.1

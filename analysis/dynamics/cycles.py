@@ -1,25 +1,36 @@
 """Limit cycles found from where trajectories end, forwards and backwards in time."""
 
+import math
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.dynamics.pace import Turned
+from analysis.dynamics.pace import Turned, typical_speed
 from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
 from dynsim._types import Time
 from dynsim.ensembles import ensemble
 from dynsim.integrators import Diffrax
+from dynsim.padding import filled
 from dynsim.simulation import simulate
+from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
+from dynsim.systems.rescaled import RescaledFlow
 
 SAMPLES = 2001  # of the stretch in which a return is looked for
 CLOSE = 0.05  # of the size of the stretch: how near a return comes to be a guess
 SAME = 1e-3  # of the size of an orbit: a nearer one is the same
 LOOK = 0.25  # of the horizon: the stretch
+CROSSINGS = 40  # times in which the starts are crossed from end to end at a typical speed: the first horizon
+LONGER = 4  # the factor between a horizon and the next
+HORIZONS = 5  # how many of these are tried
+FAR = 100.0  # ranges of the starts beyond which trajectories are gone
 
 
-def limit_cycles(flow: AbstractFlow, starts: Array, horizon: float, *, backwards: bool = True) -> list[PeriodicOrbit]:
+def limit_cycles(
+    flow: AbstractFlow, starts: Array, horizon: float | None = None, *, backwards: bool = True
+) -> list[PeriodicOrbit]:
     """Return the isolated periodic orbits near which trajectories are after a time, each of them once.
 
     Attracting ones are found forwards, repelling ones backwards; saddles are left out. Orbits in families, as around a
@@ -28,19 +39,54 @@ def limit_cycles(flow: AbstractFlow, starts: Array, horizon: float, *, backwards
     Args:
         flow: the system.
         starts: points, (starts, d).
-        horizon: the time of the trajectories; a period longer than a quarter of it is missed.
+        horizon: the time of the trajectories; a period longer than a quarter of it is missed. By default 40 times as
+            long as it takes to cross all starts at their median speed, and up to 256 times longer for trajectories that
+            still move, are within a hundred ranges of the starts, and have not come back to where they were.
         backwards: whether repelling ones are looked for.
     """
+    size, unit = _units(flow, starts)
+    scaled = RescaledFlow(flow, state=size, time=unit) if flow.space == Euclidean() else flow
+    first, count = (CROSSINGS, HORIZONS) if horizon is None else (horizon / unit, 1)
     found: list[tuple[PeriodicOrbit, np.ndarray]] = []
+    far = FAR * (1 + float(np.max(np.abs(np.asarray(starts) / size))))
     for sign in (1.0, -1.0) if backwards else (1.0,):
-        turned = Turned(flow, sign)
-        for end in _ends(turned, starts, horizon):
-            if any(_on(path, end) for _, path in found):
-                continue
-            orbit = _near(turned, end, LOOK * horizon, "stable" if sign > 0 else "unstable")
-            if orbit is not None and not any(_on(path, np.asarray(orbit.state)) for _, path in found):
-                found.append((orbit, orbit_path(flow, orbit)))
-    return [orbit for orbit, _ in found]
+        turned, kind = Turned(scaled, sign), "stable" if sign > 0 else "unstable"
+        left = jnp.asarray(np.asarray(starts, float) / size)
+        for time in first * LONGER ** np.arange(count):
+            onward = []
+            for end in _ends(turned, left, float(time), far):
+                if any(_on(path, end) for _, path in found):
+                    continue
+                returned, orbit = _near(turned, end, LOOK * float(time), kind)
+                if not returned:
+                    onward.append(end)
+                if orbit is not None and not any(_on(path, np.asarray(orbit.state)) for _, path in found):
+                    found.append((orbit, orbit_path(scaled, orbit)))
+            if not onward:
+                break
+            left = jnp.asarray(filled(np.stack(onward), len(starts)))
+    return [
+        o._replace(
+            state=jnp.asarray(o.state) * size,
+            nodes=np.asarray(o.nodes) * size,
+            period=o.period * unit,
+            gap=o.gap * float(np.max(size)),
+        )
+        for o, _ in found
+    ]
+
+
+def _units(flow: AbstractFlow, starts: Array) -> tuple[np.ndarray, float]:
+    """Return the ranges of the starts, and the time in which they are crossed, ones on a space that is not flat.
+
+    It is rounded to a power of two: programs are compiled for a unit of time.
+    """
+    if flow.space != Euclidean():
+        return np.ones(starts.shape[-1]), 1.0
+    ranges = np.ptp(np.asarray(starts), axis=0)
+    size = np.where(ranges > 0, ranges, 1.0)
+    speed = typical_speed(RescaledFlow(flow, state=size), jnp.asarray(np.asarray(starts) / size))
+    return size, 2.0 ** -round(math.log2(speed))
 
 
 def orbit_path(flow: AbstractFlow, orbit: PeriodicOrbit) -> np.ndarray:
@@ -48,15 +94,14 @@ def orbit_path(flow: AbstractFlow, orbit: PeriodicOrbit) -> np.ndarray:
     return np.asarray(simulate(Turned(flow), orbit.state, np.linspace(0.0, orbit.period, SAMPLES)).ys)
 
 
-def _ends(flow: AbstractFlow, starts: Array, horizon: float) -> np.ndarray:
-    """Return the finite last states of trajectories that still move."""
+def _ends(flow: AbstractFlow, starts: Array, horizon: float, far: float) -> np.ndarray:
+    """Return the last states of trajectories that still move, with no entry above `far`."""
     run = ensemble(
         flow, starts, [0.0, horizon], _Speed(flow), integrator=Diffrax(rtol=1e-7, atol=1e-9), chunk=len(starts)
     )
     ends, speeds = np.asarray(run.final), np.asarray(run.values).reshape(len(starts), -1)
-    bound = 1e6 * (1 + float(np.max(np.abs(starts))))
-    moving = np.all(np.isfinite(ends), axis=1) & np.all(np.abs(ends) < bound, axis=1)
-    return ends[moving & (speeds[:, 1] > 1e-6 * np.nanmax(np.append(speeds[:, 0], 1e-300)))]
+    moving = np.all(np.isfinite(ends), axis=1) & np.all(np.abs(ends) < far, axis=1)
+    return np.unique(ends[moving & (speeds[:, 1] > 1e-6 * np.nanmax(np.append(speeds[:, 0], 1e-300)))], axis=0)
 
 
 class _Speed(eqx.Module):
@@ -69,17 +114,17 @@ class _Speed(eqx.Module):
         return jnp.max(jnp.abs(self.flow.vector_field(t, x)))[None]
 
 
-def _near(turned: Turned, end: np.ndarray, stretch: float, kind: str) -> PeriodicOrbit | None:
-    """Return the orbit of a kind to which the first close return of a trajectory leads, None for none."""
+def _near(turned: Turned, end: np.ndarray, stretch: float, kind: str) -> tuple[bool, PeriodicOrbit | None]:
+    """Return whether a trajectory comes back to where it was, and the orbit of a kind to which that leads, if any."""
     ts = np.linspace(0.0, stretch, SAMPLES)
     period = _first_return(np.asarray(simulate(turned, jnp.asarray(end), ts, throw=False).ys), ts)
     if period is None:
-        return None
+        return False, None
     try:
         orbit = periodic_orbit(turned.flow, jnp.asarray(end), period)
     except ValueError:  # it leads to none
-        return None
-    return orbit if orbit.stability == kind else None
+        return True, None
+    return True, orbit if orbit.stability == kind else None
 
 
 def _first_return(ys: np.ndarray, ts: np.ndarray) -> float | None:

@@ -70,7 +70,7 @@ def phase_plane(
     at: Sequence[float] | np.ndarray | None = None,
     trajectories: Array | np.ndarray | int = 0,
     t: Time = 0.0,
-    horizon: float = 100.0,
+    horizon: float | None = None,
     grid: int = GRID,
 ) -> PhasePlane:
     """Return what the portrait of a plane shows, or of a slice of a higher system.
@@ -85,7 +85,7 @@ def phase_plane(
         at: the state whose other components a slice has; none for a system of two components.
         trajectories: their starts in the plane, (starts, 2), or how many, spread over the window.
         t: the time at which the field is taken.
-        horizon: the time after which trajectories are on their limit cycles.
+        horizon: the time after which trajectories are on their limit cycles, by default what `limit_cycles` takes.
         grid: the number of points of a side of the window.
 
     Raises:

@@ -46,8 +46,8 @@ class Portrait(SystemOptions):
     """starts of trajectories in the plane, two numbers each"""
     time: float = 0.0
     """the time at which a field that depends on time is drawn"""
-    horizon: float = 100.0
-    """the time after which trajectories are on their limit cycles"""
+    horizon: float | None = None
+    """the time after which trajectories are on their limit cycles; by default it is found"""
     grid: int = 101
     """number of points of a side of the window"""
     figure: Path = Path("portrait.png")
@@ -222,7 +222,7 @@ def on_sphere(o: Portrait, system: Any, d: int) -> "tuple[Figure, str]":
     from figures.portraits import circle, sphere
 
     compute, draw = (circle_portrait, circle) if d == 2 else (sphere_portrait, sphere)
-    found = compute(system, t=o.time, horizon=o.horizon)
+    found = compute(system, t=o.time) if o.horizon is None else compute(system, t=o.time, horizon=o.horizon)
     return draw(found), _rests(found.equilibrium_points, found.kinds)
 
 
