@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from dynsim.io.npz import read_arrays
-from figures.panels.basins import FAINT, Mark, basin_background, basin_image, luminance, shade
+from figures.panels.basins import FAINT, basin_background, basin_image, luminance, shade
+from figures.panels.limit_marks import Mark
 from figures.panels.shares import share_curves
 from figures.style import canvas, settings
 from tests.commands import refused, run
@@ -149,6 +150,27 @@ def test_an_image_has_its_attractors_and_refuses_other_shapes():
         assert len(ax.collections) == 1  # the boundary
         with pytest.raises(ValueError, match="Argument `labels` must have one or two axes"):
             basin_image(ax, labels.T, axes)
+
+
+def test_marks_of_angles_lie_in_the_window_and_orbits_that_turn_are_whole():
+    """A state far outside of the window, and a rotation that ends a turn after its first point."""
+    labels, axes = np.zeros((20, 20), int), (np.linspace(4, 4 + 2 * np.pi, 20), np.linspace(-2, 2, 20))
+    turn = np.linspace(0, 2 * np.pi, 100, endpoint=False)
+    orbit = Mark(np.stack([turn + 40 * np.pi, np.sin(turn)], axis=1), "periodic orbit")
+    rest, cloud = (
+        Mark(np.array([[k + 200 * np.pi, 0.5]]), kind) for k, kind in ((5, "equilibrium"), (1, "recurrent set"))
+    )
+    with settings():
+        _, (ax,) = canvas()
+        basin_image(ax, labels, axes, marks=[rest, cloud, orbit], turns={0: 2 * np.pi})
+        window, (dot, point, *curves) = ax.get_xlim(), ax.lines
+        assert dot.get_xdata() == pytest.approx([5])
+        assert point.get_xdata() == pytest.approx([1 + 2 * np.pi])
+        ends = sorted((line.get_xdata()[0], line.get_xdata()[-1]) for line in curves)
+        assert ends[0][0] <= window[0]
+        assert ends[-1][1] >= window[1]
+        assert np.allclose([end - begin for begin, end in ends], 2 * np.pi)
+        assert np.allclose([one[1] for one in ends[:-1]], [other[0] for other in ends[1:]])
 
 
 def test_a_background_is_pale_and_leaves_the_window_as_it_is():

@@ -11,7 +11,8 @@ from analysis.dynamics.edge_exponents import EdgeExponents, divergence, exponent
 from analysis.dynamics.edge_tracking import edge_state
 from analysis.dynamics.time_maps import TimeMap, state_itself
 from dynsim.systems.base import FunctionFlow, FunctionMap
-from figures.panels.basins import Mark, basin_image
+from figures.panels.basins import basin_image
+from figures.panels.limit_marks import Mark
 from figures.style import canvas
 
 GROWTH, PUSH = 1.5, 0.1

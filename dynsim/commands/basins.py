@@ -1,6 +1,6 @@
 """`dynsim basins`: attractors and basins of a system, on a grid or as shares of random starts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -161,7 +161,7 @@ def on_grid(
         write_arrays(o.out, {"labels": found.labels, **axes, "names": np.array(found.names), **more})
         say(f"labels {o.out}")
     limits = [edge.limit for edge in between.values()]
-    figure = drawn(found, which, [known.units[k] for k in which], limits)
+    figure = drawn(found, which, [known.units[k] for k in which], limits, options.wrapped)
     write_figure(figure, o.figure, f"basins of attraction of {made.name}")
     say(f"figure {o.figure}")
     return 0
@@ -184,11 +184,18 @@ def tell(found: "Basins") -> None:
         say("no attractor was found: nothing in this window settles")
 
 
-def drawn(found: "Basins", which: list[int], units: Sequence[str], edges: "Sequence[LimitSet]" = ()) -> Any:
+def drawn(
+    found: "Basins",
+    which: list[int],
+    units: Sequence[str],
+    edges: "Sequence[LimitSet]" = (),
+    wrapped: Mapping[int, float] | None = None,
+) -> Any:
     """Return the figure of basins, with the states on their edges."""
     from analysis.dynamics.flat_states import flat_states
-    from figures.panels.basins import Mark, basin_image
+    from figures.panels.basins import basin_image
     from figures.panels.labels import axis_labels
+    from figures.panels.limit_marks import Mark
     from figures.style import canvas, settings
 
     marks = []
@@ -197,7 +204,8 @@ def drawn(found: "Basins", which: list[int], units: Sequence[str], edges: "Seque
     with settings():
         figure, (ax,) = canvas(aspect=0.9 if found.labels.ndim == 2 else 0.35)
         names = axis_labels(found.names, units)
-        basin_image(ax, found.labels, found.axes, marks=marks, axis_names=[*names, ""])
+        turns = {place: wrapped[k] for place, k in enumerate(which) if wrapped and k in wrapped}
+        basin_image(ax, found.labels, found.axes, marks=marks, axis_names=[*names, ""], turns=turns)
     return figure
 
 

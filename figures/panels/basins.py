@@ -1,7 +1,6 @@
 """Basins of attraction on a grid: an image in colours that also differ as shades of grey, with the attractors."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import matplotlib.colors
 import numpy as np
@@ -11,25 +10,16 @@ from matplotlib.patches import Patch, Polygon
 from numpy.typing import ArrayLike
 
 from dynsim.errors import argument_error
+from figures.panels.limit_marks import Mark, draw_mark, in_window
 from figures.style import NO_BASIN, basin_colour, paler
 
 SHADES = (0.62, 0.84, 0.45, 0.72, 0.93, 0.34, 0.54)  # luminance of the basins, in turn
 NAMED = {-1: NO_BASIN, -2: "#FFFFFF", -3: "#4D4D4D", -4: "#000000"}  # not settled, escaped, at no attractor, failed
 WORDS = {-1: "not settled", -2: "escaped", -3: "no attractor", -4: "undefined"}
 SMOOTH = 0.15  # of the pixels on a boundary: with more of them it is fractal, and not outlined
-SCATTERED = ("recurrent set", "chaotic edge state")  # kinds of sets whose points are drawn as small dots
-DOTS = 4000  # of a set that is not periodic, in a figure
 MOST = 12  # basins in a legend
 FAINT = 0.75  # share of white in the colours of a background
 FEW = 5e-4  # share of the grid below which a legend of a background has no entry
-
-
-class Mark(NamedTuple):
-    """An attractor in the plane of the image: its points (points, 2), its kind, and whether it attracts."""
-
-    points: np.ndarray
-    kind: str
-    attracts: bool = True
 
 
 def shade(label: int) -> tuple[float, float, float]:
@@ -56,6 +46,7 @@ def basin_image(
     marks: Sequence[Mark] = (),
     names: Mapping[int, str] | None = None,
     axis_names: Sequence[str] = ("x", "y"),
+    turns: Mapping[int, float] | None = None,
 ) -> AxesImage:
     """Draw basins on a grid in the plane, or on a line as a strip, and return the image.
 
@@ -69,6 +60,7 @@ def basin_image(
         marks: attractors and other limits.
         names: texts for a legend, by label; by default shares.
         axis_names: of the components.
+        turns: the periods of axes that are angles, by their number, by which marks are moved into the window.
 
     Raises:
         ValueError: for labels that do not fit the axes, or more than two of these.
@@ -81,8 +73,10 @@ def basin_image(
         _outline(ax, found.T, values)
     else:
         ax.set_yticks([])
+    sides = (extent[:2], extent[2:])[: found.ndim]
     for mark in marks:
-        _mark(ax, mark, one_axis=found.ndim == 1)
+        for shown in in_window(mark, sides, turns or {}):
+            draw_mark(ax, shown)
     ax.set_xlabel(axis_names[0])
     ax.set_ylabel(axis_names[1] if found.ndim == 2 else "")
     ax.set_xlim(extent[:2])
@@ -150,30 +144,6 @@ def _outline(ax: Axes, grid: np.ndarray, values: list[np.ndarray]) -> None:
     for label in np.unique(grid)[1:]:
         inside = (grid == label).astype(float)
         ax.contour(values[0], values[1], inside, levels=[0.5], colors=["#202020"], linewidths=0.5, zorder=1.0)
-
-
-def _mark(ax: Axes, mark: Mark, *, one_axis: bool) -> None:
-    points = np.asarray(mark.points, float).reshape(len(mark.points), -1)
-    if one_axis:
-        points = np.column_stack([points[:, 0], np.full(len(points), 0.5)])
-    fill = "black" if mark.attracts else "white"
-    if mark.kind == "periodic orbit" and len(points) > 64:
-        ax.plot(*np.concatenate([points, points[:1]]).T, color="black", linewidth=1.1, zorder=3.0)
-    elif mark.kind in SCATTERED:
-        points = points[:: -(-len(points) // DOTS)]
-        ax.plot(*points.T, linestyle="none", marker=".", markersize=1.2, color="black", markeredgewidth=0, zorder=3.0)
-    else:
-        ax.plot(
-            *points.T,
-            linestyle="none",
-            marker="o" if mark.kind in ("equilibrium", "fixed point", "relative equilibrium") else "s",
-            markersize=4.5,
-            color="black",
-            markerfacecolor=fill,
-            markeredgecolor="white" if mark.attracts else "black",
-            markeredgewidth=0.7,
-            zorder=4.0,
-        )
 
 
 def _legend(ax: Axes, labels: np.ndarray, colours: Mapping[int, tuple], names: Mapping[int, str]) -> None:
