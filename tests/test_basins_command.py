@@ -3,12 +3,18 @@
 import numpy as np
 import pytest
 
+from analysis.dynamics.basins import Basins
+from analysis.dynamics.limit_sets import LimitSet
+from dynsim.commands.basins import drawn
 from dynsim.io.npz import read_arrays
+from dynsim.systems.named import Components
 from figures.panels.basins import FAINT, basin_background, basin_image, luminance, shade
+from figures.panels.labels import slice_label
 from figures.panels.limit_marks import Mark
 from figures.panels.shares import share_curves
 from figures.style import canvas, settings
 from tests.commands import refused, run
+from tests.figure_layout import check_layout
 
 MINE = """
 def toward(k, x, rate=0.5):
@@ -171,6 +177,37 @@ def test_marks_of_angles_lie_in_the_window_and_orbits_that_turn_are_whole():
         assert ends[-1][1] >= window[1]
         assert np.allclose([end - begin for begin, end in ends], 2 * np.pi)
         assert np.allclose([one[1] for one in ends[:-1]], [other[0] for other in ends[1:]])
+
+
+def test_a_slice_says_where_it_cuts_and_marks_have_names():
+    """Of two rests at z = 0 one lies in the slice z = 0, and both of the cycle's halves do not."""
+    turn = np.linspace(0, 2 * np.pi, 100)
+    rest = lambda x, z, stability: LimitSet("equilibrium", stability, np.array([[x, 0.0, z]]), None, 0.0, np.zeros(1))
+    cycle = rest(0, 0, "stable")._replace(
+        kind="periodic orbit", states=np.stack([np.cos(turn), np.sin(turn), np.sin(turn)], axis=1)
+    )
+    axes, labels = (np.linspace(-2, 2, 20),) * 2, np.repeat([0, 1, 2, 2], 5)[:, None].repeat(20, axis=1)
+    limits = (
+        (rest(1, 1e-5, "stable"), rest(-1, 2 * np.pi, "stable"), cycle),
+        (rest(0, 0, "saddle"), rest(9, 0, "saddle")),
+    )
+    found, known = Basins(labels, axes, ("x", "y"), *limits, 1.0, 10), Components(("x", "y", "z"), ("",) * 3, "")
+    figure = drawn(found, [0, 1], known, np.zeros(3))
+    legend = figure.axes[0].get_legend()
+    assert legend.get_title().get_text() == "$z$ = 0"
+    said = ["attracting equilibrium", "attracting equilibrium (projected)", "attracting periodic orbit (projected)"]
+    assert [t.get_text() for t in legend.get_texts()][3:] == [*said, "equilibrium, not attracting"]
+    check_layout(figure)
+    names = figure.axes[0].get_legend_handles_labels()[1]
+    assert len({(line.get_linestyle(), line.get_markerfacecolor()) for line in figure.axes[0].lines}) == len(names) == 4
+    turning = drawn(found, [0, 1], known, np.zeros(3), (), {2: 2 * np.pi})
+    assert "attracting equilibrium (projected)" not in turning.axes[0].get_legend_handles_labels()[1]
+
+
+def test_a_slice_of_many_components_has_a_short_label():
+    assert slice_label(["a", "x_2"], [1.0, 0.25]) == "$a$ = 1, $x_{2}$ = 0.25"
+    assert slice_label([f"x_{k}" for k in range(38)], [8.0] * 38) == "38 other components = 8"
+    assert slice_label([f"x_{k}" for k in range(5)], range(5)) == "5 other components held fixed"
 
 
 def test_a_background_is_pale_and_leaves_the_window_as_it_is():

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from analysis.dynamics.limit_sets import LimitSet
     from dynsim.commands.systems import Found
     from dynsim.systems.named import Components
+    from figures.panels.limit_marks import Mark
 
 WINDOW_STATES = 40  # states of each start that exist at the same time
+IN_SLICE = 1e-3  # relative to 1 + |x|: the distance from a slice within which a limit lies in it
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,7 @@ def on_grid(
         write_arrays(o.out, {"labels": found.labels, **axes, "names": np.array(found.names), **more})
         say(f"labels {o.out}")
     limits = [edge.limit for edge in between.values()]
-    figure = drawn(found, which, [known.units[k] for k in which], limits, options.wrapped)
+    figure = drawn(found, which, known, start, limits, options.wrapped)
     write_figure(figure, o.figure, f"basins of attraction of {made.name}")
     say(f"figure {o.figure}")
     return 0
@@ -187,26 +189,47 @@ def tell(found: "Basins") -> None:
 def drawn(
     found: "Basins",
     which: list[int],
-    units: Sequence[str],
+    known: "Components",
+    start: Any,
     edges: "Sequence[LimitSet]" = (),
     wrapped: Mapping[int, float] | None = None,
 ) -> Any:
-    """Return the figure of basins, with the states on their edges."""
-    from analysis.dynamics.flat_states import flat_states
+    """Return the figure of basins, with the states on their edges; of a slice it says where this cuts."""
+    from jax.flatten_util import ravel_pytree
+
     from figures.panels.basins import basin_image
-    from figures.panels.labels import axis_labels
-    from figures.panels.limit_marks import Mark
+    from figures.panels.labels import axis_labels, slice_label
     from figures.style import canvas, settings
 
-    marks = []
-    for place, limit in enumerate((*found.attractors, *found.others, *edges)):
-        marks.append(Mark(flat_states(limit.states)[:, which], limit.kind, place < len(found.attractors)))
+    turns, base = wrapped or {}, np.asarray(ravel_pytree(start)[0])
+    held = [k for k in range(len(base)) if k not in which]
+    limits = (*found.attractors, *found.others, *edges)
+    marks = [mark_of(one, k < len(found.attractors), which, base, turns) for k, one in enumerate(limits)]
     with settings():
         figure, (ax,) = canvas(aspect=0.9 if found.labels.ndim == 2 else 0.35)
-        names = axis_labels(found.names, units)
-        turns = {place: wrapped[k] for place, k in enumerate(which) if wrapped and k in wrapped}
-        basin_image(ax, found.labels, found.axes, marks=marks, axis_names=[*names, ""], turns=turns)
+        names = axis_labels(found.names, [known.units[k] for k in which])
+        basin_image(
+            ax, found.labels, found.axes, marks=marks, axis_names=[*names, ""],
+            turns={place: turns[k] for place, k in enumerate(which) if k in turns},
+            title=slice_label([known.names[k] for k in held], base[held].tolist()),
+        )  # fmt: skip
     return figure
+
+
+def mark_of(
+    limit: "LimitSet", attracts: bool, which: list[int], base: np.ndarray, turns: Mapping[int, float]
+) -> "Mark":
+    """Return the mark of a limit: projected if other components than those of the axes are not those of the slice."""
+    from analysis.dynamics.flat_states import flat_states
+    from figures.panels.limit_marks import Mark
+
+    flat = flat_states(limit.states)
+    gap = flat - base
+    for k, period in turns.items():
+        gap[:, k] -= period * np.round(gap[:, k] / period)
+    gap[:, which] = 0.0
+    projected = bool(np.any(np.abs(gap) > IN_SLICE * (1 + np.abs(base))))
+    return Mark(flat[:, which], limit.kind, attracts, projected)
 
 
 def sampled(

@@ -143,7 +143,7 @@ def dimension(o: Portrait, found: "Found") -> int | None:
 def in_plane(o: Portrait, found: "Found", known: Any, state: np.ndarray, title: str) -> "tuple[Figure, str]":
     """Return the portrait of a plane or of a slice."""
     from analysis.dynamics.phase_plane import phase_plane
-    from figures.panels.labels import axis_labels
+    from figures.panels.labels import axis_labels, slice_label
     from figures.portraits import plane
 
     d = len(state)
@@ -163,11 +163,10 @@ def in_plane(o: Portrait, found: "Found", known: Any, state: np.ndarray, title: 
         found.system, box, axes=(first, second), at=state, trajectories=starts, t=o.time, horizon=o.horizon, grid=o.grid
     )
     labels = axis_labels(known.names, known.units)
-    others = [
-        f"{n} = {v:.3g}" for k, (n, v) in enumerate(zip(known.names, state, strict=True)) if k not in (first, second)
-    ]
+    held = [k for k in range(d) if k not in (first, second)]
+    cut = slice_label([known.names[k] for k in held], state[held].tolist())
     note = f"; the field depends on time and is drawn at t = {o.time:g}" if plan.forced else ""
-    title = ", ".join(part for part in (title, *others, f"t = {o.time:g}" if plan.forced else "") if part)
+    title = ", ".join(part for part in (title, cut, f"t = {o.time:g}" if plan.forced else "") if part)
     told = f"{plan!r}{note}" if regions is None else f"{plan!r}\n{regions!r}"
     return plane(plan, (labels[first], labels[second]), title=title, basins=regions), told
 

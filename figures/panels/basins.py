@@ -47,11 +47,12 @@ def basin_image(
     names: Mapping[int, str] | None = None,
     axis_names: Sequence[str] = ("x", "y"),
     turns: Mapping[int, float] | None = None,
+    title: str = "",
 ) -> AxesImage:
     """Draw basins on a grid in the plane, or on a line as a strip, and return the image.
 
     A boundary that is not fractal is outlined. Equilibria and fixed points are dots, open if they do not attract; limit
-    cycles are lines; points of other sets are small dots.
+    cycles are lines; points of other sets are small dots; a legend names them.
 
     Args:
         ax: the axes.
@@ -61,6 +62,7 @@ def basin_image(
         names: texts for a legend, by label; by default shares.
         axis_names: of the components.
         turns: the periods of axes that are angles, by their number, by which marks are moved into the window.
+        title: of the legend, such as where a slice cuts.
 
     Raises:
         ValueError: for labels that do not fit the axes, or more than two of these.
@@ -81,7 +83,7 @@ def basin_image(
     ax.set_ylabel(axis_names[1] if found.ndim == 2 else "")
     ax.set_xlim(extent[:2])
     ax.set_ylim(extent[2:])
-    _legend(ax, found, colours, names or {})
+    _legend(ax, _patches(found, colours, names or {}), title)
     return image
 
 
@@ -146,11 +148,14 @@ def _outline(ax: Axes, grid: np.ndarray, values: list[np.ndarray]) -> None:
         ax.contour(values[0], values[1], inside, levels=[0.5], colors=["#202020"], linewidths=0.5, zorder=1.0)
 
 
-def _legend(ax: Axes, labels: np.ndarray, colours: Mapping[int, tuple], names: Mapping[int, str]) -> None:
-    """Name the colours with the shares of the grid, above the image."""
-    patches = _patches(labels, colours, names)
-    columns = 1 if len(patches) == 1 else 2
-    ax.legend(handles=patches, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, frameon=False)
+def _legend(ax: Axes, patches: list[Patch], title: str) -> None:
+    """Name the colours with the shares of the grid and the marks, above the image."""
+    handles = [*patches, *ax.get_legend_handles_labels()[0]]
+    columns = 1 if len(handles) == 1 else 2
+    ax.legend(
+        handles=handles, title=title or None, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns,
+        frameon=False,
+    )  # fmt: skip
 
 
 def _patches(labels: np.ndarray, colours: Mapping[int, tuple], names: Mapping[int, str]) -> list[Patch]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 GREEK = ("alpha", "beta", "gamma", "delta", "epsilon", "theta", "lambda", "mu", "nu", "omega", "phi", "psi", "rho",
          "sigma", "tau", "xi", "zeta", "eta", "kappa")  # fmt: skip
 
+FEW = 4  # components of which a label has the values
+
 
 def symbol(name: str) -> str:
     r"""Return a name as it is set: a letter with or without subscripts in italics, `theta_1` as $\theta_1$, else words.
@@ -28,6 +30,15 @@ def axis_label(name: str, unit: str = "") -> str:
 def axis_labels(names: Sequence[str], units: Sequence[str]) -> list[str]:
     """Return the labels of several axes."""
     return [axis_label(name, unit) for name, unit in zip(names, units, strict=True)]
+
+
+def slice_label(names: Sequence[str], values: Sequence[float]) -> str:
+    """Return where a slice cuts, the values of the components that it holds fixed; of many equal ones their number."""
+    words = [f"{value:.3g}" for value in values]
+    if len(words) <= FEW:
+        return ", ".join(f"{symbol(name)} = {word}" for name, word in zip(names, words, strict=True))
+    same = words.count(words[0]) == len(words)
+    return f"{len(words)} other components " + (f"= {words[0]}" if same else "held fixed")
 
 
 def time_label(unit: str = "") -> str:

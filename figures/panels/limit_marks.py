@@ -7,28 +7,43 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
+from figures.panels.bifurcations import DASHED
+from figures.style import colour
+
+DOTTED = (0, (1, 1))
 SCATTERED = ("recurrent set", "chaotic edge state")  # kinds of sets whose points are drawn as small dots
 DOTS = 4000  # of a set that is not periodic, in a figure
 CURVE = 64  # points of a periodic orbit from which it is drawn as a line
 
 
 class Mark(NamedTuple):
-    """An attractor in the plane of the image: its points (points, 2), its kind, and whether it attracts."""
+    """An attractor in the plane of the image: its points (points, 2), its kind, and whether it attracts.
+
+    `projected` says that it does not lie in the slice that the image shows.
+    """
 
     points: np.ndarray
     kind: str
     attracts: bool = True
+    projected: bool = False
 
     @property
     def is_curve(self) -> bool:
         """Whether it is drawn as a closed line through its points."""
         return self.kind == "periodic orbit" and len(self.points) > CURVE
 
+    @property
+    def words(self) -> str:
+        """What it is, for a legend."""
+        said = f"attracting {self.kind}" if self.attracts else f"{self.kind}, not attracting"
+        return f"{said} (projected)" if self.projected else said
+
 
 def in_window(mark: Mark, sides: Sequence[tuple[float, float]], turns: Mapping[int, float]) -> list[Mark]:
     """Return a mark as it appears in a window: on axes that are angles it is moved by whole turns, and may recur.
 
-    The points of a curve stay together, and close up to whole turns; those of other sets are moved one by one.
+    A mark outside of the window does not appear. The points of a curve stay together, and close up to whole turns;
+    those of other sets are moved one by one.
 
     Args:
         mark: with points (points, axes), or (points,) for one axis.
@@ -46,28 +61,39 @@ def in_window(mark: Mark, sides: Sequence[tuple[float, float]], turns: Mapping[i
         first, last = np.ceil((low - along.max()) / period), np.floor((high - along.min()) / period)
         points[:, k] = along
         moves[k] = tuple(period * np.arange(first, last + 1))
-    return [mark._replace(points=points + np.array(move)) for move in itertools.product(*moves)]
+    low, high = np.array(sides).T
+    moved = [points + np.array(move) for move in itertools.product(*moves)]
+    return [mark._replace(points=p) for p in moved if np.all((p.min(axis=0) <= high) & (p.max(axis=0) >= low))]
 
 
 def draw_mark(ax: Axes, mark: Mark) -> None:
-    """Draw a mark, as `in_window` returns it; that of one axis at half the height."""
+    """Draw a mark, as `in_window` returns it, at half the height for one axis; each kind has one entry for a legend.
+
+    What does not attract is open, or dashed; what is projected is grey, or dotted.
+    """
     points = mark.points
     if points.shape[1] == 1:
         points = np.column_stack([points[:, 0], np.full(len(points), 0.5)])
+    label = None if mark.words in {line.get_label() for line in ax.lines} else mark.words
     if mark.is_curve:
-        ax.plot(*points.T, color="black", linewidth=1.1, zorder=3.0)
+        style = DOTTED if mark.projected else "-" if mark.attracts else DASHED
+        ax.plot(*points.T, color="black", linewidth=1.1, linestyle=style, zorder=3.0, label=label)
     elif mark.kind in SCATTERED:
         points = points[:: -(-len(points) // DOTS)]
-        ax.plot(*points.T, linestyle="none", marker=".", markersize=1.2, color="black", markeredgewidth=0, zorder=3.0)
+        ax.plot(*points.T, linestyle="none", marker=".", markersize=1.2, color="black", markeredgewidth=0, zorder=3.0,
+                label=label)  # fmt: skip
     else:
+        faint = colour("reference") if mark.projected else "black"
+        inner, edge = (faint, "black" if mark.projected else "white") if mark.attracts else ("white", faint)
         ax.plot(
             *points.T,
             linestyle="none",
             marker="o" if mark.kind in ("equilibrium", "fixed point", "relative equilibrium") else "s",
             markersize=4.5,
             color="black",
-            markerfacecolor="black" if mark.attracts else "white",
-            markeredgecolor="white" if mark.attracts else "black",
+            markerfacecolor=inner,
+            markeredgecolor=edge,
             markeredgewidth=0.7,
             zorder=4.0,
+            label=label,
         )
