@@ -119,6 +119,9 @@ def test_a_line_changes_its_stability_at_the_bifurcation(pitchfork):
     legend = ax.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["branch point", "stable", "unstable"]
+    ax = Figure().add_subplot()
+    stability_legend(ax, kinds={"first": "equilibria", "second": "periodic orbits"})
+    assert ax.get_legend_handles_labels()[1] == ["equilibria", "periodic orbits", "stable", "unstable"]
     with pytest.raises(ValueError, match="Argument `kinds` must hold only fold, branch point"):
         bifurcation_marks(ax, ["bend"], [0.0], [0.0])
 

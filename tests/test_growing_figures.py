@@ -70,6 +70,10 @@ def test_panels_of_heads_draw_what_exists_and_refuse_bad_shapes():
         T = np.array([[1.0, np.nan, np.nan], [0.5, 1.0, np.nan]])
         lines = panels.temperature_fan(ax, [0.0, 1.0], T, least=0.1)
         assert [line.get_ydata()[1] for line in lines] == [0.5, 1.0]
+        assert ax.get_legend_handles_labels()[1] == ["head 0", "head 1", "least $T$"]
+        _, (ax,) = canvas()
+        panels.temperature_fan(ax, [0.0, 1.0], np.ones((2, 20)), least=0.1)
+        assert ax.get_legend_handles_labels()[1] == ["head 0", "head 19", "least $T$"]
         with pytest.raises(ValueError, match="`temperatures` must have shape"):
             panels.temperature_fan(ax, [0.0], T, least=0.1)
         _, (ax,) = canvas()

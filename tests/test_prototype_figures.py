@@ -135,7 +135,9 @@ def test_ways_of_prototypes_start_open_end_in_stars_and_leave_out_what_failed():
         ways = panels.prototype_paths(ax, np.ones((4, 2)), paths, np.arange(3.0))
         assert len(ways) == 2
         np.testing.assert_array_equal(ways[1].get_xydata(), paths[:2, 1])
-        markers = [line.get_marker() for line in ax.lines]
+        names = ["embeddings", "start", "end", "prototype 0", "prototype 1"]
+        assert ax.get_legend_handles_labels()[1] == names
+        markers = [line.get_marker() for line in ax.lines if len(line.get_xydata())]
         assert (markers.count("*"), markers.count("o")) == (2, 2)
         _, (ax,) = canvas()
         (way,) = panels.prototype_paths(ax, np.ones((4, 1)), np.arange(3.0).reshape(3, 1, 1), [0.0, 1.0, 5.0])

@@ -211,7 +211,8 @@ def _draw(o: Continue, file: Path, made: "Found", where: Any, diagram: "Diagram"
         ax.set_xlabel(axis_label(o.parameter))
         ax.set_ylabel(axis_label(parts.names[which], parts.units[which]))
         ax.set_xlim(o.from_, o.to)
-        stability_legend(ax)
+        names = {"first": "equilibria", "second": "periodic orbits, max. and min."}
+        stability_legend(ax, kinds=names if diagram.orbits else None)
         write_figure(drawn, file, f"bifurcation diagram in {o.parameter}")
 
 

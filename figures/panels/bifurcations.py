@@ -1,6 +1,6 @@
 """Bifurcation diagrams: branches against a parameter, curves of bifurcations in the plane of two, marks by kind."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -83,11 +83,18 @@ def bifurcation_marks(ax: Axes, kinds: Sequence[str], parameters: ArrayLike, val
         named.add(kind)
 
 
-def stability_legend(ax: Axes) -> None:
-    """Write the legend above the axes: the marks that were drawn, and both styles of line."""
+def stability_legend(ax: Axes, *, kinds: Mapping[str, str] | None = None) -> None:
+    """Write the legend above the axes: the marks that were drawn, the kinds of branches, and both styles of line.
+
+    Args:
+        ax: the axes.
+        kinds: texts for kinds of branches that differ in colour, by role; none by default.
+    """
+    for role, text in (kinds or {}).items():
+        ax.plot([], [], color=colour(role), label=text)
     ax.plot([], [], color="black", linestyle="-", label="stable")
     ax.plot([], [], color="black", linestyle=DASHED, label="unstable")
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2 if kinds else 3)
 
 
 def critical_lines(ax: Axes, kind: str, first: ArrayLike, second: ArrayLike) -> Line2D:

@@ -13,6 +13,7 @@ from dynsim.errors import argument_error
 from figures.style import colour
 
 DARKEST, PALEST = 0.0, 0.85  # of the colour map: the first head is dark, the last one still visible on white
+NAMED = 11  # heads that all have names in a legend
 
 
 def head_colours(count: int) -> np.ndarray:
@@ -25,6 +26,8 @@ def temperature_fan(
 ) -> list[Line2D]:
     """Draw the temperatures of heads, (times, heads), NaN where a head does not exist, above the least one (dotted).
 
+    Lines have labels for a legend, of many heads the first and the last, which have the ends of the colours.
+
     Raises:
         ValueError: for shapes that do not match.
     """
@@ -33,8 +36,12 @@ def temperature_fan(
         raise argument_error("temperatures", f"have shape ({times.size}, heads)", f"has shape {rows.shape}")
     shown = [k for k in range(rows.shape[1]) if np.any(np.isfinite(rows[:, k]))]
     colours = head_colours(len(shown))
-    lines = [ax.plot(times, rows[:, k], color=c, linewidth=0.9)[0] for k, c in zip(shown, colours, strict=True)]
-    ax.axhline(least, color=colour("bound"), linestyle=":", linewidth=0.7)
+    named = shown if len(shown) <= NAMED else [shown[0], shown[-1]]
+    lines = [
+        ax.plot(times, rows[:, k], color=c, linewidth=0.9, label=f"head {k}" if k in named else None)[0]
+        for k, c in zip(shown, colours, strict=True)
+    ]
+    ax.axhline(least, color=colour("bound"), linestyle=":", linewidth=0.7, label="least $T$")
     ax.set(xlabel=xlabel, ylabel="temperature $T$", ylim=(0.0, 1.05 * np.nanmax(rows)))
     return lines
 

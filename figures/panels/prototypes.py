@@ -19,6 +19,7 @@ def prototype_paths(ax: Axes, embeddings: ArrayLike, paths: ArrayLike, ts: Array
     """Draw the ways of prototypes in the plane of the first two coordinates, or over time in one dimension.
 
     Open circles are initial prototypes, stars final ones; embeddings are grey dots, in one dimension at the last time.
+    Each has a label for a legend, and so has each way unless there are many.
 
     Args:
         ax: the axes.
@@ -44,14 +45,22 @@ def prototype_paths(ax: Axes, embeddings: ArrayLike, paths: ArrayLike, ts: Array
     else:
         ax.set(xlabel="$z_1$", ylabel="$z_2$")
     ax.plot(z[:, 0], z[:, 1], color=colour("surface"), marker=".", markersize=2.0, linestyle="none", alpha=0.5,
-            markeredgewidth=0.0, rasterized=len(z) > 2000, zorder=1.0)  # fmt: skip
-    return [_way(ax, p[:, k, :2], k) for k in range(p.shape[1])]
+            markeredgewidth=0.0, rasterized=len(z) > 2000, zorder=1.0, label="embeddings")  # fmt: skip
+    _ends(ax)
+    named = p.shape[1] <= len(SERIES) * len(STYLES)
+    return [_way(ax, p[:, k, :2], k, label=f"prototype {k}" if named else None) for k in range(p.shape[1])]
 
 
-def _way(ax: Axes, way: np.ndarray, number: int) -> Line2D:
+def _ends(ax: Axes) -> None:
+    """Name the marks of the ends of ways."""
+    ax.plot([], [], marker="o", markerfacecolor="white", color="black", markersize=3.5, linestyle="none", label="start")
+    ax.plot([], [], marker="*", color="black", markersize=7.0, linestyle="none", label="end")
+
+
+def _way(ax: Axes, way: np.ndarray, number: int, *, label: str | None) -> Line2D:
     tint = colour(SERIES[number % len(SERIES)])
     style = STYLES[number // len(SERIES) % len(STYLES)]
-    (line,) = ax.plot(*way.T, color=tint, linestyle=style, linewidth=0.9, zorder=3.0)
+    (line,) = ax.plot(*way.T, color=tint, linestyle=style, linewidth=0.9, zorder=3.0, label=label)
     ax.plot(*way[0], marker="o", markerfacecolor="white", color=tint, markersize=3.5, linestyle="none", zorder=4.0)
     ax.plot(*way[-1], marker="*", color=tint, markersize=7.0, markeredgecolor="black", markeredgewidth=0.4,
             linestyle="none", zorder=5.0)  # fmt: skip

@@ -92,4 +92,5 @@ def draw(o: Growing, path: HybridTrajectory, file: Path) -> None:
         drawn, (ax,) = canvas(aspect=0.7)
         panels.temperature_fan(ax, ts, values, least=o.least_temperature,
                                xlabel="step" if o.discrete else "time $t$")  # fmt: skip
+        drawn.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=4)
         write_figure(drawn, file, "temperatures of heads")

@@ -212,4 +212,5 @@ def draw(file: Path, path: Trajectory) -> None:
     with settings():
         drawn, (ax,) = canvas(aspect=0.9)
         panels.prototype_paths(ax, np.asarray(z), np.asarray(ways), np.asarray(path.ts))
+        drawn.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
         write_figure(drawn, file, "embeddings and prototypes")
