@@ -102,7 +102,7 @@ def _path(ax: Any, run: Trajectory, ys: np.ndarray, labels: list[str], azimuth: 
         ax.plot(*shown[0], marker="o", linestyle="none", color=colour("start"), fillstyle="none", label="start")
         ax.plot(*shown[-1], marker="o", linestyle="none", color=colour("end"), label="end")
         _whole(ax, ys, labels)
-        ax.legend()
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False)
 
 
 def _whole(ax: Any, ys: np.ndarray, labels: list[str]) -> None:

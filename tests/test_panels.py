@@ -5,7 +5,9 @@ import pytest
 from matplotlib.colors import to_hex, to_rgba
 
 from figures import panels
+from figures.panels.attractors import time_series
 from figures.style import BASINS, COLOURS, NO_BASIN, WIDTHS, canvas, colour, paler, settings
+from tests.figure_layout import check_layout
 
 ELLIPSOID = np.array([[0.9432, 0.0587, -0.1813], [0.0587, 0.8450, -0.1013], [-0.1813, -0.1013, 0.5519]])
 
@@ -47,6 +49,15 @@ def test_bands_hold_the_median_and_the_quantiles_without_failed_members(ax):
     np.testing.assert_allclose(line.get_ydata(), [0.5, 2.0])
     band = ax.collections[-1].get_paths()[0].vertices
     assert {(1.0, 1.5), (1.0, 2.5)} <= {tuple(np.round(point, 12)) for point in band}
+
+
+def test_the_name_of_a_band_covers_no_data():
+    ts = np.linspace(0.0, 1.0, 101)
+    with settings():
+        drawn, (ax,) = canvas(aspect=0.3)
+        time_series([ax], ts, np.cos(200 * ts)[:, None], labels=["$x$"], error=np.full((101, 1), 0.1))
+        assert ax.get_legend_handles_labels()[1] == ["estimated error"]
+        check_layout(drawn)
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 4)])

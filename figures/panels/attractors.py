@@ -110,7 +110,7 @@ def time_series(
             around = column - bands[number], column + bands[number]
             ax.fill_between(times, *around, color=tint, alpha=0.3, linewidth=0.0, label="estimated error")
             if number == 0:
-                ax.legend(loc="upper right")
+                ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False)  # above: data are anywhere
         ax.set_ylim(low - pad, high + pad)
         ax.set_ylabel(label)
         ax.set_xlim(times[0], times[-1])
