@@ -47,7 +47,8 @@ def _section(found: Section) -> Figure | None:
         return None
     with settings():
         drawn, (ax,) = canvas()
-        section(ax, states[:, :2], labels=("$x_1$", "$x_2$"), directions=found.directions)
+        section(ax, states[:, :2], labels=("$x_1$", "$x_2$"), directions=found.directions,
+                size=float(np.max(np.abs(states), initial=0.0)))  # fmt: skip
         return drawn
 
 

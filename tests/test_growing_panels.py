@@ -7,7 +7,7 @@ import pytest
 
 from figures import movie
 from figures.panels import exponents, maps
-from figures.style import canvas
+from figures.style import canvas, settings
 from tests.commands import refused, run
 
 POINTS = np.stack([np.arange(10.0), np.arange(10.0) ** 2], axis=1)
@@ -85,3 +85,25 @@ def test_a_movie_is_a_gif(command, capsys):
 def test_the_last_frame_of_a_growing_movie_shows_all():
     shares = [movie.growing(functools.partial(round, ndigits=6))(k / movie.FRAMES) for k in range(movie.FRAMES)]
     assert (shares[0], shares[-1]) == (round(1 / movie.FRAMES, 6), 1.0)
+
+
+def test_returns_of_a_periodic_orbit_are_a_fixed_point_on_axes_of_its_size():
+    pairs = 1e-13 * np.stack([np.arange(10), np.arange(10) ** 2 % 7], axis=1)
+    for draw in (
+        lambda ax: maps.return_map(ax, 2.0 + pairs, label="x"),
+        lambda ax: maps.section(ax, pairs, labels=("x", "y"), size=2.0),
+    ):
+        with settings():
+            _, (ax,) = canvas()
+            draw(ax)
+            assert np.ptp(ax.get_xlim()) == pytest.approx(0.2)
+            assert np.ptp(ax.get_ylim()) == pytest.approx(0.2)
+            assert ax.get_legend_handles_labels()[1] == ["fixed point"]
+    with settings():
+        _, (ax,) = canvas()
+        maps.return_map(ax, [[2.0, 2.001], [2.001, 2.0]], label="x")
+        assert np.ptp(ax.get_xlim()) < 0.01
+        assert ax.get_legend_handles_labels()[1] == []
+    assert maps.returns_after(2.0 + pairs) == 1
+    assert maps.returns_after(np.tile([[1.0], [2.0], [3.0]], (4, 1))) == 3
+    assert maps.returns_after(np.arange(8.0)[:, None]) == 0

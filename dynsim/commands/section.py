@@ -127,7 +127,7 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
     from analysis.dynamics.sections import poincare_section
     from dynsim.commands.integrators import integrator
     from figures.panels.labels import axis_labels
-    from figures.panels.maps import return_map, section
+    from figures.panels.maps import return_map, returns_after, section
 
     surface, where = _surface(o, known)
     labels = axis_labels(known.names, known.units)
@@ -137,18 +137,26 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
         warm_up=o.warm_up, longest=o.longest, integrator=integrator("diffrax", o.rtol),
     )  # fmt: skip
     states = np.asarray(found.states)
+    size = float(np.max(np.abs(states), initial=0.0))
     if o.returns:
         k = known.index(o.returns, "returns")
         pairs = np.stack([states[:-1, k], states[1:, k]], axis=1) if o.strobe else found.return_map(lambda x: x[k])
-        draw = lambda ax, until: return_map(ax, pairs, label=labels[k], until=until)
+        draw = lambda ax, until: return_map(ax, pairs, label=labels[k], until=until, size=size)
     else:
         first, second = _plotted(o, known, where)
         ways = None if o.strobe is not None else found.directions
         points, names = states[:, [first, second]], (labels[first], labels[second])
-        draw = lambda ax, until: section(ax, points, labels=names, directions=ways, until=until)
+        draw = lambda ax, until: section(ax, points, labels=names, directions=ways, until=until, size=size)
     mean = float(np.mean(np.diff(found.times))) if len(found.times) > 1 else float("nan")
     short = "" if found.complete else f"; the search ended at t = {o.longest:g} before {o.count}"
-    return Shown(f"{len(found.times)} crossings, {mean:.6g} apart on average{short}", draw)
+    back = returns_after(states)
+    orbit = (
+        ""
+        if not back
+        else "; a periodic orbit, "
+        + ("a fixed point of the return map" if back == 1 else f"which comes back after {back} crossings")
+    )
+    return Shown(f"{len(found.times)} crossings, {mean:.6g} apart on average{orbit}{short}", draw)
 
 
 def _surface(o: Section, known: Any) -> tuple[Any, int | None]:

@@ -10,6 +10,8 @@ from figures.panels.growing_data import for_all, up_to
 from figures.style import SERIES, colour
 
 MANY = 2000  # points beyond which they are drawn smaller
+SETTLED = 1e-5  # of the size of the states: crossings within it are one, up to rounding and the solver's error
+AROUND = 0.1  # of that size: the extent of axes about one point
 
 
 def section(
@@ -19,8 +21,11 @@ def section(
     labels: tuple[str, str],
     directions: ArrayLike | None = None,
     until: float = 1.0,
+    size: float = 0.0,
 ) -> None:
     """Draw the crossings of a surface, (crossings, 2), those downwards in another colour, and name the axes.
+
+    Crossings that are all one up to errors are marked as a fixed point, on axes that have a share of `size`.
 
     Args:
         ax: the axes.
@@ -28,6 +33,7 @@ def section(
         labels: of the axes.
         directions: 1 or -1 for each crossing.
         until: the share of the crossings that is drawn, on axes for all of them.
+        size: of the states, if it is more than that of the points.
 
     Raises:
         ValueError: for another shape.
@@ -42,9 +48,23 @@ def section(
         if len(chosen):
             both = len(np.unique(ways)) > 1
             dots(ax, chosen[:, 0], chosen[:, 1], role=SERIES[number], label=name if both else "")
-    for_all(ax, places)
+    if not _fixed_point(ax, places, size):
+        for_all(ax, places)
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])
+
+
+def _fixed_point(ax: Axes, points: np.ndarray, size: float) -> bool:
+    """Mark points, (points, 2), that are one up to errors, set the limits of the axes, and return whether they are."""
+    reach = max(size, float(np.max(np.abs(points), initial=0.0)))
+    if not len(points) or np.max(np.ptp(points, axis=0)) > SETTLED * reach:
+        return False
+    x, y = np.mean(points, axis=0)
+    half = AROUND * (reach or 1.0) / 2
+    ax.plot(x, y, marker="o", markersize=4.5, linestyle="none", color=colour("second"), label="fixed point")
+    ax.set_xlim(x - half, x + half)
+    ax.set_ylim(y - half, y + half)
+    return True
 
 
 def dots(ax: Axes, xs: ArrayLike, ys: ArrayLike, *, role: str, label: str = "") -> Line2D:
@@ -71,15 +91,19 @@ def orbits(ax: Axes, points: ArrayLike, *, labels: tuple[str, str], until: float
     ax.set_ylabel(labels[1])
 
 
-def return_map(ax: Axes, pairs: ArrayLike, *, label: str, until: float = 1.0) -> None:
+def return_map(ax: Axes, pairs: ArrayLike, *, label: str, until: float = 1.0, size: float = 0.0) -> None:
     """Draw a coordinate at each return against that at the one before, (returns, 2), with the diagonal.
 
-    Of the returns the share `until` is drawn, on axes for all of them.
+    Of the returns the share `until` is drawn, on axes for all of them. Returns that are all one up to errors are marked
+    as a fixed point, on axes that have a share of `size`, that of the states.
     """
     found = np.asarray(pairs, float).reshape(-1, 2)
-    _diagonal(ax, found)
     dots(ax, *up_to(found, until).T, role="first")
-    for_all(ax, found)
+    if _fixed_point(ax, found, size):
+        _diagonal(ax, np.array([ax.get_xlim(), ax.get_ylim()]))
+    else:
+        _diagonal(ax, found)
+        for_all(ax, found)
     ax.set_xlabel(f"{label} at a crossing")
     ax.set_ylabel(f"{label} at the next")
 
@@ -108,6 +132,14 @@ def cobweb(ax: Axes, xs: ArrayLike, images: ArrayLike, orbit: ArrayLike, *, labe
     ax.set_ylabel(f"{label} at step $k + 1$")
 
 
+def returns_after(states: ArrayLike) -> int:
+    """Return after how many crossings, of (crossings, n), the state comes back up to errors; 0 if it does not."""
+    found = np.asarray(states, float)
+    close = SETTLED * float(np.max(np.abs(found), initial=0.0))
+    places, shifts = np.arange(len(found)), range(1, len(found) // 2 + 1)
+    return next((p for p in shifts if np.max(np.abs(found - found[places % p])) <= close), 0)
+
+
 def orbit_diagram(
     ax: Axes, parameters: ArrayLike, values: ArrayLike, *, labels: tuple[str, str], until: float = 1.0
 ) -> Line2D:
@@ -131,4 +163,4 @@ def orbit_diagram(
 
 def _diagonal(ax: Axes, points: np.ndarray) -> None:
     low, high = float(np.nanmin(points)), float(np.nanmax(points))
-    ax.plot([low, high], [low, high], color=colour("reference"), linewidth=0.6, linestyle="--")
+    ax.plot([low, high], [low, high], color=colour("reference"), linewidth=0.6, linestyle="--", zorder=1.0)
