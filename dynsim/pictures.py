@@ -28,7 +28,7 @@ def explore(system: Any, start: Any = None, ts: TimesLike | None = None, **range
     """Return a widget for notebooks that draws a trajectory of a flow or a map, with sliders for parameters and start.
 
     Args:
-        system: the flow or map, with a vector as its state.
+        system: the flow or map, with a number or a vector as its state, or a named tuple of these.
         start: the first start; by default a random point of the space, if the system names its components.
         ts: the times, of a map the number of steps; by default 0 to 50.
         ranges: low and high of the slider of a parameter, or of a component of the start, by name; by default from

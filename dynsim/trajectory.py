@@ -21,8 +21,8 @@ class Trajectory(eqx.Module, Pictured):
 
     `integrator` is the one that a rerun needs; None for a map, and for a path cut at an event.
 
-    A measure is a function of one state; `along` applies it at every time. In a notebook a trajectory of vectors draws
-    itself.
+    A measure is a function of one state; `along` applies it at every time. In a notebook a trajectory of numbers or
+    vectors, or of named tuples of these, draws itself.
     """
 
     ts: Real[Array | np.ndarray, " times"]

@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 
-from dynsim.arguments import as_times
+from dynsim.arguments import as_state, as_times
 from dynsim.conversion import instance, integer
 from dynsim.errors import IntegrationError, argument_error, nearest
 from dynsim.keys import stream
@@ -27,12 +29,15 @@ def explorer(system: Any, start: Any, ts: Any, ranges: Mapping[str, tuple[float,
     instance("system", system, AbstractFlow | AbstractMap, "a flow or a map")
     if start is None and not system.names:
         raise argument_error("start", "be given for a system without names of its components", "is not")
-    x = system.space.sample(stream(0, "start"), (len(system.names),)) if start is None else jnp.asarray(start, float)
-    if x.ndim != 1:
-        raise argument_error("start", "be a vector", f"has shape {x.shape}")
+    x = system.space.sample(stream(0, "start"), (len(system.names),)) if start is None else as_state("start", start)
+    shapes = [leaf.shape for leaf in jax.tree.leaves(x)]
+    flat, restored = ravel_pytree(x)
+    if not flat.size or any(len(shape) > 1 for shape in shapes):
+        must = "be a number or a vector, or a named tuple of these, with a component"
+        raise argument_error("start", must, f"has shape {', '.join(map(str, shapes))}")
     known = components(system, x)
     values = {name: float(leaf) for name, leaf in parameters(system).items() if not leaf.ndim}
-    firsts = {f"{name}(0)" if name in values else name: float(v) for name, v in zip(known.names, x, strict=True)}
+    firsts = {f"{name}(0)" if name in values else name: float(v) for name, v in zip(known.names, flat, strict=True)}
     for name in ranges:
         if name not in values and name not in firsts:
             must = f"name a parameter or a component, {listed((*values, *firsts))}"
@@ -45,7 +50,7 @@ def explorer(system: Any, start: Any, ts: Any, ranges: Mapping[str, tuple[float,
         now = {name: slider.value for name, slider in sliders.items()}
         made = changed(system, {name: now[name] for name in values})
         try:
-            run = _run(made, jnp.asarray([now[name] for name in firsts]), ts)
+            run = _run(made, restored(jnp.asarray([now[name] for name in firsts], flat.dtype)), ts)
         except (IntegrationError, ValueError) as error:
             said.value = str(error)
             return

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.periodic_orbits import PeriodicOrbit
 from analysis.dynamics.phase_plane import PhasePlane
@@ -17,13 +18,13 @@ from figures.panels.maps import orbit_diagram, section
 from figures.panels.spectra import eigenvalues
 from figures.portraits import plane
 from figures.style import canvas, colour, settings
-from figures.trajectories import drawing
+from figures.trajectories import drawing, has_picture
 
 DPI = 130
 
 
 def png(result: Any) -> bytes | None:
-    """Return a PNG of a result, None for one that has no picture, as with states that are no vectors."""
+    """Return a PNG of a result, None for one that has no picture, as with states that are matrices."""
     draw = next((draw for kind, draw in DRAWINGS.items() if isinstance(result, kind)), None)
     drawn = None if draw is None else draw(result)
     return None if drawn is None else rendered(drawn)
@@ -38,12 +39,12 @@ def rendered(drawn: Figure) -> bytes:
 
 
 def _trajectory(run: Trajectory) -> Figure | None:
-    return drawing(run) if np.ndim(run.ys) == 2 and np.asarray(run.ys).dtype.kind == "f" else None
+    return drawing(run) if has_picture(run) else None
 
 
 def _section(found: Section) -> Figure | None:
-    states = np.asarray(found.states)
-    if states.ndim != 2 or states.shape[1] < 2:
+    states = flat_states(found.states) if len(found.times) else np.empty((0, 0))
+    if states.shape[1] < 2:
         return None
     with settings():
         drawn, (ax,) = canvas()
@@ -52,7 +53,9 @@ def _section(found: Section) -> Figure | None:
         return drawn
 
 
-def _orbits(found: OrbitDiagram) -> Figure:
+def _orbits(found: OrbitDiagram) -> Figure | None:
+    if not np.any(np.isfinite(found.values)):
+        return None
     with settings():
         drawn, (ax,) = canvas()
         orbit_diagram(ax, found.parameters, found.values, labels=("parameter", "state"))
@@ -67,7 +70,9 @@ def _exponents(found: LyapunovSpectrum) -> Figure:
         return drawn
 
 
-def _multipliers(found: PeriodicOrbit) -> Figure:
+def _multipliers(found: PeriodicOrbit) -> Figure | None:
+    if not np.size(found.multipliers):
+        return None
     with settings():
         drawn, (ax,) = canvas()
         turn = np.linspace(0.0, 2 * np.pi, 200)

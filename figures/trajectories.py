@@ -3,15 +3,18 @@
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 from matplotlib.figure import Figure
 
+from analysis.dynamics.flat_states import flat_states
+from dynsim.errors import argument_error
 from dynsim.spaces import Simplex, Sphere
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.named import components
 from dynsim.trajectory import Trajectory
 from figures.movie import write_movie
-from figures.panels.attractors import AZIMUTH, attractor, space_axes, time_series
+from figures.panels.attractors import AZIMUTH, attractor, ends, space_axes, time_series
 from figures.panels.labels import axis_labels, time_label
 from figures.panels.simplices import in_triangle, outline
 from figures.panels.tokens import surface, token_paths
@@ -22,7 +25,7 @@ TURN = 360.0  # degrees in a movie
 
 
 def drawing(run: Trajectory, *, azimuth: float = AZIMUTH, until: float = 1.0) -> Figure:
-    """Return the figure of a trajectory with vector states: its path where it can be seen, and its components.
+    """Return the figure of a trajectory: the path of its state where it can be seen, and the components of the state.
 
     Args:
         run: what `simulate` or `iterate` returned.
@@ -30,10 +33,13 @@ def drawing(run: Trajectory, *, azimuth: float = AZIMUTH, until: float = 1.0) ->
         until: the share of the path that is drawn.
 
     Raises:
-        ValueError: for states that are no vectors.
+        ValueError: for states that are no real numbers or vectors, or named tuples of these.
     """
-    ys = np.asarray(run.ys, float)
-    known = components(run.system, ys[0])
+    if not has_picture(run):
+        must = "have real numbers or vectors as its states, or named tuples of these, and a component"
+        raise argument_error("run", must, f"is {run!r}")
+    ys = flat_states(run.ys).astype(float)
+    known = components(run.system, run.initial)
     labels = axis_labels(known.names, known.units)
     with settings():
         if ys.shape[1] > MOST:
@@ -50,9 +56,15 @@ def drawing(run: Trajectory, *, azimuth: float = AZIMUTH, until: float = 1.0) ->
         return drawn
 
 
+def has_picture(run: Trajectory) -> bool:
+    """Return whether the states are real numbers or vectors, or named tuples of these, with a component at least."""
+    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(run.ys)]
+    return all(leaf.dtype.kind == "f" and leaf.ndim <= 2 for leaf in leaves) and any(leaf.size for leaf in leaves)
+
+
 def movie(file: Path, run: Trajectory) -> Path:
     """Write the movie of a trajectory as a GIF: in three dimensions the path turns, in others it grows."""
-    turns = np.asarray(run.ys).shape[1:] == (3,) and not isinstance(run.system.space, Sphere | Simplex)
+    turns = flat_states(run.ys).shape[1] == 3 and not isinstance(run.system.space, Sphere | Simplex)
     if turns:
         return write_movie(file, lambda phase: drawing(run, azimuth=AZIMUTH + TURN * phase))
     return write_movie(file, lambda phase: drawing(run, until=max(0.02, phase)))
@@ -75,7 +87,7 @@ def _axes(d: int, sphere: bool) -> tuple[Figure, Any, list[Any]]:
 
 
 def _series(axes: list[Any], run: Trajectory, ys: np.ndarray, labels: list[str], unit: str, until: float) -> None:
-    error = None if run.stats.error is None else np.asarray(run.stats.error)
+    error = None if run.stats.error is None else flat_states(run.stats.error)
     is_map = isinstance(run.system, AbstractMap)
     label = _time(run, unit)
     time_series(axes, np.asarray(run.ts), ys, labels=labels, xlabel=label, error=error, steps=is_map, until=until)
@@ -108,7 +120,7 @@ def _path(ax: Any, run: Trajectory, ys: np.ndarray, labels: list[str], azimuth: 
 def _whole(ax: Any, ys: np.ndarray, labels: list[str]) -> None:
     """Set the limits to those of the whole path, and the labels."""
     for name, values, label in zip("xy", ys.T, labels, strict=True):
-        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+        low, high = ends(values)
         pad = 0.04 * (high - low) or 1.0
         getattr(ax, f"set_{name}lim")(low - pad, high + pad)
         getattr(ax, f"set_{name}label")(label)

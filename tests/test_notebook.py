@@ -1,5 +1,7 @@
 """Results print themselves in a line and draw themselves; `explore` has sliders; all of it in an executed notebook."""
 
+from typing import Any, NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +13,7 @@ from analysis.dynamics.sections import OrbitDiagram, Section
 from dynsim import (
     Event,
     FunctionFlow,
+    FunctionMap,
     Scipy,
     Transition,
     ensemble,
@@ -24,6 +27,7 @@ from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import Pendulum
 from dynsim.systems.tokens.flow import TokenFlow
 from figures.notebook import png
+from figures.trajectories import drawing
 
 PNG = b"\x89PNG"
 CELLS = (
@@ -64,6 +68,43 @@ def test_results_print_themselves_in_a_line_and_draw_themselves():
         assert result._repr_png_().startswith(PNG)
 
 
+class Pair(NamedTuple):
+    """A number and a vector."""
+
+    a: Any
+    b: Any
+
+
+def _decay(t, x):
+    return jax.tree.map(lambda part: -part, x)
+
+
+@pytest.mark.parametrize(("start", "panels"), [(1.0, 1), (Pair(1.0, np.ones(3)), 4), (np.zeros(0), 0)])
+def test_numbers_and_named_tuples_are_drawn_by_their_components_and_empty_states_are_text(start, panels):
+    path = simulate(FunctionFlow(_decay), start, [0.0, 0.5, 1.0], integrator=Scipy())
+    if panels:
+        assert path._repr_png_().startswith(PNG)
+        assert len(drawing(path).axes) == panels
+    else:
+        assert path._repr_png_() is None
+        with pytest.raises(ValueError, match="Argument `run` must have real numbers or vectors as its states"):
+            drawing(path)
+
+
+def test_a_run_that_fails_in_three_components_is_drawn_up_to_there():
+    flow = FunctionFlow(lambda t, x: x**2)
+    path = simulate(flow, jnp.ones(3), [0.0, 0.5, 2.0], integrator=Scipy(), throw=False)
+    assert not path.stats.succeeded
+    assert path._repr_png_().startswith(PNG)
+
+
+def test_results_that_hold_nothing_are_shown_as_text():
+    assert png(OrbitDiagram(np.zeros(0), np.zeros((0, 5)))) is None
+    assert png(Section(np.zeros(0), np.zeros((0, 2)), np.zeros(0), 0.01, False)) is None
+    states = Pair(np.ones(4), np.ones((4, 2)))
+    assert (png(Section(np.arange(4.0), states, np.ones(4), 0.01, True)) or b"").startswith(PNG)
+
+
 def test_what_cannot_be_drawn_is_shown_as_text():
     flow = TokenFlow(jnp.eye(2), jnp.eye(2))
     path = simulate(flow, flow.space.sample(jax.random.key(0), (3, 2)), [0.0, 1.0], integrator=Scipy())
@@ -88,6 +129,21 @@ def test_sliders_draw_anew_and_refuse_unknown_names():
         explore(Logistic(), [0.3], 20, r=(1.0, 0.0))
     with pytest.raises(ValueError, match="Argument `system` must be a flow or a map"):
         explore(3)
+    with pytest.raises(ValueError, match=r"Argument `start` must be a number or a vector, .*, but has shape \(0,\)"):
+        explore(Logistic(), [], 20)
+    with pytest.raises(ValueError, match="Argument `start` must hold real numbers"):
+        explore(Logistic(), "a", 20)
+
+
+def test_sliders_have_the_components_of_a_named_tuple():
+    pytest.importorskip("ipywidgets")
+    halve = FunctionMap(lambda k, x: Pair(x.a / 2, x.b / 2))
+    image, said, *sliders = explore(halve, Pair(1.0, [2.0, 3.0]), 5).children
+    assert [(slider.description, slider.value) for slider in sliders] == [("a", 1.0), ("b_1", 2.0), ("b_2", 3.0)]
+    before = bytes(image.value)
+    sliders[1].value = 4.0
+    assert bytes(image.value) != before
+    assert "states (), (2,)" in said.value
 
 
 def test_without_widgets_a_sentence_says_what_to_install(monkeypatch):

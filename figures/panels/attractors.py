@@ -55,7 +55,7 @@ def attractor(
     lines.set_clim(0.0, 1.0)
     ax.add_collection3d(lines)
     for name, values, label in zip("xyz", points.T, labels, strict=True):
-        low, high = float(values.min()), float(values.max())
+        low, high = ends(values)
         pad = 0.03 * (high - low) or 1.0
         getattr(ax, f"set_{name}lim")(low - pad, high + pad)
         getattr(ax, f"set_{name}label")(label, labelpad=-4.0)
@@ -66,6 +66,13 @@ def attractor(
     if until < 1.0:
         ax.plot(*shown[-1:].T, marker="o", color=colour("second"), markersize=3.0)
     return lines
+
+
+def ends(values: ArrayLike) -> tuple[float, float]:
+    """Return the least and the largest finite value, 0 and 0 if there is none."""
+    found = np.asarray(values, float)
+    found = found[np.isfinite(found)]
+    return (float(found.min()), float(found.max())) if found.size else (0.0, 0.0)
 
 
 def _few() -> Any:
@@ -104,7 +111,7 @@ def time_series(
         dots = {"marker": ".", "markersize": 1.5, "linestyle": "none" if len(times) > FEW else "-"} if steps else {}
         shown = max(2, round(until * len(times)))
         ax.plot(times[:shown], column[:shown], color=tint, linewidth=0.8, **dots)
-        low, high = float(np.nanmin(column)), float(np.nanmax(column))
+        low, high = ends(column)
         pad = BEYOND * (high - low) or 1.0
         if bands is not None:
             around = column - bands[number], column + bands[number]
