@@ -18,6 +18,7 @@ from figures.panels.attractors import AZIMUTH, attractor, ends, space_axes, time
 from figures.panels.labels import axis_labels, time_label
 from figures.panels.simplices import in_triangle, outline
 from figures.panels.tokens import surface, token_paths
+from figures.refined import refined
 from figures.style import PAGE, SERIES, canvas, colour, settings
 
 MOST = 6  # components that have panels of their own
@@ -38,6 +39,7 @@ def drawing(run: Trajectory, *, azimuth: float = AZIMUTH, until: float = 1.0) ->
     if not has_picture(run):
         must = "have real numbers or vectors as its states, or named tuples of these, and a component"
         raise argument_error("run", must, f"is {run!r}")
+    run = refined(run)
     ys = flat_states(run.ys).astype(float)
     known = components(run.system, run.initial)
     labels = axis_labels(known.names, known.units)
@@ -64,6 +66,7 @@ def has_picture(run: Trajectory) -> bool:
 
 def movie(file: Path, run: Trajectory) -> Path:
     """Write the movie of a trajectory as a GIF: in three dimensions the path turns, in others it grows."""
+    run = refined(run) if has_picture(run) else run
     turns = flat_states(run.ys).shape[1] == 3 and not isinstance(run.system.space, Sphere | Simplex)
     if turns:
         return write_movie(file, lambda phase: drawing(run, azimuth=AZIMUTH + TURN * phase))

@@ -203,11 +203,13 @@ def draw(file: Path, path: Trajectory) -> None:
     """Draw the embeddings at the end and the ways of the prototypes, of two levels those of the first."""
     from figures import panels
     from figures.files import write_figure
+    from figures.refined import refined
     from figures.style import canvas, settings
 
     flow: Any = path.system
     last = _last_finite(path)
     z = flow.embed(jax.tree.map(lambda a: a[last], path.ys))
+    path = refined(path)
     ways = path.along(lambda x: banks(flow, x)[0])
     with settings():
         drawn, (ax,) = canvas(aspect=0.9)
