@@ -126,6 +126,25 @@ def test_a_line_changes_its_stability_at_the_bifurcation(pitchfork):
         bifurcation_marks(ax, ["bend"], [0.0], [0.0])
 
 
+def test_a_branch_is_a_smooth_curve_through_its_points_but_for_corners():
+    turn = np.linspace(0.0, np.pi, 9)  # a fold at 1, with few points
+    x, y = np.sin(turn), np.cos(turn)
+    ax = Figure().add_subplot()
+    (curve,) = branch_lines(ax, x, y[:, None], np.ones(8, bool), turn)
+    found = curve.get_xydata()
+    assert np.allclose(found[::8], np.stack([x, y], axis=1))
+    assert np.max(np.abs(np.linalg.norm(found, axis=1) - 1)) < 3e-3  # of chords 0.019
+    lengths = np.arange(9.0)
+    bend = np.abs(lengths - 4)
+    (curve,) = branch_lines(ax, lengths, bend, np.ones(8, bool), lengths, bend == 0)
+    assert np.allclose(curve.get_ydata(), np.abs(curve.get_xdata() - 4))
+    solid, dashed = branch_lines(ax, lengths, bend, lengths[:-1] < 3, lengths)
+    assert (solid.get_xdata()[-1], dashed.get_xdata()[0]) == (3.0, 3.0)
+    twice = [0.0, 1.0, 1.0, 2.0]  # a bifurcation at a point
+    (curve,) = branch_lines(ax, twice, twice, np.ones(3, bool), twice)
+    assert np.allclose(curve.get_xdata(), curve.get_ydata())
+
+
 def test_marks_are_filled_by_criticality():
     ax = Figure().add_subplot()
     bifurcation_marks(ax, ["supercritical period doubling", "subcritical Neimark-Sacker point"], [0.0, 1.0], [0.0, 0.0])

@@ -77,9 +77,8 @@ def test_a_branch_of_cycles_ends_at_the_equilibrium_where_it_began(bautin):
 def test_orbits_of_a_branch_have_the_range_of_a_turning_point(bautin):
     ranges = orbit_ranges(Bautin(), P, bautin[1], 1, samples=4)
     first = bautin[1].states.nodes[:, 0]
-    angles = np.arctan2(first[:, 1], first[:, 0])[:, None] + 2 * np.pi * np.arange(9) / 9  # three segments of three
-    values = np.linalg.norm(first, axis=1)[:, None] * np.sin(angles)
-    assert np.allclose(ranges, np.stack([np.min(values, axis=1), np.max(values, axis=1)], axis=1), atol=1e-4)
+    radii = np.linalg.norm(first, axis=1)  # of circles, on which cubics between nine points are 6e-4 off
+    assert np.allclose(ranges, np.stack([-radii, radii], axis=1), rtol=2e-3)
 
 
 class Driven(AbstractFlow):
@@ -97,8 +96,7 @@ def test_segments_of_a_forced_orbit_have_their_own_times(bautin):
     nodes = 0.5 * np.sin(2 * np.pi * np.arange(3) / 3)[None, :, None]
     states = Cycle(nodes, np.array([2 * np.pi]))
     (found,) = orbit_ranges(Driven(), P, bautin[1]._replace(states=states, parameters=np.array([0.5])), 0, samples=4)
-    values = 0.5 * np.sin(2 * np.pi * np.arange(9) / 9)
-    assert np.allclose(found, [np.min(values), np.max(values)], atol=1e-5)
+    assert np.allclose(found, [-0.5, 0.5], rtol=2e-3)  # cubics between nine points are 6e-4 off
 
 
 def orbit_curve(segments, forcing=None):

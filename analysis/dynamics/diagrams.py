@@ -51,11 +51,16 @@ class Diagram(NamedTuple):
 
 
 class Line(NamedTuple):
-    """What is drawn of a branch: parameters, values with one curve in each column, and which intervals are stable."""
+    """What is drawn of a branch: parameters, values with one curve in each column, and which intervals are stable.
+
+    `arclengths` increase along it, and `corners` says where it is not smooth.
+    """
 
     parameters: Float[np.ndarray, " points"]
     values: Float[np.ndarray, "points curves"]
     stable: np.ndarray
+    arclengths: Float[np.ndarray, " points"]
+    corners: np.ndarray
 
 
 def branch_line(
@@ -75,7 +80,9 @@ def branch_line(
     beside = [0.5 if kind == "undecided" else float(kind == "stable") for kind in branch.kinds]
     words = np.append(beside, np.full(len(marks), 0.5))[order]  # a bifurcation takes the side of its neighbour
     pairs = words[:-1] + words[1:]
-    return Line(parameters, np.concatenate([values, at.reshape(-1, values.shape[1])])[order], pairs > 1)
+    rows = np.concatenate([values, at.reshape(-1, values.shape[1])])[order]
+    corners = np.append(np.zeros(len(branch.arclengths), bool), [b.kind == "corner" for b in marks])[order]
+    return Line(parameters, rows, pairs > 1, lengths[order], corners.astype(bool))
 
 
 def component_of(states: State, component: int) -> Float[np.ndarray, " points"]:

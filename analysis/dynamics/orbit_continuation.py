@@ -27,6 +27,7 @@ from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter
 
 RTOL = 1e-10  # of the solver; the absolute tolerance is a hundredth of it
+CUBIC = 8  # parts of an interval between two samples in which an extreme is looked for
 
 
 def continue_orbits(
@@ -191,7 +192,8 @@ def orbit_ranges(
 ) -> Float[np.ndarray, "points 2"]:
     """Return the least and the largest value of a component on each periodic orbit of a branch.
 
-    Each orbit is solved anew from all of its nodes, at rtol 1e-6, and looked at `samples` times between two nodes.
+    Each orbit is solved anew from all of its nodes, at rtol 1e-6, and looked at `samples` times between two nodes, and
+    between these on the cubics that have its velocities there: extremes lie between samples.
     """
     count, (take, _) = integer("samples", samples, least=2), real_parameter("where", where, flow)
     states: Any = jax.tree.map(jnp.asarray, cycles.states)
@@ -210,9 +212,19 @@ def _ranges(flow: AbstractFlow, where: Any, states: Any, parameters: Array, shar
             ts = period * (shares + number * shares[-1])
             saved = dfx.SaveAt(subs=request(InOrder(ts)))
             found = solve_within(moved.vector_field, ts[0], ts[-1], node, rtol=1e-6, first=period / 1000, saveat=saved)
-            return jax.vmap(lambda x: ravel_pytree(x)[0])(found.ys)[:, component]
+            of = lambda states: jax.vmap(lambda x: ravel_pytree(x)[0])(states)[:, component]
+            return _with_cubics(of(found.ys), of(jax.vmap(moved.vector_field)(ts, found.ys)), ts[1] - ts[0])
 
         values = jax.vmap(segment)(nodes, jnp.arange(jax.tree.leaves(nodes)[0].shape[0], dtype=float))
         return jnp.stack([jnp.min(values), jnp.max(values)])
 
     return jax.vmap(extremes)(states.nodes, states.period, parameters)
+
+
+def _with_cubics(values: Array, slopes: Array, step: Array) -> Array:
+    """Return values at equal distances, and those in between of the cubics with these values and slopes."""
+    u = jnp.arange(1, CUBIC)[:, None] / CUBIC
+    first, last, out, into = (row[None] for row in (values[:-1], values[1:], step * slopes[:-1], step * slopes[1:]))
+    ends = (1 + 2 * u) * (1 - u) ** 2 * first + u**2 * (3 - 2 * u) * last
+    bends = u * (1 - u) ** 2 * out - u**2 * (1 - u) * into
+    return jnp.concatenate([values, (ends + bends).ravel()])

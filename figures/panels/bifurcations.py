@@ -8,6 +8,7 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon
 from numpy.typing import ArrayLike
+from scipy.interpolate import Akima1DInterpolator
 
 from dynsim.errors import argument_error
 from figures.style import colour
@@ -29,19 +30,32 @@ FILLED = {"supercritical": "white", "subcritical": "black", "degenerate": "0.6"}
 DASHED = (0, (4, 1.6))
 CURVES = {"fold": ("first", "-"), "Hopf point": ("second", DASHED)}
 """The colours and styles of curves of bifurcations by kind."""
+PIECES = 8  # of a smooth curve between two points of a branch
 GREY = 0.75  # the darkest shade of a map of numbers
 
 
 def branch_lines(
-    ax: Axes, parameters: ArrayLike, values: ArrayLike, stable: ArrayLike, *, role: str = "first", width: float = 1.1
+    ax: Axes,
+    parameters: ArrayLike,
+    values: ArrayLike,
+    stable: ArrayLike,
+    arclengths: ArrayLike | None = None,
+    corners: ArrayLike | None = None,
+    *,
+    role: str = "first",
+    width: float = 1.1,
 ) -> list[Line2D]:
     """Draw a branch: solid where it is stable, dashed elsewhere; return its pieces.
+
+    With `arclengths` it is a smooth curve through the points, but for corners; else chords join them.
 
     Args:
         ax: the axes.
         parameters: (points,).
         values: (points,), or (points, curves) for several, such as the least and the largest value of an orbit.
         stable: (points - 1,), whether the solutions between two successive points are stable.
+        arclengths: (points,), increasing.
+        corners: (points,), where the branch is not smooth; nowhere by default.
         role: of the branch, which decides the colour.
         width: of the lines, in points.
 
@@ -53,6 +67,10 @@ def branch_lines(
         raise argument_error("values", f"have one entry for each of {len(x)} points", f"has {len(y)}")
     if len(solid) != len(x) - 1:
         raise argument_error("stable", f"have one entry for each of {len(x) - 1} intervals", f"has {len(solid)}")
+    if arclengths is not None:
+        bends = np.zeros(len(x), bool) if corners is None else np.asarray(corners, bool)
+        rows = smooth_curve(np.asarray(arclengths, float), np.column_stack([x, y]), bends)
+        x, y, solid = rows[:, 0], rows[:, 1:], np.repeat(solid, PIECES)
     cuts = [0, *(np.flatnonzero(np.diff(solid)) + 1), len(solid)]
     parts = []
     for begin, end in zip(cuts[:-1], cuts[1:], strict=True):
@@ -60,6 +78,28 @@ def branch_lines(
         piece = slice(begin, end + 1)
         parts += ax.plot(x[piece], y[piece], color=colour(role), linestyle=style, linewidth=width, zorder=2.0)
     return parts
+
+
+def smooth_curve(lengths: np.ndarray, rows: np.ndarray, corners: np.ndarray) -> np.ndarray:
+    """Return rows of `PIECES` points for each interval between some, (points, n), on a curve that is smooth but there.
+
+    Each part between corners is a cubic of H. Akima in the arclength, which stays near to few points.
+
+    Source: H. Akima, J. ACM 17 (1970).
+    """
+    fine = np.append((lengths[:-1, None] + np.diff(lengths)[:, None] * np.arange(PIECES) / PIECES).ravel(), lengths[-1])
+    found = np.stack([np.interp(fine, lengths, row) for row in rows.T], axis=1)
+    cuts = [0, *(np.flatnonzero(corners[1:-1]) + 1), len(lengths) - 1]
+    for begin, end in zip(cuts[:-1], cuts[1:], strict=True):
+        part = slice(begin, end + 1)
+        apart = np.append(True, np.diff(lengths[part]) > 1e-9 * max(lengths[-1] - lengths[0], 1e-300))
+        if np.sum(apart) > 2 and np.all(np.isfinite(rows[part])):
+            curve = Akima1DInterpolator(lengths[part][apart], rows[part][apart])
+            inside = slice(PIECES * begin, PIECES * end + 1)
+            within = np.clip(fine[inside], lengths[part][apart][0], lengths[part][apart][-1])
+            found[inside] = curve(within)
+            found[inside][::PIECES] = rows[part]
+    return found
 
 
 def bifurcation_marks(ax: Axes, kinds: Sequence[str], parameters: ArrayLike, values: ArrayLike) -> None:

@@ -87,7 +87,7 @@ MUTANTS = (
     Mutant("workbench orbit curves: doubled orbits leave in both directions", ALONG,
            "for sign in (1,) if doubled else (1, -1):", "for sign in (1, -1):", tests=TWICE),
     Mutant("workbench orbit curves: ranges are those of the first component", ALONG,
-           "(found.ys)[:, component]", "(found.ys)[:, 0]", tests=RANGES),
+           "(states)[:, component]", "(states)[:, 0]", tests=RANGES),
     Mutant("workbench orbit curves: all segments begin at time 0", ALONG,
            "ts = period * (shares + number * shares[-1])", "ts = period * shares", tests=TIMES),
     Mutant("workbench orbit curves: ranges have the largest value first", ALONG,

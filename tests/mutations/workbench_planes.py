@@ -142,7 +142,7 @@ MUTANTS = (
     Mutant("workbench diagrams: stability changes beside a bifurcation", DIAGRAMS,
            "np.full(len(marks), 0.5)", "np.full(len(marks), 0.0)", tests=LINE),
     Mutant("workbench diagrams: an interval with one stable end is stable", DIAGRAMS,
-           "[order], pairs > 1)", "[order], pairs >= 1)", tests=LINE),
+           "rows, pairs > 1,", "rows, pairs >= 1,", tests=LINE),
     Mutant("workbench diagrams: bifurcations are drawn behind the branch", DIAGRAMS,
            'order = np.argsort(lengths, kind="stable")', "order = np.arange(len(lengths))", tests=LINE),
     Mutant("workbench diagrams: files of another version are read", DIAGRAMS,
