@@ -53,6 +53,15 @@ def test_a_return_is_the_first_low_after_having_left():
     assert _first_return(np.where(ts[:, None] > 9, np.nan, ys), ts) is None
 
 
+def test_curves_of_a_portrait_have_no_visible_corners():
+    """On a turn of a fiftieth of the window's diagonal a chord is at most a sixth of a radian."""
+    radius = 0.02 * np.hypot(4.0, 4.0)
+    turn = FunctionFlow(lambda t, x: jnp.stack([-x[1], x[0]]))
+    length = phase_planes.LENGTH * np.hypot(4.0, 4.0)
+    (path,) = curves(turn, jnp.asarray([[radius, 0.0]]), length, signs=[1.0])
+    assert np.max(np.linalg.norm(np.diff(path, axis=0), axis=1)) < radius / 6
+
+
 @pytest.mark.slow
 def test_the_separatrices_of_a_duffing_oscillator_have_the_energy_of_its_saddle():
     flow = Duffing(delta=0.0, gamma=0.0)

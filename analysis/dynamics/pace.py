@@ -17,6 +17,7 @@ from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
 SLOW = 1e-3  # of the typical speed: below it the pace is proportional to the speed, so that curves end at equilibria
+POINTS = 1001  # of a curve of three diagonals: chords do not show on turns of a fiftieth of the window
 TIMES = (0.0, 0.37, 1.7, 5.3, 11.3, 41.0)  # at which a field is compared with itself: does it depend on time?
 
 
@@ -57,7 +58,7 @@ class Paced(Turned):
 
 
 def curves(
-    flow: AbstractFlow, starts: Array, length: float, *, signs: Sequence[float], t: Time = 0.0, points: int = 200
+    flow: AbstractFlow, starts: Array, length: float, *, signs: Sequence[float], t: Time = 0.0, points: int = POINTS
 ) -> Float[np.ndarray, "starts points d"]:
     """Return the curves of a flow with vector states from many points, up to a length, as points along them.
 
