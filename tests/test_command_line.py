@@ -86,17 +86,41 @@ def test_a_function_of_your_own(capsys, tmp_path):
     assert "raised TypeError" in said
 
 
-def test_an_ensemble_of_vectors_keeps_one_number_that_is_no_diameter(capsys, tmp_path):
-    source, out = tmp_path / "mine.py", tmp_path / "many.npz"
+def test_an_ensemble_of_vectors_keeps_and_draws_its_named_components(capsys, tmp_path):
+    source, out, drawn = tmp_path / "mine.py", tmp_path / "many.npz", tmp_path / "many.svg"
     source.write_text("def decay(t, x):\n    return -x\n")
-    words = ("--members", 3, "--end", 1, "--frames", 3, *SCIPY, "--out")
-    status, said, _ = run(capsys, "simulate", f"{source}:decay", "--space", "euclidean", *words, out)
+    own = (f"{source}:decay", "--space", "euclidean")
+    words = ("--members", 3, "--end", 1, "--frames", 3, *SCIPY)
+    named = ("--names", "rate", "level", "--units", "1/s", "m", "--dimension", 2, "--out", out, "--figure", drawn)
+    status, said, _ = run(capsys, "simulate", *own, *words, *named)
     assert status == 0
-    assert "range of entries at t = 1: median" in said
-    assert "diameter" not in said
-    assert load(out, trust=(str(source),)).values.shape == (3, 3, 1)
-    run(capsys, "simulate", "causal", *words, tmp_path / "tokens.npz")
+    values = np.asarray(load(out, trust=(str(source),)).values)
+    assert values.shape == (3, 3, 2)
+    low, middle, high = np.quantile(values[:, -1], [0.05, 0.5, 0.95], axis=0)
+    for k, name in enumerate(("rate (1/s)", "level (m)")):
+        assert f"{name} at t = 1: median {middle[k]:.6g}, 5 to 95 % from {low[k]:.6g} to {high[k]:.6g}\n" in said
+        assert drawn.read_text().count(f">{name}<") == 1
+    said = run(capsys, "simulate", *own, *words, "--dimension", 8, "--figure", drawn)[1]
+    assert "x_6 at t = 1: median" in said
+    assert "and so on for 2 more components" in said
+    assert "medians of the components" in drawn.read_text()
+    run(capsys, "simulate", "causal", *words, "--out", tmp_path / "tokens.npz")
     assert load(tmp_path / "tokens.npz").values.shape == (3, 3, 2)
+    assert "`movie` must be left out for an ensemble" in refused(
+        capsys, "simulate", *own, *words, "--movie", tmp_path / "x.gif"
+    )
+
+
+def test_a_figure_of_an_ensemble_ends_with_its_last_member(capsys, tmp_path):
+    source, drawn = tmp_path / "mine.py", tmp_path / "many.svg"
+    source.write_text("def square(t, x):\n    return x**2 + 1\n")
+    words = (f"{source}:square", "--space", "euclidean", "--dimension", 1, "--members", 2, "--frames", 3, *SCIPY)
+    status, said, _ = run(capsys, "simulate", *words, "--end", 6, "--figure", drawn)
+    assert status == 1
+    assert "0 of 2 members finished" in said
+    assert "median" not in said
+    assert "no figure: no member reaches the second time" in said
+    assert not drawn.exists()
 
 
 def test_the_matrices_of_a_system_fix_the_dimension_of_the_tokens(capsys, tmp_path):

@@ -243,7 +243,7 @@ def run_measures(made: Any, key: Any, end: float, frames: int, rtol: float) -> d
 
     from analysis.dynamics.flat_states import flat_states
     from dynsim.commands.integrators import integrator
-    from dynsim.commands.simulate.flows import measurements
+    from dynsim.commands.simulate.ensembles import measurements
     from dynsim.simulation import iterate, simulate
     from dynsim.systems.base import AbstractMap
     from dynsim.systems.named import components

@@ -37,7 +37,7 @@ class Simulate(SystemOptions):
     initial: str = "uniform"
     """an initial distribution, or a .npy or .csv file with an initial state"""
     members: int = 1
-    """number of initial states; of an ensemble, the diameter and E are kept, or of vectors the range of entries"""
+    """number of initial states; of an ensemble, the diameter and E of tokens are kept, or the components of a vector"""
     end: float = 20.0
     """last time; the first is 0; of a map the number of steps"""
     frames: int = 201

@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim._types import Time
 from dynsim.commands.options import check_outputs, parse, refuse_unused, say
 from dynsim.commands.simulate import densities
+from dynsim.commands.simulate.ensembles import many, measurements
 from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.commands.simulate.noise import check_noise, solved
 from dynsim.commands.simulate.own import check_function
@@ -23,14 +23,13 @@ from dynsim.commands.system_options import parse_system
 from dynsim.commands.systems import found
 from dynsim.errors import argument_error, check_at_least
 from dynsim.hybrid_trajectory import HybridTrajectory
-from dynsim.progress import tracked
 from dynsim.simulation import iterate, simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.tokens.interactions.choice import DENSE_MOST
 from dynsim.trajectory import Trajectory
 
-RTOL = 1e-9
+OF_TOKENS = 2  # measurements of the members of an ensemble at each time
 COPIES = 4  # of the largest arrays, that exist at the same time
 STAGES = 16  # states that a solver holds at the same time
 NOT_OF_RUN_FILES = {field.name for field in dataclasses.fields(Simulate)} - {"system", "trust"}
@@ -116,7 +115,8 @@ def check_sizes(o: Simulate) -> None:
         if densities.wanted(o):
             kept = frames * densities.cells(o)
         else:
-            kept = frames * state if members == 1 else members * (state + 2 * frames)
+            values = dimension if vector else OF_TOKENS
+            kept = frames * state if members == 1 else members * (state + values * frames)
         return FLOAT * (COPIES * (kept + weights) + STAGES * state)
 
     check_memory(predicted, tokens=tokens, dimension=o.dimension, heads=o.heads, frames=o.frames, members=o.members)
@@ -124,7 +124,7 @@ def check_sizes(o: Simulate) -> None:
 
 def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
     """Simulate one trajectory."""
-    system, options = solved(o, flow, RTOL)
+    system, options = solved(o, flow)
     path = simulate(system, x, ts, error_estimate=o.error_estimate, **options)
     say(path.stats.explain())
     say(f"states {tuple(path.ys.shape)}, largest defect {float(path.stats.max_defect):.2g}")
@@ -150,53 +150,6 @@ def write(o: Simulate, path: Trajectory) -> None:
 
         movie(o.movie, path)
         say(f"movie {o.movie}")
-
-
-def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray, given: jax.Array | None) -> int:
-    """Simulate an ensemble; a member that fails is reported, and the others are kept.
-
-    Its members begin at the state that is given, if there is noise, and else at random ones.
-    """
-    from dynsim.ensembles import ensemble
-    from dynsim.storage import save
-
-    if given is not None and o.noise is None:
-        must = "be left out for an ensemble without noise, whose starts are drawn (`--initial`)"
-        raise argument_error("start", must, "is given")
-    begun = (start(o, flow, k) if given is None else given for k in range(o.members))
-    starts = jnp.stack(list(tracked(begun, o.members, "starts")))
-    folder = None if o.out is None else o.out.with_suffix(".members")
-    system, options = solved(o, flow, RTOL)
-    members = ensemble(system, starts, ts, observed, folder=folder, error_estimate=o.error_estimate, **options)
-    say(members.explain())
-    label = "diameter" if starts.ndim == 3 else "range of entries"
-    first = np.asarray(members.values)[:, :, 0]
-    say(f"{label} at t = {o.end:g}: median {np.nanmedian(first[:, -1]):.6g}, largest {np.nanmax(first[:, -1]):.6g}")
-    if o.out is not None:
-        save(o.out, members, seed=o.seed)
-        say(f"run file {o.out}")
-    if o.figure is not None:
-        draw(o.figure, members.ts, first, label)
-        say(f"figure {o.figure}")
-    return 0 if bool(np.all(np.asarray(members.stats.succeeded))) else 1
-
-
-def observed(t: Time, x: jax.Array) -> jax.Array:
-    """Return the measurements that an ensemble keeps at each time."""
-    del t
-    return measurements(x)
-
-
-def measurements(x: jax.Array) -> jax.Array:
-    """Return the diameter and E of (25) of tokens (n, d), shape (2,); of a vector the range of its entries, shape (1,).
-
-    Source: CONSENSUS, eq. (25), for E.
-    """
-    from analysis.tokens.consensus import diameter, misalignment
-
-    if x.ndim != 2:
-        return (jnp.max(x) - jnp.min(x))[None]
-    return jnp.stack([diameter(x), misalignment(x)])
 
 
 def rerun_file(path: Path, trust: tuple[str, ...]) -> int:
@@ -233,25 +186,14 @@ def states(run: Trajectory | HybridTrajectory) -> list[np.ndarray]:
 def draw_one(path: Path, run: Trajectory) -> None:
     """Draw one trajectory: the diameter of tokens; of a vector its path and its components."""
     from figures.files import write_figure
+    from figures.panels.curves import over_time
+    from figures.style import canvas, settings
     from figures.trajectories import drawing
 
-    ys = np.asarray(run.ys)
-    if ys.ndim == 3:
-        draw(path, np.asarray(run.ts), np.asarray(run.along(measurements))[None, :, 0], "diameter")
+    if np.ndim(run.ys) == 3:
+        with settings():
+            drawn, (ax,) = canvas()
+            over_time(ax, run.ts, np.asarray(run.along(measurements))[:, 0], role="token", ylabel="diameter")
+            write_figure(drawn, path, "diameter over time")
     else:
         write_figure(drawing(run), path, f"{type(run.system).__name__}: state over time")
-
-
-def draw(path: Path, ts: jax.Array | np.ndarray, values: np.ndarray, label: str) -> None:
-    """Draw one curve over time, or the quantile bands of many."""
-    from figures.files import write_figure
-    from figures.panels.curves import bands, over_time
-    from figures.style import canvas, settings
-
-    with settings():
-        drawn, (ax,) = canvas()
-        if len(values) == 1:
-            over_time(ax, np.asarray(ts), values[0], role="token", ylabel=label)
-        else:
-            bands(ax, np.asarray(ts), values, ylabel=label)
-        write_figure(drawn, path, f"{label} over time")

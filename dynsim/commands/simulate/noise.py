@@ -12,6 +12,8 @@ from dynsim.keys import stream
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
 
+RTOL = 1e-9  # without noise, by default
+
 
 def check_noise(o: Simulate, flow: Any, *, density: bool) -> None:
     """Raise `ValueError` for options without effect, with noise or without, and for noise where there can be none."""
@@ -23,10 +25,10 @@ def check_noise(o: Simulate, flow: Any, *, density: bool) -> None:
         refuse_unused(o, ("noise",), "where the density is kept" if density else "for a map")
 
 
-def solved(o: Simulate, flow: AbstractFlow, rtol: float) -> tuple[AbstractFlow, dict[str, Any]]:
+def solved(o: Simulate, flow: AbstractFlow) -> tuple[AbstractFlow, dict[str, Any]]:
     """Return the flow, with the noise of the options if there is any, and the arguments of its solution."""
     if o.noise is None:
-        return flow, {"integrator": integrator(o.integrator, rtol if o.rtol is None else o.rtol)}
+        return flow, {"integrator": integrator(o.integrator, RTOL if o.rtol is None else o.rtol)}
     if isinstance(o.noise, str) and ":" not in o.noise:
         raise argument_error("noise", "be a number, or `file.py:name` of a function", f"is `{o.noise}`")
     noise = imported(o.noise, "noise", beside=o.system) if isinstance(o.noise, str) else o.noise

@@ -1,0 +1,144 @@
+"""`dynsim simulate SYSTEM --members N`: many starts of a flow, the components of a vector by name, or of tokens E."""
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from matplotlib.figure import Figure
+
+from dynsim._types import Time
+from dynsim.commands.options import refuse_unused, say
+from dynsim.commands.simulate.flow_options import Simulate
+from dynsim.commands.simulate.noise import solved
+from dynsim.commands.simulate.starts import start
+from dynsim.ensembles import Ensemble, ensemble
+from dynsim.errors import argument_error
+from dynsim.progress import tracked
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.named import Components, components
+
+LOW, HIGH = 0.05, 0.95  # quantiles of the band
+
+
+def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray, given: jax.Array | None) -> int:
+    """Simulate an ensemble; a member that fails is reported, and the others are kept.
+
+    Its members begin at the state that is given, if there is noise, and else at random ones.
+    """
+    from dynsim.storage import save
+
+    refuse_unused(o, ("movie",), "for an ensemble")
+    if given is not None and o.noise is None:
+        must = "be left out for an ensemble without noise, whose starts are drawn (`--initial`)"
+        raise argument_error("start", must, "is given")
+    begun = (start(o, flow, k) if given is None else given for k in range(o.members))
+    starts = jnp.stack(list(tracked(begun, o.members, "starts")))
+    known = quantities(flow, starts[0])
+    folder = None if o.out is None else o.out.with_suffix(".members")
+    system, options = solved(o, flow)
+    members = ensemble(system, starts, ts, observed, folder=folder, error_estimate=o.error_estimate, **options)
+    say(members.explain())
+    succeeded = np.asarray(members.stats.succeeded)
+    if succeeded.any():
+        last = np.asarray(members.values)[succeeded, -1]
+        tell(known, o.end, last) if starts.ndim == 2 else tell_diameter(o.end, last[:, 0])
+    if o.out is not None:
+        save(o.out, members, seed=o.seed)
+        say(f"run file {o.out}")
+    if o.figure is not None:
+        draw(o.figure, known, members)
+    return 0 if bool(np.all(succeeded)) else 1
+
+
+def quantities(flow: AbstractFlow, x: jax.Array) -> Components:
+    """Return the names and units of what an ensemble prints and draws: the diameter of tokens, components of a vector.
+
+    Raises:
+        ValueError: if the names or units that the flow declares do not fit the state.
+    """
+    known = components(flow, x)
+    return Components(("diameter",), ("",), known.time_unit) if x.ndim == 2 else known
+
+
+def observed(t: Time, x: jax.Array) -> jax.Array:
+    """Return what an ensemble keeps at each time: the measurements of tokens, and a vector as it is."""
+    del t
+    return measurements(x) if x.ndim == 2 else x
+
+
+def measurements(x: jax.Array) -> jax.Array:
+    """Return the diameter and E of (25) of tokens (n, d), shape (2,).
+
+    Source: CONSENSUS, eq. (25), for E.
+    """
+    from analysis.tokens.consensus import diameter, misalignment
+
+    return jnp.stack([diameter(x), misalignment(x)])
+
+
+def tell(known: Components, end: float, values: np.ndarray) -> None:
+    """Print the median and the band of each component over the members at the last time; of many components the first.
+
+    Args:
+        known: the components.
+        end: the last time.
+        values: the last states, (members, components).
+    """
+    from figures.trajectories import MOST
+
+    bottom, middle, top = np.quantile(values, [LOW, 0.5, HIGH], axis=0)
+    for k, name in enumerate(known.headings()[:MOST]):
+        band = f"{100 * LOW:.0f} to {100 * HIGH:.0f} % from {bottom[k]:.6g} to {top[k]:.6g}"
+        say(f"{name} at t = {end:g}: median {middle[k]:.6g}, {band}")
+    if len(known.names) > MOST:
+        say(f"and so on for {len(known.names) - MOST} more components")
+
+
+def tell_diameter(end: float, values: np.ndarray) -> None:
+    """Print the median and the largest diameter of the members at the last time, (members,)."""
+    say(f"diameter at t = {end:g}: median {np.median(values):.6g}, largest {np.max(values):.6g}")
+
+
+def draw(file: Path, known: Components, members: Ensemble) -> None:
+    """Draw each quantity over time in a panel with its median and band; of many components the medians in one."""
+    from figures.files import write_figure
+    from figures.style import settings
+
+    values = np.asarray(members.values)[:, :, : len(known.names)]
+    alive = np.isfinite(values).all(axis=2).any(axis=0)  # times at which a member has not failed
+    if alive.sum() < 2:
+        say("no figure: no member reaches the second time")
+        return
+    ts = np.asarray(members.ts)[alive]
+    with settings():
+        drawn = drawing(known, ts, values[:, alive])
+        write_figure(drawn, file, f"{'components' if members.initial.ndim == 2 else 'diameter'} over time")
+    say(f"figure {file}")
+
+
+def drawing(known: Components, ts: np.ndarray, values: np.ndarray) -> Figure:
+    """Return the figure of the quantities of an ensemble, (members, times, quantities), at the times `ts`."""
+    from figures.panels.curves import bands
+    from figures.panels.labels import axis_labels, time_label
+    from figures.style import COLUMN, SERIES, canvas, colour
+    from figures.trajectories import MOST
+
+    d = values.shape[2]
+    if d > MOST:
+        drawn, (ax,) = canvas()
+        for k, middle in enumerate(np.nanmedian(values, axis=0).T):
+            ax.plot(ts, middle, color=colour(SERIES[k % 3]), linewidth=0.5)
+        ax.set_xlim(ts[0], ts[-1])
+        ax.set_xlabel(time_label(known.time_unit))
+        ax.set_ylabel("medians of the components")
+        return drawn
+    drawn, axes = canvas(COLUMN, max(0.75, 0.3 + 0.3 * d), rows=d)
+    for k, (ax, label) in enumerate(zip(axes, axis_labels(known.names, known.units), strict=True)):
+        last = k == d - 1
+        xlabel = time_label(known.time_unit) if last else ""
+        bands(ax, ts, values[:, :, k], ylabel=label, xlabel=xlabel, quantiles=(LOW, HIGH))
+        ax.tick_params(labelbottom=last)
+        if k:
+            ax.legend().remove()  # that of the first panel stands for all
+    return drawn
