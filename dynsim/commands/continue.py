@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dynsim.commands.continue_options import Continue
+from dynsim.commands.continue_options import Continue, check_numbers
 from dynsim.commands.continue_plane import check_plane, draw_plane, second_parameter, with_plane
 from dynsim.commands.options import check_outputs, say
 from dynsim.commands.system_options import parse_system
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from analysis.dynamics.diagrams import Diagram
     from dynsim.commands.systems import Found
+    from dynsim.systems.named import Components
 
 
 def main(words: Sequence[str]) -> int:
@@ -25,11 +26,14 @@ def main(words: Sequence[str]) -> int:
         raise argument_error("parameter", "name the parameter that varies", "is missing")
     if not (math.isfinite(o.from_) and math.isfinite(o.to) and o.from_ < o.to):
         raise argument_error(["from", "to"], "be finite, the first the less", f"are {o.from_:g} and {o.to:g}")
+    check_numbers(o)
     check_outputs(o.force, out=o.out, figure=o.figure)
     check_plane(o)
     from analysis.dynamics.diagrams import save_diagram
 
     made, where, symmetries = _studied(o)
+    if o.resume is None:
+        _drawn_component(o, made, made.begun(len(o.box) // 2 or None))
     second = second_parameter(o, made.system) if o.second else None
     diagram = _diagram(o, made, where, symmetries)
     say(repr(diagram))
@@ -102,6 +106,7 @@ def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diag
         diagram = load_diagram(o.resume)
         if diagram.parameter != o.parameter:
             raise argument_error("resume", f"be a diagram in {o.parameter}", f"is one in {diagram.parameter}")
+        _drawn_component(o, made, _first(diagram))
         return extended(flow, where, diagram, bounds, **options)
     value = np.asarray(where(flow))
     if value.size != 1:
@@ -184,20 +189,30 @@ def _fixed_points(o: Continue, made: "Found", starts: list[Any]) -> list[Any]:
     return found
 
 
-def _draw(o: Continue, file: Path, made: "Found", where: Any, diagram: "Diagram") -> None:
-    """Draw one component of the state against the parameter."""
+def _first(diagram: "Diagram") -> Any:
+    """Return the first state of a diagram."""
     import jax
 
-    from analysis.dynamics.diagrams import branch_line
+    return jax.tree.map(lambda a: a[0], diagram.branches[0].states)
+
+
+def _drawn_component(o: Continue, made: "Found", state: Any) -> tuple["Components", int]:
+    """Return the components of a state, and the number of the one that is drawn; raise `ValueError` for no one."""
     from dynsim.systems.named import components
+
+    parts = components(made.system, state)
+    return parts, parts.index(o.component) if o.component else 0
+
+
+def _draw(o: Continue, file: Path, made: "Found", where: Any, diagram: "Diagram") -> None:
+    """Draw one component of the state against the parameter."""
+    from analysis.dynamics.diagrams import branch_line
     from figures.files import write_figure
     from figures.panels.bifurcations import bifurcation_marks, branch_lines, stability_legend
     from figures.panels.labels import axis_label
     from figures.style import canvas, settings
 
-    first = jax.tree.map(lambda a: a[0], diagram.branches[0].states)
-    parts = components(made.system, first)
-    which = parts.index(o.component) if o.component else 0
+    parts, which = _drawn_component(o, made, _first(diagram))
     with settings():
         drawn, (ax,) = canvas()
         marks = []

@@ -1,5 +1,6 @@
 """The options of `dynsim continue`, in a module that loads nothing heavy: `--help` is quick."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +8,7 @@ from typing import Annotated
 import tyro
 
 from dynsim.commands.system_options import SystemOptions
+from dynsim.errors import argument_error, check_at_least
 
 
 @dataclass(frozen=True)
@@ -62,3 +64,13 @@ class Continue(SystemOptions):
     """the figure (.pdf, .svg or .png) to write"""
     force: bool = False
     """replace existing files that dynsim did not write"""
+
+
+def check_numbers(o: Continue) -> None:
+    """Raise `ValueError` for numbers with which no branch can be followed."""
+    for name in ("step", "largest", "longest"):
+        value = getattr(o, name)
+        if value is not None and not (value > 0 and math.isfinite(value)):
+            raise argument_error(name, "be a positive number", f"is {value}")
+    for least, name in ((2, "points"), (2, "orbit_points"), (3, "segments"), (0, "levels"), (1, "starts")):
+        check_at_least(least, **{name: getattr(o, name)})

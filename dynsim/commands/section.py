@@ -130,6 +130,9 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
     from figures.panels.maps import return_map, returns_after, section
 
     surface, where = _surface(o, known)
+    if o.returns:
+        refuse_unused(o, ("plot",), "with `--returns`")
+    first, second = (known.index(o.returns, "returns"),) * 2 if o.returns else _plotted(o, known, where)
     labels = axis_labels(known.names, known.units)
     direction = 0 if o.strobe is not None else {"up": 1, "down": -1, "both": 0}[o.direction]
     found = poincare_section(
@@ -139,23 +142,18 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
     states = np.asarray(found.states)
     size = float(np.max(np.abs(states), initial=0.0))
     if o.returns:
-        k = known.index(o.returns, "returns")
-        pairs = np.stack([states[:-1, k], states[1:, k]], axis=1) if o.strobe else found.return_map(lambda x: x[k])
-        draw = lambda ax, until: return_map(ax, pairs, label=labels[k], until=until, size=size)
+        ahead = np.stack([states[:-1, first], states[1:, first]], axis=1)
+        pairs = ahead if o.strobe else found.return_map(lambda x: x[first])
+        draw = lambda ax, until: return_map(ax, pairs, label=labels[first], until=until, size=size)
     else:
-        first, second = _plotted(o, known, where)
         ways = None if o.strobe is not None else found.directions
         points, names = states[:, [first, second]], (labels[first], labels[second])
         draw = lambda ax, until: section(ax, points, labels=names, directions=ways, until=until, size=size)
     mean = float(np.mean(np.diff(found.times))) if len(found.times) > 1 else float("nan")
     short = "" if found.complete else f"; the search ended at t = {o.longest:g} before {o.count}"
     back = returns_after(states)
-    orbit = (
-        ""
-        if not back
-        else "; a periodic orbit, "
-        + ("a fixed point of the return map" if back == 1 else f"which comes back after {back} crossings")
-    )
+    which = "a fixed point of the return map" if back == 1 else f"which comes back after {back} crossings"
+    orbit = f"; a periodic orbit, {which}" if back else ""
     return Shown(f"{len(found.times)} crossings, {mean:.6g} apart on average{orbit}{short}", draw)
 
 
@@ -211,6 +209,8 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
 
         name, some = parameter_range(o.against, o.values, made.system, "against")
         values = np.asarray(some)
+        if len(o.plot) > 1:
+            raise argument_error("plot", "name one component with `--against`", f"names {len(o.plot)}")
         k = known.index(o.plot[0], "plot") if o.plot else 0
         found = orbit_diagram(
             made.system, where(made.system, name), values, start, coordinate=lambda x: x[k], warm_up=warm, kept=o.count
@@ -222,6 +222,7 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
         shown = ", ".join(f"{p} at {int(np.sum(periods == p))}" for p in np.unique(periods[periods > 0])[:6])
         return Shown(f"{len(values)} values of {name}: periods {shown or 'none'}; {escaped} escape", draw)
     if len(known.names) == 1:
+        refuse_unused(o, ("plot",), "for a map of one component")
         return _cobweb(o, made, labels[0])
     return _orbits(o, made, known, labels)
 

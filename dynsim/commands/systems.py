@@ -1,6 +1,7 @@
 """Systems by name with their parameters: of the catalogue, of a paper, or from a file of the user's."""
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast
 
@@ -20,7 +21,7 @@ from dynsim.errors import argument_error, nearest
 from dynsim.keys import stream
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.entries import CATALOGUE
-from dynsim.systems.named import changed, declared, listed, parameters
+from dynsim.systems.named import changed, components, declared, listed, parameters
 
 System = AbstractFlow | AbstractMap
 NO_PARAMETERS = ("system", "out", "figure", "force", "trust", "end", "frames", "integrator", "rtol", "members", "seed",
@@ -70,7 +71,7 @@ def found(o: SystemOptions, command: str) -> Found:
     if o.system.partition("/")[0] in STARTED:
         return _started(o, _of_paper(o, given, command))
     if ":" in o.system:
-        return _tried(o, _started(o, _own(o, given, command)), command)
+        return _fitting(o, _started(o, _own(o, given, command)), command)
     names = (*CATALOGUE, *SYSTEMS, *WITH_OWN_OPTIONS)
     must = "be a name that `dynsim list systems` shows, `file.py:name` or `module:name`"
     why = "has no one flow" if o.system in WITH_OWN_OPTIONS else f"is `{o.system}`{nearest(o.system, names)}"
@@ -201,17 +202,26 @@ def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     return Found(o.system, kind(made, space(o.space), names=names, units=units, parameters=defaults | values), None)
 
 
-def _tried(o: SystemOptions, made: Found, command: str) -> Found:
-    """Return a system; raise `ValueError` if a user's function fails at its start, or else in the middle of its box.
+def _fitting(o: SystemOptions, made: Found, command: str) -> Found:
+    """Return a system; raise `ValueError` if its names, its units or a user's function do not fit its start.
 
-    `dynsim simulate` tries it at the start that it draws.
+    Without a start the middle of the box is taken. `dynsim simulate` makes the same checks at the start that it draws.
     """
-    box, x = getattr(o, "box", ()), cast(Any, made.start)
-    if x is None and box and len(box) % 2 == 0:
-        x = jnp.mean(jnp.asarray(box).reshape(-1, 2), axis=1)
+    size, x = _size(o), cast(Any, made.start)
+    if x is None and size is not None:
+        x = jnp.mean(jnp.asarray(getattr(o, "box", ())).reshape(-1, 2), axis=1)
+    if x is None or command == "simulate" and not o.start:
+        return made
     if isinstance(made.system, AbstractFlow) and isinstance(x, jax.Array) and command != "simulate":
-        check_function(made.system, x, traced=True, options="`--start`, `--box`")
+        check_function(made.system, x, traced=True, options="`--start`, `--box`", by_names=not o.start and size is None)
+    components(made.system, x)
     return made
+
+
+def _size(o: SystemOptions) -> int | None:
+    """Return the number of components that the window of the options says, or None."""
+    box = getattr(o, "box", ())
+    return len(box) // 2 if box and len(box) % 2 == 0 and not getattr(o, "plane", ()) else None
 
 
 def _defaults(function: Callable) -> dict[str, Any]:
@@ -227,9 +237,12 @@ def _defaults(function: Callable) -> dict[str, Any]:
 def _started(o: SystemOptions, made: Found) -> Found:
     """Return the system with the start of the options, if they give one, on its space."""
     if not o.start:
-        if made.start is None and made.system.names:
-            return made._replace(start=made.system.space.sample(stream(o.seed, "start"), (len(made.system.names),)))
+        size, names = _size(o), made.system.names
+        if made.start is None and names and size in (None, len(names)):
+            return made._replace(start=made.system.space.sample(stream(o.seed, "start"), (len(names),)))
         return made
+    if not all(map(math.isfinite, o.start)):
+        raise argument_error("start", "hold finite numbers", f"is {o.start}")
     values = jnp.asarray(o.start)
     if made.start is None:
         return made._replace(start=values)

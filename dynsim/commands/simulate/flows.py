@@ -26,6 +26,7 @@ from dynsim.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation import iterate, simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.catalogue.entries import CATALOGUE
+from dynsim.systems.named import components
 from dynsim.systems.tokens.interactions.choice import DENSE_MOST
 from dynsim.trajectory import Trajectory
 
@@ -61,7 +62,9 @@ def main(words: Sequence[str]) -> int:
         return densities.density_run(o, tokens, starts, ts)
     refuse_unused(o, ("tolerance",), "unless the density is kept")
     if ":" in o.system:
-        check_function(flow, x, traced=o.integrator != "scipy", other=" (`--integrator scipy` takes NumPy too)")
+        other, by_names = " (`--integrator scipy` takes NumPy too)", given is None and bool(flow.names)
+        check_function(flow, x, traced=o.integrator != "scipy", other=other, by_names=by_names)
+    components(flow, x)
     return one(o, flow, ts, x) if o.members == 1 else many(o, flow, ts, given)
 
 

@@ -23,6 +23,7 @@ import figures
 from dynsim.errors import argument_error, nearest, reason
 from dynsim.io.serialisation import execute_file, loaded_file
 from dynsim.systems.base import AbstractFlow, FunctionFlow
+from dynsim.systems.named import components
 
 SHAPING = "`--tokens`, `--dimension`, `--initial`"  # the options of `dynsim simulate` that set the shape of a state
 SHOWN = 100  # characters of a quoted line
@@ -103,12 +104,15 @@ def _is_the_users(file: str) -> bool:
     return not file.startswith("<") and not any(path.is_relative_to(folder) for folder in NOT_THE_USERS)
 
 
-def check_function(flow: AbstractFlow, x: jax.Array, *, traced: bool, options: str = SHAPING, other: str = "") -> None:
+def check_function(
+    flow: AbstractFlow, x: jax.Array, *, traced: bool, options: str = SHAPING, other: str = "", by_names: bool = False
+) -> None:
     """Raise `ValueError` if a user's function fails for a time and the state `x`, or returns anything but its shape.
 
     It must be one that JAX can trace if it is to be `traced`, as diffrax does; SciPy takes NumPy functions too. JAX
     takes the last entry for an index beyond it; NumPy does not, and evaluates the function once at `x`. The sentence
-    names the `options` that set the shape, and an `other` way for what JAX cannot trace.
+    names the `options` that set the shape, and an `other` way for what JAX cannot trace; and the names of components if
+    `by_names` their number is that of `x`.
     """
     function = functools.partial(flow.rhs, **flow.parameters) if isinstance(flow, FunctionFlow) else flow.velocity
     code = f"in JAX{other}" if traced else "in JAX or NumPy"
@@ -128,6 +132,8 @@ def check_function(flow: AbstractFlow, x: jax.Array, *, traced: bool, options: s
                 raise
             look(0.0, np.array(x))
     v = returned[-1]
+    if by_names and np.ndim(v) == 1 and np.shape(v) != x.shape:
+        components(flow, v)
     if not hasattr(v, "shape") or not hasattr(v, "dtype") or v.shape != x.shape:
         kind = f"one of shape {v.shape}" if hasattr(v, "shape") else f"{type(v).__name__}"
         raise argument_error("system", f"return an array of shape {x.shape}", f"{definition(function)}returns {kind}")

@@ -55,6 +55,9 @@ def columns(o: Simulate, flow: AbstractFlow) -> int:
     elif isinstance(flow, ProjectedValueFlow | OjaFlow):
         fixed = flow.matrix.shape[-1]
     elif flow.names:
+        if o.dimension not in (len(flow.names), DIMENSION):
+            has = f"has {len(flow.names)}"
+            raise argument_error("names", f"have one entry for each of {o.dimension} components (`--dimension`)", has)
         return len(flow.names)
     else:
         if isinstance(flow.space, Ellipsoid) and flow.space.matrix.shape[-1] != o.dimension:

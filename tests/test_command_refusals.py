@@ -1,0 +1,75 @@
+"""Options of the workbench's commands that do not fit are refused before anything is computed, each by its own name."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.commands import refused
+
+MINE = """
+import jax.numpy as jnp
+
+
+def field(t, x, mu=1.0):
+    return jnp.stack([x[1], mu * (1 - x[0] ** 2) * x[1] - x[0]])
+
+
+def decay(t, x, rate=1.0):
+    return -rate * x
+"""
+
+
+@pytest.fixture
+def nothing_runs(tmp_path, monkeypatch):
+    """Return a folder with functions of a user's, in which a computation fails: a refusal comes before it."""
+    for name in (
+        "dynsim.commands.simulate.flows.simulate",
+        "dynsim.commands.simulate.flows.iterate",
+        "dynsim.commands.simulate.ensembles.ensemble",
+        "analysis.dynamics.all_equilibria.all_equilibria",
+        "analysis.dynamics.diagrams.bifurcation_diagram",
+        "analysis.dynamics.phase_plane.phase_plane",
+        "analysis.dynamics.sections.orbit_diagram",
+        "analysis.dynamics.sections.poincare_section",
+    ):
+        monkeypatch.setattr(name, lambda *a, **k: pytest.fail("computed before the options were looked at"))
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(MINE)
+    return tmp_path
+
+
+NAMES = "Argument `names` must have one entry for each of 2 components"
+CONTINUE = "continue mine.py:field --parameter mu --start 0.1 0"
+SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("simulate mine.py:field --names a b c --dimension 2", f"{NAMES} (`--dimension`), but has 3."),
+        ("simulate mine.py:field --names a b c", f"{NAMES}, but has 3."),
+        ("simulate mine.py:field --names a b c --start 1 0", f"{NAMES}, but has 3."),
+        ("simulate mine.py:decay --units a b c --dimension 2", "`units` must have one entry for each of 2 components"),
+        ("simulate mine.py:decay --map --start 1 0 --names x", f"{NAMES}, but has 1."),
+        ("portrait mine.py:field --names x", f"{NAMES}, but has 1."),
+        ("portrait mine.py:decay --names x --box -1 1 -1 1", f"{NAMES}, but has 1."),
+        ("basins mine.py:field --names x --box -1 1 -1 1", f"{NAMES}, but has 1."),
+        ("lyapunov mine.py:field --names x --start 1 0", f"{NAMES}, but has 1."),
+        (f"{CONTINUE} --names a b c", f"{NAMES}, but has 3."),
+        (f"{CONTINUE} --component q", "`component` must name a component of the state, x_1, x_2, but is `q`."),
+        (f"{CONTINUE} --step -1", "`step` must be a positive number, but is -1.0."),
+        (f"{CONTINUE} --largest nan", "`largest` must be a positive number, but is nan."),
+        (f"{CONTINUE} --points 1", "`points` must be at least 2, but is 1."),
+        (f"{CONTINUE} --cycles --segments 2", "`segments` must be at least 3, but is 2."),
+        (f"{SECTION} --returns q", "`returns` must name a component of the state, x_1, x_2, but is `q`."),
+        (f"{SECTION} --plot x_1 q", "`plot` must name a component of the state, x_1, x_2, but is `q`."),
+        (f"{SECTION} --plot x_1", "`plot` must name two components, but names 1."),
+        (f"{SECTION} --plot x_1 x_2 --returns x_1", "`plot` must be left out with `--returns`"),
+        ("section mine.py:decay --start 1 --surface x_1=0", "`returns` must name a component, as one is left"),
+        ("section logistic --plot x", "`plot` must be left out for a map of one component"),
+        ("section henon --plot x y --against a=1:2", "`plot` must name one component with `--against`, but names 2."),
+    ],
+)
+def test_an_option_that_does_not_fit_is_refused_before_the_computation(nothing_runs, capsys, line, sentence):
+    assert sentence in refused(capsys, *line.split())
+    assert [path.name for path in nothing_runs.iterdir() if path.is_file()] == ["mine.py"]
