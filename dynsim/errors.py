@@ -1,6 +1,7 @@
 """The exceptions of the library, and the sentences of their messages."""
 
 import difflib
+import math
 from collections.abc import Iterable
 
 from dynsim.outcome import Outcome
@@ -61,6 +62,13 @@ def check_at_least(least: float, **values: float) -> None:
     if low is not None:
         which = f"`{low}` is" if len(values) > 1 else "is"
         raise argument_error(values, f"be at least {least:g}", f"{which} {values[low]}")
+
+
+def check_positive(**values: float | None) -> None:
+    """Raise `ValueError`, naming the first that is not, unless all these arguments are positive and finite, or None."""
+    for name, value in values.items():
+        if value is not None and not 0 < value < math.inf:
+            raise argument_error(name, "be a positive number", f"is {value}")
 
 
 def reason(error: BaseException) -> str:

@@ -66,7 +66,7 @@ def folder(tmp_path, monkeypatch):
         ("simulate causal --dimension 1000000000", "`dimension` must be at most "),
         ("simulate causal --frames 1000000000000", "`frames` must be at most "),
         ("simulate causal --heads 10000000000", "`heads` must be at most "),
-        ("simulate causal --end inf", "`end` must be finite"),
+        ("simulate causal --end inf", "`end` must be a positive number, but is inf"),
         ("simulate causal --space euclidean", "`space` must be left out for `causal`"),
         ("simulate attracted --beta 3", "`beta` must be left out for `attracted`"),
         ("simulate published-gradient --dimension 4", "`dimension` must be 3"),

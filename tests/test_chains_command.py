@@ -100,7 +100,7 @@ def test_forward_euler_is_iterated_up_to_the_end_and_refused_above_its_bound(cap
         ("-1,nan\n1,-1\n", (), "be finite, but entry (0, 1) is nan"),
         ("-1,1\n1,-1\n", ("--initial", "frist"), "did you mean `first`"),
         ("-1,1\n1,-1\n", ("--initial", "none.npy"), "be a file that can be read"),
-        ("-1,1\n1,-1\n", ("--end", "0"), "`end` must be positive"),
+        ("-1,1\n1,-1\n", ("--end", "0"), "`end` must be a positive number"),
         ("-1,1\n1,-1\n", ("--frames", "1"), "be at least 2"),
         ("-1,1\n1,-1\n", ("--method", "cram"), "`method` must be one of auto"),
         ("-1,1\n1,-1\n", ("--attention", "A.npy"), "be given without `generator`"),

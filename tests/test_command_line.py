@@ -146,7 +146,7 @@ def test_a_reader_that_has_seen_enough_is_no_error():
         (("simulate", "causal", "--space", "spere"), "`space` must be left out for `causal`"),
         (("simulate", "token-flow", "--space", "spere"), "did you mean `sphere`"),
         (("simulate", "causal", "--frames", "1"), "`frames` must be at least 2"),
-        (("simulate", "causal", "--end", "-1"), "`ts` must increase"),
+        (("simulate", "causal", "--end", "-1"), "`end` must be a positive number, but is -1.0"),
         (("simulate", "causal", "--tokens", "0"), "`heads` and `members` must be at least 1, but `tokens` is 0"),
         (("simulate", "causal", "--rtol", "-1"), "must be positive"),
         (("simulate", "causal", "--out", "/proc/nowhere/run.npz"), "must be a folder"),

@@ -39,10 +39,10 @@ def nothing_runs(monkeypatch):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_stranger_s_file_is_not_replaced(name, tmp_path, capsys, nothing_runs):
-    stranger = tmp_path / "thesis.txt"
+    stranger = tmp_path / ("thesis.npz" if COMMANDS[name][-1] == "--out" else "thesis.txt")
     stranger.write_text("years of work")
     assert main([*COMMANDS[name], str(stranger)]) == 2
-    assert "must" in capsys.readouterr().err
+    assert ("must hold" if name == "the summary" else "must be a new file") in capsys.readouterr().err
     assert stranger.read_text() == "years of work"
 
 
@@ -60,8 +60,11 @@ def test_our_own_files_and_with_force_all_are_replaced(tmp_path):
     with pytest.raises(ValueError, match="`out` must be a new file, or one that dynsim wrote"):
         check_outputs(False, out=tmp_path / "other.npz")
     check_outputs(True, out=tmp_path / "other.npz")
+    (tmp_path / "folder.npz").mkdir()
     with pytest.raises(ValueError, match="Argument `out` must be a regular file, but `.*` is a folder"):
-        check_outputs(True, out=tmp_path)
+        check_outputs(True, out=tmp_path / "folder.npz")
+    with pytest.raises(ValueError, match=r"Argument `out` must end in \.nc, but is `.*run.npz`"):
+        check_outputs(True, out=tmp_path / "run.npz", out_ending=".nc")
     with pytest.raises(ValueError, match=r"Argument `figure` must end in \.pdf, \.svg, \.png"):
         check_outputs(False, figure=tmp_path / "a.bmp")
 
@@ -80,10 +83,10 @@ def test_figures_and_reports_are_recognised(tmp_path):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_device_is_never_replaced():
-    command = [sys.executable, "-m", "dynsim", "simulate", "oja", "--out", "/dev/full", "--force"]
+    command = [sys.executable, "-m", "dynsim", "check", "equation-5", "--json", "/dev/full", "--force"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (
         2,
-        "dynsim: Argument `out` must be a regular file, but `/dev/full` is a device.\n",
+        "dynsim: Argument `json` must be a regular file, but `/dev/full` is a device.\n",
     )
     assert Path("/dev/full").is_char_device()

@@ -124,7 +124,7 @@ def test_systems_of_the_catalogue_of_papers_and_of_a_file_are_swept(here, capsys
         (("mine.py:level", "--beta", "1", "--end", "3"), "`end` must be left out for a function of yours"),
         (("mine.py:level",), "`parameters` must be given, such as `--beta 1 2 4`"),
         (("mine.py:level", "--beta"), "`beta` must be given with values"),
-        (("mine.py:level", "--beta", "1", "--seeds", "1", "--out", "f.csv"), "`out` must be a netCDF file"),
+        (("mine.py:level", "--beta", "1", "--seeds", "1", "--out", "f.csv"), "`out` must end in .nc, but is `f.csv`"),
         (("mine.py:level", "--beta", "1", "--seeds", "1", "--units", "beta"), "`units` must be given as NAME=UNIT"),
         (("lorenz", "--rh", "1"), "or a parameter of `lorenz` (sigma, rho, beta), but is neither, did you mean `rho`?"),
         (("lorenz", "--rho", "1", "--vectorised"), "`vectorised` must be left out for a system"),

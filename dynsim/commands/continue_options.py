@@ -1,6 +1,5 @@
 """The options of `dynsim continue`, in a module that loads nothing heavy: `--help` is quick."""
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from dynsim.commands.system_options import SystemOptions
-from dynsim.errors import argument_error, check_at_least
+from dynsim.errors import check_at_least, check_positive
 
 
 @dataclass(frozen=True)
@@ -68,9 +67,6 @@ class Continue(SystemOptions):
 
 def check_numbers(o: Continue) -> None:
     """Raise `ValueError` for numbers with which no branch can be followed."""
-    for name in ("step", "largest", "longest"):
-        value = getattr(o, name)
-        if value is not None and not (value > 0 and math.isfinite(value)):
-            raise argument_error(name, "be a positive number", f"is {value}")
+    check_positive(step=o.step, largest=o.largest, longest=o.longest)
     for least, name in ((2, "points"), (2, "orbit_points"), (3, "segments"), (0, "levels"), (1, "starts")):
         check_at_least(least, **{name: getattr(o, name)})

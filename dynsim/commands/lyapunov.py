@@ -55,11 +55,9 @@ def main(words: Sequence[str]) -> int:
     """Print the exponents with their errors, and draw them; the exit status is 1 if a run has not converged."""
     o = parse_system(Lyapunov, words, "lyapunov")
     check_at_least(2, values=o.values)
-    check_outputs(o.force, figure=o.figure)
-    from dynsim.commands.simulate.flows import check_movie
+    check_outputs(o.force, figure=o.figure, movie=o.movie)
     from dynsim.commands.systems import found
 
-    check_movie(o.movie, o.force)
     made = found(o, "lyapunov")
     return against(o, made) if o.against else single(o, made)
 

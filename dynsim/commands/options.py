@@ -89,12 +89,22 @@ def _shown(value: object) -> str:
     return f"`{value}`" if isinstance(value, str | Path) else str(value)
 
 
-def check_outputs(force: bool, *, figure: Path | None = None, **files: Path | None) -> None:
-    """Raise `ValueError`, naming the option, unless all output files may be written; called before any computation."""
+def check_outputs(force: bool, *, figure: Path | None = None, out_ending: str = ".npz", **files: Path | None) -> None:
+    """Raise `ValueError`, naming the option, unless all output files may be written; called before any computation.
+
+    Args:
+        force: whether files that dynsim did not write are replaced.
+        figure: the figure, in one of the formats of figures.
+        out_ending: the ending of the file `out`.
+        files: other files by the names of their options.
+    """
     from dynsim.io.outputs import check_output
 
+    endings = {"out": out_ending, "movie": ".gif"}
     for name, path in files.items():
         if path is not None:
+            if path.suffix != endings.get(name, path.suffix):
+                raise argument_error(name, f"end in {endings[name]}", f"is `{path}`")
             check_output(name, path, force=force)
     if figure is not None:
         from figures.files import check_format

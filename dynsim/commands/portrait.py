@@ -1,5 +1,6 @@
 """`dynsim portrait`: the phase portrait of a system in a window, or on its space."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 from dynsim.commands.options import check_outputs, say
 from dynsim.commands.ranges import parameter_range
 from dynsim.commands.system_options import SystemOptions, parse_system
-from dynsim.errors import argument_error, check_at_least
+from dynsim.errors import argument_error, check_at_least, check_positive
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,12 +72,13 @@ def main(words: Sequence[str]) -> int:
         raise argument_error("grid", f"be at most {MOST}", f"is {o.grid}")
     if len(o.through) % 2:
         raise argument_error("through", "hold two numbers for each start", f"holds {len(o.through)}")
-    check_outputs(o.force, figure=o.figure)
-    from dynsim.commands.simulate.flows import check_movie
+    if not all(map(math.isfinite, (o.time, *o.through))):
+        raise argument_error(["time", "through"], "be finite", f"are {o.time} and {o.through}")
+    check_positive(horizon=o.horizon)
+    check_outputs(o.force, figure=o.figure, movie=o.movie)
     from dynsim.commands.systems import flow
     from figures.files import write_figure
 
-    check_movie(o.movie, o.force)
     found = flow(o, "portrait")
     name, values = varied(o, found.system)
     drawn, said = portrait(o, found)

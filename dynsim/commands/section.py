@@ -10,7 +10,7 @@ import numpy as np
 from dynsim.commands.options import check_outputs, refuse_unused, say
 from dynsim.commands.ranges import parameter_range
 from dynsim.commands.system_options import SystemOptions, parse_system
-from dynsim.errors import argument_error, check_at_least
+from dynsim.errors import argument_error, check_at_least, check_positive
 
 if TYPE_CHECKING:
     from dynsim.commands.systems import Found
@@ -78,13 +78,11 @@ def main(words: Sequence[str]) -> int:
     check_at_least(2, count=o.count, values=o.values)
     check_at_least(1, orbits=o.orbits)
     check_at_least(0, warm_up=o.warm_up)
-    check_outputs(o.force, figure=o.figure)
-    from dynsim.commands.simulate.flows import check_movie
+    check_outputs(o.force, figure=o.figure, movie=o.movie)
     from dynsim.commands.systems import found
     from dynsim.systems.base import AbstractMap
     from dynsim.systems.named import components
 
-    check_movie(o.movie, o.force)
     made = found(o, "section")
     is_map = isinstance(made.system, AbstractMap)
     refuse_unused(o, OF_FLOWS if is_map else OF_MAPS, f"for a {'map' if is_map else 'flow'}")
@@ -166,8 +164,7 @@ def _surface(o: Section, known: Any) -> tuple[Any, int | None]:
     if o.strobe is not None:
         if o.surface:
             raise argument_error("surface", "be left out with `--strobe`", f"is `{o.surface}`")
-        if not (o.strobe > 0 and math.isfinite(o.strobe)):
-            raise argument_error("strobe", "be a positive number", f"is {o.strobe}")
+        check_positive(strobe=o.strobe)
         rate = math.pi / o.strobe
         return (lambda t, x: jnp.sin(rate * t)), None
     name, equals, value = o.surface.partition("=")

@@ -13,7 +13,7 @@ import tyro
 
 from dynsim.commands.options import check_outputs, parse, refuse_unused, say
 from dynsim.commands.system_options import SystemOptions, separated
-from dynsim.errors import argument_error, check_at_least
+from dynsim.errors import argument_error, check_at_least, check_positive
 from dynsim.io.whole_files import whole_file
 
 if TYPE_CHECKING:
@@ -61,10 +61,9 @@ def main(words: Sequence[str]) -> int:
     """Evaluate the grid, print a summary, write the file, and return 1 if a point failed."""
     rest, extra = separated(words, tuple(field.name for field in dataclasses.fields(Sweep)))
     o = parse(Sweep, rest, "sweep")
-    check_outputs(o.force, out=o.out)
-    if o.out is not None and o.out.suffix != ".nc":
-        raise argument_error("out", "be a netCDF file, `.nc`", f"is `{o.out}`")
+    check_outputs(o.force, out=o.out, out_ending=".nc")
     check_at_least(0, seeds=o.seeds)
+    check_positive(end=o.end)
     grid, units = _grid(extra), _units(o.units)
     from dynsim.executors import cluster
     from dynsim.sweeps import sweep

@@ -21,6 +21,8 @@ def main(words: Sequence[str]) -> int:
         from dynsim.commands.simulate.flow_options import Simulate
 
         parse(Simulate, ["--help"], "simulate")  # prints, and ends the command
-    own = words[0] if words and words[0] in WITH_OWN_OPTIONS else None
-    module = importlib.import_module(f"{__name__}.{'flows' if own is None else own.replace('-', '_')}")
-    return module.main(words if own is None else words[1:])
+    own, _, example = words[0].partition("/") if words else ("", "", "")  # as in `fast-slow/van-der-pol`
+    if own not in WITH_OWN_OPTIONS or set(".:/") & set(example):  # a file in a folder of that name
+        return importlib.import_module(f"{__name__}.flows").main(words)
+    module = importlib.import_module(f"{__name__}.{own.replace('-', '_')}")
+    return module.main([example] * bool(example) + [*words[1:]])

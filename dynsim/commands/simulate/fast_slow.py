@@ -11,7 +11,7 @@ import tyro
 
 from dynsim.commands.options import check_outputs, parse, say
 from dynsim.commands.sizes import FLOAT, check_memory
-from dynsim.errors import argument_error, check_at_least, nearest
+from dynsim.errors import argument_error, check_at_least, check_positive, nearest
 
 if TYPE_CHECKING:
     from analysis.fast_slow.critical_manifold import Branch
@@ -92,11 +92,9 @@ def _check_numbers(o: FastSlowOptions) -> None:
     check_at_least(2, frames=o.frames)
     numbers = len(o.epsilon) * max(2, len(o.fast + o.slow))
     check_memory(lambda frames: COPIES * FLOAT * frames * numbers, frames=o.frames)
-    for name in ("epsilon", "end", "rtol"):
-        values = getattr(o, name)
-        for value in values if isinstance(values, tuple) else [] if values is None else [values]:
-            if not (value > 0 and math.isfinite(value)):
-                raise argument_error(name, "be a positive number", f"is {value}")
+    for epsilon in o.epsilon:
+        check_positive(epsilon=epsilon)
+    check_positive(end=o.end, rtol=o.rtol)
     for name in ("fast", "slow", "window", "guess"):
         if not all(math.isfinite(value) for value in getattr(o, name)):
             raise argument_error(name, "hold finite numbers", f"is {getattr(o, name)}")

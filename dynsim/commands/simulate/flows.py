@@ -1,7 +1,6 @@
 """`dynsim simulate SYSTEM` for a flow: one trajectory or an ensemble, a run file, a figure."""
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dynsim.arguments import check_start
 from dynsim.commands.options import check_outputs, parse, refuse_unused, say
 from dynsim.commands.simulate import densities
 from dynsim.commands.simulate.ensembles import many, measurements
@@ -21,7 +21,7 @@ from dynsim.commands.simulate.systems import SYSTEMS, build, unused
 from dynsim.commands.sizes import FLOAT, check_memory
 from dynsim.commands.system_options import parse_system
 from dynsim.commands.systems import found
-from dynsim.errors import argument_error, check_at_least
+from dynsim.errors import check_at_least, check_positive
 from dynsim.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation import iterate, simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -45,8 +45,7 @@ def main(words: Sequence[str]) -> int:
     if o.system in SYSTEMS and o.parameters:
         o = parse(Simulate, words, "simulate")  # it names an option that does not exist
     check_sizes(o)
-    check_outputs(o.force, out=o.out, figure=o.figure)
-    check_movie(o.movie, o.force)
+    check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie)
     flow, given = named(o)
     refuse_unused(o, unused(o, flow), f"for `{o.system}` with these options, on which it has no effect")
     check_noise(o, flow, density=densities.wanted(o))
@@ -65,6 +64,7 @@ def main(words: Sequence[str]) -> int:
         other, by_names = " (`--integrator scipy` takes NumPy too)", given is None and bool(flow.names)
         check_function(flow, x, traced=o.integrator != "scipy", other=other, by_names=by_names)
     components(flow, x)
+    check_start("start" if o.start else "initial", flow, x)
     return one(o, flow, ts, x) if o.members == 1 else many(o, flow, ts, given)
 
 
@@ -84,7 +84,8 @@ def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
     """Iterate a map as often as `end` says, print where it is, and write the files that are asked for."""
     only = ("members", "integrator", "rtol", "error_estimate", "tokens", "frames")
     refuse_unused(o, only, "for a map")
-    path = iterate(system, x, max(1, round(o.end)))
+    check_at_least(1, end=o.end)
+    path = iterate(system, x, round(o.end))
     left = "" if bool(path.stats.succeeded) else "; it leaves the finite numbers"
     say(f"{len(path.ts) - 1} steps, from {_shown(path.initial)} to {_shown(path.final)}{left}")
     write(o, path)
@@ -95,20 +96,12 @@ def _shown(x: Any) -> str:
     return "(" + ", ".join(f"{value:.6g}" for value in np.ravel(np.asarray(x))) + ")"
 
 
-def check_movie(path: Path | None, force: bool) -> None:
-    """Raise `ValueError` unless a movie, if one is asked for, is a GIF that may be written."""
-    if path is not None and path.suffix != ".gif":
-        raise argument_error("movie", "end in .gif", f"is `{path}`")
-    check_outputs(force, movie=path)
-
-
 def check_sizes(o: Simulate) -> None:
     """Raise `ValueError` for a size that is too small, or with which the arrays would not fit in memory."""
     tokens = TOKENS if o.tokens is None else o.tokens
     check_at_least(1, tokens=tokens, dimension=o.dimension, heads=o.heads, members=o.members)
     check_at_least(2, frames=o.frames)
-    if not math.isfinite(o.end):
-        raise argument_error("end", "be finite", f"is {o.end}")
+    check_positive(end=o.end)
     vector = o.tokens is None and o.system not in SYSTEMS
 
     def predicted(*, tokens: int, dimension: int, heads: int, frames: int, members: int) -> int:

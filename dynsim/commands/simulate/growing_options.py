@@ -1,13 +1,12 @@
 """The options of `dynsim simulate growing` and their checks, in a module that loads nothing heavy."""
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from dynsim.commands.options import refuse_unused
 from dynsim.commands.sizes import FLOAT, check_memory
-from dynsim.errors import argument_error, check_at_least
+from dynsim.errors import argument_error, check_at_least, check_positive
 
 COPIES = 4  # of the largest arrays, that exist at the same time
 STAGES = 16  # states that a solver holds at the same time
@@ -124,9 +123,7 @@ def check_options(o: Growing) -> None:
     check_at_least(2, dimension=o.dimension, frames=o.frames)
     if o.data_file is None and o.interaction is None and o.dimension % 2:
         raise argument_error("dimension", "be even, since eigenvalues of M_a come in pairs", f"is {o.dimension}")
-    for name in ("end", "scale", "largest", "decay", "rtol"):
-        if not (getattr(o, name) > 0 and math.isfinite(getattr(o, name))):
-            raise argument_error(name, "be a positive number", f"is {getattr(o, name)}")
+    check_positive(**{name: getattr(o, name) for name in ("end", "scale", "largest", "decay", "rtol")})
     drawn = ("tokens", "dimension", "law", "scale")
     refuse_unused(o, drawn if o.data_file is not None else (), "if the tokens are read from a file")
     aligned = o.law == "aligned"

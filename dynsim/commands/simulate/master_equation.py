@@ -10,7 +10,7 @@ import numpy as np
 from dynsim.commands.options import check_outputs, parse, refuse_unused, say
 from dynsim.commands.sizes import FLOAT, check_memory
 from dynsim.commands.tables import array, matrix
-from dynsim.errors import argument_error, check_at_least
+from dynsim.errors import argument_error, check_at_least, check_positive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,8 +68,7 @@ def main(words: Sequence[str]) -> int:
     """Print the properties of the chain, simulate it, and write the run file and the figure if they are asked for."""
     o = parse(MasterEquation, words, "simulate master-equation")
     check_at_least(2, frames=o.frames, size=o.size)
-    if not (o.end > 0 and np.isfinite(o.end)):
-        raise argument_error("end", "be positive", f"is {o.end}")
+    check_positive(end=o.end)
     _check_sizes(o)
     from analysis.chains.stationary import stationary_distributions
 

@@ -1,13 +1,12 @@
 """The options of `dynsim simulate prototypes` and their checks, in a module that loads nothing heavy."""
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from dynsim.commands.options import refuse_unused
 from dynsim.commands.sizes import FLOAT, check_memory
-from dynsim.errors import argument_error, check_at_least
+from dynsim.errors import argument_error, check_at_least, check_positive
 
 COPIES = 4  # of the largest arrays, that exist at the same time
 STAGES = 16  # states that a solver holds at the same time
@@ -97,9 +96,8 @@ def check_options(o: Prototypes) -> None:
     check_at_least(1, hidden=o.hidden)
     check_at_least(0, second=o.second)
     check_at_least(2, frames=o.frames)
-    for name in ("end", "spread", "temperature", "time_constant", "prototype_rate", "ratio"):
-        if not (getattr(o, name) > 0 and math.isfinite(getattr(o, name))):
-            raise argument_error(name, "be a positive number", f"is {getattr(o, name)}")
+    names = ("end", "spread", "temperature", "time_constant", "prototype_rate", "ratio")
+    check_positive(**{name: getattr(o, name) for name in names})
     built_in = ("points", "clusters", "dimension", "spread")
     refuse_unused(o, built_in if o.data_file is not None else (), "if the data are read from a file")
     from_file = o.initial.endswith((".npy", ".csv"))
