@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dynsim.outcome import Outcome
 
 LONGEST = 60  # characters of a value in a sentence
+CLOSE = 8  # names that are compared letter by letter with one that does not exist
 
 
 class IntegrationError(RuntimeError):
@@ -79,5 +80,16 @@ def reason(error: BaseException) -> str:
 
 def nearest(word: str, choices: Iterable[str]) -> str:
     """Return ", did you mean `x`?" with the choice x closest in spelling to `word`, or "" if none is close."""
-    close = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.5)
-    return f", did you mean `{close[0]}`?" if close else ""
+    close = difflib.get_close_matches(word, list(choices), n=CLOSE, cutoff=0.5)
+    best = min(close, key=lambda choice: _edits(word, choice) / max(len(word), len(choice)), default="")
+    return f", did you mean `{best}`?" if best else ""
+
+
+def _edits(word: str, other: str) -> int:
+    """Return how many letters must be inserted, deleted or replaced to make one word of the other."""
+    row = list(range(len(other) + 1))
+    for k, letter in enumerate(word, 1):
+        before, row[0] = row[0], k
+        for j, to in enumerate(other, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (letter != to))
+    return row[-1]

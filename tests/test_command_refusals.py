@@ -4,10 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from dynsim.errors import nearest
 from tests.commands import refused
 
 MINE = """
 import jax.numpy as jnp
+
+from dynsim import FunctionFlow
 
 
 def field(t, x, mu=1.0):
@@ -16,6 +19,13 @@ def field(t, x, mu=1.0):
 
 def decay(t, x, rate=1.0):
     return -rate * x
+
+
+def level(beta):
+    return beta
+
+
+flow = FunctionFlow(decay, names=("height",), parameters={"rate": 1.0})
 """
 
 
@@ -91,3 +101,38 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
 def test_an_option_that_does_not_fit_is_refused_before_the_computation(nothing_runs, capsys, line, sentence):
     assert sentence in refused(capsys, *line.split())
     assert [path.name for path in nothing_runs.iterdir() if path.is_file()] == ["mine.py"]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("simulate mine.py:field --foo", "a parameter of `mine.py:field` (mu), but is neither, did you mean `force`?"),
+        ("simulate mine.py:field --mo 1", "but is neither, did you mean `mu`?"),
+        ("simulate mine.py:field --mo", "but is neither, did you mean `mu`?"),
+        ("simulate mine.py:field --fig x.pdf", "but is neither, did you mean `figure`?"),
+        ("simulate mine.py:field --mu", "`mu` must be given with a value, but is given without."),
+        ("portrait lorenz --rh", "but is neither, did you mean `rho`?"),
+        ("portrait token-flow --tokns", "but is neither, did you mean `tokens`?"),
+        ("portrait token-flow --tokens", "`tokens` must be given with a value, but is given without."),
+        ("simulate token-flow --query-key", "`query_key` must be given with a value, but is given without."),
+        ("sweep lorenz --rho 1 --sigm", "but is neither, did you mean `sigma`?"),
+        ("sweep lorenz --rho", "`rho` must be given with a value, but is given without."),
+        ("sweep mine.py:flow --rte", "but is neither, did you mean `rate`?"),
+        ("sweep mine.py:flow --rate", "`rate` must be given with a value, but is given without."),
+        (
+            "sweep mine.py:level --bta",
+            "must be an argument of `mine.py:level` (beta), but is not, did you mean `beta`?",
+        ),
+    ],
+)
+def test_an_option_that_does_not_exist_is_said_to_be_unknown_with_or_without_a_value(
+    nothing_runs, capsys, line, sentence
+):
+    assert sentence in refused(capsys, *line.split())
+
+
+def test_the_nearest_word_takes_the_fewest_changes_for_its_length():
+    assert nearest("mo", ["movie", "mu"]) == ", did you mean `mu`?"
+    assert nearest("dim", ["d", "dimension"]) == ", did you mean `dimension`?"
+    assert nearest("tokenflow", ["token", "token-flow"]) == ", did you mean `token-flow`?"
+    assert nearest("foo", ["bar"]) == ""

@@ -120,7 +120,8 @@ def test_systems_of_the_catalogue_of_papers_and_of_a_file_are_swept(here, capsys
     ("words", "sentence"),
     [
         (("mine.py:level", "--bta", "1"), "of `mine.py:level` (beta, key, gamma), but is not, did you mean `beta`?"),
-        (("mine.py:level", "--gamma", "1"), "`parameters` must be all that `mine.py:level` needs"),
+        (("mine.py:level", "--gamma", "1"), "`mine.py:level` needs, but lack beta and key (`--seeds` gives `key`)"),
+        (("mine.py:decay", "--rate", "1"), "lack t and x (a right-hand side becomes a flow by `FunctionFlow(decay, "),
         (("mine.py:level", "--beta", "1", "--end", "3"), "`end` must be left out for a function of yours"),
         (("mine.py:level",), "`parameters` must be given, such as `--beta 1 2 4`"),
         (("mine.py:level", "--beta"), "`beta` must be given with values"),

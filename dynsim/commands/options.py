@@ -64,6 +64,8 @@ def _parsed(options: type[Options], words: list[str], program: str, default: Opt
     if (unknown := re.match(r"Unrecognized options: ([^ ,]+)", said)) is not None:
         near = nearest(unknown[1].lstrip("-").replace("-", "_"), names)
         raise argument_error(unknown[1], f"be an option of `{program}`", f"is not{near}")
+    if (without := re.match(r"Missing value for argument '--([a-z-]+)", said)) is not None:
+        raise argument_error(without[1].replace("-", "_"), "be given with a value", "is given without")
     if said.startswith("Missing"):
         required = [f.name for f in dataclasses.fields(options) if f.default is dataclasses.MISSING]  # pyright: ignore[reportArgumentType]
         raise argument_error(required or names, f"be given (see `{program} --help`)", "is missing")

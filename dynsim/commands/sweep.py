@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import hashlib
+import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,12 +14,13 @@ import tyro
 
 from dynsim.commands.options import check_outputs, parse, refuse_unused, say
 from dynsim.commands.system_options import SystemOptions, separated
-from dynsim.errors import argument_error, check_at_least, check_positive
+from dynsim.errors import argument_error, check_at_least, check_positive, nearest
 from dynsim.io.whole_files import whole_file
 
 if TYPE_CHECKING:
     import xarray
 
+VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 SHOWN = 5  # failures and results that are printed
 
 
@@ -68,7 +70,7 @@ def main(words: Sequence[str]) -> int:
     from dynsim.executors import cluster
     from dynsim.sweeps import sweep
 
-    function = Built(o, tuple((name, values[0]) for name, values in grid.items()))
+    function = Built(o, tuple((name, values[0] if values else None) for name, values in grid.items()))
     with cluster(o.cluster) as executor:
         found = sweep(
             function,
@@ -95,13 +97,15 @@ def write_netcdf(path: Path, found: "xarray.Dataset") -> None:
 
 
 def _grid(words: Sequence[str]) -> dict[str, list[Any]]:
-    """Return the values of each parameter, whole numbers as integers; raise `ValueError` for what is no number."""
+    """Return the values of each parameter, whole numbers as integers, none for a name that is given without.
+
+    Raises:
+        ValueError: for what is no number.
+    """
     grid: dict[str, list[Any]] = {}
     for word in words:
         name, _, values = word.partition("=")
-        if not values:
-            raise argument_error(name, "be given with values", "is given without")
-        grid[name] = [_number(name, value) for value in values.split(",")]
+        grid[name] = [_number(name, value) for value in values.split(",") if value]
     if not grid:
         raise argument_error("parameters", "be given, such as `--beta 1 2 4`", "are not")
     return grid
@@ -170,7 +174,10 @@ def _digest(file: Path | None) -> str:
 
 
 def _function(o: Sweep, first: dict[str, Any]) -> Callable[..., Any]:
-    """Return the function that is evaluated at every point."""
+    """Return the function that is evaluated at every point.
+
+    A name that does not exist fails no point, but the sweep, and so does one without values, which is None in `first`.
+    """
     from dynsim.commands.simulate.own import imported
     from dynsim.systems.base import AbstractFlow, AbstractMap
 
@@ -179,7 +186,7 @@ def _function(o: Sweep, first: dict[str, Any]) -> Callable[..., Any]:
         kinds = AbstractFlow | AbstractMap
         if not (isinstance(made, kinds) or isinstance(made, type) and issubclass(made, kinds)):
             refuse_unused(o, ("end", "frames", "rtol"), "for a function of yours, on which it has no effect")
-            _check_arguments(made, tuple(first), bool(o.seeds), o.system)
+            _check_arguments(made, first, bool(o.seeds), o.system)
             return made
     if o.vectorised:
         raise argument_error("vectorised", "be left out for a system", "is given")
@@ -187,51 +194,50 @@ def _function(o: Sweep, first: dict[str, Any]) -> Callable[..., Any]:
     return _measured(o, first)
 
 
-def _check_arguments(function: Any, names: Sequence[str], seeded: bool, where: str) -> None:
-    """Raise `ValueError` unless a function takes these arguments by name, with the nearest name that it has."""
-    import inspect
-
-    from dynsim.errors import nearest
-
+def _check_arguments(function: Any, first: dict[str, Any], seeded: bool, where: str) -> None:
+    """Raise `ValueError` unless a function takes the arguments of the `first` point by name, and no more."""
     if not callable(function):
         raise argument_error("system", "be a function, a flow or a map", f"`{where}` is a {type(function).__name__}")
-    given = (*names, "key") if seeded else tuple(names)
+    given = (*first, "key") if seeded else tuple(first)
     try:
-        signature = inspect.signature(function)
-        signature.bind(**dict.fromkeys(given))
-    except ValueError:
+        arguments = inspect.signature(function).parameters
+    except ValueError:  # what is written in C may have no signature
         return
-    except TypeError as error:
-        known = list(signature.parameters)
-        unknown = [name for name in given if name not in known]
-        if unknown:
-            near = nearest(unknown[0], known)
-            must = f"be an argument of `{where}` ({', '.join(known)})"
-            raise argument_error(unknown[0], must, f"is not{near}") from None
-        raise argument_error("parameters", f"be all that `{where}` needs", f"are not ({error})") from None
+    free = any(one.kind is one.VAR_KEYWORD for one in arguments.values())
+    unknown = [name for name in given if name not in arguments and not free]
+    if unknown:
+        must = f"be an argument of `{where}` ({', '.join(arguments)})"
+        raise argument_error(unknown[0], must, f"is not{nearest(unknown[0], arguments)}")
+    for name in (name for name, value in first.items() if value is None):
+        raise argument_error(name, "be given with values", "is given without")
+    needed = [name for name, one in arguments.items() if one.default is one.empty and one.kind not in VARIADIC]
+    missing = [name for name in needed if name not in given]
+    if missing:
+        advice = " (`--seeds` gives `key`)" if "key" in missing else ""
+        if not advice and missing == list(arguments)[:2]:
+            advice = f" (a right-hand side becomes a flow by `FunctionFlow({where.rpartition(':')[2]}, ...)`)"
+        raise argument_error("parameters", f"be all that `{where}` needs", f"lack {' and '.join(missing)}{advice}")
 
 
 def _measured(o: Sweep, first: dict[str, Any]) -> Callable[..., dict[str, Any]]:
-    """Return the function that measures a run of the system.
-
-    The system at the `first` point is built at once: a parameter that does not exist fails no point, but the sweep.
-    """
+    """Return the function that measures a run of the system, which is built at the `first` point at once."""
     from dynsim.commands.systems import found
     from dynsim.systems.named import changed
 
     options, run = SystemOptions(o.system), (o.end, o.frames, o.rtol)  # numbers closed over tell sweeps apart
-    own = found(options, "sweep") if ":" in o.system else None
+
+    def named(values: dict[str, Any]) -> Any:
+        words = tuple(f"{name}={'' if value is None else repr(value)}" for name, value in values.items())
+        return found(dataclasses.replace(options, parameters=words), "sweep")
+
+    made = named(first)
 
     def system(values: dict[str, Any]) -> Any:
-        if own is not None:
-            return own._replace(system=changed(own.system, values))
-        words = tuple(f"{name}={value!r}" for name, value in values.items())
-        return found(dataclasses.replace(options, parameters=words), "sweep")
+        return made._replace(system=changed(made.system, values)) if ":" in o.system else named(values)
 
     def measured(key: Any = None, **values: Any) -> dict[str, Any]:
         return run_measures(system(values), key, *run)
 
-    system(first)
     return measured
 
 

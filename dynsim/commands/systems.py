@@ -61,7 +61,7 @@ def found(o: SystemOptions, command: str) -> Found:
     if o.system in CATALOGUE:
         entry = CATALOGUE[o.system]
         _only(given, parameters(entry.system()), o, command)
-        made = entry.system(**{name: _value(name, word) for name, word in given.items()})
+        made = entry.system(**_values(given))
         start: Any = jnp.asarray(entry.start)
         if o.system == "kuramoto" and len(made.names) != len(entry.start):
             start = jnp.linspace(0.0, 3.0, len(made.names))
@@ -87,12 +87,12 @@ def flow(o: SystemOptions, command: str) -> Found:
 
 
 def _given(words: tuple[str, ...]) -> dict[str, str]:
-    """Return the parameters by name; raise `ValueError` for a word without a value."""
+    """Return the parameters by name, with "" for one without a value."""
     pairs = {}
     for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or not value:
-            raise argument_error(name or "parameters", "be given with a value", "is given without")
+        name, _, value = word.partition("=")
+        if not name:
+            raise argument_error("parameters", "be given as NAME=VALUE", f"has `{word}`")
         pairs[name.replace("-", "_")] = value
     return pairs
 
@@ -108,8 +108,15 @@ def _only(given: Mapping[str, str], known: Any, o: SystemOptions, command: str) 
             raise argument_error(name, must, f"is neither{near}")
 
 
+def _values(given: Mapping[str, str]) -> dict[str, Any]:
+    """Return the parameters as numbers."""
+    return {name: _value(name, word) for name, word in given.items()}
+
+
 def _value(name: str, word: str) -> Any:
     """Return a number, or several in a list, of a text; raise `ValueError` for anything else."""
+    if not word:
+        raise argument_error(name, "be given with a value", "is given without")
     try:
         values = [float(number(part)) for part in word.split(",")]
     except (ValueError, OverflowError):
@@ -122,7 +129,7 @@ def _words(given: Mapping[str, str]) -> list[str]:
     found: list[str] = []
     for name, value in given.items():
         option = f"--{name.replace('_', '-')}"
-        found += [option] if value == "true" else [option, *value.split(",")]
+        found += [option] if value in ("", "true") else [option, *value.split(",")]
     return found
 
 
@@ -186,20 +193,20 @@ def _chain() -> tuple[Any, Callable]:
 def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     """Return a system of the user's: a function with its arguments, a flow or a map, or a class of these."""
     made: Any = imported(o.system)
-    values = {name: _value(name, word) for name, word in given.items()}
     if isinstance(made, type) and issubclass(made, AbstractFlow | AbstractMap):
         with own_code("system", "be built without arguments"):
             made = made()  # pyright: ignore[reportCallIssue]
     if isinstance(made, AbstractFlow | AbstractMap):
         _only(given, parameters(made), o, command)
-        return Found(o.system, changed(made, values), None)
+        return Found(o.system, changed(made, _values(given)), None)
     if not callable(made):
         raise argument_error("system", "be a function, a flow or a map", f"`{o.system}` is a {type(made).__name__}")
     defaults = _defaults(made)
     _only(given, defaults, o, command)
     kind = FunctionMap if o.map else FunctionFlow
     names, units = declared("names", o.names), declared("units", o.units)
-    return Found(o.system, kind(made, space(o.space), names=names, units=units, parameters=defaults | values), None)
+    chosen = defaults | _values(given)
+    return Found(o.system, kind(made, space(o.space), names=names, units=units, parameters=chosen), None)
 
 
 def _fitting(o: SystemOptions, made: Found, command: str) -> Found:
