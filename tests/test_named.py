@@ -8,7 +8,7 @@ import pytest
 from analysis.dynamics.critical_equations import FoldCurve
 from analysis.dynamics.equilibrium_curve import EquilibriumCurve, FixedPointCurve
 from analysis.dynamics.orbit_curve import OrbitCurve
-from dynsim import FunctionFlow, FunctionMap, iterate, load, rerun, save, simulate, to_xarray
+from dynsim import FunctionFlow, FunctionMap, Scipy, iterate, load, rerun, save, simulate, to_xarray
 from dynsim.commands.system_options import SystemOptions, parse_system
 from dynsim.commands.systems import flow, found
 from dynsim.systems.catalogue.chaotic import Lorenz
@@ -27,6 +27,10 @@ def field(t, x, mu=1.0, rates=(1.0, 2.0)):
 
 def grow(k, x, r=2.0):
     return r * x
+
+
+def pushed(t, x, mu=1.0, push=False, damped=True):
+    return (-mu * x if damped else 0 * x) + (1.0 if push else 0.0)
 
 
 number = 3
@@ -150,9 +154,23 @@ def test_every_kind_of_system_has_a_name_and_its_parameters_are_options(tmp_path
     assert float(named(f"{own}:grow --map --r=3").system.step(0, jnp.ones(1))[0]) == 3
 
 
+def test_arguments_that_are_true_or_false_are_turned_on_and_off(tmp_path):
+    (tmp_path / "mine.py").write_text(OWN)
+    own, x = f"{tmp_path}/mine.py:pushed", jnp.asarray([2.0])
+    for words, velocity in (("", -2), ("--push", -1), ("--no-damped --push true", 1), ("--mu 3 --push 0", -6)):
+        system = named(f"{own} {words}").system
+        assert float(system.velocity(0.0, x)[0]) == velocity
+        assert list(parameters(system)) == ["mu"]
+    run = simulate(system, x, [0.0, 1.0], integrator=Scipy())
+    save(tmp_path / "run.npz", run)
+    assert np.array_equal(rerun(tmp_path / "run.npz", trust=(own,)).ys, run.ys)
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        ("MINE:pushed --push 2", r"`push` must be true or false \(`--push`, `--no-push`\), but is `2`"),
+        ("MINE:pushed --no-mu", r"a parameter of .*mine.py:pushed` \(mu, push, damped\), but is neither"),
         (
             "lorenz --roh 3",
             r"`roh` must be an option of `dynsim portrait` or a parameter of `lorenz` \(sigma, rho, beta",

@@ -14,7 +14,7 @@ from tests.commands import refused, run
 MINE = """
 import jax
 
-from dynsim.systems.base import FunctionFlow
+from dynsim.systems.base import FunctionFlow, FunctionMap
 
 
 def level(beta, key, gamma=1.0):
@@ -25,7 +25,14 @@ def decay(t, x, rate=1.0):
     return -rate * x
 
 
+def wrong(k, x, rate):
+    return rate * jax.numpy.zeros(3)
+
+
 flow = FunctionFlow(decay, names=("height",), parameters={"rate": 1.0})
+wide = FunctionFlow(wrong, names=("height",), parameters={"rate": 1.0})
+map = FunctionMap(wrong, names=("height",), parameters={"rate": 1.0})
+nameless = FunctionMap(lambda k, x, rate: heigth * x, names=("height",), parameters={"rate": 1.0})
 """
 
 
@@ -128,6 +135,9 @@ def test_systems_of_the_catalogue_of_papers_and_of_a_file_are_swept(here, capsys
         (("mine.py:level", "--beta", "1", "--seeds", "1", "--out", "f.csv"), "`out` must end in .nc, but is `f.csv`"),
         (("mine.py:level", "--beta", "1", "--seeds", "1", "--units", "beta"), "`units` must be given as NAME=UNIT"),
         (("lorenz", "--rh", "1"), "or a parameter of `lorenz` (sigma, rho, beta), but is neither, did you mean `rho`?"),
+        (("mine.py:wide", "--rate", "1"), "`system` must return an array of shape (1,), but line 15 of"),
+        (("mine.py:map", "--rate", "1"), "`system` must return an array of shape (1,), but line 15 of"),
+        (("mine.py:nameless", "--rate", "1"), "`system` must take (k, x) with x of shape (1,), in JAX, but line 22 of"),
         (("lorenz", "--rho", "1", "--vectorised"), "`vectorised` must be left out for a system"),
         (("lorens", "--rho", "1"), "did you mean `lorenz`?"),
     ],

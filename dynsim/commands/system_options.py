@@ -23,7 +23,8 @@ class SystemOptions:
 
     SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` or `module:name` of yours: a function f(t, x),
     whose further arguments with defaults are parameters, or a flow or a map, or a class of these. Every parameter of
-    the system is an option of its own, such as `--rho 28` for `lorenz`.
+    the system is an option of its own, such as `--rho 28` for `lorenz`; of an argument that is True or False by default
+    the options are `--NAME` and `--no-NAME`.
     """
 
     system: Annotated[str, tyro.conf.Positional]

@@ -19,13 +19,14 @@ from dynsim.commands.system_options import SystemOptions
 from dynsim.commands.tables import number
 from dynsim.errors import argument_error, nearest
 from dynsim.keys import stream
-from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap
+from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap, Switched
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.named import changed, components, declared, listed, parameters
 
 System = AbstractFlow | AbstractMap
 NO_PARAMETERS = ("system", "out", "figure", "force", "trust", "end", "frames", "integrator", "rtol", "members", "seed",
                  "epsilon", "compare", "window", "guess", "euler", "method", "discrete", "precision")  # fmt: skip
+TRUTHS = {"": True, "true": True, "1": True, "false": False, "0": False}
 STARTED = ("prototypes", "fast-slow", "master-equation")  # papers' systems with options of their own, which are flows
 
 
@@ -201,12 +202,22 @@ def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
         return Found(o.system, changed(made, _values(given)), None)
     if not callable(made):
         raise argument_error("system", "be a function, a flow or a map", f"`{o.system}` is a {type(made).__name__}")
-    defaults = _defaults(made)
-    _only(given, defaults, o, command)
-    kind = FunctionMap if o.map else FunctionFlow
+    defaults, switches = _defaults(made, int | float | np.ndarray | list | tuple), _defaults(made, bool)
+    off = {f"no_{name}": name for name in switches}
+    given = {off.get(name, name): "false" if name in off else word for name, word in given.items()}
+    _only(given, defaults | switches, o, command)
+    turned = tuple((name, _truth(name, given[name])) for name in switches if name in given)
+    chosen = defaults | _values({name: word for name, word in given.items() if name in defaults})
+    kind, function = FunctionMap if o.map else FunctionFlow, Switched(made, turned) if turned else made
     names, units = declared("names", o.names), declared("units", o.units)
-    chosen = defaults | _values(given)
-    return Found(o.system, kind(made, space(o.space), names=names, units=units, parameters=chosen), None)
+    return Found(o.system, kind(function, space(o.space), names=names, units=units, parameters=chosen), None)
+
+
+def _truth(name: str, word: str) -> bool:
+    """Return whether an option turns an argument on, as it does without a value."""
+    if word.lower() not in TRUTHS:
+        raise argument_error(name, f"be true or false (`--{name}`, `--no-{name}`)", f"is `{word}`")
+    return TRUTHS[word.lower()]
 
 
 def _fitting(o: SystemOptions, made: Found, command: str) -> Found:
@@ -219,8 +230,10 @@ def _fitting(o: SystemOptions, made: Found, command: str) -> Found:
         x = jnp.mean(jnp.asarray(getattr(o, "box", ())).reshape(-1, 2), axis=1)
     if x is None or command == "simulate" and not o.start:
         return made
-    if isinstance(made.system, AbstractFlow) and isinstance(x, jax.Array) and command != "simulate":
-        check_function(made.system, x, traced=True, options="`--start`, `--box`", by_names=not o.start and size is None)
+    host = isinstance(made.system, AbstractMap) and made.system.on_host
+    if isinstance(x, jax.Array) and not host and (command != "simulate" or isinstance(made.system, AbstractMap)):
+        options = "" if command == "sweep" else "`--start`, `--box`" if hasattr(o, "box") else "`--start`"
+        check_function(made.system, x, options=options, by_names=bool(o.names) and not o.start and size is None)
     components(made.system, x)
     return made
 
@@ -231,14 +244,14 @@ def _size(o: SystemOptions) -> int | None:
     return len(box) // 2 if box and len(box) % 2 == 0 and not getattr(o, "plane", ()) else None
 
 
-def _defaults(function: Callable) -> dict[str, Any]:
-    """Return the arguments of a function after its first two that have numbers as defaults, which are parameters."""
+def _defaults(function: Callable, kind: Any) -> dict[str, Any]:
+    """Return the arguments of a function after its first two with defaults of a kind; True and False are no numbers."""
     try:
         arguments = list(inspect.signature(function).parameters.values())[2:]
     except (TypeError, ValueError):
         return {}
-    numeric = lambda value: isinstance(value, int | float | np.ndarray | list | tuple) and not isinstance(value, bool)
-    return {argument.name: argument.default for argument in arguments if numeric(argument.default)}
+    fits = lambda value: isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+    return {argument.name: argument.default for argument in arguments if fits(argument.default)}
 
 
 def _started(o: SystemOptions, made: Found) -> Found:

@@ -108,6 +108,22 @@ def _taking(name: str, fn: Any, parameters: dict[str, jax.Array]) -> dict[str, j
     return parameters
 
 
+class Switched(eqx.Module):
+    """A function with some of its arguments turned on or off, which are no parameters: `if` may ask for them."""
+
+    function: Callable[..., Any]
+    arguments: tuple[tuple[str, bool], ...] = eqx.field(static=True)
+
+    @property
+    def __wrapped__(self) -> Callable[..., Any]:
+        """The function itself, in which its signature and its line are looked for."""
+        return self.function
+
+    def __call__(self, *args: Any, **parameters: Any) -> Any:
+        """Return what the function returns."""
+        return self.function(*args, **dict(self.arguments), **parameters)
+
+
 class FunctionFlow(AbstractFlow):
     r"""A flow from a right-hand side of your own, $\dot x = f(t, x)$ on a space.
 

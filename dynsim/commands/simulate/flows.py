@@ -61,7 +61,7 @@ def main(words: Sequence[str]) -> int:
         return densities.density_run(o, tokens, starts, ts)
     refuse_unused(o, ("tolerance",), "unless the density is kept")
     if ":" in o.system:
-        other, by_names = " (`--integrator scipy` takes NumPy too)", given is None and bool(flow.names)
+        other, by_names = " (`--integrator scipy` takes NumPy too)", given is None and bool(o.names)
         check_function(flow, x, traced=o.integrator != "scipy", other=other, by_names=by_names)
     components(flow, x)
     check_start("start" if o.start else "initial", flow, x)

@@ -8,7 +8,7 @@ import linecache
 import sysconfig
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,7 +22,7 @@ import dynsim
 import figures
 from dynsim.errors import argument_error, nearest, reason
 from dynsim.io.serialisation import execute_file, loaded_file
-from dynsim.systems.base import AbstractFlow, FunctionFlow
+from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.named import components
 
 SHAPING = "`--tokens`, `--dimension`, `--initial`"  # the options of `dynsim simulate` that set the shape of a state
@@ -105,7 +105,13 @@ def _is_the_users(file: str) -> bool:
 
 
 def check_function(
-    flow: AbstractFlow, x: jax.Array, *, traced: bool, options: str = SHAPING, other: str = "", by_names: bool = False
+    system: AbstractFlow | AbstractMap,
+    x: jax.Array,
+    *,
+    traced: bool = True,
+    options: str = SHAPING,
+    other: str = "",
+    by_names: bool = False,
 ) -> None:
     """Raise `ValueError` if a user's function fails for a time and the state `x`, or returns anything but its shape.
 
@@ -114,14 +120,15 @@ def check_function(
     names the `options` that set the shape, and an `other` way for what JAX cannot trace; and the names of components if
     `by_names` their number is that of `x`.
     """
-    function = functools.partial(flow.rhs, **flow.parameters) if isinstance(flow, FunctionFlow) else flow.velocity
+    function = _function(system)
     code = f"in JAX{other}" if traced else "in JAX or NumPy"
-    must = f"take (t, x) with x of shape {x.shape} (see {options}), {code}"
+    see, time = f" (see {options})" if options else "", "k" if isinstance(system, AbstractMap) else "t"
+    must = f"take ({time}, x) with x of shape {x.shape}{see}, {code}"
     returned: list[Any] = []  # as it is returned: a number or a text is no array, though JAX may make it one
 
     def look(t: Any, x: Any) -> None:
         v = function(t, x)
-        listed = isinstance(flow, FunctionFlow) and isinstance(v, list) and v  # which SciPy takes too
+        listed = isinstance(system, FunctionFlow | FunctionMap) and isinstance(v, list) and v  # which SciPy takes too
         returned.append(jnp.stack([jnp.asarray(part) for part in v]) if listed else v)
 
     with own_code("system", must):
@@ -133,14 +140,23 @@ def check_function(
             look(0.0, np.array(x))
     v = returned[-1]
     if by_names and np.ndim(v) == 1 and np.shape(v) != x.shape:
-        components(flow, v)
+        components(system, v)
     if not hasattr(v, "shape") or not hasattr(v, "dtype") or v.shape != x.shape:
         kind = f"one of shape {v.shape}" if hasattr(v, "shape") else f"{type(v).__name__}"
         raise argument_error("system", f"return an array of shape {x.shape}", f"{definition(function)}returns {kind}")
     if v.dtype.kind not in "iuf":
         raise argument_error("system", "return real numbers", f"{definition(function)}returns {v.dtype.name}")
-    if isinstance(flow, FunctionFlow):
+    if isinstance(system, FunctionFlow | FunctionMap):
         _check_indices(function, x, must)
+
+
+def _function(system: AbstractFlow | AbstractMap) -> Callable[..., Any]:
+    """Return the function of time and state of a flow or a map."""
+    if isinstance(system, FunctionFlow):
+        return functools.partial(system.rhs, **system.parameters)
+    if isinstance(system, FunctionMap):
+        return functools.partial(system.step_function, **system.parameters)
+    return system.velocity if isinstance(system, AbstractFlow) else system.step
 
 
 def _check_indices(function: Any, x: jax.Array, must: str) -> None:
