@@ -188,6 +188,21 @@ def test_a_horizon_that_cannot_be_reached_says_why(capsys, tmp_path):
     assert "escapes to infinity" in err
 
 
+def test_the_finite_part_of_an_orbit_that_escapes_is_drawn(capsys, tmp_path):
+    drawn = tmp_path / "orbit.svg"
+    words = ("simulate", "henon", "--end", 50, "--figure", drawn)
+    status, said, _ = run(capsys, *words, "--start", 5, 5)
+    assert status == 1
+    assert "it leaves the finite numbers" in said
+    assert "only the steps before step 8 are drawn: the orbit escapes beyond 1e+150 there" in said
+    assert drawn.stat().st_size > 1000
+    drawn.unlink()
+    status, said, _ = run(capsys, *words, "--start", 1e90, 5)
+    assert status == 1
+    assert "nothing is drawn: the orbit escapes beyond 1e+150 at step 1" in said
+    assert not drawn.exists()
+
+
 def test_checks_are_written_as_json_lines(capsys, tmp_path):
     path = tmp_path / "lines.jsonl"
     status, said, _ = run(capsys, "check", "theorem-6.1-equilibria", "--trials", 2, "--json", path)

@@ -31,6 +31,7 @@ from dynsim.systems.tokens.interactions.choice import DENSE_MOST
 from dynsim.trajectory import Trajectory
 
 OF_TOKENS = 2  # measurements of the members of an ensemble at each time
+FARTHEST = 1e150  # of an entry that is drawn: the square of a larger one overflows
 COPIES = 4  # of the largest arrays, that exist at the same time
 STAGES = 16  # states that a solver holds at the same time
 NOT_OF_RUN_FILES = {field.name for field in dataclasses.fields(Simulate)} - {"system", "trust"}
@@ -88,8 +89,15 @@ def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
     path = iterate(system, x, round(o.end))
     left = "" if bool(path.stats.succeeded) else "; it leaves the finite numbers"
     say(f"{len(path.ts) - 1} steps, from {_shown(path.initial)} to {_shown(path.final)}{left}")
-    write(o, path)
+    write(o, path, drawn_steps(path))
     return 0 if bool(path.stats.succeeded) else 1
+
+
+def drawn_steps(path: Trajectory) -> int:
+    """Return how many states of an orbit come before the first that no axis shows: it has escaped to infinity."""
+    sizes = np.max(np.abs(np.asarray(path.ys)).reshape(len(path.ts), -1), axis=1)
+    escaped = np.flatnonzero(~(sizes < FARTHEST))  # NaN too
+    return int(escaped[0]) if escaped.size else len(path.ts)
 
 
 def _shown(x: Any) -> str:
@@ -131,20 +139,27 @@ def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
     return 0
 
 
-def write(o: Simulate, path: Trajectory) -> None:
-    """Write the run file, the figure and the movie that are asked for."""
+def write(o: Simulate, path: Trajectory, shown: int | None = None) -> None:
+    """Write the run file, the figure and the movie that are asked for, these of the first states that are `shown`."""
     from dynsim.storage import save
 
     if o.out is not None:
         save(o.out, path, seed=o.seed)
         say(f"run file {o.out}")
+    part = path
+    if shown is not None and shown < len(path.ts) and (o.figure is not None or o.movie is not None):
+        if shown < 2:
+            say(f"nothing is drawn: the orbit escapes beyond {FARTHEST:g} at step {shown}")
+            return
+        say(f"only the steps before step {shown} are drawn: the orbit escapes beyond {FARTHEST:g} there")
+        part = Trajectory(path.ts[:shown], path.ys[:shown], path.system, path.stats)
     if o.figure is not None:
-        draw_one(o.figure, path)
+        draw_one(o.figure, part)
         say(f"figure {o.figure}")
     if o.movie is not None:
         from figures.trajectories import movie
 
-        movie(o.movie, path)
+        movie(o.movie, part)
         say(f"movie {o.movie}")
 
 
