@@ -284,3 +284,11 @@ def test_a_new_tolerance_does_not_compile_anew():
 def test_a_bad_integrator_is_refused(make, sentence):
     with pytest.raises(ValueError, match=sentence):
         make()
+
+
+def test_scipy_takes_no_steps_below_the_rounding_of_float32():
+    ts = np.linspace(0.0, 10.0, 11)
+    run = simulate(WAVE, jnp.asarray([1.0, 0.0], jnp.float32), ts, integrator=Scipy())
+    assert int(run.stats.num_steps) < 100
+    np.testing.assert_allclose(np.asarray(run.ys)[:, 0], np.cos(ts), atol=1e-4)
+    assert int(simulate(WAVE, jnp.asarray([1.0, 0.0]), ts, integrator=Scipy()).stats.num_steps) < 100

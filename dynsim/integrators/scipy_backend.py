@@ -43,6 +43,7 @@ from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
 FILLED = 2**20  # saved numbers: of more, a program for their shape is the smaller part of the work
+ROUNDINGS = 8  # of float32, relative to the state: a smaller tolerance is not reached
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
 
 
@@ -53,7 +54,7 @@ class Scipy(AbstractIntegrator):
 
     Saved states come from the dense output of a step, or, where that does not solve the equation to some hundred
     tolerances, from steps that end there: it is less accurate than the steps, by four digits where stability and not
-    accuracy sets their length.
+    accuracy sets their length. A state in float32 is solved to eight units of its rounding at best.
     """
 
     method: str = eqx.field(static=True, default="DOP853")
@@ -173,8 +174,8 @@ class _Walk(NamedTuple):
             inside = np.nextafter(b, a) if b < ts[-1] else b  # the field at a breakpoint belongs to the next piece
             field = lambda t, y, inside=inside: self.field(min(t, inside), y)
             start = functools.partial(
-                getattr(si, self.integrator.method), field, rtol=self.integrator.rtol, atol=self.integrator.atol,
-                max_step=step_limit(self.integrator, self.flow),
+                getattr(si, self.integrator.method), field, max_step=step_limit(self.integrator, self.flow),
+                **self.tolerances(y),
             )  # fmt: skip
             solver = start(a, y, b)
             while solver.status == "running":
@@ -190,6 +191,13 @@ class _Walk(NamedTuple):
                 if piece.event >= 0:
                     return
             y = solver.y
+
+    def tolerances(self, y: np.ndarray) -> dict[str, float]:
+        """Return the tolerances, for a field in float32 none below its rounding, which steps cannot make smaller."""
+        rounding = max(float(np.finfo(dtype).eps) for dtype in self.unravel.dtypes)
+        least = ROUNDINGS * rounding if rounding > np.finfo(float).eps else 0.0
+        size = float(np.max(np.abs(y), initial=0.0))
+        return {"rtol": max(self.integrator.rtol, least), "atol": max(self.integrator.atol, least * size)}
 
     def outcome(self, solver: Any, left: int) -> Outcome:
         """Return why the solver cannot go on; `FINISHED` if it can."""

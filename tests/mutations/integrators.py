@@ -212,4 +212,6 @@ MUTANTS = (
            "        if again:", "        if False:", tests=HYBRID),
     Mutant("hybrid: short phases are accumulations", "dynsim.hybrid",
            "SHORTEST * np.spacing(end)", "SHORTEST * 1e12 * np.spacing(end)", tests=HYBRID),
+    Mutant("integrators: SciPy steps below the rounding of float32", SCIPY, "ROUNDINGS = 8", "ROUNDINGS = 0",
+           tests=RUNS),
 )  # fmt: skip

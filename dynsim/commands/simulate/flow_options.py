@@ -32,8 +32,8 @@ class Simulate(SystemOptions):
     """a .npy or .csv file with U, the value matrix of each head"""
     causal: bool = False
     """whether attention is causal (token-flow)"""
-    space: str = "sphere"
-    """state space: sphere, euclidean, simplex or ellipsoid:FILE (token-flow, or a function of yours)"""
+    space: str = ""
+    """state space: sphere (of token-flow by default), euclidean (of a function of yours), simplex or ellipsoid:FILE"""
     initial: str = "uniform"
     """an initial distribution, or a .npy or .csv file with an initial state"""
     members: int = 1

@@ -57,7 +57,7 @@ def _symmetric(o: Simulate) -> np.ndarray:
 
 SYSTEMS: dict[str, tuple[str, Builder]] = {
     "token-flow": ("(7): self-attention, P and U from files, or beta I and I", lambda o: TokenFlow(
-        _query_key(o), _value(o), space=space(o.space), mask=_mask(o))),
+        _query_key(o), _value(o), space=space(o.space or "sphere"), mask=_mask(o))),
     "gradient": ("(8): one head, U = I, W = P symmetric positive definite", lambda o: gradient_token_flow(
         _query_key(o)[0] if o.query_key is None else matrix(o.query_key, "query_key", (2, 3)))),
     "causal": ("(15): causal, U = I, sphere", lambda o: causal_identity_flow(_query_key(o))),
