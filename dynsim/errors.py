@@ -49,6 +49,11 @@ def argument_error(
     return kind(f"{subject} must {must}, but {but}{'' if but.endswith('?') else '.'}")
 
 
+def counted(count: int, one: str, several: str = "") -> str:
+    """Return a count with its noun: `1 branch`, `2 branches`; without `several` the plural has an s."""
+    return f"{count} {one if count == 1 else several or one + 's'}"
+
+
 def shown(value: object) -> str:
     """Return a value as it is written in a program, on one line and not longer than 60 characters."""
     if callable(value) and hasattr(value, "__name__"):

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from dynsim._types import State
+from dynsim.errors import counted
 from dynsim.trajectory import Trajectory
 
 SHOWN = 8  # of the last transitions, those that a sentence names
@@ -87,13 +88,13 @@ class HybridTrajectory(eqx.Module):
 
     def __repr__(self) -> str:
         """Return the run in a line: its phases, and how it ended."""
-        count = f"{len(self.phases)} phase{'' if len(self.phases) == 1 else 's'}"
+        count = counted(len(self.phases), "phase")
         return f"Hybrid trajectory of {count}. {self.explain() if self.phases else ''}".rstrip()
 
     def explain(self) -> str:
         """Return one sentence: how the run ended, when, and after which transitions."""
         end = max([jump.time for jump in self.jumps[-1:]] + [float(path.ts[-1]) for path in self.phases[-1:]])
-        count = f"{len(self.jumps)} transition{'' if len(self.jumps) == 1 else 's'}"
+        count = counted(len(self.jumps), "transition")
         said = f"The run ended at t = {end:.6g} after {count}: {self.ending.value}"
         if self.ending is not Ending.CAPPED:
             return f"{said}."

@@ -37,6 +37,10 @@ class Stop(eqx.Module):
     path: Trajectory
     event: int = eqx.field(static=True)
 
+    def __repr__(self) -> str:
+        """Return in a line which event ended the path."""
+        return f"{f'Event {self.event} ended' if self.event >= 0 else 'No event in'}: {self.path!r}"
+
 
 def simulate(
     flow: AbstractFlow,

@@ -360,6 +360,7 @@ def test_the_components_of_one_vector_are_named_in_a_figure(capsys, folder):
         drawn = Path("x.svg").read_text()
         assert drawn.count("$x_{1}$") == drawn.count("$x_{2}$") == 2  # in the plane, and over time
         assert "median" not in drawn
+    assert run(capsys, *words[:-3], "--start", 2, 0)[0] == 0  # on Euclidean space by default
 
 
 def test_the_help_of_every_command_loads_nothing_heavy():

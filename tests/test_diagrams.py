@@ -165,7 +165,7 @@ def test_orbits_of_the_brusselator_are_added_with_their_extremes():
     extremes = orbit_ranges(Brusselator(), where, cycles, 0)
     assert np.allclose(extremes[0], 1.0, atol=1e-6)
     assert np.all(np.diff(extremes[:, 1]) > 0)
-    assert "1 branches and 1 of periodic orbits" in repr(found)
+    assert "1 branch and 1 of periodic orbits" in repr(found)
 
 
 @pytest.mark.slow

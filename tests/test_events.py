@@ -355,3 +355,9 @@ def test_what_counts_among_samples(direction, side, values, found, after):
         assert int(part.event) == (-1 if found is None else 1)
         assert [float(part.begin), float(part.end)] == ([3.0, 3.0] if found is None else [found, found + 1])
         np.testing.assert_array_equal(part.sides, [-1, after])
+
+
+def test_a_stop_prints_itself_in_a_line():
+    stop = simulate_until(CLOCK, jnp.zeros(1), [0.0, 4.0], [Event(lambda t, x: x[0] - 3)], integrator=Scipy())
+    assert repr(stop).startswith("Event 0 ended: Trajectory")
+    assert "\n" not in repr(stop)

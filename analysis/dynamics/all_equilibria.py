@@ -17,7 +17,7 @@ from analysis.dynamics.linearisation import SymmetryGenerator, spectrum, tangent
 from dynsim._types import Key, State
 from dynsim.arguments import check_flow
 from dynsim.conversion import box_sides, function, integer, number, random_key
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, counted
 from dynsim.systems.base import AbstractFlow
 
 PADDING = 32  # places for equilibria that deflate: more are left out of the deflation
@@ -47,7 +47,8 @@ class AllEquilibria(NamedTuple):
         families = f"; {len(self.families)} not isolated (a symmetry, or zero modes)" if self.families else ""
         ends = {"quiet": "the last rounds found no other", "rounds": "the cap on rounds was reached"}
         why = ends.get(self.end, "the cap on equilibria was reached")
-        return f"{len(self.found)} equilibria: {said}{families}; {self.outside} outside; {self.starts} starts, {why}"
+        count = counted(len(self.found), "equilibrium", "equilibria")
+        return f"{count}: {said}{families}; {self.outside} outside; {self.starts} starts, {why}"
 
 
 def all_equilibria(

@@ -16,7 +16,7 @@ from analysis.dynamics.ball_arithmetic import BallFunction, Balls
 from analysis.dynamics.ball_operations import ball
 from analysis.dynamics.linearisation import tangent_basis
 from dynsim.conversion import box_sides, integer, number, reals
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, counted
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 INFLATIONS = (1e-10, 1e-7, 1e-4, 1e-3, 1e-2, 3e-2, 0.1, 0.3)  # half sides of boxes in which uniqueness is tried
@@ -58,7 +58,7 @@ class CertifiedCount(NamedTuple):
         """Return the count in a line."""
         kinds = [e.kind for e in self.found]
         said = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds))
-        count = f"{len(kinds)} equilibria{f' ({said})' if said else ''}"
+        count = counted(len(kinds), "equilibrium", "equilibria") + (f" ({said})" if said else "")
         if self.exact:
             return f"exactly {count} in the box; {self.boxes} boxes"
         cap = ", the cap on boxes was reached" if self.end == "boxes" else ""

@@ -18,7 +18,7 @@ from analysis.dynamics.parameter_planes import critical_curves
 from analysis.dynamics.two_parameters import CriticalCurve, Degeneracy
 from dynsim._types import State
 from dynsim.conversion import instance, integer
-from dynsim.errors import argument_error, reason
+from dynsim.errors import argument_error, counted, reason
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -46,8 +46,8 @@ class Diagram(NamedTuple):
         kinds = [b.kind for one in (*self.branches, *self.orbits) for b in one.bifurcations]
         found = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)) or "no bifurcation"
         orbits = f" and {len(self.orbits)} of periodic orbits" if self.orbits else ""
-        curves = f"; {len(self.curves)} curves in {self.parameter} and {self.second}" if self.curves else ""
-        return f"{len(self.branches)} branches{orbits} in {self.parameter}: {found}{curves}"
+        curves = f"; {counted(len(self.curves), 'curve')} in {self.parameter} and {self.second}" if self.curves else ""
+        return f"{counted(len(self.branches), 'branch', 'branches')}{orbits} in {self.parameter}: {found}{curves}"
 
 
 class Line(NamedTuple):

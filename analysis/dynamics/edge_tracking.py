@@ -21,7 +21,7 @@ from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.arguments import as_state
 from dynsim.conversion import integer, number
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, counted
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 NARROW = 1e-9  # of the extent: the bracket to which a segment is divided
@@ -71,7 +71,7 @@ class EdgeState(NamedTuple):
     def __repr__(self) -> str:
         """Return the edge state in a line."""
         a, b = self.labels
-        dimension = f"{self.unstable_dimension} unstable direction{'s' if self.unstable_dimension != 1 else ''}"
+        dimension = counted(self.unstable_dimension, "unstable direction")
         words = f"between the basins of {a} and {b}: {self.limit!r}, {dimension}, known to {self.width:.1g}"
         return words if self.exponents is None else f"{words}; exponents {self.exponents}"
 

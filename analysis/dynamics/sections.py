@@ -14,7 +14,7 @@ from dynsim._types import Scalar, State, Time
 from dynsim.arguments import as_state, check_flow, check_integrator, check_start
 from dynsim.conversion import function, integer, number, reals
 from dynsim.dense_output import DensePath, dense_path
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, counted
 from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.padding import filled, room_for
 from dynsim.pictures import picture
@@ -45,7 +45,8 @@ class Section(NamedTuple):
     def __repr__(self) -> str:
         """Return the section in a line: how many crossings, and from when to when."""
         short = "" if self.complete else "; the run ended before all were found"
-        return f"{len(self.times)} crossings from t = {self.times[0]:.6g} to {self.times[-1]:.6g}{short}"
+        when = f" from t = {self.times[0]:.6g} to {self.times[-1]:.6g}" if len(self.times) else ""
+        return f"{counted(len(self.times), 'crossing')}{when}{short}"
 
     def return_map(self, coordinate: Callable[[State], Scalar]) -> Float[np.ndarray, "returns 2"]:
         """Return a coordinate at each crossing and at the next one in the same direction."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynsim.commands.options import say
+from dynsim.errors import counted
 
 if TYPE_CHECKING:
     from analysis.dynamics.basins import Basins, Search
@@ -34,7 +35,7 @@ def edges(
             say(f"  no edge state between {words}: {error}")
             continue
         kept[pair] = edge
-        grown = f"{edge.unstable_dimension} unstable direction{'s' if edge.unstable_dimension != 1 else ''}"
+        grown = f"{counted(edge.unstable_dimension, 'unstable direction')}"
         spread = "" if edge.exponents is None else f", spread {np.array2string(edge.spread, precision=3)}"
         say(f"  edge of {words}: {edge.limit!r}{spread}, {grown}, known to {edge.width:.1g}")
     if not kept:

@@ -10,7 +10,7 @@ import numpy as np
 from dynsim.commands.options import check_outputs, refuse_unused, say
 from dynsim.commands.ranges import parameter_range
 from dynsim.commands.system_options import SystemOptions, parse_system
-from dynsim.errors import argument_error, check_at_least, check_positive
+from dynsim.errors import argument_error, check_at_least, check_positive, counted
 
 if TYPE_CHECKING:
     from dynsim.commands.systems import Found
@@ -152,7 +152,7 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
     back = returns_after(states)
     which = "a fixed point of the return map" if back == 1 else f"which comes back after {back} crossings"
     orbit = f"; a periodic orbit, {which}" if back else ""
-    return Shown(f"{len(found.times)} crossings, {mean:.6g} apart on average{orbit}{short}", draw)
+    return Shown(f"{counted(len(found.times), 'crossing')}, {mean:.6g} apart on average{orbit}{short}", draw)
 
 
 def _surface(o: Section, known: Any) -> tuple[Any, int | None]:
@@ -263,4 +263,4 @@ def _orbits(o: Section, made: "Found", known: Any, labels: list[str]) -> Shown:
         raise argument_error("start", "have an orbit that stays finite", "has none: it escapes")
     points, names = np.stack(kept)[:, :, [first, second]], (labels[first], labels[second])
     draw = lambda ax, until: orbits(ax, points, labels=names, until=until)
-    return Shown(f"{len(kept)} orbits of {o.count} steps; {len(paths) - len(kept)} escape", draw)
+    return Shown(f"{counted(len(kept), 'orbit')} of {o.count} steps; {len(paths) - len(kept)} escape", draw)

@@ -210,7 +210,8 @@ def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     chosen = defaults | _values({name: word for name, word in given.items() if name in defaults})
     kind, function = FunctionMap if o.map else FunctionFlow, Switched(made, turned) if turned else made
     names, units = declared("names", o.names), declared("units", o.units)
-    return Found(o.system, kind(function, space(o.space or "euclidean"), names=names, units=units, parameters=chosen), None)
+    on = space(o.space or "euclidean")
+    return Found(o.system, kind(function, on, names=names, units=units, parameters=chosen), None)
 
 
 def _truth(name: str, word: str) -> bool:
