@@ -141,4 +141,5 @@ def drawing(known: Components, ts: np.ndarray, values: np.ndarray) -> Figure:
         ax.tick_params(labelbottom=last)
         if k:
             ax.legend().remove()  # that of the first panel stands for all
+    axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False)  # above: bands are anywhere
     return drawn
