@@ -93,8 +93,8 @@ def simulate_hybrid(
 ) -> HybridTrajectory:
     """Integrate a hybrid system: a flow until a transition occurs, then what the transition leads to, and so on.
 
-    Where a transition occurs again at once after its reset, as where transitions accumulate (Zeno behaviour), or where a
-    state comes to rest on its guard, the run ends, and says so in `ending`: no time passes beyond.
+    Where a transition occurs again at once after its reset, the run ends, and says so in `ending`: transitions
+    accumulate there (Zeno behaviour), or the state comes to rest on the guard.
 
     Args:
         flow: the flow of the first phase.
