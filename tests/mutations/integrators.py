@@ -132,7 +132,7 @@ MUTANTS = (
     Mutant("integrators: SciPy has no longest step", SCIPY,
            "max_step=step_limit(self.integrator, self.flow),", "", tests=RUNS),
     Mutant("integrators: SciPy has its own tolerances", SCIPY,
-           "rtol=self.integrator.rtol, atol=self.integrator.atol,", "rtol=1e-3, atol=1e-6,", tests=RUNS),
+           "**self.tolerances(y),", "rtol=1e-3, atol=1e-6,", tests=RUNS),
     Mutant("integrators: SciPy takes any number of steps", SCIPY,
            "return Outcome.MAX_STEPS if left <= 0 and", "return Outcome.MAX_STEPS if left < -1e9 and", tests=RUNS),
     Mutant("integrators: every failure of SciPy is an underflow", SCIPY,
