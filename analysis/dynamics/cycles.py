@@ -44,8 +44,7 @@ def limit_cycles(
             still move, are within a hundred ranges of the starts, and have not come back to where they were.
         backwards: whether repelling ones are looked for.
     """
-    size, unit = _units(flow, starts)
-    scaled = RescaledFlow(flow, state=size, time=unit) if flow.space == Euclidean() else flow
+    scaled, size, unit = _scaled(flow, starts)
     first, count = (CROSSINGS, HORIZONS) if horizon is None else (horizon / unit, 1)
     found: list[tuple[PeriodicOrbit, np.ndarray]] = []
     far = FAR * (1 + float(np.max(np.abs(np.asarray(starts) / size))))
@@ -76,17 +75,19 @@ def limit_cycles(
     ]
 
 
-def _units(flow: AbstractFlow, starts: Array) -> tuple[np.ndarray, float]:
-    """Return the ranges of the starts, and the time in which they are crossed, ones on a space that is not flat.
+def _scaled(flow: AbstractFlow, starts: Array) -> tuple[AbstractFlow, np.ndarray, float]:
+    """Return the flow in the ranges of the starts and the time in which they are crossed, and both of these.
 
-    It is rounded to a power of two: programs are compiled for a unit of time.
+    The time is rounded to a power of two: programs are compiled for a unit of time. A flow on a space that is not flat
+    stays as it is.
     """
     if flow.space != Euclidean():
-        return np.ones(starts.shape[-1]), 1.0
+        return flow, np.ones(starts.shape[-1]), 1.0
     ranges = np.ptp(np.asarray(starts), axis=0)
     size = np.where(ranges > 0, ranges, 1.0)
     speed = typical_speed(RescaledFlow(flow, state=size), jnp.asarray(np.asarray(starts) / size))
-    return size, 2.0 ** -round(math.log2(speed))
+    unit = 2.0 ** -round(math.log2(speed))
+    return RescaledFlow(flow, state=size, time=unit), size, unit
 
 
 def orbit_path(flow: AbstractFlow, orbit: PeriodicOrbit) -> np.ndarray:
