@@ -107,7 +107,10 @@ def test_a_run_is_stored_with_its_units(tmp_path):
         ({"parameters": {"nu": 1.0}}, "`parameters` must name a parameter of FunctionFlow, mu, r, but is `nu`"),
         ({"parameters": {"mu": "x"}}, r"`parameters\['mu'\]` must be"),
         ({"parameters": ["mu"]}, "`parameters` must be a mapping of names to positive numbers"),
-        ({"flow": FunctionFlow(lambda t, x: x, Sphere())}, "`flow` must be on Euclidean space, but is on Sphere"),
+        (
+            {"flow": FunctionFlow(lambda t, x: x, Sphere()), "state": 2.0},
+            "`flow` must be on Euclidean space for a unit of its state, but is on Sphere",
+        ),
         ({"flow": NoisyFlow(SMALL, 0.1, calculus="ito")}, "`flow` must be a flow without noise"),
         ({"flow": 3}, "`flow` must be a flow, but is"),
     ],

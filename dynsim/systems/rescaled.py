@@ -18,7 +18,7 @@ from dynsim.systems.noisy import NoisyFlow
 
 
 class RescaledFlow(AbstractFlow):
-    r"""A flow on Euclidean space with its state, time and parameters divided by given units.
+    r"""A flow with its time and parameters divided by given units, and on Euclidean space its state too.
 
     With x = s z, t = T \tau and p = u q the equation $\dot x = f(t, x; p)$ becomes
 
@@ -51,23 +51,25 @@ class RescaledFlow(AbstractFlow):
         """Store the flow and the units.
 
         Args:
-            flow: the flow, without noise, on Euclidean space.
-            state: the unit s of the state: a positive number, one for each component (the last axis of a matrix), or a
-                named tuple of these for a state that is one.
+            flow: the flow, without noise.
+            state: the unit s of the state, 1 on a curved space: a positive number, one for each component (the last
+                axis of a matrix), or a named tuple of these for a state that is one.
             time: the unit T of time, in that of the flow.
             parameters: the units u of parameters, by name. Here `flow.parameters[name]` is p / u.
 
         Raises:
-            ValueError: for units that are not positive, a parameter that does not exist, a curved space, or noise.
+            ValueError: for units that are not positive, a parameter that does not exist, a unit of states of a curved
+                space, or noise.
         """
         if isinstance(instance("flow", flow, AbstractFlow, "a flow"), NoisyFlow):
             raise argument_error("flow", "be a flow without noise", "is a NoisyFlow")
-        if not _is_flat(flow.space):
-            raise argument_error("flow", "be on Euclidean space", f"is on {type(flow.space).__name__}")
         parameters = {} if parameters is None else parameters
         if not isinstance(parameters, Mapping):
             raise argument_error("parameters", "be a mapping of names to positive numbers", f"is {shown(parameters)}")
         self.scale, self.time = jax.tree.map(_unit, state, is_leaf=_is_list), number("time", time)
+        if not is_flat(flow.space) and any(np.any(np.asarray(part) != 1) for part in jax.tree.leaves(self.scale)):
+            must = "be on Euclidean space for a unit of its state"
+            raise argument_error("flow", must, f"is on {type(flow.space).__name__}")
         taken = {name: where(flow, name, "parameters") for name in parameters}
         sizes = {name: number(f"parameters[{name!r}]", size) for name, size in parameters.items()}
         self.moved = tuple((name, take.path, sizes[name]) for name, take in taken.items())
@@ -113,6 +115,11 @@ class RescaledFlow(AbstractFlow):
         found = self.rescaled(self.flow.velocity(self.time * t, self.restored(x)))
         return jax.tree.map(lambda v: self.time * v, found)
 
+    def pulls(self, t: Time, x: State) -> np.ndarray:
+        """Return the pulls of the flow's particles in the new units."""
+        found = self.flow.pulls(self.time * t, self.restored(x))
+        return np.asarray(self.rescaled(self.time * found)) if found.size else found
+
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
         """Return the times in (t0, t1) at which the flow's field jumps."""
         return self.flow.breakpoints(self.time * t0, self.time * t1) / self.time
@@ -126,15 +133,16 @@ class RescaledFlow(AbstractFlow):
         self.flow.check_horizon(self.time * t0, self.time * t1)
 
 
-def _for_each(units: jax.Array, x: jax.Array) -> jax.Array:
+def _for_each(units: jax.Array, x: Any) -> jax.Array:
     """Return the unit of each entry; raise `ValueError` unless there is one for each component."""
     if units.ndim and units.shape != x.shape[-1:]:
         raise argument_error("state", f"have a unit for each of {x.shape[-1]} components", f"has {len(units)}")
     return jnp.broadcast_to(units, x.shape).astype(x.dtype)
 
 
-def _is_flat(space: AbstractSpace) -> bool:
-    return isinstance(space, Euclidean) or (isinstance(space, Product) and all(map(_is_flat, space.parts)))
+def is_flat(space: AbstractSpace) -> bool:
+    """Return whether a space is Euclidean, or a product of such."""
+    return isinstance(space, Euclidean) or (isinstance(space, Product) and all(map(is_flat, space.parts)))
 
 
 def _is_list(value: Any) -> bool:

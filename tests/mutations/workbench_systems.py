@@ -149,7 +149,7 @@ MUTANTS = (
            "np.broadcast_to(sizes, count)", "[*sizes, *[1.0] * (count - len(sizes))]", tests=UNITS),
     Mutant("rescaled: a unit may be zero", RESCALED, "(units > 0)", "(units >= 0)", tests=UNITS),
     Mutant("rescaled: any space is taken for a flat one", RESCALED,
-           "if not _is_flat(flow.space):", "if False:", tests=UNITS),
+           "if not is_flat(flow.space) and any(", "if False and any(", tests=UNITS),
     Mutant("workbench: bounds that a step oversteps are taken", "analysis.dynamics.branches",
            "if high - low < LEAST * size:", "if False:", tests=UNITS),
 )  # fmt: skip

@@ -1,0 +1,80 @@
+"""Units of states and times: powers near sizes and rates, which are 1 where both are of order one."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.units import largest, largest_units, norms, power_near, ranges, typical_units
+from dynsim import FunctionFlow, NoisyFlow, RescaledFlow, Sphere, TokenFlow, stream
+from dynsim.systems.fast_slow.flow import FastSlow
+
+
+def test_units_are_powers_near_sizes():
+    assert power_near(np.array([0.0, 1.0, 30.0, 40.0, 1e-9, 3e6, np.inf])).tolist() == [
+        1.0, 1.0, 1.0, 1024.0, 2.0**-30, 2.0**20, 1.0,
+    ]  # fmt: skip
+
+
+def test_sizes_of_vectors_are_those_of_their_entries_and_of_matrices_the_largest():
+    rows = np.array([[1.0, 5.0, 0.0, np.nan], [-2.0, 5.0, 0.0, 0.5], [0.0, 5.0, 0.0, -0.5]])
+    assert ranges(rows).tolist() == [3.0, 5.0, 5.0, 1.0]
+    assert largest(rows).tolist() == [2.0, 5.0, 5.0, 0.5]
+    assert float(ranges(rows[:, :3, None])) == 5.0
+    both = ranges(FastSlow(rows[:, :1], rows[:, 0]))
+    assert (both.fast.tolist(), float(both.slow)) == ([3.0], 3.0)
+
+
+def test_rates_are_norms_of_jacobians():
+    flow = FunctionFlow(lambda t, x: (1 + t) * jnp.stack([3 * x[0], 4 * x[1] * x[0]]))
+    found = norms(flow, jnp.asarray([[1.0, 0.0], [0.0, 2.0], [np.nan, 0.0]]), 1.0)
+    np.testing.assert_allclose(found, 2 * np.array([5.0, np.sqrt(9 + 64)]) / np.sqrt(2))
+
+
+def test_flows_of_order_one_keep_their_units():
+    flow = FunctionFlow(lambda t, x: -x)
+    states = jnp.asarray([[1.0, 0.1], [-1.0, 3.0]])
+    for found in (typical_units(flow, states), largest_units(flow, states)):
+        assert found.is_own
+        assert (found.unit, found.restored(states) is states) == (1.0, True)
+    noisy = NoisyFlow(FunctionFlow(lambda t, x: -1e9 * x), 1.0, calculus="ito")
+    assert typical_units(noisy, states).is_own
+
+
+def test_other_flows_have_states_and_rates_of_order_one_in_their_units():
+    flow = FunctionFlow(lambda t, x: 1e7 * (jnp.asarray([1e-9, 1e5]) - x))
+    states = jnp.asarray([[2e-9, 1e5], [-2e-9, 4e5]])
+    found = typical_units(flow, states)
+    z = found.rescaled(states)
+    assert np.all((np.ptp(z, axis=0) > 1 / 8) & (np.ptp(z, axis=0) < 128))
+    assert 1 / 32 <= float(norms(found.flow, z)[0]) <= 32
+    np.testing.assert_allclose(found.restored(z), states, rtol=1e-15)
+    moved = found.acting([lambda x: 3 * x])[0](z)
+    np.testing.assert_allclose(moved, 3 * z, rtol=1e-15)
+    far = states + jnp.asarray([[0.0, 1e12]])
+    offset = typical_units(flow, far)
+    assert offset.flow.scale.tolist() == found.flow.scale.tolist()  # the range counts
+    assert largest_units(flow, far).flow.scale[1] == 2.0**40
+
+
+def test_the_median_rate_is_typical_and_the_largest_is_for_trajectories():
+    flow = FunctionFlow(lambda t, x: x * jnp.abs(x))
+    states = jnp.asarray([[1e-6], [1.0], [1e-6]])
+    assert typical_units(flow, states).unit == 2.0**20
+    assert largest_units(flow, states).unit == 1.0
+
+
+def test_on_a_curved_space_times_have_a_unit_and_states_none():
+    tokens = TokenFlow(np.eye(3), 1e-9)
+    x = tokens.space.sample(stream(0, "x"), (4, 3))
+    found = typical_units(tokens, x[None])
+    assert isinstance(found.flow, RescaledFlow)
+    assert found.unit > 1e6
+    np.testing.assert_array_equal(found.rescaled(x), x)
+    np.testing.assert_allclose(found.flow.pulls(0.0, x), found.unit * tokens.pulls(0.0, x), rtol=1e-12)
+    empty = RescaledFlow(FunctionFlow(lambda t, x: x, Sphere()), time=2.0).pulls(0.0, x)
+    assert empty.size == 0
+
+
+@pytest.mark.parametrize("states", [jnp.zeros((3, 2)), jnp.full((3, 2), jnp.nan)])
+def test_states_without_a_size_have_the_units_of_the_flow(states):
+    assert typical_units(FunctionFlow(lambda t, x: 0 * x), states).is_own
