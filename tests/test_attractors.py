@@ -9,6 +9,7 @@ from analysis.dynamics.attraction import extent_of, keeps_volume, match, set_dis
 from analysis.dynamics.attractors import ESCAPED, FAILED, NOT_ATTRACTING, NOT_SETTLED, find_attractors
 from analysis.dynamics.edge_tracking import edge_state
 from analysis.dynamics.limit_sets import LimitSet, Record, _relative_equilibrium
+from analysis.dynamics.map_orbits import periodic_points
 from analysis.dynamics.time_maps import TimeMap, Wrapped, state_itself, whole_turns
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow, FunctionMap
@@ -95,11 +96,39 @@ def test_newtons_method_finds_the_points_and_multipliers_of_a_cycle_of_a_map():
     """The points of period two have x + x' = (1 - b) / a and x x' = ((1 - b)^2 - a) / a^2."""
     a, b = 0.6, 0.3
     time_map = TimeMap(Henon(a=a, b=b), jnp.zeros(2), state_itself, 1, 1e-9, 1e9)
-    points, values = limit_sets._newton_of_map(time_map, np.array([1.0, -0.2]), 2)
+    points, values = periodic_points(time_map, np.array([1.0, -0.2]), 2)
     x, y = np.roots([1, -(1 - b) / a, ((1 - b) ** 2 - a) / a**2])
     assert np.allclose(sorted(points[:2, 0]), sorted([x, y]), rtol=1e-14)
     assert np.max(np.abs(points[2])) < 1e-14
     assert np.allclose([values.sum(), values.prod()], [4 * a**2 * x * y + 2 * b, b**2], atol=1e-13)
+
+
+def test_attractors_do_not_depend_on_the_units():
+    size, rate = 1e-9, 1e-6
+
+    def tilted(t, x):
+        u, v = x[0] / size, x[1] / size
+        return rate * size * jnp.stack([u - u**3 + 0.1, -2 * v])
+
+    found = find_attractors(FunctionFlow(tilted), size * np.array([[-1.5, 1.0], [1.0, -0.5], [0.3, 1.0], [-0.5, 0.2]]))
+    roots = np.sort(np.roots([-1, 0, 1, 0.1]).real)
+    states = sorted((float(a.state[0]) / size, float(a.values[0].real) / rate) for a in found.attractors)
+    assert [x for x, _ in states] == pytest.approx([roots[0], roots[2]], rel=1e-9)
+    assert [v for _, v in states] == pytest.approx([max(1 - 3 * x**2, -2.0) for x in roots[[0, 2]]], rel=1e-6)
+    assert sorted(found.labels.tolist()) == [0, 0, 1, 1]
+    assert (found.labels[0], found.labels[1]) == (found.labels[3], found.labels[2])
+
+
+def test_cycles_of_maps_do_not_depend_on_the_units():
+    size = 1e-12
+    logistic = FunctionMap(lambda k, x: 3.2 * x * (1 - x / size))
+    (cycle,) = find_attractors(logistic, size * np.array([[0.3], [0.71]])).attractors
+    time_map = TimeMap(logistic, jnp.zeros(1), state_itself, 1, 1e-9, 1e9, jnp.full(1, 2.0**-40))
+    points, _ = periodic_points(time_map, np.array([0.52 * size]), 2)
+    np.testing.assert_allclose(np.sort(points[:2, 0]), np.sort(np.ravel(cycle.states)), rtol=1e-13)
+    x, y = np.sort(np.ravel(cycle.states)) / size
+    assert [x + y, x * y] == pytest.approx([4.2 / 3.2, 4.2 / 3.2**2], rel=1e-12)
+    assert cycle.values[0].real == pytest.approx(4 + 2 * 3.2 - 3.2**2, rel=1e-9)
 
 
 @pytest.mark.slow
@@ -172,6 +201,7 @@ def test_distances_of_sets_are_those_of_hausdorff_in_extents():
 
 def test_a_constant_feature_is_measured_by_its_size():
     assert extent_of(np.array([[0.0, 3.0, 0.0], [2.0, 3.0, 0.0]])) == pytest.approx([2.0, 3.0, 1.0])
+    assert 1e-10 < extent_of(np.array([[0.0, 3e-9, 0.0], [2e-9, 3e-9, 0.0]]))[2] < 1e-8
 
 
 def test_late_samples_stay_on_an_attractor_or_not():

@@ -6,8 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.all_equilibria import all_equilibria
 from analysis.dynamics.basin_boundary import bisect_outcome
-from analysis.dynamics.equilibria import equilibria, newton, random_starts
+from analysis.dynamics.equilibria import equilibria, max_speed, newton, random_starts
 from analysis.dynamics.linearisation import rotations
 from analysis.dynamics.portrait import circle_portrait, sphere_portrait
 from dynsim.integrators import Scipy
@@ -54,6 +55,33 @@ def test_the_double_well_has_three_equilibria_and_none_where_the_speed_is_only_l
         (-1.0, "stable"), (0.0, "unstable"), (1.0, "stable"),
     ]  # fmt: skip
     assert equilibria(Cubic([0.0, 1.0, 0.0, 1.0]), np.linspace(-2, 2, 21)[:, None]) == []
+
+
+@pytest.mark.parametrize(("size", "rate"), [(1.0, 1e-9), (1e-9, 1e6)])
+def test_equilibria_and_their_types_do_not_depend_on_the_units(size, rate):
+    flow = Cubic([-rate / size**2, 0.0, rate, 0.0])
+    found = equilibria(flow, size * np.linspace(-2, 2.2, 21)[:, None])
+    assert [e.kind for e in found] == ["stable", "stable", "unstable"]
+    assert sorted(float(e.state[0]) / size for e in found) == pytest.approx([-1.0, 0.0, 1.0], abs=1e-9)
+    assert [float(e.spectrum.values[0].real) / rate for e in found] == pytest.approx([-2.0, -2.0, 1.0])
+    assert max(e.speed for e in found) < 1e-9 * rate * size
+    assert [e.speed for e in found] == [max_speed(flow, e.state) for e in found]
+    everything = all_equilibria(flow, stream(0, "units"), box=[[-2.0 * size], [2.2 * size]], num_starts=21)
+    assert [e.kind for e in everything.found] == ["stable", "stable", "unstable"]
+
+
+def test_a_low_speed_that_is_not_zero_is_no_equilibrium():
+    assert equilibria(Cubic([0.0, 1.0, 0.0, 2e-10]), np.linspace(-3, 3, 21)[:, None]) == []
+
+
+def test_the_distance_of_equilibria_that_are_one_is_in_the_units_of_the_states():
+    starts = np.linspace(-2, 2, 21)[:, None]
+    assert len(equilibria(Cubic([-1.0, 0.0, 1.0, 0.0]), starts, radius=1.5)) == 2
+    flow = Cubic([-1e18, 0.0, 1.0, 0.0])
+    assert len(equilibria(flow, 1e-9 * starts, radius=1.5e-9)) == 2
+    assert len(equilibria(flow, 1e-9 * starts, radius=1.5, invariant=lambda x: 1e9 * x)) == 2
+    with pytest.raises(ValueError, match="`radius` must be positive"):
+        equilibria(flow, starts, radius=0.0)
 
 
 def test_a_degenerate_equilibrium_is_undecided():

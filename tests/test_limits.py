@@ -82,6 +82,20 @@ def test_a_power_law_is_undecided():
     assert found.verdict == "undecided"
 
 
+@pytest.mark.parametrize(
+    ("size", "rate", "start", "max_time", "verdict"),
+    [
+        (1.0, 1e-9, 0.3, 1e4, "moving"), (1.0, 1e-9, 0.0, 1e4, "metastable"), (1e6, 1e-7, 0.3, 1e9, "stationary"),
+        (1.0, 1.0, 1e-3, 1e4, "stationary"),
+    ],
+)  # fmt: skip
+def test_verdicts_do_not_depend_on_the_units(size, rate, start, max_time, verdict):
+    flow = FunctionFlow(lambda t, x: rate * (x - x**3 / size**2), Euclidean())
+    found = settle(flow, [size * start], first_time=max_time / 8, max_time=max_time)
+    assert found.verdict == verdict
+    assert found.rate == pytest.approx(rate if verdict == "metastable" else 0.0, rel=1e-9)
+
+
 def test_repelling_tokens_rest_on_a_manifold_of_equilibria():
     flow = TokenFlow(np.eye(2), -1.0)
     angles = np.array([0.1, 2.0, 4.5])

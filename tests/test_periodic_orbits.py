@@ -26,6 +26,19 @@ def test_van_der_pol_has_its_period_and_multiplier(cycle):
     assert "stable periodic orbit of period 6.6632869" in repr(cycle)
 
 
+def test_orbits_do_not_depend_on_the_units(cycle):
+    sizes, rate = jnp.asarray([1e-9, 1e6]), 1e6
+    flow = FunctionFlow(lambda t, x: rate * sizes * VanDerPol().velocity(t, x / sizes))
+    found = periodic_orbit(flow, sizes * jnp.asarray([2.0, 0.1]), 6.5 / rate)
+    assert found.period * rate == pytest.approx(cycle.period, abs=1e-7)
+    np.testing.assert_allclose(found.multipliers, cycle.multipliers, rtol=1e-5)
+    assert float(VanDerPol().velocity(0.0, found.state / sizes)[1]) != 0
+    again = periodic_orbit(VanDerPol(), found.state / sizes, cycle.period)  # it is on the cycle
+    np.testing.assert_allclose(again.state, found.state / sizes, atol=1e-6)
+    assert found.nodes.shape == (1, 2)
+    assert 1e6 * cycle.gap / 100 < found.gap < 1e6 * cycle.gap * 100
+
+
 def test_segments_give_the_same_orbit(cycle):
     found = periodic_orbit(VanDerPol(), jnp.asarray([2.0, 0.1]), 6.5, segments=3)
     assert found.period == pytest.approx(cycle.period, abs=1e-9)

@@ -11,9 +11,18 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 from numpy.typing import ArrayLike
 
-from analysis.dynamics.equilibria import AT_REST, Equilibrium, least_speed, newton, random_starts
+from analysis.dynamics.equilibria import (
+    Comparison,
+    Equilibrium,
+    at_rest,
+    classified,
+    least_speed,
+    newton,
+    random_starts,
+)
 from analysis.dynamics.limits import leads_on
 from analysis.dynamics.linearisation import SymmetryGenerator, spectrum, tangent_basis, tangent_jacobian
+from analysis.dynamics.units import Units, typical_units
 from dynsim._types import Key, State
 from dynsim.arguments import check_flow
 from dynsim.conversion import box_sides, function, integer, number, random_key
@@ -63,12 +72,12 @@ def all_equilibria(
     symmetries: Sequence[SymmetryGenerator] = (),
     group: Sequence[Callable[[State], State]] = (),
     invariant: Callable[[State], Array] | None = None,
-    radius: float = 1e-6,
+    radius: float | None = None,
 ) -> AllEquilibria:
     """Return the equilibria found in a box or on the space, by Levenberg's and Newton's methods from random starts.
 
     In every round the field is multiplied by a factor that grows near the equilibria found before, so that the starts
-    lead to others.
+    lead to others. Tolerances hold in `typical_units` of the first starts.
 
     Args:
         flow: the system, at t = 0.
@@ -83,7 +92,8 @@ def all_equilibria(
             that they map to each other one is kept.
         invariant: a function of the state by whose values equilibria are compared, by default the state itself; with
             continuous symmetries an invariant of them, such as the Gram matrix.
-        radius: the distance, in the largest entry, at which two equilibria are the same.
+        radius: the distance, in the largest entry, at which two equilibria are the same; by default 1e-6, for states
+            in typical units.
 
     Raises:
         ValueError: for bad input, or a field that is not finite at any start.
@@ -91,15 +101,16 @@ def all_equilibria(
     check_flow(flow)
     random_key("key", key)
     count, rounds = integer("num_starts", num_starts, least=1), integer("max_rounds", max_rounds, least=1)
-    most, near = integer("max_count", max_count, least=1), number("radius", radius)
+    most, near = integer("max_count", max_count, least=1), None if radius is None else number("radius", radius)
     for move in group:
         function("group", move, "the state")
-    search = _Search(flow, group, invariant, near, symmetries)
+    units = typical_units(flow, _starts(flow, jax.random.fold_in(key, 1), box, shape, count))
+    search = _Search(units, group, Comparison(units, invariant, near), symmetries)
     end, done = "rounds", 0
     for done in range(1, rounds + 1):
         before = len(search.states)
         starts = _starts(flow, jax.random.fold_in(key, done), box, shape, count)
-        search.round(starts)
+        search.round(units.rescaled(starts))
         if len(search.states) >= most:
             end = "count"
             break
@@ -111,11 +122,12 @@ def all_equilibria(
 
 
 class _Search:
-    """Equilibria found so far, and a round of starts."""
+    """Equilibria found so far, in typical units, and a round of starts."""
 
-    def __init__(self, flow: Any, group: Any, invariant: Any, radius: float, symmetries: Any):
-        self.flow, self.radius, self.symmetries = flow, radius, tuple(symmetries)
-        self.group, self.invariant = (lambda x: x, *group), invariant
+    def __init__(self, units: Units, group: Any, compare: Comparison, symmetries: Any):
+        self.units, self.flow, self.compare = units, units.flow, compare
+        self.group, self.given = ((lambda x: x), *units.acting(group)), tuple(symmetries)
+        self.symmetries = units.acting(symmetries)
         self.states: list[State] = []
         self.images: list[np.ndarray] = []
         self.speeds: list[float] = []
@@ -135,14 +147,14 @@ class _Search:
             raise argument_error("flow", "have a finite field at some start", "has not")
         for k in range(len(jax.tree.leaves(ends)[0])):
             x, speed = newton(self.flow, jax.tree.map(lambda a, k=k: a[k], ends))
-            if speed <= AT_REST * max(1.0, float(scale)) and np.all(np.isfinite(ravel_pytree(x)[0])):
+            if at_rest(self.flow, x, speed, float(scale)):
                 self.add(x, speed)
 
     def add(self, x: State, speed: float) -> None:
         """Add an equilibrium unless it is known, or belongs to a known family."""
-        values = [self._value(move(x)) for move in self.group]
+        values = [self.compare.value(move(x)) for move in self.group]
         for k, image in enumerate(self.images):
-            if min(float(np.max(np.abs(v - image), initial=0.0)) for v in values) <= self.radius:
+            if any(self.compare.are_same(value, image) for value in values):
                 self.counts[k] += 1
                 return
         family = self._is_family(x)
@@ -159,9 +171,6 @@ class _Search:
         self.counts.append(1)
         self.families.append(family)
 
-    def _value(self, x: State) -> np.ndarray:
-        return np.asarray(ravel_pytree(x if self.invariant is None else self.invariant(x))[0], float)
-
     def _is_family(self, x: State) -> bool:
         """Return whether a null direction, beside those of the symmetries given, leads to further equilibria."""
         basis, J = tangent_basis(self.flow.space, x), tangent_jacobian(self.flow, x)
@@ -177,11 +186,11 @@ class _Search:
         """Return what was found, classified."""
         inside, families, outside = [], [], 0
         for x, speed, count, family in zip(self.states, self.speeds, self.counts, self.families, strict=True):
-            flat = np.asarray(ravel_pytree(x)[0])
+            flat = np.asarray(ravel_pytree(self.units.restored(x))[0])
             if box is not None and not (np.all(flat >= box[0]) and np.all(flat <= box[1])):
                 outside += 1
                 continue
-            one = Equilibrium(x, speed, spectrum(self.flow, x, symmetries=self.symmetries), count)
+            one = classified(self.units, x, speed, self.given, count)
             (families if family else inside).append(one)
         inside.sort(key=lambda e: e.order)
         return AllEquilibria(tuple(inside), tuple(families), outside, rounds, starts, end)

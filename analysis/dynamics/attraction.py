@@ -16,6 +16,7 @@ from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.limit_sets import LimitSet, Record, states_of
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.time_maps import FEW, WINDOW, TimeMap
+from analysis.dynamics.units import power_near
 from dynsim.systems.base import AbstractMap
 
 RADII = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4)  # in extents: from where perturbations are to come back
@@ -27,10 +28,15 @@ COVERED = 0.9  # of the late samples that are as close to a set as its points ar
 
 
 def extent_of(features: Float[np.ndarray, "points f"]) -> Float[np.ndarray, " f"]:
-    """Return the range of each feature, by which distances are measured; of one that is constant its size, or 1."""
+    """Return the range of each feature, by which distances are measured, or the size of one that is constant.
+
+    One that is always zero has a unit near the sizes of the others, which is 1 if these are of order one.
+    """
     ranges, sizes = np.ptp(features, axis=0), np.max(np.abs(features), axis=0)
     floor = 1e-6 * np.max(ranges, initial=0.0)
-    return np.where(ranges > max(floor, 1e-12), ranges, np.where(sizes > 0, np.maximum(sizes, floor), max(floor, 1.0)))
+    rest = max(floor, float(power_near(np.max(sizes, initial=0.0) / 4)))
+    varies = ranges > max(floor, 1e-12 * np.max(sizes, initial=0.0))
+    return np.where(varies, ranges, np.where(sizes > 0, np.maximum(sizes, floor), rest))
 
 
 def stays_on(features: np.ndarray, known: LimitSet, extent: np.ndarray) -> bool:

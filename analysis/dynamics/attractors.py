@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
 from analysis.dynamics.attraction import (
     RADII,
@@ -27,6 +27,7 @@ from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.pace import change_in_time
 from analysis.dynamics.time_maps import WINDOW, Features, TimeMap, Wrapped, state_itself
+from analysis.dynamics.units import norms, units_near
 from dynsim._types import State
 from dynsim.arguments import as_state, start_on
 from dynsim.conversion import function, integer, number
@@ -166,7 +167,7 @@ def prepared(
         chosen = _wrapped(wrapped, flat.shape[1])
     first = jax.tree.map(lambda y: y[0], starts)
     length = _interval(system, starts, period, interval)
-    time_map = TimeMap(system, first, chosen, length, number("rtol", rtol), np.inf)
+    time_map = TimeMap(system, first, chosen, length, number("rtol", rtol), np.inf, units_near(system.space, starts))
     size = float(np.max(np.abs(time_map.features_of(flat))))
     bound = FAR * (1 + size) if escape is None else number("escape", escape)
     return eqx.tree_at(lambda m: m.bound, time_map, jnp.asarray(bound)), flat
@@ -193,28 +194,19 @@ def _interval(system: Any, starts: State, period: float | None, interval: float 
     count = count_of("starts", starts)
     entries = sum(np.size(y) for y in jax.tree.leaves(starts)) // count
     change, size = change_in_time(system, _some(starts, count, max(32, LOOKED_AT // entries)))
-    if change > 1e-9 * (1 + size):
+    if change > 1e-9 * size:
         must = "be given for a flow that depends on time (attractors are those of the map over a period)"
         raise argument_error("period", must, "is not")
     if interval is not None:
         return number("interval", interval)
-    rate = float(np.nanmedian(np.asarray(_norms(system, _some(starts, count, 32)))))
-    return 0.5 / rate if np.isfinite(rate) and rate > 0 else 1.0
+    rates = norms(system, _some(starts, count, 32))
+    rate = float(np.median(rates)) if rates.size else 0.0
+    return 0.5 / rate if rate > 0 else 1.0
 
 
 def _some(starts: State, count: int, most: int) -> State:
     """Return starts at equal distances in their order: about so many, or all if there are less than twice as many."""
     return jax.tree.map(lambda y: y[:: max(1, count // most)], starts)
-
-
-@eqx.filter_jit
-def _norms(system: AbstractFlow, starts: State) -> Array:
-    def norm(x: State) -> Array:
-        flat, restored = ravel_pytree(x)
-        J = jax.jacfwd(lambda y: ravel_pytree(system.vector_field(jnp.zeros(()), restored(y)))[0])(flat)
-        return jnp.linalg.norm(J) / np.sqrt(flat.shape[0])
-
-    return jax.vmap(norm)(starts)
 
 
 class Search:

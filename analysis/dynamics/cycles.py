@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Array
 
 from analysis.dynamics.pace import Turned, typical_speed
-from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
+from analysis.dynamics.periodic_orbits import PeriodicOrbit, in_own_units, periodic_orbit
+from analysis.dynamics.units import Units
 from dynsim._types import Time
 from dynsim.ensembles import ensemble
 from dynsim.integrators import Diffrax
@@ -44,8 +45,9 @@ def limit_cycles(
             still move, are within a hundred ranges of the starts, and have not come back to where they were.
         backwards: whether repelling ones are looked for.
     """
-    scaled, size, unit = _scaled(flow, starts)
-    first, count = (CROSSINGS, HORIZONS) if horizon is None else (horizon / unit, 1)
+    units, size = _units(flow, starts)
+    scaled = units.flow
+    first, count = (CROSSINGS, HORIZONS) if horizon is None else (horizon / units.unit, 1)
     found: list[tuple[PeriodicOrbit, np.ndarray]] = []
     far = FAR * (1 + float(np.max(np.abs(np.asarray(starts) / size))))
     for sign in (1.0, -1.0) if backwards else (1.0,):
@@ -64,30 +66,22 @@ def limit_cycles(
             if not onward:
                 break
             left = jnp.asarray(filled(np.stack(onward), len(starts)))
-    return [
-        o._replace(
-            state=jnp.asarray(o.state) * size,
-            nodes=np.asarray(o.nodes) * size,
-            period=o.period * unit,
-            gap=o.gap * float(np.max(size)),
-        )
-        for o, _ in found
-    ]
+    return [in_own_units(orbit, units) for orbit, _ in found]
 
 
-def _scaled(flow: AbstractFlow, starts: Array) -> tuple[AbstractFlow, np.ndarray, float]:
-    """Return the flow in the ranges of the starts and the time in which they are crossed, and both of these.
+def _units(flow: AbstractFlow, starts: Array) -> tuple[Units, np.ndarray]:
+    """Return the flow in the ranges of the starts and the time in which they are crossed, and the ranges.
 
     The time is rounded to a power of two: programs are compiled for a unit of time. A flow on a space that is not flat
     stays as it is.
     """
     if flow.space != Euclidean():
-        return flow, np.ones(starts.shape[-1]), 1.0
-    ranges = np.ptp(np.asarray(starts), axis=0)
-    size = np.where(ranges > 0, ranges, 1.0)
+        return Units(flow, flow, 1.0), np.ones(starts.shape[-1])
+    spread = np.ptp(np.asarray(starts), axis=0)
+    size = np.where(spread > 0, spread, 1.0)
     speed = typical_speed(RescaledFlow(flow, state=size), jnp.asarray(np.asarray(starts) / size))
     unit = 2.0 ** -round(math.log2(speed))
-    return RescaledFlow(flow, state=size, time=unit), size, unit
+    return Units(flow, RescaledFlow(flow, state=size, time=unit), unit), size
 
 
 def orbit_path(flow: AbstractFlow, orbit: PeriodicOrbit) -> np.ndarray:

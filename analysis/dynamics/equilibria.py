@@ -13,13 +13,16 @@ from jaxtyping import Array
 
 from analysis.dynamics.flat_states import count_of
 from analysis.dynamics.linearisation import Spectrum, SymmetryGenerator, spectrum, tangent_basis, tangent_jacobian
+from analysis.dynamics.units import Units, typical_units
 from dynsim._types import Key, State, Time
 from dynsim.arguments import as_state, start_on
+from dynsim.conversion import number
 from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
-AT_REST = 1e-10  # a lower speed, relative to the median speed at the starts, is zero up to rounding
+AT_REST = 1e-10  # a lower speed, in typical units, is zero up to rounding
+SAME = 1e-6  # in typical units: equilibria nearer to each other are one
 
 
 class Equilibrium(NamedTuple):
@@ -48,12 +51,12 @@ def equilibria(
     *,
     symmetries: Sequence[SymmetryGenerator] = (),
     invariant: Callable[[State], Array] | None = None,
-    radius: float = 1e-6,
+    radius: float | None = None,
 ) -> list[Equilibrium]:
     """Return the equilibria to which Newton's method converges from `starts`, classified, the stable ones first.
 
-    There may be others, which more starts may find. Local minima of the speed that are not zero are left out. NumPy:
-    not for `jit`.
+    There may be others, which more starts may find. Local minima of the speed that are not zero are left out.
+    Tolerances hold in `typical_units` of the starts. NumPy: not for `jit`.
 
     Args:
         flow: the system; a time-dependent field is frozen at `t`.
@@ -63,31 +66,81 @@ def equilibria(
         invariant: a function of the state; two equilibria are identified if its values differ by at most `radius` in
             every entry. By default the state itself. With symmetries take an invariant of them, such as the sorted
             entries of the Gram matrix.
-        radius: the tolerance of `invariant`.
+        radius: that tolerance; by default 1e-6, for states in typical units.
 
     Raises:
-        ValueError: for starts without a common first axis, or that are not finite.
+        ValueError: for a radius that is not positive, for starts without a common first axis, or that are not finite.
     """
     starts = jax.tree.map(lambda y: jnp.asarray(y, float), as_state("starts", starts))
     count = count_of("starts", starts)
     if not all(bool(jnp.all(jnp.isfinite(y))) for y in jax.tree.leaves(starts)):
         raise argument_error("starts", "be finite", "has an entry that is not")
-    when = jnp.asarray(t, float)
-    near, scale = least_speed(flow, starts, when, jnp.empty((0, _size(starts))))
+    near_value = None if radius is None else number("radius", radius)
+    compare = Comparison(typical_units(flow, starts, t), invariant, near_value)
+    scaled, when = compare.units.flow, jnp.asarray(t / compare.units.unit, float)
+    begin = compare.units.rescaled(starts)
+    near, scale = least_speed(scaled, begin, when, jnp.empty((0, _size(starts))))
     found: list[tuple[State, np.ndarray, float, int]] = []
     for k in range(count):
-        x, speed = newton(flow, jax.tree.map(lambda y, k=k: y[k], near), when)
-        if not speed <= AT_REST * max(1.0, float(scale)):
+        x, speed = newton(scaled, jax.tree.map(lambda y, k=k: y[k], near), when)
+        if not at_rest(scaled, x, speed, float(scale), when):
             continue
-        value = _flat(x if invariant is None else invariant(x))
+        value = compare.value(x)
         for place, (_, other, _, _) in enumerate(found):
-            if np.max(np.abs(value - other), initial=0.0) <= radius:
+            if compare.are_same(value, other):
                 found[place] = (*found[place][:3], found[place][3] + 1)
                 break
         else:
             found.append((x, value, speed, 1))
-    result = [Equilibrium(x, v, spectrum(flow, x, t, symmetries=symmetries), times) for x, _, v, times in found]
+    result = [classified(compare.units, x, speed, symmetries, times, t) for x, _, speed, times in found]
     return sorted(result, key=lambda e: e.order)
+
+
+class Comparison(NamedTuple):
+    """Whether two equilibria are the same: by their states in units of their size, or by an invariant in its own."""
+
+    units: Units
+    invariant: Callable[[State], Array] | None
+    radius: float | None
+
+    def value(self, z: State) -> np.ndarray:
+        """Return what is compared of a state in these units."""
+        if self.invariant is not None:
+            return _flat(self.invariant(self.units.restored(z)))
+        return _flat(z if self.radius is None else self.units.restored(z))
+
+    def are_same(self, one: np.ndarray, other: np.ndarray) -> bool:
+        """Return whether two values are those of one equilibrium."""
+        return bool(np.max(np.abs(one - other), initial=0.0) <= (SAME if self.radius is None else self.radius))
+
+
+def at_rest(flow: AbstractFlow, x: State, speed: float, scale: float, t: Time = 0.0) -> bool:
+    """Return whether a low speed is zero up to rounding, in units in which rates are of order one.
+
+    Where speeds of the order `scale` are larger than one, a step of Newton's method must predict a lower one: a minimum
+    of the speed that is not zero may be low beside the speeds far from it.
+    """
+    if not (speed <= AT_REST * max(1.0, scale) and np.all(np.isfinite(_flat(x)))):
+        return False
+    if speed <= AT_REST:
+        return True
+    field = np.asarray(_field(flow, x, jnp.asarray(t, float)))
+    basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, t)
+    along = basis.T @ field
+    step = np.linalg.lstsq(J, -along, rcond=1e-9)[0]
+    left = float(np.max(np.abs(along + J @ step)))
+    return left <= speed / 2 and float(np.max(np.abs(step))) <= SAME * (1 + float(np.max(np.abs(_flat(x)))))
+
+
+def classified(
+    units: Units, z: State, speed: float, symmetries: Sequence[SymmetryGenerator], times: int, t: Time = 0.0
+) -> Equilibrium:
+    """Return an equilibrium in the units of the given flow, with its spectrum, from a state and a speed in others."""
+    found = spectrum(units.flow, z, t / units.unit, symmetries=units.acting(symmetries))
+    values, tolerance = found.values / units.unit, found.tolerance / units.unit
+    x = units.restored(z)
+    fastest = speed if units.is_own else max_speed(units.given, x, t)
+    return Equilibrium(x, fastest, found._replace(values=values, tolerance=tolerance), times)
 
 
 def random_starts(flow: AbstractFlow, key: Key, shape: tuple[int, ...], num_starts: int) -> State:

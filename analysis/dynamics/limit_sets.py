@@ -15,9 +15,11 @@ from scipy.spatial import KDTree
 from analysis.dynamics.equilibria import AT_REST, newton
 from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.limits import ESCAPE, look
-from analysis.dynamics.linearisation import SymmetryGenerator, eigenvalues, kind, spectrum, tangent_basis
+from analysis.dynamics.linearisation import SymmetryGenerator, kind, spectrum
+from analysis.dynamics.map_orbits import periodic_points
 from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
 from analysis.dynamics.time_maps import TimeMap, whole_turns
+from analysis.dynamics.units import Units
 from dynsim._types import State
 from dynsim.simulation import simulate
 from dynsim.systems.base import AbstractMap
@@ -95,6 +97,10 @@ class Record(NamedTuple):
         """Return the largest difference of features, in extents."""
         return np.max(np.abs(features - others) / self.extent, axis=-1)
 
+    def scaled(self, flat: np.ndarray) -> np.ndarray:
+        """Return the sizes of the entries of flat states, or of differences of such, in the units of the search."""
+        return np.abs(flat / np.asarray(self.time_map.sizes))
+
     def state(self, row: int) -> State:
         """Return the state at a sample."""
         return self.time_map.restored(jnp.asarray(self.states[row]))
@@ -128,26 +134,29 @@ def _on_limit(record: Record, features: np.ndarray, rate: float, cycle: float) -
 def _equilibrium(record: Record) -> LimitSet | Slow | None:
     flow: Any = record.time_map.system
     speed = float(np.max(np.abs(_field(record.time_map, jnp.asarray(record.states[-1])))))
-    x, rest = newton(flow, record.state(-1))
+    units = record.time_map.units
+    z, rest = newton(units.flow, units.rescaled(record.state(-1)))
+    x = units.restored(z)
     flat = np.asarray(ravel_pytree(x)[0])[None]
     features = record.time_map.features_of(flat)
     distance = float(record.apart(features[0], record.features[-1]))
-    size = float(np.max(np.abs(record.states)))
+    size = float(np.max(record.scaled(record.states)))
     if not (rest <= AT_REST * (1 + size) and distance <= NEAR and distance <= _distance(record, features[0], 0)):
         return _relative_equilibrium(record) or Slow(speed)
-    settled = look(flow, x)
-    if settled.verdict == "metastable" and not _is_linear(record, x, settled.rate):
+    settled = look(flow, x, units=units)
+    if settled.verdict == "metastable" and not _is_linear(units, z, settled.rate):
         return Slow(settled.rate)  # clusters that merge below rounding
-    found = spectrum(flow, x, symmetries=record.symmetries)
+    found = spectrum(units.flow, z, symmetries=units.acting(record.symmetries))
+    values = found.values / units.unit
     if found.kind == "stable":
-        return LimitSet("equilibrium", "stable", states_of(record.time_map, flat), features, 0.0, found.values)
-    top = float(np.max(np.real(found.values), initial=0.0))
+        return LimitSet("equilibrium", "stable", states_of(record.time_map, flat), features, 0.0, values)
+    top = float(np.max(np.real(values), initial=0.0))
     if found.kind == "undecided":
         if distance > CLOSE:
             return Slow(speed)
     elif not _on_limit(record, features, top, 0.0):
         return Slow(top)
-    return LimitSet("equilibrium", found.kind, states_of(record.time_map, flat), features, 0.0, found.values)
+    return LimitSet("equilibrium", found.kind, states_of(record.time_map, flat), features, 0.0, values)
 
 
 def _relative_equilibrium(record: Record) -> LimitSet | None:
@@ -165,10 +174,10 @@ def _distance(record: Record, features: np.ndarray, row: int) -> float:
     return np.inf if record.edge else max(float(record.apart(features, record.features[row])), CLOSE)
 
 
-def _is_linear(record: Record, x: State, rate: float) -> bool:
+def _is_linear(units: Units, z: State, rate: float) -> bool:
     """Return whether a rate is that of the linearisation."""
-    values = spectrum(record.time_map.system, x).values  # pyright: ignore[reportArgumentType]
-    return bool(np.any(np.abs(np.real(values) - rate) <= 1e-6 * (1 + abs(rate))))
+    values, scaled = spectrum(units.flow, z).values, rate * units.unit
+    return bool(np.any(np.abs(np.real(values) - scaled) <= 1e-6 * (1 + abs(scaled))))
 
 
 @eqx.filter_jit
@@ -190,7 +199,7 @@ def _periodic_points(record: Record, period: int) -> LimitSet | None:
     """Return the periodic orbit of a map, or of a forced flow at multiples of its period, near the last samples."""
     time_map, system = record.time_map, record.time_map.system
     if isinstance(system, AbstractMap):
-        states, values = _newton_of_map(time_map, record.states[-1], period)
+        states, values = periodic_points(time_map, record.states[-1], period)
         if np.all(np.isfinite(states)) and _recurs(record, states[-1]):
             duration = period * float(time_map.interval)
             return _judged(record, states[:-1], values, duration, "fixed point" if duration == 1 else "periodic orbit")
@@ -205,7 +214,7 @@ def _periodic_points(record: Record, period: int) -> LimitSet | None:
 
 
 def _recurs(record: Record, gap: np.ndarray) -> bool:
-    return bool(np.max(np.abs(gap)) <= 1e-9 * (1 + np.max(np.abs(record.states))))
+    return bool(np.max(record.scaled(gap)) <= 1e-9 * (1 + np.max(record.scaled(record.states))))
 
 
 def _rows(states: State, count: int) -> list[State]:
@@ -247,42 +256,6 @@ def _polished(
 def _turns(record: Record, samples: float) -> np.ndarray:
     """Return by how many whole turns of angles the last state is ahead of that some samples before, in its entries."""
     return whole_turns(record.time_map.features, record.states[-1] - record.states[-1 - round(samples)])
-
-
-def _newton_of_map(time_map: TimeMap, flat: np.ndarray, period: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the points of a periodic orbit with its gap as the last row, and its multipliers."""
-    steps = jnp.asarray(period * round(float(time_map.interval)))
-    for _ in range(12):
-        image, jacobian = (np.asarray(part) for part in _iterate(time_map, jnp.asarray(flat), steps))
-        basis = tangent_basis(time_map.system.space, time_map.restored(jnp.asarray(flat)))
-        inside = basis.T @ jacobian @ basis
-        move = basis @ np.linalg.lstsq(np.eye(len(inside)) - inside, basis.T @ (image - flat), rcond=1e-12)[0]
-        flat = np.asarray(_projected(time_map, jnp.asarray(flat + move)))
-        if np.max(np.abs(move)) <= 1e-15 * (1 + np.max(np.abs(flat))):
-            break
-    points = [flat]
-    for _ in range(int(steps) - 1):
-        points.append(np.asarray(_iterate(time_map, jnp.asarray(points[-1]), jnp.asarray(1))[0]))
-    image, jacobian = (np.asarray(part) for part in _iterate(time_map, jnp.asarray(flat), steps))
-    basis = tangent_basis(time_map.system.space, time_map.restored(jnp.asarray(flat)))
-    return np.stack([*points, image - flat]), np.asarray(eigenvalues(basis.T @ jacobian @ basis), complex)
-
-
-@eqx.filter_jit
-def _iterate(time_map: TimeMap, flat: Array, steps: Array) -> tuple[Array, Array]:
-    """Return the image under some steps of the map, and the derivative there."""
-    system: Any = time_map.system
-
-    def image(x: Array) -> Array:
-        once = lambda k, y: ravel_pytree(system.step(k, time_map.restored(y)))[0]
-        return jax.lax.fori_loop(0, steps, once, x)
-
-    return image(flat), jax.jacfwd(image)(flat)
-
-
-@eqx.filter_jit
-def _projected(time_map: TimeMap, flat: Array) -> Array:
-    return ravel_pytree(time_map.system.space.project(time_map.restored(flat)))[0]
 
 
 def _cycle(record: Record) -> LimitSet | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from analysis.dynamics.equilibria import max_speed, newton
 from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, tangent_basis, tangent_jacobian
+from analysis.dynamics.units import Units, largest_units
 from analysis.tokens.clusters import clusters, drift
 from dynsim._types import State
 from dynsim.errors import argument_error
@@ -16,7 +17,7 @@ from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.simulation import simulate
 from dynsim.systems.base import AbstractFlow
 
-SLOW = 1e-8  # the speed, relative to the initial one, below which stationarity is tested
+SLOW = 1e-8  # the speed, relative to the initial one or in typical units, below which stationarity is tested
 FRAMES = 17  # saved times in a window
 STEP = 1e-3  # length of the step along a null direction of the linearisation
 BALANCED = 1e-6  # pulls that cancel to this fraction leave only errors of the solver
@@ -65,7 +66,8 @@ def settle(
     test uses the eigenvalues of the linearisation and, for flows that know their pulls (tokens with U = c I), the drift
     between clusters, which may be far below rounding error. If the verdict is `undecided`, compute `spectrum` with the
     symmetries of the flow. A time-dependent field is decided only if its linearisation does not depend on time, or if
-    the symmetric part of the linearisation is negative definite.
+    the symmetric part of the linearisation is negative definite. Tolerances hold in
+    `largest_units` of the trajectory.
 
     Args:
         flow: the system.
@@ -80,14 +82,20 @@ def settle(
     """
     if not 0 < first_time <= max_time:
         raise argument_error("first_time", f"lie in (0, max_time = {max_time}]", f"is {first_time}")
-    x, t, window, begin = y0, 0.0, first_time, None
+    x, t, window, start = y0, 0.0, first_time, None
     while True:
         path = simulate(flow, x, np.linspace(t, t + window, FRAMES), integrator=integrator)
-        begin = max_speed(flow, path.initial, 0.0) if begin is None else begin
         x, t = path.final, t + window
+        start = path.initial if start is None else start
+        passed = jax.tree.map(lambda first, ys: jnp.concatenate([first[None], ys[1:]]), start, path.ys)
+        units = largest_units(flow, passed)
         late = [(float(path.ts[k]), jax.tree.map(lambda y, k=k: y[k], path.ys)) for k in range(FRAMES - 4, FRAMES)]
-        speed = max(max_speed(flow, state, when) for when, state in late)
-        rest = look(flow, x, [when for when, _ in late]) if speed <= SLOW * max(1.0, begin) else Rest("moving", 0.0)
+        speed, slow, slow_in_units = _slow(units, start, late)
+        rest, times = Rest("moving", 0.0), [when for when, _ in late]
+        if slow and slow_in_units:
+            rest = look(flow, x, times, units)
+        elif slow and (merging := _merging(flow, x, times)) > 0:
+            rest = Rest("metastable", merging)
         if rest.verdict == "stationary" or t >= max_time:
             return Limit(x, t, speed, *rest)
         if rest.verdict == "metastable" and (rest.rate * (max_time - t) < 1 or rest.rate * window > ESCAPE):
@@ -95,12 +103,33 @@ def settle(
         window = min(t, max_time - t)
 
 
-def look(flow: AbstractFlow, x: State, times: list[float] | None = None) -> Rest:
-    """Return whether a slow state is stationary, by cluster drift and eigenvalues of the field at each of `times`."""
+def _slow(units: Units, start: State, late: list[tuple[float, State]]) -> tuple[float, bool, bool]:
+    """Return the largest speed at late states, and whether it is small in the units of the flow and in others."""
+    own, begin = max(max_speed(units.given, x, t) for t, x in late), max_speed(units.given, start, 0.0)
+    slow = own <= SLOW * max(1.0, begin)
+    if units.is_own:
+        return own, slow, slow
+    begin = max_speed(units.flow, units.rescaled(start), 0.0)
+    fastest = max(max_speed(units.flow, units.rescaled(x), t / units.unit) for t, x in late)
+    return own, slow, fastest <= SLOW * max(1.0, begin)
+
+
+def look(flow: AbstractFlow, x: State, times: list[float] | None = None, units: Units | None = None) -> Rest:
+    """Return whether a slow state is stationary, by cluster drift and eigenvalues of the field at each of `times`.
+
+    Tolerances of the eigenvalues hold in `units`, by default those of the flow.
+    """
     times = [0.0] if times is None else times
     merging = _merging(flow, x, times)
     if merging > 0:
         return Rest("metastable", merging)
+    units = Units(flow, flow, 1.0) if units is None else units
+    found = _linearised(units.flow, units.rescaled(x), [t / units.unit for t in times])
+    return found._replace(rate=found.rate / units.unit)
+
+
+def _linearised(flow: AbstractFlow, x: State, times: list[float]) -> Rest:
+    """Return whether a slow state is stationary by the eigenvalues of a field whose rates are of order one."""
     x, speed = newton(flow, x, times[0])
     basis = tangent_basis(flow.space, x)
     jacobians = [tangent_jacobian(flow, x, t) for t in times]

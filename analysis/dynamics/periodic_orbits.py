@@ -11,6 +11,7 @@ from jaxtyping import Array, Complex, Float
 
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.pace import depends_on_time
+from analysis.dynamics.units import Units, in_units, ranges
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.arguments import check_flow, check_start
@@ -18,12 +19,14 @@ from dynsim.conversion import integer, number, reals
 from dynsim.errors import argument_error
 from dynsim.pictures import picture
 from dynsim.systems.base import AbstractFlow
+from dynsim.systems.rescaled import RescaledFlow, is_flat
 
 ITERATIONS = 30
 FURTHEST = 3.0  # the factor between a guess of the period and the period
 CLOSED = 1e-9  # of the size of the orbit: the gaps at which an orbit counts as closed
 SMALL = 1e-5  # of the norm of the states: orbits of a smaller size are equilibria
 FLAT = 1e-8  # relative: directions in which a family of orbits is closed, and along which an orbit is not moved
+TURN = 16  # periods within a factor of 32 of this are long enough in the units of the flow
 UNIT = 1e-6  # a multiplier's modulus within this of one decides nothing about stability
 
 
@@ -66,7 +69,7 @@ def periodic_orbit(
     """Return the periodic orbit to which Newton's method leads from a state and a period.
 
     With a `shift` it closes on a circle, as rotations of a pendulum do: the state after a period is the first one and
-    the shift.
+    the shift. Tolerances hold in units near the ranges of the trajectory of the guess over a period.
 
     Args:
         flow: the system.
@@ -86,9 +89,15 @@ def periodic_orbit(
     if not forced and depends_on_time(flow, start):
         must = "be True for a flow that depends on time, with the period of its forcing"
         raise argument_error("forced", must, f"is {forced}")
-    flat, restored = ravel_pytree(start)
     turn = _turn(flow, start, shift)
+    flat, restored = ravel_pytree(start)
     pair, tolerance = Linearised(flow, start), jnp.asarray(rtol, float)
+    units = _units(pair, flat, time, tolerance)
+    if not units.is_own:
+        moved = None if shift is None else units.rescaled(restored(jnp.asarray(turn)))
+        first, duration = units.rescaled(start), time / units.unit
+        found = periodic_orbit(units.flow, first, duration, segments=count, forced=forced, shift=moved, rtol=rtol)
+        return in_own_units(found, units)
     nodes = _nodes(pair, flat, time, count, tolerance)
     for _ in range(ITERATIONS):
         bases = [tangent_basis(flow.space, restored(jnp.asarray(node))) for node in nodes]
@@ -114,6 +123,24 @@ def periodic_orbit(
         nodes = np.stack([_moved(pair, x + B @ m) for x, B, m in zip(nodes, bases, moves, strict=True)])
         time += 0.0 if forced else float(np.clip(change[-1], -time / 3, time / 3))
     raise argument_error("guess", "be near a periodic orbit", f"leads to none in {ITERATIONS} steps of Newton's method")
+
+
+def _units(pair: Linearised, flat: Array, time: float, rtol: Array) -> Units:
+    """Return units near the ranges of the trajectory in which an orbit is looked for, and near its period."""
+    passed = jax.vmap(pair.restored)(jnp.asarray(_nodes(pair, flat, time, 5, rtol)))
+    sizes = ranges(passed) if is_flat(pair.system.space) else 1.0
+    return in_units(pair.system, sizes, time / TURN)
+
+
+def in_own_units(orbit: PeriodicOrbit, units: Units) -> PeriodicOrbit:
+    """Return an orbit that was found in other units in those of the given flow."""
+    sizes = jax.tree.leaves(units.flow.scale) if isinstance(units.flow, RescaledFlow) else [1.0]
+    return orbit._replace(
+        state=units.restored(orbit.state),
+        nodes=jax.tree.map(np.asarray, units.restored(orbit.nodes)),
+        period=orbit.period * units.unit,
+        gap=orbit.gap * float(max(np.max(np.asarray(size)) for size in sizes)),
+    )
 
 
 def _found(

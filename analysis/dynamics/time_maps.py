@@ -13,6 +13,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from analysis.dynamics.units import Units, in_units
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.ensembles import cores
@@ -59,8 +60,9 @@ def whole_turns(features: Features, moved: np.ndarray) -> np.ndarray:
 class TimeMap(eqx.Module):
     """The map of a flow over an interval, or an iterate of a map, on flat states, (members, n).
 
-    States solved together share the steps of the solver, whose error is that of the worst of them. A state stays where
-    it is once one of its features exceeds `bound`, or where the field is not finite.
+    States solved together share the steps of the solver, whose error is that of the worst of them, in units of the
+    `sizes` of the entries, (n,), 1 by default. A state stays where it is once one of its features exceeds `bound`, or
+    where the field is not finite.
     """
 
     system: AbstractFlow | AbstractMap
@@ -69,6 +71,7 @@ class TimeMap(eqx.Module):
     interval: Array
     rtol: Array
     bound: Array
+    sizes: Array
 
     def __init__(
         self,
@@ -78,11 +81,22 @@ class TimeMap(eqx.Module):
         interval: float,
         rtol: float,
         bound: float,
+        sizes: State | None = None,
     ):
         """Store the system, the shape of a state, and the numbers as arrays, so that others do not compile anew."""
         self.system, self.restored = system, Linearised(system, state).restored
         self.features = features
         self.interval, self.rtol, self.bound = (jnp.asarray(number, float) for number in (interval, rtol, bound))
+        every = jax.tree.map(lambda y: jnp.ones(jnp.shape(y)), state)
+        entries = every if sizes is None else jax.tree.map(lambda y, size: y * size, every, sizes)
+        self.sizes = ravel_pytree(entries)[0]
+
+    @property
+    def units(self) -> Units:
+        """The system, a flow, in units near the sizes and two intervals."""
+        system: Any = self.system
+        sizes = jax.tree.map(lambda y: np.asarray(y if y.ndim == 1 else jnp.max(y)), self.restored(self.sizes))
+        return in_units(system, sizes, 2 * float(self.interval))
 
     @property
     def is_map(self) -> bool:
@@ -206,14 +220,20 @@ def _flow_interval(
 ) -> tuple[Array, Array, Array]:
     velocity = jax.vmap(_velocity(time_map), in_axes=(None, 1), out_axes=1)
     worst = lambda error: jnp.max(jnp.sqrt(jnp.mean(error**2, axis=0)))
-    field = lambda t, y, args: _frozen(time_map, y, velocity(jnp.asarray(t), y), 0.0)
+    sizes = time_map.sizes[:, None]
+
+    def field(t: Any, z: Array, args: Any) -> Array:
+        del args
+        y = z * sizes
+        return _frozen(time_map, y, velocity(jnp.asarray(t), y), 0.0) / sizes
+
     solution = solve_within(
-        field, begin, begin + time_map.interval, ys,
+        field, begin, begin + time_map.interval, ys / sizes,
         rtol=time_map.rtol, first=length, longest=longest, jumps=jumps, norm=worst, max_steps=STEPS,
     )  # fmt: skip
     assert solution.ys is not None
     space, restored = time_map.system.space, time_map.restored
-    on = jax.vmap(lambda y: ravel_pytree(space.project(restored(y)))[0], in_axes=1, out_axes=1)(solution.ys[0])
+    on = jax.vmap(lambda y: ravel_pytree(space.project(restored(y)))[0], in_axes=1, out_axes=1)(solution.ys[0] * sizes)
     steps = jnp.maximum(solution.stats["num_accepted_steps"], 1)
     failed: Any = solution.result != dfx.RESULTS.successful
     return on, time_map.interval / steps.astype(float), failed

@@ -4,7 +4,7 @@ from tests.mutants import Mutant
 
 DYNAMICS = "analysis.dynamics."
 ATTRACTION, LIMITS, MAPS = DYNAMICS + "attraction", DYNAMICS + "limit_sets", DYNAMICS + "time_maps"
-SEARCH, BASINS = DYNAMICS + "attractors", DYNAMICS + "basins"
+SEARCH, BASINS, CYCLES = DYNAMICS + "attractors", DYNAMICS + "basins", DYNAMICS + "map_orbits"
 FRACTIONS, EDGE, BOUNDARY = DYNAMICS + "basin_fractions", DYNAMICS + "edge_tracking", DYNAMICS + "basin_boundary"
 TESTS = "tests/test_attractors.py::test_"
 HAUSDORFF = (TESTS + "distances_of_sets_are_those_of_hausdorff_in_extents",)
@@ -33,7 +33,9 @@ MUTANTS = (
     Mutant("workbench attractors: far sets decide which near ones are paired", ATTRACTION,
            "linear_sum_assignment(np.minimum(costs, furthest))", "linear_sum_assignment(costs)", tests=HAUSDORFF),
     Mutant("workbench attractors: a constant feature has the extent one", ATTRACTION,
-           "np.where(sizes > 0, np.maximum(sizes, floor), max(floor, 1.0))", "max(floor, 1.0)", tests=CONSTANT),
+           "np.where(sizes > 0, np.maximum(sizes, floor), rest)", "rest", tests=CONSTANT),
+    Mutant("workbench attractors: a feature that is always zero has the extent one", ATTRACTION,
+           "max(floor, float(power_near(np.max(sizes, initial=0.0) / 4)))", "1.0", tests=CONSTANT),
     Mutant("workbench attractors: early samples count", ATTRACTION,
            "tail = features[-max(WINDOW, len(features) // 4) :]", "tail = features", tests=LATE),
     Mutant("workbench attractors: a sample within the radius is on an attractor", ATTRACTION,
@@ -55,7 +57,7 @@ MUTANTS = (
     Mutant("workbench attractors: the least period is not looked for", LIMITS,
            "for period in range(1, min(record.longest_period, len(f) // 3) + 1):",
            "for period in range(min(record.longest_period, len(f) // 3), 0, -1):", tests=FOUND),
-    Mutant("workbench attractors: multipliers are those of one step", LIMITS,
+    Mutant("workbench attractors: multipliers are those of one step", CYCLES,
            "    steps = jnp.asarray(period * round(float(time_map.interval)))\n",
            "    steps = jnp.asarray(round(float(time_map.interval)))\n", tests=FOUND),
     Mutant("workbench attractors: what has escaped has failed", SEARCH,
@@ -96,7 +98,7 @@ MUTANTS = (
            "low, high, right = ends[change - 1], ends[change], found[change]",
            "low, high, right = ends[change], ends[change + 1], found[change]",
            tests=("tests/test_basins.py::test_division_into_parts_brackets_as_bisection_does",)),
-    Mutant("workbench attractors: Newton's method for a cycle of a map takes the transposed derivative", LIMITS,
+    Mutant("workbench attractors: Newton's method for a cycle of a map takes the transposed derivative", CYCLES,
            "inside = basis.T @ jacobian @ basis\n        move", "inside = basis.T @ jacobian.T @ basis\n        move",
            tests=(TESTS + "newtons_method_finds_the_points_and_multipliers_of_a_cycle_of_a_map",)),
     Mutant("workbench attractors: fixed points and cycles of a map are exchanged", LIMITS,

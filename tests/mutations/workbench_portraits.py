@@ -2,7 +2,9 @@
 
 from tests.mutants import Mutant
 
-CYCLES, POLES, PORTRAIT = (f"analysis.dynamics.{name}" for name in ("cycles", "poles", "portrait"))
+CYCLES, POLES, PORTRAIT, PERIODIC = (
+    f"analysis.dynamics.{name}" for name in ("cycles", "poles", "portrait", "periodic_orbits")
+)
 PHASE, EQUILIBRIA = "tests/test_phase_plane.py::test_", "tests/test_equilibria.py::test_"
 EACH = (PHASE + "limit_cycles_are_found_forwards_and_backwards_each_once",)
 CENTRE = (PHASE + "the_separatrices_of_a_duffing_oscillator_have_the_energy_of_its_saddle",)
@@ -63,11 +65,12 @@ MUTANTS = (
     Mutant("portraits: only short periods are looked for", CYCLES, "HORIZONS = 5", "HORIZONS = 1",
            tests=(PHASE + "limit_cycles_are_found_whatever_their_period[1.0]",)),
     Mutant("portraits: states are of the size one", CYCLES,
-           "size = np.where(ranges > 0, ranges, 1.0)", "size = np.ones_like(ranges)",
+           "size = np.where(spread > 0, spread, 1.0)", "size = np.ones_like(spread)",
            tests=(PHASE + "limit_cycles_are_found_whatever_their_period[10000000.0]",)),
-    Mutant("portraits: periods are in the unit of the search", CYCLES, "period=o.period * unit", "period=o.period",
+    Mutant("portraits: periods are in the unit of the search", PERIODIC,
+           "period=orbit.period * units.unit", "period=orbit.period",
            tests=(PHASE + "limit_cycles_are_found_whatever_their_period[1.0]",)),
-    Mutant("portraits: states of cycles are in the unit of the search", CYCLES,
-           "state=jnp.asarray(o.state) * size", "state=jnp.asarray(o.state)",
+    Mutant("portraits: states of cycles are in the unit of the search", PERIODIC,
+           "state=units.restored(orbit.state)", "state=orbit.state",
            tests=(PHASE + "limit_cycles_are_found_whatever_their_period[10000000.0]",)),
 )  # fmt: skip
