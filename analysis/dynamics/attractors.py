@@ -123,7 +123,8 @@ def find_attractors(
         longest: the most intervals, or steps of a map.
         longest_period: the longest period that is looked for, of a map, in steps, or of a forced flow, in periods.
         escape: a state with a larger feature has escaped; by default ten thousand times the size of the starts.
-        rtol: the relative tolerance of the solver; the absolute one is a hundredth of it.
+        rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units near the ranges of
+            the starts.
         exponents: whether to compute the largest Lyapunov exponent of sets that are not periodic.
 
     Raises:

@@ -78,7 +78,7 @@ def periodic_orbit(
         segments: into how many the period is divided, for orbits whose multipliers are large.
         forced: whether the period is fixed, for a flow that depends on time.
         shift: what is added to the state in a period, multiples of the periods of its angles; the field has these.
-        rtol: the relative tolerance of the solver; the absolute one is a hundredth of it.
+        rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units of the orbit.
 
     Raises:
         ValueError: for bad input, or if the iteration does not converge, or collapses onto an equilibrium.
