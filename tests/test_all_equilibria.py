@@ -88,6 +88,17 @@ def test_a_circle_of_equilibria_is_one_family_that_is_not_isolated():
     assert known.families == ()
 
 
+@pytest.mark.slow  # other flows are compiled
+def test_families_that_cross_or_have_other_spectra_are_each_one():
+    cross = FunctionFlow(lambda t, x: -x * x[::-1] ** 2)  # both axes, along which the eigenvalue changes
+    found = all_equilibria(cross, KEY, box=[[-2.0] * 2, [2.0] * 2], num_starts=16)
+    assert sorted(np.argmax(np.abs(np.asarray(e.state))) for e in found.families) == [0, 1]
+    assert len(found.found) <= 1  # the point in both, from which a step along one leads off the other
+    rings = FunctionFlow(lambda t, x: (1 - jnp.sum(x**2)) * (2 - jnp.sum(x**2)) * x)
+    families = all_equilibria(rings, KEY, box=[[-2.0] * 2, [2.0] * 2], num_starts=16).families
+    assert sorted(float(e.state @ e.state) for e in families) == pytest.approx([1.0, 2.0])
+
+
 @pytest.mark.slow  # a flow of tokens is compiled
 def test_three_tokens_on_a_circle_have_three_equilibria_up_to_symmetry():
     flow = TokenFlow(2.0 * np.eye(2)[None])

@@ -93,6 +93,17 @@ def test_a_degenerate_equilibrium_is_undecided():
     assert found.kind == "undecided"
 
 
+def test_a_degenerate_equilibrium_is_found_once():
+    flow = FunctionFlow(lambda t, x: jnp.stack([-(x[0] ** 3), -x[1]]))
+    (found,) = equilibria(flow, np.stack([np.linspace(-2, 2.2, 21), np.linspace(1, -1, 21)], axis=1))
+    assert (found.kind, found.times_found) == ("undecided", 21)
+    assert float(jnp.max(jnp.abs(found.state))) < 1e-4
+    (only,) = all_equilibria(flow, stream(0, "units"), box=[[-2.0, -2.0], [2.2, 2.0]], num_starts=21).found
+    assert (only.kind, float(jnp.max(jnp.abs(only.state))) < 1e-4) == ("undecided", True)
+    pair = equilibria(Cubic([1.0, -5e-3, 0.0, 0.0]), np.linspace(-2, 2.2, 21)[:, None])  # x^2 (x - 5e-3)
+    assert sorted(float(e.state[0]) for e in pair) == pytest.approx([0.0, 5e-3], abs=1e-4)
+
+
 def test_a_frozen_time_is_that_time():
     (found,) = equilibria(Cubic([0.0, 0.0, -1.0, 0.0], 1.0), np.zeros((21, 1)), t=2.0)
     assert float(found.state[0]) == pytest.approx(np.cos(2.0), abs=1e-13)

@@ -12,11 +12,14 @@ from jaxtyping import Array
 from numpy.typing import ArrayLike
 
 from analysis.dynamics.equilibria import (
+    STEPS,
     Comparison,
     Equilibrium,
     at_rest,
     classified,
+    is_flat_between,
     least_speed,
+    max_speed,
     newton,
     random_starts,
 )
@@ -30,16 +33,18 @@ from dynsim.errors import argument_error, counted
 from dynsim.systems.base import AbstractFlow
 
 PADDING = 32  # places for equilibria that deflate: more are left out of the deflation
+BETWEEN = 8  # points on the way to a family from which Newton's method leads to a chain of equilibria
 QUIET = 2  # rounds without a new equilibrium end the search
 
 
 class AllEquilibria(NamedTuple):
     """Equilibria found by a search, the stable ones first, and how the search ended.
 
-    `families` are the equilibria that are not isolated, one for each family met: at each a direction of the null space
-    leads to further equilibria. `outside` counts those found outside of the box. `end` says why the search ended:
-    `quiet` (two rounds found nothing new), `rounds` or `count` (the caps). There may be others: a search proves
-    nothing; see `certified_equilibria`.
+    `families` are the equilibria that are not isolated, one for each family met, and for families of the same spectrum:
+    at each a direction of the null space leads to further equilibria. Points between which the speed is zero up to
+    rounding, as near a degenerate equilibrium, are one. `outside` counts those found outside of the box. `end` says why
+    the search ended: `quiet` (two rounds found nothing new), `rounds` or `count` (the caps). There may be others: a
+    search proves nothing; see `certified_equilibria`.
     """
 
     found: tuple[Equilibrium, ...]
@@ -133,6 +138,9 @@ class _Search:
         self.speeds: list[float] = []
         self.counts: list[int] = []
         self.families: list[bool] = []
+        self.members: dict[int, list[State]] = {}
+        self.joined: set[int] = set()
+        self.scale = 1.0
         self.quiet = 0
 
     def round(self, starts: State) -> None:
@@ -145,31 +153,66 @@ class _Search:
         ends, scale = least_speed(self.flow, starts, jnp.zeros(()), jnp.asarray(known))
         if not np.isfinite(float(scale)):
             raise argument_error("flow", "have a finite field at some start", "has not")
+        self.scale = float(scale)
         for k in range(len(jax.tree.leaves(ends)[0])):
-            x, speed = newton(self.flow, jax.tree.map(lambda a, k=k: a[k], ends))
-            if at_rest(self.flow, x, speed, float(scale)):
+            x, speed = newton(self.flow, jax.tree.map(lambda a, k=k: a[k], ends), max_steps=STEPS)
+            if at_rest(self.flow, x, speed, self.scale):
                 self.add(x, speed)
 
     def add(self, x: State, speed: float) -> None:
         """Add an equilibrium unless it is known, or belongs to a known family."""
-        values = [self.compare.value(move(x)) for move in self.group]
-        for k, image in enumerate(self.images):
-            if any(self.compare.are_same(value, image) for value in values):
+        moved = [move(x) for move in self.group]
+        values = [self.compare.value(y) for y in moved]
+        for k, (image, state) in enumerate(zip(self.images, self.states, strict=True)):
+            same = any(self.compare.are_same(value, image) for value in values)
+            if same or any(is_flat_between(self.flow, y, state, self.scale) for y in moved):
                 self.counts[k] += 1
+                if speed < self.speeds[k] and not same:  # nearer to a degenerate equilibrium
+                    self.states[k], self.images[k], self.speeds[k] = x, values[0], speed
                 return
         family = self._is_family(x)
-        if family and any(self.families):  # one for each family of the same dimension and type
-            type_of = lambda y: np.round(np.real(spectrum(self.flow, y).values), 4)
-            alike = [k for k, other in enumerate(self.families) if other]
-            for k in alike:
-                if np.array_equal(type_of(self.states[k]), type_of(x)):
-                    self.counts[k] += 1
-                    return
+        if family and (known := self._family_of(x, moved)) is not None:
+            self.counts[known] += 1
+            return
+        if family:
+            self.members[len(self.states)] = [x]
         self.states.append(x)
         self.images.append(values[0])
         self.speeds.append(speed)
         self.counts.append(1)
         self.families.append(family)
+
+    def _family_of(self, x: State, moved: list[State]) -> int | None:
+        """Return the known family of an equilibrium that is not isolated, and join those that it belongs to."""
+        type_of = lambda y: np.round(np.real(spectrum(self.flow, y).values), 4)
+        known = [k for k in self.members if k not in self.joined]
+        alike = [k for k in known if np.array_equal(type_of(self.states[k]), type_of(x))]
+        if alike:
+            return alike[0]
+        found = [k for k in known if any(self._leads_to(y, self.members[k]) for y in moved)]
+        for k in found[1:]:
+            self.members[found[0]] += self.members[k]
+            self.joined.add(k)
+        if found:
+            self.members[found[0]].append(x)
+        return found[0] if found else None
+
+    def _leads_to(self, x: State, members: list[State]) -> bool:
+        """Return whether a chain of equilibria leads from one to the nearest member of a family, close to the line."""
+        flat, unravel = ravel_pytree(x)
+        others = [ravel_pytree(y)[0] for y in members]
+        other = min(others, key=lambda y: float(jnp.linalg.norm(y - flat)))
+        apart, before = float(jnp.linalg.norm(other - flat)) / (BETWEEN + 1), flat
+        for share in np.arange(1, BETWEEN + 1) / (BETWEEN + 1):
+            reached = self.flow.space.project(unravel((1 - share) * flat + share * other))
+            speed = max_speed(self.flow, reached)
+            if not at_rest(self.flow, reached, speed, self.scale):
+                reached, speed = newton(self.flow, reached)
+            there = ravel_pytree(reached)[0]
+            if not at_rest(self.flow, reached, speed, self.scale) or jnp.linalg.norm(there - before) > 3 * apart:
+                return False
+            before = there
+        return bool(jnp.linalg.norm(other - before) <= 3 * apart)
 
     def _is_family(self, x: State) -> bool:
         """Return whether a null direction, beside those of the symmetries given, leads to further equilibria."""
@@ -185,7 +228,8 @@ class _Search:
     def result(self, box: np.ndarray | None, rounds: int, starts: int, end: str) -> AllEquilibria:
         """Return what was found, classified."""
         inside, families, outside = [], [], 0
-        for x, speed, count, family in zip(self.states, self.speeds, self.counts, self.families, strict=True):
+        rows = zip(self.states, self.speeds, self.counts, self.families, strict=True)
+        for x, speed, count, family in (row for k, row in enumerate(rows) if k not in self.joined):
             flat = np.asarray(ravel_pytree(self.units.restored(x))[0])
             if box is not None and not (np.all(flat >= box[0]) and np.all(flat <= box[1])):
                 outside += 1

@@ -22,6 +22,8 @@ from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
 AT_REST = 1e-10  # a lower speed, in typical units, is zero up to rounding
+CLOSE = 1e-2  # in typical units: nearer equilibria with no speed between them are one that is degenerate
+STEPS = 60  # of Newton's method, which approaches degenerate equilibria by a fixed factor in each
 SAME = 1e-6  # in typical units: equilibria nearer to each other are one
 
 
@@ -82,13 +84,15 @@ def equilibria(
     near, scale = least_speed(scaled, begin, when, jnp.empty((0, _size(starts))))
     found: list[tuple[State, np.ndarray, float, int]] = []
     for k in range(count):
-        x, speed = newton(scaled, jax.tree.map(lambda y, k=k: y[k], near), when)
+        x, speed = newton(scaled, jax.tree.map(lambda y, k=k: y[k], near), when, max_steps=STEPS)
         if not at_rest(scaled, x, speed, float(scale), when):
             continue
         value = compare.value(x)
-        for place, (_, other, _, _) in enumerate(found):
-            if compare.are_same(value, other):
-                found[place] = (*found[place][:3], found[place][3] + 1)
+        for place, (known, other, slowest, times) in enumerate(found):
+            same = compare.are_same(value, other)
+            if same or is_flat_between(scaled, x, known, float(scale), when):
+                nearer = speed < slowest and not same  # to a degenerate equilibrium
+                found[place] = (x, value, speed, times + 1) if nearer else (known, other, slowest, times + 1)
                 break
         else:
             found.append((x, value, speed, 1))
@@ -130,6 +134,16 @@ def at_rest(flow: AbstractFlow, x: State, speed: float, scale: float, t: Time = 
     step = np.linalg.lstsq(J, -along, rcond=1e-9)[0]
     left = float(np.max(np.abs(along + J @ step)))
     return left <= speed / 2 and float(np.max(np.abs(step))) <= SAME * (1 + float(np.max(np.abs(_flat(x)))))
+
+
+def is_flat_between(flow: AbstractFlow, x: State, other: State, scale: float, t: Time = 0.0) -> bool:
+    """Return whether the speed between two near equilibria is zero up to rounding, as near a degenerate one."""
+    flat, unravel = jax.flatten_util.ravel_pytree(x)
+    apart = jax.flatten_util.ravel_pytree(other)[0] - flat
+    if float(jnp.max(jnp.abs(apart))) > CLOSE:
+        return False
+    between = [flow.space.project(unravel(flat + share * apart)) for share in (0.25, 0.5, 0.75)]
+    return max(max_speed(flow, y, t) for y in between) <= AT_REST * max(1.0, scale)
 
 
 def classified(

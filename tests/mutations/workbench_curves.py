@@ -8,6 +8,8 @@ CURVES, BRANCHES, POINTS = DYNAMICS + "curves", DYNAMICS + "branches", DYNAMICS 
 SEARCH = "tests/test_all_equilibria.py::test_"
 DRIVEN = (SEARCH + "known_equilibria_drive_starts_to_others",)
 FAMILY = (SEARCH + "a_direction_without_pull_that_no_symmetry_explains_is_a_family",)
+ONCE = ("tests/test_equilibria.py::test_a_degenerate_equilibrium_is_found_once",)
+CROSS = (SEARCH + "families_that_cross_or_have_other_spectra_are_each_one",)
 BRANCH = "tests/test_continuation.py::test_"
 CIRCLE = (BRANCH + "a_pair_of_multipliers_leaves_the_unit_circle_at_its_angle",)
 FOLDS = (BRANCH + "a_branch_passes_the_folds_of_the_double_well",)
@@ -19,6 +21,16 @@ MUTANTS = (
            "jnp.where(there, 1 + 1 / (away + 1e-300), 1.0)", "jnp.where(there, 1.0, 1.0)", tests=DRIVEN),
     Mutant("workbench equilibria: places that are empty drive starts away", EQUILIBRIA,
            "jnp.where(there, 1 + 1 / (away + 1e-300), 1.0)", "(1 + 1 / (away + 1e-300))", tests=DRIVEN),
+    Mutant("workbench equilibria: what is flat between is not looked at", EQUILIBRIA,
+           "if same or is_flat_between(scaled, x, known, float(scale), when):", "if same:", tests=ONCE),
+    Mutant("workbench equilibria: near ones are one whatever the speed between", EQUILIBRIA,
+           "return max(max_speed(flow, y, t) for y in between) <=", "return 0 <=", tests=ONCE),
+    Mutant("workbench equilibria: a search does not look at what is flat between", ALL,
+           "if same or any(is_flat_between(self.flow, y, state, self.scale) for y in moved):", "if same:", tests=ONCE),
+    Mutant("workbench equilibria: members of all families are those of the first", ALL,
+           "or jnp.linalg.norm(there - before) > 3 * apart:", "or False:", tests=CROSS),
+    Mutant("workbench equilibria: each point of a family is one", ALL,
+           "self.counts[known] += 1\n            return", "self.counts[known] += 1", tests=CROSS),
     Mutant("workbench equilibria: symmetries do not explain families", ALL,
            "symmetries=self.symmetries).num_symmetries:\n            return False",
            "symmetries=()).num_symmetries:\n            return False", tests=FAMILY),
