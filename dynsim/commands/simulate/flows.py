@@ -198,10 +198,12 @@ def draw_one(path: Path, run: Trajectory) -> None:
     """Draw one trajectory: the diameter of tokens; of a vector its path and its components."""
     from figures.files import write_figure
     from figures.panels.curves import over_time
+    from figures.refined import refined
     from figures.style import canvas, settings
     from figures.trajectories import drawing
 
     if np.ndim(run.ys) == 3:
+        run = refined(run, of=measurements)
         with settings():
             drawn, (ax,) = canvas()
             over_time(ax, run.ts, np.asarray(run.along(measurements))[:, 0], role="token", ylabel="diameter")
