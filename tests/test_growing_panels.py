@@ -104,6 +104,3 @@ def test_returns_of_a_periodic_orbit_are_a_fixed_point_on_axes_of_its_size():
         maps.return_map(ax, [[2.0, 2.001], [2.001, 2.0]], label="x")
         assert np.ptp(ax.get_xlim()) < 0.01
         assert ax.get_legend_handles_labels()[1] == []
-    assert maps.returns_after(2.0 + pairs) == 1
-    assert maps.returns_after(np.tile([[1.0], [2.0], [3.0]], (4, 1))) == 3
-    assert maps.returns_after(np.arange(8.0)[:, None]) == 0
