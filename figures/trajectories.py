@@ -13,6 +13,7 @@ from dynsim.spaces import Simplex, Sphere
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.named import components
 from dynsim.trajectory import Trajectory
+from figures.fitted import fitted
 from figures.movie import write_movie
 from figures.panels.attractors import AZIMUTH, attractor, ends, many_series, space_axes, time_series
 from figures.panels.labels import axis_labels, time_label
@@ -51,12 +52,12 @@ def drawing(run: Trajectory, *, azimuth: float = AZIMUTH, until: float = 1.0) ->
             many_series(ax, np.asarray(run.ts), ys, labels=labels, xlabel=xlabel, ylabel="components", error=error,
                         steps=is_map, until=until)  # fmt: skip
             drawn.legend(loc="outside lower center", ncols=4)
-            return drawn
+            return fitted(drawn)
         drawn, path, axes = _axes(ys.shape[1], isinstance(run.system.space, Sphere) and ys.shape[1] == 3)
         _series(axes, run, ys, labels, known.time_unit, until)
         if path is not None:
             _path(path, run, ys, labels, azimuth, until)
-        return drawn
+        return fitted(drawn)
 
 
 def has_picture(run: Trajectory) -> bool:

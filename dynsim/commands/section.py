@@ -99,6 +99,7 @@ def main(words: Sequence[str]) -> int:
 def write(o: Section, shown: Shown, title: str) -> None:
     """Write the figure, and the movie if it is asked for."""
     from figures.files import write_figure
+    from figures.fitted import fitted
     from figures.movie import growing, write_movie
     from figures.style import canvas, settings
 
@@ -108,7 +109,7 @@ def write(o: Section, shown: Shown, title: str) -> None:
             shown.draw(ax, until)
             if ax.get_legend_handles_labels()[1]:
                 drawn.legend(loc="outside lower center", ncols=3)
-            return drawn
+            return fitted(drawn)
 
     with settings():
         write_figure(drawing(1.0), o.figure, title)
