@@ -12,7 +12,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, PyTree, Real
 
 from dynsim._types import Key, Scalar, State, TimesLike
@@ -33,7 +32,7 @@ from dynsim.ensemble_parts import digest as _digest
 from dynsim.ensemble_parts import together as _together
 from dynsim.errors import argument_error
 from dynsim.executors import as_executor, finished
-from dynsim.host import on_host
+from dynsim.host import has_values, on_host
 from dynsim.integrators import AbstractIntegrator, Stats
 from dynsim.integrators.stochastic import chosen_for_all
 from dynsim.io.checkpoints import Checkpoints
@@ -71,9 +70,8 @@ class Ensemble(eqx.Module):
 
     def __repr__(self) -> str:
         """Return the ensemble in a line: the system, the times, and how many members finished."""
-        leaves = jax.tree.leaves((self.ts, self.values, self.stats))
         flow = self.flow[0] if isinstance(self.flow, tuple) else self.flow
-        if any(isinstance(leaf, Tracer) or not isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves):
+        if not has_values(self.ts, self.values, self.stats):
             return f"Ensemble of {type(flow).__name__}"
         ends = f"{len(self.ts)} times from {float(self.ts[0]):g} to {float(self.ts[-1]):g}"
         return f"Ensemble of {type(flow).__name__}, {ends}. {self.explain()}"

@@ -1,8 +1,10 @@
 """The exceptions of the library, and the sentences of their messages."""
 
+import contextlib
 import difflib
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 
 from dynsim.outcome import Outcome
 
@@ -47,6 +49,18 @@ def argument_error(
     but = " ".join(but.split())
     subject = f"Arguments {', '.join(others)} and {last}" if others else f"Argument {last}"
     return kind(f"{subject} must {must}, but {but}{'' if but.endswith('?') else '.'}")
+
+
+@contextlib.contextmanager
+def renamed(**names: str) -> Iterator[None]:
+    """Name arguments in sentences as the caller of this context knows them: `renamed(function="system")`."""
+    try:
+        yield
+    except ValueError as error:
+        found = re.match(r"Argument `(\w+)`", str(error))
+        if found is None or found[1] not in names:
+            raise
+        raise type(error)(f"Argument `{names[found[1]]}`{str(error)[found.end() :]}") from error
 
 
 def counted(count: int, one: str, several: str = "") -> str:

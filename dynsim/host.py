@@ -1,4 +1,4 @@
-"""Rows of arrays that are picked and joined on the host, where no program is compiled for each new shape."""
+"""Arrays on the host: whether they have values, and rows that are picked and joined without a compiled program."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import PyTree
+
+
+def has_values(*trees: PyTree) -> bool:
+    """Return whether all leaves are arrays with values: none is traced, or stands for an array by its shape."""
+    leaves = jax.tree.leaves(trees)
+    return all(isinstance(leaf, jax.Array | np.ndarray) and not isinstance(leaf, Tracer) for leaf in leaves)
 
 
 def on_host(function: Callable[..., Any], *trees: PyTree) -> PyTree:

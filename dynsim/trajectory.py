@@ -7,10 +7,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Int, PyTree, Real
 
 from dynsim._types import State, Time
+from dynsim.host import has_values
 from dynsim.integrators.base import AbstractIntegrator, Stats
 from dynsim.pictures import Pictured
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -43,8 +43,7 @@ class Trajectory(eqx.Module, Pictured):
 
     def __repr__(self) -> str:
         """Return the run in a line: the system, the times, the shape of a state, and how the integration ended."""
-        leaves = jax.tree.leaves((self.ts, self.ys, self.stats))
-        if any(isinstance(leaf, Tracer) or not isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves):
+        if not has_values(self.ts, self.ys, self.stats):
             return f"Trajectory of {type(self.system).__name__}"
         shapes = ", ".join(str(np.shape(leaf)[1:]) for leaf in jax.tree.leaves(self.ys))
         ends = f"{float(self.ts[0]):g} to {float(self.ts[-1]):g}"

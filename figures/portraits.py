@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from analysis.dynamics.basins import Basins
 from analysis.dynamics.phase_plane import PhasePlane
 from analysis.dynamics.portrait import Portrait
+from figures.fitted import fitted
 from figures.panels.basins import basin_background
 from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
 from figures.panels.portrait_curves import cycles, paths, separatrices
@@ -34,7 +35,7 @@ def plane(found: PhasePlane, labels: Sequence[str], *, title: str = "", basins: 
         if basins is not None:
             basin_background(ax, basins.labels, basins.axes)
         _finished(ax, title)
-        return drawn
+        return fitted(drawn)
 
 
 def line(
@@ -77,7 +78,7 @@ def line(
         if basins is not None:
             basin_background(ax, basins.labels, basins.axes)
         _finished(ax, title)
-        return drawn
+        return fitted(drawn)
 
 
 def circle(found: Portrait) -> Figure:

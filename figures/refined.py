@@ -1,72 +1,135 @@
 """Runs at more times than were saved, through the saved states, for curves without visible corners."""
 
+import dataclasses
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
 
 from analysis.dynamics.flat_states import flat_states
+from dynsim._types import State
 from dynsim.dense_output import DensePath, dense_path
 from dynsim.errors import IntegrationError
+from dynsim.hybrid_trajectory import HybridTrajectory
+from dynsim.integrators import Scipy
 from dynsim.integrators.base import AbstractIntegrator
 from dynsim.systems.base import AbstractFlow
+from dynsim.systems.noisy import NoisyFlow
 from dynsim.trajectory import Trajectory
 
 VISIBLE = 1e-3  # of the extent of a component: a distance from a chord that is seen at the width of a page
 SAME = 1e-3  # of the extent: the distance within which a second run is that which was saved
+FEW = 5  # saved times, of which fewer do not tell how the curve bends between them
+IN_A_STEP = 4  # pieces, at first, where the steps of the integrator tell it
 FINEST, MOST = 64, 40_000  # pieces of an interval between saved times, and of a run
+NUMBERS = 1_000_000  # entries of all states of a run: of many tokens fewer states fit
 ROUNDS = 16  # runs from a saved state on, each as far as it stays near the saved ones
 
+_Part = tuple[DensePath, int, int]
+"""A dense output with the indices of the saved times between which it stays near the saved states."""
 
-def refined(run: Trajectory) -> Trajectory:
+
+def refined(
+    run: Trajectory, *, of: Callable[[State], PyTree] | None = None, integrator: AbstractIntegrator | None = None
+) -> Trajectory:
     """Return a run of a flow at so many times that chords between them do not show, or the run as it is.
 
-    It is as it is for a map, with noise, after a failure, and where the chords between saved states show already. The
-    states in between come from the dense output of the run's integrator; a chaotic run is begun anew at saved states.
+    It is as it is for a map, with noise, after a failure, and where the chords between saved states do not show. The
+    states in between come from the dense output of an integrator; a chaotic run is begun anew at saved states.
+
+    Args:
+        run: the run, which an event may have cut.
+        of: what is drawn of a state, by default all of its entries.
+        integrator: by default that of the run, and `Scipy()` for a run that an event has cut.
     """
-    ts, states = np.asarray(run.ts, float), flat_states(run.ys)
-    pieces = _pieces(ts, states) if _has_dense_output(run) else 1
-    if pieces == 1:
+    used = integrator or run.integrator or Scipy()
+    if not _has_dense_output(run, used):
         return run
-    shares = np.arange(pieces) / pieces
-    times = np.append((ts[:-1, None] + np.diff(ts)[:, None] * shares).ravel(), ts[-1])
-    begin, parts = 0, []
-    for _ in range(ROUNDS):
-        path, reached = _followed(run, ts, states, begin)
-        if path is None or reached <= begin:
-            break
-        parts.append(path.states_at(times[pieces * begin : pieces * reached]))
-        begin = reached
+    ts, states = np.asarray(run.ts, float), flat_states(run.ys)
+    most = min(MOST, NUMBERS // max(1, states.shape[1])) // (len(ts) - 1)
+    pieces = min(FINEST if len(ts) < FEW else _pieces(ts, _drawn(run, of)), most)
+    parts = _parts(run, ts, states, used) if pieces > 1 else []
     if not parts:
         return run
-    kept = np.concatenate([times[: pieces * begin], ts[begin:]])
-    parts.append(jax.tree.map(lambda y: np.asarray(y)[begin:], run.ys))
-    ys = jax.tree.map(lambda *rows: jnp.concatenate([jnp.asarray(row) for row in rows]), *parts)
+    if len(ts) < FEW:
+        steps = sum(int(path.stats.num_steps) for path, *_ in parts)
+        pieces = min(max(pieces, IN_A_STEP * steps), most)
+    made = _divided(run, ts, parts, pieces)
+    while len(ts) < FEW and 2 * pieces <= most and _bend(np.asarray(made.ts), _drawn(made, of)) > VISIBLE:
+        pieces *= 2
+        made = _divided(run, ts, parts, pieces)
+    return made
+
+
+def refined_phases(run: HybridTrajectory, *, of: Callable[[State], PyTree] | None = None) -> HybridTrajectory:
+    """Return a run of a hybrid system whose phases are `refined`, with the integrator of the run if it is known."""
+    integrator = getattr(run.recipe, "integrator", None)
+    return dataclasses.replace(run, phases=tuple(refined(p, of=of, integrator=integrator) for p in run.phases))
+
+
+def _has_dense_output(run: Trajectory, used: AbstractIntegrator) -> bool:
+    """Return whether the run is of a flow, came to its end, and can be repeated with a dense output."""
+    if not isinstance(run.system, AbstractFlow) or isinstance(run.system, NoisyFlow) or not bool(run.stats.succeeded):
+        return False
+    return type(used).dense is not AbstractIntegrator.dense
+
+
+def _drawn(run: Trajectory, of: Callable[[State], PyTree] | None) -> Float[np.ndarray, "times n"]:
+    """Return what is drawn of the states, as rows."""
+    return flat_states(run.ys if of is None else run.along(of))
+
+
+def _pieces(ts: Float[np.ndarray, " times"], values: Float[np.ndarray, "times n"]) -> int:
+    """Return into how many pieces, a power of two, intervals are divided, so that chords do not show."""
+    bend = _bend(ts, values)
+    if not bend > VISIBLE:
+        return 1
+    pieces = 2 ** int(np.ceil(np.log2(np.sqrt(bend / VISIBLE)))) * 2
+    return min(pieces, FINEST)
+
+
+def _bend(ts: Float[np.ndarray, " times"], values: Float[np.ndarray, "times n"]) -> float:
+    """Return how far curves are from the chords between neighbours, in units of the extent."""
+    return (
+        float(np.max(_off_chords(ts, values) / _extent(values), initial=0.0)) / 4
+    )  # a chord of two intervals: 4 times
+
+
+def _parts(
+    run: Trajectory, ts: Float[np.ndarray, " times"], states: Float[np.ndarray, "times n"], used: AbstractIntegrator
+) -> list[_Part]:
+    """Return dense outputs from the start on, each as far as it stays near the saved states."""
+    begin, parts = 0, []
+    for _ in range(ROUNDS):
+        path, reached = _followed(run, ts, states, begin, used)
+        if path is None or reached <= begin:
+            break
+        parts.append((path, begin, reached))
+        begin = reached
+    return parts
+
+
+def _divided(run: Trajectory, ts: Float[np.ndarray, " times"], parts: list[_Part], pieces: int) -> Trajectory:
+    """Return the run with the states of dense outputs at the times that divide intervals into pieces."""
+    shares = np.arange(pieces) / pieces
+    times = (ts[:-1, None] + np.diff(ts)[:, None] * shares).ravel()
+    end = parts[-1][2]
+    rows = [path.states_at(times[pieces * begin : pieces * reached]) for path, begin, reached in parts]
+    rows.append(jax.tree.map(lambda y: np.asarray(y)[end:], run.ys))
+    ys = jax.tree.map(lambda *kept: jnp.concatenate([jnp.asarray(row) for row in kept]), *rows)
+    kept = np.concatenate([times[: pieces * end], ts[end:]])
     error = jax.tree.map(lambda e: _between(kept, ts, np.asarray(e)), run.stats.error)
     stats = eqx.tree_at(lambda stats: stats.error, run.stats, error, is_leaf=lambda part: part is None)
     return Trajectory(kept, ys, run.system, stats, run.integrator)
 
 
-def _has_dense_output(run: Trajectory) -> bool:
-    """Return whether the run is of a flow, came to its end, and can be repeated with a dense output."""
-    if not isinstance(run.system, AbstractFlow) or run.integrator is None or not bool(run.stats.succeeded):
-        return False
-    return type(run.integrator).dense is not AbstractIntegrator.dense
-
-
-def _pieces(ts: Float[np.ndarray, " times"], states: Float[np.ndarray, "times n"]) -> int:
-    """Return into how many pieces, a power of two, intervals are divided, so that chords do not show."""
-    bend = np.max(_off_chords(ts, states) / _extent(states), initial=0.0) / 4  # a chord of two intervals is 4 times off
-    if not bend > VISIBLE:
-        return 1
-    pieces = 2 ** int(np.ceil(np.log2(np.sqrt(bend / VISIBLE)))) * 2
-    return max(1, min(pieces, FINEST, MOST // (len(ts) - 1)))
-
-
 def _off_chords(ts: Float[np.ndarray, " times"], states: Float[np.ndarray, "times n"]) -> Float[np.ndarray, "inner n"]:
     """Return how far each inner state is from the chord between its neighbours at its time."""
-    share = ((ts[1:-1] - ts[:-2]) / (ts[2:] - ts[:-2]))[:, None]
+    width = ts[2:] - ts[:-2]  # zero where an interval has no room for more floats
+    share = ((ts[1:-1] - ts[:-2]) / np.where(width > 0, width, 1.0))[:, None]
     return np.abs(states[1:-1] - (1 - share) * states[:-2] - share * states[2:])
 
 
@@ -76,14 +139,18 @@ def _extent(states: Float[np.ndarray, "times n"]) -> Float[np.ndarray, " n"]:
 
 
 def _followed(
-    run: Trajectory, ts: Float[np.ndarray, " times"], states: Float[np.ndarray, "times n"], begin: int
+    run: Trajectory,
+    ts: Float[np.ndarray, " times"],
+    states: Float[np.ndarray, "times n"],
+    begin: int,
+    used: AbstractIntegrator,
 ) -> tuple[DensePath | None, int]:
     """Return the path from a saved state on, and the last saved time up to which it stays near the saved states."""
     if begin == len(ts) - 1:
         return None, begin
     start, ends = jax.tree.map(lambda y: y[begin], run.ys), np.asarray(run.ts)[[begin, -1]]
     try:
-        path = dense_path(run.system, start, ends, run.integrator)  # pyright: ignore[reportArgumentType]
+        path = dense_path(run.system, start, ends, used)  # pyright: ignore[reportArgumentType]
     except IntegrationError:
         return None, begin
     gap = np.max(np.abs(flat_states(path.states_at(ts[begin:])) - states[begin:]) / _extent(states), axis=1)

@@ -168,10 +168,12 @@ def letter(axes: Sequence[Axes], names: Sequence[str] = ()) -> None:
 
 
 def power_of_ten(axis: Axis, values: np.ndarray) -> None:
-    """Write the power of ten of small or large values into the label of an axis, and its ticks without it."""
+    """Write the power of ten of small or large values into the label of an axis, before a unit; its ticks lack it."""
     largest = float(np.max(np.abs(values), initial=0.0))
     power = int(np.floor(np.log10(largest))) if largest > 0 else 0
     if -3 < power < 4:
         return
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / 10.0**power:g}".replace("-", "\N{MINUS SIGN}")))
-    axis.set_label_text(rf"{axis.get_label_text()} ($10^{{{power}}}$)")
+    factor = rf"$10^{{{power}}}$"
+    name, bracket, unit = axis.get_label_text().partition(" (")
+    axis.set_label_text(f"{name} ({factor} {unit}" if bracket else f"{name} ({factor})")

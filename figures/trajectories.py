@@ -13,13 +13,14 @@ from dynsim.spaces import Simplex, Sphere
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.named import components
 from dynsim.trajectory import Trajectory
+from figures.fitted import fitted
 from figures.movie import write_movie
-from figures.panels.attractors import AZIMUTH, attractor, ends, space_axes, time_series
+from figures.panels.attractors import AZIMUTH, attractor, ends, many_series, space_axes, time_series
 from figures.panels.labels import axis_labels, time_label
 from figures.panels.simplices import in_triangle, outline
 from figures.panels.tokens import surface, token_paths
 from figures.refined import refined
-from figures.style import PAGE, SERIES, canvas, colour, settings
+from figures.style import PAGE, canvas, colour, settings
 
 MOST = 6  # components that have panels of their own
 TURN = 360.0  # degrees in a movie
@@ -45,17 +46,18 @@ def drawing(run: Trajectory, *, azimuth: float = AZIMUTH, until: float = 1.0) ->
     labels = axis_labels(known.names, known.units)
     with settings():
         if ys.shape[1] > MOST:
-            drawn, (ax,) = canvas()
-            for number, row in enumerate(ys.T):
-                ax.plot(np.asarray(run.ts), row, color=colour(SERIES[number % 3]), linewidth=0.5)
-            ax.set_xlabel(_time(run, known.time_unit))
-            ax.set_ylabel("components")
-            return drawn
+            drawn, (ax,) = canvas(aspect=0.85)
+            error = None if run.stats.error is None else flat_states(run.stats.error)
+            is_map, xlabel = isinstance(run.system, AbstractMap), _time(run, known.time_unit)
+            many_series(ax, np.asarray(run.ts), ys, labels=labels, xlabel=xlabel, ylabel="components", error=error,
+                        steps=is_map, until=until)  # fmt: skip
+            drawn.legend(loc="outside lower center", ncols=4)
+            return fitted(drawn)
         drawn, path, axes = _axes(ys.shape[1], isinstance(run.system.space, Sphere) and ys.shape[1] == 3)
         _series(axes, run, ys, labels, known.time_unit, until)
         if path is not None:
             _path(path, run, ys, labels, azimuth, until)
-        return drawn
+        return fitted(drawn)
 
 
 def has_picture(run: Trajectory) -> bool:

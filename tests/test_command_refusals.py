@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dynsim.errors import nearest
+from dynsim.commands.system_options import separated
+from dynsim.errors import argument_error, nearest, renamed
 from tests.commands import refused
 
 MINE = """
@@ -23,6 +24,10 @@ def decay(t, x, rate=1.0):
 
 def level(beta):
     return beta
+
+
+def said(beta):
+    return "hello"
 
 
 flow = FunctionFlow(decay, names=("height",), parameters={"rate": 1.0})
@@ -129,6 +134,50 @@ def test_an_option_that_does_not_exist_is_said_to_be_unknown_with_or_without_a_v
     nothing_runs, capsys, line, sentence
 ):
     assert sentence in refused(capsys, *line.split())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sweep --rho lorenz",
+        "simulate --driven mine.py:field",
+        "simulate --names x v mine.py:field --end 1",
+        "portrait --causal token-flow",
+        "lyapunov --start 1 0 0 lorenz --duration 50",
+        "section --plot x y henon --count 9",
+        "continue --box -1 1 double-well --parameter h",
+        "basins",
+    ],
+)
+def test_a_system_that_an_option_takes_as_its_value_is_said_to_come_first(nothing_runs, capsys, line):
+    said = f"`system` must be given as the first word (see `dynsim {line.split()[0]} --help`), but is missing."
+    assert said in refused(capsys, *line.split())
+
+
+def test_an_option_that_takes_the_system_for_a_number_is_said_to_follow_it(nothing_runs, capsys):
+    said = "`box` must be as `dynsim basins --help` describes it and follow SYSTEM, but is not"
+    assert said in refused(capsys, "basins", "--box", "-2", "2", "henon", "--shape", "5")
+
+
+def test_a_system_may_come_after_the_numbers_of_its_parameters():
+    line = "--rho 10 20 -1/3 2d.py:field --end 1"
+    rest, given = separated(line.split(), ("system", "end"))
+    assert (rest, given) == (["2d.py:field", "--end", "1"], ("rho=10,20,-1/3",))
+
+
+@pytest.mark.parametrize("system", ["growing", "fast-slow/van-der-pol", "prototypes"])
+def test_a_system_with_options_of_its_own_is_said_to_come_first(nothing_runs, capsys, system):
+    said = (
+        f"`system` must be the first word after `dynsim simulate` if it has options of its own, but `{system}` is not."
+    )
+    assert said in refused(capsys, "simulate", "--end", "1", system)
+
+
+def test_a_function_that_a_sweep_cannot_keep_is_named_as_its_option_is(nothing_runs, capsys):
+    said = "Argument `system` must return numbers, arrays of numbers, or a mapping of these, but returns 'hello'"
+    assert said in refused(capsys, "sweep", "mine.py:said", "--beta", "1", "2")
+    with pytest.raises(ValueError, match="Argument `other` must be, but is not."), renamed(function="system"):
+        raise argument_error("other", "be", "is not")
 
 
 def test_the_nearest_word_takes_the_fewest_changes_for_its_length():

@@ -12,7 +12,9 @@ import pytest
 
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Diffrax, Event, InSpan, Scipy
-from dynsim.integrators.events import narrowed, untouched
+from dynsim.integrators.events import AfterReset, narrowed, untouched
+from dynsim.integrators.flat_fields import flattened
+from dynsim.integrators.scipy_backend import _Walk
 from dynsim.keys import stream
 from dynsim.outcome import Outcome
 from dynsim.simulation import simulate, simulate_until
@@ -361,3 +363,14 @@ def test_a_stop_prints_itself_in_a_line():
     stop = simulate_until(CLOCK, jnp.zeros(1), [0.0, 4.0], [Event(lambda t, x: x[0] - 3)], integrator=Scipy())
     assert repr(stop).startswith("Event 0 ended: Trajectory")
     assert "\n" not in repr(stop)
+
+
+@pytest.mark.parametrize("told", ["no reset", "a reset that leaves the state", "a reset"])
+def test_the_field_is_evaluated_at_the_start_once_unless_a_reset_moved_the_state(told):
+    seen, at = [], np.array([1.0, 0.0])
+    before = at if told == "a reset that leaves the state" else 2 * at
+    event = UP if told == "no reset" else AfterReset(UP.fn, 1, before=jnp.asarray(before))
+    field = lambda t, y: seen.append(y.tolist()) or np.array([y[1], -y[0]])
+    walk = _Walk(Scipy(), WAVE, field, flattened(jnp.asarray(at))[1], (event,))
+    assert walk.begin(0.0, at).tolist() == [1.0]
+    assert seen == ([[1.0, 0.0], [2.0, 0.0]] if told == "a reset" else [[1.0, 0.0]])

@@ -5,6 +5,7 @@ import pytest
 
 from dynsim.growing import flow_of
 from dynsim.storage import load
+from figures import panels
 from tests.test_command_line import refused, run
 
 SMALL = ("--tokens", 20, "--dimension", 4, "--capacity", 2, "--end", 3, "--frames", 4)
@@ -21,7 +22,11 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_events_are_printed_in_order_and_the_file_has_them(capsys, folder):
+def test_events_are_printed_in_order_and_the_file_has_them(capsys, folder, monkeypatch):
+    drawn, fan = [], panels.temperature_fan
+    monkeypatch.setattr(
+        panels, "temperature_fan", lambda ax, ts, *rest, **options: drawn.append(ts) or fan(ax, ts, *rest, **options)
+    )
     status, said, _ = run(
         capsys, "simulate", "growing", *SHORT, "--temperature-rate", 5, "--out", "run.npz", "--figure", "run.svg"
     )
@@ -39,6 +44,7 @@ def test_events_are_printed_in_order_and_the_file_has_them(capsys, folder):
     assert all(heads[time] == (2 if time > 0.99 else 1) for time in heads)
     np.testing.assert_allclose(flow_of(found.phases[-1]).temperatures(found.final), [0.1, 0.1])
     assert "<svg" in (folder / "run.svg").read_text()
+    assert len(drawn[0]) > 64 * len(found.phases)  # between few saved times, curves of the dense output
     status, said, _ = run(capsys, "simulate", "run.npz")
     assert (status, said) == (0, "run.npz: identical bit for bit\n")
 

@@ -60,6 +60,25 @@ def test_exponents_are_those_at_the_time_and_have_errors_at_the_end():
 
 
 @pytest.mark.parametrize(
+    ("value", "error", "said"),
+    [
+        (0.9097, 0.02, r"0.91 \pm 0.02"),
+        (-0.0007587, 0.0061, r"-0.001 \pm 0.006"),
+        (-0.0003, 0.02, r"0.00 \pm 0.02"),
+        (-14.58, 0.0096, r"-14.58 \pm 0.01"),
+        (1234.5, 34.0, r"1230 \pm 30"),
+        (0.4501234567, 3e-12, r"0.450123 \pm 3 \cdot 10^{-12}"),
+        (0.45, 0.0, r"0.45 \pm 0"),
+    ],
+)
+def test_an_exponent_is_written_to_the_first_digit_of_its_error(value, error, said):
+    with settings():
+        _, (ax,) = canvas()
+        exponents.running_exponents(ax, [1.0, 2.0], [[1.0], [value]], [error])
+    assert ax.get_legend_handles_labels()[1] == [rf"$\lambda_{{1}} = {said}$"]
+
+
+@pytest.mark.parametrize(
     "words",
     [("section", "logistic", "--count", "20"), ("lyapunov", "logistic", "--duration", "60")],
 )
@@ -104,6 +123,3 @@ def test_returns_of_a_periodic_orbit_are_a_fixed_point_on_axes_of_its_size():
         maps.return_map(ax, [[2.0, 2.001], [2.001, 2.0]], label="x")
         assert np.ptp(ax.get_xlim()) < 0.01
         assert ax.get_legend_handles_labels()[1] == []
-    assert maps.returns_after(2.0 + pairs) == 1
-    assert maps.returns_after(np.tile([[1.0], [2.0], [3.0]], (4, 1))) == 3
-    assert maps.returns_after(np.arange(8.0)[:, None]) == 0

@@ -176,3 +176,4 @@ def test_runs_of_hybrid_systems_and_ensembles_print_themselves_in_a_line():
         to_xarray(run)
     members = ensemble(Pendulum(), jnp.ones((2, 2)), [0.0, 0.5], lambda t, x: x[0], integrator=Scipy(), shown=False)
     assert repr(members) == "Ensemble of Pendulum, 2 times from 0 to 0.5. 2 of 2 members finished."
+    assert repr(jax.eval_shape(lambda y: y, members)) == "Ensemble of Pendulum"

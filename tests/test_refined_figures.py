@@ -5,8 +5,22 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim import FunctionFlow, FunctionMap, Scipy, iterate, simulate
-from figures.refined import refined
+from analysis.tokens.consensus import diameter
+from dynsim import (
+    Event,
+    FunctionFlow,
+    FunctionMap,
+    Scipy,
+    TokenFlow,
+    Transition,
+    iterate,
+    simulate,
+    simulate_hybrid,
+    stream,
+)
+from dynsim.commands.simulate.flows import draw_one
+from figures import files
+from figures.refined import refined, refined_phases
 from figures.trajectories import drawing
 
 TIMES = np.linspace(0.0, 10.0, 11)
@@ -49,3 +63,42 @@ def test_what_cannot_be_repeated_stays_as_it_was_saved(circle):
     )
     for run in (failed, iterate(FunctionMap(lambda k, x: -x), [1.0], 5)):
         assert refined(run) is run
+
+
+def test_a_phase_between_two_bounces_is_the_arc_that_it_is():
+    fall = FunctionFlow(lambda t, x: np.array([x[1], -1.0]), names=("height", "speed"))
+    bounce = Transition("bounce", Event(lambda t, x: x[0], -1), lambda flow, t, x: (flow, -0.8 * x))
+    run = simulate_hybrid(fall, np.array([0.5, 0.0]), [0.0, 2.5, 3.5], [bounce], integrator=Scipy())
+    assert [len(phase.ts) for phase in run.phases] == [2, 3, 2]
+    for fine in (refined(run.phases[0]), *refined_phases(run).phases):
+        assert len(fine.ts) > 60
+        since = fine.ts - fine.ts[0]
+        height, speed = np.asarray(fine.ys[0])
+        assert np.max(np.abs(fine.ys[:, 0] - height - speed * since + since**2 / 2)) < 1e-9
+    assert len(drawing(run.phases[1]).axes[0].lines[0].get_xdata()) > 60
+
+
+def test_a_run_of_two_saved_times_is_drawn_with_all_of_its_turns():
+    fine = refined(simulate(FunctionFlow(_turn), np.array([1.0, 0.0]), [0.0, 400.0], integrator=Scipy()))
+    assert len(fine.ts) > 1500  # 64 turns, of two dozen pieces each at least
+    assert np.max(np.abs(fine.ys[:, 0] - np.cos(fine.ts))) < 1e-7
+
+
+def test_a_run_is_divided_as_finely_as_what_is_drawn_of_it_bends(circle):
+    straight = simulate(FunctionFlow(lambda t, x: np.ones_like(x)), np.zeros(2), TIMES, integrator=Scipy())
+    assert refined(straight) is straight
+    fine = refined(straight, of=lambda x: x[0] ** 2)
+    assert len(fine.ts) > 40
+    assert refined(circle, of=lambda x: x @ x) is circle
+
+
+def test_the_diameter_of_tokens_is_drawn_between_the_saved_times(monkeypatch, tmp_path):
+    drawn = {}
+    monkeypatch.setattr(files, "write_figure", lambda figure, *rest: drawn.update(figure=figure))
+    flow = TokenFlow(jnp.eye(3)[None])
+    run = simulate(flow, flow.space.sample(stream(0, "start"), (4, 3)), np.linspace(0.0, 8.0, 6), integrator=Scipy())
+    draw_one(tmp_path / "tokens.png", run)
+    (line,) = drawn["figure"].axes[0].lines
+    ts, values = np.asarray(line.get_data())
+    assert len(ts) > 50
+    assert np.allclose(values[np.isin(ts, run.ts)], run.along(diameter))

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.sections import Section, orbit_diagram, poincare_section
+from analysis.dynamics.sections import OrbitDiagram, Section, orbit_diagram, poincare_section
 from dynsim.integrators import Scipy
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractMap, FunctionFlow
@@ -105,6 +105,26 @@ def test_the_orbit_diagram_of_the_logistic_map_has_its_periods():
     r = 3.2  # the two points of period two
     expected = (r + 1 + np.array([-1, 1]) * np.sqrt((r - 3) * (r + 1))) / (2 * r)
     assert np.allclose(np.sort(found.values[1, :2]), expected)
+
+
+def _crossings(states):
+    return Section(np.arange(float(len(states))), states, np.ones(len(states)), 0.01, True)
+
+
+def test_a_section_has_the_least_period_after_which_all_its_states_come_back():
+    pairs = 1e-13 * np.stack([np.arange(10), np.arange(10) ** 2 % 7], axis=1)
+    assert _crossings(2.0 + pairs).period() == 1
+    assert _crossings(np.tile([[1.0], [2.0], [3.0]], (4, 1))).period() == 3
+    assert _crossings(np.array([[1.0], [2.0], [3.0]] * 3 + [[1.0]])).period() == 3
+    assert _crossings(np.arange(8.0)[:, None]).period() == 0
+    assert _crossings(np.empty((0, 2))).period() == 0
+
+
+def test_what_drifts_by_less_than_the_tolerance_in_a_step_has_no_period():
+    drift = 1e-7 * np.arange(200.0)
+    found = OrbitDiagram(np.arange(3.0), np.stack([0.5 + drift, 0.5 + 0 * drift, np.tile([0.2, 0.8], 100)]))
+    assert found.periods().tolist() == [0, 1, 2]
+    assert _crossings(0.5 + 50 * drift[:, None]).period() == 0
 
 
 def test_an_orbit_diagram_takes_any_coordinate():

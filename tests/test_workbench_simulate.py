@@ -1,11 +1,13 @@
 """`dynsim simulate` and pictures of trajectories for systems of the catalogue, with estimates of errors."""
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgba
 from PIL import Image
 
-from dynsim import Diffrax, Scipy, load, rerun, save, simulate, to_xarray
+from dynsim import Diffrax, FunctionFlow, Scipy, load, rerun, save, simulate, to_xarray
 from dynsim.integrators import InSpan
 from dynsim.systems.catalogue.oscillators import Pendulum, VanDerPol
 from figures.trajectories import drawing
@@ -82,6 +84,28 @@ def test_the_drawing_names_its_axes(d):
 
 def _decay(t, x):
     return -x
+
+
+@pytest.mark.parametrize("d", [7, 30])
+def test_many_components_in_one_panel_have_names_and_bands_of_errors(d):
+    ts, known = np.linspace(0.0, 1.0, 9), tuple(f"v_{k + 1}" for k in range(d))
+    path = simulate(FunctionFlow(_decay, names=known), jnp.arange(1.0, d + 1), ts, integrator=Scipy())
+    path = eqx.tree_at(lambda p: p.stats.error, path, 0.2 * path.ys, is_leaf=lambda part: part is None)
+    drawn = drawing(path)
+    (ax,) = drawn.axes
+    assert len(ax.collections) == d
+    edges = ax.collections[-1].get_paths()[0].vertices
+    assert edges[:, 1].max() == pytest.approx(1.2 * d)
+    assert edges[:, 1].min() == pytest.approx(0.8 * d / np.e)
+    words = [text.get_text() for text in drawn.legends[0].get_texts()]
+    first = [f"$v_{{{k + 1}}}$" for k in range(d)] if d == 7 else ["$v_{1}$", "$v_{30}$"]
+    assert words == [*first, f"estimated error, at most {0.2 * d:.1e}"]
+    assert len({tuple(to_rgba(line.get_color())) for line in ax.lines}) == d
+    assert ax.get_ylim()[1] < 1.2 * d  # the data are in view, whatever the estimates are
+    check_layout(drawn)
+    (ax,) = drawing(path, until=0.5).axes
+    assert ax.lines[0].get_xdata()[-1] < 0.6
+    assert ax.get_xlim() == (0.0, 1.0)
 
 
 @pytest.mark.slow

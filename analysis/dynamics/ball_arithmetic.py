@@ -5,7 +5,7 @@ applied to balls or to Taylor series. Floating-point constants count as the bina
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -74,13 +74,7 @@ class BallFunction:
 
     def may_jump(self, x: Balls) -> bool:
         """Return whether the function may jump within a box, where its derivatives say nothing about its changes."""
-        known = [*x, *self._values.constants]
-        for fn, places in self._values.steps:
-            arguments = [known[k] for k in places]
-            known.append(fn(*arguments))
-            if may_jump(fn, arguments, known[-1]):
-                return True
-        return False
+        return any(may_jump(*step) for step in self._values.taken([*x, *self._values.constants]))
 
     def jacobian(self, x: Balls) -> Balls:
         """Return what encloses the derivatives at every point of a box; see `may_jump`."""
@@ -105,9 +99,16 @@ class _Program(NamedTuple):
     def run(self, x: Iterable[Any]) -> list[Any]:
         """Return the outputs as a list."""
         known = [*x, *self.constants]
-        for fn, places in self.steps:
-            known.append(fn(*[known[k] for k in places]))
+        for _ in self.taken(known):
+            pass
         return [known[k] for k in self.outputs.ravel().tolist()]
+
+    def taken(self, known: list[Any]) -> Iterator[tuple[Callable[..., Any], list[Any], Any]]:
+        """Add results to `known`, the inputs and constants, and yield each operation, its entries and its result."""
+        for fn, places in self.steps:
+            arguments = [known[k] for k in places]
+            known.append(fn(*arguments))
+            yield fn, arguments, known[-1]
 
 
 class _Entries(NamedTuple):

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
+from analysis.dynamics.flat_states import flat_states
 from dynsim._types import Scalar, State, Time
 from dynsim.arguments import as_state, check_flow, check_integrator, check_start
 from dynsim.conversion import function, integer, number, reals
@@ -24,6 +25,7 @@ from dynsim.systems.named import real_parameter
 
 SAMPLES = 2000  # of a piece of the trajectory
 HALVINGS = 60  # of a bracket between two samples: to neighbouring floats
+SETTLED = 1e-5  # of the size of the states: crossings within it are one, up to rounding and the solver's error
 
 
 class Section(NamedTuple):
@@ -53,6 +55,21 @@ class Section(NamedTuple):
         values = np.asarray(jax.vmap(coordinate)(jax.tree.map(jnp.asarray, self.states)))
         pairs = [np.stack([found[:-1], found[1:]], axis=1) for found in (values[self.directions == s] for s in (1, -1))]
         return np.concatenate(pairs)
+
+    def period(self) -> int:
+        """Return after how many crossings the state comes back up to errors, the least number; 0 if it does not."""
+        states = flat_states(self.states) if len(self.times) else np.empty((0, 0))
+        return least_period(states, SETTLED * float(np.max(np.abs(states), initial=0.0)))
+
+
+def least_period(values: Float[np.ndarray, "steps n"], tolerance: float) -> int:
+    """Return the least number of steps, up to half of them, after which all values return to the last ones, or 0.
+
+    A value that leaves its place slowly, by less than the tolerance in a step, does not return.
+    """
+    back = values[::-1]
+    places, shifts = np.arange(len(back)), range(1, len(back) // 2 + 1)
+    return next((p for p in shifts if np.max(np.abs(back - back[places % p])) <= tolerance), 0)
 
 
 def poincare_section(
@@ -164,13 +181,7 @@ class OrbitDiagram(NamedTuple):
 
     def periods(self, tolerance: float = 1e-6) -> np.ndarray:
         """Return the period of each orbit, the least one up to half of what was kept; 0 for none and for escape."""
-        found = np.zeros(len(self.values), int)
-        for row, values in enumerate(self.values):
-            if np.all(np.isfinite(values)):
-                shifts = range(1, len(values) // 2 + 1)
-                fits = (p for p in shifts if np.max(np.abs(values[p:] - values[:-p])) <= tolerance)
-                found[row] = next(fits, 0)
-        return found
+        return np.array([least_period(values[:, None], tolerance) for values in self.values], int)
 
 
 def orbit_diagram(

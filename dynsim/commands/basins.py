@@ -197,6 +197,7 @@ def drawn(
     """Return the figure of basins, with the states on their edges; of a slice it says where this cuts."""
     from jax.flatten_util import ravel_pytree
 
+    from figures.fitted import fitted
     from figures.panels.basins import basin_image
     from figures.panels.labels import axis_labels, slice_label
     from figures.style import canvas, settings
@@ -213,7 +214,7 @@ def drawn(
             turns={place: turns[k] for place, k in enumerate(which) if k in turns},
             title=slice_label([known.names[k] for k in held], base[held].tolist()),
         )  # fmt: skip
-    return figure
+        return fitted(figure)
 
 
 def mark_of(

@@ -66,12 +66,14 @@ def _parsed(options: type[Options], words: list[str], program: str, default: Opt
         raise argument_error(unknown[1], f"be an option of `{program}`", f"is not{near}")
     if (without := re.match(r"Missing value for argument '--([a-z-]+)", said)) is not None:
         raise argument_error(without[1].replace("-", "_"), "be given with a value", "is given without")
+    required = [f.name for f in dataclasses.fields(options) if f.default is dataclasses.MISSING]  # pyright: ignore[reportArgumentType]
     if said.startswith("Missing"):
-        required = [f.name for f in dataclasses.fields(options) if f.default is dataclasses.MISSING]  # pyright: ignore[reportArgumentType]
-        raise argument_error(required or names, f"be given (see `{program} --help`)", "is missing")
+        given = "be given as the first word" if required == ["system"] else "be given"
+        raise argument_error(required or names, f"{given} (see `{program} --help`)", "is missing")
     found = re.search(r"--([a-z-]+)", said)
     name = names[0] if found is None else found[1].removeprefix("no-").replace("-", "_")
-    raise argument_error(name, f"be as `{program} --help` describes it", f"is not ({said})")
+    after = " and follow SYSTEM" if required == ["system"] and words[0].startswith("-") else ""
+    raise argument_error(name, f"be as `{program} --help` describes it{after}", f"is not ({said})")
 
 
 def refuse_unused(options: Any, unused: Iterable[str], where: str) -> None:

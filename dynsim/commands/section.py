@@ -99,6 +99,7 @@ def main(words: Sequence[str]) -> int:
 def write(o: Section, shown: Shown, title: str) -> None:
     """Write the figure, and the movie if it is asked for."""
     from figures.files import write_figure
+    from figures.fitted import fitted
     from figures.movie import growing, write_movie
     from figures.style import canvas, settings
 
@@ -108,7 +109,7 @@ def write(o: Section, shown: Shown, title: str) -> None:
             shown.draw(ax, until)
             if ax.get_legend_handles_labels()[1]:
                 drawn.legend(loc="outside lower center", ncols=3)
-            return drawn
+            return fitted(drawn)
 
     with settings():
         write_figure(drawing(1.0), o.figure, title)
@@ -125,7 +126,7 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
     from analysis.dynamics.sections import poincare_section
     from dynsim.commands.integrators import integrator
     from figures.panels.labels import axis_labels
-    from figures.panels.maps import return_map, returns_after, section
+    from figures.panels.maps import return_map, section
 
     surface, where = _surface(o, known)
     if o.returns:
@@ -149,7 +150,7 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
         draw = lambda ax, until: section(ax, points, labels=names, directions=ways, until=until, size=size)
     mean = float(np.mean(np.diff(found.times))) if len(found.times) > 1 else float("nan")
     short = "" if found.complete else f"; the search ended at t = {o.longest:g} before {o.count}"
-    back = returns_after(states)
+    back = found.period()
     which = "a fixed point of the return map" if back == 1 else f"which comes back after {back} crossings"
     orbit = f"; a periodic orbit, {which}" if back else ""
     return Shown(f"{counted(len(found.times), 'crossing')}, {mean:.6g} apart on average{orbit}{short}", draw)

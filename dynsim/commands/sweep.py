@@ -14,7 +14,7 @@ import tyro
 
 from dynsim.commands.options import check_outputs, parse, refuse_unused, say
 from dynsim.commands.system_options import SystemOptions, separated
-from dynsim.errors import argument_error, check_at_least, check_positive, nearest
+from dynsim.errors import argument_error, check_at_least, check_positive, nearest, renamed
 from dynsim.io.whole_files import whole_file
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def main(words: Sequence[str]) -> int:
     from dynsim.sweeps import sweep
 
     function = Built(o, tuple((name, values[0] if values else None) for name, values in grid.items()))
-    with cluster(o.cluster) as executor:
+    with cluster(o.cluster) as executor, renamed(function="system"):
         found = sweep(
             function,
             grid,

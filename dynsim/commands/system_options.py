@@ -14,7 +14,7 @@ import tyro
 
 from dynsim.commands.options import parse
 
-NUMBER = r"-?\.?\d.*"
+NUMBER = r"-?\.?\d[^:]*"  # not `2d.py:name`
 
 
 @dataclass(frozen=True)

@@ -214,8 +214,9 @@ class _Walk(NamedTuple):
             return ()
         start = self.unravel(y)
         before, _ = flattened(before_reset(self.events, start))
-        velocities = (self.unravel(self.field(t, state)) for state in (y, before))
-        found = _first_signs(self.events, self.flow.space, jnp.asarray(t), start, *velocities)
+        velocity = self.unravel(self.field(t, y))
+        earlier = velocity if np.array_equal(before, y) else self.unravel(self.field(t, before))
+        found = _first_signs(self.events, self.flow.space, jnp.asarray(t), start, velocity, earlier)
         values, sides = jax.tree.map(np.asarray, found)
         check_begin(values)
         return sides

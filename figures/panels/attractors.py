@@ -10,11 +10,13 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from numpy.typing import ArrayLike
 
 from dynsim.errors import argument_error
+from figures.panels.growing import head_colours
 from figures.style import SERIES, colour
 
 AZIMUTH, ELEVATION = -60.0, 22.0
 FEW = 100  # steps of a map that are joined by lines
 BEYOND = 0.15  # of the range of values, above and below; a band of errors may leave it
+NAMED = 12  # components in one panel that all have names in a legend
 
 
 def space_axes(drawn: Figure, place: Any = 111) -> Any:
@@ -108,9 +110,8 @@ def time_series(
     bands = None if error is None else np.asarray(error, float).T
     for number, (ax, column, label) in enumerate(zip(axes, columns, labels, strict=True)):
         tint = colour(SERIES[number % 3])
-        dots = {"marker": ".", "markersize": 1.5, "linestyle": "none" if len(times) > FEW else "-"} if steps else {}
         shown = max(2, round(until * len(times)))
-        ax.plot(times[:shown], column[:shown], color=tint, linewidth=0.8, **dots)
+        ax.plot(times[:shown], column[:shown], color=tint, linewidth=0.8, **_marks(steps, times))
         low, high = ends(column)
         pad = BEYOND * (high - low) or 1.0
         if bands is not None:
@@ -123,3 +124,56 @@ def time_series(
         ax.set_xlim(times[0], times[-1])
         ax.tick_params(labelbottom=ax is axes[-1])
     axes[-1].set_xlabel(xlabel)
+
+
+def many_series(
+    ax: Axes,
+    ts: ArrayLike,
+    values: ArrayLike,
+    *,
+    labels: Sequence[str],
+    ylabel: str,
+    xlabel: str = "time $t$",
+    error: ArrayLike | None = None,
+    steps: bool = False,
+    until: float = 1.0,
+) -> None:
+    """Draw many components over time, (times, components), in one panel, the first dark and the last bright.
+
+    Lines have labels for a legend, of more than twelve the first and the last. A band around each is the estimate of
+    its error; the largest estimate is in the legend, as a band is narrower than a line where the error is small.
+
+    Args:
+        ax: the axes.
+        ts: times, (times,).
+        values: (times, components).
+        labels: of the components, with units.
+        ylabel: of all of them.
+        xlabel: of the times.
+        error: an estimate of the error of each value, (times, components).
+        steps: whether these are the states of a map, which are drawn as points.
+        until: the share of the times that is drawn, on axes for all of them.
+    """
+    times, columns = np.asarray(ts, float), np.asarray(values, float).T
+    bands = None if error is None else np.asarray(error, float).T
+    shown, count = max(2, round(until * len(times))), len(columns)
+    tints = head_colours(count)
+    for k, (column, label, tint) in enumerate(zip(columns, labels, tints, strict=True)):
+        named = label if count <= NAMED or k in (0, count - 1) else None
+        ax.plot(times[:shown], column[:shown], color=tint, linewidth=0.6, label=named, **_marks(steps, times))
+        if bands is not None:
+            around = column - bands[k], column + bands[k]
+            said = f"estimated error, at most {np.max(bands):.1e}" if k == count - 1 else None
+            ax.fill_between(times, *around, color=tint, alpha=0.3, linewidth=0.0, label=said)
+    low, high = ends(columns)
+    pad = 0.05 * (high - low) or 1.0
+    ax.set_xlim(times[0], times[-1])
+    ax.set_ylim(low - pad, high + pad)
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel)
+
+
+def _marks(steps: bool, times: np.ndarray) -> dict[str, Any]:
+    """Return how the points of a map are marked, many without a line between them."""
+    joined = "none" if len(times) > FEW else "-"
+    return {"marker": ".", "markersize": 1.5, "linestyle": joined} if steps else {}

@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 import matplotlib.colors
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
 from numpy.typing import ArrayLike
 
@@ -18,6 +20,7 @@ NAMED = {-1: NO_BASIN, -2: "#FFFFFF", -3: "#4D4D4D", -4: "#000000"}  # not settl
 WORDS = {-1: "not settled", -2: "escaped", -3: "no attractor", -4: "undefined"}
 SMOOTH = 0.15  # of the pixels on a boundary: with more of them it is fractal, and not outlined
 MOST = 12  # basins in a legend
+DOT = 4.5  # points: of a set of small dots the one that a legend shows
 FAINT = 0.75  # share of white in the colours of a background
 FEW = 5e-4  # share of the grid below which a legend of a background has no entry
 
@@ -139,23 +142,30 @@ def _pixels(
 
 
 def _outline(ax: Axes, grid: np.ndarray, values: list[np.ndarray]) -> None:
-    """Draw the boundaries between basins as lines, unless there are too many of them."""
+    """Draw the boundaries between basins as lines along the cells of the grid, unless there are too many of them."""
     edge = np.mean(grid[1:] != grid[:-1]) + np.mean(grid[:, 1:] != grid[:, :-1])
     if not 0 < edge <= SMOOTH:
         return
-    for label in np.unique(grid)[1:]:
-        inside = (grid == label).astype(float)
-        ax.contour(values[0], values[1], inside, levels=[0.5], colors=["#202020"], linewidths=0.5, zorder=1.0)
+    across, up = (np.concatenate([a[:1] - (a[1] - a[0]) / 2, a + (a[1] - a[0]) / 2]) for a in values)
+    rows, columns = np.nonzero(grid[:, 1:] != grid[:, :-1])
+    upright = np.stack([across[[columns + 1] * 2], up[[rows, rows + 1]]], axis=-1).swapaxes(0, 1)
+    rows, columns = np.nonzero(grid[1:] != grid[:-1])
+    level = np.stack([across[[columns, columns + 1]], up[[rows + 1] * 2]], axis=-1).swapaxes(0, 1)
+    sides = LineCollection([*upright, *level], colors="#202020", linewidths=0.5, zorder=1.0, capstyle="projecting")
+    ax.add_collection(sides, autolim=False)
 
 
 def _legend(ax: Axes, patches: list[Patch], title: str) -> None:
     """Name the colours with the shares of the grid and the marks, above the image."""
     handles = [*patches, *ax.get_legend_handles_labels()[0]]
     columns = 1 if len(handles) == 1 else 2
-    ax.legend(
+    legend = ax.legend(
         handles=handles, title=title or None, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns,
         frameon=False,
     )  # fmt: skip
+    for handle in legend.legend_handles:
+        if isinstance(handle, Line2D) and handle.get_marker() == ".":
+            handle.set_markersize(DOT)
 
 
 def _patches(labels: np.ndarray, colours: Mapping[int, tuple], names: Mapping[int, str]) -> list[Patch]:

@@ -9,6 +9,8 @@ from figures.panels.curves import STYLES
 from figures.panels.growing_data import for_all, up_to
 from figures.style import SERIES, colour
 
+MOST_DIGITS = 6  # after the point of a value in a legend
+
 
 def running_exponents(
     ax: Axes, times: ArrayLike, running: ArrayLike, errors: ArrayLike, *, xlabel: str = "time $t$", until: float = 1.0
@@ -28,8 +30,8 @@ def running_exponents(
         role = SERIES[number % len(SERIES)]
         known = up_to(row, until)
         last = known[np.isfinite(known)][-1:]
-        name = rf"$\lambda_{{{number + 1}}} = {float(last[0]) if len(last) else np.nan:.4g}"
-        name += rf" \pm {error:.1g}$".replace("e-0", "e-") if until >= 1 else "$"
+        found = float(last[0]) if len(last) else np.nan
+        name = rf"$\lambda_{{{number + 1}}} = {_measured(found, error) if until >= 1 else f'{found:.4g}'}$"
         ax.plot(ts, known, color=colour(role), label=name, linestyle=STYLES[number % len(STYLES)])
         if until >= 1:
             ax.fill_between(ts, row[-1] - error, row[-1] + error, color=colour(role), alpha=0.25, linewidth=0.0)
@@ -74,3 +76,16 @@ def exponents_against(
     ax.set_xlim(x.min(), x.max())
     ax.set_xlabel(xlabel)
     ax.set_ylabel("Lyapunov exponents")
+
+
+def _measured(value: float, error: float) -> str:
+    """Return a value with its standard error, both to the first digit of the error."""
+    if not 0 < error < np.inf:
+        return rf"{value:.4g} \pm {error:.1g}"
+    error = float(f"{error:.0e}")
+    power = int(np.floor(np.log10(error)))
+    if power < -MOST_DIGITS:
+        factor = f"{error / 10.0**power:.0f}"
+        return rf"{value:.{MOST_DIGITS}f} \pm {factor} \cdot 10^{{{power}}}"
+    digits = max(0, -power)
+    return rf"{round(value, -power):z.{digits}f} \pm {error:.{digits}f}"

@@ -5,12 +5,12 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
+from analysis.dynamics.sections import SETTLED
 from dynsim.errors import argument_error
 from figures.panels.growing_data import for_all, up_to
 from figures.style import SERIES, colour
 
 MANY = 2000  # points beyond which they are drawn smaller
-SETTLED = 1e-5  # of the size of the states: crossings within it are one, up to rounding and the solver's error
 AROUND = 0.1  # of that size: the extent of axes about one point
 
 
@@ -130,14 +130,6 @@ def cobweb(ax: Axes, xs: ArrayLike, images: ArrayLike, orbit: ArrayLike, *, labe
     ax.set_xlim(xs[0], xs[-1])
     ax.set_xlabel(f"{label} at step $k$")
     ax.set_ylabel(f"{label} at step $k + 1$")
-
-
-def returns_after(states: ArrayLike) -> int:
-    """Return after how many crossings, of (crossings, n), the state comes back up to errors; 0 if it does not."""
-    found = np.asarray(states, float)
-    close = SETTLED * float(np.max(np.abs(found), initial=0.0))
-    places, shifts = np.arange(len(found)), range(1, len(found) // 2 + 1)
-    return next((p for p in shifts if np.max(np.abs(found - found[places % p])) <= close), 0)
 
 
 def orbit_diagram(

@@ -8,6 +8,10 @@ ORBITS, SECTIONS, SALTATION = DYNAMICS + "periodic_orbits", DYNAMICS + "sections
 EXPONENTS = ("tests/test_lyapunov.py",)
 PERIODIC = ("tests/test_periodic_orbits.py",)
 CROSSINGS = ("tests/test_sections.py",)
+PERIODS = tuple(f"{CROSSINGS[0]}::test_{name}" for name in (
+    "a_section_has_the_least_period_after_which_all_its_states_come_back",
+    "what_drifts_by_less_than_the_tolerance_in_a_step_has_no_period",
+))  # fmt: skip
 JUMPS = ("tests/test_saltation.py",)
 NAMED = ("tests/test_named.py",)
 COUNTED = ("tests/test_compilations.py",)
@@ -103,7 +107,9 @@ MUTANTS = (
     Mutant("workbench sections: as many crossings as were asked for are not complete", SECTIONS,
            "step, found >= wanted)", "step, found > wanted)", tests=CROSSINGS),
     Mutant("workbench sections: the period of an orbit may be one more than half", SECTIONS,
-           "shifts = range(1, len(values) // 2 + 1)", "shifts = range(2, len(values) // 2 + 1)", tests=CROSSINGS),
+           "range(1, len(back) // 2 + 1)", "range(2, len(back) // 2 + 1)", tests=PERIODS),
+    Mutant("workbench sections: a return is compared with the one before it", SECTIONS,
+           "back - back[places % p]", "back[p:] - back[:-p]", tests=PERIODS),
     Mutant("workbench sections: the warm-up of a diagram is left out", SECTIONS,
            "jax.lax.fori_loop(0, before, lambda", "jax.lax.fori_loop(0, 0 * before, lambda", tests=CROSSINGS),
     Mutant("workbench sections: a map that depends on the step starts anew after the warm-up", SECTIONS,

@@ -119,20 +119,20 @@ def draw(file: Path, known: Components, members: Ensemble) -> None:
 
 def drawing(known: Components, ts: np.ndarray, values: np.ndarray) -> Figure:
     """Return the figure of the quantities of an ensemble, (members, times, quantities), at the times `ts`."""
+    from figures.fitted import fitted
+    from figures.panels.attractors import many_series
     from figures.panels.curves import bands
     from figures.panels.labels import axis_labels, time_label
-    from figures.style import COLUMN, SERIES, canvas, colour
+    from figures.style import COLUMN, canvas
     from figures.trajectories import MOST
 
     d = values.shape[2]
     if d > MOST:
-        drawn, (ax,) = canvas()
-        for k, middle in enumerate(np.nanmedian(values, axis=0).T):
-            ax.plot(ts, middle, color=colour(SERIES[k % 3]), linewidth=0.5)
-        ax.set_xlim(ts[0], ts[-1])
-        ax.set_xlabel(time_label(known.time_unit))
-        ax.set_ylabel("medians of the components")
-        return drawn
+        drawn, (ax,) = canvas(aspect=0.85)
+        many_series(ax, ts, np.nanmedian(values, axis=0), labels=axis_labels(known.names, known.units),
+                    xlabel=time_label(known.time_unit), ylabel="medians of the components")  # fmt: skip
+        drawn.legend(loc="outside lower center", ncols=4)
+        return fitted(drawn)
     drawn, axes = canvas(COLUMN, max(0.75, 0.3 + 0.3 * d), rows=d)
     for k, (ax, label) in enumerate(zip(axes, axis_labels(known.names, known.units), strict=True)):
         last = k == d - 1
@@ -142,4 +142,4 @@ def drawing(known: Components, ts: np.ndarray, values: np.ndarray) -> Figure:
         if k:
             ax.legend().remove()  # that of the first panel stands for all
     axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False)  # above: bands are anywhere
-    return drawn
+    return fitted(drawn)

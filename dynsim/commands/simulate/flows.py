@@ -11,7 +11,7 @@ import numpy as np
 
 from dynsim.arguments import check_start
 from dynsim.commands.options import check_outputs, parse, refuse_unused, say
-from dynsim.commands.simulate import densities
+from dynsim.commands.simulate import WITH_OWN_OPTIONS, densities
 from dynsim.commands.simulate.ensembles import many, measurements
 from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.commands.simulate.noise import check_noise, solved
@@ -21,7 +21,7 @@ from dynsim.commands.simulate.systems import SYSTEMS, build, unused
 from dynsim.commands.sizes import FLOAT, check_memory
 from dynsim.commands.system_options import parse_system
 from dynsim.commands.systems import found
-from dynsim.errors import check_at_least, check_positive
+from dynsim.errors import argument_error, check_at_least, check_positive
 from dynsim.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation import iterate, simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -43,6 +43,9 @@ def main(words: Sequence[str]) -> int:
     if o.system.endswith(".npz"):
         refuse_unused(o, NOT_OF_RUN_FILES, "for a run file, whose run is repeated as it is")
         return rerun_file(Path(o.system), o.trust)
+    if o.system.partition("/")[0] in WITH_OWN_OPTIONS and ":" not in o.system:
+        must = "be the first word after `dynsim simulate` if it has options of its own"
+        raise argument_error("system", must, f"`{o.system}` is not")
     if o.system in SYSTEMS and o.parameters:
         o = parse(Simulate, words, "simulate")  # it names an option that does not exist
     check_sizes(o)
@@ -198,10 +201,12 @@ def draw_one(path: Path, run: Trajectory) -> None:
     """Draw one trajectory: the diameter of tokens; of a vector its path and its components."""
     from figures.files import write_figure
     from figures.panels.curves import over_time
+    from figures.refined import refined
     from figures.style import canvas, settings
     from figures.trajectories import drawing
 
     if np.ndim(run.ys) == 3:
+        run = refined(run, of=measurements)
         with settings():
             drawn, (ax,) = canvas()
             over_time(ax, run.ts, np.asarray(run.along(measurements))[:, 0], role="token", ylabel="diameter")

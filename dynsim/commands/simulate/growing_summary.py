@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from analysis.growing.separation import separation_force
@@ -85,9 +86,10 @@ def draw(o: Growing, path: HybridTrajectory, file: Path) -> None:
     """Draw the temperatures of the heads over time."""
     from figures import panels
     from figures.files import write_figure
+    from figures.refined import refined_phases
     from figures.style import canvas, settings
 
-    ts, values = temperatures(path)
+    ts, values = temperatures(refined_phases(path, of=lambda x: jnp.cbrt(x.cubes)))
     with settings():
         drawn, (ax,) = canvas(aspect=0.7)
         panels.temperature_fan(ax, ts, values, least=o.least_temperature,

@@ -191,7 +191,9 @@ def draw(path: Path, run: "Trajectory") -> None:
         plane_axes(ax, ys.reshape(-1, 2))
         for token in np.moveaxis(ys, 1, 0):
             ax.plot(*token.T, color=colour("token"), linewidth=0.5)
-        ax.plot(*ys[0].T, marker="o", markerfacecolor="white", color=colour("start"), linestyle="none", markersize=3.0)
-        ax.plot(*ys[-1].T, marker="o", color=colour("leader"), linestyle="none", markersize=3.5)
+        ends: dict[str, Any] = {"marker": "o", "linestyle": "none"}
+        ax.plot(*ys[0].T, markerfacecolor="white", color=colour("start"), markersize=3.0, label="first layer", **ends)
+        ax.plot(*ys[-1].T, color=colour("leader"), markersize=3.5, label="last layer", **ends)
         ax.set(xlabel="$z_1$", ylabel="$z_2$")
+        drawn.legend(loc="outside lower center", ncols=2)
         write_figure(drawn, path, "tokens in the plane")
