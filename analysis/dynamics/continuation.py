@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from analysis.dynamics.branches import Bifurcation, Branch, both_ways, branch, departing, limits
+from analysis.dynamics.branches import Bifurcation, Branch, branch
 from analysis.dynamics.equilibrium_curve import EquilibriumCurve, FixedPointCurve
+from analysis.dynamics.following import both_ways, departing, limits
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.prolonging import prolonged
 from dynsim._types import State

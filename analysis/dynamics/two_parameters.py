@@ -10,12 +10,12 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
 from analysis.dynamics.between import located
-from analysis.dynamics.branches import can_go_on, follow, limits
 from analysis.dynamics.continuation import Bifurcation
 from analysis.dynamics.critical_equations import CriticalEquations, FoldCurve, HopfCurve, critical_of
 from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.flat_states import flat_states
+from analysis.dynamics.following import can_go_on, follow, limits
 from dynsim._types import State
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
