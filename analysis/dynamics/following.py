@@ -4,13 +4,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analysis.dynamics.between import hidden_turn, located
+from analysis.dynamics.between import has_kink, hidden_turn, located
 from analysis.dynamics.branches import Branch, branch
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, direction_to, turned
 from dynsim.conversion import integer, number
 from dynsim.errors import argument_error, shown
 
 SHRINK, GROW, EASY = 0.5, 1.3, 4  # the step shrinks when a correction fails, grows after at most `EASY` Newton steps
+CONTRACTION = 0.25  # of successive Newton steps: a larger one may lead to another branch that is near
+SURE = 1e-3  # of the first step: with smaller ones Newton steps that contract less are those beside a corner
 LEAST = 1e-6  # of the first step: a branch that needs smaller ones ends
 FAR = 1.5  # steps: a correction that leads further away has found another branch
 ANGLE = 0.8  # least cosine between the tangents of successive points
@@ -70,14 +72,15 @@ def follow(
     """Return the points of a curve from a first one in a direction, without it, and why the curve ends."""
     points: list[CurvePoint] = []
     bounds, step = within.bounds, within.step
-    here, size, length = first, min(step, within.largest), 0.0
+    before, here, size, length = first, first, min(step, within.largest), 0.0
     while len(points) < within.points:
         found = curve.stepped(here, direction, size)
         if found is not None:
             found, cosine = turned(here, direction, found)
             far = float(np.linalg.norm(found.flat - here.flat)) > FAR * size
             cosine = 0.0 if far else cosine
-        if found is None or (cosine < ANGLE and size > LEAST * step):
+        unsure = found is not None and size > SURE * step and _unsure(curve, before, here, found)
+        if found is None or unsure or (cosine < ANGLE and size > LEAST * step):
             size *= SHRINK
             if size < LEAST * step:
                 return points, "lost" if found is None else "corner"
@@ -96,7 +99,7 @@ def follow(
         length += size
         if length > 3 * step and len(points) > 3 and _returned(first, here, found):
             return points, "closed"
-        here, direction = found, found.tangent
+        before, here, direction = here, found, found.tangent
         if found.corrections <= EASY:
             size = min(GROW * size, within.largest)
     return points, "steps"
@@ -123,6 +126,11 @@ def departing(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across:
         if points:
             return [here._replace(tangent=towards), *points], end
     return None
+
+
+def _unsure(curve: AbstractCurve, before: CurvePoint, here: CurvePoint, found: CurvePoint) -> bool:
+    """Whether a step may have led to another branch."""
+    return found.contraction > CONTRACTION or (before is not here and has_kink(curve, before, here, found))
 
 
 def _returned(first: CurvePoint, here: CurvePoint, found: CurvePoint) -> bool:

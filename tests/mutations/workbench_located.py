@@ -1,0 +1,22 @@
+"""Errors in where bifurcations are located and how curves are stepped along, and the tests that notice them."""
+
+from tests.mutants import Mutant
+
+BETWEEN, CURVES, FOLLOWING = (f"analysis.dynamics.{name}" for name in ("between", "curves", "following"))
+LOCATED = "tests/test_located_bifurcations.py::test_"
+EXACT = (LOCATED + "a_branch_point_is_exact_whatever_the_step",)
+CROSSING = (LOCATED + "a_step_does_not_lead_to_a_branch_that_crosses",)
+
+MUTANTS = (
+    Mutant("located: points are predicted from both ends of the step", BETWEEN,
+           "low, high = max(s for s in points if s < share), min(s for s in points if s > share)",
+           "low, high = 0.0, 1.0", tests=EXACT + CROSSING),
+    Mutant("located: points have the error of corrections", BETWEEN,
+           "curve.polished(found, across))[0]", "found)[0]", tests=EXACT + CROSSING),
+    Mutant("located: where curves cross, the tangent is any", CURVES,
+           "if len(rows) > 1 and direction is not None:", "if False:", tests=EXACT),
+    Mutant("located: steps with a kink are taken", FOLLOWING,
+           "before is not here and has_kink", "before is here and has_kink", tests=CROSSING),
+    Mutant("located: Newton steps that do not contract are trusted", FOLLOWING,
+           "return found.contraction > CONTRACTION", "return found.contraction > 1e9", tests=CROSSING),
+)  # fmt: skip
