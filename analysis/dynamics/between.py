@@ -63,7 +63,7 @@ def _predicted(
     ahead = np.append(first.basis @ direction[:-1], direction[-1])
     size = float(away @ ahead)
     tangents = [np.append(p.basis @ p.tangent[:-1], p.tangent[-1]) for p in pair]
-    tangents = [size * t / (np.sign(t @ ahead) * max(abs(float(t @ ahead)), STEEP)) for t in tangents]
+    tangents = [size * t / float(np.copysign(max(abs(t @ ahead), STEEP), t @ ahead)) for t in tangents]
     s = (share - shares[0]) / (shares[1] - shares[0])
     rest = 1 - s
     step = s**2 * (3 - 2 * s) * away + s * rest**2 * tangents[0] - s**2 * rest * tangents[1]
@@ -74,16 +74,15 @@ def _predicted(
 
 
 def has_kink(curve: AbstractCurve, before: CurvePoint, begin: CurvePoint, end: CurvePoint) -> bool:
-    """Return whether a step leads from one of two branches that cross to the other one, across their common point.
+    """Return whether a step leads from one branch to another: the cubic through both ends misses the curve half-way.
 
-    On one branch the test function of branch points changes its sign there; from one to the other it has a minimum. A
-    step on which it does not change its sign, although the step before lets expect it, is one across a kink if the
-    cubic through both points with their tangents misses the curve half-way.
+    It is looked at where that may be: on a first step, where the test function of branch points changes its sign, and
+    where it does not although the step before lets expect it, as from one of two branches that cross to the other one.
     """
     tests = [curve.singular(point) for point in (before, begin, end)]
     old, new = (float(np.linalg.norm(b.flat - a.flat)) for a, b in ((before, begin), (begin, end)))
     expected = tests[1] + (tests[1] - tests[0]) * new / max(old, np.finfo(float).tiny)
-    if tests[1] * tests[2] <= 0 or expected * tests[1] > 0:
+    if before is not begin and tests[1] * tests[2] >= 0 and expected * tests[1] > 0:
         return False
     inside = between(curve, begin, end, 0.5)
     if inside is None:
@@ -91,7 +90,7 @@ def has_kink(curve: AbstractCurve, before: CurvePoint, begin: CurvePoint, end: C
     slopes = [np.append(p.basis @ p.tangent[:-1], p.tangent[-1]) for p in (begin, end)]
     bend = float(np.linalg.norm(end.flat - begin.flat - new * slopes[0]))
     middle = (begin.flat + end.flat) / 2 + new * (slopes[0] - slopes[1]) / 8
-    return bool(np.linalg.norm(inside.flat - middle) > KINK * bend + LOCATED * new)
+    return bool(np.linalg.norm(inside.flat - middle) > KINK * bend + curve.tolerances[1] * (1 + abs(end.parameter)))
 
 
 def hidden_turn(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, depth: int = 3) -> list[CurvePoint]:

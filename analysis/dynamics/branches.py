@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from analysis.dynamics.between import JUMP, located
-from analysis.dynamics.curves import REAL, AbstractCurve, CurvePoint
+from analysis.dynamics.curves import AbstractCurve, CurvePoint, turned
 from analysis.dynamics.linearisation import index
 from analysis.dynamics.normal_forms import UNKNOWN, Coefficient
 from dynsim._types import State
@@ -118,7 +118,7 @@ def _bifurcations(curve: AbstractCurve, points: list[CurvePoint], lengths: np.nd
     """Return the bifurcations between successive points, and at points that lie on one."""
     found: list[Bifurcation] = []
     last: list[int | None] = [None, None]  # the last points at which the test functions of fold and crossing had a sign
-    values = [(float(p.tangent[-1]), curve.singular(p)) for p in points]
+    values = [(curve.slope(p), curve.singular(p)) for p in points]
     zeros = [curve.zeros(point.values) for point in points]
     at = [0 < k < len(points) - 1 and zeros[k] > max(zeros[k - 1], zeros[k + 1]) for k in range(len(points))]
     for k in range(len(points)):
@@ -146,7 +146,10 @@ def _simple(
     curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, which: int, name: str
 ) -> list[Bifurcation]:
     """Return the fold or the simple branch point between two points."""
-    test = (lambda p: float(p.tangent[-1])) if which == 0 else curve.singular
+    test = (lambda p: float(p.tangent[-1])) if which == 0 else curve.least_singular
+    begin, end = (turned(p, p.tangent, curve.polished(p, p.tangent))[0] for p in (begin, end))
+    if test(begin) * test(end) > 0:  # the sign of one of them was that of its error
+        return []
     size = float(np.linalg.norm(end.flat - begin.flat))
     point, share = located(curve, begin, end, test)
     if point is None:
@@ -182,10 +185,11 @@ def _crossings(
         left = _crossings(curve, begin, point, length, _within(known, length, share * size), halvings - 1)
         rest = _within(known, length + share * size, size)
         return left + _crossings(curve, point, end, length + share * size, rest, halvings - 1)
+    real = curve.double * max(float(np.max(np.abs(p.values), initial=0.0)) for p in (begin, point, end))
     if min(curve.zeros(begin.values), curve.zeros(end.values)):  # one of these may take the place of one that crosses
         neutral = point.values[np.abs(curve.growth(point.values)) <= near]
-        critical = np.append([value for value in neutral if curve.name(_cleaned(value))], critical)
-    first = _cleaned(critical[0])
+        critical = np.append([value for value in neutral if curve.name(_cleaned(value, real))], critical)
+    first = _cleaned(critical[0], real)
     name, frequency = curve.name(first), _frequency(first, float(np.abs(first)), curve)
     if not name and known:
         return []
@@ -198,9 +202,9 @@ def _crossings(
     return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c)]
 
 
-def _cleaned(value: complex) -> complex:
+def _cleaned(value: complex, real: float) -> complex:
     """Return an eigenvalue, without an imaginary part that is rounding."""
-    return complex(value) if abs(value.imag) > REAL * max(1.0, abs(value)) else complex(value.real)
+    return complex(value) if abs(value.imag) > real else complex(value.real)
 
 
 def _in_natural_size(

@@ -15,7 +15,6 @@ ROUNDING = 64 * float(np.finfo(float).eps)  # of the largest derivative times th
 SINGULAR = 1e-10  # relative: a smaller singular value has no sign
 CROSSING = 1e-8  # relative: with a smaller singular value curves cross, and the tangent is one of several
 UNCERTAIN = 100  # times the last step of Newton's method: a smaller one before it tells nothing about contraction
-REAL = 1e-4  # relative: a smaller imaginary part of a critical eigenvalue belongs to a real one that is double
 
 
 class CurvePoint(NamedTuple):
@@ -55,6 +54,8 @@ class AbstractCurve(abc.ABC):
     """The solutions of as many equations as the state has coordinates, in dependence on one real parameter."""
 
     tolerances: ClassVar[tuple[float, float]] = (1e-11, 1e-9)  # of the equations and of the last Newton step
+    vertical: ClassVar[float] = 1e-12  # the error of the slope of the parameter
+    double: ClassVar[float] = 1e-6  # relative: a smaller imaginary part belongs to a real eigenvalue that is double
     value: float
 
     @abc.abstractmethod
@@ -195,14 +196,27 @@ class AbstractCurve(abc.ABC):
         return along, left[: len(rows) - 1]
 
     def singular(self, point: CurvePoint) -> float:
-        """Return a function that changes its sign at a simple branch point: the least singular value with a sign."""
+        """Return `least_singular`, or 0 where it has no sign."""
+        value = self.least_singular(point)
+        return value if abs(value) > SINGULAR else 0.0
+
+    def slope(self, point: CurvePoint) -> float:
+        """Return the slope of the parameter along the curve, which changes its sign at a fold; 0 if it has none."""
+        value = float(point.tangent[-1])
+        return value if abs(value) > self.vertical else 0.0
+
+    def least_singular(self, point: CurvePoint) -> float:
+        """Return a function that changes its sign at a simple branch point: the least singular value with a sign.
+
+        It is relative to the largest one.
+        """
         k = point.orbit.shape[1]
         corner = np.zeros((k, k))
         matrix = np.block([[point.J, point.slope[:, None], point.orbit], [point.orbit.T, np.zeros((k, 1)), corner]])
         matrix = np.vstack([matrix, np.append(point.tangent, np.zeros(k))])
         sizes = np.linalg.svd(matrix, compute_uv=False)
         share = float(sizes[-1] / max(float(sizes[0]), np.finfo(float).tiny))
-        return float(np.linalg.slogdet(matrix)[0]) * share if share > SINGULAR else 0.0
+        return float(np.linalg.slogdet(matrix)[0]) * share
 
 
 def _with_rows(at: Equations, orbit: np.ndarray) -> np.ndarray:

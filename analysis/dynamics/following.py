@@ -13,6 +13,7 @@ from dynsim.errors import argument_error, shown
 SHRINK, GROW, EASY = 0.5, 1.3, 4  # the step shrinks when a correction fails, grows after at most `EASY` Newton steps
 CONTRACTION = 0.25  # of successive Newton steps: a larger one may lead to another branch that is near
 SURE = 1e-3  # of the first step: with smaller ones Newton steps that contract less are those beside a corner
+PARALLEL = 1 - 1e-9  # the cosine of a direction and a tangent that are the same
 LEAST = 1e-6  # of the first step: a branch that needs smaller ones ends
 FAR = 1.5  # steps: a correction that leads further away has found another branch
 ANGLE = 0.8  # least cosine between the tangents of successive points
@@ -72,14 +73,16 @@ def follow(
     """Return the points of a curve from a first one in a direction, without it, and why the curve ends."""
     points: list[CurvePoint] = []
     bounds, step = within.bounds, within.step
-    before, here, size, length = first, first, min(step, within.largest), 0.0
+    here, along = turned(first, direction, first)
+    before, size, length = here, min(step, within.largest), 0.0
     while len(points) < within.points:
         found = curve.stepped(here, direction, size)
         if found is not None:
             found, cosine = turned(here, direction, found)
             far = float(np.linalg.norm(found.flat - here.flat)) > FAR * size
             cosine = 0.0 if far else cosine
-        unsure = found is not None and size > SURE * step and _unsure(curve, before, here, found)
+        known = before is not here or along > PARALLEL  # the tangent at the first point
+        unsure = found is not None and size > SURE * step and _unsure(curve, before, here, found, known)
         if found is None or unsure or (cosine < ANGLE and size > LEAST * step):
             size *= SHRINK
             if size < LEAST * step:
@@ -97,7 +100,7 @@ def follow(
             return points, end
         points += [*hidden_turn(curve, here, found), found]
         length += size
-        if length > 3 * step and len(points) > 3 and _returned(first, here, found):
+        if length > 3 * size and len(points) > 3 and _returned(first, here, found):
             return points, "closed"
         before, here, direction = here, found, found.tangent
         if found.corrections <= EASY:
@@ -128,9 +131,9 @@ def departing(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across:
     return None
 
 
-def _unsure(curve: AbstractCurve, before: CurvePoint, here: CurvePoint, found: CurvePoint) -> bool:
-    """Whether a step may have led to another branch."""
-    return found.contraction > CONTRACTION or (before is not here and has_kink(curve, before, here, found))
+def _unsure(curve: AbstractCurve, before: CurvePoint, here: CurvePoint, found: CurvePoint, known: bool) -> bool:
+    """Whether a step may have led to another branch; `known` is whether the tangents are those of the curve."""
+    return found.contraction > CONTRACTION or (known and has_kink(curve, before, here, found))
 
 
 def _returned(first: CurvePoint, here: CurvePoint, found: CurvePoint) -> bool:

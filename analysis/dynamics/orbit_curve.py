@@ -82,6 +82,8 @@ class OrbitCurve(AbstractCurve):
     """The gaps between the ends of segments and the next nodes, with the condition of phase."""
 
     tolerances: ClassVar[tuple[float, float]] = (1e-8, 1e-6)
+    vertical: ClassVar[float] = 1e-8
+    double: ClassVar[float] = 1e-4
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ MUTANTS = (
     Mutant("located: where curves cross, the tangent is any", CURVES,
            "if len(rows) > 1 and direction is not None:", "if False:", tests=EXACT),
     Mutant("located: steps with a kink are taken", FOLLOWING,
-           "before is not here and has_kink", "before is here and has_kink", tests=CROSSING),
+           "or (known and has_kink(curve, before, here, found))", "", tests=CROSSING),
     Mutant("located: Newton steps that do not contract are trusted", FOLLOWING,
            "return found.contraction > CONTRACTION", "return found.contraction > 1e9", tests=CROSSING),
 )  # fmt: skip
