@@ -11,12 +11,15 @@ from analysis.dynamics.between import JUMP, located
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, turned
 from analysis.dynamics.linearisation import index
 from analysis.dynamics.normal_forms import UNKNOWN, Coefficient
+from analysis.dynamics.orbit_curve import Cycle, OrbitCurve
 from dynsim._types import State
+from dynsim.decimals import printed
 
 CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1}
 """The sign of the coefficient at which what begins there is stable on the centre manifold, by kind."""
 DEGENERATE = 1e-8  # of its natural size: with a smaller coefficient the cubic terms decide nothing
 RESONANT = 1e-6  # relative: an angle that is nearer to that of a strong resonance has it
+VERTICAL = 10  # times the error of a slope: a branch whose parameter changes by less on the whole is vertical
 HALVINGS = 6  # of a step with several bifurcations
 
 
@@ -70,8 +73,12 @@ class Bifurcation(NamedTuple):
 
     def __str__(self) -> str:
         """Return the kind, the parameter, and the criticality or the resonance."""
+        return self.text(1.0)
+
+    def text(self, size: float) -> str:
+        """Return the same, where the parameter has a size, against which its rounding is small."""
         said = f"strong resonance 1:{self.resonance}" if self.resonance else self.criticality
-        return f"{self.kind} at {self.parameter:.6g}" + (f" ({said})" if said else "")
+        return f"{self.kind} at {printed(self.parameter, size)}" + (f" ({said})" if said else "")
 
 
 class Branch(NamedTuple):
@@ -79,8 +86,10 @@ class Branch(NamedTuple):
 
     `kinds` are `stable`, `saddle`, `unstable` or `undecided`, `bifurcations` lie in between. `ends` says at both ends
     why the branch ends: `bounds` of the parameter, `closed` curve, `steps` (the cap on points), `corner` (the field is
-    not smooth), `lost`, or the bifurcation at which it begins; a branch of periodic orbits also at an `equilibrium` or
-    at the longest `period`. `isolated` is false if the solutions are not: the derivative is singular along the branch.
+    not smooth), `lost` (no step however small leads on), or the bifurcation at which it begins; a branch of periodic
+    orbits also at an `equilibrium`, at the longest `period`, beside a `homoclinic` orbit, or where a stricter solver
+    does not confirm the orbits (`accuracy`). `isolated` is false if the solutions are not: the derivative is singular
+    along the branch.
     """
 
     states: State
@@ -92,12 +101,22 @@ class Branch(NamedTuple):
     ends: tuple[str, str]
     isolated: bool = True
 
+    @property
+    def vertical(self) -> bool:
+        """Whether the parameter does not change along the branch, up to errors: a family at one value of it."""
+        share = VERTICAL * (OrbitCurve if isinstance(self.states, Cycle) else AbstractCurve).vertical
+        return len(self.kinds) > 2 and bool(np.ptp(self.parameters) <= share * np.ptp(self.arclengths))
+
     def __repr__(self) -> str:
         """Return the branch in a line: how many points, which parameters, which bifurcations."""
         low, high = float(np.min(self.parameters)), float(np.max(self.parameters))
-        found = ", ".join(str(b) for b in self.bifurcations) or "no bifurcation"
+        size = max(abs(low), abs(high))
+        found = ", ".join(b.text(size) for b in self.bifurcations) or "no bifurcation"
         said = " and ".join(self.ends) + ("" if self.isolated else "; not isolated (a symmetry, or zero modes)")
-        return f"{len(self.kinds)} points, parameter {low:.6g} to {high:.6g}: {found}; ends: {said}"
+        said += "; vertical (a family at one value of the parameter)" if self.vertical else ""
+        return (
+            f"{len(self.kinds)} points, parameter {printed(low, size)} to {printed(high, size)}: {found}; ends: {said}"
+        )
 
 
 def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]) -> Branch:
@@ -108,17 +127,19 @@ def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]
     states = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *[p.state for p in points])
     singular = [curve.singular(point) == 0 for point in points[first:]]
     kinds = tuple(curve.stable_kind(p.values) for p in points)
-    return Branch(
+    made = Branch(
         states, np.array([p.parameter for p in points]), lengths, np.array([p.values for p in points]), kinds,
         tuple(found), ends, isolated=not (len(singular) > 2 and all(singular)),
     )  # fmt: skip
+    real = tuple(b for b in found if b.kind not in ("fold", "corner"))  # where the parameter turns back by its error
+    return made._replace(bifurcations=real) if made.vertical else made
 
 
 def _bifurcations(curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray) -> list[Bifurcation]:
     """Return the bifurcations between successive points, and at points that lie on one."""
     found: list[Bifurcation] = []
     last: list[int | None] = [None, None]  # the last points at which the test functions of fold and crossing had a sign
-    values = [(curve.slope(p), curve.singular(p)) for p in points]
+    values = [(float(p.tangent[-1]), curve.singular(p)) for p in points]
     zeros = [curve.zeros(point.values) for point in points]
     at = [0 < k < len(points) - 1 and zeros[k] > max(zeros[k - 1], zeros[k + 1]) for k in range(len(points))]
     for k in range(len(points)):

@@ -54,7 +54,7 @@ class AbstractCurve(abc.ABC):
     """The solutions of as many equations as the state has coordinates, in dependence on one real parameter."""
 
     tolerances: ClassVar[tuple[float, float]] = (1e-11, 1e-9)  # of the equations and of the last Newton step
-    vertical: ClassVar[float] = 1e-12  # the error of the slope of the parameter
+    vertical: ClassVar[float] = 1e-12  # the slope of the parameter that a branch may have on the whole by errors alone
     double: ClassVar[float] = 1e-6  # relative: a smaller imaginary part belongs to a real eigenvalue that is double
     value: float
 
@@ -89,6 +89,11 @@ class AbstractCurve(abc.ABC):
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
         """Return why a curve ends between two points, the second one left out, or "" if it goes on."""
         del before, point
+        return ""
+
+    def unresolved(self, point: CurvePoint) -> str:
+        """Return why a curve ends before a point that is no solution to the accuracy that it has, or ""."""
+        del point
         return ""
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
@@ -199,11 +204,6 @@ class AbstractCurve(abc.ABC):
         """Return `least_singular`, or 0 where it has no sign."""
         value = self.least_singular(point)
         return value if abs(value) > SINGULAR else 0.0
-
-    def slope(self, point: CurvePoint) -> float:
-        """Return the slope of the parameter along the curve, which changes its sign at a fold; 0 if it has none."""
-        value = float(point.tangent[-1])
-        return value if abs(value) > self.vertical else 0.0
 
     def least_singular(self, point: CurvePoint) -> float:
         """Return a function that changes its sign at a simple branch point: the least singular value with a sign.

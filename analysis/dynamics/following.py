@@ -96,7 +96,7 @@ def follow(
             if last is not None and float(np.linalg.norm(last.flat - here.flat)) > LEAST * step:
                 points.append(turned(here, direction, last)[0])  # a point on the bound itself is not repeated
             return points, "bounds"
-        if end := curve.ends_at(here, found):
+        if end := curve.ends_at(here, found) or curve.unresolved(found):
             return points, end
         points += [*hidden_turn(curve, here, found), found]
         length += size

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dynsim.commands.continue_ends import say_ends
 from dynsim.commands.continue_options import Continue, check_numbers
 from dynsim.commands.continue_plane import check_plane, draw_plane, second_parameter, with_plane
 from dynsim.commands.options import check_outputs, say
@@ -41,12 +42,7 @@ def main(words: Sequence[str]) -> int:
         say(f"  {one!r}")
     for one in diagram.orbits:
         say(f"  periodic orbits: {one!r}")
-    for name, ends in (
-        ("steps (`--points` sets the cap, `--orbit-points` that of periodic orbits)", "steps"),
-        ("a corner of the field, which is not smooth", "corner"),
-    ):
-        if any(ends in one.ends for one in (*diagram.branches, *diagram.orbits)):
-            say(f"a branch ends at {name}")
+    say_ends(o.parameter, diagram)
     if o.second:
         diagram = with_plane(o, made.system, (where, second), diagram)
     if o.out is not None:

@@ -3,6 +3,8 @@
 from tests.mutants import Mutant
 
 BETWEEN, CURVES, FOLLOWING = (f"analysis.dynamics.{name}" for name in ("between", "curves", "following"))
+BRANCHES, ORBITS, DECIMALS = "analysis.dynamics.branches", "analysis.dynamics.orbit_curve", "dynsim.decimals"
+ENDS = "tests/test_ends_of_orbits.py::test_"
 LOCATED = "tests/test_located_bifurcations.py::test_"
 EXACT = (LOCATED + "a_branch_point_is_exact_whatever_the_step",)
 CROSSING = (LOCATED + "a_step_does_not_lead_to_a_branch_that_crosses",)
@@ -19,4 +21,16 @@ MUTANTS = (
            "or (known and has_kink(curve, before, here, found))", "", tests=CROSSING),
     Mutant("located: Newton steps that do not contract are trusted", FOLLOWING,
            "return found.contraction > CONTRACTION", "return found.contraction > 1e9", tests=CROSSING),
+    Mutant("ends: vertical branches have folds", BRANCHES,
+           "return made._replace(bifurcations=real) if made.vertical else made", "return made",
+           tests=(ENDS + "a_family_of_equilibria_is_vertical_and_crossed_by_a_branch",)),
+    Mutant("ends: no orbit is confirmed by a stricter solver", FOLLOWING,
+           "curve.ends_at(here, found) or curve.unresolved(found)", "curve.ends_at(here, found)",
+           tests=(ENDS + "orbits_end_beside_a_homoclinic_orbit_at_its_parameter",)),
+    Mutant("ends: a homoclinic orbit is one of little accuracy", ORBITS,
+           "np.min(sizes) < SLOW * np.max(sizes)", "np.min(sizes) > SLOW * np.max(sizes)",
+           tests=(ENDS + "orbits_end_beside_a_homoclinic_orbit_at_its_parameter",)),
+    Mutant("decimals: rounding is absolute", DECIMALS,
+           "<= ROUNDING * abs(size)", "<= ROUNDING",
+           tests=(ENDS + "a_number_that_is_zero_within_its_error_is_printed_as_zero",)),
 )  # fmt: skip
