@@ -33,4 +33,11 @@ MUTANTS = (
     Mutant("decimals: rounding is absolute", DECIMALS,
            "<= ROUNDING * abs(size)", "<= ROUNDING",
            tests=(ENDS + "a_number_that_is_zero_within_its_error_is_printed_as_zero",)),
+    Mutant("exponents: rounding is a stretch", "analysis.dynamics.lyapunov",
+           "resolved = _resolved(*pair)", "pass",
+           tests=("tests/test_lyapunov.py::test_exponents_of_superstable_orbits_are_bounds",)),
+    Mutant("exponents: every tiny stretch is rounding", "analysis.dynamics.lyapunov",
+           "& ~(apart < SAME)", "",
+           tests=("tests/test_lyapunov.py::test_exponents_of_superstable_orbits_are_bounds",
+                  "tests/test_lyapunov.py::test_a_stretch_that_is_small_but_certain_is_no_rounding",)),
 )  # fmt: skip
