@@ -12,6 +12,7 @@ from analysis.dynamics.continuation import continue_equilibria
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
+from dynsim.systems.catalogue.oscillators import Duffing
 from dynsim.systems.catalogue.populations import Brusselator
 
 CRITICAL = 0.37
@@ -98,3 +99,8 @@ def test_hopf_points_are_exact_whatever_the_step(step):
     start = jnp.asarray([1.5, 0.7])
     (found,) = continue_equilibria(Brusselator(a=1.5, b=1.0), lambda f: f.b, start, (0.5, 15.0), **options).bifurcations
     assert (found.kind, found.parameter) == ("Hopf point", pytest.approx(1 + 1.5**2, abs=1e-9))
+
+
+def test_a_flow_that_depends_on_time_has_no_equilibria():
+    with pytest.raises(ValueError, match="Argument `flow` must not depend on time to have equilibria, but does"):
+        continue_equilibria(Duffing(gamma=jnp.zeros(())), lambda f: f.gamma, jnp.asarray([1.0, 0.0]), (0.0, 0.5))

@@ -92,8 +92,8 @@ def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diag
     import jax.numpy as jnp
     import numpy as np
 
+    from analysis.dynamics.continuation import check_autonomous
     from analysis.dynamics.diagrams import bifurcation_diagram, extended, load_diagram, with_orbits
-    from analysis.dynamics.pace import depends_on_time
     from dynsim.systems.base import AbstractFlow
 
     bounds, flow = (o.from_, o.to), made.system
@@ -110,9 +110,8 @@ def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diag
     if not o.from_ <= float(value.item()) <= o.to:
         flow = eqx.tree_at(where, flow, jnp.full(value.shape, o.from_))
     starts = _starts(o, made._replace(system=flow), symmetries)
-    ends = [eqx.tree_at(where, flow, jnp.full(value.shape, end)) for end in bounds]
-    if isinstance(flow, AbstractFlow) and any(depends_on_time(end, starts[0]) for end in ends):
-        raise argument_error("system", "not depend on time to have equilibria", "does (see `dynsim basins --period`)")
+    if isinstance(flow, AbstractFlow):
+        check_autonomous("system", flow, where, starts[0], bounds)
     diagram = bifurcation_diagram(flow, where, starts, bounds, parameter=o.parameter, levels=o.levels, **options)
     if o.cycles:
         diagram = with_orbits(
