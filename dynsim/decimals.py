@@ -1,6 +1,7 @@
 """Numbers as text: those that are zero within their error are printed as 0."""
 
 import math
+from collections.abc import Iterable
 
 ROUNDING = 1e-12  # of the size of a quantity: what is smaller is rounding
 
@@ -18,6 +19,12 @@ def printed(value: complex, size: float = 1.0, *, digits: int = 6) -> str:
         return real
     signed = imaginary if imaginary.startswith("-") else f"+{imaginary}"
     return f"{'' if real == '0' else real}{signed if real != '0' else imaginary}j"
+
+
+def size_of(values: Iterable[float]) -> float:
+    """Return the largest of the sizes of values, or one if all of them are rounding."""
+    largest = max((abs(value) for value in values), default=0.0)
+    return largest if largest > ROUNDING else 1.0
 
 
 def _real(value: float, size: float, digits: int) -> str:

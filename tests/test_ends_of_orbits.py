@@ -4,13 +4,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.branches import Bifurcation
 from analysis.dynamics.continuation import continue_equilibria
 from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.orbit_continuation import continue_orbits
 from analysis.dynamics.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.periodic_orbits import periodic_orbit
 from dynsim.commands.continue_ends import say_ends
-from dynsim.decimals import printed
+from dynsim.decimals import printed, size_of
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
@@ -96,5 +97,14 @@ def test_a_number_that_is_zero_within_its_error_is_printed_as_zero():
     assert [printed(v) for v in (1e-20, -3e-13, 2e-12, 0.5)] == ["0", "0", "2e-12", "0.5"]
     assert printed(1e-7, 1e6) == "0"
     assert printed(1e-20, 1e-18) == "1e-20"
+    assert (size_of([1e-32, -1e-31]), size_of([]), size_of([2e-6, -3e-6])) == (1.0, 1.0, 3e-6)
     assert [printed(v) for v in (1 + 1e-14j, 1e-15 + 2j, -1.5 - 0.25j, 1j * 1e-30)] == ["1", "2j", "-1.5-0.25j", "0"]
     assert printed(float("nan")) == "nan"
+
+
+def test_a_coefficient_that_is_not_computed_has_its_reason():
+    state, values = Cycle(np.zeros((4, 3)), np.asarray(1.0)), np.array([2e7, -1.0], complex)
+    doubling = Bifurcation("period doubling", state, 2.0, values, 0.0, 1.0, np.zeros(13))
+    assert str(doubling) == "period doubling at 2 (coefficient unknown: a multiplier of 2e+07 exceeds 1e+06)"
+    assert str(doubling._replace(eigenvalues=values / 1e3)) == "period doubling at 2"
+    assert str(doubling._replace(kind="branch point")) == "branch point at 2"

@@ -11,9 +11,9 @@ from analysis.dynamics.between import JUMP, located
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, turned
 from analysis.dynamics.linearisation import index
 from analysis.dynamics.normal_forms import UNKNOWN, Coefficient
-from analysis.dynamics.orbit_curve import Cycle, OrbitCurve
+from analysis.dynamics.orbit_curve import REACH, Cycle, OrbitCurve
 from dynsim._types import State
-from dynsim.decimals import printed
+from dynsim.decimals import printed, size_of
 
 CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1}
 """The sign of the coefficient at which what begins there is stable on the centre manifold, by kind."""
@@ -71,13 +71,22 @@ class Bifurcation(NamedTuple):
             return 0
         return next((k for k in (3, 4) if abs(k * self.frequency / (2 * math.pi) - 1) <= RESONANT), 0)
 
+    @property
+    def _unknown(self) -> str:
+        """Why a bifurcation of periodic orbits has no coefficient: one run over the period multiplies its errors."""
+        largest = float(np.max(np.abs(self.eigenvalues), initial=0.0))
+        has = self.kind in ("fold", "period doubling", "Neimark-Sacker point") and isinstance(self.state, Cycle)
+        if not has or math.isfinite(self.coefficient) or largest <= REACH:
+            return ""
+        return f"coefficient unknown: a multiplier of {largest:.2g} exceeds {REACH:g}"
+
     def __str__(self) -> str:
         """Return the kind, the parameter, and the criticality or the resonance."""
         return self.text(1.0)
 
     def text(self, size: float) -> str:
         """Return the same, where the parameter has a size, against which its rounding is small."""
-        said = f"strong resonance 1:{self.resonance}" if self.resonance else self.criticality
+        said = f"strong resonance 1:{self.resonance}" if self.resonance else self.criticality or self._unknown
         return f"{self.kind} at {printed(self.parameter, size)}" + (f" ({said})" if said else "")
 
 
@@ -110,7 +119,7 @@ class Branch(NamedTuple):
     def __repr__(self) -> str:
         """Return the branch in a line: how many points, which parameters, which bifurcations."""
         low, high = float(np.min(self.parameters)), float(np.max(self.parameters))
-        size = max(abs(low), abs(high))
+        size = size_of((low, high))
         found = ", ".join(b.text(size) for b in self.bifurcations) or "no bifurcation"
         said = " and ".join(self.ends) + ("" if self.isolated else "; not isolated (a symmetry, or zero modes)")
         said += "; vertical (a family at one value of the parameter)" if self.vertical else ""

@@ -17,7 +17,7 @@ from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.following import can_go_on, follow, limits
 from dynsim._types import State
-from dynsim.decimals import printed
+from dynsim.decimals import printed, size_of
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter
@@ -54,7 +54,7 @@ class CriticalCurve(NamedTuple):
 
     def __repr__(self) -> str:
         """Return the curve in a line: its kind, how many points, and what lies on it."""
-        sizes = [float(np.max(np.abs(values), initial=0.0)) for values in (self.first, self.second)]
+        sizes = [size_of(values.tolist()) for values in (self.first, self.second)]
         texts = [[printed(v, s) for v, s in zip((d.first, d.second), sizes, strict=True)] for d in self.degeneracies]
         places = [f"{d.kind} at ({', '.join(text)})" for d, text in zip(self.degeneracies, texts, strict=True)]
         found = ", ".join(places) or "no degeneracy"

@@ -40,4 +40,7 @@ MUTANTS = (
            "& ~(apart < SAME)", "",
            tests=("tests/test_lyapunov.py::test_exponents_of_superstable_orbits_are_bounds",
                   "tests/test_lyapunov.py::test_a_stretch_that_is_small_but_certain_is_no_rounding",)),
+    Mutant("forms: every coefficient that is unknown is beyond reach", BRANCHES,
+           "or largest <= REACH:", "or largest <= 0:",
+           tests=(ENDS + "a_coefficient_that_is_not_computed_has_its_reason",)),
 )  # fmt: skip
