@@ -104,3 +104,25 @@ def test_hopf_points_are_exact_whatever_the_step(step):
 def test_a_flow_that_depends_on_time_has_no_equilibria():
     with pytest.raises(ValueError, match="Argument `flow` must not depend on time to have equilibria, but does"):
         continue_equilibria(Duffing(gamma=jnp.zeros(())), lambda f: f.gamma, jnp.asarray([1.0, 0.0]), (0.0, 0.5))
+
+
+def test_a_small_closed_branch_is_followed_once():
+    isola = lambda x, p: 0.01 - x**2 - (p - 0.5) ** 2
+    for step in (0.05, 0.5):
+        found = followed(isola, [0.1], step, at=0.5)
+        assert found.ends == ("closed", "closed")
+        assert [b.parameter for b in found.bifurcations] == pytest.approx([0.6, 0.4], abs=1e-9)
+
+
+@pytest.mark.parametrize(("gap", "step"), [(1e-6, 0.05), (1e-3, 0.5), (1e-2, 2.0)])
+def test_a_branch_that_nearly_crosses_another_is_kept(gap, step):
+    found = followed(lambda x, p: gap + p * x - x**3, [gap], step)
+    assert found.bifurcations == ()
+    assert set(found.kinds) == {"stable"}
+    assert found.states[-1, 0] == pytest.approx(2, abs=0.01)
+
+
+def test_a_slow_pair_of_eigenvalues_is_a_hopf_point():
+    slow = lambda x, p: jnp.stack([p * x[0] - 1e-5 * x[1] - x[0] ** 3, 1e-5 * x[0] + p * x[1]])
+    (found,) = followed(slow, [0.0, 0.0], 0.3).bifurcations
+    assert (found.kind, found.frequency) == ("Hopf point", pytest.approx(1e-5))
