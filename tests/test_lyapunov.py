@@ -116,3 +116,31 @@ def test_the_first_exponent_is_the_largest_where_axes_stay_axes():
 
 def test_exponents_that_are_no_numbers_have_no_dimension():
     assert np.isnan(kaplan_yorke_dimension([np.nan, np.nan]))
+
+
+@pytest.mark.parametrize(("r", "said"), [(2.0, "below -37"), (1 + np.sqrt(5), "below -17")])
+def test_exponents_of_superstable_orbits_are_bounds(r, said):
+    found = lyapunov_spectrum(Logistic(r=r), jnp.asarray([0.3]), 1000.0)
+    assert found.resolved == (False,)
+    assert said in repr(found)
+
+
+def test_a_stretch_that_is_zero_has_the_exponent_minus_infinity():
+    found = lyapunov_spectrum(FunctionMap(lambda k, x: 0 * x + 0.5), jnp.asarray([0.3]), 1000.0)
+    assert found.exponents.tolist() == [-np.inf]
+    assert found.converged
+    assert repr(found) == "Lyapunov exponents -inf"
+    assert found.kaplan_yorke == 0
+
+
+def test_an_interval_so_long_that_a_stretch_is_rounding_gives_a_bound():
+    short, long = (lyapunov_spectrum(Henon(), jnp.asarray([0.1, 0.1]), 3000, interval=k) for k in (1, 30))
+    assert short.resolved == (True, True)
+    assert long.resolved == (True, False)
+    assert long.exponents[1] > short.exponents[1] + 0.5  # wrong, and said to be a bound
+
+
+def test_a_stretch_that_is_small_but_certain_is_no_rounding():
+    found = lyapunov_spectrum(FunctionMap(lambda k, x: 1e-15 * x + 0.5), jnp.asarray([0.3]), 1000.0)
+    assert found.resolved == (True,)
+    assert found.exponents[0] == pytest.approx(np.log(1e-15))

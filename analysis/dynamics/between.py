@@ -9,6 +9,8 @@ from analysis.dynamics.curves import AbstractCurve, CurvePoint, direction_to, tu
 
 LOCATED = 1e-10  # of the distance of two points: to which bifurcations are located between them
 JUMP = 1e-3  # of its values at both points: a test function that is larger at its zero jumps there
+KINK = 0.1  # of the distance of a point from the tangent at another one: what a cubic through both misses if smooth
+STEEP = 0.1  # the least cosine between a tangent and the chord with which a cubic is measured along the chord
 DIP = 0.25  # of the slope of the parameter at both ends of a step: with less in between, folds may hide there
 BACK = 1e-8  # the slope at which the parameter runs back; at a cusp it vanishes up to rounding
 
@@ -16,13 +18,16 @@ BACK = 1e-8  # the slope at which the parameter runs back; at a cusp it vanishes
 def located(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any) -> tuple[CurvePoint | None, float]:
     """Return the point between two others at which a test function changes its sign, and its share of the way."""
     points: dict[float, CurvePoint] = {0.0: begin, 1.0: end}
+    direction = direction_to(begin, end)
 
     def value(share: float) -> float:
         if share not in points:
-            found = between(curve, begin, end, share)
+            low, high = max(s for s in points if s < share), min(s for s in points if s > share)
+            found = _predicted(curve, (points[low], points[high]), (low, high), share, (begin, direction))
             if found is None:
                 raise ArithmeticError
-            points[share] = found
+            across = np.append(found.basis.T @ (begin.basis @ direction[:-1]), direction[-1])
+            points[share] = turned(begin, direction, curve.polished(found, across))[0]
         return test(points[share])
 
     try:
@@ -37,20 +42,55 @@ def located(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any)
 
 
 def between(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, share: float) -> CurvePoint | None:
-    """Return the point of the curve at a share of the way between two others, in the plane across their chord.
+    """Return the point of the curve at a share of the way between two others, in the plane across their chord."""
+    return _predicted(curve, (begin, end), (0.0, 1.0), share, (begin, direction_to(begin, end)))
 
-    The prediction is the cubic through both with their tangents: from the chord itself the correction may lead to
-    another branch that crosses this one.
+
+def _predicted(
+    curve: AbstractCurve,
+    pair: tuple[CurvePoint, CurvePoint],
+    shares: tuple[float, float],
+    share: float,
+    chord: tuple[CurvePoint, np.ndarray],
+) -> CurvePoint | None:
+    """Return the point of the curve at a share of the way along a chord, in the plane across it.
+
+    The prediction is the cubic through the pair, which lies at two shares of the way, with their tangents: from the
+    chord itself, or from a pair further away, the correction may lead to another branch that crosses this one.
     """
-    chord, away = direction_to(begin, end), end.flat - begin.flat
-    size = float(np.linalg.norm(away))
-    tangents = [size * np.append(p.basis @ p.tangent[:-1], p.tangent[-1]) for p in (begin, end)]
-    s, rest = share, 1 - share
+    (begin, end), (first, direction) = pair, chord
+    away = end.flat - begin.flat
+    ahead = np.append(first.basis @ direction[:-1], direction[-1])
+    size = float(away @ ahead)
+    tangents = [np.append(p.basis @ p.tangent[:-1], p.tangent[-1]) for p in pair]
+    tangents = [size * t / float(np.copysign(max(abs(t @ ahead), STEEP), t @ ahead)) for t in tangents]
+    s = (share - shares[0]) / (shares[1] - shares[0])
+    rest = 1 - s
     step = s**2 * (3 - 2 * s) * away + s * rest**2 * tangents[0] - s**2 * rest * tangents[1]
     state = curve.displaced(begin.state, step[:-1])
-    across = np.append(curve.basis(state).T @ (begin.basis @ chord[:-1]), chord[-1])
+    across = np.append(curve.basis(state).T @ (first.basis @ direction[:-1]), direction[-1])
     found = curve.corrected(state, begin.parameter + float(step[-1]), across)
-    return None if found is None else turned(begin, chord, found)[0]
+    return None if found is None else turned(first, direction, found)[0]
+
+
+def has_kink(curve: AbstractCurve, before: CurvePoint, begin: CurvePoint, end: CurvePoint) -> bool:
+    """Return whether a step leads from one branch to another: the cubic through both ends misses the curve half-way.
+
+    It is looked at where that may be: on a first step, where the test function of branch points changes its sign, and
+    where it does not although the step before lets expect it, as from one of two branches that cross to the other one.
+    """
+    tests = [curve.singular(point) for point in (before, begin, end)]
+    old, new = (float(np.linalg.norm(b.flat - a.flat)) for a, b in ((before, begin), (begin, end)))
+    expected = tests[1] + (tests[1] - tests[0]) * new / max(old, np.finfo(float).tiny)
+    if before is not begin and tests[1] * tests[2] >= 0 and expected * tests[1] > 0:
+        return False
+    inside = between(curve, begin, end, 0.5)
+    if inside is None:
+        return True
+    slopes = [np.append(p.basis @ p.tangent[:-1], p.tangent[-1]) for p in (begin, end)]
+    bend = float(np.linalg.norm(end.flat - begin.flat - new * slopes[0]))
+    middle = (begin.flat + end.flat) / 2 + new * (slopes[0] - slopes[1]) / 8
+    return bool(np.linalg.norm(inside.flat - middle) > KINK * bend + curve.tolerances[1] * (1 + abs(end.parameter)))
 
 
 def hidden_turn(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, depth: int = 3) -> list[CurvePoint]:

@@ -1,28 +1,25 @@
-"""Branches: a curve of solutions followed by pseudo-arclength, with stability along it and its bifurcations."""
+"""Branches: the points of a curve of solutions with their stability, and the bifurcations between them."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
 from jaxtyping import Complex, Float
 
-from analysis.dynamics.between import JUMP, hidden_turn, located
-from analysis.dynamics.curves import REAL, AbstractCurve, CurvePoint, direction_to, turned
+from analysis.dynamics.between import JUMP, located
+from analysis.dynamics.curves import AbstractCurve, CurvePoint, turned
 from analysis.dynamics.linearisation import index
 from analysis.dynamics.normal_forms import UNKNOWN, Coefficient
+from analysis.dynamics.orbit_curve import REACH, Cycle, OrbitCurve
 from dynsim._types import State
-from dynsim.conversion import integer, number
-from dynsim.errors import argument_error, shown
+from dynsim.decimals import printed, size_of
 
-SHRINK, GROW, EASY = 0.5, 1.3, 4  # the step shrinks when a correction fails, grows after at most `EASY` Newton steps
-LEAST = 1e-6  # of the first step: a branch that needs smaller ones ends
-FAR = 1.5  # steps: a correction that leads further away has found another branch
-ANGLE = 0.8  # least cosine between the tangents of successive points
 CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1}
 """The sign of the coefficient at which what begins there is stable on the centre manifold, by kind."""
 DEGENERATE = 1e-8  # of its natural size: with a smaller coefficient the cubic terms decide nothing
 RESONANT = 1e-6  # relative: an angle that is nearer to that of a strong resonance has it
+VERTICAL = 10  # times the error of a slope: a branch whose parameter changes by less on the whole is vertical
 HALVINGS = 6  # of a step with several bifurcations
 
 
@@ -74,10 +71,23 @@ class Bifurcation(NamedTuple):
             return 0
         return next((k for k in (3, 4) if abs(k * self.frequency / (2 * math.pi) - 1) <= RESONANT), 0)
 
+    @property
+    def _unknown(self) -> str:
+        """Why a bifurcation of periodic orbits has no coefficient: one run over the period multiplies its errors."""
+        largest = float(np.max(np.abs(self.eigenvalues), initial=0.0))
+        has = self.kind in ("fold", "period doubling", "Neimark-Sacker point") and isinstance(self.state, Cycle)
+        if not has or math.isfinite(self.coefficient) or largest <= REACH:
+            return ""
+        return f"coefficient unknown: a multiplier of {largest:.2g} exceeds {REACH:g}"
+
     def __str__(self) -> str:
         """Return the kind, the parameter, and the criticality or the resonance."""
-        said = f"strong resonance 1:{self.resonance}" if self.resonance else self.criticality
-        return f"{self.kind} at {self.parameter:.6g}" + (f" ({said})" if said else "")
+        return self.text(1.0)
+
+    def text(self, size: float) -> str:
+        """Return the same, where the parameter has a size, against which its rounding is small."""
+        said = f"strong resonance 1:{self.resonance}" if self.resonance else self.criticality or self._unknown
+        return f"{self.kind} at {printed(self.parameter, size)}" + (f" ({said})" if said else "")
 
 
 class Branch(NamedTuple):
@@ -85,8 +95,10 @@ class Branch(NamedTuple):
 
     `kinds` are `stable`, `saddle`, `unstable` or `undecided`, `bifurcations` lie in between. `ends` says at both ends
     why the branch ends: `bounds` of the parameter, `closed` curve, `steps` (the cap on points), `corner` (the field is
-    not smooth), `lost`, or the bifurcation at which it begins; a branch of periodic orbits also at an `equilibrium` or
-    at the longest `period`. `isolated` is false if the solutions are not: the derivative is singular along the branch.
+    not smooth), `lost` (no step however small leads on), or the bifurcation at which it begins; a branch of periodic
+    orbits also at an `equilibrium`, at the longest `period`, beside a `homoclinic` orbit, or where a stricter solver
+    does not confirm the orbits (`accuracy`). `isolated` is false if the solutions are not: the derivative is singular
+    along the branch.
     """
 
     states: State
@@ -98,129 +110,22 @@ class Branch(NamedTuple):
     ends: tuple[str, str]
     isolated: bool = True
 
+    @property
+    def vertical(self) -> bool:
+        """Whether the parameter does not change along the branch, up to errors: a family at one value of it."""
+        share = VERTICAL * (OrbitCurve if isinstance(self.states, Cycle) else AbstractCurve).vertical
+        return len(self.kinds) > 2 and bool(np.ptp(self.parameters) <= share * np.ptp(self.arclengths))
+
     def __repr__(self) -> str:
         """Return the branch in a line: how many points, which parameters, which bifurcations."""
         low, high = float(np.min(self.parameters)), float(np.max(self.parameters))
-        found = ", ".join(str(b) for b in self.bifurcations) or "no bifurcation"
+        size = size_of((low, high))
+        found = ", ".join(b.text(size) for b in self.bifurcations) or "no bifurcation"
         said = " and ".join(self.ends) + ("" if self.isolated else "; not isolated (a symmetry, or zero modes)")
-        return f"{len(self.kinds)} points, parameter {low:.6g} to {high:.6g}: {found}; ends: {said}"
-
-
-class Limits(NamedTuple):
-    """How far a curve is followed: bounds of the parameter, the first and the largest step, and the cap on points."""
-
-    bounds: tuple[float, float]
-    step: float
-    largest: float
-    points: int
-
-
-def limits(bounds: Any, step: Any, max_step: Any, max_points: Any) -> Limits:
-    """Return the limits; raise `ValueError` for bad input."""
-    try:
-        low, high = (float(value) for value in bounds)
-    except (TypeError, ValueError):
-        raise argument_error("bounds", "be two numbers", f"is {shown(bounds)}") from None
-    if not low < high:
-        raise argument_error("bounds", "be the least and the largest value", f"are {low:g} and {high:g}")
-    size = number("step", step)
-    if high - low < LEAST * size:
-        must = f"be wider than {LEAST:g} of `step` (`RescaledFlow` has other units)"
-        raise argument_error("bounds", must, f"are {low:g} to {high:g} with a step of {size:g}")
-    largest = 4 * size if max_step is None else number("max_step", max_step)
-    return Limits((low, high), size, largest, integer("max_points", max_points, least=2))
-
-
-def can_go_on(end: str, parameter: float, bounds: tuple[float, float]) -> bool:
-    """Return whether a curve that ended at a value of its parameter goes on within bounds.
-
-    It does from bounds, if the new ones lie further out, and from the cap on points.
-    """
-    near = LEAST * (bounds[1] - bounds[0])
-    return end in ("bounds", "outside", "steps") and bounds[0] + near < parameter < bounds[1] - near
-
-
-def both_ways(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch:
-    """Return the branch through a point, in both directions."""
-    low, high = within.bounds
-    if not low <= first.parameter <= high:
-        must = f"hold the flow's own parameter, {first.parameter:g}"
-        raise argument_error("bounds", must, f"are {low:g} to {high:g}")
-    forward, end = follow(curve, first, first.tangent, within)
-    if end == "closed":
-        return branch(curve, [first, *forward], ("closed", "closed"))
-    backward, begin = follow(curve, first, -first.tangent, within)
-    reversed_points = [point._replace(tangent=-point.tangent) for point in backward[::-1]]
-    return branch(curve, [*reversed_points, first, *forward], (begin, end))
-
-
-def follow(
-    curve: AbstractCurve, first: CurvePoint, direction: np.ndarray, within: Limits
-) -> tuple[list[CurvePoint], str]:
-    """Return the points of a curve from a first one in a direction, without it, and why the curve ends."""
-    points: list[CurvePoint] = []
-    bounds, step = within.bounds, within.step
-    here, size, length = first, min(step, within.largest), 0.0
-    while len(points) < within.points:
-        found = curve.stepped(here, direction, size)
-        if found is not None:
-            found, cosine = turned(here, direction, found)
-            far = float(np.linalg.norm(found.flat - here.flat)) > FAR * size
-            cosine = 0.0 if far else cosine
-        if found is None or (cosine < ANGLE and size > LEAST * step):
-            size *= SHRINK
-            if size < LEAST * step:
-                return points, "lost" if found is None else "corner"
-            continue
-        if cosine < ANGLE and points:
-            return points, "corner"
-        if not bounds[0] <= found.parameter <= bounds[1]:
-            edge = bounds[0] if found.parameter < bounds[0] else bounds[1]
-            last, _ = located(curve, here, found, lambda point, edge=edge: point.parameter - edge)
-            if last is not None and float(np.linalg.norm(last.flat - here.flat)) > LEAST * step:
-                points.append(turned(here, direction, last)[0])  # a point on the bound itself is not repeated
-            return points, "bounds"
-        if end := curve.ends_at(here, found):
-            return points, end
-        points += [*hidden_turn(curve, here, found), found]
-        length += size
-        if length > 3 * step and len(points) > 3 and _returned(first, here, found):
-            return points, "closed"
-        here, direction = found, found.tangent
-        if found.corrections <= EASY:
-            size = min(GROW * size, within.largest)
-    return points, "steps"
-
-
-def departing(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across: np.ndarray, within: Limits) -> Any:
-    """Return the points of another curve through a point, and its end, or None if only the first curve is found.
-
-    Args:
-        curve: the equations.
-        here: the point where both meet.
-        along: the tangent of the first curve there.
-        across: a direction out of it in the null space, towards which the other one is looked for.
-        within: the limits.
-    """
-    for k in range(6):
-        near = curve.stepped(here, across, min(within.step, within.largest) * 0.3**k)
-        if near is None:
-            continue
-        towards = direction_to(here, near)
-        if abs(float(towards @ along)) > 1 - 0.01 or float(towards @ across) < 0.1:
-            continue
-        points, end = follow(curve, here, towards, within)
-        if points:
-            return [here._replace(tangent=towards), *points], end
-    return None
-
-
-def _returned(first: CurvePoint, here: CurvePoint, found: CurvePoint) -> bool:
-    """Whether a curve has come back to its first point between two successive ones."""
-    flat = [point.flat for point in (first, here, found)]
-    chord = float(np.linalg.norm(flat[2] - flat[1]))
-    near = max(float(np.linalg.norm(flat[0] - flat[k])) for k in (1, 2))
-    return near <= 1.05 * chord and float(here.tangent[-1] * first.tangent[-1]) >= 0
+        said += "; vertical (a family at one value of the parameter)" if self.vertical else ""
+        return (
+            f"{len(self.kinds)} points, parameter {printed(low, size)} to {printed(high, size)}: {found}; ends: {said}"
+        )
 
 
 def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]) -> Branch:
@@ -231,10 +136,12 @@ def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]
     states = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *[p.state for p in points])
     singular = [curve.singular(point) == 0 for point in points[first:]]
     kinds = tuple(curve.stable_kind(p.values) for p in points)
-    return Branch(
+    made = Branch(
         states, np.array([p.parameter for p in points]), lengths, np.array([p.values for p in points]), kinds,
         tuple(found), ends, isolated=not (len(singular) > 2 and all(singular)),
     )  # fmt: skip
+    real = tuple(b for b in found if b.kind not in ("fold", "corner"))  # where the parameter turns back by its error
+    return made._replace(bifurcations=real) if made.vertical else made
 
 
 def _bifurcations(curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray) -> list[Bifurcation]:
@@ -269,7 +176,10 @@ def _simple(
     curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, which: int, name: str
 ) -> list[Bifurcation]:
     """Return the fold or the simple branch point between two points."""
-    test = (lambda p: float(p.tangent[-1])) if which == 0 else curve.singular
+    test = (lambda p: float(p.tangent[-1])) if which == 0 else curve.least_singular
+    begin, end = (turned(p, p.tangent, curve.polished(p, p.tangent))[0] for p in (begin, end))
+    if test(begin) * test(end) > 0:  # the sign of one of them was that of its error
+        return []
     size = float(np.linalg.norm(end.flat - begin.flat))
     point, share = located(curve, begin, end, test)
     if point is None:
@@ -305,10 +215,11 @@ def _crossings(
         left = _crossings(curve, begin, point, length, _within(known, length, share * size), halvings - 1)
         rest = _within(known, length + share * size, size)
         return left + _crossings(curve, point, end, length + share * size, rest, halvings - 1)
+    real = curve.double * max(float(np.max(np.abs(p.values), initial=0.0)) for p in (begin, point, end))
     if min(curve.zeros(begin.values), curve.zeros(end.values)):  # one of these may take the place of one that crosses
         neutral = point.values[np.abs(curve.growth(point.values)) <= near]
-        critical = np.append([value for value in neutral if curve.name(_cleaned(value))], critical)
-    first = _cleaned(critical[0])
+        critical = np.append([value for value in neutral if curve.name(_cleaned(value, real))], critical)
+    first = _cleaned(critical[0], real)
     name, frequency = curve.name(first), _frequency(first, float(np.abs(first)), curve)
     if not name and known:
         return []
@@ -321,9 +232,9 @@ def _crossings(
     return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c)]
 
 
-def _cleaned(value: complex) -> complex:
+def _cleaned(value: complex, real: float) -> complex:
     """Return an eigenvalue, without an imaginary part that is rounding."""
-    return complex(value) if abs(value.imag) > REAL * max(1.0, abs(value)) else complex(value.real)
+    return complex(value) if abs(value.imag) > real else complex(value.real)
 
 
 def _in_natural_size(

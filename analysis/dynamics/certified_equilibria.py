@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from analysis.dynamics.ball_arithmetic import BallFunction, Balls
 from analysis.dynamics.ball_operations import ball
+from analysis.dynamics.enclosures import ball_box, enclosed_eigenvalues, ends_of, is_inside
 from analysis.dynamics.linearisation import tangent_basis
 from dynsim.conversion import box_sides, integer, number, reals
 from dynsim.errors import argument_error, counted
@@ -180,7 +181,7 @@ class _Problem:
 
     def krawczyk(self, low: np.ndarray, high: np.ndarray) -> tuple[Balls, Balls] | None:
         """Return a box as balls, and Krawczyk's operator on it; None without an inverse or a bound, or at a jump."""
-        X, middle = _box(low, high), (low + high) / 2
+        X, middle = ball_box(low, high), (low + high) / 2
         if self.exact.may_jump(X):
             return None
         point = np.array([ball(float(m)) for m in middle], dtype=object)
@@ -200,7 +201,7 @@ class _Problem:
         for share in INFLATIONS:
             half = share * (1 + np.abs(x))
             found = self.krawczyk(x - half, x + half)
-            if found is None or not _inside(found[1], found[0]):
+            if found is None or not is_inside(found[1], found[0]):
                 if tight is not None:
                     break
                 continue
@@ -209,12 +210,12 @@ class _Problem:
         if tight is None or wide is None:
             return None
         for _ in range(3):  # the operator contracts
-            low, high = _ends(tight)
+            low, high = ends_of(tight)
             again = self.krawczyk(low, high)
-            if again is None or not _inside(again[1], again[0]):
+            if again is None or not is_inside(again[1], again[0]):
                 break
             tight = again[1]
-        low, high = _ends(tight)
+        low, high = ends_of(tight)
         middle = (low + high) / 2
         eigenvalues, kind = self._stability(tight)
         radius = float(np.nextafter(np.max(np.maximum(high - middle, middle - low)), np.inf))
@@ -231,50 +232,6 @@ class _Problem:
         if not grow:
             return values, "stable"
         return values, "unstable" if grow == len(growth) - self.normals else "saddle"
-
-
-def enclosed_eigenvalues(J: Balls) -> tuple[Any, ...]:
-    """Return balls that hold the eigenvalues of every matrix in balls, by Rump's method, or discs of Gershgorin's.
-
-    The discs are those of the matrix in coordinates of approximate eigenvectors. None are returned where both fail.
-    """
-    import flint
-
-    matrix = flint.acb_mat([list(row) for row in J])
-    try:
-        values = tuple(matrix.eig(multiple=True, algorithm="rump"))
-        if all(v.is_finite() for v in values):
-            return values
-    except ValueError:
-        pass
-    try:
-        vectors = np.linalg.eig(np.array([[float(entry.mid()) for entry in row] for row in J]))[1]
-        V = flint.acb_mat([[flint.acb(v.real, v.imag) for v in row] for row in vectors.tolist()])
-        D = V.inv() * matrix * V
-    except (ZeroDivisionError, ValueError):
-        return ()
-    count = range(len(J))
-    rest = [sum((abs(D[i, j]) for j in count if j != i), flint.arb(0)).upper() for i in count]
-    found = [D[i, i] + flint.acb(flint.arb(0, 1), flint.arb(0, 1)) * rest[i] for i in count]
-    return tuple(found) if all(v.is_finite() for v in found) else ()
-
-
-def _box(low: np.ndarray, high: np.ndarray) -> Balls:
-    """Return balls that hold a box, their radii rounded outwards."""
-    middle = (low + high) / 2
-    radius = np.nextafter(np.maximum(high - middle, middle - low) * (1 + 1e-15), np.inf)
-    return np.array([ball(float(m), float(r)) for m, r in zip(middle, radius, strict=True)], dtype=object)
-
-
-def _ends(X: Balls) -> tuple[np.ndarray, np.ndarray]:
-    """Return floating-point boxes that hold balls: the least and the largest values, rounded outwards."""
-    low = np.array([np.nextafter(float(entry.lower()), -np.inf) for entry in X])
-    high = np.array([np.nextafter(float(entry.upper()), np.inf) for entry in X])
-    return low, high
-
-
-def _inside(inner: Balls, outer: Balls) -> bool:
-    return all(bool(o.contains_interior(i)) for i, o in zip(inner, outer, strict=True))
 
 
 class _Subdivision:
@@ -308,7 +265,7 @@ class _Subdivision:
         if self._covers(part):
             return []
         low, high = part
-        X = _box(low, high)
+        X = ball_box(low, high)
         if self.problem.has_no_zero(X):
             return []
         found = self.problem.krawczyk(low, high)
@@ -316,8 +273,8 @@ class _Subdivision:
             box, K = found
             if any(k.is_finite() and not k.overlaps(b) for k, b in zip(K, box, strict=True)):
                 return []
-            ends = _ends(K)
-            if _inside(K, box):  # exactly one, which is in K
+            ends = ends_of(K)
+            if is_inside(K, box):  # exactly one, which is in K
                 self._add((ends[0] + ends[1]) / 2)
                 if not any(np.all(e.state >= ends[0]) and np.all(e.state <= ends[1]) for e in self.found):
                     self.undecided.append(part)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.ball_operations import ball, flint
-from analysis.dynamics.certified_equilibria import enclosed_eigenvalues
+from analysis.dynamics.enclosures import enclosed_eigenvalues
 from analysis.dynamics.orbit_equations import BITS, ORDER, OrbitEquations, Proof, about
 from analysis.dynamics.periodic_orbits import PeriodicOrbit
 from analysis.dynamics.taylor_steps import arithmetic

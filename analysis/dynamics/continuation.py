@@ -3,17 +3,21 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
-from analysis.dynamics.branches import Bifurcation, Branch, both_ways, branch, departing, limits
-from analysis.dynamics.equilibrium_curve import EquilibriumCurve, FixedPointCurve
+from analysis.dynamics.branches import Bifurcation, Branch, branch
+from analysis.dynamics.equilibrium_curve import EquilibriumCurve, FixedPointCurve, with_parameter
+from analysis.dynamics.following import both_ways, departing, limits
 from analysis.dynamics.linearisation import SymmetryGenerator
+from analysis.dynamics.pace import depends_on_time
 from analysis.dynamics.prolonging import prolonged
 from dynsim._types import State
 from dynsim.arguments import check_start
 from dynsim.conversion import integer
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.named import real_parameter
 
 
 def continue_equilibria(
@@ -35,7 +39,7 @@ def continue_equilibria(
     order one: `RescaledFlow` gives a flow other units.
 
     Args:
-        flow: the system, autonomous (its field is taken at t = 0), or a map, whose fixed points are followed.
+        flow: the system, autonomous at both bounds of the parameter, or a map, whose fixed points are followed.
         where: which leaf of the flow is the parameter, such as `lambda flow: flow.rho`; a real number.
         start: a state near an equilibrium at the flow's own value of the parameter.
         bounds: the least and the largest value of the parameter.
@@ -50,6 +54,8 @@ def continue_equilibria(
     """
     curve, within = _curve(flow, where, iterate, symmetries), limits(bounds, step, max_step, max_points)
     state = check_start("start", flow, start)
+    if isinstance(flow, AbstractFlow):
+        check_autonomous("flow", flow, where, state, within.bounds)
     first = curve.at(state, curve.value)
     if first is None:
         at = curve.equations(state, curve.value, curve.basis(state))
@@ -115,6 +121,16 @@ def extend(
     """
     curve, within = _curve(flow, where, iterate, symmetries), limits(bounds, step, max_step, max_points)
     return prolonged(curve, known, within)
+
+
+def check_autonomous(
+    name: str, flow: AbstractFlow, where: Callable[[Any], Any], state: State, bounds: tuple[float, float]
+) -> None:
+    """Raise `ValueError` for the argument `name`, a flow that depends on time at one of two values of a parameter."""
+    take, _ = real_parameter("where", where, flow)
+    if any(depends_on_time(with_parameter(take, flow, jnp.asarray(end)), state) for end in bounds):
+        but = "does (see `continue_orbits` with a `forcing`, and `dynsim basins --period`)"
+        raise argument_error(name, "not depend on time to have equilibria", but)
 
 
 def _curve(

@@ -13,13 +13,15 @@ from dynsim._types import State
 CORRECTIONS = 12  # Newton steps of a correction
 ROUNDING = 64 * float(np.finfo(float).eps)  # of the largest derivative times the state: what is left of a zero
 SINGULAR = 1e-10  # relative: a smaller singular value has no sign
-REAL = 1e-4  # relative: a smaller imaginary part of a critical eigenvalue belongs to a real one that is double
+CROSSING = 1e-8  # relative: with a smaller singular value curves cross, and the tangent is one of several
+UNCERTAIN = 100  # times the last step of Newton's method: a smaller one before it tells nothing about contraction
 
 
 class CurvePoint(NamedTuple):
     """A solution: state, parameter, basis of the state's coordinates, derivatives by both, tangent, eigenvalues.
 
-    `orbit` is a basis of the directions in which symmetries move the state, in its coordinates.
+    `orbit` is a basis of the directions in which symmetries move the state, in its coordinates. `corrections` counts
+    the Newton steps that led here; `contraction` is the largest ratio of the sizes of two successive ones.
     """
 
     state: State
@@ -31,6 +33,7 @@ class CurvePoint(NamedTuple):
     values: np.ndarray
     orbit: np.ndarray
     corrections: int = 0
+    contraction: float = 0.0
 
     @property
     def flat(self) -> np.ndarray:
@@ -51,6 +54,8 @@ class AbstractCurve(abc.ABC):
     """The solutions of as many equations as the state has coordinates, in dependence on one real parameter."""
 
     tolerances: ClassVar[tuple[float, float]] = (1e-11, 1e-9)  # of the equations and of the last Newton step
+    vertical: ClassVar[float] = 1e-12  # the slope of the parameter that a branch may have on the whole by errors alone
+    double: ClassVar[float] = 1e-6  # relative: a smaller imaginary part belongs to a real eigenvalue that is double
     value: float
 
     @abc.abstractmethod
@@ -86,6 +91,11 @@ class AbstractCurve(abc.ABC):
         del before, point
         return ""
 
+    def unresolved(self, point: CurvePoint) -> str:
+        """Return why a curve ends before a point that is no solution to the accuracy that it has, or ""."""
+        del point
+        return ""
+
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
         """Return the coefficient of the normal form of a bifurcation of a kind at a point; NaN if there is none."""
         del name, point, frequency
@@ -108,9 +118,15 @@ class AbstractCurve(abc.ABC):
         basis = self.basis(state)
         return self._point(state, parameter, basis, self.equations(state, parameter, basis))
 
-    def _point(self, state: State, parameter: float, basis: np.ndarray, at: Equations) -> CurvePoint:
+    def _point(
+        self, state: State, parameter: float, basis: np.ndarray, at: Equations, direction: np.ndarray | None = None
+    ) -> CurvePoint:
         orbit = self.orbit(state, basis)
-        null = np.linalg.svd(_with_rows(at, orbit))[2][-1]
+        rows = _null_space(_with_rows(at, orbit), CROSSING, least=1)
+        null = rows[-1]
+        if len(rows) > 1 and direction is not None:  # where curves cross, the tangent is that of the one followed
+            along = rows.T @ (rows @ direction)
+            null = along / np.linalg.norm(along) if np.any(along) else null
         tangent = null if null[-1] >= 0 else -null
         values = self.spectrum(state, parameter, at.J, orbit)
         return CurvePoint(state, parameter, basis, at.J, at.slope, tangent, values, orbit)
@@ -123,7 +139,7 @@ class AbstractCurve(abc.ABC):
 
     def corrected(self, state: State, parameter: float, direction: np.ndarray) -> CurvePoint | None:
         """Return the point of the curve in the plane through a point across a direction; None if there is none near."""
-        basis, first = self.basis(state), None
+        basis, first, before, contraction = self.basis(state), None, 0.0, 0.0
         for count in range(CORRECTIONS):
             at = self.equations(state, parameter, basis)
             if not (np.isfinite(at.size) and np.all(np.isfinite(at.J)) and np.all(np.isfinite(at.slope))):
@@ -134,16 +150,36 @@ class AbstractCurve(abc.ABC):
             matrix = np.vstack([np.column_stack([at.J, at.slope]), direction])
             change = np.linalg.lstsq(matrix, -np.append(at.values, 0.0), rcond=1e-11)[0]
             size = float(np.max(np.abs(change)))
-            if at.size <= max(self.tolerances[0] * first, rounding) and size <= self.tolerances[1] * (
-                1 + abs(parameter)
-            ):
-                return self._point(state, parameter, basis, at)._replace(corrections=count)
+            least = self.tolerances[1] * (1 + abs(parameter))
+            if before > UNCERTAIN * least:
+                contraction = max(contraction, size / before)
+            before = size
+            if at.size <= max(self.tolerances[0] * first, rounding) and size <= least:
+                found = self._point(state, parameter, basis, at, direction)
+                return found._replace(corrections=count, contraction=contraction)
             if size > 1e3 * (1 + abs(parameter)):
                 return None
             state = self.displaced(state, basis @ change[:-1])
             parameter = parameter + float(change[-1])
             basis = _transported(basis, self.basis(state))
         return None
+
+    def polished(self, point: CurvePoint, direction: np.ndarray) -> CurvePoint:
+        """Return a point after one further Newton step, in the plane through it across a direction.
+
+        The errors of corrections are of the size of the last step allowed; those that are left are of rounding.
+        """
+        before = self.equations(point.state, point.parameter, point.basis)
+        matrix = np.vstack([np.column_stack([before.J, before.slope]), direction])
+        change = np.linalg.lstsq(matrix, -np.append(before.values, 0.0), rcond=1e-11)[0]
+        state = self.displaced(point.state, point.basis @ change[:-1])
+        basis, parameter = _transported(point.basis, self.basis(state)), point.parameter + float(change[-1])
+        after = self.equations(state, parameter, basis)
+        if not np.linalg.norm(after.values) < np.linalg.norm(before.values):
+            return point
+        return self._point(state, parameter, basis, after, direction)._replace(
+            corrections=point.corrections + 1, contraction=point.contraction
+        )
 
     def stepped(self, point: CurvePoint, direction: np.ndarray, size: float) -> CurvePoint | None:
         """Return the point of the curve next to that at a distance in a direction; None if there is none near."""
@@ -158,28 +194,41 @@ class AbstractCurve(abc.ABC):
         `direction` is near the tangent, in ambient coordinates.
         """
         matrix = _with_rows(Equations(np.empty(0), point.J, point.slope, 0.0), point.orbit)
-        _, sizes, right = np.linalg.svd(matrix)
-        full = np.append(sizes, np.zeros(right.shape[0] - len(sizes)))
-        rows = right[-max(2, int(np.sum(full <= 1e-6 * max(1.0, full[0])))) :]
+        rows = _null_space(matrix, 1e-6, least=2)
         along = rows.T @ (rows @ np.append(point.basis.T @ direction[:-1], direction[-1]))
         along = along / np.linalg.norm(along)
         left = np.linalg.svd(rows - np.outer(rows @ along, along))[2]
         return along, left[: len(rows) - 1]
 
     def singular(self, point: CurvePoint) -> float:
-        """Return a function that changes its sign at a simple branch point: the least singular value with a sign."""
+        """Return `least_singular`, or 0 where it has no sign."""
+        value = self.least_singular(point)
+        return value if abs(value) > SINGULAR else 0.0
+
+    def least_singular(self, point: CurvePoint) -> float:
+        """Return a function that changes its sign at a simple branch point: the least singular value with a sign.
+
+        It is relative to the largest one.
+        """
         k = point.orbit.shape[1]
         corner = np.zeros((k, k))
         matrix = np.block([[point.J, point.slope[:, None], point.orbit], [point.orbit.T, np.zeros((k, 1)), corner]])
         matrix = np.vstack([matrix, np.append(point.tangent, np.zeros(k))])
         sizes = np.linalg.svd(matrix, compute_uv=False)
         share = float(sizes[-1] / max(float(sizes[0]), np.finfo(float).tiny))
-        return float(np.linalg.slogdet(matrix)[0]) * share if share > SINGULAR else 0.0
+        return float(np.linalg.slogdet(matrix)[0]) * share
 
 
 def _with_rows(at: Equations, orbit: np.ndarray) -> np.ndarray:
     """Return the derivatives by state and parameter, and below them the conditions not to move along symmetries."""
     return np.vstack([np.column_stack([at.J, at.slope]), np.pad(orbit.T, ((0, 0), (0, 1)))])
+
+
+def _null_space(matrix: np.ndarray, share: float, *, least: int) -> np.ndarray:
+    """Return the right singular vectors whose singular values are a small share of the largest, and `least` of them."""
+    _, sizes, right = np.linalg.svd(matrix)
+    full = np.append(sizes, np.zeros(right.shape[0] - len(sizes)))
+    return right[-max(least, int(np.sum(full <= share * max(1.0, full[0])))) :]
 
 
 def _transported(old: np.ndarray, new: np.ndarray) -> np.ndarray:

@@ -23,6 +23,9 @@ from dynsim.pictures import picture
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 BLOCKS = 20  # of a run, whose means give the standard errors
+TINY = math.log(1e-12)  # the logarithm of a stretch that may be rounding
+SAME = 0.5  # by which such a logarithm differs where the state moves by its rounding, if it is not that of rounding
+LOOKED = 64  # intervals in which that is looked at
 DRIFT = 3.0  # standard errors by which the two halves of a run may differ
 
 
@@ -31,6 +34,9 @@ class LyapunovSpectrum(NamedTuple):
 
     `running` (samples, k) are the estimates up to each of `times`. `converged` is false if the two halves of the run
     differ by more than three standard errors of the difference, or if it left the finite numbers; `reason` says so.
+
+    An exponent is -inf where a stretch is zero, as at a superstable fixed point that is a float. `resolved` is false
+    for an exponent with stretches that are rounding: it is one of the precision, and the true one lies below it.
     """
 
     exponents: Float[np.ndarray, " k"]
@@ -39,6 +45,7 @@ class LyapunovSpectrum(NamedTuple):
     running: Float[np.ndarray, "samples k"]
     converged: bool
     reason: str
+    resolved: tuple[bool, ...] = ()
 
     @property
     def kaplan_yorke(self) -> float:
@@ -50,10 +57,17 @@ class LyapunovSpectrum(NamedTuple):
 
     def __repr__(self) -> str:
         """Return the exponents with their errors in a line."""
-        parts = ", ".join(
-            f"{value:.5g} +- {error:.1g}" for value, error in zip(self.exponents, self.errors, strict=True)
-        )
+        parts = ", ".join(self.texts(5))
         return f"Lyapunov exponents {parts}" + ("" if self.converged else f" (not converged: {self.reason})")
+
+    def texts(self, digits: int) -> list[str]:
+        """Return each exponent with its error, or the bound below which it lies."""
+        known = self.resolved or (True,) * len(self.exponents)
+        return [
+            "-inf" if value == -math.inf else f"{value:.{digits}g} +- {error:.1g}" if sure
+            else f"below {value:.2g} (rounding: superstable, or a shorter interval is needed)"
+            for value, error, sure in zip(self.exponents, self.errors, known, strict=True)
+        ]  # fmt: skip
 
 
 def lyapunov_spectrum(
@@ -117,7 +131,21 @@ def lyapunov_spectrum(
         raise IntegrationError(
             "The solver failed: take a smaller interval or another start.", outcome=Outcome.MAX_STEPS
         )
-    return _spectrum(np.asarray(logs, float)[:samples], every)
+    logs, end = np.asarray(logs, float)[:samples], begin + samples * every
+    resolved = np.ones(k, bool)
+    if np.any(logs < TINY):
+        looked = min(LOOKED, samples)
+        moved = flat * (1 + 4 * jnp.finfo(flat.dtype).eps)
+        pair = [np.asarray(over(y, frame, end, jnp.asarray(looked))[2], float)[:looked] for y in (flat, moved)]
+        resolved = _resolved(*pair)
+    return _spectrum(logs, every, resolved)
+
+
+def _resolved(logs: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    """Return which exponents do not depend on rounding: whose tiny stretches stay where the state moves by as much."""
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(logs - moved)
+    return ~np.any((np.fmin(logs, moved) < TINY) & ~(apart < SAME) & ~(logs == moved), axis=0)
 
 
 def _orthonormal(V: Array) -> tuple[Array, Array]:
@@ -167,22 +195,25 @@ def _advance_map(
     return x, V, logs, jnp.asarray(False)
 
 
-def _spectrum(logs: np.ndarray, every: float) -> LyapunovSpectrum:
+def _spectrum(logs: np.ndarray, every: float, resolved: Any = True) -> LyapunovSpectrum:
     """Return the spectrum from the logarithms of stretches in each interval, (samples, k)."""
-    rates = logs / every
+    zero = np.any(logs == -np.inf, axis=0) & ~np.any(np.isnan(logs) | (logs == np.inf), axis=0)
+    rates = np.where(zero, 0.0, logs) / every
     finite = bool(np.all(np.isfinite(rates)))
     rates = np.where(np.isfinite(rates), rates, np.nan)
     times = every * np.arange(1, len(rates) + 1)
     running = np.cumsum(rates, axis=0) / np.arange(1, len(rates) + 1)[:, None]
     blocks = np.stack([np.mean(part, axis=0) for part in np.array_split(rates, BLOCKS)])
     errors = np.std(blocks, axis=0, ddof=1) / np.sqrt(BLOCKS)
-    order = np.argsort(-running[-1], kind="stable")
     halves = [np.mean(blocks[half], axis=0) for half in (slice(BLOCKS // 2), slice(BLOCKS // 2, None))]
     apart = np.abs(halves[1] - halves[0])
     # The difference of two halves has twice the standard error of the whole run.
     steady = finite and bool(np.all(apart <= DRIFT * 2 * errors + 1e-9 * (1 + np.abs(running[-1]))))
     why = "the halves of the run differ" if finite else "the trajectory left the finite numbers"
-    return LyapunovSpectrum(running[-1][order], errors[order], times, running[:, order], steady, "" if steady else why)
+    running, errors = np.where(zero, -np.inf, running), np.where(zero, 0.0, errors)
+    order, reason = np.argsort(-running[-1], kind="stable"), "" if steady else why
+    sure = tuple(bool(x) for x in (resolved | zero)[order])
+    return LyapunovSpectrum(running[-1][order], errors[order], times, running[:, order], steady, reason, sure)
 
 
 def kaplan_yorke_dimension(exponents: Any) -> float:

@@ -11,9 +11,10 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from analysis.dynamics.branches import Bifurcation, Branch, both_ways, branch, departing, follow, limits
+from analysis.dynamics.branches import Bifurcation, Branch, branch
 from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.equilibrium_curve import with_parameter
+from analysis.dynamics.following import both_ways, departing, follow, limits
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.pace import depends_on_time

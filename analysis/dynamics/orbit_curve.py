@@ -28,6 +28,10 @@ from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter
 
 REACH = 1e6  # the largest multiplier with which the derivatives of a return are found in one run
+CONFIRMED = 10  # times the last Newton step allowed, by which an orbit may change where the solver is more exact
+AGREED = 0.1  # of the largest multiplier, or one: by which multipliers may change there, those of canards among them
+STRICTER = 0.1  # the factor of the solver's tolerance with which orbits are confirmed
+SLOW = 1e-2  # of the largest speed at a node: an orbit with a slower node passes beside an equilibrium
 SMALL = 1e-4  # of the norm of the states: orbits of a smaller size are equilibria
 
 
@@ -82,6 +86,8 @@ class OrbitCurve(AbstractCurve):
     """The gaps between the ends of segments and the next nodes, with the condition of phase."""
 
     tolerances: ClassVar[tuple[float, float]] = (1e-8, 1e-6)
+    vertical: ClassVar[float] = 1e-8
+    double: ClassVar[float] = 1e-4
 
     def __init__(
         self,
@@ -134,13 +140,13 @@ class OrbitCurve(AbstractCurve):
             nodes + step[:-1].reshape(nodes.shape), period + float(np.clip(step[-1], -period / 3, period))
         )
 
-    def _shot(self, state: Any, parameter: float) -> _Shot:
+    def _shot(self, state: Any, parameter: float, factor: float = 1.0) -> _Shot:
         nodes, period, slope = self.nodes(state), float(state.period), 0.0
         if self._forced_period is not None:
             period, slope = (float(x) for x in self._forced_period(jnp.asarray(parameter, float)))
         full = jnp.asarray(np.column_stack([nodes, np.full(len(nodes), parameter)]))
         ends, maps, speeds, first = (
-            np.asarray(a) for a in shoot(self._pair, full, jnp.asarray(period, float), self._rtol)
+            np.asarray(a) for a in shoot(self._pair, full, jnp.asarray(period, float), factor * self._rtol)
         )
         maps, speeds, first, m = maps[:, :-1], speeds[:, :-1], first[:, :-1], len(nodes)
         later = [
@@ -151,7 +157,10 @@ class OrbitCurve(AbstractCurve):
 
     def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
         """Return the gaps in the coordinates of the next nodes, and below them the condition of phase."""
-        _, nodes, ends, maps, speeds, slopes = self._shot(state, parameter)
+        return self._equations(self._shot(state, parameter), basis)
+
+    def _equations(self, shot: _Shot, basis: np.ndarray) -> Equations:
+        _, nodes, ends, maps, speeds, slopes = shot
         (m, n), width = nodes.shape, basis.shape[1]
         d = (width - (0 if self.forced else 1)) // m
         blocks = [basis[k * n : (k + 1) * n, k * d : (k + 1) * d] for k in range(m)]
@@ -241,6 +250,25 @@ class OrbitCurve(AbstractCurve):
         """Return the size of an orbit: the distance of its nodes, and how far its first node moves at its velocity."""
         shot = self._shot(state, parameter)
         return max(float(np.max(np.ptp(shot.nodes, axis=0))), float(np.max(np.abs(shot.speeds))) * shot.period)
+
+    def unresolved(self, point: CurvePoint) -> str:
+        """Return "" if a stricter solver confirms an orbit and its multipliers.
+
+        Else it is `homoclinic` for one that passes beside an equilibrium, and `accuracy` for another one.
+        """
+        shot = self._shot(point.state, point.parameter, STRICTER)
+        at = self._equations(shot, point.basis)
+        matrix = np.vstack([np.column_stack([at.J, at.slope]), point.tangent])
+        finite = np.all(np.isfinite(matrix)) and np.all(np.isfinite(at.values))
+        if finite:
+            change = np.linalg.lstsq(matrix, -np.append(at.values, 0.0), rcond=1e-11)[0]
+            values = self.spectrum(point.state, point.parameter, at.J, point.orbit)
+            near = CONFIRMED * self.tolerances[1] * (1 + float(np.max(np.abs(shot.nodes))))
+            apart = float(np.max(np.abs(values - point.values), initial=0.0))
+            if np.max(np.abs(change)) <= near and apart <= AGREED * max(1.0, float(np.max(np.abs(values), initial=0))):
+                return ""
+        sizes = np.linalg.norm(shot.speeds, axis=1)
+        return "homoclinic" if np.min(sizes) < SLOW * np.max(sizes) and not self.forced else "accuracy"
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
         """Return `equilibrium` where orbits have shrunk to one, and `period` for one that is too long."""

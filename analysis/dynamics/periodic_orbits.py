@@ -16,6 +16,7 @@ from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.arguments import check_flow, check_start
 from dynsim.conversion import integer, number, reals
+from dynsim.decimals import ROUNDING, printed
 from dynsim.errors import argument_error
 from dynsim.pictures import picture
 from dynsim.systems.base import AbstractFlow
@@ -27,6 +28,7 @@ CLOSED = 1e-9  # of the size of the orbit: the gaps at which an orbit counts as 
 SMALL = 1e-5  # of the norm of the states: orbits of a smaller size are equilibria
 FLAT = 1e-8  # relative: directions in which a family of orbits is closed, and along which an orbit is not moved
 TURN = 16  # periods within a factor of 32 of this are long enough in the units of the flow
+RESOLVED = 1e-10  # of the largest multiplier, or one: what the solver resolves of multipliers
 UNIT = 1e-6  # a multiplier's modulus within this of one decides nothing about stability
 
 
@@ -52,7 +54,8 @@ class PeriodicOrbit(NamedTuple):
 
     def __repr__(self) -> str:
         """Return the orbit in a line: stability, period and multipliers."""
-        values = ", ".join(f"{value:.5g}" for value in np.real_if_close(self.multipliers, 1e6))
+        error = max(RESOLVED * float(np.max(np.abs(self.multipliers), initial=1.0)), self.trivial_error, self.gap)
+        values = ", ".join(printed(value, error / ROUNDING, digits=5) for value in self.multipliers.tolist())
         return f"{self.stability} periodic orbit of period {self.period:.8g} with the multipliers {values}"
 
 

@@ -3,8 +3,9 @@
 import jax
 import numpy as np
 
-from analysis.dynamics.branches import Branch, Limits, branch, can_go_on, follow
+from analysis.dynamics.branches import Branch, branch
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, direction_to, turned
+from analysis.dynamics.following import Limits, can_go_on, follow
 from dynsim._types import State
 from dynsim.errors import argument_error
 

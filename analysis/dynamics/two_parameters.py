@@ -10,13 +10,14 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
 from analysis.dynamics.between import located
-from analysis.dynamics.branches import can_go_on, follow, limits
 from analysis.dynamics.continuation import Bifurcation
 from analysis.dynamics.critical_equations import CriticalEquations, FoldCurve, HopfCurve, critical_of
 from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.flat_states import flat_states
+from analysis.dynamics.following import can_go_on, follow, limits
 from dynsim._types import State
+from dynsim.decimals import printed, size_of
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter
@@ -53,7 +54,10 @@ class CriticalCurve(NamedTuple):
 
     def __repr__(self) -> str:
         """Return the curve in a line: its kind, how many points, and what lies on it."""
-        found = ", ".join(f"{d.kind} at ({d.first:.6g}, {d.second:.6g})" for d in self.degeneracies) or "no degeneracy"
+        sizes = [size_of(values.tolist()) for values in (self.first, self.second)]
+        texts = [[printed(v, s) for v, s in zip((d.first, d.second), sizes, strict=True)] for d in self.degeneracies]
+        places = [f"{d.kind} at ({', '.join(text)})" for d, text in zip(self.degeneracies, texts, strict=True)]
+        found = ", ".join(places) or "no degeneracy"
         return f"curve of {self.kind}s, {len(self.first)} points: {found}; ends: {' and '.join(self.ends)}"
 
 

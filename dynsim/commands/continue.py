@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dynsim.commands.continue_ends import say_ends
 from dynsim.commands.continue_options import Continue, check_numbers
 from dynsim.commands.continue_plane import check_plane, draw_plane, second_parameter, with_plane
 from dynsim.commands.options import check_outputs, say
@@ -41,12 +42,7 @@ def main(words: Sequence[str]) -> int:
         say(f"  {one!r}")
     for one in diagram.orbits:
         say(f"  periodic orbits: {one!r}")
-    for name, ends in (
-        ("steps (`--points` sets the cap, `--orbit-points` that of periodic orbits)", "steps"),
-        ("a corner of the field, which is not smooth", "corner"),
-    ):
-        if any(ends in one.ends for one in (*diagram.branches, *diagram.orbits)):
-            say(f"a branch ends at {name}")
+    say_ends(o.parameter, diagram)
     if o.second:
         diagram = with_plane(o, made.system, (where, second), diagram)
     if o.out is not None:
@@ -96,8 +92,8 @@ def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diag
     import jax.numpy as jnp
     import numpy as np
 
+    from analysis.dynamics.continuation import check_autonomous
     from analysis.dynamics.diagrams import bifurcation_diagram, extended, load_diagram, with_orbits
-    from analysis.dynamics.pace import depends_on_time
     from dynsim.systems.base import AbstractFlow
 
     bounds, flow = (o.from_, o.to), made.system
@@ -114,9 +110,8 @@ def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diag
     if not o.from_ <= float(value.item()) <= o.to:
         flow = eqx.tree_at(where, flow, jnp.full(value.shape, o.from_))
     starts = _starts(o, made._replace(system=flow), symmetries)
-    ends = [eqx.tree_at(where, flow, jnp.full(value.shape, end)) for end in bounds]
-    if isinstance(flow, AbstractFlow) and any(depends_on_time(end, starts[0]) for end in ends):
-        raise argument_error("system", "not depend on time to have equilibria", "does (see `dynsim basins --period`)")
+    if isinstance(flow, AbstractFlow):
+        check_autonomous("system", flow, where, starts[0], bounds)
     diagram = bifurcation_diagram(flow, where, starts, bounds, parameter=o.parameter, levels=o.levels, **options)
     if o.cycles:
         diagram = with_orbits(

@@ -74,12 +74,12 @@ def spectrum(o: Lyapunov, made: "Found", system: Any) -> "LyapunovSpectrum":
 def single(o: Lyapunov, made: "Found") -> int:
     """Print and draw the exponents of one system."""
     found = spectrum(o, made, made.system)
-    for number, (value, error) in enumerate(zip(found.exponents, found.errors, strict=True)):
-        say(f"exponent {number + 1}: {value:.6g} +- {error:.1g}")
+    for number, text in enumerate(found.texts(6)):
+        say(f"exponent {number + 1}: {text}")
     if len(found.exponents) > 1:
         say(f"sum {np.sum(found.exponents):.6g}, dimension of Kaplan and Yorke {found.kaplan_yorke:.5g}")
     if not found.converged:
-        longer = "; take a longer `--duration`" if np.all(np.isfinite(found.exponents)) else ""
+        longer = "; take a longer `--duration`" if not np.any(np.isnan(found.exponents)) else ""
         say(f"not converged: {found.reason}{longer}")
     if o.figure is not None or o.movie is not None:
         from dynsim.systems.base import AbstractMap
@@ -91,7 +91,7 @@ def single(o: Lyapunov, made: "Found") -> int:
         _draw(
             o,
             lambda ax, until: running_exponents(
-                ax, found.times, found.running, found.errors, xlabel=label, until=until
+                ax, found.times, _drawn(found.running), found.errors, xlabel=label, until=until
             ),
             f"Lyapunov exponents of {made.name}",
         )
@@ -108,7 +108,7 @@ def against(o: Lyapunov, made: "Found") -> int:
     for value in tracked(values, len(values), "exponents"):
         try:
             found = spectrum(o, made, changed(made.system, {name: value}))
-            rows.append(found if np.all(np.isfinite(found.exponents)) else None)
+            rows.append(None if np.any(np.isnan(found.exponents)) else found)
         except IntegrationError:
             rows.append(None)
     kept = [(value, row) for value, row in zip(values, rows, strict=True) if row is not None]
@@ -117,8 +117,7 @@ def against(o: Lyapunov, made: "Found") -> int:
             f"The orbit escapes for all values of `{name}`: take another start.", outcome=Outcome.NON_FINITE
         )
     for value, row in kept:
-        shown = ", ".join(f"{v:.5g} +- {e:.1g}" for v, e in zip(row.exponents, row.errors, strict=True))
-        say(f"{name} = {value:.6g}: {shown}{'' if row.converged else ' (not converged)'}")
+        say(f"{name} = {value:.6g}: {', '.join(row.texts(5))}{'' if row.converged else ' (not converged)'}")
     say(f"{len(values) - len(kept)} of {len(values)} escape, {sum(not row.converged for _, row in kept)} not converged")
     if o.figure is not None or o.movie is not None:
         from figures.panels.exponents import exponents_against
@@ -126,6 +125,7 @@ def against(o: Lyapunov, made: "Found") -> int:
 
         xs = np.array([value for value, _ in kept])
         parts = [np.array([getattr(row, part) for _, row in kept]) for part in ("exponents", "errors", "converged")]
+        parts[0] = _drawn(parts[0])
         _draw(
             o,
             lambda ax, until: exponents_against(
@@ -134,6 +134,11 @@ def against(o: Lyapunov, made: "Found") -> int:
             f"Lyapunov exponents of {made.name} against {name}",
         )
     return 0
+
+
+def _drawn(exponents: np.ndarray) -> np.ndarray:
+    """Return exponents with those of -inf left out."""
+    return np.where(np.isfinite(exponents), exponents, np.nan)
 
 
 def _draw(o: Lyapunov, draw: Callable[[Any, float], None], title: str) -> None:

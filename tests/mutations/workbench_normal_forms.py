@@ -23,7 +23,7 @@ MUTANTS = (
            "weighed(w, (-1, second", "weighed(w, (1, second", tests=FOLD),
     Mutant("workbench forms: a curve that goes on turns back", PLANE,
            "(rows[last] - rows[before]) >= 0", "(rows[last] - rows[before]) < 0", tests=GOES_ON),
-    Mutant("workbench curves: two folds in a step are passed by", DYNAMICS + "branches",
+    Mutant("workbench curves: two folds in a step are passed by", DYNAMICS + "following",
            "points += [*hidden_turn(curve, here, found), found]", "points += [found]", tests=FOLDS),
     Mutant("workbench portraits: a pole is a zero", DYNAMICS + "poles",
            "GROWN * first)", "1e9 * first)", tests=POLES),

@@ -62,7 +62,8 @@ MUTANTS = (
     Mutant("branches: points are critical beside others as critical", BRANCHES,
            "zeros[k] > max(", "zeros[k] >= max(", tests=POINT),
     Mutant("branches: modes that are critical everywhere are what crosses", BRANCHES,
-           "np.append([value for value in neutral if curve.name(_cleaned(value))], critical)", "critical", tests=POINT),
+           "np.append([value for value in neutral if curve.name(_cleaned(value, real))], critical)", "critical",
+           tests=POINT),
     Mutant("branches: beside a critical point begins at it", BRANCHES,
            "begin = k - 2 if at[k - 1] else k - 1", "begin = k - 1", tests=POINT),
 )  # fmt: skip

@@ -26,7 +26,7 @@ MUTANTS = (
     Mutant("workbench lyapunov: every interval begins at the first time", LYAPUNOV,
            "begin = t + k.astype(float) * every", "begin = t + 0 * k.astype(float) * every", tests=EXPONENTS),
     Mutant("workbench lyapunov: rates of a map are not divided by the steps of an interval", LYAPUNOV,
-           "rates = logs / every", "rates = logs", tests=EXPONENTS),
+           "rates = np.where(zero, 0.0, logs) / every", "rates = logs", tests=EXPONENTS),
     Mutant("workbench lyapunov: errors are not divided by the root of the blocks", LYAPUNOV,
            "errors = np.std(blocks, axis=0, ddof=1) / np.sqrt(BLOCKS)", "errors = np.std(blocks, axis=0, ddof=1)",
            tests=EXPONENTS),

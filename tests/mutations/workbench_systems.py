@@ -150,6 +150,6 @@ MUTANTS = (
     Mutant("rescaled: a unit may be zero", RESCALED, "(units > 0)", "(units >= 0)", tests=UNITS),
     Mutant("rescaled: any space is taken for a flat one", RESCALED,
            "if not is_flat(flow.space) and any(", "if False and any(", tests=UNITS),
-    Mutant("workbench: bounds that a step oversteps are taken", "analysis.dynamics.branches",
+    Mutant("workbench: bounds that a step oversteps are taken", "analysis.dynamics.following",
            "if high - low < LEAST * size:", "if False:", tests=UNITS),
 )  # fmt: skip

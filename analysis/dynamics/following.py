@@ -1,0 +1,144 @@
+"""Curves of solutions followed by pseudo-arclength: steps, bounds, and why they end."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analysis.dynamics.between import has_kink, hidden_turn, located
+from analysis.dynamics.branches import Branch, branch
+from analysis.dynamics.curves import AbstractCurve, CurvePoint, direction_to, turned
+from dynsim.conversion import integer, number
+from dynsim.errors import argument_error, shown
+
+SHRINK, GROW, EASY = 0.5, 1.3, 4  # the step shrinks when a correction fails, grows after at most `EASY` Newton steps
+CONTRACTION = 0.25  # of successive Newton steps: a larger one may lead to another branch that is near
+SURE = 1e-3  # of the first step: with smaller ones Newton steps that contract less are those beside a corner
+PARALLEL = 1 - 1e-9  # the cosine of a direction and a tangent that are the same
+LEAST = 1e-6  # of the first step: a branch that needs smaller ones ends
+FAR = 1.5  # steps: a correction that leads further away has found another branch
+ANGLE = 0.8  # least cosine between the tangents of successive points
+
+
+class Limits(NamedTuple):
+    """How far a curve is followed: bounds of the parameter, the first and the largest step, and the cap on points."""
+
+    bounds: tuple[float, float]
+    step: float
+    largest: float
+    points: int
+
+
+def limits(bounds: Any, step: Any, max_step: Any, max_points: Any) -> Limits:
+    """Return the limits; raise `ValueError` for bad input."""
+    try:
+        low, high = (float(value) for value in bounds)
+    except (TypeError, ValueError):
+        raise argument_error("bounds", "be two numbers", f"is {shown(bounds)}") from None
+    if not low < high:
+        raise argument_error("bounds", "be the least and the largest value", f"are {low:g} and {high:g}")
+    size = number("step", step)
+    if high - low < LEAST * size:
+        must = f"be wider than {LEAST:g} of `step` (`RescaledFlow` has other units)"
+        raise argument_error("bounds", must, f"are {low:g} to {high:g} with a step of {size:g}")
+    largest = 4 * size if max_step is None else number("max_step", max_step)
+    return Limits((low, high), size, largest, integer("max_points", max_points, least=2))
+
+
+def can_go_on(end: str, parameter: float, bounds: tuple[float, float]) -> bool:
+    """Return whether a curve that ended at a value of its parameter goes on within bounds.
+
+    It does from bounds, if the new ones lie further out, and from the cap on points.
+    """
+    near = LEAST * (bounds[1] - bounds[0])
+    return end in ("bounds", "outside", "steps") and bounds[0] + near < parameter < bounds[1] - near
+
+
+def both_ways(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch:
+    """Return the branch through a point, in both directions."""
+    low, high = within.bounds
+    if not low <= first.parameter <= high:
+        must = f"hold the flow's own parameter, {first.parameter:g}"
+        raise argument_error("bounds", must, f"are {low:g} to {high:g}")
+    forward, end = follow(curve, first, first.tangent, within)
+    if end == "closed":
+        return branch(curve, [first, *forward], ("closed", "closed"))
+    backward, begin = follow(curve, first, -first.tangent, within)
+    reversed_points = [point._replace(tangent=-point.tangent) for point in backward[::-1]]
+    return branch(curve, [*reversed_points, first, *forward], (begin, end))
+
+
+def follow(
+    curve: AbstractCurve, first: CurvePoint, direction: np.ndarray, within: Limits
+) -> tuple[list[CurvePoint], str]:
+    """Return the points of a curve from a first one in a direction, without it, and why the curve ends."""
+    points: list[CurvePoint] = []
+    bounds, step = within.bounds, within.step
+    here, along = turned(first, direction, first)
+    before, size, length = here, min(step, within.largest), 0.0
+    while len(points) < within.points:
+        found = curve.stepped(here, direction, size)
+        if found is not None:
+            found, cosine = turned(here, direction, found)
+            far = float(np.linalg.norm(found.flat - here.flat)) > FAR * size
+            cosine = 0.0 if far else cosine
+        known = before is not here or along > PARALLEL  # the tangent at the first point
+        unsure = found is not None and size > SURE * step and _unsure(curve, before, here, found, known)
+        if found is None or unsure or (cosine < ANGLE and size > LEAST * step):
+            size *= SHRINK
+            if size < LEAST * step:
+                return points, "lost" if found is None else "corner"
+            continue
+        if cosine < ANGLE and points:
+            return points, "corner"
+        if not bounds[0] <= found.parameter <= bounds[1]:
+            edge = bounds[0] if found.parameter < bounds[0] else bounds[1]
+            last, _ = located(curve, here, found, lambda point, edge=edge: point.parameter - edge)
+            if last is not None and float(np.linalg.norm(last.flat - here.flat)) > LEAST * step:
+                points.append(turned(here, direction, last)[0])  # a point on the bound itself is not repeated
+            return points, "bounds"
+        if end := curve.ends_at(here, found) or curve.unresolved(found):
+            return points, end
+        points += [*hidden_turn(curve, here, found), found]
+        length += size
+        if length > 3 * size and len(points) > 3 and _returned(first, here, found):
+            return points, "closed"
+        before, here, direction = here, found, found.tangent
+        if found.corrections <= EASY:
+            size = min(GROW * size, within.largest)
+    return points, "steps"
+
+
+def departing(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across: np.ndarray, within: Limits) -> Any:
+    """Return the points of another curve through a point, and its end, or None if only the first curve is found.
+
+    Args:
+        curve: the equations.
+        here: the point where both meet.
+        along: the tangent of the first curve there.
+        across: a direction out of it in the null space, towards which the other one is looked for.
+        within: the limits.
+    """
+    for k in range(6):
+        near = curve.stepped(here, across, min(within.step, within.largest) * 0.3**k)
+        if near is None:
+            continue
+        towards = direction_to(here, near)
+        if abs(float(towards @ along)) > 1 - 0.01 or float(towards @ across) < 0.1:
+            continue
+        points, end = follow(curve, here, towards, within)
+        if points:
+            return [here._replace(tangent=towards), *points], end
+    return None
+
+
+def _unsure(curve: AbstractCurve, before: CurvePoint, here: CurvePoint, found: CurvePoint, known: bool) -> bool:
+    """Whether a step may have led to another branch; `known` is whether the tangents are those of the curve."""
+    return found.contraction > CONTRACTION or (known and has_kink(curve, before, here, found))
+
+
+def _returned(first: CurvePoint, here: CurvePoint, found: CurvePoint) -> bool:
+    """Whether a curve has come back to its first point between two successive ones."""
+    flat = [point.flat for point in (first, here, found)]
+    chord = float(np.linalg.norm(flat[2] - flat[1]))
+    near = max(float(np.linalg.norm(flat[0] - flat[k])) for k in (1, 2))
+    return near <= 1.05 * chord and float(here.tangent[-1] * first.tangent[-1]) >= 0

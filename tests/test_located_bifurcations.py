@@ -1,0 +1,128 @@
+"""Bifurcations are where closed forms have them, whatever the step, and a step leads to no branch that crosses."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxtyping import Array, Float
+
+from analysis.dynamics.continuation import continue_equilibria
+from dynsim.spaces import Euclidean
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.catalogue.chaotic import Lorenz
+from dynsim.systems.catalogue.oscillators import Duffing
+from dynsim.systems.catalogue.populations import Brusselator
+
+CRITICAL = 0.37
+STEPS = (0.01, 0.05, 0.3, 1.0, 5.0)
+ROTATION = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+
+
+class Field(AbstractFlow):
+    """A flow whose velocity is a function of the state and one parameter."""
+
+    p: Float[Array, ""] = eqx.field(converter=lambda value: jnp.asarray(value, float))
+    function: Callable = eqx.field(static=True)
+    space: Euclidean = Euclidean()
+
+    def velocity(self, t, x):
+        """Return the function."""
+        del t
+        return self.function(x, self.p)
+
+
+def transcritical(x, p):
+    """Two straight branches cross."""
+    u = x - 0.3
+    return (p - CRITICAL) * u - 1.7 * u**2
+
+
+def crossing(x, p):
+    """Two curved branches cross at nine degrees, which turn by as much in 0.1."""
+    u = x - jnp.sin(3 * p)
+    return u * (p - CRITICAL - 1.7 * u + 0.4 * u**2)
+
+
+def middle(p):
+    """The branch of `coupled` that is known."""
+    return jnp.stack([jnp.cos(p), p**2 / 4, 0.3 * p, 0.1 * jnp.sin(2 * p)])
+
+
+def coupled(x, p):
+    """A pitchfork in four coupled components, on a curved branch."""
+    z = ROTATION.T @ x - middle(p)
+    parts = [(p - CRITICAL) * z[0] - z[0] ** 3 + 0.5 * z[0] * z[1], z[0] ** 2 - z[1], z[0] * z[1] - 2 * z[2]]
+    return ROTATION @ jnp.stack([*parts, z[2] * z[0] - 0.7 * z[3]])
+
+
+def followed(function, start, step, at=-1.0):
+    """Return the branch from -2 to 4 with steps up to a largest one."""
+    return continue_equilibria(
+        Field(at, function), lambda f: f.p, jnp.asarray(start), (-2.0, 4.0), step=step, max_step=step, max_points=2000
+    )
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_branch_point_is_exact_whatever_the_step(step):
+    for function, start in ((transcritical, [0.31]), (coupled, ROTATION @ middle(-1.0))):
+        (point,) = followed(function, start, step).bifurcations
+        assert point.kind == "branch point"
+        assert point.parameter == pytest.approx(CRITICAL, abs=1e-9)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_step_does_not_lead_to_a_branch_that_crosses(step):
+    found = followed(crossing, [np.sin(-3.0)], step)
+    assert np.allclose(found.states[:, 0], np.sin(3 * found.parameters), atol=1e-8)
+    (point,) = found.bifurcations
+    assert (point.kind, point.parameter) == ("branch point", pytest.approx(CRITICAL, abs=1e-9))
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_folds_are_exact_whatever_the_step(step):
+    fold = lambda x, p: p - CRITICAL - 1.3 * (x - 0.2) ** 2 + 0.5 * (x - 0.2) ** 3
+    found = followed(fold, [0.9], step, at=1.0).bifurcations
+    assert [b.kind for b in found] == ["fold", "fold"]
+    second = CRITICAL + 1.3 * (2.6 / 1.5) ** 2 - 0.5 * (2.6 / 1.5) ** 3
+    assert [b.parameter for b in found] == pytest.approx([CRITICAL, second], abs=1e-10)
+
+
+@pytest.mark.parametrize("step", [0.1, 5.0])
+def test_hopf_points_are_exact_whatever_the_step(step):
+    options = {"step": step, "max_step": step, "max_points": 2000}
+    (found,) = continue_equilibria(
+        Lorenz(rho=20.0), lambda f: f.rho, jnp.full(3, 8.0), (10.0, 30.0), **options
+    ).bifurcations
+    assert (found.kind, found.parameter) == ("Hopf point", pytest.approx(470 / 19, abs=1e-9))
+    start = jnp.asarray([1.5, 0.7])
+    (found,) = continue_equilibria(Brusselator(a=1.5, b=1.0), lambda f: f.b, start, (0.5, 15.0), **options).bifurcations
+    assert (found.kind, found.parameter) == ("Hopf point", pytest.approx(1 + 1.5**2, abs=1e-9))
+
+
+def test_a_flow_that_depends_on_time_has_no_equilibria():
+    with pytest.raises(ValueError, match="Argument `flow` must not depend on time to have equilibria, but does"):
+        continue_equilibria(Duffing(gamma=jnp.zeros(())), lambda f: f.gamma, jnp.asarray([1.0, 0.0]), (0.0, 0.5))
+
+
+def test_a_small_closed_branch_is_followed_once():
+    isola = lambda x, p: 0.01 - x**2 - (p - 0.5) ** 2
+    for step in (0.05, 0.5):
+        found = followed(isola, [0.1], step, at=0.5)
+        assert found.ends == ("closed", "closed")
+        assert [b.parameter for b in found.bifurcations] == pytest.approx([0.6, 0.4], abs=1e-9)
+
+
+@pytest.mark.parametrize(("gap", "step"), [(1e-6, 0.05), (1e-3, 0.5), (1e-2, 2.0)])
+def test_a_branch_that_nearly_crosses_another_is_kept(gap, step):
+    found = followed(lambda x, p: gap + p * x - x**3, [gap], step)
+    assert found.bifurcations == ()
+    assert set(found.kinds) == {"stable"}
+    assert found.states[-1, 0] == pytest.approx(2, abs=0.01)
+
+
+def test_a_slow_pair_of_eigenvalues_is_a_hopf_point():
+    slow = lambda x, p: jnp.stack([p * x[0] - 1e-5 * x[1] - x[0] ** 3, 1e-5 * x[0] + p * x[1]])
+    (found,) = followed(slow, [0.0, 0.0], 0.3).bifurcations
+    assert (found.kind, found.frequency) == ("Hopf point", pytest.approx(1e-5))
