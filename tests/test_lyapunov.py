@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.lyapunov import BLOCKS, _spectrum, kaplan_yorke_dimension, lyapunov_spectrum
+from analysis.dynamics.lyapunov import BLOCKS, MONOTONE, _spectrum, _trend, kaplan_yorke_dimension, lyapunov_spectrum
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.chaotic import Lorenz
@@ -46,6 +46,24 @@ def test_fewer_exponents_are_the_largest_ones():
     found = lyapunov_spectrum(Henon(), jnp.asarray([0.1, 0.1]), 2e4, count=1)
     assert found.exponents.shape == (1,)
     assert found.exponents[0] == pytest.approx(0.4192, abs=0.02)
+
+
+@pytest.mark.parametrize("r", [1.0, 3.0])
+def test_rates_that_keep_falling_are_not_converged(r):
+    """At the bifurcations of the logistic map the exponent is 0, and the rates fall as 1 / n."""
+    found = lyapunov_spectrum(Logistic(r=r), jnp.asarray([0.3]), 5e3)
+    assert (found.converged, found.reason) == (False, "its mean rates keep falling or rising")
+    assert found.exponents[0] < -2 * found.errors[0]
+
+
+def test_rates_that_differ_by_rounding_or_chance_do_not_drift():
+    assert lyapunov_spectrum(Logistic(r=3.2), jnp.asarray([0.3]), 5e3).converged
+    rates = 0.3 + np.random.default_rng(0).normal(size=(4000, 50))
+    assert np.max(_trend(rates.reshape(BLOCKS, -1, 50).mean(axis=1), np.full(50, 1e-9))) < MONOTONE
+    falling = 1e-12 * np.arange(BLOCKS)[:, None]
+    assert (_trend(falling, np.array([1e-10])), _trend(falling, np.array([1e-13]))) == pytest.approx(
+        (0.0, 6.16), abs=0.01
+    )
 
 
 def test_an_orbit_that_escapes_is_not_converged():

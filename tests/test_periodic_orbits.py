@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 import scipy.special
 
+from analysis.dynamics.attractors import find_attractors
 from analysis.dynamics.orbit_continuation import continue_orbits
-from analysis.dynamics.periodic_orbits import _stability, periodic_orbit
+from analysis.dynamics.pace import check_period
+from analysis.dynamics.periodic_orbits import PeriodicOrbit, _stability, periodic_orbit
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.oscillators import Duffing, Pendulum, VanDerPol
@@ -37,6 +39,22 @@ def test_orbits_do_not_depend_on_the_units(cycle):
     np.testing.assert_allclose(again.state, found.state / sizes, atol=1e-6)
     assert found.nodes.shape == (1, 2)
     assert 1e6 * cycle.gap / 100 < found.gap < 1e6 * cycle.gap * 100
+
+
+def test_a_period_that_is_not_that_of_the_forcing_is_refused():
+    flow, start = Duffing(gamma=0.1, delta=3.0), jnp.asarray([1.0, 0.0])
+    must = "`period` must be that of the forcing, or a multiple of it, to eight digits, but is"
+    for period in (3.0, 6.2832):
+        with pytest.raises(ValueError, match=must):
+            periodic_orbit(flow, start, period, forced=True)
+        with pytest.raises(ValueError, match=must):
+            find_attractors(flow, start[None], period=period)
+    check_period("period", flow, start[None], 4 * np.pi)
+    check_period("period", flow, start[None], 6.283185307)
+    check_period("period", VanDerPol(), start[None], 3.0)  # a flow that does not depend on time has any period
+    rest = PeriodicOrbit(np.zeros(2), 3.0, np.zeros((1, 2)), np.empty(0, complex), 0.0, 0.0, "stable")
+    with pytest.raises(ValueError, match="`forcing` must be that of the forcing"):
+        continue_orbits(flow, lambda flow: flow.delta, rest, (1.0, 4.0), forcing=lambda flow: 3.0 + 0 * flow.delta)
 
 
 def test_segments_give_the_same_orbit(cycle):

@@ -25,7 +25,7 @@ from analysis.dynamics.flat_states import count_of
 from analysis.dynamics.limit_sets import LimitSet, Record, Slow, limit_of, recurrent_set
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.lyapunov import lyapunov_spectrum
-from analysis.dynamics.pace import change_in_time
+from analysis.dynamics.pace import change_in_time, check_period
 from analysis.dynamics.time_maps import WINDOW, Features, TimeMap, Wrapped, state_itself
 from analysis.dynamics.units import norms, units_near
 from dynsim._types import State
@@ -191,6 +191,7 @@ def _interval(system: Any, starts: State, period: float | None, interval: float 
     if period is not None:
         if interval is not None:
             raise argument_error("interval", "be left out if the period of the forcing is given", f"is {interval}")
+        check_period("period", system, _some(starts, count_of("starts", starts), 32), number("period", period))
         return number("period", period)
     count = count_of("starts", starts)
     entries = sum(np.size(y) for y in jax.tree.leaves(starts)) // count

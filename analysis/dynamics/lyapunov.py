@@ -26,6 +26,7 @@ BLOCKS = 20  # of a run, whose means give the standard errors
 TINY = math.log(1e-12)  # the logarithm of a stretch that may be rounding
 SAME = 0.5  # by which such a logarithm differs where the state moves by its rounding, if it is not that of rounding
 LOOKED = 64  # intervals in which that is looked at
+MONOTONE = 4.0  # standard deviations of Kendall's rank correlation beyond which the means of blocks drift
 DRIFT = 3.0  # standard errors by which the two halves of a run may differ
 
 
@@ -33,7 +34,8 @@ class LyapunovSpectrum(NamedTuple):
     """Lyapunov exponents, largest first, per time unit or per step, with their standard errors by means of blocks.
 
     `running` (samples, k) are the estimates up to each of `times`. `converged` is false if the two halves of the run
-    differ by more than three standard errors of the difference, or if it left the finite numbers; `reason` says so.
+    differ by more than three standard errors of the difference, if the rates of its twenty parts keep falling or
+    rising, or if it left the finite numbers; `reason` says so.
 
     An exponent is -inf where a stretch is zero, as at a superstable fixed point that is a float. `resolved` is false
     for an exponent with stretches that are rounding: it is one of the precision, and the true one lies below it.
@@ -208,12 +210,27 @@ def _spectrum(logs: np.ndarray, every: float, resolved: Any = True) -> LyapunovS
     halves = [np.mean(blocks[half], axis=0) for half in (slice(BLOCKS // 2), slice(BLOCKS // 2, None))]
     apart = np.abs(halves[1] - halves[0])
     # The difference of two halves has twice the standard error of the whole run.
-    steady = finite and bool(np.all(apart <= DRIFT * 2 * errors + 1e-9 * (1 + np.abs(running[-1]))))
+    noise = 1e-9 * (1 + np.abs(running[-1]))
+    steady = finite and bool(np.all(apart <= DRIFT * 2 * errors + noise))
     why = "the halves of the run differ" if finite else "the trajectory left the finite numbers"
+    if steady and np.max(_trend(blocks, noise)) > MONOTONE:
+        steady, why = False, "its mean rates keep falling or rising"
     running, errors = np.where(zero, -np.inf, running), np.where(zero, 0.0, errors)
     order, reason = np.argsort(-running[-1], kind="stable"), "" if steady else why
     sure = tuple(bool(x) for x in (resolved | zero)[order])
     return LyapunovSpectrum(running[-1][order], errors[order], times, running[:, order], steady, reason, sure)
+
+
+def _trend(blocks: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Return how many standard deviations Kendall's rank correlation of means in succession with time is from zero.
+
+    Means that differ by noise are tied.
+    """
+    n = len(blocks)
+    later, earlier = np.tril_indices(n, -1)
+    steps = blocks[later] - blocks[earlier]
+    signs = np.where(np.abs(steps) > noise, np.sign(steps), 0.0)
+    return np.abs(np.sum(signs, axis=0)) / math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
 
 
 def kaplan_yorke_dimension(exponents: Any) -> float:

@@ -17,7 +17,7 @@ from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.following import both_ways, departing, follow, limits
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.orbit_curve import Cycle, OrbitCurve
-from analysis.dynamics.pace import depends_on_time
+from analysis.dynamics.pace import check_period, depends_on_time
 from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
 from dynsim._types import State
 from dynsim.conversion import instance, integer, number
@@ -71,6 +71,8 @@ def continue_orbits(
     within = limits(bounds, step, max_step, max_points)
     if forcing is None and depends_on_time(flow, given.state):
         raise argument_error("forcing", "be the period, for a flow that depends on time", "is None")
+    if forcing is not None:
+        check_period("forcing", flow, given.nodes, given.period)
     first = curve.at(Cycle(given.nodes, np.asarray(given.period)), curve.value)
     if first is None:
         raise argument_error("orbit", "be near a periodic orbit", "leads to none at the flow's own parameter")

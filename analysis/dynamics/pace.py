@@ -12,12 +12,15 @@ from jaxtyping import Array, Float
 
 from dynsim._types import State, Time
 from dynsim.ensembles import ensemble
+from dynsim.errors import argument_error
 from dynsim.integrators import Diffrax
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
 SLOW = 1e-3  # of the typical speed: below it the pace is proportional to the speed, so that curves end at equilibria
 POINTS = 1001  # of a curve of three diagonals: chords do not show on turns of a fiftieth of the window
+PERIODIC = 1e-7  # of its change in time: a smaller difference after a period is that of its rounded value
+ROUNDING = 1e-12  # of the field: differences of its values up to rounding
 TIMES = (0.0, 0.37, 1.7, 5.3, 11.3, 41.0)  # at which a field is compared with itself: does it depend on time?
 
 
@@ -96,6 +99,21 @@ def depends_on_time(flow: AbstractFlow, x: State) -> bool:
     """Return whether the field at a state differs between some times."""
     change, size = change_in_time(flow, jax.tree.map(lambda a: jnp.asarray(a, float)[None], x))
     return change > 1e-9 * size
+
+
+def check_period(name: str, flow: AbstractFlow, points: State, period: float) -> None:
+    """Raise `ValueError` for the argument `name`, unless the field at states has a period, to about seven digits.
+
+    `points` are states on the first axis of every array.
+    """
+    before, after = (np.asarray(_fields(flow, points, jnp.asarray(TIMES) + later)) for later in (0.0, period))
+    with np.errstate(invalid="ignore"):
+        varies = float(np.nanmax(np.abs(before - before[0]), initial=0.0))
+        differs = float(np.nanmax(np.abs(after - before), initial=0.0))
+    if differs > max(PERIODIC * varies, ROUNDING * float(np.nanmax(np.abs(before), initial=0.0))):
+        must = "be that of the forcing, or a multiple of it, to eight digits"
+        share = f"by {differs / varies:.2g} times its change in time" if varies > 0 else f"by {differs:.2g}"
+        raise argument_error(name, must, f"is {period:.10g}, after which the field differs {share}")
 
 
 @eqx.filter_jit

@@ -10,7 +10,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Complex, Float
 
 from analysis.dynamics.linearisation import tangent_basis
-from analysis.dynamics.pace import depends_on_time
+from analysis.dynamics.pace import check_period, depends_on_time
 from analysis.dynamics.units import Units, in_units, ranges
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
@@ -92,6 +92,8 @@ def periodic_orbit(
     if not forced and depends_on_time(flow, start):
         must = "be True for a flow that depends on time, with the period of its forcing"
         raise argument_error("forced", must, f"is {forced}")
+    if forced:
+        check_period("period", flow, jax.tree.map(lambda a: a[None], start), time)
     turn = _turn(flow, start, shift)
     flat, restored = ravel_pytree(start)
     pair, tolerance = Linearised(flow, start), jnp.asarray(rtol, float)
