@@ -157,6 +157,8 @@ def test_bad_input_is_one_sentence():
     flow = VanDerPol()
     with pytest.raises(ValueError, match=r"Argument `guess` must be near a periodic orbit, but leads to"):
         periodic_orbit(flow, jnp.asarray([1e-9, 0.0]), 6.28)
+    with pytest.raises(ValueError, match="Argument `guess` must be near a periodic orbit, but leads to an equilibrium"):
+        periodic_orbit(Duffing(gamma=0.0, delta=0.5), jnp.asarray([1.1, 0.1]), 4.5)
     with pytest.raises(ValueError, match="Argument `period` must be positive, but is -1"):
         periodic_orbit(flow, jnp.asarray([2.0, 0.0]), -1.0)
     with pytest.raises(ValueError, match="Argument `segments` must be at least 1, but is 0"):

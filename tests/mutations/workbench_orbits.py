@@ -6,7 +6,7 @@ DYNAMICS = "analysis.dynamics."
 LYAPUNOV, VARIATIONS = DYNAMICS + "lyapunov", DYNAMICS + "variations"
 ORBITS, SECTIONS, SALTATION = DYNAMICS + "periodic_orbits", DYNAMICS + "sections", DYNAMICS + "saltation"
 EXPONENTS = ("tests/test_lyapunov.py",)
-PERIODS = ("tests/test_periodic_orbits.py::test_a_period_that_is_not_that_of_the_forcing_is_refused",)
+FORCINGS = ("tests/test_periodic_orbits.py::test_a_period_that_is_not_that_of_the_forcing_is_refused",)
 FALLING = ("tests/test_lyapunov.py::test_rates_that_keep_falling_are_not_converged",)
 CHANCE = ("tests/test_lyapunov.py::test_rates_that_differ_by_rounding_or_chance_do_not_drift",)
 PERIODIC = ("tests/test_periodic_orbits.py",)
@@ -21,9 +21,9 @@ COUNTED = ("tests/test_compilations.py",)
 
 MUTANTS = (
     Mutant("workbench orbits: any period is that of the forcing", DYNAMICS + "pace",
-           "if differs > max(PERIODIC * varies,", "if differs > max(10 * varies,", tests=PERIODS),
+           "if differs > max(PERIODIC * varies,", "if differs > max(10 * varies,", tests=FORCINGS),
     Mutant("workbench orbits: attractors take any period", DYNAMICS + "attractors",
-           'check_period("period", system,', 'str.format("period", system,', tests=PERIODS),
+           'check_period("period", system,', 'str.format("period", system,', tests=FORCINGS),
     Mutant("workbench exponents: rates that keep falling are steady", LYAPUNOV,
            "if steady and np.max(_trend(blocks, noise)) > MONOTONE:", "if False:", tests=FALLING),
     Mutant("workbench exponents: rounding is a trend", LYAPUNOV,
