@@ -210,6 +210,22 @@ def test_eigenvalues_that_touch_zero_are_no_bifurcations():
     assert continue_equilibria(Scalar(-1.0, turning), lambda f: f.p, jnp.zeros(2), (-1.0, 1.0)).bifurcations == ()
 
 
+def test_branches_that_cross_where_an_eigenvalue_touches_zero_are_found():
+    """Of p^2 x - x^3 the branches 0, p and -p meet at 0; with p^2 + 1e-4 they do not."""
+    flow = Scalar(-0.97, lambda p, x: (p + 0.1) ** 2 * x - x**3)
+    for start, step in ((0.0, 0.05), (0.0, 0.3), (-0.87, 0.05)):
+        found = continue_equilibria(flow, lambda f: f.p, [start], (-1.0, 1.0), step=step, max_step=step)
+        (point,) = found.bifurcations
+        assert (point.kind, point.multiplicity) == ("branch point", 0)
+        assert (point.parameter, float(point.state[0])) == pytest.approx((-0.1, 0.0), abs=1e-7)
+    first = continue_equilibria(flow, lambda f: f.p, [0.0], (-1.0, 1.0))
+    others = switch(flow, lambda f: f.p, first.bifurcations[0], (-1.0, 1.0))
+    ends = sorted((round(float(o.parameters[-1]), 9), round(float(o.states[-1, 0]), 9)) for o in others)
+    assert ends == [(-1.0, -0.9), (-1.0, 0.9), (1.0, -1.1), (1.0, 1.1)]
+    apart = Scalar(-0.97, lambda p, x: ((p + 0.1) ** 2 + 1e-4) * x - x**3)
+    assert continue_equilibria(apart, lambda f: f.p, [0.0], (-1.0, 1.0)).bifurcations == ()
+
+
 def test_a_bifurcation_at_a_point_of_the_branch_is_found_once():
     """The points lie at p = -.25, 0 and .25, to the bit; where the growth falls it is -1e-13 at p = 0."""
     exactly = {"step": 0.25, "max_step": 0.25}

@@ -1,5 +1,7 @@
 """Points of a curve between two others: where a test function changes its sign, and where the parameter runs back."""
 
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -71,6 +73,49 @@ def _predicted(
     across = np.append(curve.basis(state).T @ (first.basis @ direction[:-1]), direction[-1])
     found = curve.corrected(state, begin.parameter + float(step[-1]), across)
     return None if found is None else turned(first, direction, found)[0]
+
+
+def least_between(curve: AbstractCurve, pair: tuple[CurvePoint, CurvePoint], test: Any) -> tuple[CurvePoint, float]:
+    """Return the point between two others at which a test function is nearest to zero, and its share of the way."""
+    begin, end = pair
+
+    def size(share: float) -> float:
+        point = between(curve, begin, end, share)
+        return math.inf if point is None else abs(test(point))
+
+    least: Any = scipy.optimize.minimize_scalar(size, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-9})
+    share = float(least.x)
+    point = between(curve, begin, end, share)
+    return (begin, 0.0) if point is None else (point, share)
+
+
+def ways_out(along: np.ndarray, across: np.ndarray, *, touches: bool) -> list[np.ndarray]:
+    """Return the directions in which another curve may leave: that across, or two between it and the first curve.
+
+    Where an eigenvalue touches zero, other solutions lie on both sides of the direction across, and none in it.
+    """
+    return [(across + sign * along) / math.sqrt(2) for sign in (1, -1)] if touches else [across]
+
+
+def departures(
+    curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across: np.ndarray, size: float
+) -> Iterator[np.ndarray]:
+    """Yield directions from a point to others that are not on the curve through it, at ever smaller distances.
+
+    Args:
+        curve: the equations.
+        here: a point where two curves may meet.
+        along: the tangent of the first curve there.
+        across: a direction out of it in the null space, towards which the other one is looked for.
+        size: the first distance.
+    """
+    for k in range(6):
+        near = curve.stepped(here, across, size * 0.3**k)
+        if near is None:
+            continue
+        towards = direction_to(here, near)
+        if abs(float(towards @ along)) <= 1 - 0.01 and float(towards @ across) >= 0.1:
+            yield towards
 
 
 def has_kink(curve: AbstractCurve, before: CurvePoint, begin: CurvePoint, end: CurvePoint) -> bool:

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import Complex, Float
 
-from analysis.dynamics.between import JUMP, located
+from analysis.dynamics.between import JUMP, departures, least_between, located, ways_out
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, turned
 from analysis.dynamics.linearisation import index
 from analysis.dynamics.normal_forms import UNKNOWN, Coefficient
@@ -20,6 +20,8 @@ CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1}
 DEGENERATE = 1e-8  # of its natural size: with a smaller coefficient the cubic terms decide nothing
 RESONANT = 1e-6  # relative: an angle that is nearer to that of a strong resonance has it
 VERTICAL = 10  # times the error of a slope: a branch whose parameter changes by less on the whole is vertical
+TOUCHED = 0.05  # of its neighbours: the least value, by a parabola, of a test function that may touch zero
+ZERO = 1e-8  # relative: a singular value at its least that is zero up to the error of its place
 HALVINGS = 6  # of a step with several bifurcations
 
 
@@ -30,8 +32,8 @@ class Bifurcation(NamedTuple):
     `Hopf point` a pair of eigenvalues crosses the imaginary axis at +-i `frequency`. Of maps and periodic orbits, a
     multiplier passes -1 at a `period doubling`, a pair leaves the unit circle at the angles +-`frequency` at a
     `Neimark-Sacker point`. At a `corner` the derivative of the field jumps: it is not smooth there. `multiplicity` is
-    the number of eigenvalues that cross. `arclength` is where it lies, `direction` that of the branch there, in the
-    ambient coordinates of the state and the parameter.
+    the number of eigenvalues that cross, 0 at a branch point where one touches zero. `arclength` is where it lies,
+    `direction` that of the branch there, in the ambient coordinates of the state and the parameter.
 
     `coefficient` is that of the normal form: at a fold c, near which the parameter is that of the fold and c s^2 at the
     distance s; at a Hopf point the first Lyapunov coefficient; of maps, and of the return maps of periodic orbits, also
@@ -166,6 +168,9 @@ def _bifurcations(curve: AbstractCurve, points: list[CurvePoint], lengths: np.nd
             known = here + (_within(found, length, float(lengths[k]) - length) if at[k - 1] else [])
             here += _crossings(curve, points[begin], points[k], length, known, HALVINGS)
         found += here
+    for k in range(1, len(points) - 1):
+        if not _within(found, float(lengths[k - 1]), float(lengths[k + 1] - lengths[k - 1])):
+            found += _touching(curve, points[k - 1 : k + 2], float(lengths[k - 1]))
     crossed = [b.arclength for b in found if b.kind == "branch point"]
     near = 1e-4 * max(1e-3, float(np.max(np.diff(lengths), initial=0.0)))
     found = [b for b in found if b.kind != "fold" or all(abs(b.arclength - at) > near for at in crossed)]
@@ -189,6 +194,34 @@ def _simple(
     away = (end.flat - begin.flat) / size
     where, c = length + share * size, curve.coefficient(name, point, 0.0)
     return [Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, 1, *c)]
+
+
+def _touching(curve: AbstractCurve, three: list[CurvePoint], length: float) -> list[Bifurcation]:
+    """Return the branch point between successive points at which an eigenvalue touches zero without crossing it.
+
+    It is one if other solutions leave it. The test function is least at the point in the middle.
+    """
+    before, here, after = (curve.least_singular(point) for point in three)
+    lowest = abs(here) <= min(abs(before), abs(after)) and before * after > 0
+    places = [float(np.linalg.norm(point.flat - three[1].flat)) for point in three]
+    if not lowest or places[0] * places[2] == 0:
+        return []
+    a, b, _ = np.linalg.solve(np.vander([-places[0], 0.0, places[2]], 3), [before, here, after])
+    if not a * before > 0 or abs(here - b**2 / (4 * a)) > TOUCHED * min(abs(before), abs(after)):
+        return []
+    point, share = least_between(curve, (three[0], three[2]), curve.least_singular)
+    if abs(curve.least_singular(point)) > ZERO:
+        return []
+    away = three[2].flat - three[0].flat
+    size = float(np.linalg.norm(away))
+    along, across = curve.crossing(point, away / size)
+    ways = [way for row in across for sign in (1, -1) for way in ways_out(along, sign * row, touches=True)]
+    if all(next(departures(curve, point, along, way, size), None) is None for way in ways):
+        return []
+    where = length + share * (places[0] + places[2])
+    return [
+        Bifurcation("branch point", point.state, point.parameter, point.values, 0.0, where, away / size, 0, *UNKNOWN)
+    ]
 
 
 def _crossings(

@@ -6,6 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from analysis.dynamics.between import ways_out
 from analysis.dynamics.branches import Bifurcation, Branch, branch
 from analysis.dynamics.equilibrium_curve import EquilibriumCurve, FixedPointCurve, with_parameter
 from analysis.dynamics.following import both_ways, departing, limits
@@ -94,9 +95,10 @@ def switch(
     along, across = curve.crossing(here, at.direction)
     found = []
     for direction in (sign * row for row in across for sign in (1, -1)):
-        left = departing(curve, here, along, direction, within)
-        if left is not None:
-            found.append(branch(curve, left[0], (at.kind, left[1])))
+        for way in ways_out(along, direction, touches=at.multiplicity == 0):
+            left = departing(curve, here, along, way, within)
+            if left is not None:
+                found.append(branch(curve, left[0], (at.kind, left[1])))
     return tuple(found)
 
 

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analysis.dynamics.between import has_kink, hidden_turn, located
+from analysis.dynamics.between import departures, has_kink, hidden_turn, located
 from analysis.dynamics.branches import Branch, branch
-from analysis.dynamics.curves import AbstractCurve, CurvePoint, direction_to, turned
+from analysis.dynamics.curves import AbstractCurve, CurvePoint, turned
 from dynsim.conversion import integer, number
 from dynsim.errors import argument_error, shown
 
@@ -118,13 +118,7 @@ def departing(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across:
         across: a direction out of it in the null space, towards which the other one is looked for.
         within: the limits.
     """
-    for k in range(6):
-        near = curve.stepped(here, across, min(within.step, within.largest) * 0.3**k)
-        if near is None:
-            continue
-        towards = direction_to(here, near)
-        if abs(float(towards @ along)) > 1 - 0.01 or float(towards @ across) < 0.1:
-            continue
+    for towards in departures(curve, here, along, across, min(within.step, within.largest)):
         points, end = follow(curve, here, towards, within)
         if points:
             return [here._replace(tangent=towards), *points], end

@@ -9,7 +9,20 @@ LOCATED = "tests/test_located_bifurcations.py::test_"
 EXACT = (LOCATED + "a_branch_point_is_exact_whatever_the_step",)
 CROSSING = (LOCATED + "a_step_does_not_lead_to_a_branch_that_crosses",)
 
+TOUCHED = ("tests/test_continuation.py::test_branches_that_cross_where_an_eigenvalue_touches_zero_are_found",)
+
 MUTANTS = (
+    Mutant("located: eigenvalues that touch zero are not looked at", "analysis.dynamics.branches",
+           "found += _touching(curve,", "_touching(curve,", tests=TOUCHED),
+    Mutant("located: near zero is zero", "analysis.dynamics.branches",
+           "if abs(curve.least_singular(point)) > ZERO:", "if False:", tests=TOUCHED),
+    Mutant("located: where an eigenvalue touches zero, others leave across", "analysis.dynamics.continuation",
+           "touches=at.multiplicity == 0", "touches=False", tests=TOUCHED),
+    Mutant("located: where an eigenvalue touches zero, others leave on one side", "analysis.dynamics.between",
+           "for sign in (1, -1)] if touches", "for sign in (1, 1)] if touches", tests=TOUCHED),
+    Mutant("located: an eigenvalue that touches zero is a branch point", "analysis.dynamics.branches",
+           "if all(next(departures(curve, point, along, way, size), None) is None for way in ways):", "if False:",
+           tests=("tests/test_continuation.py::test_eigenvalues_that_touch_zero_are_no_bifurcations",)),
     Mutant("located: points are predicted from both ends of the step", BETWEEN,
            "low, high = max(s for s in points if s < share), min(s for s in points if s > share)",
            "low, high = 0.0, 1.0", tests=EXACT + CROSSING),
