@@ -1,5 +1,6 @@
 """Points of a curve between two others: where a test function changes its sign, and where the parameter runs back."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -23,15 +24,19 @@ def located(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any)
             if found is None:
                 raise ArithmeticError
             points[share] = found
-        return test(points[share])
+        at = float(test(points[share]))
+        if math.isnan(at):
+            raise ArithmeticError
+        return at
 
     try:
         share = float(np.asarray(scipy.optimize.brentq(value, 0.0, 1.0, xtol=LOCATED)))
         value(share)
-    except ArithmeticError:  # at a branch point itself the correction has no one solution
-        inner = [share for share in points if 0 < share < 1]
-        share = min(inner, key=lambda share: abs(test(points[share])), default=0.0)
-        if not inner or abs(test(points[share])) > JUMP * (abs(test(begin)) + abs(test(end))):
+    except ArithmeticError:  # at a branch point itself the correction has no one solution, at a pole there is no value
+        sizes = {share: abs(float(test(point))) for share, point in points.items() if 0 < share < 1}
+        inner = [share for share, size in sizes.items() if math.isfinite(size)]
+        share = min(inner, key=lambda share: sizes[share], default=0.0)
+        if not inner or sizes[share] > JUMP * (abs(test(begin)) + abs(test(end))):
             return None, 0.0
     return points[share], share
 
