@@ -12,6 +12,7 @@ from jaxtyping import PyTree
 
 from dynsim._types import State, Time, Times, TimesLike
 from dynsim.arguments import as_times, check_integrator, shapes_explained
+from dynsim.conversion import function
 from dynsim.errors import argument_error, shown
 from dynsim.host import on_host
 from dynsim.hybrid_trajectory import HybridTrajectory, Jump
@@ -93,6 +94,7 @@ class HybridDensePath(eqx.Module):
         Raises:
             ValueError: unless there are at least two times, increasing and between the ends.
         """
+        function("fn", fn, "the state")
         values = [fn(self(float(t), before=before)) for t in as_times(ts)]
         return jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *values)
 

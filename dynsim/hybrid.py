@@ -47,7 +47,7 @@ class Transition(eqx.Module):
             raise argument_error("name", "be a word", f"is {shown(self.name)}")
         if not isinstance(self.guard, Event):
             raise argument_error("guard", "be an `Event`", f"is {shown(self.guard)}")
-        function("reset", self.reset, "(flow, t, x)")
+        function("reset", self.reset, "(flow, t, x)", 3)
 
 
 def unchanged(flow: AbstractFlow, t: float, x: State) -> tuple[AbstractFlow, State]:
@@ -199,7 +199,7 @@ def crossings(
     check_events(events)
     max_crossings = integer("max_crossings", max_crossings, least=1)
     if action is not None:
-        function("action", action, "(event, t, x)")
+        function("action", action, "(event, t, x)", 3)
     resets = [unchanged if action is None else _Acted(action, k) for k in range(len(events))]
     rules = [Transition(str(k), event, reset) for k, (event, reset) in enumerate(zip(events, resets, strict=True))]
     return simulate_hybrid(flow, y0, ts, rules, max_transitions=max_crossings, integrator=integrator)

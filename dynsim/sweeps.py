@@ -72,7 +72,7 @@ def sweep(
     """
     _check_xarray()
     points = points_of(parameters, seeds)
-    as_function("function", function, "the parameters")
+    as_function("function", function, "the parameters", None)
     named: Mapping[str, str] = (
         {} if units is None else instance("units", units, Mapping, "a mapping from names to units")
     )
@@ -80,6 +80,8 @@ def sweep(
     parts = [np.arange(k, min(k + size, len(points.values))) for k in range(0, len(points.values), size)]
     evaluate = _together if vectorised else _one_by_one
     work = [_Part(evaluate, function, _columns(points, part, vectorised), points, part, size) for part in parts]
+    names = [*points.values[0], *(() if seeds is None else ("key",))]
+    as_function("function", function, f"the parameters by name, {', '.join(names)}", 0, names)
     with contextlib.ExitStack() as stack:
         checkpoints = None
         if folder is not None:

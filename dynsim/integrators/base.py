@@ -80,7 +80,7 @@ class Event(eqx.Module):
     samples: int = eqx.field(static=True, default=16)
 
     def __check_init__(self):
-        function("fn", self.fn, "(t, x)")
+        function("fn", self.fn, "(t, x)", 2)
         if not isinstance(self.direction, int) or self.direction not in (-1, 0, 1):
             raise argument_error("direction", "be -1, 0 or 1", f"is {shown(self.direction)}")
         integer("samples", self.samples, least=2)
