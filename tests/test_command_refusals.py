@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from dynsim.commands.options import other_words
+from dynsim.commands.system_options import SystemOptions, parse_system
 from dynsim.errors import nearest
 from tests.commands import refused
 
@@ -136,8 +138,44 @@ def test_an_option_that_does_not_exist_is_said_to_be_unknown_with_or_without_a_v
     assert sentence in refused(capsys, *line.split())
 
 
+def test_a_toml_file_holds_parameters_of_the_system_too(nothing_runs):
+    Path("run.toml").write_text('system = "mine.py:switched"\nmu = 2\nweights = [1, 0.5]\non = true\nseed = 3\n')
+    o = parse_system(SystemOptions, ["--config", "run.toml", "--mu", "4", "--parameters", "a=1"], "simulate")
+    assert (o.system, o.seed) == ("mine.py:switched", 3)
+    assert o.parameters == ("mu=2", "weights=1,0.5", "on=true", "a=1", "mu=4")  # the last one counts
+    assert other_words(SystemOptions, ["--config=run.toml"]) == o.parameters[:3]
+    assert other_words(SystemOptions, ["lorenz"]) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            'system = "lorenz"\nroh = 14.0',
+            "a parameter of `lorenz` (sigma, rho, beta), but is neither, did you mean `rho`?",
+        ),
+        ('system = "lorenz"\ninteg = "scipy"', "but is neither, did you mean `integrator`?"),
+        ('system = "lorenz"\n[rho]\na = 1', "give `rho` as a number, a text, true or false, or a list of these, but"),
+        ('system = "lorenz"\nrho = []', "give `rho` as a number, a text, true or false, or a list of these, but"),
+        ('system = "lorenz"\nrho = "high"', "`rho` must be a number, or numbers with commas between, but is `high`."),
+        ('system = "token-flow"\nbta = 14.0', "`run.toml` holds `bta`, did you mean `beta`?"),
+    ],
+)
+def test_a_name_in_a_toml_file_that_does_not_exist_gets_the_nearest(nothing_runs, capsys, text, sentence):
+    Path("run.toml").write_text(text)
+    assert sentence in refused(capsys, "simulate", "--config", "run.toml")
+
+
+def test_a_sweep_takes_its_grid_from_a_toml_file(nothing_runs, capsys):
+    Path("run.toml").write_text('system = "lorenz"\nrho = [10, 14.5]\nsgima = [1, 2]\n')
+    assert "or a parameter of `lorenz`" in refused(capsys, "sweep", "--config", "run.toml")
+    Path("run.toml").write_text('system = "lorenz"\nrho = [10, 14.5]\nframes = 1\n')
+    assert "`frames` must be at least 2" in refused(capsys, "sweep", "--config", "run.toml")
+
+
 def test_the_nearest_word_takes_the_fewest_changes_for_its_length():
     assert nearest("mo", ["movie", "mu"]) == ", did you mean `mu`?"
     assert nearest("dim", ["d", "dimension"]) == ", did you mean `dimension`?"
     assert nearest("tokenflow", ["token", "token-flow"]) == ", did you mean `token-flow`?"
+    assert nearest("roh", ["rtol", "rho"]) == ", did you mean `rho`?"
     assert nearest("foo", ["bar"]) == ""

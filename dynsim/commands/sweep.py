@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from dynsim.commands.options import check_outputs, parse, refuse_unused, say
+from dynsim.commands.options import check_outputs, other_words, parse, refuse_unused, say
 from dynsim.commands.system_options import SystemOptions, separated
 from dynsim.errors import argument_error, check_at_least, check_positive, nearest
 from dynsim.io.whole_files import whole_file
@@ -62,11 +62,11 @@ class Sweep:
 def main(words: Sequence[str]) -> int:
     """Evaluate the grid, print a summary, write the file, and return 1 if a point failed."""
     rest, extra = separated(words, tuple(field.name for field in dataclasses.fields(Sweep)))
-    o = parse(Sweep, rest, "sweep")
+    o = parse(Sweep, rest, "sweep", named=True)
     check_outputs(o.force, out=o.out, out_ending=".nc")
     check_at_least(0, seeds=o.seeds)
     check_positive(end=o.end)
-    grid, units = _grid(extra), _units(o.units)
+    grid, units = _grid((*other_words(Sweep, words), *extra)), _units(o.units)
     from dynsim.executors import cluster
     from dynsim.sweeps import sweep
 
