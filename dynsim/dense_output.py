@@ -137,7 +137,7 @@ def dense_path(flow: AbstractFlow, start: State, ends: Times, used: AbstractInte
         raise argument_error("integrator", "have a dense output", f"is {type(used).__name__}")
     with waiting("dense"), shapes_explained(flow, "run", start, ends):
         states, stats = used.dense(flow, start, float(ends[0]), float(ends[1]))
-        raise_if_failed(stats)
+        raise_if_failed(stats, ends)
     return DensePath(ends, flow, states, stats)
 
 

@@ -74,7 +74,7 @@ def simulate(
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
         ys, stats = solver.integrate(flow, y0, times)
         if throw:
-            raise_if_failed(stats)
+            raise_if_failed(stats, times)
         if error_estimate:
             stats = with_error(stats, ys, solver.tightened().integrate(flow, y0, times)[0])
     return Trajectory(times, ys, flow, stats, solver)
@@ -111,7 +111,7 @@ def simulate_until(
     y0, times = _checked(flow, y0, ts, integrator)
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
         ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
-    raise_if_failed(stats)
+    raise_if_failed(stats, times)
     end = np.asarray(t, times.dtype)
     kept = int(np.sum(np.asarray(times) < end)) if fired >= 0 else len(times) - 1
     reached, ys = on_host(lambda xp, a, b: xp.concatenate([a[:kept], b[None]]), (times, ys), (end, y))
@@ -184,10 +184,10 @@ def map_stats(ok: bool, steps: int, defect: Any) -> Stats:
     )
 
 
-def raise_if_failed(stats: Stats) -> None:
-    """Raise `IntegrationError` if the last time was not reached; nothing can be raised about traced values."""
+def raise_if_failed(stats: Stats, ts: Any) -> None:
+    """Raise `IntegrationError` if the last of `ts` was not reached; nothing can be raised about traced values."""
     if not isinstance(stats.succeeded, Tracer) and not np.all(np.asarray(stats.succeeded)):
-        raise IntegrationError(stats.explain(), outcome=Outcome(int(stats.outcome)))
+        raise IntegrationError(stats.explain(float(ts[0])), outcome=Outcome(int(stats.outcome)))
 
 
 def _checked(flow: AbstractFlow, y0: State, ts: TimesLike, integrator: AbstractIntegrator) -> tuple[State, Any]:

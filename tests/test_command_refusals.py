@@ -1,9 +1,11 @@
 """Options of the workbench's commands that do not fit are refused before anything is computed, each by its own name."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dynsim.commands.integrators import integrator
 from dynsim.commands.options import other_words
 from dynsim.commands.system_options import SystemOptions, parse_system
 from dynsim.errors import nearest
@@ -93,6 +95,11 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
             "`start` must lie on the space, Sp",
         ),
         ("simulate lorenz --out run.txt", "`out` must end in .npz, but is `run.txt`."),
+        ("simulate lorenz --rtol 1e-30", "`rtol` must be at least 2.2e-16, the rounding of numbers, but is 1e-30."),
+        ("simulate lorenz --max-steps 0", "`max_steps` must be at least 1, but is 0."),
+        ("simulate lorenz --max-steps 9 --noise 1", "`max_steps` must be left out with `--noise`, but is 9."),
+        ("simulate logistic --max-steps 9", "`max_steps` must be left out for a map, but is 9."),
+        ("section henon --max-steps 9", "`max_steps` must be left out for a map"),
         ("basins henon --box -2 2 -2", "`box` must have two ends for each axis, but has 3 numbers."),
         ("basins mine.py:field --box 1", "`box` must have two ends for each axis, but has 1 number."),
         ("basins henon --box -2 2 -2 inf --sample 5", "`box` must have finite ends, the lower one first, but is"),
@@ -171,6 +178,16 @@ def test_a_sweep_takes_its_grid_from_a_toml_file(nothing_runs, capsys):
     assert "or a parameter of `lorenz`" in refused(capsys, "sweep", "--config", "run.toml")
     Path("run.toml").write_text('system = "lorenz"\nrho = [10, 14.5]\nframes = 1\n')
     assert "`frames` must be at least 2" in refused(capsys, "sweep", "--config", "run.toml")
+
+
+def test_the_advice_on_a_lack_of_steps_names_options(capsys):
+    said = refused(capsys, "simulate", "lorenz", "--integrator", "scipy", "--max-steps", "9")
+    assert "only reached t = " in said
+    assert "after 9 steps" in said
+    assert "larger `--rtol` or, of `dynsim simulate` and `dynsim section`, more `--max-steps`" in said
+    assert "`max_steps`" not in said
+    stiff: list[Any] = [integrator("stiff", 1e-6, steps) for steps in (None, 7)]
+    assert [(one.method, one.max_steps) for one in stiff] == [("Radau", 1_000_000), ("Radau", 7)]
 
 
 def test_the_nearest_word_takes_the_fewest_changes_for_its_length():

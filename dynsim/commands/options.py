@@ -29,7 +29,7 @@ def parse(options: type[Options], words: Sequence[str], command: str, *, named: 
         named: the TOML file may hold names that are no options; `other_words` returns them.
 
     Raises:
-        ValueError: for an unknown or ill-typed option, a seed out of range, or a TOML file that cannot be read.
+        ValueError: for an unknown or ill-typed option, a seed or tolerance out of range, or an unreadable TOML file.
     """
     rest, file = _without_file(words)
     default = None if file is None else from_toml(options, file, named=named)
@@ -37,6 +37,10 @@ def parse(options: type[Options], words: Sequence[str], command: str, *, named: 
     seed = getattr(parsed, "seed", 0)
     if not 0 <= seed < SEEDS:
         raise argument_error("seed", f"be from 0 to {SEEDS - 1}", f"is {seed}")
+    rtol = getattr(parsed, "rtol", None)
+    if rtol is not None and 0 < rtol < sys.float_info.epsilon:
+        must = f"be at least {sys.float_info.epsilon:.2g}, the rounding of numbers"
+        raise argument_error("rtol", must, f"is {rtol:g}")
     return parsed
 
 

@@ -1,5 +1,6 @@
 """`dynsim simulate token-flow --tokens 1000000`: the density of many tokens on a grid instead of their states."""
 
+import dataclasses
 from typing import Any
 
 import diffrax as dfx
@@ -12,7 +13,7 @@ from dynsim.commands.integrators import integrator
 from dynsim.commands.options import say
 from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.errors import argument_error
-from dynsim.integrators import AbstractIntegrator, Diffrax
+from dynsim.integrators import AbstractIntegrator
 from dynsim.spaces import Sphere
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.schedules import ScaledIdentity
@@ -94,8 +95,8 @@ def _integrator(o: Simulate) -> AbstractIntegrator:
     """Return the integrator; with diffrax and a large tolerance one of third order, which holds half as many states."""
     rtol = RTOL if o.rtol is None else o.rtol
     if o.integrator == "diffrax" and rtol >= LOW_ORDER:
-        return Diffrax(dfx.Bosh3(), rtol=rtol, atol=rtol / 100)
-    return integrator(o.integrator, rtol)
+        return dataclasses.replace(integrator("diffrax", rtol, o.max_steps), solver=dfx.Bosh3())
+    return integrator(o.integrator, rtol, o.max_steps)
 
 
 def _merged(times: np.ndarray) -> str:
