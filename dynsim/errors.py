@@ -28,6 +28,10 @@ class UnavailableError(ValueError):
     """
 
 
+class OtherRunError(ValueError):
+    """A folder of finished parts holds those of another run."""
+
+
 class TrainingError(RuntimeError):
     """Training stopped before its last step because the loss is not finite."""
 

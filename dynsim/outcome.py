@@ -19,8 +19,8 @@ class Outcome(enum.IntEnum):
     MAX_STEPS = (
         1,
         "all allowed steps were used",
-        "take more `max_steps`, a shorter horizon, looser tolerances or, where accuracy alone would allow longer steps, "
-        "a stiff solver (`stiff()`, `Diffrax(solver=Kvaerno5())`)",
+        "take more `max_steps`, a shorter horizon, looser tolerances or, where accuracy alone would allow longer "
+        "steps, a stiff solver (`stiff()`, `Diffrax(solver=Kvaerno5())`)",
     )
     NON_FINITE = (
         2,

@@ -6,13 +6,13 @@ import io
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import tyro
 
-from dynsim.errors import argument_error, nearest, reason, shown
+from dynsim.errors import OtherRunError, argument_error, nearest, reason, shown
 
 Options = TypeVar("Options")
 
@@ -154,6 +154,26 @@ def _table(path: Path) -> dict[str, Any]:
         raise argument_error("--config", "be a file that can be read", f"`{path}` is not ({error.strerror})") from None
     except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, or nested too deep
         raise argument_error("--config", "be TOML", f"`{path}` is not ({reason(error)})") from None
+
+
+@contextlib.contextmanager
+def parts_beside(out: Path | None, ending: str) -> Iterator[Path | None]:
+    """Yield the folder beside an output file in which finished parts are kept, None without a file.
+
+    Errors on this folder name `--out`, and say what can be done.
+    """
+    folder = None if out is None else out.with_suffix(ending)
+    try:
+        yield folder
+    except OtherRunError:
+        must = f"name a file beside which `{folder}` holds parts of this very run"
+        raise argument_error(
+            "out", must, "it holds parts of another: delete this folder, or give another `--out`"
+        ) from None
+    except ValueError as error:
+        if not str(error).startswith("Argument `folder` "):
+            raise
+        raise ValueError(str(error).replace("`folder`", "`out`", 1)) from None
 
 
 def from_toml(options: type[Options], path: Path, *, named: bool = False) -> Options:

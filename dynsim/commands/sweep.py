@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from dynsim.commands.options import check_outputs, other_words, parse, refuse_unused, say
+from dynsim.commands.options import check_outputs, other_words, parse, parts_beside, refuse_unused, say
 from dynsim.commands.system_options import SystemOptions, separated
 from dynsim.errors import argument_error, check_at_least, check_positive, nearest
 from dynsim.io.whole_files import whole_file
@@ -71,7 +71,7 @@ def main(words: Sequence[str]) -> int:
     from dynsim.sweeps import sweep
 
     function = Built(o, tuple((name, values[0] if values else None) for name, values in grid.items()))
-    with cluster(o.cluster) as executor:
+    with parts_beside(o.out, ".parts") as folder, cluster(o.cluster) as executor:
         found = sweep(
             function,
             grid,
@@ -79,7 +79,7 @@ def main(words: Sequence[str]) -> int:
             units=units,
             vectorised=o.vectorised,
             chunk=o.chunk,
-            folder=None if o.out is None else o.out.with_suffix(".parts"),
+            folder=folder,
             executor=executor,
         )
     found.attrs["function"] = o.system
