@@ -121,7 +121,8 @@ def simulate_until(
 def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> Trajectory:
     """Apply a map `num_steps` times and return every `every`-th state; `ts` are layer numbers, the start is layer 0.
 
-    A map in JAX is scanned; one on the host (`on_host`) is looped over, in whatever arithmetic it has.
+    A map in JAX is scanned, also under `jit`, `vmap` and `grad`; one on the host (`on_host`) is looped over, in
+    whatever arithmetic it has.
     """
     if not isinstance(map, AbstractMap):
         raise argument_error("map", "be a map", f"is {shown(map)}")
@@ -137,7 +138,9 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> T
     except jax.errors.JAXTypeError:
         must = "use jax.numpy in its step"
         raise argument_error("map", must, "calls NumPy or `float`, or branches by `if`, on its state") from None
-    return Trajectory(jnp.asarray(ts), ys, map, map_stats(bool(ok), num_steps, defect))
+    return Trajectory(
+        jnp.asarray(ts), ys, map, map_stats(ok if isinstance(ok, Tracer) else bool(ok), num_steps, defect)
+    )
 
 
 @eqx.filter_jit
@@ -172,11 +175,12 @@ def path_on_host(map: AbstractMap, kept: Sequence[State], ts: np.ndarray) -> Tra
     return Trajectory(jnp.asarray(ts), ys, map, map_stats(True, int(ts[-1]), jnp.zeros(())))
 
 
-def map_stats(ok: bool, steps: int, defect: Any) -> Stats:
+def map_stats(ok: Any, steps: int, defect: Any) -> Stats:
     """Return the statistics of a map that was applied some times, `ok` if every state is finite."""
+    ends = int(Outcome.FINISHED), int(Outcome.NON_FINITE)
     return Stats(
         succeeded=jnp.asarray(ok),
-        outcome=jnp.asarray(Outcome.FINISHED if ok else Outcome.NON_FINITE),
+        outcome=jnp.where(ok, *ends) if isinstance(ok, Tracer) else jnp.asarray(ends[0 if ok else 1]),
         num_steps=jnp.asarray(steps),
         num_rejected=jnp.asarray(0),
         max_defect=defect,
