@@ -1,5 +1,7 @@
 """Bifurcation diagrams: branches and what leaves them, files, and the command `dynsim continue`."""
 
+from importlib import import_module
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from dynsim.systems.catalogue.populations import Brusselator
 from figures.panels.bifurcations import bifurcation_marks, branch_lines, stability_legend
 from tests.commands import refused, run
 
+told = import_module("dynsim.commands.continue").told  # a keyword of Python
 WHERE = lambda flow: flow.a
 
 
@@ -153,6 +156,26 @@ def test_marks_are_filled_by_criticality():
         ("^", "white", "supercritical period doubling"),
         ("v", "black", "subcritical Neimark-Sacker point"),
     ]
+
+
+def test_a_branch_is_told_with_its_bifurcations_in_range_and_its_ends_in_words(pitchfork):
+    across = next(one for one in pitchfork.branches if np.max(np.abs(one.states)) > 0.1)
+    (point,) = across.bifurcations
+    cut = across._replace(parameters=np.maximum(across.parameters, 0.25), ends=("period", "bounds"))
+    assert float(point.parameter) == pytest.approx(0.0, abs=1e-9)
+    assert f"parameter {point.parameter:.6g} to 1.2: " in told(cut, 50.0)
+    assert told(cut, 50.0).endswith("; ends: a period above --longest = 50 and bounds")
+
+
+def test_orbits_are_said_not_to_be_continued_from_a_file(pitchfork, tmp_path, capsys):
+    file = tmp_path / "well.npz"
+    save_diagram(file, pitchfork)
+    words = ["continue", "double-well", "--parameter", "a", "--from", "-0.5", "--to", "1.2", "--resume", file]
+    status, said, _ = run(capsys, *words, "--cycles")
+    assert status == 0
+    assert "periodic orbits are not continued with `--resume`, and none are looked for at new Hopf points" in said
+    assert "not continued" not in run(capsys, *words)[1]
+    assert "`resume` must be a file, but `none.npz` is not one." in refused(capsys, *words[:-1], "none.npz")
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from dynsim.errors import argument_error
 if TYPE_CHECKING:
     import numpy as np
 
+    from analysis.dynamics.branches import Branch
     from analysis.dynamics.diagrams import Diagram
     from dynsim.commands.systems import Found
     from dynsim.systems.named import Components
@@ -27,6 +28,8 @@ def main(words: Sequence[str]) -> int:
     if not (math.isfinite(o.from_) and math.isfinite(o.to) and o.from_ < o.to):
         raise argument_error(["from", "to"], "be finite, the first the less", f"are {o.from_:g} and {o.to:g}")
     check_numbers(o)
+    if o.resume is not None and not o.resume.is_file():
+        raise argument_error("resume", "be a file", f"`{o.resume}` is not one")
     check_outputs(o.force, out=o.out, figure=o.figure)
     check_plane(o)
     from analysis.dynamics.diagrams import save_diagram
@@ -38,9 +41,11 @@ def main(words: Sequence[str]) -> int:
     diagram = _diagram(o, made, where, symmetries)
     say(repr(diagram))
     for one in diagram.branches:
-        say(f"  {one!r}")
+        say(f"  {told(one, o.longest)}")
     for one in diagram.orbits:
-        say(f"  periodic orbits: {one!r}")
+        say(f"  periodic orbits: {told(one, o.longest)}")
+    if o.resume is not None and (o.cycles or diagram.orbits):
+        say("periodic orbits are not continued with `--resume`, and none are looked for at new Hopf points")
     for name, ends in (
         ("steps (`--points` sets the cap, `--orbit-points` that of periodic orbits)", "steps"),
         ("a corner of the field, which is not smooth", "corner"),
@@ -58,6 +63,15 @@ def main(words: Sequence[str]) -> int:
         _draw(o, o.figure, made, where, diagram)
         say(f"figure {o.figure}")
     return 0
+
+
+def told(one: "Branch", longest: float) -> str:
+    """Return a branch in a line: the parameters of its points and bifurcations, and what its ends mean."""
+    import numpy as np
+
+    ends = [f"a period above --longest = {longest:g}" if end == "period" else end for end in one.ends]
+    values = np.append(one.parameters, [at.parameter for at in one.bifurcations])
+    return repr(one._replace(parameters=values, ends=(ends[0], ends[1])))
 
 
 def _studied(o: Continue) -> tuple["Found", Any, tuple]:
