@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynsim.commands.continue_options import Continue, check_numbers
 from dynsim.commands.continue_plane import check_plane, draw_plane, second_parameter, with_plane
-from dynsim.commands.options import check_outputs, say
+from dynsim.commands.options import check_outputs, renamed, say
 from dynsim.commands.system_options import parse_system
 from dynsim.errors import argument_error
 
@@ -117,7 +117,8 @@ def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diag
     bounds, flow = (o.from_, o.to), made.system
     options: Any = {"step": o.step, "max_step": o.largest, "max_points": o.points, "symmetries": symmetries}
     if o.resume is not None:
-        diagram = load_diagram(o.resume)
+        with renamed("path", "resume"):
+            diagram = load_diagram(o.resume)
         if diagram.parameter != o.parameter:
             raise argument_error("resume", f"be a diagram in {o.parameter}", f"is one in {diagram.parameter}")
         _drawn_component(o, made, _first(diagram))

@@ -157,6 +157,18 @@ def _table(path: Path) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
+def renamed(argument: str, option: str) -> Iterator[None]:
+    """Let an error that names an argument of a function name the option of the command instead."""
+    begin = f"Argument `{argument}` "
+    try:
+        yield
+    except ValueError as error:
+        if isinstance(error, OtherRunError) or not str(error).startswith(begin):
+            raise
+        raise ValueError(f"Argument `{option}` {str(error).removeprefix(begin)}") from None
+
+
+@contextlib.contextmanager
 def parts_beside(out: Path | None, ending: str) -> Iterator[Path | None]:
     """Yield the folder beside an output file in which finished parts are kept, None without a file.
 
@@ -164,16 +176,13 @@ def parts_beside(out: Path | None, ending: str) -> Iterator[Path | None]:
     """
     folder = None if out is None else out.with_suffix(ending)
     try:
-        yield folder
+        with renamed("folder", "out"):
+            yield folder
     except OtherRunError:
         must = f"name a file beside which `{folder}` holds parts of this very run"
         raise argument_error(
             "out", must, "it holds parts of another: delete this folder, or give another `--out`"
         ) from None
-    except ValueError as error:
-        if not str(error).startswith("Argument `folder` "):
-            raise
-        raise ValueError(str(error).replace("`folder`", "`out`", 1)) from None
 
 
 def from_toml(options: type[Options], path: Path, *, named: bool = False) -> Options:
