@@ -165,6 +165,11 @@ def _together(function: Callable[..., Any], columns: Arrays, seeds: list[int | N
     except jax.errors.JAXTypeError as error:
         must = "be left out for a function that calls NumPy or `float`, or branches by `if`, on its parameters"
         raise argument_error("vectorised", must, "is given") from error
+    except Exception as error:
+        if isinstance(error, ValueError) and str(error).startswith("Argument"):
+            raise
+        must, but = "take its parameters as arrays of JAX where it is `vectorised`", type(error).__name__
+        raise argument_error("function", must, f"raises {but}: {reason(error)}") from error
     found = jax.tree.map(lambda a: np.asarray(a)[: len(seeds)], made)
     return _with_causes(found, [""] * len(seeds))
 

@@ -11,7 +11,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dynsim._types import State
-from dynsim.commands.options import parse, refuse_unused
+from dynsim.commands.options import parse, refuse_unused, renamed
 from dynsim.commands.simulate import WITH_OWN_OPTIONS
 from dynsim.commands.simulate.own import check_function, imported, own_code
 from dynsim.commands.simulate.systems import MODEL, SYSTEMS, space, unused
@@ -211,7 +211,8 @@ def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     kind, function = FunctionMap if o.map else FunctionFlow, Switched(made, turned) if turned else made
     names, units = declared("names", o.names), declared("units", o.units)
     on = space(o.space or "euclidean")
-    return Found(o.system, kind(function, on, names=names, units=units, parameters=chosen), None)
+    with renamed("step_function" if o.map else "rhs", "system"):
+        return Found(o.system, kind(function, on, names=names, units=units, parameters=chosen), None)
 
 
 def _truth(name: str, word: str) -> bool:
