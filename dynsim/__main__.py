@@ -78,7 +78,9 @@ def _run(words: list[str]) -> int:
 
         if not isinstance(error, IntegrationError | TrainingError):
             raise
-        return _refuse(str(error))
+        from dynsim.outcome import in_options
+
+        return _refuse(in_options(str(error)))
 
 
 def _refuse(sentence: str, status: int = 2) -> int:

@@ -1,5 +1,6 @@
 """Arguments as numbers, arrays and functions; each refusal is one sentence that names the argument."""
 
+import inspect
 import math
 import numbers
 from collections.abc import Iterable
@@ -98,10 +99,23 @@ def times(name: str, values: Any) -> tuple[float, ...]:
     return tuple(sorted(float(value) for value in found))
 
 
-def function(name: str, value: Any, of: str) -> Any:
-    """Return a function, of the arguments `of` in words; raise `ValueError` for what cannot be called."""
+def function(name: str, value: Any, of: str, count: int | None = 1, named: Iterable[str] = ()) -> Any:
+    """Return a function of the arguments `of` in words: `count` in order, None for any number, and these by name.
+
+    Raises:
+        ValueError: for what cannot be called, or not with these arguments.
+    """
     if not callable(value) or isinstance(value, type):
         raise argument_error(name, f"be a function of {of}", f"is {shown(value)}")
+    try:
+        taken = None if count is None else inspect.signature(value)
+    except (TypeError, ValueError):  # what is written in C may have no signature
+        return value
+    try:
+        if taken is not None and count is not None:
+            taken.bind(*(None,) * count, **dict.fromkeys(named))
+    except TypeError:
+        raise argument_error(name, f"be a function of {of}", f"{shown(value)} takes {taken}") from None
     return value
 
 

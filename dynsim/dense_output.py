@@ -1,6 +1,6 @@
 """Dense output: the states of a run at any time between its ends, of a flow or of a hybrid system."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 import equinox as eqx
@@ -12,6 +12,7 @@ from jaxtyping import PyTree
 
 from dynsim._types import State, Time, Times, TimesLike
 from dynsim.arguments import as_times, check_integrator, shapes_explained
+from dynsim.conversion import function, reals
 from dynsim.errors import argument_error, shown
 from dynsim.host import on_host
 from dynsim.hybrid_trajectory import HybridTrajectory, Jump
@@ -28,7 +29,8 @@ from dynsim.trajectory import Trajectory
 class DensePath(eqx.Module):
     """The states of a flow at any time between two: called with one time, it returns the state there, on the space.
 
-    With `Diffrax` it can be called under `jit`, `vmap` and `grad`; a time beyond the ends is then NaN.
+    Called with several times, in any order, it returns the states with the times on the first axis. With `Diffrax` it
+    can be called under `jit`, `vmap` and `grad`; a time beyond the ends is then NaN.
     """
 
     ends: Times
@@ -36,11 +38,13 @@ class DensePath(eqx.Module):
     states: StatesAt
     stats: Stats
 
-    def __call__(self, t: Time) -> State:
-        """Return the state at time `t`; raise `ValueError` for a time beyond the ends."""
+    def __call__(self, t: Time | TimesLike) -> State:
+        """Return the state at time `t`, or the states at times (times,); raise `ValueError` for one beyond the ends."""
         if isinstance(t, Tracer):
-            ys = _on(self.flow.space, self.states(jnp.asarray(t, float)[None]))
-            return jax.tree.map(lambda y: y[0], ys)
+            ys = _on(self.flow.space, self.states(jnp.atleast_1d(jnp.asarray(t, float))))
+            return ys if t.ndim else jax.tree.map(lambda y: y[0], ys)
+        if _several(t):
+            return self.states_at(_all_inside("t", t, self.ends))
         time = np.array([_inside("t", t, self.ends)])
         return on_host(lambda xp, y: y[0], self.states_at(time))
 
@@ -69,12 +73,21 @@ class HybridDensePath(eqx.Module):
     phases: tuple[DensePath, ...]
     jumps: tuple[Jump, ...]
 
-    def __call__(self, t: Time, *, before: bool = False) -> State:
+    def __call__(self, t: Time | TimesLike, *, before: bool = False) -> State:
         """Return the state at time `t`: at a transition the one after it, or `before` it; not under `jit`.
 
+        At several times, (times,), in any order, the states have them on the first axis.
+
         Raises:
-            ValueError: for a time beyond the ends.
+            ValueError: for a time beyond the ends, and for times between which the shape of the state changes.
         """
+        if _several(t):
+            rows = [self(float(one), before=before) for one in _all_inside("t", t, self.ends)]
+            shapes = sorted({str(jax.tree.map(np.shape, row)) for row in rows})
+            if len(shapes) != 1:
+                must = "hold times at which the state has one shape"
+                raise argument_error("t", must, f"it has {' and '.join(shapes)}" if shapes else "holds no time")
+            return on_host(lambda xp, *parts: xp.stack(parts), *rows)
         t = _inside("t", t, self.ends)
         here = [jump for jump in self.jumps if jump.time == t]
         if here:
@@ -93,6 +106,7 @@ class HybridDensePath(eqx.Module):
         Raises:
             ValueError: unless there are at least two times, increasing and between the ends.
         """
+        function("fn", fn, "the state")
         values = [fn(self(float(t), before=before)) for t in as_times(ts)]
         return jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *values)
 
@@ -135,8 +149,23 @@ def dense_path(flow: AbstractFlow, start: State, ends: Times, used: AbstractInte
         raise argument_error("integrator", "have a dense output", f"is {type(used).__name__}")
     with waiting("dense"), shapes_explained(flow, "run", start, ends):
         states, stats = used.dense(flow, start, float(ends[0]), float(ends[1]))
-        raise_if_failed(stats)
+        raise_if_failed(stats, ends)
     return DensePath(ends, flow, states, stats)
+
+
+def _several(t: Any) -> bool:
+    """Return whether these are several times: a sequence of numbers, or an array with axes."""
+    return (isinstance(t, Sequence) and not isinstance(t, str)) or getattr(t, "ndim", 0) > 0
+
+
+def _all_inside(name: str, ts: Any, ends: Times) -> np.ndarray:
+    """Return times, rounded as the ends of a run are; raise `ValueError` unless all lie between these."""
+    found = np.asarray(reals(name, ts)).astype(ends.dtype)
+    if found.ndim != 1:
+        raise argument_error(name, "be a time or have shape (times,)", f"has shape {found.shape}")
+    for extreme in (found.min(), found.max()) if found.size else ():
+        _inside(name, extreme, ends)
+    return found
 
 
 def _inside(name: str, t: Any, ends: Times) -> float:

@@ -133,7 +133,7 @@ def ensemble(
     """
     flows = tuple(flow) if isinstance(flow, Sequence) else (flow,)
     solver = chosen_for_all(flows, integrator, key)
-    work = _checked(flows, solver, y0s, ts, function("fn", fn, "(t, x)"))
+    work = _checked(flows, solver, y0s, ts, function("fn", fn, "(t, x)", 2))
     finer = dataclasses.replace(work, integrator=solver.tightened()) if error_estimate else None
     together = solver.batched and _alike(flows)
     parts = _parts(work, cost, chunk) if together else [np.array([k]) for k in range(work.members)]

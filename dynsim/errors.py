@@ -30,6 +30,10 @@ class UnavailableError(ValueError):
     """
 
 
+class OtherRunError(ValueError):
+    """A folder of finished parts holds those of another run."""
+
+
 class TrainingError(RuntimeError):
     """Training stopped before its last step because the loss is not finite."""
 
@@ -105,10 +109,13 @@ def nearest(word: str, choices: Iterable[str]) -> str:
 
 
 def _edits(word: str, other: str) -> int:
-    """Return how many letters must be inserted, deleted or replaced to make one word of the other."""
-    row = list(range(len(other) + 1))
+    """Return how many letters must be inserted, deleted, replaced or swapped to make one word of the other."""
+    rows = [list(range(len(other) + 1))]
     for k, letter in enumerate(word, 1):
-        before, row[0] = row[0], k
+        rows.append([k])
         for j, to in enumerate(other, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (letter != to))
-    return row[-1]
+            counts = [rows[-2][j] + 1, rows[-1][j - 1] + 1, rows[-2][j - 1] + (letter != to)]
+            if k > 1 and j > 1 and letter == other[j - 2] and word[k - 2] == to:
+                counts.append(rows[-3][j - 2] + 1)
+            rows[-1].append(min(counts))
+    return rows[-1][-1]

@@ -66,7 +66,9 @@ def _explained(executor: Executor, error: Exception, count: int, calls: int, kep
         return error
     said = kept()
     after = f"ended after {count} of {calls} parts ({type(error).__name__})"
-    return argument_error("executor", "run to the end of its work", f"{after}{f'; {said}' if said else ''}")
+    return argument_error(
+        "executor", "run to the end of its work", f"{after}{f'; {said[0].lower()}{said[1:]}' if said else ''}"
+    )
 
 
 @contextlib.contextmanager

@@ -23,6 +23,8 @@ from dynsim.systems.base import AbstractFlow
 from dynsim.trajectory import Trajectory
 
 SHORTEST = 4  # neighbouring floats of the time between which a transition that occurs twice leaves no motion
+DECAY = 1000  # by which the intervals between transitions that accumulate must have shrunk
+REST = 2**18  # neighbouring floats of the time between the last transition and the limit of those that accumulate
 
 Reset = Callable[[AbstractFlow, float, State], tuple[AbstractFlow, State]]
 """What a transition does: from the flow, the time and the state before it to the flow and the state after it."""
@@ -47,7 +49,7 @@ class Transition(eqx.Module):
             raise argument_error("name", "be a word", f"is {shown(self.name)}")
         if not isinstance(self.guard, Event):
             raise argument_error("guard", "be an `Event`", f"is {shown(self.guard)}")
-        function("reset", self.reset, "(flow, t, x)")
+        function("reset", self.reset, "(flow, t, x)", 3)
 
 
 def unchanged(flow: AbstractFlow, t: float, x: State) -> tuple[AbstractFlow, State]:
@@ -94,7 +96,8 @@ def simulate_hybrid(
     """Integrate a hybrid system: a flow until a transition occurs, then what the transition leads to, and so on.
 
     Where a transition occurs again at once after its reset, the run ends, and says so in `ending`: transitions
-    accumulate there (Zeno behaviour), or the state comes to rest on the guard.
+    accumulate there (Zeno behaviour), or the state comes to rest on the guard. Without a `dwell` it also ends where the
+    intervals between transitions have shrunk geometrically until they shrink no faster than the time is rounded.
 
     Args:
         flow: the flow of the first phase.
@@ -143,8 +146,11 @@ def simulate_hybrid(
         rule, before, same = rules[index], y, flow
         flow, y = _after(rule, flow, t, y)
         again = path is not None and moved and rule.name == jumps[-1].name and _at_once(begin, path)
+        short = _rounding(path) if path is not None and moved and not dwell else 0.0
         moved = flow is not same or not eqx.tree_equal(before, y)
         jumps.append(Jump(index, rule.name, t, before, y))
+        if short and _accumulate(np.array([jump.time for jump in jumps if jump.name == rule.name]), short):
+            again = True
         if rule.terminal:
             return ended(Ending.TERMINAL)
         if again:
@@ -199,7 +205,7 @@ def crossings(
     check_events(events)
     max_crossings = integer("max_crossings", max_crossings, least=1)
     if action is not None:
-        function("action", action, "(event, t, x)")
+        function("action", action, "(event, t, x)", 3)
     resets = [unchanged if action is None else _Acted(action, k) for k in range(len(events))]
     rules = [Transition(str(k), event, reset) for k, (event, reset) in enumerate(zip(events, resets, strict=True))]
     return simulate_hybrid(flow, y0, ts, rules, max_transitions=max_crossings, integrator=integrator)
@@ -243,8 +249,29 @@ def _left(rules: Sequence[Transition], last: Jump | None, y: State) -> list[Even
 
 def _at_once(begin: float, path: Trajectory) -> bool:
     """Return whether a phase is as short as its times can tell."""
-    end = np.asarray(path.ts)[-1]
-    return bool(end - begin <= SHORTEST * np.spacing(end))
+    return float(path.ts[-1]) - begin <= SHORTEST * _rounding(path)
+
+
+def _rounding(path: Trajectory) -> float:
+    """Return the distance of neighbouring floats of the time at the end of a path."""
+    return float(np.spacing(np.abs(np.asarray(path.ts)[-1])))
+
+
+def _accumulate(ends: np.ndarray, rounding: float) -> bool:
+    """Return whether the times at which a transition occurs have come to their limit, up to rounding.
+
+    Over the last `count` intervals their length has halved: those that follow take `count / log(2)` times the last one
+    together. Each interval is off by the rounding of the time, so that they shrink no further than this lets them.
+    """
+    gaps = np.diff(ends)
+    grown = np.flatnonzero(np.diff(gaps) > SHORTEST * rounding)
+    gaps = gaps[grown[-1] + 1 :] if grown.size else gaps
+    if len(gaps) < 2 or gaps[0] < DECAY * gaps[-1]:
+        return False
+    before = int(np.flatnonzero(gaps >= 2 * gaps[-1])[-1])
+    count = len(gaps) - 1 - before
+    slow = gaps[before] - gaps[-1] <= count * SHORTEST * rounding
+    return bool(slow and gaps[-1] * count / math.log(2) <= REST * rounding)
 
 
 def _phase(

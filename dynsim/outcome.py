@@ -19,7 +19,8 @@ class Outcome(enum.IntEnum):
     MAX_STEPS = (
         1,
         "all allowed steps were used",
-        "take a stiff solver (`stiff()`, `Diffrax(solver=Kvaerno5())`), a shorter horizon or more `max_steps`",
+        "take more `max_steps`, a shorter horizon, looser tolerances or, where accuracy alone would allow longer "
+        "steps, a stiff solver (`stiff()`, `Diffrax(solver=Kvaerno5())`)",
     )
     NON_FINITE = (
         2,
@@ -42,3 +43,17 @@ class Outcome(enum.IntEnum):
         "the noise left the domain (an entry of a simplex below zero, or a negative `domain`)",
         "take noise that vanishes at the boundary, shorter steps, or other variables such as logarithms",
     )
+
+
+IN_OPTIONS = {
+    Outcome.MAX_STEPS: "take a shorter run, a larger `--rtol` or, of `dynsim simulate` and `dynsim section`, more "
+    "`--max-steps`, or `--integrator stiff` where accuracy alone would allow longer steps",
+}
+"""What to try next in terms of the options of commands, where they are others than those of functions."""
+
+
+def in_options(said: str) -> str:
+    """Return what was said about an integration with its advice in terms of the options of commands."""
+    for outcome, advice in IN_OPTIONS.items():
+        said = said.replace(outcome.advice, advice)
+    return said

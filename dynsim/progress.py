@@ -74,6 +74,12 @@ def tracked(
             bar.update()
 
 
+def announce(sentence: str) -> None:
+    """Write a line on stderr before a long computation, on terminals and elsewhere."""
+    sys.stderr.write(f"{sentence}\n")
+    sys.stderr.flush()
+
+
 @contextlib.contextmanager
 def waiting(what: str, *, shown: bool | None = None) -> Iterator[None]:
     """Show on stderr the time elapsed in this context, for one long compiled call; see `progress` for when and how.

@@ -74,7 +74,7 @@ def simulate(
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
         ys, stats = solver.integrate(flow, y0, times)
         if throw:
-            raise_if_failed(stats)
+            raise_if_failed(stats, times)
         if error_estimate:
             stats = with_error(stats, ys, solver.tightened().integrate(flow, y0, times)[0])
     return Trajectory(times, ys, flow, stats, solver)
@@ -111,7 +111,7 @@ def simulate_until(
     y0, times = _checked(flow, y0, ts, integrator)
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
         ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
-    raise_if_failed(stats)
+    raise_if_failed(stats, times)
     end = np.asarray(t, times.dtype)
     kept = int(np.sum(np.asarray(times) < end)) if fired >= 0 else len(times) - 1
     reached, ys = on_host(lambda xp, a, b: xp.concatenate([a[:kept], b[None]]), (times, ys), (end, y))
@@ -121,7 +121,8 @@ def simulate_until(
 def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> Trajectory:
     """Apply a map `num_steps` times and return every `every`-th state; `ts` are layer numbers, the start is layer 0.
 
-    A map in JAX is scanned; one on the host (`on_host`) is looped over, in whatever arithmetic it has.
+    A map in JAX is scanned, also under `jit`, `vmap` and `grad`; one on the host (`on_host`) is looped over, in
+    whatever arithmetic it has.
     """
     if not isinstance(map, AbstractMap):
         raise argument_error("map", "be a map", f"is {shown(map)}")
@@ -137,7 +138,9 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> T
     except jax.errors.JAXTypeError:
         must = "use jax.numpy in its step"
         raise argument_error("map", must, "calls NumPy or `float`, or branches by `if`, on its state") from None
-    return Trajectory(jnp.asarray(ts), ys, map, map_stats(bool(ok), num_steps, defect))
+    return Trajectory(
+        jnp.asarray(ts), ys, map, map_stats(ok if isinstance(ok, Tracer) else bool(ok), num_steps, defect)
+    )
 
 
 @eqx.filter_jit
@@ -172,11 +175,12 @@ def path_on_host(map: AbstractMap, kept: Sequence[State], ts: np.ndarray) -> Tra
     return Trajectory(jnp.asarray(ts), ys, map, map_stats(True, int(ts[-1]), jnp.zeros(())))
 
 
-def map_stats(ok: bool, steps: int, defect: Any) -> Stats:
+def map_stats(ok: Any, steps: int, defect: Any) -> Stats:
     """Return the statistics of a map that was applied some times, `ok` if every state is finite."""
+    ends = int(Outcome.FINISHED), int(Outcome.NON_FINITE)
     return Stats(
         succeeded=jnp.asarray(ok),
-        outcome=jnp.asarray(Outcome.FINISHED if ok else Outcome.NON_FINITE),
+        outcome=jnp.where(ok, *ends) if isinstance(ok, Tracer) else jnp.asarray(ends[0 if ok else 1]),
         num_steps=jnp.asarray(steps),
         num_rejected=jnp.asarray(0),
         max_defect=defect,
@@ -184,10 +188,10 @@ def map_stats(ok: bool, steps: int, defect: Any) -> Stats:
     )
 
 
-def raise_if_failed(stats: Stats) -> None:
-    """Raise `IntegrationError` if the last time was not reached; nothing can be raised about traced values."""
+def raise_if_failed(stats: Stats, ts: Any) -> None:
+    """Raise `IntegrationError` if the last of `ts` was not reached; nothing can be raised about traced values."""
     if not isinstance(stats.succeeded, Tracer) and not np.all(np.asarray(stats.succeeded)):
-        raise IntegrationError(stats.explain(), outcome=Outcome(int(stats.outcome)))
+        raise IntegrationError(stats.explain(float(ts[0])), outcome=Outcome(int(stats.outcome)))
 
 
 def _checked(flow: AbstractFlow, y0: State, ts: TimesLike, integrator: AbstractIntegrator) -> tuple[State, Any]:

@@ -72,7 +72,7 @@ def sweep(
     """
     _check_xarray()
     points = points_of(parameters, seeds)
-    as_function("function", function, "the parameters")
+    as_function("function", function, "the parameters", None)
     named: Mapping[str, str] = (
         {} if units is None else instance("units", units, Mapping, "a mapping from names to units")
     )
@@ -80,6 +80,8 @@ def sweep(
     parts = [np.arange(k, min(k + size, len(points.values))) for k in range(0, len(points.values), size)]
     evaluate = _together if vectorised else _one_by_one
     work = [_Part(evaluate, function, _columns(points, part, vectorised), points, part, size) for part in parts]
+    names = [*points.values[0], *(() if seeds is None else ("key",))]
+    as_function("function", function, f"the parameters by name, {', '.join(names)}", 0, names)
     with contextlib.ExitStack() as stack:
         checkpoints = None
         if folder is not None:
@@ -163,6 +165,11 @@ def _together(function: Callable[..., Any], columns: Arrays, seeds: list[int | N
     except jax.errors.JAXTypeError as error:
         must = "be left out for a function that calls NumPy or `float`, or branches by `if`, on its parameters"
         raise argument_error("vectorised", must, "is given") from error
+    except Exception as error:
+        if isinstance(error, ValueError) and str(error).startswith("Argument"):
+            raise
+        must, but = "take its parameters as arrays of JAX where it is `vectorised`", type(error).__name__
+        raise argument_error("function", must, f"raises {but}: {reason(error)}") from error
     found = jax.tree.map(lambda a: np.asarray(a)[: len(seeds)], made)
     return _with_causes(found, [""] * len(seeds))
 

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Int, PyTree, Real
 
 from dynsim._types import State, Time
+from dynsim.conversion import function
 from dynsim.host import has_values
 from dynsim.integrators.base import AbstractIntegrator, Stats
 from dynsim.pictures import Pictured
@@ -52,10 +53,12 @@ class Trajectory(eqx.Module, Pictured):
 
     def along(self, fn: Callable[[State], PyTree]) -> PyTree:
         """Return `fn(x)` at every time, times first."""
+        function("fn", fn, "the state")
         return self.along_time(lambda t, x: fn(x))
 
     def along_time(self, fn: Callable[[Time, State], PyTree]) -> PyTree:
         """Return `fn(t, x)` at every time, times first; states on the host (exact fractions) are looped over."""
+        function("fn", fn, "(t, x)", 2)
         if any(isinstance(y, np.ndarray) for y in jax.tree.leaves(self.ys)):
             values: list[Any] = [
                 fn(t, jax.tree.map(lambda y, k=k: y[k], self.ys)) for k, t in enumerate(np.asarray(self.ts))

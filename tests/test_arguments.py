@@ -4,19 +4,24 @@ import math
 import re
 import subprocess
 import sys
+from typing import Any, cast
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.special
 
+from dynsim.conversion import function
 from dynsim.ensembles import ensemble
+from dynsim.hybrid import Transition
 from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.simulation import simulate, simulate_until
 from dynsim.spaces import Euclidean
+from dynsim.sweeps import sweep
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.fast_slow.examples import linear_flow
 from dynsim.systems.fast_slow.flow import FastSlow
+from dynsim.systems.noisy import NoisyFlow
 
 DECAY = FunctionFlow(lambda t, x: -x)
 
@@ -32,6 +37,43 @@ def test_lists_tuples_and_ints_are_taken_as_scipy_takes_them(start, times):
 def test_a_number_and_a_named_tuple_of_numbers_are_states():
     assert float(simulate(DECAY, 1, [0, 1], integrator=Scipy()).final) == pytest.approx(np.exp(-1))
     assert simulate(linear_flow(0.1), FastSlow(2, 1), [0, 1], integrator=Scipy()).final.slow.shape == ()
+
+
+TIMED = r"`fn` must be a function of \(t, x\), but the function <lambda> takes \(x\)\.$"
+RUN = simulate(DECAY, [1.0], [0, 1], integrator=Scipy())
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda fn: ensemble(DECAY, jnp.ones((1, 1)), [0.0, 1.0], fn), TIMED),
+        (Event, TIMED),
+        (RUN.along_time, TIMED),
+        (
+            lambda fn: RUN.along(cast(Any, lambda t, x: x)),
+            r"`fn` must be a function of the state, but .* takes \(t, x\)\.$",
+        ),
+        (lambda fn: NoisyFlow(DECAY, fn, calculus="Ito"), r"`noise` must be a function of \(t, x\), but"),
+        (
+            lambda fn: Transition("hit", Event(lambda t, x: x[0]), fn),
+            r"`reset` must be a function of \(flow, t, x\), but",
+        ),
+        (
+            lambda fn: sweep(fn, {"a": [1], "b": [2]}),
+            "`function` must be a function of the parameters by name, a, b, but",
+        ),
+        (lambda fn: sweep(lambda a: a, {"a": [1]}, seeds=2), "of the parameters by name, a, key, but"),
+    ],
+)
+def test_a_function_of_other_arguments_is_refused_where_it_is_given(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call(lambda x: x)
+
+
+def test_functions_with_defaults_and_functions_without_a_signature_are_taken():
+    assert function("fn", lambda t, x, scale=2.0: x, "(t, x)", 2)(0, 1) == 1
+    assert function("fn", lambda *all: all, "(t, x)", 2)(0, 1) == (0, 1)
+    assert function("fn", max, "(t, x)", 2)(0, 1) == 1  # written in C
 
 
 REFUSALS = {

@@ -1,10 +1,13 @@
 """Options of the workbench's commands that do not fit are refused before anything is computed, each by its own name."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dynsim.commands.system_options import separated
+from dynsim.commands.integrators import integrator
+from dynsim.commands.options import other_words
+from dynsim.commands.system_options import SystemOptions, parse_system, separated
 from dynsim.errors import argument_error, nearest, renamed
 from tests.commands import refused
 
@@ -96,6 +99,20 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
             "`start` must lie on the space, Sp",
         ),
         ("simulate lorenz --out run.txt", "`out` must end in .npz, but is `run.txt`."),
+        ("simulate lorenz --rtol 1e-30", "`rtol` must be at least 2.2e-16, the rounding of numbers, but is 1e-30."),
+        ("simulate lorenz --max-steps 0", "`max_steps` must be at least 1, but is 0."),
+        ("simulate lorenz --max-steps 9 --noise 1", "`max_steps` must be left out with `--noise`, but is 9."),
+        ("simulate logistic --max-steps 9", "`max_steps` must be left out for a map, but is 9."),
+        ("section henon --max-steps 9", "`max_steps` must be left out for a map"),
+        ("simulate mine.py:level", "`system` must take time, state and nothing else, but does not"),
+        ("simulate mine.py:level --map", "`system` must take time, state and nothing else, but does not"),
+        ("simulate token-flow --initial nope", "`initial` must be one of uniform, box, hemisphere, cluster, but"),
+        ("figure consensus/figure-1 --out mine.py", "`out` must be a folder that can be written, but is"),
+        ("basins henon --box -2 2 -2", "`box` must have two ends for each axis, but has 3 numbers."),
+        ("basins mine.py:field --box 1", "`box` must have two ends for each axis, but has 1 number."),
+        ("basins henon --box -2 2 -2 inf --sample 5", "`box` must have finite ends, the lower one first, but is"),
+        ("basins pendulum --wrapped angle=q", "`wrapped` must be given as NAME=PERIOD, but is `angle=q`."),
+        ("basins pendulum --wrapped angle", "`wrapped` must be given as NAME=PERIOD, but is `angle`."),
         ("basins double-well --out run.txt", "`out` must end in .npz, but is `run.txt`."),
         ("continue lorenz --parameter rho --out run", "`out` must end in .npz, but is `run`."),
         ("sweep lorenz --rho 1 --out run.npz", "`out` must end in .nc, but is `run.npz`."),
@@ -180,8 +197,54 @@ def test_a_function_that_a_sweep_cannot_keep_is_named_as_its_option_is(nothing_r
         raise argument_error("other", "be", "is not")
 
 
+def test_a_toml_file_holds_parameters_of_the_system_too(nothing_runs):
+    Path("run.toml").write_text('system = "mine.py:switched"\nmu = 2\nweights = [1, 0.5]\non = true\nseed = 3\n')
+    o = parse_system(SystemOptions, ["--config", "run.toml", "--mu", "4", "--parameters", "a=1"], "simulate")
+    assert (o.system, o.seed) == ("mine.py:switched", 3)
+    assert o.parameters == ("mu=2", "weights=1,0.5", "on=true", "a=1", "mu=4")  # the last one counts
+    assert other_words(SystemOptions, ["--config=run.toml"]) == o.parameters[:3]
+    assert other_words(SystemOptions, ["lorenz"]) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            'system = "lorenz"\nroh = 14.0',
+            "a parameter of `lorenz` (sigma, rho, beta), but is neither, did you mean `rho`?",
+        ),
+        ('system = "lorenz"\ninteg = "scipy"', "but is neither, did you mean `integrator`?"),
+        ('system = "lorenz"\n[rho]\na = 1', "give `rho` as a number, a text, true or false, or a list of these, but"),
+        ('system = "lorenz"\nrho = []', "give `rho` as a number, a text, true or false, or a list of these, but"),
+        ('system = "lorenz"\nrho = "high"', "`rho` must be a number, or numbers with commas between, but is `high`."),
+        ('system = "token-flow"\nbta = 14.0', "`run.toml` holds `bta`, did you mean `beta`?"),
+    ],
+)
+def test_a_name_in_a_toml_file_that_does_not_exist_gets_the_nearest(nothing_runs, capsys, text, sentence):
+    Path("run.toml").write_text(text)
+    assert sentence in refused(capsys, "simulate", "--config", "run.toml")
+
+
+def test_a_sweep_takes_its_grid_from_a_toml_file(nothing_runs, capsys):
+    Path("run.toml").write_text('system = "lorenz"\nrho = [10, 14.5]\nsgima = [1, 2]\n')
+    assert "or a parameter of `lorenz`" in refused(capsys, "sweep", "--config", "run.toml")
+    Path("run.toml").write_text('system = "lorenz"\nrho = [10, 14.5]\nframes = 1\n')
+    assert "`frames` must be at least 2" in refused(capsys, "sweep", "--config", "run.toml")
+
+
+def test_the_advice_on_a_lack_of_steps_names_options(capsys):
+    said = refused(capsys, "simulate", "lorenz", "--integrator", "scipy", "--max-steps", "9")
+    assert "only reached t = " in said
+    assert "after 9 steps" in said
+    assert "larger `--rtol` or, of `dynsim simulate` and `dynsim section`, more `--max-steps`" in said
+    assert "`max_steps`" not in said
+    stiff: list[Any] = [integrator("stiff", 1e-6, steps) for steps in (None, 7)]
+    assert [(one.method, one.max_steps) for one in stiff] == [("Radau", 1_000_000), ("Radau", 7)]
+
+
 def test_the_nearest_word_takes_the_fewest_changes_for_its_length():
     assert nearest("mo", ["movie", "mu"]) == ", did you mean `mu`?"
     assert nearest("dim", ["d", "dimension"]) == ", did you mean `dimension`?"
     assert nearest("tokenflow", ["token", "token-flow"]) == ", did you mean `token-flow`?"
+    assert nearest("roh", ["rtol", "rho"]) == ", did you mean `rho`?"
     assert nearest("foo", ["bar"]) == ""

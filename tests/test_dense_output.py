@@ -39,6 +39,9 @@ def test_the_harmonic_oscillator_has_its_closed_form_at_any_time(integrator):
     np.testing.assert_allclose(path.at(TIMES).ys, np.stack([np.sin(TIMES), np.cos(TIMES)], 1), atol=1e-8)
     for t in (0.0, 3.3, 10.0):
         np.testing.assert_allclose(path(t), [np.sin(t), np.cos(t)], atol=1e-8)
+    np.testing.assert_array_equal(path(TIMES[::-1]), path.at(TIMES).ys[::-1])
+    np.testing.assert_array_equal(path([3.3, 3.3])[0], path(3.3))
+    assert path([]).shape == (0, 2)
     backwards = path.states(jnp.asarray(TIMES[::-1].copy()))
     np.testing.assert_array_equal(np.asarray(backwards)[::-1], path.at(TIMES).ys)
     assert path.at(TIMES).along(lambda x: x @ x).shape == (50,)
@@ -64,6 +67,8 @@ def test_a_bouncing_ball_has_its_closed_form_and_two_states_at_each_bounce(integ
     hit = run.jumps[0].time
     np.testing.assert_allclose(path(hit), [0.0, 0.5], atol=1e-8)
     np.testing.assert_allclose(path(hit, before=True), [0.0, -1.0], atol=1e-8)
+    np.testing.assert_array_equal(path([hit, 0.7]), [path(hit), path(0.7)])
+    np.testing.assert_array_equal(path([hit], before=True), [path(hit, before=True)])
     np.testing.assert_array_equal(path.ends, [0.0, 2.4])
     np.testing.assert_allclose(path(2.4), run.final, atol=1e-8)
     with pytest.raises(ValueError, match="Argument `t` must lie between the ends of the run, 0 and 2.4, but is 2.5."):
@@ -102,6 +107,7 @@ def test_it_is_differentiable_and_batched_with_diffrax():
     assert np.all(np.isnan(jax.jit(lambda t: path(t))(11.0)))
     np.testing.assert_allclose(jax.jit(lambda: path(2.0))(), path(2.0), atol=1e-15)  # a time that is known
     assert path.states_at(np.empty(0)).shape == (0, 2)
+    np.testing.assert_allclose(jax.jit(lambda ts: path(ts))(jnp.asarray(TIMES)), path.at(TIMES).ys, atol=1e-15)
 
 
 @pytest.mark.slow
@@ -158,13 +164,22 @@ def test_an_action_is_called_at_each_crossing_and_may_replace_the_state(integrat
 
 STILL = FunctionFlow(lambda t, x: -x)
 RUN = simulate(STILL, [1.0], [0.0, 1.0], integrator=Scipy())
+DROP = Transition("drop", Event(lambda t, x: t - 0.5), lambda flow, t, x: (flow, x[:1]))
+FEWER = simulate_hybrid(STILL, [1.0, 2.0], [0.0, 1.0], [DROP], integrator=Scipy())
 BAD = [
+    (
+        lambda: dense(FEWER, integrator=Scipy())([0.2, 0.7]),
+        "Argument `t` must hold times at which the state has one shape, but it has (1,) and (2,).",
+    ),
     (lambda: unchecked(3), "Argument `run` must be a trajectory of a flow or of a hybrid system, but is 3."),
     (lambda: dense(iterate(FunctionMap(lambda k, x: x), [1.0], 2)), "Argument `run` must be a trajectory of a flow"),
     (lambda: unchecked(RUN, integrator="Scipy"), "Argument `integrator` must be an integrator such as"),
     (lambda: dense(RUN)(1.5), "Argument `t` must lie between the ends of the run, 0 and 1, but is 1.5."),
     (lambda: dense(RUN)(np.nan), "Argument `t` must lie between the ends of the run, 0 and 1, but is nan."),
     (lambda: inspect.unwrap(type(dense(RUN)).__call__)(dense(RUN), "x"), "Argument `t` must be a time, but is 'x'."),
+    (lambda: dense(RUN)([0.5, 1.5]), "Argument `t` must lie between the ends of the run, 0 and 1, but is 1.5."),
+    (lambda: dense(RUN)([0.5, np.nan]), "Argument `t` must lie between the ends of the run, 0 and 1, but is nan."),
+    (lambda: dense(RUN)([[0.5]]), "Argument `t` must be a time or have shape (times,), but has shape (1, 1)."),
     (lambda: dense(RUN).at([0.5, 2.0]), "Argument `ts` must lie between the ends of the run, 0 and 1, but is 2."),
     (lambda: dense(RUN).at([0.5, 0.2]), "Argument `ts` must increase"),
     (

@@ -155,6 +155,26 @@ def test_marks_are_filled_by_criticality():
     ]
 
 
+def test_the_range_of_a_branch_holds_its_bifurcations(pitchfork):
+    across = next(one for one in pitchfork.branches if np.max(np.abs(one.states)) > 0.1)
+    assert [b.parameter for b in across.bifurcations] == pytest.approx([0.0], abs=1e-9)
+    cut = across._replace(parameters=np.maximum(across.parameters, 0.25))
+    assert "parameter 0 to 1.2: " in repr(cut)
+
+
+def test_orbits_are_said_not_to_be_continued_from_a_file(pitchfork, tmp_path, capsys):
+    file = tmp_path / "well.npz"
+    save_diagram(file, pitchfork)
+    words = ["continue", "double-well", "--parameter", "a", "--from", "-0.5", "--to", "1.2", "--resume", file]
+    status, said, _ = run(capsys, *words, "--cycles")
+    assert status == 0
+    assert "periodic orbits are not continued with `--resume`, and none are looked for at new Hopf points" in said
+    assert "not continued" not in run(capsys, *words)[1]
+    (tmp_path / "none.npz").write_text("none")
+    assert "`resume` must be a complete npz file" in refused(capsys, *words[:-1], tmp_path / "none.npz")
+    assert "`resume` must be a file, but `none.npz` is not one." in refused(capsys, *words[:-1], "none.npz")
+
+
 @pytest.mark.slow
 def test_orbits_of_the_brusselator_are_added_with_their_extremes():
     where = lambda flow: flow.b

@@ -7,7 +7,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.hybrid import Transition, _estimated, _filled, _holds, _remaining, crossings, simulate_hybrid, unchanged
+from dynsim.hybrid import (
+    Transition,
+    _accumulate,
+    _estimated,
+    _filled,
+    _holds,
+    _remaining,
+    crossings,
+    simulate_hybrid,
+    unchanged,
+)
 from dynsim.hybrid_trajectory import Ending
 from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.systems.base import FunctionFlow
@@ -60,6 +70,43 @@ def test_a_ball_never_falls_through_the_floor(integrator, restitution, floor):
     np.testing.assert_allclose(flights[long], 2 * restitution ** np.arange(1, 1 + np.sum(long)), atol=1e-9)
     assert np.sum(long) == {0.5: 24, 1e-3: 2, 1e-6: 1}[restitution]
     assert min(float(jnp.min(path.ys[:, 0])) for path in run.phases) > floor - 1e-13
+
+
+@rather
+def test_a_ball_that_loses_little_comes_to_rest(integrator):
+    """From height 1/2 under gravity 1, with 0.8 of the speed kept, the bounces accumulate at t = 9."""
+    bounce = Transition("bounce", GROUND, lambda flow, t, x: (flow, x * jnp.array([1.0, -0.8])))
+    run = simulate_hybrid(BALL, [0.5, 0.0], [0.0, 12.0], [bounce], integrator=integrator)
+    assert run.ending is Ending.ACCUMULATED
+    assert len(run.jumps) < 170
+    assert abs(run.times("bounce")[-1] - 9.0) < 1e-11
+
+
+def _rounded_ends(start, kept):
+    """Return the ends of intervals each `kept` of the one before and a float of the time longer, from `start` on."""
+    ends = [start, start + 1.0]
+    while len(ends) < 4000:
+        ends.append(np.nextafter(ends[-1] + kept * (ends[-1] - ends[-2]), np.inf))
+    return np.array(ends)
+
+
+@pytest.mark.parametrize("start", [-500.0, 0.0, 1e4])
+@pytest.mark.parametrize("kept", [0.1, 0.5, 0.8, 0.9, 0.99])
+def test_intervals_accumulate_where_they_shrink_to_rounding(start, kept):
+    ends, limit = _rounded_ends(start, kept), start + 1 / (1 - kept)
+    said = [_accumulate(ends[:k], np.spacing(abs(ends[k - 1]))) for k in range(2, 4000, 4)]
+    assert any(said)
+    assert abs(ends[2 + 4 * said.index(True)] - limit) < 1e6 * np.spacing(abs(limit))
+
+
+PAIRS = np.array([1.0, 2.0, 2.0 + 2e-15, 2.0 + 3e-15])
+CHIRP = 1e6 + np.sqrt(np.arange(1.0, 2e6))  # from t = 1e6 + 900 on, each interval is rounding shorter
+CLOCKS = 1e9 + np.append(0.0, np.cumsum(1e-5 * 0.999 ** np.arange(100)))
+
+
+@pytest.mark.parametrize("ends", [PAIRS, CLOCKS, np.arange(9.0), CHIRP])
+def test_intervals_that_shrink_little_or_by_one_only_do_not_accumulate(ends):
+    assert not any(_accumulate(ends[:k], np.spacing(ends[k - 1])) for k in range(2, len(ends), max(1, len(ends) // 20)))
 
 
 @rather

@@ -1,5 +1,7 @@
 """Both integrators: order, failures with their cause, time structure."""
 
+import re
+
 import diffrax as dfx
 import equinox as eqx
 import jax
@@ -178,6 +180,15 @@ def test_a_failure_says_what_stopped_it_and_keeps_what_was_reached(integrator, n
 def test_too_few_steps_are_named(integrator):
     with pytest.raises(IntegrationError, match="after 20 steps, .*: all allowed steps were used"):
         simulate(WAVE, jnp.array([1.0, 0.0]), [0.0, 100.0], integrator=integrator)
+
+
+def test_the_mean_length_of_the_steps_is_that_since_the_first_time():
+    with pytest.raises(IntegrationError, match="the others .* long on average: all allowed steps were used") as error:
+        simulate(WAVE, jnp.array([1.0, 0.0]), [50.0, 150.0], integrator=Scipy(max_steps=20))
+    said = str(error.value)
+    words = (r"t = ([\d.]+)", r"(\d+) of them", r"others ([\d.]+)")
+    reached, rejected, mean = (float(re.findall(word, said)[0]) for word in words)
+    assert mean == pytest.approx((reached - 50) / (20 - rejected), rel=1e-2)
 
 
 def test_a_trial_step_that_overflows_does_not_poison_the_controller():

@@ -18,9 +18,10 @@ from analysis.dynamics.variations import Linearised
 from dynsim.integrators import RKC2, Diffrax, EulerHeun, Event, InSpan, Scipy
 from dynsim.integrators.diffrax_backend import _dense, _locate
 from dynsim.integrators.save_times import in_order
-from dynsim.simulation import _scanned, simulate
+from dynsim.outcome import Outcome
+from dynsim.simulation import iterate, simulate
 from dynsim.spaces import Ellipsoid
-from dynsim.systems.base import FunctionFlow
+from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.hardmax.maps import HardmaxMap
 from dynsim.systems.noisy import NoisyFlow
@@ -151,7 +152,18 @@ def test_a_simulation_with_an_interaction_is_lowered(name):
 )
 def test_maps_are_lowered(name):
     map, x = map_and_start(name)
-    assert runs_there(lambda x: _scanned(map, x, 2, 2), x)
+    assert runs_there(lambda x: iterate(map, x, 4, every=2).ys, x)
+
+
+def test_a_map_is_iterated_under_transformations():
+    steps = lambda x: iterate(FunctionMap(lambda k, x: 2 * x * (1 - x)), x, 3)
+    x = jnp.asarray([0.1, 0.2])
+    alone = steps(x)
+    np.testing.assert_array_equal(jax.jit(lambda x: steps(x).ys)(x), alone.ys)
+    np.testing.assert_array_equal(jax.vmap(lambda x: steps(x).final)(x[:, None])[:, 0], alone.final)
+    doubled = jax.jit(lambda x: iterate(FunctionMap(lambda k, x: x * 1e200), x, 2).stats)
+    assert [int(doubled(x).outcome), bool(doubled(x).succeeded)] == [int(Outcome.NON_FINITE), False]
+    assert [int(doubled(0 * x).outcome), bool(doubled(0 * x).succeeded)] == [int(Outcome.FINISHED), True]
 
 
 @pytest.mark.slow

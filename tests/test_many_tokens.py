@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dynsim.__main__ import main
+from dynsim.commands.simulate.densities import told
 from dynsim.io.npz import read_arrays
 
 FEW = ("simulate", "token-flow", "--tokens", "300", "--end", "3", "--frames", "4", "--rtol", "1e-3")
@@ -43,3 +44,9 @@ def test_densities_are_kept_drawn_and_summarised(tmp_path, capsys):
 def test_what_cannot_be_done_is_one_sentence(options, sentence, capsys):
     assert main([*FEW, *options]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_clusters_are_told_by_their_number():
+    assert told(np.array([]), 2.0) == "no cluster at t = 2"
+    assert told(np.array([0.5]), 2.0) == "1 cluster at t = 2 holds 0.5 of the tokens: 0.5"
+    assert told(np.array([0.5, 0.25]), 2.0) == "2 clusters at t = 2 hold 0.75 of the tokens: 0.5, 0.25"

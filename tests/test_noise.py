@@ -225,6 +225,23 @@ def test_a_path_of_a_given_resolution_is_one_of_brownian_motion():
     assert np.max(np.abs(np.corrcoef(increments) - np.eye(3))) < 5 / np.sqrt(PATHS)
 
 
+def test_the_number_of_steps_of_a_very_long_run_is_told_before_it(capsys, monkeypatch):
+    class Stopped(Exception):
+        pass
+
+    def stop(*arguments):
+        raise Stopped(arguments[-1])
+
+    monkeypatch.setattr("dynsim.integrators.stochastic._integrate", stop)
+    noisy = NoisyFlow(FunctionFlow(decay), 1.0, calculus="ito")
+    with pytest.raises(Stopped, match="250000000"):
+        simulate(noisy, [1.0], [0.0, 2.5e6, 5e6], key=KEY)
+    assert capsys.readouterr().err == "simulate: 5e+08 steps, each of at most 0.01 (`step_size`)\n"
+    with pytest.raises(Stopped):
+        simulate(noisy, [1.0], [0.0, 1e5], key=KEY)
+    assert not capsys.readouterr().err
+
+
 def test_members_of_an_ensemble_have_keys_of_their_own():
     flow, starts = NoisyFlow(FunctionFlow(at_rest), 1.0, calculus="stratonovich"), jnp.zeros((3, 2))
     found = ensemble(flow, starts, ENDS, lambda t, x: x, integrator=EulerHeun(0.5), key=KEY, chunk=2).final

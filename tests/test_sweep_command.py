@@ -59,7 +59,9 @@ def test_a_function_of_the_users_is_swept_into_a_file_and_resumes(here, capsys):
     (here / "f.parts" / "part-00003.npz").unlink()
     assert run(capsys, *words)[0] == 1
     assert (here / "f.nc").read_bytes() == first
-    assert "parts of another" in refused(capsys, *words[:4], "3", *words[6:])
+    said = refused(capsys, *words[:4], "3", *words[6:])
+    assert "Argument `out` must name a file beside which `f.parts` holds parts of this very run" in said
+    assert "it holds parts of another: delete this folder, or give another `--out`." in said
 
 
 def test_the_function_of_a_command_is_built_again_from_the_same_file_only(here, monkeypatch):

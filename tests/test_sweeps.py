@@ -268,6 +268,10 @@ REFUSED = {
         lambda: sweep(lambda a: a if a > 1 else -a, {"a": [1.0, 2.0]}, vectorised=True),
         "`vectorised` must be left out for a function that calls NumPy or `float`, or branches",
     ),
+    "an error": (
+        lambda: sweep(lambda a: a[0], {"a": [1.0, 2.0]}, vectorised=True),
+        "`function` must take its parameters as arrays of JAX where it is `vectorised`, but raises IndexError: Too",
+    ),
     "a text": (lambda: sweep(lambda a: "x", {"a": [1]}), "`function` must return numbers, .* returns 'x' as `value`"),
     "shapes": (lambda: sweep(lambda a: np.ones(a), {"a": [1, 2]}), r"but `value` has \(1,\) and \(2,\)"),
     "clash": (lambda: sweep(lambda a: {"a": 1.0}, {"a": [1]}), "return names that no parameter has, but returns `a`"),

@@ -102,6 +102,30 @@ def test_hopf_points_of_the_brusselator_are_at_one_plus_the_square():
     assert np.allclose(found.frequencies, found.second, atol=1e-9)
 
 
+class Lorenz84(AbstractFlow):
+    """x' = -y^2 - z^2 - x/4 + F/4, y' = x y - 4 x z - y + G, z' = 4 x y + x z - z."""
+
+    F: object = parameter("F", 1.0)
+    G: object = parameter("G", 0.25)
+    space: Euclidean = Euclidean()
+
+    def velocity(self, t, state):
+        del t
+        x, y, z = state
+        return jnp.stack([-(y**2) - z**2 - x / 4 + self.F / 4, x * y - 4 * x * z - y + self.G, 4 * x * y + x * z - z])
+
+
+def test_a_pole_of_the_lyapunov_coefficient_is_no_bautin_point():
+    """At F = 1.684, G = 1.683 a third eigenvalue is zero, where the coefficient changes its sign through infinity."""
+    state = jnp.asarray([1.00390638, -6.0563e-05, 0.062256743])
+    at = _at("Hopf point", 1.01941, *state)._replace(frequency=4.0)
+    where = (lambda f: f.F, lambda f: f.G)
+    found = critical_curve(Lorenz84(), where, at, ((0.0, 3.0), (0.0, 2.0)))
+    assert found.ends == ("bounds", "bounds")
+    assert np.min(np.hypot(found.first - 1.684, found.second - 1.683)) < 0.1
+    assert not found.degeneracies
+
+
 @pytest.mark.slow
 def test_folds_and_hopf_points_meet_at_a_bogdanov_takens_point():
     where, bounds = (lambda f: f.p, lambda f: f.q), ((-2.0, 1.0), (-0.5, 1.0))

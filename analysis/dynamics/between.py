@@ -30,15 +30,19 @@ def located(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any)
                 raise ArithmeticError
             across = np.append(found.basis.T @ (begin.basis @ direction[:-1]), direction[-1])
             points[share] = turned(begin, direction, curve.polished(found, across))[0]
-        return test(points[share])
+        at = float(test(points[share]))
+        if math.isnan(at):
+            raise ArithmeticError
+        return at
 
     try:
         share = float(np.asarray(scipy.optimize.brentq(value, 0.0, 1.0, xtol=LOCATED)))
         value(share)
-    except ArithmeticError:  # at a branch point itself the correction has no one solution
-        inner = [share for share in points if 0 < share < 1]
-        share = min(inner, key=lambda share: abs(test(points[share])), default=0.0)
-        if not inner or abs(test(points[share])) > JUMP * (abs(test(begin)) + abs(test(end))):
+    except ArithmeticError:  # at a branch point itself the correction has no one solution, at a pole there is no value
+        sizes = {share: abs(float(test(point))) for share, point in points.items() if 0 < share < 1}
+        inner = [share for share, size in sizes.items() if math.isfinite(size)]
+        share = min(inner, key=lambda share: sizes[share], default=0.0)
+        if not inner or sizes[share] > JUMP * (abs(test(begin)) + abs(test(end))):
             return None, 0.0
     return points[share], share
 

@@ -120,7 +120,8 @@ class Branch(NamedTuple):
 
     def __repr__(self) -> str:
         """Return the branch in a line: how many points, which parameters, which bifurcations."""
-        low, high = float(np.min(self.parameters)), float(np.max(self.parameters))
+        values = [*self.parameters.tolist(), *(b.parameter for b in self.bifurcations)]
+        low, high = min(values), max(values)
         size = size_of((low, high))
         found = ", ".join(b.text(size) for b in self.bifurcations) or "no bifurcation"
         said = " and ".join(self.ends) + ("" if self.isolated else "; not isolated (a symmetry, or zero modes)")

@@ -105,7 +105,7 @@ def poincare_section(
     """
     check_flow(flow)
     check_integrator(integrator)
-    function("surface", surface, "time and state")
+    function("surface", surface, "time and state", 2)
     wanted, step = integer("count", count, least=1), number("spacing", spacing)
     end = number("longest", longest)
     if direction not in (-1, 0, 1):

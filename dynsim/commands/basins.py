@@ -12,7 +12,7 @@ from dynsim.commands.basins_edges import edge_arrays, edges
 from dynsim.commands.options import check_outputs, say
 from dynsim.commands.sizes import FLOAT, check_memory
 from dynsim.commands.system_options import SystemOptions, parse_system
-from dynsim.errors import argument_error, check_at_least
+from dynsim.errors import argument_error, check_at_least, counted
 
 if TYPE_CHECKING:
     from analysis.dynamics.basins import Basins, Search
@@ -81,15 +81,18 @@ def main(words: Sequence[str]) -> int:
 
     made = found(o, "basins")
     start, known, which = window(o, made)
-    ends = np.asarray(o.box or box_of(o, made, which), float).reshape(-1, 2)
-    if len(ends) != len(which):
-        raise argument_error("box", f"have two ends for each of {len(which)} axes", f"has {2 * len(ends)} numbers")
+    ends = np.asarray(o.box or box_of(o, made, which), float)
+    if len(ends) != 2 * len(which):
+        raise argument_error("box", f"have two ends for each of {len(which)} axes", f"has {len(ends)} numbers")
+    ends = ends.reshape(-1, 2)
     return (sampled if o.sample else on_grid)(o, made, start, known, which, ends)
 
 
 def check_together(o: BasinsOptions) -> None:
     """Raise `ValueError` for options that do not fit each other."""
     check_at_least(2, values=o.values)
+    if len(o.box) % 2:
+        raise argument_error("box", "have two ends for each axis", f"has {counted(len(o.box), 'number')}")
     if o.edge and o.sample:
         raise argument_error("edge", "be used with a grid, not with `--sample`", "is given with both")
     if o.against and not o.sample:
@@ -129,9 +132,10 @@ def search_of(o: BasinsOptions, known: "Components") -> "Search":
     turns = {}
     for word in o.wrapped:
         name, _, value = word.partition("=")
+        place = known.index(name, "wrapped")
         try:
-            turns[known.index(name, "wrapped")] = float(number(value))
-        except OverflowError:
+            turns[place] = float(number(value))
+        except (ValueError, OverflowError):
             raise argument_error("wrapped", "be given as NAME=PERIOD", f"is `{word}`") from None
     return Search(
         period=o.period or None, wrapped=turns or None, longest=o.longest, escape=o.escape or None, rtol=o.rtol
@@ -244,8 +248,8 @@ def sampled(
     from analysis.dynamics.basin_fractions import basin_fractions
     from dynsim.keys import stream
 
-    if not np.all(ends[:, 0] < ends[:, 1]):
-        raise argument_error("box", "have the lower end of each axis first", f"is {ends.tolist()}")
+    if not (np.all(np.isfinite(ends)) and np.all(ends[:, 0] < ends[:, 1])):
+        raise argument_error("box", "have finite ends, the lower one first", f"is {ends.tolist()}")
     base, restored = ravel_pytree(start)
     low, high = jnp.asarray(ends[:, 0]), jnp.asarray(ends[:, 1])
 

@@ -10,7 +10,7 @@ from dynsim.commands.continue_options import Continue, check_numbers
 from dynsim.commands.continue_plane import check_plane, draw_plane, second_parameter, with_plane
 from dynsim.commands.options import check_outputs, say
 from dynsim.commands.system_options import parse_system
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, renamed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +28,8 @@ def main(words: Sequence[str]) -> int:
     if not (math.isfinite(o.from_) and math.isfinite(o.to) and o.from_ < o.to):
         raise argument_error(["from", "to"], "be finite, the first the less", f"are {o.from_:g} and {o.to:g}")
     check_numbers(o)
+    if o.resume is not None and not o.resume.is_file():
+        raise argument_error("resume", "be a file", f"`{o.resume}` is not one")
     check_outputs(o.force, out=o.out, figure=o.figure)
     check_plane(o)
     from analysis.dynamics.diagrams import save_diagram
@@ -42,6 +44,8 @@ def main(words: Sequence[str]) -> int:
         say(f"  {one!r}")
     for one in diagram.orbits:
         say(f"  periodic orbits: {one!r}")
+    if o.resume is not None and (o.cycles or diagram.orbits):
+        say("periodic orbits are not continued with `--resume`, and none are looked for at new Hopf points")
     say_ends(o.parameter, diagram)
     if o.second:
         diagram = with_plane(o, made.system, (where, second), diagram)
@@ -99,7 +103,8 @@ def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diag
     bounds, flow = (o.from_, o.to), made.system
     options: Any = {"step": o.step, "max_step": o.largest, "max_points": o.points, "symmetries": symmetries}
     if o.resume is not None:
-        diagram = load_diagram(o.resume)
+        with renamed(path="resume"):
+            diagram = load_diagram(o.resume)
         if diagram.parameter != o.parameter:
             raise argument_error("resume", f"be a diagram in {o.parameter}", f"is one in {diagram.parameter}")
         _drawn_component(o, made, _first(diagram))

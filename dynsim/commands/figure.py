@@ -9,7 +9,7 @@ import tyro
 
 from dynsim.commands.options import parse, say, warn
 from dynsim.data import use_data
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, renamed
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ def main(words: Sequence[str]) -> int:
     several = len(chosen) > 1 and o.size == "paper"  # a figure of one size is drawn in that
     sized = [figure if several and figure.compute_paper_size is None else figure.at_size(o.size) for figure in chosen]
     errors = {}
-    with on_interrupt(lambda: f"Stopped; finished figures are in `{o.out}`; repeat the command to resume."):
+    said = lambda: f"Stopped; finished figures are in `{o.out}`; repeat the command to resume."
+    with renamed(folder="out"), on_interrupt(said):
         for figure in tracked(sized, len(sized), "figure"):
             try:
                 for file in save(figure, o.out, formats=o.formats, seed=o.seed, fresh=o.fresh):

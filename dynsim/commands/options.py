@@ -6,43 +6,75 @@ import io
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import tyro
 
-from dynsim.errors import argument_error, nearest, reason
+from dynsim.errors import OtherRunError, argument_error, nearest, reason, renamed, shown
 
 Options = TypeVar("Options")
 
 SEEDS = 2**63  # the first seed that random keys do not take
 
 
-def parse(options: type[Options], words: Sequence[str], command: str) -> Options:
+def parse(options: type[Options], words: Sequence[str], command: str, *, named: bool = False) -> Options:
     """Return the options of a command as an instance of the dataclass `options`.
 
     Args:
         options: the dataclass, whose fields are the options and whose field docstrings are their help texts.
         words: the arguments of the command; `--config FILE` names a TOML file whose values flags override.
         command: the name of the command, for its help text.
+        named: the TOML file may hold names that are no options; `other_words` returns them.
 
     Raises:
-        ValueError: for an unknown or ill-typed option, a seed out of range, or a TOML file that cannot be read.
+        ValueError: for an unknown or ill-typed option, a seed or tolerance out of range, or an unreadable TOML file.
     """
-    words = [part for word in words for part in (word.split("=", 1) if word.startswith("--config=") else (word,))]
-    default = None
-    if "--config" in words:
-        where = words.index("--config")
-        if where + 1 == len(words):
-            raise argument_error("--config", "be followed by a TOML file", "is not")
-        default = from_toml(options, Path(words[where + 1]))
-        del words[where : where + 2]
-    parsed = _parsed(options, words, f"dynsim {command}", default)
+    rest, file = _without_file(words)
+    default = None if file is None else from_toml(options, file, named=named)
+    parsed = _parsed(options, rest, f"dynsim {command}", default)
     seed = getattr(parsed, "seed", 0)
     if not 0 <= seed < SEEDS:
         raise argument_error("seed", f"be from 0 to {SEEDS - 1}", f"is {seed}")
+    rtol = getattr(parsed, "rtol", None)
+    if rtol is not None and 0 < rtol < sys.float_info.epsilon:
+        must = f"be at least {sys.float_info.epsilon:.2g}, the rounding of numbers"
+        raise argument_error("rtol", must, f"is {rtol:g}")
     return parsed
+
+
+def other_words(options: Any, words: Sequence[str]) -> tuple[str, ...]:
+    """Return the names in the TOML file of a command that are no options, as NAME=VALUE or NAME=1,2,3.
+
+    Raises:
+        ValueError: for a file that cannot be read, or a value that is no number, text, or list of these.
+    """
+    _, file = _without_file(words)
+    names = {field.name for field in dataclasses.fields(options)}
+    table = {} if file is None else _table(file)
+    return tuple(
+        f"{name}={_text(name, value, file)}" for name, value in table.items() if name.replace("-", "_") not in names
+    )
+
+
+def _text(name: str, value: object, path: Path | None) -> str:
+    values = value if isinstance(value, list) else [value]
+    if not values or not all(isinstance(entry, int | float | str) for entry in values):
+        must = f"give `{name}` as a number, a text, true or false, or a list of these"
+        raise argument_error("--config", must, f"`{path}` gives {shown(value)}")
+    return ",".join(str(entry).lower() if isinstance(entry, bool) else str(entry) for entry in values)
+
+
+def _without_file(words: Sequence[str]) -> tuple[list[str], Path | None]:
+    """Return words without `--config FILE`, and the file; raise `ValueError` if it is missing."""
+    rest = [part for word in words for part in (word.split("=", 1) if word.startswith("--config=") else (word,))]
+    if "--config" not in rest:
+        return rest, None
+    where = rest.index("--config")
+    if where + 1 == len(rest):
+        raise argument_error("--config", "be followed by a TOML file", "is not")
+    return [*rest[:where], *rest[where + 2 :]], Path(rest[where + 1])
 
 
 def _parsed(options: type[Options], words: list[str], program: str, default: Options | None) -> Options:
@@ -117,20 +149,45 @@ def check_outputs(force: bool, *, figure: Path | None = None, out_ending: str = 
         check_output("figure", figure, force=force)
 
 
-def from_toml(options: type[Options], path: Path) -> Options:
-    """Return options from a TOML file; raise `ValueError` for an unknown, missing or ill-typed option."""
+def _table(path: Path) -> dict[str, Any]:
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise argument_error("--config", "be a file that can be read", f"`{path}` is not ({error.strerror})") from None
     except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, or nested too deep
         raise argument_error("--config", "be TOML", f"`{path}` is not ({reason(error)})") from None
+
+
+@contextlib.contextmanager
+def parts_beside(out: Path | None, ending: str) -> Iterator[Path | None]:
+    """Yield the folder beside an output file in which finished parts are kept, None without a file.
+
+    Errors on this folder name `--out`, and say what can be done.
+    """
+    folder = None if out is None else out.with_suffix(ending)
+    try:
+        with renamed(folder="out"):
+            yield folder
+    except OtherRunError:
+        must = f"name a file beside which `{folder}` holds parts of this very run"
+        raise argument_error(
+            "out", must, "it holds parts of another: delete this folder, or give another `--out`"
+        ) from None
+
+
+def from_toml(options: type[Options], path: Path, *, named: bool = False) -> Options:
+    """Return options from a TOML file; raise `ValueError` for an unknown, missing or ill-typed option.
+
+    Names that are no options are left out if they may be `named`.
+    """
+    table = _table(path)
     fields = {f.name: f for f in dataclasses.fields(options)}  # pyright: ignore[reportArgumentType]
     for name in table:
-        if name.replace("-", "_") not in fields:
+        if name.replace("-", "_") not in fields and not named:
             must = f"hold only {', '.join(fields)}"
             raise argument_error("--config", must, f"`{path}` holds `{name}`{nearest(name, fields)}")
     given = {name.replace("-", "_"): value for name, value in table.items()}
+    given = {name: value for name, value in given.items() if name in fields}
     typed = {name: _typed(fields[name], value, path) for name, value in given.items()}
     missing = [f.name for f in fields.values() if f.default is dataclasses.MISSING and f.name not in typed]
     if missing:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from dynsim.commands.options import check_outputs, parse, refuse_unused, say
+from dynsim.commands.options import check_outputs, other_words, parse, parts_beside, refuse_unused, say
 from dynsim.commands.system_options import SystemOptions, separated
 from dynsim.errors import argument_error, check_at_least, check_positive, nearest, renamed
 from dynsim.io.whole_files import whole_file
@@ -62,16 +62,16 @@ class Sweep:
 def main(words: Sequence[str]) -> int:
     """Evaluate the grid, print a summary, write the file, and return 1 if a point failed."""
     rest, extra = separated(words, tuple(field.name for field in dataclasses.fields(Sweep)))
-    o = parse(Sweep, rest, "sweep")
+    o = parse(Sweep, rest, "sweep", named=True)
     check_outputs(o.force, out=o.out, out_ending=".nc")
     check_at_least(0, seeds=o.seeds)
     check_positive(end=o.end)
-    grid, units = _grid(extra), _units(o.units)
+    grid, units = _grid((*other_words(Sweep, words), *extra)), _units(o.units)
     from dynsim.executors import cluster
     from dynsim.sweeps import sweep
 
     function = Built(o, tuple((name, values[0] if values else None) for name, values in grid.items()))
-    with cluster(o.cluster) as executor, renamed(function="system"):
+    with parts_beside(o.out, ".parts") as folder, cluster(o.cluster) as executor, renamed(function="system"):
         found = sweep(
             function,
             grid,
@@ -79,7 +79,7 @@ def main(words: Sequence[str]) -> int:
             units=units,
             vectorised=o.vectorised,
             chunk=o.chunk,
-            folder=None if o.out is None else o.out.with_suffix(".parts"),
+            folder=folder,
             executor=executor,
         )
     found.attrs["function"] = o.system

@@ -12,7 +12,7 @@ from typing import Annotated, TypeVar
 
 import tyro
 
-from dynsim.commands.options import parse
+from dynsim.commands.options import other_words, parse
 
 NUMBER = r"-?\.?\d[^:]*"  # not `2d.py:name`
 
@@ -51,12 +51,14 @@ Options = TypeVar("Options", bound=SystemOptions)
 def parse_system(options: type[Options], words: Sequence[str], command: str) -> Options:
     """Return the options of a command; words that are no option of it become `parameters`, to be checked later.
 
+    So do the names in a TOML file that are no options, which flags override.
+
     Raises:
         ValueError: for an ill-typed option.
     """
     rest, extra = separated(words, tuple(field.name.rstrip("_") for field in dataclasses.fields(options)))
-    parsed = parse(options, rest, command)
-    return dataclasses.replace(parsed, parameters=(*parsed.parameters, *extra))
+    parsed = parse(options, rest, command, named=True)
+    return dataclasses.replace(parsed, parameters=(*other_words(options, words), *parsed.parameters, *extra))
 
 
 def separated(words: Sequence[str], fields: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:

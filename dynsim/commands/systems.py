@@ -17,7 +17,7 @@ from dynsim.commands.simulate.own import check_function, imported, own_code
 from dynsim.commands.simulate.systems import MODEL, SYSTEMS, space, unused
 from dynsim.commands.system_options import SystemOptions
 from dynsim.commands.tables import number
-from dynsim.errors import argument_error, nearest
+from dynsim.errors import argument_error, nearest, renamed
 from dynsim.keys import stream
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap, Switched
 from dynsim.systems.catalogue.entries import CATALOGUE
@@ -211,7 +211,8 @@ def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     kind, function = FunctionMap if o.map else FunctionFlow, Switched(made, turned) if turned else made
     names, units = declared("names", o.names), declared("units", o.units)
     on = space(o.space or "euclidean")
-    return Found(o.system, kind(function, on, names=names, units=units, parameters=chosen), None)
+    with renamed(**{"step_function" if o.map else "rhs": "system"}):
+        return Found(o.system, kind(function, on, names=names, units=units, parameters=chosen), None)
 
 
 def _truth(name: str, word: str) -> bool:

@@ -2,6 +2,7 @@
 
 import abc
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,14 +48,19 @@ class Stats(eqx.Module):
         leaves = jax.tree.leaves(self.error)
         return max((float(jnp.nanmax(leaf)) for leaf in leaves if leaf.size), default=float("nan"))
 
-    def explain(self) -> str:
-        """Return one sentence: the time reached, what stopped the integration and what to try."""
-        outcome = Outcome(int(self.outcome))
+    def explain(self, begin: float = math.nan) -> str:
+        """Return one sentence: the time reached, what stopped the integration and what to try.
+
+        Where the steps were used up it says how long they were on average, if `begin`, the first time, is given.
+        """
+        outcome, taken = Outcome(int(self.outcome)), int(self.num_steps) - int(self.num_rejected)
         reached = f"reached t = {float(self.last_time):.6g} after {int(self.num_steps)} steps"
         rejected = f"{int(self.num_rejected)} of them rejected"
         if outcome is Outcome.FINISHED:
             twice = f" Solved again at a tenth of the tolerance, it differs by at most {self.max_error:.2g}."
             return f"The integration finished: it {reached}, {rejected}." + (twice if self.error is not None else "")
+        if outcome is Outcome.MAX_STEPS and math.isfinite(begin) and taken > 0:
+            rejected += f", the others {(float(self.last_time) - begin) / taken:.3g} long on average"
         return f"The integration only {reached}, {rejected}: {outcome.sentence}: {outcome.advice}."
 
 
@@ -80,7 +86,7 @@ class Event(eqx.Module):
     samples: int = eqx.field(static=True, default=16)
 
     def __check_init__(self):
-        function("fn", self.fn, "(t, x)")
+        function("fn", self.fn, "(t, x)", 2)
         if not isinstance(self.direction, int) or self.direction not in (-1, 0, 1):
             raise argument_error("direction", "be -1, 0 or 1", f"is {shown(self.direction)}")
         integer("samples", self.samples, least=2)

@@ -29,11 +29,13 @@ from dynsim.integrators.base import (
 )
 from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.outcome import Outcome
+from dynsim.progress import announce
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
 
 OFF_SPACE = 1e-6  # the defect beyond which noise has left the space, as at a start
 STEP = 0.01  # by default, in the flow's time unit
+MANY = 10_000_000  # steps: of more their number is told before, since they take minutes at least
 
 
 def _step(value: Any) -> float:
@@ -86,6 +88,8 @@ class AbstractStochastic(AbstractIntegrator):
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
         """Return the states at `ts`, and statistics."""
         noisy, steps = _checked(self, flow, y0, ts)
+        if (count := steps * (len(ts) - 1)) > MANY:
+            announce(f"simulate: {count:.3g} steps, each of at most {self.step_size:g} (`step_size`)")
         return _integrate(self, without_periods(noisy), y0, jnp.asarray(ts), steps)
 
     def observe(

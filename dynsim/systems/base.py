@@ -154,7 +154,7 @@ class FunctionFlow(AbstractFlow):
         parameters: Mapping[str, Any] | None = None,
     ):
         """Store the function, its space, names and parameters, and what a solver must know of its time dependence."""
-        self.rhs = function("rhs", rhs, "(t, x)")
+        self.rhs = function("rhs", rhs, "(t, x)", None)
         self.space = as_space(space)
         self.breaks = times("breaks", breaks)
         self.fastest_period = number("fastest_period", fastest_period, infinite=True)
@@ -194,7 +194,7 @@ class FunctionMap(AbstractMap):
         parameters: Mapping[str, Any] | None = None,
     ):
         """Store the function, its space, the names and units of components, and parameters, which it takes by name."""
-        self.step_function = function("step_function", step_function, "(k, x)")
+        self.step_function = function("step_function", step_function, "(k, x)", None)
         self.space = as_space(space)
         self.names, self.units = declared("names", names), declared("units", units)
         self.parameters = _taking(

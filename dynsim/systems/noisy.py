@@ -57,7 +57,7 @@ class NoisyFlow(AbstractFlow):
         self.flow = instance("flow", flow, AbstractFlow, "a flow")
         if isinstance(flow, NoisyFlow):
             raise argument_error("flow", "be a flow without noise", "is a NoisyFlow")
-        self.noise = function("noise", noise, "(t, x)") if callable(noise) else jax.tree.map(_amplitude, noise)
+        self.noise = function("noise", noise, "(t, x)", 2) if callable(noise) else jax.tree.map(_amplitude, noise)
         self.calculus = choice("calculus", calculus, CALCULI)
         self.domain = None if domain is None else function("domain", domain, "the state")
 

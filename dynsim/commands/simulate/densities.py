@@ -1,5 +1,6 @@
 """`dynsim simulate token-flow --tokens 1000000`: the density of many tokens on a grid instead of their states."""
 
+import dataclasses
 from typing import Any
 
 import diffrax as dfx
@@ -11,8 +12,8 @@ from dynsim._types import Time
 from dynsim.commands.integrators import integrator
 from dynsim.commands.options import say
 from dynsim.commands.simulate.flow_options import Simulate
-from dynsim.errors import argument_error
-from dynsim.integrators import AbstractIntegrator, Diffrax
+from dynsim.errors import argument_error, counted
+from dynsim.integrators import AbstractIntegrator
 from dynsim.spaces import Sphere
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.schedules import ScaledIdentity
@@ -75,10 +76,7 @@ def density_run(o: Simulate, tokens: TokenFlow, starts: jax.Array, ts: np.ndarra
     reached = np.flatnonzero(np.isfinite(shares).all(axis=1))
     every = [density_clusters(grid, shares[k]) for k in reached]
     last, counts = every[-1], [len(c.masses) for c in every]
-    heaviest = ", ".join(f"{mass:.3g}" for mass in last.masses[:8]) + (", ..." if len(last.masses) > 8 else "")
-    say(
-        f"{len(last.masses)} clusters at t = {ts[reached[-1]]:g} hold {last.masses.sum():.3g} of the tokens: {heaviest}"
-    )
+    say(told(last.masses, float(ts[reached[-1]])))
     say(f"number of clusters at most {max(counts)}; {_merged(merge_times(ts[reached], counts))}")
     if len(last.masses) > 1 and isinstance(tokens.value, ScaledIdentity):
         rate = cluster_drift(tokens, last, float(ts[reached[-1]])).rate
@@ -94,8 +92,17 @@ def _integrator(o: Simulate) -> AbstractIntegrator:
     """Return the integrator; with diffrax and a large tolerance one of third order, which holds half as many states."""
     rtol = RTOL if o.rtol is None else o.rtol
     if o.integrator == "diffrax" and rtol >= LOW_ORDER:
-        return Diffrax(dfx.Bosh3(), rtol=rtol, atol=rtol / 100)
-    return integrator(o.integrator, rtol)
+        return dataclasses.replace(integrator("diffrax", rtol, o.max_steps), solver=dfx.Bosh3())
+    return integrator(o.integrator, rtol, o.max_steps)
+
+
+def told(masses: np.ndarray, t: float) -> str:
+    """Return the sentence on the clusters at a time: how many, and their shares of the tokens, the largest first."""
+    if not masses.size:
+        return f"no cluster at t = {t:g}"
+    heaviest = ", ".join(f"{mass:.3g}" for mass in masses[:8]) + (", ..." if len(masses) > 8 else "")
+    holds = "holds" if len(masses) == 1 else "hold"
+    return f"{counted(len(masses), 'cluster')} at t = {t:g} {holds} {masses.sum():.3g} of the tokens: {heaviest}"
 
 
 def _merged(times: np.ndarray) -> str:

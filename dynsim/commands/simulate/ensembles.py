@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from dynsim._types import Time
-from dynsim.commands.options import refuse_unused, say
+from dynsim.commands.options import parts_beside, refuse_unused, say
 from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.commands.simulate.noise import solved
 from dynsim.commands.simulate.starts import start
@@ -35,9 +35,9 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray, given: jax.Array | Non
     begun = (start(o, flow, k) if given is None else given for k in range(o.members))
     starts = jnp.stack(list(tracked(begun, o.members, "starts")))
     known = quantities(flow, starts[0])
-    folder = None if o.out is None else o.out.with_suffix(".members")
     system, options = solved(o, flow)
-    members = ensemble(system, starts, ts, observed, folder=folder, error_estimate=o.error_estimate, **options)
+    with parts_beside(o.out, ".members") as folder:
+        members = ensemble(system, starts, ts, observed, folder=folder, error_estimate=o.error_estimate, **options)
     say(members.explain())
     succeeded = np.asarray(members.stats.succeeded)
     if succeeded.any():

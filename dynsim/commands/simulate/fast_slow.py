@@ -12,6 +12,7 @@ import tyro
 from dynsim.commands.options import check_outputs, parse, say
 from dynsim.commands.sizes import FLOAT, check_memory
 from dynsim.errors import argument_error, check_at_least, check_positive, nearest
+from dynsim.outcome import in_options
 
 if TYPE_CHECKING:
     from analysis.fast_slow.critical_manifold import Branch
@@ -204,7 +205,7 @@ def _simulated(case: "Example", ratio: float, o: FastSlowOptions) -> "Trajectory
 
     ts = np.linspace(0.0, case.end, o.frames)
     path = simulate(case.flow(ratio), case.start, ts, integrator=stiff(o.rtol), throw=False)
-    say(f"epsilon {ratio:g}: {path.stats.explain()}")
+    say(f"epsilon {ratio:g}: {in_options(path.stats.explain())}")
     return path
 
 

@@ -42,8 +42,10 @@ class Simulate(SystemOptions):
     """last time; the first is 0; of a map the number of steps"""
     frames: int = 201
     """number of output times, evenly spaced"""
-    integrator: Literal["diffrax", "scipy", "rkc2"] = "diffrax"
-    """the integrator; rkc2 is for stiff gradient flows, at an rtol of 1e-3 to 1e-6"""
+    integrator: Literal["diffrax", "scipy", "rkc2", "stiff"] = "diffrax"
+    """the integrator; stiff is for stiff flows, rkc2 for stiff gradient flows, at an rtol of 1e-3 to 1e-6"""
+    max_steps: int | None = None
+    """the cap on steps; by default 100,000 of diffrax and rkc2, 1,000,000 of scipy and stiff"""
     rtol: float | None = None
     """relative tolerance, by default 1e-9, and 1e-4 where densities are kept; the absolute one is a hundredth of it"""
     noise: float | str | None = None

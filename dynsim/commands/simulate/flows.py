@@ -86,7 +86,7 @@ def named(o: Simulate) -> tuple[Any, jax.Array | None]:
 
 def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
     """Iterate a map as often as `end` says, print where it is, and write the files that are asked for."""
-    only = ("members", "integrator", "rtol", "error_estimate", "tokens", "frames")
+    only = ("members", "integrator", "max_steps", "rtol", "error_estimate", "tokens", "frames")
     refuse_unused(o, only, "for a map")
     check_at_least(1, end=o.end)
     path = iterate(system, x, round(o.end))

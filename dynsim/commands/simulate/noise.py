@@ -20,7 +20,7 @@ def check_noise(o: Simulate, flow: Any, *, density: bool) -> None:
     if o.noise is None:
         refuse_unused(o, ("calculus", "step_size"), "without `--noise`")
         return
-    refuse_unused(o, ("integrator", "rtol", "error_estimate"), "with `--noise`")
+    refuse_unused(o, ("integrator", "max_steps", "rtol", "error_estimate"), "with `--noise`")
     if density or not isinstance(flow, AbstractFlow):
         refuse_unused(o, ("noise",), "where the density is kept" if density else "for a map")
 
@@ -28,7 +28,7 @@ def check_noise(o: Simulate, flow: Any, *, density: bool) -> None:
 def solved(o: Simulate, flow: AbstractFlow) -> tuple[AbstractFlow, dict[str, Any]]:
     """Return the flow, with the noise of the options if there is any, and the arguments of its solution."""
     if o.noise is None:
-        return flow, {"integrator": integrator(o.integrator, RTOL if o.rtol is None else o.rtol)}
+        return flow, {"integrator": integrator(o.integrator, RTOL if o.rtol is None else o.rtol, o.max_steps)}
     if isinstance(o.noise, str) and ":" not in o.noise:
         raise argument_error("noise", "be a number, or `file.py:name` of a function", f"is `{o.noise}`")
     noise = imported(o.noise, "noise", beside=o.system) if isinstance(o.noise, str) else o.noise

@@ -7,6 +7,7 @@ import numpy as np
 
 from dynsim.commands.options import check_outputs, parse, say
 from dynsim.commands.simulate.prototype_options import Prototypes, check_options, check_sizes
+from dynsim.outcome import in_options
 
 if TYPE_CHECKING:
     pass
@@ -28,7 +29,7 @@ def main(words: Sequence[str]) -> int:
     path = simulate(
         flow, start, np.linspace(0.0, o.end, o.frames), integrator=integrator(o.integrator, o.rtol), throw=False
     )
-    say(path.stats.explain())
+    say(in_options(path.stats.explain()))
     describe(o, path, labels)
     if o.out is not None:
         from dynsim.storage import save

@@ -8,7 +8,7 @@ import numpy as np
 
 from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.commands.tables import matrix
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, renamed
 from dynsim.initial_distributions import initial
 from dynsim.keys import stream
 from dynsim.spaces import Ellipsoid
@@ -30,7 +30,8 @@ def start(o: Simulate, flow: AbstractFlow, member: int) -> jax.Array:
         return jnp.asarray(_given(o, flow), dtype)
     vector = o.tokens is None and (isinstance(flow, FunctionFlow) or o.system in CATALOGUE)
     tokens = 1 if vector else TOKENS if o.tokens is None else o.tokens
-    x = initial(o.initial, stream(o.seed, "start", member), (tokens, columns(o, flow)), flow.space).astype(dtype)
+    with renamed(distribution="initial"):
+        x = initial(o.initial, stream(o.seed, "start", member), (tokens, columns(o, flow)), flow.space).astype(dtype)
     return x[0] if vector else x
 
 

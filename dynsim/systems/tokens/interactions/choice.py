@@ -8,10 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim._types import Time, Tokens
-from dynsim.conversion import number
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Dense, Heads
 from dynsim.systems.tokens.interactions.blocked import Blocked
-from dynsim.systems.tokens.interactions.harmonic import Harmonic, check_harmonic, check_tolerance
+from dynsim.systems.tokens.interactions.harmonic import Harmonic, check_harmonic, check_tolerance, checked_tolerance
 from dynsim.systems.tokens.masks import Causal
 
 # Nanoseconds on one core (AMD EPYC), measured by `python -m tests.benchmarks --only interactions`.
@@ -56,7 +55,7 @@ class Auto(AbstractInteraction):
 
     def __init__(self, tolerance: float | None = None):
         """Store the tolerance, none by default."""
-        self.tolerance = None if tolerance is None else number("tolerance", tolerance)
+        self.tolerance = None if tolerance is None else checked_tolerance(tolerance)
         self.harmonic = None
         self.obstacle = Obstacle("no tolerance is given for harmonics" if tolerance is None else "")
 

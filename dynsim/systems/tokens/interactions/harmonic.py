@@ -26,6 +26,7 @@ from dynsim.systems.tokens.masks import Causal, Full
 BLOCK = {2: 2048, 3: 256}  # tokens, by dimension
 MOST = {2: 4096, 3: 256}  # degrees, by dimension; beyond them blocks are less work for any number of tokens in memory
 ROUNDINGS = 8  # of the type, below which no tolerance of the kernel can be met
+TOLD = 4  # tolerances of the kernel, above which a mean weight is told from zero
 
 Parts = tuple[Array, Array, Array]  # queries, keys and the numbers of their first tokens, by blocks
 
@@ -47,7 +48,7 @@ class Harmonic(AbstractInteraction):
 
     def __init__(self, tolerance: float = 1e-12, reach: float | None = None):
         """Store the tolerance, and the largest norm of a query if P does not tell it (of traced or random matrices)."""
-        self.tolerance = number("tolerance", tolerance)
+        self.tolerance = checked_tolerance(tolerance)
         self.reach = np.asarray(math.nan if reach is None else number("reach", reach))
         self.dimension = self.degree = -1  # known when P is
 
@@ -98,6 +99,17 @@ class Harmonic(AbstractInteraction):
         return float(left_out(self.dimension, float(self.reach), self.degree)[-1])
 
 
+def checked_tolerance(tolerance: Any) -> float:
+    """Return a tolerance of the kernel; raise `ValueError` for one with which no weight can be told from zero.
+
+    A mean is known where the mean weight, at most one, is above `TOLD` tolerances.
+    """
+    found = number("tolerance", tolerance)
+    if found >= 1 / TOLD:
+        raise argument_error("tolerance", f"be below 1/{TOLD}, from which on no mean is known", f"is {found:g}")
+    return found
+
+
 def unit_keys(heads: Heads, t: Time, x: Array) -> tuple[Array, Array, Any]:
     """Return queries (heads, n, d) and unit vectors (n, d) with the same products, and the way back of the means."""
     v, same = heads.query_key.queries(t, x), lambda means: means
@@ -125,7 +137,7 @@ def _means(
         seen = shard.first(n) + first + jnp.arange(1, size + 1) if causal else jnp.full(size, n * shard.devices)
         r = jnp.sqrt(jnp.sum(jax.lax.stop_gradient(q) ** 2, axis=-1))
         share = jax.lax.stop_gradient(sums[..., -1]) / seen.astype(u.dtype)[:, None] * _first(r, d)
-        known = (share > 4 * harmonic.tolerance) & (r <= jnp.asarray(harmonic.reach, r.dtype) * (1 + 1e-6))
+        known = (share > TOLD * harmonic.tolerance) & (r <= jnp.asarray(harmonic.reach, r.dtype) * (1 + 1e-6))
         return jnp.where(known[..., None], sums[..., :-1] / sums[..., -1:], jnp.nan), share
 
     means, share = (_running if causal else _complete)(harmonic.degree, n, parts, divided, shard)
