@@ -125,7 +125,7 @@ def test_what_drifts_is_no_recurrent_set_and_what_comes_back_to_itself_is():
     found = recurrent_set(record_of(turns(1.0, 2.399963 * k)))
     assert found is not None
     assert 0 < found.spacing < 5e-3
-    torus = np.concatenate([turns(1.0, 0.05 * k), turns(1.0, 0.05 * np.sqrt(2) * k)], axis=1)
+    torus = np.concatenate([turns(1.0, 0.02 * k), turns(1.0, 0.02 * np.sqrt(2) * k)], axis=1)
     assert recurrent_set(record_of(torus)) is not None  # far more dense along the trajectory than across
     half = np.where(k < 2048, 1.0, 0.5)
     assert recurrent_set(record_of(turns(1.0, half * np.mod(2.399963 * k, 2 * np.pi)))) is None  # the late half: an arc

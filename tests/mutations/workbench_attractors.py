@@ -31,7 +31,6 @@ SPECTRUM = (SETS + "a_stable_spectrum_decides_whatever_perturbations_did",)
 CIRCLES = (SETS + "neutral_circles_in_a_plane_that_attracts_are_no_attractors",)
 TRANSIENT = (SETS + "a_chaotic_transient_is_no_attractor",)
 CLOSE_BY = (SETS + "a_chaotic_attractor_close_to_the_boundary_of_its_basin_is_one",)
-CIRCLE = (SETS + "an_invariant_circle_attracts",)
 DEGENERATE = (SETS + "at_a_degenerate_fixed_point_attraction_is_undecided",)
 WILSON = ("tests/test_basins.py::test_shares_of_random_starts_have_wilson_intervals",)
 
@@ -161,8 +160,6 @@ MUTANTS = (
            "if left or strayed + strays > STRAY:", "if False:", tests=TRANSIENT),
     Mutant("workbench attractors: every perturbation of a recurrent set comes back", RETURNS,
            "TOLD * spacing, BACK, AWAY)", "TOLD * spacing, 1.0, AWAY)", tests=CLOSE_BY),
-    Mutant("workbench attractors: the spacing is that of unperturbed trajectories", RETURNS,
-           "np.quantile(rows[-2:], BACK, axis=1)", "np.quantile(rows[-1:], BACK, axis=1)", tests=CIRCLE),
     Mutant("workbench attractors: neutral points do not attract", SEARCH,
            "found = attraction_of_orbit(self.time_map, limit, self.extent, widths(record))",
            "found = Attraction(False, 0.0)", tests=DEGENERATE),
