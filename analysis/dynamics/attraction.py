@@ -1,7 +1,7 @@
-"""Distances of invariant sets, perturbations that come back to them, and the matching of attractors of two systems."""
+"""Distances of invariant sets, whether a trajectory stays on one, volumes, and the matching of attractors."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -12,19 +12,17 @@ from jaxtyping import Array, Float
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import KDTree
 
-from analysis.dynamics.flat_states import flat_states
-from analysis.dynamics.limit_sets import LimitSet, Record, states_of
+from analysis.dynamics.limit_sets import LimitSet, Record
 from analysis.dynamics.linearisation import tangent_basis
-from analysis.dynamics.time_maps import FEW, WINDOW, TimeMap
+from analysis.dynamics.time_maps import WINDOW, TimeMap
 from analysis.dynamics.units import power_near
 from dynsim.systems.base import AbstractMap
+from dynsim.systems.rescaled import is_flat
 
-RADII = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4)  # in extents: from where perturbations are to come back
-PERTURBED = 32  # perturbations of each size
-RETURN = 64  # windows in which they are to do so
-DENSER = 32  # windows in which more points of a recurrent set are collected
-APART = 1e-4  # of the extent: perturbations of the trajectories that do so
 COVERED = 0.9  # of the late samples that are as close to a set as its points are to each other
+ARRIVED = 2.5e-5  # of the extent: how close to an attractor is close enough, whatever its radius
+BLOCKS = 8  # parts of a trajectory, by whose differences the error of its mean growth of volumes is estimated
+CLEAR = 3  # such errors: a mean growth above them is not zero
 
 
 def extent_of(features: Float[np.ndarray, "points f"]) -> Float[np.ndarray, " f"]:
@@ -43,12 +41,26 @@ def stays_on(features: np.ndarray, known: LimitSet, extent: np.ndarray) -> bool:
     """Return whether the late samples are all on a known attractor."""
     tail = features[-max(WINDOW, len(features) // 4) :]
     near = KDTree(known.features / extent).query(tail / extent)[0]
-    fine = max(known.radius / 4, 2 * resolution(known, extent))
+    fine = reach(known, extent)
     return bool(np.quantile(near, COVERED) <= fine and np.max(near) <= max(known.radius, fine))
+
+
+def reach(known: LimitSet, extent: np.ndarray) -> float:
+    """Return within which distance, in extents, a state counts as having arrived at a set."""
+    return max(known.radius / 4, 2 * resolution(known, extent), ARRIVED)
+
+
+def same_set(one: LimitSet, other: LimitSet, extent: np.ndarray) -> bool:
+    """Return whether two sets that are not periodic cover each other as closely as each covers itself."""
+    a, b = one.features / extent, other.features / extent
+    near = 2 * max(resolution(one, extent), resolution(other, extent))
+    return all(np.quantile(KDTree(x).query(y)[0], COVERED) <= near for x, y in ((a, b), (b, a)))
 
 
 def resolution(known: LimitSet, extent: np.ndarray) -> float:
     """Return how close points of a set are to those that represent it: 0 if it is these points only."""
+    if known.spacing > 0:
+        return known.spacing
     if known.period == 0 or len(known.features) < 65 or known.kind == "fixed point":
         return 0.0
     points = known.features / extent
@@ -56,66 +68,39 @@ def resolution(known: LimitSet, extent: np.ndarray) -> float:
     return float(np.quantile(gaps, 0.99))
 
 
-def widths(record: Record) -> np.ndarray:
-    """Return the sizes of perturbations of the entries of a state that change the features by about an extent."""
-    return np.full(record.states.shape[1], float(np.median(record.extent)))
+class Growth(NamedTuple):
+    """The mean rate at which volumes grow along a trajectory, its standard error, and the size of the derivative."""
 
+    mean: float
+    error: float
+    size: float
 
-def _on_space(time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
-    """Return flat states projected to the space."""
-    project = lambda x: ravel_pytree(time_map.system.space.project(time_map.restored(x)))[0]
-    return np.asarray(jax.vmap(project)(jnp.asarray(xs)))
+    @property
+    def is_none(self) -> bool:
+        """Whether volumes are kept, as no attractor with a density can."""
+        return abs(self.mean) <= 1e-6 * max(self.size, 1e-300)
 
-
-def denser(time_map: TimeMap, limit: LimitSet) -> LimitSet:
-    """Return a recurrent set with more points, from the trajectories of some of its own."""
-    flat = flat_states(limit.states)
-    some = flat[:: -(-len(flat) // FEW)]
-    xs = some + APART * np.ptp(flat, axis=0) * np.random.default_rng(0).normal(size=some.shape)  # or they meet again
-    xs, found = _on_space(time_map, xs), []
-    for k in range(2 * DENSER):
-        states = time_map.window(xs, k * WINDOW)
-        xs = states[-1]
-        if k >= DENSER:
-            found.append(states.reshape(-1, flat.shape[1]))
-    points = np.concatenate(found)
-    return limit._replace(states=states_of(time_map, points), features=time_map.features_of(points))
-
-
-def attraction_radius(time_map: TimeMap, limit: LimitSet, extent: np.ndarray, widths: np.ndarray) -> float:
-    """Return the largest of `RADII` from which, as from all smaller ones, every perturbation came back; 0 for none."""
-    rng = np.random.default_rng(0)
-    flat = flat_states(limit.states)
-    centres = flat[rng.integers(len(flat), size=(len(RADII), PERTURBED))]
-    turned = rng.normal(size=centres.shape)
-    turned /= np.linalg.norm(turned, axis=-1, keepdims=True)
-    xs = (centres + np.asarray(RADII)[:, None, None] * widths * turned).reshape(-1, flat.shape[1])
-    xs = _on_space(time_map, xs)
-    tree, fine = KDTree(limit.features / extent), resolution(limit, extent)
-    for k in range(RETURN):
-        states = time_map.window(xs, k * WINDOW)
-        xs = states[-1]
-    ends = np.stack([tree.query(np.nan_to_num(time_map.features_of(s) / extent, nan=1e99))[0] for s in states])
-    seen = np.quantile(ends, 0.75, axis=0) if np.isnan(limit.period) else np.max(ends, axis=0)
-    ends = seen.reshape(len(RADII), PERTURBED)
-    bounds = np.maximum(np.asarray(RADII) / 2, 3 * fine)
-    good = np.all(ends <= bounds[:, None], axis=1) & (np.asarray(RADII) > 2 * fine)
-    tried = np.asarray(RADII) > 2 * fine
-    best = 0.0
-    for radius, came_back in reversed(list(zip(RADII, good, strict=True))):
-        if tried[RADII.index(radius)]:
-            if not came_back:
-                break
-            best = radius
-    return best
+    @property
+    def is_clear(self) -> bool:
+        """Whether the mean is not zero, beyond its error."""
+        return not self.is_none and bool(abs(self.mean) > CLEAR * self.error)
 
 
 def keeps_volume(record: Record, few: int = 256) -> bool:
     """Return whether volumes are kept on average along a trajectory, as no attractor with a density can."""
+    return volume_growth(record, few).is_none
+
+
+def volume_growth(record: Record, few: int = 1024) -> Growth:
+    """Return the mean rate at which volumes grow along a trajectory, at so many of its samples."""
     rows = record.states[:: max(1, len(record.states) // few)]
-    bases = [tangent_basis(record.time_map.system.space, record.time_map.restored(jnp.asarray(x))) for x in rows]
+    space, restored = record.time_map.system.space, record.time_map.restored
+    some = rows[:1] if is_flat(space) else rows
+    bases = np.array([tangent_basis(space, restored(jnp.asarray(x))) for x in some])
+    bases = np.broadcast_to(bases, (len(rows), *bases.shape[1:]))
     growth, size = (np.asarray(part) for part in _growth(record.time_map, jnp.asarray(rows), jnp.asarray(bases)))
-    return abs(float(np.mean(growth))) <= 1e-6 * max(float(np.mean(size)), 1e-300)
+    means = [float(np.mean(part)) for part in np.array_split(growth, BLOCKS)]
+    return Growth(float(np.mean(growth)), float(np.std(means, ddof=1) / np.sqrt(BLOCKS)), float(np.mean(size)))
 
 
 @eqx.filter_jit

@@ -10,22 +10,13 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float, Int
 
-from analysis.dynamics.attraction import (
-    RADII,
-    attraction_radius,
-    denser,
-    extent_of,
-    keeps_volume,
-    resolution,
-    set_distance,
-    stays_on,
-    widths,
-)
+from analysis.dynamics.attraction import extent_of, resolution, same_set, set_distance, stays_on, volume_growth
 from analysis.dynamics.flat_states import count_of
 from analysis.dynamics.limit_sets import LimitSet, Record, Slow, limit_of, recurrent_set
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.pace import change_in_time, check_period
+from analysis.dynamics.returns import Attraction, attraction_of, attraction_of_orbit, widths
 from analysis.dynamics.time_maps import WINDOW, Features, TimeMap, Wrapped, state_itself
 from analysis.dynamics.units import norms, units_near
 from dynsim._types import State
@@ -34,12 +25,13 @@ from dynsim.conversion import function, integer, number
 from dynsim.errors import argument_error, shown
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
-NOT_SETTLED, ESCAPED, NOT_ATTRACTING, FAILED = -1, -2, -3, -4
+NOT_SETTLED, ESCAPED, NOT_ATTRACTING, FAILED, UNDECIDED = -1, -2, -3, -4, -5
 FATES = {
     NOT_SETTLED: "not settled",
     ESCAPED: "escaped",
     NOT_ATTRACTING: "at a limit that does not attract",
     FAILED: "left the domain, or failed",
+    UNDECIDED: "at a limit whose attraction is undecided",
 }
 """Labels of starts that do not lead to an attractor."""
 
@@ -48,16 +40,19 @@ ENOUGH = 2048  # samples from which a set is taken as recurrent without being pe
 SAME = 1e-6  # of the extent: sets nearer to each other, but for the gaps between their points, are one
 LOOKED_AT = 1_000_000  # entries of states at which a dependence on time is looked for
 FAR = 1e4  # times the size of the starts: where a state has escaped
+HYPERBOLIC = 1e-3  # multipliers have moduli below one minus this, or decide only with perturbations that come back
+NEUTRAL = 4  # periodic orbits with multipliers on the unit circle that do not attract: others are of their family
 LYAPUNOV = 2000.0  # intervals over which a Lyapunov exponent is averaged
 
 
 class Attractors(NamedTuple):
     """The attractors found, and for each start the index of its own, or a negative label of `FATES`.
 
-    `others` are limits that do not attract (saddles, centres, conservative sets), `other_reached` (starts,) says which
-    of them a start has come to, -1 for none. `rates` (starts,) is the speed per time unit of what has not settled, NaN
-    elsewhere. At most `longest` intervals of the length `interval` were run, and periods up to `longest_period` of them
-    were looked for. `time_map` and `extent` are those of the search.
+    `others` are limits that do not attract (saddles, centres, conservative sets), or for which this is open (their
+    `stability` is `undecided`); `other_reached` (starts,) says which of them a start has come to, -1 for none. `rates`
+    (starts,) is the speed per time unit of what has not settled, NaN elsewhere. At most `longest` intervals of the
+    length `interval` were run, and periods up to `longest_period` of them were looked for. `time_map` and `extent` are
+    those of the search.
     """
 
     attractors: tuple[LimitSet, ...]
@@ -107,10 +102,12 @@ def find_attractors(
 ) -> Attractors:
     """Return the attractors to which starts lead, and what becomes of the starts that lead to none.
 
-    Equilibria and periodic orbits are found to rounding by Newton's method, and are attractors only if their spectrum
-    is stable; other recurrent sets are, if perturbed points come back to them and volumes are not conserved. What still
-    moves slowly after the longest time is not settled. A chaotic transient longer than that cannot be told from an
-    attractor.
+    Equilibria and periodic orbits are found to rounding by Newton's method, and are attractors if and only if their
+    spectrum is stable; their radius is 0 if no perturbations of the sizes tried came back in time. Other recurrent sets
+    are attractors if nine in ten perturbed trajectories come as close to them as unperturbed ones of the set, and
+    volumes are not conserved. They do not attract if perturbations stay away; if the points of a set are too far apart
+    to tell, or the time was too short, its starts are labelled as undecided. What still moves slowly after the longest
+    time is not settled. A chaotic transient longer than that cannot be told from an attractor.
 
     Args:
         system: a flow, or a map in JAX.
@@ -222,6 +219,7 @@ class Search:
         self.other_reached = np.full(len(flat), -1)
         self.rates = np.full(len(flat), np.nan)
         self.pending = np.arange(len(flat))
+        self.neutral = 0  # periodic orbits of this kind whose perturbations stayed away
         self.extent = extent_of(time_map.features_of(flat))
 
     def found(self) -> Attractors:
@@ -234,12 +232,9 @@ class Search:
 
     def judge(self, start: int, states: np.ndarray, last: bool) -> bool:
         """Label a start by its last round of states, (samples, n), and return whether that is settled."""
-        features = self.time_map.features_of(states)
-        told = self.told
-        for place, known in enumerate(self.attractors):
-            if stays_on(features, known, self.extent):
-                self.labels[start] = place
-                return True
+        if self.has_arrived(start, states):
+            return True
+        features, told = self.time_map.features_of(states), self.told
         record = Record(self.time_map, states, features, self.extent, told.forced, told.longest_period, told.symmetries)
         limit = limit_of(record)
         if isinstance(limit, Slow):
@@ -251,28 +246,107 @@ class Search:
             if last:
                 self.rates[start] = float(np.max(record.apart(features[-1], features[-2]))) / record.time_map.interval
             return False
-        return self._keep(start, limit, record)
+        return self._keep(start, limit, record, last)
 
-    def _keep(self, start: int, limit: LimitSet, record: Record) -> bool:
-        """Add a limit to the attractors if it attracts, else to the others."""
-        sure = limit.stability == "stable"
-        unsure = limit.stability == "undecided" and not limit.values.size
-        radius = 0.0
-        if (sure or unsure) and (limit.period == 0 or not keeps_volume(record)):
-            limit = limit if limit.period >= 0 else denser(self.time_map, limit)
-            radius = attraction_radius(self.time_map, limit, self.extent, widths(record))
-        if radius > 0 or (sure and limit.period == 0):
-            limit = limit._replace(stability="stable", radius=max(radius, RADII[-1]))
+    def has_arrived(self, start: int, states: np.ndarray) -> bool:
+        """Label a start that has stayed on a known attractor, and return whether it has."""
+        features = self.time_map.features_of(states)
+        for place, known in enumerate(self.attractors):
+            if stays_on(features, known, self.extent):
+                self.labels[start], self.other_reached[start] = place, -1
+                return True
+        return False
+
+    def _keep(self, start: int, limit: LimitSet, record: Record, last: bool) -> bool:
+        """Add a limit to the attractors if it attracts, else to the others; return whether that is settled."""
+        if np.isnan(limit.period) and (known := self._among_attractors(limit)) >= 0:
+            self.labels[start] = known
+            return True
+        known = self._among_others(limit)
+        if known >= 0:
+            return self._leave(start, known, last)
+        limit, found = self._attraction(limit, record)
+        if found.attracts:
+            limit = limit._replace(stability="stable", radius=found.radius)
             if self.told.exponents and np.isnan(limit.period):
                 limit = limit._replace(exponent=_largest_exponent(record))
             self.labels[start] = self._place(limit)
             return True
-        same = [k for k, known in enumerate(self.others) if set_distance(known, limit, self.extent) < 1e-4]
-        self.other_reached[start] = same[0] if same else len(self.others)
-        self.labels[start] = NOT_ATTRACTING
-        if not same:
-            self.others.append(limit)
-        return True
+        if found.left:  # a transient
+            return False
+        if found.attracts is False and limit.stability == "undecided":
+            limit = limit._replace(stability="not attracting")
+        self.others.append(limit)
+        return self._leave(start, len(self.others) - 1, last)
+
+    def _attraction(self, limit: LimitSet, record: Record) -> tuple[LimitSet, Attraction]:
+        """Return a limit, with more points if it is not periodic, and whether it attracts."""
+        if np.isnan(limit.period):
+            growth = volume_growth(record)
+            if growth.is_none:
+                return limit, Attraction(False, 0.0)
+            limit, found = attraction_of(record, limit)
+            return limit, found._replace(attracts=None) if found.attracts and not growth.is_clear else found
+        if limit.stability in ("saddle", "unstable"):
+            return limit, Attraction(False, 0.0)
+        sizes, neutral = np.abs(limit.values), limit.stability == "undecided" and limit.values.size > 0
+        sure = limit.stability == "stable" and (limit.period == 0 or np.max(sizes, initial=0.0) < 1 - HYPERBOLIC)
+        if neutral and limit.period > 0 and self.neutral == NEUTRAL:
+            return limit, Attraction(False, 0.0)
+        if not limit.values.size and limit.period > 0 and volume_growth(record).is_none:
+            return limit, Attraction(False, 0.0)
+        found = attraction_of_orbit(self.time_map, limit, self.extent, widths(record))
+        if sure:
+            return limit, found._replace(attracts=True)
+        self.neutral += neutral and limit.period > 0 and found.attracts is False
+        if neutral and found.attracts:  # of a higher order, if at all
+            found = Attraction(None, 0.0)
+        return limit if found.attracts else limit._replace(stability="undecided"), found
+
+    def _among_others(self, limit: LimitSet) -> int:
+        """Return which of the other limits one is, -1 for none."""
+        for place, known in enumerate(self.others):
+            if np.isnan(limit.period) and np.isnan(known.period):
+                if same_set(known, limit, self.extent):
+                    return place
+            elif set_distance(known, limit, self.extent) < 1e-4:
+                return place
+        return -1
+
+    def _leave(self, start: int, place: int, last: bool) -> bool:
+        """Label a start that has come to a limit that does not attract; what is undecided goes on until the end."""
+        open_still = self.others[place].stability == "undecided" and np.isnan(self.others[place].period)
+        self.labels[start] = UNDECIDED if self.others[place].stability == "undecided" else NOT_ATTRACTING
+        self.other_reached[start] = place
+        return last or not open_still
+
+    def next_round(self) -> None:
+        """Forget the sets whose attraction is open: their starts are followed for longer."""
+        kept = [
+            k for k, known in enumerate(self.others) if not np.isnan(known.period) or known.stability != "undecided"
+        ]
+        self.labels[self.pending], self.other_reached[self.pending] = NOT_SETTLED, -1
+        renamed = {place: new for new, place in enumerate(kept)}
+        self.other_reached = np.array([renamed.get(int(k), -1) for k in self.other_reached], int)
+        self.others = [self.others[k] for k in kept]
+
+    def end(self) -> None:
+        """Give the starts at sets whose attraction was open to the attractors that these turned out to be."""
+        for place, other in enumerate(self.others):
+            if np.isnan(other.period) and other.stability == "undecided":
+                known = self._among_attractors(other)
+                if known >= 0:
+                    starts = self.other_reached == place
+                    self.labels[starts], self.other_reached[starts] = known, -1
+
+    def _among_attractors(self, limit: LimitSet) -> int:
+        """Return which attractor a recurrent set is or lies on, -1 for none."""
+        for place, known in enumerate(self.attractors):
+            if np.isnan(known.period) and (
+                same_set(known, limit, self.extent) or stays_on(limit.features, known, self.extent)
+            ):
+                return place
+        return -1
 
     def _place(self, limit: LimitSet) -> int:
         """Return the index of an attractor, which is added unless it is known, or resolves a recurrent set.
@@ -320,8 +394,13 @@ def search(
         kept = np.array(
             [here[j] and not run.judge(int(i), states[:, j], last) for j, i in enumerate(run.pending)], bool
         )
-        run.pending = run.pending[kept]
+        run.pending, late = run.pending[kept], states[:, kept]
+        arrived = np.array([run.has_arrived(int(i), late[:, j]) for j, i in enumerate(run.pending)], bool)
+        run.pending = run.pending[~arrived]
+        if not last:
+            run.next_round()
         length = begun
+    run.end()
     run.rates[run.labels != NOT_SETTLED] = np.nan
     return run.found()
 

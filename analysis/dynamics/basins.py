@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
-from analysis.dynamics.attraction import resolution
+from analysis.dynamics.attraction import reach
 from analysis.dynamics.attractors import (
     ESCAPED,
     FAILED,
@@ -20,6 +20,7 @@ from analysis.dynamics.attractors import (
     NOT_ATTRACTING,
     NOT_SETTLED,
     ROUND,
+    UNDECIDED,
     Attractors,
     Settings,
     prepared,
@@ -62,7 +63,8 @@ class Basins(NamedTuple):
     """The label of each point of a grid: the index of its attractor, or a negative one of `FATES`.
 
     `axes` are the values of the components `names`, one axis of `labels` for each. `others` are limits found that do
-    not attract; at most `longest` intervals of the length `interval` were run from each point.
+    not attract, or of which this is undecided; at most `longest` intervals of the length `interval` were run from each
+    point.
     """
 
     labels: Int[np.ndarray, "..."]
@@ -252,7 +254,7 @@ class _Run:
         """Take over the attractors of a search that are not known yet."""
         self.others += found.others
         self.attractors = list(found.attractors)
-        fine = [max(a.radius / 4, 2 * resolution(a, self.extent)) for a in self.attractors]
+        fine = [reach(a, self.extent) for a in self.attractors]
         self.trees = [(KDTree(a.features / self.extent), near) for a, near in zip(self.attractors, fine, strict=True)]
 
     def window(self) -> int:
@@ -276,8 +278,10 @@ class _Run:
         return int(np.sum(gone))
 
     def end(self) -> None:
-        """Label those that have stayed at a limit that does not attract."""
+        """Label those that have stayed at a limit that does not attract, or of which this is open."""
         for other in self.others if self.pending.size else ():
             scaled = self.time_map.features_of(self.xs[self.pending]) / self.extent
-            near = KDTree(other.features / self.extent).query(scaled)[0] <= ON_LIMIT
-            self.labels[self.pending[near]] = NOT_ATTRACTING
+            is_open = other.stability == "undecided"
+            close = reach(other, self.extent) if is_open and np.isnan(other.period) else ON_LIMIT
+            near = KDTree(other.features / self.extent).query(scaled)[0] <= close
+            self.labels[self.pending[near]] = UNDECIDED if is_open else NOT_ATTRACTING

@@ -16,8 +16,8 @@ from figures.panels.limit_marks import Mark, draw_mark, in_window
 from figures.style import NO_BASIN, basin_colour, paler
 
 SHADES = (0.62, 0.84, 0.45, 0.72, 0.93, 0.34, 0.54)  # luminance of the basins, in turn
-NAMED = {-1: NO_BASIN, -2: "#FFFFFF", -3: "#4D4D4D", -4: "#000000"}  # not settled, escaped, at no attractor, failed
-WORDS = {-1: "not settled", -2: "escaped", -3: "no attractor", -4: "undefined"}
+NAMED = {-1: NO_BASIN, -2: "#FFFFFF", -3: "#4D4D4D", -4: "#000000", -5: "#B0B0B0"}  # as in WORDS
+WORDS = {-1: "not settled", -2: "escaped", -3: "no attractor", -4: "undefined", -5: "undecided"}
 SMOOTH = 0.15  # of the pixels on a boundary: with more of them it is fractal, and not outlined
 MOST = 12  # basins in a legend
 DOT = 4.5  # points: of a set of small dots the one that a legend shows

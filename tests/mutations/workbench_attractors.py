@@ -19,6 +19,19 @@ START = (TESTS + "wells_attract_and_the_start_on_the_saddle_does_not",)
 FOUND = (TESTS + "maps_have_fixed_points_cycles_and_chaos",)
 FOLLOWED = ("tests/test_basins.py::test_labels_of_a_map_follow_their_attractors_along_a_parameter",)
 SLICE = ("tests/test_basins.py::test_a_slice_of_a_map_keeps_the_other_components",)
+SETS = "tests/test_attraction.py::test_"
+RETURNS = DYNAMICS + "returns"
+RADIUS = (SETS + "the_radius_is_the_largest_one_from_which_as_from_smaller_ones_perturbations_came_back",)
+POLYGON = (SETS + "distances_from_an_orbit_are_those_from_its_polygon",)
+DRIFT = (SETS + "what_drifts_is_no_recurrent_set_and_what_comes_back_to_itself_is",)
+ALIKE = (SETS + "sets_are_the_same_if_each_covers_the_other",)
+GROWTH = (SETS + "a_mean_growth_of_volumes_within_its_error_is_not_clear",)
+GONE = (SETS + "a_trajectory_has_left_a_set_if_it_is_far_for_the_others_or_at_rest",)
+SPECTRUM = (SETS + "a_stable_spectrum_decides_whatever_perturbations_did",)
+CIRCLES = (SETS + "neutral_circles_in_a_plane_that_attracts_are_no_attractors",)
+TRANSIENT = (SETS + "a_chaotic_transient_is_no_attractor",)
+CLOSE_BY = (SETS + "a_chaotic_attractor_close_to_the_boundary_of_its_basin_is_one",)
+DEGENERATE = (SETS + "at_a_degenerate_fixed_point_attraction_is_undecided",)
 WILSON = ("tests/test_basins.py::test_shares_of_random_starts_have_wilson_intervals",)
 
 MUTANTS = (
@@ -39,12 +52,12 @@ MUTANTS = (
     Mutant("workbench attractors: early samples count", ATTRACTION,
            "tail = features[-max(WINDOW, len(features) // 4) :]", "tail = features", tests=LATE),
     Mutant("workbench attractors: a sample within the radius is on an attractor", ATTRACTION,
-           "fine = max(known.radius / 4, 2 * resolution(known, extent))\n    return",
-           "fine = max(known.radius, 2 * resolution(known, extent))\n    return", tests=LATE),
+           "return max(known.radius / 4, 2 * resolution(known, extent), ARRIVED)",
+           "return max(known.radius, 2 * resolution(known, extent), ARRIVED)", tests=LATE),
     Mutant("workbench attractors: one sample may be far away", ATTRACTION,
            "<= fine and np.max(near) <= max(known.radius, fine)", "<= fine", tests=LATE),
     Mutant("workbench attractors: volumes are kept by what contracts them", ATTRACTION,
-           "abs(float(np.mean(growth))) <= 1e-6", "float(np.mean(growth)) <= 1e-6", tests=VOLUMES),
+           "return abs(self.mean) <= 1e-6", "return self.mean <= 1e-6", tests=VOLUMES),
     Mutant("workbench attractors: the window of a forced flow begins at time 0", MAPS,
            "begin = begun * float(self.interval)", "begin = 0.0 * begun", tests=FORCED),
     Mutant("workbench attractors: the intervals of a window begin at the same time", MAPS,
@@ -64,7 +77,8 @@ MUTANTS = (
            "run.labels[run.pending[failed]] = ESCAPED, FAILED", "run.labels[run.pending[failed]] = FAILED, ESCAPED",
            tests=FOUND),
     Mutant("workbench attractors: saddles attract", SEARCH,
-           'sure = limit.stability == "stable"', 'sure = limit.stability in ("stable", "saddle", "unstable")',
+           'if limit.stability in ("saddle", "unstable"):\n            return limit, Attraction(False, 0.0)',
+           'if limit.stability in ("saddle", "unstable"):\n            return limit, Attraction(True, 0.0)',
            tests=START),
     Mutant("workbench attractors: a recurrence has a whole number of samples", LIMITS,
            "_closed(record, k - _ahead(record, k))", "_closed(record, k)", tests=RECURS),
@@ -104,4 +118,51 @@ MUTANTS = (
     Mutant("workbench attractors: fixed points and cycles of a map are exchanged", LIMITS,
            '"fixed point" if duration == 1', '"fixed point" if duration != 1',
            tests=(TESTS + "maps_have_fixed_points_cycles_and_chaos",)),
+    Mutant("workbench attractors: a failure of a large radius refutes smaller ones", RETURNS,
+           "best = radius if smaller else best", "best = radius if smaller else 0.0", tests=RADIUS),
+    Mutant("workbench attractors: larger radii count where smaller ones have failed", RETURNS,
+           "smaller = smaller and back >= share", "smaller = back >= share", tests=RADIUS),
+    Mutant("workbench attractors: radii that cannot be told count", RETURNS,
+           "if radius <= told:", "if False:", tests=RADIUS),
+    Mutant("workbench attractors: one radius that failed refutes", RETURNS,
+           "False if refuted and all(refuted) else None", "False if any(refuted) else None", tests=RADIUS),
+    Mutant("workbench attractors: what could not be told is refuted", RETURNS,
+           "False if refuted and all(refuted) else None", "False if all(refuted) else None", tests=RADIUS),
+    Mutant("workbench attractors: what stays at the radius has come back", RETURNS,
+           "back = float(np.mean(row <= radius / 2))", "back = float(np.mean(row <= radius))", tests=RADIUS),
+    Mutant("workbench attractors: distances from an orbit are those from its points", RETURNS,
+           "near = np.minimum(near, np.linalg.norm(scaled - foot, axis=1))", "near = near", tests=POLYGON),
+    Mutant("workbench attractors: sides of an orbit are lines without ends", RETURNS,
+           "np.clip(along, 0, 1)[:, None] * side", "along[:, None] * 0 * side", tests=POLYGON),
+    Mutant("workbench attractors: the polygon of an orbit has no error", RETURNS,
+           "self.error = float(np.max(np.linalg.norm(rest - along[:, None] * chord, axis=1))) / 4",
+           "self.error = 0.0", tests=POLYGON),
+    Mutant("workbench attractors: one half of a trajectory covers the other", LIMITS,
+           "for one, other in (halves, halves[::-1]):", "for one, other in (halves,):", tests=DRIFT),
+    Mutant("workbench attractors: a trajectory is compared with itself at the same times", LIMITS,
+           "KDTree(np.concatenate(parts[::2])).query(np.concatenate(parts[1::2]))[0]",
+           "KDTree(points).query(points, k=2)[0][:, 1]", tests=DRIFT),
+    Mutant("workbench attractors: a part of a set is the set", ATTRACTION,
+           "for x, y in ((a, b), (b, a)))", "for x, y in ((a, b),))", tests=ALIKE),
+    Mutant("workbench attractors: what the points of a set leave out is not reached", ATTRACTION,
+           "2 * resolution(known, extent), ARRIVED)", "0 * resolution(known, extent), ARRIVED)", tests=ALIKE),
+    Mutant("workbench attractors: a mean growth has no error", ATTRACTION,
+           "bool(abs(self.mean) > CLEAR * self.error)", "True", tests=GROWTH),
+    Mutant("workbench attractors: what is far has not left", RETURNS,
+           "return far | (np.max", "return (np.max", tests=GONE),
+    Mutant("workbench attractors: what is at rest has not left", RETURNS,
+           "return far | (np.max", "return far | False & (np.max", tests=GONE),
+    Mutant("workbench attractors: a stable orbit attracts if perturbations came back", SEARCH,
+           "return limit, found._replace(attracts=True)", "return limit, found", tests=SPECTRUM),
+    Mutant("workbench attractors: recurrent sets attract", RETURNS,
+           "return limit, Attraction(attracts, radius)", "return limit, Attraction(True, radius)", tests=CIRCLES),
+    Mutant("workbench attractors: transients are attractors", RETURNS,
+           "if left or strayed + strays > STRAY:", "if False:", tests=TRANSIENT),
+    Mutant("workbench attractors: every perturbation of a recurrent set comes back", RETURNS,
+           "TOLD * spacing, BACK, AWAY)", "TOLD * spacing, 1.0, AWAY)", tests=CLOSE_BY),
+    Mutant("workbench attractors: neutral points do not attract", SEARCH,
+           "found = attraction_of_orbit(self.time_map, limit, self.extent, widths(record))",
+           "found = Attraction(False, 0.0)", tests=DEGENERATE),
+    Mutant("workbench basins: what is undecided does not attract", BASINS,
+           "UNDECIDED if is_open else NOT_ATTRACTING", "NOT_ATTRACTING", tests=DEGENERATE),
 )  # fmt: skip

@@ -1,0 +1,199 @@
+"""Perturbations of invariant sets, whether they come back, and the distances by which this can be told."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Bool, Float
+from scipy.spatial import KDTree
+
+from analysis.dynamics.attraction import resolution
+from analysis.dynamics.flat_states import flat_states
+from analysis.dynamics.limit_sets import LimitSet, Record, states_of
+from analysis.dynamics.time_maps import FEW, WINDOW, TimeMap
+
+RADII = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4)  # in extents: from where perturbations are to come back
+PERTURBED = 32  # perturbations of each size, and trajectories of the set that they are compared with
+RETURN = 64  # windows in which they are to do so, or
+LATER = 64  # the windows in so many times fewer samples than those of the trajectory, if these are more
+APART = 1e-4  # of the ranges: perturbations of the trajectories by which a recurrent set is represented
+BACK = 0.9  # of the perturbations are to come back
+AWAY = 0.5  # of them do not, from any distance that can be told: the set does not attract; of an orbit
+AWAY_FROM_ORBIT = 0.25  # of them: perturbations along it are away from nothing
+TOLD = 2  # times the spacing of a set: from there on its own trajectories would count as having come back
+LEFT = 10  # times the median distance of its own trajectories, and
+OUTSIDE = 0.05  # extents: one that is so far away has left the set
+STRAY = 2  # slightly perturbed trajectories that may leave a set that its own do not leave
+SIDES = 64  # points of a periodic orbit of a flow from which it is taken as a line
+
+
+class Attraction(NamedTuple):
+    """Whether perturbations of a set come back (None if that is open), from which radius, and whether it was left.
+
+    `left` says that unperturbed trajectories have left the set, as those of a chaotic transient do.
+    """
+
+    attracts: bool | None
+    radius: float
+    left: bool = False
+
+
+def widths(record: Record) -> np.ndarray:
+    """Return the sizes of perturbations of the entries of a state that change the features by about an extent."""
+    return np.full(record.states.shape[1], float(np.median(record.extent)))
+
+
+def on_space(time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
+    """Return flat states projected to the space."""
+    project = lambda x: ravel_pytree(time_map.system.space.project(time_map.restored(x)))[0]
+    return np.asarray(jax.vmap(project)(jnp.asarray(xs)))
+
+
+def attraction_of_orbit(time_map: TimeMap, limit: LimitSet, extent: np.ndarray, widths: np.ndarray) -> Attraction:
+    """Return whether an equilibrium or periodic orbit attracts, and the radius from which all perturbations came back.
+
+    Radii are tried that are twice as large as the error of the polygon of the points of an orbit.
+    """
+    xs = _perturbed(time_map, flat_states(limit.states), widths)
+    line = Line(limit, extent)
+    for k in range(RETURN):
+        states = time_map.window(xs, k * WINDOW)
+        xs = states[-1]
+    ends = np.stack([line.distances(time_map.features_of(s)) for s in states])
+    seen = np.max(ends, axis=0).reshape(len(RADII), PERTURBED)
+    return Attraction(*radius_of(seen, 2 * line.error, 1.0, AWAY_FROM_ORBIT))
+
+
+def attraction_of(record: Record, limit: LimitSet) -> tuple[LimitSet, Attraction]:
+    """Return a recurrent set with more points and its spacing, and whether it attracts.
+
+    Perturbed trajectories are compared with unperturbed ones of the set, and with those of the smallest perturbation,
+    that are as long: a perturbation by a radius can be told from none if the radius is `TOLD` times the distance of
+    nearly all of these from the points of the set, its spacing.
+    """
+    time_map, extent = record.time_map, record.extent
+    windows = max(RETURN, len(record.states) // LATER)
+    limit, strayed = _denser(record, limit, windows)
+    if strayed > STRAY:
+        return limit, Attraction(None, 0.0, left=True)
+    flat = flat_states(limit.states)
+    unperturbed = flat[np.random.default_rng(1).integers(len(flat), size=PERTURBED)]
+    xs = np.concatenate([_perturbed(time_map, flat, widths(record)), unperturbed])
+    for k in range(windows):
+        states = time_map.window(xs, k * WINDOW)
+        xs = states[-1]
+    tree = KDTree(limit.features / extent)
+    ends = np.stack([_nearest(tree, time_map.features_of(s) / extent) for s in states])
+    seen = np.quantile(ends, 0.75, axis=0)
+    own, slightly = slice(-PERTURBED, None), slice(-3 * PERTURBED, -PERTURBED)
+    left, strays = (np.sum(_away(record, seen[some], states[:, some])) for some in (own, slightly))
+    if left or strayed + strays > STRAY:
+        return limit, Attraction(None, 0.0, left=True)
+    rows = seen.reshape(-1, PERTURBED)
+    spacing = float(np.max(np.quantile(rows[-2:], BACK, axis=1)))
+    limit = limit._replace(spacing=spacing)
+    attracts, radius = radius_of(rows[:-1], TOLD * spacing, BACK, AWAY)
+    return limit, Attraction(attracts, radius)
+
+
+def radius_of(
+    seen: Float[np.ndarray, "radii perturbed"], told: float, share: float, away: float
+) -> tuple[bool | None, float]:
+    """Return whether perturbations came back, None if that is open, and the largest radius from which they did.
+
+    A share of them has to, from that radius and from all smaller ones that are larger than `told`. They did not if a
+    share of more than `away` stayed away from every such radius.
+    """
+    best, refuted, smaller = 0.0, [], True
+    for radius, row in sorted(zip(RADII, seen, strict=True), key=lambda pair: pair[0]):
+        if radius <= told:
+            continue
+        back = float(np.mean(row <= radius / 2))
+        smaller = smaller and back >= share
+        best = radius if smaller else best
+        refuted.append(1 - back > away)
+    return (True if best > 0 else False if refuted and all(refuted) else None), best
+
+
+class Line:
+    """The points of an equilibrium or a periodic orbit, in extents: those of an orbit of a flow as a closed polygon."""
+
+    def __init__(self, limit: LimitSet, extent: np.ndarray):
+        """Store the points and a tree of them; the error is that of the polygon between its corners."""
+        self.extent, self.points = extent, limit.features / extent
+        self.tree, self.error = KDTree(self.points), 0.0
+        self.is_closed = resolution(limit, extent) > 0 and len(self.points) > SIDES
+        if self.is_closed:
+            before, after = np.roll(self.points, 1, axis=0), np.roll(self.points, -1, axis=0)
+            chord, rest = after - before, self.points - before
+            along = np.sum(rest * chord, axis=1) / np.maximum(np.sum(chord**2, axis=1), 1e-300)
+            self.error = float(np.max(np.linalg.norm(rest - along[:, None] * chord, axis=1))) / 4
+
+    def distances(self, features: Float[np.ndarray, "members f"]) -> Float[np.ndarray, " members"]:
+        """Return the distances of features from the set, in extents."""
+        scaled = np.nan_to_num(features / self.extent, nan=1e99)
+        near, place = self.tree.query(scaled)
+        if not self.is_closed:
+            return near
+        for other in (place - 1, (place + 1) % len(self.points)):
+            side = self.points[other] - self.points[place]
+            along = np.sum((scaled - self.points[place]) * side, axis=1) / np.maximum(np.sum(side**2, axis=1), 1e-300)
+            foot = self.points[place] + np.clip(along, 0, 1)[:, None] * side
+            near = np.minimum(near, np.linalg.norm(scaled - foot, axis=1))
+        return near
+
+
+def _perturbed(time_map: TimeMap, flat: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """Return states of a set moved by each of `RADII` in random directions, on the space."""
+    rng = np.random.default_rng(0)
+    centres = flat[rng.integers(len(flat), size=(len(RADII), PERTURBED))]
+    turned = rng.normal(size=centres.shape)
+    turned /= np.linalg.norm(turned, axis=-1, keepdims=True)
+    xs = (centres + np.asarray(RADII)[:, None, None] * widths * turned).reshape(-1, flat.shape[1])
+    return on_space(time_map, xs)
+
+
+def _nearest(tree: KDTree, scaled: np.ndarray) -> np.ndarray:
+    return tree.query(np.nan_to_num(scaled, nan=1e99))[0]
+
+
+def _denser(record: Record, limit: LimitSet, windows: int) -> tuple[LimitSet, int]:
+    """Return a recurrent set with more points, of trajectories from some of its own, and how many of these left it."""
+    time_map, flat = record.time_map, flat_states(limit.states)
+    some = flat[:: -(-len(flat) // FEW)]
+    xs = some + APART * np.ptp(flat, axis=0) * np.random.default_rng(0).normal(size=some.shape)  # or they meet again
+    xs, found = on_space(time_map, xs), []
+    for k in range(windows):
+        states = time_map.window(xs, k * WINDOW)
+        xs = states[-1]
+        if k >= windows // 4:
+            found.append(states)
+    paths = np.concatenate(found)
+    tree = KDTree(limit.features / record.extent)
+    late = np.stack([_nearest(tree, time_map.features_of(s) / record.extent) for s in paths[-WINDOW:]])
+    away = _away(record, np.quantile(late, 0.75, axis=0), paths[-WINDOW:])
+    points = np.concatenate([flat, paths[:, ~away].reshape(-1, flat.shape[1])])
+    if np.sum(away) > STRAY:
+        return limit, int(np.sum(away))
+    features = time_map.features_of(points)
+    ends = KDTree(features[len(flat) :] / record.extent)
+    covered = np.quantile(_nearest(ends, limit.features / record.extent), BACK)
+    if covered > LEFT * max(limit.spacing, float(np.median(late))):  # all of them have left
+        return limit, len(some)
+    return limit._replace(states=states_of(time_map, points), features=features), int(np.sum(away))
+
+
+def _away(record: Record, seen: np.ndarray, states: np.ndarray) -> Bool[np.ndarray, " members"]:
+    """Return which trajectories have left a set: far from it for the others, or at rest as it never is.
+
+    Args:
+        record: the trajectory of the set.
+        seen: the distances of the trajectories from the set, (members,).
+        states: their last states, (window, members, n).
+    """
+    far = seen > max(LEFT * float(np.median(seen)), OUTSIDE)
+    steps = np.max(np.abs(np.diff(record.features, axis=0)) / record.extent, axis=1)
+    features = np.stack([record.time_map.features_of(s) for s in states])
+    return far | (np.max(np.ptp(features, axis=0) / record.extent, axis=-1) < 0.1 * np.min(steps))

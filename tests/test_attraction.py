@@ -1,0 +1,182 @@
+"""Attraction of recurrent sets: tori and chaos that attract, neutral sets and transients that do not, what is open."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics import attractors, returns
+from analysis.dynamics.attraction import ARRIVED, Growth, reach, same_set
+from analysis.dynamics.attractors import FATES, NOT_ATTRACTING, NOT_SETTLED, UNDECIDED, find_attractors
+from analysis.dynamics.basins import Search, basins
+from analysis.dynamics.limit_sets import LimitSet, Record, recurrent_set
+from analysis.dynamics.returns import RADII, Attraction, Line, radius_of
+from analysis.dynamics.time_maps import TimeMap, state_itself
+from dynsim.systems.base import FunctionFlow, FunctionMap
+from dynsim.systems.catalogue.chaotic import Roessler
+from dynsim.systems.catalogue.maps import Henon, Logistic
+from figures.panels.basins import NAMED, WORDS
+
+
+def limit(points, period=float("nan"), **others):
+    points = np.asarray(points, float)
+    return LimitSet("recurrent set", "undecided", points, points, period, np.empty(0, complex), **others)
+
+
+def record_of(states):
+    time_map = TimeMap(Henon(), jnp.zeros(states.shape[1]), state_itself, 1, 1e-8, 1e4)
+    return Record(time_map, states, states, np.ptp(states, axis=0), False, 64, ())
+
+
+def tinkerbell(k, x):
+    return jnp.stack([x[0] ** 2 - x[1] ** 2 + 0.9 * x[0] - 0.6013 * x[1], 2 * x[0] * x[1] + 2 * x[0] + 0.5 * x[1]])
+
+
+def test_a_chaotic_attractor_close_to_the_boundary_of_its_basin_is_one():
+    starts = np.array([-0.72, -0.64]) + np.random.default_rng(1).uniform(-0.03, 0.03, (4, 2))
+    found = find_attractors(FunctionMap(tinkerbell), starts)
+    assert found.labels.tolist() == [0, 0, 0, 0]
+    assert (len(found.attractors), found.others) == (1, ())
+    assert 1e-3 <= found.attractors[0].radius < 0.1  # some perturbations by a tenth escape
+
+
+def test_an_invariant_circle_attracts():
+    """The delayed logistic map just after its Neimark-Sacker bifurcation at a = 2."""
+    delayed = FunctionMap(lambda k, x: jnp.stack([2.15 * x[0] * (1 - x[1]), x[0]]))
+    for seed in (0, 1):
+        starts = np.random.default_rng(seed).uniform(0.4, 0.6, (4, 2))
+        found = find_attractors(delayed, starts)
+        assert found.labels.tolist() == [0, 0, 0, 0]
+        assert (found.attractors[0].kind, found.others) == ("recurrent set", ())
+
+
+def test_neutral_circles_in_a_plane_that_attracts_are_no_attractors():
+    """A rotation by an irrational angle in one plane, and a contraction to it: every circle is neutral inside."""
+    c, s = np.cos(2.399963), np.sin(2.399963)
+    turned = FunctionMap(lambda k, x: jnp.stack([c * x[0] - s * x[1], s * x[0] + c * x[1], 0.5 * x[2]]))
+    found = find_attractors(turned, [[1.0, 0.0, 0.3], [0.6, 0.2, -0.4]], longest=4096)
+    assert found.attractors == ()
+    assert set(found.labels.tolist()) <= {NOT_ATTRACTING, UNDECIDED}  # the third component dilutes perturbations
+
+
+def test_a_chaotic_transient_is_no_attractor():
+    """The logistic map beyond r = 4 leaves the interval through a gap of the width (r - 4)^(1/2) / 2."""
+    found = find_attractors(Logistic(r=4 + 1e-7), np.random.default_rng(0).uniform(0.1, 0.9, (4, 1)))
+    assert found.attractors == ()
+    assert np.all(found.labels < 0)
+
+
+def test_a_stable_spectrum_decides_whatever_perturbations_did(monkeypatch):
+    monkeypatch.setattr(attractors, "attraction_of_orbit", lambda *args: Attraction(False, 0.0))
+    for r, period in ((2.8, 1), (3.5, 4)):
+        found = find_attractors(Logistic(r=r), [[0.3], [0.71]])
+        assert found.labels.tolist() == [0, 0]
+        (one,) = found.attractors
+        assert (one.period, one.stability, one.radius) == (period, "stable", 0.0)
+
+
+def test_at_a_degenerate_fixed_point_attraction_is_undecided():
+    cubic = FunctionMap(lambda k, x: x - x**3)
+    found = find_attractors(cubic, [[0.0]], longest=256)
+    assert found.labels.tolist() == [UNDECIDED]
+    assert found.other_reached.tolist() == [0]
+    assert "at a limit whose attraction is undecided 1" in repr(found)
+    grid = basins(cubic, [[-0.5, 0.5]], [3], options=Search(longest=256))
+    assert grid.labels.tolist() == [NOT_SETTLED, UNDECIDED, NOT_SETTLED]
+    centre = FunctionMap(lambda k, x: jnp.stack([0.6 * x[0] - 0.8 * x[1], 0.8 * x[0] + 0.6 * x[1]]))
+    assert find_attractors(centre, [[0.0, 0.0]], longest=256).labels.tolist() == [NOT_ATTRACTING]
+
+
+def test_a_figure_has_a_colour_and_a_word_for_every_fate():
+    assert set(NAMED) == set(WORDS) == set(FATES)
+    assert len(set(NAMED.values())) == len(FATES)
+
+
+def test_the_radius_is_the_largest_one_from_which_as_from_smaller_ones_perturbations_came_back():
+    back, away = np.zeros(32), np.ones(32)
+    few, half = np.where(np.arange(32) < 3, 1.0, 0.0), np.where(np.arange(32) < 16, 1.0, 0.0)
+    rows = lambda *kinds: np.array([*kinds, *[kinds[-1]] * (len(RADII) - len(kinds))])
+    assert radius_of(rows(away, few, back), 0.0, 0.9, 0.5) == (True, 0.03)
+    assert radius_of(rows(back, away, back), 0.0, 0.9, 0.5) == (True, 0.01)
+    assert radius_of(rows(few, few), 0.0, 1.0, 0.5) == (None, 0.0)
+    assert radius_of(rows(back, half), 0.0, 0.9, 0.5) == (None, 0.0)  # neither came back nor stayed away
+    assert radius_of(rows(back, away), 0.0, 0.9, 0.5) == (None, 0.0)  # but from the largest, all did
+    assert radius_of(rows(away, away), 0.0, 0.9, 0.5) == (False, 0.0)
+    assert radius_of(rows(half, half), 0.0, 0.9, 0.25) == (False, 0.0)
+    assert radius_of(rows(back, away), 0.05, 0.9, 0.5) == (True, 0.1)  # smaller ones cannot be told
+    assert radius_of(rows(away, away), 0.2, 0.9, 0.5) == (None, 0.0)  # none can
+    assert radius_of(np.array([[0.6 * r] * 32 for r in RADII]), 0.0, 0.9, 0.5) == (False, 0.0)
+
+
+def test_distances_from_an_orbit_are_those_from_its_polygon():
+    angles = 2 * np.pi * np.arange(100) / 100
+    line = Line(limit(np.stack([np.cos(angles), 2 * np.sin(angles)], axis=1), 1.0), np.array([1.0, 2.0]))
+    middle = 2 * np.pi * (np.arange(100) + 0.5) / 100
+    found = line.distances(np.stack([1.1 * np.cos(middle), 2.2 * np.sin(middle)], axis=1))
+    assert found == pytest.approx(np.full(100, 1.1 - np.cos(np.pi / 100)), rel=1e-9)
+    assert line.error == pytest.approx((1 - np.cos(2 * np.pi / 100)) / 4, rel=1e-9)
+    few = Line(limit([[0.0], [1.0]], 2.0), np.ones(1))
+    assert few.distances(np.array([[0.5]])).tolist() == [0.5]
+    assert few.error == 0
+
+
+def test_what_drifts_is_no_recurrent_set_and_what_comes_back_to_itself_is():
+    k = np.arange(4096.0)
+    turns = lambda radius, angle: np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    found = recurrent_set(record_of(turns(1.0, 2.399963 * k)))
+    assert found is not None
+    assert 0 < found.spacing < 5e-3
+    torus = np.concatenate([turns(1.0, 0.02 * k), turns(1.0, 0.02 * np.sqrt(2) * k)], axis=1)
+    assert recurrent_set(record_of(torus)) is not None  # far more dense along the trajectory than across
+    half = np.where(k < 2048, 1.0, 0.5)
+    assert recurrent_set(record_of(turns(1.0, half * np.mod(2.399963 * k, 2 * np.pi)))) is None  # the late half: an arc
+    assert recurrent_set(record_of(turns(1 / np.sqrt(100 + k), 0.1 * k))) is None
+    assert recurrent_set(record_of(turns(np.exp(-k / 2000), 0.1 * k))) is None
+    assert recurrent_set(record_of(np.stack([k, np.sin(k)], axis=1))) is None
+
+
+def test_sets_are_the_same_if_each_covers_the_other():
+    points = np.linspace(0, 1, 200)[:, None]
+    one, half = limit(points, spacing=0.01), limit(points[:100], spacing=0.01)
+    assert same_set(one, limit(points + 0.01, spacing=0.01), np.ones(1))
+    assert not same_set(one, half, np.ones(1))
+    assert not same_set(half, one, np.ones(1))
+    assert same_set(one, half, np.full(1, 50.0))
+    assert [reach(limit(points, spacing=s, radius=r), np.ones(1)) for s, r in ((0.01, 0.1), (0.01, 0.0))] == [
+        0.025, 0.02
+    ]  # fmt: skip
+    assert reach(limit([[0.0]], 0.0), np.ones(1)) == ARRIVED
+
+
+def test_a_mean_growth_of_volumes_within_its_error_is_not_clear():
+    assert [Growth(*g, 1.0).is_clear for g in ((-0.1, 0.01), (0.1, 0.01), (-0.1, 0.05), (1e-9, 0.0))] == [
+        True, True, False, False
+    ]  # fmt: skip
+
+
+def test_a_trajectory_has_left_a_set_if_it_is_far_for_the_others_or_at_rest():
+    states = np.random.default_rng(0).uniform(size=(512, 2))
+    record, late = record_of(states), np.random.default_rng(1).uniform(size=(8, 5, 2))
+    late[:, 3] = 0.5
+    seen = np.array([0.01, 0.012, 0.2, 0.01, 0.04])
+    assert returns._away(record, seen, late).tolist() == [False, False, True, True, False]
+    assert returns._away(record, 10 * seen, late).tolist() == [False, False, True, True, False]
+
+
+def torus(t, x):
+    r, s, w = x[0] ** 2 + x[1] ** 2, x[2] ** 2 + x[3] ** 2, np.sqrt(2)
+    return jnp.stack([
+        x[0] * (1 - r) - x[1], x[1] * (1 - r) + x[0], x[2] * (1 - s) - w * x[3], x[3] * (1 - s) + w * x[2]
+    ])  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_torus_of_a_flow_attracts():
+    found = find_attractors(FunctionFlow(torus), np.random.default_rng(0).uniform(-1.5, 1.5, (4, 4)))
+    assert found.labels.tolist() == [0, 0, 0, 0]
+    assert (found.attractors[0].kind, len(found.others)) == ("recurrent set", 0)
+
+
+@pytest.mark.slow
+def test_the_attractor_of_roessler_is_one():
+    starts = np.random.default_rng(0).uniform([-5, -5, 0], [5, 5, 1], (4, 3))
+    assert find_attractors(Roessler(), starts).labels.tolist() == [0, 0, 0, 0]
