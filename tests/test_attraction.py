@@ -6,7 +6,8 @@ import pytest
 
 from analysis.dynamics import attractors, returns
 from analysis.dynamics.attraction import ARRIVED, Growth, reach, same_set
-from analysis.dynamics.attractors import FATES, NOT_ATTRACTING, NOT_SETTLED, UNDECIDED, find_attractors
+from analysis.dynamics.attractor_search import FATES, NOT_ATTRACTING, NOT_SETTLED, UNDECIDED
+from analysis.dynamics.attractors import find_attractors
 from analysis.dynamics.basins import Search, basins
 from analysis.dynamics.limit_sets import LimitSet, Record, recurrent_set
 from analysis.dynamics.returns import RADII, Attraction, Line, radius_of

@@ -6,7 +6,8 @@ import pytest
 
 from analysis.dynamics import limit_sets, time_maps
 from analysis.dynamics.attraction import extent_of, keeps_volume, match, set_distance, stays_on
-from analysis.dynamics.attractors import ESCAPED, FAILED, NOT_ATTRACTING, NOT_SETTLED, find_attractors
+from analysis.dynamics.attractor_search import ESCAPED, FAILED, NOT_ATTRACTING, NOT_SETTLED
+from analysis.dynamics.attractors import find_attractors
 from analysis.dynamics.edge_tracking import edge_state
 from analysis.dynamics.limit_sets import LimitSet, Record, _relative_equilibrium
 from analysis.dynamics.map_orbits import periodic_points

@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.attractors import ESCAPED, NOT_ATTRACTING, NOT_SETTLED, find_attractors
+from analysis.dynamics.attractor_search import ESCAPED, NOT_ATTRACTING, NOT_SETTLED
+from analysis.dynamics.attractors import find_attractors
 from analysis.dynamics.basin_boundary import bisect_outcome, divide_outcomes
 from analysis.dynamics.basin_fractions import basin_fractions, continued_fractions
 from analysis.dynamics.basins import Basins, Search, basins, labels_of, set_up, touching

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from analysis.dynamics import edge_tracking
-from analysis.dynamics.attractors import Settings
+from analysis.dynamics.attractor_search import Settings
 from analysis.dynamics.basin_boundary import divide_outcomes
 from analysis.dynamics.edge_exponents import EdgeExponents, divergence, exponents_along
 from analysis.dynamics.edge_tracking import edge_state

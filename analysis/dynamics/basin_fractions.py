@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import binomtest
 
 from analysis.dynamics.attraction import match, set_distance
-from analysis.dynamics.attractors import FATES, Attractors, Settings, search
+from analysis.dynamics.attractor_search import FATES, Attractors, Settings, search
 from analysis.dynamics.basins import Search, labelled, set_up
 from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.limit_sets import LimitSet

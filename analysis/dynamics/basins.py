@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
 from analysis.dynamics.attraction import reach
-from analysis.dynamics.attractors import (
+from analysis.dynamics.attractor_search import (
     ESCAPED,
     FAILED,
     FATES,
@@ -23,9 +23,9 @@ from analysis.dynamics.attractors import (
     UNDECIDED,
     Attractors,
     Settings,
-    prepared,
     search,
 )
+from analysis.dynamics.attractors import prepared
 from analysis.dynamics.flat_states import grid_states
 from analysis.dynamics.limit_sets import LimitSet
 from analysis.dynamics.rates import Fit

@@ -9,7 +9,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float, Int
 from scipy.spatial import KDTree
 
-from analysis.dynamics.attractors import ROUND, Attractors, Settings, search
+from analysis.dynamics.attractor_search import ROUND, Attractors, Settings, search
 from analysis.dynamics.basin_boundary import divide_outcomes
 from analysis.dynamics.basins import Search, labels_of, set_up
 from analysis.dynamics.edge_exponents import EdgeExponents, divergence, exponents_along

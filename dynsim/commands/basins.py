@@ -175,7 +175,7 @@ def on_grid(
 
 def tell(found: "Basins") -> None:
     """Print each attractor with its share, what leads to none, and the caps of the search."""
-    from analysis.dynamics.attractors import FATES
+    from analysis.dynamics.attractor_search import FATES
 
     size = " x ".join(str(n) for n in found.labels.shape)
     say(f"{size} points, each followed for at most {found.longest} intervals of {found.interval:.4g}")

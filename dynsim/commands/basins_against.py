@@ -37,7 +37,7 @@ def along(o: "BasinsOptions", made: "Found", sampler: Callable[[Any], Any], opti
 
 def _tell(name: str, found: "FractionCurves", count: int) -> None:
     """Print the table of shares, one row for each value, and what each label is where it is first met."""
-    from analysis.dynamics.attractors import FATES
+    from analysis.dynamics.attractor_search import FATES
 
     say(f"{count} starts for each value, with 0.95 intervals of Wilson")
     texts = [f"basin {k + 1}" if k >= 0 else FATES[int(k)] for k in found.labels]

@@ -4,7 +4,7 @@ from tests.mutants import Mutant
 
 DYNAMICS = "analysis.dynamics."
 ATTRACTION, LIMITS, MAPS = DYNAMICS + "attraction", DYNAMICS + "limit_sets", DYNAMICS + "time_maps"
-SEARCH, BASINS, CYCLES = DYNAMICS + "attractors", DYNAMICS + "basins", DYNAMICS + "map_orbits"
+SEARCH, BASINS, CYCLES = DYNAMICS + "attractor_search", DYNAMICS + "basins", DYNAMICS + "map_orbits"
 FRACTIONS, EDGE, BOUNDARY = DYNAMICS + "basin_fractions", DYNAMICS + "edge_tracking", DYNAMICS + "basin_boundary"
 TESTS = "tests/test_attractors.py::test_"
 HAUSDORFF = (TESTS + "distances_of_sets_are_those_of_hausdorff_in_extents",)
@@ -39,8 +39,8 @@ MUTANTS = (
            "float(max(np.max(KDTree(b).query(a)[0]), np.max(KDTree(a).query(b)[0])))",
            "float(np.max(KDTree(b).query(a)[0]))", tests=HAUSDORFF),
     Mutant("workbench attractors: the distance of sets is not in extents", ATTRACTION,
-           "a, b = one.features / extent, other.features / extent", "a, b = one.features, other.features",
-           tests=HAUSDORFF),
+           "a, b = one.features / extent, other.features / extent\n    return float",
+           "a, b = one.features, other.features\n    return float", tests=HAUSDORFF),
     Mutant("workbench attractors: far sets are paired", ATTRACTION,
            "if costs[row, column] <= furthest:", "if costs[row, column] <= 10 * furthest:", tests=HAUSDORFF),
     Mutant("workbench attractors: far sets decide which near ones are paired", ATTRACTION,

@@ -96,7 +96,7 @@ MUTANTS = (
     Mutant("workbench interactions: the bound on a mean is that on its numerator", HARMONIC,
            "return 2 * self.truncation / share", "return self.truncation / share", tests=COARSE),
     Mutant("workbench interactions: a mean of weights below the tolerance is given", HARMONIC,
-           "(share > 4 * harmonic.tolerance) & (r <=", "(r <=", tests=BELOW),
+           "(share > TOLD * harmonic.tolerance) & (r <=", "(r <=", tests=BELOW),
     Mutant("workbench interactions: a mean beyond the reach is given", HARMONIC,
            "& (r <= jnp.asarray(harmonic.reach, r.dtype) * (1 + 1e-6))", "", tests=BEYOND),
     Mutant("workbench interactions: the first coefficient on the sphere is that of twice the norm", HARMONIC,
