@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim._types import State, TimesLike
+from dynsim.accumulation import accumulate, is_at_once, rounding_of
 from dynsim.arguments import as_state, as_times, check_events, check_flow, check_integrator
 from dynsim.conversion import function, integer
 from dynsim.errors import argument_error, shown
@@ -21,10 +22,6 @@ from dynsim.integrators.events import AfterReset
 from dynsim.simulation import Stop, simulate, simulate_until, with_error
 from dynsim.systems.base import AbstractFlow
 from dynsim.trajectory import Trajectory
-
-SHORTEST = 4  # neighbouring floats of the time between which a transition that occurs twice leaves no motion
-DECAY = 1000  # by which the intervals between transitions that accumulate must have shrunk
-REST = 2**18  # neighbouring floats of the time between the last transition and the limit of those that accumulate
 
 Reset = Callable[[AbstractFlow, float, State], tuple[AbstractFlow, State]]
 """What a transition does: from the flow, the time and the state before it to the flow and the state after it."""
@@ -145,12 +142,12 @@ def simulate_hybrid(
             return ended(Ending.FINISHED)
         rule, before, same = rules[index], y, flow
         flow, y = _after(rule, flow, t, y)
-        again = path is not None and moved and rule.name == jumps[-1].name and _at_once(begin, path)
-        short = _rounding(path) if path is not None and moved and not dwell else 0.0
+        rounding = rounding_of(path.ts[-1]) if path is not None and moved else 0.0
+        again = rounding > 0 and rule.name == jumps[-1].name and is_at_once(t - begin, rounding)
         moved = flow is not same or not eqx.tree_equal(before, y)
         jumps.append(Jump(index, rule.name, t, before, y))
-        if short and _accumulate(np.array([jump.time for jump in jumps if jump.name == rule.name]), short):
-            again = True
+        if rounding and not dwell:
+            again |= accumulate(np.array([jump.time for jump in jumps if jump.name == rule.name]), rounding)
         if rule.terminal:
             return ended(Ending.TERMINAL)
         if again:
@@ -245,33 +242,6 @@ def _left(rules: Sequence[Transition], last: Jump | None, y: State) -> list[Even
     sides = [np.asarray(-float(rule.guard.direction) if rule.name == name else 0.0) for rule in rules]
     guards = [rule.guard for rule in rules]
     return [AfterReset(g.fn, g.direction, g.samples, before, side) for g, side in zip(guards, sides, strict=True)]
-
-
-def _at_once(begin: float, path: Trajectory) -> bool:
-    """Return whether a phase is as short as its times can tell."""
-    return float(path.ts[-1]) - begin <= SHORTEST * _rounding(path)
-
-
-def _rounding(path: Trajectory) -> float:
-    """Return the distance of neighbouring floats of the time at the end of a path."""
-    return float(np.spacing(np.abs(np.asarray(path.ts)[-1])))
-
-
-def _accumulate(ends: np.ndarray, rounding: float) -> bool:
-    """Return whether the times at which a transition occurs have come to their limit, up to rounding.
-
-    Over the last `count` intervals their length has halved: those that follow take `count / log(2)` times the last one
-    together. Each interval is off by the rounding of the time, so that they shrink no further than this lets them.
-    """
-    gaps = np.diff(ends)
-    grown = np.flatnonzero(np.diff(gaps) > SHORTEST * rounding)
-    gaps = gaps[grown[-1] + 1 :] if grown.size else gaps
-    if len(gaps) < 2 or gaps[0] < DECAY * gaps[-1]:
-        return False
-    before = int(np.flatnonzero(gaps >= 2 * gaps[-1])[-1])
-    count = len(gaps) - 1 - before
-    slow = gaps[before] - gaps[-1] <= count * SHORTEST * rounding
-    return bool(slow and gaps[-1] * count / math.log(2) <= REST * rounding)
 
 
 def _phase(

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dynsim.accumulation import accumulate
 from dynsim.hybrid import (
     Transition,
-    _accumulate,
     _estimated,
     _filled,
     _holds,
@@ -94,7 +94,7 @@ def _rounded_ends(start, kept):
 @pytest.mark.parametrize("kept", [0.1, 0.5, 0.8, 0.9, 0.99])
 def test_intervals_accumulate_where_they_shrink_to_rounding(start, kept):
     ends, limit = _rounded_ends(start, kept), start + 1 / (1 - kept)
-    said = [_accumulate(ends[:k], np.spacing(abs(ends[k - 1]))) for k in range(2, 4000, 4)]
+    said = [accumulate(ends[:k], np.spacing(abs(ends[k - 1]))) for k in range(2, 4000, 4)]
     assert any(said)
     assert abs(ends[2 + 4 * said.index(True)] - limit) < 1e6 * np.spacing(abs(limit))
 
@@ -105,8 +105,8 @@ CLOCKS = 1e9 + np.append(0.0, np.cumsum(1e-5 * 0.999 ** np.arange(100)))
 
 
 @pytest.mark.parametrize("ends", [PAIRS, CLOCKS, np.arange(9.0), CHIRP])
-def test_intervals_that_shrink_little_or_by_one_only_do_not_accumulate(ends):
-    assert not any(_accumulate(ends[:k], np.spacing(ends[k - 1])) for k in range(2, len(ends), max(1, len(ends) // 20)))
+def test_intervals_that_shrink_little_or_by_one_only_do_notaccumulate(ends):
+    assert not any(accumulate(ends[:k], np.spacing(ends[k - 1])) for k in range(2, len(ends), max(1, len(ends) // 20)))
 
 
 @rather

@@ -20,6 +20,7 @@ def test_sizes_of_vectors_are_those_of_their_entries_and_of_matrices_the_largest
     assert ranges(rows).tolist() == [3.0, 5.0, 5.0, 1.0]
     assert largest(rows).tolist() == [2.0, 5.0, 5.0, 0.5]
     assert float(ranges(rows[:, :3, None])) == 5.0
+    assert (float(ranges(rows[:, 0])), float(largest(rows[:, 0]))) == (3.0, 2.0)  # a state that is a number
     both = ranges(FastSlow(rows[:, :1], rows[:, 0]))
     assert (both.fast.tolist(), float(both.slow)) == ([3.0], 3.0)
 

@@ -148,7 +148,7 @@ def _finite_rows(part: Any) -> np.ndarray:
     return np.where(np.isfinite(rows), rows, 0.0)
 
 
-def _filled(sizes: np.ndarray) -> np.ndarray:
+def _filled(sizes: Any) -> np.ndarray:
     """Return the sizes of the entries of a vector, the largest one for zeros; of other arrays the largest one."""
     most = np.max(sizes, initial=0.0)
     return np.where(sizes > 0, sizes, most) if np.ndim(sizes) == 1 else np.asarray(most)
