@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics import attractors, returns
+from analysis.dynamics import attractor_search, returns
 from analysis.dynamics.attraction import ARRIVED, Growth, reach, same_set
 from analysis.dynamics.attractor_search import FATES, NOT_ATTRACTING, NOT_SETTLED, UNDECIDED
 from analysis.dynamics.attractors import find_attractors
@@ -67,7 +67,7 @@ def test_a_chaotic_transient_is_no_attractor():
 
 
 def test_a_stable_spectrum_decides_whatever_perturbations_did(monkeypatch):
-    monkeypatch.setattr(attractors, "attraction_of_orbit", lambda *args: Attraction(False, 0.0))
+    monkeypatch.setattr(attractor_search, "attraction_of_orbit", lambda *args: Attraction(False, 0.0))
     for r, period in ((2.8, 1), (3.5, 4)):
         found = find_attractors(Logistic(r=r), [[0.3], [0.71]])
         assert found.labels.tolist() == [0, 0]

@@ -57,7 +57,7 @@ def test_the_double_well_has_three_equilibria_and_none_where_the_speed_is_only_l
     assert equilibria(Cubic([0.0, 1.0, 0.0, 1.0]), np.linspace(-2, 2, 21)[:, None]) == []
 
 
-@pytest.mark.parametrize(("size", "rate"), [(1.0, 1e-9), (1e-9, 1e6)])
+@pytest.mark.parametrize(("size", "rate"), [pytest.param(1.0, 1e-9, marks=pytest.mark.slow), (1e-9, 1e6)])
 def test_equilibria_and_their_types_do_not_depend_on_the_units(size, rate):
     flow = Cubic([-rate / size**2, 0.0, rate, 0.0])
     found = equilibria(flow, size * np.linspace(-2, 2.2, 21)[:, None])

@@ -16,7 +16,7 @@ from dynsim.systems.catalogue.oscillators import Duffing
 from dynsim.systems.catalogue.populations import Brusselator
 
 CRITICAL = 0.37
-STEPS = (0.01, 0.05, 0.3, 1.0, 5.0)
+STEPS = (pytest.param(0.01, marks=pytest.mark.slow), 0.05, 0.3, 1.0, 5.0)
 ROTATION = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
 
 
