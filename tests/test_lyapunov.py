@@ -158,6 +158,15 @@ def test_an_interval_so_long_that_a_stretch_is_rounding_gives_a_bound():
     assert long.exponents[1] > short.exponents[1] + 0.5  # wrong, and said to be a bound
 
 
+def test_vectors_that_a_singular_map_makes_parallel_give_a_bound():
+    singular = FunctionMap(lambda k, x: jnp.stack([0.5 * x[0] + 0.3 * x[1], 0.25 * x[0] + 0.15 * x[1]]))
+    found = lyapunov_spectrum(singular, jnp.asarray([0.1, 0.1]), 200.0)
+    assert found.resolved == (True, False)
+    assert found.exponents[0] == pytest.approx(np.log(0.65))
+    assert -40 < found.exponents[1] < -30
+    assert ", below -34 (rounding: superstable" in repr(found)
+
+
 def test_a_stretch_that_is_small_but_certain_is_no_rounding():
     found = lyapunov_spectrum(FunctionMap(lambda k, x: 1e-15 * x + 0.5), jnp.asarray([0.3]), 1000.0)
     assert found.resolved == (True,)

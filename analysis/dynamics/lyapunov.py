@@ -24,6 +24,7 @@ from dynsim.systems.base import AbstractFlow, AbstractMap
 
 BLOCKS = 20  # of a run, whose means give the standard errors
 TINY = math.log(1e-12)  # the logarithm of a stretch that may be rounding
+PARALLEL = 8  # roundings of the first vector, below which what is left of another one is rounding
 SAME = 0.5  # by which such a logarithm differs where the state moves by its rounding, if it is not that of rounding
 LOOKED = 64  # intervals in which that is looked at
 MONOTONE = 4.0  # standard deviations of Kendall's rank correlation beyond which the means of blocks drift
@@ -37,8 +38,9 @@ class LyapunovSpectrum(NamedTuple):
     differ by more than three standard errors of the difference, if the rates of its twenty parts keep falling or
     rising, or if it left the finite numbers; `reason` says so.
 
-    An exponent is -inf where a stretch is zero, as at a superstable fixed point that is a float. `resolved` is false
-    for an exponent with stretches that are rounding: it is one of the precision, and the true one lies below it.
+    An exponent is -inf where the stretches of all vectors are zero, as at a superstable fixed point that is a float.
+    `resolved` is false for an exponent with stretches that are rounding: it is one of the precision, and the true one
+    lies below it.
     """
 
     exponents: Float[np.ndarray, " k"]
@@ -134,12 +136,15 @@ def lyapunov_spectrum(
             "The solver failed: take a smaller interval or another start.", outcome=Outcome.MAX_STEPS
         )
     logs, end = np.asarray(logs, float)[:samples], begin + samples * every
-    resolved = np.ones(k, bool)
+    floor = logs[:, :1] + math.log(PARALLEL * float(jnp.finfo(flat.dtype).eps))
+    lost = np.isfinite(floor) & (logs < floor)  # vectors that are parallel up to rounding
+    logs = np.where(lost, floor, logs)
+    resolved = ~np.any(lost, axis=0)
     if np.any(logs < TINY):
         looked = min(LOOKED, samples)
         moved = flat * (1 + 4 * jnp.finfo(flat.dtype).eps)
         pair = [np.asarray(over(y, frame, end, jnp.asarray(looked))[2], float)[:looked] for y in (flat, moved)]
-        resolved = _resolved(*pair)
+        resolved &= _resolved(*pair)
     return _spectrum(logs, every, resolved)
 
 
