@@ -93,9 +93,8 @@ def _pieces(ts: Float[np.ndarray, " times"], values: Float[np.ndarray, "times n"
 
 def _bend(ts: Float[np.ndarray, " times"], values: Float[np.ndarray, "times n"]) -> float:
     """Return how far curves are from the chords between neighbours, in units of the extent."""
-    return (
-        float(np.max(_off_chords(ts, values) / _extent(values), initial=0.0)) / 4
-    )  # a chord of two intervals: 4 times
+    away = _off_chords(ts, values) / _extent(values)
+    return float(np.max(away, initial=0.0)) / 4  # a chord of two intervals is four times as far
 
 
 def _parts(

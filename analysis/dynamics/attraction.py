@@ -86,11 +86,6 @@ class Growth(NamedTuple):
         return not self.is_none and bool(abs(self.mean) > CLEAR * self.error)
 
 
-def keeps_volume(record: Record, few: int = 256) -> bool:
-    """Return whether volumes are kept on average along a trajectory, as no attractor with a density can."""
-    return volume_growth(record, few).is_none
-
-
 def volume_growth(record: Record, few: int = 1024) -> Growth:
     """Return the mean rate at which volumes grow along a trajectory, at so many of its samples."""
     rows = record.states[:: max(1, len(record.states) // few)]
