@@ -14,10 +14,11 @@ from dynsim.spaces import Ellipsoid, Euclidean, Sphere
 from dynsim.systems.schedules import Constant, Modulated, Resampled, ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Dense
-from dynsim.systems.tokens.interactions.blocked import Blocked
+from dynsim.systems.tokens.interactions.blocked import Blocked, _means_of_all
 from dynsim.systems.tokens.interactions.choice import DENSE_MOST, SINGLE, Auto, costs
 from dynsim.systems.tokens.interactions.expansions import over_degrees, ratios
 from dynsim.systems.tokens.interactions.harmonic import BLOCK, Harmonic, _first, _log_first, needed_degree, reach_of
+from dynsim.systems.tokens.interactions.pairs import means_by_pairs, pairs_suffice
 from dynsim.systems.tokens.interactions.truncation import degree_for, left_out
 from dynsim.systems.tokens.masks import AbstractMask, Causal, Full, Window
 from tests.zoo import FLOWS, TOKEN_FLOWS
@@ -69,11 +70,37 @@ def test_every_token_flow_of_the_zoo_has_the_same_field_by_every_interaction(nam
     "mask", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("full", "causal")), "window"]
 )
 def test_blocks_of_any_size_have_the_dense_answer_and_its_derivatives(mask):
-    flow, x = _flow(4, MASKS[mask]), Sphere().sample(stream(3, "x"), (11, 4))
+    P, U, x = _random("P", 2, 4, 4), _random("U", 2, 4, 4), Sphere().sample(stream(3, "x"), (11, 4))
+    flow = TokenFlow(P + np.swapaxes(P, 1, 2), U, mask=MASKS[mask])  # symmetric, which only the full mask may use
     loss = jax.jit(jax.value_and_grad(lambda x, flow: jnp.sum(jnp.sin(flow.vector_field(0.0, x)))))
-    found = [loss(x, f) for f in (flow, flow.computed_by(Blocked(4, 3)))]
+    found = [loss(x, f) for f in (flow, flow.computed_by(Blocked(3, 4)))]
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def test_means_in_pairs_of_blocks_and_their_derivatives_are_those_of_a_softmax():
+    """Of two batches, and derivatives with respect to tokens and to entries of P, two of which share the weights."""
+    P, xs = _random("P", 3, 3), Sphere().sample(stream(3, "x"), (2, 11, 3))
+    in_pairs = lambda P, x: _means_of_all(Blocked(3, 2), P[None], (x @ P)[None], x)[0]
+    dense = lambda P, x: jax.nn.softmax(x @ P @ x.T, axis=-1) @ x
+    loss = lambda means: lambda P, x: jnp.sum(jnp.sin(means(P, x)))
+    both = lambda means, P, xs: (jax.vmap(means, (None, 0))(P, xs), jax.grad(loss(means), (0, 1))(P, xs[0]))
+    values = jax.jit(lambda P, xs: [both(means, P, xs) for means in (in_pairs, dense)])
+    for matrix in (P + P.T, P):
+        for a, b in zip(*map(jax.tree.leaves, values(matrix, xs)), strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-13)
+
+
+def test_pairs_of_blocks_are_for_symmetric_matrices_without_overflow():
+    x = Sphere().sample(stream(3, "x"), (11, 3)).astype(jnp.float32)
+    one = np.eye(3)[None]
+    almost = one + np.eye(3, k=1)[None] * 1e-15
+    suffice = lambda P: bool(pairs_suffice(jnp.asarray(P), jnp.asarray(np.asarray(x) @ P, jnp.float32), x))
+    assert [suffice(P) for P in (30 * one, 3e3 * one, -29 * one, -31 * one)] == [True, True, True, False]
+    assert [suffice(P) for P in (np.concatenate([one, almost]), np.concatenate([one, -31 * one]))] == [False, False]
+    q = jnp.concatenate([30 * x[None], 3e3 * x[None], -29 * x[None]])
+    means = scipy.special.softmax(np.asarray(q, float) @ np.asarray(x, float).T, axis=-1) @ np.asarray(x, float)
+    np.testing.assert_allclose(means_by_pairs(q, x, 3), means, atol=1e-4)
 
 
 def test_a_mask_that_no_one_knows_is_read_in_blocks():

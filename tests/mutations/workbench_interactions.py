@@ -3,7 +3,7 @@
 from tests.mutants import Mutant
 
 TOKENS = "dynsim.systems.tokens.interactions."
-DENSE, BLOCKED, CHOICE = TOKENS + "base", TOKENS + "blocked", TOKENS + "choice"
+DENSE, BLOCKED, PAIRS, CHOICE = TOKENS + "base", TOKENS + "blocked", TOKENS + "pairs", TOKENS + "choice"
 EXPANSIONS, HARMONIC, TRUNCATION = TOKENS + "expansions", TOKENS + "harmonic", TOKENS + "truncation"
 SHARDS, TRAFFIC = TOKENS + "shards", TOKENS + "traffic"
 TESTS, MANY = "tests/test_interactions.py::test_", "tests/test_sharded.py::test_"
@@ -11,6 +11,8 @@ SHARED = (TESTS + "a_value_for_all_heads_is_that_of_each",)
 WINDOW = (TESTS + "blocks_of_any_size_have_the_dense_answer_and_its_derivatives",)
 UNKNOWN = (TESTS + "a_mask_that_no_one_knows_is_read_in_blocks",)
 LARGE = (TESTS + "blocks_neither_overflow_nor_underflow",)
+IN_PAIRS = (TESTS + "means_in_pairs_of_blocks_and_their_derivatives_are_those_of_a_softmax",)
+SUFFICE = (TESTS + "pairs_of_blocks_are_for_symmetric_matrices_without_overflow",)
 WELL = (TESTS + "harmonics_have_the_dense_answer_and_its_derivatives",)
 COARSE = (TESTS + "the_error_of_a_coarse_expansion_is_below_its_reported_bound",)
 BEYOND = (TESTS + "a_query_beyond_the_reach_gives_nan",)
@@ -50,10 +52,32 @@ MUTANTS = (
            "place.row + jnp.arange(rows.shape[0]) * B", "place.row + jnp.arange(rows.shape[0]) * K", tests=WINDOW),
     Mutant("workbench interactions: the shift of a token is that of its opposite", BLOCKED,
            "* longest - own", "* longest + own", tests=LARGE),
-    Mutant("workbench interactions: no bound of the scores is too large", BLOCKED,
+    Mutant("workbench interactions: no bound of the scores is too large", PAIRS,
            "LARGEST_EXPONENT = 60.0", "LARGEST_EXPONENT = 600.0", tests=LARGE),
     Mutant("workbench interactions: the shift is where the maximum of the rows is not looked for", BLOCKED,
            "jax.lax.cond(fixed, lambda: shift, larger)", "jax.lax.cond(fixed, larger, lambda: shift)", tests=LARGE),
+    Mutant("workbench interactions: pairs of blocks are for every mask", BLOCKED,
+           "shard.devices == 1 and isinstance(heads.mask, Full) and n >", "shard.devices == 1 and n >", tests=WINDOW),
+    Mutant("workbench interactions: pairs of blocks have the derivative of the means alone", BLOCKED,
+           "at[1:], along[1:])", "at[1:], (jnp.zeros_like(along[1]), along[2]))", tests=IN_PAIRS),
+    Mutant("workbench interactions: any matrix is symmetric", PAIRS,
+           "jnp.all(P.mT == P) & ", "", tests=SUFFICE),
+    Mutant("workbench interactions: one symmetric matrix is enough", PAIRS,
+           "jnp.all(P.mT == P) & jnp.all(bounded)",
+           "jnp.any(jnp.all(P.mT == P, axis=(1, 2))) & jnp.all(bounded)", tests=SUFFICE),
+    Mutant("workbench interactions: one head with bounded weights is enough", PAIRS,
+           "& jnp.all(bounded)", "& jnp.any(bounded)", tests=SUFFICE),
+    Mutant("workbench interactions: the weights of pairs are bounded without their shift", PAIRS,
+           "longest - jnp.min(own, axis=1)", "longest", tests=SUFFICE),
+    Mutant("workbench interactions: the scores of pairs are not shifted", PAIRS,
+           "columns(transposed, j)[:d] - shift)", "columns(transposed, j)[:d])", tests=SUFFICE),
+    Mutant("workbench interactions: a pair of blocks serves the first alone", PAIRS,
+           "total = (above + below.T)[:n]", "total = above[:n]", tests=IN_PAIRS),
+    Mutant("workbench interactions: a block is its own pair, too", PAIRS,
+           "jax.lax.fori_loop(i + 1, blocks", "jax.lax.fori_loop(i, blocks", tests=IN_PAIRS),
+    Mutant("workbench interactions: padded tokens of a pair are seen", PAIRS,
+           "keys = padded(jnp.concatenate([x, jnp.ones_like(x[:, :1])], axis=1))",
+           "keys = jnp.concatenate([padded(x), jnp.ones((blocks * B, 1), x.dtype)], axis=1)", tests=IN_PAIRS),
     Mutant("workbench interactions: sums keep the scale of an old maximum", BLOCKED,
            "return total * jnp.exp(shift - known)[:, None] + new, wanted", "return total + new, wanted", tests=RING),
     Mutant("workbench interactions: the maximum is that of the last part", BLOCKED,

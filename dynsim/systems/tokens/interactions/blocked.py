@@ -1,5 +1,6 @@
 """Attention in blocks of queries and keys: any mask, any dimension, memory that is linear in the number of tokens."""
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -11,12 +12,12 @@ from jaxtyping import Array, Bool, Float
 from dynsim._types import Time, Tokens
 from dynsim.conversion import integer
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Heads
+from dynsim.systems.tokens.interactions.pairs import LARGEST_EXPONENT, means_by_pairs, pairs_suffice
 from dynsim.systems.tokens.interactions.shards import Shard
 from dynsim.systems.tokens.interactions.traffic import Traffic
 from dynsim.systems.tokens.masks import AbstractMask, Full
 
-LARGEST_EXPONENT = 60.0  # of a weight relative to that of the token itself: n e^60 is finite in float32 for n < 1e12
-
+FEWEST_BLOCKS = 4  # of queries, from which on a program for symmetric matrices saves more than it takes to compile
 
 Queries = Float[Array, "heads n d"]
 
@@ -43,6 +44,7 @@ class Blocked(AbstractInteraction):
     The shift of the softmax is known before any block, since $s_{ij} - s_{ii}$ is at most
     $|P^\top x_i| \max_j |x_j| - s_{ii}$. Where that bound is too large for the exponential, the maxima of the rows are
     found in a pass of their own. A reverse pass computes the blocks anew, so that its memory is linear in n as well.
+    Where all tokens see all and all P are symmetric, the weights of two blocks are computed once (`means_by_pairs`).
     """
 
     rows: int = eqx.field(static=True)
@@ -62,7 +64,10 @@ class Blocked(AbstractInteraction):
         n = x.shape[0]
         equal = lambda size: math.ceil(n / math.ceil(n / size))  # blocks of nearly equal size, to pad few tokens
         fitted = Blocked(equal(self.rows), equal(self.columns))
-        return heads.value.applied(t, _means(fitted, heads.query_key.queries(t, x), x, heads.mask, shard))
+        q = heads.query_key.queries(t, x)
+        if shard.devices == 1 and isinstance(heads.mask, Full) and n > (FEWEST_BLOCKS - 1) * fitted.rows:
+            return heads.value.applied(t, _means_of_all(fitted, heads.query_key(t), q, x))
+        return heads.value.applied(t, _means(fitted, q, x, heads.mask, shard))
 
     def traffic(self, heads: Heads, x: Tokens, shard: Shard) -> Traffic:
         """Return what each device receives for one field: the tokens of the others, and the largest norm of a token."""
@@ -164,6 +169,28 @@ def _means(blocked: Blocked, q: Queries, x: Tokens, mask: AbstractMask, shard: S
     if shard.devices > 1:
         (_, sums), _ = jax.lax.scan(jax.checkpoint(hop), (x, sums), jnp.arange(1, shard.devices))
     return sums.total[..., :-1] / sums.total[..., -1:]
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _means_of_all(blocked: Blocked, P: Float[Array, "heads d d"], q: Queries, x: Tokens) -> Queries:
+    """Return the means of all tokens under the weights of each head, for all queries, in pairs of blocks if these do.
+
+    Derivatives are those of blocks of queries and keys, whose memory is linear in n. A batch is computed one by one,
+    since a program for all would compute both.
+    """
+
+    @jax.custom_batching.sequential_vmap
+    def means(P: Array, q: Array, x: Array) -> Array:
+        in_pairs = lambda: means_by_pairs(q, x, blocked.rows)
+        return jax.lax.cond(pairs_suffice(P, q, x), in_pairs, lambda: _means(blocked, q, x, Full(), Shard()))
+
+    return means(P, q, x)
+
+
+@_means_of_all.defjvp
+def _derivative_of_means(blocked: Blocked, at: tuple[Array, ...], along: tuple[Array, ...]) -> tuple[Array, Array]:
+    """Return the means and their derivative; the matrices enter by the queries."""
+    return jax.jvp(lambda q, x: _means(blocked, q, x, Full(), Shard()), at[1:], along[1:])
 
 
 def _padded(a: Array, size: int) -> Array:

@@ -1,0 +1,72 @@
+"""Attention of all tokens to all with symmetric matrices P: the weights of two blocks of tokens are computed once."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from dynsim._types import Tokens
+
+LARGEST_EXPONENT = 60.0  # of a weight over that of the token itself: n e^60 is finite in float32 for n < 1e12
+
+Queries = Float[Array, "heads n d"]
+
+
+def pairs_suffice(P: Float[Array, "heads d d"], q: Queries, x: Tokens) -> Bool[Array, ""]:
+    """Return whether all P are symmetric, and one shift of the scores of a head lets no weight overflow or vanish.
+
+    Args:
+        P: the matrices.
+        q: the queries P^T x_i.
+        x: the tokens.
+    """
+    own = _own_scores(q, x)
+    longest = jnp.sqrt(jnp.max(jnp.sum(q * q, axis=-1), axis=1) * jnp.max(jnp.sum(x * x, axis=-1)))
+    bounded = longest - jnp.min(own, axis=1) <= LARGEST_EXPONENT
+    return jnp.all(P.mT == P) & jnp.all(bounded)
+
+
+def means_by_pairs(q: Queries, x: Tokens, size: int) -> Queries:
+    r"""Return the means of all tokens under the weights of each head, of which all P are symmetric.
+
+    Since $e^{s_{ij}} = e^{s_{ji}}$, what the queries in one block give to the keys in another serves both blocks.
+
+    Args:
+        q: the queries P^T x_i.
+        x: the tokens.
+        size: the largest number of tokens in a block.
+    """
+    n, d = x.shape
+    blocks = math.ceil(n / size)
+    B = math.ceil(n / blocks)
+    padded = lambda a: jnp.pad(a, [(0, blocks * B - n)] + [(0, 0)] * (a.ndim - 1))
+    rows = lambda a, i: jax.lax.dynamic_slice_in_dim(a, i * B, B)
+    columns = lambda a, i: jax.lax.dynamic_slice_in_dim(a, i * B, B, axis=1)
+    keys = padded(jnp.concatenate([x, jnp.ones_like(x[:, :1])], axis=1))
+    transposed = keys.T
+
+    def head(given: tuple[Array, Array]) -> Array:
+        queries, shift = padded(given[0]), given[1]
+        kernel = lambda i, j: jnp.exp(rows(queries, i) @ columns(transposed, j)[:d] - shift)
+
+        def row(i: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
+            def pair(j: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+                own, below = carry
+                E = kernel(i, j)
+                more = columns(below, j) + columns(transposed, i) @ E
+                return own + E @ rows(keys, j), jax.lax.dynamic_update_slice_in_dim(below, more, j * B, axis=1)
+
+            above, below = sums
+            own, below = jax.lax.fori_loop(i + 1, blocks, pair, (kernel(i, i) @ rows(keys, i), below))
+            return jax.lax.dynamic_update_slice_in_dim(above, own, i * B, axis=0), below
+
+        above, below = jax.lax.fori_loop(0, blocks, row, (jnp.zeros_like(keys), jnp.zeros_like(transposed)))
+        total = (above + below.T)[:n]
+        return total[:, :d] / total[:, d:]
+
+    return jax.lax.map(head, (q, jnp.min(_own_scores(q, x), axis=1)))
+
+
+def _own_scores(q: Queries, x: Tokens) -> Float[Array, "heads n"]:
+    return jnp.einsum("hnd,nd->hn", q, x)
