@@ -1,10 +1,12 @@
 """Movies: animated GIFs of one drawing for each phase in [0, 1), written by Pillow with reproducible bytes."""
 
 import io
+import math
 from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib.figure
+import numpy as np
 from PIL import Image
 
 from dynsim.errors import argument_error
@@ -14,6 +16,7 @@ from figures.style import settings
 DPI = 120
 FRAMES = 36
 MILLISECONDS = 80
+COLOURS = 256
 
 
 def write_movie(
@@ -32,9 +35,9 @@ def write_movie(
     """
     if frames < 2:
         raise argument_error("frames", "be at least 2", f"is {frames}")
-    pictures = [_picture(drawing(k / frames)) for k in range(frames)]
-    palette = pictures[0].quantize(128)
-    turned = [picture.quantize(128, palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+    pictures = _of_one_size([_picture(drawing(k / frames)) for k in range(frames)])
+    palette, undithered = _palette(pictures), Image.Dither.NONE
+    turned = [Image.fromarray(picture).quantize(COLOURS, palette=palette, dither=undithered) for picture in pictures]
     with whole_file(file, ".gif") as part:
         turned[0].save(part, save_all=True, append_images=turned[1:], duration=pause, loop=0)
     return file
@@ -43,6 +46,20 @@ def write_movie(
 def growing(drawing: Callable[[float], matplotlib.figure.Figure]) -> Callable[[float], matplotlib.figure.Figure]:
     """Return the drawing of a phase from that of a share: the last of `FRAMES` frames shows all."""
     return lambda phase: drawing(min(1.0, phase + 1 / FRAMES))
+
+
+def _of_one_size(pictures: list[Image.Image]) -> list[np.ndarray]:
+    """Return the pixels of pictures, with white below and on the right up to the largest height and width."""
+    height, width = (max(getattr(picture, side) for picture in pictures) for side in ("height", "width"))
+    room = lambda picture: ((0, height - picture.height), (0, width - picture.width), (0, 0))
+    return [np.pad(np.asarray(picture), room(picture), constant_values=255) for picture in pictures]
+
+
+def _palette(pictures: list[np.ndarray]) -> Image.Image:
+    """Return the palette of all pictures together, from as many of their pixels as one of them has."""
+    thin = math.ceil(math.sqrt(len(pictures)))
+    parts = [picture[k % thin :: thin, ::thin] for k, picture in enumerate(pictures)]
+    return Image.fromarray(np.concatenate(parts)).quantize(COLOURS)
 
 
 def _picture(drawn: matplotlib.figure.Figure) -> Image.Image:

@@ -5,12 +5,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.attraction import Followed
 from analysis.dynamics.attractor_search import ESCAPED, NOT_ATTRACTING, NOT_SETTLED
 from analysis.dynamics.attractors import find_attractors
 from analysis.dynamics.basin_boundary import bisect_outcome, divide_outcomes
 from analysis.dynamics.basin_fractions import basin_fractions, continued_fractions
 from analysis.dynamics.basins import Basins, Search, basins, labels_of, set_up, touching
 from analysis.dynamics.edge_tracking import edge_state
+from analysis.dynamics.limit_sets import LimitSet
+from dynsim.commands.portrait import as_before
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon
@@ -198,6 +201,19 @@ def test_labels_of_a_map_follow_their_attractors_along_a_parameter(matching):
     assert np.array_equal(inside, ~np.isnan(found.shares))
 
 
+def test_basins_in_a_movie_have_the_labels_of_the_attractors_that_theirs_continue():
+    rest = lambda x: LimitSet("fixed point", "stable", np.array([[x]]), np.array([[x]]), 1.0, np.zeros(1))
+    at = lambda labels, *xs: Basins(
+        np.array(labels), (np.arange(3.0),), ("x",), tuple(map(rest, xs)), (), 1.0, 1, np.ones(1)
+    )
+    along, ones = (
+        Followed(),
+        [at([0, 0, -2], -1), at([0, 1, -1], 1.0, -0.9), at([-2, 0, 0], 1.1), at([0, 1, 1], -0.95, 1.1)],
+    )
+    shown = [as_before(one, along) for one in ones]
+    assert [one.labels.tolist() for one in shown] == [[0, 0, -2], [1, 0, -1], [-2, 1, 1], [0, 1, 1]]
+
+
 @pytest.mark.slow
 def test_the_saddle_of_a_map_is_in_no_basin():
     found = basins(Pitch(), [[-1.5, 1.5]], [9])
@@ -240,7 +256,7 @@ def test_a_slice_keeps_the_other_components():
 
 def test_a_straight_boundary_has_the_exponent_one():
     labels = np.repeat([0, 1], 200)[:, None] * np.ones((1, 40), int)
-    plain = Basins(labels.astype(int), (np.arange(400.0), np.arange(40.0)), ("x", "y"), (), (), 1.0, 1)
+    plain = Basins(labels.astype(int), (np.arange(400.0), np.arange(40.0)), ("x", "y"), (), (), 1.0, 1, np.ones(2))
     assert plain.uncertainty_exponent().rate == pytest.approx(1, abs=1e-9)
 
 

@@ -191,7 +191,10 @@ def test_a_slice_says_where_it_cuts_and_marks_have_names():
         (rest(1, 1e-5, "stable"), rest(-1, 2 * np.pi, "stable"), cycle),
         (rest(0, 0, "saddle"), rest(9, 0, "saddle")),
     )
-    found, known = Basins(labels, axes, ("x", "y"), *limits, 1.0, 10), Components(("x", "y", "z"), ("",) * 3, "")
+    found, known = (
+        Basins(labels, axes, ("x", "y"), *limits, 1.0, 10, np.ones(3)),
+        Components(("x", "y", "z"), ("",) * 3, ""),
+    )
     figure = drawn(found, [0, 1], known, np.zeros(3))
     legend = figure.axes[0].get_legend()
     assert legend.get_title().get_text() == "$z$ = 0"

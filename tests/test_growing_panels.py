@@ -2,8 +2,10 @@
 
 import functools
 
+import matplotlib.figure
 import numpy as np
 import pytest
+from PIL import Image
 
 from figures import movie
 from figures.panels import exponents, maps
@@ -104,6 +106,20 @@ def test_a_movie_is_a_gif(command, capsys):
 def test_the_last_frame_of_a_growing_movie_shows_all():
     shares = [movie.growing(functools.partial(round, ndigits=6))(k / movie.FRAMES) for k in range(movie.FRAMES)]
     assert (shares[0], shares[-1]) == (round(1 / movie.FRAMES, 6), 1.0)
+
+
+def test_a_movie_has_the_colours_and_the_size_of_all_its_frames(tmp_path):
+    """Each frame is one colour, of those that few have in common, and the second one is larger than the others."""
+    colours, sizes = [(0.1, 0.5, 0.9), (0.9, 0.5, 0.1), (0.4, 0.8, 0.2)], [(1, 1), (1.2, 1.1), (1, 1)]
+    frame = lambda k: matplotlib.figure.Figure(figsize=sizes[k], facecolor=colours[k])
+    movie.write_movie(tmp_path / "some.gif", lambda phase: frame(round(3 * phase)), frames=3)
+    with Image.open(tmp_path / "some.gif") as found:
+        for k in range(3):
+            found.seek(k)
+            pixels = np.asarray(found.convert("RGB"))
+            assert pixels.shape == (132, 144, 3)
+            np.testing.assert_allclose(pixels[60, 60], 255 * np.array(colours[k]), atol=1)
+            np.testing.assert_allclose(pixels[-1, -1], pixels[60, 60] if k == 1 else 255)
 
 
 def test_returns_of_a_periodic_orbit_are_a_fixed_point_on_axes_of_its_size():

@@ -1,5 +1,6 @@
 """Distances of invariant sets, whether a trajectory stays on one, volumes, and the matching of attractors."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -8,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import KDTree
 
@@ -121,6 +122,37 @@ def set_distance(one: LimitSet, other: LimitSet, extent: Float[np.ndarray, " f"]
     """Return the Hausdorff distance of two sets of features, in extents."""
     a, b = one.features / extent, other.features / extent
     return float(max(np.max(KDTree(b).query(a)[0]), np.max(KDTree(a).query(b)[0])))
+
+
+class Followed:
+    """Attractors along a parameter: each has the label of the one that it continues, a new one the next label."""
+
+    def __init__(self, furthest: float = 0.2):
+        """Begin without attractors; those further apart than `furthest` extents are not paired."""
+        self.furthest, self.known = furthest, dict[int, LimitSet]()
+
+    def labels(
+        self, found: Sequence[LimitSet], extent: Float[np.ndarray, " f"], pairs: Sequence[int] | None = None
+    ) -> list[int]:
+        """Return the labels of the attractors at the next value of the parameter, which are known from then on.
+
+        Args:
+            found: the attractors.
+            extent: the size of each feature.
+            pairs: for each the place among the `known` ones of the one that it continues, -1 for none; by default
+                those of `match`.
+        """
+        known = list(self.known)
+        pairs = match(list(self.known.values()), found, extent, furthest=self.furthest) if pairs is None else pairs
+        fresh = itertools.count(len(known))
+        labels = [known[place] if place >= 0 else next(fresh) for place in pairs]
+        self.known |= zip(labels, found, strict=True)
+        return labels
+
+
+def relabelled(labels: Int[np.ndarray, "..."], names: Sequence[int]) -> Int[np.ndarray, "..."]:
+    """Return indices of attractors replaced by their names; negative labels stay."""
+    return np.where(labels >= 0, np.append(np.asarray(names, int), 0)[labels], labels)
 
 
 def match(

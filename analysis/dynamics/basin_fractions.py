@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.stats import binomtest
 
-from analysis.dynamics.attraction import match, set_distance
+from analysis.dynamics.attraction import Followed, relabelled, set_distance
 from analysis.dynamics.attractor_search import FATES, Attractors, Settings, search
 from analysis.dynamics.basins import Search, labelled, set_up
 from analysis.dynamics.flat_states import flat_states
@@ -147,25 +147,16 @@ def continued_fractions(
     function("sampler", sampler, "a random key")
     starts = jax.vmap(sampler)(jax.random.split(random_key("key", key), integer("count", count, least=1)))
     rows: list[tuple[dict[int, LimitSet], Fractions]] = []
-    known: dict[int, LimitSet] = {}
-    fresh = 0
+    along = Followed(furthest)
     for value in values:
         at = eqx.tree_at(take, system, jnp.asarray(value))
         time_map, flat, told = set_up(at, starts, options)
         found = labelled(time_map, flat, told)
-        before = list(known.items())
-        if matching == "distance":
-            pairs = match([a for _, a in before], found.attractors, found.extent, furthest=furthest)
-        else:
-            pairs = _enclosed(time_map, [a for _, a in before], found, told)
-        names = [before[p][0] if p >= 0 else -1 for p in pairs]
-        for place, name in enumerate(names):
-            if name < 0:
-                names[place], fresh = fresh, fresh + 1
+        enclosed = matching == "enclosure"
+        pairs = _enclosed(time_map, list(along.known.values()), found, told) if enclosed else None
+        names = along.labels(found.attractors, found.extent, pairs)
         followed = dict(zip(names, found.attractors, strict=True))
-        relabelled = np.array([names[k] if k >= 0 else k for k in found.labels])
-        rows.append((followed, _fractions(relabelled, followed, confidence)))
-        known = known | followed
+        rows.append((followed, _fractions(relabelled(found.labels, names), followed, confidence)))
     return _curves(values, rows)
 
 

@@ -64,7 +64,7 @@ class Basins(NamedTuple):
 
     `axes` are the values of the components `names`, one axis of `labels` for each. `others` are limits found that do
     not attract, or of which this is undecided; at most `longest` intervals of the length `interval` were run from each
-    point.
+    point. Distances were measured in units of `extent`, the size of each component.
     """
 
     labels: Int[np.ndarray, "..."]
@@ -74,6 +74,7 @@ class Basins(NamedTuple):
     others: tuple[LimitSet, ...]
     interval: float
     longest: int
+    extent: Float[np.ndarray, " f"]
 
     @property
     def shares(self) -> dict[int, float]:
@@ -172,7 +173,7 @@ def basins(
     names = components(system, base).names
     return Basins(
         found.labels.reshape(sizes), axes, tuple(names[k] for k in which), found.attractors, found.others,
-        found.interval, found.longest,
+        found.interval, found.longest, found.extent,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from dynsim.errors import argument_error, check_at_least, check_positive
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from analysis.dynamics.attraction import Followed
     from analysis.dynamics.basins import Basins
     from dynsim.commands.systems import Found
 
@@ -86,12 +87,14 @@ def main(words: Sequence[str]) -> int:
     write_figure(drawn, o.figure, f"phase portrait of {found.name}")
     say(f"figure {o.figure}")
     if o.movie is not None:
+        from analysis.dynamics.attraction import Followed
         from dynsim.progress import tracked
         from dynsim.systems.named import changed
         from figures.movie import write_movie
 
+        at, along = lambda value: found._replace(system=changed(found.system, {name: value})), Followed()
         made = [
-            portrait(o, found._replace(system=changed(found.system, {name: value})), f"{name} = {value:.3g}")[0]
+            portrait(o, at(value), f"{name} = {value:.3g}", along)[0]
             for value in tracked(values, len(values), "portraits")
         ]
         write_movie(o.movie, lambda phase: made[round(phase * len(made))], frames=len(made))
@@ -107,8 +110,8 @@ def varied(o: Portrait, system: Any) -> tuple[str, list[float]]:
     return parameter_range(o.vary, o.frames, system, "vary") if o.vary else ("", [])
 
 
-def portrait(o: Portrait, found: "Found", title: str = "") -> "tuple[Figure, str]":
-    """Return the figure of a portrait, and what was found in words."""
+def portrait(o: Portrait, found: "Found", title: str = "", along: "Followed | None" = None) -> "tuple[Figure, str]":
+    """Return the figure of a portrait, basins with the labels of those before in a movie, and what was found."""
     from dynsim.spaces import Simplex, Sphere
     from dynsim.systems.named import components
 
@@ -129,8 +132,8 @@ def portrait(o: Portrait, found: "Found", title: str = "") -> "tuple[Figure, str
         return on_simplex(o, found.system, len(state))
     known = components(found.system, state)
     if len(state) == 1:
-        return on_line(o, found, known, title)
-    return in_plane(o, found, known, state, title)
+        return on_line(o, found, known, title, along)
+    return in_plane(o, found, known, state, title, along)
 
 
 def dimension(o: Portrait, found: "Found") -> int | None:
@@ -142,7 +145,9 @@ def dimension(o: Portrait, found: "Found") -> int | None:
     return len(o.box) // 2 if o.box and not o.plane else None
 
 
-def in_plane(o: Portrait, found: "Found", known: Any, state: np.ndarray, title: str) -> "tuple[Figure, str]":
+def in_plane(
+    o: Portrait, found: "Found", known: Any, state: np.ndarray, title: str, along: "Followed | None"
+) -> "tuple[Figure, str]":
     """Return the portrait of a plane or of a slice."""
     from analysis.dynamics.phase_plane import phase_plane
     from figures.panels.labels import axis_labels, slice_label
@@ -170,7 +175,7 @@ def in_plane(o: Portrait, found: "Found", known: Any, state: np.ndarray, title: 
     note = f"; the field depends on time and is drawn at t = {o.time:g}" if plan.forced else ""
     title = ", ".join(part for part in (title, cut, f"t = {o.time:g}" if plan.forced else "") if part)
     told = f"{plan!r}{note}" if regions is None else f"{plan!r}\n{regions!r}"
-    return plane(plan, (labels[first], labels[second]), title=title, basins=regions), told
+    return plane(plan, (labels[first], labels[second]), title=title, basins=as_before(regions, along)), told
 
 
 def basins_of(
@@ -193,7 +198,17 @@ def basins_of(
     return basins(found.system, sides, (o.grid,) * len(which), start=start, varied=which)
 
 
-def on_line(o: Portrait, found: "Found", known: Any, title: str) -> "tuple[Figure, str]":
+def as_before(regions: "Basins | None", along: "Followed | None") -> "Basins | None":
+    """Return basins with the labels of the attractors before that theirs continue."""
+    if regions is None or along is None:
+        return regions
+    from analysis.dynamics.attraction import relabelled
+
+    names = along.labels(regions.attractors, regions.extent)
+    return regions._replace(labels=relabelled(regions.labels, names))
+
+
+def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followed | None") -> "tuple[Figure, str]":
     """Return the portrait of a line."""
     import jax
     import jax.numpy as jnp
@@ -214,7 +229,9 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str) -> "tuple[Figur
     label = axis_label(known.names[0], known.units[0])
     regions = basins_of(o, found, (low, high), np.zeros(1), (0,))
     said = said if regions is None else f"{said}\n{regions!r}"
-    return line(xs, np.asarray(speeds), points, [e.kind for e in rests], label, title=title, basins=regions), said
+    return line(
+        xs, np.asarray(speeds), points, [e.kind for e in rests], label, title=title, basins=as_before(regions, along)
+    ), said
 
 
 def on_sphere(o: Portrait, system: Any, d: int) -> "tuple[Figure, str]":
