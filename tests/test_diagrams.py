@@ -19,6 +19,7 @@ from analysis.dynamics.orbit_continuation import orbit_ranges
 from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import DoubleWell
 from dynsim.systems.catalogue.populations import Brusselator
+from figures.movie import FRAMES
 from figures.panels.bifurcations import bifurcation_marks, branch_lines, stability_legend
 from tests.commands import refused, run
 
@@ -224,7 +225,10 @@ def test_the_command_refuses_bad_input_in_one_sentence(words, sentence, capsys):
     assert sentence in refused(capsys, "continue", *words)
 
 
-def test_all_fixed_points_of_a_map_of_ones_own_are_looked_for(capsys, tmp_path):
+def test_all_fixed_points_of_a_map_of_ones_own_are_looked_for(capsys, tmp_path, monkeypatch):
+    frames = []
+    last = lambda file, drawing: frames.append(drawing(1 - 1 / FRAMES).axes[0])
+    monkeypatch.setattr("figures.movie.write_movie", last)
     file = tmp_path / "own.py"
     file.write_text(
         "import jax.numpy as jnp\n"
@@ -234,6 +238,8 @@ def test_all_fixed_points_of_a_map_of_ones_own_are_looked_for(capsys, tmp_path):
         'delayed = FunctionMap(step, names=("x", "y"), parameters={"r": 1.5})\n'
     )
     words = ["continue", f"{file}:delayed", "--parameter", "r", "--from", "1.4", "--to", "1.6", "--step", "0.1"]
-    status, said, _ = run(capsys, *words, "--box", "-1", "2", "-1", "2", "--starts", "6")
+    status, said, _ = run(capsys, *words, "--box", "-1", "2", "-1", "2", "--starts", "6", "--movie", "r.gif")
     assert status == 0
     assert "2 branches in r" in said  # from (0, 0), and from (1, 1) (1 - 1 / r)
+    assert said.splitlines()[-1] == "movie r.gif"
+    assert [line.get_visible() for line in frames[0].lines] == [True] * len(frames[0].lines)

@@ -5,10 +5,11 @@ import functools
 import matplotlib.figure
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
 from figures import movie
-from figures.panels import exponents, maps
+from figures.panels import bifurcations, exponents, maps
 from figures.style import canvas, settings
 from tests.commands import refused, run
 
@@ -118,8 +119,32 @@ def test_a_movie_has_the_colours_and_the_size_of_all_its_frames(tmp_path):
             found.seek(k)
             pixels = np.asarray(found.convert("RGB"))
             assert pixels.shape == (132, 144, 3)
-            np.testing.assert_allclose(pixels[60, 60], 255 * np.array(colours[k]), atol=1)
+            for place in (pixels[60, 60], pixels[0, 0]):
+                np.testing.assert_allclose(place, 255 * np.array(colours[k]), atol=1)
             np.testing.assert_allclose(pixels[-1, -1], pixels[60, 60] if k == 1 else 255)
+
+
+def test_a_diagram_is_shown_up_to_a_share_of_the_parameter():
+    """Marks beyond it are hidden, and lines are cut there; the axes are those of the whole."""
+    with settings():
+        drawn, (ax,) = canvas()
+        bifurcations.branch_lines(ax, [0.0, 4.0], [[0.0], [8.0]], [True])
+        bifurcations.bifurcation_marks(ax, ["fold", "Hopf point"], [1.0, 3.0], [2.0, 6.0])
+        ax.set_xlim(0, 4)
+        bifurcations.shown_up_to(ax, 1.0)
+        pixels = lambda: np.asarray(drawn.canvas.buffer_rgba())[..., :3].min(axis=2) < 200
+        FigureCanvasAgg(drawn).draw()
+        whole, limits = pixels(), ax.get_ylim()
+        bifurcations.shown_up_to(ax, 0.5)
+        drawn.canvas.draw()
+    left, top, right, bottom = np.round(ax.get_window_extent().extents).astype(int)
+    inside = lambda seen: seen[::-1][top + 3 : bottom - 3, left + 3 : right - 3]
+    before, after = inside(whole), inside(pixels())
+    middle = before.shape[1] // 2
+    assert np.array_equal(before[:, : middle - 3], after[:, : middle - 3])
+    assert np.any(before[:, middle + 3 :])
+    assert not np.any(after[:, middle + 3 :])
+    assert ax.get_ylim() == limits
 
 
 def test_returns_of_a_periodic_orbit_are_a_fixed_point_on_axes_of_its_size():

@@ -245,6 +245,7 @@ def test_the_command_follows_folds_in_a_second_parameter_and_draws_the_plane(cap
         ("--counts 3", "Argument `second` must be given with `--second-bounds` or `--counts`"),
         ("--second a --second-bounds 0 1 --counts 1", "Argument `counts` must be from 2 to 100, but is 1"),
         ("--second aa --second-bounds 0 1", "did you mean `a`?"),
+        ("--second a --second-bounds 0 1 --movie a.gif", "Argument `movie` must be left out with `--second`"),
         ("--second a --second-bounds 2 3", "must hold the system's own value of `a`"),
     ],
 )

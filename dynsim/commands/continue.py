@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynsim.commands.continue_ends import say_ends
@@ -30,7 +29,7 @@ def main(words: Sequence[str]) -> int:
     check_numbers(o)
     if o.resume is not None and not o.resume.is_file():
         raise argument_error("resume", "be a file", f"`{o.resume}` is not one")
-    check_outputs(o.force, out=o.out, figure=o.figure)
+    check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie)
     check_plane(o)
     from analysis.dynamics.diagrams import save_diagram
 
@@ -54,9 +53,8 @@ def main(words: Sequence[str]) -> int:
         say(f"diagram file {o.out}")
     if o.second:
         draw_plane(o, made.system, (where, second), diagram)
-    elif o.figure is not None:
-        _draw(o, o.figure, made, where, diagram)
-        say(f"figure {o.figure}")
+    elif o.figure is not None or o.movie is not None:
+        _draw(o, made, where, diagram)
     return 0
 
 
@@ -204,31 +202,44 @@ def _drawn_component(o: Continue, made: "Found", state: Any) -> tuple["Component
     return parts, parts.index(o.component) if o.component else 0
 
 
-def _draw(o: Continue, file: Path, made: "Found", where: Any, diagram: "Diagram") -> None:
-    """Draw one component of the state against the parameter."""
+def _draw(o: Continue, made: "Found", where: Any, diagram: "Diagram") -> None:
+    """Write the figure of one component of the state against the parameter, and the movie, if they are asked for."""
     from analysis.dynamics.diagrams import branch_line
     from figures.files import write_figure
-    from figures.panels.bifurcations import bifurcation_marks, branch_lines, stability_legend
+    from figures.movie import growing, write_movie
+    from figures.panels.bifurcations import bifurcation_marks, branch_lines, shown_up_to, stability_legend
     from figures.panels.labels import axis_label
     from figures.style import canvas, settings
 
     parts, which = _drawn_component(o, made, _first(diagram))
-    with settings():
-        drawn, (ax,) = canvas()
-        marks = []
-        for one, orbits in [(b, False) for b in diagram.branches] + [(b, True) for b in diagram.orbits]:
-            values, at = _values(made.system, where, one, which, orbits)
-            branch_lines(ax, *branch_line(one, values, at), role="second" if orbits else "first")
-            names = [f"{b.criticality} {b.kind}".strip() for b in one.bifurcations]
-            marks += [(n, b.parameter, float(v[-1])) for n, b, v in zip(names, one.bifurcations, at, strict=True)]
-        for mark in marks:
-            bifurcation_marks(ax, *([part] for part in mark))
-        ax.set_xlabel(axis_label(o.parameter))
-        ax.set_ylabel(axis_label(parts.names[which], parts.units[which]))
-        ax.set_xlim(o.from_, o.to)
-        names = {"first": "equilibria", "second": "periodic orbits, max. and min."}
-        stability_legend(ax, kinds=names if diagram.orbits else None)
-        write_figure(drawn, file, f"bifurcation diagram in {o.parameter}")
+    every = [(one, False) for one in diagram.branches] + [(one, True) for one in diagram.orbits]
+    values = [_values(made.system, where, one, which, orbits) for one, orbits in every]
+
+    def drawing(until: float) -> Any:
+        with settings():
+            drawn, (ax,) = canvas()
+            marks = []
+            for (one, orbits), (on_branch, at) in zip(every, values, strict=True):
+                branch_lines(ax, *branch_line(one, on_branch, at), role="second" if orbits else "first")
+                names = [f"{b.criticality} {b.kind}".strip() for b in one.bifurcations]
+                marks += [(n, b.parameter, float(v[-1])) for n, b, v in zip(names, one.bifurcations, at, strict=True)]
+            for mark in marks:
+                bifurcation_marks(ax, *([part] for part in mark))
+            ax.set_xlabel(axis_label(o.parameter))
+            ax.set_ylabel(axis_label(parts.names[which], parts.units[which]))
+            ax.set_xlim(o.from_, o.to)
+            names = {"first": "equilibria", "second": "periodic orbits, max. and min."}
+            stability_legend(ax, kinds=names if diagram.orbits else None)
+            shown_up_to(ax, until)
+            return drawn
+
+    if o.figure is not None:
+        with settings():
+            write_figure(drawing(1.0), o.figure, f"bifurcation diagram in {o.parameter}")
+        say(f"figure {o.figure}")
+    if o.movie is not None:
+        write_movie(o.movie, growing(drawing))
+        say(f"movie {o.movie}")
 
 
 def _values(flow: Any, where: Any, one: Any, which: int, orbits: bool) -> tuple[Any, Any]:

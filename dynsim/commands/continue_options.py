@@ -61,6 +61,8 @@ class Continue(SystemOptions):
     """the diagram file (.npz) to write: branches, orbits, and curves in `--second`"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write"""
+    movie: Path | None = None
+    """a movie (.gif) to write, in which the diagram grows with the parameter"""
     force: bool = False
     """replace existing files that dynsim did not write"""
 

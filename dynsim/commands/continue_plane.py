@@ -23,6 +23,8 @@ def check_plane(o: Continue) -> None:
         if o.second_bounds or o.counts:
             raise argument_error("second", "be given with `--second-bounds` or `--counts`", "is not")
         return
+    if o.movie is not None:
+        raise argument_error("movie", "be left out with `--second`", "is given")
     ends = o.second_bounds
     if len(ends) != 2 or not all(math.isfinite(end) for end in ends) or not ends[0] < ends[1]:
         said = ", ".join(f"{end:g}" for end in ends) or "missing"

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
-from matplotlib.patches import Polygon
+from matplotlib.patches import Polygon, Rectangle
 from numpy.typing import ArrayLike
 from scipy.interpolate import Akima1DInterpolator
 
@@ -121,6 +121,19 @@ def bifurcation_marks(ax: Axes, kinds: Sequence[str], parameters: ArrayLike, val
             label=None if kind in named else kind,
         )  # fmt: skip
         named.add(kind)
+
+
+def shown_up_to(ax: Axes, share: float) -> None:
+    """Hide the lines and marks beyond a share of the horizontal axis; limits and the legend stay those of all."""
+    if share >= 1:
+        return
+    low, high = ax.get_xlim()
+    ax.set_ylim(ax.get_ylim())
+    for line in ax.lines:
+        if np.size(line.get_xdata()) == 1:
+            line.set_visible(float(np.ravel(line.get_xdata())[0]) <= low + share * (high - low))
+        else:
+            line.set_clip_path(Rectangle((0, 0), share, 1, transform=ax.transAxes))
 
 
 def stability_legend(ax: Axes, *, kinds: Mapping[str, str] | None = None) -> None:
