@@ -133,7 +133,7 @@ def simulate_hybrid(
     t, moved = float(times[0]), False
     while True:
         rules, begin = known(flow), t
-        left = _left(rules, jumps[-1] if moved else None, y)
+        left = _left(rules, [] if dwell else jumps, moved, y)
         path, index = _phase(flow, y, _remaining(times, t), rules, left, float(dwell) if jumps else 0.0, integrator)
         if path is not None:
             phases.append(path)
@@ -234,14 +234,19 @@ def _rules(transitions: Any) -> Callable[[AbstractFlow], Sequence[Transition]]:
     return checked
 
 
-def _left(rules: Sequence[Transition], last: Jump | None, y: State) -> list[Event]:
-    """Return the guards of a phase, told of the reset before it, if it has moved a state of the same shape."""
+def _left(rules: Sequence[Transition], jumps: Sequence[Jump], moved: bool, y: State) -> list[Event]:
+    """Return the guards of a phase, told of the reset before it, if that has a state of the same shape before it."""
     shapes = lambda state: [leaf.shape for leaf in jax.tree.leaves(state)]
-    told = last if last is not None and shapes(last.before) == shapes(y) else None
-    before, name = (y, None) if told is None else (told.before, told.name)
-    sides = [np.asarray(-float(rule.guard.direction) if rule.name == name else 0.0) for rule in rules]
-    guards = [rule.guard for rule in rules]
-    return [AfterReset(g.fn, g.direction, g.samples, before, side) for g, side in zip(guards, sides, strict=True)]
+    told = bool(jumps) and shapes(jumps[-1].before) == shapes(y)
+    before = jumps[-1].before if told else y
+    last = {jump.name: jump.time for jump in jumps}
+    guards = []
+    for rule in rules:
+        guard, occurred = rule.guard, told and moved and rule.name == jumps[-1].name
+        since = jumps[-1].time - last.get(rule.name, -math.inf) if told else 0.0
+        flags = (-float(guard.direction) if occurred else 0.0, float(told), since)
+        guards.append(AfterReset(guard.fn, guard.direction, guard.samples, before, *map(np.asarray, flags)))
+    return guards
 
 
 def _phase(

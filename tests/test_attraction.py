@@ -10,7 +10,7 @@ from analysis.dynamics.attractor_search import FATES, NOT_ATTRACTING, NOT_SETTLE
 from analysis.dynamics.attractors import find_attractors
 from analysis.dynamics.basins import Search, basins
 from analysis.dynamics.limit_sets import LimitSet, Record, recurrent_set
-from analysis.dynamics.returns import RADII, Attraction, Line, radius_of
+from analysis.dynamics.returns import RADII, Attraction, Line, radius_of, stay_away
 from analysis.dynamics.time_maps import TimeMap, state_itself
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.chaotic import Roessler
@@ -106,6 +106,18 @@ def test_the_radius_is_the_largest_one_from_which_as_from_smaller_ones_perturbat
     assert radius_of(rows(back, away), 0.05, 0.9, 0.5) == (True, 0.1)  # smaller ones cannot be told
     assert radius_of(rows(away, away), 0.2, 0.9, 0.5) == (None, 0.0)  # none can
     assert radius_of(np.array([[0.6 * r] * 32 for r in RADII]), 0.0, 0.9, 0.5) == (False, 0.0)
+
+
+def test_perturbations_that_reach_other_attractors_do_not_refute_a_set():
+    """An attractor beside the boundary of its basin, as the chaotic one of Lorenz's model of 1984 is."""
+    place, radii = np.arange(32), np.asarray(RADII)[:, None]
+    beside = np.where(place < 20, 0.07, 0.001) * np.ones_like(radii)
+    assert not stay_away(beside, 5e-3)
+    assert not stay_away(beside, 0.05)  # of one radius there is no telling
+    assert stay_away(np.where(place < 29, 0.07, 0.001) * np.ones_like(radii), 5e-3)  # a set that repels
+    assert not stay_away(np.where(place < np.where(radii > 0.05, 29, 20), 0.07, 0.001), 0.02)
+    assert stay_away(np.where(place < 20, 0.8, 0.1) * radii, 5e-3)  # neutral circles, one beside the other
+    assert not stay_away(np.where(place < 20, np.sqrt(radii), 0.0) * 1.1 * radii**-0.1, 5e-3)
 
 
 def test_distances_from_an_orbit_are_those_from_its_polygon():

@@ -240,6 +240,17 @@ def test_a_cycle_is_looked_for_where_the_trajectory_recurs(monkeypatch):
     assert len(asked) == 2
 
 
+def test_newtons_method_is_lost_far_from_the_trajectory_in_extents_or_from_the_period():
+    states = np.stack([np.linspace(0.0, 1.0, 40), np.ones(40)], axis=1)
+    record = record_of(states, states, [2.0, 4.0])
+    moved = [([1.19, 1.0], 1.0), ([1.21, 1.0], 1.0), ([1.0, 0.61], 1.0), ([1.0, 0.59], 1.0), ([0.0, 1.0], 1.0)]
+    assert [limit_sets._is_lost(record, jnp.asarray(x), r) for x, r in moved] == [False, True, False, True, True]
+    assert [limit_sets._is_lost(record, jnp.asarray(states[-1]), r) for r in (0.49, 0.51, 1.49, 1.51)] == [
+        True, False, False, True
+    ]  # fmt: skip
+    assert limit_sets._is_lost(record, jnp.asarray([np.nan, 1.0]), 1.0)
+
+
 @pytest.fixture(scope="module")
 def saddle():
     """A map with the saddle 0, of the multipliers 3/2, 1/2 and 1/4, between the fixed points +-(1, 1/2, 0)."""

@@ -109,6 +109,50 @@ def test_intervals_that_shrink_little_or_by_one_only_do_notaccumulate(ends):
     assert not any(accumulate(ends[:k], np.spacing(ends[k - 1])) for k in range(2, len(ends), max(1, len(ends) // 20)))
 
 
+def tank(name, level, mode):
+    """The transition to a mode of two tanks, one of which is filled, once the other one is empty."""
+    guard = Event(lambda t, x: jnp.where(x[2] == mode, 1.0, x[level]), -1)
+    return Transition(name, guard, lambda flow, t, x: (flow, x.at[2].set(mode)))
+
+
+@rather
+def test_two_transitions_that_alternate_accumulate(integrator):
+    """Levels (1, 0.7) fall by 0.5 and 0.45, and one of them is filled by 0.6: both are 0 at t = 1.7 / 0.35."""
+    rates = lambda t, x: jnp.stack([0.6 * x[2] - 0.5, 0.6 * (1 - x[2]) - 0.45, 0 * x[2]])
+    rules = [tank("second", 1, 0.0), tank("first", 0, 1.0)]
+    run = simulate_hybrid(FunctionFlow(rates), [1.0, 0.7, 1.0], [0.0, 6.0, 20.0], rules, integrator=integrator)
+    assert run.ending is Ending.ACCUMULATED
+    assert {jump.name for jump in run.jumps[-2:]} == {"first", "second"}
+    assert abs(run.jumps[-1].time - 1.7 / 0.35) < 1e-12
+    assert np.all(np.abs(run.final[:2]) < 1e-14)
+
+
+@rather
+def test_of_two_transitions_at_one_time_the_second_occurs_next(integrator):
+    reset = lambda k: lambda flow, t, x: (flow, x.at[k].set(0.0))
+    rules = [Transition(str(k), Event(lambda t, x, k=k: x[k] - 1, 1), reset(k)) for k in (0, 1)]
+    for ahead, names in ((0.0, ["0", "1"]), (1e-14, ["1", "0"])):
+        run = simulate_hybrid(CLOCK, [0.0, ahead], [0.0, 2.5], rules, integrator=integrator)
+        assert [jump.name for jump in run.jumps] == 2 * names
+        np.testing.assert_allclose([jump.time for jump in run.jumps], [1, 1, 2, 2], rtol=1e-13)
+        np.testing.assert_allclose(run.final, 0.5, rtol=1e-12)
+        found = crossings(CLOCK, [0.0, ahead], [0.0, 2.5], [rule.guard for rule in rules], integrator=integrator)
+        assert [jump.name for jump in found.jumps] == names
+
+
+@rather
+def test_a_reset_onto_another_guard_is_a_crossing_from_the_other_side_only(integrator):
+    rules = lambda low: [
+        Transition("end", Event(lambda t, x: x[0] - 1, 1), lambda flow, t, x: (flow, jnp.full_like(x, low))),
+        Transition("mark", Event(lambda t, x: x[0] - 0.5, 1), unchanged),
+    ]
+    names = lambda start, low: [
+        jump.name for jump in simulate_hybrid(CLOCK, [start], [0.0, 1.2], rules(low), integrator=integrator).jumps
+    ]
+    assert names(0.1, 0.5) == ["mark", "end"]  # from above the mark to it
+    assert names(0.4, 0.3) == ["mark", "end", "mark"]
+
+
 @rather
 def test_a_reset_that_leaves_a_state_on_its_guard_ends_the_run(integrator):
     stick = Transition("stick", GROUND, lambda flow, t, x: (flow, x * jnp.array([1.0, 0.0])))

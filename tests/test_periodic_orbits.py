@@ -13,6 +13,9 @@ from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.oscillators import Duffing, Pendulum, VanDerPol
 
+SIZES, RATE = jnp.asarray([1e-9, 1e6]), 1e6
+SMALL = FunctionFlow(lambda t, x: RATE * SIZES * VanDerPol().velocity(t, x / SIZES))
+
 
 @pytest.fixture(scope="module")
 def cycle():
@@ -29,8 +32,7 @@ def test_van_der_pol_has_its_period_and_multiplier(cycle):
 
 
 def test_orbits_do_not_depend_on_the_units(cycle):
-    sizes, rate = jnp.asarray([1e-9, 1e6]), 1e6
-    flow = FunctionFlow(lambda t, x: rate * sizes * VanDerPol().velocity(t, x / sizes))
+    sizes, rate, flow = SIZES, RATE, SMALL
     found = periodic_orbit(flow, sizes * jnp.asarray([2.0, 0.1]), 6.5 / rate)
     assert found.period * rate == pytest.approx(cycle.period, abs=1e-7)
     np.testing.assert_allclose(found.multipliers, cycle.multipliers, rtol=1e-5)
@@ -39,6 +41,16 @@ def test_orbits_do_not_depend_on_the_units(cycle):
     np.testing.assert_allclose(again.state, found.state / sizes, atol=1e-6)
     assert found.nodes.shape == (1, 2)
     assert 1e6 * cycle.gap / 100 < found.gap < 1e6 * cycle.gap * 100
+
+
+def test_an_iteration_that_is_lost_ends_there():
+    seen = []
+    lost = lambda x, period: seen.append((x / SIZES, period * RATE)) or len(seen) == 2
+    with pytest.raises(ValueError, match="`guess` must be near a periodic orbit, but leads away from where it is"):
+        periodic_orbit(SMALL, SIZES * jnp.asarray([2.0, 0.1]), 6.5 / RATE, lost=lost)
+    assert len(seen) == 2
+    np.testing.assert_allclose(seen[1][0], [2.0, 0.1], atol=0.2)  # in the units of the flow
+    assert seen[1][1] == pytest.approx(6.66, abs=0.1)
 
 
 def test_a_period_that_is_not_that_of_the_forcing_is_refused():

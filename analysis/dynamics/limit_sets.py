@@ -26,6 +26,7 @@ from dynsim.systems.base import AbstractMap
 
 SLOW = 1e-3  # of the extent: a motion in an interval below which an equilibrium is looked for
 NEAR = 1e-2  # of the extent: the distance from a trajectory within which Newton's method must end
+LOST = 10 * NEAR  # of the extent: Newton's method, begun near an orbit, never is so far from where it began
 RETURNED = 1e-5  # of the extent: a recurrence of a map
 EDGE = 1e-3  # the same of a trajectory that is kept on the edge of a basin
 CLOSE = 1e-6  # of the extent: a distance at which a trajectory counts as being on the limit
@@ -253,9 +254,18 @@ def _polished(
     flow: Any = record.time_map.system
     turn = record.time_map.restored(jnp.asarray(shift)) if np.any(shift) else None
     try:
-        return periodic_orbit(flow, record.state(-1), duration, segments=segments, forced=forced, shift=turn)
+        return periodic_orbit(
+            flow, record.state(-1), duration, segments=segments, forced=forced, shift=turn,
+            lost=lambda x, period: _is_lost(record, x, period / duration),
+        )  # fmt: skip
     except ValueError:
         return None
+
+
+def _is_lost(record: Record, x: State, ratio: float) -> bool:
+    """Return whether a step of Newton's method is too far from the last sample, or from the period, to end there."""
+    features = record.time_map.features_of(np.asarray(ravel_pytree(x)[0])[None])[0]
+    return not (float(record.apart(features, record.features[-1])) <= LOST and 0.5 < ratio < 1.5)
 
 
 def _turns(record: Record, samples: float) -> np.ndarray:
@@ -291,7 +301,7 @@ def _closed(record: Record, samples: float) -> LimitSet | None:
     """Return the limit cycle whose period is about that many intervals."""
     duration = samples * float(record.time_map.interval)
     orbit = _polished(record, duration, 1, _turns(record, samples), forced=False)
-    if orbit is None or not 0.5 * duration < orbit.period < 1.5 * duration:
+    if orbit is None:
         return None
     flat, features = _sampled(record, orbit)
     for turns in range(10, 1, -1):  # the least period

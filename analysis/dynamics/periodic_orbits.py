@@ -1,5 +1,6 @@
 """Periodic orbits by multiple shooting on any space, with their Floquet multipliers."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -68,6 +69,7 @@ def periodic_orbit(
     forced: bool = False,
     shift: State | None = None,
     rtol: float = 1e-10,
+    lost: Callable[[State, float], bool] | None = None,
 ) -> PeriodicOrbit:
     """Return the periodic orbit to which Newton's method leads from a state and a period.
 
@@ -82,9 +84,10 @@ def periodic_orbit(
         forced: whether the period is fixed, for a flow that depends on time.
         shift: what is added to the state in a period, multiples of the periods of its angles; the field has these.
         rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units of the orbit.
+        lost: whether the first state and the period of a step are so far away that the iteration is to end there.
 
     Raises:
-        ValueError: for bad input, or if the iteration does not converge, or collapses onto an equilibrium.
+        ValueError: for bad input, or if the iteration does not converge, is lost, or collapses onto an equilibrium.
     """
     check_flow(flow)
     start = check_start("guess", flow, guess)
@@ -101,7 +104,10 @@ def periodic_orbit(
     if not units.is_own:
         moved = None if shift is None else units.rescaled(restored(jnp.asarray(turn)))
         first, duration = units.rescaled(start), time / units.unit
-        found = periodic_orbit(units.flow, first, duration, segments=count, forced=forced, shift=moved, rtol=rtol)
+        away = None if lost is None else lambda x, period: lost(units.restored(x), period * units.unit)
+        found = periodic_orbit(
+            units.flow, first, duration, segments=count, forced=forced, shift=moved, rtol=rtol, lost=away
+        )
         return in_own_units(found, units)
     nodes = _nodes(pair, flat, time, count, tolerance)
     for _ in range(ITERATIONS):
@@ -127,6 +133,8 @@ def periodic_orbit(
         moves = change[:-1].reshape(count, -1)
         nodes = np.stack([_moved(pair, x + B @ m) for x, B, m in zip(nodes, bases, moves, strict=True)])
         time += 0.0 if forced else float(np.clip(change[-1], -time / 3, time / 3))
+        if lost is not None and lost(restored(jnp.asarray(nodes[0])), time):
+            raise argument_error("guess", "be near a periodic orbit", "leads away from where it is looked for")
     raise argument_error("guess", "be near a periodic orbit", f"leads to none in {ITERATIONS} steps of Newton's method")
 
 

@@ -95,7 +95,25 @@ def attraction_of(record: Record, limit: LimitSet) -> tuple[LimitSet, Attraction
     spacing = float(np.max(np.quantile(rows[-2:], BACK, axis=1)))
     limit = limit._replace(spacing=spacing)
     attracts, radius = radius_of(rows[:-1], TOLD * spacing, BACK, AWAY)
+    if attracts is False and not stay_away(rows[:-1], TOLD * spacing):
+        attracts = None
     return limit, Attraction(attracts, radius)
+
+
+def stay_away(seen: Float[np.ndarray, "radii perturbed"], told: float) -> bool:
+    """Return whether perturbations stay away from a set that does not attract, and not only from its basin.
+
+    Nearly all of them do, whatever their radius, or those that do stay near the set, on neutral sets beside it: their
+    distances shrink with the radius. Beside a boundary of its basin that is close to an attractor a part of them leads
+    to other attractors, at distances that do not.
+    """
+    radii = np.array([radius for radius in RADII if radius > told])
+    rows = seen[: len(radii)]
+    away = rows > radii[:, None] / 2
+    if np.all(np.mean(away, axis=1) >= BACK):
+        return True
+    medians = np.array([np.median(row[gone]) for row, gone in zip(rows, away, strict=True)])
+    return len(radii) > 1 and bool(medians[-1] / medians[0] <= np.sqrt(radii[-1] / radii[0]))
 
 
 def radius_of(

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from dynsim._types import Scalar, State, Time
 from dynsim.errors import argument_error, reason
@@ -21,11 +21,13 @@ class AfterReset(Event):
     """An event of a path that starts after a reset: the state before it, and the event's sign then if it has occurred.
 
     An event is located up to rounding of the time, in which the state before the reset may have moved much farther than
-    that after it does.
+    that after it does. One that `waits` may be that close to its zero without having occurred, the time `since` ago.
     """
 
     before: State = None
     side: Any = 0.0  # 0 for an event that is not the one that occurred, or that counts in both directions
+    waits: Any = 0.0
+    since: Any = 0.0
 
 
 class Bracket(NamedTuple):
@@ -105,22 +107,40 @@ def first_signs(
 
     Of an event that is zero at the start, up to rounding, this is the sign of its derivative along the flow. One whose
     derivative is zero, too, and that occurred before the reset from which the path starts, has the sign from before.
-    `velocity_before` is the velocity of `before_reset(events, y)`.
+    `velocity_before` is the velocity of `before_reset(events, y)`. One that waits on its zero has the sign from before
+    the reset, so that it occurs, if that is the opposite one.
     """
-    value, noise = _noise(events, space, t, y, velocity, NOISE)
-    twice = _noise(events, space, t, y, velocity, 2 * NOISE)[1]
-    smooth = twice >= 1.5 * noise  # where it jumps, or has a pole, the change is no larger over twice the distance
+    value, noise, smooth = _near(events, space, t, y, velocity)
     ks = jnp.arange(9, dtype=t.dtype)
     rounded = jax.vmap(lambda k: _rounded(y, k, NOISE))(ks)
     ahead = jnp.sign(_rates(events, space, t, rounded, velocity))
     ahead = jnp.where(jnp.all(ahead == ahead[:1], axis=0), ahead[0], 0)
-    single = jax.tree.map(lambda x: x[None], before_reset(events, y))
-    late = _unit(y, NOISE) * jnp.abs(t).astype(value.dtype)
-    zero = late * jnp.abs(_rates(events, space, t, single, velocity_before)[0])
-    sides = [jnp.asarray(event.side if isinstance(event, AfterReset) else 0, ahead.dtype) for event in events]
-    ahead = jnp.where(ahead == 0, jnp.stack(sides), ahead)
+    before = before_reset(events, y)
+    rates = _rates(events, space, t, jax.tree.map(lambda x: x[None], before), velocity_before)[0]
+    zero = _unit(y, NOISE) * jnp.abs(t).astype(value.dtype) * jnp.abs(rates)
+    told = lambda name, rest: jnp.stack([jnp.asarray(getattr(event, name, rest), ahead.dtype) for event in events])
+    turned = ahead
+    if any(isinstance(event, AfterReset) for event in events):
+        held, rounding, continuous = _near(events, space, t, before, velocity_before)
+        new = told("since", 0) > 4 * jnp.maximum(rounding, zero) / jnp.abs(rates)
+        crossing = jnp.where(new, -jnp.sign(rates), 0)
+        sides = jnp.where(continuous & (jnp.abs(held) <= rounding), crossing, jnp.sign(held))
+        waits = (told("waits", 0) > 0) & (told("direction", 0) * ahead >= 0) & (sides == -ahead)
+        turned = jnp.where(waits, -ahead, ahead)
+    ahead = jnp.where(ahead == 0, told("side", 0), turned)
     unknown = jnp.where(jnp.abs(value) <= noise, 0, jnp.sign(value))
     return value, jnp.where(smooth & (jnp.abs(value) <= jnp.maximum(noise, zero)), ahead, unknown)
+
+
+def _near(
+    events: Sequence[Event], space: AbstractSpace, t: Array, y: State, velocity: State
+) -> tuple[Float[Array, " events"], Float[Array, " events"], Bool[Array, " events"]]:
+    """Return the events' values, their noise, and whether they are continuous there.
+
+    Where one jumps, or has a pole, the change is no larger over twice the distance.
+    """
+    value, noise = _noise(events, space, t, y, velocity, NOISE)
+    return value, noise, _noise(events, space, t, y, velocity, 2 * NOISE)[1] >= 1.5 * noise
 
 
 def _unit(y: State, units: float) -> float:

@@ -22,6 +22,7 @@ SLICE = ("tests/test_basins.py::test_a_slice_of_a_map_keeps_the_other_components
 SETS = "tests/test_attraction.py::test_"
 RETURNS = DYNAMICS + "returns"
 RADIUS = (SETS + "the_radius_is_the_largest_one_from_which_as_from_smaller_ones_perturbations_came_back",)
+ELSEWHERE = (SETS + "perturbations_that_reach_other_attractors_do_not_refute_a_set",)
 POLYGON = (SETS + "distances_from_an_orbit_are_those_from_its_polygon",)
 DRIFT = (SETS + "what_drifts_is_no_recurrent_set_and_what_comes_back_to_itself_is",)
 ALIKE = (SETS + "sets_are_the_same_if_each_covers_the_other",)
@@ -130,6 +131,15 @@ MUTANTS = (
            "False if refuted and all(refuted) else None", "False if all(refuted) else None", tests=RADIUS),
     Mutant("workbench attractors: what stays at the radius has come back", RETURNS,
            "back = float(np.mean(row <= radius / 2))", "back = float(np.mean(row <= radius))", tests=RADIUS),
+    Mutant("workbench attractors: perturbations that reach another attractor refute a set", RETURNS,
+           "medians[-1] / medians[0] <= np.sqrt(radii[-1] / radii[0])", "medians[-1] <= medians[0]", tests=ELSEWHERE),
+    Mutant("workbench attractors: what all perturbations leave is undecided", RETURNS,
+           "if np.all(np.mean(away, axis=1) >= BACK):", "if False:", tests=ELSEWHERE),
+    Mutant("workbench attractors: Newton's method is never lost", LIMITS, "<= LOST and 0.5 < ratio < 1.5", "< np.inf",
+           tests=(TESTS + "newtons_method_is_lost_far_from_the_trajectory_in_extents_or_from_the_period",)),
+    Mutant("workbench orbits: where an iteration is lost is told in other units", DYNAMICS + "periodic_orbits",
+           "lost(units.restored(x), period * units.unit)", "lost(x, period)",
+           tests=("tests/test_periodic_orbits.py::test_an_iteration_that_is_lost_ends_there",)),
     Mutant("workbench attractors: distances from an orbit are those from its points", RETURNS,
            "near = np.minimum(near, np.linalg.norm(scaled - foot, axis=1))", "near = near", tests=POLYGON),
     Mutant("workbench attractors: sides of an orbit are lines without ends", RETURNS,
