@@ -18,9 +18,9 @@ SEARCHED = 'first = 1 if ends[0] in ("branch point", "Hopf point", "period doubl
 
 MUTANTS = (
     Mutant("workbench equilibria: known ones do not drive starts away", EQUILIBRIA,
-           "jnp.where(there, 1 + 1 / (away + 1e-300), 1.0)", "jnp.where(there, 1.0, 1.0)", tests=DRIVEN),
+           "jnp.where(there, jnp.log1p(1 / (away + 1e-300)), 0.0)", "jnp.zeros(there.shape)", tests=DRIVEN),
     Mutant("workbench equilibria: places that are empty drive starts away", EQUILIBRIA,
-           "jnp.where(there, 1 + 1 / (away + 1e-300), 1.0)", "(1 + 1 / (away + 1e-300))", tests=DRIVEN),
+           "jnp.where(there, jnp.log1p(1 / (away + 1e-300)), 0.0)", "jnp.log1p(1 / (away + 1e-300))", tests=DRIVEN),
     Mutant("workbench equilibria: what is flat between is not looked at", EQUILIBRIA,
            "if same or is_flat_between(scaled, x, known, float(scale), when):", "if same:", tests=ONCE),
     Mutant("workbench equilibria: near ones are one whatever the speed between", EQUILIBRIA,
