@@ -182,8 +182,13 @@ def departures(
         if near is None:
             continue
         towards = direction_to(here, near)
-        if abs(float(towards @ along)) <= 1 - 0.01 and float(towards @ across) >= 0.1:
+        if departs(along, towards) and float(towards @ across) >= 0.1:
             yield towards
+
+
+def departs(along: np.ndarray, towards: np.ndarray) -> bool:
+    """Return whether a direction leads away from a curve with a tangent."""
+    return abs(float(towards @ along)) <= 1 - 0.01
 
 
 def has_kink(curve: AbstractCurve, before: CurvePoint, begin: CurvePoint, end: CurvePoint) -> bool:

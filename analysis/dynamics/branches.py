@@ -195,7 +195,8 @@ def _simple(
         name = "corner"
     away = (end.flat - begin.flat) / size
     where, c = length + share * size, curve.coefficient(name, point, 0.0)
-    return [Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, 1, *c)]
+    count = len(curve.crossing(point, away)[1]) if name == "branch point" else 1
+    return [Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, count, *c)]
 
 
 def _touching(curve: AbstractCurve, three: list[CurvePoint], length: float) -> list[Bifurcation]:
