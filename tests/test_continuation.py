@@ -254,6 +254,48 @@ def test_a_branch_point_at_which_two_eigenvalues_cross_is_found():
     assert (kind, multiplicity, at) == ("branch point", 2, pytest.approx(0.0, abs=1e-9))
 
 
+def test_all_branches_leave_a_point_with_the_symmetry_of_a_square():
+    """(p - |z|^2) z with another cubic term: along both axes z^2 = p, along both diagonals z^2 = 4 p / 3."""
+    flow = Scalar(-0.5, lambda p, x: p * x - jnp.sum(x**2) * x + 0.5 * x[::-1] ** 2 * x)
+    (point,) = continue_equilibria(flow, lambda f: f.p, jnp.zeros(2), (-0.5, 0.5), max_step=0.5).bifurcations
+    assert point.multiplicity == 2
+    others = switch(flow, lambda f: f.p, point, (-0.5, 0.5), max_points=2)
+    ends = {tuple(np.round(other.states[-1] / np.sqrt(other.parameters[-1]), 6).tolist()) for other in others}
+    half = round(np.sqrt(2 / 3), 6)
+    axes = {(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)}
+    assert {(x + 0.0, y + 0.0) for x, y in ends} == axes | {(x, y) for x in (half, -half) for y in (half, -half)}
+    assert len(others) == 8
+
+
+@pytest.mark.slow
+def test_all_branches_leave_points_with_other_symmetries():
+    """Quadratic terms of a triangle and of a tetrahedron, cubic ones of a cube: 3, 7 and 13 branches, both ways."""
+    rules = (
+        lambda p, x: p * x + jnp.stack([x[0] ** 2 - x[1] ** 2, -2 * x[0] * x[1]]),
+        lambda p, x: p * x + jnp.stack([x[1] * x[2], x[0] * x[2], x[0] * x[1]]),
+        lambda p, x: p * x - jnp.sum(x**2) * x - x**3 / 2,
+    )
+    for rule, size, count in zip(rules, (2, 3, 3), (6, 14, 26), strict=True):
+        flow = Scalar(-0.5, rule)
+        (point,) = continue_equilibria(flow, lambda f: f.p, jnp.zeros(size), (-0.5, 0.5), max_step=0.5).bifurcations
+        assert point.multiplicity == size
+        assert len(switch(flow, lambda f: f.p, point, (-0.5, 0.5), max_points=2)) == count
+
+
+@pytest.mark.slow
+def test_a_cluster_of_four_tokens_splits_in_all_ways():
+    """Into 3 + 1 (8 branches), 2 + 2 (6), and 1 + 2 + 1 (12), with all signs and exchanges of tokens."""
+    flow, beta = TokenFlow(ScaledIdentity(0.1, 2)), (lambda f: f.query_key.factor)
+    clusters = jnp.asarray([[1.0, 0.0]] * 4 + [[-1.0, 0.0]] * 5)
+    options = {"symmetries": rotations(2), "max_step": 0.1}
+    (point,) = continue_equilibria(flow, beta, clusters, (0.05, 0.4), **options).bifurcations
+    assert (point.multiplicity, point.parameter) == (3, pytest.approx(np.log(5 / 4) / 2, abs=1e-10))
+    others = switch(flow, beta, point, (0.05, 0.4), max_points=2, **options)
+    angles = [np.arctan2(other.states[1, :4, 1], other.states[1, :4, 0]) for other in others]
+    ways = {tuple(np.round(row / np.max(np.abs(row)) + 0.0, 2).tolist()) for row in angles}
+    assert len(others) == len(ways) == 26
+
+
 def test_equilibria_that_are_not_isolated_are_said_to_be_so():
     conserved = Scalar(0.5, lambda p, x: p * jnp.stack([x[1] - x[0], x[0] - x[1]]))
     found = continue_equilibria(conserved, lambda f: f.p, jnp.ones(2), (0.4, 0.9))

@@ -12,7 +12,7 @@ from analysis.dynamics.continuation import continue_equilibria
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
-from dynsim.systems.catalogue.oscillators import Duffing
+from dynsim.systems.catalogue.oscillators import Duffing, FitzHughNagumo
 from dynsim.systems.catalogue.populations import Brusselator
 
 CRITICAL = 0.37
@@ -126,3 +126,40 @@ def test_a_slow_pair_of_eigenvalues_is_a_hopf_point():
     slow = lambda x, p: jnp.stack([p * x[0] - 1e-5 * x[1] - x[0] ** 3, 1e-5 * x[0] + p * x[1]])
     (found,) = followed(slow, [0.0, 0.0], 0.3).bifurcations
     assert (found.kind, found.frequency) == ("Hopf point", pytest.approx(1e-5))
+
+
+def test_a_branch_whose_parameter_vanishes_has_no_bifurcations_of_rounding():
+    """The branch p = 3 x (1 - x) / (1 - e^(-5 x)) goes to minus infinity, where its slope is below rounding."""
+    flow = Field(0.0, lambda x, p: 3 * x * (1 - x) - p * (1 - jnp.exp(-5 * x)))
+    found = continue_equilibria(flow, lambda f: f.p, [1.0], (-0.5, 1.5), max_step=0.8, max_points=45)
+    assert [b.kind for b in found.bifurcations] == ["fold", "branch point"]
+    assert found.bifurcations[1].parameter == pytest.approx(0.6, abs=1e-11)
+    far = found.states[:, 0] < -15
+    assert np.sum(far) > 5
+    assert np.all(np.abs(found.parameters[far]) < 1e-28)  # 3 x (1 - x) e^(5 x)
+
+
+def test_a_branch_point_where_an_eigenvalue_touches_zero_is_exact():
+    """The branch x = sin 2 p, on which the eigenvalue is (p + 0.1)^2."""
+    flow = Field(-0.97, lambda x, p: (p + 0.1) ** 2 * (x - jnp.sin(2 * p)) - (x - jnp.sin(2 * p)) ** 3)
+    found = continue_equilibria(flow, lambda f: f.p, [np.sin(-1.94)], (-1.0, 0.5), step=0.1, max_step=0.1)
+    ((kind, parameter, state),) = [(b.kind, b.parameter, float(b.state[0])) for b in found.bifurcations]
+    assert (kind, parameter, state) == ("branch point", pytest.approx(-0.1, abs=1e-11), pytest.approx(np.sin(-0.2)))
+
+
+def test_a_start_on_a_bound_is_in_bounds():
+    for start in ([-1.0, -0.5], [-1.1, -0.6], [-1.2, -0.6], [-1.3, -0.7]):
+        for bounds in ((0.0, 0.1), (-0.1, 0.0)):
+            flow = FitzHughNagumo(current=0.0)
+            found = continue_equilibria(flow, lambda f: f.current, start, bounds, max_points=2)
+            assert 0.0 in found.parameters
+
+
+def test_steps_below_the_error_of_points_are_refused():
+    for name, steps in (("step", (1e-300, None)), ("max_step", (0.05, 1e-300))):
+        with pytest.raises(
+            ValueError, match=f"Argument `{name}` must exceed 1e-09, the error of the points of the cur"
+        ):
+            continue_equilibria(
+                Field(0.0, transcritical), lambda f: f.p, [0.3], (-1.0, 1.0), step=steps[0], max_step=steps[1]
+            )

@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.branches import Bifurcation
+from analysis.dynamics.codimension_two import crossing_pair, cusp_coefficient, fold_hopf_coefficients, turns
 from analysis.dynamics.continuation import continue_equilibria
 from analysis.dynamics.diagrams import Diagram, load_diagram, save_diagram, with_curves
 from analysis.dynamics.parameter_planes import _covers, _passes, critical_curves, stability_map
 from analysis.dynamics.two_parameters import CriticalCurve, critical_curve, extended_curve
 from dynsim.spaces import Euclidean
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.oscillators import DoubleWell
 from dynsim.systems.catalogue.parameters import parameter
 from dynsim.systems.catalogue.populations import Brusselator
@@ -54,6 +55,8 @@ def test_the_folds_of_the_double_well_meet_in_a_cusp(fold):
     found = critical_curve(DoubleWell(), WELL, fold, ((-2.0, 2.0), (-1.0, 1.5)), step=0.1)
     assert np.allclose(found.first**2, 4 * (found.second / 3) ** 3, atol=1e-9)
     ((kind, h, a),) = [(d.kind, d.first, d.second) for d in found.degeneracies]
+    assert found.degeneracies[0].coefficients == pytest.approx((-1.0,))
+    assert "cusp at (0, 0) with c = -1; ends" in repr(found)
     assert (kind, h, a) == ("cusp", pytest.approx(0.0, abs=1e-9), pytest.approx(0.0, abs=1e-9))
     assert found.ends == ("bounds", "bounds")
     assert (found.second[0], found.second[-1]) == (pytest.approx(1.5), pytest.approx(1.5))
@@ -122,8 +125,100 @@ def test_a_pole_of_the_lyapunov_coefficient_is_no_bautin_point():
     where = (lambda f: f.F, lambda f: f.G)
     found = critical_curve(Lorenz84(), where, at, ((0.0, 3.0), (0.0, 2.0)))
     assert found.ends == ("bounds", "bounds")
-    assert np.min(np.hypot(found.first - 1.684, found.second - 1.683)) < 0.1
-    assert not found.degeneracies
+    ((kind, *place, theta),) = [(d.kind, d.first, d.second, d.coefficients[1]) for d in found.degeneracies]
+    assert kind == "fold-Hopf point"
+    assert place == pytest.approx([1.684, 1.683], abs=1e-3)  # as printed by Shilnikov, Nicolis and Nicolis
+    assert theta != 0
+
+
+class ExtendedLorenz84(AbstractFlow):
+    """Lorenz-84 with the square of a further variable, which has all degenerate points of equilibria."""
+
+    F: object = parameter("F", 1.0)
+    T: object = parameter("T", 0.04)
+    space: Euclidean = Euclidean()
+
+    def velocity(self, t, state):
+        del t
+        x, y, z, u = state
+        rest = [x * y - x * z - y + 0.25, x * y + x * z - z, -1.04 * u + 0.987 * u * x + self.T]
+        return jnp.stack([-(y**2) - z**2 - x / 4 + self.F / 4 - 0.987 * u**2, *rest])
+
+
+@pytest.mark.slow
+def test_the_extended_lorenz_84_model_has_the_degenerate_points_that_bifurcationkit_finds():
+    """Source: the tests of BifurcationKit.jl: a, b of the Bogdanov-Takens point, T at all of them."""
+    where, bounds = (lambda f: f.F, lambda f: f.T), ((-1.0, 4.0), (-0.1, 0.1))
+    fold = _at("fold", 1.54665, 1.31178553, -0.042875, 0.18038939, -0.15702758)
+    hopf = _at("Hopf point", 2.859875, 1.1185081, -0.02341864, 0.22103077, -0.62531759)._replace(frequency=1.17)
+    folds, hopfs = (critical_curve(ExtendedLorenz84(), where, at, bounds, step=0.02) for at in (fold, hopf))
+    kinds = ["Bogdanov-Takens point", "fold-Hopf point", "cusp", "fold-Hopf point", "Bogdanov-Takens point"]
+    assert [d.kind for d in folds.degeneracies] == kinds
+    assert folds.degeneracies[0].coefficients == pytest.approx((0.2144233509273467, 0.6065145518280868), rel=1e-9)
+    kinds = ["double Hopf point", "fold-Hopf point", "fold-Hopf point", "double Hopf point"]
+    assert [d.kind for d in hopfs.degeneracies] == kinds
+    double, corner = (hopfs.degeneracies[k] for k in (0, 1))
+    assert abs(double.second) == pytest.approx(0.0262739, abs=1e-7)
+    assert abs(corner.second) == pytest.approx(0.0001265, abs=1e-7)
+    same = folds.degeneracies[1]
+    assert (same.first, abs(same.second)) == pytest.approx((corner.first, abs(corner.second)), abs=1e-9)
+    assert same.coefficients == pytest.approx(corner.coefficients, rel=1e-6)
+
+
+MIXING = np.array([[1.0, 0.3, -0.2], [0.1, 1.0, 0.4], [0.3, -0.1, 1.0]])
+
+
+def test_a_fold_hopf_point_has_the_coefficients_of_its_normal_form():
+    """Of u' = u^2 + s |z|^2, z' = i z + (theta + i / 2) u z in other coordinates, where u is three times as large."""
+
+    def field(t, x, s, theta):
+        del t
+        u, a, b = jnp.asarray([1 / 3, 1.0, 1.0]) * (MIXING @ x)
+        moved = [3 * (u**2 + s * (a**2 + b**2)), theta * u * a - (1 + u / 2) * b, (1 + u / 2) * a + theta * u * b]
+        return jnp.linalg.solve(jnp.asarray(MIXING), jnp.stack(moved))
+
+    for s, theta in ((1.0, 0.7), (-1.0, 0.4)):
+        flow = FunctionFlow(field, parameters={"s": s, "theta": theta})
+        assert fold_hopf_coefficients(flow, jnp.zeros(3), 1.0) == pytest.approx((s, theta), abs=1e-12)
+
+
+def test_a_cusp_has_the_coefficient_of_its_centre_manifold():
+    """On y = x^2 the flow is x' = (1 - 0.3) x^3."""
+    flow = FunctionFlow(lambda t, x: jnp.stack([x[0] * x[1] - 0.3 * x[0] ** 3, x[0] ** 2 - x[1]]))
+    assert cusp_coefficient(flow, jnp.zeros(2)) == pytest.approx((0.7,), abs=1e-12)
+
+
+class Arch(AbstractFlow):
+    """x' = y, y' = p + x^2 + (x + 1 - q^2) y: Hopf points at p = -(1 - q^2)^2 for q from -1 to 1."""
+
+    p: object = parameter("p", -1.0)
+    q: object = parameter("q", 0.0)
+    space: Euclidean = Euclidean()
+
+    def velocity(self, t, x):
+        del t
+        return jnp.stack([x[1], self.p + x[0] ** 2 + (x[0] + 1 - self.q**2) * x[1]])
+
+
+@pytest.mark.slow
+def test_a_curve_of_hopf_points_may_have_bogdanov_takens_points_at_both_ends():
+    at = _at("Hopf point", -1.0, -1.0, 0.0)._replace(frequency=np.sqrt(2))
+    found = critical_curve(Arch(), (lambda f: f.p, lambda f: f.q), at, ((-2.0, 1.0), (-1.5, 1.5)), step=0.1)
+    assert found.ends == ("Bogdanov-Takens point", "Bogdanov-Takens point")
+    assert [d.kind for d in found.degeneracies] == list(found.ends)
+    assert [d.second for d in found.degeneracies] == pytest.approx(np.sign(found.second[[0, -1]]), abs=1e-9)
+
+
+def test_pairs_of_eigenvalues_cross_where_their_sum_is_zero():
+    for left, right, turning in (
+        ([0.1 + 2j, 0.1 - 2j, -3], [-0.1 + 2j, -0.1 - 2j, -3], True),
+        ([2, -1.9], [2, -2.1], False),
+    ):
+        (before, at), (after, other) = (crossing_pair(np.asarray(values, complex)) for values in (left, right))
+        assert before * after < 0
+        assert abs(before) < 0.1
+        assert (turns(at), turns(other)) == (turning, turning)
+    assert crossing_pair(np.asarray([1.0 + 0j])) == (1.0, 0.0)
 
 
 @pytest.mark.slow
@@ -138,6 +233,7 @@ def test_folds_and_hopf_points_meet_at_a_bogdanov_takens_point():
     assert np.all(hopfs.second > 0)
     assert "Bogdanov-Takens point" in hopfs.ends
     for curve in (folds, hopfs):
+        assert curve.degeneracies[0].coefficients == pytest.approx((1.0, 1.0), abs=1e-6)
         ((kind, p, q),) = [(d.kind, d.first, d.second) for d in curve.degeneracies]
         assert (kind, p, q) == ("Bogdanov-Takens point", pytest.approx(0.0, abs=1e-7), pytest.approx(0.0, abs=1e-7))
 

@@ -11,26 +11,87 @@ from analysis.dynamics.curves import AbstractCurve, CurvePoint, direction_to, tu
 
 LOCATED = 1e-10  # of the distance of two points: to which bifurcations are located between them
 JUMP = 1e-3  # of its values at both points: a test function that is larger at its zero jumps there
+SIDE = 4  # points on each side of a point where curves meet, through which polynomials are laid
+BESIDE = 5e-3  # of the distance of two points: the spacing of these points where curves cross
+AROUND = 0.1  # the same where an eigenvalue touches zero, which it does to the second order
+NEARLY = 1e-8  # the value of a test function at a zero that polynomials have
 KINK = 0.1  # of the distance of a point from the tangent at another one: what a cubic through both misses if smooth
 STEEP = 0.1  # the least cosine between a tangent and the chord with which a cubic is measured along the chord
 DIP = 0.25  # of the slope of the parameter at both ends of a step: with less in between, folds may hide there
 BACK = 1e-8  # the slope at which the parameter runs back; at a cusp it vanishes up to rounding
 
 
-def located(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any) -> tuple[CurvePoint | None, float]:
-    """Return the point between two others at which a test function changes its sign, and its share of the way."""
-    points: dict[float, CurvePoint] = {0.0: begin, 1.0: end}
-    direction = direction_to(begin, end)
+class _Chord:
+    """The points of a curve in planes across the chord of two of them, each predicted from its neighbours."""
 
-    def value(share: float) -> float:
-        if share not in points:
-            low, high = max(s for s in points if s < share), min(s for s in points if s > share)
-            found = _predicted(curve, (points[low], points[high]), (low, high), share, (begin, direction))
+    def __init__(self, curve: AbstractCurve, begin: CurvePoint, end: CurvePoint):
+        self.curve, self.begin, self.direction = curve, begin, direction_to(begin, end)
+        self.points: dict[float, CurvePoint] = {0.0: begin, 1.0: end}
+
+    def at(self, share: float) -> CurvePoint:
+        """Return the point at a share of the way; raise `ArithmeticError` if there is none."""
+        if share not in self.points:
+            low, high = max(s for s in self.points if s < share), min(s for s in self.points if s > share)
+            pair = (self.points[low], self.points[high])
+            found = _predicted(self.curve, pair, (low, high), share, (self.begin, self.direction))
             if found is None:
                 raise ArithmeticError
-            across = np.append(found.basis.T @ (begin.basis @ direction[:-1]), direction[-1])
-            points[share] = turned(begin, direction, curve.polished(found, across))[0]
-        at = float(test(points[share]))
+            across = np.append(found.basis.T @ (self.begin.basis @ self.direction[:-1]), self.direction[-1])
+            self.points[share] = turned(self.begin, self.direction, self.curve.polished(found, across))[0]
+        return self.points[share]
+
+    def smooth(self, share: float, spacing: float, test: Any, order: int) -> tuple[CurvePoint, float] | None:
+        """Return the point at which a test function, or its first derivative, vanishes near a share of the way.
+
+        It is that of polynomials through points on both sides: beside a point where curves meet, corrections have
+        large errors. None if these points are not found.
+        """
+        spacing = min(spacing, 0.9 / SIDE * min(share, 1 - share))
+        if spacing <= LOCATED:
+            return None
+        shares = share + spacing * np.array([*range(-SIDE, 0), *range(1, SIDE + 1)])
+        self.points = {s: point for s, point in self.points.items() if abs(s - share) >= spacing}
+        try:
+            found = [self.at(float(s)) for s in sorted(shares, key=lambda s: -abs(s - share))]
+        except ArithmeticError:
+            return None
+        found.sort(key=lambda point: float((point.flat - self.begin.flat) @ (self.points[1.0].flat - self.begin.flat)))
+        places = (shares - share) / spacing
+        tests = np.polynomial.Polynomial.fit(places, [float(test(point)) for point in found], len(places) - 1)
+        roots = (tests.deriv(order) if order else tests).roots()
+        near = roots[np.argmin(np.abs(roots))] if len(roots) else math.inf
+        if not abs(near) < 1:
+            return None
+        flat = _interpolated(places, np.array([point.flat for point in found]), float(np.real(near)))
+        away = flat - found[0].flat
+        made = self.curve.measured(self.curve.displaced(found[0].state, away[:-1]), float(flat[-1]))
+        return turned(self.begin, self.direction, made)[0], share + spacing * float(np.real(near))
+
+
+def _interpolated(places: np.ndarray, rows: np.ndarray, at: float) -> np.ndarray:
+    """Return the value at a place of the polynomials through rows at some places."""
+    weights = [np.prod((at - np.delete(places, k)) / (places[k] - np.delete(places, k))) for k in range(len(places))]
+    return np.asarray(weights) @ rows
+
+
+def located(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any) -> tuple[CurvePoint | None, float]:
+    """Return the point between two others at which a test function changes its sign, and its share of the way."""
+    return _located(_Chord(curve, begin, end), test)
+
+
+def crossed(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any) -> tuple[CurvePoint | None, float]:
+    """Return the same where another curve crosses, for a test function that is smooth there."""
+    chord = _Chord(curve, begin, end)
+    point, share = _located(chord, test)
+    if point is None:
+        return None, 0.0
+    found = chord.smooth(share, BESIDE, test, 0)
+    return found if found is not None and abs(test(found[0])) <= NEARLY else (point, share)
+
+
+def _located(chord: _Chord, test: Any) -> tuple[CurvePoint | None, float]:
+    def value(share: float) -> float:
+        at = float(test(chord.at(share)))
         if math.isnan(at):
             raise ArithmeticError
         return at
@@ -39,12 +100,12 @@ def located(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any)
         share = float(np.asarray(scipy.optimize.brentq(value, 0.0, 1.0, xtol=LOCATED)))
         value(share)
     except ArithmeticError:  # at a branch point itself the correction has no one solution, at a pole there is no value
-        sizes = {share: abs(float(test(point))) for share, point in points.items() if 0 < share < 1}
-        inner = [share for share, size in sizes.items() if math.isfinite(size)]
+        sizes = {share: abs(float(test(point))) for share, point in chord.points.items()}
+        inner = [share for share, size in sizes.items() if 0 < share < 1 and math.isfinite(size)]
         share = min(inner, key=lambda share: sizes[share], default=0.0)
-        if not inner or sizes[share] > JUMP * (abs(test(begin)) + abs(test(end))):
+        if not inner or sizes[share] > JUMP * (sizes[0.0] + sizes[1.0]):
             return None, 0.0
-    return points[share], share
+    return chord.points[share], share
 
 
 def between(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, share: float) -> CurvePoint | None:
@@ -89,7 +150,10 @@ def least_between(curve: AbstractCurve, pair: tuple[CurvePoint, CurvePoint], tes
 
     least: Any = scipy.optimize.minimize_scalar(size, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-9})
     share = float(least.x)
+    found = _Chord(curve, begin, end).smooth(share, AROUND, test, 1)
     point = between(curve, begin, end, share)
+    if found is not None and abs(test(found[0])) <= NEARLY:
+        return found
     return (begin, 0.0) if point is None else (point, share)
 
 
@@ -118,8 +182,13 @@ def departures(
         if near is None:
             continue
         towards = direction_to(here, near)
-        if abs(float(towards @ along)) <= 1 - 0.01 and float(towards @ across) >= 0.1:
+        if departs(along, towards) and float(towards @ across) >= 0.1:
             yield towards
+
+
+def departs(along: np.ndarray, towards: np.ndarray) -> bool:
+    """Return whether a direction leads away from a curve with a tangent."""
+    return abs(float(towards @ along)) <= 1 - 0.01
 
 
 def has_kink(curve: AbstractCurve, before: CurvePoint, begin: CurvePoint, end: CurvePoint) -> bool:

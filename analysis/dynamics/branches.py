@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import Complex, Float
 
-from analysis.dynamics.between import JUMP, departures, least_between, located, ways_out
+from analysis.dynamics.between import JUMP, crossed, departures, least_between, located, ways_out
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, turned
 from analysis.dynamics.linearisation import index
 from analysis.dynamics.normal_forms import UNKNOWN, Coefficient
@@ -151,7 +151,8 @@ def _bifurcations(curve: AbstractCurve, points: list[CurvePoint], lengths: np.nd
     """Return the bifurcations between successive points, and at points that lie on one."""
     found: list[Bifurcation] = []
     last: list[int | None] = [None, None]  # the last points at which the test functions of fold and crossing had a sign
-    values = [(float(p.tangent[-1]), curve.singular(p)) for p in points]
+    slopes = [float(p.tangent[-1]) for p in points]
+    values = [(s if abs(s) > curve.vertical else 0.0, curve.singular(p)) for s, p in zip(slopes, points, strict=True)]
     zeros = [curve.zeros(point.values) for point in points]
     at = [0 < k < len(points) - 1 and zeros[k] > max(zeros[k - 1], zeros[k + 1]) for k in range(len(points))]
     for k in range(len(points)):
@@ -187,14 +188,15 @@ def _simple(
     if test(begin) * test(end) > 0:  # the sign of one of them was that of its error
         return []
     size = float(np.linalg.norm(end.flat - begin.flat))
-    point, share = located(curve, begin, end, test)
+    point, share = (crossed if which else located)(curve, begin, end, test)
     if point is None:
         return []
     if abs(test(point)) > JUMP * (abs(test(begin)) + abs(test(end))):
         name = "corner"
     away = (end.flat - begin.flat) / size
     where, c = length + share * size, curve.coefficient(name, point, 0.0)
-    return [Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, 1, *c)]
+    count = len(curve.crossing(point, away)[1]) if name == "branch point" else 1
+    return [Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, count, *c)]
 
 
 def _touching(curve: AbstractCurve, three: list[CurvePoint], length: float) -> list[Bifurcation]:

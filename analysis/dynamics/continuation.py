@@ -10,6 +10,7 @@ from analysis.dynamics.between import ways_out
 from analysis.dynamics.branches import Bifurcation, Branch, branch
 from analysis.dynamics.equilibrium_curve import EquilibriumCurve, FixedPointCurve, with_parameter
 from analysis.dynamics.following import both_ways, departing, limits
+from analysis.dynamics.leaving import rays
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.pace import depends_on_time
 from analysis.dynamics.prolonging import prolonged
@@ -81,7 +82,7 @@ def switch(
     """Return the branches that leave a branch point across the branch on which it was found, one in each direction.
 
     They begin at the branch point. A direction in which no other equilibrium is found, or only that of the first
-    branch, is left out. Where several eigenvalues cross, the directions tried are those of a basis of the null space.
+    branch, is left out. Where several eigenvalues cross, directions are looked for on a sphere (see `leaving.rays`).
     At a period doubling of a map the points of twice the period leave: give the `iterate` of the branch, not twice.
 
     Raises:
@@ -93,13 +94,11 @@ def switch(
     curve, within = _curve(flow, where, repeats, symmetries), limits(bounds, step, max_step, max_points)
     here = curve.measured(at.state, at.parameter)
     along, across = curve.crossing(here, at.direction)
-    found = []
-    for direction in (sign * row for row in across for sign in (1, -1)):
-        for way in ways_out(along, direction, touches=at.multiplicity == 0):
-            left = departing(curve, here, along, way, within)
-            if left is not None:
-                found.append(branch(curve, left[0], (at.kind, left[1])))
-    return tuple(found)
+    ways = [way for sign in (1, -1) for way in ways_out(along, sign * across[0], touches=at.multiplicity == 0)]
+    if len(across) > 1:
+        ways = rays(curve, here, along, across, min(within.step, within.largest))
+    left = [departing(curve, here, along, way, within) for way in ways]
+    return tuple(branch(curve, one[0], (at.kind, one[1])) for one in left if one is not None)
 
 
 def extend(

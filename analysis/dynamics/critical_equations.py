@@ -11,13 +11,14 @@ import scipy.linalg
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from analysis.dynamics.between import located
+from analysis.dynamics.between import crossed
 from analysis.dynamics.charts import FlowChart, second_derivative
+from analysis.dynamics.codimension_two import crossing_pair, without
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.equilibria import displaced
 from analysis.dynamics.equilibrium_curve import with_parameter
-from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
-from analysis.dynamics.normal_forms import lyapunov_coefficient
+from analysis.dynamics.linearisation import eigenvalues, tangent_basis, tangent_jacobian
+from analysis.dynamics.normal_forms import SINGULAR, lyapunov_coefficient
 from dynsim._types import State
 from dynsim.arguments import check_flow
 from dynsim.errors import argument_error
@@ -52,7 +53,7 @@ class CriticalEquations(AbstractCurve):
         self._where, self.flow, self.bounds = (first, second), flow, bounds
         zero = jnp.zeros(len(ravel_pytree(state)[0]))
         self.reference = (zero, zero)
-        self.last: CurvePoint | None = None  # where a curve of Hopf points ended at frequency zero
+        self.ended: list[CurvePoint] = []  # where a curve of Hopf points ended at frequency zero, in each direction
         self._size = len(ravel_pytree(state)[0])
 
     def moved(self, first: float, second: float) -> AbstractFlow:
@@ -120,12 +121,23 @@ class CriticalEquations(AbstractCurve):
             return "outside"
         if not self.has_frequency or float(at.frequency) > 0:
             return ""
-        self.last, _ = located(self, before, point, lambda p: float(critical_of(p).frequency))
+        last, _ = crossed(self, before, point, lambda p: float(critical_of(p).frequency))
+        self.ended += [] if last is None else [last]
         return "Bogdanov-Takens point"
 
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
         """Return the functions that vanish at degeneracies between points, by their names."""
         return {}
+
+    def others(self, point: CurvePoint) -> np.ndarray:
+        """Return the eigenvalues of the equilibrium but the critical ones."""
+        at = critical_of(point)
+        values = eigenvalues(tangent_jacobian(self.moved(float(at.parameter), point.parameter), at.state))
+        return without(values, *((1j * float(at.frequency), -1j * float(at.frequency)) if self.has_frequency else (0,)))
+
+    def crosses(self, point: CurvePoint) -> float:
+        """Return a number that changes its sign where a pair of other eigenvalues crosses the imaginary axis."""
+        return crossing_pair(self.others(point))[0]
 
 
 class FoldCurve(CriticalEquations):
@@ -139,10 +151,11 @@ class FoldCurve(CriticalEquations):
         return Critical(state, null, 0 * null, np.asarray(0.0), np.asarray(parameter))
 
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
-        """Return the coefficient of the fold, which vanishes at cusps, and the product of both null vectors."""
+        """Return the coefficient of the fold, which vanishes at cusps, the product of both null vectors, and a pair."""
         return {
             "cusp": lambda point: _fold_coefficients(self, point)[0],
             "Bogdanov-Takens point": lambda point: _fold_coefficients(self, point)[1],
+            "fold-Hopf point": self.crosses,
         }
 
 
@@ -161,8 +174,12 @@ class HopfCurve(CriticalEquations):
         return Critical(state, *self.reference, np.asarray(frequency), np.asarray(parameter))
 
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
-        """Return the first Lyapunov coefficient, which changes its sign at Bautin points."""
-        return {"Bautin point": lambda point: _lyapunov(self, point)}
+        """Return the first Lyapunov coefficient, which changes its sign at Bautin points, a determinant, and a pair."""
+        return {
+            "Bautin point": lambda point: _lyapunov(self, point),
+            "fold-Hopf point": lambda point: _determinant(self, point),
+            "double Hopf point": self.crosses,
+        }
 
 
 def critical_of(point: CurvePoint) -> Critical:
@@ -205,6 +222,15 @@ def _fold_coefficients(curve: CriticalEquations, point: CurvePoint) -> tuple[flo
     w = w * np.sign(right[-1] @ v)
     bend = second_derivative(FlowChart(moved, at.state, B), v, v)
     return float(w @ np.real(bend.value)) / 2, float(w @ v)
+
+
+def _determinant(curve: CriticalEquations, point: CurvePoint) -> float:
+    """Return the least singular value of the Jacobian, relative to the largest, with the sign of the determinant."""
+    at = critical_of(point)
+    J = tangent_jacobian(curve.moved(float(at.parameter), point.parameter), at.state)
+    sizes = np.linalg.svd(J, compute_uv=False)
+    share = float(sizes[-1] / sizes[0])
+    return float(np.linalg.slogdet(J)[0]) * share if share > SINGULAR else 0.0
 
 
 def _lyapunov(curve: CriticalEquations, point: CurvePoint) -> float:

@@ -11,7 +11,7 @@ from analysis.dynamics.normal_forms import UNKNOWN, Coefficient
 from dynsim._types import State
 
 CORRECTIONS = 12  # Newton steps of a correction
-ROUNDING = 64 * float(np.finfo(float).eps)  # of the largest derivative times the state: what is left of a zero
+ROUNDING = 64 * float(np.finfo(float).eps)  # of the derivatives times state and parameter: what is left of a zero
 SINGULAR = 1e-10  # relative: a smaller singular value has no sign
 CROSSING = 1e-8  # relative: with a smaller singular value curves cross, and the tangent is one of several
 UNCERTAIN = 100  # times the last step of Newton's method: a smaller one before it tells nothing about contraction
@@ -135,7 +135,8 @@ class AbstractCurve(abc.ABC):
         """Return the solution to which Newton's method leads from a state, the parameter being fixed."""
         direction = np.zeros(self.basis(state).shape[1] + 1)
         direction[-1] = 1.0
-        return self.corrected(state, parameter, direction)
+        found = self.corrected(state, parameter, direction)
+        return None if found is None else found._replace(parameter=parameter)  # without the rounding of the steps
 
     def corrected(self, state: State, parameter: float, direction: np.ndarray) -> CurvePoint | None:
         """Return the point of the curve in the plane through a point across a direction; None if there is none near."""
@@ -145,8 +146,9 @@ class AbstractCurve(abc.ABC):
             if not (np.isfinite(at.size) and np.all(np.isfinite(at.J)) and np.all(np.isfinite(at.slope))):
                 return None
             first = max(at.size, 1.0) if first is None else first
-            largest = max(float(np.max(np.abs(part), initial=0.0)) for part in (at.J, at.slope))
-            rounding = ROUNDING * largest * (1 + float(np.max(np.abs(ravel_pytree(state)[0]))))
+            by_state, by_parameter = (float(np.max(np.abs(part), initial=0.0)) for part in (at.J, at.slope))
+            terms = by_state * (1 + float(np.max(np.abs(ravel_pytree(state)[0])))), by_parameter * abs(parameter)
+            rounding = ROUNDING * max(terms)
             matrix = np.vstack([np.column_stack([at.J, at.slope]), direction])
             change = np.linalg.lstsq(matrix, -np.append(at.values, 0.0), rcond=1e-11)[0]
             size = float(np.max(np.abs(change)))

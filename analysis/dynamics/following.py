@@ -73,6 +73,7 @@ def follow(
     """Return the points of a curve from a first one in a direction, without it, and why the curve ends."""
     points: list[CurvePoint] = []
     bounds, step = within.bounds, within.step
+    _check_steps(curve, first, within)
     here, along = turned(first, direction, first)
     before, size, length = here, min(step, within.largest), 0.0
     while len(points) < within.points:
@@ -106,6 +107,14 @@ def follow(
         if found.corrections <= EASY:
             size = min(GROW * size, within.largest)
     return points, "steps"
+
+
+def _check_steps(curve: AbstractCurve, first: CurvePoint, within: Limits) -> None:
+    """Raise `ValueError` for steps that are not larger than the error of the points of a curve."""
+    error = curve.tolerances[1] * (1 + abs(first.parameter))
+    for name, size in (("step", within.step), ("max_step", within.largest)):
+        if size <= error:
+            raise argument_error(name, f"exceed {error:.2g}, the error of the points of the curve", f"is {size:g}")
 
 
 def departing(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across: np.ndarray, within: Limits) -> Any:

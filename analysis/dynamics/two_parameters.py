@@ -1,6 +1,6 @@
 """Folds and Hopf points of equilibria followed in two parameters, with cusps and points of higher degeneracy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -10,6 +10,13 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
 from analysis.dynamics.between import located
+from analysis.dynamics.codimension_two import (
+    bogdanov_takens_coefficients,
+    crossing_pair,
+    cusp_coefficient,
+    fold_hopf_coefficients,
+    turns,
+)
 from analysis.dynamics.continuation import Bifurcation
 from analysis.dynamics.critical_equations import CriticalEquations, FoldCurve, HopfCurve, critical_of
 from analysis.dynamics.curves import CurvePoint
@@ -22,18 +29,33 @@ from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter
 
+LETTERS = {"cusp": ("c",), "Bogdanov-Takens point": ("a", "b"), "fold-Hopf point": ("s", "theta")}
+"""The coefficients of degenerate points by kind."""
+
 
 class Degeneracy(NamedTuple):
     """A degenerate point of a curve.
 
-    It is a `cusp`, a `Bogdanov-Takens point`, where folds and Hopf points meet, or a `Bautin point`, where the first
-    Lyapunov coefficient of Hopf points changes its sign.
+    It is a `cusp`, a `Bogdanov-Takens point`, where a curve of Hopf points begins at one of folds, a `Bautin point`,
+    where the first Lyapunov coefficient of Hopf points changes its sign, a `fold-Hopf point` (zero-Hopf), where a fold
+    is a Hopf point, too, or a `double Hopf point`, with two pairs of imaginary eigenvalues.
+
+    `coefficients` are those of the normal form, see `codimension_two`: c of a cusp, a and b of a Bogdanov-Takens point,
+    s and theta of a fold-Hopf point; none of the others.
     """
 
     kind: str
     state: State
     first: float
     second: float
+    coefficients: tuple[float, ...] = ()
+
+    def text(self, sizes: Sequence[float]) -> str:
+        """Return the kind, the parameters, which have these sizes, and the coefficients."""
+        place = ", ".join(printed(v, size) for v, size in zip((self.first, self.second), sizes, strict=True))
+        names = LETTERS.get(self.kind, ())
+        found = ", ".join(f"{n} = {c:.4g}" for n, c in zip(names, self.coefficients, strict=False))
+        return f"{self.kind} at ({place})" + (f" with {found}" if found else "")
 
 
 class CriticalCurve(NamedTuple):
@@ -55,9 +77,7 @@ class CriticalCurve(NamedTuple):
     def __repr__(self) -> str:
         """Return the curve in a line: its kind, how many points, and what lies on it."""
         sizes = [size_of(values.tolist()) for values in (self.first, self.second)]
-        texts = [[printed(v, s) for v, s in zip((d.first, d.second), sizes, strict=True)] for d in self.degeneracies]
-        places = [f"{d.kind} at ({', '.join(text)})" for d, text in zip(self.degeneracies, texts, strict=True)]
-        found = ", ".join(places) or "no degeneracy"
+        found = ", ".join(d.text(sizes) for d in self.degeneracies) or "no degeneracy"
         return f"curve of {self.kind}s, {len(self.first)} points: {found}; ends: {' and '.join(self.ends)}"
 
 
@@ -168,15 +188,20 @@ def _joined(known: CriticalCurve, more: CriticalCurve, side: int) -> CriticalCur
 
 def _found(curve: CriticalEquations, points: list[CurvePoint], ends: tuple[str, str], name: str) -> CriticalCurve:
     """Return the curve of points that follow each other, with the degeneracies between them."""
+    tests = curve.tests()
+    values = [{kind: test(point) for kind, test in tests.items()} for point in points]
     degenerate: list[Degeneracy] = []
-    for one, other in zip(points[:-1], points[1:], strict=True):
-        for kind_, test in curve.tests().items():
-            if test(one) * test(other) < 0:
-                place, _ = located(curve, one, other, test)
-                if place is not None:
-                    degenerate.append(_degeneracy(kind_, place))
-    if curve.last is not None:
-        degenerate.append(_degeneracy("Bogdanov-Takens point", curve.last))
+    for k in range(len(points) - 1):
+        for kind, test in tests.items():
+            if values[k][kind] * values[k + 1][kind] < 0:
+                place, _ = located(curve, points[k], points[k + 1], test)
+                pair = test == curve.crosses
+                if place is not None and (not pair or turns(crossing_pair(curve.others(place))[1])):
+                    degenerate.append(_degeneracy(curve, kind, place))
+    last = [_degeneracy(curve, "Bogdanov-Takens point", point) for point in curve.ended]
+    if last and ends[0] == last[-1].kind:  # both directions were followed, the second one to the begin of the curve
+        degenerate.insert(0, last.pop())
+    degenerate += last
     stacked: Any = jax.tree.map(lambda *a: np.stack([np.asarray(x) for x in a]), *[p.state for p in points])
     second = np.array([p.parameter for p in points])
     return CriticalCurve(
@@ -184,6 +209,14 @@ def _found(curve: CriticalEquations, points: list[CurvePoint], ends: tuple[str, 
     )
 
 
-def _degeneracy(name: str, point: CurvePoint) -> Degeneracy:
+def _degeneracy(curve: CriticalEquations, name: str, point: CurvePoint) -> Degeneracy:
     at = critical_of(point)
-    return Degeneracy(name, at.state, float(at.parameter), point.parameter)
+    flow, found = curve.moved(float(at.parameter), point.parameter), ()
+    if name == "cusp":
+        found = cusp_coefficient(flow, at.state)
+    if name == "Bogdanov-Takens point":
+        found = bogdanov_takens_coefficients(flow, at.state)
+    if name == "fold-Hopf point":
+        pair = crossing_pair(curve.others(point))[1] if at.frequency == 0 else 1j * float(at.frequency)
+        found = fold_hopf_coefficients(flow, at.state, abs(pair.imag))
+    return Degeneracy(name, at.state, float(at.parameter), point.parameter, found)

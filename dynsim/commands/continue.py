@@ -37,7 +37,8 @@ def main(words: Sequence[str]) -> int:
     if o.resume is None:
         _drawn_component(o, made, made.begun(len(o.box) // 2 or None))
     second = second_parameter(o, made.system) if o.second else None
-    diagram = _diagram(o, made, where, symmetries)
+    with renamed(max_step="largest"):
+        diagram = _diagram(o, made, where, symmetries)
     say(repr(diagram))
     for one in diagram.branches:
         say(f"  {one!r}")

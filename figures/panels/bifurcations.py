@@ -23,6 +23,8 @@ MARKS = {
     "cusp": "*",
     "Bogdanov-Takens point": "P",
     "Bautin point": "h",
+    "fold-Hopf point": "X",
+    "double Hopf point": "p",
 }
 """The marks of bifurcations by kind."""
 FILLED = {"supercritical": "white", "subcritical": "black", "degenerate": "0.6"}

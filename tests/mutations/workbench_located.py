@@ -11,7 +11,38 @@ CROSSING = (LOCATED + "a_step_does_not_lead_to_a_branch_that_crosses",)
 
 TOUCHED = ("tests/test_continuation.py::test_branches_that_cross_where_an_eigenvalue_touches_zero_are_found",)
 
+SQUARE = ("tests/test_continuation.py::test_all_branches_leave_a_point_with_the_symmetry_of_a_square",)
+TOKENS = ("tests/test_continuation.py::test_a_cluster_of_four_tokens_splits_in_all_ways",)
+TETRAHEDRON = ("tests/test_continuation.py::test_all_branches_leave_points_with_other_symmetries",)
+
 MUTANTS = (
+    Mutant("located: a branch point is that of the least singular correction", BETWEEN,
+           "return found if found is not None and abs(test(found[0])) <= NEARLY else (point, share)",
+           "return point, share",
+           tests=(LOCATED + "a_branch_whose_parameter_vanishes_has_no_bifurcations_of_rounding",)),
+    Mutant("located: where an eigenvalue touches zero it is only least", BETWEEN,
+           "    if found is not None and abs(test(found[0])) <= NEARLY:", "    if False:",
+           tests=(LOCATED + "a_branch_point_where_an_eigenvalue_touches_zero_is_exact",)),
+    Mutant("located: a slope of rounding has a sign", BRANCHES,
+           "if abs(s) > curve.vertical else 0.0", "if abs(s) >= 0 else 0.0",
+           tests=(LOCATED + "a_branch_whose_parameter_vanishes_has_no_bifurcations_of_rounding",)),
+    Mutant("located: a parameter has the rounding of one", CURVES,
+           "by_parameter * abs(parameter)", "by_parameter * (1 + abs(parameter))",
+           tests=(LOCATED + "a_branch_whose_parameter_vanishes_has_no_bifurcations_of_rounding",)),
+    Mutant("located: the parameter that is fixed is rounded", CURVES,
+           "else found._replace(parameter=parameter)  # without", "else found  # without",
+           tests=(LOCATED + "a_start_on_a_bound_is_in_bounds",)),
+    Mutant("located: steps may be as small as the error of points", FOLLOWING,
+           "        if size <= error:", "        if size <= 0:",
+           tests=(LOCATED + "steps_below_the_error_of_points_are_refused",)),
+    Mutant("leaving: only a basis of the null space is tried", "analysis.dynamics.leaving",
+           "    while True:\n", "    while False:\n", tests=SQUARE),
+    Mutant("leaving: every start leads to a new direction", "analysis.dynamics.leaving",
+           "< np.cos(SAME) for other in known)", "<= 1 for other in known)", tests=SQUARE),
+    Mutant("leaving: steps towards solutions have any length", "analysis.dynamics.leaving",
+           "BOUND = 0.3", "BOUND = 1e9", tests=TOKENS),
+    Mutant("located: one eigenvalue crosses at every branch point", BRANCHES,
+           "count = len(curve.crossing(point, away)[1]) if", "count = 1 if", tests=TETRAHEDRON),
     Mutant("located: eigenvalues that touch zero are not looked at", "analysis.dynamics.branches",
            "found += _touching(curve,", "_touching(curve,", tests=TOUCHED),
     Mutant("located: near zero is zero", "analysis.dynamics.branches",
@@ -24,8 +55,8 @@ MUTANTS = (
            "if all(next(departures(curve, point, along, way, size), None) is None for way in ways):", "if False:",
            tests=("tests/test_continuation.py::test_eigenvalues_that_touch_zero_are_no_bifurcations",)),
     Mutant("located: points are predicted from both ends of the step", BETWEEN,
-           "low, high = max(s for s in points if s < share), min(s for s in points if s > share)",
-           "low, high = 0.0, 1.0", tests=EXACT + CROSSING),
+           "max(s for s in self.points if s < share), min(s for s in self.points if s > share)",
+           "0.0, 1.0", tests=EXACT + CROSSING),
     Mutant("located: points have the error of corrections", BETWEEN,
            "curve.polished(found, across))[0]", "found)[0]", tests=EXACT + CROSSING),
     Mutant("located: where curves cross, the tangent is any", CURVES,

@@ -4,6 +4,7 @@ from tests.mutants import Mutant
 
 DYNAMICS = "analysis.dynamics."
 TWO, PLANES, EQUATIONS = DYNAMICS + "two_parameters", DYNAMICS + "parameter_planes", DYNAMICS + "critical_equations"
+FORMS = DYNAMICS + "codimension_two"
 DIAGRAMS, FLAT = DYNAMICS + "diagrams", DYNAMICS + "flat_states"
 TESTS, DRAWN = "tests/test_two_parameters.py::test_", "tests/test_diagrams.py::test_"
 CUSP = (TESTS + "the_folds_of_the_double_well_meet_in_a_cusp",)
@@ -12,6 +13,13 @@ COVERS = (TESTS + "a_curve_covers_another_one_if_it_passes_both_ends",)
 HOPF = (TESTS + "hopf_points_of_the_brusselator_are_at_one_plus_the_square",)
 ONE = (TESTS + "both_folds_of_the_double_well_are_on_one_curve_unless_the_cusp_is_cut_off",)
 SAVED = (TESTS + "curves_are_saved_with_their_diagram_and_go_on",)
+POLE = (TESTS + "a_pole_of_the_lyapunov_coefficient_is_no_bautin_point",)
+CORNER = (TESTS + "a_fold_hopf_point_has_the_coefficients_of_its_normal_form",)
+CENTRE = (TESTS + "a_cusp_has_the_coefficient_of_its_centre_manifold",)
+PAIRS = (TESTS + "pairs_of_eigenvalues_cross_where_their_sum_is_zero",)
+TAKENS = (TESTS + "folds_and_hopf_points_meet_at_a_bogdanov_takens_point",)
+ENDS = (TESTS + "a_curve_of_hopf_points_may_have_bogdanov_takens_points_at_both_ends",)
+EXTENDED = (TESTS + "the_extended_lorenz_84_model_has_the_degenerate_points_that_bifurcationkit_finds",)
 COUNTS = (TESTS + "a_stability_map_counts_equilibria_on_both_sides_of_the_folds",)
 BAD = (TESTS + "bad_input_is_one_sentence",)
 BAUTIN = ("tests/test_normal_forms.py::test_a_bautin_point_is_where_the_coefficient_vanishes",)
@@ -23,6 +31,29 @@ LINE = (DRAWN + "a_line_changes_its_stability_at_the_bifurcation",)
 REFUSED = (DRAWN + "files_that_hold_no_diagram_are_refused",)
 
 MUTANTS = (
+    Mutant("workbench planes: theta is half of what it is", FORMS,
+           "2 * growth / square", "growth / square", tests=CORNER),
+    Mutant("workbench planes: s is the sign of one coefficient", FORMS,
+           "np.sign(square * turning)", "np.sign(square)", tests=CORNER),
+    Mutant("workbench planes: the centre manifold of a cusp is flat", FORMS,
+           "+ 3 * _real(chart, q, h)", "", tests=CENTRE),
+    Mutant("workbench planes: b has one term", FORMS,
+           "float(p0 @ square + p1 @", "float(p1 @", tests=EXTENDED),
+    Mutant("workbench planes: vectors of a double zero are not orthogonal", FORMS,
+           "p0 = p0 - (p0 @ q1) * p1", "", tests=EXTENDED),
+    Mutant("workbench planes: sums of eigenvalues have no sign", FORMS,
+           "np.sign(np.real(np.prod(sums / shares)))", "1.0", tests=PAIRS),
+    Mutant("workbench planes: real eigenvalues are a pair", FORMS,
+           "return abs(value.imag) > REAL * abs(value)", "return True", tests=PAIRS),
+    Mutant("workbench planes: the critical eigenvalues cross", EQUATIONS,
+           "return crossing_pair(self.others(point))[0]",
+           "return crossing_pair(self.others(point)[:1])[0]", tests=EXTENDED),
+    Mutant("workbench planes: a determinant of Hopf points has no sign", EQUATIONS,
+           "return float(np.linalg.slogdet(J)[0]) * share if", "return share if", tests=POLE),
+    Mutant("workbench planes: one end of a curve of Hopf points is degenerate", TWO,
+           "    degenerate += last\n", "", tests=ENDS),
+    Mutant("workbench planes: degenerate ends are exchanged", TWO,
+           "degenerate.insert(0, last.pop())", "degenerate.insert(0, last.pop(0))", tests=ENDS),
     Mutant("workbench planes: both parts of a curve go the same way", TWO,
            "follow(curve, first, -first.tangent, within)", "follow(curve, first, first.tangent, within)", tests=CUSP),
     Mutant("workbench planes: the parameters have each other's bounds", TWO,
@@ -35,11 +66,14 @@ MUTANTS = (
     Mutant("workbench planes: branch points are followed as Hopf points", TWO,
            'if at.kind not in ("fold", "Hopf point"):', "if False:", tests=BAD),
     Mutant("workbench planes: degeneracies are where a test keeps its sign", TWO,
-           "if test(one) * test(other) < 0:", "if test(one) * test(other) > 0:", tests=CUSP),
+           "if values[k][kind] * values[k + 1][kind] < 0:", "if values[k][kind] * values[k + 1][kind] > 0:",
+           tests=CUSP),
     Mutant("workbench planes: a degeneracy is at the point before it", TWO,
-           "degenerate.append(_degeneracy(kind_, place))", "degenerate.append(_degeneracy(kind_, one))", tests=BAUTIN),
+           "degenerate.append(_degeneracy(curve, kind, place))",
+           "degenerate.append(_degeneracy(curve, kind, points[k]))", tests=BAUTIN),
     Mutant("workbench planes: parameters of a degeneracy are exchanged", TWO,
-           "at.state, float(at.parameter), point.parameter)", "at.state, point.parameter, float(at.parameter))",
+           "at.state, float(at.parameter), point.parameter, found)",
+           "at.state, point.parameter, float(at.parameter), found)",
            tests=BAUTIN),
     Mutant("workbench planes: a curve goes on at its other end", TWO,
            "last, before = (0, 1) if side == 0 else (-1, -2)", "last, before = (0, 1) if side == 1 else (-1, -2)",
@@ -72,8 +106,8 @@ MUTANTS = (
            "second_derivative(FlowChart(moved, at.state, B), v, v)",
            "second_derivative(FlowChart(moved, at.state, B), v, 0 * v)", tests=CUSP),
     Mutant("workbench planes: a Bautin point is where folds are", EQUATIONS,
-           '{"Bautin point": lambda point: _lyapunov(self, point)}',
-           '{"Bautin point": lambda point: 1 + _lyapunov(self, point) ** 2}', tests=BAUTIN),
+           '"Bautin point": lambda point: _lyapunov(self, point)',
+           '"Bautin point": lambda point: 1 + _lyapunov(self, point) ** 2', tests=BAUTIN),
     Mutant("workbench planes: both parameters are moved by the first place", EQUATIONS,
            "with_parameter(self._where[1], moved, jnp.asarray(second))",
            "with_parameter(self._where[0], moved, jnp.asarray(second))", tests=BAUTIN),
