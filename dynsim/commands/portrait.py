@@ -115,7 +115,8 @@ def portrait(o: Portrait, found: "Found", title: str = "") -> "tuple[Figure, str
     space = found.system.space
     d = dimension(o, found)
     state = np.asarray(found.begun(d), float)
-    state = state[0] if state.ndim == 2 and len(state) == 1 else state
+    if state.ndim == 2 and len(state) == 1:
+        state, found = state[0], found._replace(system=of_one_token(found.system))
     if state.ndim != 1:
         must = "have a vector as its state (a flow of tokens: `--tokens 1`)"
         raise argument_error("system", must, f"that of `{o.system}` has shape {state.shape}")
@@ -131,6 +132,13 @@ def portrait(o: Portrait, found: "Found", title: str = "") -> "tuple[Figure, str
     if len(state) == 1:
         return on_line(o, found, known, title)
     return in_plane(o, found, known, state, title)
+
+
+def of_one_token(flow: Any) -> Any:
+    """Return a flow of tokens, of which there is one, as a flow of a vector."""
+    from dynsim.systems.base import FunctionFlow
+
+    return FunctionFlow(lambda t, x: flow.velocity(t, x[None])[0], flow.space, names=flow.names, units=flow.units)
 
 
 def dimension(o: Portrait, found: "Found") -> int | None:
