@@ -208,6 +208,7 @@ def _draw(o: Continue, file: Path, made: "Found", where: Any, diagram: "Diagram"
     """Draw one component of the state against the parameter."""
     from analysis.dynamics.diagrams import branch_line
     from figures.files import write_figure
+    from figures.fitted import fitted
     from figures.panels.bifurcations import bifurcation_marks, branch_lines, stability_legend
     from figures.panels.labels import axis_label
     from figures.style import canvas, settings
@@ -228,7 +229,7 @@ def _draw(o: Continue, file: Path, made: "Found", where: Any, diagram: "Diagram"
         ax.set_xlim(o.from_, o.to)
         names = {"first": "equilibria", "second": "periodic orbits, max. and min."}
         stability_legend(ax, kinds=names if diagram.orbits else None)
-        write_figure(drawn, file, f"bifurcation diagram in {o.parameter}")
+        write_figure(fitted(drawn), file, f"bifurcation diagram in {o.parameter}")
 
 
 def _values(flow: Any, where: Any, one: Any, which: int, orbits: bool) -> tuple[Any, Any]:

@@ -135,15 +135,16 @@ def drawing(known: Components, ts: np.ndarray, values: np.ndarray) -> Figure:
     from figures.fitted import fitted
     from figures.panels.attractors import many_series
     from figures.panels.curves import bands
-    from figures.panels.labels import axis_labels, time_label
+    from figures.panels.labels import axis_labels, of_many, time_label
     from figures.style import COLUMN, canvas
     from figures.trajectories import MOST
 
     d = values.shape[2]
     if d > MOST:
         drawn, (ax,) = canvas(aspect=0.85)
-        many_series(ax, ts, np.nanmedian(values, axis=0), labels=axis_labels(known.names, known.units),
-                    xlabel=time_label(known.time_unit), ylabel="medians of the components")  # fmt: skip
+        words, ylabel = of_many("medians of the components", known.names, known.units)
+        many_series(ax, ts, np.nanmedian(values, axis=0), labels=words, xlabel=time_label(known.time_unit),
+                    ylabel=ylabel)  # fmt: skip
         drawn.legend(loc="outside lower center", ncols=4)
         return fitted(drawn)
     drawn, axes = canvas(COLUMN, max(0.75, 0.3 + 0.3 * d), rows=d)
