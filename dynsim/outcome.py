@@ -46,8 +46,12 @@ class Outcome(enum.IntEnum):
 
 
 IN_OPTIONS = {
-    Outcome.MAX_STEPS: "take a shorter run, a larger `--rtol` or, of `dynsim simulate` and `dynsim section`, more "
-    "`--max-steps`, or `--integrator stiff` where accuracy alone would allow longer steps",
+    Outcome.MAX_STEPS: "take a shorter run, a larger `--rtol` or, of `dynsim simulate`, `dynsim section` and `dynsim "
+    "sweep`, more `--max-steps`, or, of `dynsim simulate`, `--integrator stiff` where accuracy alone would allow "
+    "longer steps",
+    Outcome.IMPLICIT_SOLVER: "take a larger `--rtol` or another `--integrator`",
+    Outcome.LEFT_DOMAIN: "take noise that vanishes at the boundary, a shorter `--step-size`, or other variables such "
+    "as logarithms",
 }
 """What to try next in terms of the options of commands, where they are others than those of functions."""
 

@@ -14,20 +14,24 @@ from figures.panels.basins import basin_background
 from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
 from figures.panels.portrait_curves import cycles, paths, separatrices
 from figures.panels.simplices import simplex_portrait
-from figures.panels.tokens import View
+from figures.panels.tokens import AXES, View
 from figures.style import COLUMN, PAGE, canvas, colour, settings
 
 ARROWS = 300  # of the field on a sphere
+CLEAR = 0.7  # of the distance of the arrows on a line: from an equilibrium to the middle of the next arrow
+CORNER = 12  # characters of a label that fits beside an axis in the corner of a sphere, with those of mathematics
 
 
-def plane(found: PhasePlane, labels: Sequence[str], *, title: str = "", basins: Basins | None = None) -> Figure:
+def plane(
+    found: PhasePlane, labels: Sequence[str], *, title: str = "", basins: Basins | None = None, speed: str = "speed"
+) -> Figure:
     """Return the portrait of a plane: field, nullclines, equilibria, limit cycles, separatrices, trajectories."""
     with settings():
         drawn, (ax,) = canvas(1.35 * COLUMN, 0.78)
         planar_portrait(
             ax, found.xs, found.ys, found.velocity, equilibrium_points=found.points,
             kinds=[e.kind for e in found.equilibria], labels=(labels[0], labels[1]), legend=False,
-            hidden=found.poles,
+            hidden=found.poles, speed_label=speed,
         )  # fmt: skip
         paths(ax, found.trajectories)
         separatrices(ax, found.stable_curves, found.unstable_curves)
@@ -45,10 +49,14 @@ def line(
     kinds: Sequence[str],
     label: str,
     *,
+    velocity: str = "velocity",
     title: str = "",
     basins: Basins | None = None,
 ) -> Figure:
-    """Return the portrait of a line: the velocity against the state, with arrows and equilibria on the axis."""
+    """Return the portrait of a line: the velocity against the state, with arrows and equilibria on the axis.
+
+    `label` is that of the state, `velocity` that of its velocity.
+    """
     with settings():
         drawn, (ax,) = canvas(COLUMN, 0.62)
         ax.axhline(0.0, color=colour("surface"), linewidth=0.6)
@@ -56,7 +64,8 @@ def line(
         step = (xs[-1] - xs[0]) / 14
         for x in xs[0] + step * (np.arange(13) + 0.97):
             v = float(np.interp(x, xs, speeds))
-            if abs(v) > 0.02 * float(np.nanmax(np.abs(speeds))):
+            near = np.min(np.abs(points - x), initial=np.inf) < CLEAR * step
+            if abs(v) > 0.02 * float(np.nanmax(np.abs(speeds))) and not near:
                 tip = (x + 0.25 * step * np.sign(v), 0.0)
                 ax.annotate(
                     "",
@@ -74,14 +83,14 @@ def line(
         equilibria(ax, np.column_stack([points, np.zeros(len(points))]), kinds)
         ax.set_xlim(xs[0], xs[-1])
         ax.set_xlabel(label)
-        ax.set_ylabel(f"velocity of {label}")
+        ax.set_ylabel(velocity)
         if basins is not None:
             basin_background(ax, basins.labels, basins.axes)
         _finished(ax, title)
         return fitted(drawn)
 
 
-def circle(found: Portrait) -> Figure:
+def circle(found: Portrait, labels: Sequence[str], *, title: str = "") -> Figure:
     """Return the portrait of a flow on the circle."""
     with settings():
         drawn, (ax,) = canvas(COLUMN, 0.9)
@@ -90,29 +99,43 @@ def circle(found: Portrait) -> Figure:
         circle_portrait(
             ax, angles, np.sum(found.field * turning, axis=1), limits=found.limits,
             equilibrium_angles=np.arctan2(found.equilibrium_points[:, 1], found.equilibrium_points[:, 0]),
-            kinds=found.kinds,
+            kinds=found.kinds, names=_others(found), labels=(labels[0], labels[1]),
         )  # fmt: skip
-        _finished(ax, "")
-        return drawn
+        _finished(ax, title)
+        return fitted(drawn)
 
 
-def sphere(found: Portrait) -> Figure:
+def sphere(found: Portrait, labels: Sequence[str], *, title: str = "") -> Figure:
     """Return the portrait of a flow on the sphere, from the front and from the back."""
     with settings():
         drawn, axes = canvas(PAGE, 0.5, columns=2)
+        short = AXES if max(map(len, labels)) > CORNER else labels
         some = slice(None, None, max(1, len(found.points) // ARROWS))
         view = View()
         for ax, side, name in zip(axes, (view, view.opposite()), ("front", "back"), strict=True):
             sphere_portrait(
                 ax, found.points, found.limits, field_points=found.points[some], field=found.field[some],
-                equilibrium_points=found.equilibrium_points, kinds=found.kinds, view=side,
+                equilibrium_points=found.equilibrium_points, kinds=found.kinds, view=side, names=_others(found),
+                labels=short,
             )  # fmt: skip
             ax.set_title(name)
+        for letter, label in zip(short, labels, strict=True):
+            if short is AXES is not labels and label != letter:
+                axes[1].plot([], [], linestyle="none", label=f"{letter}: {label}")
         _finished(axes[1], "")
-        return drawn
+        drawn.suptitle(title)
+        return fitted(drawn)
 
 
-def simplex(trajectories: np.ndarray, points: np.ndarray, kinds: Sequence[str], states: Sequence[str]) -> Figure:
+def _others(found: Portrait) -> dict[int, str]:
+    """Return words for the limits of a portrait that are no equilibria, by number."""
+    known = {int(k): "another attractor" for k in np.unique(found.limits) if k >= len(found.kinds)}
+    return known | ({-1: "an unknown limit"} if np.any(found.limits < 0) else {})
+
+
+def simplex(
+    trajectories: np.ndarray, points: np.ndarray, kinds: Sequence[str], states: Sequence[str], *, title: str = ""
+) -> Figure:
     """Return the portrait of a flow on the simplex of three states: trajectories, (paths, times, 3), and equilibria."""
     from figures.panels.simplices import in_triangle
 
@@ -121,7 +144,8 @@ def simplex(trajectories: np.ndarray, points: np.ndarray, kinds: Sequence[str], 
         simplex_portrait(ax, trajectories, np.empty((0, 3)), states=states)
         equilibria(ax, in_triangle(points.reshape(-1, 3)), kinds)
         _finished(ax, "")
-        return drawn
+        drawn.suptitle(title)
+        return fitted(drawn)
 
 
 def _finished(ax: Any, title: str) -> None:

@@ -16,7 +16,7 @@ from dynsim.trajectory import Trajectory
 from figures.fitted import fitted
 from figures.movie import write_movie
 from figures.panels.attractors import AZIMUTH, attractor, ends, many_series, space_axes, time_series
-from figures.panels.labels import axis_labels, time_label
+from figures.panels.labels import axis_labels, of_many, time_label
 from figures.panels.simplices import in_triangle, outline
 from figures.panels.tokens import surface, token_paths
 from figures.refined import refined
@@ -49,7 +49,8 @@ def drawing(run: Trajectory, *, azimuth: float = AZIMUTH, until: float = 1.0) ->
             drawn, (ax,) = canvas(aspect=0.85)
             error = None if run.stats.error is None else flat_states(run.stats.error)
             is_map, xlabel = isinstance(run.system, AbstractMap), _time(run, known.time_unit)
-            many_series(ax, np.asarray(run.ts), ys, labels=labels, xlabel=xlabel, ylabel="components", error=error,
+            words, ylabel = of_many("components", known.names, known.units)
+            many_series(ax, np.asarray(run.ts), ys, labels=words, xlabel=xlabel, ylabel=ylabel, error=error,
                         steps=is_map, until=until)  # fmt: skip
             drawn.legend(loc="outside lower center", ncols=4)
             return fitted(drawn)

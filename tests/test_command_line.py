@@ -1,6 +1,7 @@
 """The command line, as a user types it: results, and every bad input in one sentence."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -118,6 +119,9 @@ def test_a_figure_of_an_ensemble_ends_with_its_last_member(capsys, tmp_path):
     status, said, _ = run(capsys, "simulate", *words, "--end", 6, "--figure", drawn)
     assert status == 1
     assert "0 of 2 members finished" in said
+    steps, advice = said.splitlines()[1:3]
+    assert re.fullmatch(r"from \d+ to \d+ steps each", steps)
+    assert advice.startswith("where the step size fell to rounding error: the state escapes to infinity there, ")
     assert "median" not in said
     assert "no figure: no member reaches the second time" in said
     assert not drawn.exists()

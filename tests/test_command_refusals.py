@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dynsim.commands.integrators import integrator
@@ -118,6 +119,24 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ("sweep lorenz --rho 1 --out run.npz", "`out` must end in .nc, but is `run.npz`."),
         ("section henon --movie run.png", "`movie` must end in .gif, but is `run.png`."),
         ("section henon --plot x y --against a=1:2", "`plot` must name one component with `--against`, but names 2."),
+        ("simulate lorenz --names a b", "`names` must be left out for `lorenz`, which has its own, but is ('a', 'b')."),
+        ("portrait lorenz --space sphere", "`space` must be left out for `lorenz`, which has its own"),
+        ("portrait oja --tokens 1 --space sphere", "`space` must be left out for `oja`, on which it has no effect"),
+        ("portrait mine.py:flow --units m", "`units` must be left out for `mine.py:flow`, which is no function and"),
+        ("simulate lorenz --start", "`start` must be given with a value, but is given without."),
+        ("simulate lorenz --start= --end 1", "`start` must be given with a value, but is given without."),
+        ("basins henon --box --shape 5", "`box` must be given with a value, but is given without."),
+        ("continue double-well --parameter h --second a --second-bounds", "`second_bounds` must be given with a value"),
+        ("simulate none.npz", "`system` must be a file, but `none.npz` is not one."),
+        ("simulate token-flow --tokens 9 --density 3", "`density` must be at least 8, but is 3."),
+        ("simulate token-flow --beta nan", "`beta` must be a finite number, but is nan."),
+        ("simulate gradient --beta -1", "`beta` must be positive definite, but has the eigenvalue -1."),
+        ("sweep lorenz --rho 1 --max-steps 0", "`max_steps` must be at least 1, but is 0."),
+        ("sweep lorenz --rho 1 --rtol -1", "`rtol` must be positive, but is -1.0."),
+        ("sweep logistic --r 1 --max-steps 9", "`max_steps` must be left out for a map, but is 9."),
+        ("simulate growing --discrete --max-steps 9", "`max_steps` must be left out in discrete time, but is 9."),
+        ("simulate prototypes --max-steps 0", "`max_steps` must be at least 1, but is 0."),
+        ("simulate fast-slow --max-steps 0", "`max_steps` must be at least 1, but is 0."),
     ],
 )
 def test_an_option_that_does_not_fit_is_refused_before_the_computation(nothing_runs, capsys, line, sentence):
@@ -217,6 +236,7 @@ def test_a_toml_file_holds_parameters_of_the_system_too(nothing_runs):
         ('system = "lorenz"\n[rho]\na = 1', "give `rho` as a number, a text, true or false, or a list of these, but"),
         ('system = "lorenz"\nrho = []', "give `rho` as a number, a text, true or false, or a list of these, but"),
         ('system = "lorenz"\nrho = "high"', "`rho` must be a number, or numbers with commas between, but is `high`."),
+        ('system = "lorenz"\nstart = []', "`--config` must give `start` with a value, but `run.toml` gives []."),
         ('system = "token-flow"\nbta = 14.0', "`run.toml` holds `bta`, did you mean `beta`?"),
     ],
 )
@@ -236,10 +256,27 @@ def test_the_advice_on_a_lack_of_steps_names_options(capsys):
     said = refused(capsys, "simulate", "lorenz", "--integrator", "scipy", "--max-steps", "9")
     assert "only reached t = " in said
     assert "after 9 steps" in said
-    assert "larger `--rtol` or, of `dynsim simulate` and `dynsim section`, more `--max-steps`" in said
+    assert "larger `--rtol` or, of `dynsim simulate`, `dynsim section` and `dynsim sweep`, more `--max-steps`" in said
     assert "`max_steps`" not in said
     stiff: list[Any] = [integrator("stiff", 1e-6, steps) for steps in (None, 7)]
     assert [(one.method, one.max_steps) for one in stiff] == [("Radau", 1_000_000), ("Radau", 7)]
+
+
+def test_the_portrait_of_one_token_is_that_of_a_vector(monkeypatch, capsys, tmp_path):
+    kept = []
+
+    def drawn(o, system, known, *rest):
+        kept.append((system, known.names))
+        raise argument_error("figure", "be drawn", "is not")
+
+    monkeypatch.setattr("dynsim.commands.portrait.on_sphere", drawn)
+    np.savetxt(tmp_path / "U.csv", [[1.0, 0.0], [0.0, 3.0]], delimiter=",")
+    line = ("portrait", "token-flow", "--tokens", "1", "--dimension", "2", "--value", tmp_path / "U.csv")
+    assert "`figure` must be drawn" in refused(capsys, *line)
+    ((system, names),) = kept
+    assert len(names) == 2
+    v = system.vector_field(0.0, np.array([0.6, 0.8]))  # U x / sqrt(2) without its part along x
+    np.testing.assert_allclose(np.sqrt(2) * v, 0.96 * np.array([-0.8, 0.6]), rtol=1e-12)
 
 
 def test_the_nearest_word_takes_the_fewest_changes_for_its_length():

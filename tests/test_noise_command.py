@@ -66,7 +66,8 @@ def test_noise_that_does_not_fit_is_refused_in_one_sentence(here, capsys, words,
 
 def test_members_with_noise_begin_at_the_given_start(here, capsys):
     words = ("double-well", "--noise", "0.1", "--step-size", "0.5", "--end", "1", "--frames", "3", "--start", "0.25")
-    assert run(capsys, "simulate", *words, "--members", "2", "--out", "m.npz")[0] == 0
+    status, said, _ = run(capsys, "simulate", *words, "--members", "2", "--out", "m.npz")
+    assert (status, said.splitlines()[:2]) == (0, ["2 of 2 members finished.", "2 steps each"])
     made = load("m.npz")
     assert np.asarray(made.initial).tolist() == [[0.25], [0.25]]
     assert len(set(np.ravel(made.final).tolist())) == 2

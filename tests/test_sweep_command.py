@@ -7,7 +7,9 @@ import pytest
 import xarray
 
 from dynsim.commands.sweep import Built, Sweep, _built_again
+from dynsim.errors import IntegrationError
 from dynsim.keys import stream
+from dynsim.outcome import Outcome
 from dynsim.sweep_points import digest, points_of
 from tests.commands import refused, run
 
@@ -92,10 +94,26 @@ def test_systems_with_the_same_parameters_are_told_apart(here):
         Sweep("lorenz", end=2.0),
         Sweep("lorenz", frames=9),
         Sweep("lorenz", rtol=1e-6),
+        Sweep("lorenz", max_steps=9),
     ]
     found = [digest(Built(one, (("beta", 1.0),)), points, 1, False) for one in told]
     assert len({*found}) == len(found)
     assert digest(Built(Sweep("lorenz"), (("beta", 1.0),)), points, 1, False) == found[0]
+
+
+def test_a_point_that_lacks_steps_is_told_the_option(here, capsys, monkeypatch):
+    caps = []
+
+    def stopped(*arguments, integrator):
+        caps.append(integrator.max_steps)
+        raise IntegrationError(f"Stopped: {Outcome.MAX_STEPS.advice}.", outcome=Outcome.MAX_STEPS)
+
+    monkeypatch.setattr("dynsim.simulation.simulate", stopped)
+    status, said, _ = run(capsys, "sweep", "lorenz", "--rho", "28", "--max-steps", "9")
+    assert (status, caps) == (1, [9])
+    assert said.splitlines()[0] == "1 point (rho 1): 0 ok, 1 failed"
+    assert "`dynsim sweep`, more `--max-steps`" in said
+    assert "`max_steps`" not in said
 
 
 @pytest.mark.slow

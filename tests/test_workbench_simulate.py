@@ -78,7 +78,7 @@ def test_the_drawing_names_its_axes(d):
     drawn = drawing(path)
     words = {ax.get_ylabel() for ax in drawn.axes} | {ax.get_xlabel() for ax in drawn.axes}
     assert "time $t$ (ms)" in words
-    assert ("components" if d == 7 else "$v_{1}$ (mV)") in words
+    assert ("components (mV)" if d == 7 else "$v_{1}$ (mV)") in words
     check_layout(drawn)
 
 

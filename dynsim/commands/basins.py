@@ -216,7 +216,9 @@ def drawn(
         basin_image(
             ax, found.labels, found.axes, marks=marks, axis_names=[*names, ""],
             turns={place: turns[k] for place, k in enumerate(which) if k in turns},
-            title=slice_label([known.names[k] for k in held], base[held].tolist()),
+            title=slice_label(
+                [known.names[k] for k in held], base[held].tolist(), [known.units[k] for k in held]
+            ),
         )  # fmt: skip
         return fitted(figure)
 

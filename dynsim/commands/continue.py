@@ -207,6 +207,7 @@ def _draw(o: Continue, made: "Found", where: Any, diagram: "Diagram") -> None:
     """Write the figure of one component of the state against the parameter, and the movie, if they are asked for."""
     from analysis.dynamics.diagrams import branch_line
     from figures.files import write_figure
+    from figures.fitted import fitted
     from figures.movie import growing, write_movie
     from figures.panels.bifurcations import bifurcation_marks, branch_lines, shown_up_to, stability_legend
     from figures.panels.labels import axis_label
@@ -232,7 +233,7 @@ def _draw(o: Continue, made: "Found", where: Any, diagram: "Diagram") -> None:
             names = {"first": "equilibria", "second": "periodic orbits, max. and min."}
             stability_legend(ax, kinds=names if diagram.orbits else None)
             shown_up_to(ax, until)
-            return drawn
+            return fitted(drawn)
 
     if o.figure is not None:
         with settings():

@@ -90,6 +90,7 @@ def _counted(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") 
 
 def drawn(o: Continue, curves: "tuple[CriticalCurve, ...]", counted: "StabilityMap | None") -> "Figure":
     """Return the figure of curves in the plane of both parameters, with the numbers of stable equilibria behind."""
+    from figures.fitted import fitted
     from figures.panels.bifurcations import bifurcation_marks, critical_lines, number_image
     from figures.panels.labels import axis_label
     from figures.style import canvas, settings
@@ -108,4 +109,4 @@ def drawn(o: Continue, curves: "tuple[CriticalCurve, ...]", counted: "StabilityM
         ax.set_ylabel(axis_label(o.second))
         if ax.get_legend_handles_labels()[1]:
             ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-        return figure
+        return fitted(figure)

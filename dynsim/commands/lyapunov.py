@@ -88,10 +88,11 @@ def single(o: Lyapunov, made: "Found") -> int:
 
         is_map = isinstance(made.system, AbstractMap)
         label = "step $k$" if is_map else time_label(made.system.time_unit)
+        exponents = _exponents_label(made.system)
         _draw(
             o,
             lambda ax, until: running_exponents(
-                ax, found.times, _drawn(found.running), found.errors, xlabel=label, until=until
+                ax, found.times, _drawn(found.running), found.errors, xlabel=label, ylabel=exponents, until=until
             ),
             f"Lyapunov exponents of {made.name}",
         )
@@ -125,15 +126,22 @@ def against(o: Lyapunov, made: "Found") -> int:
 
         xs = np.array([value for value, _ in kept])
         parts = [np.array([getattr(row, part) for _, row in kept]) for part in ("exponents", "errors", "converged")]
-        parts[0] = _drawn(parts[0])
+        parts[0], exponents = _drawn(parts[0]), _exponents_label(made.system)
         _draw(
             o,
             lambda ax, until: exponents_against(
-                ax, xs, parts[0], parts[1], xlabel=symbol(name), converged=parts[2], until=until
+                ax, xs, parts[0], parts[1], xlabel=symbol(name), ylabel=exponents, converged=parts[2], until=until
             ),
             f"Lyapunov exponents of {made.name} against {name}",
         )
     return 0
+
+
+def _exponents_label(system: Any) -> str:
+    """Return the label of exponents: of a flow they are per unit of time."""
+    from figures.panels.labels import rate_label
+
+    return rate_label("Lyapunov exponents", "", getattr(system, "time_unit", ""))
 
 
 def _drawn(exponents: np.ndarray) -> np.ndarray:
@@ -144,6 +152,7 @@ def _drawn(exponents: np.ndarray) -> np.ndarray:
 def _draw(o: Lyapunov, draw: Callable[[Any, float], None], title: str) -> None:
     """Write a figure and a movie of one panel with a legend, if they are asked for."""
     from figures.files import write_figure
+    from figures.fitted import fitted
     from figures.movie import growing, write_movie
     from figures.style import canvas, settings
 
@@ -152,7 +161,7 @@ def _draw(o: Lyapunov, draw: Callable[[Any, float], None], title: str) -> None:
             drawn, (ax,) = canvas()
             draw(ax, until)
             drawn.legend(loc="outside lower center", ncols=2)
-            return drawn
+            return fitted(drawn)
 
     if o.figure is not None:
         with settings():

@@ -32,6 +32,7 @@ def parse(options: type[Options], words: Sequence[str], command: str, *, named: 
         ValueError: for an unknown or ill-typed option, a seed or tolerance out of range, or an unreadable TOML file.
     """
     rest, file = _without_file(words)
+    _refuse_empty(options, rest)
     default = None if file is None else from_toml(options, file, named=named)
     parsed = _parsed(options, rest, f"dynsim {command}", default)
     seed = getattr(parsed, "seed", 0)
@@ -64,6 +65,21 @@ def _text(name: str, value: object, path: Path | None) -> str:
         must = f"give `{name}` as a number, a text, true or false, or a list of these"
         raise argument_error("--config", must, f"`{path}` gives {shown(value)}")
     return ",".join(str(entry).lower() if isinstance(entry, bool) else str(entry) for entry in values)
+
+
+def _refuse_empty(options: Any, words: Sequence[str]) -> None:
+    """Raise `ValueError`, naming it, for an option that takes several values and is given without one."""
+    several = {field.name.rstrip("_") for field in dataclasses.fields(options) if get_origin(_kind(field)) is tuple}
+    for word, after in zip(words, (*words, "--none")[1:], strict=True):
+        name, equals, value = word.removeprefix("--").partition("=")
+        alone = not value if equals else re.match(r"--[A-Za-z]|-h$", after)
+        if word.startswith("--") and name.replace("-", "_") in several and alone:
+            raise argument_error(name.replace("-", "_"), "be given with a value", "is given without")
+
+
+def _kind(field: dataclasses.Field) -> Any:
+    """Return the type of a field, without what is said of it besides."""
+    return get_args(field.type)[0] if get_origin(field.type) is Annotated else field.type
 
 
 def _without_file(words: Sequence[str]) -> tuple[list[str], Path | None]:
@@ -197,10 +213,12 @@ def from_toml(options: type[Options], path: Path, *, named: bool = False) -> Opt
 
 def _typed(field: dataclasses.Field, value: object, path: Path) -> object:
     """Return a TOML value converted to the type of its field; raise `ValueError` if it has another type."""
-    kind = get_args(field.type)[0] if get_origin(field.type) is Annotated else field.type
+    kind = _kind(field)
     several = get_origin(kind) is tuple
     kinds = get_args(kind)[:1] if several else get_args(kind) or (kind,)
     values = value if several and isinstance(value, list) else [value]
+    if several and value == []:
+        raise argument_error("--config", f"give `{field.name}` with a value", f"`{path}` gives []")
     if several != isinstance(value, list) or not all(_is_one_of(kinds, entry) for entry in values):
         names = " or ".join(one.__name__ if isinstance(one, type) else f"`{one}`" for one in kinds)
         must = f"give `{field.name}` as {'a list of ' if several else ''}{names}"

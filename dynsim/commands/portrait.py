@@ -118,22 +118,30 @@ def portrait(o: Portrait, found: "Found", title: str = "", along: "Followed | No
     space = found.system.space
     d = dimension(o, found)
     state = np.asarray(found.begun(d), float)
-    state = state[0] if state.ndim == 2 and len(state) == 1 else state
+    if state.ndim == 2 and len(state) == 1:
+        state, found = state[0], found._replace(system=of_one_token(found.system))
     if state.ndim != 1:
         must = "have a vector as its state (a flow of tokens: `--tokens 1`)"
         raise argument_error("system", must, f"that of `{o.system}` has shape {state.shape}")
     if isinstance(space, Sphere | Simplex) and len(state) > 3:
         raise argument_error("system", "have at most three coordinates on its space", f"has {len(state)}")
     if isinstance(space, Sphere):
-        return on_sphere(o, found.system, len(state))
+        return on_sphere(o, found.system, components(found.system, state), title)
     if isinstance(space, Simplex):
         if o.basins:
             raise argument_error("basins", "be left out on the simplex", "is given")
-        return on_simplex(o, found.system, len(state))
+        return on_simplex(o, found.system, components(found.system, state), title)
     known = components(found.system, state)
     if len(state) == 1:
         return on_line(o, found, known, title, along)
     return in_plane(o, found, known, state, title, along)
+
+
+def of_one_token(flow: Any) -> Any:
+    """Return a flow of tokens, of which there is one, as a flow of a vector."""
+    from dynsim.systems.base import FunctionFlow
+
+    return FunctionFlow(lambda t, x: flow.velocity(t, x[None])[0], flow.space, names=flow.names, units=flow.units)
 
 
 def dimension(o: Portrait, found: "Found") -> int | None:
@@ -150,7 +158,7 @@ def in_plane(
 ) -> "tuple[Figure, str]":
     """Return the portrait of a plane or of a slice."""
     from analysis.dynamics.phase_plane import phase_plane
-    from figures.panels.labels import axis_labels, slice_label
+    from figures.panels.labels import axis_labels, rate_label, shared_unit, slice_label
     from figures.portraits import plane
 
     d = len(state)
@@ -171,11 +179,13 @@ def in_plane(
     )
     labels = axis_labels(known.names, known.units)
     held = [k for k in range(d) if k not in (first, second)]
-    cut = slice_label([known.names[k] for k in held], state[held].tolist())
+    cut = slice_label([known.names[k] for k in held], state[held].tolist(), [known.units[k] for k in held])
+    speed = rate_label("speed", shared_unit([known.units[first], known.units[second]]), known.time_unit)
     note = f"; the field depends on time and is drawn at t = {o.time:g}" if plan.forced else ""
     title = ", ".join(part for part in (title, cut, f"t = {o.time:g}" if plan.forced else "") if part)
     told = f"{plan!r}{note}" if regions is None else f"{plan!r}\n{regions!r}"
-    return plane(plan, (labels[first], labels[second]), title=title, basins=as_before(regions, along)), told
+    regions = as_before(regions, along)
+    return plane(plan, (labels[first], labels[second]), title=title, basins=regions, speed=speed), told
 
 
 def basins_of(
@@ -215,7 +225,7 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
 
     from analysis.dynamics.equilibria import equilibria
     from analysis.dynamics.phase_plane import window
-    from figures.panels.labels import axis_label
+    from figures.panels.labels import axis_label, rate_label, symbol
     from figures.portraits import line
 
     (low,), (high,) = window(o.box or found.box, 1)
@@ -226,34 +236,39 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
     ]
     points = np.array([float(e.state[0]) for e in rests])
     said = "; ".join(f"{e.kind} {x:.6g}" for e, x in zip(rests, points, strict=True)) or "no equilibrium in the window"
-    label = axis_label(known.names[0], known.units[0])
+    label, unit = axis_label(known.names[0], known.units[0]), known.units[0]
+    velocity = rate_label(f"velocity of {symbol(known.names[0])}", unit, known.time_unit)
     regions = basins_of(o, found, (low, high), np.zeros(1), (0,))
     said = said if regions is None else f"{said}\n{regions!r}"
-    return line(
-        xs, np.asarray(speeds), points, [e.kind for e in rests], label, title=title, basins=as_before(regions, along)
-    ), said
+    kinds, regions = [e.kind for e in rests], as_before(regions, along)
+    drawn = line(xs, np.asarray(speeds), points, kinds, label, velocity=velocity, title=title, basins=regions)
+    return drawn, said
 
 
-def on_sphere(o: Portrait, system: Any, d: int) -> "tuple[Figure, str]":
+def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> "tuple[Figure, str]":
     """Return the portrait of the circle or of the sphere, front and back."""
     from analysis.dynamics.portrait import circle_portrait, sphere_portrait
+    from figures.panels.labels import axis_labels
+    from figures.panels.tokens import AXES
     from figures.portraits import circle, sphere
 
-    compute, draw = (circle_portrait, circle) if d == 2 else (sphere_portrait, sphere)
+    compute, draw = (circle_portrait, circle) if len(known.names) == 2 else (sphere_portrait, sphere)
     found = compute(system, t=o.time) if o.horizon is None else compute(system, t=o.time, horizon=o.horizon)
-    return draw(found), _rests(found.equilibrium_points, found.kinds)
+    labels = axis_labels(known.names, known.units) if system.names else AXES
+    return draw(found, labels, title=title), _rests(found.equilibrium_points, found.kinds)
 
 
-def on_simplex(o: Portrait, system: Any, d: int) -> "tuple[Figure, str]":
+def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> "tuple[Figure, str]":
     """Return the portrait of the simplex of three states."""
     import jax.numpy as jnp
 
     from analysis.dynamics.equilibria import equilibria
     from analysis.dynamics.pace import curves
+    from figures.panels.labels import symbol
     from figures.portraits import simplex
 
-    if d != 3:
-        raise argument_error("system", "have three states for a portrait on the simplex", f"has {d}")
+    if len(known.names) != 3:
+        raise argument_error("system", "have three states for a portrait on the simplex", f"has {len(known.names)}")
     parts = (np.arange(6) + 0.25) / 6
     grid = np.array([(a, b, 1 - a - b) for a in parts for b in parts if a + b < 1])
     starts = jnp.asarray(grid)
@@ -261,7 +276,8 @@ def on_simplex(o: Portrait, system: Any, d: int) -> "tuple[Figure, str]":
     found = [e for e in equilibria(system, starts, o.time) if float(np.min(e.state)) > -1e-9]
     points = np.array([np.asarray(e.state) for e in found]).reshape(-1, 3)
     kinds = tuple(e.kind for e in found)
-    return simplex(paths, points, kinds, system.names or ("1", "2", "3")), _rests(points, kinds)
+    states = [symbol(name) for name in known.names] if system.names else ("1", "2", "3")
+    return simplex(paths, points, kinds, states, title=title), _rests(points, kinds)
 
 
 def _rests(points: np.ndarray, kinds: Sequence[str]) -> str:

@@ -14,12 +14,14 @@ import tyro
 
 from dynsim.commands.options import check_outputs, other_words, parse, parts_beside, refuse_unused, say
 from dynsim.commands.system_options import SystemOptions, separated
-from dynsim.errors import argument_error, check_at_least, check_positive, nearest, renamed
+from dynsim.errors import IntegrationError, argument_error, check_at_least, check_positive, counted, nearest, renamed
 from dynsim.io.whole_files import whole_file
+from dynsim.outcome import in_options
 
 if TYPE_CHECKING:
     import xarray
 
+OF_FLOWS = ("frames", "rtol", "max_steps")
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 SHOWN = 5  # failures and results that are printed
 
@@ -51,6 +53,8 @@ class Sweep:
     """number of output times of a run, evenly spaced"""
     rtol: float = 1e-9
     """relative tolerance of a run; the absolute tolerance is a hundredth of it"""
+    max_steps: int | None = None
+    """the cap on the steps of a run, by default 100,000"""
     out: Path | None = None
     """the netCDF file (.nc) to write; finished points are kept beside it"""
     force: bool = False
@@ -185,7 +189,7 @@ def _function(o: Sweep, first: dict[str, Any]) -> Callable[..., Any]:
         made = imported(o.system)
         kinds = AbstractFlow | AbstractMap
         if not (isinstance(made, kinds) or isinstance(made, type) and issubclass(made, kinds)):
-            refuse_unused(o, ("end", "frames", "rtol"), "for a function of yours, on which it has no effect")
+            refuse_unused(o, ("end", *OF_FLOWS), "for a function of yours, on which it has no effect")
             _check_arguments(made, first, bool(o.seeds), o.system)
             return made
     if o.vectorised:
@@ -221,27 +225,38 @@ def _check_arguments(function: Any, first: dict[str, Any], seeded: bool, where: 
 
 def _measured(o: Sweep, first: dict[str, Any]) -> Callable[..., dict[str, Any]]:
     """Return the function that measures a run of the system, which is built at the `first` point at once."""
+    from dynsim.commands.integrators import integrator
     from dynsim.commands.systems import found
+    from dynsim.systems.base import AbstractMap
     from dynsim.systems.named import changed
 
-    options, run = SystemOptions(o.system), (o.end, o.frames, o.rtol)  # numbers closed over tell sweeps apart
+    solver = (o.rtol, o.max_steps)  # numbers closed over tell sweeps apart
+    options, run = SystemOptions(o.system), (o.end, o.frames, *solver)
 
     def named(values: dict[str, Any]) -> Any:
         words = tuple(f"{name}={'' if value is None else repr(value)}" for name, value in values.items())
         return found(dataclasses.replace(options, parameters=words), "sweep")
 
     made = named(first)
+    if isinstance(made.system, AbstractMap):
+        refuse_unused(o, OF_FLOWS, "for a map")
+    integrator("diffrax", *solver)  # refuses what fails at every point
 
     def system(values: dict[str, Any]) -> Any:
         return made._replace(system=changed(made.system, values)) if ":" in o.system else named(values)
 
     def measured(key: Any = None, **values: Any) -> dict[str, Any]:
-        return run_measures(system(values), key, *run)
+        try:
+            return run_measures(system(values), key, *run)
+        except IntegrationError as error:
+            raise IntegrationError(in_options(str(error)), outcome=error.outcome) from None
 
     return measured
 
 
-def run_measures(made: Any, key: Any, end: float, frames: int, rtol: float) -> dict[str, Any]:
+def run_measures(
+    made: Any, key: Any, end: float, frames: int, rtol: float, max_steps: int | None = None
+) -> dict[str, Any]:
     """Return the last value, and over the second half of a run the mean, least and largest value, by component."""
     import jax
     import numpy as np
@@ -259,7 +274,8 @@ def run_measures(made: Any, key: Any, end: float, frames: int, rtol: float) -> d
     if isinstance(made.system, AbstractMap):
         path = iterate(made.system, start, round(end))
     else:
-        path = simulate(made.system, start, np.linspace(0.0, end, frames), integrator=integrator("diffrax", rtol))
+        solver = integrator("diffrax", rtol, max_steps)
+        path = simulate(made.system, start, np.linspace(0.0, end, frames), integrator=solver)
     leaves = jax.tree.leaves(path.ys)
     if len(leaves) == 1 and leaves[0].ndim == 3:
         names, values = ("diameter", "E"), np.asarray(path.along(measurements))
@@ -277,7 +293,7 @@ def _print(found: "xarray.Dataset") -> None:
 
     failed = found["status"].values == "failed"
     sizes = " x ".join(f"{name} {size}" for name, size in found["status"].sizes.items())
-    say(f"{failed.size} points ({sizes}): {failed.size - failed.sum()} ok, {failed.sum()} failed")
+    say(f"{counted(failed.size, 'point')} ({sizes}): {failed.size - failed.sum()} ok, {failed.sum()} failed")
     for name in (name for name in found.data_vars if name not in ("status", "cause")):
         values = found[name].values
         if np.isfinite(values).any():

@@ -37,8 +37,8 @@ class SystemOptions:
     """names of the components, for a function of yours"""
     units: tuple[str, ...] = ()
     """units of the components, for a function of yours"""
-    space: str = "euclidean"
-    """state space of a function of yours: euclidean, sphere, simplex or ellipsoid:FILE"""
+    space: str = ""
+    """state space of a function of yours, euclidean by default: euclidean, sphere, simplex or ellipsoid:FILE"""
     map: bool = False
     """whether a function of yours is that of a map x <- f(k, x)"""
     seed: int = 0

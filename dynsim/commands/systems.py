@@ -15,6 +15,7 @@ from dynsim.commands.options import parse, refuse_unused
 from dynsim.commands.simulate import WITH_OWN_OPTIONS
 from dynsim.commands.simulate.own import check_function, imported, own_code
 from dynsim.commands.simulate.systems import MODEL, SYSTEMS, space, unused
+from dynsim.commands.simulate.systems import build as built
 from dynsim.commands.system_options import SystemOptions
 from dynsim.commands.tables import number
 from dynsim.errors import argument_error, nearest, renamed
@@ -25,7 +26,9 @@ from dynsim.systems.named import changed, components, declared, listed, paramete
 
 System = AbstractFlow | AbstractMap
 NO_PARAMETERS = ("system", "out", "figure", "force", "trust", "end", "frames", "integrator", "rtol", "members", "seed",
-                 "epsilon", "compare", "window", "guess", "euler", "method", "discrete", "precision")  # fmt: skip
+                 "epsilon", "compare", "max_steps", "window", "guess", "euler", "method", "discrete",
+                 "precision")  # fmt: skip
+OF_FUNCTIONS = ("names", "units", "space", "map")  # options that declare what a function of the user's is
 TRUTHS = {"": True, "true": True, "1": True, "false": False, "0": False}
 STARTED = ("prototypes", "fast-slow", "master-equation")  # papers' systems with options of their own, which are flows
 
@@ -59,6 +62,9 @@ def found(o: SystemOptions, command: str) -> Found:
         ValueError: for a name, a parameter or a start that does not fit, naming the nearest.
     """
     given = _given(o.parameters)
+    if ":" not in o.system:
+        own = [name for name in OF_FUNCTIONS if name != "space" or o.system not in SYSTEMS]
+        refuse_unused(o, own, f"for `{o.system}`, which has its own")
     if o.system in CATALOGUE:
         entry = CATALOGUE[o.system]
         _only(given, parameters(entry.system()), o, command)
@@ -141,8 +147,10 @@ def _of_tokens(o: SystemOptions, given: Mapping[str, str], command: str) -> Foun
 
     known = ("tokens", "dimension", "initial", *MODEL)
     _only(given, known, o, command)
-    options = parse(Simulate, [o.system, "--seed", str(o.seed), *_words(given)], f"simulate {o.system}")
-    made = SYSTEMS[o.system][1](options)
+    of_space = ["--space", o.space] if o.space else []
+    words = [o.system, "--seed", str(o.seed), *of_space, *_words(given)]
+    options = parse(Simulate, words, f"simulate {o.system}")
+    made = built(options)
     refuse_unused(options, unused(options, made), f"for `{o.system}`, on which it has no effect")
     return Found(o.system, made, start(options, made, 0))
 
@@ -198,6 +206,7 @@ def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
         with own_code("system", "be built without arguments"):
             made = made()  # pyright: ignore[reportCallIssue]
     if isinstance(made, AbstractFlow | AbstractMap):
+        refuse_unused(o, OF_FUNCTIONS, f"for `{o.system}`, which is no function and declares its own")
         _only(given, parameters(made), o, command)
         return Found(o.system, changed(made, _values(given)), None)
     if not callable(made):

@@ -1,6 +1,7 @@
 """Bifurcation diagrams: branches against a parameter, curves of bifurcations in the plane of two, marks by kind."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -49,6 +50,7 @@ def branch_lines(
 ) -> list[Line2D]:
     """Draw a branch: solid where it is stable, dashed elsewhere; return its pieces.
 
+    Gaps of dashes are white, so that dashed lines on each other do not look solid, and below all solid lines.
     With `arclengths` it is a smooth curve through the points, but for corners; else chords join them.
 
     Args:
@@ -76,9 +78,11 @@ def branch_lines(
     cuts = [0, *(np.flatnonzero(np.diff(solid)) + 1), len(solid)]
     parts = []
     for begin, end in zip(cuts[:-1], cuts[1:], strict=True):
-        style = "-" if solid[begin] else DASHED
+        style: dict[str, Any] = {"linestyle": "-", "zorder": 2.0}
+        if not solid[begin]:
+            style = {"linestyle": DASHED, "gapcolor": "white", "zorder": 1.9}
         piece = slice(begin, end + 1)
-        parts += ax.plot(x[piece], y[piece], color=colour(role), linestyle=style, linewidth=width, zorder=2.0)
+        parts += ax.plot(x[piece], y[piece], color=colour(role), linewidth=width, **style)
     return parts
 
 

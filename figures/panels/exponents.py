@@ -13,8 +13,9 @@ MOST_DIGITS = 6  # after the point of a value in a legend
 
 
 def running_exponents(
-    ax: Axes, times: ArrayLike, running: ArrayLike, errors: ArrayLike, *, xlabel: str = "time $t$", until: float = 1.0
-) -> None:
+    ax: Axes, times: ArrayLike, running: ArrayLike, errors: ArrayLike, *, xlabel: str = "time $t$",
+    ylabel: str = "Lyapunov exponents", until: float = 1.0,
+) -> None:  # fmt: skip
     """Draw the estimates up to each time, (times, k), with the final standard errors as bands around the last values.
 
     With `until` less than 1 this share of the times is drawn, on axes for all of them, with the estimates there.
@@ -39,7 +40,7 @@ def running_exponents(
     for_all(ax, np.stack([np.full(within.shape, ts[-1]), within], axis=1))
     ax.set_xlim(0.0, ts[-1])
     ax.set_xlabel(xlabel)
-    ax.set_ylabel("Lyapunov exponents")
+    ax.set_ylabel(ylabel)
 
 
 def exponents_against(
@@ -50,6 +51,7 @@ def exponents_against(
     *,
     xlabel: str,
     converged: ArrayLike,
+    ylabel: str = "Lyapunov exponents",
     until: float = 1.0,
 ) -> None:
     """Draw exponents, (parameters, k), against a parameter with bands of two standard errors; unsteady ones are open.
@@ -75,7 +77,7 @@ def exponents_against(
     for_all(ax, np.stack([np.full(within.size, x[0]), within.ravel()], axis=1))
     ax.set_xlim(x.min(), x.max())
     ax.set_xlabel(xlabel)
-    ax.set_ylabel("Lyapunov exponents")
+    ax.set_ylabel(ylabel)
 
 
 def _measured(value: float, error: float) -> str:

@@ -32,9 +32,27 @@ def axis_labels(names: Sequence[str], units: Sequence[str]) -> list[str]:
     return [axis_label(name, unit) for name, unit in zip(names, units, strict=True)]
 
 
-def slice_label(names: Sequence[str], values: Sequence[float]) -> str:
+def rate_label(name: str, unit: str, time_unit: str) -> str:
+    """Return the label of a quantity in units of a component by those of time, as far as they are known."""
+    if unit and not time_unit:
+        return axis_label(name, f"{unit} per unit of time")
+    return axis_label(name, f"{unit or 1} / {time_unit}" if time_unit else "")
+
+
+def shared_unit(units: Sequence[str]) -> str:
+    """Return the unit that all components have, or "" if there is none."""
+    return units[0] if len(set(units)) == 1 else ""
+
+
+def of_many(what: str, names: Sequence[str], units: Sequence[str]) -> tuple[list[str], str]:
+    """Return the labels of several curves and that of their axis, which has their unit if it is the same."""
+    unit = shared_unit(units)
+    return axis_labels(names, [""] * len(names) if unit else units), axis_label(what, unit)
+
+
+def slice_label(names: Sequence[str], values: Sequence[float], units: Sequence[str] = ()) -> str:
     """Return where a slice cuts, the values of the components that it holds fixed; of many equal ones their number."""
-    words = [f"{value:.3g}" for value in values]
+    words = [f"{value:.3g} {unit}".strip() for value, unit in zip(values, units or [""] * len(names), strict=True)]
     if len(words) <= FEW:
         return ", ".join(f"{symbol(name)} = {word}" for name, word in zip(names, words, strict=True))
     same = words.count(words[0]) == len(words)
@@ -44,3 +62,31 @@ def slice_label(names: Sequence[str], values: Sequence[float]) -> str:
 def time_label(unit: str = "") -> str:
     """Return the label of an axis of time."""
     return f"time $t$ ({unit})" if unit else "time $t$"
+
+
+def letters(text: str) -> str:
+    """Return what is about as long as a text when it is set."""
+    return re.sub(r"\\[a-z]+|[${}\\^_]", "", text)
+
+
+def in_lines(text: str, most: float) -> list[str]:
+    """Return the words of a text in as few lines of so many letters as there can be, of about the same length."""
+    lines = _filled(text, most)
+    for fewer in range(int(most), 0, -1):
+        found = _filled(text, fewer)
+        if len(found) > len(lines):
+            break
+        lines = found
+    return lines
+
+
+def _filled(text: str, most: float) -> list[str]:
+    """Return the words of a text in lines of so many letters at most; one that is longer has its own."""
+    lines = [""]
+    for word in re.findall(r"(?:\$[^$]*\$|\S)+", text):
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and len(letters(longer)) > most:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
 from dynsim.errors import argument_error
-from figures.panels.tokens import HIDDEN, View, surface
+from figures.panels.tokens import AXES, HIDDEN, View, surface
 from figures.style import basin_colour, colour, paler
 
 KINDS = ("stable", "unstable", "saddle", "undecided")
@@ -75,6 +75,7 @@ def circle_portrait(
     equilibrium_angles: ArrayLike,
     kinds: Sequence[str],
     names: Mapping[int, str] | None = None,
+    labels: tuple[str, str] = ("$y_1$", "$y_2$"),
 ) -> LineCollection:
     r"""Draw a flow on the circle, $\dot\theta = f(\theta)$, and return the arcs, in the colours of the basins.
 
@@ -88,6 +89,7 @@ def circle_portrait(
         equilibrium_angles: (equilibria,), radians.
         kinds: of the equilibria, words of `KINDS`.
         names: of limits, by number, for the basins in a legend.
+        labels: of the axes.
     """
     angles, speeds, limits = np.asarray(angles), np.asarray(speeds), np.asarray(limits)
     closed = np.append(angles, angles[0] + 2 * np.pi)
@@ -102,8 +104,8 @@ def circle_portrait(
     ax.set_aspect("equal")
     ax.set_xlim(-1.55, 1.55)
     ax.set_ylim(-1.55, 1.55)
-    ax.set_xlabel("$y_1$")
-    ax.set_ylabel("$y_2$")
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
     ax.set_xticks([-1, 0, 1])
     ax.set_yticks([-1, 0, 1])
     return arcs
@@ -147,6 +149,7 @@ def sphere_portrait(
     equilibrium_points: ArrayLike,
     kinds: Sequence[str],
     names: Mapping[int, str] | None = None,
+    labels: Sequence[str] = AXES,
     view: View = View(),
 ) -> dict[int, ContourSet]:
     """Draw a flow on the unit sphere, and return the visible part of each basin, filled, by the number of its limit.
@@ -162,10 +165,11 @@ def sphere_portrait(
         equilibrium_points: (equilibria, 3); those on the hidden side are pale.
         kinds: of the equilibria, words of `KINDS`.
         names: of limits, by number, for the basins in a legend.
+        labels: of the axes.
         view: direction of projection.
     """
     points, limits, sphere = np.asarray(points, float), np.asarray(limits), np.eye(3)
-    surface(ax, view=view)
+    surface(ax, view=view, labels=labels)
     basins = _basins(ax, points, limits, view)
     _name_basins(ax, names or {}, white=_TINT)
     _arrows(ax, np.asarray(field_points, float), np.asarray(field, float), view)
@@ -235,6 +239,7 @@ def planar_portrait(
     labels: tuple[str, str] = ("$x$", "$y$"),
     legend: bool = True,
     hidden: ArrayLike = False,
+    speed_label: str = "speed",
 ) -> StreamplotSet:
     """Draw a flow in the plane with nullclines and equilibria; return its streamlines, coloured by speed.
 
@@ -250,6 +255,7 @@ def planar_portrait(
         labels: of the coordinates.
         legend: whether a legend is drawn in the axes.
         hidden: (rows, columns, 2), grid points around which nullclines are left out, as beside poles.
+        speed_label: of the bar of colours.
 
     Raises:
         ValueError: if `velocity` does not have the shape of the grid.
@@ -263,7 +269,7 @@ def planar_portrait(
     lines = ax.streamplot(xs, ys, u, v, color=speed, cmap="cividis_r", linewidth=0.6, density=1.1, arrowsize=0.6)
     if ax.figure is not None:
         bar = ax.figure.colorbar(lines.lines, ax=ax, shrink=0.9, aspect=25, pad=0.02)
-        bar.set_label("speed")
+        bar.set_label(speed_label)
         bar.outline.set_linewidth(0.5)  # pyright: ignore[reportAttributeAccessIssue, reportCallIssue]
     shown = np.ma.masked_array(
         velocity, np.broadcast_to(np.asarray(hidden, bool), velocity.shape) | ~np.isfinite(velocity)

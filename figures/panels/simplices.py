@@ -9,9 +9,12 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from dynsim.errors import argument_error
+from figures.panels.labels import in_lines
 from figures.style import SERIES, colour
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
+LETTERS = 20  # of a line of the name of a vertex
+GAP = 0.06  # of the side of the triangle, between a vertex and its name of several lines
 MARKS = ("s", "^", "v", "D")
 
 
@@ -57,8 +60,12 @@ def outline(ax: Axes, states: Sequence[str]) -> None:
     """Draw the triangle of distributions, with the names of the states at its vertices, and no axes."""
     ax.plot(*CORNERS[[0, 1, 2, 0]].T, color=colour("surface"), linewidth=0.8, zorder=1.0)
     middle = CORNERS.mean(axis=0)
-    for place, word in zip(CORNERS + 0.11 * (CORNERS - middle), states, strict=True):
-        ax.text(float(place[0]), float(place[1]), word, ha="center", va="center", fontsize=7)
+    broken = [in_lines(word, LETTERS) for word in states]
+    one = all(len(words) == 1 for words in broken)
+    for place, corner, words in zip(CORNERS + 0.11 * (CORNERS - middle), CORNERS, broken, strict=True):
+        side = "top" if corner[1] < middle[1] else "bottom"
+        x, y = place if one else (corner[0], corner[1] + (GAP if side == "bottom" else -GAP))
+        ax.text(float(x), float(y), "\n".join(words), ha="center", va="center" if one else side, fontsize=7)
     ax.set_aspect("equal")
     ax.set_xlim(-0.14, 1.14)
     ax.set_ylim(-0.13, 1.0)

@@ -17,6 +17,7 @@ from dynsim.errors import argument_error
 from dynsim.orientation import basis_of_range, oriented
 from figures.style import colour, paler
 
+AXES = ("$y_1$", "$y_2$", "$y_3$")
 HIDDEN = 0.65  # share of white in colours on the hidden side
 _LIGHT = np.array([-0.45, 0.55, 0.70])  # direction of the light: right, up, towards the viewer
 
@@ -95,7 +96,9 @@ def token_paths(
     return lines
 
 
-def surface(ax: Axes, *, matrix: ArrayLike | None = None, view: View = View()) -> AxesImage:
+def surface(
+    ax: Axes, *, matrix: ArrayLike | None = None, view: View = View(), labels: Sequence[str] = AXES
+) -> AxesImage:
     """Draw an ellipsoid with shading, graticule, principal axes and coordinate directions; return the shading.
 
     The principal axes are dotted lines, drawn unless the ellipsoid is a sphere.
@@ -104,6 +107,7 @@ def surface(ax: Axes, *, matrix: ArrayLike | None = None, view: View = View()) -
         ax: the axes.
         matrix: W of the ellipsoid y^T W y = 1, (3, 3); None is the sphere.
         view: direction of projection.
+        labels: of the coordinate directions.
 
     Raises:
         ValueError: for a matrix that is not symmetric positive definite.
@@ -125,7 +129,7 @@ def surface(ax: Axes, *, matrix: ArrayLike | None = None, view: View = View()) -
             ends = view.project(np.outer([-radius, radius], direction))
             ax.plot(*ends.T, color=paler(colour("surface"), 0.1), linewidth=0.6, linestyle=(0, (1, 1.5)), zorder=1.5)
     _frame(ax, outline)
-    _coordinate_axes(ax, outline, view)
+    _coordinate_axes(ax, outline, view, labels)
     return image
 
 
@@ -218,7 +222,7 @@ def _frame(ax: Axes, outline: np.ndarray) -> None:
     ax.set_axis_off()
 
 
-def _coordinate_axes(ax: Axes, outline: np.ndarray, view: View) -> None:
+def _coordinate_axes(ax: Axes, outline: np.ndarray, view: View, labels: Sequence[str]) -> None:
     """Draw the coordinate directions in the lower left corner."""
     reach = 1.06 * np.max(np.abs(outline))
     corner, length = np.array([-0.90, -0.94]) * reach, 0.16 * reach
@@ -229,7 +233,7 @@ def _coordinate_axes(ax: Axes, outline: np.ndarray, view: View) -> None:
         ax.text(
             float(at[0]),
             float(at[1]),
-            f"$y_{number + 1}$",
+            labels[number],
             fontsize=7,
             ha="center",
             va="center",

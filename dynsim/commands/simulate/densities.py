@@ -12,7 +12,7 @@ from dynsim._types import Time
 from dynsim.commands.integrators import integrator
 from dynsim.commands.options import say
 from dynsim.commands.simulate.flow_options import Simulate
-from dynsim.errors import argument_error, counted
+from dynsim.errors import argument_error, counted, renamed
 from dynsim.integrators import AbstractIntegrator
 from dynsim.spaces import Sphere
 from dynsim.systems.base import AbstractFlow
@@ -67,7 +67,8 @@ def density_run(o: Simulate, tokens: TokenFlow, starts: jax.Array, ts: np.ndarra
     from dynsim.ensembles import ensemble
     from dynsim.storage import save
 
-    grid = EqualAreaGrid(starts.shape[2], cells(o))
+    with renamed(cells="density"):
+        grid = EqualAreaGrid(starts.shape[2], cells(o))
     interaction: Any = tokens.interaction
     say(interaction.chosen(tokens, starts.shape[1], starts.dtype).explain())
     found = ensemble(tokens, starts, ts, Shares(grid), integrator=_integrator(o))

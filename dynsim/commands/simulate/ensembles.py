@@ -14,6 +14,8 @@ from dynsim.commands.simulate.noise import solved
 from dynsim.commands.simulate.starts import start
 from dynsim.ensembles import Ensemble, ensemble
 from dynsim.errors import argument_error
+from dynsim.integrators import Stats
+from dynsim.outcome import Outcome, in_options
 from dynsim.progress import tracked
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import Components, components
@@ -39,6 +41,7 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray, given: jax.Array | Non
     with parts_beside(o.out, ".members") as folder:
         members = ensemble(system, starts, ts, observed, folder=folder, error_estimate=o.error_estimate, **options)
     say(members.explain())
+    tell_steps(members.stats)
     succeeded = np.asarray(members.stats.succeeded)
     if succeeded.any():
         last = np.asarray(members.values)[succeeded, -1]
@@ -49,6 +52,16 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray, given: jax.Array | Non
     if o.figure is not None:
         draw(o.figure, known, members)
     return 0 if bool(np.all(succeeded)) else 1
+
+
+def tell_steps(stats: Stats) -> None:
+    """Print how many steps the members took, and what to try for each way in which some failed."""
+    steps = np.asarray(stats.num_steps)
+    low, high = int(steps.min()), int(steps.max())
+    say(f"{low} steps each" if low == high else f"from {low} to {high} steps each")
+    for outcome in np.unique(np.asarray(stats.outcome)):
+        if outcome != Outcome.FINISHED:
+            say(f"where {Outcome(outcome).sentence}: {in_options(Outcome(outcome).advice)}")
 
 
 def quantities(flow: AbstractFlow, x: jax.Array) -> Components:
@@ -122,15 +135,16 @@ def drawing(known: Components, ts: np.ndarray, values: np.ndarray) -> Figure:
     from figures.fitted import fitted
     from figures.panels.attractors import many_series
     from figures.panels.curves import bands
-    from figures.panels.labels import axis_labels, time_label
+    from figures.panels.labels import axis_labels, of_many, time_label
     from figures.style import COLUMN, canvas
     from figures.trajectories import MOST
 
     d = values.shape[2]
     if d > MOST:
         drawn, (ax,) = canvas(aspect=0.85)
-        many_series(ax, ts, np.nanmedian(values, axis=0), labels=axis_labels(known.names, known.units),
-                    xlabel=time_label(known.time_unit), ylabel="medians of the components")  # fmt: skip
+        words, ylabel = of_many("medians of the components", known.names, known.units)
+        many_series(ax, ts, np.nanmedian(values, axis=0), labels=words, xlabel=time_label(known.time_unit),
+                    ylabel=ylabel)  # fmt: skip
         drawn.legend(loc="outside lower center", ncols=4)
         return fitted(drawn)
     drawn, axes = canvas(COLUMN, max(0.75, 0.3 + 0.3 * d), rows=d)

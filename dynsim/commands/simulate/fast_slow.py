@@ -52,6 +52,8 @@ class FastSlowOptions:
     """number of output times, evenly spaced"""
     rtol: float = 1e-9
     """relative tolerance; the absolute tolerance is a hundredth of it"""
+    max_steps: int | None = None
+    """the cap on steps, by default 1,000,000"""
     out: Path | None = None
     """the run file (.npz) to write; with several epsilons one file each, epsilon added to its name"""
     figure: Path | None = None
@@ -96,6 +98,7 @@ def _check_numbers(o: FastSlowOptions) -> None:
     for epsilon in o.epsilon:
         check_positive(epsilon=epsilon)
     check_positive(end=o.end, rtol=o.rtol)
+    check_at_least(1, max_steps=1 if o.max_steps is None else o.max_steps)
     for name in ("fast", "slow", "window", "guess"):
         if not all(math.isfinite(value) for value in getattr(o, name)):
             raise argument_error(name, "hold finite numbers", f"is {getattr(o, name)}")
@@ -200,11 +203,11 @@ def _branches(case: "Example", ratio: float) -> "tuple[Branch, ...]":
 
 def _simulated(case: "Example", ratio: float, o: FastSlowOptions) -> "Trajectory":
     """Return the trajectory at one epsilon, and print the statistics of the integration."""
-    from dynsim.integrators import stiff
+    from dynsim.commands.integrators import integrator
     from dynsim.simulation import simulate
 
-    ts = np.linspace(0.0, case.end, o.frames)
-    path = simulate(case.flow(ratio), case.start, ts, integrator=stiff(o.rtol), throw=False)
+    ts, solver = np.linspace(0.0, case.end, o.frames), integrator("stiff", o.rtol, o.max_steps)
+    path = simulate(case.flow(ratio), case.start, ts, integrator=solver, throw=False)
     say(f"epsilon {ratio:g}: {in_options(path.stats.explain())}")
     return path
 

@@ -21,7 +21,7 @@ from dynsim.commands.simulate.systems import SYSTEMS, build, unused
 from dynsim.commands.sizes import FLOAT, check_memory
 from dynsim.commands.system_options import parse_system
 from dynsim.commands.systems import found
-from dynsim.errors import argument_error, check_at_least, check_positive
+from dynsim.errors import argument_error, check_at_least, check_positive, renamed
 from dynsim.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation import iterate, simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -170,8 +170,9 @@ def rerun_file(path: Path, trust: tuple[str, ...]) -> int:
     """Repeat the run of a run file and print whether the states agree bit for bit; return 1 if they do not."""
     from dynsim.storage import load, rerun
 
-    made = rerun(path, trust=trust)
-    stored: Any = load(path, trust=trust)
+    with renamed(path="system"):
+        made = rerun(path, trust=trust)
+        stored: Any = load(path, trust=trust)
     kept, again = states(stored), states(made)
     unknown = sum(int(np.sum(a != a)) for a in kept)
     if unknown:

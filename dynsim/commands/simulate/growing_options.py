@@ -109,6 +109,8 @@ class Growing:
     """the integrator; rkc2 is for long times"""
     rtol: float = 1e-6
     """relative tolerance; the absolute tolerance is a hundredth of it"""
+    max_steps: int | None = None
+    """the cap on the steps of each phase; by default 100,000, and 1,000,000 of scipy"""
     out: Path | None = None
     """the file (.npz) to write: times, states, temperatures, and the events"""
     figure: Path | None = None
@@ -133,7 +135,7 @@ def check_options(o: Growing) -> None:
     refuse_unused(o, () if o.pruning > 0 else ("prune_by", "release"), "without `--pruning`")
     refuse_unused(o, ("encoder_rate", "regulariser") if o.encoder == "none" else (), "without an encoder")
     refuse_unused(o, ("scaling",) if o.birth == "quantiles" else (), "for a birth at quantiles")
-    refuse_unused(o, ("integrator", "rtol") if o.discrete else (), "in discrete time")
+    refuse_unused(o, ("integrator", "rtol", "max_steps") if o.discrete else (), "in discrete time")
     if o.discrete and o.end != round(o.end):
         raise argument_error("end", "be a number of steps with `--discrete`", f"is {o.end:g}")
 

@@ -78,6 +78,8 @@ class Prototypes:
     """the integrator; stiff (implicit) and rkc2 (explicit) are for a small epsilon over a long time"""
     rtol: float = 1e-6
     """relative tolerance; the absolute tolerance is a hundredth of it"""
+    max_steps: int | None = None
+    """the cap on steps; by default 100,000 of diffrax and rkc2, 1,000,000 of scipy and stiff"""
     precision: Literal["float64", "float32"] = "float64"
     """floating-point type of the state"""
     growth: bool = False

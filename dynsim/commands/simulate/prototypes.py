@@ -26,9 +26,8 @@ def main(words: Sequence[str]) -> int:
     x, labels = data(o)
     check_sizes(o, *x.shape)
     flow, start = flow_and_start(o, x)
-    path = simulate(
-        flow, start, np.linspace(0.0, o.end, o.frames), integrator=integrator(o.integrator, o.rtol), throw=False
-    )
+    solver = integrator(o.integrator, o.rtol, o.max_steps)
+    path = simulate(flow, start, np.linspace(0.0, o.end, o.frames), integrator=solver, throw=False)
     say(in_options(path.stats.explain()))
     describe(o, path, labels)
     if o.out is not None:

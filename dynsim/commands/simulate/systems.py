@@ -1,5 +1,6 @@
 """The flows that `dynsim simulate` builds, by name or from a user's file, and the options that they take."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 
 from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.commands.tables import matrix
-from dynsim.errors import argument_error, nearest
+from dynsim.errors import argument_error, nearest, renamed
 from dynsim.keys import stream
 from dynsim.spaces import AbstractSpace, Ellipsoid, Euclidean, Simplex, Sphere
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
@@ -36,6 +37,8 @@ def _query_key(o: Simulate) -> np.ndarray:
     """Return P from its file, or beta I for every head, (heads, d, d)."""
     if o.query_key is not None:
         return matrix(o.query_key, "query_key", (2, 3))
+    if not math.isfinite(o.beta):
+        raise argument_error("beta", "be a finite number", f"is {o.beta}")
     return np.broadcast_to(o.beta * np.eye(o.dimension), (o.heads, o.dimension, o.dimension))
 
 
@@ -90,8 +93,9 @@ TAKEN = {
 
 
 def build(options: Simulate) -> AbstractFlow:
-    """Return the flow of `SYSTEMS` that `options.system` names."""
-    return SYSTEMS[options.system][1](options)
+    """Return the flow of `SYSTEMS` that `options.system` names; a sentence on a matrix names its option."""
+    with renamed(matrix="value", **({"query_key": "beta"} if options.query_key is None else {})):
+        return SYSTEMS[options.system][1](options)
 
 
 def unused(o: Simulate, flow: AbstractFlow | AbstractMap) -> set[str]:
@@ -111,6 +115,7 @@ def space(name: str) -> AbstractSpace:
     if name in plain:
         return plain[name]()
     if name.startswith("ellipsoid:"):
-        return Ellipsoid(matrix(Path(name.partition(":")[2]), "space"))
+        with renamed(matrix="space"):
+            return Ellipsoid(matrix(Path(name.partition(":")[2]), "space"))
     must = "be sphere, euclidean, simplex or ellipsoid:FILE"
     raise argument_error("space", must, f"is `{name}`{nearest(name, plain)}")

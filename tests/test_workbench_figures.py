@@ -1,0 +1,173 @@
+"""Figures of the workbench for long names with units: nothing leaves the figure, and what is drawn says what it is."""
+
+import dataclasses
+import importlib
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from analysis.dynamics.basin_fractions import FractionCurves
+from analysis.dynamics.branches import Branch
+from analysis.dynamics.portrait import Portrait
+from dynsim import FunctionFlow
+from dynsim.commands.basins_against import _draw as draw_shares
+from dynsim.commands.continue_options import Continue
+from dynsim.commands.continue_plane import drawn as plane_of_parameters
+from dynsim.commands.lyapunov import Lyapunov, _exponents_label
+from dynsim.commands.lyapunov import _draw as draw_exponents
+from dynsim.commands.systems import Found
+from figures import files
+from figures.fitted import fitted
+from figures.panels.bifurcations import branch_lines
+from figures.panels.exponents import exponents_against
+from figures.panels.labels import in_lines, of_many, rate_label, slice_label, symbol
+from figures.panels.phase import planar_portrait
+from figures.portraits import circle, line, simplex, sphere
+from figures.style import canvas, settings
+from tests.figure_layout import check_layout, outside, overlapping
+
+NAME = "concentration_of_predator_biomass_in_the_lake"
+PARAMETER = "growth_rate_of_the_prey_population_in_spring_with_fertiliser_and_light"
+UNIT = "milligrams per cubic metre"
+FLOW = FunctionFlow(lambda t, x: -x, names=(NAME,), units=(UNIT,), time_unit="days")
+MADE = Found("lake", FLOW, np.zeros(1))
+ENDS = np.array([0.0, 1.0])
+OPTIONS = Continue("lake", parameter=PARAMETER, second=PARAMETER, second_bounds=(0.0, 1.0))
+
+
+@pytest.fixture
+def kept(monkeypatch):
+    """Return the list of the figures that commands write."""
+    found: list[Any] = []
+    monkeypatch.setattr(files, "write_figure", lambda drawn, *rest: found.append(drawn))
+    return found
+
+
+def _diagram(o: Any) -> None:
+    kinds = ("stable", "stable")
+    branch = Branch(np.zeros((2, 1)), ENDS, ENDS, np.zeros((2, 1), complex), kinds, (), ("bounds", "bounds"))
+    diagram = SimpleNamespace(branches=[branch], orbits=[])
+    options = dataclasses.replace(OPTIONS, figure=o.figure)
+    importlib.import_module("dynsim.commands.continue")._draw(options, MADE, None, diagram)
+
+
+def _plane(o: Any) -> None:
+    files.write_figure(plane_of_parameters(OPTIONS, (), None), o.figure, "")
+
+
+def _exponents(o: Any) -> None:
+    table, label = np.zeros((2, 1)), _exponents_label(FLOW)
+    draw = lambda ax, until: exponents_against(
+        ax, ENDS, table, table, xlabel=symbol(PARAMETER), ylabel=label, converged=[True, True], until=until
+    )
+    draw_exponents(o, draw, "")
+
+
+def _shares(o: Any) -> None:
+    table = np.ones((2, 1))
+    draw_shares(o, MADE, PARAMETER, FractionCurves(ENDS, np.array([0]), table, table, table, ({}, {})))
+
+
+@pytest.mark.parametrize("draw", [_diagram, _plane, _exponents, _shares])
+def test_labels_of_commands_are_no_longer_than_their_axes(draw, kept, tmp_path):
+    draw(Lyapunov("lake", figure=tmp_path / "run.png"))
+    (drawn,) = kept
+    check_layout(drawn)
+    (ax,) = drawn.axes
+    assert ax.xaxis.label.get_window_extent().width < 1.02 * ax.get_window_extent().width
+    assert ax.yaxis.label.get_window_extent().height < 1.02 * ax.get_window_extent().height
+
+
+def test_long_legends_and_titles_get_lines_and_the_figure_height():
+    with settings():
+        drawn, (ax,) = canvas()
+        for k in range(8):
+            ax.plot(ENDS, ENDS + k, label=f"concentration of chemical species number {k}")
+        ax.set_title(slice_label([NAME, PARAMETER], [1.0, 2.0], [UNIT, ""]))
+        drawn.legend(loc="outside lower center", ncols=4)
+        height = drawn.get_figheight()
+        fitted(drawn)
+        assert drawn.get_figheight() > 1.2 * height
+        assert ax.get_title().count("\n") == 2
+        check_layout(drawn)
+        assert len(drawn.legends[0].get_texts()) == 8
+
+
+def test_the_title_of_a_legend_beside_long_words_is_broken():
+    with settings():
+        drawn, (ax,) = canvas()
+        ax.plot(ENDS, ENDS, label="basin")
+        ax.legend(title=slice_label([NAME, PARAMETER], [1.0, 2.0]), loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        assert outside(fitted(drawn)) == []
+
+
+def test_lines_of_words_are_about_as_long():
+    assert in_lines("number of spawning salmon in the river", 33) == ["number of spawning", "salmon in the river"]
+    assert in_lines("a bc", 9) == ["a bc"]
+
+
+def test_the_bar_of_speeds_has_the_power_of_ten_in_its_label():
+    xs = np.linspace(-1.0, 1.0, 9)
+    velocity = 1e-9 * np.stack(np.meshgrid(xs + 2, xs), axis=-1)
+    with settings():
+        drawn, (ax,) = canvas()
+        planar_portrait(ax, xs, xs, velocity, legend=False, speed_label=rate_label("speed", "mol", "s"))
+        fitted(drawn)
+    assert drawn.axes[1].get_ylabel() == "speed ($10^{-9}$ mol / s)"
+
+
+def test_rates_are_in_units_of_components_by_those_of_time():
+    said = [rate_label("speed", *units) for units in (("m", "s"), ("", "s"), ("m", ""), ("", ""))]
+    assert said == ["speed (m / s)", "speed (1 / s)", "speed (m per unit of time)", "speed"]
+    assert of_many("components", ["v", "w"], ["mV", "mV"]) == (["$v$", "$w$"], "components (mV)")
+    assert of_many("components", ["v", "w"], ["mV", ""]) == (["$v$ (mV)", "$w$"], "components")
+
+
+def test_unstable_branches_on_each_other_have_gaps():
+    with settings():
+        drawn, (ax,) = canvas()
+        for begin in (0.0, 0.03):
+            branch_lines(ax, [begin, 1.0], [0.0, 0.0], [False])
+        ax.set_axis_off()
+        agg = FigureCanvasAgg(drawn)
+        agg.draw()
+        pixels = np.asarray(agg.buffer_rgba())[..., :3].min(axis=-1)
+    row = pixels[np.argmin(pixels.sum(axis=1))] < 128  # of the line
+    first, last = np.flatnonzero(row)[[0, -1]]
+    assert 0.5 < row[first : last + 1].mean() < 0.8
+
+
+def test_no_arrow_on_a_line_lies_on_an_equilibrium():
+    xs = np.linspace(-2.0, 2.0, 41)
+    (ax,) = line(xs, xs - xs**3, np.array([-1.0, 0.0, 1.0]), ["stable", "unstable", "stable"], "x").axes
+    tips = np.array([note.xy[0] for note in ax.texts])  # pyright: ignore
+    assert len(tips) == 8
+    assert np.min(np.abs(tips[:, None] - [-1.0, 0.0, 1.0])) > 0.1
+
+
+def test_the_names_of_states_stand_beside_the_corners_of_a_simplex():
+    names = [f"fraction of the population that plays {word}" for word in ("rock", "paper", "scissors")]
+    drawn = simplex(np.full((1, 2, 3), 1 / 3), np.full((1, 3), 1 / 3), ["stable"], names, title="a = 1")
+    assert outside(drawn) == overlapping(drawn) == []
+    assert drawn.get_suptitle() == "a = 1"
+    assert drawn.axes[0].texts[0].get_text() == "fraction of the\npopulation that\nplays rock"
+
+
+def test_circles_and_spheres_have_the_names_of_components_and_of_limits():
+    angles = np.arange(24) * np.pi / 12
+    ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    turning = Portrait(ring, ring[:, ::-1] * [-1, 1], np.zeros((0, 2)), (), np.zeros(24, int))
+    (ax,) = circle(turning, ["cosine", "sine"], title="a = 1").axes
+    assert ax.get_title() == "a = 1"
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("cosine", "sine")
+    assert "basin of another attractor" in ax.get_legend_handles_labels()[1]
+    points = np.concatenate([np.eye(3), -np.eye(3)])
+    lost = Portrait(points, np.roll(points, 1, axis=1), np.zeros((0, 3)), (), np.full(6, -1))
+    assert {text.get_text() for text in sphere(lost, ["a", "b", "c"]).axes[0].texts} >= {"a", "b", "c"}
+    drawn = sphere(lost, [NAME, "b", "c"], title="a = 1")
+    assert drawn.get_suptitle() == "a = 1"
+    words = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert words == ["basin of an unknown limit", f"$y_1$: {NAME}", "$y_2$: b", "$y_3$: c"]
