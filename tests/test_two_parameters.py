@@ -262,7 +262,7 @@ def test_curves_are_saved_with_their_diagram_and_go_on(tmp_path):
     assert [curve.ends for curve in first.curves] == [("bounds", "bounds")] * 2
     save_diagram(tmp_path / "wells.npz", first)
     again = load_diagram(tmp_path / "wells.npz")
-    assert repr(again) == repr(first) == "1 branch in h: 2 fold; 2 curves in h and a"
+    assert repr(again) == repr(first) == "1 branch in h: 2 folds; 2 curves in h and a"
     same = with_curves(DoubleWell(), WELL, again, within(0.6), **options)
     for one, other, third in zip(again.curves, first.curves, same.curves, strict=True):
         for field in ("first", "second", "states"):

@@ -44,7 +44,7 @@ class Diagram(NamedTuple):
     def __repr__(self) -> str:
         """Return the diagram in a line."""
         kinds = [b.kind for one in (*self.branches, *self.orbits) for b in one.bifurcations]
-        found = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)) or "no bifurcation"
+        found = ", ".join(counted(kinds.count(kind), kind) for kind in dict.fromkeys(kinds)) or "no bifurcation"
         orbits = f" and {len(self.orbits)} of periodic orbits" if self.orbits else ""
         curves = f"; {counted(len(self.curves), 'curve')} in {self.parameter} and {self.second}" if self.curves else ""
         return f"{counted(len(self.branches), 'branch', 'branches')}{orbits} in {self.parameter}: {found}{curves}"
