@@ -147,6 +147,21 @@ def test_a_branch_point_where_an_eigenvalue_touches_zero_is_exact():
     assert (kind, parameter, state) == ("branch point", pytest.approx(-0.1, abs=1e-11), pytest.approx(np.sin(-0.2)))
 
 
+@pytest.mark.parametrize("step", [0.5, 1.0, pytest.param(0.05, marks=pytest.mark.slow)])
+def test_an_imperfect_pitchfork_is_no_branch_point_whatever_the_step(step):
+    """Of p x - x^3 + e the branch from p = -1 leads to x near 1, and passes -e / p beside it."""
+    flow = Field(-1.0, imperfect)
+    found = continue_equilibria(flow, lambda f: f.p, [1e-10], (-1.0, 1.0), step=step, max_step=step)
+    assert found.states[-1, 0] == pytest.approx(1.0, abs=1e-9)
+    assert set(found.kinds) == {"stable"}
+    assert not found.bifurcations
+
+
+def imperfect(x, p):
+    """A pitchfork with an imperfection."""
+    return p * x - x**3 + 1e-10
+
+
 def test_a_start_on_a_bound_is_in_bounds():
     for start in ([-1.0, -0.5], [-1.1, -0.6], [-1.2, -0.6], [-1.3, -0.7]):
         for bounds in ((0.0, 0.1), (-0.1, 0.0)):

@@ -15,6 +15,7 @@ SIDE = 4  # points on each side of a point where curves meet, through which poly
 BESIDE = 5e-3  # of the distance of two points: the spacing of these points where curves cross
 AROUND = 0.1  # the same where an eigenvalue touches zero, which it does to the second order
 NEARLY = 1e-8  # the value of a test function at a zero that polynomials have
+NULL = 1e-6  # of the derivatives beside a crossing: smaller singular values are those of its null space
 KINK = 0.1  # of the distance of a point from the tangent at another one: what a cubic through both misses if smooth
 STEEP = 0.1  # the least cosine between a tangent and the chord with which a cubic is measured along the chord
 DIP = 0.25  # of the slope of the parameter at both ends of a step: with less in between, folds may hide there
@@ -87,6 +88,30 @@ def crossed(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any)
         return None, 0.0
     found = chord.smooth(share, BESIDE, test, 0)
     return found if found is not None and abs(test(found[0])) <= NEARLY else (point, share)
+
+
+def passes_by(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint) -> bool:
+    """Return whether a step leads to another branch that does not cross the first one, but passes it beside a crossing.
+
+    The test function of branch points changes its sign between both points as where curves cross, but where polynomials
+    through points on both sides have its zero there is no solution, to the tolerance of the curve.
+    """
+    test = curve.least_singular
+    sizes = abs(curve.singular(begin)), abs(curve.singular(end))
+    if 0 in sizes or test(begin) * test(end) > 0:
+        return False
+    chord = _Chord(curve, begin, end)
+    point, share = _located(chord, test)
+    found = chord.smooth(share if point is not None else sizes[0] / sum(sizes), BESIDE, test, 0)
+    if found is None or abs(test(found[0])) > JUMP * sum(sizes):  # it jumps
+        return False
+    state, parameter, basis = found[0].state, found[0].parameter, found[0].basis
+    at = curve.equations(state, parameter, basis)
+    left, stretches, right = np.linalg.svd(np.column_stack([at.J, at.slope]), full_matrices=False)
+    kept = stretches > NULL * max(np.linalg.norm(np.column_stack([p.J, p.slope])) for p in (begin, end))
+    change = right[kept].T @ (left[:, kept].T @ -at.values / stretches[kept])  # but along the null space
+    state, parameter = curve.displaced(state, basis @ change[:-1]), parameter + float(change[-1])
+    return curve.equations(state, parameter, curve.basis(state)).size > curve.tolerances[0] * max(at.size, 1.0)
 
 
 def _located(chord: _Chord, test: Any) -> tuple[CurvePoint | None, float]:

@@ -38,7 +38,8 @@ def continue_equilibria(
 
     The curve is followed in the tangent space of the flow's space and the parameter, so that it passes folds. Length is
     measured there, in the norm of the state and the parameter together, and the tolerances suppose that both are of
-    order one: `RescaledFlow` gives a flow other units.
+    order one: `RescaledFlow` gives a flow other units. Branches that pass each other are told from those that cross by
+    residuals above 1e-11: an imperfection of this size is followed, with a smaller one a branch point is said.
 
     Args:
         flow: the system, autonomous at both bounds of the parameter, or a map, whose fixed points are followed.

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analysis.dynamics.between import departures, has_kink, hidden_turn, located
+from analysis.dynamics.between import departures, has_kink, hidden_turn, located, passes_by
 from analysis.dynamics.branches import Branch, branch
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, turned
 from dynsim.conversion import integer, number
@@ -13,6 +13,7 @@ from dynsim.errors import argument_error, shown
 SHRINK, GROW, EASY = 0.5, 1.3, 4  # the step shrinks when a correction fails, grows after at most `EASY` Newton steps
 CONTRACTION = 0.25  # of successive Newton steps: a larger one may lead to another branch that is near
 SURE = 1e-3  # of the first step: with smaller ones Newton steps that contract less are those beside a corner
+CERTAIN = 1e-5  # of the first step: with smaller ones branches that pass each other are not told from those that cross
 PARALLEL = 1 - 1e-9  # the cosine of a direction and a tangent that are the same
 LEAST = 1e-6  # of the first step: a branch that needs smaller ones ends
 FAR = 1.5  # steps: a correction that leads further away has found another branch
@@ -80,10 +81,10 @@ def follow(
         found = curve.stepped(here, direction, size)
         if found is not None:
             found, cosine = turned(here, direction, found)
-            far = float(np.linalg.norm(found.flat - here.flat)) > FAR * size
-            cosine = 0.0 if far else cosine
+            cosine = 0.0 if float(np.linalg.norm(found.flat - here.flat)) > FAR * size else cosine
         known = before is not here or along > PARALLEL  # the tangent at the first point
-        unsure = found is not None and size > SURE * step and _unsure(curve, before, here, found, known)
+        far = size > SURE * step
+        unsure = found is not None and size > CERTAIN * step and _unsure(curve, (before, here, found), known, far)
         if found is None or unsure or (cosine < ANGLE and size > LEAST * step):
             size *= SHRINK
             if size < LEAST * step:
@@ -134,9 +135,14 @@ def departing(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across:
     return None
 
 
-def _unsure(curve: AbstractCurve, before: CurvePoint, here: CurvePoint, found: CurvePoint, known: bool) -> bool:
-    """Whether a step may have led to another branch; `known` is whether the tangents are those of the curve."""
-    return found.contraction > CONTRACTION or (known and has_kink(curve, before, here, found))
+def _unsure(curve: AbstractCurve, three: tuple[CurvePoint, CurvePoint, CurvePoint], known: bool, far: bool) -> bool:
+    """Whether a step, the second of two, may have led to another branch.
+
+    `known` is whether the tangents are those of the curve, `far` whether Newton steps that contract little are a sign.
+    """
+    if far and three[2].contraction > CONTRACTION:
+        return True
+    return (known and has_kink(curve, *three)) or passes_by(curve, *three[1:])
 
 
 def _returned(first: CurvePoint, here: CurvePoint, found: CurvePoint) -> bool:

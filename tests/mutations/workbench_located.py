@@ -13,6 +13,7 @@ TOUCHED = ("tests/test_continuation.py::test_branches_that_cross_where_an_eigenv
 
 SQUARE = ("tests/test_continuation.py::test_all_branches_leave_a_point_with_the_symmetry_of_a_square",)
 TOKENS = ("tests/test_continuation.py::test_a_cluster_of_four_tokens_splits_in_all_ways",)
+IMPERFECT = (LOCATED + "an_imperfect_pitchfork_is_no_branch_point_whatever_the_step",)
 TETRAHEDRON = ("tests/test_continuation.py::test_all_branches_leave_points_with_other_symmetries",)
 
 MUTANTS = (
@@ -62,9 +63,14 @@ MUTANTS = (
     Mutant("located: where curves cross, the tangent is any", CURVES,
            "if len(rows) > 1 and direction is not None:", "if False:", tests=EXACT),
     Mutant("located: steps with a kink are taken", FOLLOWING,
-           "or (known and has_kink(curve, before, here, found))", "", tests=CROSSING),
+           "return (known and has_kink(curve, *three)) or passes_by(curve, *three[1:])", "return False",
+           tests=CROSSING),
+    Mutant("located: branches that pass each other cross", FOLLOWING,
+           " or passes_by(curve, *three[1:])", "", tests=IMPERFECT),
+    Mutant("located: small steps have no kink", FOLLOWING,
+           "CERTAIN = 1e-5", "CERTAIN = 1e-3", tests=IMPERFECT),
     Mutant("located: Newton steps that do not contract are trusted", FOLLOWING,
-           "return found.contraction > CONTRACTION", "return found.contraction > 1e9", tests=CROSSING),
+           "three[2].contraction > CONTRACTION", "three[2].contraction > 1e9", tests=CROSSING),
     Mutant("ends: vertical branches have folds", BRANCHES,
            "return made._replace(bifurcations=real) if made.vertical else made", "return made",
            tests=(ENDS + "a_family_of_equilibria_is_vertical_and_crossed_by_a_branch",)),
