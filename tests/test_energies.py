@@ -1,5 +1,6 @@
 """Energies and hemispheres: closed forms, invariances, exact probabilities."""
 
+import functools
 from fractions import Fraction
 
 import jax
@@ -34,25 +35,33 @@ from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.published import GRADIENT_MATRIX, published_gradient_flow
 
 P = jnp.asarray(GRADIENT_MATRIX)
-X = published_gradient_flow().space.sample(jax.random.key(0), (6, 3))
-TURN = jnp.asarray(np.linalg.qr(np.asarray(jax.random.normal(jax.random.key(1), (3, 3))))[0])
+
+
+@functools.cache
+def tokens():
+    return published_gradient_flow().space.sample(jax.random.key(0), (6, 3))
+
+
+@functools.cache
+def turn():
+    return jnp.asarray(np.linalg.qr(np.asarray(jax.random.normal(jax.random.key(1), (3, 3))))[0])
 
 
 def test_the_potential_has_its_closed_form_gradient_and_its_least_value():
     np.testing.assert_allclose(
-        consensus_potential_gradient(X, P), jax.grad(lambda x: consensus_potential(x, P))(X), atol=1e-13
+        consensus_potential_gradient(tokens(), P), jax.grad(lambda x: consensus_potential(x, P))(tokens()), atol=1e-13
     )
-    same = jnp.broadcast_to(X[:1], X.shape)
+    same = jnp.broadcast_to(tokens()[:1], tokens().shape)
     np.testing.assert_allclose(consensus_potential(same, P), -0.5 * 36 * np.e, rtol=1e-14)
-    assert consensus_potential(X, P) > consensus_potential(same, P)
+    assert consensus_potential(tokens(), P) > consensus_potential(same, P)
     np.testing.assert_allclose(metric_factors(same, P), np.sqrt(3) * 6 * np.e, rtol=1e-14)
 
 
 def test_the_rate_of_the_potential_is_minus_the_squared_speed_in_the_metric():
     flow = published_gradient_flow()
-    v = flow.vector_field(0.0, X)
-    speed = jnp.sum(metric_factors(X, P) * jnp.einsum("id,de,ie->i", v, P, v))
-    np.testing.assert_allclose(rate_along(flow, 0.0, X, lambda x: consensus_potential(x, P)), -speed, rtol=1e-12)
+    v = flow.vector_field(0.0, tokens())
+    speed = jnp.sum(metric_factors(tokens(), P) * jnp.einsum("id,de,ie->i", v, P, v))
+    np.testing.assert_allclose(rate_along(flow, 0.0, tokens(), lambda x: consensus_potential(x, P)), -speed, rtol=1e-12)
 
 
 def test_the_dini_derivative_of_a_maximum_takes_the_active_indices():
@@ -88,7 +97,7 @@ def test_e_sees_no_signs_but_the_others_do():
 @pytest.mark.parametrize("measure", [misalignment, diameter, min_inner_product])
 def test_measures_of_consensus_do_not_see_rotation_or_the_order_of_later_tokens(measure):
     x = Sphere().sample(jax.random.key(3), (6, 3))
-    np.testing.assert_allclose(measure(x @ TURN.T), measure(x), atol=1e-14)
+    np.testing.assert_allclose(measure(x @ turn().T), measure(x), atol=1e-14)
     np.testing.assert_allclose(measure(x[np.array([0, 3, 1, 5, 4, 2])]), measure(x), atol=1e-14)
     same = jnp.broadcast_to(x[:1], x.shape)
     np.testing.assert_allclose(measure(same), measure(same * 1.0))

@@ -42,21 +42,28 @@ rather = pytest.mark.parametrize("integrator", [pytest.param(Diffrax(), marks=py
 
 
 class Chosen(eqx.Module):
-    """One of many functions of x on the clock, the number being an array: one program for all."""
+    """One of many functions of x on the clock, or the distance from a place: all are arrays, and share a program."""
 
     number: jax.Array
+    place: jax.Array = eqx.field(converter=jnp.asarray, default=0.0)
 
     def __call__(self, t, x):
-        return jax.lax.switch(self.number, [lambda x, fn=fn: fn(x[0]) for fn, _ in ON_THE_CLOCK.values()], x)
+        listed = [lambda x, fn=fn: fn(x[0]) for fn, _ in ON_THE_CLOCK.values()]
+        return jax.lax.switch(self.number, [*listed, lambda x: x[0] - self.place], x)
 
 
 class Before(eqx.Module):
-    """The time until x is at a place."""
+    """The time until x is at a place, in a program of its own: of several events at once it is the smaller one."""
 
     place: jax.Array
 
     def __call__(self, t, x):
         return x[0] - self.place
+
+
+def beyond(place):
+    """Return how far x is beyond a place."""
+    return Chosen(jnp.asarray(len(ON_THE_CLOCK)), place)
 
 
 ON_THE_CLOCK = {
@@ -76,11 +83,11 @@ ON_THE_CLOCK = {
 @pytest.mark.parametrize("name", ON_THE_CLOCK)
 def test_the_first_zero_is_found_in_the_longest_steps(integrator, name):
     event = Event(Chosen(jnp.asarray([*ON_THE_CLOCK].index(name))))
-    stop = simulate_until(CLOCK, np.zeros(1), [0.0, 0.1, 10.0], [event], integrator=integrator)
+    stop = simulate_until(CLOCK, np.zeros(1), [0.0, 0.05, 0.1, 0.2, 10.0], [event], integrator=integrator)
     exact = ON_THE_CLOCK[name][1]
     assert stop.event == 0
     np.testing.assert_allclose([stop.path.ts[-1], stop.path.final[0]], exact, rtol=1e-14, atol=0)
-    np.testing.assert_allclose(stop.path.ts[:-1], [0.0, 0.1])
+    np.testing.assert_allclose(stop.path.ts[:-1], [0.0, 0.05, 0.1, 0.2])
     assert float(stop.path.stats.last_time) == float(stop.path.ts[-1])
 
 
@@ -157,8 +164,9 @@ def test_a_start_on_the_event_leaves_it_first(integrator, continued):
     t, x = 0.0, jnp.array([0.0, 1.0])  # on the event, to the bit
     for k in range(1, 11):
         begin = t if continued else 0.0
-        stop = simulate_until(WAVE, x, [begin, begin + 5.0], [ANY], integrator=integrator)
-        assert stop.event == 0
+        ts = begin + np.array([0.0, 1.0, 2.0, 5.0])
+        stop = simulate_until(WAVE, x, ts, (FAR, DOWN, ANY), integrator=integrator)
+        assert stop.event == (1 if k % 2 else 2)
         t, x = t - begin + float(stop.path.ts[-1]), stop.path.final
         assert t == pytest.approx(k * np.pi, abs=1e-9)
 
@@ -176,7 +184,7 @@ def test_an_event_at_the_end_of_one_path_and_the_start_of_the_next_counts_once(i
 @pytest.mark.parametrize("integrator", [Diffrax(), Scipy(), Scipy("RK45", 1e-9)], ids=_names)
 def test_an_event_counts_at_the_last_time_whatever_rounding_says(integrator):
     for last in (1.0, 2.0, 3.0, 7.0):  # some end just short of it
-        event = Event(Before(jnp.asarray(last)))
+        event = Event(beyond(last))
         ts = last * np.array([0.0, 0.1, 0.2, 1 / 3, 1.0])
         stop = simulate_until(CLOCK, np.zeros(1), ts, [event], integrator=integrator)
         assert stop.event == 0
@@ -186,7 +194,7 @@ def test_an_event_counts_at_the_last_time_whatever_rounding_says(integrator):
 @both
 def test_no_states_are_returned_after_the_event(integrator):
     ts = jnp.array([0.0, 3.0, 3.3, 3.4, 10.0])
-    ys, stats, t, y, fired = integrator.locate(CLOCK, jnp.zeros(1), ts, [Event(Before(jnp.asarray(3.35)))])
+    ys, stats, t, y, fired = integrator.locate(CLOCK, jnp.zeros(1), ts, [Event(beyond(3.35))])
     np.testing.assert_allclose(ys[:, 0], [0.0, 3.0, 3.3, np.nan, np.nan], rtol=1e-14)
     np.testing.assert_allclose([t, y[0], stats.last_time, fired], [3.35, 3.35, 3.35, 0], rtol=1e-14)
 
