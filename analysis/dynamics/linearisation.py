@@ -16,6 +16,7 @@ from dynsim.errors import argument_error
 from dynsim.orientation import TIE, basis_of_range
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
+from dynsim.systems.rescaled import is_flat
 
 SymmetryGenerator = Callable[[State], State]
 
@@ -25,6 +26,8 @@ NEAR_ZERO = 1e-7
 
 def tangent_basis(space: AbstractSpace, x: State) -> np.ndarray:
     """Return an orthonormal basis of the tangent space at `x`, shape (ambient, dimension). NumPy: not for `jit`."""
+    if is_flat(space):
+        return np.eye(sum(np.size(leaf) for leaf in jax.tree.leaves(x)))
     left, sizes, _ = np.linalg.svd(np.asarray(_projection(space, x)))
     span = left[:, sizes > 1e-9 * max(1.0, sizes[0])]
     return basis_of_range(span @ span.T)

@@ -140,6 +140,10 @@ MUTANTS = (
     Mutant("workbench orbits: where an iteration is lost is told in other units", DYNAMICS + "periodic_orbits",
            "lost(units.restored(x), period * units.unit)", "lost(x, period)",
            tests=("tests/test_periodic_orbits.py::test_an_iteration_that_is_lost_ends_there",)),
+    Mutant("workbench: tangent vectors of a flat space are looked for", DYNAMICS + "linearisation",
+           "if is_flat(space):", "if False:",
+           tests=("tests/test_linearisation.py::"
+                  "test_tangent_vectors_of_a_flat_space_are_those_of_its_axes_and_nothing_is_compiled",)),
     Mutant("workbench attractors: states that are not finite are solved for", MAPS,
            "if not np.all(here):", "if False:",
            tests=(TESTS + "nothing_is_solved_for_a_state_that_is_not_finite",)),
