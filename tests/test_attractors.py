@@ -324,6 +324,27 @@ def test_a_state_for_which_the_solver_fails_is_nan_alone(monkeypatch):
     assert np.nanmax(np.abs(found)) == 0
 
 
+def test_nothing_is_solved_for_a_state_that_is_not_finite(monkeypatch):
+    time_map, seen = TimeMap(Jumping(), jnp.zeros(1), state_itself, 0.5, 1e-9, 1.0), []
+    solved = lambda time_map, xs, *times: (seen.append(np.asarray(xs)), np.stack([xs] * time_maps.WINDOW), False)[1:]
+    monkeypatch.setattr(time_maps, "_run", solved)
+    found = time_map.window(np.array([[np.nan], [2.0], [np.inf]]), 0)
+    assert np.isnan(found[:, :, 0]).tolist() == [[True, False, True]] * time_maps.WINDOW
+    assert np.all(found[:, 1] == 2)
+    assert np.all(np.isnan(time_map.window(np.full((2, 1), np.nan), 0)))
+    assert len(seen) == 1
+    assert np.all(seen[0] == 2)
+
+
+def test_after_a_failure_nothing_is_solved(monkeypatch):
+    once = lambda time_map, ys, start, length, *rest: (ys + 1, length, start >= 2)
+    monkeypatch.setattr(time_maps, "_map_interval", once)
+    time_map = TimeMap(FunctionMap(lambda k, x: x), jnp.zeros(1), state_itself, 1, 1e-9, 1.0)
+    states, failed = time_maps._run(time_map, jnp.zeros((3, 1)), jnp.asarray(0.0), jnp.empty(0), None)
+    assert states[:, 0, 0].tolist() == [1, 2, 3, 3, 3, 3, 3, 3]
+    assert bool(failed)
+
+
 def test_angles_have_the_features_of_a_circle_of_their_period():
     features = Wrapped(((0, 3.0), (2, 2 * np.pi)))
     rate = 2 * np.pi / 3

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics import linearisation
 from analysis.dynamics.linearisation import (
     eigenvalues,
     index,
@@ -15,7 +16,8 @@ from analysis.dynamics.linearisation import (
     tangent_jacobian,
 )
 from dynsim.keys import stream
-from dynsim.spaces import Euclidean, Simplex
+from dynsim.orientation import basis_of_range
+from dynsim.spaces import Euclidean, Product, Simplex
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.tokens.flow import TokenFlow, gradient_token_flow
 from dynsim.systems.tokens.scalar_driven import OjaFlow
@@ -65,6 +67,14 @@ def test_the_jacobian_has_as_many_rows_as_the_space_has_dimensions(name):
     ends = [np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(vector_field(flow, 0.0, y))]) for y in moved]
     slope = basis.T @ (ends[0] - ends[1]) / (2 * eps)
     np.testing.assert_allclose(tangent_jacobian(flow, x) @ (basis.T @ v), slope, atol=1e-6)
+
+
+def test_tangent_vectors_of_a_flat_space_are_those_of_its_axes_and_nothing_is_compiled(monkeypatch):
+    pair, x = Product((Euclidean(), Euclidean())), (jnp.ones(2), jnp.ones((2, 1)))
+    projected = linearisation._projection(pair, x)
+    np.testing.assert_array_equal(basis_of_range(projected), np.eye(4))  # as of every other space
+    monkeypatch.setattr(linearisation, "_projection", None)
+    np.testing.assert_array_equal(tangent_basis(pair, x), np.eye(4))
 
 
 def test_a_simplex_has_one_dimension_less():

@@ -120,6 +120,11 @@ class TimeMap(eqx.Module):
             xs: the states.
             begun: the intervals since time 0, at which a forced flow begins.
         """
+        here = np.all(np.isfinite(xs), axis=1)
+        if not np.all(here):  # no step from a state that is not finite would be accepted
+            found = np.full((WINDOW, *xs.shape), np.nan)
+            found[:, here] = self.window(xs[here], begun) if np.any(here) else np.nan
+            return found
         width = max(FEW, NUMBERS // max(1, xs.shape[1]))
         if len(xs) <= 4 * FEW:
             width = FEW
@@ -190,8 +195,10 @@ def _run(time_map: TimeMap, xs: Array, begin: Array, jumps: Array, longest: Arra
     def over(carry: tuple, k: Array) -> tuple[tuple, Array]:
         ys, length, failed = carry
         start = begin + k.astype(float) * time_map.interval
-        ys, length, wrong = step(time_map, ys, start, length, jumps, longest)
-        return (ys, length, failed | wrong), ys.T
+        stopped = lambda y, length: (y, length, jnp.asarray(True))
+        moved = lambda y, length: step(time_map, y, start, length, jumps, longest)
+        ys, length, failed = jax.lax.cond(failed, stopped, moved, ys, length)
+        return (ys, length, failed), ys.T
 
     carry = (xs.T, time_map.interval / 50, jnp.asarray(False))
     (_, _, failed), states = jax.lax.scan(over, carry, jnp.arange(WINDOW))
