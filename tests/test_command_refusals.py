@@ -127,6 +127,10 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ("simulate lorenz --start= --end 1", "`start` must be given with a value, but is given without."),
         ("basins henon --box --shape 5", "`box` must be given with a value, but is given without."),
         ("continue double-well --parameter h --second a --second-bounds", "`second_bounds` must be given with a value"),
+        ("simulate lorenz --dimension 5", "`dimension` must be left out for `lorenz` with these options, on which it"),
+        ("simulate lorenz --tokens 3", "`tokens` must be left out for `lorenz` with these options, on which it has no"),
+        ("simulate mine.py:field --start 1 0 --initial box", "`initial` must be left out for `mine.py:field` with"),
+        ("lyapunov lorenz --rtol nan", "`rtol` must be a finite number, but is nan."),
         ("simulate none.npz", "`system` must be a file, but `none.npz` is not one."),
         ("simulate token-flow --tokens 9 --density 3", "`density` must be at least 8, but is 3."),
         ("simulate token-flow --beta nan", "`beta` must be a finite number, but is nan."),
@@ -265,16 +269,16 @@ def test_the_advice_on_a_lack_of_steps_names_options(capsys):
 def test_the_portrait_of_one_token_is_that_of_a_vector(monkeypatch, capsys, tmp_path):
     kept = []
 
-    def drawn(o, system, d, *rest):
-        kept.append((system, d))
+    def drawn(o, system, known):
+        kept.append((system, known))
         raise argument_error("figure", "be drawn", "is not")
 
     monkeypatch.setattr("dynsim.commands.portrait.on_sphere", drawn)
     np.savetxt(tmp_path / "U.csv", [[1.0, 0.0], [0.0, 3.0]], delimiter=",")
     line = ("portrait", "token-flow", "--tokens", "1", "--dimension", "2", "--value", tmp_path / "U.csv")
     assert "`figure` must be drawn" in refused(capsys, *line)
-    ((system, d),) = kept
-    assert d == 2
+    ((system, known),) = kept
+    assert len(known.names) == 2
     v = system.vector_field(0.0, np.array([0.6, 0.8]))  # U x / sqrt(2) without its part along x
     np.testing.assert_allclose(np.sqrt(2) * v, 0.96 * np.array([-0.8, 0.6]), rtol=1e-12)
 
