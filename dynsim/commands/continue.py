@@ -228,7 +228,9 @@ def _draw(o: Continue, file: Path, made: "Found", where: Any, diagram: "Diagram"
         ax.set_ylabel(axis_label(parts.names[which], parts.units[which]))
         ax.set_xlim(o.from_, o.to)
         names = {"first": "equilibria", "second": "periodic orbits, max. and min."}
-        stability_legend(ax, kinds=names if diagram.orbits else None)
+        unclear = any("undecided" in one.kinds for one in (*diagram.branches, *diagram.orbits))
+        dashed = "unstable or undecided" if unclear else "unstable"
+        stability_legend(ax, kinds=names if diagram.orbits else None, dashed=dashed)
         write_figure(fitted(drawn), file, f"bifurcation diagram in {o.parameter}")
 
 

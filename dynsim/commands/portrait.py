@@ -89,9 +89,10 @@ def main(words: Sequence[str]) -> int:
         from dynsim.progress import tracked
         from dynsim.systems.named import changed
         from figures.movie import write_movie
+        from figures.panels.labels import symbol
 
         made = [
-            portrait(o, found._replace(system=changed(found.system, {name: value})), f"{name} = {value:.3g}")[0]
+            portrait(o, found._replace(system=changed(found.system, {name: value})), f"{symbol(name)} = {value:.3g}")[0]
             for value in tracked(values, len(values), "portraits")
         ]
         write_movie(o.movie, lambda phase: made[round(phase * len(made))], frames=len(made))
