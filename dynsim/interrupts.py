@@ -17,6 +17,8 @@ INTERRUPTED = 130  # the exit status of a command that Ctrl-C ended: 128 + SIGIN
 GRACE = 1.0  # seconds in which Python code may end the command by itself
 
 _messages: list[Callable[[], str]] = []
+_written: list[str] = []
+_noting: list[bool] = []
 
 
 @contextlib.contextmanager
@@ -32,8 +34,27 @@ def on_interrupt(message: Callable[[], str]) -> Iterator[None]:
 
 
 def message() -> str:
-    """Return the innermost message of `on_interrupt`, or a plain one."""
-    return _messages[-1]() if _messages else "Stopped; nothing was written."
+    """Return the innermost message of `on_interrupt`, or one that names the files that the command has written."""
+    if _messages:
+        return _messages[-1]()
+    return f"Stopped; only {', '.join(_written)} was written." if _written else "Stopped; nothing was written."
+
+
+def wrote(file: str) -> None:
+    """Note, within `noted`, that a file is written whole."""
+    if _noting:
+        _written.append(f"`{file}`")
+
+
+@contextlib.contextmanager
+def noted() -> Iterator[None]:
+    """Within this context, note the files that are written."""
+    _noting.append(True)
+    try:
+        yield
+    finally:
+        _noting.clear()
+        _written.clear()
 
 
 @contextlib.contextmanager
@@ -52,7 +73,8 @@ def watched() -> Iterator[None]:
     sys.unraisablehook = lambda error: None if error.exc_type is KeyboardInterrupt else hook(error)
     threading.Thread(target=_watch, args=(receiver, over), daemon=True).start()
     try:
-        yield
+        with noted():
+            yield
     finally:
         over.set()
         sys.unraisablehook = hook

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dynsim import interrupts
+from dynsim.io.whole_files import whole_file
 
 BLOCKED = """
 import sys, time, types
@@ -116,3 +117,13 @@ IN_A_CALLBACK = """import gc
 def test_nothing_is_printed_of_an_interrupt_that_python_ignores():
     status, said, _ = interrupted(BLOCKED.format(body=IN_A_CALLBACK))
     assert (status, said) == (interrupts.INTERRUPTED, "dynsim: Stopped; three parts are kept.\n")
+
+
+def test_a_command_that_is_stopped_names_the_files_that_it_has_written(tmp_path):
+    for _ in range(2):
+        with interrupts.noted():
+            assert interrupts.message() == "Stopped; nothing was written."
+            with whole_file(tmp_path / "run.png") as part:
+                part.write_text("all of it")
+            assert interrupts.message() == f"Stopped; only `{tmp_path / 'run.png'}` was written."
+    assert interrupts.message() == "Stopped; nothing was written."

@@ -24,9 +24,10 @@ from figures.fitted import fitted
 from figures.panels.bifurcations import branch_lines
 from figures.panels.exponents import exponents_against
 from figures.panels.labels import in_lines, of_many, rate_label, slice_label, symbol
+from figures.panels.limit_marks import Mark, draw_mark
 from figures.panels.phase import planar_portrait
 from figures.portraits import circle, line, simplex, sphere
-from figures.style import canvas, settings
+from figures.style import canvas, colour, settings
 from tests.figure_layout import check_layout, outside, overlapping
 
 NAME = "concentration_of_predator_biomass_in_the_lake"
@@ -46,8 +47,7 @@ def kept(monkeypatch):
     return found
 
 
-def _diagram(o: Any) -> None:
-    kinds = ("stable", "stable")
+def _diagram(o: Any, kinds: tuple[str, str] = ("stable", "stable")) -> None:
     branch = Branch(np.zeros((2, 1)), ENDS, ENDS, np.zeros((2, 1), complex), kinds, (), ("bounds", "bounds"))
     diagram = SimpleNamespace(branches=[branch], orbits=[])
     options = dataclasses.replace(OPTIONS, figure=o.figure)
@@ -79,6 +79,20 @@ def test_labels_of_commands_are_no_longer_than_their_axes(draw, kept, tmp_path):
     (ax,) = drawn.axes
     assert ax.xaxis.label.get_window_extent().width < 1.02 * ax.get_window_extent().width
     assert ax.yaxis.label.get_window_extent().height < 1.02 * ax.get_window_extent().height
+
+
+def test_what_is_undecided_is_not_called_unstable(kept, tmp_path):
+    _diagram(Lyapunov("lake", figure=tmp_path / "run.png"), ("undecided", "undecided"))
+    words = [text.get_text() for text in kept[0].axes[0].get_legend().get_texts()]
+    assert words == ["stable", "unstable or undecided"]
+
+
+def test_dots_of_a_set_that_does_not_attract_have_another_colour():
+    with settings():
+        _, (ax,) = canvas()
+        for attracts in (True, False):
+            draw_mark(ax, Mark(np.zeros((3, 2)), "recurrent set", attracts))
+    assert [line.get_color() for line in ax.lines] == ["black", colour("undecided")]
 
 
 def test_long_legends_and_titles_get_lines_and_the_figure_height():

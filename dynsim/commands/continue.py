@@ -216,6 +216,8 @@ def _draw(o: Continue, made: "Found", where: Any, diagram: "Diagram") -> None:
     parts, which = _drawn_component(o, made, _first(diagram))
     every = [(one, False) for one in diagram.branches] + [(one, True) for one in diagram.orbits]
     values = [_values(made.system, where, one, which, orbits) for one, orbits in every]
+    unclear = any("undecided" in one.kinds for one, _ in every)
+    dashed = "unstable or undecided" if unclear else "unstable"
 
     def drawing(until: float) -> Any:
         with settings():
@@ -231,7 +233,7 @@ def _draw(o: Continue, made: "Found", where: Any, diagram: "Diagram") -> None:
             ax.set_ylabel(axis_label(parts.names[which], parts.units[which]))
             ax.set_xlim(o.from_, o.to)
             names = {"first": "equilibria", "second": "periodic orbits, max. and min."}
-            stability_legend(ax, kinds=names if diagram.orbits else None)
+            stability_legend(ax, kinds=names if diagram.orbits else None, dashed=dashed)
             shown_up_to(ax, until)
             return fitted(drawn)
 

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import io
+import math
 import re
 import sys
 import tomllib
@@ -39,6 +40,8 @@ def parse(options: type[Options], words: Sequence[str], command: str, *, named: 
     if not 0 <= seed < SEEDS:
         raise argument_error("seed", f"be from 0 to {SEEDS - 1}", f"is {seed}")
     rtol = getattr(parsed, "rtol", None)
+    if rtol is not None and not math.isfinite(rtol):
+        raise argument_error("rtol", "be a finite number", f"is {rtol}")
     if rtol is not None and 0 < rtol < sys.float_info.epsilon:
         must = f"be at least {sys.float_info.epsilon:.2g}, the rounding of numbers"
         raise argument_error("rtol", must, f"is {rtol:g}")

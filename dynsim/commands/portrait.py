@@ -91,10 +91,11 @@ def main(words: Sequence[str]) -> int:
         from dynsim.progress import tracked
         from dynsim.systems.named import changed
         from figures.movie import write_movie
+        from figures.panels.labels import symbol
 
         at, along = lambda value: found._replace(system=changed(found.system, {name: value})), Followed()
         made = [
-            portrait(o, at(value), f"{name} = {value:.3g}", along)[0]
+            portrait(o, at(value), f"{symbol(name)} = {value:.3g}", along)[0]
             for value in tracked(values, len(values), "portraits")
         ]
         write_movie(o.movie, lambda phase: made[round(phase * len(made))], frames=len(made))

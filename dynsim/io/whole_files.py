@@ -5,6 +5,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from dynsim.interrupts import wrote
+
 
 @contextlib.contextmanager
 def whole_file(path: Path, suffix: str = "") -> Iterator[Path]:
@@ -16,5 +18,6 @@ def whole_file(path: Path, suffix: str = "") -> Iterator[Path]:
     try:
         yield part
         os.replace(part, path)  # noqa: PTH105  (atomic, and the same on every system)
+        wrote(str(path))
     finally:
         part.unlink(missing_ok=True)

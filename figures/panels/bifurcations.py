@@ -142,17 +142,18 @@ def shown_up_to(ax: Axes, share: float) -> None:
             line.set_clip_path(Rectangle((0, 0), share, 1, transform=ax.transAxes))
 
 
-def stability_legend(ax: Axes, *, kinds: Mapping[str, str] | None = None) -> None:
+def stability_legend(ax: Axes, *, kinds: Mapping[str, str] | None = None, dashed: str = "unstable") -> None:
     """Write the legend above the axes: the marks that were drawn, the kinds of branches, and both styles of line.
 
     Args:
         ax: the axes.
         kinds: texts for kinds of branches that differ in colour, by role; none by default.
+        dashed: what dashed lines are.
     """
     for role, text in (kinds or {}).items():
         ax.plot([], [], color=colour(role), label=text)
     ax.plot([], [], color="black", linestyle="-", label="stable")
-    ax.plot([], [], color="black", linestyle=DASHED, label="unstable")
+    ax.plot([], [], color="black", linestyle=DASHED, label=dashed)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2 if kinds else 3)
 
 

@@ -69,7 +69,7 @@ def in_window(mark: Mark, sides: Sequence[tuple[float, float]], turns: Mapping[i
 def draw_mark(ax: Axes, mark: Mark) -> None:
     """Draw a mark, as `in_window` returns it, at half the height for one axis; each kind has one entry for a legend.
 
-    What does not attract is open, or dashed; what is projected is grey, or dotted.
+    What does not attract is open, dashed, or, of small dots, purple; what is projected is grey, or dotted.
     """
     points = mark.points
     if points.shape[1] == 1:
@@ -80,7 +80,8 @@ def draw_mark(ax: Axes, mark: Mark) -> None:
         ax.plot(*points.T, color="black", linewidth=1.1, linestyle=style, zorder=3.0, label=label)
     elif mark.kind in SCATTERED:
         points = points[:: -(-len(points) // DOTS)]
-        ax.plot(*points.T, linestyle="none", marker=".", markersize=1.2, color="black", markeredgewidth=0, zorder=3.0,
+        tint = "black" if mark.attracts else colour("undecided")
+        ax.plot(*points.T, linestyle="none", marker=".", markersize=1.2, color=tint, markeredgewidth=0, zorder=3.0,
                 label=label)  # fmt: skip
     else:
         faint = colour("reference") if mark.projected else "black"

@@ -14,6 +14,7 @@ from dynsim.errors import argument_error, nearest, renamed
 from dynsim.keys import stream
 from dynsim.spaces import AbstractSpace, Ellipsoid, Euclidean, Simplex, Sphere
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
+from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.tokens.flow import (
     ProjectedValueFlow,
     TokenFlow,
@@ -106,6 +107,9 @@ def unused(o: Simulate, flow: AbstractFlow | AbstractMap) -> set[str]:
         found = set(MODEL) - ({"space"} if isinstance(flow, FunctionFlow) else set())
     if o.query_key is not None:
         found |= {"beta", "heads"}
+    size = len(o.start) or (len(flow.names) if o.system in CATALOGUE else 0)
+    if size:
+        found |= {"tokens"} | ({"dimension"} if o.dimension != size else set()) | ({"initial"} if o.start else set())
     return found | {"trust"}
 
 
