@@ -132,9 +132,13 @@ def periodic_orbit(
 
 def _units(pair: Linearised, flat: Array, time: float, rtol: Array) -> Units:
     """Return units near the ranges of the trajectory in which an orbit is looked for, and near its period."""
-    passed = jax.vmap(pair.restored)(jnp.asarray(_nodes(pair, flat, time, 5, rtol)))
-    sizes = ranges(passed) if is_flat(pair.system.space) else 1.0
+    sizes = ranges(passed(pair, flat, time, rtol)) if is_flat(pair.system.space) else 1.0
     return in_units(pair.system, sizes, time / TURN)
+
+
+def passed(pair: Linearised, flat: Array, time: float, rtol: Array) -> State:
+    """Return five states of a trajectory over a time, on a new first axis."""
+    return jax.vmap(pair.restored)(jnp.asarray(_nodes(pair, flat, time, 5, rtol)))
 
 
 def in_own_units(orbit: PeriodicOrbit, units: Units) -> PeriodicOrbit:
