@@ -65,6 +65,10 @@ def test_matrices_have_one_unit_curved_spaces_and_noise_none():
     found = find(flow, jnp.zeros((2, 2)))
     assert found.scale.shape == ()
     assert found.scale == 2.0**20
+    cubic = FunctionFlow(lambda t, x, p: p * x - x**3, parameters={"p": 1.0})
+    take = (where(cubic, "p"),)
+    assert curve_units(cubic, take, jnp.zeros(1), (None,), at=(1e12,)).scale.tolist() == [2.0**20]
+    assert curve_units(cubic, take, jnp.zeros(1), (None,)).are_given
     assert found.restored(jnp.ones((2, 2))).tolist() == [[2.0**20] * 2] * 2
     ball = FunctionFlow(lambda t, x, p: 1e9 * p * jnp.roll(x, 1), Sphere(), parameters={"p": 1.0})
     found = find(ball, jnp.asarray([0.6, 0.8, 0.0]))
@@ -82,6 +86,7 @@ def test_a_pitchfork_is_found_and_left_at_its_place():
     first = continue_equilibria(flow, take, [1e-10], bounds)
     (point,) = first.bifurcations
     assert (point.kind, point.parameter) == ("branch point", pytest.approx(0, abs=1e-17))
+    assert first.arclengths[-1] == pytest.approx(2e-9, rel=1e-6)
     assert first.eigenvalues[:, 0] == pytest.approx(FAST * first.parameters / RATE, rel=1e-9)
     assert (first.kinds[0], first.kinds[-1], first.vertical) == ("stable", "unstable", False)
     found = switch(flow, take, point, bounds)
@@ -124,8 +129,11 @@ def test_a_hopf_point_has_its_frequency_and_its_coefficient():
 
 def test_maps_have_their_points_and_coefficients_in_other_units():
     """X -> r x (1 - x) in units of 1e-6: of the first period doubling at r = 3 the coefficient is 9."""
-    logistic = FunctionMap(lambda k, x, r: r * x * (1 - 1e6 * x), parameters={"r": 2.5})
-    found = continue_equilibria(logistic, where(logistic, "r"), [0.6e-6], (2.0, 3.2))
+    beside = jnp.asarray([0.0, 0.5])  # of a second component, which is linear
+    logistic = FunctionMap(
+        lambda k, x, r: r * x * (1 - 1e6 * x) * jnp.asarray([1.0, 0.0]) + beside * x, parameters={"r": 2.5}
+    )
+    found = continue_equilibria(logistic, where(logistic, "r"), [0.6e-6, 0.0], (2.0, 3.2))
     (flip,) = found.bifurcations
     assert (flip.kind, flip.parameter) == ("period doubling", pytest.approx(3.0, abs=1e-9))
     assert flip.coefficient == pytest.approx(9e12, rel=1e-6)
@@ -133,26 +141,27 @@ def test_maps_have_their_points_and_coefficients_in_other_units():
     (doubled, *_) = switch(logistic, where(logistic, "r"), flip, (2.0, 3.3))
     r = doubled.parameters[-1]
     expected = (r + 1 + np.array([-1, 1]) * np.sqrt((r - 3) * (r + 1))) / (2 * r)
-    assert np.min(np.abs(doubled.states[-1] / 1e-6 - expected)) < 1e-9
+    assert np.min(np.abs(doubled.states[-1, 0] / 1e-6 - expected)) < 1e-9
 
 
 @pytest.mark.slow
 def test_folds_meet_in_a_cusp_in_two_parameters():
-    flow = in_units(DoubleWell(h=-1.0), [CONCENTRATION], "h", "a", rate=FAST, parameter=RATE)
-    take, ends = (where(flow, "h"), where(flow, "a")), ((-2e-9, 2e-9), (-1e-9, 1.5e-9))
+    well = lambda t, x, h, a: 1e-3 * (1e9 * h + (1e9 * a - 1) * (1e9 * x) - (1e9 * x) ** 3)
+    flow = FunctionFlow(well, parameters={"h": -1e-9, "a": 2e-9})
+    take, ends = (where(flow, "h"), where(flow, "a")), ((-2e-9, 2e-9), (0.0, 2.5e-9))
     at = Bifurcation(
         "fold", jnp.asarray([3**-0.5 * 1e-9]), -2e-9 / 27**0.5, np.zeros(1, complex), 0.0, 0.0, np.zeros(2)
     )
     found = critical_curve(flow, take, at, ends, step=0.1)
     assert found.ends == ("bounds", "bounds")
-    assert (found.first * 1e9) ** 2 == pytest.approx(4 * (found.second * 1e9 / 3) ** 3, abs=1e-9)
+    assert (found.first * 1e9) ** 2 == pytest.approx(4 * ((found.second * 1e9 - 1) / 3) ** 3, abs=1e-9)
     ((kind, h, a),) = [(d.kind, d.first, d.second) for d in found.degeneracies]
-    assert (kind, h, a) == ("cusp", pytest.approx(0.0, abs=1e-18), pytest.approx(0.0, abs=1e-18))
+    assert (kind, h, a) == ("cusp", pytest.approx(0.0, abs=1e-18), pytest.approx(1e-9, rel=1e-9, abs=0))
     other = at._replace(state=-at.state, parameter=-at.parameter)
     (both,) = critical_curves(flow, take, [at, other], ends, step=0.1)
     assert len(both.first) == len(found.first)
-    longer = extended_curve(flow, take, found, ((-4e-9, 4e-9), (-1e-9, 2e-9)), step=0.1)
-    assert (longer.second[0], longer.second[-1]) == (pytest.approx(2e-9), pytest.approx(2e-9))
+    longer = extended_curve(flow, take, found, ((-4e-9, 4e-9), (0.0, 3e-9)), step=0.1)
+    assert (longer.second[0], longer.second[-1]) == (pytest.approx(3e-9, rel=1e-6, abs=0),) * 2
 
 
 def test_equilibria_of_small_states_are_told_apart():

@@ -7,10 +7,12 @@ they do not depend on units of the state. One on which they do not depend either
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
+from jaxtyping import Array
 
 from analysis.dynamics.branches import Bifurcation
 from analysis.dynamics.equilibrium_curve import derivatives, with_parameter
@@ -19,7 +21,7 @@ from analysis.dynamics.own_units import STATES, TIMES, WIDTHS, CurveUnits, made_
 from analysis.dynamics.periodic_orbits import TURN, passed
 from analysis.dynamics.units import ranges
 from analysis.dynamics.variations import Linearised
-from dynsim._types import State
+from dynsim._types import State, Time
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter
 from dynsim.systems.noisy import NoisyFlow
@@ -85,12 +87,51 @@ def curve_units(
     if is_flat(system.space):
         groups = _groups(state)
         sizes = _sizes(lambda x: local(x, own), np.asarray(flat), groups, here, rates)
-        scale = jax.tree.map(
-            lambda part: np.asarray(part if part.ndim == 1 else part.ravel()[0]), restored(jnp.asarray(sizes))
-        )
+        scale = _scale(restored(jnp.asarray(sizes)))
     rate = max(rates.fastest, SLOW * float(np.max(rates.forces / (TYPICAL * sizes), initial=0.0)))
-    time = float(unit_of(1 / rate if rate > 0 else 1.0, TIMES))
-    return made_units(system, taken, scale, time, units)
+    return made_units(system, taken, scale, _of_rate(rate), units)
+
+
+def trajectory_units(system: Any, state: State, t: Time = 0.0) -> CurveUnits:
+    """Return units near the sizes that matter on a trajectory from a state, by the Jacobian beside it at a time.
+
+    They are estimated as at an equilibrium, without a parameter.
+    """
+    if isinstance(system, NoisyFlow):
+        return made_units(system, (), 1.0, 1.0, ())
+    pair, (flat, restored) = Linearised(system, state), ravel_pytree(state)
+
+    def local(x: np.ndarray) -> Local | None:
+        J = np.asarray(_jacobian(pair, jnp.asarray(x, flat.dtype), jnp.asarray(t, float)), float)
+        return Local(np.zeros(len(x)), J, np.linalg.eigvals(J)) if np.all(np.isfinite(J)) else None
+
+    here = local(np.asarray(flat))
+    if here is None:
+        return made_units(system, (), 1.0, 1.0, ())
+    rates, scale = _Rates(here, []), np.ones(())
+    if is_flat(system.space):
+        sizes = _sizes(local, np.asarray(flat, float), _groups(state), here, rates)
+        scale = _scale(restored(jnp.asarray(sizes, flat.dtype)))
+    return made_units(system, (), scale, _of_rate(rates.fastest), ())
+
+
+@eqx.filter_jit
+def _jacobian(pair: Linearised, x: Array, t: Array) -> Array:
+    """Return the Jacobian of a flow, or the derivative of the displacement by a map."""
+    one = jnp.eye(x.shape[0], dtype=x.dtype)
+    if isinstance(pair.system, AbstractFlow):
+        return pair.field(t, (x, one))[1]
+    return pair.step(t.astype(int), (x, one))[1] - one
+
+
+def _scale(sizes: State) -> State:
+    """Return the units of a state by those of its entries: one for each of a vector, and one of another array."""
+    return jax.tree.map(lambda part: np.asarray(part if part.ndim == 1 else part.ravel()[0], float), sizes)
+
+
+def _of_rate(rate: float) -> float:
+    """Return the unit of time of a rate."""
+    return float(unit_of(1 / rate if rate > 0 else 1.0, TIMES))
 
 
 def orbit_units(flow: AbstractFlow, where: Callable[[Any], Any], cycle: Cycle, bounds: Any) -> CurveUnits:

@@ -1,0 +1,98 @@
+"""Errors in the units of curves of equilibria, periodic orbits and bifurcations, and the tests that notice them."""
+
+from tests.mutants import Mutant
+
+DYNAMICS = "analysis.dynamics."
+OWN, ESTIMATES, CONVERTED, CURVES = (
+    DYNAMICS + name for name in ("own_units", "unit_estimates", "converted_branches", "curves")
+)
+ALONG, TWO, PLANES, DIAGRAMS = (
+    DYNAMICS + name for name in ("equilibrium_curve", "two_parameters", "parameter_planes", "diagrams")
+)
+TESTS = "tests/test_curve_units.py::test_"
+RANGE = (TESTS + "units_are_one_in_a_range_and_else_powers_near_a_share_of_sizes",)
+ZERO = (TESTS + "sizes_are_found_at_zero_and_beside_it",)
+DRIVEN = (TESTS + "components_without_an_influence_on_eigenvalues_are_as_large_as_the_others_make_them",)
+MATRICES = (TESTS + "matrices_have_one_unit_curved_spaces_and_noise_none",)
+PITCHFORK = (TESTS + "a_pitchfork_is_found_and_left_at_its_place",)
+FOLDS = (TESTS + "folds_have_their_coefficient",)
+HOPF = (TESTS + "a_hopf_point_has_its_frequency_and_its_coefficient",)
+MAPS = (TESTS + "maps_have_their_points_and_coefficients_in_other_units",)
+CUSP = (TESTS + "folds_meet_in_a_cusp_in_two_parameters",)
+SPECTRA = ("tests/test_lyapunov.py::test_spectra_do_not_depend_on_the_units",)
+APART = (TESTS + "equilibria_of_small_states_are_told_apart",)
+BACK = (TESTS + "branches_are_the_same_in_units_and_back",)
+
+MUTANTS = (
+    Mutant("workbench curve units: sizes of order one have powers, too", OWN,
+           "np.where((given >= range_[0]) & (given <= range_[1]), 1.0, power_near(share * given))",
+           "power_near(share * given)", tests=RANGE),
+    Mutant("workbench curve units: a map's state is not given back", OWN,
+           "return _times(self.rest.step(k, _times(x, self.scale, 1)), self.scale, -1)",
+           "return self.rest.step(k, _times(x, self.scale, 1))", tests=MAPS),
+    Mutant("workbench curve units: parameters have the unit one", OWN,
+           "[take if unit == 1 else InUnit(take, unit)", "[take", tests=PITCHFORK),
+    Mutant("workbench curve units: a value in a unit is one in that of the flow", ALONG,
+           "where, value = where.take, where.unit * value", "where, value = where.take, value", tests=PITCHFORK),
+    Mutant("workbench curve units: the flow's own value is not in its unit", "dynsim.systems.named",
+           "return InUnit(take, where.unit), value / where.unit", "return InUnit(take, where.unit), value",
+           tests=PITCHFORK),
+    Mutant("workbench curve units: what is multiplied by zero is looked at once", ESTIMATES,
+           "if np.any(doubted) and not np.all(doubted):", "if False:", tests=ZERO),
+    Mutant("workbench curve units: a size far from that of what moves a component is not doubted", ESTIMATES,
+           "doubted = np.isnan(found) | ((driven > 0) & (found > FAR * driven))", "doubted = np.isnan(found)",
+           tests=ZERO),
+    Mutant("workbench curve units: the range of a parameter moves nothing", ESTIMATES,
+           "np.nan_to_num(np.max(moves, axis=0)) if moves else", "0 * moves[0] if moves else", tests=DRIVEN),
+    Mutant("workbench curve units: a component that acts has no size", ESTIMATES,
+           "np.min(rough[acted] * speeds[acted] / among[acted, k]) if acted.size else own", "own", tests=DRIVEN),
+    Mutant("workbench curve units: a component that nothing moves has no size", ESTIMATES,
+           "if acted.size else own", "if acted.size else 1.0", tests=DRIVEN),
+    Mutant("workbench curve units: the entries of a matrix have a unit each", ESTIMATES,
+           "part if part.ndim == 1 else part.ravel()[0]", "part", tests=MATRICES),
+    Mutant("workbench curve units: what cannot be evaluated has units", ESTIMATES,
+           "if np.all(np.isfinite(J)) else None", "", tests=MATRICES),
+    Mutant("workbench curve units: rates are slow", ESTIMATES,
+           "time = float(unit_of(1 / rate if", "time = float(unit_of(rate if", tests=ZERO),
+    Mutant("workbench curve units: a bifurcation is at the flow's own parameters", ESTIMATES,
+           "own = own if at is None else tuple(float(value) for value in at)", "own = own", tests=MATRICES),
+    Mutant("workbench curve units: arclengths have the unit of the step", CONVERTED,
+           "arclengths=branch.arclengths * size,", "arclengths=branch.arclengths,", tests=PITCHFORK),
+    Mutant("workbench curve units: eigenvalues of branches are in other units", CONVERTED,
+           "eigenvalues=branch.eigenvalues / _rate(units, branch.states, power)",
+           "eigenvalues=branch.eigenvalues", tests=PITCHFORK),
+    Mutant("workbench curve units: frequencies are in other units", CONVERTED,
+           "rate if at.kind == ", "1.0 if at.kind == ", tests=HOPF),
+    Mutant("workbench curve units: directions are in other units", CONVERTED,
+           "at.direction * np.append(flat_sizes(units, at.state), units.parameters[0]) ** power", "at.direction",
+           tests=BACK),
+    Mutant("workbench curve units: directions have any length", CONVERTED,
+           "direction=away / max(float(np.linalg.norm(away)), np.finfo(float).tiny)", "direction=away", tests=BACK),
+    Mutant("workbench curve units: critical vectors have length one in other units", CURVES,
+           "share /= float(np.linalg.norm(sizes * vector)) ** 2", "share /= 1.0", tests=HOPF),
+    Mutant("workbench curve units: coefficients of folds are not in the unit of the parameter", ALONG,
+           "[2][-1], self.units.parameters[0]", "[2][-1], 1.0", tests=FOLDS),
+    Mutant("workbench curve units: the vector of a period doubling is another one", ALONG,
+           "flip_coefficient(chart, A), point, -2.0)", "flip_coefficient(chart, A), point)", tests=MAPS),
+    Mutant("workbench curve units: degenerate points are in other units", TWO,
+           "first=d.first * first, second=d.second * second)", "first=d.first, second=d.second)", tests=CUSP),
+    Mutant("workbench curve units: a known curve is in the units of the new one", TWO,
+           "_in_given(units, known, -1)\n", "known\n", tests=CUSP),
+    Mutant("workbench curve units: curves are compared in the units of the flow", PLANES,
+           "chord_distances(_rows(curve) / sizes, point / sizes)", "chord_distances(_rows(curve), point)",
+           tests=("tests/test_two_parameters.py::test_a_curve_covers_another_one_if_it_passes_both_ends",)),
+    Mutant("workbench curve units: small equilibria are one", PLANES,
+           "begin = [units.rescaled(start) for start in starts]",
+           "units, begin = units._replace(system=flow, where=where, parameters=(1.0, 1.0)), list(starts)", tests=APART),
+    Mutant("workbench curve units: branches of small states are one", DIAGRAMS,
+           "return rows / np.append(self.units.flat(state), self.units.parameters[0])", "return rows", tests=APART),
+    Mutant("workbench curve units: spectra are of trajectories in the units of the flow", DYNAMICS + "lyapunov",
+           "trajectory_units(system, x, t0)", "trajectory_units(system, x, t0)._replace(system=system, scale=1.0)",
+           tests=SPECTRA),
+    Mutant("workbench curve units: exponents are in another unit of time", DYNAMICS + "lyapunov",
+           "getattr(found, name) / units.time", "getattr(found, name)", tests=SPECTRA),
+    Mutant("workbench curve units: times of estimates are in another unit", DYNAMICS + "lyapunov",
+           "times=found.times * units.time", "times=found.times", tests=SPECTRA),
+    Mutant("workbench curve units: maps have no Jacobian of their own", ESTIMATES,
+           "return pair.step(t.astype(int), (x, one))[1] - one", "return 0 * one", tests=SPECTRA),
+)  # fmt: skip
