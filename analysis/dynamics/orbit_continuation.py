@@ -31,7 +31,7 @@ from dynsim.integrators.within import solve_within
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter
 
-LONGEST = 1e3  # units of time: the period at which a branch ends
+LONGEST = 1e3  # units of time of a curve: the period at which it ends by default
 RTOL = 1e-10  # of the solver; the absolute tolerance is a hundredth of it
 CUBIC = 8  # parts of an interval between two samples in which an extreme is looked for
 
@@ -76,7 +76,7 @@ def continue_orbits(
     count = len(jax.tree.leaves(given.nodes)[0])
     check_flow(flow)
     cycle = Cycle(given.nodes, np.asarray(given.period))
-    units = orbit_units(flow, where, cycle, two_bounds(bounds))
+    units = orbit_units(flow, (where,), cycle, (two_bounds(bounds),))
     curve = _curve(units, given.state, count, forcing, max_period, rtol)
     within = limits(bounds, step, max_step, max_points, *units.parameters)
     if forcing is None and depends_on_time(flow, given.state):
@@ -202,7 +202,7 @@ def switch_orbits(
     check_flow(flow)
     doubled = at.kind == "period doubling"
     cycle: Any = at.state
-    units = orbit_units(with_parameter(where, flow, jnp.asarray(at.parameter)), where, cycle, two_bounds(bounds))
+    units = orbit_units(with_parameter(where, flow, jnp.asarray(at.parameter)), (where,), cycle, (two_bounds(bounds),))
     units = made_units(flow, [real_parameter("where", where, flow)[0]], units.scale, units.time, units.parameters)
     within, at = limits(bounds, step, max_step, max_points, *units.parameters), bifurcation_in_own(units, at)
     cycle = at.state
@@ -241,7 +241,7 @@ def orbit_ranges(
     count, (take, _) = integer("samples", samples, least=2), real_parameter("where", where, flow)
     states: Any = jax.tree.map(jnp.asarray, cycles.states)
     rows = jax.tree.map(lambda a: np.asarray(a).reshape(-1, *a.shape[2:]), states.nodes)
-    units = orbit_units(flow, take, Cycle(rows, np.median(np.asarray(states.period))), (0.0, 1.0))
+    units = orbit_units(flow, (take,), Cycle(rows, np.median(np.asarray(states.period))), ((0.0, 1.0),))
     states, (take,) = cycle_in_own(units, states), units.where
     size = units.flat(jax.tree.map(lambda a: a[0], rows))[component]
     shares = jnp.linspace(0.0, 1.0, count) / jax.tree.leaves(states.nodes)[0].shape[1]

@@ -134,20 +134,22 @@ def _of_rate(rate: float) -> float:
     return float(unit_of(1 / rate if rate > 0 else 1.0, TIMES))
 
 
-def orbit_units(flow: AbstractFlow, where: Callable[[Any], Any], cycle: Cycle, bounds: Any) -> CurveUnits:
-    """Return units near the ranges of the states of a periodic orbit, its period, and the range of the parameter.
+def orbit_units(
+    flow: AbstractFlow, where: Sequence[Callable[[Any], Any]], cycle: Cycle, bounds: Sequence[Any]
+) -> CurveUnits:
+    """Return units near the ranges of the states of a periodic orbit, its period, and the ranges of parameters.
 
     An orbit of one or two nodes is followed from the first one.
     """
-    take, _ = real_parameter("where", where, flow)
-    nodes, period, (low, high) = cycle.nodes, float(cycle.period), _ends(bounds)
-    if not is_flat(flow.space):
-        return made_units(flow, [take], 1.0, _turn(period), [float(unit_of(high - low, WIDTHS, 1 / TYPICAL))])
-    if len(jax.tree.leaves(nodes)[0]) < 3:
-        start = jax.tree.map(lambda part: jnp.asarray(part[0], float), nodes)
-        nodes = passed(Linearised(flow, start), ravel_pytree(start)[0], period, jnp.asarray(RTOL))
-    scale = jax.tree.map(lambda size: unit_of(size, STATES, 1 / TYPICAL), ranges(nodes))
-    return made_units(flow, [take], scale, _turn(period), [float(unit_of(high - low, WIDTHS, 1 / TYPICAL))])
+    taken = [real_parameter("where", take, flow)[0] for take in where]
+    widths = [float(unit_of(high - low, WIDTHS, 1 / TYPICAL)) for low, high in map(_ends, bounds)]
+    nodes, period, scale = cycle.nodes, float(cycle.period), np.ones(())
+    if is_flat(flow.space):
+        if len(jax.tree.leaves(nodes)[0]) < 3:
+            start = jax.tree.map(lambda part: jnp.asarray(part[0], float), nodes)
+            nodes = passed(Linearised(flow, start), ravel_pytree(start)[0], period, jnp.asarray(RTOL))
+        scale = jax.tree.map(lambda size: unit_of(size, STATES, 1 / TYPICAL), ranges(nodes))
+    return made_units(flow, taken, scale, _turn(period), widths)
 
 
 def hopf_units(flow: AbstractFlow, where: Callable[[Any], Any], at: Bifurcation, bounds: Any) -> CurveUnits:

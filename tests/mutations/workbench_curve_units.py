@@ -20,6 +20,7 @@ HOPF = (TESTS + "a_hopf_point_has_its_frequency_and_its_coefficient",)
 MAPS = (TESTS + "maps_have_their_points_and_coefficients_in_other_units",)
 CUSP = (TESTS + "folds_meet_in_a_cusp_in_two_parameters",)
 SPECTRA = ("tests/test_lyapunov.py::test_spectra_do_not_depend_on_the_units",)
+CERTIFIED = ("tests/test_certified_orbits.py::test_an_orbit_is_certified_in_any_units",)
 APART = (TESTS + "equilibria_of_small_states_are_told_apart",)
 BACK = (TESTS + "branches_are_the_same_in_units_and_back",)
 
@@ -95,4 +96,15 @@ MUTANTS = (
            "times=found.times * units.time", "times=found.times", tests=SPECTRA),
     Mutant("workbench curve units: maps have no Jacobian of their own", ESTIMATES,
            "return pair.step(t.astype(int), (x, one))[1] - one", "return 0 * one", tests=SPECTRA),
+    Mutant("workbench curve units: orbits are certified in the units of the flow", DYNAMICS + "certified_orbits",
+           "units = orbit_units(flow, (), cycle, ())",
+           "units = orbit_units(flow, (), cycle, ())._replace(system=flow, scale=1.0, time=1.0)", tests=CERTIFIED),
+    Mutant("workbench curve units: certified periods are in other units", DYNAMICS + "certified_orbits",
+           "found.period * ball(units.time) if period", "found.period if period", tests=CERTIFIED),
+    Mutant("workbench curve units: certified radii are in other units", DYNAMICS + "certified_orbits",
+           "found.radius * float(np.max(sizes))", "found.radius * float(np.max(sizes)) ** 2 * 1e9", tests=CERTIFIED),
+    Mutant("workbench curve units: the period of a forcing is one in other units", DYNAMICS + "orbit_equations",
+           "forcing_period(period) / ball(units.time) if", "forcing_period(period) if", tests=CERTIFIED),
+    Mutant("workbench curve units: shifts are in other units", DYNAMICS + "orbit_equations",
+           "turn / balls(units.flat(orbit.state))", "turn", tests=CERTIFIED),
 )  # fmt: skip
