@@ -18,7 +18,7 @@ from analysis.dynamics.orbit_continuation import orbits_from_hopf
 from analysis.dynamics.own_units import CurveUnits
 from analysis.dynamics.parameter_planes import critical_curves
 from analysis.dynamics.two_parameters import CriticalCurve, Degeneracy
-from analysis.dynamics.unit_estimates import curve_units
+from analysis.dynamics.unit_estimates import curve_units, hopf_units
 from dynsim._types import State
 from dynsim.conversion import instance, integer
 from dynsim.errors import argument_error, counted, reason
@@ -198,12 +198,20 @@ def with_orbits(
     max_step: float | None = None,
     max_points: int = 200,
     max_period: float | None = None,
+    longest: float = 1e3,
 ) -> Diagram:
-    """Return a diagram with the branches of periodic orbits that begin at its Hopf points; see `orbits_from_hopf`."""
+    """Return a diagram with the branches of periodic orbits that begin at its Hopf points; see `orbits_from_hopf`.
+
+    Where `max_period` is not given, they end at a period of `longest` units of time, those of `hopf_units`.
+    """
+
+    def ending(at: Bifurcation) -> float:
+        return longest * hopf_units(flow, where, at, bounds).time if max_period is None else max_period
+
     found = [
         orbits_from_hopf(
             flow, where, at, bounds, segments=segments, step=step, max_step=max_step, max_points=max_points,
-            max_period=max_period,
+            max_period=ending(at),
         )
         for one in diagram.branches for at in one.bifurcations if at.kind == "Hopf point"
     ]  # fmt: skip
