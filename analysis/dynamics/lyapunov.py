@@ -11,9 +11,9 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from analysis.dynamics.component_sizes import trajectory_units
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.own_units import CurveUnits
-from analysis.dynamics.unit_estimates import trajectory_units
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.arguments import as_state, check_start

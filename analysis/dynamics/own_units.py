@@ -99,9 +99,9 @@ def times(x: State, scale: State, power: int = 1) -> State:
 def _times(x: State, scale: State, power: int) -> State:
     parts, (leaves, tree) = jax.tree.leaves(scale), jax.tree.flatten(x)
     parts = parts * len(leaves) if len(parts) == 1 else parts
-    return jax.tree.unflatten(
-        tree, [leaf * (s**power).astype(leaf.dtype) for leaf, s in zip(leaves, parts, strict=True)]
-    )
+    sized = [s.reshape((1,) * (leaf.ndim - s.ndim) + s.shape) for leaf, s in zip(leaves, parts, strict=True)]
+    moved = [leaf * (s**power).astype(leaf.dtype) for leaf, s in zip(leaves, sized, strict=True)]
+    return jax.tree.unflatten(tree, moved)
 
 
 def made_units(

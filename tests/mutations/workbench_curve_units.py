@@ -3,8 +3,8 @@
 from tests.mutants import Mutant
 
 DYNAMICS = "analysis.dynamics."
-OWN, ESTIMATES, CONVERTED, CURVES = (
-    DYNAMICS + name for name in ("own_units", "unit_estimates", "converted_branches", "curves")
+OWN, ESTIMATES, SIZES, CONVERTED, CURVES = (
+    DYNAMICS + name for name in ("own_units", "unit_estimates", "component_sizes", "converted_branches", "curves")
 )
 ALONG, TWO, PLANES, DIAGRAMS = (
     DYNAMICS + name for name in ("equilibrium_curve", "two_parameters", "parameter_planes", "diagrams")
@@ -21,6 +21,10 @@ MAPS = (TESTS + "maps_have_their_points_and_coefficients_in_other_units",)
 CUSP = (TESTS + "folds_meet_in_a_cusp_in_two_parameters",)
 SPECTRA = ("tests/test_lyapunov.py::test_spectra_do_not_depend_on_the_units",)
 CERTIFIED = ("tests/test_certified_orbits.py::test_an_orbit_is_certified_in_any_units",)
+ORBITS = "tests/test_orbit_units.py::test_"
+CYCLES = (ORBITS + "cycles_from_a_hopf_point_have_their_fold_and_its_coefficient",)
+DOUBLING = (ORBITS + "a_doubling_has_the_coefficient_of_the_section_across_the_velocity",)
+FORCED = (ORBITS + "forced_orbits_have_the_period_of_the_forcing_in_its_unit",)
 APART = (TESTS + "equilibria_of_small_states_are_told_apart",)
 BACK = (TESTS + "branches_are_the_same_in_units_and_back",)
 
@@ -38,23 +42,23 @@ MUTANTS = (
     Mutant("workbench curve units: the flow's own value is not in its unit", "dynsim.systems.named",
            "return InUnit(take, where.unit), value / where.unit", "return InUnit(take, where.unit), value",
            tests=PITCHFORK),
-    Mutant("workbench curve units: what is multiplied by zero is looked at once", ESTIMATES,
+    Mutant("workbench curve units: what is multiplied by zero is looked at once", SIZES,
            "if np.any(doubted) and not np.all(doubted):", "if False:", tests=ZERO),
-    Mutant("workbench curve units: a size far from that of what moves a component is not doubted", ESTIMATES,
+    Mutant("workbench curve units: a size far from that of what moves a component is not doubted", SIZES,
            "doubted = np.isnan(found) | ((driven > 0) & (found > FAR * driven))", "doubted = np.isnan(found)",
            tests=ZERO),
-    Mutant("workbench curve units: the range of a parameter moves nothing", ESTIMATES,
+    Mutant("workbench curve units: the range of a parameter moves nothing", SIZES,
            "np.nan_to_num(np.max(moves, axis=0)) if moves else", "0 * moves[0] if moves else", tests=DRIVEN),
-    Mutant("workbench curve units: a component that acts has no size", ESTIMATES,
+    Mutant("workbench curve units: a component that acts has no size", SIZES,
            "np.min(rough[acted] * speeds[acted] / among[acted, k]) if acted.size else own", "own", tests=DRIVEN),
-    Mutant("workbench curve units: a component that nothing moves has no size", ESTIMATES,
+    Mutant("workbench curve units: a component that nothing moves has no size", SIZES,
            "if acted.size else own", "if acted.size else 1.0", tests=DRIVEN),
-    Mutant("workbench curve units: the entries of a matrix have a unit each", ESTIMATES,
+    Mutant("workbench curve units: the entries of a matrix have a unit each", SIZES,
            "part if part.ndim == 1 else part.ravel()[0]", "part", tests=MATRICES),
-    Mutant("workbench curve units: what cannot be evaluated has units", ESTIMATES,
+    Mutant("workbench curve units: what cannot be evaluated has units", SIZES,
            "if np.all(np.isfinite(J)) else None", "", tests=MATRICES),
-    Mutant("workbench curve units: rates are slow", ESTIMATES,
-           "time = float(unit_of(1 / rate if", "time = float(unit_of(rate if", tests=ZERO),
+    Mutant("workbench curve units: rates are slow", SIZES,
+           "return float(unit_of(1 / rate if", "return float(unit_of(rate if", tests=ZERO),
     Mutant("workbench curve units: a bifurcation is at the flow's own parameters", ESTIMATES,
            "own = own if at is None else tuple(float(value) for value in at)", "own = own", tests=MATRICES),
     Mutant("workbench curve units: arclengths have the unit of the step", CONVERTED,
@@ -94,7 +98,7 @@ MUTANTS = (
            "getattr(found, name) / units.time", "getattr(found, name)", tests=SPECTRA),
     Mutant("workbench curve units: times of estimates are in another unit", DYNAMICS + "lyapunov",
            "times=found.times * units.time", "times=found.times", tests=SPECTRA),
-    Mutant("workbench curve units: maps have no Jacobian of their own", ESTIMATES,
+    Mutant("workbench curve units: maps have no Jacobian of their own", SIZES,
            "return pair.step(t.astype(int), (x, one))[1] - one", "return 0 * one", tests=SPECTRA),
     Mutant("workbench curve units: orbits are certified in the units of the flow", DYNAMICS + "certified_orbits",
            "units = orbit_units(flow, (), cycle, ())",
@@ -107,4 +111,16 @@ MUTANTS = (
            "forcing_period(period) / ball(units.time) if", "forcing_period(period) if", tests=CERTIFIED),
     Mutant("workbench curve units: shifts are in other units", DYNAMICS + "orbit_equations",
            "turn / balls(units.flat(orbit.state))", "turn", tests=CERTIFIED),
+    Mutant("workbench curve units: what moves by rounding has the unit of rounding", SIZES,
+           "(size < ROUNDING * most) |", "", tests=("tests/test_orbit_normal_forms.py::"
+           "test_a_doubling_of_a_cycle_has_the_coefficient_of_its_return_map",)),
+    Mutant("workbench curve units: coefficients of multipliers are those of the section in other units",
+           DYNAMICS + "orbit_curve", "vector = vector - velocity * (", "vector = vector - 0 * velocity * (",
+           tests=DOUBLING),
+    Mutant("workbench curve units: coefficients of folds of orbits are not in the unit of the parameter",
+           DYNAMICS + "orbit_curve", "self.units.time), self.units.parameters[0]", "self.units.time), 1.0",
+           tests=CYCLES),
+    Mutant("workbench curve units: the period of a forcing is in the units of the flow",
+           DYNAMICS + "orbit_continuation", "self.given(self.units.given(flow)) / self.units.time",
+           "self.given(self.units.given(flow))", tests=FORCED),
 )  # fmt: skip
