@@ -135,7 +135,7 @@ def test_an_orbit_is_certified_in_any_units():
     around = FunctionFlow(pump)
     wound = certified_periodic_orbit(around, periodic_orbit(around, [0.0, 1e-9], 8e-6, shift=turn), shift=turn)
     with flint.ctx.workprec(106):
-        assert wound.period.overlaps(8e-6 * flint.arb.pi() / 3)
+        assert wound.period.overlaps(8 * flint.arb.pi() / (3 * 10**6))
     assert wound.least
 
 
