@@ -107,6 +107,38 @@ def test_a_circle_has_its_period_and_multiplier_and_twice_around_is_not_the_leas
     assert not two.least
 
 
+@pytest.mark.slow
+def test_an_orbit_is_certified_in_any_units():
+    """The circle with components of 1e-9 and 1e3, in microseconds."""
+    sizes, time = np.array([1e-9, 1e3]), 1e-6
+    flow = FunctionFlow(lambda t, x: circles(t, x / sizes) * sizes / time)
+    found = certified_periodic_orbit(flow, periodic_orbit(flow, sizes * [0.9, 0.1], 3e-6))
+    with flint.ctx.workprec(106):
+        assert found.period.contains(ball(time) * flint.arb.pi())
+        assert found.multipliers[0].real.contains((-2 * ball(0.2) * flint.arb.pi()).exp())
+    assert float(found.period.rad()) < 1e-20
+    assert (found.least, found.stability) == (True, "stable")
+    assert np.linalg.norm(found.state / sizes) == pytest.approx(1, abs=1e-12)
+    assert found.radius < 1e-9
+    assert np.linalg.norm(found.nodes / sizes, axis=1) == pytest.approx(np.ones(len(found.nodes)), abs=1e-12)
+    assert (found.units[0].tolist(), found.units[1]) == ([2.0**-30, 2.0**10], 2.0**-20)
+    forced = FunctionFlow(lambda t, x: 1e6 * (1e-9 * jnp.cos(1e6 * t) - x))
+    orbit = periodic_orbit(forced, jnp.asarray([5e-10]), 2e-6 * np.pi, forced=True)
+    period = 2 * flint.arb.pi() / 10**6
+    driven = certified_periodic_orbit(forced, orbit, period=period)
+    assert driven.period.contains(period)
+    assert driven.state == pytest.approx([5e-10], rel=1e-9, abs=0)
+    with flint.ctx.workprec(106):
+        assert driven.multipliers[0].real.contains((-2 * flint.arb.pi()).exp())
+    turn = jnp.asarray([2 * np.pi, 0.0])
+    pump = lambda t, x: 1e6 * jnp.stack([1.25 - jnp.sin(x[0]), 1e-9 * (jnp.sin(x[0]) - 0.25e9 * x[1])])
+    around = FunctionFlow(pump)
+    wound = certified_periodic_orbit(around, periodic_orbit(around, [0.0, 1e-9], 8e-6, shift=turn), shift=turn)
+    with flint.ctx.workprec(106):
+        assert wound.period.overlaps(8 * flint.arb.pi() / (3 * 10**6))
+    assert wound.least
+
+
 def test_a_forced_orbit_keeps_the_period_of_the_forcing():
     flow = Duffing(gamma=0.1)
     orbit = periodic_orbit(flow, jnp.asarray([1.2, 0.0]), 2 * np.pi, forced=True)

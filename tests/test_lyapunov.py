@@ -10,6 +10,7 @@ from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.maps import Henon, Logistic
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
+from dynsim.systems.rescaled import RescaledFlow
 
 
 def test_lorenz_has_the_published_spectrum():
@@ -19,6 +20,23 @@ def test_lorenz_has_the_published_spectrum():
     assert found.converged
     assert found.errors[0] < 0.03
     assert found.kaplan_yorke == pytest.approx(2.062, abs=3e-3)
+
+
+def test_spectra_do_not_depend_on_the_units():
+    """A circle that attracts at the rate 2, and Henon's map, in units of 1e-9 and 1e6 or less and more."""
+    sizes = np.array([1e-9, 1e6])
+    turning = lambda t, x: jnp.stack([x[0] - x[1], x[0] + x[1]]) - x * jnp.sum(x**2)
+    circle = RescaledFlow(FunctionFlow(turning), state=list(1 / sizes), time=1e6)
+    found = lyapunov_spectrum(circle, sizes * [1.0, 0.1])
+    assert found.exponents == pytest.approx([0.0, -2e6], abs=1e4)
+    assert found.times[-1] == pytest.approx(500e-6, rel=0.1)
+    assert found.converged
+    sizes = np.array([1e-12, 1e6])
+    henon = FunctionMap(lambda k, x: jnp.stack([1 - 1.4 * (x[0] * 1e12) ** 2 + x[1] / 1e6, 0.3e12 * x[0]]) * sizes)
+    found = lyapunov_spectrum(henon, 0.1 * sizes)
+    assert np.sum(found.exponents) == pytest.approx(np.log(0.3), abs=1e-6)
+    assert found.exponents[0] == pytest.approx(0.42, abs=0.1)
+    assert len(found.times) == 500
 
 
 def test_henons_map_has_the_published_spectrum():

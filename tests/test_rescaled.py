@@ -53,7 +53,7 @@ def test_folds_that_tolerances_would_hide_are_found():
     states = [float(flow.restored(b.state)[0]) for b in sorted(folds, key=lambda b: b.parameter)]
     assert states == pytest.approx([1e-6 / 3**0.5, -1e-6 / 3**0.5], rel=1e-6, abs=0)
     with pytest.raises(ValueError, match="Argument `bounds` must be wider than 1e-06 of `step`"):
-        continue_equilibria(SMALL, where(SMALL, "mu"), [-1.3e-6], (-1e-18, 1e-18))
+        continue_equilibria(flow, where(flow, "mu"), [-1.3], (-1.0, 1.0), step=3e6)
 
 
 def test_the_period_and_the_multiplier_of_an_orbit_are_those_of_the_flow():

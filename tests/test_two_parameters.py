@@ -93,6 +93,8 @@ def test_a_curve_covers_another_one_if_it_passes_both_ends():
     assert not _passes(corner, _at("fold", 0.5, 0.0), 0.21)
     assert not _passes(corner, _at("fold", 0.5, 0.3), 0.0)
     assert not _passes(corner, _at("Hopf point", 0.5, 0.0), 0.0)
+    assert _passes(corner, _at("fold", 0.5, 3e-9), 0.0)
+    assert not _passes(corner, _at("fold", 0.5, 3e-9), 0.0, np.array([1.0, 1.0, 1e-9]))
 
 
 def test_hopf_points_of_the_brusselator_are_at_one_plus_the_square():

@@ -9,10 +9,14 @@ import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.ball_operations import ball, flint
+from analysis.dynamics.converted_branches import cycle_in_own
 from analysis.dynamics.enclosures import enclosed_eigenvalues
-from analysis.dynamics.orbit_equations import BITS, ORDER, OrbitEquations, Proof, about
+from analysis.dynamics.orbit_curve import Cycle
+from analysis.dynamics.orbit_equations import BITS, ORDER, OrbitEquations, Proof, about, forcing_period
+from analysis.dynamics.own_units import CurveUnits
 from analysis.dynamics.periodic_orbits import PeriodicOrbit
 from analysis.dynamics.taylor_steps import arithmetic
+from analysis.dynamics.unit_estimates import orbit_units
 from dynsim.arguments import check_flow
 from dynsim.conversion import instance
 from dynsim.systems.base import AbstractFlow
@@ -25,9 +29,10 @@ class CertifiedOrbit(NamedTuple):
     one. `multipliers` are balls that hold its Floquet multipliers, without the trivial one. `stability` is `stable`,
     `saddle` or `unstable` where the moduli of all are certified to be less or larger than one, and else `undecided`.
 
-    The orbit is the only one whose states x at certain shares of its period are within `unique` (1 + |x|) of the nodes
+    The orbit is the only one whose states x at certain shares of its period are within `unique` (u + |x|) of the nodes
     in every component, the first one on the plane through its node orthogonal to the flow, and whose period is within
-    `unique` (1 + period).
+    `unique` (T + period). Here u are the units of the components, T is that of time, and lengths of what is orthogonal
+    are measured in these: `units` are u and T, 1 for an orbit of order one, else powers of 1024.
     """
 
     state: Float[np.ndarray, " d"]
@@ -38,6 +43,7 @@ class CertifiedOrbit(NamedTuple):
     unique: float
     multipliers: tuple[Any, ...]
     stability: str
+    units: tuple[Any, float] = (1.0, 1.0)
 
     def __repr__(self) -> str:
         """Return the orbit in a line."""
@@ -50,6 +56,8 @@ def certified_periodic_orbit(
     flow: AbstractFlow, orbit: PeriodicOrbit, *, period: Any = None, shift: Any = None
 ) -> CertifiedOrbit:
     """Return the periodic orbit of a smooth flow near one found in floating-point numbers, with a proof that it exists.
+
+    The proof is one in units near the ranges of its states and its period, powers of two, which round nothing.
 
     Args:
         flow: the system, of states that are one array; on curved spaces states are ambient vectors.
@@ -66,8 +74,26 @@ def certified_periodic_orbit(
     given = instance("orbit", orbit, PeriodicOrbit, "a periodic orbit that `periodic_orbit` returned")
     flint()
     with arithmetic(BITS, ORDER + 4):
-        equations = OrbitEquations(flow, given, period, shift)
-        return _found(equations, equations.proof())
+        cycle = Cycle(given.nodes, np.asarray(given.period))
+        units = orbit_units(flow, (), cycle, ())
+        moved = cycle_in_own(units, cycle)
+        own = given._replace(state=units.rescaled(given.state), nodes=moved.nodes, period=float(moved.period))
+        equations = OrbitEquations(units, own, period, shift)
+        return _in_given(units, _found(equations, equations.proof()), period)
+
+
+def _in_given(units: CurveUnits, found: CertifiedOrbit, period: Any) -> CertifiedOrbit:
+    """Return an orbit that was certified in units in those of the given flow."""
+    if units.are_given:
+        return found
+    sizes = units.flat(found.state)
+    return found._replace(
+        state=found.state * sizes,
+        radius=found.radius * float(np.max(sizes)),
+        period=found.period * ball(units.time) if period is None else forcing_period(period),
+        nodes=found.nodes * sizes,
+        units=(sizes, units.time),
+    )
 
 
 def _found(equations: OrbitEquations, proof: Proof) -> CertifiedOrbit:

@@ -3,17 +3,21 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from analysis.dynamics.between import ways_out
 from analysis.dynamics.branches import Bifurcation, Branch, branch
+from analysis.dynamics.converted_branches import bifurcation_in_own, branch_in_given, branch_in_own
 from analysis.dynamics.equilibrium_curve import EquilibriumCurve, FixedPointCurve, with_parameter
-from analysis.dynamics.following import both_ways, departing, limits
+from analysis.dynamics.following import both_ways, departing, limits, two_bounds
 from analysis.dynamics.leaving import rays
 from analysis.dynamics.linearisation import SymmetryGenerator
+from analysis.dynamics.own_units import CurveUnits
 from analysis.dynamics.pace import depends_on_time
 from analysis.dynamics.prolonging import prolonged
+from analysis.dynamics.unit_estimates import curve_units
 from dynsim._types import State
 from dynsim.arguments import check_start
 from dynsim.conversion import integer
@@ -37,9 +41,11 @@ def continue_equilibria(
     """Return the branch of equilibria through one of them, in both directions of the curve, within bounds.
 
     The curve is followed in the tangent space of the flow's space and the parameter, so that it passes folds. Length is
-    measured there, in the norm of the state and the parameter together, and the tolerances suppose that both are of
-    order one: `RescaledFlow` gives a flow other units. Branches that pass each other are told from those that cross by
-    residuals above 1e-11: an imperfection of this size is followed, with a smaller one a branch point is said.
+    measured there, in the norm of the state and the parameter together. Both, and time, have units there in which they
+    are of order one (`curve_units`: 1 for systems that are of order one themselves, else powers of 1024); arclengths
+    of the branch are in the unit of the parameter, all else in the units of the flow. Branches that pass each other are
+    told from those that cross by residuals above 1e-11 there: an imperfection of this size is followed, with a smaller
+    one a branch point is said.
 
     Args:
         flow: the system, autonomous at both bounds of the parameter, or a map, whose fixed points are followed.
@@ -47,7 +53,7 @@ def continue_equilibria(
         start: a state near an equilibrium at the flow's own value of the parameter.
         bounds: the least and the largest value of the parameter.
         iterate: of a map, how often it is applied: fixed points of its iterate, periodic points of the map.
-        step: the first step along the curve.
+        step: the first step along the curve, in its units: a share of the size of the state and the parameter.
         max_step: the largest one, four times the first by default.
         max_points: the cap on points in each direction; a branch that reaches it says so.
         symmetries: generators of continuous symmetries, along whose orbits equilibria are not isolated.
@@ -55,17 +61,21 @@ def continue_equilibria(
     Raises:
         ValueError: for bad input, or if no equilibrium is found near the start.
     """
-    curve, within = _curve(flow, where, iterate, symmetries), limits(bounds, step, max_step, max_points)
+    _curve(flow, where, iterate, symmetries)
+    given = two_bounds(bounds)
     state = check_start("start", flow, start)
     if isinstance(flow, AbstractFlow):
-        check_autonomous("flow", flow, where, state, within.bounds)
+        check_autonomous("flow", flow, where, state, given)
+    units = curve_units(flow, (where,), state, (given,))
+    curve, within = _curve_in(units, iterate, symmetries), limits(bounds, step, max_step, max_points, *units.parameters)
+    state = units.rescaled(state)
     first = curve.at(state, curve.value)
     if first is None:
         at = curve.equations(state, curve.value, curve.basis(state))
         if not (np.all(np.isfinite(at.values)) and np.all(np.isfinite(at.J)) and np.all(np.isfinite(at.slope))):
             raise argument_error("flow", "have a finite field with finite derivatives at `start`", "has not")
         raise argument_error("start", "be near an equilibrium", "leads to none at the flow's own parameter")
-    return both_ways(curve, first, within)
+    return branch_in_given(units, both_ways(curve, first, within))
 
 
 def switch(
@@ -92,14 +102,18 @@ def switch(
     if at.kind not in ("branch point", "period doubling") or (isinstance(flow, AbstractFlow) and at.kind[0] == "p"):
         raise argument_error("at", "be a branch point", f"is a {at.kind}")
     repeats = (2 if at.kind == "period doubling" else 1) * integer("iterate", iterate, least=1)
-    curve, within = _curve(flow, where, repeats, symmetries), limits(bounds, step, max_step, max_points)
+    _curve(flow, where, repeats, symmetries)
+    given = two_bounds(bounds)
+    units = curve_units(flow, (where,), at.state, (given,), at=(at.parameter,))
+    curve, within = _curve_in(units, repeats, symmetries), limits(bounds, step, max_step, max_points, *units.parameters)
+    at = bifurcation_in_own(units, at)
     here = curve.measured(at.state, at.parameter)
     along, across = curve.crossing(here, at.direction)
     ways = [way for sign in (1, -1) for way in ways_out(along, sign * across[0], touches=at.multiplicity == 0)]
     if len(across) > 1:
         ways = rays(curve, here, along, across, min(within.step, within.largest))
     left = [departing(curve, here, along, way, within) for way in ways]
-    return tuple(branch(curve, one[0], (at.kind, one[1])) for one in left if one is not None)
+    return tuple(branch_in_given(units, branch(curve, one[0], (at.kind, one[1]))) for one in left if one is not None)
 
 
 def extend(
@@ -121,8 +135,12 @@ def extend(
     Raises:
         ValueError: for bad input, or if the last states are no equilibria of this flow.
     """
-    curve, within = _curve(flow, where, iterate, symmetries), limits(bounds, step, max_step, max_points)
-    return prolonged(curve, known, within)
+    _curve(flow, where, iterate, symmetries)
+    given = two_bounds(bounds)
+    last, at = jax.tree.map(lambda part: part[-1], known.states), (float(known.parameters[-1]),)
+    units = curve_units(flow, (where,), last, (given,), at=at)
+    curve, within = _curve_in(units, iterate, symmetries), limits(bounds, step, max_step, max_points, *units.parameters)
+    return branch_in_given(units, prolonged(curve, branch_in_own(units, known), within))
 
 
 def check_autonomous(
@@ -133,6 +151,13 @@ def check_autonomous(
     if any(depends_on_time(with_parameter(take, flow, jnp.asarray(end)), state) for end in bounds):
         but = "does (see `continue_orbits` with a `forcing`, and `dynsim basins --period`)"
         raise argument_error(name, "not depend on time to have equilibria", but)
+
+
+def _curve_in(units: CurveUnits, iterate: int, symmetries: Sequence[SymmetryGenerator]) -> EquilibriumCurve:
+    """Return the curve of a system in its units."""
+    curve = _curve(units.system, units.where[0], iterate, units.acting(symmetries))
+    curve.units = None if units.are_given else units
+    return curve
 
 
 def _curve(

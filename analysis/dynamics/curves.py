@@ -8,6 +8,7 @@ from jax.flatten_util import ravel_pytree
 
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from analysis.dynamics.normal_forms import UNKNOWN, Coefficient
+from analysis.dynamics.own_units import CurveUnits
 from dynsim._types import State
 
 CORRECTIONS = 12  # Newton steps of a correction
@@ -57,6 +58,7 @@ class AbstractCurve(abc.ABC):
     vertical: ClassVar[float] = 1e-12  # the slope of the parameter that a branch may have on the whole by errors alone
     double: ClassVar[float] = 1e-6  # relative: a smaller imaginary part belongs to a real eigenvalue that is double
     value: float
+    units: CurveUnits | None = None  # those of the system, if the curve is not that of the system as it was given
 
     @abc.abstractmethod
     def basis(self, state: State) -> np.ndarray:
@@ -100,6 +102,22 @@ class AbstractCurve(abc.ABC):
         """Return the coefficient of the normal form of a bifurcation of a kind at a point; NaN if there is none."""
         del name, point, frequency
         return UNKNOWN
+
+    def in_given_units(
+        self, found: Coefficient, vector: np.ndarray, sizes: np.ndarray, share: float = 1.0
+    ) -> Coefficient:
+        """Return a coefficient of terms of two vectors more than it has itself, in the units of the given system.
+
+        Args:
+            found: the coefficient, for a critical vector of length one in the units of this curve.
+            vector: that vector, as far as its length counts, in ambient coordinates.
+            sizes: the units of its coordinates.
+            share: the unit of the coefficient apart from that of states.
+        """
+        if self.units is None:
+            return found
+        share /= float(np.linalg.norm(sizes * vector)) ** 2
+        return Coefficient(share * found.value, share * found.size)
 
     def stable_kind(self, values: np.ndarray) -> str:
         """Return `stable`, `saddle`, `unstable` or `undecided` by the eigenvalues."""

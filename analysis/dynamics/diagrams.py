@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
@@ -14,8 +15,10 @@ from analysis.dynamics.continuation import continue_equilibria, extend, switch
 from analysis.dynamics.flat_states import chord_distances, flat_states
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.orbit_continuation import orbits_from_hopf
+from analysis.dynamics.own_units import CurveUnits
 from analysis.dynamics.parameter_planes import critical_curves
 from analysis.dynamics.two_parameters import CriticalCurve, Degeneracy
+from analysis.dynamics.unit_estimates import curve_units, hopf_units
 from dynsim._types import State
 from dynsim.conversion import instance, integer
 from dynsim.errors import argument_error, counted, reason
@@ -124,9 +127,10 @@ def bifurcation_diagram(
     options: Any = {"step": step, "max_step": max_step, "max_points": max_points, "symmetries": symmetries}
     found: list[tuple[Branch, int]] = []
     new: list[tuple[Branch, int]] = []
+    passes = _Passing(curve_units(flow, (where,), starts[0], (bounds,))) if starts else _Passing(None)
     for start in starts:
         one = continue_equilibria(flow, where, start, bounds, **options)
-        if not _known(found, one, _own(where, flow), start):
+        if not passes.known(found, one, _own(where, flow), start):
             found.append((one, 1))
             new.append((one, 1))
     for _ in range(depth):
@@ -137,7 +141,7 @@ def bifurcation_diagram(
                     continue
                 times = iterate * (2 if at.kind == "period doubling" else 1)
                 for other in switch(flow, where, at, bounds, iterate=iterate, **options):
-                    if not _follows(found, other):
+                    if not passes.follows(found, other):
                         found.append((other, times))
                         leaving.append((other, times))
         new = leaving
@@ -148,26 +152,39 @@ def _own(where: Callable, flow: Any) -> float:
     return float(np.asarray(where(flow)).item())
 
 
-def _known(found: list[tuple[Branch, int]], new: Branch, parameter: float, start: State) -> bool:
-    """Return whether a known branch passes through the point of a new one that is nearest to its start."""
-    flat = np.asarray(ravel_pytree(start)[0])
-    rows, at = flat_states(new.states), np.abs(new.parameters - parameter)
-    near = [k for k in range(len(rows)) if at[k] <= np.min(at) + 1e-9]
-    point = min(near, key=lambda k: float(np.linalg.norm(rows[k] - flat)))
-    return any(_passes(branch, rows[point], float(new.parameters[point])) for branch, _ in found)
+class _Passing(NamedTuple):
+    """Whether branches pass through states, by distances in units near the sizes of states and parameter."""
 
+    units: CurveUnits | None
 
-def _follows(found: list[tuple[Branch, int]], new: Branch) -> bool:
-    """Return whether a known branch passes through the middle of a new one."""
-    rows, k = flat_states(new.states), len(new.parameters) // 2
-    return any(_passes(branch, rows[k], float(new.parameters[k])) for branch, _ in found)
+    def known(self, found: list[tuple[Branch, int]], new: Branch, parameter: float, start: State) -> bool:
+        """Return whether a known branch passes through the point of a new one that is nearest to its start."""
+        flat = self._rows(np.append(np.asarray(ravel_pytree(start)[0]), parameter)[None], start)[0]
+        rows = self._points(new)
+        at = np.abs(rows[:, -1] - flat[-1])
+        near = [k for k in range(len(rows)) if at[k] <= np.min(at) + 1e-9]
+        point = min(near, key=lambda k: float(np.linalg.norm(rows[k] - flat)))
+        return any(self._pass(branch, rows[point]) for branch, _ in found)
 
+    def follows(self, found: list[tuple[Branch, int]], new: Branch) -> bool:
+        """Return whether a known branch passes through the middle of a new one."""
+        aim = self._points(new)[len(new.parameters) // 2]
+        return any(self._pass(branch, aim) for branch, _ in found)
 
-def _passes(branch: Branch, state: np.ndarray, parameter: float) -> bool:
-    """Return whether a branch passes through a state, by the distance from its chords in state and parameter."""
-    aim = np.append(state, parameter)
-    away, lengths = chord_distances(np.column_stack([flat_states(branch.states), branch.parameters]), aim)
-    return bool(np.any(away <= np.maximum(SAME * (1 + np.linalg.norm(aim)), 0.1 * lengths)))
+    def _pass(self, branch: Branch, aim: np.ndarray) -> bool:
+        """Return whether a branch passes through a point, by the distance from its chords."""
+        away, lengths = chord_distances(self._points(branch), aim)
+        return bool(np.any(away <= np.maximum(SAME * (1 + np.linalg.norm(aim)), 0.1 * lengths)))
+
+    def _points(self, branch: Branch) -> np.ndarray:
+        rows = np.column_stack([flat_states(branch.states), branch.parameters])
+        return self._rows(rows, jax.tree.map(lambda part: part[0], branch.states))
+
+    def _rows(self, rows: np.ndarray, state: State) -> np.ndarray:
+        """Return flat states, each with its parameter, as rows in these units."""
+        if self.units is None or self.units.are_given:
+            return rows
+        return rows / np.append(self.units.flat(state), self.units.parameters[0])
 
 
 def with_orbits(
@@ -180,13 +197,21 @@ def with_orbits(
     step: float = 0.05,
     max_step: float | None = None,
     max_points: int = 200,
-    max_period: float = 1e3,
+    max_period: float | None = None,
+    longest: float = 1e3,
 ) -> Diagram:
-    """Return a diagram with the branches of periodic orbits that begin at its Hopf points; see `orbits_from_hopf`."""
+    """Return a diagram with the branches of periodic orbits that begin at its Hopf points; see `orbits_from_hopf`.
+
+    Where `max_period` is not given, they end at a period of `longest` units of time, those of `hopf_units`.
+    """
+
+    def ending(at: Bifurcation) -> float:
+        return longest * hopf_units(flow, where, at, bounds).time if max_period is None else max_period
+
     found = [
         orbits_from_hopf(
             flow, where, at, bounds, segments=segments, step=step, max_step=max_step, max_points=max_points,
-            max_period=max_period,
+            max_period=ending(at),
         )
         for one in diagram.branches for at in one.bifurcations if at.kind == "Hopf point"
     ]  # fmt: skip

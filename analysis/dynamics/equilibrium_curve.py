@@ -20,7 +20,7 @@ from dynsim._types import State
 from dynsim.arguments import check_flow
 from dynsim.conversion import instance, integer
 from dynsim.systems.base import AbstractFlow, AbstractMap
-from dynsim.systems.named import real_parameter
+from dynsim.systems.named import InUnit, real_parameter
 
 
 class EquilibriumCurve(AbstractCurve):
@@ -73,8 +73,19 @@ class EquilibriumCurve(AbstractCurve):
             return UNKNOWN
         flow = with_parameter(self._where, self.system, jnp.asarray(point.parameter))
         if name == "Hopf point":
-            return lyapunov_coefficient(flow, point.state, frequency)
-        return fold_coefficient(FlowChart(flow, point.state, point.basis), point.J, point.slope)
+            return self._given(lyapunov_coefficient(flow, point.state, frequency), point, 1j * frequency)
+        return self._given(fold_coefficient(FlowChart(flow, point.state, point.basis), point.J, point.slope), point)
+
+    def _given(self, found: Coefficient, point: CurvePoint, critical: complex | None = None) -> Coefficient:
+        """Return the coefficient of a fold, or of an eigenvalue of J, in the units of the given system."""
+        if self.units is None:
+            return found
+        if critical is None:
+            vector, share = np.linalg.svd(point.J)[2][-1], self.units.parameters[0]
+        else:
+            values, vectors = np.linalg.eig(point.J)
+            vector, share = vectors[:, int(np.argmin(np.abs(values - critical)))], 1.0
+        return self.in_given_units(found, point.basis @ vector, self.units.flat(point.state), share)
 
 
 class FixedPointCurve(EquilibriumCurve):
@@ -111,10 +122,10 @@ class FixedPointCurve(EquilibriumCurve):
         system = with_parameter(self._where, self.system, jnp.asarray(point.parameter))
         chart, A = MapChart(system, point.state, point.basis, self.iterate), point.J + np.eye(len(point.J))
         if name == "period doubling":
-            return flip_coefficient(chart, A)
+            return self._given(flip_coefficient(chart, A), point, -2.0)
         if name == "Neimark-Sacker point":
-            return neimark_sacker_coefficient(chart, A, frequency)
-        return fold_coefficient(chart, point.J, point.slope) if name == "fold" else UNKNOWN
+            return self._given(neimark_sacker_coefficient(chart, A, frequency), point, np.exp(1j * frequency) - 1)
+        return self._given(fold_coefficient(chart, point.J, point.slope), point) if name == "fold" else UNKNOWN
 
 
 def name_of_multiplier(critical: complex) -> str:
@@ -144,6 +155,15 @@ def _of_map(where: Any, system: AbstractMap, state: State, parameter: Array, ite
     return f(flat, parameter), jax.jacfwd(f)(flat, parameter), jax.jacfwd(f, 1)(flat, parameter)
 
 
+def derivatives(where: Any, system: Any, state: State, parameter: Array) -> tuple[Array, ...]:
+    """Return the field of a flow or the displacement by a map, and its derivatives, all ambient."""
+    if isinstance(system, AbstractFlow):
+        return _of_flow(where, system, state, parameter)
+    return _of_map(where, system, state, parameter, jnp.asarray(1))
+
+
 def with_parameter(where: Any, system: Any, value: Array) -> Any:
-    """Return a system with another value of the parameter."""
+    """Return a system with another value of the parameter, in the unit that it has there."""
+    if isinstance(where, InUnit):
+        where, value = where.take, where.unit * value
     return eqx.tree_at(where, system, jnp.reshape(value, jnp.shape(where(system))))

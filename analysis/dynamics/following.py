@@ -17,32 +17,43 @@ CERTAIN = 1e-5  # of the first step: with smaller ones branches that pass each o
 PARALLEL = 1 - 1e-9  # the cosine of a direction and a tangent that are the same
 LEAST = 1e-6  # of the first step: a branch that needs smaller ones ends
 FAR = 1.5  # steps: a correction that leads further away has found another branch
+ROUNDING = 1e-12  # of the width of the bounds: by which a correction may move a parameter that it keeps
 ANGLE = 0.8  # least cosine between the tangents of successive points
 
 
 class Limits(NamedTuple):
-    """How far a curve is followed: bounds of the parameter, the first and the largest step, and the cap on points."""
+    """How far a curve is followed: bounds of the parameter, the first and the largest step, and the cap on points.
+
+    The bounds are in the unit of the parameter of the curve.
+    """
 
     bounds: tuple[float, float]
     step: float
     largest: float
     points: int
+    unit: float = 1.0
 
 
-def limits(bounds: Any, step: Any, max_step: Any, max_points: Any) -> Limits:
-    """Return the limits; raise `ValueError` for bad input."""
+def limits(bounds: Any, step: Any, max_step: Any, max_points: Any, unit: float = 1.0) -> Limits:
+    """Return the limits, with bounds in a unit of the parameter; raise `ValueError` for bad input."""
+    low, high = two_bounds(bounds)
+    size = number("step", step)
+    if high - low < LEAST * size * unit:
+        must = f"be wider than {LEAST:g} of `step`" + (f", whose unit is {unit:g} here" if unit != 1 else "")
+        raise argument_error("bounds", must, f"are {low:g} to {high:g} with a step of {size:g}")
+    largest = 4 * size if max_step is None else number("max_step", max_step)
+    return Limits((low / unit, high / unit), size, largest, integer("max_points", max_points, least=2), unit)
+
+
+def two_bounds(bounds: Any) -> tuple[float, float]:
+    """Return the least and the largest value of a parameter; raise `ValueError` for anything else."""
     try:
         low, high = (float(value) for value in bounds)
     except (TypeError, ValueError):
         raise argument_error("bounds", "be two numbers", f"is {shown(bounds)}") from None
     if not low < high:
         raise argument_error("bounds", "be the least and the largest value", f"are {low:g} and {high:g}")
-    size = number("step", step)
-    if high - low < LEAST * size:
-        must = f"be wider than {LEAST:g} of `step` (`RescaledFlow` has other units)"
-        raise argument_error("bounds", must, f"are {low:g} to {high:g} with a step of {size:g}")
-    largest = 4 * size if max_step is None else number("max_step", max_step)
-    return Limits((low, high), size, largest, integer("max_points", max_points, least=2))
+    return low, high
 
 
 def can_go_on(end: str, parameter: float, bounds: tuple[float, float]) -> bool:
@@ -57,9 +68,11 @@ def can_go_on(end: str, parameter: float, bounds: tuple[float, float]) -> bool:
 def both_ways(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch:
     """Return the branch through a point, in both directions."""
     low, high = within.bounds
-    if not low <= first.parameter <= high:
-        must = f"hold the flow's own parameter, {first.parameter:g}"
-        raise argument_error("bounds", must, f"are {low:g} to {high:g}")
+    inside = min(max(first.parameter, low), high)
+    if abs(first.parameter - inside) > ROUNDING * (high - low):
+        must, unit = f"hold the flow's own parameter, {first.parameter * within.unit:g}", within.unit
+        raise argument_error("bounds", must, f"are {low * unit:g} to {high * unit:g}")
+    first = first._replace(parameter=inside)
     forward, end = follow(curve, first, first.tangent, within)
     if end == "closed":
         return branch(curve, [first, *forward], ("closed", "closed"))

@@ -11,7 +11,9 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from analysis.dynamics.component_sizes import trajectory_units
 from analysis.dynamics.linearisation import tangent_basis
+from analysis.dynamics.own_units import CurveUnits
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.arguments import as_state, check_start
@@ -22,6 +24,8 @@ from dynsim.padding import room_for
 from dynsim.pictures import picture
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
+DURATION = 500  # steps, or units of time
+LONG = 1e-6  # of the duration: an interval is not shorter by default
 BLOCKS = 20  # of a run, whose means give the standard errors
 TINY = math.log(1e-12)  # the logarithm of a stretch that may be rounding
 PARALLEL = 8  # roundings of the first vector, below which what is left of another one is rounding
@@ -77,27 +81,31 @@ class LyapunovSpectrum(NamedTuple):
 def lyapunov_spectrum(
     system: Any,  # checked here, in one sentence
     start: State,
-    duration: float,
+    duration: float | None = None,
     *,
     count: int | None = None,
     warm_up: float | None = None,
-    interval: float = 1.0,
+    interval: float | None = None,
     rtol: float = 1e-8,
     t0: float = 0.0,
 ) -> LyapunovSpectrum:
     """Return the largest Lyapunov exponents of a flow or a map along one trajectory, by QR in the tangent space.
 
     On a curved space the tangent vectors are kept in the tangent space of the trajectory, so that normal directions
-    have no exponents. Times of a forced flow go on through the warm-up.
+    have no exponents. Times of a forced flow go on through the warm-up. The run is one in units near the sizes of the
+    state and the rates at the start (`trajectory_units`: 1 for systems of order one, else powers of 1024).
 
     Args:
         system: a flow or a map in JAX.
         start: a point of its space; the attractor is that of its basin.
-        duration: the length of the run after the warm-up, in time units or steps.
+        duration: the length of the run after the warm-up, in time units or steps; by default 500 steps, or 500 of those
+            units of time.
         count: how many exponents, all by default.
         warm_up: the time before, by default a tenth of the duration.
-        interval: the time between two orthonormalisations; a map is orthonormalised every `interval` steps.
-        rtol: the relative tolerance of the solver, for state and tangent vectors; the absolute one is a hundredth.
+        interval: the time between two orthonormalisations, or a number of steps of a map. By default it is one step, or
+            the unit of time in which rates are of order one, and at least a millionth of the duration.
+        rtol: the relative tolerance of the solver, for state and tangent vectors; the absolute one is a hundredth, in
+            these units.
         t0: the time of the start.
 
     Raises:
@@ -110,15 +118,38 @@ def lyapunov_spectrum(
     if is_map and system.on_host:
         raise argument_error("system", "be a map in JAX", f"is {type(system).__name__}, which runs on the host")
     x = as_state("start", start) if is_map else check_start("start", system, start)
-    flat, _ = ravel_pytree(x)
-    every = number("interval", interval)
+    units = trajectory_units(system, x, t0)
+    span = DURATION * units.time if duration is None else number("duration", duration)
+    shortest = 1.0 if is_map else max(units.time, LONG * span)
+    every = shortest if interval is None else number("interval", interval)
     if is_map:
         every = float(integer("interval", round(every), least=1))
-    samples = max(1, round(number("duration", duration) / every))
+    samples = max(1, round(span / every))
     if samples < 2 * BLOCKS:
         must = f"be at least {2 * BLOCKS} intervals of {every:g}"
-        raise argument_error("duration", must, f"is {duration:g}")
-    warm = max(1, round((duration / 10 if warm_up is None else number("warm_up", warm_up)) / every))
+        raise argument_error("duration", must, f"is {span:g}")
+    warm = max(1, round((span / 10 if warm_up is None else number("warm_up", warm_up)) / every))
+    found = _run(units, x, samples, warm, every, count, rtol, t0)
+    if units.time == 1:
+        return found
+    parts: Any = {name: getattr(found, name) / units.time for name in ("exponents", "errors", "running")}
+    return found._replace(**parts, times=found.times * units.time)
+
+
+def _run(
+    units: CurveUnits,
+    start: State,
+    samples: int,
+    warm: int,
+    every: float,
+    count: int | None,
+    rtol: float,
+    t0: float,
+) -> LyapunovSpectrum:
+    """Return the spectrum of a system in its units, from a start, an interval and a time in those of the given one."""
+    system, x, every, t0 = units.system, units.rescaled(start), every / units.time, t0 / units.time
+    is_map = isinstance(system, AbstractMap)
+    flat, _ = ravel_pytree(x)
     basis = tangent_basis(system.space, x)
     dimension = basis.shape[1]
     k = dimension if count is None else integer("count", count, least=1)

@@ -1,7 +1,7 @@
 """Periodic orbits followed in a parameter by multiple shooting, with folds, period doublings and tori located."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import diffrax as dfx
 import equinox as eqx
@@ -12,21 +12,26 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.branches import Bifurcation, Branch, branch
+from analysis.dynamics.converted_branches import bifurcation_in_own, branch_in_given, cycle_in_own
 from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.equilibrium_curve import with_parameter
-from analysis.dynamics.following import both_ways, departing, follow, limits
+from analysis.dynamics.following import both_ways, departing, follow, limits, two_bounds
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.orbit_curve import Cycle, OrbitCurve
+from analysis.dynamics.own_units import CurveUnits, made_units
 from analysis.dynamics.pace import check_period, depends_on_time
 from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
+from analysis.dynamics.unit_estimates import hopf_units, orbit_units
 from dynsim._types import State
-from dynsim.conversion import instance, integer, number
+from dynsim.arguments import check_flow
+from dynsim.conversion import function, instance, integer, number
 from dynsim.errors import argument_error
 from dynsim.integrators.save_times import InOrder, request
 from dynsim.integrators.within import solve_within
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter
 
+LONGEST = 1e3  # units of time of a curve: the period at which it ends by default
 RTOL = 1e-10  # of the solver; the absolute tolerance is a hundredth of it
 CUBIC = 8  # parts of an interval between two samples in which an extreme is looked for
 
@@ -41,14 +46,15 @@ def continue_orbits(
     step: float = 0.05,
     max_step: float | None = None,
     max_points: int = 200,
-    max_period: float = 1e3,
+    max_period: float | None = None,
     rtol: float = RTOL,
 ) -> Branch:
     """Return the branch of periodic orbits through one of them, in both directions, within bounds of the parameter.
 
     States of the branch are `Cycle(nodes, period)`, its eigenvalues are the Floquet multipliers, for autonomous flows
     without the trivial one. It has as many nodes as the first orbit: give that more `segments` where multipliers are
-    large. Length is measured in the norm of all nodes, the period and the parameter together.
+    large. Length is measured in the norm of all nodes, the period and the parameter together, each in a unit near its
+    size; see `continue_equilibria`.
 
     Args:
         flow: the system.
@@ -56,27 +62,31 @@ def continue_orbits(
         orbit: what `periodic_orbit` returned at the flow's own value of the parameter.
         bounds: the least and the largest value of the parameter.
         forcing: of a forced flow, the period as a function of the flow, such as `lambda flow: 2 * jnp.pi / flow.omega`.
-        step: the first step along the curve.
+        step: the first step along the curve, in its units.
         max_step: the largest one, four times the first by default.
         max_points: the cap on points in each direction; a branch that reaches it says so.
-        max_period: the period at which a branch ends, as it does towards a homoclinic orbit.
-        rtol: the relative tolerance of the solver; the absolute one is a hundredth of it.
+        max_period: the period at which a branch ends, as it does towards a homoclinic orbit; by default 1e3 units of
+            time, those of the curve.
+        rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units of the orbit.
 
     Raises:
         ValueError: for bad input, or if no orbit is found near the first one.
     """
     given = instance("orbit", orbit, PeriodicOrbit, "a periodic orbit that `periodic_orbit` returned")
     count = len(jax.tree.leaves(given.nodes)[0])
-    curve = OrbitCurve(flow, where, given.state, count, forcing, number("max_period", max_period), number("rtol", rtol))
-    within = limits(bounds, step, max_step, max_points)
+    check_flow(flow)
+    cycle = Cycle(given.nodes, np.asarray(given.period))
+    units = orbit_units(flow, (where,), cycle, (two_bounds(bounds),))
+    curve = _curve(units, given.state, count, forcing, max_period, rtol)
+    within = limits(bounds, step, max_step, max_points, *units.parameters)
     if forcing is None and depends_on_time(flow, given.state):
         raise argument_error("forcing", "be the period, for a flow that depends on time", "is None")
     if forcing is not None:
         check_period("forcing", flow, given.nodes, given.period)
-    first = curve.at(Cycle(given.nodes, np.asarray(given.period)), curve.value)
+    first = curve.at(cycle_in_own(units, cycle), curve.value)
     if first is None:
         raise argument_error("orbit", "be near a periodic orbit", "leads to none at the flow's own parameter")
-    return both_ways(curve, first, within)
+    return branch_in_given(units, both_ways(curve, first, within))
 
 
 def orbits_from_hopf(
@@ -89,7 +99,7 @@ def orbits_from_hopf(
     step: float = 0.05,
     max_step: float | None = None,
     max_points: int = 200,
-    max_period: float = 1e3,
+    max_period: float | None = None,
     rtol: float = RTOL,
 ) -> Branch:
     """Return the branch of periodic orbits that begins at a Hopf point of a branch of equilibria.
@@ -100,10 +110,10 @@ def orbits_from_hopf(
         at: the Hopf point.
         bounds: the least and the largest value of the parameter.
         segments: the number of nodes of the orbits, at least 3.
-        step: the first step: the norm of the distances of the nodes from the equilibrium.
+        step: the first step, in units of the curve: the norm of the distances of the nodes from the equilibrium.
         max_step: the largest one, four times the first by default.
         max_points: the cap on points; a branch that reaches it says so.
-        max_period: the period at which the branch ends.
+        max_period: the period at which the branch ends; see `continue_orbits`.
         rtol: the relative tolerance of the solver.
 
     Raises:
@@ -111,16 +121,42 @@ def orbits_from_hopf(
     """
     if at.kind != "Hopf point":
         raise argument_error("at", "be a Hopf point", f"is a {at.kind}")
-    count, within = integer("segments", segments, least=3), limits(bounds, step, max_step, max_points)
-    longest, tolerance = number("max_period", max_period), number("rtol", rtol)
-    curve = OrbitCurve(flow, where, at.state, count, None, longest, tolerance)
-    begin = _at_hopf(curve, with_parameter(where, flow, jnp.asarray(at.parameter)), at)
+    check_flow(flow)
+    count, units = integer("segments", segments, least=3), hopf_units(flow, where, at, two_bounds(bounds))
+    within, at = limits(bounds, step, max_step, max_points, *units.parameters), bifurcation_in_own(units, at)
+    curve = _curve(units, at.state, count, None, max_period, rtol)
+    begin = _at_hopf(curve, with_parameter(units.where[0], units.system, jnp.asarray(at.parameter)), at)
     points, end = follow(curve, begin, begin.tangent, within)
     if not points:
         raise argument_error(
             "at", "be a Hopf point from which orbits can be followed", "leads to none: try another step"
         )
-    return branch(curve, [begin, *points], ("Hopf point", end))
+    return branch_in_given(units, branch(curve, [begin, *points], ("Hopf point", end)))
+
+
+def _curve(
+    units: CurveUnits, start: State, count: int, forcing: Any, max_period: float | None, rtol: float
+) -> OrbitCurve:
+    """Return the curve of orbits of a flow in its units."""
+    longest = LONGEST if max_period is None else number("max_period", max_period) / units.time
+    if forcing is not None and not units.are_given:
+        function("forcing", forcing, "the flow")
+        forcing = _Forcing(forcing, units)
+    curve = OrbitCurve(
+        units.system, units.where[0], units.rescaled(start), count, forcing, longest, number("rtol", rtol)
+    )
+    curve.units = None if units.are_given else units
+    return curve
+
+
+class _Forcing(NamedTuple):
+    """The period of a forcing in a unit of time, as a function of the flow in units."""
+
+    given: Callable[[Any], Any]
+    units: CurveUnits
+
+    def __call__(self, flow: Any) -> Any:
+        return self.given(self.units.given(flow)) / self.units.time
 
 
 def _at_hopf(curve: OrbitCurve, flow: AbstractFlow, at: Bifurcation) -> CurvePoint:
@@ -149,7 +185,7 @@ def switch_orbits(
     step: float = 0.05,
     max_step: float | None = None,
     max_points: int = 200,
-    max_period: float = 1e3,
+    max_period: float | None = None,
     rtol: float = RTOL,
 ) -> tuple[Branch, ...]:
     """Return the branches of periodic orbits that leave a branch point, or the doubled orbits at a period doubling.
@@ -163,14 +199,18 @@ def switch_orbits(
     if at.kind not in ("branch point", "period doubling"):
         raise argument_error("at", "be a branch point or a period doubling", f"is a {at.kind}")
     real_parameter("where", where, flow)
-    within, doubled = limits(bounds, step, max_step, max_points), at.kind == "period doubling"
+    check_flow(flow)
+    doubled = at.kind == "period doubling"
     cycle: Any = at.state
+    units = orbit_units(with_parameter(where, flow, jnp.asarray(at.parameter)), (where,), cycle, (two_bounds(bounds),))
+    units = made_units(flow, [real_parameter("where", where, flow)[0]], units.scale, units.time, units.parameters)
+    within, at = limits(bounds, step, max_step, max_points, *units.parameters), bifurcation_in_own(units, at)
+    cycle = at.state
     repeats = 2 if doubled else 1
     nodes = jax.tree.map(lambda a: np.concatenate([np.asarray(a)] * repeats), cycle.nodes)
     period = forcing if forcing is None or not doubled else (lambda flow: 2 * forcing(flow))
     start, count = jax.tree.map(lambda a: jnp.asarray(a[0]), nodes), len(jax.tree.leaves(nodes)[0])
-    longest, tolerance = number("max_period", max_period), number("rtol", rtol)
-    curve = OrbitCurve(flow, where, start, count, period, longest, tolerance)
+    curve = _curve(units, units.restored(start), count, period, max_period, rtol)
     here = curve.measured(Cycle(nodes, np.asarray(repeats * float(cycle.period))), at.parameter)
     known, change = at.direction[:-2], at.direction[-2:]
     along, across = curve.crossing(here, np.concatenate([np.tile(known, repeats), change * [repeats, 1]]))
@@ -178,7 +218,7 @@ def switch_orbits(
     for sign in (1,) if doubled else (1, -1):
         left = departing(curve, here, along, sign * across[0], within)
         if left is not None:
-            found.append(branch(curve, left[0], (at.kind, left[1])))
+            found.append(branch_in_given(units, branch(curve, left[0], (at.kind, left[1]))))
     return tuple(found)
 
 
@@ -200,8 +240,12 @@ def orbit_ranges(
     """
     count, (take, _) = integer("samples", samples, least=2), real_parameter("where", where, flow)
     states: Any = jax.tree.map(jnp.asarray, cycles.states)
+    rows = jax.tree.map(lambda a: np.asarray(a).reshape(-1, *a.shape[2:]), states.nodes)
+    units = orbit_units(flow, (take,), Cycle(rows, np.median(np.asarray(states.period))), ((0.0, 1.0),))
+    states, (take,) = cycle_in_own(units, states), units.where
+    size = units.flat(jax.tree.map(lambda a: a[0], rows))[component]
     shares = jnp.linspace(0.0, 1.0, count) / jax.tree.leaves(states.nodes)[0].shape[1]
-    return np.asarray(_ranges(flow, take, states, jnp.asarray(cycles.parameters), shares, component))
+    return size * np.asarray(_ranges(units.system, take, states, jnp.asarray(cycles.parameters), shares, component))
 
 
 @eqx.filter_jit

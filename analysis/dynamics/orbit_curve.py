@@ -238,13 +238,37 @@ class OrbitCurve(AbstractCurve):
         flow = with_parameter(self._where, self.flow, jnp.asarray(point.parameter))
         chart = ReturnChart(flow, start, basis, shot.period, self._rtol, forced=self.forced)
         if name == "period doubling":
-            return flip_coefficient(chart, A)
+            return self._given(flip_coefficient(chart, A), shot, basis, A, -1.0)
         if name == "Neimark-Sacker point":
-            return neimark_sacker_coefficient(chart, A, frequency)
+            return self._given(neimark_sacker_coefficient(chart, A, frequency), shot, basis, A, np.exp(1j * frequency))
         found = fold_coefficient(chart, A - np.eye(len(A)), basis.T @ slope)
-        first = basis.T @ (point.basis @ point.tangent[:-1])[:n]  # how far it moves along the branch
-        share = float(np.linalg.norm(first))
-        return Coefficient(found.value * share**2, found.size * share**2)
+        moves = point.basis @ point.tangent[:-1]  # along the branch, of all nodes and of the period
+        share = float(np.linalg.norm(basis.T @ moves[:n]))  # how far the first node moves
+        found = Coefficient(found.value * share**2, found.size * share**2)
+        return (
+            found
+            if self.units is None
+            else self.in_given_units(
+                found, moves, np.append(self.units.flat(cycle.nodes), self.units.time), self.units.parameters[0]
+            )
+        )
+
+    def _given(
+        self, found: Coefficient, shot: _Shot, basis: np.ndarray, A: np.ndarray, critical: complex
+    ) -> Coefficient:
+        """Return the coefficient of a critical multiplier in the units of the given system.
+
+        There the section is across another direction, and the critical vector what the velocity leaves of it.
+        """
+        if self.units is None:
+            return found
+        values, vectors = np.linalg.eig(A)
+        vector = basis @ vectors[:, int(np.argmin(np.abs(values - critical)))]
+        sizes, velocity = self.units.flat(self._restored(jnp.asarray(shot.nodes[0]))), shot.speeds[-1]
+        if not self.forced:
+            along = sizes * velocity
+            vector = vector - velocity * ((along @ (sizes * vector)) / (along @ along))
+        return self.in_given_units(found, vector, sizes)
 
     def size(self, state: Any, parameter: float) -> float:
         """Return the size of an orbit: the distance of its nodes, and how far its first node moves at its velocity."""

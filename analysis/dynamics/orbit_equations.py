@@ -17,6 +17,7 @@ from jax.flatten_util import ravel_pytree
 from analysis.dynamics.ball_arithmetic import Balls, balls, entries
 from analysis.dynamics.ball_operations import ball, flint
 from analysis.dynamics.linearisation import tangent_basis
+from analysis.dynamics.own_units import CurveUnits
 from analysis.dynamics.pace import depends_on_time
 from analysis.dynamics.periodic_orbits import PeriodicOrbit
 from analysis.dynamics.taylor_steps import TaylorSteps
@@ -66,15 +67,18 @@ class OrbitEquations:
     The unknowns are the nodes and, unless the flow is forced, the period. The steps take fixed shares of the period.
     """
 
-    def __init__(self, flow: AbstractFlow, orbit: PeriodicOrbit, period: Any, shift: Any):
+    def __init__(self, units: CurveUnits, orbit: PeriodicOrbit, period: Any, shift: Any):
+        """Make the equations of an orbit in units; the period of a forcing and a shift are in those of the flow."""
+        flow: AbstractFlow = units.system
         start, self._restored = ravel_pytree(orbit.state)
         self.size, self.forced = start.size, period is not None
         basis = tangent_basis(flow.space, self._restored(start))
         self.flow, self.normals = flow, self.size - basis.shape[1]
         self.steps = TaylorSteps(self._field, self.size + self.forced, ORDER)
-        self.turn, self.windings = _turn(shift, self.size)
-        self.period = _forcing(period) if self.forced else ball(orbit.period)
-        self._check_symmetries(np.asarray(start, float))
+        turn, self.windings = _turn(shift, self.size)
+        self.turn = turn / balls(units.flat(orbit.state))
+        self.period = forcing_period(period) / ball(units.time) if self.forced else ball(orbit.period)
+        self._check_symmetries(np.asarray(start, float), period)
         count = len(jax.tree.leaves(orbit.nodes)[0])
         parts = [jax.tree.map(lambda leaf, k=k: jnp.asarray(leaf[k]), orbit.nodes) for k in range(count)]
         self.nodes, self.shares = self._marched([np.asarray(ravel_pytree(part)[0]) for part in parts])
@@ -93,7 +97,7 @@ class OrbitEquations:
             velocity = velocity + (ravel_pytree(self.flow.space.project(state))[0] - x)
         return jnp.append(velocity, 1.0) if self.forced else velocity
 
-    def _check_symmetries(self, x: np.ndarray) -> None:
+    def _check_symmetries(self, x: np.ndarray, period: Any) -> None:
         """Raise `ValueError` unless the field is the same after a period of the forcing, and after the shift."""
         times = [[ball(t)] for t in (0.0, 0.1234, 0.5, 1.7)] if self.forced else [[]]
         for time in times:
@@ -105,7 +109,8 @@ class OrbitEquations:
                 if any(v != 0 for v in self.turn):
                     raise argument_error("shift", "hold whole periods of angles", "does not: the field differs there")
                 must = "hold a period of the forcing, as a ball such as `2 * flint.arb.pi()`"
-                raise argument_error("period", must, f"is {self.period.str(6, radius=False)}: the field differs there")
+                given = forcing_period(period).str(6, radius=False)
+                raise argument_error("period", must, f"is {given}: the field differs there")
         if not self.forced and depends_on_time(self.flow, self._restored(jnp.asarray(x))):
             raise argument_error("period", "be given for a flow that depends on time", "is missing")
 
@@ -326,7 +331,7 @@ def _turn(shift: Any, size: int) -> tuple[Balls, int | None]:
     return entries((2 * int(k) * flint().arb.pi() for k in turns), (size,)), int(np.gcd.reduce(turns))
 
 
-def _forcing(period: Any) -> Any:
+def forcing_period(period: Any) -> Any:
     """Return the period of a forcing as a ball."""
     found = period if isinstance(period, flint().arb) else ball(float(number("period", period)))
     if not (found.is_finite() and found > 0):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
@@ -14,7 +15,8 @@ from analysis.dynamics.equilibria import newton
 from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.flat_states import chord_distances, flat_states
 from analysis.dynamics.linearisation import eigenvalues, kind, tangent_jacobian
-from analysis.dynamics.two_parameters import CriticalCurve, critical_curve, extended_curve
+from analysis.dynamics.two_parameters import CriticalCurve, critical_curve, extended_curve, units_through
+from analysis.dynamics.unit_estimates import curve_units
 from dynsim._types import State
 from dynsim.arguments import check_flow
 from dynsim.conversion import reals
@@ -47,30 +49,39 @@ def critical_curves(
     if not bounds[1][0] <= second <= bounds[1][1]:
         must = f"hold the flow's own second parameter, {second:g}"
         raise argument_error("bounds", must, f"are {bounds[1][0]:g} to {bounds[1][1]:g}")
-    found: list[CriticalCurve] = []
+    followed, found = [at for at in bifurcations if at.kind in FOLLOWED], []
+    places = [(at.state, at.parameter) for at in followed]
+    places += [(jax.tree.map(lambda a: a[0], one.states), float(one.first[0])) for one in known]
+    sizes = _sizes(flow, where, *places[0], bounds) if places else np.ones(1)
     for one in known:
-        if not any(_covers(curve, one) for curve in found):
+        if not any(_covers(curve, one, sizes) for curve in found):
             found.append(extended_curve(flow, where, one, bounds, **options))
-    for at in bifurcations:
-        if at.kind in FOLLOWED and not any(_passes(curve, at, second) for curve in found):
+    for at in followed:
+        if not any(_passes(curve, at, second, sizes) for curve in found):
             found.append(critical_curve(flow, where, at, bounds, **options))
     return tuple(found)
 
 
-def _passes(curve: CriticalCurve, at: Bifurcation, second: float) -> bool:
-    """Return whether a curve passes a bifurcation."""
+def _sizes(flow: AbstractFlow, where: Any, state: State, first: float, bounds: Any) -> np.ndarray:
+    """Return the units of both parameters and of the entries of a flat state, in which distances are measured."""
+    units = units_through(flow, where, state, first, bounds)
+    return np.array([*units.parameters, *units.flat(state)])
+
+
+def _passes(curve: CriticalCurve, at: Bifurcation, second: float, sizes: Any = 1.0) -> bool:
+    """Return whether a curve passes a bifurcation, by distances in units."""
     point = np.array([at.parameter, second, *np.ravel(ravel_pytree(at.state)[0])])
-    return curve.kind == at.kind and _holds(curve, point)
+    return curve.kind == at.kind and _holds(curve, point, sizes)
 
 
-def _covers(curve: CriticalCurve, other: CriticalCurve) -> bool:
+def _covers(curve: CriticalCurve, other: CriticalCurve, sizes: Any = 1.0) -> bool:
     """Return whether a curve passes both ends of another one."""
-    return curve.kind == other.kind and all(_holds(curve, _rows(other)[k]) for k in (0, -1))
+    return curve.kind == other.kind and all(_holds(curve, _rows(other)[k], sizes) for k in (0, -1))
 
 
-def _holds(curve: CriticalCurve, point: np.ndarray) -> bool:
+def _holds(curve: CriticalCurve, point: np.ndarray, sizes: Any) -> bool:
     """Return whether a curve passes a point: both parameters, and the flat state."""
-    gaps, lengths = chord_distances(_rows(curve), point)
+    gaps, lengths = chord_distances(_rows(curve) / sizes, point / sizes)
     return bool(np.any(gaps <= NEAR * lengths))
 
 
@@ -98,18 +109,25 @@ def stability_map(
 ) -> StabilityMap:
     """Return the numbers of equilibria to which Newton's method leads from some starts, on a grid of two parameters.
 
-    Starts at a grid point are those given and the equilibria of its neighbour. There may be more equilibria.
+    Starts at a grid point are those given and the equilibria of its neighbour. There may be more equilibria. Those that
+    are nearer to each other than `radius` are one; it is in units near the sizes of the states, as all tolerances are.
     """
     check_flow(flow)
     for one in where:
         real_parameter("where", one, flow)
     ps, qs = (np.atleast_1d(np.asarray(reals(name, v), float)) for name, v in (("first", first), ("second", second)))
     counts = np.zeros((2, len(qs), len(ps)), int)
-    for row, q in enumerate(qs):
+    if not starts:
+        return StabilityMap(ps, qs, counts[0], counts[1])
+    ends = [(np.min(values), np.max(values)) for values in (ps, qs)]
+    units = curve_units(flow, where, starts[0], ends)
+    begin = [units.rescaled(start) for start in starts]
+    for row, q in enumerate(qs / units.parameters[1]):
         before: list[State] = []
-        for column, p in enumerate(ps):
-            moved = with_parameter(where[0], with_parameter(where[1], flow, jnp.asarray(q)), jnp.asarray(p))
-            before = _distinct(moved, [*before, *starts], radius)
+        for column, p in enumerate(ps / units.parameters[0]):
+            moved = with_parameter(units.where[1], units.system, jnp.asarray(q))
+            moved = with_parameter(units.where[0], moved, jnp.asarray(p))
+            before = _distinct(moved, [*before, *begin], radius)
             kinds = [kind(v, 1e-9) for v in (eigenvalues(tangent_jacobian(moved, x)) for x in before)]
             counts[:, row, column] = len(kinds), kinds.count("stable")
     return StabilityMap(ps, qs, counts[0], counts[1])

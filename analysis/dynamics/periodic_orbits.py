@@ -10,9 +10,10 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Complex, Float
 
+from analysis.dynamics.component_sizes import orbit_sizes
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.pace import check_period, depends_on_time
-from analysis.dynamics.units import Units, in_units, ranges
+from analysis.dynamics.units import Units, in_units
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.arguments import check_flow, check_start
@@ -140,9 +141,13 @@ def periodic_orbit(
 
 def _units(pair: Linearised, flat: Array, time: float, rtol: Array) -> Units:
     """Return units near the ranges of the trajectory in which an orbit is looked for, and near its period."""
-    passed = jax.vmap(pair.restored)(jnp.asarray(_nodes(pair, flat, time, 5, rtol)))
-    sizes = ranges(passed) if is_flat(pair.system.space) else 1.0
+    sizes = orbit_sizes(pair.system, passed(pair, flat, time, rtol)) if is_flat(pair.system.space) else 1.0
     return in_units(pair.system, sizes, time / TURN)
+
+
+def passed(pair: Linearised, flat: Array, time: float, rtol: Array) -> State:
+    """Return five states of a trajectory over a time, on a new first axis."""
+    return jax.vmap(pair.restored)(jnp.asarray(_nodes(pair, flat, time, 5, rtol)))
 
 
 def in_own_units(orbit: PeriodicOrbit, units: Units) -> PeriodicOrbit:

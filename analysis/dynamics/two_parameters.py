@@ -18,12 +18,17 @@ from analysis.dynamics.codimension_two import (
     turns,
 )
 from analysis.dynamics.continuation import Bifurcation
+from analysis.dynamics.converted_branches import bifurcation_in_own
 from analysis.dynamics.critical_equations import CriticalEquations, FoldCurve, HopfCurve, critical_of
 from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.flat_states import flat_states
-from analysis.dynamics.following import can_go_on, follow, limits
+from analysis.dynamics.following import can_go_on, follow, limits, two_bounds
+from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
+from analysis.dynamics.own_units import CurveUnits, times
+from analysis.dynamics.unit_estimates import curve_units
 from dynsim._types import State
+from dynsim.arguments import check_flow
 from dynsim.decimals import printed, size_of
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
@@ -98,7 +103,8 @@ def critical_curve(
         where: which leaves of the flow are the parameters; the first is that in which `at` was found.
         at: a fold or a Hopf point.
         bounds: the least and the largest value of both parameters.
-        step: the first step along the curve, in the norm of the state, the critical vector and the parameters together.
+        step: the first step along the curve, in the norm of the state, the critical vector and the parameters together,
+            the state and the parameters in units near their sizes; see `continue_equilibria`.
         max_step: the largest one, four times the first by default.
         max_points: the cap on points in each direction; a curve that reaches it says so.
 
@@ -107,17 +113,51 @@ def critical_curve(
     """
     if at.kind not in ("fold", "Hopf point"):
         raise argument_error("at", "be a fold or a Hopf point", f"is a {at.kind}")
-    within = limits(bounds[1], step, max_step, max_points)
-    low, high = limits(bounds[0], step, max_step, max_points).bounds
+    units = units_through(flow, where, at.state, at.parameter, bounds)
+    within = limits(bounds[1], step, max_step, max_points, units.parameters[1])
+    low, high = limits(bounds[0], step, max_step, max_points, units.parameters[0]).bounds
+    at = bifurcation_in_own(units, at)
     make = FoldCurve if at.kind == "fold" else HopfCurve
-    curve = make(flow, where, at.state, (low, high))
+    curve = make(units.system, (units.where[0], units.where[1]), at.state, (low, high))
+    curve.units = None if units.are_given else units
     first = curve.at(curve.begin(at.state, at.parameter, at.frequency), curve.value)
     if first is None:
         raise argument_error("at", f"be near a {at.kind} of this flow", "leads to none")
     forward, end = follow(curve, first, first.tangent, within)
     backward, begin = ([], end) if end == "closed" else follow(curve, first, -first.tangent, within)
     points = [*(point._replace(tangent=-point.tangent) for point in backward[::-1]), first, *forward]
-    return _found(curve, points, (begin, end), at.kind)
+    return _in_given(units, _found(curve, points, (begin, end), at.kind))
+
+
+def units_through(flow: AbstractFlow, where: Any, state: State, first: float, bounds: Any) -> CurveUnits:
+    """Return the units of a curve through a state and a value of the first parameter; see `critical_curve`."""
+    check_flow(flow)
+    if not isinstance(where, tuple) or len(where) != 2:
+        raise argument_error("where", "be two functions of the flow", "is not")
+    both = [two_bounds(pair) for pair in bounds]
+    _, second = real_parameter("where", where[1], flow)
+    return curve_units(flow, where, state, both, at=(first, second))
+
+
+def _in_given(units: CurveUnits, found: CriticalCurve, power: int = 1) -> CriticalCurve:
+    """Return a curve in the units of the given flow, or, with the power -1, one of the given flow in these units.
+
+    Coefficients of normal forms are those of the given flow, always.
+    """
+    if units.are_given:
+        return found
+    first, second = (unit**power for unit in units.parameters)
+    places = tuple(
+        d._replace(state=times(d.state, units.scale, power), first=d.first * first, second=d.second * second)
+        for d in found.degeneracies
+    )
+    return found._replace(
+        first=found.first * first,
+        second=found.second * second,
+        states=times(found.states, units.scale, power),
+        frequencies=found.frequencies / units.time**power,
+        degeneracies=places,
+    )
 
 
 def extended_curve(
@@ -138,17 +178,20 @@ def extended_curve(
     Raises:
         ValueError: for bad input, or if the last states are no folds or Hopf points of this flow.
     """
-    within = limits(bounds[1], step, max_step, max_points)
-    inside = limits(bounds[0], step, max_step, max_points).bounds
+    units = units_through(flow, where, jax.tree.map(lambda a: a[-1], known.states), float(known.first[-1]), bounds)
+    within = limits(bounds[1], step, max_step, max_points, units.parameters[1])
+    inside = limits(bounds[0], step, max_step, max_points, units.parameters[0]).bounds
+    flow, where, known = units.system, (units.where[0], units.where[1]), _in_given(units, known, -1)
     for side in (1, 0):
         last, end = -side, known.ends[side]
         inner = zip((known.first, known.second), (inside, within.bounds), strict=True)
         if len(known.second) > 1 and all(can_go_on(end, float(values[last]), ends) for values, ends in inner):
             curve, begin, direction = _end(flow, where, known, inside, side)
+            curve.units = None if units.are_given else units
             points, end = follow(curve, begin, direction, within)
             points = [begin._replace(tangent=direction), *points]
             known = _joined(known, _found(curve, points, ("", end), known.kind), side)
-    return known
+    return _in_given(units, known)
 
 
 def _end(
@@ -212,11 +255,19 @@ def _found(curve: CriticalEquations, points: list[CurvePoint], ends: tuple[str, 
 def _degeneracy(curve: CriticalEquations, name: str, point: CurvePoint) -> Degeneracy:
     at = critical_of(point)
     flow, found = curve.moved(float(at.parameter), point.parameter), ()
+    size, time = (1.0, 1.0) if curve.units is None else (_length(curve.units, flow, at.state), curve.units.time)
     if name == "cusp":
-        found = cusp_coefficient(flow, at.state)
+        found = (cusp_coefficient(flow, at.state)[0] / (time * size**2),)
     if name == "Bogdanov-Takens point":
-        found = bogdanov_takens_coefficients(flow, at.state)
-    if name == "fold-Hopf point":
+        a, b = bogdanov_takens_coefficients(flow, at.state)
+        found = (a / (time**2 * size), b / (time * size))
+    if name == "fold-Hopf point":  # which has no unit
         pair = crossing_pair(curve.others(point))[1] if at.frequency == 0 else 1j * float(at.frequency)
         found = fold_hopf_coefficients(flow, at.state, abs(pair.imag))
     return Degeneracy(name, at.state, float(at.parameter), point.parameter, found)
+
+
+def _length(units: CurveUnits, flow: AbstractFlow, state: State) -> float:
+    """Return the length, in the units of the given flow, of the null vector that has the length one in these units."""
+    null = tangent_basis(flow.space, state) @ np.linalg.svd(tangent_jacobian(flow, state))[2][-1]
+    return float(np.linalg.norm(units.flat(state) * null))

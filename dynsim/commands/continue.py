@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from dynsim.systems.named import Components
 
 
+LONGEST = 100.0  # units of time: the period at which branches of periodic orbits end by default
+
+
 def main(words: Sequence[str]) -> int:
     """Follow the branches, print them with their bifurcations, and write the diagram and the figure if asked for."""
     o = parse_system(Continue, words, "continue")
@@ -120,7 +123,7 @@ def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diag
     if o.cycles:
         diagram = with_orbits(
             flow, where, diagram, bounds, segments=o.segments, step=o.step, max_step=o.largest,
-            max_points=o.orbit_points, max_period=o.longest,
+            max_points=o.orbit_points, max_period=o.longest, longest=LONGEST,
         )  # fmt: skip
     return diagram
 

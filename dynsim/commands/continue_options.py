@@ -34,8 +34,8 @@ class Continue(SystemOptions):
     """whether the periodic orbits that begin at Hopf points are followed too"""
     segments: int = 4
     """nodes of a periodic orbit"""
-    longest: float = 100.0
-    """the period at which a branch of periodic orbits ends"""
+    longest: float | None = None
+    """the period at which a branch of periodic orbits ends; by default 100 units of time, those of the branch"""
     second: str = ""
     """a second parameter, in which folds and Hopf points are followed; the figure is that of the plane of both"""
     second_bounds: tuple[float, ...] = ()
@@ -43,7 +43,8 @@ class Continue(SystemOptions):
     counts: int = 0
     """points of a side of a grid of both parameters, with the numbers of stable equilibria found; 0 for none"""
     step: float = 0.05
-    """the first step along a branch, in the norm of the state and the parameter together"""
+    """the first step along a branch, in the norm of the state and the parameter together, in units near their sizes
+    where these are far from one"""
     largest: float | None = None
     """the largest step along a branch; by default four times the first"""
     points: int = 1000

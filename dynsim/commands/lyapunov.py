@@ -29,12 +29,12 @@ class Lyapunov(SystemOptions):
     of its own.
     """
 
-    duration: float = 500.0
-    """length of the run after the warm-up, in time units or steps"""
+    duration: float | None = None
+    """length of the run after the warm-up; by default 500 steps or time units, other ones if rates are far from 1"""
     warm_up: float | None = None
     """the time before, by default a tenth of the duration"""
-    interval: float = 1.0
-    """time or steps between two orthonormalisations"""
+    interval: float | None = None
+    """time or steps between two orthonormalisations; by default 1, or that other unit of time"""
     count: int | None = None
     """how many exponents, all by default"""
     rtol: float = 1e-8

@@ -117,6 +117,17 @@ class Leaf(eqx.Module):
         return system
 
 
+class InUnit(eqx.Module):
+    """A leaf, taken by a function, whose values are multiples of a unit where it varies; see `real_parameter`."""
+
+    take: Callable[[Any], Any] = eqx.field(static=True)
+    unit: float = eqx.field(static=True)
+
+    def __call__(self, system: Any) -> Any:
+        """Return the leaf itself."""
+        return self.take(system)
+
+
 def where(system: Any, name: str, argument: str = "parameter") -> Leaf:
     """Return the function that takes a parameter out of such a system, as `eqx.tree_at` and continuation use it.
 
@@ -147,7 +158,7 @@ def changed(system: Any, values: Mapping[str, Any]) -> Any:
 
 
 def real_parameter(name: str, where: Any, system: Any) -> tuple[Callable[[Any], Any], float]:
-    """Return a function that takes a real number of a system, and the number.
+    """Return a function that takes a real number of a system, and the number, in its unit if it has one.
 
     If `where` takes a leaf, the function has its path, and equals others that have it: `where=lambda flow: flow.mu`, a
     new function at every call, compiles nothing twice.
@@ -155,6 +166,9 @@ def real_parameter(name: str, where: Any, system: Any) -> tuple[Callable[[Any], 
     Raises:
         ValueError: if it finds none, with the nearest name of a field; `name` is that of the argument.
     """
+    if isinstance(where, InUnit):
+        take, value = real_parameter(name, where.take, system)
+        return InUnit(take, where.unit), value / where.unit
     function(name, where, "the flow")
     must = "return a real number of the flow"
     try:

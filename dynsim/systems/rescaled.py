@@ -24,8 +24,8 @@ class RescaledFlow(AbstractFlow):
 
     $$ \frac{dz}{d\tau} = \frac{T}{s}\, f(T \tau,\, s z;\, u q). $$
 
-    Absolute tolerances of solvers, of Newton's method and of continuation, and the norm in which the length of a branch
-    is measured, suppose a state, a time and a parameter of order one; concentrations of 1e-9 and rates of 1e6 are not.
+    Absolute tolerances of solvers suppose a state and a time of order one, which concentrations of 1e-9 are not. What
+    searches for equilibria, orbits and attractors, follows branches or finds exponents chooses such units itself.
 
     `flow` is the flow in its own units; `restored` returns its states, and `rescaled` those of this one. Units that the
     flow declares are declared as multiples of them.

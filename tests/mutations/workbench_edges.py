@@ -64,5 +64,5 @@ MUTANTS = (
            "period = forcing if forcing is None or not doubled else (lambda flow: 2 * forcing(flow))",
            "period = forcing", tests=DOUBLED),
     Mutant("workbench doublings: a forced orbit has a trivial multiplier", CURVE,
-           "if not self.forced:\n            along", "if len(monodromy) > 1:\n            along", tests=FORCED),
+           "if not self.forced:\n            along = J", "if len(monodromy) > 1:\n            along = J", tests=FORCED),
 )  # fmt: skip

@@ -151,5 +151,5 @@ MUTANTS = (
     Mutant("rescaled: any space is taken for a flat one", RESCALED,
            "if not is_flat(flow.space) and any(", "if False and any(", tests=UNITS),
     Mutant("workbench: bounds that a step oversteps are taken", "analysis.dynamics.following",
-           "if high - low < LEAST * size:", "if False:", tests=UNITS),
+           "if high - low < LEAST * size * unit:", "if False:", tests=UNITS),
 )  # fmt: skip

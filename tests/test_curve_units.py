@@ -1,0 +1,203 @@
+"""Curves of equilibria and of bifurcations are the same in all units of the state, of time and of parameters."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.branches import Bifurcation
+from analysis.dynamics.codimension_two import bogdanov_takens_coefficients, cusp_coefficient
+from analysis.dynamics.continuation import continue_equilibria, extend, switch
+from analysis.dynamics.converted_branches import bifurcation_in_own
+from analysis.dynamics.critical_equations import FoldCurve
+from analysis.dynamics.diagrams import bifurcation_diagram
+from analysis.dynamics.own_units import made_units, unit_of
+from analysis.dynamics.parameter_planes import critical_curves, stability_map
+from analysis.dynamics.two_parameters import _degeneracy, critical_curve, extended_curve
+from analysis.dynamics.unit_estimates import curve_units
+from dynsim import FunctionFlow, FunctionMap, NoisyFlow, RescaledFlow, Sphere
+from dynsim.systems.catalogue.chaotic import Lorenz
+from dynsim.systems.catalogue.oscillators import DoubleWell, FitzHughNagumo
+from dynsim.systems.catalogue.populations import Brusselator
+from dynsim.systems.fast_slow.flow import FastSlow
+from dynsim.systems.named import where
+
+CONCENTRATION, RATE, FAST = 1e-9, 1e-9, 1e6  # units of a state in mol/l, of a parameter in mol/l/s, of rates in 1/s
+
+
+def in_units(flow, sizes, *names, rate=1.0, parameter=1.0):
+    """Return a flow whose state is larger by factors, its rates by another one, and some parameters by a third one."""
+    state = [1 / size for size in sizes]
+    return RescaledFlow(flow, state=state, time=rate, parameters=dict.fromkeys(names, 1 / parameter))
+
+
+def test_units_are_one_in_a_range_and_else_powers_near_a_share_of_sizes():
+    found = unit_of(np.array([0.02, 100.0, 0.01, 1e6, 0.0, np.nan]), (1 / 64, 128.0), 1 / 4)
+    assert found.tolist() == [1.0, 1.0, 2.0**-10, 2.0**20, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("start", [[0.0, 0.0, 0.0], [1e-13, -1e-13, 1e-16], [7.1, 7.1, 19.0]])
+def test_sizes_are_found_at_zero_and_beside_it(start):
+    """At the origin the second component moves no eigenvalue: it multiplies the first one, which is zero."""
+    sizes = np.array([1e-9, 1e6, 1.0])
+    flow = in_units(Lorenz(rho=1.0), sizes, "rho", rate=FAST, parameter=RATE)
+    found = curve_units(flow, (where(flow, "rho"),), jnp.asarray(start) * sizes, ((0.0, 3e-8),))
+    assert found.scale.tolist() == [2.0**-30, 2.0**20, 1.0]
+    assert (found.time, found.parameters) == (2.0**-20, (2.0**-30,))
+    own = Lorenz(rho=1.0)
+    assert curve_units(own, (where(own, "rho"),), jnp.asarray(start), ((0.0, 30.0),)).are_given
+
+
+def test_components_without_an_influence_on_eigenvalues_are_as_large_as_the_others_make_them():
+    """The second component of FitzHugh and Nagumo is linear; one that nothing moves is as large as it is."""
+    nerve = in_units(FitzHughNagumo(current=0.3), [1e-9, 1e6], "current", parameter=RATE)
+    found = curve_units(nerve, (where(nerve, "current"),), jnp.asarray([-1.2e-9, -6e5]), ((0.0, 2e-9),))
+    assert found.scale.tolist() == [2.0**-30, 2.0**20]
+    chain = FunctionFlow(lambda t, x, p: jnp.stack([p - x[0], 1e9 * x[0] - x[1], -x[2], -x[3] + 0 * x[2], x[1] - x[4]]),
+                         parameters={"p": 0.0})  # fmt: skip
+    found = curve_units(chain, (where(chain, "p"),), jnp.asarray([0.0, 0.0, 1e9, 0.0, 1e-7]), ((0.0, 1e-9),))
+    assert found.scale.tolist() == [2.0**-30, 1.0, 2.0**30, 1.0, 1.0]
+    acting = FunctionFlow(lambda t, x, p: jnp.stack([p * x[0] - x[0] ** 3 + 1e9 * x[1], -x[1]]), parameters={"p": 1.0})
+    found = curve_units(acting, (where(acting, "p"),), jnp.zeros(2), ((-1.0, 1.0),))
+    assert found.scale.tolist() == [1.0, 2.0**-30]
+
+
+def test_matrices_have_one_unit_curved_spaces_and_noise_none():
+    flow = FunctionFlow(lambda t, x, p: x * (p - x**2 / 1e12), parameters={"p": 1.0})
+    find = lambda flow, x: curve_units(flow, (lambda f: f.parameters["p"],), x, ((-1.0, 1.0),))
+    found = find(flow, jnp.zeros((2, 2)))
+    assert found.scale.shape == ()
+    assert found.scale == 2.0**20
+    cubic = FunctionFlow(lambda t, x, p: p * x - x**3, parameters={"p": 1.0})
+    take = (where(cubic, "p"),)
+    assert curve_units(cubic, take, jnp.zeros(1), (None,), at=(1e12,)).scale.tolist() == [2.0**20]
+    assert curve_units(cubic, take, jnp.zeros(1), (None,)).are_given
+    assert found.restored(jnp.ones((2, 2))).tolist() == [[2.0**20] * 2] * 2
+    ball = FunctionFlow(lambda t, x, p: 1e9 * p * jnp.roll(x, 1), Sphere(), parameters={"p": 1.0})
+    found = find(ball, jnp.asarray([0.6, 0.8, 0.0]))
+    assert (found.has_given_states, found.time) == (True, 2.0**-30)
+    noisy = NoisyFlow(flow, 1.0, calculus="ito")
+    assert curve_units(noisy, (lambda f: f.flow.parameters["p"],), jnp.zeros(2), ((-1e9, 1e9),)).has_given_states
+    singular = FunctionFlow(lambda t, x, p: p / x, parameters={"p": 1.0})
+    assert find(singular, jnp.zeros(1)).has_given_states
+
+
+def test_a_pitchfork_is_found_and_left_at_its_place():
+    """X' = a x - x^3 in nanomol per litre, with a in 1e-9 per microsecond."""
+    flow = in_units(DoubleWell(a=-1.0), [CONCENTRATION], "a", rate=FAST, parameter=RATE)
+    take, bounds = where(flow, "a"), (-1e-9, 1e-9)
+    first = continue_equilibria(flow, take, [1e-10], bounds)
+    (point,) = first.bifurcations
+    assert (point.kind, point.parameter) == ("branch point", pytest.approx(0, abs=1e-17))
+    assert first.arclengths[-1] == pytest.approx(2e-9, rel=1e-6)
+    assert first.eigenvalues[:, 0] == pytest.approx(FAST * first.parameters / RATE, rel=1e-9)
+    assert (first.kinds[0], first.kinds[-1], first.vertical) == ("stable", "unstable", False)
+    found = switch(flow, take, point, bounds)
+    assert sorted(float(branch.states[-1, 0]) for branch in found) == pytest.approx([-1e-9, 1e-9], rel=1e-9, abs=0)
+    for branch in found:
+        assert branch.states[:, 0] ** 2 == pytest.approx(1e-9 * branch.parameters, rel=1e-6, abs=1e-25)
+        assert set(branch.kinds[1:]) == {"stable"}
+    longer = extend(flow, take, found[0], (-1e-9, 4e-9))
+    assert float(abs(longer.states[-1, 0])) == pytest.approx(2e-9, rel=1e-9)
+    assert np.all(np.diff(longer.arclengths) > 0)
+
+
+def test_folds_have_their_coefficient():
+    """Beside the fold at x = 0 the parameter is -x^2 s, the state being larger by s, or s^2 / p with that of p."""
+    flow = FunctionFlow(lambda t, x, mu: mu + x**2 * 1e3, parameters={"mu": -1e-9})
+    found = continue_equilibria(flow, where(flow, "mu"), [-1e-6], (-1e-9, 5e-10))
+    (fold,) = found.bifurcations
+    assert (fold.kind, fold.parameter, float(fold.state[0])) == (
+        "fold", pytest.approx(0, abs=1e-18), pytest.approx(0, abs=1e-12),
+    )  # fmt: skip
+    assert fold.coefficient == pytest.approx(-1e3, rel=1e-6)
+    assert found.parameters[[0, -1]] == pytest.approx([-1e-9, -1e-9], rel=1e-12, abs=0)
+    assert abs(fold.direction[0]) == pytest.approx(1, abs=1e-3)
+
+
+def test_a_hopf_point_has_its_frequency_and_its_coefficient():
+    """Of the Brusselator with A at B = 1 + A^2, where l_1 is known for the vector with the entries A, 1 + A^2."""
+    A, sizes = 1.5, np.array([1e-6, 1e3])
+    flow = in_units(Brusselator(a=A, b=1.0), sizes, "b", rate=FAST, parameter=1e6)
+    found = continue_equilibria(flow, where(flow, "b"), np.array([A, 1 / A]) * sizes, (0.5e6, 5e6))
+    (hopf,) = found.bifurcations
+    assert hopf.parameter == pytest.approx(1e6 * (1 + A**2), rel=1e-12)
+    assert hopf.frequency == pytest.approx(FAST * A, rel=1e-9)
+    assert hopf.criticality == "supercritical"
+    length = sizes**2 @ [A**2 / (1 + A**2), 1.0]
+    assert hopf.coefficient == pytest.approx(-(2 + A**2) / (2 * A * (1 + A**2)) / length, rel=1e-6)
+    assert hopf.natural_size > abs(hopf.coefficient)
+    assert np.max(np.abs(hopf.eigenvalues.real)) < 1e-6 * FAST
+
+
+def test_maps_have_their_points_and_coefficients_in_other_units():
+    """X -> r x (1 - x) in units of 1e-6: of the first period doubling at r = 3 the coefficient is 9."""
+    beside = jnp.asarray([0.0, 0.5])  # of a second component, which is linear
+    logistic = FunctionMap(
+        lambda k, x, r: r * x * (1 - 1e6 * x) * jnp.asarray([1.0, 0.0]) + beside * x, parameters={"r": 2.5}
+    )
+    found = continue_equilibria(logistic, where(logistic, "r"), [0.6e-6, 0.0], (2.0, 3.2))
+    (flip,) = found.bifurcations
+    assert (flip.kind, flip.parameter) == ("period doubling", pytest.approx(3.0, abs=1e-9))
+    assert flip.coefficient == pytest.approx(9e12, rel=1e-6)
+    assert flip.criticality == "supercritical"
+    (doubled, *_) = switch(logistic, where(logistic, "r"), flip, (2.0, 3.3))
+    r = doubled.parameters[-1]
+    expected = (r + 1 + np.array([-1, 1]) * np.sqrt((r - 3) * (r + 1))) / (2 * r)
+    assert np.min(np.abs(doubled.states[-1, 0] / 1e-6 - expected)) < 1e-9
+
+
+@pytest.mark.slow
+def test_folds_meet_in_a_cusp_in_two_parameters():
+    well = lambda t, x, h, a: 1e-3 * (1e9 * h + (1e9 * a - 1) * (1e9 * x) - (1e9 * x) ** 3)
+    flow = FunctionFlow(well, parameters={"h": -1e-9, "a": 2e-9})
+    take, ends = (where(flow, "h"), where(flow, "a")), ((-2e-9, 2e-9), (0.0, 2.5e-9))
+    at = Bifurcation(
+        "fold", jnp.asarray([3**-0.5 * 1e-9]), -2e-9 / 27**0.5, np.zeros(1, complex), 0.0, 0.0, np.zeros(2)
+    )
+    found = critical_curve(flow, take, at, ends, step=0.1)
+    assert found.ends == ("bounds", "bounds")
+    assert (found.first * 1e9) ** 2 == pytest.approx(4 * ((found.second * 1e9 - 1) / 3) ** 3, abs=1e-9)
+    ((kind, h, a),) = [(d.kind, d.first, d.second) for d in found.degeneracies]
+    assert (kind, h, a) == ("cusp", pytest.approx(0.0, abs=1e-18), pytest.approx(1e-9, rel=1e-9, abs=0))
+    other = at._replace(state=-at.state, parameter=-at.parameter)
+    (both,) = critical_curves(flow, take, [at, other], ends, step=0.1)
+    assert len(both.first) == len(found.first)
+    longer = extended_curve(flow, take, found, ((-4e-9, 4e-9), (0.0, 3e-9)), step=0.1)
+    assert (longer.second[0], longer.second[-1]) == (pytest.approx(3e-9, rel=1e-6, abs=0),) * 2
+
+
+def test_equilibria_of_small_states_are_told_apart():
+    """X' = a x - x^3: three branches that do not meet for a > 0, and three equilibria in the plane of a and h."""
+    flow = in_units(DoubleWell(a=1.0), [CONCENTRATION], "a", "h")
+    starts = [jnp.asarray([x]) for x in (0.0, 1e-9, -1e-9)]
+    found = bifurcation_diagram(flow, where(flow, "a"), starts, (0.5, 1.5))
+    assert len(found.branches) == 3
+    counts = stability_map(flow, (where(flow, "a"), where(flow, "h")), [-1.0, 1.0], [0.0], starts)
+    assert (counts.found.tolist(), counts.stable.tolist()) == ([[1, 3]], [[1, 2]])
+
+
+def test_branches_are_the_same_in_units_and_back():
+    flow, state = DoubleWell(a=-1.0), FastSlow(np.array([[1.0, 3.0]]), np.array([[2.0]]))
+    units = made_units(flow, (where(flow, "a"),), FastSlow(np.array([4.0, 0.5]), np.asarray(2.0)), 8.0, (16.0,))
+    assert units.flat(FastSlow(np.ones(2), np.ones(1))).tolist() == [4.0, 0.5, 2.0]
+    point = Bifurcation("Hopf point", state, 3.0, np.array([1j]), 1.0, 5.0, np.array([0.0, 0.6, 0.0, 0.8]))
+    own = bifurcation_in_own(units, point)
+    assert (own.parameter, own.frequency, own.eigenvalues.tolist(), own.arclength) == (3 / 16, 8.0, [8j], 5 / 16)
+    assert own.direction == pytest.approx(np.array([0.0, 1.2, 0.0, 0.05]) / np.hypot(1.2, 0.05))
+    assert [part.tolist() for part in own.state] == [[[0.25, 6.0]], [[1.0]]]
+
+
+@pytest.mark.parametrize("kind", ["cusp", pytest.param("Bogdanov-Takens point", marks=pytest.mark.slow)])
+def test_coefficients_of_degenerate_points_are_those_of_the_given_flow(kind):
+    """Units of the curve are other ones, of each component and of time."""
+    fields = {
+        "cusp": lambda t, x, p, q: jnp.stack([p + q * x[0] + x[0] * x[1] - 0.3 * x[0] ** 3, x[0] ** 2 - x[1]]),
+        "Bogdanov-Takens point": lambda t, x, p, q: jnp.stack([x[1], p + q * x[1] + 2 * x[0] ** 2 + 3 * x[0] * x[1]]),
+    }
+    known = {"cusp": cusp_coefficient, "Bogdanov-Takens point": bogdanov_takens_coefficients}
+    flow = in_units(FunctionFlow(fields[kind], parameters={"p": 0.0, "q": 0.0}), [3.0, 1.0], rate=5.0)
+    units = made_units(flow, [where(flow, "p"), where(flow, "q")], np.array([4.0, 1 / 8]), 1 / 16, (1.0, 1.0))
+    curve = FoldCurve(units.system, units.where, jnp.zeros(2), (-1.0, 1.0))
+    curve.units = units
+    place = curve.at(curve.begin(jnp.zeros(2), 0.0, 0.0), 0.0)
+    assert _degeneracy(curve, kind, place).coefficients == pytest.approx(known[kind](flow, jnp.zeros(2)), rel=1e-9)
