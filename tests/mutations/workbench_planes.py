@@ -191,9 +191,9 @@ MUTANTS = (
            "if not all(known) or not", "if not", tests=REFUSED),
     Mutant("workbench diagrams: what a curve is does not matter", DIAGRAMS,
            "or not all(isinstance(one, CriticalCurve) for one in found.curves):", "or False:", tests=REFUSED),
-    Mutant("workbench planes: the coefficient of a cusp is in the units of the curve", "analysis.dynamics.two_parameters",
-           "cusp_coefficient(flow, at.state)[0] / (time * size**2)", "cusp_coefficient(flow, at.state)[0] / size**2",
-           tests=("tests/test_curve_units.py::"
+    Mutant("workbench planes: the coefficient of a cusp is in the units of the curve",
+           "analysis.dynamics.two_parameters", "cusp_coefficient(flow, at.state)[0] / (time * size**2)",
+           "cusp_coefficient(flow, at.state)[0] / size**2", tests=("tests/test_curve_units.py::"
                   "test_coefficients_of_degenerate_points_are_those_of_the_given_flow[cusp]",)),
     Mutant("workbench planes: the length of a null vector is that in the units of the curve",
            "analysis.dynamics.two_parameters", "np.linalg.norm(units.flat(state) * null)", "np.linalg.norm(null)",
