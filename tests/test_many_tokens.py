@@ -35,7 +35,7 @@ def test_densities_are_kept_drawn_and_summarised(tmp_path, capsys):
             "`density` must be left out unless tokens of a token flow live on",
         ),
         (("--density", "30", "--members", "2"), "`density` must be left out for an ensemble, but there are 2 members"),
-        (("--density", "3"), "`cells` must be at least 8"),
+        (("--density", "3"), "`density` must be at least 8"),
         (("--tolerance", "1e-8"), "must be left out unless the density is kept"),
         (("--density", "30", "--movie", "density.mp4"), "`movie` must end in .gif"),
         (("--density", "30", "--tolerance", "-1"), "`tolerance` must be positive"),

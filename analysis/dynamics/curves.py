@@ -153,8 +153,7 @@ class AbstractCurve(abc.ABC):
         """Return the solution to which Newton's method leads from a state, the parameter being fixed."""
         direction = np.zeros(self.basis(state).shape[1] + 1)
         direction[-1] = 1.0
-        found = self.corrected(state, parameter, direction)
-        return None if found is None else found._replace(parameter=parameter)  # without the rounding of the steps
+        return self.corrected(state, parameter, direction)
 
     def corrected(self, state: State, parameter: float, direction: np.ndarray) -> CurvePoint | None:
         """Return the point of the curve in the plane through a point across a direction; None if there is none near."""
@@ -169,6 +168,7 @@ class AbstractCurve(abc.ABC):
             rounding = ROUNDING * max(terms)
             matrix = np.vstack([np.column_stack([at.J, at.slope]), direction])
             change = np.linalg.lstsq(matrix, -np.append(at.values, 0.0), rcond=1e-11)[0]
+            change[-1] *= np.any(direction[:-1])  # without rounding where the parameter is fixed
             size = float(np.max(np.abs(change)))
             least = self.tolerances[1] * (1 + abs(parameter))
             if before > UNCERTAIN * least:

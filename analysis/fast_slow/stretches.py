@@ -118,15 +118,21 @@ class _Stretch:
                     return
                 fold = self._fold(at, ahead) if at else None
                 if not (at and fold):
-                    last = self._between(rest, turned, lambda point, aim=ahead * VERTICAL: point.tangent[-1] - aim)
-                    yield self._part([*rest[:turned], last] if last else rest[:turned], ahead, "lost")
+                    yield self._part(self._before(rest, turned, ahead * VERTICAL), ahead, "lost")
                     return
                 part = self._part(until, ahead, "fold")
                 yield Curve([*part.points, FastSlow(fold.fast, fold.slow)], [*part.bifurcations, fold], "fold")
                 rest, ahead = [at, *rest[turned:]], -ahead
             if end != "steps":
                 break
-        yield self._part(rest, ahead, "lost")
+        least = ahead * self.curve.vertical
+        known = [k for k, point in enumerate(rest) if ahead * (point.tangent[-1] - least) > 0]
+        yield self._part(self._before(rest, known[-1] + 1 if known else 1, least), ahead, "lost")
+
+    def _before(self, points: list[CurvePoint], k: int, slope: float) -> list[CurvePoint]:
+        """Return the points before that of index `k`, and one between them where the tangent has a slope."""
+        last = self._between(points, k, lambda point: point.tangent[-1] - slope) if k < len(points) else None
+        return [*points[:k], last] if last else points[:k]
 
     def _passed(self, points: list[CurvePoint], ahead: int) -> bool:
         """Whether points lead to the end of the stretch."""

@@ -31,7 +31,7 @@ MUTANTS = (
            "by_parameter * abs(parameter)", "by_parameter * (1 + abs(parameter))",
            tests=(LOCATED + "a_branch_whose_parameter_vanishes_has_no_bifurcations_of_rounding",)),
     Mutant("located: the parameter that is fixed is rounded", CURVES,
-           "else found._replace(parameter=parameter)  # without", "else found  # without",
+           "change[-1] *= np.any(direction[:-1])", "change[-1] *= 1",
            tests=(LOCATED + "a_start_on_a_bound_is_in_bounds",)),
     Mutant("located: steps may be as small as the error of points", FOLLOWING,
            "        if size <= error:", "        if size <= 0:",
