@@ -18,7 +18,7 @@ test: env
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 test-all: env
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not gpu"
+	XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not gpu"
 
 test-kernels: env
 	$(BIN)/python -m tests.kernels

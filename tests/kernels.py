@@ -1,6 +1,7 @@
 """Run the tests under several BLAS kernels, with one and two threads, in random order, with and without data.
 
-`python -m tests.kernels [KERNEL ...]`; `default` is the kernel that OpenBLAS chooses for the processor.
+`python -m tests.kernels [KERNEL ...]`; `default` is the kernel that OpenBLAS chooses for the processor. Programs are
+compiled as users' programs are.
 """
 
 import os
@@ -17,6 +18,7 @@ def environment(kernel: str, threads: int, *, data: bool) -> dict[str, str]:
     return {
         **kept,
         **dict.fromkeys(THREADS, str(threads)),
+        "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
         **({} if kernel == "default" else {"OPENBLAS_CORETYPE": kernel}),
     }
 
