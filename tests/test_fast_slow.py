@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.special
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +24,7 @@ from dynsim.systems.fast_slow.examples import (
     van_der_pol_flow,
 )
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, FastSubsystem, FastTimeFlow
-from dynsim.systems.fast_slow.reduced import ReducedFlow
+from dynsim.systems.fast_slow.reduced import ReducedFlow, nearby_root
 
 
 def state(fast, slow):
@@ -177,6 +178,16 @@ def test_another_epsilon_changes_nothing_else():
     np.testing.assert_array_equal(other.velocity(0.0, x).slow, flow.velocity(0.0, x).slow)
     assert isinstance(FastSlowFlow(flow.fast, flow.slow, 0.1).space.parts.fast, Euclidean)
     assert isinstance(other.space.parts.fast, Simplex)
+
+
+def test_a_root_is_found_whatever_the_unit_of_the_field():
+    """At roots a field with rates of 1e9 has values of rounding up to 1e-6, which no Newton step makes less."""
+    fast = lambda x, y: 1e9 * (x * jnp.exp(x) - y)
+    ys = jnp.linspace(1.0, 2.0, 40)
+    find = jax.jit(jax.vmap(lambda x, y: nearby_root(fast, Euclidean(), x, y)))
+    roots = scipy.special.lambertw(np.asarray(ys)).real
+    np.testing.assert_allclose(find(jnp.asarray(roots) + 0.01, ys), roots, rtol=1e-14)
+    assert np.all(np.isnan(find(jnp.full(40, 0.1), -ys)))  # x e^x is at least -1 / e
 
 
 @pytest.mark.parametrize("make", [lambda: switching_flow(1e-3), lambda: ReducedFlow(switching_flow(1.0))])

@@ -170,6 +170,13 @@ MUTANTS = (
         (REDUCTION,),
     ),
     Mutant(
+        "multirate: values of the fast field at a root are below a fixed bound",
+        REDUCED,
+        "residual(fast, space, x, y) / unit",
+        "residual(fast, space, x, y)",
+        tests=("tests/test_fast_slow.py::test_a_root_is_found_whatever_the_unit_of_the_field",),
+    ),
+    Mutant(
         "multirate: the critical manifold shifted by a thousandth",
         REDUCED,
         "return space.tangent(on, fast(on, y)) + (x - on)",

@@ -94,13 +94,19 @@ def fast_jacobian(fast: RightHandSide, space: AbstractSpace, x: Part, y: Part) -
 
 
 def nearby_root(fast: RightHandSide, space: AbstractSpace, x: Part, y: Part) -> Part:
-    """Return the root of f(., y) to which Newton's method converges from x, or NaN."""
+    """Return the root of f(., y) to which Newton's method converges from x, or NaN.
+
+    Values of f are judged in a unit, a power of two, that is not below its derivatives times x: at a root they are
+    those of rounding, of any size.
+    """
     solver = optx.Newton(rtol=1e-10, atol=1e-13)  # of the last step; the error after it is about its square
-    found = optx.root_find(_residual, solver, x, (fast, space, y), max_steps=NEWTON_STEPS, throw=False)
+    terms = jnp.max(jnp.abs(fast_jacobian(fast, space, x, y))) * (1 + jnp.max(jnp.abs(x)))
+    unit = jax.lax.stop_gradient(jnp.exp2(jnp.ceil(jnp.log2(1 + jnp.where(jnp.isfinite(terms), terms, 0.0)))))
+    found = optx.root_find(_residual, solver, x, (fast, space, y, unit), max_steps=NEWTON_STEPS, throw=False)
     reached = found.result == optx.RESULTS.successful
     return jnp.where(reached, space.project(found.value), jnp.nan)
 
 
-def _residual(x: Part, args: tuple[RightHandSide, AbstractSpace, Part]) -> Part:
-    fast, space, y = args
-    return residual(fast, space, x, y)
+def _residual(x: Part, args: tuple[RightHandSide, AbstractSpace, Part, Array]) -> Part:
+    fast, space, y, unit = args
+    return residual(fast, space, x, y) / unit
