@@ -109,8 +109,6 @@ MUTANTS = (
            "found.radius * float(np.max(sizes))", "found.radius * float(np.max(sizes)) ** 2 * 1e9", tests=CERTIFIED),
     Mutant("workbench curve units: the period of a forcing is one in other units", DYNAMICS + "orbit_equations",
            "forcing_period(period) / ball(units.time) if", "forcing_period(period) if", tests=CERTIFIED),
-    Mutant("workbench curve units: shifts are in other units", DYNAMICS + "orbit_equations",
-           "turn / balls(units.flat(orbit.state))", "turn", tests=CERTIFIED),
     Mutant("workbench curve units: what moves by rounding has the unit of rounding", SIZES,
            "(size < ROUNDING * most) |", "", tests=("tests/test_orbit_normal_forms.py::"
            "test_a_doubling_of_a_cycle_has_the_coefficient_of_its_return_map",)),
