@@ -1,7 +1,6 @@
 """Attention in blocks of queries and keys: any mask, any dimension, memory that is linear in the number of tokens."""
 
 import functools
-import math
 from typing import NamedTuple
 
 import equinox as eqx
@@ -12,14 +11,20 @@ from jaxtyping import Array, Bool, Float
 from dynsim._types import Time, Tokens
 from dynsim.conversion import integer
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Heads
-from dynsim.systems.tokens.interactions.pairs import LARGEST_EXPONENT, means_by_pairs, pairs_suffice
+from dynsim.systems.tokens.interactions.pairs import (
+    LARGEST_EXPONENT,
+    Queries,
+    equal_size,
+    means_by_pairs,
+    own_scores,
+    padded,
+    pairs_suffice,
+)
 from dynsim.systems.tokens.interactions.shards import Shard
 from dynsim.systems.tokens.interactions.traffic import Traffic
 from dynsim.systems.tokens.masks import AbstractMask, Full
 
 FEWEST_BLOCKS = 4  # of queries, from which on a program for symmetric matrices saves more than it takes to compile
-
-Queries = Float[Array, "heads n d"]
 
 
 class Place(NamedTuple):
@@ -62,8 +67,7 @@ class Blocked(AbstractInteraction):
         """Return the output for the tokens of this device; those of the others come around the ring of devices."""
         x = jnp.asarray(x)
         n = x.shape[0]
-        equal = lambda size: math.ceil(n / math.ceil(n / size))  # blocks of nearly equal size, to pad few tokens
-        fitted = Blocked(equal(self.rows), equal(self.columns))
+        fitted = Blocked(equal_size(n, self.rows), equal_size(n, self.columns))
         q = heads.query_key.queries(t, x)
         if shard.devices == 1 and isinstance(heads.mask, Full) and n > (FEWEST_BLOCKS - 1) * fitted.rows:
             return heads.value.applied(t, _means_of_all(fitted, heads.query_key(t), q, x))
@@ -105,7 +109,7 @@ class Blocked(AbstractInteraction):
         if not mask.reflexive:
             return Sums(total, jnp.full(q.shape[:2], -jnp.inf, x.dtype), jnp.zeros(q.shape[0], bool))
         longest = jnp.sqrt(shard.largest(jnp.max(jnp.sum(x * x, axis=1))))
-        own = jnp.einsum("hnd,nd->hn", q, x)
+        own = own_scores(q, x)
         above = jnp.sqrt(jnp.sum(q * q, axis=-1)) * longest - own
         return Sums(total, own, jnp.max(above, axis=1) <= LARGEST_EXPONENT)
 
@@ -119,7 +123,7 @@ class Blocked(AbstractInteraction):
     ) -> Array:
         """Return the fold of `add(total, scores minus shift, keys)` over blocks of keys, for each block of queries."""
         count, n, B, K = keys.shape[0], place.tokens, self.rows, self.columns
-        blocks = lambda a, size: _padded(a, size).reshape(-1, size, *a.shape[1:])
+        blocks = lambda a, size: padded(a, size).reshape(-1, size, *a.shape[1:])
         columns = blocks(keys, K)
         first_columns = jnp.arange(columns.shape[0]) * K
 
@@ -191,8 +195,3 @@ def _means_of_all(blocked: Blocked, P: Float[Array, "heads d d"], q: Queries, x:
 def _derivative_of_means(blocked: Blocked, at: tuple[Array, ...], along: tuple[Array, ...]) -> tuple[Array, Array]:
     """Return the means and their derivative; the matrices enter by the queries."""
     return jax.jvp(lambda q, x: _means(blocked, q, x, Full(), Shard()), at[1:], along[1:])
-
-
-def _padded(a: Array, size: int) -> Array:
-    """Return an array with zeros appended up to a multiple of `size` rows."""
-    return jnp.pad(a, [(0, -a.shape[0] % size)] + [(0, 0)] * (a.ndim - 1))

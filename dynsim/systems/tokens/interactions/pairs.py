@@ -21,7 +21,7 @@ def pairs_suffice(P: Float[Array, "heads d d"], q: Queries, x: Tokens) -> Bool[A
         q: the queries P^T x_i.
         x: the tokens.
     """
-    own = _own_scores(q, x)
+    own = own_scores(q, x)
     longest = jnp.sqrt(jnp.max(jnp.sum(q * q, axis=-1), axis=1) * jnp.max(jnp.sum(x * x, axis=-1)))
     bounded = longest - jnp.min(own, axis=1) <= LARGEST_EXPONENT
     return jnp.all(P.mT == P) & jnp.all(bounded)
@@ -37,17 +37,15 @@ def means_by_pairs(q: Queries, x: Tokens, size: int) -> Queries:
         x: the tokens.
         size: the largest number of tokens in a block.
     """
-    n, d = x.shape
-    blocks = math.ceil(n / size)
-    B = math.ceil(n / blocks)
-    padded = lambda a: jnp.pad(a, [(0, blocks * B - n)] + [(0, 0)] * (a.ndim - 1))
+    (n, d), B = x.shape, equal_size(x.shape[0], size)
+    blocks = math.ceil(n / B)
     rows = lambda a, i: jax.lax.dynamic_slice_in_dim(a, i * B, B)
     columns = lambda a, i: jax.lax.dynamic_slice_in_dim(a, i * B, B, axis=1)
-    keys = padded(jnp.concatenate([x, jnp.ones_like(x[:, :1])], axis=1))
+    keys = padded(jnp.concatenate([x, jnp.ones_like(x[:, :1])], axis=1), B)
     transposed = keys.T
 
     def head(given: tuple[Array, Array]) -> Array:
-        queries, shift = padded(given[0]), given[1]
+        queries, shift = padded(given[0], B), given[1]
         kernel = lambda i, j: jnp.exp(rows(queries, i) @ columns(transposed, j)[:d] - shift)
 
         def row(i: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -65,8 +63,19 @@ def means_by_pairs(q: Queries, x: Tokens, size: int) -> Queries:
         total = (above + below.T)[:n]
         return total[:, :d] / total[:, d:]
 
-    return jax.lax.map(head, (q, jnp.min(_own_scores(q, x), axis=1)))
+    return jax.lax.map(head, (q, jnp.min(own_scores(q, x), axis=1)))
 
 
-def _own_scores(q: Queries, x: Tokens) -> Float[Array, "heads n"]:
+def own_scores(q: Queries, x: Tokens) -> Float[Array, "heads n"]:
+    """Return the scores of tokens with themselves."""
     return jnp.einsum("hnd,nd->hn", q, x)
+
+
+def equal_size(n: int, size: int) -> int:
+    """Return the size of as many blocks of n tokens of nearly equal size, to pad few tokens."""
+    return math.ceil(n / math.ceil(n / size))
+
+
+def padded(a: Array, size: int) -> Array:
+    """Return an array with zeros appended up to a multiple of `size` rows."""
+    return jnp.pad(a, [(0, -a.shape[0] % size)] + [(0, 0)] * (a.ndim - 1))
