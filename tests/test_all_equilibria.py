@@ -7,7 +7,7 @@ import pytest
 from analysis.dynamics.all_equilibria import PADDING, _Search, all_equilibria, token_permutations
 from analysis.dynamics.equilibria import Comparison, least_speed
 from analysis.dynamics.linearisation import rotations
-from analysis.dynamics.units import Units
+from analysis.dynamics.units import made_units
 from dynsim.keys import stream
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.tokens.flow import TokenFlow
@@ -50,7 +50,7 @@ def test_known_equilibria_drive_starts_to_others():
 
 def test_a_direction_without_pull_that_no_symmetry_explains_is_a_family():
     ring = FunctionFlow(lambda t, x: (1 - jnp.sum(x**2)) * x)
-    on, origin, own = jnp.asarray([0.6, 0.8]), jnp.zeros(2), Units(ring, ring, 1.0)
+    on, origin, own = jnp.asarray([0.6, 0.8]), jnp.zeros(2), made_units(ring)
     families = [
         _Search(own, (), Comparison(own, None, None), symmetries)._is_family(x)
         for symmetries in ((), rotations(2))

@@ -10,10 +10,10 @@ from analysis.dynamics.continuation import continue_equilibria, extend, switch
 from analysis.dynamics.converted_branches import bifurcation_in_own
 from analysis.dynamics.critical_equations import FoldCurve
 from analysis.dynamics.diagrams import bifurcation_diagram
-from analysis.dynamics.own_units import made_units, unit_of
 from analysis.dynamics.parameter_planes import critical_curves, stability_map
 from analysis.dynamics.two_parameters import _degeneracy, critical_curve, extended_curve
 from analysis.dynamics.unit_estimates import curve_units
+from analysis.dynamics.units import made_units, unit_of
 from dynsim import FunctionFlow, FunctionMap, NoisyFlow, RescaledFlow, Sphere
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.oscillators import DoubleWell, FitzHughNagumo

@@ -4,9 +4,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.units import largest, largest_units, norms, power_near, ranges, typical_units
+from analysis.dynamics.sample_sizes import largest, norms, ranges, sample_units
+from analysis.dynamics.units import power_near
 from dynsim import FunctionFlow, NoisyFlow, RescaledFlow, Sphere, TokenFlow, stream
 from dynsim.systems.fast_slow.flow import FastSlow
+
+
+def largest_units(flow, states):
+    """Return the units of trajectories, of which the largest sizes and rates count."""
+    return sample_units(flow, states, sizes=largest, rate=np.max)
 
 
 def test_units_are_powers_near_sizes():
@@ -34,48 +40,48 @@ def test_rates_are_norms_of_jacobians():
 def test_flows_of_order_one_keep_their_units():
     flow = FunctionFlow(lambda t, x: -x)
     states = jnp.asarray([[1.0, 0.1], [-1.0, 3.0]])
-    for found in (typical_units(flow, states), largest_units(flow, states)):
-        assert found.is_own
-        assert (found.unit, found.restored(states) is states) == (1.0, True)
+    for found in (sample_units(flow, states), largest_units(flow, states)):
+        assert found.are_given
+        assert (found.time, found.restored(states) is states) == (1.0, True)
     noisy = NoisyFlow(FunctionFlow(lambda t, x: -1e9 * x), 1.0, calculus="ito")
-    assert typical_units(noisy, states).is_own
+    assert sample_units(noisy, states).are_given
 
 
 def test_other_flows_have_states_and_rates_of_order_one_in_their_units():
     flow = FunctionFlow(lambda t, x: 1e7 * (jnp.asarray([1e-9, 1e5]) - x))
     states = jnp.asarray([[2e-9, 1e5], [-2e-9, 4e5]])
-    found = typical_units(flow, states)
+    found = sample_units(flow, states)
     z = found.rescaled(states)
     assert np.all((np.ptp(z, axis=0) > 1 / 8) & (np.ptp(z, axis=0) < 128))
-    assert 1 / 32 <= float(norms(found.flow, z)[0]) <= 32
+    assert 1 / 32 <= float(norms(found.system, z)[0]) <= 32
     np.testing.assert_allclose(found.restored(z), states, rtol=1e-15)
     moved = found.acting([lambda x: 3 * x])[0](z)
     np.testing.assert_allclose(moved, 3 * z, rtol=1e-15)
     far = states + jnp.asarray([[0.0, 1e12]])
-    offset = typical_units(flow, far)
-    assert offset.flow.scale.tolist() == found.flow.scale.tolist()  # the range counts
-    assert largest_units(flow, far).flow.scale[1] == 2.0**40
+    offset = sample_units(flow, far)
+    assert offset.system.scale.tolist() == found.system.scale.tolist()  # the range counts
+    assert largest_units(flow, far).system.scale[1] == 2.0**40
 
 
 def test_the_median_rate_is_typical_and_the_largest_is_for_trajectories():
     flow = FunctionFlow(lambda t, x: x * jnp.abs(x))
     states = jnp.asarray([[1e-6], [1.0], [1e-6]])
-    assert typical_units(flow, states).unit == 2.0**20
-    assert largest_units(flow, states).unit == 1.0
+    assert sample_units(flow, states).time == 2.0**20
+    assert largest_units(flow, states).time == 1.0
 
 
 def test_on_a_curved_space_times_have_a_unit_and_states_none():
     tokens = TokenFlow(np.eye(3), 1e-9)
     x = tokens.space.sample(stream(0, "x"), (4, 3))
-    found = typical_units(tokens, x[None])
-    assert isinstance(found.flow, RescaledFlow)
-    assert found.unit > 1e6
+    found = sample_units(tokens, x[None])
+    assert isinstance(found.system, RescaledFlow)
+    assert found.time > 1e6
     np.testing.assert_array_equal(found.rescaled(x), x)
-    np.testing.assert_allclose(found.flow.pulls(0.0, x), found.unit * tokens.pulls(0.0, x), rtol=1e-12)
+    np.testing.assert_allclose(found.system.pulls(0.0, x), found.time * tokens.pulls(0.0, x), rtol=1e-12)
     empty = RescaledFlow(FunctionFlow(lambda t, x: x, Sphere()), time=2.0).pulls(0.0, x)
     assert empty.size == 0
 
 
 @pytest.mark.parametrize("states", [jnp.zeros((3, 2)), jnp.full((3, 2), jnp.nan)])
 def test_states_without_a_size_have_the_units_of_the_flow(states):
-    assert typical_units(FunctionFlow(lambda t, x: 0 * x), states).is_own
+    assert sample_units(FunctionFlow(lambda t, x: 0 * x), states).are_given

@@ -25,7 +25,8 @@ from analysis.dynamics.equilibria import (
 )
 from analysis.dynamics.limits import leads_on
 from analysis.dynamics.linearisation import SymmetryGenerator, spectrum, tangent_basis, tangent_jacobian
-from analysis.dynamics.units import Units, typical_units
+from analysis.dynamics.sample_sizes import sample_units
+from analysis.dynamics.units import Units
 from dynsim._types import Key, State
 from dynsim.arguments import check_flow
 from dynsim.conversion import box_sides, function, integer, number, random_key
@@ -82,7 +83,7 @@ def all_equilibria(
     """Return the equilibria found in a box or on the space, by Levenberg's and Newton's methods from random starts.
 
     In every round the field is multiplied by a factor that grows near the equilibria found before, so that the starts
-    lead to others. Tolerances hold in `typical_units` of the first starts.
+    lead to others. Tolerances hold in `sample_units` of the first starts.
 
     Args:
         flow: the system, at t = 0.
@@ -98,7 +99,7 @@ def all_equilibria(
         invariant: a function of the state by whose values equilibria are compared, by default the state itself; with
             continuous symmetries an invariant of them, such as the Gram matrix.
         radius: the distance, in the largest entry, at which two equilibria are the same; by default 1e-6, for states
-            in typical units.
+            in units of the starts.
 
     Raises:
         ValueError: for bad input, or a field that is not finite at any start.
@@ -109,7 +110,7 @@ def all_equilibria(
     most, near = integer("max_count", max_count, least=1), None if radius is None else number("radius", radius)
     for move in group:
         function("group", move, "the state")
-    units = typical_units(flow, _starts(flow, jax.random.fold_in(key, 1), box, shape, count))
+    units = sample_units(flow, _starts(flow, jax.random.fold_in(key, 1), box, shape, count))
     search = _Search(units, group, Comparison(units, invariant, near), symmetries)
     end, done = "rounds", 0
     for done in range(1, rounds + 1):
@@ -127,10 +128,10 @@ def all_equilibria(
 
 
 class _Search:
-    """Equilibria found so far, in typical units, and a round of starts."""
+    """Equilibria found so far, in units of the starts, and a round of starts."""
 
     def __init__(self, units: Units, group: Any, compare: Comparison, symmetries: Any):
-        self.units, self.flow, self.compare = units, units.flow, compare
+        self.units, self.flow, self.compare = units, units.system, compare
         self.group, self.given = ((lambda x: x), *units.acting(group)), tuple(symmetries)
         self.symmetries = units.acting(symmetries)
         self.states: list[State] = []

@@ -14,8 +14,8 @@ from analysis.dynamics.attractor_search import ROUND, Attractors, Settings, sear
 from analysis.dynamics.flat_states import count_of
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.pace import change_in_time, check_period
+from analysis.dynamics.sample_sizes import norms, units_near
 from analysis.dynamics.time_maps import Features, TimeMap, Wrapped, state_itself
-from analysis.dynamics.units import norms, units_near
 from dynsim._types import State
 from dynsim.arguments import as_state, start_on
 from dynsim.conversion import function, integer, number

@@ -13,10 +13,10 @@ from analysis.dynamics.converted_branches import cycle_in_own
 from analysis.dynamics.enclosures import enclosed_eigenvalues
 from analysis.dynamics.orbit_curve import Cycle
 from analysis.dynamics.orbit_equations import BITS, ORDER, OrbitEquations, Proof, about, forcing_period
-from analysis.dynamics.own_units import CurveUnits
 from analysis.dynamics.periodic_orbits import PeriodicOrbit
 from analysis.dynamics.taylor_steps import arithmetic
 from analysis.dynamics.unit_estimates import orbit_units
+from analysis.dynamics.units import Units
 from dynsim.arguments import check_flow
 from dynsim.conversion import instance
 from dynsim.systems.base import AbstractFlow
@@ -82,7 +82,7 @@ def certified_periodic_orbit(
         return _in_given(units, _found(equations, equations.proof()), period)
 
 
-def _in_given(units: CurveUnits, found: CertifiedOrbit, period: Any) -> CertifiedOrbit:
+def _in_given(units: Units, found: CertifiedOrbit, period: Any) -> CertifiedOrbit:
     """Return an orbit that was certified in units in those of the given flow."""
     if units.are_given:
         return found

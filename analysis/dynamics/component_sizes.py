@@ -14,8 +14,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from analysis.dynamics.own_units import STATES, TIMES, CurveUnits, made_units, unit_of
-from analysis.dynamics.units import ranges
+from analysis.dynamics.sample_sizes import ranges
+from analysis.dynamics.units import STATES, TIMES, Units, made_units, unit_of
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State, Time
 from dynsim.systems.base import AbstractFlow
@@ -40,13 +40,13 @@ class Local(NamedTuple):
     values: np.ndarray
 
 
-def trajectory_units(system: Any, state: State, t: Time = 0.0) -> CurveUnits:
+def trajectory_units(system: Any, state: State, t: Time = 0.0) -> Units:
     """Return units near the sizes that matter on a trajectory from a state, by the Jacobian beside it at a time.
 
     They are estimated as at an equilibrium, without a parameter.
     """
     if isinstance(system, NoisyFlow):
-        return made_units(system, (), 1.0, 1.0, ())
+        return made_units(system)
     pair, (flat, restored) = Linearised(system, state), ravel_pytree(state)
 
     def local(x: np.ndarray) -> Local | None:
@@ -55,12 +55,12 @@ def trajectory_units(system: Any, state: State, t: Time = 0.0) -> CurveUnits:
 
     here = local(np.asarray(flat))
     if here is None:
-        return made_units(system, (), 1.0, 1.0, ())
+        return made_units(system)
     rates, scale = Rates(here, []), np.ones(())
     if is_flat(system.space):
         sizes = unit_entries(local, np.asarray(flat, float), groups_of(state), here, rates)
         scale = scale_of(restored(jnp.asarray(sizes, flat.dtype)))
-    return made_units(system, (), scale, unit_of_rate(rates.fastest), ())
+    return made_units(system, scale=scale, time=unit_of_rate(rates.fastest))
 
 
 @eqx.filter_jit

@@ -14,10 +14,10 @@ from analysis.dynamics.equilibrium_curve import EquilibriumCurve, FixedPointCurv
 from analysis.dynamics.following import both_ways, departing, limits, two_bounds
 from analysis.dynamics.leaving import rays
 from analysis.dynamics.linearisation import SymmetryGenerator
-from analysis.dynamics.own_units import CurveUnits
 from analysis.dynamics.pace import depends_on_time
 from analysis.dynamics.prolonging import prolonged
 from analysis.dynamics.unit_estimates import curve_units
+from analysis.dynamics.units import Units
 from dynsim._types import State
 from dynsim.arguments import check_start
 from dynsim.conversion import integer
@@ -153,7 +153,7 @@ def check_autonomous(
         raise argument_error(name, "not depend on time to have equilibria", but)
 
 
-def _curve_in(units: CurveUnits, iterate: int, symmetries: Sequence[SymmetryGenerator]) -> EquilibriumCurve:
+def _curve_in(units: Units, iterate: int, symmetries: Sequence[SymmetryGenerator]) -> EquilibriumCurve:
     """Return the curve of a system in its units."""
     curve = _curve(units.system, units.where[0], iterate, units.acting(symmetries))
     curve.units = None if units.are_given else units

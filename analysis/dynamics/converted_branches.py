@@ -6,11 +6,11 @@ import numpy as np
 
 from analysis.dynamics.branches import Bifurcation, Branch
 from analysis.dynamics.orbit_curve import Cycle
-from analysis.dynamics.own_units import CurveUnits, times
+from analysis.dynamics.units import Units
 from dynsim._types import State
 
 
-def branch_in_given(units: CurveUnits, found: Branch) -> Branch:
+def branch_in_given(units: Units, found: Branch) -> Branch:
     """Return a branch in the units of the given system, with arclengths in that of the parameter.
 
     Coefficients of normal forms are in these units already.
@@ -18,17 +18,17 @@ def branch_in_given(units: CurveUnits, found: Branch) -> Branch:
     return found if units.are_given else _branch(units, found, 1)
 
 
-def branch_in_own(units: CurveUnits, given: Branch) -> Branch:
+def branch_in_own(units: Units, given: Branch) -> Branch:
     """Return a branch of the given system in these units."""
     return given if units.are_given else _branch(units, given, -1)
 
 
-def bifurcation_in_own(units: CurveUnits, at: Bifurcation) -> Bifurcation:
+def bifurcation_in_own(units: Units, at: Bifurcation) -> Bifurcation:
     """Return a bifurcation of the given system in these units, but for its coefficient."""
     return at if units.are_given else _bifurcation(units, at, -1)
 
 
-def _branch(units: CurveUnits, branch: Branch, power: int) -> Branch:
+def _branch(units: Units, branch: Branch, power: int) -> Branch:
     size = units.parameters[0] ** power
     return branch._replace(
         states=_moved(units, branch.states, power),
@@ -39,7 +39,7 @@ def _branch(units: CurveUnits, branch: Branch, power: int) -> Branch:
     )
 
 
-def _bifurcation(units: CurveUnits, at: Bifurcation, power: int) -> Bifurcation:
+def _bifurcation(units: Units, at: Bifurcation, power: int) -> Bifurcation:
     size, rate = units.parameters[0] ** power, _rate(units, at.state, power)
     away = at.direction * np.append(flat_sizes(units, at.state), units.parameters[0]) ** power
     return at._replace(
@@ -52,25 +52,25 @@ def _bifurcation(units: CurveUnits, at: Bifurcation, power: int) -> Bifurcation:
     )
 
 
-def _rate(units: CurveUnits, state: State, power: int) -> float:
+def _rate(units: Units, state: State, power: int) -> float:
     """Return the unit of time by which eigenvalues are divided: 1 for multipliers."""
     return 1.0 if isinstance(state, Cycle) else units.time**power
 
 
-def cycle_in_own(units: CurveUnits, cycle: Cycle) -> Any:
+def cycle_in_own(units: Units, cycle: Cycle) -> Any:
     """Return an orbit, or orbits on the first axis, of the given system in these units."""
     return cycle if units.are_given else _moved(units, cycle, -1)
 
 
-def _moved(units: CurveUnits, state: Any, power: int) -> Any:
+def _moved(units: Units, state: Any, power: int) -> Any:
     """Return states, or orbits, on any leading axes, in other units."""
     if isinstance(state, Cycle):
-        nodes = times(state.nodes, units.scale, power)
+        nodes = units.moved(state.nodes, power)
         return Cycle(nodes, np.asarray(state.period * units.time**power))
-    return times(state, units.scale, power)
+    return units.moved(state, power)
 
 
-def flat_sizes(units: CurveUnits, state: Any) -> np.ndarray:
+def flat_sizes(units: Units, state: Any) -> np.ndarray:
     """Return the unit of each entry of a flat state, or of a flat orbit with its period."""
     if isinstance(state, Cycle):
         return np.append(units.flat(state.nodes), units.time)

@@ -8,7 +8,7 @@ from jax.flatten_util import ravel_pytree
 
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from analysis.dynamics.normal_forms import UNKNOWN, Coefficient
-from analysis.dynamics.own_units import CurveUnits
+from analysis.dynamics.units import Units
 from dynsim._types import State
 
 CORRECTIONS = 12  # Newton steps of a correction
@@ -58,7 +58,7 @@ class AbstractCurve(abc.ABC):
     vertical: ClassVar[float] = 1e-12  # the slope of the parameter that a branch may have on the whole by errors alone
     double: ClassVar[float] = 1e-6  # relative: a smaller imaginary part belongs to a real eigenvalue that is double
     value: float
-    units: CurveUnits | None = None  # those of the system, if the curve is not that of the system as it was given
+    units: Units | None = None  # those of the system, if the curve is not that of the system as it was given
 
     @abc.abstractmethod
     def basis(self, state: State) -> np.ndarray:

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Array
 
 from analysis.dynamics.pace import Turned, typical_speed
-from analysis.dynamics.periodic_orbits import PeriodicOrbit, in_own_units, periodic_orbit
-from analysis.dynamics.units import Units
+from analysis.dynamics.periodic_orbits import PeriodicOrbit, orbit_in_given, periodic_orbit
+from analysis.dynamics.units import Units, made_units
 from dynsim._types import Time
 from dynsim.ensembles import ensemble
 from dynsim.integrators import Diffrax
@@ -46,8 +46,8 @@ def limit_cycles(
         backwards: whether repelling ones are looked for.
     """
     units, size = _units(flow, starts)
-    scaled = units.flow
-    first, count = (CROSSINGS, HORIZONS) if horizon is None else (horizon / units.unit, 1)
+    scaled = units.system
+    first, count = (CROSSINGS, HORIZONS) if horizon is None else (horizon / units.time, 1)
     found: list[tuple[PeriodicOrbit, np.ndarray]] = []
     far = FAR * (1 + float(np.max(np.abs(np.asarray(starts) / size))))
     for sign in (1.0, -1.0) if backwards else (1.0,):
@@ -66,7 +66,7 @@ def limit_cycles(
             if not onward:
                 break
             left = jnp.asarray(filled(np.stack(onward), len(starts)))
-    return [in_own_units(orbit, units) for orbit, _ in found]
+    return [orbit_in_given(orbit, units) for orbit, _ in found]
 
 
 def _units(flow: AbstractFlow, starts: Array) -> tuple[Units, np.ndarray]:
@@ -76,12 +76,12 @@ def _units(flow: AbstractFlow, starts: Array) -> tuple[Units, np.ndarray]:
     stays as it is.
     """
     if flow.space != Euclidean():
-        return Units(flow, flow, 1.0), np.ones(starts.shape[-1])
+        return made_units(flow), np.ones(starts.shape[-1])
     spread = np.ptp(np.asarray(starts), axis=0)
     size = np.where(spread > 0, spread, 1.0)
     speed = typical_speed(RescaledFlow(flow, state=size), jnp.asarray(np.asarray(starts) / size))
     unit = 2.0 ** -round(math.log2(speed))
-    return Units(flow, RescaledFlow(flow, state=size, time=unit), unit), size
+    return made_units(flow, scale=size, time=unit), size
 
 
 def orbit_path(flow: AbstractFlow, orbit: PeriodicOrbit) -> np.ndarray:

@@ -15,10 +15,10 @@ from analysis.dynamics.continuation import continue_equilibria, extend, switch
 from analysis.dynamics.flat_states import chord_distances, flat_states
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.orbit_continuation import orbits_from_hopf
-from analysis.dynamics.own_units import CurveUnits
 from analysis.dynamics.parameter_planes import critical_curves
 from analysis.dynamics.two_parameters import CriticalCurve, Degeneracy
 from analysis.dynamics.unit_estimates import curve_units, hopf_units
+from analysis.dynamics.units import Units
 from dynsim._types import State
 from dynsim.conversion import instance, integer
 from dynsim.errors import argument_error, counted, reason
@@ -155,7 +155,7 @@ def _own(where: Callable, flow: Any) -> float:
 class _Passing(NamedTuple):
     """Whether branches pass through states, by distances in units near the sizes of states and parameter."""
 
-    units: CurveUnits | None
+    units: Units | None
 
     def known(self, found: list[tuple[Branch, int]], new: Branch, parameter: float, start: State) -> bool:
         """Return whether a known branch passes through the point of a new one that is nearest to its start."""

@@ -13,7 +13,8 @@ from jaxtyping import Array
 
 from analysis.dynamics.flat_states import count_of
 from analysis.dynamics.linearisation import Spectrum, SymmetryGenerator, spectrum, tangent_basis, tangent_jacobian
-from analysis.dynamics.units import Units, typical_units
+from analysis.dynamics.sample_sizes import sample_units
+from analysis.dynamics.units import Units
 from dynsim._types import Key, State, Time
 from dynsim.arguments import as_state, start_on
 from dynsim.conversion import number
@@ -21,10 +22,10 @@ from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
-AT_REST = 1e-10  # a lower speed, in typical units, is zero up to rounding
-CLOSE = 1e-2  # in typical units: nearer equilibria with no speed between them are one that is degenerate
+AT_REST = 1e-10  # a lower speed, in units of the starts, is zero up to rounding
+CLOSE = 1e-2  # in units of the starts: nearer equilibria with no speed between them are one that is degenerate
 STEPS = 60  # of Newton's method, which approaches degenerate equilibria by a fixed factor in each
-SAME = 1e-6  # in typical units: equilibria nearer to each other are one
+SAME = 1e-6  # in units of the starts: equilibria nearer to each other are one
 
 
 class Equilibrium(NamedTuple):
@@ -58,7 +59,7 @@ def equilibria(
     """Return the equilibria to which Newton's method converges from `starts`, classified, the stable ones first.
 
     There may be others, which more starts may find. Local minima of the speed that are not zero are left out.
-    Tolerances hold in `typical_units` of the starts. NumPy: not for `jit`.
+    Tolerances hold in `sample_units` of the starts. NumPy: not for `jit`.
 
     Args:
         flow: the system; a time-dependent field is frozen at `t`.
@@ -68,7 +69,7 @@ def equilibria(
         invariant: a function of the state; two equilibria are identified if its values differ by at most `radius` in
             every entry. By default the state itself. With symmetries take an invariant of them, such as the sorted
             entries of the Gram matrix.
-        radius: that tolerance; by default 1e-6, for states in typical units.
+        radius: that tolerance; by default 1e-6, for states in units of the starts.
 
     Raises:
         ValueError: for a radius that is not positive, for starts without a common first axis, or that are not finite.
@@ -78,8 +79,8 @@ def equilibria(
     if not all(bool(jnp.all(jnp.isfinite(y))) for y in jax.tree.leaves(starts)):
         raise argument_error("starts", "be finite", "has an entry that is not")
     near_value = None if radius is None else number("radius", radius)
-    compare = Comparison(typical_units(flow, starts, t), invariant, near_value)
-    scaled, when = compare.units.flow, jnp.asarray(t / compare.units.unit, float)
+    compare = Comparison(sample_units(flow, starts, t), invariant, near_value)
+    scaled, when = compare.units.system, jnp.asarray(t / compare.units.time, float)
     begin = compare.units.rescaled(starts)
     near, scale = least_speed(scaled, begin, when, jnp.empty((0, _size(starts))))
     found: list[tuple[State, np.ndarray, float, int]] = []
@@ -150,10 +151,10 @@ def classified(
     units: Units, z: State, speed: float, symmetries: Sequence[SymmetryGenerator], times: int, t: Time = 0.0
 ) -> Equilibrium:
     """Return an equilibrium in the units of the given flow, with its spectrum, from a state and a speed in others."""
-    found = spectrum(units.flow, z, t / units.unit, symmetries=units.acting(symmetries))
-    values, tolerance = found.values / units.unit, found.tolerance / units.unit
+    found = spectrum(units.system, z, t / units.time, symmetries=units.acting(symmetries))
+    values, tolerance = found.values / units.time, found.tolerance / units.time
     x = units.restored(z)
-    fastest = speed if units.is_own else max_speed(units.given, x, t)
+    fastest = speed if units.are_given else max_speed(units.given(units.system), x, t)
     return Equilibrium(x, fastest, found._replace(values=values, tolerance=tolerance), times)
 
 

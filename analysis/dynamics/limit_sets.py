@@ -141,7 +141,7 @@ def _equilibrium(record: Record) -> LimitSet | Slow | None:
     flow: Any = record.time_map.system
     speed = float(np.max(np.abs(_field(record.time_map, jnp.asarray(record.states[-1])))))
     units = record.time_map.units
-    z, rest = newton(units.flow, units.rescaled(record.state(-1)))
+    z, rest = newton(units.system, units.rescaled(record.state(-1)))
     x = units.restored(z)
     flat = np.asarray(ravel_pytree(x)[0])[None]
     features = record.time_map.features_of(flat)
@@ -152,8 +152,8 @@ def _equilibrium(record: Record) -> LimitSet | Slow | None:
     settled = look(flow, x, units=units)
     if settled.verdict == "metastable" and not _is_linear(units, z, settled.rate):
         return Slow(settled.rate)  # clusters that merge below rounding
-    found = spectrum(units.flow, z, symmetries=units.acting(record.symmetries))
-    values = found.values / units.unit
+    found = spectrum(units.system, z, symmetries=units.acting(record.symmetries))
+    values = found.values / units.time
     if found.kind == "stable":
         return LimitSet("equilibrium", "stable", states_of(record.time_map, flat), features, 0.0, values)
     top = float(np.max(np.real(values), initial=0.0))
@@ -182,7 +182,7 @@ def _distance(record: Record, features: np.ndarray, row: int) -> float:
 
 def _is_linear(units: Units, z: State, rate: float) -> bool:
     """Return whether a rate is that of the linearisation."""
-    values, scaled = spectrum(units.flow, z).values, rate * units.unit
+    values, scaled = spectrum(units.system, z).values, rate * units.time
     return bool(np.any(np.abs(np.real(values) - scaled) <= 1e-6 * (1 + abs(scaled))))
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from analysis.dynamics.equilibria import max_speed, newton
 from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, tangent_basis, tangent_jacobian
-from analysis.dynamics.units import Units, largest_units
+from analysis.dynamics.sample_sizes import largest, sample_units
+from analysis.dynamics.units import Units, made_units
 from analysis.tokens.clusters import clusters, drift
 from dynsim._types import State
 from dynsim.errors import argument_error
@@ -17,7 +18,7 @@ from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.simulation import simulate
 from dynsim.systems.base import AbstractFlow
 
-SLOW = 1e-8  # the speed, relative to the initial one or in typical units, below which stationarity is tested
+SLOW = 1e-8  # the speed, relative to the initial one or in units of the trajectory, below which stationarity is tested
 FRAMES = 17  # saved times in a window
 STEP = 1e-3  # length of the step along a null direction of the linearisation
 BALANCED = 1e-6  # pulls that cancel to this fraction leave only errors of the solver
@@ -66,8 +67,8 @@ def settle(
     test uses the eigenvalues of the linearisation and, for flows that know their pulls (tokens with U = c I), the drift
     between clusters, which may be far below rounding error. If the verdict is `undecided`, compute `spectrum` with the
     symmetries of the flow. A time-dependent field is decided only if its linearisation does not depend on time, or if
-    the symmetric part of the linearisation is negative definite. Tolerances hold in
-    `largest_units` of the trajectory.
+    the symmetric part of the linearisation is negative definite. Tolerances hold in `sample_units` of the trajectory,
+    by its largest states and rates.
 
     Args:
         flow: the system.
@@ -88,7 +89,7 @@ def settle(
         x, t = path.final, t + window
         start = path.initial if start is None else start
         passed = jax.tree.map(lambda first, ys: jnp.concatenate([first[None], ys[1:]]), start, path.ys)
-        units = largest_units(flow, passed)
+        units = sample_units(flow, passed, sizes=largest, rate=np.max)
         late = [(float(path.ts[k]), jax.tree.map(lambda y, k=k: y[k], path.ys)) for k in range(FRAMES - 4, FRAMES)]
         speed, slow, slow_in_units = _slow(units, start, late)
         rest, times = Rest("moving", 0.0), [when for when, _ in late]
@@ -105,12 +106,13 @@ def settle(
 
 def _slow(units: Units, start: State, late: list[tuple[float, State]]) -> tuple[float, bool, bool]:
     """Return the largest speed at late states, and whether it is small in the units of the flow and in others."""
-    own, begin = max(max_speed(units.given, x, t) for t, x in late), max_speed(units.given, start, 0.0)
+    flow = units.given(units.system)
+    own, begin = max(max_speed(flow, x, t) for t, x in late), max_speed(flow, start, 0.0)
     slow = own <= SLOW * max(1.0, begin)
-    if units.is_own:
+    if units.are_given:
         return own, slow, slow
-    begin = max_speed(units.flow, units.rescaled(start), 0.0)
-    fastest = max(max_speed(units.flow, units.rescaled(x), t / units.unit) for t, x in late)
+    begin = max_speed(units.system, units.rescaled(start), 0.0)
+    fastest = max(max_speed(units.system, units.rescaled(x), t / units.time) for t, x in late)
     return own, slow, fastest <= SLOW * max(1.0, begin)
 
 
@@ -123,9 +125,9 @@ def look(flow: AbstractFlow, x: State, times: list[float] | None = None, units: 
     merging = _merging(flow, x, times)
     if merging > 0:
         return Rest("metastable", merging)
-    units = Units(flow, flow, 1.0) if units is None else units
-    found = _linearised(units.flow, units.rescaled(x), [t / units.unit for t in times])
-    return found._replace(rate=found.rate / units.unit)
+    units = made_units(flow) if units is None else units
+    found = _linearised(units.system, units.rescaled(x), [t / units.time for t in times])
+    return found._replace(rate=found.rate / units.time)
 
 
 def _linearised(flow: AbstractFlow, x: State, times: list[float]) -> Rest:

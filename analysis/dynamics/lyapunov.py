@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from analysis.dynamics.component_sizes import trajectory_units
 from analysis.dynamics.linearisation import tangent_basis
-from analysis.dynamics.own_units import CurveUnits
+from analysis.dynamics.units import Units
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.arguments import as_state, check_start
@@ -137,7 +137,7 @@ def lyapunov_spectrum(
 
 
 def _run(
-    units: CurveUnits,
+    units: Units,
     start: State,
     samples: int,
     warm: int,

@@ -18,10 +18,10 @@ from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.following import both_ways, departing, follow, limits, two_bounds
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.orbit_curve import Cycle, OrbitCurve
-from analysis.dynamics.own_units import CurveUnits, made_units
 from analysis.dynamics.pace import check_period, depends_on_time
 from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
 from analysis.dynamics.unit_estimates import hopf_units, orbit_units
+from analysis.dynamics.units import Units, made_units
 from dynsim._types import State
 from dynsim.arguments import check_flow
 from dynsim.conversion import function, instance, integer, number
@@ -134,9 +134,7 @@ def orbits_from_hopf(
     return branch_in_given(units, branch(curve, [begin, *points], ("Hopf point", end)))
 
 
-def _curve(
-    units: CurveUnits, start: State, count: int, forcing: Any, max_period: float | None, rtol: float
-) -> OrbitCurve:
+def _curve(units: Units, start: State, count: int, forcing: Any, max_period: float | None, rtol: float) -> OrbitCurve:
     """Return the curve of orbits of a flow in its units."""
     longest = LONGEST if max_period is None else number("max_period", max_period) / units.time
     if forcing is not None and not units.are_given:
@@ -153,7 +151,7 @@ class _Forcing(NamedTuple):
     """The period of a forcing in a unit of time, as a function of the flow in units."""
 
     given: Callable[[Any], Any]
-    units: CurveUnits
+    units: Units
 
     def __call__(self, flow: Any) -> Any:
         return self.given(self.units.given(flow)) / self.units.time

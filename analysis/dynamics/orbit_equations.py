@@ -17,10 +17,10 @@ from jax.flatten_util import ravel_pytree
 from analysis.dynamics.ball_arithmetic import Balls, balls, entries
 from analysis.dynamics.ball_operations import ball, flint
 from analysis.dynamics.linearisation import tangent_basis
-from analysis.dynamics.own_units import CurveUnits
 from analysis.dynamics.pace import depends_on_time
 from analysis.dynamics.periodic_orbits import PeriodicOrbit
 from analysis.dynamics.taylor_steps import TaylorSteps
+from analysis.dynamics.units import Units
 from dynsim.conversion import number
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
@@ -67,7 +67,7 @@ class OrbitEquations:
     The unknowns are the nodes and, unless the flow is forced, the period. The steps take fixed shares of the period.
     """
 
-    def __init__(self, units: CurveUnits, orbit: PeriodicOrbit, period: Any, shift: Any):
+    def __init__(self, units: Units, orbit: PeriodicOrbit, period: Any, shift: Any):
         """Make the equations of an orbit in units; the period of a forcing and a shift are in those of the flow."""
         flow: AbstractFlow = units.system
         start, self._restored = ravel_pytree(orbit.state)

@@ -13,7 +13,7 @@ from jaxtyping import Array, Complex, Float
 from analysis.dynamics.component_sizes import orbit_sizes
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.pace import check_period, depends_on_time
-from analysis.dynamics.units import Units, in_units
+from analysis.dynamics.units import Units, rounded_units
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.arguments import check_flow, check_start
@@ -22,7 +22,7 @@ from dynsim.decimals import ROUNDING, printed
 from dynsim.errors import argument_error
 from dynsim.pictures import picture
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.rescaled import RescaledFlow, is_flat
+from dynsim.systems.rescaled import is_flat
 
 ITERATIONS = 30
 FURTHEST = 3.0  # the factor between a guess of the period and the period
@@ -102,14 +102,14 @@ def periodic_orbit(
     flat, restored = ravel_pytree(start)
     pair, tolerance = Linearised(flow, start), jnp.asarray(rtol, float)
     units = _units(pair, flat, time, tolerance)
-    if not units.is_own:
+    if not units.are_given:
         moved = None if shift is None else units.rescaled(restored(jnp.asarray(turn)))
-        first, duration = units.rescaled(start), time / units.unit
-        away = None if lost is None else lambda x, period: lost(units.restored(x), period * units.unit)
+        first, duration = units.rescaled(start), time / units.time
+        away = None if lost is None else lambda x, period: lost(units.restored(x), period * units.time)
         found = periodic_orbit(
-            units.flow, first, duration, segments=count, forced=forced, shift=moved, rtol=rtol, lost=away
+            units.system, first, duration, segments=count, forced=forced, shift=moved, rtol=rtol, lost=away
         )
-        return in_own_units(found, units)
+        return orbit_in_given(found, units)
     nodes = _nodes(pair, flat, time, count, tolerance)
     for _ in range(ITERATIONS):
         bases = [tangent_basis(flow.space, restored(jnp.asarray(node))) for node in nodes]
@@ -142,7 +142,7 @@ def periodic_orbit(
 def _units(pair: Linearised, flat: Array, time: float, rtol: Array) -> Units:
     """Return units near the ranges of the trajectory in which an orbit is looked for, and near its period."""
     sizes = orbit_sizes(pair.system, passed(pair, flat, time, rtol)) if is_flat(pair.system.space) else 1.0
-    return in_units(pair.system, sizes, time / TURN)
+    return rounded_units(pair.system, sizes, time / TURN)
 
 
 def passed(pair: Linearised, flat: Array, time: float, rtol: Array) -> State:
@@ -150,14 +150,13 @@ def passed(pair: Linearised, flat: Array, time: float, rtol: Array) -> State:
     return jax.vmap(pair.restored)(jnp.asarray(_nodes(pair, flat, time, 5, rtol)))
 
 
-def in_own_units(orbit: PeriodicOrbit, units: Units) -> PeriodicOrbit:
+def orbit_in_given(orbit: PeriodicOrbit, units: Units) -> PeriodicOrbit:
     """Return an orbit that was found in other units in those of the given flow."""
-    sizes = jax.tree.leaves(units.flow.scale) if isinstance(units.flow, RescaledFlow) else [1.0]
     return orbit._replace(
         state=units.restored(orbit.state),
         nodes=jax.tree.map(np.asarray, units.restored(orbit.nodes)),
-        period=orbit.period * units.unit,
-        gap=orbit.gap * float(max(np.max(np.asarray(size)) for size in sizes)),
+        period=orbit.period * units.time,
+        gap=orbit.gap * float(max(np.max(np.asarray(size)) for size in jax.tree.leaves(units.scale))),
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from analysis.dynamics.units import Units, in_units
+from analysis.dynamics.units import Units, rounded_units
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.ensembles import cores
@@ -96,7 +96,7 @@ class TimeMap(eqx.Module):
         """The system, a flow, in units near the sizes and two intervals."""
         system: Any = self.system
         sizes = jax.tree.map(lambda y: np.asarray(y if y.ndim == 1 else jnp.max(y)), self.restored(self.sizes))
-        return in_units(system, sizes, 2 * float(self.interval))
+        return rounded_units(system, sizes, 2 * float(self.interval))
 
     @property
     def is_map(self) -> bool:

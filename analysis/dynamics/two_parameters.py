@@ -25,8 +25,8 @@ from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.following import can_go_on, follow, limits, two_bounds
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
-from analysis.dynamics.own_units import CurveUnits, times
 from analysis.dynamics.unit_estimates import curve_units
+from analysis.dynamics.units import Units
 from dynsim._types import State
 from dynsim.arguments import check_flow
 from dynsim.decimals import printed, size_of
@@ -129,7 +129,7 @@ def critical_curve(
     return _in_given(units, _found(curve, points, (begin, end), at.kind))
 
 
-def units_through(flow: AbstractFlow, where: Any, state: State, first: float, bounds: Any) -> CurveUnits:
+def units_through(flow: AbstractFlow, where: Any, state: State, first: float, bounds: Any) -> Units:
     """Return the units of a curve through a state and a value of the first parameter; see `critical_curve`."""
     check_flow(flow)
     if not isinstance(where, tuple) or len(where) != 2:
@@ -139,7 +139,7 @@ def units_through(flow: AbstractFlow, where: Any, state: State, first: float, bo
     return curve_units(flow, where, state, both, at=(first, second))
 
 
-def _in_given(units: CurveUnits, found: CriticalCurve, power: int = 1) -> CriticalCurve:
+def _in_given(units: Units, found: CriticalCurve, power: int = 1) -> CriticalCurve:
     """Return a curve in the units of the given flow, or, with the power -1, one of the given flow in these units.
 
     Coefficients of normal forms are those of the given flow, always.
@@ -148,13 +148,13 @@ def _in_given(units: CurveUnits, found: CriticalCurve, power: int = 1) -> Critic
         return found
     first, second = (unit**power for unit in units.parameters)
     places = tuple(
-        d._replace(state=times(d.state, units.scale, power), first=d.first * first, second=d.second * second)
+        d._replace(state=units.moved(d.state, power), first=d.first * first, second=d.second * second)
         for d in found.degeneracies
     )
     return found._replace(
         first=found.first * first,
         second=found.second * second,
-        states=times(found.states, units.scale, power),
+        states=units.moved(found.states, power),
         frequencies=found.frequencies / units.time**power,
         degeneracies=places,
     )
@@ -267,7 +267,7 @@ def _degeneracy(curve: CriticalEquations, name: str, point: CurvePoint) -> Degen
     return Degeneracy(name, at.state, float(at.parameter), point.parameter, found)
 
 
-def _length(units: CurveUnits, flow: AbstractFlow, state: State) -> float:
+def _length(units: Units, flow: AbstractFlow, state: State) -> float:
     """Return the length, in the units of the given flow, of the null vector that has the length one in these units."""
     null = tangent_basis(flow.space, state) @ np.linalg.svd(tangent_jacobian(flow, state))[2][-1]
     return float(np.linalg.norm(units.flat(state) * null))

@@ -22,8 +22,8 @@ from analysis.dynamics.component_sizes import (
 )
 from analysis.dynamics.equilibrium_curve import derivatives, with_parameter
 from analysis.dynamics.orbit_curve import Cycle
-from analysis.dynamics.own_units import STATES, TIMES, WIDTHS, CurveUnits, made_units, unit_of
 from analysis.dynamics.periodic_orbits import TURN, passed
+from analysis.dynamics.units import STATES, TIMES, WIDTHS, Units, made_units, unit_of
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.systems.base import AbstractFlow
@@ -41,7 +41,7 @@ def curve_units(
     bounds: Sequence[Any],
     *,
     at: Sequence[float] | None = None,
-) -> CurveUnits:
+) -> Units:
     """Return units near the sizes that matter on a curve of equilibria or fixed points through a state.
 
     Args:
@@ -83,7 +83,7 @@ def curve_units(
 
 def orbit_units(
     flow: AbstractFlow, where: Sequence[Callable[[Any], Any]], cycle: Cycle, bounds: Sequence[Any]
-) -> CurveUnits:
+) -> Units:
     """Return units near the ranges of the states of a periodic orbit, its period, and the ranges of parameters.
 
     An orbit of one or two nodes is followed from the first one.
@@ -99,7 +99,7 @@ def orbit_units(
     return made_units(flow, taken, scale, _turn(period), widths)
 
 
-def hopf_units(flow: AbstractFlow, where: Callable[[Any], Any], at: Bifurcation, bounds: Any) -> CurveUnits:
+def hopf_units(flow: AbstractFlow, where: Callable[[Any], Any], at: Bifurcation, bounds: Any) -> Units:
     """Return units near the sizes at a Hopf point, and the period of the orbits that begin there."""
     take, _ = real_parameter("where", where, flow)
     found = curve_units(flow, (take,), at.state, (bounds,), at=(at.parameter,))

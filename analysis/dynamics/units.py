@@ -1,98 +1,148 @@
-"""Units in which the states and the times of a flow are of order one, for tolerances that suppose this."""
+"""A system in units of its state, of time and of parameters in which these are of order one.
+
+Tolerances of searches, curves and solvers suppose this. The units are 1 for sizes of order one, and else powers of
+1024, which round nothing.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array
 
 from analysis.dynamics.linearisation import SymmetryGenerator
-from dynsim._types import State, Time
+from dynsim._types import State, Step
 from dynsim.spaces import AbstractSpace
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.named import InUnit, Leaf
 from dynsim.systems.noisy import NoisyFlow
-from dynsim.systems.rescaled import RescaledFlow, is_flat
+from dynsim.systems.rescaled import RescaledFlow, times
 
-STEP = 10  # units are powers of two to this, so that most flows keep their own, and few programs are compiled
+STEP = 10  # units are powers of two to this, so that most systems keep their own, and few programs are compiled
+STATES, WIDTHS, TIMES = (1 / 64, 128.0), (1 / 64, 1024.0), (1 / 1024, 1024.0)
+"""Sizes of states, widths of the ranges of parameters, and times that have the unit 1 on curves."""
+
+
+class RescaledMap(AbstractMap):
+    """A map whose state on Euclidean space is divided by units."""
+
+    rest: AbstractMap
+    scale: State
+
+    def __init__(self, rest: AbstractMap, scale: State):
+        """Store the map and the units."""
+        self.rest, self.scale = rest, jax.tree.map(jnp.asarray, scale)
+
+    @property
+    def space(self) -> AbstractSpace:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The space of the map."""
+        return self.rest.space
+
+    def step(self, k: Step, x: State) -> State:
+        """Return the next state in these units."""
+        return times(self.rest.step(k, times(x, self.scale)), self.scale, -1)
 
 
 class Units(NamedTuple):
-    """A given flow, the same in other units of its states and of time, and the unit of time."""
+    """A system in units of its state, of time and of parameters: `system`, with the functions `where` that take these.
 
-    given: AbstractFlow
-    flow: AbstractFlow
-    unit: float
+    `scale` is a number, or has the structure of the state, with a number for each component of a vector. See
+    `made_units`.
+    """
 
-    @property
-    def is_own(self) -> bool:
-        """Whether they are the units of the given flow."""
-        return self.flow is self.given
+    system: Any
+    where: tuple[Callable[[Any], Any], ...]
+    scale: State
+    time: float
+    parameters: tuple[float, ...]
 
     def restored(self, z: State) -> State:
-        """Return states, or velocities of symmetries, with any leading axes, in the units of the given flow."""
-        return self.flow.restored(z) if isinstance(self.flow, RescaledFlow) else z
+        """Return states, or velocities of symmetries, with any leading axes, in the units of the given system."""
+        return self.moved(z, 1)
 
     def rescaled(self, x: State) -> State:
-        """Return states with any leading axes in these units."""
-        return self.flow.rescaled(x) if isinstance(self.flow, RescaledFlow) else x
+        """Return states, with any leading axes, in these units."""
+        return self.moved(x, -1)
 
-    def acting(self, maps: Sequence[SymmetryGenerator]) -> list[SymmetryGenerator]:
-        """Return generators, or maps from states to states, of the given flow as functions of states in these units."""
+    def moved(self, x: State, power: int) -> State:
+        """Return states in the units of the given system, with the power 1, or, with -1, in these units."""
+        return x if self.has_given_states else times(x, self.scale, power)
+
+    def acting(self, maps: Sequence[SymmetryGenerator]) -> Sequence[SymmetryGenerator]:
+        """Return generators, or maps of states, of the given system as functions of states in these units."""
+        if self.has_given_states:
+            return maps
         return [lambda z, move=move: self.rescaled(move(self.restored(z))) for move in maps]
 
+    def given(self, system: Any) -> Any:
+        """Return the given system of one in these units, which may have other parameters."""
+        return system if self.has_given_states and self.time == 1 else system.rest
 
-def typical_units(flow: AbstractFlow, states: State, t: Time = 0.0) -> Units:
-    """Return a flow in units near the ranges of some states, and near one over the median norm of its Jacobian there.
+    @property
+    def are_given(self) -> bool:
+        """Whether all units are those of the given system."""
+        return self.has_given_states and self.time == 1 and all(unit == 1 for unit in self.parameters)
 
-    Args:
-        flow: the flow.
-        states: on the first axis of every array.
-        t: the time at which the Jacobian is evaluated, in the unit of the flow.
-    """
-    return _units(flow, ranges(states), np.median, states, t)
+    @property
+    def has_given_states(self) -> bool:
+        """Whether states have the units of the given system."""
+        return _are_one(self.scale)
 
-
-def largest_units(flow: AbstractFlow, states: State, t: Time = 0.0) -> Units:
-    """Return a flow in units near the largest entries of some states and one over the largest norm of its Jacobian.
-
-    Args:
-        flow: the flow.
-        states: on the first axis of every array.
-        t: the time at which the Jacobian is evaluated, in the unit of the flow.
-    """
-    return _units(flow, largest(states), np.max, states, t)
+    def flat(self, state: State) -> np.ndarray:
+        """Return the unit of each entry of a flat state."""
+        ones = jax.tree.map(lambda part: np.ones(np.shape(part)), state)
+        return np.asarray(ravel_pytree(self.restored(ones))[0], float)
 
 
-def _units(flow: AbstractFlow, sizes: State, typical: Callable, states: State, t: Time) -> Units:
-    if isinstance(flow, NoisyFlow):
-        return Units(flow, flow, 1.0)
-    sizes = sizes if is_flat(flow.space) else 1.0
-    sized = in_units(flow, sizes, 1.0)
-    rates = norms(sized.flow, sized.rescaled(states), t)
-    rate = float(typical(rates)) if rates.size else 0.0
-    return in_units(flow, sizes, 1 / rate if rate > 0 else 1.0)
+def made_units(
+    system: Any,
+    where: Sequence[Callable[[Any], Any]] = (),
+    scale: State = 1.0,
+    time: float = 1.0,
+    parameters: Sequence[float] = (),
+) -> Units:
+    """Return a system in given units, by default its own; a map has no unit of time."""
+    scale, taken, moved = jax.tree.map(np.asarray, scale), list(where), system
+    if isinstance(system, AbstractMap) and not _are_one(scale):
+        moved = RescaledMap(system, scale)
+    elif isinstance(system, AbstractFlow) and not (_are_one(scale) and time == 1):
+        moved = RescaledFlow(system, state=scale, time=time)
+    if moved is not system:
+        taken = [within(take) for take in taken]
+    taken = [take if unit == 1 else InUnit(take, unit) for take, unit in zip(taken, parameters, strict=True)]
+    return Units(moved, tuple(taken), scale, time if isinstance(system, AbstractFlow) else 1.0, tuple(parameters))
 
 
-def units_near(space: AbstractSpace, states: State) -> State:
-    """Return the units near, and not far above, the ranges of states (see `ranges`): 1 on a curved space."""
-    if not is_flat(space):
-        return jax.tree.map(lambda part: np.ones(()), states)
-    return jax.tree.map(lambda size: power_near(size / 4), ranges(states))
-
-
-def in_units(flow: AbstractFlow, sizes: State, time: float) -> Units:
-    """Return a flow in units near, and not far above, given sizes of its states (see `RescaledFlow`), and near a time.
+def rounded_units(flow: AbstractFlow, sizes: State, time: float) -> Units:
+    """Return a flow in powers of 1024 near, and not far above, given sizes of its states, and near a time.
 
     On a curved space states have no unit, and `sizes` is 1. A flow with noise keeps its units.
     """
-    state, unit = jax.tree.map(lambda size: power_near(size / 4), sizes), float(power_near(time))
-    if isinstance(flow, NoisyFlow) or (unit == 1 and all(np.all(part == 1) for part in jax.tree.leaves(state))):
-        return Units(flow, flow, 1.0)
-    return Units(flow, RescaledFlow(flow, state=state, time=unit), unit)
+    if isinstance(flow, NoisyFlow):
+        return made_units(flow)
+    scale = jax.tree.map(lambda size: power_near(size / 4), sizes)
+    return made_units(flow, scale=scale, time=float(power_near(time)))
+
+
+def _are_one(scale: State) -> bool:
+    return all(np.all(np.asarray(part) == 1) for part in jax.tree.leaves(scale))
+
+
+def within(take: Any) -> Any:
+    """Return the function that takes from a rescaled system what another one takes from the system itself."""
+    return Leaf(("rest", *take.path)) if isinstance(take, Leaf) else Within(take)
+
+
+class Within(NamedTuple):
+    """A function of a rescaled system, which takes a leaf of the system itself; equal for equal functions."""
+
+    take: Callable[[Any], Any]
+
+    def __call__(self, system: Any) -> Any:
+        """Return the leaf."""
+        return self.take(system.rest)
 
 
 def power_near(sizes: Any) -> np.ndarray:
@@ -102,53 +152,10 @@ def power_near(sizes: Any) -> np.ndarray:
     return np.asarray(2.0 ** (STEP * np.round(np.log2(np.where(sound, given, 1.0)) / STEP)))
 
 
-def norms(flow: AbstractFlow, states: State, t: Time = 0.0) -> np.ndarray:
-    """Return the root mean squares of the singular values of the Jacobian at states, without those not finite.
+def unit_of(sizes: Any, range_: tuple[float, float], share: float = 1.0) -> np.ndarray:
+    """Return 1 for sizes in a range, and for others, unless they are zero or not finite, the power of 1024 nearest.
 
-    `states` are on the first axis of every array.
+    It is that nearest to a share of the size.
     """
-    found = np.asarray(_norms(flow, states, jnp.asarray(t, float)))
-    return found[np.isfinite(found)]
-
-
-@eqx.filter_jit
-def _norms(flow: AbstractFlow, states: State, t: Array) -> Array:
-    def norm(x: State) -> Array:
-        flat, restored = ravel_pytree(x)
-        J = jax.jacfwd(lambda y: ravel_pytree(flow.vector_field(t, restored(y)))[0])(flat)
-        return jnp.linalg.norm(J) / np.sqrt(flat.shape[0])
-
-    return jax.vmap(norm)(states)
-
-
-def ranges(states: State) -> State:
-    """Return the ranges of the entries of vectors among states, and the largest range of other arrays.
-
-    An entry that does not vary has the range of its size, and one that is always zero that of the other entries.
-    """
-
-    def of(part: Any) -> np.ndarray:
-        rows = _finite_rows(part)
-        spread, sizes = np.ptp(rows, axis=0), np.max(np.abs(rows), axis=0)
-        return _filled(np.where(spread > 1e-12 * sizes, spread, sizes))
-
-    return jax.tree.map(of, states)
-
-
-def largest(states: State) -> State:
-    """Return the largest absolute values of the entries of vectors among states, and those of other arrays.
-
-    An entry that is always zero has the value of the other entries.
-    """
-    return jax.tree.map(lambda part: _filled(np.max(np.abs(_finite_rows(part)), axis=0)), states)
-
-
-def _finite_rows(part: Any) -> np.ndarray:
-    rows = np.asarray(part, float)
-    return np.where(np.isfinite(rows), rows, 0.0)
-
-
-def _filled(sizes: Any) -> np.ndarray:
-    """Return the sizes of the entries of a vector, the largest one for zeros; of other arrays the largest one."""
-    most = np.max(sizes, initial=0.0)
-    return np.where(sizes > 0, sizes, most) if np.ndim(sizes) == 1 else np.asarray(most)
+    given = np.abs(np.asarray(sizes, float))
+    return np.where((given >= range_[0]) & (given <= range_[1]), 1.0, power_near(share * given))

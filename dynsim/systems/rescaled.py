@@ -95,20 +95,11 @@ class RescaledFlow(AbstractFlow):
 
     def restored(self, z: State) -> State:
         """Return states of this flow, with any leading axes, in the units of the flow."""
-        return jax.tree.map(jnp.multiply, z, self._each(z))
+        return times(z, self.scale)
 
     def rescaled(self, x: State) -> State:
         """Return states of the flow, with any leading axes, in the units of this one."""
-        return jax.tree.map(jnp.divide, x, self._each(x))
-
-    def _each(self, x: State) -> State:
-        """Return the units of each entry of a state."""
-        parts, leaves, tree = jax.tree.leaves(self.scale), *jax.tree.flatten(x)
-        if len(parts) == 1:
-            parts = parts * len(leaves)
-        elif jax.tree.structure(self.scale) != tree:
-            raise argument_error("state", "have the parts of the state", "has others")
-        return jax.tree.unflatten(tree, [_for_each(s, a) for s, a in zip(parts, leaves, strict=True)])
+        return times(x, self.scale, -1)
 
     def velocity(self, t: Time, x: State) -> State:
         """Return the velocity in the new units."""
@@ -133,11 +124,28 @@ class RescaledFlow(AbstractFlow):
         self.flow.check_horizon(self.time * t0, self.time * t1)
 
 
-def _for_each(units: jax.Array, x: Any) -> jax.Array:
-    """Return the unit of each entry; raise `ValueError` unless there is one for each component."""
+def times(x: State, scale: State, power: int = 1) -> State:
+    """Return states, with any leading axes, multiplied by units, or, with the power -1, divided by them.
+
+    `scale` is a number, or has the structure of the state, with a number for each component of a vector.
+
+    Raises:
+        ValueError: for units of other parts, or of another number of components.
+    """
+    parts, leaves, tree = jax.tree.leaves(scale), *jax.tree.flatten(x)
+    if len(parts) == 1:
+        parts = parts * len(leaves)
+    elif jax.tree.structure(scale) != tree:
+        raise argument_error("state", "have the parts of the state", "has others")
+    sizes = [_for_each(s, a) for s, a in zip(parts, leaves, strict=True)]
+    return jax.tree.unflatten(tree, [a * s if power > 0 else a / s for a, s in zip(leaves, sizes, strict=True)])
+
+
+def _for_each(units: Any, x: Any) -> Any:
+    """Return units with the axes of an array; raise `ValueError` unless there is one for each component."""
     if units.ndim and units.shape != x.shape[-1:]:
         raise argument_error("state", f"have a unit for each of {x.shape[-1]} components", f"has {len(units)}")
-    return jnp.broadcast_to(units, x.shape).astype(x.dtype)
+    return units.reshape((1,) * (x.ndim - units.ndim) + units.shape).astype(x.dtype)
 
 
 def is_flat(space: AbstractSpace) -> bool:

@@ -138,7 +138,7 @@ MUTANTS = (
     Mutant("workbench attractors: Newton's method is never lost", LIMITS, "<= LOST and 0.5 < ratio < 1.5", "< np.inf",
            tests=(TESTS + "newtons_method_is_lost_far_from_the_trajectory_in_extents_or_from_the_period",)),
     Mutant("workbench orbits: where an iteration is lost is told in other units", DYNAMICS + "periodic_orbits",
-           "lost(units.restored(x), period * units.unit)", "lost(x, period)",
+           "lost(units.restored(x), period * units.time)", "lost(x, period)",
            tests=("tests/test_periodic_orbits.py::test_an_iteration_that_is_lost_ends_there",)),
     Mutant("workbench: tangent vectors of a flat space are looked for", DYNAMICS + "linearisation",
            "if is_flat(space):", "if False:",

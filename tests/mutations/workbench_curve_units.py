@@ -4,7 +4,7 @@ from tests.mutants import Mutant
 
 DYNAMICS = "analysis.dynamics."
 OWN, ESTIMATES, SIZES, CONVERTED, CURVES = (
-    DYNAMICS + name for name in ("own_units", "unit_estimates", "component_sizes", "converted_branches", "curves")
+    DYNAMICS + name for name in ("units", "unit_estimates", "component_sizes", "converted_branches", "curves")
 )
 ALONG, TWO, PLANES, DIAGRAMS = (
     DYNAMICS + name for name in ("equilibrium_curve", "two_parameters", "parameter_planes", "diagrams")
@@ -33,8 +33,8 @@ MUTANTS = (
            "np.where((given >= range_[0]) & (given <= range_[1]), 1.0, power_near(share * given))",
            "power_near(share * given)", tests=RANGE),
     Mutant("workbench curve units: a map's state is not given back", OWN,
-           "return _times(self.rest.step(k, _times(x, self.scale, 1)), self.scale, -1)",
-           "return self.rest.step(k, _times(x, self.scale, 1))", tests=MAPS),
+           "return times(self.rest.step(k, times(x, self.scale)), self.scale, -1)",
+           "return self.rest.step(k, times(x, self.scale))", tests=MAPS),
     Mutant("workbench curve units: parameters have the unit one", OWN,
            "[take if unit == 1 else InUnit(take, unit)", "[take", tests=PITCHFORK),
     Mutant("workbench curve units: a value in a unit is one in that of the flow", ALONG,

@@ -68,7 +68,7 @@ MUTANTS = (
            "size = np.where(spread > 0, spread, 1.0)", "size = np.ones_like(spread)",
            tests=(PHASE + "limit_cycles_are_found_whatever_their_period[10000000.0]",)),
     Mutant("portraits: periods are in the unit of the search", PERIODIC,
-           "period=orbit.period * units.unit", "period=orbit.period",
+           "period=orbit.period * units.time", "period=orbit.period",
            tests=(PHASE + "limit_cycles_are_found_whatever_their_period[1.0]",)),
     Mutant("portraits: states of cycles are in the unit of the search", PERIODIC,
            "state=units.restored(orbit.state)", "state=orbit.state",
