@@ -7,7 +7,7 @@ import scipy.linalg
 from jaxtyping import Float, Inexact
 
 from analysis.dynamics.charts import FlowChart, second_derivative, third_derivative
-from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
+from analysis.dynamics.linearisation import null_vectors, tangent_basis, tangent_jacobian
 from dynsim._types import State
 from dynsim.systems.base import AbstractFlow
 
@@ -25,8 +25,8 @@ def cusp_coefficient(flow: AbstractFlow, state: State) -> tuple[float]:
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 8.7.
     """
     chart, A = _chart(flow, state)
-    q, p, inverse = _null_vectors(A)
-    p = p / (p @ q)
+    q, p = null_vectors(A)
+    p, inverse = p / (p @ q), _inverse(A)
     h = -inverse @ _real(chart, q, q)
     return (float(p @ (np.real(third_derivative(chart, q, q, q).value) + 3 * _real(chart, q, h))) / 6,)
 
@@ -45,7 +45,7 @@ def bogdanov_takens_coefficients(flow: AbstractFlow, state: State) -> tuple[floa
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 8.7.
     """
     chart, A = _chart(flow, state)
-    q0, p1, inverse = _null_vectors(A)
+    (q0, p1), inverse = null_vectors(A), _inverse(A)
     q1 = inverse @ q0
     p1 = p1 / (p1 @ q1)
     p0 = inverse.T @ p1
@@ -75,7 +75,7 @@ def fold_hopf_coefficients(flow: AbstractFlow, state: State, frequency: float) -
         frequency: omega, in radians per unit of time.
     """
     chart, A = _chart(flow, state)
-    q0, p0, _ = _null_vectors(A)
+    q0, p0 = null_vectors(A)
     found: Any = scipy.linalg.eig(A, left=True)
     values, left, right = found
     k = int(np.argmin(np.abs(values - 1j * frequency)))
@@ -125,8 +125,7 @@ def _real(chart: FlowChart, u: np.ndarray, v: np.ndarray) -> np.ndarray:
     return np.real(second_derivative(chart, u, v).value)
 
 
-def _null_vectors(A: Float[np.ndarray, "d d"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return unit vectors q and p with A q = 0 and A^T p = 0, and the inverse of A on what is across them."""
+def _inverse(A: Float[np.ndarray, "d d"]) -> np.ndarray:
+    """Return the inverse of a matrix on what is across its null vectors."""
     left, sizes, right = np.linalg.svd(A)
-    inverse = right[:-1].T @ np.diag(1 / sizes[:-1]) @ left[:, :-1].T
-    return right[-1], left[:, -1], inverse
+    return right[:-1].T @ np.diag(1 / sizes[:-1]) @ left[:, :-1].T

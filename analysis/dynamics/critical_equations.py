@@ -17,7 +17,7 @@ from analysis.dynamics.codimension_two import crossing_pair, without
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.equilibria import displaced
 from analysis.dynamics.equilibrium_curve import with_parameter
-from analysis.dynamics.linearisation import eigenvalues, tangent_basis, tangent_jacobian
+from analysis.dynamics.linearisation import eigenvalues, null_vectors, tangent_basis, tangent_jacobian
 from analysis.dynamics.normal_forms import SINGULAR, lyapunov_coefficient
 from dynsim._types import State
 from dynsim.arguments import check_flow
@@ -147,7 +147,7 @@ class FoldCurve(CriticalEquations):
         """Return the null vector at a fold."""
         del frequency
         B, J = tangent_basis(self.flow.space, state), tangent_jacobian(self.moved(parameter, self.value), state)
-        null = B @ np.linalg.svd(J)[2][-1]
+        null = B @ null_vectors(J)[0]
         return Critical(state, null, 0 * null, np.asarray(0.0), np.asarray(parameter))
 
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
@@ -217,9 +217,9 @@ def _fold_coefficients(curve: CriticalEquations, point: CurvePoint) -> tuple[flo
     moved = curve.moved(float(at.parameter), point.parameter)
     B, J = tangent_basis(curve.flow.space, at.state), tangent_jacobian(moved, at.state)
     v = B.T @ np.asarray(at.real)
-    left, _, right = np.linalg.svd(J)
-    w = left[:, -1] * np.sign(np.linalg.slogdet(J + np.outer(left[:, -1], right[-1]))[0])  # continuous along the curve
-    w = w * np.sign(right[-1] @ v)
+    q, p = null_vectors(J)
+    w = p * np.sign(np.linalg.slogdet(J + np.outer(p, q))[0])  # continuous along the curve
+    w = w * np.sign(q @ v)
     bend = second_derivative(FlowChart(moved, at.state, B), v, v)
     return float(w @ np.real(bend.value)) / 2, float(w @ v)
 

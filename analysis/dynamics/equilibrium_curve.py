@@ -13,7 +13,7 @@ from jaxtyping import Array
 from analysis.dynamics.charts import FlowChart, MapChart
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.equilibria import displaced
-from analysis.dynamics.linearisation import SymmetryGenerator, eigenvalues, orbit_basis, tangent_basis
+from analysis.dynamics.linearisation import SymmetryGenerator, eigenvalues, null_vectors, orbit_basis, tangent_basis
 from analysis.dynamics.map_normal_forms import flip_coefficient, neimark_sacker_coefficient
 from analysis.dynamics.normal_forms import UNKNOWN, Coefficient, fold_coefficient, lyapunov_coefficient
 from dynsim._types import State
@@ -81,7 +81,7 @@ class EquilibriumCurve(AbstractCurve):
         if self.units is None:
             return found
         if critical is None:
-            vector, share = np.linalg.svd(point.J)[2][-1], self.units.parameters[0]
+            vector, share = null_vectors(point.J)[0], self.units.parameters[0]
         else:
             values, vectors = np.linalg.eig(point.J)
             vector, share = vectors[:, int(np.argmin(np.abs(values - critical)))], 1.0

@@ -8,6 +8,7 @@ import jax
 import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from dynsim._types import State, Time
@@ -131,6 +132,12 @@ def kind(values: ArrayLike, tolerance: float) -> str:
     if np.any(parts > tolerance):
         return "unstable" if np.all(parts > tolerance) else "saddle"
     return "undecided"
+
+
+def null_vectors(A: Float[np.ndarray, "d d"]) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
+    """Return unit vectors q and p with A q = 0 and A^T p = 0, those of the least singular value."""
+    left, _, right = np.linalg.svd(A)
+    return right[-1], left[:, -1]
 
 
 def orbit_basis(basis: np.ndarray, x: State, symmetries: Sequence[SymmetryGenerator]) -> np.ndarray:

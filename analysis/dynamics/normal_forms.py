@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Inexact
 
 from analysis.dynamics.charts import Chart, FlowChart, Form, second_derivative, third_derivative
-from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
+from analysis.dynamics.linearisation import null_vectors, tangent_basis, tangent_jacobian
 from dynsim._types import State
 from dynsim.systems.base import AbstractFlow
 
@@ -76,8 +76,7 @@ def fold_coefficient(chart: Chart, J: Float[np.ndarray, "d d"], slope: Float[np.
         J: the Jacobian of the field, or of the displacement by the map.
         slope: their derivative by the parameter.
     """
-    left, _, right = np.linalg.svd(J)
-    w, v = left[:, -1], right[-1]
+    v, w = null_vectors(J)
     across = float(w @ slope)
     if abs(across) <= SINGULAR * float(np.linalg.norm(slope)):
         return UNKNOWN

@@ -24,7 +24,7 @@ from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.following import can_go_on, follow, limits, two_bounds
-from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
+from analysis.dynamics.linearisation import null_vectors, tangent_basis, tangent_jacobian
 from analysis.dynamics.unit_estimates import curve_units
 from analysis.dynamics.units import Units
 from dynsim._types import State
@@ -269,5 +269,5 @@ def _degeneracy(curve: CriticalEquations, name: str, point: CurvePoint) -> Degen
 
 def _length(units: Units, flow: AbstractFlow, state: State) -> float:
     """Return the length, in the units of the given flow, of the null vector that has the length one in these units."""
-    null = tangent_basis(flow.space, state) @ np.linalg.svd(tangent_jacobian(flow, state))[2][-1]
+    null = tangent_basis(flow.space, state) @ null_vectors(tangent_jacobian(flow, state))[0]
     return float(np.linalg.norm(units.flat(state) * null))

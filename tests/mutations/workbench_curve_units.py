@@ -76,7 +76,7 @@ MUTANTS = (
     Mutant("workbench curve units: critical vectors have length one in other units", CURVES,
            "share /= float(np.linalg.norm(sizes * vector)) ** 2", "share /= 1.0", tests=HOPF),
     Mutant("workbench curve units: coefficients of folds are not in the unit of the parameter", ALONG,
-           "[2][-1], self.units.parameters[0]", "[2][-1], 1.0", tests=FOLDS),
+           "null_vectors(point.J)[0], self.units.parameters[0]", "null_vectors(point.J)[0], 1.0", tests=FOLDS),
     Mutant("workbench curve units: the vector of a period doubling is another one", ALONG,
            "flip_coefficient(chart, A), point, -2.0)", "flip_coefficient(chart, A), point)", tests=MAPS),
     Mutant("workbench curve units: degenerate points are in other units", TWO,
