@@ -24,6 +24,11 @@ from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.following import can_go_on, follow, limits, two_bounds
+from analysis.dynamics.hopf_degeneracies import (
+    critical_length,
+    double_hopf_coefficients,
+    second_lyapunov_coefficient,
+)
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.own_units import CurveUnits, times
 from analysis.dynamics.unit_estimates import curve_units
@@ -34,7 +39,13 @@ from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter
 
-LETTERS = {"cusp": ("c",), "Bogdanov-Takens point": ("a", "b"), "fold-Hopf point": ("s", "theta")}
+LETTERS = {
+    "cusp": ("c",),
+    "Bogdanov-Takens point": ("a", "b"),
+    "fold-Hopf point": ("s", "theta"),
+    "Bautin point": ("l2",),
+    "double Hopf point": ("p11", "p12", "p21", "p22", "theta", "delta"),
+}
 """The coefficients of degenerate points by kind."""
 
 
@@ -45,8 +56,9 @@ class Degeneracy(NamedTuple):
     where the first Lyapunov coefficient of Hopf points changes its sign, a `fold-Hopf point` (zero-Hopf), where a fold
     is a Hopf point, too, or a `double Hopf point`, with two pairs of imaginary eigenvalues.
 
-    `coefficients` are those of the normal form, see `codimension_two`: c of a cusp, a and b of a Bogdanov-Takens point,
-    s and theta of a fold-Hopf point; none of the others.
+    `coefficients` are those of the normal form, see `codimension_two` and `hopf_degeneracies`: c of a cusp, a and b of
+    a Bogdanov-Takens point, s and theta of a fold-Hopf point, the second Lyapunov coefficient of a Bautin point, p11,
+    p12, p21, p22, theta and delta of a double Hopf point. Those that are not defined are NaN.
     """
 
     kind: str
@@ -264,7 +276,32 @@ def _degeneracy(curve: CriticalEquations, name: str, point: CurvePoint) -> Degen
     if name == "fold-Hopf point":  # which has no unit
         pair = crossing_pair(curve.others(point))[1] if at.frequency == 0 else 1j * float(at.frequency)
         found = fold_hopf_coefficients(flow, at.state, abs(pair.imag))
+    if name == "Bautin point":
+        length = _critical_length(curve, flow, at.state, float(at.frequency))
+        found = (second_lyapunov_coefficient(flow, at.state, float(at.frequency)) / length**4,)
+    if name == "double Hopf point":
+        found = _double_hopf(
+            curve, flow, at.state, (float(at.frequency), abs(crossing_pair(curve.others(point))[1].imag))
+        )
     return Degeneracy(name, at.state, float(at.parameter), point.parameter, found)
+
+
+def _double_hopf(
+    curve: CriticalEquations, flow: AbstractFlow, state: State, frequencies: tuple[float, float]
+) -> tuple[float, ...]:
+    """Return the coefficients of a double Hopf point in the units of the given flow."""
+    squares = [_critical_length(curve, flow, state, w) ** 2 for w in sorted(frequencies, reverse=True)]
+    sizes = np.array(2 * squares) * (1.0 if curve.units is None else curve.units.time)
+    p = double_hopf_coefficients(flow, state, frequencies)
+    return (*(p[:4] / sizes).tolist(), *p[4:])
+
+
+def _critical_length(curve: CriticalEquations, flow: AbstractFlow, state: State, frequency: float) -> float:
+    """Return the length, in the units of the given flow, of the critical vector that has the length one in these."""
+    if curve.units is None:
+        return 1.0
+    sizes = curve.units.flat(state)[:, None] * tangent_basis(flow.space, state)
+    return critical_length(tangent_jacobian(flow, state), frequency, sizes)
 
 
 def _length(units: CurveUnits, flow: AbstractFlow, state: State) -> float:
