@@ -1,5 +1,6 @@
 """Folds and Hopf points of equilibria followed in two parameters, with cusps and points of higher degeneracy."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.between import located
+from analysis.dynamics.between import hidden_sign, located
 from analysis.dynamics.codimension_two import (
     bogdanov_takens_coefficients,
     crossing_pair,
@@ -244,12 +245,12 @@ def _joined(known: CriticalCurve, more: CriticalCurve, side: int) -> CriticalCur
 def _found(curve: CriticalEquations, points: list[CurvePoint], ends: tuple[str, str], name: str) -> CriticalCurve:
     """Return the curve of points that follow each other, with the degeneracies between them."""
     tests = curve.tests()
-    values = [{kind: test(point) for kind, test in tests.items()} for point in points]
+    values = {kind: [test(point) for point in points] for kind, test in tests.items()}
     degenerate: list[Degeneracy] = []
     for k in range(len(points) - 1):
         for kind, test in tests.items():
-            if values[k][kind] * values[k + 1][kind] < 0:
-                place, _ = located(curve, points[k], points[k + 1], test)
+            for begin, end in _changes(curve, points, values[kind], k, test):
+                place, _ = located(curve, begin, end, test)
                 pair = test == curve.crosses
                 if place is not None and (not pair or turns(crossing_pair(curve.others(place))[1])):
                     degenerate.append(_degeneracy(curve, kind, place))
@@ -262,6 +263,16 @@ def _found(curve: CriticalEquations, points: list[CurvePoint], ends: tuple[str, 
     return CriticalCurve(
         name, stacked.parameter, second, stacked.state, np.abs(stacked.frequency), tuple(degenerate), ends
     )
+
+
+def _changes(
+    curve: CriticalEquations, points: list[CurvePoint], values: list[float], k: int, test: Callable
+) -> Sequence[tuple[CurvePoint, CurvePoint]]:
+    """Return the pairs of points from the k-th to the next one between which a test function changes its sign."""
+    if values[k] * values[k + 1] < 0:
+        return [(points[k], points[k + 1])]
+    inside = hidden_sign(curve, points, values, k, test)
+    return list(itertools.pairwise([points[k], *inside, points[k + 1]])) if inside else []
 
 
 def _degeneracy(curve: CriticalEquations, name: str, point: CurvePoint) -> Degeneracy:

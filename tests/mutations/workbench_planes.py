@@ -35,6 +35,9 @@ LINE = (DRAWN + "a_line_changes_its_stability_at_the_bifurcation",)
 REFUSED = (DRAWN + "files_that_hold_no_diagram_are_refused",)
 
 MUTANTS = (
+    Mutant("workbench planes: two degenerate points in a step are passed by", TWO,
+           "inside = hidden_sign(curve, points, values, k, test)", "inside = []",
+           tests=(TESTS + "two_cusps_in_one_step_are_both_found",)),
     Mutant("workbench planes: a Bautin point has a flat centre manifold to the third order", HOPFS,
            "((j - 1) * c + (k - 1) * np.conj(c)) * h[j - 1, k - 1]", "0 * h[j - 1, k - 1]", tests=BAUTIN),
     Mutant("workbench planes: the second Lyapunov coefficient is a rate", HOPFS,
