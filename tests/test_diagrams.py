@@ -234,12 +234,12 @@ def test_all_fixed_points_of_a_map_of_ones_own_are_looked_for(capsys, tmp_path, 
         "import jax.numpy as jnp\n"
         "from dynsim.systems.base import FunctionMap\n"
         "def step(k, x, r):\n"
-        "    return jnp.stack([r * x[0] * (1 - x[1]), x[0]])\n"
+        "    return jnp.stack([r * x[0] * (1 - 1e9 * x[1]), x[0]])\n"
         'delayed = FunctionMap(step, names=("x", "y"), parameters={"r": 1.5})\n'
     )
     words = ["continue", f"{file}:delayed", "--parameter", "r", "--from", "1.4", "--to", "1.6", "--step", "0.1"]
-    status, said, _ = run(capsys, *words, "--box", "-1", "2", "-1", "2", "--starts", "6", "--movie", "r.gif")
+    status, said, _ = run(capsys, *words, "--box", *["-1e-9", "2e-9"] * 2, "--starts", "6", "--movie", "r.gif")
     assert status == 0
-    assert "2 branches in r" in said  # from (0, 0), and from (1, 1) (1 - 1 / r)
+    assert "2 branches in r" in said  # from (0, 0), and from (1, 1) (1 - 1 / r) in units of 1e-9
     assert said.splitlines()[-1] == "movie r.gif"
     assert [line.get_visible() for line in frames[0].lines] == [True] * len(frames[0].lines)

@@ -80,6 +80,14 @@ def test_a_step_does_not_lead_to_a_branch_that_crosses(step):
     assert (point.kind, point.parameter) == ("branch point", pytest.approx(CRITICAL, abs=1e-9))
 
 
+def test_two_bifurcations_in_one_step_are_both_found():
+    """Both branches of x (g^2 - p^2 - x) cross at p = g and p = -g, and the eigenvalue is -1 at both ends of a step."""
+    found = followed(lambda x, p: x * (1e-4 - (p - CRITICAL) ** 2 - x), [0.0], 0.3)
+    assert np.min(np.abs(found.parameters - CRITICAL)) > 0.01
+    assert [b.kind for b in found.bifurcations] == ["branch point"] * 2
+    assert [b.parameter for b in found.bifurcations] == pytest.approx([CRITICAL - 0.01, CRITICAL + 0.01], abs=1e-7)
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_folds_are_exact_whatever_the_step(step):
     fold = lambda x, p: p - CRITICAL - 1.3 * (x - 0.2) ** 2 + 0.5 * (x - 0.2) ** 3

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.continuation import continue_equilibria
+from analysis.dynamics.hopf_degeneracies import second_lyapunov_coefficient
 from analysis.dynamics.normal_forms import lyapunov_coefficient
 from analysis.dynamics.two_parameters import critical_curve
 from dynsim.spaces import Ellipsoid, Euclidean
@@ -17,6 +18,14 @@ SHIFT = 13 / 16
 """What the quadratic terms below add: (f_xy (f_xx + f_yy) - g_xy (g_xx + g_yy) - f_xx g_xx + f_yy g_yy) / (16 w).
 
 Source: J. Guckenheimer, P. Holmes, Nonlinear Oscillations, eq. (3.4.11); the first Lyapunov coefficient is 2 a / w.
+"""
+
+SECOND = -3607 / 1536
+"""How V = (x^2 + y^2) / 2 + ... changes at q = -13/16, V' = -3607/1536 (x^2 + y^2)^3 + ..., in rational arithmetic.
+
+The critical vector of length one makes amplitudes larger by the square root of two, so the coefficient is four times
+this, divided by w = 2. Source of the method: A. A. Andronov et al., Theory of Bifurcations of Dynamic Systems on a
+Plane, chapter IX.
 """
 
 
@@ -73,6 +82,8 @@ def test_the_coefficient_does_not_depend_on_the_coordinates():
     for q in (-1.5, 0.25):
         found = lyapunov_coefficient(BentOnEllipsoid(q=q), place, 2.0)
         assert found.value == pytest.approx((q + SHIFT) / 1.08, abs=1e-12)
+    bautin = second_lyapunov_coefficient(BentOnEllipsoid(q=-SHIFT), place, 2.0)
+    assert bautin == pytest.approx(2 * SECOND / 1.08**2, rel=1e-9)
 
 
 class InOtherUnits(AbstractFlow):
@@ -105,6 +116,8 @@ def test_a_bautin_point_is_where_the_coefficient_vanishes():
     found = critical_curve(flow, where, hopf, ((-1.0, 1.0), (-2.0, 0.0)), step=0.3)
     assert np.allclose(found.first, 0.0, atol=1e-9)
     assert [(d.kind, round(d.second, 8)) for d in found.degeneracies] == [("Bautin point", -SHIFT)]
+    assert found.degeneracies[0].coefficients == pytest.approx((2 * SECOND,), rel=1e-6)
+    assert "Bautin point at (0, -0.8125) with l2 = -4.697" in repr(found)
 
 
 def test_coefficients_of_the_catalogue_are_those_published():

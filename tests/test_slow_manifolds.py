@@ -152,6 +152,17 @@ def test_an_imaginary_pair_and_a_saddle_are_told_from_folds():
     np.testing.assert_allclose(found.fast, np.stack([found.slow, found.slow], axis=1), atol=1e-13)
 
 
+def test_a_fold_is_found_whatever_the_unit_of_the_field():
+    """Of y = x^3 / 3 - a x, times rates up to 1e12, near x = -sqrt(a) and y = 2/3 a sqrt(a)."""
+    path = np.linspace(-1.0, 1.0, 9)
+    for rate, a in ((1e5, 0.3), (1e9, 0.7), (1e12, 1.1)):
+        x, place = -np.sqrt(a), 4 * (1 + 2 / 3 * a**1.5)
+        flow = rational({(0, 1): rate, (3, 0): -rate / 3, (1, 0): rate * a})
+        found = fold_near(flow, np.asarray(x - 0.2), path, place - 0.2, place + 0.8)
+        assert found is not None
+        assert (float(found.fast), found.place) == (pytest.approx(x, abs=1e-10), pytest.approx(place, abs=1e-10))
+
+
 def test_a_fold_is_taken_only_where_it_was_looked_for_and_not_for_a_crossing():
     path, x = np.array([-1.0, 1.0]), -1.05
     place = (x**3 / 3 - x + 1) / 2

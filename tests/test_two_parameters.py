@@ -74,6 +74,21 @@ def test_a_curve_that_comes_back_is_closed_and_gone_around_once():
     assert not found.degeneracies
 
 
+def test_two_cusps_in_one_step_are_both_found():
+    """Folds of p + r x - 6 g^2 x^2 + x^4 have cusps at x = g and x = -g, with c = 4 x: beside a swallowtail."""
+    g, x = 1e-3, 0.5
+    r = 12 * g**2 * x - 4 * x**3
+    p = 6 * g**2 * x**2 - r * x - x**4
+    flow = FunctionFlow(lambda t, x, p, r: p + r * x - 6 * g**2 * x**2 + x**4, parameters={"p": p, "r": r})
+    takes = (lambda f: f.parameters["p"], lambda f: f.parameters["r"])
+    found = critical_curve(flow, takes, _at("fold", p, x), ((-3.0, 1.0), (-1.0, 1.0)), step=0.3)
+    assert np.min(np.abs(found.states)) > g
+    assert [d.kind for d in found.degeneracies] == ["cusp"] * 2
+    places = [float(d.state[0]) for d in found.degeneracies]
+    assert np.abs(places) == pytest.approx([g, g], rel=1e-4)
+    assert [d.coefficients[0] for d in found.degeneracies] == pytest.approx([4 * place for place in places])
+
+
 def _at(kind, parameter, *state):
     return Bifurcation(kind, jnp.asarray(state), parameter, np.zeros(1, complex), 0.0, 0.0, np.zeros(2))
 

@@ -1,5 +1,6 @@
 """Points of a curve between two others: where a test function changes its sign, and where the parameter runs back."""
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +20,7 @@ NULL = 1e-6  # of the derivatives beside a crossing: smaller singular values are
 KINK = 0.1  # of the distance of a point from the tangent at another one: what a cubic through both misses if smooth
 STEEP = 0.1  # the least cosine between a tangent and the chord with which a cubic is measured along the chord
 DIP = 0.25  # of the slope of the parameter at both ends of a step: with less in between, folds may hide there
+NARROW = 1e-3  # of the distance of two points: to which the extreme value of a test function between them is found
 BACK = 1e-8  # the slope at which the parameter runs back; at a cusp it vanishes up to rounding
 
 
@@ -180,6 +182,37 @@ def least_between(curve: AbstractCurve, pair: tuple[CurvePoint, CurvePoint], tes
     if found is not None and abs(test(found[0])) <= NEARLY:
         return found
     return (begin, 0.0) if point is None else (point, share)
+
+
+def hidden_sign(
+    curve: AbstractCurve, points: list[CurvePoint], values: list[float], k: int, test: Any
+) -> list[CurvePoint]:
+    """Return a point between the k-th and the next one at which a test function has not the sign that it has at both.
+
+    It is looked for where a parabola through both values and a neighbour's is much nearer to zero in between.
+    """
+    sign, least = float(np.sign(values[k])), DIP * min(abs(values[k]), abs(values[k + 1]))
+    if not any(_dips(points[j : j + 3], values[j : j + 3], k - j, sign, least) for j in (k - 1, k) if j >= 0):
+        return []
+
+    def value(share: float) -> float:
+        point = between(curve, points[k], points[k + 1], share)
+        return math.inf if point is None else sign * float(test(point))
+
+    lowest: Any = scipy.optimize.minimize_scalar(value, bounds=(0.0, 1.0), method="bounded", options={"xatol": NARROW})
+    point = between(curve, points[k], points[k + 1], float(lowest.x)) if lowest.fun < 0 else None
+    return [] if point is None else [point]
+
+
+def _dips(points: list[CurvePoint], values: list[float], k: int, sign: float, least: float) -> bool:
+    """Return whether a parabola through three values has its extreme value after the k-th one, near zero or beyond."""
+    if len(points) < 3 or sign == 0 or not np.all(np.isfinite(values)):
+        return False
+    sizes = [float(np.linalg.norm(b.flat - a.flat)) for a, b in itertools.pairwise(points)]
+    places = np.array([-sizes[0], 0.0, sizes[1]])
+    bend, slope, middle = sign * np.linalg.solve(np.vander(places), values)
+    at = -slope / (2 * bend) if bend > 0 else math.inf
+    return bool(places[k] < at < places[k + 1] and middle + slope * at / 2 < least)
 
 
 def ways_out(along: np.ndarray, across: np.ndarray, *, touches: bool) -> list[np.ndarray]:

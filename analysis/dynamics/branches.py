@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import Complex, Float
 
-from analysis.dynamics.between import JUMP, crossed, departures, least_between, located, ways_out
+from analysis.dynamics.between import JUMP, crossed, departures, hidden_sign, least_between, located, ways_out
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, turned
 from analysis.dynamics.linearisation import index
 from analysis.dynamics.normal_forms import UNKNOWN, Coefficient
@@ -154,6 +154,7 @@ def _bifurcations(curve: AbstractCurve, points: list[CurvePoint], lengths: np.nd
     slopes = [float(p.tangent[-1]) for p in points]
     values = [(s if abs(s) > curve.vertical else 0.0, curve.singular(p)) for s, p in zip(slopes, points, strict=True)]
     zeros = [curve.zeros(point.values) for point in points]
+    growths = [np.sort(curve.growth(point.values))[::-1] for point in points]
     at = [0 < k < len(points) - 1 and zeros[k] > max(zeros[k - 1], zeros[k + 1]) for k in range(len(points))]
     for k in range(len(points)):
         here: list[Bifurcation] = []
@@ -168,7 +169,8 @@ def _bifurcations(curve: AbstractCurve, points: list[CurvePoint], lengths: np.nd
             begin = k - 2 if at[k - 1] else k - 1  # what crosses at a point is looked for between its neighbours
             length = float(lengths[begin])
             known = here + (_within(found, length, float(lengths[k]) - length) if at[k - 1] else [])
-            here += _crossings(curve, points[begin], points[k], length, known, HALVINGS)
+            beside = _crossings(curve, points[begin], points[k], length, known, HALVINGS)
+            here += beside or _twice(curve, points, growths, k - 1, float(lengths[k - 1]))
         found += here
     for k in range(1, len(points) - 1):
         if not _within(found, float(lengths[k - 1]), float(lengths[k + 1] - lengths[k - 1])):
@@ -266,6 +268,25 @@ def _crossings(
         side = max(begin, end, key=lambda point: abs(test(point)))
         c = _in_natural_size(curve, name, (point, side), frequency, abs(test(side)))
     return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c)]
+
+
+def _twice(
+    curve: AbstractCurve, points: list[CurvePoint], growths: list[np.ndarray], k: int, length: float
+) -> list[Bifurcation]:
+    """Return two bifurcations between a point and the next one, after which as many eigenvalues grow as before."""
+    begin, end = points[k : k + 2]
+    counts = [index(growths[j], tolerance=curve.neutral(points[j].values)) for j in (k, k + 1)]
+    if counts[0] != counts[1] or curve.zeros(begin.values) or curve.zeros(end.values):
+        return []
+    for which in (counts[0] - 1, counts[0]):
+        if not 0 <= which < len(growths[k]):
+            continue
+        test = lambda point, which=which: float(np.sort(curve.growth(point.values))[::-1][which])
+        for inside in hidden_sign(curve, points, [float(g[which]) for g in growths], k, test):
+            middle = length + float(np.linalg.norm(inside.flat - begin.flat))
+            first = _crossings(curve, begin, inside, length, [], HALVINGS)
+            return first + _crossings(curve, inside, end, middle, [], HALVINGS)
+    return []
 
 
 def _cleaned(value: complex, real: float) -> complex:

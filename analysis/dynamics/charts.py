@@ -14,6 +14,7 @@ from jaxtyping import Array, Complex, Float, Int
 
 from dynsim._types import State
 from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.rescaled import is_flat
 
 Chart = Callable[[Array], Array]  # a system in tangent coordinates, one of the modules below or a `ReturnChart`
 
@@ -74,6 +75,58 @@ def retracted(system: AbstractFlow | AbstractMap, state: State, basis: Array) ->
     """Return the point of the space at tangent coordinates, as a vector."""
     flat, restored = ravel_pytree(state)
     return lambda u: ravel_pytree(system.space.project(restored(flat + basis @ u)))[0]
+
+
+def series(
+    flow: AbstractFlow, state: State, basis: Any, terms: Float[np.ndarray, "orders curves d"]
+) -> Float[np.ndarray, "orders curves d"]:
+    """Return the Taylor coefficients of B^T f, the velocity of u = B^T (y - x), along polynomials in u.
+
+    On a curved space the point is x + B w, retracted, as in `MapChart`: each step from w = u adds an order.
+
+    Args:
+        flow: the flow f.
+        state: x, an equilibrium.
+        basis: B, of the tangent space there.
+        terms: the coefficients of the polynomials from that of order zero, which is zero, on.
+    """
+    basis, w = jnp.asarray(basis, float), terms
+    for _ in range(0 if is_flat(flow.space) else len(terms) - 2):
+        w = w + terms - _along_polynomials(_place, flow, state, basis, w)
+    return _along_polynomials(_velocity, flow, state, basis, w)
+
+
+def _along_polynomials(part: Callable, flow: AbstractFlow, state: State, basis: Array, terms: np.ndarray) -> np.ndarray:
+    found = np.asarray(_series(part, flow, state, basis, jnp.asarray(terms, float)))
+    return found / np.array([math.factorial(k) for k in range(len(found))])[:, None, None]
+
+
+@eqx.filter_jit
+def _series(part: Callable, flow: AbstractFlow, state: State, basis: Array, terms: Array) -> Array:
+    one = lambda u: part(flow, state, basis, u)
+    at: Any = lambda s: (jax.vmap(one)(jnp.polyval(terms[::-1], s)),)
+    for _ in terms[1:]:
+        at = _with_next(at)
+    return jnp.stack(at(jnp.zeros(())))
+
+
+def _place(flow: AbstractFlow, state: State, basis: Array, u: Array) -> Array:
+    return basis.T @ (retracted(flow, state, basis)(u) - ravel_pytree(state)[0])
+
+
+def _velocity(flow: AbstractFlow, state: State, basis: Array, u: Array) -> Array:
+    point = ravel_pytree(state)[1](retracted(flow, state, basis)(u))
+    return basis.T @ ravel_pytree(flow.vector_field(jnp.zeros(()), point))[0]
+
+
+def _with_next(derivatives: Callable[[Array], tuple[Array, ...]]) -> Callable[[Array], tuple[Array, ...]]:
+    """Return a function that returns derivatives of a function of a number, and the next one."""
+
+    def longer(s: Array) -> tuple[Array, ...]:
+        found, slopes = jax.jvp(derivatives, (s,), (jnp.ones(()),))
+        return (*found, slopes[-1])
+
+    return longer
 
 
 class Form(NamedTuple):

@@ -1,5 +1,6 @@
 """Folds and Hopf points of equilibria followed in two parameters, with cusps and points of higher degeneracy."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.between import located
+from analysis.dynamics.between import hidden_sign, located
 from analysis.dynamics.codimension_two import (
     bogdanov_takens_coefficients,
     crossing_pair,
@@ -24,6 +25,11 @@ from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.following import can_go_on, follow, limits, two_bounds
+from analysis.dynamics.hopf_degeneracies import (
+    critical_length,
+    double_hopf_coefficients,
+    second_lyapunov_coefficient,
+)
 from analysis.dynamics.linearisation import null_vectors, tangent_basis, tangent_jacobian
 from analysis.dynamics.unit_estimates import curve_units
 from analysis.dynamics.units import Units
@@ -34,7 +40,13 @@ from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter
 
-LETTERS = {"cusp": ("c",), "Bogdanov-Takens point": ("a", "b"), "fold-Hopf point": ("s", "theta")}
+LETTERS = {
+    "cusp": ("c",),
+    "Bogdanov-Takens point": ("a", "b"),
+    "fold-Hopf point": ("s", "theta"),
+    "Bautin point": ("l2",),
+    "double Hopf point": ("p11", "p12", "p21", "p22", "theta", "delta"),
+}
 """The coefficients of degenerate points by kind."""
 
 
@@ -45,8 +57,9 @@ class Degeneracy(NamedTuple):
     where the first Lyapunov coefficient of Hopf points changes its sign, a `fold-Hopf point` (zero-Hopf), where a fold
     is a Hopf point, too, or a `double Hopf point`, with two pairs of imaginary eigenvalues.
 
-    `coefficients` are those of the normal form, see `codimension_two`: c of a cusp, a and b of a Bogdanov-Takens point,
-    s and theta of a fold-Hopf point; none of the others.
+    `coefficients` are those of the normal form, see `codimension_two` and `hopf_degeneracies`: c of a cusp, a and b of
+    a Bogdanov-Takens point, s and theta of a fold-Hopf point, the second Lyapunov coefficient of a Bautin point, p11,
+    p12, p21, p22, theta and delta of a double Hopf point. Those that are not defined are NaN.
     """
 
     kind: str
@@ -232,12 +245,12 @@ def _joined(known: CriticalCurve, more: CriticalCurve, side: int) -> CriticalCur
 def _found(curve: CriticalEquations, points: list[CurvePoint], ends: tuple[str, str], name: str) -> CriticalCurve:
     """Return the curve of points that follow each other, with the degeneracies between them."""
     tests = curve.tests()
-    values = [{kind: test(point) for kind, test in tests.items()} for point in points]
+    values = {kind: [test(point) for point in points] for kind, test in tests.items()}
     degenerate: list[Degeneracy] = []
     for k in range(len(points) - 1):
         for kind, test in tests.items():
-            if values[k][kind] * values[k + 1][kind] < 0:
-                place, _ = located(curve, points[k], points[k + 1], test)
+            for begin, end in _changes(curve, points, values[kind], k, test):
+                place, _ = located(curve, begin, end, test)
                 pair = test == curve.crosses
                 if place is not None and (not pair or turns(crossing_pair(curve.others(place))[1])):
                     degenerate.append(_degeneracy(curve, kind, place))
@@ -252,6 +265,16 @@ def _found(curve: CriticalEquations, points: list[CurvePoint], ends: tuple[str, 
     )
 
 
+def _changes(
+    curve: CriticalEquations, points: list[CurvePoint], values: list[float], k: int, test: Callable
+) -> Sequence[tuple[CurvePoint, CurvePoint]]:
+    """Return the pairs of points from the k-th to the next one between which a test function changes its sign."""
+    if values[k] * values[k + 1] < 0:
+        return [(points[k], points[k + 1])]
+    inside = hidden_sign(curve, points, values, k, test)
+    return list(itertools.pairwise([points[k], *inside, points[k + 1]])) if inside else []
+
+
 def _degeneracy(curve: CriticalEquations, name: str, point: CurvePoint) -> Degeneracy:
     at = critical_of(point)
     flow, found = curve.moved(float(at.parameter), point.parameter), ()
@@ -264,7 +287,32 @@ def _degeneracy(curve: CriticalEquations, name: str, point: CurvePoint) -> Degen
     if name == "fold-Hopf point":  # which has no unit
         pair = crossing_pair(curve.others(point))[1] if at.frequency == 0 else 1j * float(at.frequency)
         found = fold_hopf_coefficients(flow, at.state, abs(pair.imag))
+    if name == "Bautin point":
+        length = _critical_length(curve, flow, at.state, float(at.frequency))
+        found = (second_lyapunov_coefficient(flow, at.state, float(at.frequency)) / length**4,)
+    if name == "double Hopf point":
+        found = _double_hopf(
+            curve, flow, at.state, (float(at.frequency), abs(crossing_pair(curve.others(point))[1].imag))
+        )
     return Degeneracy(name, at.state, float(at.parameter), point.parameter, found)
+
+
+def _double_hopf(
+    curve: CriticalEquations, flow: AbstractFlow, state: State, frequencies: tuple[float, float]
+) -> tuple[float, ...]:
+    """Return the coefficients of a double Hopf point in the units of the given flow."""
+    squares = [_critical_length(curve, flow, state, w) ** 2 for w in sorted(frequencies, reverse=True)]
+    sizes = np.array(2 * squares) * (1.0 if curve.units is None else curve.units.time)
+    p = double_hopf_coefficients(flow, state, frequencies)
+    return (*(p[:4] / sizes).tolist(), *p[4:])
+
+
+def _critical_length(curve: CriticalEquations, flow: AbstractFlow, state: State, frequency: float) -> float:
+    """Return the length, in the units of the given flow, of the critical vector that has the length one in these."""
+    if curve.units is None:
+        return 1.0
+    sizes = curve.units.flat(state)[:, None] * tangent_basis(flow.space, state)
+    return critical_length(tangent_jacobian(flow, state), frequency, sizes)
 
 
 def _length(units: Units, flow: AbstractFlow, state: State) -> float:

@@ -7,11 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optimistix as optx
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
 from dynsim.systems.fast_slow.flow import FastSlowFlow, FastSubsystem
-from dynsim.systems.fast_slow.reduced import fast_jacobian, nearby_root, residual
+from dynsim.systems.fast_slow.reduced import fast_jacobian, nearby_root, residual, unit_above
 
 TRANSVERSE = 1e-6  # f_y relative to f_xx and f_xy along the null vector: if smaller, branches cross: it is no fold
 
@@ -36,7 +37,7 @@ def fold_near(flow: FastSlowFlow, x: Values, path: np.ndarray, place: float, tow
     r"""Return the fold near a point of a branch, or None if there is none.
 
     By Newton's method for $f = 0$, $D_x f v = 0$, $\langle c, v \rangle = 1$ in x, v and the position on the path, an
-    extended system that is regular at a fold.
+    extended system that is regular at a fold. Values of f are judged in a unit of their own, as in `nearby_root`.
 
     Args:
         flow: the system.
@@ -64,11 +65,15 @@ def _fold(flow: FastSlowFlow, x: Array, a: Array, b: Array, offset: Array) -> tu
     jacobian = lambda z, s: fast_jacobian(fast, space, z, slow(s))
     aim = jnp.linalg.svd(jacobian(x, offset))[2][-1]
 
-    def extended(unknown: tuple[Array, Array, Array], _: None) -> tuple[Array, Array, Array]:
+    def extended(unknown: tuple[Array, Array, Array], unit: Array) -> tuple[Array, Array, Array]:
         z, v, s = unknown
-        return residual(fast, space, z, slow(s)), jacobian(z, s) @ v, aim @ v - 1
+        return residual(fast, space, z, slow(s)) / unit, jacobian(z, s) @ v / unit, aim @ v - 1
 
-    found = optx.root_find(extended, optx.Newton(1e-11, 1e-13), (x, aim, offset), max_steps=30, throw=False)
+    begin = (x, aim, offset)
+    size = 1 + jnp.max(jnp.abs(ravel_pytree(begin)[0]))
+    sizes = jax.tree.map(lambda part: jnp.max(jnp.abs(part)), jax.jacfwd(extended)(begin, jnp.ones(())))
+    unit = unit_above(jnp.max(jnp.stack(jax.tree.leaves(sizes))) * size)
+    found = optx.root_find(extended, optx.Newton(1e-11, 1e-13), begin, unit, max_steps=30, throw=False)
     z, v, s = found.value
     left = jnp.linalg.svd(jacobian(z, s))[0][:, -1]
     bend = lambda r: left @ jnp.ravel(residual(fast, space, z + r[0] * v.reshape(z.shape), slow(s + r[1] / size)))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dynsim.systems.named import Components
 
 
+SAME = 1e-6  # in units of the map: the distance below which fixed points are one
 LONGEST = 100.0  # units of time: the period at which branches of periodic orbits end by default
 
 
@@ -174,21 +175,23 @@ def _box(o: Continue, made: "Found") -> "np.ndarray":
 
 
 def _fixed_points(o: Continue, made: "Found", starts: list[Any]) -> list[Any]:
-    """Return the fixed points of a map to which Newton's method leads from some starts."""
+    """Return the fixed points of a map to which Newton's method leads from some starts, told apart in its own units."""
     import numpy as np
 
     from analysis.dynamics.equilibrium_curve import FixedPointCurve
+    from analysis.dynamics.unit_estimates import curve_units
     from dynsim.systems.named import where
 
-    curve = FixedPointCurve(made.system, where(made.system, o.parameter), 1)
+    units = curve_units(made.system, (where(made.system, o.parameter),), starts[0], ((o.from_, o.to),))
+    curve = FixedPointCurve(units.system, units.where[0], 1)
     found: list[Any] = []
     for start in starts:
-        point = curve.at(start, curve.value)
-        if point is not None and all(np.max(np.abs(np.asarray(point.state) - x)) > 1e-6 for x in found):
+        point = curve.at(units.rescaled(start), curve.value)
+        if point is not None and all(np.max(np.abs(np.asarray(point.state) - x)) > SAME for x in found):
             found.append(np.asarray(point.state))
     if not found:
         raise argument_error("start", "be given near a fixed point", "is not, and none is found")
-    return found
+    return [units.restored(x) for x in found]
 
 
 def _first(diagram: "Diagram") -> Any:

@@ -170,6 +170,13 @@ MUTANTS = (
         (REDUCTION,),
     ),
     Mutant(
+        "multirate: values of the fast field at a fold are below a fixed bound",
+        FOLDS,
+        "slow(s)) / unit, jacobian(z, s) @ v / unit",
+        "slow(s)), jacobian(z, s) @ v",
+        tests=("tests/test_slow_manifolds.py::test_a_fold_is_found_whatever_the_unit_of_the_field",),
+    ),
+    Mutant(
         "multirate: values of the fast field at a root are below a fixed bound",
         REDUCED,
         "residual(fast, space, x, y) / unit",

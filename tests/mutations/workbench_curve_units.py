@@ -21,6 +21,7 @@ MAPS = (TESTS + "maps_have_their_points_and_coefficients_in_other_units",)
 CUSP = (TESTS + "folds_meet_in_a_cusp_in_two_parameters",)
 SPECTRA = ("tests/test_lyapunov.py::test_spectra_do_not_depend_on_the_units",)
 CERTIFIED = ("tests/test_certified_orbits.py::test_an_orbit_is_certified_in_any_units",)
+DRAWN = "tests/test_diagrams.py::test_"
 ORBITS = "tests/test_orbit_units.py::test_"
 CYCLES = (ORBITS + "cycles_from_a_hopf_point_have_their_fold_and_its_coefficient",)
 DOUBLING = (ORBITS + "a_doubling_has_the_coefficient_of_the_section_across_the_velocity",)
@@ -89,6 +90,9 @@ MUTANTS = (
     Mutant("workbench curve units: small equilibria are one", PLANES,
            "begin = [units.rescaled(start) for start in starts]",
            "units, begin = units._replace(system=flow, where=where, parameters=(1.0, 1.0)), list(starts)", tests=APART),
+    Mutant("workbench curve units: small fixed points are one", "dynsim.commands.continue",
+           "- x)) > SAME for", "- x)) * np.max(units.scale) > SAME for",
+           tests=(DRAWN + "all_fixed_points_of_a_map_of_ones_own_are_looked_for",)),
     Mutant("workbench curve units: branches of small states are one", DIAGRAMS,
            "return rows / np.append(self.units.flat(state), self.units.parameters[0])", "return rows", tests=APART),
     Mutant("workbench curve units: spectra are of trajectories in the units of the flow", DYNAMICS + "lyapunov",

@@ -5,6 +5,7 @@ from tests.mutants import Mutant
 DYNAMICS = "analysis.dynamics."
 TWO, PLANES, EQUATIONS = DYNAMICS + "two_parameters", DYNAMICS + "parameter_planes", DYNAMICS + "critical_equations"
 FORMS = DYNAMICS + "codimension_two"
+HOPFS = DYNAMICS + "hopf_degeneracies"
 DIAGRAMS, FLAT = DYNAMICS + "diagrams", DYNAMICS + "flat_states"
 TESTS, DRAWN = "tests/test_two_parameters.py::test_", "tests/test_diagrams.py::test_"
 CUSP = (TESTS + "the_folds_of_the_double_well_meet_in_a_cusp",)
@@ -23,6 +24,9 @@ EXTENDED = (TESTS + "the_extended_lorenz_84_model_has_the_degenerate_points_that
 COUNTS = (TESTS + "a_stability_map_counts_equilibria_on_both_sides_of_the_folds",)
 BAD = (TESTS + "bad_input_is_one_sentence",)
 BAUTIN = ("tests/test_normal_forms.py::test_a_bautin_point_is_where_the_coefficient_vanishes",)
+CURVED = ("tests/test_normal_forms.py::test_the_coefficient_does_not_depend_on_the_coordinates",)
+DOUBLE = ("tests/test_hopf_degeneracies.py::test_a_double_hopf_point_has_the_coefficients_of_its_normal_form",)
+GIVEN = ("tests/test_hopf_degeneracies.py::test_coefficients_of_hopf_degeneracies_are_those_of_the_given_flow",)
 CHORDS = (DRAWN + "distances_from_chords_are_those_from_their_nearest_points",)
 PITCHFORK = (DRAWN + "a_diagram_holds_every_branch_of_a_pitchfork_once",)
 AGAIN = (DRAWN + "a_diagram_is_read_again_as_it_was_and_goes_on",)
@@ -31,6 +35,25 @@ LINE = (DRAWN + "a_line_changes_its_stability_at_the_bifurcation",)
 REFUSED = (DRAWN + "files_that_hold_no_diagram_are_refused",)
 
 MUTANTS = (
+    Mutant("workbench planes: two degenerate points in a step are passed by", TWO,
+           "inside = hidden_sign(curve, points, values, k, test)", "inside = []",
+           tests=(TESTS + "two_cusps_in_one_step_are_both_found",)),
+    Mutant("workbench planes: a Bautin point has a flat centre manifold to the third order", HOPFS,
+           "((j - 1) * c + (k - 1) * np.conj(c)) * h[j - 1, k - 1]", "0 * h[j - 1, k - 1]", tests=BAUTIN),
+    Mutant("workbench planes: the second Lyapunov coefficient is a rate", HOPFS,
+           "_rest(flow, state, h, ORDER)[3, 2]).real) / w", "_rest(flow, state, h, ORDER)[3, 2]).real)", tests=BAUTIN),
+    Mutant("workbench planes: coordinates of a curved space are exact to the third order", DYNAMICS + "charts",
+           "len(terms) - 2)", "2)", tests=CURVED),
+    Mutant("workbench planes: frequencies of a double Hopf point have no difference", HOPFS,
+           "+ B(apart, r) ", "", tests=DOUBLE),
+    Mutant("workbench planes: the pairs of a double Hopf point act on each other alike", HOPFS,
+           "p12 / p22, p21 / p11", "p21 / p22, p12 / p11", tests=DOUBLE),
+    Mutant("workbench planes: a double Hopf point is never resonant", HOPFS,
+           "min(abs(fast - ratio * slow) for ratio in STRONG) <=", "slow <", tests=DOUBLE),
+    Mutant("workbench planes: the second Lyapunov coefficient is a square of lengths", TWO,
+           "float(at.frequency)) / length**4", "float(at.frequency)) / length**2", tests=GIVEN),
+    Mutant("workbench planes: the first pair of a double Hopf point is the slow one", TWO,
+           "sorted(frequencies, reverse=True)", "sorted(frequencies)", tests=GIVEN),
     Mutant("workbench planes: theta is half of what it is", FORMS,
            "2 * growth / square", "growth / square", tests=CORNER),
     Mutant("workbench planes: s is the sign of one coefficient", FORMS,

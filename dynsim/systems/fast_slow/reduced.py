@@ -101,10 +101,15 @@ def nearby_root(fast: RightHandSide, space: AbstractSpace, x: Part, y: Part) -> 
     """
     solver = optx.Newton(rtol=1e-10, atol=1e-13)  # of the last step; the error after it is about its square
     terms = jnp.max(jnp.abs(fast_jacobian(fast, space, x, y))) * (1 + jnp.max(jnp.abs(x)))
-    unit = jax.lax.stop_gradient(jnp.exp2(jnp.ceil(jnp.log2(1 + jnp.where(jnp.isfinite(terms), terms, 0.0)))))
+    unit = unit_above(terms)
     found = optx.root_find(_residual, solver, x, (fast, space, y, unit), max_steps=NEWTON_STEPS, throw=False)
     reached = found.result == optx.RESULTS.successful
     return jnp.where(reached, space.project(found.value), jnp.nan)
+
+
+def unit_above(size: Array) -> Array:
+    """Return a power of two above a size and not below one, without a derivative; 1 for what is not finite."""
+    return jax.lax.stop_gradient(jnp.exp2(jnp.ceil(jnp.log2(1 + jnp.where(jnp.isfinite(size), size, 0.0)))))
 
 
 def _residual(x: Part, args: tuple[RightHandSide, AbstractSpace, Part, Array]) -> Part:
