@@ -9,6 +9,7 @@ from analysis.dynamics.attraction import extent_of, match, set_distance, stays_o
 from analysis.dynamics.attractor_search import ESCAPED, FAILED, NOT_ATTRACTING, NOT_SETTLED
 from analysis.dynamics.attractors import find_attractors
 from analysis.dynamics.edge_tracking import edge_state
+from analysis.dynamics.intervals import adapted, relieved
 from analysis.dynamics.limit_sets import LimitSet, Record, _relative_equilibrium
 from analysis.dynamics.map_orbits import periodic_points
 from analysis.dynamics.time_maps import TimeMap, Wrapped, state_itself, whole_turns
@@ -322,6 +323,57 @@ def test_a_state_for_which_the_solver_fails_is_nan_alone(monkeypatch):
     found = time_map.window(states, 0)
     assert np.flatnonzero(np.isnan(found[0, :, 0])).tolist() == [7, 80]
     assert np.nanmax(np.abs(found)) == 0
+
+
+def test_what_passes_the_bound_has_escaped_only_far_beyond_it_or_where_the_solver_fails(monkeypatch):
+    time_map = TimeMap(Jumping(), jnp.zeros(2), state_itself, 0.5, 1e-9, 10.0, beyond=1e3)
+    ways = {1.0: (20.0, 4.0), 2.0: (20.0, 5e3), 3.0: (20.0, np.nan), 4.0: (np.nan, np.nan), 5.0: (9.0, 0.0)}
+
+    def solved(time_map, xs, *times):
+        ends = np.array([ways.get(float(x), (0.0, 0.0))[float(time_map.bound) > 10] for x in xs[:, 0]])
+        return np.stack([np.stack([-ends, ends / 2], axis=1)] * time_maps.WINDOW), np.any(np.isnan(ends))
+
+    monkeypatch.setattr(time_maps, "_run", solved)
+    xs = time_map.window(np.array([[k, 0.0] for k in ways]), 0)[-1]
+    assert [part.tolist() for part in time_map.lost(xs)] == [
+        [False, True, True, False, False], [False, False, False, True, False]
+    ]  # fmt: skip
+    assert xs[[0, 1, 4]].tolist() == [[-4.0, 2.0], [-5e3, 2.5e3], [-9.0, 4.5]]
+
+
+def test_a_population_that_grows_a_million_times_has_not_escaped():
+    grown = find_attractors(FunctionMap(lambda k, x: 2 * x / (1 + 1e-6 * x)), [[1.0], [0.5]], longest=256)
+    assert float(grown.attractors[0].state[0]) == pytest.approx(1e6)
+    assert grown.labels.tolist() == [0, 0]
+
+
+def test_intervals_become_longer_where_states_hardly_move_and_shorter_where_the_field_is_steep():
+    """The derivative of the field at x is x."""
+    time_map = TimeMap(FunctionFlow(lambda t, x: x**2 / 2), jnp.zeros(1), state_itself, 0.5, 1e-9, 1e9)
+    at = lambda x, step: np.array([[[x + (k % 2) * step]] for k in range(20)])
+    moved = ((1.0, 0.019), (1.0, 0.021), (15.9, 0.0), (16.1, 0.0))  # in units of half of the extent
+    assert [float(adapted(time_map, at(*two), np.array([2.0])).interval) for two in moved] == [2.0, 0.5, 2.0, 0.5]
+    jumps = lambda count: np.array([[[1 + min(k, count) / 2]] for k in range(21)])
+    assert [float(adapted(time_map, jumps(count), np.array([2.0])).interval) for count in (1, 3)] == [2.0, 0.5]
+    much = time_map.over(64)
+    assert (float(much.interval), float(much.unit)) == (32, 1)
+    xs = (3.9, 4.1, 15.9, 16.1, 1e9)
+    assert [float(relieved(much, np.array([[x]])).interval) for x in xs] == [32, 2, 2, 0.5, 0.5]
+    assert relieved(time_map, np.array([[1e9]])) is time_map
+
+
+@pytest.mark.slow  # another flow is compiled
+def test_chaotic_bursts_of_two_time_scales_attract():
+    """The model of J. L. Hindmarsh and R. M. Rose (1984) at I = 3.25, r = .006."""
+
+    def bursting(t, x):
+        u, v, w = x
+        return jnp.stack([v - u**3 + 3 * u**2 - w + 3.25, 1 - 5 * u**2 - v, 0.006 * (4 * (u + 1.6) - w)])
+
+    starts = np.random.default_rng(1).uniform([-1.5, -8, 1], [1.5, 1, 4], (6, 3))
+    found = find_attractors(FunctionFlow(bursting), starts)
+    assert found.labels.tolist() == [0] * 6
+    assert (found.attractors[0].kind, found.others) == ("recurrent set", ())
 
 
 def test_nothing_is_solved_for_a_state_that_is_not_finite(monkeypatch):

@@ -84,6 +84,16 @@ def test_rates_that_differ_by_rounding_or_chance_do_not_drift():
     )
 
 
+@pytest.mark.parametrize("samples", [1000, 2000, 4000])
+@pytest.mark.parametrize("phase", [0.0, 1.0, 2.0])
+def test_rates_whose_sums_are_bounded_are_zero_within_the_error(samples, phase):
+    """As along a periodic orbit, whose period blocks may hold a whole number of times: here 7.5, 15 and 30.02 times."""
+    angles = 2 * np.pi * np.arange(samples + 1) / 6.6633 + phase
+    found = _spectrum(np.diff(np.sin(angles))[:, None], 1.0)
+    assert found.converged
+    assert abs(found.exponents[0]) <= found.errors[0] < 10 / samples
+
+
 def test_an_orbit_that_escapes_is_not_converged():
     found = lyapunov_spectrum(Logistic(r=4.5), jnp.asarray([0.3]), 100.0)
     assert not found.converged

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from analysis.dynamics.attraction import extent_of, resolution, same_set, set_distance, stays_on, volume_growth
+from analysis.dynamics.intervals import adapted, relieved
 from analysis.dynamics.limit_sets import LimitSet, Record, Slow, limit_of, recurrent_set
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.lyapunov import lyapunov_spectrum
@@ -36,9 +37,9 @@ class Attractors(NamedTuple):
 
     `others` are limits that do not attract (saddles, centres, conservative sets), or for which this is open (their
     `stability` is `undecided`); `other_reached` (starts,) says which of them a start has come to, -1 for none. `rates`
-    (starts,) is the speed per time unit of what has not settled, NaN elsewhere. At most `longest` intervals of the
-    length `interval` were run, and periods up to `longest_period` of them were looked for. `time_map` and `extent` are
-    those of the search.
+    (starts,) is the speed per time unit of what has not settled, NaN elsewhere. At most `longest` intervals, the last
+    ones of the length `interval`, were run, and periods up to `longest_period` of them were looked for. `time_map` and
+    `extent` are those of the search.
     """
 
     attractors: tuple[LimitSet, ...]
@@ -69,6 +70,7 @@ class Settings(NamedTuple):
     longest_period: int
     symmetries: Sequence[SymmetryGenerator]
     exponents: bool
+    adapts: bool = False  # whether intervals may become longer
 
 
 class Search:
@@ -193,6 +195,13 @@ class Search:
         self.other_reached = np.array([renamed.get(int(k), -1) for k in self.other_reached], int)
         self.others = [self.others[k] for k in kept]
 
+    def adapt(self, states: np.ndarray) -> None:
+        """Take longer or shorter intervals where those of the last round do not suit its states."""
+        if states.shape[1] and self.told.adapts and not self.told.forced and not self.time_map.is_map:
+            shorter = relieved(self.time_map, states[-1])
+            same = shorter is self.time_map
+            self.time_map = adapted(self.time_map, states, self.extent) if same else shorter
+
     def end(self) -> None:
         """Give the starts at sets whose attraction was open to the attractors that these turned out to be."""
         for place, other in enumerate(self.others):
@@ -242,13 +251,9 @@ def search(
     run.extent = run.extent if extent is None else extent
     xs, begun, length = flat.copy(), 0, ROUND
     while run.pending.size and begun < told.longest:
-        length = min(length, told.longest - begun)
-        states = np.empty((length // WINDOW * WINDOW, run.pending.size, flat.shape[1]))
-        for k in range(0, len(states), WINDOW):
-            states[k : k + WINDOW] = time_map.window(xs[run.pending], begun + k)
-            xs[run.pending] = states[k + WINDOW - 1]
+        states = _round(run, xs, begun, min(length, told.longest - begun))
         begun += len(states)
-        escaped, failed = time_map.lost(xs[run.pending])
+        escaped, failed = run.time_map.lost(xs[run.pending])
         run.labels[run.pending[escaped]], run.labels[run.pending[failed]] = ESCAPED, FAILED
         here = ~escaped & ~failed
         if begun == ROUND and np.any(here) and extent is None:
@@ -262,10 +267,22 @@ def search(
         run.pending = run.pending[~arrived]
         if not last:
             run.next_round()
+            run.adapt(late[:, ~arrived])
         length = begun
     run.end()
     run.rates[run.labels != NOT_SETTLED] = np.nan
     return run.found()
+
+
+def _round(run: Search, xs: np.ndarray, begun: int, length: int) -> np.ndarray:
+    """Move the pending ones of some states on, and return what they pass, until intervals are too long for a solver."""
+    states = np.empty((length // WINDOW * WINDOW, run.pending.size, xs.shape[1]))
+    for k in range(0, len(states), WINDOW):
+        states[k : k + WINDOW] = run.time_map.window(xs[run.pending], begun + k)
+        xs[run.pending] = states[k + WINDOW - 1]
+        if relieved(run.time_map, xs[run.pending]) is not run.time_map:
+            return states[: k + WINDOW]
+    return states
 
 
 def _largest_exponent(record: Record) -> float:

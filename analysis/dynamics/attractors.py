@@ -23,7 +23,7 @@ from dynsim.errors import argument_error, shown
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 LOOKED_AT = 1_000_000  # entries of states at which a dependence on time is looked for
-FAR = 1e4  # times the size of the starts: where a state has escaped
+FAR = 1e4  # times the size of the starts: where a state may have escaped, and its square: where it has
 
 
 def find_attractors(
@@ -54,13 +54,15 @@ def find_attractors(
         system: a flow, or a map in JAX.
         starts: states, on the first axis of every array.
         period: that of the forcing, for a flow that depends on time: its attractors are those of the map over a period.
-        interval: the time between two samples, by default half of one over the median norm of the Jacobian.
+        interval: the time between two samples, by default half of one over the median norm of the Jacobian, made longer
+            on the way where trajectories hardly move in it, as those of two time scales.
         features: a function of the state in JAX, by whose values states are compared, such as invariants of a symmetry.
         wrapped: periods of the entries of a vector that are angles, by their index; instead of `features`.
         symmetries: generators of symmetries, whose zero eigenvalues are left out; see `spectrum`.
         longest: the most intervals, or steps of a map.
         longest_period: the longest period that is looked for, of a map, in steps, or of a forced flow, in periods.
-        escape: a state with a larger feature has escaped; by default ten thousand times the size of the starts.
+        escape: a state with a larger feature has escaped; by default one hundred million times the size of the starts,
+            or ten thousand times where the solver fails from there on, as before a blow-up.
         rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units near the ranges of
             the starts.
         exponents: whether to compute the largest Lyapunov exponent of sets that are not periodic.
@@ -74,6 +76,7 @@ def find_attractors(
         integer("longest_period", longest_period, least=1),
         tuple(symmetries),
         exponents,
+        interval is None,
     )
     time_map, flat = prepared(system, starts, period, interval, features, wrapped, escape, rtol)
     return search(time_map, flat, told)
@@ -109,7 +112,8 @@ def prepared(
     time_map = TimeMap(system, first, chosen, length, number("rtol", rtol), np.inf, units_near(system.space, starts))
     size = float(np.max(np.abs(time_map.features_of(flat))))
     bound = FAR * (1 + size) if escape is None else number("escape", escape)
-    return eqx.tree_at(lambda m: m.bound, time_map, jnp.asarray(bound)), flat
+    beyond = FAR * bound if escape is None else bound
+    return eqx.tree_at(lambda m: (m.bound, m.beyond), time_map, (jnp.asarray(bound), jnp.asarray(beyond))), flat
 
 
 def _wrapped(wrapped: Mapping[int, float], n: int) -> Wrapped:

@@ -197,8 +197,9 @@ def set_up(system: Any, starts: State, options: Search) -> tuple[TimeMap, np.nda
     """Return the map over an interval, flat starts and the settings of a search, checked."""
     longest = integer("longest", options.longest, least=2 * ROUND)
     told = Settings(
-        options.period is not None, longest, integer("longest_period", options.longest_period, least=1), (), False
-    )
+        options.period is not None, longest, integer("longest_period", options.longest_period, least=1), (), False,
+        options.interval is None,
+    )  # fmt: skip
     s = options
     return *prepared(system, starts, s.period, s.interval, s.features, s.wrapped, s.escape, s.rtol), told
 
@@ -209,6 +210,7 @@ def labelled(
     """Return the attractors and the label of each start, by running all starts until they are near an attractor."""
     order = np.random.default_rng(0).permutation(len(flat))
     first = search(time_map, flat[order[:SAMPLES]], told)
+    time_map = first.time_map
     run = _Run(time_map, flat, first)
     looks, next_look = 0, ROUND
     with progress(len(flat), "basins", unit="starts", shown=shown) as bar:

@@ -111,6 +111,7 @@ def edge_state(
     number("apart", apart)
     most = integer("longest", longest, least=LEAST)
     known = search(time_map, _between(time_map, flat, np.linspace(0, 1, FEW)), told)
+    time_map = known.time_map
     labels = labels_of(time_map, flat, known, told)
     if labels[0] == labels[1]:
         raise argument_error("other", "lie in another basin than `one`", f"has the same label, {labels[0]}")

@@ -38,6 +38,8 @@ DRIFT = 3.0  # standard errors by which the two halves of a run may differ
 class LyapunovSpectrum(NamedTuple):
     """Lyapunov exponents, largest first, per time unit or per step, with their standard errors by means of blocks.
 
+    An error is at least that of rates whose sums are bounded, as along a periodic orbit: their range over the duration.
+
     `running` (samples, k) are the estimates up to each of `times`. `converged` is false if the two halves of the run
     differ by more than three standard errors of the difference, if the rates of its twenty parts keep falling or
     rising, or if it left the finite numbers; `reason` says so.
@@ -243,18 +245,34 @@ def _spectrum(logs: np.ndarray, every: float, resolved: Any = True) -> LyapunovS
     running = np.cumsum(rates, axis=0) / np.arange(1, len(rates) + 1)[:, None]
     blocks = np.stack([np.mean(part, axis=0) for part in np.array_split(rates, BLOCKS)])
     errors = np.std(blocks, axis=0, ddof=1) / np.sqrt(BLOCKS)
+    bounded = _ripple(rates) / len(rates)
+    errors = np.fmax(errors, bounded)
     halves = [np.mean(blocks[half], axis=0) for half in (slice(BLOCKS // 2), slice(BLOCKS // 2, None))]
     apart = np.abs(halves[1] - halves[0])
     # The difference of two halves has twice the standard error of the whole run.
     noise = 1e-9 * (1 + np.abs(running[-1]))
     steady = finite and bool(np.all(apart <= DRIFT * 2 * errors + noise))
     why = "the halves of the run differ" if finite else "the trajectory left the finite numbers"
-    if steady and np.max(_trend(blocks, noise)) > MONOTONE:
+    # Halves of bounded sums differ by four times their range over the duration at most.
+    if steady and np.max(_trend(blocks, noise + 4 * bounded)) > MONOTONE:
         steady, why = False, "its mean rates keep falling or rising"
     running, errors = np.where(zero, -np.inf, running), np.where(zero, 0.0, errors)
     order, reason = np.argsort(-running[-1], kind="stable"), "" if steady else why
     sure = tuple(bool(x) for x in (resolved | zero)[order])
     return LyapunovSpectrum(running[-1][order], errors[order], times, running[:, order], steady, reason, sure)
+
+
+def _ripple(rates: np.ndarray) -> np.ndarray:
+    """Return the range, in the middle one of the blocks, of the sums of rates about their line there.
+
+    Sums that are bounded, as along a periodic orbit, repeat it. The mean of a run is then within the range over the
+    length, also where blocks of whole periods have equal means.
+    """
+    ranges = []
+    for part in np.array_split(rates, BLOCKS):
+        sums = np.cumsum(part - np.mean(part, axis=0), axis=0)
+        ranges.append(np.fmax(np.max(sums, axis=0), 0.0) - np.fmin(np.min(sums, axis=0), 0.0))
+    return np.median(ranges, axis=0)
 
 
 def _trend(blocks: np.ndarray, noise: np.ndarray) -> np.ndarray:

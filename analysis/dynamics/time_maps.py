@@ -62,7 +62,8 @@ class TimeMap(eqx.Module):
 
     States solved together share the steps of the solver, whose error is that of the worst of them, in units of the
     `sizes` of the entries, (n,), 1 by default. A state stays where it is once one of its features exceeds `bound`, or
-    where the field is not finite.
+    where the field is not finite. With a larger bound `beyond` it goes on, and has escaped only beyond that one, or
+    where the solver fails beyond the first, as before the time of a blow-up.
     """
 
     system: AbstractFlow | AbstractMap
@@ -71,6 +72,8 @@ class TimeMap(eqx.Module):
     interval: Array
     rtol: Array
     bound: Array
+    beyond: Array
+    unit: Array
     sizes: Array
 
     def __init__(
@@ -82,21 +85,23 @@ class TimeMap(eqx.Module):
         rtol: float,
         bound: float,
         sizes: State | None = None,
+        beyond: float = 0.0,
     ):
         """Store the system, the shape of a state, and the numbers as arrays, so that others do not compile anew."""
         self.system, self.restored = system, Linearised(system, state).restored
         self.features = features
         self.interval, self.rtol, self.bound = (jnp.asarray(number, float) for number in (interval, rtol, bound))
+        self.beyond, self.unit = jnp.maximum(self.bound, beyond), 2 * self.interval
         every = jax.tree.map(lambda y: jnp.ones(jnp.shape(y)), state)
         entries = every if sizes is None else jax.tree.map(lambda y, size: y * size, every, sizes)
         self.sizes = ravel_pytree(entries)[0]
 
     @property
     def units(self) -> Units:
-        """The system, a flow, in units near the sizes and two intervals."""
+        """The system, a flow, in units near the sizes and two of the first intervals."""
         system: Any = self.system
         sizes = jax.tree.map(lambda y: np.asarray(y if y.ndim == 1 else jnp.max(y)), self.restored(self.sizes))
-        return rounded_units(system, sizes, 2 * float(self.interval))
+        return rounded_units(system, sizes, float(self.unit))
 
     @property
     def is_map(self) -> bool:
@@ -110,8 +115,12 @@ class TimeMap(eqx.Module):
     def lost(self, xs: Float[np.ndarray, "members n"]) -> tuple[np.ndarray, np.ndarray]:
         """Return which states have escaped beyond the bound, and which are where the system is not defined."""
         with np.errstate(invalid="ignore"):
-            escaped = np.max(np.abs(self.features_of(xs)), axis=1) > float(self.bound)
+            escaped = np.max(np.abs(self.features_of(xs)), axis=1) > float(self.beyond)
         return escaped, ~escaped & ~_by_rows(_defined, self, xs)
+
+    def over(self, times: float) -> "TimeMap":
+        """Return the map over intervals so many times as long."""
+        return eqx.tree_at(lambda m: m.interval, self, times * self.interval)
 
     def window(self, xs: Float[np.ndarray, "members n"], begun: int) -> Float[np.ndarray, "window members n"]:
         """Return the states after each of `WINDOW` intervals; NaN where the solver fails.
@@ -120,10 +129,26 @@ class TimeMap(eqx.Module):
             xs: the states.
             begun: the intervals since time 0, at which a forced flow begins.
         """
+        found = self._window(xs, begun)
+        if float(self.beyond) <= float(self.bound):
+            return found
+        with np.errstate(invalid="ignore"):
+            sizes = np.max(np.abs(self.features_of(found[-1])), axis=1)
+        out = np.flatnonzero((sizes > float(self.bound)) & (sizes <= float(self.beyond)))
+        if out.size:
+            further = eqx.tree_at(lambda m: m.bound, self, self.beyond)
+            found, again = np.array(found), np.array(further._window(xs[out], begun))
+            blown = ~np.all(np.isfinite(again), axis=(0, 2))
+            again[:, blown] = _outside(self, found[-1, out[blown]])
+            found[:, out] = again
+        return found
+
+    def _window(self, xs: np.ndarray, begun: int) -> np.ndarray:
+        """Return the states after each of `WINDOW` intervals, up to the bound."""
         here = np.all(np.isfinite(xs), axis=1)
         if not np.all(here):  # no step from a state that is not finite would be accepted
             found = np.full((WINDOW, *xs.shape), np.nan)
-            found[:, here] = self.window(xs[here], begun) if np.any(here) else np.nan
+            found[:, here] = self._window(xs[here], begun) if np.any(here) else np.nan
             return found
         width = max(FEW, NUMBERS // max(1, xs.shape[1]))
         if len(xs) <= 4 * FEW:
@@ -158,6 +183,15 @@ class TimeMap(eqx.Module):
         longest = self.system.step_limit()
         padded = np.pad(jumps, (0, -len(jumps) % FEW), constant_values=np.inf)
         return jnp.asarray(begin), jnp.asarray(padded), None if math.isinf(longest) else jnp.asarray(longest)
+
+
+def _outside(time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
+    """Return states in the directions of others that are beyond all bounds, NaN where their features are not."""
+    beyond = float(time_map.beyond)
+    far = 10 * beyond * xs / np.max(np.abs(xs), axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        outside = np.max(np.abs(time_map.features_of(far)), axis=1, keepdims=True) > beyond
+    return np.where(outside, far, np.nan)
 
 
 def _by_rows(fn: Callable, time_map: TimeMap, xs: np.ndarray) -> np.ndarray:

@@ -52,7 +52,7 @@ class BasinsOptions(SystemOptions):
     longest: int = 4096
     """the most intervals, steps or periods for which a start is followed"""
     escape: float = 0.0
-    """the size of a state from which on it has escaped; by default ten thousand times that of the window"""
+    """the size of a state from which on it has escaped; by default 1e8 times that of the window, 1e4 at a blow-up"""
     sample: int = 0
     """number of random starts in the box, instead of a grid"""
     against: str = ""

@@ -6,6 +6,7 @@ DYNAMICS = "analysis.dynamics."
 ATTRACTION, LIMITS, MAPS = DYNAMICS + "attraction", DYNAMICS + "limit_sets", DYNAMICS + "time_maps"
 SEARCH, BASINS, CYCLES = DYNAMICS + "attractor_search", DYNAMICS + "basins", DYNAMICS + "map_orbits"
 FRACTIONS, EDGE, BOUNDARY = DYNAMICS + "basin_fractions", DYNAMICS + "edge_tracking", DYNAMICS + "basin_boundary"
+INTERVALS = DYNAMICS + "intervals"
 TESTS = "tests/test_attractors.py::test_"
 HAUSDORFF = (TESTS + "distances_of_sets_are_those_of_hausdorff_in_extents",)
 CONSTANT = (TESTS + "a_constant_feature_is_measured_by_its_size",)
@@ -15,6 +16,9 @@ RELATIVE = (TESTS + "what_moves_while_its_features_stay_is_a_relative_equilibriu
 SADDLE = (TESTS + "the_edge_of_a_map_is_its_saddle",)
 FORCED = (TESTS + "the_map_over_intervals_of_a_forced_flow_goes_on_in_time_and_leaves_what_is_out_of_bounds",)
 VOLUMES = (TESTS + "volumes_are_kept_by_conservative_maps_only",)
+BEYOND = (TESTS + "what_passes_the_bound_has_escaped_only_far_beyond_it_or_where_the_solver_fails",)
+GROWN = (TESTS + "a_population_that_grows_a_million_times_has_not_escaped",)
+LONGER = (TESTS + "intervals_become_longer_where_states_hardly_move_and_shorter_where_the_field_is_steep",)
 START = (TESTS + "wells_attract_and_the_start_on_the_saddle_does_not",)
 FOUND = (TESTS + "maps_have_fixed_points_cycles_and_chaos",)
 FOLLOWED = ("tests/test_basins.py::test_labels_of_a_map_follow_their_attractors_along_a_parameter",)
@@ -36,6 +40,20 @@ DEGENERATE = (SETS + "at_a_degenerate_fixed_point_attraction_is_undecided",)
 WILSON = ("tests/test_basins.py::test_shares_of_random_starts_have_wilson_intervals",)
 
 MUTANTS = (
+    Mutant("workbench attractors: a blow-up is a failure", MAPS,
+           "again[:, blown] = _outside(self, found[-1, out[blown]])", "again[:, blown] = np.nan", tests=BEYOND),
+    Mutant("workbench attractors: what passes the bound stays there", MAPS,
+           "eqx.tree_at(lambda m: m.bound, self, self.beyond)", "self", tests=BEYOND),
+    Mutant("workbench attractors: what passes the bound has escaped", DYNAMICS + "attractors",
+           "beyond = FAR * bound if", "beyond = bound if", tests=GROWN),
+    Mutant("workbench attractors: intervals become longer where one trajectory moves", INTERVALS,
+           "np.quantile(moves, NEARLY_ALL) < STILL", "np.min(moves) < STILL", tests=LONGER),
+    Mutant("workbench attractors: motions are not in extents", INTERVALS,
+           "np.abs(np.diff(features, axis=1)) / extent", "np.abs(np.diff(features, axis=1))", tests=LONGER),
+    Mutant("workbench attractors: intervals become longer where the field is steep", INTERVALS,
+           "_steepness(time_map, some) * LONGER > STEEP", "_steepness(time_map, some) > STEEP", tests=LONGER),
+    Mutant("workbench attractors: intervals become shorter than the first one", INTERVALS,
+           "-min(np.ceil(powers[0]), np.round(powers[1]))", "-np.ceil(powers[0])", tests=LONGER),
     Mutant("workbench attractors: the distance of sets is one-sided", ATTRACTION,
            "float(max(np.max(KDTree(b).query(a)[0]), np.max(KDTree(a).query(b)[0])))",
            "float(np.max(KDTree(b).query(a)[0]))", tests=HAUSDORFF),

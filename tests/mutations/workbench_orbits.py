@@ -8,6 +8,7 @@ ORBITS, SECTIONS, SALTATION = DYNAMICS + "periodic_orbits", DYNAMICS + "sections
 EXPONENTS = ("tests/test_lyapunov.py",)
 FORCINGS = ("tests/test_periodic_orbits.py::test_a_period_that_is_not_that_of_the_forcing_is_refused",)
 FALLING = ("tests/test_lyapunov.py::test_rates_that_keep_falling_are_not_converged",)
+WHOLE = ("tests/test_lyapunov.py::test_rates_whose_sums_are_bounded_are_zero_within_the_error",)
 CHANCE = ("tests/test_lyapunov.py::test_rates_that_differ_by_rounding_or_chance_do_not_drift",)
 PERIODIC = ("tests/test_periodic_orbits.py",)
 CROSSINGS = ("tests/test_sections.py",)
@@ -25,12 +26,18 @@ MUTANTS = (
     Mutant("workbench orbits: attractors take any period", DYNAMICS + "attractors",
            'check_period("period", system,', 'str.format("period", system,', tests=FORCINGS),
     Mutant("workbench exponents: rates that keep falling are steady", LYAPUNOV,
-           "if steady and np.max(_trend(blocks, noise)) > MONOTONE:", "if False:", tests=FALLING),
+           "if steady and np.max(_trend(blocks, noise + 4 * bounded)) > MONOTONE:", "if False:", tests=FALLING),
     Mutant("workbench exponents: what is left of parallel vectors is a stretch", LYAPUNOV,
            "lost = np.isfinite(floor) & (logs < floor)", "lost = np.isfinite(floor) & (logs < -np.inf)",
            tests=("tests/test_lyapunov.py::test_vectors_that_a_singular_map_makes_parallel_give_a_bound",)),
     Mutant("workbench exponents: rounding is a trend", LYAPUNOV,
            "np.where(np.abs(steps) > noise, np.sign(steps), 0.0)", "np.sign(steps)", tests=CHANCE),
+    Mutant("workbench lyapunov: blocks of whole periods have no error", LYAPUNOV,
+           "errors = np.fmax(errors, bounded)", "errors = errors * 1", tests=WHOLE),
+    Mutant("workbench lyapunov: bounded sums of rates have a trend", LYAPUNOV,
+           "noise + 4 * bounded", "noise", tests=WHOLE),
+    Mutant("workbench lyapunov: the range of sums of rates is that about a line of no slope", LYAPUNOV,
+           "np.cumsum(part - np.mean(part, axis=0), axis=0)", "np.cumsum(part, axis=0)", tests=EXPONENTS),
     Mutant("workbench lyapunov: the frame is not renormalised after a warm-up", LYAPUNOV,
            "flat, frame, _, early = over(", "flat, _, _, early = over(", tests=EXPONENTS),
     Mutant("workbench lyapunov: room that was not needed counts", LYAPUNOV,

@@ -1,0 +1,52 @@
+"""Intervals between the samples of a trajectory: longer ones where it hardly moves in them, as with two time scales."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from analysis.dynamics.time_maps import TimeMap
+from analysis.dynamics.units import norms
+from dynsim.padding import filled
+
+STILL = 0.01  # of the extent: a motion in an interval below which it may be longer
+NEARLY_ALL = 0.9  # of the motions are that small
+LONGER = 4  # times as long an interval becomes at once
+STEEP = 32.0  # times one over the mean norm of the Jacobian: an interval becomes no longer than that
+SOME = 32  # states at which this norm is taken
+
+
+def adapted(
+    time_map: TimeMap, states: Float[np.ndarray, "samples members n"], extent: Float[np.ndarray, " f"]
+) -> TimeMap:
+    """Return the map over a longer interval if nearly all motions in one are small, and a solver can follow; else it.
+
+    Fast rates at the starts, as those of spikes, or of the way to a slow manifold, are so not those of all samples.
+    """
+    features = np.stack([time_map.features_of(member) for member in np.moveaxis(states, 1, 0)])
+    moves = np.max(np.abs(np.diff(features, axis=1)) / extent, axis=-1)
+    if not np.quantile(moves, NEARLY_ALL) < STILL:
+        return time_map
+    flat = states.reshape(-1, states.shape[-1])
+    some = flat[np.linspace(0, len(flat) - 1, SOME).astype(int)]
+    return time_map if _steepness(time_map, some) * LONGER > STEEP else time_map.over(LONGER)
+
+
+def relieved(time_map: TimeMap, xs: Float[np.ndarray, "members n"]) -> TimeMap:
+    """Return the map over a shorter interval, but not than the first, if that has become steep at states; else it."""
+    longer = 2 * float(time_map.interval / time_map.unit)
+    steep = _steepness(time_map, xs) / STEEP if longer > 1 and len(xs) else 0.0
+    if steep <= LONGER:
+        return time_map
+    powers = [float(np.log(times) / np.log(LONGER)) for times in (steep, longer)]
+    return time_map.over(float(LONGER) ** -min(np.ceil(powers[0]), np.round(powers[1])))
+
+
+def _steepness(time_map: TimeMap, xs: np.ndarray) -> float:
+    """Return the interval times the mean norm of the Jacobian at states."""
+    system: Any = time_map.system
+    some = filled(xs[:: -(-len(xs) // SOME)], SOME)
+    rates = norms(system, jax.vmap(time_map.restored)(jnp.asarray(some)))
+    return float(time_map.interval * np.mean(rates)) if rates.size else 0.0
