@@ -12,7 +12,7 @@ from analysis.dynamics.portrait import Portrait
 from figures.fitted import fitted
 from figures.panels.basins import basin_background
 from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
-from figures.panels.portrait_curves import cycles, paths, separatrices
+from figures.panels.portrait_curves import cycles, paths, separatrices, sphere_cycles
 from figures.panels.simplices import simplex_portrait
 from figures.panels.tokens import AXES, View
 from figures.style import COLUMN, PAGE, canvas, colour, settings
@@ -118,6 +118,7 @@ def sphere(found: Portrait, labels: Sequence[str], *, title: str = "") -> Figure
                 equilibrium_points=found.equilibrium_points, kinds=found.kinds, view=side, names=_others(found),
                 labels=short,
             )  # fmt: skip
+            sphere_cycles(ax, [cycle.points for cycle in found.cycles], [cycle.kind for cycle in found.cycles], side)
             ax.set_title(name)
         for letter, label in zip(short, labels, strict=True):
             if short is AXES is not labels and label != letter:
@@ -129,7 +130,9 @@ def sphere(found: Portrait, labels: Sequence[str], *, title: str = "") -> Figure
 
 def _others(found: Portrait) -> dict[int, str]:
     """Return words for the limits of a portrait that are no equilibria, by number."""
-    known = {int(k): "another attractor" for k in np.unique(found.limits) if k >= len(found.kinds)}
+    round_ = {cycle.limit for cycle in found.cycles}
+    word = lambda k: "a limit cycle" if k in round_ else "another attractor"
+    known = {int(k): word(k) for k in np.unique(found.limits) if k >= len(found.kinds)}
     return known | ({-1: "an unknown limit"} if np.any(found.limits < 0) else {})
 
 

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from analysis.dynamics.basin_fractions import FractionCurves
 from analysis.dynamics.branches import Branch
-from analysis.dynamics.portrait import Portrait
+from analysis.dynamics.portrait import Cycle, Portrait
 from dynsim import FunctionFlow
 from dynsim.commands.basins_against import _draw as draw_shares
 from dynsim.commands.continue_options import Continue
@@ -26,8 +26,9 @@ from figures.panels.exponents import exponents_against
 from figures.panels.labels import in_lines, of_many, rate_label, slice_label, symbol
 from figures.panels.limit_marks import Mark, draw_mark
 from figures.panels.phase import planar_portrait
+from figures.panels.tokens import HIDDEN, View
 from figures.portraits import circle, line, simplex, sphere
-from figures.style import canvas, colour, settings
+from figures.style import canvas, colour, paler, settings
 from tests.figure_layout import check_layout, outside, overlapping
 
 NAME = "concentration_of_predator_biomass_in_the_lake"
@@ -185,3 +186,21 @@ def test_circles_and_spheres_have_the_names_of_components_and_of_limits():
     assert drawn.get_suptitle() == "a = 1"
     words = [text.get_text() for text in drawn.legends[0].get_texts()]
     assert words == ["basin of an unknown limit", f"$y_1$: {NAME}", "$y_2$: b", "$y_3$: c"]
+
+
+def test_a_limit_cycle_on_the_sphere_is_whole_on_both_sides_and_pale_where_it_is_hidden():
+    angles = np.arange(60) * np.pi / 30
+    ring = np.stack([0.8 * np.cos(angles), 0.8 * np.sin(angles), np.full(60, 0.6)], axis=1)
+    points = np.concatenate([np.eye(3), -np.eye(3)])
+    turning = Portrait(points, np.roll(points, 1, axis=1), np.zeros((0, 3)), (), np.zeros(6, int))
+    drawn = sphere(turning._replace(cycles=(Cycle(0, "stable", ring),)), ["a", "b", "c"])
+    views = View(), View().opposite()
+    for ax, view in zip(drawn.axes, views, strict=True):
+        seen = [line for line in ax.lines if line.get_linewidth() == 1.8 and np.size(line.get_xdata())]
+        hidden = [line for line in ax.lines if line.get_color() == paler(colour("cycle"), HIDDEN)]
+        assert {line.get_color() for line in seen} == {colour("cycle")}
+        count = np.sum(ring @ view.frame()[2] >= 0)
+        assert abs(sum(len(line.get_xydata()) for line in seen) - count) <= 2
+        assert abs(sum(len(line.get_xydata()) for line in hidden) - (60 - count)) <= 2
+    words = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert words == ["basin of a limit cycle", "stable limit cycle"]

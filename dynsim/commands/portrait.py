@@ -256,7 +256,8 @@ def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> "tuple[Figure
     compute, draw = (circle_portrait, circle) if len(known.names) == 2 else (sphere_portrait, sphere)
     found = compute(system, t=o.time) if o.horizon is None else compute(system, t=o.time, horizon=o.horizon)
     labels = axis_labels(known.names, known.units) if system.names else AXES
-    return draw(found, labels, title=title), _rests(found.equilibrium_points, found.kinds)
+    orbits = [f"{cycle.kind} limit cycle" for cycle in found.cycles]
+    return draw(found, labels, title=title), "; ".join([_rests(found.equilibrium_points, found.kinds), *orbits])
 
 
 def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> "tuple[Figure, str]":

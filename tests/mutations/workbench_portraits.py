@@ -59,6 +59,13 @@ MUTANTS = (
     Mutant("portraits: a start without a limit has that of the first equilibrium", PORTRAIT,
            "np.array([*numbers, -1])[np.maximum(found.labels, -1)]", "np.array([*numbers, 0])[found.labels % 1]",
            tests=CIRCLE),
+    Mutant("portraits: a cycle has the number of an attractor", PORTRAIT,
+           "cycles.append(Cycle(numbers[-1],", "cycles.append(Cycle(place,",
+           tests=(EQUILIBRIA + "a_limit_cycle_on_the_sphere_has_a_basin_of_its_own",)),
+    Mutant("portraits: the hidden part of a cycle is missing", "figures.panels.portrait_curves",
+           "view.sees(points, np.eye(3)))", "view.sees(points, np.eye(3)) | True)",
+           tests=("tests/test_workbench_figures.py::test_a_limit_cycle_on_the_sphere_is_whole_on_both_sides_and_pale_"
+                  "where_it_is_hidden",)),
     Mutant("portraits: stable and unstable curves of saddles are exchanged", "analysis.dynamics.phase_plane",
            "shown[role == -1], shown[role == 1]", "shown[role == 1], shown[role == -1]",
            tests=(PHASE + "the_curves_of_a_saddle_are_told_by_where_they_lead",)),
