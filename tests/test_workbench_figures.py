@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.quiver import Quiver
 
 from analysis.dynamics.basin_fractions import FractionCurves
 from analysis.dynamics.branches import Branch
@@ -18,6 +19,7 @@ from dynsim.commands.continue_options import Continue
 from dynsim.commands.continue_plane import drawn as plane_of_parameters
 from dynsim.commands.lyapunov import Lyapunov, _exponents_label
 from dynsim.commands.lyapunov import _draw as draw_exponents
+from dynsim.commands.portrait import Computed, frames
 from dynsim.commands.systems import Found
 from figures import files
 from figures.fitted import fitted
@@ -25,7 +27,7 @@ from figures.panels.bifurcations import branch_lines
 from figures.panels.exponents import exponents_against
 from figures.panels.labels import in_lines, of_many, rate_label, slice_label, symbol
 from figures.panels.limit_marks import Mark, draw_mark
-from figures.panels.phase import planar_portrait
+from figures.panels.phase import circle_portrait, planar_portrait, sphere_portrait
 from figures.panels.tokens import HIDDEN, View
 from figures.portraits import circle, line, simplex, sphere
 from figures.style import canvas, colour, paler, settings
@@ -122,6 +124,42 @@ def test_the_title_of_a_legend_beside_long_words_is_broken():
 def test_lines_of_words_are_about_as_long():
     assert in_lines("number of spawning salmon in the river", 33) == ["number of spawning", "salmon in the river"]
     assert in_lines("a bc", 9) == ["a bc"]
+
+
+def test_a_value_and_its_unit_stay_on_one_line():
+    title = slice_label(["x", "y", "z"], [-1.5, 2.0, 3.0], ["mV", "square metre", ""])
+    assert title == "$x$ = \N{MINUS SIGN}1.5\xa0mV, $y$ = 2\xa0square metre, $z$ = 3"
+    lines = [in_lines(title, most) for most in range(3, 40)]
+    assert all(any("2\xa0square" in line for line in found) for found in lines)
+    assert all(any("1.5\xa0mV," in line for line in found) for found in lines)
+
+
+def test_frames_of_a_movie_have_one_scale_of_speeds_and_one_legend():
+    xs = np.linspace(-1.0, 1.0, 9)
+    states = [(np.array([0.0]), ["unstable"]), (np.array([]), [])]
+    made = frames([
+        Computed(lambda common, k=k, rests=rests: line(xs, xs + k, *rests, "x", common=common), "", (k - 1.0, k + 1.0))
+        for k, rests in zip((0.0, 3.0), states, strict=True)
+    ])  # fmt: skip
+    assert [drawn.axes[0].get_ylim() for drawn in made] == [(-1.25, 4.25)] * 2
+    assert [[text.get_text() for text in drawn.legends[0].get_texts()] for drawn in made] == [["unstable"]] * 2
+
+
+def test_portraits_show_the_speeds_of_a_range_that_is_given():
+    angles, xs = np.arange(8) * np.pi / 4, np.linspace(0.0, 1.0, 5)
+    with settings():
+        _, (first, second, third) = canvas(columns=3)
+        circle_portrait(first, angles, np.full(8, 2.0), limits=np.zeros(8, int), equilibrium_angles=[], kinds=[],
+                        largest=4.0)  # fmt: skip
+        streams = planar_portrait(second, xs, xs, np.ones((5, 5, 2)), legend=False, speeds=(1.0, 9.0))
+        points = np.concatenate([np.eye(3), -np.eye(3)])
+        sphere_portrait(third, points, np.zeros(6, int), field_points=[[1, 0, 0]], field=[[0, 1, 0]],
+                        equilibrium_points=[], kinds=[], view=View(0.0, 0.0), largest=2.0**10)  # fmt: skip
+    (speed,) = [curve for curve in first.lines if curve.get_label() == "speed"]
+    np.testing.assert_allclose(np.linalg.norm(speed.get_xydata(), axis=1), 1.225)
+    assert streams.lines.get_clim() == (1.0, 9.0)
+    (arrows,) = [part for part in third.collections if isinstance(part, Quiver)]
+    np.testing.assert_allclose(np.hypot(arrows.U, arrows.V), 2.0**-3)
 
 
 def test_the_bar_of_speeds_has_the_power_of_ten_in_its_label():
