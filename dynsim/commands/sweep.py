@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from dynsim.commands.advice import in_options
 from dynsim.commands.options import check_outputs, other_words, parse, parts_beside, refuse_unused, say
 from dynsim.commands.system_options import SystemOptions, separated
 from dynsim.errors import IntegrationError, argument_error, check_at_least, check_positive, counted, nearest, renamed
 from dynsim.io.whole_files import whole_file
-from dynsim.outcome import in_options
 
 if TYPE_CHECKING:
     import xarray
@@ -249,7 +249,7 @@ def _measured(o: Sweep, first: dict[str, Any]) -> Callable[..., dict[str, Any]]:
         try:
             return run_measures(system(values), key, *run)
         except IntegrationError as error:
-            raise IntegrationError(in_options(str(error)), outcome=error.outcome) from None
+            raise IntegrationError(in_options(str(error), "sweep"), outcome=error.outcome) from None
 
     return measured
 

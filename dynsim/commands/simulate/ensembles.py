@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from dynsim._types import Time
+from dynsim.commands.advice import in_options
 from dynsim.commands.options import parts_beside, refuse_unused, say
 from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.commands.simulate.noise import solved
@@ -15,7 +16,7 @@ from dynsim.commands.simulate.starts import start
 from dynsim.ensembles import Ensemble, ensemble
 from dynsim.errors import argument_error
 from dynsim.integrators import Stats
-from dynsim.outcome import Outcome, in_options
+from dynsim.outcome import Outcome
 from dynsim.progress import tracked
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import Components, components
@@ -61,7 +62,8 @@ def tell_steps(stats: Stats) -> None:
     say(f"{low} steps each" if low == high else f"from {low} to {high} steps each")
     for outcome in np.unique(np.asarray(stats.outcome)):
         if outcome != Outcome.FINISHED:
-            say(f"where {Outcome(outcome).sentence}: {in_options(Outcome(outcome).advice)}")
+            advice = in_options(Outcome(outcome).advice, "simulate")
+            say(f"where {Outcome(outcome).sentence}: {advice}")
 
 
 def quantities(flow: AbstractFlow, x: jax.Array) -> Components:
