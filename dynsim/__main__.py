@@ -78,9 +78,9 @@ def _run(words: list[str]) -> int:
 
         if not isinstance(error, IntegrationError | TrainingError):
             raise
-        from dynsim.outcome import in_options
+        from dynsim.commands.advice import in_options
 
-        return _refuse(in_options(str(error)))
+        return _refuse(in_options(str(error), command, rest))
 
 
 def _refuse(sentence: str, status: int = 2) -> int:

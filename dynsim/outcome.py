@@ -43,21 +43,3 @@ class Outcome(enum.IntEnum):
         "the noise left the domain (an entry of a simplex below zero, or a negative `domain`)",
         "take noise that vanishes at the boundary, shorter steps, or other variables such as logarithms",
     )
-
-
-IN_OPTIONS = {
-    Outcome.MAX_STEPS: "take a shorter run, a larger `--rtol` or, of `dynsim simulate`, `dynsim section` and `dynsim "
-    "sweep`, more `--max-steps`, or, of `dynsim simulate`, `--integrator stiff` where accuracy alone would allow "
-    "longer steps",
-    Outcome.IMPLICIT_SOLVER: "take a larger `--rtol` or another `--integrator`",
-    Outcome.LEFT_DOMAIN: "take noise that vanishes at the boundary, a shorter `--step-size`, or other variables such "
-    "as logarithms",
-}
-"""What to try next in terms of the options of commands, where they are others than those of functions."""
-
-
-def in_options(said: str) -> str:
-    """Return what was said about an integration with its advice in terms of the options of commands."""
-    for outcome, advice in IN_OPTIONS.items():
-        said = said.replace(outcome.advice, advice)
-    return said

@@ -1,7 +1,7 @@
 """Whole figures of phase portraits from computed data: the plane and slices, lines, circles, spheres and simplices."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -12,7 +12,7 @@ from analysis.dynamics.portrait import Portrait
 from figures.fitted import fitted
 from figures.panels.basins import basin_background
 from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
-from figures.panels.portrait_curves import cycles, paths, separatrices
+from figures.panels.portrait_curves import cycles, paths, separatrices, sphere_cycles
 from figures.panels.simplices import simplex_portrait
 from figures.panels.tokens import AXES, View
 from figures.style import COLUMN, PAGE, canvas, colour, settings
@@ -22,8 +22,33 @@ CLEAR = 0.7  # of the distance of the arrows on a line: from an equilibrium to t
 CORNER = 12  # characters of a label that fits beside an axis in the corner of a sphere, with those of mathematics
 
 
+class Common(NamedTuple):
+    """What the frames of a movie share: the range of speeds (velocities on a line), and the entries of the legend.
+
+    Without them a portrait has its own.
+    """
+
+    speeds: tuple[float, float] | None = None
+    legend: Mapping[str, Any] = {}
+
+
+ALONE = Common()
+PAD = 0.05  # of the range of velocities on a line, above and below
+
+
+def entries(drawn: Figure) -> dict[str, Any]:
+    """Return what is drawn for the legend of a portrait, by label."""
+    return {label: handle for ax in drawn.axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+
+
 def plane(
-    found: PhasePlane, labels: Sequence[str], *, title: str = "", basins: Basins | None = None, speed: str = "speed"
+    found: PhasePlane,
+    labels: Sequence[str],
+    *,
+    title: str = "",
+    basins: Basins | None = None,
+    speed: str = "speed",
+    common: Common = ALONE,
 ) -> Figure:
     """Return the portrait of a plane: field, nullclines, equilibria, limit cycles, separatrices, trajectories."""
     with settings():
@@ -31,14 +56,14 @@ def plane(
         planar_portrait(
             ax, found.xs, found.ys, found.velocity, equilibrium_points=found.points,
             kinds=[e.kind for e in found.equilibria], labels=(labels[0], labels[1]), legend=False,
-            hidden=found.poles, speed_label=speed,
+            hidden=found.poles, speed_label=speed, speeds=common.speeds,
         )  # fmt: skip
         paths(ax, found.trajectories)
         separatrices(ax, found.stable_curves, found.unstable_curves)
         cycles(ax, found.cycles, found.cycle_kinds)
         if basins is not None:
             basin_background(ax, basins.labels, basins.axes)
-        _finished(ax, title)
+        _finished(ax, title, common)
         return fitted(drawn)
 
 
@@ -52,6 +77,7 @@ def line(
     velocity: str = "velocity",
     title: str = "",
     basins: Basins | None = None,
+    common: Common = ALONE,
 ) -> Figure:
     """Return the portrait of a line: the velocity against the state, with arrows and equilibria on the axis.
 
@@ -84,13 +110,16 @@ def line(
         ax.set_xlim(xs[0], xs[-1])
         ax.set_xlabel(label)
         ax.set_ylabel(velocity)
+        if common.speeds is not None:
+            pad = PAD * (common.speeds[1] - common.speeds[0]) or 1.0
+            ax.set_ylim(common.speeds[0] - pad, common.speeds[1] + pad)
         if basins is not None:
             basin_background(ax, basins.labels, basins.axes)
-        _finished(ax, title)
+        _finished(ax, title, common)
         return fitted(drawn)
 
 
-def circle(found: Portrait, labels: Sequence[str], *, title: str = "") -> Figure:
+def circle(found: Portrait, labels: Sequence[str], *, title: str = "", common: Common = ALONE) -> Figure:
     """Return the portrait of a flow on the circle."""
     with settings():
         drawn, (ax,) = canvas(COLUMN, 0.9)
@@ -100,12 +129,13 @@ def circle(found: Portrait, labels: Sequence[str], *, title: str = "") -> Figure
             ax, angles, np.sum(found.field * turning, axis=1), limits=found.limits,
             equilibrium_angles=np.arctan2(found.equilibrium_points[:, 1], found.equilibrium_points[:, 0]),
             kinds=found.kinds, names=_others(found), labels=(labels[0], labels[1]),
+            largest=None if common.speeds is None else common.speeds[1],
         )  # fmt: skip
-        _finished(ax, title)
+        _finished(ax, title, common)
         return fitted(drawn)
 
 
-def sphere(found: Portrait, labels: Sequence[str], *, title: str = "") -> Figure:
+def sphere(found: Portrait, labels: Sequence[str], *, title: str = "", common: Common = ALONE) -> Figure:
     """Return the portrait of a flow on the sphere, from the front and from the back."""
     with settings():
         drawn, axes = canvas(PAGE, 0.5, columns=2)
@@ -116,25 +146,34 @@ def sphere(found: Portrait, labels: Sequence[str], *, title: str = "") -> Figure
             sphere_portrait(
                 ax, found.points, found.limits, field_points=found.points[some], field=found.field[some],
                 equilibrium_points=found.equilibrium_points, kinds=found.kinds, view=side, names=_others(found),
-                labels=short,
+                labels=short, largest=None if common.speeds is None else common.speeds[1],
             )  # fmt: skip
+            sphere_cycles(ax, [cycle.points for cycle in found.cycles], [cycle.kind for cycle in found.cycles], side)
             ax.set_title(name)
         for letter, label in zip(short, labels, strict=True):
             if short is AXES is not labels and label != letter:
                 axes[1].plot([], [], linestyle="none", label=f"{letter}: {label}")
-        _finished(axes[1], "")
+        _finished(axes[1], "", common)
         drawn.suptitle(title)
         return fitted(drawn)
 
 
 def _others(found: Portrait) -> dict[int, str]:
     """Return words for the limits of a portrait that are no equilibria, by number."""
-    known = {int(k): "another attractor" for k in np.unique(found.limits) if k >= len(found.kinds)}
+    round_ = {cycle.limit for cycle in found.cycles}
+    word = lambda k: "a limit cycle" if k in round_ else "another attractor"
+    known = {int(k): word(k) for k in np.unique(found.limits) if k >= len(found.kinds)}
     return known | ({-1: "an unknown limit"} if np.any(found.limits < 0) else {})
 
 
 def simplex(
-    trajectories: np.ndarray, points: np.ndarray, kinds: Sequence[str], states: Sequence[str], *, title: str = ""
+    trajectories: np.ndarray,
+    points: np.ndarray,
+    kinds: Sequence[str],
+    states: Sequence[str],
+    *,
+    title: str = "",
+    common: Common = ALONE,
 ) -> Figure:
     """Return the portrait of a flow on the simplex of three states: trajectories, (paths, times, 3), and equilibria."""
     from figures.panels.simplices import in_triangle
@@ -143,14 +182,15 @@ def simplex(
         drawn, (ax,) = canvas(COLUMN, 0.9)
         simplex_portrait(ax, trajectories, np.empty((0, 3)), states=states)
         equilibria(ax, in_triangle(points.reshape(-1, 3)), kinds)
-        _finished(ax, "")
+        _finished(ax, "", common)
         drawn.suptitle(title)
         return fitted(drawn)
 
 
-def _finished(ax: Any, title: str) -> None:
+def _finished(ax: Any, title: str, common: Common) -> None:
     """Write the legend, below the axes, and the title."""
-    if ax.get_legend_handles_labels()[1]:
-        ax.figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend = common.legend or dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
+    if legend:
+        ax.figure.legend(legend.values(), legend.keys(), loc="outside lower center", ncols=3)
     if title:
         ax.set_title(title)

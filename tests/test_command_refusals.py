@@ -1,15 +1,26 @@
 """Options of the workbench's commands that do not fit are refused before anything is computed, each by its own name."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from dynsim.commands.advice import SOLVERS, in_options
+from dynsim.commands.basins import BasinsOptions
 from dynsim.commands.integrators import integrator
+from dynsim.commands.lyapunov import Lyapunov
 from dynsim.commands.options import other_words
+from dynsim.commands.section import Section
+from dynsim.commands.simulate.fast_slow import FastSlowOptions
+from dynsim.commands.simulate.flow_options import Simulate
+from dynsim.commands.simulate.growing_options import Growing
+from dynsim.commands.simulate.prototype_options import Prototypes
+from dynsim.commands.sweep import Sweep
 from dynsim.commands.system_options import SystemOptions, parse_system, separated
 from dynsim.errors import argument_error, nearest, renamed
+from dynsim.outcome import Outcome
 from tests.commands import refused
 
 MINE = """
@@ -260,10 +271,27 @@ def test_the_advice_on_a_lack_of_steps_names_options(capsys):
     said = refused(capsys, "simulate", "lorenz", "--integrator", "scipy", "--max-steps", "9")
     assert "only reached t = " in said
     assert "after 9 steps" in said
-    assert "larger `--rtol` or, of `dynsim simulate`, `dynsim section` and `dynsim sweep`, more `--max-steps`" in said
+    assert "take a shorter run, a larger `--rtol` or more `--max-steps`, or `--integrator stiff` where" in said
     assert "`max_steps`" not in said
     stiff: list[Any] = [integrator("stiff", 1e-6, steps) for steps in (None, 7)]
     assert [(one.method, one.max_steps) for one in stiff] == [("Radau", 1_000_000), ("Radau", 7)]
+
+
+def test_advice_names_options_that_the_command_has():
+    own = {"fast-slow": FastSlowOptions, "growing": Growing, "prototypes": Prototypes}
+    tables = {"section": Section, "sweep": Sweep, "simulate": Simulate, "lyapunov": Lyapunov}
+    tables |= {"basins": BasinsOptions} | {f"simulate {name}": table for name, table in own.items()}
+    assert tables.keys() == SOLVERS.keys()
+    for command, table in tables.items():
+        fields = {field.name: str(field.type) for field in dataclasses.fields(table)}
+        known = {"rtol", "max_steps", "integrator", "step_size"} & fields.keys()
+        known |= {"stiff"} if "'stiff'" in fields.get("integrator", "") else set()
+        assert {*SOLVERS[command]} == known, command
+    said = f"{Outcome.MAX_STEPS.advice}; {Outcome.IMPLICIT_SOLVER.advice}"
+    assert in_options(said, "simulate", ["growing"]) == (
+        "take a shorter run, a larger `--rtol` or more `--max-steps`; take a larger `--rtol` or another `--integrator`"
+    )
+    assert in_options(said, "portrait", ["lorenz"]) == f"take a shorter run; {Outcome.IMPLICIT_SOLVER.advice}"
 
 
 def test_the_portrait_of_one_token_is_that_of_a_vector(monkeypatch, capsys, tmp_path):

@@ -158,10 +158,16 @@ def test_a_limit_cycle_on_the_sphere_has_a_basin_of_its_own():
     found = sphere_portrait(turning, 16)
     assert found.kinds == ("unstable", "unstable")
     assert found.limits.tolist() == [2] * 16
+    ((limit, kind, points),) = found.cycles
+    assert (limit, kind) == (2, "stable")
+    np.testing.assert_allclose(points[:, 2], 0.0, atol=1e-6)
+    angles = np.unwrap(np.arctan2(points[:, 1], points[:, 0]))
+    assert np.all(np.diff(angles) > 0)
+    assert angles[-1] - angles[0] < 2 * np.pi
 
 
 def test_points_of_a_portrait_cover_the_space_evenly_and_its_field_is_frozen(monkeypatch):
-    monkeypatch.setattr("analysis.dynamics.portrait._limits", lambda flow, starts, *_: np.zeros(len(starts), int))
+    monkeypatch.setattr("analysis.dynamics.portrait._limits", lambda flow, starts, *_: (np.zeros(len(starts), int), ()))
     monkeypatch.setattr("analysis.dynamics.portrait.equilibria", lambda *_: [])
     turning = FunctionFlow(lambda t, x: t * jnp.stack([-x[1], x[0] - 1]), Sphere())
     found = circle_portrait(turning, 12, t=3.0)

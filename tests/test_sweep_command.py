@@ -112,7 +112,7 @@ def test_a_point_that_lacks_steps_is_told_the_option(here, capsys, monkeypatch):
     status, said, _ = run(capsys, "sweep", "lorenz", "--rho", "28", "--max-steps", "9")
     assert (status, caps) == (1, [9])
     assert said.splitlines()[0] == "1 point (rho 1): 0 ok, 1 failed"
-    assert "`dynsim sweep`, more `--max-steps`" in said
+    assert "take a shorter run, a larger `--rtol` or more `--max-steps`\n" in said
     assert "`max_steps`" not in said
 
 

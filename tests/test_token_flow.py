@@ -17,6 +17,7 @@ from dynsim.systems.tokens.flow import (
 )
 from dynsim.systems.tokens.masks import Causal, Window
 from dynsim.systems.tokens.published import published_hemisphere_flow, published_symmetric_flow
+from dynsim.systems.tokens.scalar_driven import OjaFlow
 
 W = np.array([[2.0, 0.3, 0.0], [0.3, 1.0, -0.2], [0.0, -0.2, 0.7]])
 
@@ -68,6 +69,7 @@ def test_the_printed_schedule_of_the_hemisphere_experiment():
     )
 
 
+SHEAR = np.array([[0.0, 1.0], [0.0, 0.0]])
 SCHEDULES = {
     "constant": lambda: Constant(_random("c", 2, 3, 3)),
     "identity": lambda: ScaledIdentity([1.0, -0.5], 3),
@@ -154,7 +156,12 @@ def test_the_layer_map_is_equation_6():
             "`space` must have dimension 3, but has dimension 2",
         ),
         (lambda: gradient_token_flow(-np.eye(3)), "`query_key` must be positive definite, but has the eigenvalue -1"),
-        (lambda: causal_symmetric_flow(np.eye(2), [[0.0, 1.0], [0.0, 0.0]]), "`value` must be symmetric"),
+        (
+            lambda: causal_symmetric_flow(np.eye(2), SHEAR),
+            "`value` must be symmetric, but differs from its transpose by 1",
+        ),
+        (lambda: OjaFlow(SHEAR), "`matrix` must be symmetric, but differs from its transpose by 1"),
+        (lambda: OjaFlow(np.ones((2, 3))), r"`matrix` must have shape \(d, d\), but has shape \(2, 3\)"),
         (lambda: causal_symmetric_flow(np.ones((2, 2, 2)), np.eye(2)), "must have one head, but has 2"),
         (lambda: ProjectedValueFlow(np.eye(2), np.zeros((2, 2))), "`value` must be a regular matrix"),
         (lambda: LayerMap(TokenFlow(np.eye(2)), 0.0), "`step_size` must be positive"),

@@ -117,7 +117,9 @@ def test_hopf_points_of_the_brusselator_are_at_one_plus_the_square():
     at = continue_equilibria(flow, lambda f: f.b, jnp.ones(2), (0.5, 5.0)).bifurcations[0]
     found = critical_curve(flow, (lambda f: f.b, lambda f: f.a), at, ((1.0, 2.5), (0.8, 1.5)), step=0.1)
     assert sorted(found.ends) == ["bounds", "outside"]
-    assert np.max(found.first) <= 2.5
+    assert np.max(found.first) == 2.5
+    assert "a bound of the second parameter" in repr(found)
+    assert "a bound of the first one" in repr(found)
     assert np.allclose(found.first, 1 + found.second**2, atol=1e-9)
     assert np.allclose(found.frequencies, found.second, atol=1e-9)
 

@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.quiver import Quiver
 
 from analysis.dynamics.basin_fractions import FractionCurves
 from analysis.dynamics.branches import Branch
-from analysis.dynamics.portrait import Portrait
+from analysis.dynamics.portrait import Cycle, Portrait
 from dynsim import FunctionFlow
 from dynsim.commands.basins_against import _draw as draw_shares
 from dynsim.commands.continue_options import Continue
 from dynsim.commands.continue_plane import drawn as plane_of_parameters
 from dynsim.commands.lyapunov import Lyapunov, _exponents_label
 from dynsim.commands.lyapunov import _draw as draw_exponents
+from dynsim.commands.portrait import Computed, frames
 from dynsim.commands.systems import Found
 from figures import files
 from figures.fitted import fitted
@@ -25,9 +27,10 @@ from figures.panels.bifurcations import branch_lines
 from figures.panels.exponents import exponents_against
 from figures.panels.labels import in_lines, of_many, rate_label, slice_label, symbol
 from figures.panels.limit_marks import Mark, draw_mark
-from figures.panels.phase import planar_portrait
+from figures.panels.phase import circle_portrait, planar_portrait, sphere_portrait
+from figures.panels.tokens import HIDDEN, View
 from figures.portraits import circle, line, simplex, sphere
-from figures.style import canvas, colour, settings
+from figures.style import canvas, colour, paler, settings
 from tests.figure_layout import check_layout, outside, overlapping
 
 NAME = "concentration_of_predator_biomass_in_the_lake"
@@ -123,6 +126,42 @@ def test_lines_of_words_are_about_as_long():
     assert in_lines("a bc", 9) == ["a bc"]
 
 
+def test_a_value_and_its_unit_stay_on_one_line():
+    title = slice_label(["x", "y", "z"], [-1.5, 2.0, 3.0], ["mV", "square metre", ""])
+    assert title == "$x$ = \N{MINUS SIGN}1.5\xa0mV, $y$ = 2\xa0square metre, $z$ = 3"
+    lines = [in_lines(title, most) for most in range(3, 40)]
+    assert all(any("2\xa0square" in line for line in found) for found in lines)
+    assert all(any("1.5\xa0mV," in line for line in found) for found in lines)
+
+
+def test_frames_of_a_movie_have_one_scale_of_speeds_and_one_legend():
+    xs = np.linspace(-1.0, 1.0, 9)
+    states = [(np.array([0.0]), ["unstable"]), (np.array([]), [])]
+    made = frames([
+        Computed(lambda common, k=k, rests=rests: line(xs, xs + k, *rests, "x", common=common), "", (k - 1.0, k + 1.0))
+        for k, rests in zip((0.0, 3.0), states, strict=True)
+    ])  # fmt: skip
+    assert [drawn.axes[0].get_ylim() for drawn in made] == [(-1.25, 4.25)] * 2
+    assert [[text.get_text() for text in drawn.legends[0].get_texts()] for drawn in made] == [["unstable"]] * 2
+
+
+def test_portraits_show_the_speeds_of_a_range_that_is_given():
+    angles, xs = np.arange(8) * np.pi / 4, np.linspace(0.0, 1.0, 5)
+    with settings():
+        _, (first, second, third) = canvas(columns=3)
+        circle_portrait(first, angles, np.full(8, 2.0), limits=np.zeros(8, int), equilibrium_angles=[], kinds=[],
+                        largest=4.0)  # fmt: skip
+        streams = planar_portrait(second, xs, xs, np.ones((5, 5, 2)), legend=False, speeds=(1.0, 9.0))
+        points = np.concatenate([np.eye(3), -np.eye(3)])
+        sphere_portrait(third, points, np.zeros(6, int), field_points=[[1, 0, 0]], field=[[0, 1, 0]],
+                        equilibrium_points=[], kinds=[], view=View(0.0, 0.0), largest=2.0**10)  # fmt: skip
+    (speed,) = [curve for curve in first.lines if curve.get_label() == "speed"]
+    np.testing.assert_allclose(np.linalg.norm(speed.get_xydata(), axis=1), 1.225)
+    assert streams.lines.get_clim() == (1.0, 9.0)
+    (arrows,) = [part for part in third.collections if isinstance(part, Quiver)]
+    np.testing.assert_allclose(np.hypot(arrows.U, arrows.V), 2.0**-3)
+
+
 def test_the_bar_of_speeds_has_the_power_of_ten_in_its_label():
     xs = np.linspace(-1.0, 1.0, 9)
     velocity = 1e-9 * np.stack(np.meshgrid(xs + 2, xs), axis=-1)
@@ -185,3 +224,21 @@ def test_circles_and_spheres_have_the_names_of_components_and_of_limits():
     assert drawn.get_suptitle() == "a = 1"
     words = [text.get_text() for text in drawn.legends[0].get_texts()]
     assert words == ["basin of an unknown limit", f"$y_1$: {NAME}", "$y_2$: b", "$y_3$: c"]
+
+
+def test_a_limit_cycle_on_the_sphere_is_whole_on_both_sides_and_pale_where_it_is_hidden():
+    angles = np.arange(60) * np.pi / 30
+    ring = np.stack([0.8 * np.cos(angles), 0.8 * np.sin(angles), np.full(60, 0.6)], axis=1)
+    points = np.concatenate([np.eye(3), -np.eye(3)])
+    turning = Portrait(points, np.roll(points, 1, axis=1), np.zeros((0, 3)), (), np.zeros(6, int))
+    drawn = sphere(turning._replace(cycles=(Cycle(0, "stable", ring),)), ["a", "b", "c"])
+    views = View(), View().opposite()
+    for ax, view in zip(drawn.axes, views, strict=True):
+        seen = [line for line in ax.lines if line.get_linewidth() == 1.8 and np.size(line.get_xdata())]
+        hidden = [line for line in ax.lines if line.get_color() == paler(colour("cycle"), HIDDEN)]
+        assert {line.get_color() for line in seen} == {colour("cycle")}
+        count = np.sum(ring @ view.frame()[2] >= 0)
+        assert abs(sum(len(line.get_xydata()) for line in seen) - count) <= 2
+        assert abs(sum(len(line.get_xydata()) for line in hidden) - (60 - count)) <= 2
+    words = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert words == ["basin of a limit cycle", "stable limit cycle"]

@@ -11,7 +11,7 @@ import scipy.linalg
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from analysis.dynamics.between import crossed
+from analysis.dynamics.between import crossed, located
 from analysis.dynamics.charts import FlowChart, second_derivative
 from analysis.dynamics.codimension_two import crossing_pair, without
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations
@@ -124,6 +124,18 @@ class CriticalEquations(AbstractCurve):
         last, _ = crossed(self, before, point, lambda p: float(critical_of(p).frequency))
         self.ended += [] if last is None else [last]
         return "Bogdanov-Takens point"
+
+    def end_between(self, before: CurvePoint, point: CurvePoint) -> CurvePoint | None:
+        """Return the point at the bound of the first parameter that a curve crosses between two points, if it does."""
+        value = float(critical_of(point).parameter)
+        edge = min(max(value, self.bounds[0]), self.bounds[1])
+        if value == edge:
+            return None
+        last, _ = located(self, before, point, lambda p: float(critical_of(p).parameter) - edge)
+        if last is None:
+            return None
+        exact: Any = critical_of(last)._replace(parameter=np.asarray(edge))
+        return last._replace(state=exact)
 
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
         """Return the functions that vanish at degeneracies between points, by their names."""

@@ -93,6 +93,11 @@ class AbstractCurve(abc.ABC):
         del before, point
         return ""
 
+    def end_between(self, before: CurvePoint, point: CurvePoint) -> CurvePoint | None:
+        """Return the last point of a curve that `ends_at` between two points, None if `before` is the last."""
+        del before, point
+        return None
+
     def unresolved(self, point: CurvePoint) -> str:
         """Return why a curve ends before a point that is no solution to the accuracy that it has, or ""."""
         del point

@@ -108,11 +108,9 @@ def follow(
         if not bounds[0] <= found.parameter <= bounds[1]:
             edge = bounds[0] if found.parameter < bounds[0] else bounds[1]
             last, _ = located(curve, here, found, lambda point, edge=edge: point.parameter - edge)
-            if last is not None and float(np.linalg.norm(last.flat - here.flat)) > LEAST * step:
-                points.append(turned(here, direction, last)[0])  # a point on the bound itself is not repeated
-            return points, "bounds"
+            return [*points, *_other(here, direction, last, LEAST * step)], "bounds"
         if end := curve.ends_at(here, found) or curve.unresolved(found):
-            return points, end
+            return [*points, *_other(here, direction, curve.end_between(here, found), LEAST * step)], end
         points += [*hidden_turn(curve, here, found), found]
         length += size
         if length > 3 * size and len(points) > 3 and _returned(first, here, found):
@@ -121,6 +119,13 @@ def follow(
         if found.corrections <= EASY:
             size = min(GROW * size, within.largest)
     return points, "steps"
+
+
+def _other(here: CurvePoint, direction: np.ndarray, last: CurvePoint | None, least: float) -> list[CurvePoint]:
+    """Return the last point of a curve with its tangent, none if it is not away from the one before."""
+    if last is None or not float(np.linalg.norm(last.flat - here.flat)) > least:
+        return []
+    return [turned(here, direction, last)[0]]
 
 
 def _check_steps(curve: AbstractCurve, first: CurvePoint, within: Limits) -> None:

@@ -16,12 +16,21 @@ from dynsim.systems.base import AbstractFlow
 SAME = 1e-6  # distance within which an attractor is an equilibrium that was found
 
 
+class Cycle(NamedTuple):
+    """A limit cycle of a portrait: its number among the limits, its stability, and points along it, (points, d)."""
+
+    limit: int
+    kind: str
+    points: np.ndarray
+
+
 class Portrait(NamedTuple):
     """A grid, the vector field on it, the equilibria found, and the limit of each grid point.
 
     `points` and `field` have shape (points, d), `equilibrium_points` (equilibria, d), and `kinds` holds the type of
     each equilibrium. `limits`, shape (points,), is the index of the stable equilibrium to which a grid point converges,
-    a number beyond these for an attractor of another kind, -1 where no attractor is known.
+    a number beyond these for an attractor of another kind, -1 where no attractor is known. `cycles` are those of these
+    attractors that are periodic orbits.
     """
 
     points: np.ndarray
@@ -29,9 +38,10 @@ class Portrait(NamedTuple):
     equilibrium_points: np.ndarray
     kinds: tuple[str, ...]
     limits: np.ndarray
+    cycles: tuple[Cycle, ...] = ()
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the fields as named arrays, to be saved."""
+        """Return the fields but the cycles as named arrays, to be saved."""
         return {
             "points": self.points,
             "field": self.field,
@@ -88,18 +98,22 @@ def _portrait(flow: AbstractFlow, points: np.ndarray, t: Time, horizon: float) -
     field = np.asarray(jax.vmap(lambda x: flow.vector_field(jnp.asarray(t, float), x))(starts))
     found = equilibria(flow, starts[:: -(-len(points) // 256)], t)
     rests = np.array([e.state for e in found]).reshape(-1, points.shape[1])
-    limits = _limits(flow, starts, rests, t, horizon)
-    return Portrait(np.asarray(starts), field, rests, tuple(e.kind for e in found), limits)
+    limits, cycles = _limits(flow, starts, rests, t, horizon)
+    return Portrait(np.asarray(starts), field, rests, tuple(e.kind for e in found), limits, cycles)
 
 
-def _limits(flow: AbstractFlow, starts: jax.Array, rests: np.ndarray, t: Time, horizon: float) -> np.ndarray:
-    """Return the number of the attractor of each start in a portrait with these equilibria, -1 for none."""
+def _limits(
+    flow: AbstractFlow, starts: jax.Array, rests: np.ndarray, t: Time, horizon: float
+) -> tuple[np.ndarray, tuple[Cycle, ...]]:
+    """Return the number of the attractor of each start in a portrait with these equilibria, -1 for none, and cycles."""
     time_map, flat, told = set_up(Turned(flow, t=t), starts, Search())
     longest = max(told.longest, int(np.ceil(horizon / float(time_map.interval))))
     found = labelled(time_map, flat, told._replace(longest=longest), shown=False)
-    numbers = []
+    numbers, cycles = [], []
     for place, limit in enumerate(found.attractors):
         gaps = np.linalg.norm(rests - np.asarray(limit.state), axis=1)
         known = limit.kind == "equilibrium" and np.min(gaps, initial=np.inf) < SAME
         numbers.append(int(np.argmin(gaps)) if known else len(rests) + place)
-    return np.array([*numbers, -1])[np.maximum(found.labels, -1)]
+        if limit.kind == "periodic orbit" and limit.stability in ("stable", "saddle", "unstable"):
+            cycles.append(Cycle(numbers[-1], limit.stability, np.asarray(limit.states)))
+    return np.array([*numbers, -1])[np.maximum(found.labels, -1)], tuple(cycles)

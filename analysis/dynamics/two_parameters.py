@@ -48,6 +48,8 @@ LETTERS = {
     "double Hopf point": ("p11", "p12", "p21", "p22", "theta", "delta"),
 }
 """The coefficients of degenerate points by kind."""
+END_WORDS = {"bounds": "a bound of the second parameter", "outside": "a bound of the first one"}
+"""What is said of ends of curves at bounds."""
 
 
 class Degeneracy(NamedTuple):
@@ -96,7 +98,8 @@ class CriticalCurve(NamedTuple):
         """Return the curve in a line: its kind, how many points, and what lies on it."""
         sizes = [size_of(values.tolist()) for values in (self.first, self.second)]
         found = ", ".join(d.text(sizes) for d in self.degeneracies) or "no degeneracy"
-        return f"curve of {self.kind}s, {len(self.first)} points: {found}; ends: {' and '.join(self.ends)}"
+        ends = " and ".join(END_WORDS.get(end, end) for end in self.ends)
+        return f"curve of {self.kind}s, {len(self.first)} points: {found}; ends: {ends}"
 
 
 def critical_curve(

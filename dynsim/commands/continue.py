@@ -217,6 +217,7 @@ def _draw(o: Continue, made: "Found", where: Any, diagram: "Diagram") -> None:
     from figures.movie import growing, write_movie
     from figures.panels.bifurcations import bifurcation_marks, branch_lines, shown_up_to, stability_legend
     from figures.panels.labels import axis_label
+    from figures.panels.shown import leaving_marks
     from figures.style import canvas, settings
 
     parts, which = _drawn_component(o, made, _first(diagram))
@@ -224,13 +225,14 @@ def _draw(o: Continue, made: "Found", where: Any, diagram: "Diagram") -> None:
     values = [_values(made.system, where, one, which, orbits) for one, orbits in every]
     unclear = any("undecided" in one.kinds for one, _ in every)
     dashed = "unstable or undecided" if unclear else "unstable"
+    limits = _window(o, parts.names[which], [one for one, _ in every], values)
 
     def drawing(until: float) -> Any:
         with settings():
             drawn, (ax,) = canvas()
-            marks = []
+            marks, lines = [], []
             for (one, orbits), (on_branch, at) in zip(every, values, strict=True):
-                branch_lines(ax, *branch_line(one, on_branch, at), role="second" if orbits else "first")
+                lines += branch_lines(ax, *branch_line(one, on_branch, at), role="second" if orbits else "first")
                 names = [f"{b.criticality} {b.kind}".strip() for b in one.bifurcations]
                 marks += [(n, b.parameter, float(v[-1])) for n, b, v in zip(names, one.bifurcations, at, strict=True)]
             for mark in marks:
@@ -238,6 +240,8 @@ def _draw(o: Continue, made: "Found", where: Any, diagram: "Diagram") -> None:
             ax.set_xlabel(axis_label(o.parameter))
             ax.set_ylabel(axis_label(parts.names[which], parts.units[which]))
             ax.set_xlim(o.from_, o.to)
+            if limits is not None:
+                leaving_marks(ax, limits, lines)
             names = {"first": "equilibria", "second": "periodic orbits, max. and min."}
             stability_legend(ax, kinds=names if diagram.orbits else None, dashed=dashed)
             shown_up_to(ax, until)
@@ -250,6 +254,28 @@ def _draw(o: Continue, made: "Found", where: Any, diagram: "Diagram") -> None:
     if o.movie is not None:
         write_movie(o.movie, growing(drawing))
         say(f"movie {o.movie}")
+
+
+def _window(o: Continue, name: str, branches: list[Any], values: list[tuple[Any, Any]]) -> tuple[float, float] | None:
+    """Return the limits of the drawn component, None where they are those of all branches; say what is beyond them."""
+    import numpy as np
+
+    from figures.panels.shown import usual_limits
+
+    curves = []
+    for one, (on_branch, _) in zip(branches, values, strict=True):
+        half = np.abs(np.diff(one.parameters)) / 2
+        stretches = np.append(half, 0.0) + np.append(0.0, half)
+        curves += [(column, stretches) for column in np.asarray(on_branch).T]
+    limits = o.window or usual_limits(curves, np.concatenate([np.ravel(at) for _, at in values]))
+    if limits is None:
+        return None
+    every = np.concatenate([column for column, _ in curves]) + 0.0  # without a sign of zero
+    low, high = limits
+    if np.nanmin(every) < low or np.nanmax(every) > high:
+        ends = f"from {np.nanmin(every):.4g} to {np.nanmax(every):.4g}"
+        say(f"the figure shows {name} from {low:.4g} to {high:.4g}, branches go {ends} (`--window` sets the limits)")
+    return low, high
 
 
 def _values(flow: Any, where: Any, one: Any, which: int, orbits: bool) -> tuple[Any, Any]:

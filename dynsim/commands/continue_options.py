@@ -1,5 +1,6 @@
 """The options of `dynsim continue`, in a module that loads nothing heavy: `--help` is quick."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +8,7 @@ from typing import Annotated
 import tyro
 
 from dynsim.commands.system_options import SystemOptions
-from dynsim.errors import check_at_least, check_positive
+from dynsim.errors import argument_error, check_at_least, check_positive
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class Continue(SystemOptions):
     """its largest value"""
     component: str = ""
     """the component of the state that is drawn; by default the first"""
+    window: tuple[float, ...] = ()
+    """low and high of that component in the figure; by default all of it, but for ends of branches that run far away"""
     levels: int = 2
     """how often branches are switched at branch points, or at period doublings of a map"""
     cycles: bool = False
@@ -73,3 +76,8 @@ def check_numbers(o: Continue) -> None:
     check_positive(step=o.step, largest=o.largest, longest=o.longest)
     for least, name in ((2, "points"), (2, "orbit_points"), (3, "segments"), (0, "levels"), (1, "starts")):
         check_at_least(least, **{name: getattr(o, name)})
+    if o.window and (len(o.window) != 2 or not -math.inf < o.window[0] < o.window[1] < math.inf):
+        said = ", ".join(f"{end:g}" for end in o.window)
+        raise argument_error("window", "be two finite numbers, the first the less", f"is {said}")
+    if o.window and o.second:
+        raise argument_error("window", "be left out with `--second`", "is given")

@@ -1,10 +1,10 @@
 """`dynsim portrait`: the phase portrait of a system in a window, or on its space."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from analysis.dynamics.attraction import Followed
     from analysis.dynamics.basins import Basins
     from dynsim.commands.systems import Found
+    from figures.portraits import Common
 
 MOST = 400  # points of a side of the window
 LOOKED_AT = 9  # points of a side at which a field may depend on time
@@ -64,6 +65,14 @@ class Portrait(SystemOptions):
     """replace existing files that dynsim did not write"""
 
 
+class Computed(NamedTuple):
+    """A portrait that can be drawn: its drawing with what it has in common with others, what was found, its speeds."""
+
+    draw: "Callable[[Common], Figure]"
+    said: str
+    speeds: tuple[float, float] = (0.0, 0.0)
+
+
 def main(words: Sequence[str]) -> int:
     """Compute the portrait, print what was found, and write the figure."""
     o = parse_system(Portrait, words, "portrait")
@@ -79,28 +88,42 @@ def main(words: Sequence[str]) -> int:
     check_outputs(o.force, figure=o.figure, movie=o.movie)
     from dynsim.commands.systems import flow
     from figures.files import write_figure
+    from figures.portraits import ALONE
 
     found = flow(o, "portrait")
     name, values = varied(o, found.system)
-    drawn, said = portrait(o, found)
-    say(said)
-    write_figure(drawn, o.figure, f"phase portrait of {found.name}")
+    one = portrait(o, found)
+    say(one.said)
+    write_figure(one.draw(ALONE), o.figure, f"phase portrait of {found.name}")
     say(f"figure {o.figure}")
     if o.movie is not None:
         from analysis.dynamics.attraction import Followed
         from dynsim.progress import tracked
         from dynsim.systems.named import changed
         from figures.movie import write_movie
-        from figures.panels.labels import symbol
+        from figures.panels.labels import number_text, symbol
 
         at, along = lambda value: found._replace(system=changed(found.system, {name: value})), Followed()
-        made = [
-            portrait(o, at(value), f"{symbol(name)} = {value:.3g}", along)[0]
+        made = frames([
+            portrait(o, at(value), f"{symbol(name)} = {number_text(value)}", along)
             for value in tracked(values, len(values), "portraits")
-        ]
+        ])  # fmt: skip
         write_movie(o.movie, lambda phase: made[round(phase * len(made))], frames=len(made))
         say(f"movie {o.movie}")
     return 0
+
+
+def frames(portraits: Sequence[Computed]) -> "list[Figure]":
+    """Return the figures of portraits with one scale of speeds, and with the legend of all of them."""
+    from figures.portraits import Common, entries
+
+    low, high = zip(*(one.speeds for one in portraits), strict=True)
+    common = Common((min(low), max(high)))
+    made = [one.draw(common) for one in portraits]
+    legend = {label: handle for drawn in made for label, handle in entries(drawn).items()}
+    if all(entries(drawn).keys() == legend.keys() for drawn in made):
+        return made
+    return [one.draw(common._replace(legend=legend)) for one in portraits]
 
 
 def varied(o: Portrait, system: Any) -> tuple[str, list[float]]:
@@ -111,8 +134,8 @@ def varied(o: Portrait, system: Any) -> tuple[str, list[float]]:
     return parameter_range(o.vary, o.frames, system, "vary") if o.vary else ("", [])
 
 
-def portrait(o: Portrait, found: "Found", title: str = "", along: "Followed | None" = None) -> "tuple[Figure, str]":
-    """Return the figure of a portrait, basins with the labels of those before in a movie, and what was found."""
+def portrait(o: Portrait, found: "Found", title: str = "", along: "Followed | None" = None) -> Computed:
+    """Return a portrait, basins with the labels of those before in a movie."""
     from dynsim.spaces import Simplex, Sphere
     from dynsim.systems.named import components
 
@@ -156,7 +179,7 @@ def dimension(o: Portrait, found: "Found") -> int | None:
 
 def in_plane(
     o: Portrait, found: "Found", known: Any, state: np.ndarray, title: str, along: "Followed | None"
-) -> "tuple[Figure, str]":
+) -> Computed:
     """Return the portrait of a plane or of a slice."""
     from analysis.dynamics.phase_plane import phase_plane
     from figures.panels.labels import axis_labels, rate_label, shared_unit, slice_label
@@ -186,7 +209,17 @@ def in_plane(
     title = ", ".join(part for part in (title, cut, f"t = {o.time:g}" if plan.forced else "") if part)
     told = f"{plan!r}{note}" if regions is None else f"{plan!r}\n{regions!r}"
     regions = as_before(regions, along)
-    return plane(plan, (labels[first], labels[second]), title=title, basins=regions, speed=speed), told
+    draw = lambda common: plane(
+        plan, (labels[first], labels[second]), title=title, basins=regions, speed=speed, common=common
+    )
+    return Computed(draw, told, speeds_of(plan.velocity))
+
+
+def speeds_of(field: Any) -> tuple[float, float]:
+    """Return the least and the largest speed of a field, (..., components)."""
+    from figures.panels.attractors import ends
+
+    return ends(np.linalg.norm(np.asarray(field, float), axis=-1))
 
 
 def basins_of(
@@ -219,13 +252,14 @@ def as_before(regions: "Basins | None", along: "Followed | None") -> "Basins | N
     return regions._replace(labels=relabelled(regions.labels, names))
 
 
-def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followed | None") -> "tuple[Figure, str]":
+def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followed | None") -> Computed:
     """Return the portrait of a line."""
     import jax
     import jax.numpy as jnp
 
     from analysis.dynamics.equilibria import equilibria
     from analysis.dynamics.phase_plane import window
+    from figures.panels.attractors import ends
     from figures.panels.labels import axis_label, rate_label, symbol
     from figures.portraits import line
 
@@ -242,11 +276,13 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
     regions = basins_of(o, found, (low, high), np.zeros(1), (0,))
     said = said if regions is None else f"{said}\n{regions!r}"
     kinds, regions = [e.kind for e in rests], as_before(regions, along)
-    drawn = line(xs, np.asarray(speeds), points, kinds, label, velocity=velocity, title=title, basins=regions)
-    return drawn, said
+    draw = lambda common: line(
+        xs, np.asarray(speeds), points, kinds, label, velocity=velocity, title=title, basins=regions, common=common
+    )
+    return Computed(draw, said, ends(speeds))
 
 
-def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> "tuple[Figure, str]":
+def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     """Return the portrait of the circle or of the sphere, front and back."""
     from analysis.dynamics.portrait import circle_portrait, sphere_portrait
     from figures.panels.labels import axis_labels
@@ -256,10 +292,12 @@ def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> "tuple[Figure
     compute, draw = (circle_portrait, circle) if len(known.names) == 2 else (sphere_portrait, sphere)
     found = compute(system, t=o.time) if o.horizon is None else compute(system, t=o.time, horizon=o.horizon)
     labels = axis_labels(known.names, known.units) if system.names else AXES
-    return draw(found, labels, title=title), _rests(found.equilibrium_points, found.kinds)
+    orbits = [f"{cycle.kind} limit cycle" for cycle in found.cycles]
+    said = "; ".join([_rests(found.equilibrium_points, found.kinds), *orbits])
+    return Computed(lambda common: draw(found, labels, title=title, common=common), said, speeds_of(found.field))
 
 
-def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> "tuple[Figure, str]":
+def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     """Return the portrait of the simplex of three states."""
     import jax.numpy as jnp
 
@@ -278,7 +316,8 @@ def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> "tuple[Figur
     points = np.array([np.asarray(e.state) for e in found]).reshape(-1, 3)
     kinds = tuple(e.kind for e in found)
     states = [symbol(name) for name in known.names] if system.names else ("1", "2", "3")
-    return simplex(paths, points, kinds, states, title=title), _rests(points, kinds)
+    draw = lambda common: simplex(paths, points, kinds, states, title=title, common=common)
+    return Computed(draw, _rests(points, kinds))
 
 
 def _rests(points: np.ndarray, kinds: Sequence[str]) -> str:

@@ -12,17 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from dynsim.commands.advice import in_options
 from dynsim.commands.options import check_outputs, other_words, parse, parts_beside, refuse_unused, say
+from dynsim.commands.sweep_figure import check_figure, check_shown, draw
 from dynsim.commands.system_options import SystemOptions, separated
 from dynsim.errors import IntegrationError, argument_error, check_at_least, check_positive, counted, nearest, renamed
 from dynsim.io.whole_files import whole_file
-from dynsim.outcome import in_options
 
 if TYPE_CHECKING:
     import xarray
 
+    from dynsim.systems.named import Components
+
 OF_FLOWS = ("frames", "rtol", "max_steps")
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+KINDS = ("final", "mean", "least", "largest")  # of the numbers that are kept of each component of a run
 SHOWN = 5  # failures and results that are printed
 
 
@@ -55,6 +59,10 @@ class Sweep:
     """relative tolerance of a run; the absolute tolerance is a hundredth of it"""
     max_steps: int | None = None
     """the cap on the steps of a run, by default 100,000"""
+    figure: Path | None = None
+    """the figure (.pdf, .svg or .png) to write: curves against the parameter with several values, maps against two"""
+    show: tuple[str, ...] = ()
+    """the results, or components of a system, that the figure shows; by default the first six"""
     out: Path | None = None
     """the netCDF file (.nc) to write; finished points are kept beside it"""
     force: bool = False
@@ -67,14 +75,20 @@ def main(words: Sequence[str]) -> int:
     """Evaluate the grid, print a summary, write the file, and return 1 if a point failed."""
     rest, extra = separated(words, tuple(field.name for field in dataclasses.fields(Sweep)))
     o = parse(Sweep, rest, "sweep", named=True)
-    check_outputs(o.force, out=o.out, out_ending=".nc")
+    check_outputs(o.force, out=o.out, figure=o.figure, out_ending=".nc")
     check_at_least(0, seeds=o.seeds)
     check_positive(end=o.end)
     grid, units = _grid((*other_words(Sweep, words), *extra)), _units(o.units)
+    check_figure(o, grid)
     from dynsim.executors import cluster
     from dynsim.sweeps import sweep
 
     function = Built(o, tuple((name, values[0] if values else None) for name, values in grid.items()))
+    known = function.components
+    if known is not None:
+        check_shown(o, known.names)
+        units = {f"{name}_{kind}": unit for name, unit in zip(known.names, known.units, strict=True) if unit
+                 for kind in KINDS} | units  # fmt: skip
     with parts_beside(o.out, ".parts") as folder, cluster(o.cluster) as executor, renamed(function="system"):
         found = sweep(
             function,
@@ -91,6 +105,8 @@ def main(words: Sequence[str]) -> int:
     if o.out is not None:
         write_netcdf(o.out, found)
         say(f"file {o.out}")
+    if o.figure is not None:
+        draw(o, found, known)
     return int(bool((found["status"] == "failed").any()))
 
 
@@ -141,7 +157,7 @@ class Built:
     def __init__(self, options: Sweep, first: tuple[tuple[str, Any], ...]):
         """Store the options and the first point, and build the function of them."""
         self._made = options, first
-        self.__wrapped__ = _function(options, dict(first))
+        self.__wrapped__, self.components = _function(options, dict(first))
 
     def __call__(self, **values: Any) -> Any:
         """Return the results at a point."""
@@ -177,8 +193,8 @@ def _digest(file: Path | None) -> str:
     return "" if file is None else hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def _function(o: Sweep, first: dict[str, Any]) -> Callable[..., Any]:
-    """Return the function that is evaluated at every point.
+def _function(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., Any], Components | None]":
+    """Return the function that is evaluated at every point, and of a system what it measures.
 
     A name that does not exist fails no point, but the sweep, and so does one without values, which is None in `first`.
     """
@@ -191,7 +207,7 @@ def _function(o: Sweep, first: dict[str, Any]) -> Callable[..., Any]:
         if not (isinstance(made, kinds) or isinstance(made, type) and issubclass(made, kinds)):
             refuse_unused(o, ("end", *OF_FLOWS), "for a function of yours, on which it has no effect")
             _check_arguments(made, first, bool(o.seeds), o.system)
-            return made
+            return made, None
     if o.vectorised:
         raise argument_error("vectorised", "be left out for a system", "is given")
     check_at_least(2, frames=o.frames)
@@ -223,8 +239,8 @@ def _check_arguments(function: Any, first: dict[str, Any], seeded: bool, where: 
         raise argument_error("parameters", f"be all that `{where}` needs", f"lack {' and '.join(missing)}{advice}")
 
 
-def _measured(o: Sweep, first: dict[str, Any]) -> Callable[..., dict[str, Any]]:
-    """Return the function that measures a run of the system, which is built at the `first` point at once."""
+def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str, Any]], Components]":
+    """Return the function that measures a run of the system, which is built at the `first` point, and what it does."""
     from dynsim.commands.integrators import integrator
     from dynsim.commands.systems import found
     from dynsim.systems.base import AbstractMap
@@ -249,9 +265,27 @@ def _measured(o: Sweep, first: dict[str, Any]) -> Callable[..., dict[str, Any]]:
         try:
             return run_measures(system(values), key, *run)
         except IntegrationError as error:
-            raise IntegrationError(in_options(str(error)), outcome=error.outcome) from None
+            raise IntegrationError(in_options(str(error), "sweep"), outcome=error.outcome) from None
 
-    return measured
+    return measured, quantities(made)
+
+
+def quantities(made: Any) -> "Components":
+    """Return the names and units of what is measured of a run: components, or of tokens the diameter and E."""
+    import jax
+
+    from dynsim.systems.named import Components, components
+
+    start = made.begun()
+    leaves = jax.tree.leaves(start)
+    known = components(made.system, start)
+    return Components(("diameter", "E"), ("", ""), known.time_unit) if _of_tokens(leaves) else known
+
+
+def _of_tokens(leaves: Sequence[Any]) -> bool:
+    import numpy as np
+
+    return len(leaves) == 1 and np.ndim(leaves[0]) == 2
 
 
 def run_measures(
@@ -266,7 +300,6 @@ def run_measures(
     from dynsim.commands.simulate.ensembles import measurements
     from dynsim.simulation import iterate, simulate
     from dynsim.systems.base import AbstractMap
-    from dynsim.systems.named import components
 
     start = made.begun()
     if key is not None:
@@ -276,14 +309,12 @@ def run_measures(
     else:
         solver = integrator("diffrax", rtol, max_steps)
         path = simulate(made.system, start, np.linspace(0.0, end, frames), integrator=solver)
-    leaves = jax.tree.leaves(path.ys)
-    if len(leaves) == 1 and leaves[0].ndim == 3:
-        names, values = ("diameter", "E"), np.asarray(path.along(measurements))
-    else:
-        names = components(made.system, start).names
-        values = flat_states(path.ys)
+    tokens = _of_tokens(jax.tree.leaves(start))
+    values = np.asarray(path.along(measurements)) if tokens else flat_states(path.ys)
+    names = quantities(made).names
     late = values[len(values) // 2 :]
-    kinds = {"final": values[-1], "mean": late.mean(axis=0), "least": late.min(axis=0), "largest": late.max(axis=0)}
+    rows = values[-1], late.mean(axis=0), late.min(axis=0), late.max(axis=0)
+    kinds = dict(zip(KINDS, rows, strict=True))
     return {f"{name}_{kind}": row[k] for k, name in enumerate(names) for kind, row in kinds.items()}
 
 

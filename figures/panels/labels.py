@@ -6,6 +6,7 @@ from collections.abc import Sequence
 GREEK = ("alpha", "beta", "gamma", "delta", "epsilon", "theta", "lambda", "mu", "nu", "omega", "phi", "psi", "rho",
          "sigma", "tau", "xi", "zeta", "eta", "kappa")  # fmt: skip
 
+NO_BREAK = "\N{NO-BREAK SPACE}"  # at which no line ends
 FEW = 4  # components of which a label has the values
 
 
@@ -52,11 +53,17 @@ def of_many(what: str, names: Sequence[str], units: Sequence[str]) -> tuple[list
 
 def slice_label(names: Sequence[str], values: Sequence[float], units: Sequence[str] = ()) -> str:
     """Return where a slice cuts, the values of the components that it holds fixed; of many equal ones their number."""
-    words = [f"{value:.3g} {unit}".strip() for value, unit in zip(values, units or [""] * len(names), strict=True)]
+    given = zip(values, units or [""] * len(names), strict=True)
+    words = [f"{number_text(value)}{NO_BREAK}{unit}" if unit else number_text(value) for value, unit in given]
     if len(words) <= FEW:
         return ", ".join(f"{symbol(name)} = {word}" for name, word in zip(names, words, strict=True))
     same = words.count(words[0]) == len(words)
     return f"{len(words)} other components " + (f"= {words[0]}" if same else "held fixed")
+
+
+def number_text(value: float) -> str:
+    """Return a number in three digits, with the sign of a minus."""
+    return f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
 
 
 def time_label(unit: str = "") -> str:
@@ -83,7 +90,7 @@ def in_lines(text: str, most: float) -> list[str]:
 def _filled(text: str, most: float) -> list[str]:
     """Return the words of a text in lines of so many letters at most; one that is longer has its own."""
     lines = [""]
-    for word in re.findall(r"(?:\$[^$]*\$|\S)+", text):
+    for word in re.findall(rf"(?:\$[^$]*\$|[^\s]|{NO_BREAK})+", text):
         longer = f"{lines[-1]} {word}".strip()
         if lines[-1] and len(letters(longer)) > most:
             lines.append(word)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
 from matplotlib.contour import ContourSet
 from matplotlib.patches import Circle, Polygon
 from matplotlib.quiver import Quiver
@@ -76,6 +77,7 @@ def circle_portrait(
     kinds: Sequence[str],
     names: Mapping[int, str] | None = None,
     labels: tuple[str, str] = ("$y_1$", "$y_2$"),
+    largest: float | None = None,
 ) -> LineCollection:
     r"""Draw a flow on the circle, $\dot\theta = f(\theta)$, and return the arcs, in the colours of the basins.
 
@@ -90,6 +92,7 @@ def circle_portrait(
         kinds: of the equilibria, words of `KINDS`.
         names: of limits, by number, for the basins in a legend.
         labels: of the axes.
+        largest: the speed that the curve shows at its largest distance, by default that of this flow.
     """
     angles, speeds, limits = np.asarray(angles), np.asarray(speeds), np.asarray(limits)
     closed = np.append(angles, angles[0] + 2 * np.pi)
@@ -97,7 +100,8 @@ def circle_portrait(
     arcs = LineCollection(pieces, colors=[basin_colour(k) for k in owners], linewidths=3.0, zorder=2.0)
     ax.add_collection(arcs)
     _name_basins(ax, names or {}, white=0.0)
-    radius = 1 + 0.45 * np.append(speeds, speeds[0]) / max(float(np.max(np.abs(speeds))), 1e-300)
+    largest = float(np.max(np.abs(speeds))) if largest is None else largest
+    radius = 1 + 0.45 * np.append(speeds, speeds[0]) / max(largest, 1e-300)
     ax.plot(*(radius * _ring(closed).T), color=colour("field"), linewidth=0.8, zorder=1.0, label="speed")
     _turns(ax, angles, speeds)
     equilibria(ax, _ring(np.asarray(equilibrium_angles, float)), kinds)
@@ -151,6 +155,7 @@ def sphere_portrait(
     names: Mapping[int, str] | None = None,
     labels: Sequence[str] = AXES,
     view: View = View(),
+    largest: float | None = None,
 ) -> dict[int, ContourSet]:
     """Draw a flow on the unit sphere, and return the visible part of each basin, filled, by the number of its limit.
 
@@ -167,12 +172,13 @@ def sphere_portrait(
         names: of limits, by number, for the basins in a legend.
         labels: of the axes.
         view: direction of projection.
+        largest: the speed of the longest arrow, by default that of this field.
     """
     points, limits, sphere = np.asarray(points, float), np.asarray(limits), np.eye(3)
     surface(ax, view=view, labels=labels)
     basins = _basins(ax, points, limits, view)
     _name_basins(ax, names or {}, white=_TINT)
-    _arrows(ax, np.asarray(field_points, float), np.asarray(field, float), view)
+    _arrows(ax, np.asarray(field_points, float), np.asarray(field, float), view, largest)
     places = np.asarray(equilibrium_points, float).reshape(-1, 3)
     equilibria(ax, view.project(places), kinds, pale=~view.sees(places, sphere))
     return basins
@@ -209,11 +215,12 @@ def _name_basins(ax: Axes, names: Mapping[int, str], *, white: float) -> None:
         ax.add_patch(Polygon(np.zeros((1, 2)), facecolor=paler(basin_colour(number), white), label=f"basin of {name}"))
 
 
-def _arrows(ax: Axes, points: np.ndarray, field: np.ndarray, view: View) -> Quiver:
+def _arrows(ax: Axes, points: np.ndarray, field: np.ndarray, view: View, largest: float | None) -> Quiver:
     seen = points @ view.frame()[2] > 0.12  # at the outline arrows degenerate to dots
     points, field = points[seen], field[seen]
     size = np.linalg.norm(field, axis=-1, keepdims=True)
-    even = field / np.maximum(size, 1e-300) * (size / max(float(np.max(size)), 1e-300)) ** 0.3
+    largest = float(np.max(size, initial=0.0)) if largest is None else largest
+    even = field / np.maximum(size, 1e-300) * (size / max(largest, 1e-300)) ** 0.3
     return ax.quiver(
         *view.project(points).T,
         *view.project(even).T,
@@ -240,6 +247,7 @@ def planar_portrait(
     legend: bool = True,
     hidden: ArrayLike = False,
     speed_label: str = "speed",
+    speeds: tuple[float, float] | None = None,
 ) -> StreamplotSet:
     """Draw a flow in the plane with nullclines and equilibria; return its streamlines, coloured by speed.
 
@@ -256,6 +264,7 @@ def planar_portrait(
         legend: whether a legend is drawn in the axes.
         hidden: (rows, columns, 2), grid points around which nullclines are left out, as beside poles.
         speed_label: of the bar of colours.
+        speeds: the range of the colours, by default that of this field.
 
     Raises:
         ValueError: if `velocity` does not have the shape of the grid.
@@ -266,7 +275,10 @@ def planar_portrait(
         raise argument_error("velocity", must, f"has shape {velocity.shape}")
     u, v = velocity[..., 0], velocity[..., 1]
     speed = np.hypot(u, v)
-    lines = ax.streamplot(xs, ys, u, v, color=speed, cmap="cividis_r", linewidth=0.6, density=1.1, arrowsize=0.6)
+    norm = None if speeds is None else Normalize(*speeds)
+    lines = ax.streamplot(
+        xs, ys, u, v, color=speed, cmap="cividis_r", norm=norm, linewidth=0.6, density=1.1, arrowsize=0.6
+    )
     if ax.figure is not None:
         bar = ax.figure.colorbar(lines.lines, ax=ax, shrink=0.9, aspect=25, pad=0.02)
         bar.set_label(speed_label)

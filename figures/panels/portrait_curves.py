@@ -8,7 +8,8 @@ from matplotlib.collections import LineCollection
 from numpy.typing import ArrayLike
 
 from dynsim.errors import argument_error
-from figures.style import colour
+from figures.panels.tokens import HIDDEN, View, visible_pieces
+from figures.style import colour, paler
 
 STYLES = {"stable": "-", "unstable": (0, (4, 1.5)), "saddle": (0, (1, 1))}  # of limit cycles
 
@@ -28,6 +29,24 @@ def cycles(ax: Axes, orbits: Sequence[ArrayLike], kinds: Sequence[str]) -> None:
         path = np.asarray(orbit, float)
         ax.plot(*path.T, color="white", linewidth=3.2, zorder=3.4)
         ax.plot(*path.T, color=colour("cycle"), linewidth=1.8, linestyle=STYLES[kind], zorder=3.5, label=name)
+
+
+def sphere_cycles(ax: Axes, orbits: Sequence[ArrayLike], kinds: Sequence[str], view: View) -> None:
+    """Draw limit cycles on the unit sphere, (points, 3) each and not closed; their hidden parts are pale.
+
+    Errors are those of `cycles`, whose styles and names they have.
+    """
+    cycles(ax, [np.empty((0, 2))] * len(orbits), kinds)
+    for orbit, kind in zip(orbits, kinds, strict=True):
+        points = np.asarray(orbit, float)
+        points = np.concatenate([points, points[:1]])
+        pieces = visible_pieces(view.project(points), view.sees(points, np.eye(3)))
+        for piece, seen in sorted(pieces, key=lambda pair: pair[1]):
+            tint = colour("cycle") if seen else paler(colour("cycle"), HIDDEN)
+            if seen:
+                ax.plot(*piece.T, color="white", linewidth=3.2, zorder=4.4)
+            ax.plot(*piece.T, color=tint, linewidth=1.8 if seen else 1.0, linestyle=STYLES[kind],
+                    zorder=4.5 if seen else 3.4)  # fmt: skip
 
 
 def separatrices(ax: Axes, stable: ArrayLike, unstable: ArrayLike) -> None:

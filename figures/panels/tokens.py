@@ -82,7 +82,7 @@ def token_paths(
     tints = [colour(roles[min(token, len(roles) - 1)]) for token in range(paths.shape[1])]
     runs, colours = [], []
     for token, tint in enumerate(tints):
-        for run, seen in _runs(view.project(paths[:, token]), view.sees(paths[:, token], W)):
+        for run, seen in visible_pieces(view.project(paths[:, token]), view.sees(paths[:, token], W)):
             runs.append((seen, run))
             colours.append((seen, tint if seen else paler(tint, HIDDEN)))
     order = sorted(range(len(runs)), key=lambda k: runs[k][0])  # hidden pieces first, so that visible ones cover them
@@ -120,7 +120,7 @@ def surface(
     image = ax.imshow(shade, extent=extent, origin="lower", cmap="gray", vmin=0.0, vmax=1.0, zorder=0.0)
     image.set_clip_path(rim)
     for curve in _graticule(W):
-        for run, seen in _runs(view.project(curve), view.sees(curve, W)):
+        for run, seen in visible_pieces(view.project(curve), view.sees(curve, W)):
             tint = paler(colour("surface"), 0.35 if seen else 0.68)
             ax.plot(*run.T, color=tint, linewidth=0.35, zorder=1.0, solid_capstyle="round")
     radii, directions = _principal(W)
@@ -184,7 +184,7 @@ def _spherical(longitude: np.ndarray, latitude: np.ndarray) -> np.ndarray:
     return np.stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)], axis=-1)
 
 
-def _runs(curve: np.ndarray, seen: np.ndarray) -> list[tuple[np.ndarray, bool]]:
+def visible_pieces(curve: np.ndarray, seen: np.ndarray) -> list[tuple[np.ndarray, bool]]:
     """Return the visible and hidden pieces of a curve in order; each begins at the last point of the previous one."""
     cuts = [0, *(np.flatnonzero(np.diff(seen.astype(int))) + 1), len(curve)]
     return [

@@ -77,6 +77,8 @@ MUTANTS = (
            "    degenerate += last\n", "", tests=ENDS),
     Mutant("workbench planes: degenerate ends are exchanged", TWO,
            "degenerate.insert(0, last.pop())", "degenerate.insert(0, last.pop(0))", tests=ENDS),
+    Mutant("workbench planes: a curve ends before a bound of the first parameter", EQUATIONS,
+           "float(critical_of(p).parameter) - edge)", "float(critical_of(p).parameter) - edge + 0.01)", tests=HOPF),
     Mutant("workbench planes: both parts of a curve go the same way", TWO,
            "follow(curve, first, -first.tangent, within)", "follow(curve, first, first.tangent, within)", tests=CUSP),
     Mutant("workbench planes: the parameters have each other's bounds", TWO,

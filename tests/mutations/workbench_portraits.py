@@ -13,6 +13,8 @@ POLE = (PHASE + "a_change_of_sign_at_a_pole_is_no_zero",)
 CIRCLE = (EQUILIBRIA + "the_portrait_on_the_circle_finds_basins_that_end_at_the_unstable_points",)
 TURNING = (EQUILIBRIA + "a_limit_cycle_on_the_sphere_has_a_basin_of_its_own",)
 EVENLY = (EQUILIBRIA + "points_of_a_portrait_cover_the_space_evenly_and_its_field_is_frozen",)
+FRAMES = ("tests/test_workbench_figures.py::test_frames_of_a_movie_have_one_scale_of_speeds_and_one_legend",)
+SPEEDS = ("tests/test_workbench_figures.py::test_portraits_show_the_speeds_of_a_range_that_is_given",)
 
 MUTANTS = (
     Mutant("portraits: no cycle is looked for backwards", CYCLES,
@@ -59,6 +61,22 @@ MUTANTS = (
     Mutant("portraits: a start without a limit has that of the first equilibrium", PORTRAIT,
            "np.array([*numbers, -1])[np.maximum(found.labels, -1)]", "np.array([*numbers, 0])[found.labels % 1]",
            tests=CIRCLE),
+    Mutant("portraits: a cycle has the number of an attractor", PORTRAIT,
+           "cycles.append(Cycle(numbers[-1],", "cycles.append(Cycle(place,",
+           tests=(EQUILIBRIA + "a_limit_cycle_on_the_sphere_has_a_basin_of_its_own",)),
+    Mutant("portraits: the hidden part of a cycle is missing", "figures.panels.portrait_curves",
+           "view.sees(points, np.eye(3)))", "view.sees(points, np.eye(3)) | True)",
+           tests=("tests/test_workbench_figures.py::test_a_limit_cycle_on_the_sphere_is_whole_on_both_sides_and_pale_"
+                  "where_it_is_hidden",)),
+    Mutant("portraits: each frame has its own scale of speeds", "dynsim.commands.portrait",
+           "common = Common((min(low), max(high)))", "common = Common()", tests=FRAMES),
+    Mutant("portraits: each frame has its own legend", "dynsim.commands.portrait",
+           "[one.draw(common._replace(legend=legend)) for", "[one.draw(common) for", tests=FRAMES),
+    Mutant("portraits: a circle has its own scale", "figures.panels.phase",
+           "np.append(speeds, speeds[0]) / max(largest, 1e-300)",
+           "np.append(speeds, speeds[0]) / max(float(np.max(np.abs(speeds))), 1e-300)", tests=SPEEDS),
+    Mutant("portraits: a sphere has its own scale", "figures.panels.phase",
+           "(size / max(largest, 1e-300))", "(size / max(float(np.max(size)), 1e-300))", tests=SPEEDS),
     Mutant("portraits: stable and unstable curves of saddles are exchanged", "analysis.dynamics.phase_plane",
            "shown[role == -1], shown[role == 1]", "shown[role == 1], shown[role == -1]",
            tests=(PHASE + "the_curves_of_a_saddle_are_told_by_where_they_lead",)),

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from dynsim._types import Time
+from dynsim.commands.advice import in_options
 from dynsim.commands.options import parts_beside, refuse_unused, say
 from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.commands.simulate.noise import solved
@@ -15,7 +16,7 @@ from dynsim.commands.simulate.starts import start
 from dynsim.ensembles import Ensemble, ensemble
 from dynsim.errors import argument_error
 from dynsim.integrators import Stats
-from dynsim.outcome import Outcome, in_options
+from dynsim.outcome import Outcome
 from dynsim.progress import tracked
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import Components, components
@@ -61,7 +62,8 @@ def tell_steps(stats: Stats) -> None:
     say(f"{low} steps each" if low == high else f"from {low} to {high} steps each")
     for outcome in np.unique(np.asarray(stats.outcome)):
         if outcome != Outcome.FINISHED:
-            say(f"where {Outcome(outcome).sentence}: {in_options(Outcome(outcome).advice)}")
+            advice = in_options(Outcome(outcome).advice, "simulate")
+            say(f"where {Outcome(outcome).sentence}: {advice}")
 
 
 def quantities(flow: AbstractFlow, x: jax.Array) -> Components:
@@ -124,19 +126,30 @@ def draw(file: Path, known: Components, members: Ensemble) -> None:
         say("no figure: no member reaches the second time")
         return
     ts = np.asarray(members.ts)[alive]
+    finished = np.asarray(members.stats.succeeded)
     with settings():
-        drawn = drawing(known, ts, values[:, alive])
+        drawn, left = drawing(known, ts, values[:, alive], finished)
         write_figure(drawn, file, f"{'components' if members.initial.ndim == 2 else 'diameter'} over time")
+    if left:
+        say(f"{left} of {len(values)} members leave the axes of the figure, which hold most of the others")
     say(f"figure {file}")
 
 
-def drawing(known: Components, ts: np.ndarray, values: np.ndarray) -> Figure:
-    """Return the figure of the quantities of an ensemble, (members, times, quantities), at the times `ts`."""
+def drawing(known: Components, ts: np.ndarray, values: np.ndarray, finished: np.ndarray) -> tuple[Figure, int]:
+    """Return the figure of the quantities of an ensemble, and the number of members that leave its axes.
+
+    Args:
+        known: the quantities.
+        ts: the times.
+        values: (members, times, quantities).
+        finished: whether each member came to its end.
+    """
     from figures.fitted import fitted
     from figures.panels.attractors import many_series
     from figures.panels.curves import bands
     from figures.panels.labels import axis_labels, of_many, time_label
-    from figures.style import COLUMN, canvas
+    from figures.panels.shown import member_limits
+    from figures.style import COLUMN, canvas, colour
     from figures.trajectories import MOST
 
     d = values.shape[2]
@@ -146,14 +159,22 @@ def drawing(known: Components, ts: np.ndarray, values: np.ndarray) -> Figure:
         many_series(ax, ts, np.nanmedian(values, axis=0), labels=words, xlabel=time_label(known.time_unit),
                     ylabel=ylabel)  # fmt: skip
         drawn.legend(loc="outside lower center", ncols=4)
-        return fitted(drawn)
+        return fitted(drawn), 0
+    left = np.zeros(len(values), bool)
     drawn, axes = canvas(COLUMN, max(0.75, 0.3 + 0.3 * d), rows=d)
     for k, (ax, label) in enumerate(zip(axes, axis_labels(known.names, known.units), strict=True)):
         last = k == d - 1
         xlabel = time_label(known.time_unit) if last else ""
         bands(ax, ts, values[:, :, k], ylabel=label, xlabel=xlabel, quantiles=(LOW, HIGH))
+        limits = member_limits(values[:, :, k], finished)
+        if limits is not None:
+            ax.set_ylim(*limits)
+            left |= np.any((values[:, :, k] < limits[0]) | (values[:, :, k] > limits[1]), axis=1)
         ax.tick_params(labelbottom=last)
         if k:
             ax.legend().remove()  # that of the first panel stands for all
+    count = int(left.sum())
+    if count:
+        axes[0].plot([], [], color=colour("member"), linewidth=0.5, label=f"{count} of {len(values)} leave the axes")
     axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False)  # above: bands are anywhere
-    return fitted(drawn)
+    return fitted(drawn), count

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import tyro
 
+from dynsim.commands.advice import in_options
 from dynsim.commands.options import check_outputs, parse, say
 from dynsim.commands.sizes import FLOAT, check_memory
 from dynsim.errors import argument_error, check_at_least, check_positive, nearest
-from dynsim.outcome import in_options
 
 if TYPE_CHECKING:
     from analysis.fast_slow.critical_manifold import Branch
@@ -208,7 +208,8 @@ def _simulated(case: "Example", ratio: float, o: FastSlowOptions) -> "Trajectory
 
     ts, solver = np.linspace(0.0, case.end, o.frames), integrator("stiff", o.rtol, o.max_steps)
     path = simulate(case.flow(ratio), case.start, ts, integrator=solver, throw=False)
-    say(f"epsilon {ratio:g}: {in_options(path.stats.explain())}")
+    said = in_options(path.stats.explain(), "simulate", ["fast-slow"])
+    say(f"epsilon {ratio:g}: {said}")
     return path
 
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dynsim.commands.advice import in_options
 from dynsim.commands.options import check_outputs, parse, say
 from dynsim.commands.simulate.prototype_options import Prototypes, check_options, check_sizes
-from dynsim.outcome import in_options
 
 if TYPE_CHECKING:
     pass
@@ -28,7 +28,7 @@ def main(words: Sequence[str]) -> int:
     flow, start = flow_and_start(o, x)
     solver = integrator(o.integrator, o.rtol, o.max_steps)
     path = simulate(flow, start, np.linspace(0.0, o.end, o.frames), integrator=solver, throw=False)
-    say(in_options(path.stats.explain()))
+    say(in_options(path.stats.explain(), "simulate", ["prototypes"]))
     describe(o, path, labels)
     if o.out is not None:
         from dynsim.storage import save

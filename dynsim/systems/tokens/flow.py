@@ -225,5 +225,6 @@ def causal_symmetric_flow(query_key: AbstractSchedule | ArrayLike, value: ArrayL
     if P.shape[0] != 1 or U.shape[0] != 1:
         raise argument_error("query_key", "have one head", f"has {max(P.shape[0], U.shape[0])}")
     if not isinstance(value, Tracer) and not np.allclose(U.value[0], U.value[0].T, rtol=0, atol=1e-9):
-        raise argument_error("value", "be symmetric", "is not")
+        gap = float(np.max(np.abs(U.value[0] - U.value[0].T)))
+        raise argument_error("value", "be symmetric", f"differs from its transpose by {gap:.3g}")
     return TokenFlow(P, U, mask=Causal())

@@ -104,8 +104,11 @@ class OjaFlow(_Driven):
     def __init__(self, matrix: ArrayLike, rate: SinusoidalRate | ArrayLike = 1.0):
         """Store the symmetric matrix and the rate."""
         U = np.asarray(reals("matrix", matrix), float)
-        if U.ndim != 2 or U.shape[0] != U.shape[1] or not np.allclose(U, U.T, rtol=0, atol=1e-12):
-            raise argument_error("matrix", "be symmetric", f"of shape {U.shape} is not")
+        if U.ndim != 2 or U.shape[0] != U.shape[1]:
+            raise argument_error("matrix", "have shape (d, d)", f"has shape {U.shape}")
+        if not np.allclose(U, U.T, rtol=0, atol=1e-12):
+            gap = float(np.max(np.abs(U - U.T)))
+            raise argument_error("matrix", "be symmetric", f"differs from its transpose by {gap:.3g}")
         self.matrix = jnp.asarray(U)
         self.rate = _as_rate(rate)
         self.space = Sphere()

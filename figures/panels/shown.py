@@ -1,0 +1,129 @@
+"""Limits of axes within which most of each curve lies, and marks where curves go on beyond them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike
+
+from dynsim.errors import argument_error
+
+OUTER = 0.1  # of the weight of a curve, at both ends of its values, that decides nothing
+FAR = 4.0  # ranges of what decides: a wider range of all values is not shown
+FEW_MEMBERS = 0.05  # of an ensemble, whose extremes decide nothing
+PAD = 0.08  # of the range that is shown, on both sides
+NEAR = 0.02  # of the width of the axes: marks of curves that leave within this distance are one
+
+
+def usual_limits(curves: Sequence[tuple[ArrayLike, ArrayLike]], always: ArrayLike = ()) -> tuple[float, float] | None:
+    """Return limits that hold the middle part of each curve, None where all of every curve can be shown.
+
+    The middle part has no tenth of the weight below it and none above it. Values that some curves reach beyond decide
+    nothing if the range of all values is more than four times that of the middle parts.
+
+    Args:
+        curves: values, (points,), and their weights, such as the lengths of parameter that they stand for, (points,),
+            of each curve; without any weight, all of them count alike. What is not finite is left out.
+        always: further values between the limits, such as those at bifurcations.
+
+    Raises:
+        ValueError: for weights of another shape, or negative ones.
+    """
+    kept = np.asarray(always, float).ravel()
+    middle, every = [kept[np.isfinite(kept)]], [kept[np.isfinite(kept)]]
+    for values, weights in curves:
+        y, w = np.asarray(values, float), np.asarray(weights, float)
+        if y.ndim != 1 or y.shape != w.shape or np.any(w < 0):
+            raise argument_error("curves", "have as many weights as values, none negative", f"have {w} for {y}")
+        there = np.isfinite(y)
+        if there.any():
+            middle.append(_middle(y[there], w[there]))
+            every.append(y[there])
+    inner, outer = np.concatenate(middle), np.concatenate(every)
+    if not inner.size:
+        return None
+    return _unless_shown((float(inner.min()), float(inner.max())), outer)
+
+
+def member_limits(values: ArrayLike, finished: ArrayLike) -> tuple[float, float] | None:
+    """Return limits that hold the values of most members of an ensemble, None where all of them can be shown.
+
+    Members whose integration failed decide nothing, such as those that escape to infinity, nor do the extremes of a
+    twentieth of the others. If all of them failed, the middle part of each decides.
+
+    Args:
+        values: (members, times), NaN after a failure.
+        finished: whether each member came to its end, (members,).
+    """
+    rows, ended = np.asarray(values, float), np.asarray(finished, bool)
+    rows = np.where(np.isfinite(rows), rows, np.nan)
+    there = ~np.all(np.isnan(rows), axis=1)
+    if not np.any(there & ended):
+        return usual_limits([(row, np.ones(len(row))) for row in rows[there]])
+    kept = rows[there & ended]
+    low = float(np.quantile(np.nanmin(kept, axis=1), FEW_MEMBERS))
+    high = float(np.quantile(np.nanmax(kept, axis=1), 1 - FEW_MEMBERS))
+    return _unless_shown((low, high), rows[there])
+
+
+def _unless_shown(inner: tuple[float, float], outer: np.ndarray) -> tuple[float, float] | None:
+    """Return an inner range of some values with room around it, None if that of all of them is not much wider."""
+    (low, high), least, most = inner, float(np.nanmin(outer)), float(np.nanmax(outer))
+    if not high > low or most / 2 - least / 2 <= FAR / 2 * (high - low):  # halves do not overflow
+        return None
+    pad = PAD * (high - low)
+    return max(low, least) - pad, min(high, most) + pad
+
+
+def _middle(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the values at both ends of the middle of a distribution."""
+    order = np.argsort(values, kind="stable")
+    total = np.cumsum(weights[order]) if weights.sum() > 0 else np.arange(1.0, len(values) + 1)
+    places = np.searchsorted(total / total[-1], [OUTER, 1 - OUTER])
+    return values[order][np.minimum(places, len(values) - 1)]
+
+
+def leaving_marks(ax: Axes, limits: tuple[float, float], lines: Sequence[Line2D]) -> tuple[float, float] | None:
+    """Mark with triangles where lines leave vertical limits, which become those of the axes.
+
+    Returns:
+        The least and the largest value of the lines, which the legend of the marks says, or None if none leaves.
+    """
+    low, high = limits
+    width = float(np.ptp(ax.get_xlim())) or 1.0
+    marked: dict[str, list[float]] = {"v": [], "^": []}
+    for line in lines:
+        x, y = (np.asarray(part, float) for part in (line.get_xdata(), line.get_ydata()))
+        for edge, sign, mark in ((low, -1.0, "v"), (high, 1.0, "^")):
+            for place in _crossings(x, sign * y, sign * edge):
+                if all(abs(place - other) > NEAR * width for other in marked[mark]):
+                    marked[mark].append(place)
+                    ax.plot([place], [edge], marker=mark, markersize=3.5, linestyle="none", color=line.get_color(),
+                            clip_on=False, zorder=6.0)  # fmt: skip
+    ax.set_ylim(low, high)
+    if not any(marked.values()):
+        return None
+    every = np.concatenate([np.asarray(line.get_ydata(), float) for line in lines])
+    least, most = float(np.nanmin(every)), float(np.nanmax(every))
+    ends = [("v", least)] * bool(marked["v"]) + [("^", most)] * bool(marked["^"])
+    for mark, end in ends:
+        ax.plot([], [], marker=mark, markersize=3.5, linestyle="none", color="0.4", label=f"goes on to {_said(end)}")
+    return least, most
+
+
+def _crossings(x: np.ndarray, y: np.ndarray, edge: float) -> list[float]:
+    """Return where a line through points crosses an edge."""
+    beyond = y > edge
+    found = []
+    for k in np.flatnonzero(beyond[1:] != beyond[:-1]):
+        if np.all(np.isfinite(y[k : k + 2])):
+            share = (edge - y[k]) / (y[k + 1] - y[k]) if abs(y[k + 1] - y[k]) < np.inf else 0.0
+            found.append(float(x[k] + share * (x[k + 1] - x[k])))
+    return found
+
+
+def _said(value: float) -> str:
+    """Return a number in three digits, with a power of ten as it is set."""
+    digits, _, power = f"{value:.3g}".partition("e")
+    return rf"${digits} \times 10^{{{int(power)}}}$" if power else f"${digits}$"

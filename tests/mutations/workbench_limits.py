@@ -1,0 +1,22 @@
+"""Errors in the limits of axes that curves leave, and the tests that notice them."""
+
+from tests.mutants import Mutant
+
+SHOWN = "figures.panels.shown"
+TESTS = "tests/test_shown_limits.py::test_"
+MIDDLE = (TESTS + "limits_hold_the_middle_of_each_curve_and_all_values_that_are_kept",)
+MEMBERS = (TESTS + "members_that_escape_do_not_decide_about_the_axes",)
+MARKS = (TESTS + "lines_that_leave_the_axes_are_marked_at_the_edge_once",)
+
+MUTANTS = (
+    Mutant("workbench limits: all points of a curve count alike", SHOWN,
+           "np.cumsum(weights[order]) if", "np.cumsum(0 * weights + 1) if", tests=MIDDLE),
+    Mutant("workbench limits: values that are kept do not count", SHOWN,
+           "middle, every = [kept[np.isfinite(kept)]]", "middle, every = [kept[:0]]", tests=MIDDLE),
+    Mutant("workbench limits: all that is wider is cut", SHOWN,
+           "<= FAR / 2 * (high - low)", "<= 0", tests=MIDDLE),
+    Mutant("workbench limits: members that failed decide", SHOWN,
+           "kept = rows[there & ended]", "kept = rows[there]", tests=MEMBERS),
+    Mutant("workbench limits: the place of a mark is that of a point", SHOWN,
+           "x[k] + share * (x[k + 1] - x[k])", "x[k]", tests=MARKS),
+)  # fmt: skip
