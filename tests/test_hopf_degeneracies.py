@@ -8,8 +8,8 @@ from analysis.dynamics.continuation import continue_equilibria
 from analysis.dynamics.critical_equations import HopfCurve
 from analysis.dynamics.hopf_degeneracies import double_hopf_coefficients
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
-from analysis.dynamics.units import made_units
 from analysis.dynamics.two_parameters import _degeneracy, critical_curve
+from analysis.dynamics.units import made_units
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.named import where
 from dynsim.systems.rescaled import RescaledFlow

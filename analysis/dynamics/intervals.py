@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.time_maps import TimeMap
-from analysis.dynamics.units import norms
+from analysis.dynamics.sample_sizes import norms
 from dynsim.padding import filled
 
 STILL = 0.01  # of the extent: a motion in an interval below which it may be longer
