@@ -61,9 +61,10 @@ def test_coefficients_of_hopf_degeneracies_are_those_of_the_given_flow(kind, flo
     flow = RescaledFlow(flow, state=[1 / 3] * len(start), time=5.0)
     scale = np.array([4.0, 0.5, 1.0, 2.0])[: len(start)]
     units = made_units(flow, [where(flow, "p"), where(flow, "q")], scale, 1 / 16, (1.0, 1.0))
-    curve = HopfCurve(units.system, units.where, start, (-1.0, 1.0))
+    curve = HopfCurve(units.system, (units.where[0], units.where[1]), start, (-1.0, 1.0))
     curve.units = units
     place = curve.at(curve.begin(start, 0.0, 5 * frequency / 16), curve.value)
+    assert place is not None
     assert _degeneracy(curve, kind, place).coefficients == pytest.approx(expected, rel=1e-6)
 
 
@@ -89,7 +90,7 @@ def test_bautin_points_have_the_published_coefficients():
     assert (first.kind, second.kind) == ("Bautin point", "Bautin point")
     assert (second.second, second.first) == pytest.approx((0.305879, 0.924255), abs=1e-6)
     there = FunctionFlow(oxidation, parameters={"q2": first.first, "k": first.second})
-    frequency = np.max(eigenvalues(tangent_jacobian(there, first.state)).imag)
+    frequency = np.max(np.imag(eigenvalues(tangent_jacobian(there, first.state))))
     assert first.coefficients[0] * frequency == pytest.approx(-776.89, rel=1e-4)
 
     hopf = _at("Hopf point", 2.46722, 1.12896, -0.02497, 0.21859, -0.53845)._replace(frequency=0.7232)

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from analysis.dynamics.time_maps import TimeMap
 from analysis.dynamics.sample_sizes import norms
+from analysis.dynamics.time_maps import TimeMap
 from dynsim.padding import filled
 
 STILL = 0.01  # of the extent: a motion in an interval below which it may be longer
