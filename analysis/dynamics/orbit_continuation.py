@@ -64,7 +64,7 @@ def continue_orbits(
         bounds: the least and the largest value of the parameter.
         forcing: of a forced flow, the period as a function of the flow, such as `lambda flow: 2 * jnp.pi / flow.omega`.
         step: the first step along the curve, in its units.
-        max_step: the largest one, four times the first by default.
+        max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
         max_points: the cap on points in each direction; a branch that reaches it says so.
         max_period: the period at which a branch ends, as it does towards a homoclinic orbit; by default 1e3 units of
             time, those of the curve.
@@ -112,7 +112,7 @@ def orbits_from_hopf(
         bounds: the least and the largest value of the parameter.
         segments: the number of nodes of the orbits, at least 3.
         step: the first step, in units of the curve: the norm of the distances of the nodes from the equilibrium.
-        max_step: the largest one, four times the first by default.
+        max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
         max_points: the cap on points; a branch that reaches it says so.
         max_period: the period at which the branch ends; see `continue_orbits`.
         rtol: the relative tolerance of the solver.
