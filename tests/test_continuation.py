@@ -11,6 +11,7 @@ import pytest
 from jaxtyping import Array, Float
 
 from analysis.dynamics.continuation import continue_equilibria, extend, switch
+from analysis.dynamics.following import limits
 from analysis.dynamics.linearisation import rotations
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
@@ -326,6 +327,35 @@ def test_the_cascade_of_the_logistic_map_has_feigenbaums_ratio():
     assert found[:2] == pytest.approx([3.0, 1 + np.sqrt(6)], abs=1e-7)
     gaps = np.diff(found)
     assert gaps[-2] / gaps[-1] == pytest.approx(4.669201, abs=2e-3)  # the fourth ratio
+
+
+def test_steps_become_as_large_as_a_share_of_wide_bounds():
+    assert limits((0.0, 20.0), 0.05, None, 2).largest == 0.2
+    assert limits((-100.0, 300.0), 0.05, None, 2, 4.0).largest == 1.0
+    assert limits((-100.0, 300.0), 0.05, 0.3, 2).largest == 0.3
+
+
+def cortical_column(t, y, p):
+    """The column of the cortex of Jansen and Rit, whose input p has a range of hundreds per second.
+
+    Source: B. H. Jansen, V. G. Rit, Biol. Cybern. 73 (1995); F. Grimbert, O. Faugeras, Neural Comput. 18 (2006).
+    """
+    del t
+    rate = lambda v: 5 / (1 + jnp.exp(0.56 * (6 - v)))
+    inputs = jnp.stack([rate(y[1] - y[2]), p + 108 * rate(135 * y[0]), 33.75 * rate(33.75 * y[0])])
+    gains, rates = jnp.asarray([325.0, 325.0, 1100.0]), jnp.asarray([100.0, 100.0, 50.0])
+    return jnp.concatenate([y[3:], gains * inputs - 2 * rates * y[3:] - rates**2 * y[:3]])
+
+
+@pytest.mark.slow
+def test_a_branch_with_a_wide_range_has_the_published_bifurcations():
+    column = FunctionFlow(cortical_column, parameters={"p": 0.0})
+    found = continue_equilibria(column, lambda f: f.parameters["p"], [0.0, 5.0, 3.0, 0.0, 0.0, 0.0], (-50.0, 400.0))
+    places = [(b.kind, round(b.parameter, 2)) for b in found.bifurcations]
+    assert found.ends == ("bounds", "bounds")
+    folds, points = ([v for name, v in places if name == kind] for kind in ("fold", "Hopf point"))
+    assert sorted(folds) == pytest.approx([-41.3, 113.6], abs=0.05)
+    assert sorted(points) == pytest.approx([-12.15, 89.83, 315.70], abs=0.01)
 
 
 class DelayedLogistic(AbstractMap):

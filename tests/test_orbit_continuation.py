@@ -210,6 +210,26 @@ def test_a_forced_orbit_keeps_the_period_of_its_forcing():
     assert np.allclose(np.prod(found.eigenvalues, axis=1).real, np.exp(-0.25 * periods), rtol=1e-6)  # the friction
 
 
+@pytest.mark.slow
+def test_all_branches_leave_a_cycle_at_which_two_multipliers_cross():
+    """Across a circle z1' = p z1 - z1^3, z2' = p z2 - z2^3 - z1^2 z2 / 2: from p = 0 on z is not zero in eight ways."""
+
+    def field(t, x, p):
+        del t
+        rest = 1 - x[0] ** 2 - x[1] ** 2
+        turning = [rest * x[0] - x[1], x[0] + rest * x[1]]
+        return jnp.stack([*turning, p * x[2] - x[2] ** 3, p * x[3] - x[3] ** 3 - x[3] * x[2] ** 2 / 2])
+
+    flow, where = FunctionFlow(field, parameters={"p": -0.3}), lambda f: f.parameters["p"]
+    circle = periodic_orbit(flow, jnp.asarray([1.0, 0.0, 0.0, 0.0]), 2 * np.pi)
+    (point,) = continue_orbits(flow, where, circle, (-0.3, 0.3), step=0.1).bifurcations
+    assert (point.kind, point.multiplicity) == ("branch point", 2)
+    found = switch_orbits(flow, where, point, (-0.3, 0.3), step=0.1)
+    ends = sorted(tuple(np.round(np.asarray(one.states.nodes)[-1, 0, 2:], 6) + 0.0) for one in found)
+    a, b = np.round([0.3**0.5, 0.15**0.5], 6)
+    assert ends == sorted([(0, a), (0, -a), (a, 0), (-a, 0), (a, b), (a, -b), (-a, b), (-a, -b)])
+
+
 def test_bad_input_is_one_sentence(bautin):
     where, fold = P, bautin[1].bifurcations[0]
     with pytest.raises(ValueError, match="Argument `at` must be a Hopf point, but is a fold"):

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from analysis.dynamics.between import JUMP, crossed, departures, hidden_sign, least_between, located, ways_out
-from analysis.dynamics.curves import AbstractCurve, CurvePoint, turned
+from analysis.dynamics.curves import SINGULAR, AbstractCurve, CurvePoint, turned
 from analysis.dynamics.linearisation import index
 from analysis.dynamics.normal_forms import UNKNOWN, Coefficient
 from analysis.dynamics.orbit_curve import REACH, Cycle, OrbitCurve
@@ -135,9 +135,10 @@ def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]
     """Return a branch of points, with the bifurcations between them."""
     lengths = np.append(0.0, np.cumsum(np.linalg.norm(np.diff([p.flat for p in points], axis=0), axis=1)))
     first = 1 if ends[0] in ("branch point", "Hopf point", "period doubling") else 0
-    found = _bifurcations(curve, points[first:], lengths[first:])
+    least = [curve.least_singular(point) for point in points[first:]]
+    found = _bifurcations(curve, points[first:], lengths[first:], least)
     states = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *[p.state for p in points])
-    singular = [curve.singular(point) == 0 for point in points[first:]]
+    singular = [abs(value) <= SINGULAR for value in least]
     kinds = tuple(curve.stable_kind(p.values) for p in points)
     made = Branch(
         states, np.array([p.parameter for p in points]), lengths, np.array([p.values for p in points]), kinds,
@@ -147,22 +148,25 @@ def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]
     return made._replace(bifurcations=real) if made.vertical else made
 
 
-def _bifurcations(curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray) -> list[Bifurcation]:
-    """Return the bifurcations between successive points, and at points that lie on one."""
+def _bifurcations(
+    curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray, least: list[float]
+) -> list[Bifurcation]:
+    """Return the bifurcations between successive points, with their least singular values, and at points on one."""
     found: list[Bifurcation] = []
     last: list[int | None] = [None, None]  # the last points at which the test functions of fold and crossing had a sign
     slopes = [float(p.tangent[-1]) for p in points]
-    values = [(s if abs(s) > curve.vertical else 0.0, curve.singular(p)) for s, p in zip(slopes, points, strict=True)]
+    signed = [(slopes, curve.vertical), (least, SINGULAR)]
+    values = [[value if abs(value) > bound else 0.0 for value in numbers] for numbers, bound in signed]
     zeros = [curve.zeros(point.values) for point in points]
     growths = [np.sort(curve.growth(point.values))[::-1] for point in points]
     at = [0 < k < len(points) - 1 and zeros[k] > max(zeros[k - 1], zeros[k + 1]) for k in range(len(points))]
     for k in range(len(points)):
         here: list[Bifurcation] = []
         for which, name in enumerate(("fold", "branch point")):
-            if values[k][which] == 0:
+            if values[which][k] == 0:
                 continue
             before, last[which] = last[which], k
-            if before is None or k - before > 2 or values[before][which] * values[k][which] > 0:
+            if before is None or k - before > 2 or values[which][before] * values[which][k] > 0:
                 continue
             here += _simple(curve, points[before], points[k], float(lengths[before]), which, name)
         if k and not at[k]:
@@ -174,7 +178,7 @@ def _bifurcations(curve: AbstractCurve, points: list[CurvePoint], lengths: np.nd
         found += here
     for k in range(1, len(points) - 1):
         if not _within(found, float(lengths[k - 1]), float(lengths[k + 1] - lengths[k - 1])):
-            found += _touching(curve, points[k - 1 : k + 2], float(lengths[k - 1]))
+            found += _touching(curve, points[k - 1 : k + 2], least[k - 1 : k + 2], float(lengths[k - 1]))
     crossed = [b.arclength for b in found if b.kind == "branch point"]
     near = 1e-4 * max(1e-3, float(np.max(np.diff(lengths), initial=0.0)))
     found = [b for b in found if b.kind != "fold" or all(abs(b.arclength - at) > near for at in crossed)]
@@ -201,12 +205,12 @@ def _simple(
     return [Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, count, *c)]
 
 
-def _touching(curve: AbstractCurve, three: list[CurvePoint], length: float) -> list[Bifurcation]:
+def _touching(curve: AbstractCurve, three: list[CurvePoint], values: list[float], length: float) -> list[Bifurcation]:
     """Return the branch point between successive points at which an eigenvalue touches zero without crossing it.
 
-    It is one if other solutions leave it. The test function is least at the point in the middle.
+    It is one if other solutions leave it. The test function, whose values are given, is least at the middle point.
     """
-    before, here, after = (curve.least_singular(point) for point in three)
+    before, here, after = values
     lowest = abs(here) <= min(abs(before), abs(after)) and before * after > 0
     places = [float(np.linalg.norm(point.flat - three[1].flat)) for point in three]
     if not lowest or places[0] * places[2] == 0:

@@ -54,7 +54,7 @@ def continue_equilibria(
         bounds: the least and the largest value of the parameter.
         iterate: of a map, how often it is applied: fixed points of its iterate, periodic points of the map.
         step: the first step along the curve, in its units: a share of the size of the state and the parameter.
-        max_step: the largest one, four times the first by default.
+        max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
         max_points: the cap on points in each direction; a branch that reaches it says so.
         symmetries: generators of continuous symmetries, along whose orbits equilibria are not isolated.
 

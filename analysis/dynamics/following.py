@@ -16,6 +16,7 @@ SURE = 1e-3  # of the first step: with smaller ones Newton steps that contract l
 CERTAIN = 1e-5  # of the first step: with smaller ones branches that pass each other are not told from those that cross
 PARALLEL = 1 - 1e-9  # the cosine of a direction and a tangent that are the same
 LEAST = 1e-6  # of the first step: a branch that needs smaller ones ends
+WIDE = 0.01  # of the width of the bounds: steps become as large at least
 FAR = 1.5  # steps: a correction that leads further away has found another branch
 ROUNDING = 1e-12  # of the width of the bounds: by which a correction may move a parameter that it keeps
 ANGLE = 0.8  # least cosine between the tangents of successive points
@@ -41,7 +42,7 @@ def limits(bounds: Any, step: Any, max_step: Any, max_points: Any, unit: float =
     if high - low < LEAST * size * unit:
         must = f"be wider than {LEAST:g} of `step`" + (f", whose unit is {unit:g} here" if unit != 1 else "")
         raise argument_error("bounds", must, f"are {low:g} to {high:g} with a step of {size:g}")
-    largest = 4 * size if max_step is None else number("max_step", max_step)
+    largest = max(4 * size, WIDE * (high - low) / unit) if max_step is None else number("max_step", max_step)
     return Limits((low / unit, high / unit), size, largest, integer("max_points", max_points, least=2), unit)
 
 

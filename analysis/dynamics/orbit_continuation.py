@@ -16,6 +16,7 @@ from analysis.dynamics.converted_branches import bifurcation_in_own, branch_in_g
 from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.following import both_ways, departing, follow, limits, two_bounds
+from analysis.dynamics.leaving import rays
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.pace import check_period, depends_on_time
@@ -63,7 +64,7 @@ def continue_orbits(
         bounds: the least and the largest value of the parameter.
         forcing: of a forced flow, the period as a function of the flow, such as `lambda flow: 2 * jnp.pi / flow.omega`.
         step: the first step along the curve, in its units.
-        max_step: the largest one, four times the first by default.
+        max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
         max_points: the cap on points in each direction; a branch that reaches it says so.
         max_period: the period at which a branch ends, as it does towards a homoclinic orbit; by default 1e3 units of
             time, those of the curve.
@@ -111,7 +112,7 @@ def orbits_from_hopf(
         bounds: the least and the largest value of the parameter.
         segments: the number of nodes of the orbits, at least 3.
         step: the first step, in units of the curve: the norm of the distances of the nodes from the equilibrium.
-        max_step: the largest one, four times the first by default.
+        max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
         max_points: the cap on points; a branch that reaches it says so.
         max_period: the period at which the branch ends; see `continue_orbits`.
         rtol: the relative tolerance of the solver.
@@ -189,7 +190,8 @@ def switch_orbits(
     """Return the branches of periodic orbits that leave a branch point, or the doubled orbits at a period doubling.
 
     At a period doubling one branch leaves, whose orbits have twice the period and twice the nodes. At a branch point
-    there is one in each direction; the first branch itself is left out.
+    there is one in each direction; the first branch itself is left out. Where several multipliers are 1, directions
+    are looked for on a sphere (see `leaving.rays`).
 
     Raises:
         ValueError: for bad input, or a bifurcation of another kind.
@@ -212,12 +214,11 @@ def switch_orbits(
     here = curve.measured(Cycle(nodes, np.asarray(repeats * float(cycle.period))), at.parameter)
     known, change = at.direction[:-2], at.direction[-2:]
     along, across = curve.crossing(here, np.concatenate([np.tile(known, repeats), change * [repeats, 1]]))
-    found = []
-    for sign in (1,) if doubled else (1, -1):
-        left = departing(curve, here, along, sign * across[0], within)
-        if left is not None:
-            found.append(branch_in_given(units, branch(curve, left[0], (at.kind, left[1]))))
-    return tuple(found)
+    ways = [sign * across[0] for sign in ((1,) if doubled else (1, -1))]
+    if len(across) > 1 and not doubled:
+        ways = rays(curve, here, along, across, min(within.step, within.largest))
+    left = [departing(curve, here, along, way, within) for way in ways]
+    return tuple(branch_in_given(units, branch(curve, one[0], (at.kind, one[1]))) for one in left if one is not None)
 
 
 def orbit_of(flow: AbstractFlow, where: Callable[[Any], Any], cycles: Branch, point: int) -> PeriodicOrbit:

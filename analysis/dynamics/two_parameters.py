@@ -121,7 +121,7 @@ def critical_curve(
         bounds: the least and the largest value of both parameters.
         step: the first step along the curve, in the norm of the state, the critical vector and the parameters together,
             the state and the parameters in units near their sizes; see `continue_equilibria`.
-        max_step: the largest one, four times the first by default.
+        max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
         max_points: the cap on points in each direction; a curve that reaches it says so.
 
     Raises:

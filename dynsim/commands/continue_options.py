@@ -49,7 +49,7 @@ class Continue(SystemOptions):
     """the first step along a branch, in the norm of the state and the parameter together, in units near their sizes
     where these are far from one"""
     largest: float | None = None
-    """the largest step along a branch; by default four times the first"""
+    """the largest step along a branch; by default four times the first, or a hundredth of the width of the bounds"""
     points: int = 1000
     """the cap on points of a branch in each direction; branches that reach it are named"""
     orbit_points: int = 200

@@ -28,7 +28,7 @@ MUTANTS = (
            "    if found is not None and abs(test(found[0])) <= NEARLY:", "    if False:",
            tests=(LOCATED + "a_branch_point_where_an_eigenvalue_touches_zero_is_exact",)),
     Mutant("located: a slope of rounding has a sign", BRANCHES,
-           "if abs(s) > curve.vertical else 0.0", "if abs(s) >= 0 else 0.0",
+           "(slopes, curve.vertical)", "(slopes, 0.0)",
            tests=(LOCATED + "a_branch_whose_parameter_vanishes_has_no_bifurcations_of_rounding",)),
     Mutant("located: a parameter has the rounding of one", CURVES,
            "by_parameter * abs(parameter)", "by_parameter * (1 + abs(parameter))",

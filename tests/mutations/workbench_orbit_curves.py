@@ -16,6 +16,9 @@ SHRUNK = (TESTS + "orbits_end_where_they_are_too_long_or_have_shrunk_to_an_equil
 BAD = (TESTS + "bad_input_is_one_sentence",)
 
 MUTANTS = (
+    Mutant("workbench orbit curves: where several multipliers cross one direction is looked in", ALONG,
+           "if len(across) > 1 and not doubled:", "if False:",
+           tests=(TESTS + "all_branches_leave_a_cycle_at_which_two_multipliers_cross",)),
     Mutant("workbench orbit curves: gaps are those to the node itself", CURVE,
            "gaps = ends - np.roll(nodes, -1, axis=0)", "gaps = ends - nodes", tests=LEAVE),
     Mutant("workbench orbit curves: a gap grows with the next node", CURVE,

@@ -92,7 +92,7 @@ MUTANTS = (
     Mutant("workbench planes: branch points are followed as Hopf points", TWO,
            'if at.kind not in ("fold", "Hopf point"):', "if False:", tests=BAD),
     Mutant("workbench planes: degeneracies are where a test keeps its sign", TWO,
-           "if values[k][kind] * values[k + 1][kind] < 0:", "if values[k][kind] * values[k + 1][kind] > 0:",
+           "if values[k] * values[k + 1] < 0:", "if values[k] * values[k + 1] > 0:",
            tests=CUSP),
     Mutant("workbench planes: a degeneracy is at the point before it", TWO,
            "degenerate.append(_degeneracy(curve, kind, place))",
