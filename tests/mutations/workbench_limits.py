@@ -24,4 +24,7 @@ MUTANTS = (
            "beside(ax, values[finished, -1, k]", "beside(ax, np.nan_to_num(values[:, -1, k])", tests=DENSITY),
     Mutant("workbench limits: densities are counts", "figures.panels.curves",
            "density=True)", "density=False)", tests=DENSITY),
+    Mutant("workbench limits: an orbit that escapes is drawn as far as numbers go", "dynsim.commands.simulate.flows",
+           "<= AWAY * np.median", "<= 1e99 * AWAY * np.median",
+           tests=("tests/test_command_line.py::test_an_orbit_that_escapes_late_is_drawn_until_it_runs_away",)),
 )  # fmt: skip
