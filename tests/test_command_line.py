@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dynsim import load
+from dynsim.commands.simulate.flows import drawn_steps, escape
 from tests.commands import refused, run
 
 SCIPY = ("--integrator", "scipy")  # compiles less
@@ -198,13 +199,22 @@ def test_the_finite_part_of_an_orbit_that_escapes_is_drawn(capsys, tmp_path):
     status, said, _ = run(capsys, *words, "--start", 5, 5)
     assert status == 1
     assert "it leaves the finite numbers" in said
-    assert "only the steps before step 8 are drawn: the orbit escapes beyond 1e+150 there" in said
+    assert "only the steps before step 3 are drawn: the orbit escapes, beyond 1e+150 at step 8" in said
     assert drawn.stat().st_size > 1000
     drawn.unlink()
     status, said, _ = run(capsys, *words, "--start", 1e90, 5)
     assert status == 1
     assert "nothing is drawn: the orbit escapes beyond 1e+150 at step 1" in said
     assert not drawn.exists()
+
+
+def test_an_orbit_that_escapes_late_is_drawn_until_it_runs_away():
+    sizes = np.array([1.0, 2.0, 1.5, 1.0, 2.5, 1.0, 9.0, 80.0, 1e4, 1e9, 1e19, np.inf])
+    assert escape(sizes) == 11
+    assert drawn_steps(sizes, 11) == 7
+    assert drawn_steps(sizes[9:], 2) == 2
+    assert escape(sizes[:9]) is None
+    assert escape(np.array([1.0, np.nan])) == 1
 
 
 def test_checks_are_written_as_json_lines(capsys, tmp_path):

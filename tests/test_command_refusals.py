@@ -97,6 +97,10 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         (f"{SECTION} --plot x_1 x_2 --returns x_1", "`plot` must be left out with `--returns`"),
         ("section mine.py:decay --start 1 --surface x_1=0", "`returns` must name a component, as one is left"),
         ("section logistic --plot x", "`plot` must be left out for a map of one component"),
+        (
+            "section lorenz --surface z=27 --returns z",
+            "`returns` must name another component than the surface, on which it",
+        ),
         ("simulate lorenz --end -1", "`end` must be a positive number, but is -1.0."),
         ("simulate logistic --end 0.2", "`end` must be at least 1, but is 0.2."),
         ("simulate fast-slow/van-der-pol --end -1", "`end` must be a positive number, but is -1.0."),

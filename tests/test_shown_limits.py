@@ -57,6 +57,22 @@ def test_the_number_of_members_that_leave_the_axes_is_in_the_legend():
     assert max(map(abs, drawn.axes[0].get_ylim())) < 1.2
 
 
+def test_members_with_noise_have_a_density_at_the_last_time():
+    ts, rows = np.linspace(0.0, 1.0, 5), np.sin(np.arange(25.0))[:, None] * np.ones((25, 5))
+    rows[:, -1] = [-1.0] * 15 + [0.5, 1.0] * 5
+    finished = np.arange(25) != 24  # whose last value, 1, is left out
+    rows[24, 3:] = np.nan
+    with settings():
+        drawn, _ = drawing(Components(("x",), ("m",), "s"), ts, rows[:, :, None], finished, noisy=True)
+    assert overlapping(drawn) == []
+    (side,) = drawn.axes[0].child_axes
+    assert side.get_xlabel() == "density at\n$t$ = 1 s"
+    density, edges, _ = side.patches[0].get_data()
+    assert (edges[0], edges[-1]) == (-1.0, 1.0)
+    np.testing.assert_allclose(density * np.diff(edges) * 24, [15, 0, 0, 5, 4])
+    assert not drawing(Components(("x",), ("m",), "s"), ts, rows[:, :, None], finished)[0].axes[0].child_axes
+
+
 def test_lines_that_leave_the_axes_are_marked_at_the_edge_once():
     with settings():
         _, (ax,) = canvas()

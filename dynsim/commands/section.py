@@ -23,7 +23,7 @@ OF_MAPS = ("against", "values", "orbits")
 class Section(SystemOptions):
     """Draw the Poincare section of a flow, dynsim section lorenz --surface z=27, or what the orbits of a map visit.
 
-    A forced flow is drawn at multiples of a period with `--strobe 6.2832`; `--returns z` draws the return map of a
+    A forced flow is drawn at multiples of a period with `--strobe 6.2832`; `--returns x` draws the return map of a
     component. Of a map, `--against r=2.5:4` draws the orbit diagram; without it a map of one component is drawn with a
     cobweb, and of several components orbits are drawn from starts in the window.
 
@@ -133,7 +133,7 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
     surface, where = _surface(o, known)
     if o.returns:
         refuse_unused(o, ("plot",), "with `--returns`")
-    first, second = (known.index(o.returns, "returns"),) * 2 if o.returns else _plotted(o, known, where)
+    first, second = (_returning(o, known, where),) * 2 if o.returns else _plotted(o, known, where)
     labels = axis_labels(known.names, known.units)
     direction = 0 if o.strobe is not None else {"up": 1, "down": -1, "both": 0}[o.direction]
     found = poincare_section(
@@ -180,6 +180,15 @@ def _surface(o: Section, known: Any) -> tuple[Any, int | None]:
         raise argument_error("surface", f"be NAME=VALUE with one of {names}", f"is `{o.surface}`")
     k = known.index(name, "surface")
     return (lambda t, x: x[k] - level), k
+
+
+def _returning(o: Section, known: Any, where: int | None) -> int:
+    """Return the number of the component of a return map; raise `ValueError` for the one that the surface fixes."""
+    chosen = known.index(o.returns, "returns")
+    if chosen == where:
+        raise argument_error("returns", "name another component than the surface, on which it does not change",
+                             f"is `{o.returns}`")  # fmt: skip
+    return chosen
 
 
 def _plotted(o: Section, known: Any, where: int | None) -> tuple[int, int]:

@@ -1,16 +1,19 @@
 """Curves over time: one, several, or the quantiles of an ensemble."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
+from matplotlib.patches import StepPatch
 from numpy.typing import ArrayLike
 
 from dynsim.errors import argument_error
 from figures.style import colour, paler
 
+UNDER_TICKS = 9.0  # points between an axis without tick labels and its label, beside one that has them
 STYLES = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)))  # distinguishes curves besides their colours
 
 
@@ -111,6 +114,33 @@ def bands(
     line = over_time(ax, ts, middle, role="median", ylabel=ylabel, xlabel=xlabel, label="median")
     ax.legend()
     return line
+
+
+def beside(ax: Axes, values: ArrayLike, *, label: str) -> StepPatch:
+    """Draw the density of values, (members,), as a histogram on the right of axes, along their vertical axis.
+
+    It has about as many bins as the root of their number, between the least and the largest value; the share of values
+    in a bin is the area of its bar.
+
+    Args:
+        ax: the axes, with limits.
+        values: (members,).
+        label: of the axis of densities.
+
+    Raises:
+        ValueError: for values that are not finite, or none.
+    """
+    y = np.asarray(values, float).ravel()
+    if not y.size or not np.all(np.isfinite(y)):
+        raise argument_error("values", "be finite numbers", f"are {y}")
+    density, edges = np.histogram(y, bins=max(5, math.ceil(math.sqrt(len(y)))), density=True)
+    side = ax.inset_axes((1.03, 0.0, 0.2, 1.0), sharey=ax)
+    bars = side.stairs(density, edges, orientation="horizontal", fill=True, color=colour("median"))
+    side.set_xlim(0.0, 1.05 * float(density.max()))
+    side.set_xticks([])
+    side.tick_params(labelleft=False)
+    side.set_xlabel(label, labelpad=UNDER_TICKS)
+    return bars
 
 
 def with_range(

@@ -22,6 +22,7 @@ from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import Components, components
 
 LOW, HIGH = 0.05, 0.95  # quantiles of the band
+MANY = 20  # members with noise, from which on their density is drawn
 
 
 def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray, given: jax.Array | None) -> int:
@@ -51,7 +52,7 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray, given: jax.Array | Non
         save(o.out, members, seed=o.seed)
         say(f"run file {o.out}")
     if o.figure is not None:
-        draw(o.figure, known, members)
+        draw(o.figure, known, members, noisy=o.noise is not None)
     return 0 if bool(np.all(succeeded)) else 1
 
 
@@ -115,7 +116,7 @@ def tell_diameter(end: float, values: np.ndarray) -> None:
     say(f"diameter at t = {end:g}: median {np.median(values):.6g}, largest {np.max(values):.6g}")
 
 
-def draw(file: Path, known: Components, members: Ensemble) -> None:
+def draw(file: Path, known: Components, members: Ensemble, *, noisy: bool = False) -> None:
     """Draw each quantity over time in a panel with its median and band; of many components the medians in one."""
     from figures.files import write_figure
     from figures.style import settings
@@ -128,14 +129,16 @@ def draw(file: Path, known: Components, members: Ensemble) -> None:
     ts = np.asarray(members.ts)[alive]
     finished = np.asarray(members.stats.succeeded)
     with settings():
-        drawn, left = drawing(known, ts, values[:, alive], finished)
+        drawn, left = drawing(known, ts, values[:, alive], finished, noisy=noisy)
         write_figure(drawn, file, f"{'components' if members.initial.ndim == 2 else 'diameter'} over time")
     if left:
         say(f"{left} of {len(values)} members leave the axes of the figure, which hold most of the others")
     say(f"figure {file}")
 
 
-def drawing(known: Components, ts: np.ndarray, values: np.ndarray, finished: np.ndarray) -> tuple[Figure, int]:
+def drawing(
+    known: Components, ts: np.ndarray, values: np.ndarray, finished: np.ndarray, *, noisy: bool = False
+) -> tuple[Figure, int]:
     """Return the figure of the quantities of an ensemble, and the number of members that leave its axes.
 
     Args:
@@ -143,10 +146,11 @@ def drawing(known: Components, ts: np.ndarray, values: np.ndarray, finished: np.
         ts: the times.
         values: (members, times, quantities).
         finished: whether each member came to its end.
+        noisy: whether there is noise: beside the curves then stand densities at the last time, if there are many.
     """
     from figures.fitted import fitted
     from figures.panels.attractors import many_series
-    from figures.panels.curves import bands
+    from figures.panels.curves import bands, beside
     from figures.panels.labels import axis_labels, of_many, time_label
     from figures.panels.shown import member_limits
     from figures.style import COLUMN, canvas, colour
@@ -171,6 +175,9 @@ def drawing(known: Components, ts: np.ndarray, values: np.ndarray, finished: np.
             ax.set_ylim(*limits)
             left |= np.any((values[:, :, k] < limits[0]) | (values[:, :, k] > limits[1]), axis=1)
         ax.tick_params(labelbottom=last)
+        if noisy and finished.sum() >= MANY:
+            at = f"density at\n$t$ = {ts[-1]:g} {known.time_unit}".rstrip() if last else ""
+            beside(ax, values[finished, -1, k], label=at)
         if k:
             ax.legend().remove()  # that of the first panel stands for all
     count = int(left.sum())

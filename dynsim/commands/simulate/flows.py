@@ -32,6 +32,7 @@ from dynsim.trajectory import Trajectory
 
 OF_TOKENS = 2  # measurements of the members of an ensemble at each time
 FARTHEST = 1e150  # of an entry that is drawn: the square of a larger one overflows
+AWAY = 10.0  # times the median distance of an orbit: further away it is not drawn, if it escapes
 COPIES = 4  # of the largest arrays, that exist at the same time
 STAGES = 16  # states that a solver holds at the same time
 NOT_OF_RUN_FILES = {field.name for field in dataclasses.fields(Simulate)} - {"system", "trust"}
@@ -92,15 +93,28 @@ def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
     path = iterate(system, x, round(o.end))
     left = "" if bool(path.stats.succeeded) else "; it leaves the finite numbers"
     say(f"{len(path.ts) - 1} steps, from {_shown(path.initial)} to {_shown(path.final)}{left}")
-    write(o, path, drawn_steps(path))
+    write(o, path, escape(distances(path)))
     return 0 if bool(path.stats.succeeded) else 1
 
 
-def drawn_steps(path: Trajectory) -> int:
-    """Return how many states of an orbit come before the first that no axis shows: it has escaped to infinity."""
-    sizes = np.max(np.abs(np.asarray(path.ys)).reshape(len(path.ts), -1), axis=1)
+def escape(sizes: np.ndarray) -> int | None:
+    """Return the first step of an orbit whose state no axis shows: it has escaped to infinity; None if it stays."""
     escaped = np.flatnonzero(~(sizes < FARTHEST))  # NaN too
-    return int(escaped[0]) if escaped.size else len(path.ts)
+    return int(escaped[0]) if escaped.size else None
+
+
+def drawn_steps(sizes: np.ndarray, escaped: int) -> int:
+    """Return how many states of an orbit that escapes at a step are drawn, at least two: those before it runs away.
+
+    It has run away for good where it is further away than ten times the median distance of the first half.
+    """
+    near = np.flatnonzero(sizes[:escaped] <= AWAY * np.median(sizes[: (escaped + 1) // 2]))
+    return max(2, int(near[-1]) + 1)
+
+
+def distances(path: Trajectory) -> np.ndarray:
+    """Return the size of the largest entry of each state, (times,)."""
+    return np.max(np.abs(np.asarray(path.ys)).reshape(len(path.ts), -1), axis=1)
 
 
 def _shown(x: Any) -> str:
@@ -142,19 +156,20 @@ def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
     return 0
 
 
-def write(o: Simulate, path: Trajectory, shown: int | None = None) -> None:
-    """Write the run file, the figure and the movie that are asked for, these of the first states that are `shown`."""
+def write(o: Simulate, path: Trajectory, escaped: int | None = None) -> None:
+    """Write the run file, the figure and the movie that are asked for, these of the states before an orbit escapes."""
     from dynsim.storage import save
 
     if o.out is not None:
         save(o.out, path, seed=o.seed)
         say(f"run file {o.out}")
     part = path
-    if shown is not None and shown < len(path.ts) and (o.figure is not None or o.movie is not None):
-        if shown < 2:
-            say(f"nothing is drawn: the orbit escapes beyond {FARTHEST:g} at step {shown}")
+    if escaped is not None and (o.figure is not None or o.movie is not None):
+        if escaped < 2:
+            say(f"nothing is drawn: the orbit escapes beyond {FARTHEST:g} at step {escaped}")
             return
-        say(f"only the steps before step {shown} are drawn: the orbit escapes beyond {FARTHEST:g} there")
+        shown = drawn_steps(distances(path), escaped)
+        say(f"only the steps before step {shown} are drawn: the orbit escapes, beyond {FARTHEST:g} at step {escaped}")
         part = Trajectory(path.ts[:shown], path.ys[:shown], path.system, path.stats)
     if o.figure is not None:
         draw_one(o.figure, part)
