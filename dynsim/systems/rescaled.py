@@ -11,6 +11,7 @@ import numpy as np
 from dynsim._types import State, Time
 from dynsim.conversion import instance, number, reals
 from dynsim.errors import argument_error, shown
+from dynsim.host import on_host
 from dynsim.spaces import AbstractSpace, Euclidean, Product
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import Leaf, where
@@ -95,11 +96,11 @@ class RescaledFlow(AbstractFlow):
 
     def restored(self, z: State) -> State:
         """Return states of this flow, with any leading axes, in the units of the flow."""
-        return jax.tree.map(jnp.multiply, z, self._each(z))
+        return on_host(lambda xp, part, unit: part * unit, z, self._each(z))
 
     def rescaled(self, x: State) -> State:
         """Return states of the flow, with any leading axes, in the units of this one."""
-        return jax.tree.map(jnp.divide, x, self._each(x))
+        return on_host(lambda xp, part, unit: part / unit, x, self._each(x))
 
     def _each(self, x: State) -> State:
         """Return the units of each entry of a state."""
@@ -137,7 +138,7 @@ def _for_each(units: jax.Array, x: Any) -> jax.Array:
     """Return the unit of each entry; raise `ValueError` unless there is one for each component."""
     if units.ndim and units.shape != x.shape[-1:]:
         raise argument_error("state", f"have a unit for each of {x.shape[-1]} components", f"has {len(units)}")
-    return jnp.broadcast_to(units, x.shape).astype(x.dtype)
+    return on_host(lambda xp, unit: xp.broadcast_to(unit, x.shape).astype(x.dtype), units)
 
 
 def is_flat(space: AbstractSpace) -> bool:
