@@ -13,13 +13,18 @@ from analysis.dynamics.certified_equilibria import certified_equilibrium
 from analysis.dynamics.charts import MapChart, second_derivative
 from analysis.dynamics.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.lyapunov import lyapunov_spectrum
+from analysis.dynamics.pace import change_in_time, fields, typical_speed
 from analysis.dynamics.sections import orbit_diagram
+from analysis.dynamics.variations import Linearised
+from dynsim.commands.simulate.own import check_function
 from dynsim.dense_output import dense
 from dynsim.ensembles import ensemble
 from dynsim.integrators import Diffrax, Scipy
+from dynsim.integrators.base import stacked
 from dynsim.simulation import simulate
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.maps import Henon, Logistic
+from dynsim.systems.rescaled import RescaledFlow
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.choice import Auto
 from tests import zoo
@@ -124,11 +129,46 @@ def test_the_segments_of_an_orbit_share_a_program_with_its_nodes(monkeypatch):
 
     def segment(pair, x, *numbers):
         types.add(tuple(str(jax.typeof(a)) for a in (x, *numbers)))
-        return x, jnp.eye(2), jnp.ones(2), jnp.ones(2)
+        return x, np.eye(2), np.ones(2), np.ones(2)
 
     monkeypatch.setattr(periodic_orbits, "_segment", segment)
-    periodic_orbits.periodic_orbit(FunctionFlow(_turning), jnp.asarray([1.0, 0.0]), 6.0, segments=2)
+    pair = Linearised(FunctionFlow(_turning), jnp.asarray([1.0, 0.0]))
+    period, rtol = jnp.asarray(6.0, float), jnp.asarray(1e-9, float)
+    eight, nine = (jnp.asarray(np.ones((number, 2))) for number in (8, 9))
+    periodic_orbits.shoot(pair, eight, period, rtol)
+    assert count(lambda: periodic_orbits.shoot(pair, nine, period, rtol)) == 0
+    periodic_orbits.periodic_orbit(pair.system, jnp.asarray([1.0, 0.0]), 6.0, segments=2)
     assert len(types) == 1
+
+
+def test_the_field_at_any_number_of_states_and_times_is_one_program():
+    flow, points = FunctionFlow(_turning), np.random.default_rng(0).normal(size=(700, 2))
+    assert count(lambda: typical_speed(flow, jnp.asarray(points))) <= 2
+    assert count(lambda: (typical_speed(flow, jnp.asarray(points[:3])), change_in_time(flow, points[:2]))) <= 1
+    found = fields(FunctionFlow(lambda t, x: _turning(t, x) + t), points, np.arange(700.0))
+    expected = np.stack([-points[:, 1], points[:, 0]], axis=1) + np.arange(700.0)[:, None]
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def test_states_in_other_units_compile_nothing():
+    flow = RescaledFlow(FunctionFlow(_turning), state=[2.0, 3.0])
+    states = jnp.asarray(np.ones((5, 2)))
+    assert count(lambda: flow.rescaled(flow.restored(states))) == 0
+
+
+def test_what_differs_among_flows_is_joined_by_no_program():
+    flows = [FunctionFlow(_decaying, parameters={"rate": float(k)}) for k in range(3)]
+    found: list = []
+    assert count(lambda: found.extend(stacked(flows))) == 0
+    flow, axes = found
+    assert axes.parameters["rate"] == 0
+    np.testing.assert_array_equal(flow.parameters["rate"], [0.0, 1.0, 2.0])
+
+
+def test_the_entries_that_a_function_takes_are_looked_for_by_no_program():
+    check = lambda change: check_function(FunctionFlow(lambda t, x: change(_turning(t, x))), jnp.ones(2))
+    check(lambda x: x)
+    assert count(lambda: check(lambda x: jnp.cos(x) ** 3 / 7)) == 0
 
 
 def _turning(t, x):

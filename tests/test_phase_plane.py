@@ -22,6 +22,7 @@ from figures.portraits import plane
 from figures.style import canvas, settings
 from tests.commands import refused, run
 from tests.figure_layout import check_layout
+from tests.test_compilations import count
 
 
 def rings(t, x):
@@ -237,3 +238,4 @@ def test_limit_cycles_are_found_whatever_their_period(unit):
     assert orbit.stability == "stable"
     assert orbit.period / unit == pytest.approx(19.07837, rel=1e-6)
     assert 0.1 < abs(float(flow.restored(orbit.state)[0])) < 2.1
+    assert count(lambda: curves(flow, starts, 1.0, signs=[1.0, -1.0, 1.0])) == 0  # cycles and curves share programs

@@ -1,25 +1,20 @@
 """Limit cycles found from where trajectories end, forwards and backwards in time."""
 
+import contextlib
+import functools
 import math
+from collections.abc import Callable
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.dynamics.pace import Turned, typical_speed
+from analysis.dynamics.pace import TIMES, fields, followed, typical_speed
 from analysis.dynamics.periodic_orbits import PeriodicOrbit, orbit_in_given, periodic_orbit
 from analysis.dynamics.units import Units, made_units
-from dynsim._types import Time
-from dynsim.ensembles import ensemble
-from dynsim.integrators import Diffrax
-from dynsim.padding import filled
-from dynsim.simulation import simulate
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.rescaled import RescaledFlow
 
-SAMPLES = 2001  # of the stretch in which a return is looked for
 CLOSE = 0.05  # of the size of the stretch: how near a return comes to be a guess
 SAME = 1e-3  # of the size of an orbit: a nearer one is the same
 LOOK = 0.25  # of the horizon: the stretch
@@ -30,7 +25,7 @@ FAR = 100.0  # ranges of the starts beyond which trajectories are gone
 
 
 def limit_cycles(
-    flow: AbstractFlow, starts: Array, horizon: float | None = None, *, backwards: bool = True
+    flow: AbstractFlow, starts: Array | np.ndarray, horizon: float | None = None, *, backwards: bool = True
 ) -> list[PeriodicOrbit]:
     """Return the isolated periodic orbits near which trajectories are after a time, each of them once.
 
@@ -45,31 +40,41 @@ def limit_cycles(
             still move, are within a hundred ranges of the starts, and have not come back to where they were.
         backwards: whether repelling ones are looked for.
     """
+    return [orbit for orbit, _ in cycles_with_paths(flow, starts, horizon, backwards=backwards)]
+
+
+def cycles_with_paths(
+    flow: AbstractFlow, starts: Array | np.ndarray, horizon: float | None = None, *, backwards: bool = True
+) -> list[tuple[PeriodicOrbit, np.ndarray]]:
+    """Return `limit_cycles`, each with its states at equidistant times of one period, (points, d)."""
     units, size = _units(flow, starts)
-    scaled = units.system
     first, count = (CROSSINGS, HORIZONS) if horizon is None else (horizon / units.time, 1)
     found: list[tuple[PeriodicOrbit, np.ndarray]] = []
-    far = FAR * (1 + float(np.max(np.abs(np.asarray(starts) / size))))
-    for sign in (1.0, -1.0) if backwards else (1.0,):
-        turned, kind = Turned(scaled, sign), "stable" if sign > 0 else "unstable"
-        left = jnp.asarray(np.asarray(starts, float) / size)
+    begins = np.asarray(starts, float) / size
+    far = FAR * (1 + float(np.max(np.abs(begins))))
+    for sign, kind in ((1.0, "stable"), (-1.0, "unstable"))[: 1 + backwards]:
+        run = functools.partial(_followed, units, size, sign)
+        left = begins
         for time in first * LONGER ** np.arange(count):
             onward = []
-            for end in _ends(turned, left, float(time), far):
-                if any(_on(path, end) for _, path in found):
+            for path, ts in _ends(run, units, size, left, float(time), far):
+                if any(_on(known, path[0]) for _, known in found):
                     continue
-                returned, orbit = _near(turned, end, LOOK * float(time), kind)
-                if not returned:
-                    onward.append(end)
-                if orbit is not None and not any(_on(path, np.asarray(orbit.state)) for _, path in found):
-                    found.append((orbit, orbit_path(scaled, orbit)))
+                period = _first_return(path, ts)
+                if period is None:
+                    onward.append(path[0])
+                    continue
+                orbit = _orbit(units.system, path[0], period, kind)
+                if orbit is not None and not any(_on(known, np.asarray(orbit.state)) for _, known in found):
+                    (once,) = run(np.asarray(orbit.state)[None], np.linspace(0.0, orbit.period, TIMES), 1e-9)
+                    found.append((orbit, once if sign > 0 else once[::-1]))
             if not onward:
                 break
-            left = jnp.asarray(filled(np.stack(onward), len(starts)))
-    return [orbit_in_given(orbit, units) for orbit, _ in found]
+            left = np.stack(onward)
+    return [(orbit_in_given(orbit, units), size * path) for orbit, path in found]
 
 
-def _units(flow: AbstractFlow, starts: Array) -> tuple[Units, np.ndarray]:
+def _units(flow: AbstractFlow, starts: Array | np.ndarray) -> tuple[Units, np.ndarray]:
     """Return the flow in the ranges of the starts and the time in which they are crossed, and the ranges.
 
     The time is rounded to a power of two: programs are compiled for a unit of time. A flow on a space that is not flat
@@ -79,47 +84,41 @@ def _units(flow: AbstractFlow, starts: Array) -> tuple[Units, np.ndarray]:
         return made_units(flow), np.ones(starts.shape[-1])
     spread = np.ptp(np.asarray(starts), axis=0)
     size = np.where(spread > 0, spread, 1.0)
-    speed = typical_speed(RescaledFlow(flow, state=size), jnp.asarray(np.asarray(starts) / size))
-    unit = 2.0 ** -round(math.log2(speed))
+    unit = 2.0 ** -round(math.log2(typical_speed(flow, starts, size=size)))
     return made_units(flow, scale=size, time=unit), size
 
 
-def orbit_path(flow: AbstractFlow, orbit: PeriodicOrbit) -> np.ndarray:
-    """Return states of a periodic orbit at equidistant times of one period, (points, d)."""
-    return np.asarray(simulate(Turned(flow), orbit.state, np.linspace(0.0, orbit.period, SAMPLES)).ys)
-
-
-def _ends(flow: AbstractFlow, starts: Array, horizon: float, far: float) -> np.ndarray:
-    """Return the last states of trajectories that still move, with no entry above `far`."""
-    run = ensemble(
-        flow, starts, [0.0, horizon], _Speed(flow), integrator=Diffrax(rtol=1e-7, atol=1e-9), chunk=len(starts)
+def _followed(
+    units: Units, size: np.ndarray, sign: float, starts: np.ndarray, ts: np.ndarray, rtol: float
+) -> np.ndarray:
+    """Return the states from some starts in these units, forwards or backwards, (starts, times, d)."""
+    signs = [sign] * len(starts)
+    return followed(
+        units.given(units.system), starts, ts, signs=signs, size=size, unit=units.time, rtol=rtol, atol=rtol / 100
     )
-    ends, speeds = np.asarray(run.final), np.asarray(run.values).reshape(len(starts), -1)
-    moving = np.all(np.isfinite(ends), axis=1) & np.all(np.abs(ends) < far, axis=1)
-    return np.unique(ends[moving & (speeds[:, 1] > 1e-6 * np.nanmax(np.append(speeds[:, 0], 1e-300)))], axis=0)
 
 
-class _Speed(eqx.Module):
-    """The speed of a flow as a function of time and state."""
+def _ends(
+    run: Callable[..., np.ndarray], units: Units, size: np.ndarray, starts: np.ndarray, horizon: float, far: float
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return what follows a horizon, and its times, of trajectories that still move then, with no entry above `far`."""
+    ts = np.append(0.0, np.linspace(horizon, (1 + LOOK) * horizon, TIMES - 1))
+    paths = run(starts, ts, 1e-7)
+    given, ends = units.given(units.system), paths[:, 1]
+    with np.errstate(invalid="ignore"):
+        moving = np.all(np.isfinite(ends), axis=1) & np.all(np.abs(ends) < far, axis=1)
+        before, after = (np.max(np.abs(fields(given, size * x, 0.0) / size), axis=1) for x in (starts, ends))
+        moving &= after > 1e-6 * np.nanmax(np.append(before, 1e-300 / units.time))
+    places = np.unique(ends, axis=0, return_index=True)[1]
+    return [(paths[k, 1:], ts[1:] - horizon) for k in places if moving[k]]
 
-    flow: AbstractFlow
 
-    def __call__(self, t: Time, x: Array) -> Array:
-        """Return the largest entry of the field."""
-        return jnp.max(jnp.abs(self.flow.vector_field(t, x)))[None]
-
-
-def _near(turned: Turned, end: np.ndarray, stretch: float, kind: str) -> tuple[bool, PeriodicOrbit | None]:
-    """Return whether a trajectory comes back to where it was, and the orbit of a kind to which that leads, if any."""
-    ts = np.linspace(0.0, stretch, SAMPLES)
-    period = _first_return(np.asarray(simulate(turned, jnp.asarray(end), ts, throw=False).ys), ts)
-    if period is None:
-        return False, None
-    try:
-        orbit = periodic_orbit(turned.flow, jnp.asarray(end), period)
-    except ValueError:  # it leads to none
-        return True, None
-    return True, orbit if orbit.stability == kind else None
+def _orbit(flow: AbstractFlow, state: np.ndarray, period: float, kind: str) -> PeriodicOrbit | None:
+    """Return the orbit of a kind to which a state and a period lead, if any."""
+    with contextlib.suppress(ValueError):  # they lead to none
+        orbit = periodic_orbit(flow, jnp.asarray(state), period)
+        return orbit if orbit.stability == kind else None
+    return None
 
 
 def _first_return(ys: np.ndarray, ts: np.ndarray) -> float | None:

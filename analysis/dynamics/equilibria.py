@@ -1,17 +1,17 @@
 """Equilibria of a flow, found by least squares and Newton's method from many initial points."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
-import optimistix as optx
 from jaxtyping import Array
 
 from analysis.dynamics.flat_states import count_of
+from analysis.dynamics.least_squares import least_squares
 from analysis.dynamics.linearisation import Spectrum, SymmetryGenerator, spectrum, tangent_basis, tangent_jacobian
 from analysis.dynamics.sample_sizes import sample_units
 from analysis.dynamics.units import Units
@@ -76,13 +76,13 @@ def equilibria(
     """
     starts = jax.tree.map(lambda y: jnp.asarray(y, float), as_state("starts", starts))
     count = count_of("starts", starts)
-    if not all(bool(jnp.all(jnp.isfinite(y))) for y in jax.tree.leaves(starts)):
+    if not all(np.all(np.isfinite(np.asarray(y))) for y in jax.tree.leaves(starts)):
         raise argument_error("starts", "be finite", "has an entry that is not")
     near_value = None if radius is None else number("radius", radius)
     compare = Comparison(sample_units(flow, starts, t), invariant, near_value)
     scaled, when = compare.units.system, jnp.asarray(t / compare.units.time, float)
     begin = compare.units.rescaled(starts)
-    near, scale = least_speed(scaled, begin, when, jnp.empty((0, _size(starts))))
+    near, scale = jax.device_get(least_speed(scaled, begin, when, np.empty((0, _size(starts)))))
     found: list[tuple[State, np.ndarray, float, int]] = []
     for k in range(count):
         x, speed = newton(scaled, jax.tree.map(lambda y, k=k: y[k], near), when, max_steps=STEPS)
@@ -139,11 +139,10 @@ def at_rest(flow: AbstractFlow, x: State, speed: float, scale: float, t: Time = 
 
 def is_flat_between(flow: AbstractFlow, x: State, other: State, scale: float, t: Time = 0.0) -> bool:
     """Return whether the speed between two near equilibria is zero up to rounding, as near a degenerate one."""
-    flat, unravel = jax.flatten_util.ravel_pytree(x)
-    apart = jax.flatten_util.ravel_pytree(other)[0] - flat
-    if float(jnp.max(jnp.abs(apart))) > CLOSE:
+    apart = _flat(other) - _flat(x)
+    if float(np.max(np.abs(apart))) > CLOSE:
         return False
-    between = [flow.space.project(unravel(flat + share * apart)) for share in (0.25, 0.5, 0.75)]
+    between = [displaced(flow.space, x, jnp.asarray(share * apart)) for share in (0.25, 0.5, 0.75)]
     return max(max_speed(flow, y, t) for y in between) <= AT_REST * max(1.0, scale)
 
 
@@ -189,7 +188,7 @@ def newton(flow: AbstractFlow, x: State, t: Time = 0.0, *, max_steps: int = 20) 
 
 
 def _size(states: State) -> int:
-    return sum(y[0].size for y in jax.tree.leaves(states))
+    return sum(y.size // len(y) for y in jax.tree.leaves(states))
 
 
 def _flat(x: State) -> np.ndarray:
@@ -214,7 +213,7 @@ def displaced(space: AbstractSpace, x: State, step: Array) -> State:
 
 
 @eqx.filter_jit
-def least_speed(flow: AbstractFlow, starts: State, t: Array, known: Array) -> tuple[State, Array]:
+def least_speed(flow: AbstractFlow, starts: State, t: Array, known: Array | np.ndarray) -> tuple[State, Array]:
     """Return for each start a nearby local minimum of the speed, and the median speed at the starts.
 
     The speed is multiplied by a factor that grows near `known` equilibria, flat rows, of which those with an infinity
@@ -227,17 +226,14 @@ def least_speed(flow: AbstractFlow, starts: State, t: Array, known: Array) -> tu
     def nearest(start: State) -> State:
         flat, unravel = jax.flatten_util.ravel_pytree(start_on(flow.space, start))
 
-        def residual(y: Array, args: Any) -> Array:
-            del args
+        def residual(y: Array) -> Array:
             point = jax.flatten_util.ravel_pytree(flow.space.project(unravel(y)))[0]
             there = jnp.all(jnp.isfinite(known), axis=1)
             away = jnp.sum((point[None] - jnp.where(there[:, None], known, 0.0)) ** 2, axis=1)
             logs = jnp.where(there, jnp.log1p(1 / (away + 1e-300)), 0.0)  # the derivative of a product compiles slowly
             return field(unravel(y)) * jnp.exp(jnp.sum(logs))
 
-        solver = optx.LevenbergMarquardt(1e-12, 1e-14)
-        solution = optx.least_squares(residual, solver, flat, max_steps=100, throw=False)
-        return flow.space.project(unravel(solution.value))
+        return flow.space.project(unravel(least_squares(residual, flat)))
 
     speeds = jax.vmap(lambda x: jnp.max(jnp.abs(field(x))))(starts)
     return jax.vmap(nearest)(starts), jnp.nanmedian(speeds)

@@ -14,54 +14,98 @@ from dynsim._types import State, Time
 from dynsim.ensembles import ensemble
 from dynsim.errors import argument_error
 from dynsim.integrators import Diffrax
+from dynsim.padding import filled, room_for
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
 SLOW = 1e-3  # of the typical speed: below it the pace is proportional to the speed, so that curves end at equilibria
 POINTS = 1001  # of a curve of three diagonals: chords do not show on turns of a fiftieth of the window
+BETWEEN = 2  # times from a point of a curve to the next
+TIMES = BETWEEN * (POINTS - 1) + 1  # at which states that are followed are kept
+TOGETHER = 16  # starts are followed, the last one repeated
+ENTRIES, ROWS = 2**15, (8, 512)  # of states at which a field is evaluated at once, and how many of these there are
 PERIODIC = 1e-7  # of its change in time: a smaller difference after a period is that of its rounded value
 ROUNDING = 1e-12  # of the field: differences of its values up to rounding
-TIMES = (0.0, 0.37, 1.7, 5.3, 11.3, 41.0)  # at which a field is compared with itself: does it depend on time?
+MOMENTS = (0.0, 0.37, 1.7, 5.3, 11.3, 41.0)  # at which a field is compared with itself: does it depend on time?
 
 
-class Turned(AbstractFlow):
-    """A flow frozen at a time, followed forwards or, if `sign` is -1, backwards."""
+class Frozen(AbstractFlow):
+    """A flow with its field at one time."""
 
     flow: Any
     space: AbstractSpace
     t: Array
-    sign: Array
 
-    def __init__(self, flow: AbstractFlow, sign: float = 1.0, t: Time = 0.0):
-        """Store the flow, the direction, and the time of its field."""
-        self.flow, self.space = flow, flow.space
-        self.t, self.sign = jnp.asarray(t, float), jnp.asarray(sign, float)
+    def __init__(self, flow: AbstractFlow, t: Time = 0.0):
+        """Store the flow and the time of its field."""
+        self.flow, self.space, self.t = flow, flow.space, jnp.asarray(t, float)
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return the field, reversed for backwards."""
+        """Return the field."""
         del t
-        return jax.tree.map(lambda part: self.sign * part, self.flow.vector_field(self.t, x))
+        return self.flow.vector_field(self.t, x)
 
 
-class Paced(Turned):
-    """A flow, frozen at a time, whose curves are followed at a speed of at most one, backwards if `sign` is -1."""
+class Paced(AbstractFlow):
+    r"""A flow with vector states, frozen at a time, in units of its own, followed at a speed of at most one.
 
+    With x = s z and the unit T of time it is $\dot z = \pm w / \sqrt{|w|^2 + c^2}$ for w = (T / s) f(s z): its curves
+    are those of the flow, and it vanishes with it. With c infinite the speed is that of the flow, $\dot z = \pm w$.
+    All of these are arrays: one program follows a flow in every way.
+    """
+
+    flow: Any
+    space: AbstractSpace
+    sign: Array
+    t: Array
     slow: Array
+    size: Array
+    unit: Array
 
-    def __init__(self, flow: AbstractFlow, sign: float, t: Time, slow: float):
-        """Store the flow, the direction, the time of its field, and the speed below which it is slowed down."""
-        super().__init__(flow, sign, t)
-        self.slow = jnp.asarray(slow, float)
+    def __init__(self, flow: AbstractFlow, sign: float, t: Time, slow: float, size: Any = 1.0, unit: float = 1.0):
+        """Store the flow, the direction, the time of its field, the speed c below which it is slowed down, and units.
+
+        Args:
+            flow: the flow.
+            sign: 1 for forwards, -1 for backwards.
+            t: the time at which the field is taken.
+            slow: the speed c, in the units; infinity for the speed of the flow.
+            size: the unit s of the states, 1 or one for each component; 1 on a curved space.
+            unit: the unit T of time.
+        """
+        self.flow, self.space = flow, flow.space
+        self.sign, self.t, self.slow, self.size, self.unit = (
+            jnp.asarray(np.asarray(value, float)) for value in (sign, t, slow, size, unit)
+        )
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return the direction of the field, of a length that vanishes only with it."""
-        v = super().velocity(t, x)
-        size = jnp.sqrt(jnp.sum(ravel_pytree(v)[0] ** 2) + self.slow**2)
-        return jax.tree.map(lambda part: part / size, v)
+        """Return the direction of the field, of a length that vanishes only with it, or the field."""
+        del t
+        v = self.sign * self.unit / self.size * self.flow.vector_field(self.t, self.size * x)
+        speed = jnp.sqrt(jnp.sum(v**2) + self.slow**2)
+        return v / jnp.where(jnp.isfinite(self.slow), speed, 1.0)
+
+
+def followed(
+    flow: AbstractFlow, starts: Array | np.ndarray, ts: np.ndarray, *, signs: Sequence[float], t: Time = 0.0,
+    slow: float = np.inf, size: Any = 1.0, unit: float = 1.0, rtol: float, atol: float,
+) -> Float[np.ndarray, "starts times d"]:  # fmt: skip
+    """Return the states of a `Paced` flow at some times from many starts, in its units; NaN from a failure on.
+
+    Starts are filled up to a multiple of `TOGETHER`: with `TIMES` times all calls for a flow run one program.
+    """
+    starts = np.asarray(starts, float)
+    count, members = len(starts), -(-len(starts) // TOGETHER) * TOGETHER
+    units = np.broadcast_to(size, starts.shape[-1:])
+    flows = [Paced(flow, sign, t, slow, units, unit) for sign in filled(np.asarray(signs, float), members)]
+    path = ensemble(
+        flows, filled(starts, members), ts, _state, integrator=Diffrax(rtol=rtol, atol=atol), chunk=TOGETHER
+    )
+    return np.asarray(path.values)[:count]
 
 
 def curves(
-    flow: AbstractFlow, starts: Array, length: float, *, signs: Sequence[float], t: Time = 0.0, points: int = POINTS
+    flow: AbstractFlow, starts: Array | np.ndarray, length: float, *, signs: Sequence[float], t: Time = 0.0
 ) -> Float[np.ndarray, "starts points d"]:
     """Return the curves of a flow with vector states from many points, up to a length, as points along them.
 
@@ -69,19 +113,36 @@ def curves(
     there on.
     """
     if not len(starts):
-        return np.empty((0, points, starts.shape[-1]))
+        return np.empty((0, POINTS, starts.shape[-1]))
     slow = SLOW * typical_speed(flow, starts, t)
-    path = ensemble(
-        [Paced(flow, sign, t, slow) for sign in signs], starts, np.linspace(0.0, length, points), _state,
-        integrator=Diffrax(rtol=1e-5, atol=1e-7 * length), chunk=len(starts),
-    )  # fmt: skip
-    return np.asarray(path.values)
+    ts = np.linspace(0.0, length, TIMES)
+    return followed(flow, starts, ts, signs=signs, t=t, slow=slow, rtol=1e-5, atol=1e-7 * length)[:, ::BETWEEN]
 
 
-def typical_speed(flow: AbstractFlow, points: Array, t: Time = 0.0) -> float:
-    """Return the median speed at some points, or one where it is zero."""
-    field = jax.vmap(lambda x: flow.vector_field(jnp.asarray(t, float), x))(points)
-    return float(jnp.nanmedian(jnp.linalg.norm(field, axis=-1))) or 1.0
+def typical_speed(flow: AbstractFlow, points: Array | np.ndarray, t: Time = 0.0, size: Any = 1.0) -> float:
+    """Return the median speed at some points, in a unit of the states, or one where it is zero."""
+    with np.errstate(all="ignore"):
+        speeds = np.linalg.norm(fields(flow, points, t) / size, axis=-1)
+    known = speeds[~np.isnan(speeds)]
+    return float(np.median(known) if known.size else np.nan) or 1.0
+
+
+def fields(flow: AbstractFlow, points: State, ts: Any) -> Float[np.ndarray, "points d"]:
+    """Return the field at states, on the first axis of every array, and a time, or one for each, as flat vectors.
+
+    The states are filled up to parts of one size: one program serves any number. NumPy: not for `jit`.
+    """
+    leaves, tree = jax.tree.flatten(jax.tree.map(np.asarray, points))
+    count, entries = len(leaves[0]), sum(leaf[:1].size for leaf in leaves)
+    if not count:
+        return np.empty((0, entries))
+    rows = int(np.clip(ENTRIES // room_for(entries), *ROWS))
+    columns = [
+        filled(column, -(-count // rows) * rows) for column in (np.broadcast_to(ts, count).astype(float), *leaves)
+    ]
+    parts = [[column[k : k + rows] for column in columns] for k in range(0, count, rows)]
+    found = [np.asarray(_fields(flow, jax.tree.unflatten(tree, states), times)) for times, *states in parts]
+    return np.concatenate(found)[:count]
 
 
 def change_in_time(flow: AbstractFlow, points: State) -> tuple[float, float]:
@@ -89,15 +150,15 @@ def change_in_time(flow: AbstractFlow, points: State) -> tuple[float, float]:
 
     `points` are states on the first axis of every array; what is not a number is left out.
     """
-    fields = np.asarray(_fields(flow, points, jnp.asarray(TIMES)))
+    found = _at_moments(flow, points, 0.0)
     with np.errstate(invalid="ignore"):
-        change = np.nanmax(np.abs(fields - fields[0]), initial=0.0)
-    return float(change), float(np.nanmax(np.abs(fields), initial=0.0))
+        change = np.nanmax(np.abs(found - found[0]), initial=0.0)
+    return float(change), float(np.nanmax(np.abs(found), initial=0.0))
 
 
 def depends_on_time(flow: AbstractFlow, x: State) -> bool:
     """Return whether the field at a state differs between some times."""
-    change, size = change_in_time(flow, jax.tree.map(lambda a: jnp.asarray(a, float)[None], x))
+    change, size = change_in_time(flow, jax.tree.map(lambda a: np.asarray(a, float)[None], x))
     return change > 1e-9 * size
 
 
@@ -106,7 +167,7 @@ def check_period(name: str, flow: AbstractFlow, points: State, period: float) ->
 
     `points` are states on the first axis of every array.
     """
-    before, after = (np.asarray(_fields(flow, points, jnp.asarray(TIMES) + later)) for later in (0.0, period))
+    before, after = (_at_moments(flow, points, later) for later in (0.0, period))
     with np.errstate(invalid="ignore"):
         varies = float(np.nanmax(np.abs(before - before[0]), initial=0.0))
         differs = float(np.nanmax(np.abs(after - before), initial=0.0))
@@ -116,10 +177,16 @@ def check_period(name: str, flow: AbstractFlow, points: State, period: float) ->
         raise argument_error(name, must, f"is {period:.10g}, after which the field differs {share}")
 
 
+def _at_moments(flow: AbstractFlow, points: State, later: float) -> Float[np.ndarray, "moments points d"]:
+    """Return the field at states and at each of `MOMENTS`, some time later."""
+    count, moments = len(jax.tree.leaves(points)[0]), np.asarray(MOMENTS) + later
+    again = jax.tree.map(lambda a: np.tile(np.asarray(a), (len(moments), *(1,) * (np.ndim(a) - 1))), points)
+    return fields(flow, again, np.repeat(moments, count)).reshape(len(moments), count, -1)
+
+
 @eqx.filter_jit
-def _fields(flow: AbstractFlow, points: State, ts: Array) -> Array:
-    at = lambda t: jax.vmap(lambda x: ravel_pytree(flow.vector_field(t, x))[0])(points)
-    return jax.vmap(at)(ts)
+def _fields(flow: AbstractFlow, points: State, ts: Array | np.ndarray) -> Array:
+    return jax.vmap(lambda t, x: ravel_pytree(flow.vector_field(t, x))[0])(ts, points)
 
 
 def _state(t: Time, x: Array) -> Array:

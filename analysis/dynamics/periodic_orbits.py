@@ -147,7 +147,8 @@ def _units(pair: Linearised, flat: Array, time: float, rtol: Array) -> Units:
 
 def passed(pair: Linearised, flat: Array, time: float, rtol: Array) -> State:
     """Return five states of a trajectory over a time, on a new first axis."""
-    return jax.vmap(pair.restored)(jnp.asarray(_nodes(pair, flat, time, 5, rtol)))
+    states = [jax.device_get(pair.restored(node)) for node in _nodes(pair, flat, time, 5, rtol)]
+    return jax.tree.map(lambda *parts: np.stack(parts), *states)
 
 
 def orbit_in_given(orbit: PeriodicOrbit, units: Units) -> PeriodicOrbit:
@@ -237,21 +238,24 @@ def _newton_system(
 
 def _nodes(pair: Linearised, flat: Array, time: float, count: int, rtol: Array) -> Float[np.ndarray, "segments n"]:
     """Return the states at equal shares of a period on the trajectory of the first one."""
-    nodes, t = [flat], 0.0
+    nodes, t = [np.asarray(flat)], 0.0
     for _ in range(count - 1):
-        ends, *_ = _segment(pair, nodes[-1], jnp.asarray(t, float), jnp.asarray(time / count, float), rtol)
-        nodes.append(ends)
+        nodes.append(_shot(pair, nodes[-1], t, time / count, rtol)[0])
         t += time / count
-    return np.stack([np.asarray(node) for node in nodes])
+    return np.stack(nodes)
 
 
-def shoot(pair: Linearised, nodes: Array, time: Array, rtol: Array) -> tuple[Array, Array, Array, Array]:
+def shoot(pair: Linearised, nodes: Any, time: Any, rtol: Array) -> tuple[np.ndarray, ...]:
     """Return the ends of all segments, their derivatives by the nodes, the velocities there and at the nodes."""
-    count = nodes.shape[0]
-    begins = time * jnp.arange(count, dtype=float) / count
-    found = [_segment(pair, node, begin, time / count, rtol) for node, begin in zip(nodes, begins, strict=True)]
-    ends, maps, speeds, first = (jnp.stack(parts) for parts in zip(*found, strict=True))
-    return ends, maps, speeds, first
+    count, period = len(nodes), float(time)
+    found = [_shot(pair, node, period * k / count, period / count, rtol) for k, node in enumerate(np.asarray(nodes))]
+    return tuple(np.stack(parts) for parts in zip(*found, strict=True))
+
+
+def _shot(pair: Linearised, node: np.ndarray, begin: float, duration: float, rtol: Array) -> tuple[np.ndarray, ...]:
+    """Return a segment from arrays of one type, made on the host: all segments run one program, and nothing else."""
+    x, start, length = (jnp.asarray(np.asarray(value, float)) for value in (node, begin, duration))
+    return jax.device_get(_segment(pair, x, start, length, rtol))
 
 
 @eqx.filter_jit

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from analysis.dynamics.cycles import limit_cycles, orbit_path
+from analysis.dynamics.cycles import cycles_with_paths
 from analysis.dynamics.equilibria import Equilibrium, equilibria
 from analysis.dynamics.linearisation import tangent_jacobian
-from analysis.dynamics.pace import change_in_time, curves
+from analysis.dynamics.pace import change_in_time, curves, fields
 from analysis.dynamics.poles import beside_poles
 from dynsim._types import Time
 from dynsim.conversion import integer, reals
@@ -98,27 +98,24 @@ def phase_plane(
     )
     side = integer("grid", grid, least=8)
     xs, ys = np.linspace(low[0], high[0], side), np.linspace(low[1], high[1], side)
-    points = jnp.asarray(lifted(np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)))
+    points = lifted(np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2))
     _check_states(flow, points[0])
-    field = np.asarray(_field(flow, points, t))[:, list(axes)].reshape(side, side, 2)
+    field = fields(flow, points, t)[:, list(axes)].reshape(side, side, 2)
     if not np.any(np.isfinite(field)):
         raise argument_error("box", "hold points at which the field is finite", "holds none")
-    in_plane = lambda p: np.asarray(_field(flow, jnp.asarray(lifted(p)), t))[:, list(axes)]
+    in_plane = lambda p: fields(flow, lifted(p), t)[:, list(axes)]
     poles = beside_poles(in_plane, xs, ys, field)
     forced = change_in_time(flow, points)[0] > 0
     found = _equilibria(flow, lifted, low, high, axes, state, t)
     places = np.array([np.asarray(e.state)[list(axes)] for e in found]).reshape(-1, 2)
     whole = len(state) == 2
-    orbits = [] if forced or not whole else limit_cycles(flow, jnp.asarray(_spread(low, high, STARTS)), horizon)
-    paths = [orbit_path(flow, orbit) for orbit in orbits]
-    inside = [bool(np.any(np.all((path >= low) & (path <= high), axis=1))) for path in paths]
+    cycles = [] if forced or not whole else cycles_with_paths(flow, _spread(low, high, STARTS), horizon)
+    shown = [(o, path) for o, path in cycles if bool(np.any(np.all((path >= low) & (path <= high), axis=1)))]
     given = _starts(trajectories, low, high)
     into, out, along = _curves(flow, found if whole else (), lifted(given), low, high, axes, t)
     return PhasePlane(
         xs, ys, field, found, places,
-        tuple(path for path, kept in zip(paths, inside, strict=True) if kept),
-        tuple(orbit.stability for orbit, kept in zip(orbits, inside, strict=True) if kept),
-        tuple(orbit.period for orbit, kept in zip(orbits, inside, strict=True) if kept),
+        tuple(path for _, path in shown), tuple(o.stability for o, _ in shown), tuple(o.period for o, _ in shown),
         into, out, along, forced, poles,
     )  # fmt: skip
 
@@ -141,18 +138,14 @@ def _placed(points: np.ndarray, axes: Sequence[int], d: int) -> np.ndarray:
     return found
 
 
-def _check_states(flow: AbstractFlow, x: Array) -> None:
+def _check_states(flow: AbstractFlow, x: np.ndarray) -> None:
     try:
-        shape = jax.eval_shape(flow.vector_field, jnp.zeros(()), x).shape
+        shape = jax.eval_shape(flow.vector_field, np.zeros(()), x).shape
     except (TypeError, ValueError, IndexError) as error:
         reason = str(error).splitlines()[0]
         raise argument_error("flow", f"have states of shape {x.shape}", f"does not ({reason})") from None
     if shape != x.shape:
         raise argument_error("flow", f"have states of shape {x.shape}", f"has a field of shape {shape}")
-
-
-def _field(flow: AbstractFlow, points: Array, t: Time) -> Array:
-    return jax.vmap(lambda x: flow.vector_field(jnp.asarray(t, float), x))(points)
 
 
 def _equilibria(
@@ -205,7 +198,7 @@ def _curves(
         for value, vector in zip(pair[0].real, pair[1].real.T, strict=True):
             sign = float(np.sign(value))
             begins += [(sign, int(sign), np.asarray(e.state) + side * ASIDE * size * vector) for side in (1, -1)]
-    points = jnp.asarray(np.reshape([x for *_, x in begins], (-1, starts.shape[1])))
+    points = np.reshape([x for *_, x in begins], (-1, starts.shape[1]))
     paths = curves(flow, points, LENGTH * size, signs=[sign for sign, *_ in begins], t=t)
     shown = clipped(paths[..., list(axes)], low, high)
     role = np.array([role for _, role, _ in begins], int)

@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.dynamics.basins import Search, labelled, set_up
 from analysis.dynamics.equilibria import equilibria
-from analysis.dynamics.pace import Turned
+from analysis.dynamics.pace import Frozen
 from dynsim._types import Time
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
@@ -106,7 +106,7 @@ def _limits(
     flow: AbstractFlow, starts: jax.Array, rests: np.ndarray, t: Time, horizon: float
 ) -> tuple[np.ndarray, tuple[Cycle, ...]]:
     """Return the number of the attractor of each start in a portrait with these equilibria, -1 for none, and cycles."""
-    time_map, flat, told = set_up(Turned(flow, t=t), starts, Search())
+    time_map, flat, told = set_up(Frozen(flow, t), starts, Search())
     longest = max(told.longest, int(np.ceil(horizon / float(time_map.interval))))
     found = labelled(time_map, flat, told._replace(longest=longest), shown=False)
     numbers, cycles = [], []

@@ -136,12 +136,16 @@ def varied(o: Portrait, system: Any) -> tuple[str, list[float]]:
 
 def portrait(o: Portrait, found: "Found", title: str = "", along: "Followed | None" = None) -> Computed:
     """Return a portrait, basins with the labels of those before in a movie."""
+    import jax.numpy as jnp
+
     from dynsim.spaces import Simplex, Sphere
     from dynsim.systems.named import components
 
     space = found.system.space
     d = dimension(o, found)
-    state = np.asarray(found.begun(d), float)
+    if found.start is None and d is not None:  # only the number of its entries counts
+        found = found._replace(start=jnp.asarray(np.zeros(d)))
+    state = np.asarray(found.begun(), float)
     if state.ndim == 2 and len(state) == 1:
         state, found = state[0], found._replace(system=of_one_token(found.system))
     if state.ndim != 1:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from dynsim._types import Scalar, State, Time, Times
 from dynsim.conversion import function, integer, number
 from dynsim.errors import argument_error, shown
+from dynsim.host import on_host
 from dynsim.outcome import Outcome
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
@@ -170,8 +171,15 @@ def stacked(flows: Sequence[AbstractFlow]) -> tuple[AbstractFlow, Any]:
     """Return one flow whose arrays have the members first wherever the flows differ, and which arrays these are."""
     differs = lambda *leaves: 0 if any(leaf is not leaves[0] for leaf in leaves) and eqx.is_array(leaves[0]) else None
     axes = jax.tree.map(differs, *flows)
-    join = lambda axis, *leaves: leaves[0] if axis is None else jnp.stack(leaves)
+    join = lambda axis, *leaves: leaves[0] if axis is None else _joined(leaves)
     return jax.tree.map(join, axes, *flows, is_leaf=lambda axis: axis is None), axes
+
+
+def _joined(leaves: Sequence[Array]) -> Array:
+    """Return arrays on a new first axis, joined on the host; random keys, which NumPy has not, where they are."""
+    if jnp.issubdtype(leaves[0].dtype, jax.dtypes.prng_key):
+        return jnp.stack(leaves)
+    return on_host(lambda xp, *parts: xp.stack(parts), *leaves)
 
 
 def step_limit(integrator: AbstractIntegrator, flow: AbstractFlow) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from dynsim._types import State, Time
 from dynsim.conversion import instance, number, reals
 from dynsim.errors import argument_error, shown
+from dynsim.host import on_host
 from dynsim.spaces import AbstractSpace, Euclidean, Product
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import Leaf, where
@@ -137,15 +138,20 @@ def times(x: State, scale: State, power: int = 1) -> State:
         parts = parts * len(leaves)
     elif jax.tree.structure(scale) != tree:
         raise argument_error("state", "have the parts of the state", "has others")
-    sizes = [_for_each(s, a) for s, a in zip(parts, leaves, strict=True)]
-    return jax.tree.unflatten(tree, [a * s if power > 0 else a / s for a, s in zip(leaves, sizes, strict=True)])
+    return jax.tree.unflatten(tree, [_times(a, s, power) for a, s in zip(leaves, parts, strict=True)])
 
 
-def _for_each(units: Any, x: Any) -> Any:
-    """Return units with the axes of an array; raise `ValueError` unless there is one for each component."""
+def _times(x: Any, units: Any, power: int) -> Any:
+    """Return an array multiplied or divided by units; raise `ValueError` unless there is one for each component."""
     if units.ndim and units.shape != x.shape[-1:]:
         raise argument_error("state", f"have a unit for each of {x.shape[-1]} components", f"has {len(units)}")
-    return units.reshape((1,) * (x.ndim - units.ndim) + units.shape).astype(x.dtype)
+
+    def scaled(xp: Any, x: Any, units: Any) -> Any:
+        each = xp.reshape(units, (1,) * (x.ndim - units.ndim) + units.shape).astype(x.dtype)
+        return x * each if power > 0 else x / each
+
+    on_device = isinstance(x, jax.Array) or isinstance(units, jax.Array)
+    return on_host(scaled, x, units) if on_device else scaled(np, x, units)
 
 
 def is_flat(space: AbstractSpace) -> bool:

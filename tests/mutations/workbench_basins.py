@@ -34,6 +34,9 @@ PACED = (PLANE + "a_paced_flow_has_the_direction_of_the_field_and_vanishes_with_
 AWAY = (PLANE + "a_field_that_depends_on_time_away_from_the_corner_is_forced",)
 IN_TIME = (PLANE + "whether_a_field_depends_on_time",)
 CYCLES = (PLANE + "limit_cycles_are_found_forwards_and_backwards_each_once",)
+UNITED = (PLANE + "limit_cycles_are_found_whatever_their_period[1.0]",)
+FIELDS = ("tests/test_compilations.py::test_the_field_at_any_number_of_states_and_times_is_one_program",)
+LEAST = ("tests/test_least_squares.py",)
 
 MUTANTS = (
     Mutant("workbench time maps: steps of a map begin anew in every interval", MAPS,
@@ -136,19 +139,20 @@ MUTANTS = (
     Mutant("workbench edges: an edge is known to a thousandth", EDGE,
            "NARROW = 1e-9", "NARROW = 1e-3", tests=SADDLE),
     Mutant("workbench pace: a flow backwards goes forwards", PACE,
-           "self.sign * part, self.flow", "part, self.flow", tests=CYCLES),
+           "self.sign * self.unit / self.size", "self.unit / self.size", tests=CYCLES),
     Mutant("workbench pace: a frozen flow goes on in time", PACE,
-           "self.flow.vector_field(self.t, x)", "self.flow.vector_field(t, x)", tests=PACED),
+           "self.flow.vector_field(self.t, self.size * x)", "self.flow.vector_field(t, self.size * x)", tests=PACED),
     Mutant("workbench pace: a curve has the unit speed at an equilibrium", PACE,
-           "jnp.sum(ravel_pytree(v)[0] ** 2) + self.slow**2", "jnp.sum(ravel_pytree(v)[0] ** 2)", tests=PACED),
+           "jnp.sum(v**2) + self.slow**2", "jnp.sum(v**2)", tests=PACED),
     Mutant("workbench pace: the speed below which a curve is slow is squared", PACE,
-           "** 2) + self.slow**2)", "** 2) + self.slow)", tests=PACED),
+           "v**2) + self.slow**2)", "v**2) + self.slow)", tests=PACED),
     Mutant("workbench pace: the typical speed is the mean one", PACE,
-           "jnp.nanmedian(jnp.linalg.norm", "jnp.nanmean(jnp.linalg.norm", tests=PACED),
+           "np.median(known)", "np.mean(known)", tests=PACED),
     Mutant("workbench pace: a field that vanishes has no typical speed", PACE,
-           "axis=-1))) or 1.0", "axis=-1)))", tests=PACED),
+           "else np.nan) or 1.0", "else np.nan)", tests=PACED),
     Mutant("workbench pace: the speed at a place is its largest entry", PACE,
-           "jnp.nanmedian(jnp.linalg.norm(field, axis=-1))", "jnp.nanmedian(jnp.sum(field, axis=-1))", tests=PACED),
+           "np.linalg.norm(fields(flow, points, t) / size, axis=-1)", "np.sum(fields(flow, points, t) / size, axis=-1)",
+           tests=PACED),
     Mutant("workbench pace: late changes of a field are missed", PACE,
            "5.3, 11.3, 41.0)", "5.3)", tests=IN_TIME),
     Mutant("workbench pace: a field is forced if it is so at the corner of the window", PLANES,
@@ -161,4 +165,15 @@ MUTANTS = (
            tests=(PLANE + "basins_are_refused_where_only_some_of_the_window_is_forced",)),
     Mutant("workbench pace: where a field is not a number it depends on time", PACE,
            "change = np.nanmax(np.abs", "change = np.max(np.abs", tests=IN_TIME),
+    Mutant("workbench pace: states are not brought back to the units of a followed flow", PACE,
+           "self.unit / self.size * self.flow", "self.unit * self.flow", tests=UNITED),
+    Mutant("workbench pace: an infinite slow speed stops a followed flow", PACE,
+           "jnp.isfinite(self.slow), speed, 1.0)", "jnp.isfinite(self.slow), speed, speed)", tests=UNITED),
+    Mutant("workbench pace: fields of parts are those of the first time", PACE,
+           "column[k : k + rows] for column in columns]", "columns[0][:rows], *(c[k : k + rows] for c in columns[1:])]",
+           tests=FIELDS),
+    Mutant("workbench least squares: steps that do not reduce the residual are taken", DYNAMICS + "least_squares",
+           "taken = place.first | (change <= POOR * predicted)", "taken = place.first | True", tests=LEAST),
+    Mutant("workbench least squares: the damping stays", DYNAMICS + "least_squares",
+           "jnp.where(freer, GROW, 1.0), SHRINK)", "1.0, 1.0)", tests=LEAST),
 )  # fmt: skip

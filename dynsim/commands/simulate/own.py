@@ -163,7 +163,10 @@ def _check_indices(function: Any, x: jax.Array, must: str) -> None:
     """Raise `ValueError` if the function takes an entry that a NumPy array in place of `x` does not have."""
     with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         try:
-            function(0.0, np.array(x))
+            try:
+                jax.eval_shape(lambda t: function(t, np.array(x)), 0.0)  # nothing is compiled
+            except jax.errors.JAXTypeError:
+                function(0.0, np.array(x))
         except IndexError as error:
             with own_code("system", must):
                 raise error
