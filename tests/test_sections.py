@@ -7,10 +7,11 @@ import pytest
 from analysis.dynamics.sections import OrbitDiagram, Section, orbit_diagram, poincare_section
 from dynsim.integrators import Scipy
 from dynsim.spaces import Euclidean, Sphere
-from dynsim.systems.base import AbstractMap, FunctionFlow
+from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.chaotic import HenonHeiles, Lorenz
 from dynsim.systems.catalogue.maps import Henon, Logistic
 from dynsim.systems.catalogue.parameters import parameter
+from dynsim.systems.named import where
 
 
 def turning(t, x):
@@ -105,6 +106,12 @@ def test_the_orbit_diagram_of_the_logistic_map_has_its_periods():
     r = 3.2  # the two points of period two
     expected = (r + 1 + np.array([-1, 1]) * np.sqrt((r - 3) * (r + 1))) / (2 * r)
     assert np.allclose(np.sort(found.values[1, :2]), expected)
+
+
+def test_a_parameter_that_is_an_array_of_one_number_keeps_its_shape():
+    logistic = FunctionMap(lambda k, x, r: r[0] * x * (1 - x), parameters={"r": [2.5]})
+    found = orbit_diagram(logistic, where(logistic, "r"), [2.5, 3.2], [0.3], warm_up=200, kept=4)
+    assert found.periods().tolist() == [1, 2]
 
 
 def _crossings(states):

@@ -1,23 +1,21 @@
 """Distances of invariant sets, whether a trajectory stays on one, volumes, and the matching of attractors."""
 
 import itertools
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import KDTree
 
 from analysis.dynamics.limit_sets import LimitSet, Record
 from analysis.dynamics.linearisation import tangent_basis
-from analysis.dynamics.time_maps import WINDOW, TimeMap
+from analysis.dynamics.time_maps import WINDOW, TimeMap, velocity_of
 from analysis.dynamics.units import power_near
-from dynsim.systems.base import AbstractMap
 from dynsim.systems.rescaled import is_flat
 
 COVERED = 0.9  # of the late samples that are as close to a set as its points are to each other
@@ -102,16 +100,11 @@ def volume_growth(record: Record, few: int = 1024) -> Growth:
 @eqx.filter_jit
 def _growth(time_map: TimeMap, rows: Array, bases: Array) -> tuple[Array, Array]:
     """Return the rates at which volumes grow, and sizes of the derivative to compare them with."""
-    velocity: Callable
-    system: Any = time_map.system
-    if isinstance(system, AbstractMap):
-        velocity = lambda x: ravel_pytree(system.step(jnp.asarray(0), time_map.restored(x)))[0]
-    else:
-        velocity = lambda x: ravel_pytree(system.vector_field(jnp.zeros(()), time_map.restored(x)))[0]
+    velocity = velocity_of(time_map)
 
     def one(x: Array, basis: Array) -> tuple[Array, Array]:
-        J = basis.T @ jax.jacfwd(velocity)(x) @ basis
-        if isinstance(system, AbstractMap):
+        J = basis.T @ jax.jacfwd(lambda y: velocity(jnp.zeros(()), y))(x) @ basis
+        if time_map.is_map:
             return jnp.linalg.slogdet(J)[1], jnp.asarray(1.0)
         return jnp.trace(J), jnp.linalg.norm(J)
 

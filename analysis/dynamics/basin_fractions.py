@@ -3,9 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
@@ -20,7 +18,7 @@ from analysis.dynamics.time_maps import TimeMap
 from dynsim._types import Key, State
 from dynsim.conversion import choice, function, integer, random_key, reals
 from dynsim.errors import argument_error
-from dynsim.systems.named import real_parameter
+from dynsim.systems.named import real_parameter, with_parameter
 
 
 class Fractions(NamedTuple):
@@ -149,7 +147,7 @@ def continued_fractions(
     rows: list[tuple[dict[int, LimitSet], Fractions]] = []
     along = Followed(furthest)
     for value in values:
-        at = eqx.tree_at(take, system, jnp.asarray(value))
+        at = with_parameter(take, system, value)
         time_map, flat, told = set_up(at, starts, options)
         found = labelled(time_map, flat, told)
         enclosed = matching == "enclosure"

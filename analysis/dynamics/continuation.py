@@ -10,7 +10,7 @@ import numpy as np
 from analysis.dynamics.between import ways_out
 from analysis.dynamics.branches import Bifurcation, Branch, branch
 from analysis.dynamics.converted_branches import bifurcation_in_own, branch_in_given, branch_in_own
-from analysis.dynamics.equilibrium_curve import EquilibriumCurve, FixedPointCurve, with_parameter
+from analysis.dynamics.equilibrium_curve import EquilibriumCurve, FixedPointCurve
 from analysis.dynamics.following import both_ways, departing, limits, two_bounds
 from analysis.dynamics.leaving import rays
 from analysis.dynamics.linearisation import SymmetryGenerator
@@ -23,7 +23,7 @@ from dynsim.arguments import check_start
 from dynsim.conversion import integer
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow, AbstractMap
-from dynsim.systems.named import real_parameter
+from dynsim.systems.named import real_parameter, with_parameter
 
 
 def continue_equilibria(

@@ -16,14 +16,13 @@ from analysis.dynamics.charts import FlowChart, second_derivative
 from analysis.dynamics.codimension_two import crossing_pair, without
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.equilibria import displaced
-from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.linearisation import eigenvalues, null_vectors, tangent_basis, tangent_jacobian
 from analysis.dynamics.normal_forms import SINGULAR, lyapunov_coefficient
 from dynsim._types import State
 from dynsim.arguments import check_flow
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.named import real_parameter
+from dynsim.systems.named import real_parameter, with_parameter
 
 
 class Critical(NamedTuple):

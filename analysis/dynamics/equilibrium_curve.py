@@ -20,7 +20,7 @@ from dynsim._types import State
 from dynsim.arguments import check_flow
 from dynsim.conversion import instance, integer
 from dynsim.systems.base import AbstractFlow, AbstractMap
-from dynsim.systems.named import InUnit, real_parameter
+from dynsim.systems.named import real_parameter, with_parameter
 
 
 class EquilibriumCurve(AbstractCurve):
@@ -160,10 +160,3 @@ def derivatives(where: Any, system: Any, state: State, parameter: Array) -> tupl
     if isinstance(system, AbstractFlow):
         return _of_flow(where, system, state, parameter)
     return _of_map(where, system, state, parameter, jnp.asarray(1))
-
-
-def with_parameter(where: Any, system: Any, value: Array) -> Any:
-    """Return a system with another value of the parameter, in the unit that it has there."""
-    if isinstance(where, InUnit):
-        where, value = where.take, where.unit * value
-    return eqx.tree_at(where, system, jnp.reshape(value, jnp.shape(where(system))))

@@ -14,7 +14,6 @@ from jaxtyping import Array, Float
 from analysis.dynamics.branches import Bifurcation, Branch, branch
 from analysis.dynamics.converted_branches import bifurcation_in_own, branch_in_given, cycle_in_own
 from analysis.dynamics.curves import CurvePoint
-from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.following import both_ways, departing, follow, limits, two_bounds
 from analysis.dynamics.leaving import rays
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
@@ -30,7 +29,7 @@ from dynsim.errors import argument_error
 from dynsim.integrators.save_times import InOrder, request
 from dynsim.integrators.within import solve_within
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.named import real_parameter
+from dynsim.systems.named import real_parameter, with_parameter
 
 LONGEST = 1e3  # units of time of a curve: the period at which it ends by default
 RTOL = 1e-10  # of the solver; the absolute tolerance is a hundredth of it

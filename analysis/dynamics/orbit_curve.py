@@ -11,7 +11,7 @@ import scipy.linalg
 from jax.flatten_util import ravel_pytree
 
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations
-from analysis.dynamics.equilibrium_curve import name_of_multiplier, with_parameter
+from analysis.dynamics.equilibrium_curve import name_of_multiplier
 from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.map_normal_forms import flip_coefficient, neimark_sacker_coefficient
@@ -25,7 +25,7 @@ from dynsim.conversion import function
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.spaces.product import Product
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.named import real_parameter
+from dynsim.systems.named import real_parameter, with_parameter
 
 REACH = 1e6  # the largest multiplier with which the derivatives of a return are found in one run
 CONFIRMED = 10  # times the last Newton step allowed, by which an orbit may change where the solver is more exact

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from analysis.dynamics.continuation import Bifurcation
 from analysis.dynamics.equilibria import newton
-from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.flat_states import chord_distances, flat_states
 from analysis.dynamics.linearisation import eigenvalues, kind, tangent_jacobian
 from analysis.dynamics.two_parameters import CriticalCurve, critical_curve, extended_curve, units_through
@@ -22,7 +21,7 @@ from dynsim.arguments import check_flow
 from dynsim.conversion import reals
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.named import real_parameter
+from dynsim.systems.named import real_parameter, with_parameter
 
 FOLLOWED = ("fold", "Hopf point")
 NEAR = 0.1  # of a segment of a curve: a bifurcation nearer to it is one of the curve

@@ -21,7 +21,7 @@ from dynsim.padding import filled, room_for
 from dynsim.pictures import picture
 from dynsim.simulation import simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
-from dynsim.systems.named import real_parameter
+from dynsim.systems.named import real_parameter, with_parameter
 
 SAMPLES = 2000  # of a piece of the trajectory
 HALVINGS = 60  # of a bracket between two samples: to neighbouring floats
@@ -226,7 +226,7 @@ def _orbits(
     system: AbstractMap, where: Callable, values: Array, x: State, coordinate: Callable, before: Array, after: int
 ) -> Array:
     def one(value: Array) -> Array:
-        at = eqx.tree_at(where, system, value)
+        at = with_parameter(where, system, value)
         begun = jax.lax.fori_loop(0, before, lambda k, y: at.step(k, y), x)
 
         def step(y: State, k: Array) -> tuple[State, Array]:

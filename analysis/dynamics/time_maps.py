@@ -209,11 +209,11 @@ def _features(time_map: TimeMap, xs: Array) -> Array:
 
 @eqx.filter_jit
 def _defined(time_map: TimeMap, xs: Array) -> Array:
-    velocity = _velocity(time_map)
+    velocity = velocity_of(time_map)
     return jax.vmap(lambda x: jnp.all(jnp.isfinite(x)) & jnp.all(jnp.isfinite(velocity(jnp.zeros(()), x))))(xs)
 
 
-def _velocity(time_map: TimeMap) -> Callable[[Array, Array], Array]:
+def velocity_of(time_map: TimeMap) -> Callable[[Array, Array], Array]:
     """Return the field of a flow, or the step of a map, on flat states."""
     system, restored = time_map.system, time_map.restored
     if isinstance(system, AbstractMap):
@@ -250,7 +250,7 @@ def _map_interval(
     time_map: TimeMap, ys: Array, begin: Array, length: Array, jumps: Array, longest: Any
 ) -> tuple[Array, Array, Array]:
     del jumps, longest
-    step = jax.vmap(_velocity(time_map), in_axes=(None, 1), out_axes=1)
+    step = jax.vmap(velocity_of(time_map), in_axes=(None, 1), out_axes=1)
     steps = jnp.round(time_map.interval).astype(int)
     once = lambda k, y: _frozen(time_map, y, step(begin + k.astype(float), y), y)
     return jax.lax.fori_loop(0, steps, once, ys), length, jnp.asarray(False)
@@ -259,7 +259,7 @@ def _map_interval(
 def _flow_interval(
     time_map: TimeMap, ys: Array, begin: Array, length: Array, jumps: Array, longest: Any
 ) -> tuple[Array, Array, Array]:
-    velocity = jax.vmap(_velocity(time_map), in_axes=(None, 1), out_axes=1)
+    velocity = jax.vmap(velocity_of(time_map), in_axes=(None, 1), out_axes=1)
     worst = lambda error: jnp.max(jnp.sqrt(jnp.mean(error**2, axis=0)))
     sizes = time_map.sizes[:, None]
 

@@ -22,7 +22,6 @@ from analysis.dynamics.continuation import Bifurcation
 from analysis.dynamics.converted_branches import bifurcation_in_own
 from analysis.dynamics.critical_equations import CriticalEquations, FoldCurve, HopfCurve, critical_of
 from analysis.dynamics.curves import CurvePoint
-from analysis.dynamics.equilibrium_curve import with_parameter
 from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.following import can_go_on, follow, limits, two_bounds
 from analysis.dynamics.hopf_degeneracies import (
@@ -38,7 +37,7 @@ from dynsim.arguments import check_flow
 from dynsim.decimals import printed, size_of
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.named import real_parameter
+from dynsim.systems.named import real_parameter, with_parameter
 
 LETTERS = {
     "cusp": ("c",),

@@ -20,14 +20,14 @@ from analysis.dynamics.component_sizes import (
     unit_entries,
     unit_of_rate,
 )
-from analysis.dynamics.equilibrium_curve import derivatives, with_parameter
+from analysis.dynamics.equilibrium_curve import derivatives
 from analysis.dynamics.orbit_curve import Cycle
 from analysis.dynamics.periodic_orbits import TURN, passed
 from analysis.dynamics.units import STATES, TIMES, WIDTHS, Units, made_units, unit_of
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.named import real_parameter
+from dynsim.systems.named import real_parameter, with_parameter
 from dynsim.systems.noisy import NoisyFlow
 from dynsim.systems.rescaled import is_flat
 

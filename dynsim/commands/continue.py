@@ -95,13 +95,12 @@ def _studied(o: Continue) -> tuple["Found", Any, tuple]:
 
 def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diagram":
     """Return the diagram, from a file and further, or from the equilibria that are found."""
-    import equinox as eqx
-    import jax.numpy as jnp
     import numpy as np
 
     from analysis.dynamics.continuation import check_autonomous
     from analysis.dynamics.diagrams import bifurcation_diagram, extended, load_diagram, with_orbits
     from dynsim.systems.base import AbstractFlow
+    from dynsim.systems.named import with_parameter
 
     bounds, flow = (o.from_, o.to), made.system
     options: Any = {"step": o.step, "max_step": o.largest, "max_points": o.points, "symmetries": symmetries}
@@ -116,7 +115,7 @@ def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diag
     if value.size != 1:
         raise argument_error("parameter", "name one real number", f"`{o.parameter}` has shape {value.shape}")
     if not o.from_ <= float(value.item()) <= o.to:
-        flow = eqx.tree_at(where, flow, jnp.full(value.shape, o.from_))
+        flow = with_parameter(where, flow, o.from_)
     starts = _starts(o, made._replace(system=flow), symmetries)
     if isinstance(flow, AbstractFlow):
         check_autonomous("system", flow, where, starts[0], bounds)

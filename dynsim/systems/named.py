@@ -193,6 +193,13 @@ def real_parameter(name: str, where: Any, system: Any) -> tuple[Callable[[Any], 
     return Leaf(paths[0]) if len(paths) == 1 else where, float(value.item())
 
 
+def with_parameter(where: Any, system: Any, value: Any) -> Any:
+    """Return a system with another value of a real parameter, in its unit if it has one; see `real_parameter`."""
+    if isinstance(where, InUnit):
+        where, value = where.take, where.unit * value
+    return eqx.tree_at(where, system, jnp.reshape(value, jnp.shape(where(system))))
+
+
 def _places(system: Any) -> list[tuple[tuple[str | int, ...], Any]]:
     """Return the path and the value of each leaf that attributes and keys lead to."""
     found = []

@@ -38,7 +38,7 @@ MUTANTS = (
            "return self.rest.step(k, times(x, self.scale))", tests=MAPS),
     Mutant("workbench curve units: parameters have the unit one", OWN,
            "[take if unit == 1 else InUnit(take, unit)", "[take", tests=PITCHFORK),
-    Mutant("workbench curve units: a value in a unit is one in that of the flow", ALONG,
+    Mutant("workbench curve units: a value in a unit is one in that of the flow", "dynsim.systems.named",
            "where, value = where.take, where.unit * value", "where, value = where.take, value", tests=PITCHFORK),
     Mutant("workbench curve units: the flow's own value is not in its unit", "dynsim.systems.named",
            "return InUnit(take, where.unit), value / where.unit", "return InUnit(take, where.unit), value",

@@ -21,6 +21,9 @@ NAMED = ("tests/test_named.py",)
 COUNTED = ("tests/test_compilations.py",)
 
 MUTANTS = (
+    Mutant("workbench orbits: a parameter that is an array of one number becomes a number", SECTIONS,
+           "with_parameter(where, system, value)", "eqx.tree_at(where, system, value)",
+           tests=(f"{CROSSINGS[0]}::test_a_parameter_that_is_an_array_of_one_number_keeps_its_shape",)),
     Mutant("workbench orbits: any period is that of the forcing", DYNAMICS + "pace",
            "if differs > max(PERIODIC * varies,", "if differs > max(10 * varies,", tests=FORCINGS),
     Mutant("workbench orbits: attractors take any period", DYNAMICS + "attractors",
