@@ -157,6 +157,7 @@ def test_orbits_end_where_they_are_too_long_or_have_shrunk_to_an_equilibrium(mon
         monkeypatch.setattr(curve, "size", lambda state, parameter, size=size: size)
         assert curve.ends_at(points(nodes, 6.0), points(nodes, 6.0)) == end
     assert curve.ends_at(points(0.1 * nodes, 6.0), points(-0.1 * nodes, 6.0)) == "equilibrium"  # through size zero
+    assert curve.ends_at(points(-1e-16 * nodes, 6.0), points(0.1 * nodes, 6.0)) == ""  # from an equilibrium, rounded
     assert curve.ends_at(points(nodes, 9.0), points(nodes, 10.5)) == "period"
 
 

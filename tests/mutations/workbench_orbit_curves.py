@@ -56,6 +56,8 @@ MUTANTS = (
            "return np.abs(values) - 1", "return np.real(values) - 1", tests=PRODUCT),
     Mutant("workbench orbit curves: no period is too long", CURVE,
            "if float(cycle.period) > self.longest:", "if False:", tests=SHRUNK),
+    Mutant("workbench orbit curves: rounding of a Hopf point has a phase", CURVE,
+           "through = begun and ", "through = ", tests=SHRUNK),
     Mutant("workbench orbit curves: an orbit that goes through size zero goes on", CURVE,
            "float(np.sum(away[0] * away[1])) < 0", "False", tests=SHRUNK),
     Mutant("workbench orbit curves: an equilibrium counts as a small orbit", CURVE,
