@@ -10,7 +10,7 @@ from analysis.dynamics.attractor_search import FATES, NOT_ATTRACTING, NOT_SETTLE
 from analysis.dynamics.attractors import find_attractors
 from analysis.dynamics.basins import Search, basins
 from analysis.dynamics.limit_sets import LimitSet, Record, recurrent_set
-from analysis.dynamics.returns import RADII, Attraction, Line, radius_of, stay_away
+from analysis.dynamics.returns import RADII, Attraction, Line, half_way, radius_of, stay_away
 from analysis.dynamics.time_maps import TimeMap, state_itself
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.chaotic import Roessler
@@ -106,6 +106,60 @@ def test_the_radius_is_the_largest_one_from_which_as_from_smaller_ones_perturbat
     assert radius_of(rows(back, away), 0.05, 0.9, 0.5) == (True, 0.1)  # smaller ones cannot be told
     assert radius_of(rows(away, away), 0.2, 0.9, 0.5) == (None, 0.0)  # none can
     assert radius_of(np.array([[0.6 * r] * 32 for r in RADII]), 0.0, 0.9, 0.5) == (False, 0.0)
+
+
+@pytest.mark.slow  # trajectories to the end of the search
+def test_neutral_circles_in_five_components_are_no_attractors():
+    """As in three, where a smaller part of a perturbation contracts."""
+    c, s = np.cos(2.399963), np.sin(2.399963)
+    rotated = lambda x: jnp.stack([c * x[0] - s * x[1], s * x[0] + c * x[1]])
+    turned = FunctionMap(lambda k, x: jnp.concatenate([rotated(x), 0.5 * x[2:]]))
+    found = find_attractors(turned, np.random.default_rng(1).uniform(-1, 1, (2, 5)), longest=4096)
+    assert found.attractors == ()
+    assert set(found.labels.tolist()) <= {NOT_ATTRACTING, UNDECIDED}
+
+
+def test_perturbations_are_followed_for_longer_while_the_answer_is_open(monkeypatch):
+    answers = iter([None, True, False, None, None, None, None])
+    judged = lambda record, known, *rest: (known._replace(spacing=0.01), Attraction(next(answers), 0.0))
+    monkeypatch.setattr(returns, "_judged", judged)
+    points = np.random.default_rng(0).uniform(-0.1, 0.1, (64, 2))
+    monkeypatch.setattr(returns, "_denser", lambda record, known, windows: (known, 0))
+    found = [returns.attraction_of(record_of(points), limit(points))[1].attracts for _ in range(3)]
+    assert found == [True, False, None]
+    assert list(answers) == []
+
+
+def test_perturbations_half_way_back_show_no_attraction():
+    """A rotation in a plane, and a contraction to it in seven others: a third of a perturbation is neutral."""
+    radii = np.asarray(RADII)[:, None]
+    beside, back = np.where(np.arange(32) < 28, 0.3 * radii, 0.0), np.full((len(RADII), 32), 1e-4)
+    assert half_way(beside, 2e-4)
+    assert not half_way(back, 2e-4)
+    few = back.copy()
+    few[0, :3] = 0.04
+    assert not half_way(few, 2e-4)  # three of them
+    few[0, :4] = 0.04
+    assert half_way(few, 2e-4)
+    few[0, :4] = 0.06
+    assert not half_way(few, 2e-4)  # led elsewhere
+
+
+def test_what_stays_away_while_volumes_shrink_by_little_is_open(monkeypatch):
+    growth = Growth(-0.5, 0.0, 2e6)
+    assert not growth.is_none
+    assert Growth(-0.5, 0.0, 1e11).is_none
+    assert [growth.is_brief(t) for t in (5.9, 6.1)] == [True, False]
+    assert not Growth(0.5, 0.0, 1.0).is_brief(1.0)
+    points = np.random.default_rng(0).normal(size=(64, 2))
+    record, time_map = record_of(points), TimeMap(Henon(), jnp.zeros(2), state_itself, 1, 1e-8, 1e4)
+    monkeypatch.setattr(attractor_search, "attraction_of", lambda record, limit: (limit, Attraction(False, 0.0)))
+    answers = []
+    for mean in (-0.5, -5e-3, 5e-3):  # per step, in 64 windows of 8 steps
+        monkeypatch.setattr(attractor_search, "volume_growth", lambda record, mean=mean: Growth(mean, 0.0, 1.0))
+        search = attractor_search.Search(time_map, points, attractor_search.Settings(False, 256, 1, (), False))
+        answers.append(search._attraction(limit(points), record)[1].attracts)
+    assert answers == [False, None, False]
 
 
 def test_perturbations_that_reach_other_attractors_do_not_refute_a_set():

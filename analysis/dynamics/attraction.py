@@ -21,6 +21,8 @@ from dynsim.systems.rescaled import is_flat
 COVERED = 0.9  # of the late samples that are as close to a set as its points are to each other
 ARRIVED = 2.5e-5  # of the extent: how close to an attractor is close enough, whatever its radius
 BLOCKS = 8  # parts of a trajectory, by whose differences the error of its mean growth of volumes is estimated
+KEPT = 1e-8  # of the size of the derivative: a growth that is rounding
+FOLDS = 3  # e-foldings of volumes, before which perturbations that stay away show nothing
 CLEAR = 3  # such errors: a mean growth above them is not zero
 
 
@@ -77,12 +79,16 @@ class Growth(NamedTuple):
     @property
     def is_none(self) -> bool:
         """Whether volumes are kept, as no attractor with a density can."""
-        return abs(self.mean) <= 1e-6 * max(self.size, 1e-300)
+        return abs(self.mean) <= KEPT * max(self.size, 1e-300)
 
     @property
     def is_clear(self) -> bool:
         """Whether the mean is not zero, beyond its error."""
         return not self.is_none and bool(abs(self.mean) > CLEAR * self.error)
+
+    def is_brief(self, duration: float) -> bool:
+        """Whether volumes shrink, but by little in a time."""
+        return self.is_clear and -FOLDS < self.mean * duration < 0
 
 
 def volume_growth(record: Record, few: int = 1024) -> Growth:

@@ -11,7 +11,7 @@ from analysis.dynamics.intervals import adapted, relieved
 from analysis.dynamics.limit_sets import LimitSet, Record, Slow, limit_of, recurrent_set
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.lyapunov import lyapunov_spectrum
-from analysis.dynamics.returns import Attraction, attraction_of, attraction_of_orbit, widths
+from analysis.dynamics.returns import Attraction, attraction_of, attraction_of_orbit, widths, windows_of
 from analysis.dynamics.time_maps import WINDOW, TimeMap
 
 NOT_SETTLED, ESCAPED, NOT_ATTRACTING, FAILED, UNDECIDED = -1, -2, -3, -4, -5
@@ -151,7 +151,9 @@ class Search:
             if growth.is_none:
                 return limit, Attraction(False, 0.0)
             limit, found = attraction_of(record, limit)
-            return limit, found._replace(attracts=None) if found.attracts and not growth.is_clear else found
+            brief = growth.is_brief(windows_of(record) * WINDOW * float(self.time_map.interval))
+            is_open = not growth.is_clear if found.attracts else brief
+            return limit, found._replace(attracts=None) if is_open else found
         if limit.stability in ("saddle", "unstable"):
             return limit, Attraction(False, 0.0)
         sizes, neutral = np.abs(limit.values), limit.stability == "undecided" and limit.values.size > 0

@@ -17,6 +17,7 @@ from analysis.dynamics.time_maps import FEW, WINDOW, TimeMap
 RADII = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4)  # in extents: from where perturbations are to come back
 PERTURBED = 32  # perturbations of each size, and trajectories of the set that they are compared with
 RETURN = 64  # windows in which they are to do so, or
+AGAIN = 4  # times as many windows at most, while the answer is open
 LATER = 64  # the windows in so many times fewer samples than those of the trajectory, if these are more
 APART = 1e-4  # of the ranges: perturbations of the trajectories by which a recurrent set is represented
 BACK = 0.9  # of the perturbations are to come back
@@ -74,18 +75,29 @@ def attraction_of(record: Record, limit: LimitSet) -> tuple[LimitSet, Attraction
     nearly all of these from the points of the set, its spacing.
     """
     time_map, extent = record.time_map, record.extent
-    windows = max(RETURN, len(record.states) // LATER)
+    windows = windows_of(record)
     limit, strayed = _denser(record, limit, windows)
     if strayed > STRAY:
         return limit, Attraction(None, 0.0, left=True)
     flat = flat_states(limit.states)
     unperturbed = flat[np.random.default_rng(1).integers(len(flat), size=PERTURBED)]
     xs = np.concatenate([_perturbed(time_map, flat, widths(record)), unperturbed])
-    for k in range(windows):
-        states = time_map.window(xs, k * WINDOW)
-        xs = states[-1]
-    tree = KDTree(limit.features / extent)
-    ends = np.stack([_nearest(tree, time_map.features_of(s) / extent) for s in states])
+    tree, found = KDTree(limit.features / extent), Attraction(None, 0.0)
+    for again in range(AGAIN):
+        for k in range(again * windows, (again + 1) * windows):
+            states = time_map.window(xs, k * WINDOW)
+            xs = states[-1]
+        limit, found = _judged(record, limit, tree, states, strayed)
+        if found.left or found.attracts is not None or TOLD * limit.spacing >= RADII[0]:
+            break
+    return limit, found
+
+
+def _judged(
+    record: Record, limit: LimitSet, tree: KDTree, states: np.ndarray, strayed: int
+) -> tuple[LimitSet, Attraction]:
+    """Return a recurrent set with its spacing, and whether it attracts by the last states of trajectories beside it."""
+    ends = np.stack([_nearest(tree, record.time_map.features_of(s) / record.extent) for s in states])
     seen = np.quantile(ends, 0.75, axis=0)
     own, slightly = slice(-PERTURBED, None), slice(-3 * PERTURBED, -PERTURBED)
     left, strays = (np.sum(_away(record, seen[some], states[:, some])) for some in (own, slightly))
@@ -93,11 +105,23 @@ def attraction_of(record: Record, limit: LimitSet) -> tuple[LimitSet, Attraction
         return limit, Attraction(None, 0.0, left=True)
     rows = seen.reshape(-1, PERTURBED)
     spacing = float(np.max(np.quantile(rows[-2:], BACK, axis=1)))
-    limit = limit._replace(spacing=spacing)
     attracts, radius = radius_of(rows[:-1], TOLD * spacing, BACK, AWAY)
+    if attracts and half_way(rows[:-1], TOLD * spacing):
+        attracts, radius = None, 0.0
     if attracts is False and not stay_away(rows[:-1], TOLD * spacing):
         attracts = None
-    return limit, Attraction(attracts, radius)
+    return limit._replace(spacing=spacing), Attraction(attracts, radius)
+
+
+def half_way(seen: Float[np.ndarray, "radii perturbed"], told: float) -> bool:
+    """Return whether perturbations of a size come nearer, and not back, as beside neutral sets in most components."""
+    between = (seen > told) & (seen <= np.asarray(RADII)[:, None] / 2)
+    return bool(np.any(np.mean(between, axis=1) > 1 - BACK))
+
+
+def windows_of(record: Record) -> int:
+    """Return the windows in which perturbations of a recurrent set are to come back at first."""
+    return max(RETURN, len(record.states) // LATER)
 
 
 def stay_away(seen: Float[np.ndarray, "radii perturbed"], told: float) -> bool:

@@ -33,6 +33,10 @@ ALIKE = (SETS + "sets_are_the_same_if_each_covers_the_other",)
 GROWTH = (SETS + "a_mean_growth_of_volumes_within_its_error_is_not_clear",)
 GONE = (SETS + "a_trajectory_has_left_a_set_if_it_is_far_for_the_others_or_at_rest",)
 SPECTRUM = (SETS + "a_stable_spectrum_decides_whatever_perturbations_did",)
+DILUTED = (SETS + "neutral_circles_in_five_components_are_no_attractors",)
+LATER = (SETS + "perturbations_are_followed_for_longer_while_the_answer_is_open",)
+HALFWAY = (SETS + "perturbations_half_way_back_show_no_attraction",)
+BRIEF = (SETS + "what_stays_away_while_volumes_shrink_by_little_is_open",)
 CIRCLES = (SETS + "neutral_circles_in_a_plane_that_attracts_are_no_attractors",)
 TRANSIENT = (SETS + "a_chaotic_transient_is_no_attractor",)
 CLOSE_BY = (SETS + "a_chaotic_attractor_close_to_the_boundary_of_its_basin_is_one",)
@@ -40,6 +44,17 @@ DEGENERATE = (SETS + "at_a_degenerate_fixed_point_attraction_is_undecided",)
 WILSON = ("tests/test_basins.py::test_shares_of_random_starts_have_wilson_intervals",)
 
 MUTANTS = (
+    Mutant("workbench returns: what is half-way back is not looked for in one size", RETURNS,
+           "np.any(np.mean(between, axis=1) > 1 - BACK)", "np.all(np.mean(between, axis=1) > 1 - BACK)", tests=HALFWAY),
+    Mutant("workbench returns: what is led elsewhere is half-way back", RETURNS,
+           "(seen > told) & (seen <= np.asarray(RADII)[:, None] / 2)", "seen > told", tests=HALFWAY),
+    Mutant("workbench attractors: volumes that shrink slowly are kept", ATTRACTION,
+           "KEPT * max(self.size, 1e-300)", "1e-6 * max(self.size, 1e-300)", tests=BRIEF),
+    Mutant("workbench attractors: a short time shows what stays away", SEARCH,
+           "is_open = not growth.is_clear if found.attracts else brief",
+           "is_open = bool(found.attracts) and not growth.is_clear", tests=BRIEF),
+    Mutant("workbench attractors: volumes that grow are brief", ATTRACTION,
+           "-FOLDS < self.mean * duration < 0", "-FOLDS < self.mean * duration", tests=BRIEF),
     Mutant("workbench attractors: a blow-up is a failure", MAPS,
            "again[:, blown] = _outside(self, found[-1, out[blown]])", "again[:, blown] = np.nan", tests=BEYOND),
     Mutant("workbench attractors: what passes the bound stays there", MAPS,
@@ -76,7 +91,7 @@ MUTANTS = (
     Mutant("workbench attractors: one sample may be far away", ATTRACTION,
            "<= fine and np.max(near) <= max(known.radius, fine)", "<= fine", tests=LATE),
     Mutant("workbench attractors: volumes are kept by what contracts them", ATTRACTION,
-           "return abs(self.mean) <= 1e-6", "return self.mean <= 1e-6", tests=VOLUMES),
+           "return abs(self.mean) <= KEPT", "return self.mean <= KEPT", tests=VOLUMES),
     Mutant("workbench attractors: the window of a forced flow begins at time 0", MAPS,
            "begin = begun * float(self.interval)", "begin = 0.0 * begun", tests=FORCED),
     Mutant("workbench attractors: the intervals of a window begin at the same time", MAPS,
@@ -193,7 +208,12 @@ MUTANTS = (
     Mutant("workbench attractors: a stable orbit attracts if perturbations came back", SEARCH,
            "return limit, found._replace(attracts=True)", "return limit, found", tests=SPECTRUM),
     Mutant("workbench attractors: recurrent sets attract", RETURNS,
-           "return limit, Attraction(attracts, radius)", "return limit, Attraction(True, radius)", tests=CIRCLES),
+           "spacing=spacing), Attraction(attracts, radius)", "spacing=spacing), Attraction(True, radius)",
+           tests=CIRCLES),
+    Mutant("workbench attractors: sets from which perturbations are half-way back attract", RETURNS,
+           "if attracts and half_way(rows[:-1], TOLD * spacing):", "if False:", tests=DILUTED),
+    Mutant("workbench attractors: perturbations are followed once", RETURNS,
+           "for again in range(AGAIN):", "for again in range(1):", tests=LATER),
     Mutant("workbench attractors: transients are attractors", RETURNS,
            "if left or strayed + strays > STRAY:", "if False:", tests=TRANSIENT),
     Mutant("workbench attractors: every perturbation of a recurrent set comes back", RETURNS,
