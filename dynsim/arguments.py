@@ -14,7 +14,8 @@ from dynsim.conversion import reals
 from dynsim.errors import argument_error, reason, shown
 from dynsim.integrators import AbstractIntegrator, Event
 from dynsim.spaces import AbstractSpace
-from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
+from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap
+from dynsim.systems.named import components
 from dynsim.systems.noisy import without_noise
 
 OFF_SPACE = 1e-6  # the largest defect of a start that is taken for rounding error, of float32 too
@@ -88,7 +89,14 @@ def check_start(name: str, flow: AbstractFlow | AbstractMap, y0: State) -> State
         space = type(flow.space).__name__
         must = f"lie on the space, {space} (its `project` takes any non-zero point there)"
         raise argument_error(name, must, f"is off it by {float(defect):.3g}")
+    check_names(flow, start)
     return start
+
+
+def check_names(system: AbstractFlow | AbstractMap, state: State) -> None:
+    """Raise `ValueError` unless the names and units that a user gave to a function fit a state."""
+    if isinstance(without_noise(system) if isinstance(system, AbstractFlow) else system, FunctionFlow | FunctionMap):
+        components(system, state)
 
 
 @contextlib.contextmanager
@@ -101,6 +109,7 @@ def shapes_explained(flow: AbstractFlow, name: str, y0: State, ts: Any) -> Itera
             raise
         raise not_traceable() from error
     except (TypeError, ValueError, IndexError) as error:
+        check_real(flow, y0, ts[0])
         if isinstance(flow, FunctionFlow) or str(error).startswith("Argument"):
             raise
         try:
@@ -110,6 +119,16 @@ def shapes_explained(flow: AbstractFlow, name: str, y0: State, ts: Any) -> Itera
             must = f"have a shape that this {type(flow).__name__} takes"
             raise argument_error(name, must, f"has shape {shapes} ({reason(error)})") from None
         raise
+
+
+def check_real(flow: AbstractFlow, y0: State, t0: Any) -> None:
+    """Raise `ValueError` for a field that is complex at a state; not for one that cannot be evaluated there."""
+    try:
+        found = jax.eval_shape(without_noise(flow).vector_field, t0, y0)
+    except (TypeError, ValueError, IndexError):
+        return
+    if any(map(jnp.iscomplexobj, jax.tree.leaves(found))):
+        raise argument_error("flow", "have a real velocity", "has a complex one") from None
 
 
 def traceable(flow: AbstractFlow, y0: State, t0: Any) -> bool:

@@ -21,11 +21,13 @@ from dynsim.arguments import (
     as_times,
     check_flow,
     check_integrator,
+    check_names,
+    check_real,
     inspected,
     not_traceable,
     traceable,
 )
-from dynsim.conversion import function
+from dynsim.conversion import function, integer
 from dynsim.ensemble_parts import Observable, Part, Work, kept_values, structure
 from dynsim.ensemble_parts import alone as _alone
 from dynsim.ensemble_parts import digest as _digest
@@ -205,9 +207,11 @@ def _starts(work: Work) -> State:
     if bad.size:
         off = f"member {bad[0]} is off it by {defects[bad[0]]:.3g}"
         raise argument_error("y0s", "be finite and lie on the space of the flow", off)
+    check_names(work.flow(0), work.start(0))
     kept_values(work)  # an error in the function is raised once, not for each member
     if not traceable(work.flow(0), work.start(0), np.asarray(work.ts)[0]) and work.integrator.batched:
         raise not_traceable()
+    check_real(work.flow(0), work.start(0), np.asarray(work.ts)[0])
     return starts
 
 
@@ -220,9 +224,10 @@ def _parts(work: Work, cost: Callable[[State], Scalar] | None, chunk: int | None
         size = sum(y.nbytes for y in jax.tree.leaves(work.y0s)) / work.members
         host = jax.default_backend() == "cpu"
         chunk = int(np.clip((2**19 if host else 2**28) / size, 1, 32 if host else work.members))
-    if chunk < 1:
-        raise argument_error("chunk", "be at least 1", f"is {chunk}")
-    costs = np.zeros(work.members) if cost is None else np.asarray(eqx.filter_vmap(cost)(work.y0s), float)
+    chunk = integer("chunk", chunk, least=1)
+    costs = np.zeros(work.members)
+    if cost is not None:
+        costs = np.asarray(eqx.filter_vmap(function("cost", cost, "the start"))(work.y0s), float)
     if costs.shape != (work.members,) or np.isnan(costs).any():
         raise argument_error("cost", "return one number for a start", f"returns shape {costs.shape[1:]} or NaN")
     return np.array_split(np.argsort(costs, kind="stable"), -(-work.members // chunk))

@@ -16,6 +16,7 @@ from dynsim.arguments import (
     check_events,
     check_flow,
     check_integrator,
+    check_names,
     check_start,
     shapes_explained,
     start_on,
@@ -133,6 +134,7 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> T
     if map.on_host:
         return _looped(map, x0, ts, every)
     x0 = as_state("x0", x0)
+    check_names(map, x0)
     try:
         ys, defect, ok = _scanned(map, x0, num_steps // every, every)
     except jax.errors.JAXTypeError:

@@ -230,6 +230,8 @@ def test_bad_arguments_are_named():
         ensemble([FLOW, FLOW], STARTS, TS, alignment)
     with pytest.raises(ValueError, match="Argument `cost` must return one number for a start"):
         ensemble(FLOW, STARTS, TS, alignment, cost=lambda y: y[0])
+    with pytest.raises(ValueError, match="Argument `cost` must be a function of the start, but the function"):
+        ensemble(FLOW, STARTS, TS, alignment, cost=lambda t, y: 1.0)
 
 
 DIGEST = """

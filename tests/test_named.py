@@ -8,7 +8,20 @@ import pytest
 from analysis.dynamics.critical_equations import FoldCurve
 from analysis.dynamics.equilibrium_curve import EquilibriumCurve, FixedPointCurve
 from analysis.dynamics.orbit_curve import OrbitCurve
-from dynsim import FunctionFlow, FunctionMap, Scipy, iterate, load, rerun, save, simulate, to_xarray
+from dynsim import (
+    FunctionFlow,
+    FunctionMap,
+    NoisyFlow,
+    Scipy,
+    ensemble,
+    iterate,
+    load,
+    rerun,
+    save,
+    simulate,
+    stream,
+    to_xarray,
+)
 from dynsim.commands.system_options import SystemOptions, parse_system
 from dynsim.commands.systems import flow, found
 from dynsim.systems.catalogue.chaotic import Lorenz
@@ -63,6 +76,15 @@ def test_names_and_units_of_vectors_matrices_and_named_tuples():
 def test_names_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="Argument `names` must have one entry for each of 3 components, but has 2"):
         components(NERVE, jnp.ones(3))
+    decaying, step = (kind(lambda t, x: -x, names=("v", "w")) for kind in (FunctionFlow, FunctionMap))
+    with pytest.raises(ValueError, match="Argument `names` must have one entry for each of 3 components, but has 2"):
+        simulate(decaying, jnp.ones(3), [0.0, 1.0])
+    with pytest.raises(ValueError, match="Argument `names` must have one entry for each of 3 components, but has 2"):
+        iterate(step, jnp.ones(3), 1)
+    with pytest.raises(ValueError, match="Argument `names` must have one entry for each of 1 components, but has 2"):
+        ensemble(
+            NoisyFlow(decaying, 1.0, calculus="ito"), jnp.ones(3), [0.0, 1.0], lambda t, x: t, key=stream(0, "names")
+        )
     with pytest.raises(ValueError, match="Argument `names` must be different, but `v` is given twice"):
         FunctionFlow(decay, names=("v", "v"))
     with pytest.raises(ValueError, match="Argument `units` must be a sequence of words"):

@@ -351,6 +351,10 @@ REFUSED = {
         lambda: simulate(_noisy(noise=lambda t, x: jnp.ones(3)), [1.0, 2.0], ENDS, key=KEY),
         r"`noise` must return arrays of the shape of the state, \(2,\), or with one more axis, but has shape \(3,\)",
     ),
+    "list": (
+        lambda: simulate(_noisy(noise=[0.1, 0.2, 0.3]), [1.0, 2.0], ENDS, key=KEY),
+        r"`noise` must return arrays of the shape of the state, \(2,\), or with one more axis, but has shape \(3,\)",
+    ),
     "parts": (
         lambda: simulate(_noisy(noise=(0.1, 0.2)), [1.0, 2.0], ENDS, key=KEY),
         "`noise` must have the parts of the state",
@@ -381,3 +385,9 @@ def test_what_cannot_be_solved_is_refused_in_one_sentence(case):
     make, match = REFUSED[case]
     with pytest.raises(ValueError, match=match):
         make()
+
+
+def test_a_list_of_numbers_is_an_array_as_it_is_for_a_start():
+    x, moved = jnp.asarray([1.0, 2.0]), jnp.asarray([3.0, 5.0])
+    for noise in ([0.1, 0.2], lambda t, x: [0.1, 0.1 * x[1]]):
+        np.testing.assert_allclose(_noisy(noise=noise).kick(0.0, x, moved), [0.3, 1.0])

@@ -92,6 +92,21 @@ def test_bad_sections_are_one_sentence():
         poincare_section(flow, x, lambda t, x: x[0] - 2, 5, longest=10.0)
     with pytest.raises(ValueError, match="Argument `start` must be finite"):
         poincare_section(flow, [np.nan, 0.0], lambda t, x: x[0], 5)
+    for surface, told in (
+        (lambda t, x: x, r"shape \(2,\)"),
+        (lambda t, x: x[0] > 0, "bool"),
+        (lambda t, x: None, "None"),
+    ):
+        with pytest.raises(ValueError, match=f"Argument `surface` must return one real number, but returns {told}"):
+            poincare_section(flow, x, surface, 5)
+    with pytest.raises(
+        ValueError, match=r"Argument `coordinate` must return one real number, but returns shape \(2,\)"
+    ):
+        orbit_diagram(Henon(), lambda m: m.a, [1.0], x, coordinate=lambda x: x)
+    with pytest.raises(
+        ValueError, match=r"Argument `coordinate` must return one real number, but returns shape \(2,\)"
+    ):
+        _crossings(np.ones((2, 2))).return_map(lambda x: x)
     with pytest.raises(ValueError, match="Argument `direction` must be -1, 0 or 1, but is 2"):
         poincare_section(flow, x, lambda t, x: x[0], 5, direction=2)
     with pytest.raises(ValueError, match="Argument `spacing` must be positive"):

@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dynsim.ensembles import ensemble
 from dynsim.initial_distributions import initial
-from dynsim.integrators import Scipy
+from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
 from dynsim.simulation import iterate, simulate, simulate_until
 from dynsim.spaces import Euclidean, Sphere
@@ -104,6 +105,12 @@ def test_a_bad_number_of_steps_is_refused(steps, every):
 def test_a_function_of_another_shape_is_refused():
     with pytest.raises(ValueError, match=r"`rhs` must return the shape of its state, \(2,\), but returns \(3,\)"):
         simulate(FunctionFlow(lambda t, x: jnp.ones(3)), jnp.ones(2), [0, 1])
+    whirling, sentence = FunctionFlow(lambda t, x: jax.lax.complex(x, x)), "Argument `flow` must have a real velocity"
+    for integrator in (Diffrax(), Scipy()):
+        with pytest.raises(ValueError, match=sentence):
+            simulate(whirling, jnp.ones(2), [0, 1], integrator=integrator)
+    with pytest.raises(ValueError, match=sentence):
+        ensemble(whirling, jnp.ones((2, 2)), [0, 1], lambda t, x: x)
     with pytest.raises(ValueError, match="`rhs` must be a function"):
         FunctionFlow(3)
     with pytest.raises(ValueError, match="`fastest_period` must be positive"):

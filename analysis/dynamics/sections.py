@@ -52,7 +52,10 @@ class Section(NamedTuple):
 
     def return_map(self, coordinate: Callable[[State], Scalar]) -> Float[np.ndarray, "returns 2"]:
         """Return a coordinate at each crossing and at the next one in the same direction."""
-        values = np.asarray(jax.vmap(coordinate)(jax.tree.map(jnp.asarray, self.states)))
+        states = jax.tree.map(jnp.asarray, self.states)
+        if len(self.times):
+            _check_number("coordinate", coordinate, jax.tree.map(lambda y: y[0], states))
+        values = np.asarray(jax.vmap(coordinate)(states))
         pairs = [np.stack([found[:-1], found[1:]], axis=1) for found in (values[self.directions == s] for s in (1, -1))]
         return np.concatenate(pairs)
 
@@ -60,6 +63,15 @@ class Section(NamedTuple):
         """Return after how many crossings the state comes back up to errors, the least number; 0 if it does not."""
         states = flat_states(self.states) if len(self.times) else np.empty((0, 0))
         return least_period(states, SETTLED * float(np.max(np.abs(states), initial=0.0)))
+
+
+def _check_number(name: str, fn: Callable, *at: Any) -> None:
+    """Raise `ValueError` unless a function returns one real number, which is no truth value."""
+    found: Any = jax.eval_shape(fn, *at)
+    shape = getattr(found, "shape", None)
+    if shape != () or not jnp.isdtype(found.dtype, ("real floating", "integral")):
+        told = f"shape {shape}" if shape else getattr(found, "dtype", type(found).__name__)
+        raise argument_error(name, "return one real number", f"returns {told}")
 
 
 def least_period(values: Float[np.ndarray, "steps n"], tolerance: float) -> int:
@@ -111,6 +123,7 @@ def poincare_section(
     if direction not in (-1, 0, 1):
         raise argument_error("direction", "be -1, 0 or 1", f"is {direction}")
     x, t = check_start("start", flow, start), 0.0
+    _check_number("surface", surface, jnp.asarray(t), x)
     if warm_up:
         t = number("warm_up", warm_up)
         if not t < end:
@@ -216,6 +229,7 @@ def orbit_diagram(
     take, _ = real_parameter("where", where, system)
     function("coordinate", coordinate, "the state")
     x = as_state("start", start)
+    _check_number("coordinate", coordinate, x)
     before, after = integer("warm_up", warm_up, least=0), integer("kept", kept, least=1)
     found = _orbits(system, take, jnp.asarray(values), x, coordinate, jnp.asarray(before), after)
     return OrbitDiagram(values, np.asarray(found))

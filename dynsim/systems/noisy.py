@@ -57,7 +57,11 @@ class NoisyFlow(AbstractFlow):
         self.flow = instance("flow", flow, AbstractFlow, "a flow")
         if isinstance(flow, NoisyFlow):
             raise argument_error("flow", "be a flow without noise", "is a NoisyFlow")
-        self.noise = function("noise", noise, "(t, x)", 2) if callable(noise) else jax.tree.map(_amplitude, noise)
+        self.noise = (
+            function("noise", noise, "(t, x)", 2)
+            if callable(noise)
+            else jax.tree.map(_amplitude, noise, is_leaf=_is_list)
+        )
         self.calculus = choice("calculus", calculus, CALCULI)
         self.domain = None if domain is None else function("domain", domain, "the state")
 
@@ -141,6 +145,7 @@ class NoisyFlow(AbstractFlow):
     def _sigma(self, t: Time, x: State) -> State:
         """Return the amplitude, or the directions, with the structure of the state."""
         found = self.noise(t, x) if callable(self.noise) else self.noise
+        found = jnp.stack([jnp.asarray(part) for part in found]) if isinstance(found, list) else found
         if jax.tree.structure(found) == jax.tree.structure(x):
             return jax.tree.map(_array, found)
         if jax.tree.structure(found) == jax.tree.structure(0):
@@ -163,6 +168,10 @@ def fields(flow: AbstractFlow, t: Time, x: State) -> tuple[PyTree, ...]:
     """Return all that a solver evaluates of a flow: its field, and the noise if it has any."""
     field = without_noise(flow).vector_field(t, x)
     return (field, flow.noise(t, x)) if isinstance(flow, NoisyFlow) and callable(flow.noise) else (field,)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
 
 
 def _array(value: Any) -> jax.Array:
