@@ -13,7 +13,7 @@ import pytest
 from analysis.claims import claims, collect, statements
 from analysis.ledger.check import Check, check
 from analysis.ledger.claim import Claim, claim, rule
-from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
 from analysis.ledger.findings import Finding, entry, find, select
 from analysis.ledger.verdict import Verdict, judge
 from analysis.provenance import source_digest
@@ -181,6 +181,24 @@ def test_only_certified_evidence_is_exact():
     trial = lambda key, integrator: Trial((YES,), (YES,))
     assert check(_claim(trial, evidence="certified")).verdict is Verdict.EXACT
     assert check(_claim(trial)).verdict is Verdict.SUPPORTED
+
+
+def test_a_tolerance_is_spent_once():
+    assert ROUNDING <= 1e-11
+    assert SOLVER <= 1e-6
+    assert equal("x", 1 + 0.9e-6, 1.0, tolerance=1e-6).holds_clearly
+    assert equal("x", 1 + 1.1e-6, 1.0, tolerance=1e-6).fails_clearly
+    beyond, within = (at_most("x", 1 + excess, 1.0, tolerance=1e-6) for excess in (1.1e-6, 0.9e-6))
+    assert (beyond.fails_clearly, within.fails_clearly) == (True, False)
+    clear, near = (at_least("x", 1 + margin, 1.0, tolerance=1e-6) for margin in (1.1e-6, 0.9e-6))
+    assert (clear.holds_clearly, near.holds_clearly) == (True, False)
+
+
+def test_every_hypothesis_has_to_hold_and_one_conclusion_to_fail():
+    true, false = holds("true", True), holds("false", False)
+    assert Trial((true, true), (true, false)).contradicts
+    assert not Trial((true, false), (false,)).contradicts
+    assert Trial((true,), (true, false)).worst is false
 
 
 def test_the_samples_of_a_claim_are_its_own():

@@ -37,6 +37,19 @@ def test_samples_lie_on_the_space_and_stay_under_the_retraction(name):
     np.testing.assert_allclose(space.project(x), x, atol=1e-15)
 
 
+def test_samples_of_spheres_are_uniform_and_those_of_ellipsoids_are_their_images():
+    u = Sphere().sample(jax.random.key(5), (40_000, 2))
+    np.testing.assert_allclose(jnp.mean(u**4, axis=0), 3 / 8, atol=0.0105)  # six standard errors
+    y = Ellipsoid(W).sample(jax.random.key(5), (40_000, 3))
+    back = np.asarray(y) @ np.linalg.cholesky(W)  # y = W^{-1/2} u, with W = L L^T and W^{-1/2} = L^{-T}
+    np.testing.assert_allclose(np.mean(back[:, :, None] * back[:, None], axis=0), np.eye(3) / 3, atol=0.009)
+
+
+def test_parts_of_a_product_are_sampled_independently():
+    x = Product(Codebook(Euclidean(), Euclidean())).sample(jax.random.key(0), Codebook((3,), (3,)))
+    assert np.all(x.directions != x.sizes)
+
+
 @pytest.mark.parametrize(("space", "off"), [(Sphere(), 0.5), (Ellipsoid(W), 0.5), (Simplex(), 0.5)])
 def test_the_defect_sees_a_point_off_the_space(space, off):
     x = space.sample(jax.random.key(0), (3,))

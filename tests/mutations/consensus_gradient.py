@@ -328,4 +328,18 @@ MUTANTS = (
         "return y / jnp.sum(y * y, axis=-1, keepdims=True)",
         "equation-3",
     ),
+    mutant_of_consensus(
+        "gradient: all layers of a network have the mean duration",
+        SCHEDULES,
+        "np.cumsum(np.broadcast_to(spans, (len(values),)))",
+        "np.cumsum(np.full(len(values), np.mean(spans)))",
+        "equation-6-first-order",
+    ),
+    mutant_of_consensus(
+        "gradient: the flow (20) lies on the ellipsoid of U U^T",
+        FLOW,
+        "self.space = Ellipsoid(U.T @ U)",
+        "self.space = Ellipsoid(U @ U.T)",
+        "remark-5.1-coordinates",
+    ),
 )

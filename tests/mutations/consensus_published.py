@@ -115,4 +115,11 @@ MUTANTS = (
         "self.scale * self.factor**0 / 2, weights) @ x",
         "experiment-7.4",
     ),
+    mutant_of_consensus(
+        "published: phases of 7.4 have the key of the frequencies",
+        PUBLISHED,
+        "phase = jax.random.uniform(c, (heads, d), maxval=2 * math.pi)",
+        "phase = jax.random.uniform(b, (heads, d), maxval=2 * math.pi)",
+        "experiment-7.4",
+    ),
 )

@@ -14,10 +14,10 @@ COLD, CRITICAL = "growing/lemma-24/corrected", "growing/theorem-8-limit-set/corr
 COOLING = "growing/lemma-6/corrected"
 FALLS = "growing/lemma-20/corrected"
 EVENT_COUNT = "growing/theorem-8-event-count/corrected"
-RETAINED, ALGORITHM = "growing/equation-3/events", "growing/corollary-2/algorithm"
+RETAINED = "growing/equation-3/events"
 CAPTURED, RULED = "growing/experiment-1-order", "growing/experiment-5/removal"
 GATE_SETTLED, SHARED = "growing/experiment-1-order/settled", "growing/experiment-2-rank/aligned"
-OTHERS, ENERGY = "growing/theorem-6-i", "growing/lemma-15/algorithm"
+OTHERS = "growing/theorem-6-i"
 
 MUTANTS = (
     Mutant(
@@ -256,7 +256,7 @@ MUTANTS = (
         EVENTS,
         "return centre + float(rules.spread) * np.outer(steps, u)",
         "return centre + float(rules.spread) * np.outer(steps, np.roll(u, 1))",
-        (ALGORITHM,),
+        ("growing/corollary-2/corrected",),
     ),
     Mutant(
         "growing system: directions are released where they are retained",
@@ -270,7 +270,9 @@ MUTANTS = (
         EVENTS,
         "head = int(jnp.argmin(jnp.where(flow.active, head_measures(flow, x), jnp.inf)))",
         "head = int(jnp.argmax(jnp.where(flow.active, head_measures(flow, x), -jnp.inf)))",
-        (ENERGY,),
+        tests=(
+            "tests/test_growing.py::test_pruning_drops_the_head_of_the_least_separation_and_keeps_or_releases_its_direction",
+        ),
     ),
     Mutant(
         "growing system: removing a head moves the others",
@@ -284,7 +286,7 @@ MUTANTS = (
         EVENTS,
         "threshold - head_measures(self.flow, x), -1.0",
         "head_measures(self.flow, x) - threshold, -1.0",
-        (ENERGY,),
+        tests=("tests/test_growing.py::test_growth_and_pruning_without_dwell_stop_at_the_cap_with_the_cycle",),
     ),
     Mutant(
         "growing system: a clip is not kept",
@@ -298,20 +300,48 @@ MUTANTS = (
         EVENTS,
         "jnp.linalg.norm(u @ m.T, axis=1) / jnp.linalg.norm(m)",
         "jnp.linalg.norm(u @ m.T, axis=1)",
-        (ENERGY,),
+        (OTHERS, "growing/corollary-8/corrected"),
     ),
     Mutant(
         "growing system: a step of the Algorithm divides by the temperature once",
         STEPS,
         "moved = temperature - rate * activity / temperature**2",
         "moved = temperature - rate * activity / temperature",
-        ("growing/lemma-17-i", ALGORITHM),
+        ("growing/lemma-17-iii/corrected",),
     ),
     Mutant(
         "growing system: a step of the Algorithm ascends in the prototypes",
         STEPS,
         "x.prototypes + v.prototypes",
         "x.prototypes - v.prototypes",
-        (ALGORITHM,),
+        ("growing/theorem-6-iv/discrete",),
+    ),
+    Mutant(
+        "growing system: the other rule has no second division by the squared length",
+        "dynsim.systems.growing.gate",
+        "return (pull - jnp.dot(w, pull) / square * w) / square",
+        "return pull - jnp.dot(w, pull) / square * w",
+        ("growing/lemma-23/corrected",),
+    ),
+    Mutant(
+        "growing system: a new bank is scaled by the variance of the tokens",
+        "dynsim.systems.growing.transitions",
+        '"tokens": np.std(along)',
+        '"tokens": np.var(along)',
+        ("growing/corollary-2/corrected",),
+    ),
+    Mutant(
+        "growing system: a new bank begins at the origin",
+        "dynsim.systems.growing.transitions",
+        "return centre + float(rules.spread) * np.outer(steps, u)",
+        "return float(rules.spread) * np.outer(steps, u)",
+        ("growing/corollary-2/corrected",),
+    ),
+    Mutant(
+        "growing system: the spread of a new bank is squared",
+        "dynsim.systems.growing.transitions",
+        "return centre + float(rules.spread) * np.outer(steps, u)",
+        "return centre + float(rules.spread) ** 2 * np.outer(steps, u)",
+        ("growing/corollary-2/corrected",),
     ),
 )

@@ -262,4 +262,18 @@ MUTANTS = (
         "(d + 3) * 2.0**-60",
         tests=ROUNDING,
     ),
+    Mutant(
+        "hardmax: a point on the boundary of a face belongs to it",
+        CANDIDATES,
+        "all(slack > body.tolerance for slack, other",
+        "all(slack >= body.tolerance for slack, other",
+        (FINITE,),
+    ),
+    Mutant(
+        "hardmax: a token that follows one other value leads by value",
+        LEADERS,
+        "return (lowest == highest)[sets.which] & (lowest[sets.which] == value)",
+        "return (lowest == highest)[sets.which]",
+        (BY_VALUE,),
+    ),
 )

@@ -196,4 +196,32 @@ MUTANTS = (
         "distinct=True,",
         (BY_VALUE,),
     ),
+    Mutant(
+        "hardmax: queries in floats use A transposed",
+        ATTENTION,
+        "q = rescaled_rows(u, z) @ scaled.T",
+        "q = rescaled_rows(u, z) @ scaled",
+        (LAYER,),
+    ),
+    Mutant(
+        "hardmax: queries of the softmax use A transposed",
+        ATTENTION,
+        "x @ self.attention.astype(x.dtype).T",
+        "x @ self.attention.astype(x.dtype)",
+        (SOFTMAX,),
+    ),
+    Mutant(
+        "hardmax: the values of several heads are transposed",
+        MAPS,
+        "sum(rule.averages(x) @ V.T for rule, V in heads)",
+        "sum(rule.averages(x) @ V for rule, V in heads)",
+        (LAYER,),
+    ),
+    Mutant(
+        "hardmax: several heads are averaged",
+        MAPS,
+        "sum(rule.averages(x) @ V.T for rule, V in heads)",
+        "sum(rule.averages(x) @ V.T for rule, V in heads) / len(self.rules)",
+        (LAYER,),
+    ),
 )

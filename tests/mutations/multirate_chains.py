@@ -351,4 +351,11 @@ MUTANTS = (
         "Q @ v - values[slowest]",
         tests=("tests/test_chains.py::test_gaps_of_a_line_a_cycle_and_a_reducible_chain",),
     ),
+    Mutant(
+        "chains: the spectral gap is that of the eigenvalue nearest to zero",
+        "analysis.chains.spectra",
+        "    slowest = order[np.argmax(values[order].real)]\n    angle",
+        "    slowest = order[0]\n    angle",
+        ("multirate/theorem-28-iii-flow",),
+    ),
 )

@@ -173,4 +173,32 @@ MUTANTS = (
         "p + s / way",
         tests=("tests/test_prototype_bifurcations.py::test_the_pitchfork_of_two_prototypes_is_supercritical",),
     ),
+    Mutant(
+        "hessian: the bound of (14) has the norm of the coupling and not its square",
+        "analysis.prototypes.hessian",
+        "coupling = float(np.linalg.norm(blocks.mixed, 2)) ** 2",
+        "coupling = float(np.linalg.norm(blocks.mixed, 2))",
+        ("prototypes/proposition-3-weak-coupling/corrected",),
+    ),
+    Mutant(
+        "hessian: the bound of (14) has the Frobenius norm of the coupling",
+        "analysis.prototypes.hessian",
+        "coupling = float(np.linalg.norm(blocks.mixed, 2)) ** 2",
+        "coupling = float(np.linalg.norm(blocks.mixed)) ** 2",
+        ("prototypes/proposition-3-weak-coupling/corrected",),
+    ),
+    Mutant(
+        "collapse: a ridge lowers the critical temperature of every codebook as that of two prototypes",
+        "analysis.prototypes.collapse",
+        "(1 + float(loss.ridge) / _stiffness(points, k, loss))",
+        "(1 + float(loss.ridge) / _stiffness(points, 2, loss))",
+        ("prototypes/claim-collapse-saddle/corrected",),
+    ),
+    Mutant(
+        "collapse: with a ridge it is at the mean, too",
+        "analysis.prototypes.collapse",
+        "mean = np.mean(points, axis=0) * stiffness / (stiffness + float(loss.ridge))",
+        "mean = np.mean(points, axis=0)",
+        ("prototypes/claim-collapse-saddle/corrected",),
+    ),
 )

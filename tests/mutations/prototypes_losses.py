@@ -230,4 +230,25 @@ MUTANTS = (
         'FACTORS = {"frozen": 4.0, "full": 2.0}',
         (SADDLE,),
     ),
+    Mutant(
+        "prototypes: with a mean the force of the penalties is divided, too",
+        "dynsim.systems.prototypes.losses",
+        "self._mean(by_prototypes, z) + self.penalty_gradient(p)",
+        "self._mean(by_prototypes + self.penalty_gradient(p), z)",
+        ("prototypes/algorithm-1-line-12/corrected",),
+    ),
+    Mutant(
+        "prototypes: with a mean the penalties are divided, too",
+        "dynsim.systems.prototypes.losses",
+        "return self._mean(competitive_loss(z, p, temperature.astype(z.dtype)), z) + self.penalty(p)",
+        "return self._mean(competitive_loss(z, p, temperature.astype(z.dtype)) + self.penalty(p), z)",
+        ("prototypes/algorithm-1-line-12/corrected",),
+    ),
+    Mutant(
+        "prototypes: a mean assignment at the threshold counts as used",
+        "dynsim.systems.prototypes.assignments",
+        "(jnp.mean(q, axis=0) > threshold)",
+        "(jnp.mean(q, axis=0) >= threshold)",
+        ("prototypes/proposition-4-utilisation/corrected",),
+    ),
 )

@@ -236,4 +236,25 @@ MUTANTS = (
         "factor = jnp.where(norm < self.clip_norm,",
         (STEPS,),
     ),
+    Mutant(
+        "levels: frozen assignments of level 1 move with level 2",
+        "dynsim.systems.prototypes.hierarchy",
+        'if self.loss.gradient == "frozen":',
+        "if False:",
+        ("prototypes/proposition-5-decomposition/corrected",),
+    ),
+    Mutant(
+        "levels: the loss of level 2 does not reach the encoder",
+        "dynsim.systems.prototypes.hierarchy",
+        "by_z, by_first = by_z + more_z, by_first + more_first",
+        "by_first = by_first + more_first",
+        ("prototypes/proposition-5-decomposition/corrected",),
+    ),
+    Mutant(
+        "levels: the encoder has the rate of the prototypes",
+        "dynsim.systems.prototypes.hierarchy",
+        "slow = jax.tree.map(lambda g: -self.encoder_rate.astype(g.dtype) * g, found.encoder)",
+        "slow = jax.tree.map(lambda g: -self.prototype_rate.astype(g.dtype) * g, found.encoder)",
+        ("prototypes/proposition-5-decomposition/corrected",),
+    ),
 )

@@ -20,6 +20,7 @@ TREE = (RANDOM + "a_path_of_a_given_resolution_is_one_of_brownian_motion",)
 
 RESCALED, UNITS = "dynsim.systems.rescaled", ("tests/test_rescaled.py",)
 
+SAMPLES = ("tests/test_spaces.py::test_samples_of_spheres_are_uniform_and_those_of_ellipsoids_are_their_images",)
 MUTANTS = (
     Mutant("catalogue: the parameter of van der Pol is left out", OSCILLATORS,
            "self.mu * (1 - x[0] ** 2) * x[1] - x[0]", "(1 - x[0] ** 2) * x[1] - x[0]", tests=PRINTED),
@@ -155,4 +156,13 @@ MUTANTS = (
            "if not is_flat(flow.space) and any(", "if False and any(", tests=UNITS),
     Mutant("workbench: bounds that a step oversteps are taken", "analysis.dynamics.following",
            "if high - low < LEAST * size * unit:", "if False:", tests=UNITS),
+    Mutant("spaces: samples of an ellipsoid are mapped by the transposed factor", "dynsim.spaces.ellipsoid",
+           "solve_triangular(lower.T, u.reshape(-1, shape[-1]).T, lower=False)",
+           "solve_triangular(lower, u.reshape(-1, shape[-1]).T, lower=True)", tests=SAMPLES),
+    Mutant("spaces: directions are those of a cube", "dynsim.spaces.ellipsoid",
+           "return self.project(jax.random.normal(key, shape))",
+           "return self.project(jax.random.uniform(key, shape, minval=-1.0))", tests=SAMPLES),
+    Mutant("spaces: all parts of a product are sampled with one key", "dynsim.spaces.product",
+           "keys = jax.random.split(key, len(self.parts))", "keys = [key] * len(self.parts)",
+           tests=("tests/test_spaces.py::test_parts_of_a_product_are_sampled_independently",)),
 )  # fmt: skip

@@ -60,18 +60,20 @@ def _definite(key: Key, d: int) -> np.ndarray:
 def _later_layers(key: Key, P: np.ndarray, U: np.ndarray, W: np.ndarray, x0: jax.Array) -> tuple[Measurement, ...]:
     """Compare layers of the maps that ship with (6).
 
-    At time 3 tau for P(t) = D(t) P' with D(t) = sin(w t + phi), and for a network of two layers with P and P^T.
+    At time 3 tau for P(t) = D(t) P' with D(t) = sin(w t + phi), and for a network of two layers with P and P^T, the
+    second of twice the duration.
     """
     w, phi = np.asarray(jax.random.uniform(key, (2, 2, x0.shape[1]), minval=1.0, maxval=3.0))
     flow = TokenFlow(Modulated(P, 1.0, w, phi), U, space=Ellipsoid(W))
     tau = float(STEP_SIZES[0])
     now = np.sin(3 * tau * w + phi)[:, :, None] * P
     euler = retracted(np.asarray(x0) + tau * printed_field(x0, now, U, W), W)
-    two = PiecewiseConstant([P, P.transpose(0, 2, 1)], tau)
+    two = PiecewiseConstant([P, P.transpose(0, 2, 1)], [tau, 2 * tau])
     layers = LayerMap(TokenFlow(two, U, space=Ellipsoid(W)), tau)
     return (
         agrees("layer 1 of two", layers.step(1, x0), printed_layer(x0, P.transpose(0, 2, 1), U, W, tau)),
-        agrees("layer 2, the first again", layers.step(2, x0), printed_layer(x0, P, U, W, tau)),
+        agrees("layer 2, still the second", layers.step(2, x0), printed_layer(x0, P.transpose(0, 2, 1), U, W, tau)),
+        agrees("layer 3, the first again", layers.step(3, x0), printed_layer(x0, P, U, W, tau)),
         agrees("layer 3 as it ships", LayerMap(flow, tau).step(3, x0), printed_layer(x0, now, U, W, tau)),
         agrees("Euler step 3 as it ships", EulerMap(flow, tau).step(3, x0), euler),
     )

@@ -137,6 +137,7 @@ def _coordinates_trial(key: Key, transformed: bool) -> Trial:
             holds("the scores at z are those of U^{-T} P U^{-1}", scores),
             agrees("U times the field (20) that ships, against (15)", shipped @ change.astype(float).T, target),
             agrees("the field (20), against its second form", shipped, _second_form(y, P, U)),
+            agrees("W of the ellipsoid that ships", flow.space.matrix, (U.T @ U).astype(float)),
         ),
         witness={"U": U, "y": y, "alpha": alpha},
         parameters={"n": N, "d": D, "heads": 1},

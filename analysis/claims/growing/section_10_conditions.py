@@ -7,12 +7,13 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.steps import measured_at, met, separated_rates
 from analysis.claims.growing.instances.two_prototypes import TwoPrototypes, expanding_head
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.growing.step_sizes import common_bound, cooling_steps, step_conditions
+from analysis.growing.step_sizes import GateSteps, Measured, Rates, common_bound, cooling_steps, step_conditions
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Trial, at_most, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most, holds
 from dynsim._types import Key
 from dynsim.growing import descend
 from dynsim.integrators import AbstractIntegrator
@@ -72,6 +73,26 @@ def conditions_are_a_rule_of_ratios(key: Key, integrator: AbstractIntegrator) ->
     )
 
 
+def _printed_conditions(rates: Rates, m: Measured, longest: int, steps: int) -> tuple[Measurement, ...]:
+    """Compare both sides of each condition that ships with those printed, and its strictness; the gate's power is 1."""
+    eta, found = rates.prototypes, step_conditions(rates, m, least_steps=longest, num_steps=steps)
+    bounds = [
+        m.least_temperature**3 / 3 / m.activity,
+        2 / m.lipschitz,
+        m.gradient**-1 * (m.curvature / m.lipschitz) ** 0.5,
+    ]
+    values = [rates.temperatures, eta, eta, 1.0, rates.temperatures / eta, eta * steps / rates.gate.scale, longest]
+    ends = {power: GateSteps(rates.gate.scale, power) for power in (0.5, 0.75, 1.0, 1.25)}
+    summable = [step_conditions(rates._replace(gate=gate), m, least_steps=1)[3].met for gate in ends.values()]
+    longer = step_conditions(rates, m, least_steps=longest + 1)[-1].met
+    return (
+        agrees("the values that (E1)-(E6) limit", [c.value for c in found], np.array(values)),
+        agrees("the bounds of (E1)-(E3)", [c.bound for c in found[:3]], np.array(bounds)),
+        holds("(E4) for powers above 1/2, up to 1", summable == [False, True, True, False]),
+        holds("(E6) for more than max(N_gate, s*) steps", longer and not found[-1].met),
+    )
+
+
 def _bounded_trial(key: Key, low: float, high: float) -> Trial:
     rng = numpy_rng(key, "bounded")
     head, steps = expanding_head(key), 20
@@ -86,6 +107,7 @@ def _bounded_trial(key: Key, low: float, high: float) -> Trial:
         ),
         (
             *met(step_conditions(rates, measured, least_steps=wait, num_steps=steps, separated=0.1 + 1e-6)),
+            *_printed_conditions(rates, measured, wait - 1, steps),
             at_most("rise of the potential", _potential_rise(head, rates.prototypes, steps), 0.0, tolerance=1e-9),
         ),
         {**head.witness(), "rates": rates},

@@ -14,7 +14,7 @@ from analysis.claims.growing.instances.residuals import Planted, planted
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.separation import expanded, separation_force
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import SOLVER, Trial, at_least, holds
+from analysis.ledger.evidence import SOLVER, Measurement, Trial, at_least, holds
 from dynsim._types import Key
 from dynsim.growing import descend
 from dynsim.hybrid_trajectory import Jump
@@ -23,7 +23,8 @@ from dynsim.papers import GROWING
 from dynsim.systems.growing.descent import GrowingStep
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.residual import Reading, dominant_value, residual_matrix
-from dynsim.systems.growing.transitions import prune
+from dynsim.systems.growing.rules import GrowthRules
+from dynsim.systems.growing.transitions import bank_along, prune
 
 ALGORITHM = GROWING.at("Section 3.4", "Algorithm")
 COROLLARY = GROWING.at("Corollary 2")
@@ -216,6 +217,31 @@ def growth_amplifies_the_force_of_heads(key: Key, integrator: AbstractIntegrator
     )
 
 
+def _new_banks(key: Key) -> tuple[Measurement, ...]:
+    """Measure the bank with which a head begins, for each rule on its scale, and at quantiles of the tokens."""
+    rng = numpy_rng(key, "banks")
+    inputs, spread, level = rng.normal(size=(7, 3)) + 2.0, rng.uniform(0.4, 0.9), rng.uniform(1.5, 2.5)
+    u = rng.normal(size=3)
+    u = u / np.linalg.norm(u)
+    along = (inputs - inputs.mean(axis=0)) @ u
+    places = {
+        word: size * np.linspace(-1.0, 1.0, 4)
+        for word, size in {"fixed": 1.0, "tokens": np.sqrt(np.mean(along**2)), "eigenvalue": level}.items()
+    }
+    places["quantiles"] = np.quantile(along, [1 / 8, 3 / 8, 5 / 8, 7 / 8])
+    found = {word: bank_along(inputs, u, _rules(word, spread), level) for word in places}
+    return tuple(
+        agrees(f"the bank of a new head, {word}", found[word], inputs.mean(axis=0) + spread * np.outer(steps, u))
+        for word, steps in places.items()
+    )
+
+
+def _rules(word: str, spread: float) -> GrowthRules:
+    """Return rules for banks at quantiles, or along a line with a scale."""
+    own = {"birth": "quantiles"} if word == "quantiles" else {"scaling": word}
+    return GrowthRules(prototypes=4, spread=spread, **own)  # pyright: ignore[reportArgumentType]
+
+
 def _growth_trial(key: Key, *, moved: bool) -> Trial:
     """Measure the forces of heads at growth, those of the first head with inputs that may have moved out along u."""
     at, inputs = planted(key, "features"), ("shared", "projected")[int(numpy_rng(key, "inputs").integers(2))]
@@ -237,6 +263,7 @@ def _growth_trial(key: Key, *, moved: bool) -> Trial:
         (
             agrees("F_sep of the first head after growth", first, before[0]),
             at_least("F_sep of the second head", after[1], 0.0, tolerance=1e-9 * size),
+            *_new_banks(key),
         ),
         {**at.witness(), "before": np.asarray(before), "after": np.asarray(after)},
         parameters={"n": len(at.tokens), "d": at.axes.shape[1], "inputs": inputs},

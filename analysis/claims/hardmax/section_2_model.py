@@ -9,7 +9,7 @@ import numpy as np
 from analysis.claims.hardmax.instances.clouds import Case, case, defined_sets, run
 from analysis.claims.hardmax.instances.large_clouds import search_measurements
 from analysis.claims.hardmax.instances.zoo import close_followers, hard_case, late_leaders, waiting_followers
-from analysis.claims.rational_instances import Exact, identity, matrix, rational_unit
+from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix, rational_unit
 from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, Trial, at_most, holds
@@ -17,7 +17,7 @@ from dynsim._types import Key
 from dynsim.clustering import iterate_hardmax
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
-from dynsim.systems.hardmax.attention import ExactHardmax
+from dynsim.systems.hardmax.attention import ExactHardmax, Hardmax
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap, MultiHeadMap
 
 REPEATED = 24  # layers, after which the tokens that wait have left
@@ -50,7 +50,9 @@ def _layer_trial(key: Key, normalised: bool) -> Trial:
                 "for a matrix that is not symmetric too",
                 bool(np.all(_layer(given, skew, normalised) == exact(given, skew))),
             ),
-            *(_float_layer(word, c) for word, c in name.items()),
+            *(_float_layer(word, c, c.attention) for word, c in name.items()),
+            _float_layer("a matrix that is not symmetric", given, skew),
+            *_several_heads(b, given, skew),
             *_iterated(waiting_followers(b), late_leaders(b), close_followers(b)),
             *search_measurements(b),
         ),
@@ -78,9 +80,25 @@ def _second_form(name: str, given: Case, layer: Exact) -> Measurement:
     return holds(f"{name}: the layer is the second form of (2.5)", bool(np.all(layer == z + share * drifts)))
 
 
-def _float_layer(name: str, given: Case) -> Measurement:
+def _several_heads(key: Key, given: Case, skew: Exact) -> tuple[Measurement, Measurement]:
+    """Compare `MultiHeadMap` of two heads, with different A and any V, with (2.2), and in floats at binary values."""
+    z, V = given.tokens, rational_matrix(key, 2, len(skew), len(skew))
+    attentions, scale = (given.attention, skew), Fraction(2, 3)
+    expected = scale * (z + sum(similarity(z, A) @ z @ v.T for A, v in zip(attentions, V, strict=True)))
+    exact = MultiHeadMap([ExactHardmax(A) for A in attentions], V, scale=scale).step(0, z)
+    x, binary = z.astype(float), [A.astype(float) for A in attentions]
+    rounded = MultiHeadMap([Hardmax(A) for A in binary], V.astype(float), scale=float(scale)).step(0, x)
+    same = MultiHeadMap([ExactHardmax(A) for A in binary], V, scale=scale).step(0, matrix(x)).astype(float)
+    error = np.max(np.abs(rounded - same)) / np.max(np.abs(same))
+    return (
+        holds("two heads with any values V_h add up", bool(np.all(exact == expected))),
+        at_most("their error in floats, over the largest entry", error, 0.0, tolerance=ROUNDING, within=NON_NEGATIVE),
+    )
+
+
+def _float_layer(name: str, given: Case, A: Exact) -> Measurement:
     """Compare `HardmaxMap` with the exact layer at the binary values of its tokens, matrix and step."""
-    x, A, a = given.tokens.astype(float), given.attention.astype(float), float(given.alpha)
+    x, A, a = given.tokens.astype(float), A.astype(float), float(given.alpha)
     exact = ExactHardmaxMap(a, A).step(0, x).astype(float)
     error = np.max(np.abs(HardmaxMap(a, A).step(0, x) - exact)) / np.max(np.abs(x))
     what = f"{name}: error of `HardmaxMap` over the largest entry"
@@ -129,8 +147,9 @@ def layer_is_normalised_attention(key: Key, integrator: AbstractIntegrator) -> T
     """For A symmetric positive definite, V = alpha I, alpha > 0 and any tokens, the attention sublayer (2.2), (2.3)
     followed by the normalisation (2.4) is (2.5) in both its forms, which is (1.1).
 
-    Measured on the maps in fractions, in floats (up to rounding) and with several heads; on the first one for a matrix
-    that is not symmetric too. The sets (1.1b) are measured against all scores for thousands of tokens too.
+    Measured on the maps in fractions, in floats (up to rounding) and with several heads, for matrices A that are not
+    symmetric too; with two heads for values V_h that are no multiples of the identity. The sets (1.1b) are measured
+    against all scores for thousands of tokens too.
     """
     return _layer_trial(key, True)
 

@@ -44,13 +44,15 @@ def _limit_trial(key: Key, ties: bool) -> Trial:
     within, last, layers = True, Fraction(0), []
     for m in (Fraction(1, 16), Fraction(1, 2), 1, 64):
         if m < 1:  # temperatures at which no weight is near its limit, for the map alone
-            layers.append(_soft_layer(given, float(m), _weights(scores, float(m))))
+            layers.append(_soft_layer(given, given.attention, float(m), _weights(scores, float(m))))
             continue
         weights = [softmax_weights(s, int(m)) for s in scores]
         errors = [max(abs(w - h)) for w, h in zip(weights, hard, strict=True)]
         bounds = [count * Fraction(2) ** int(-m * gap) for count, gap in zip(others, gaps, strict=True)]
         within, last = within and all(e <= bound for e, bound in zip(errors, bounds, strict=True)), max(errors)
-        layers.append(_soft_layer(given, float(m), np.stack(weights).astype(float)))
+        layers.append(_soft_layer(given, given.attention, float(m), np.stack(weights).astype(float)))
+    skew = given.attention + matrix([[0, 1], [0, 0]])
+    layers.append(_soft_layer(given, skew, 0.5, _weights(given.tokens @ skew.T @ given.tokens.T, 0.5)))
     limit = given.map.step(0, given.tokens).astype(float)
     cold = SoftmaxMap(float(given.alpha), 1 / (64 * math.log(2)), given.attention.astype(float))
     return Trial(
@@ -83,12 +85,13 @@ def _weights(scores: Exact, m: float) -> np.ndarray:
     return powers / np.sum(powers, axis=1, keepdims=True)
 
 
-def _soft_layer(given: Case, m: float, weights: np.ndarray) -> Measurement:
-    """Compare a layer of `SoftmaxMap` at temperature 1/(m ln 2) with (2.5) for these weights."""
+def _soft_layer(given: Case, A: Exact, m: float, weights: np.ndarray) -> Measurement:
+    """Compare a layer of `SoftmaxMap` with A at temperature 1/(m ln 2) with (2.5) for these weights."""
     x, a = given.tokens.astype(float), float(given.alpha)
-    layer = SoftmaxMap(a, 1 / (m * math.log(2)), given.attention.astype(float)).step(0, jnp.asarray(x))
+    layer = SoftmaxMap(a, 1 / (m * math.log(2)), A.astype(float)).step(0, jnp.asarray(x))
     error = np.max(np.abs(np.asarray(layer) - (x + a * weights @ x) / (1 + a)))
-    what = f"error of the layer of `SoftmaxMap` at tau = 1/({m:g} ln 2)"
+    kind = "" if np.all(A == A.T) else ", A not symmetric"
+    what = f"error of the layer of `SoftmaxMap` at tau = 1/({m:g} ln 2){kind}"
     return at_most(what, error, 0.0, tolerance=ROUNDING, within=NON_NEGATIVE)
 
 

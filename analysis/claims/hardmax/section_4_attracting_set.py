@@ -19,7 +19,7 @@ from analysis.claims.hardmax.instances.certified_limits import (
     values,
     with_late_leaders,
 )
-from analysis.claims.hardmax.instances.clouds import Case
+from analysis.claims.hardmax.instances.clouds import Case, invertible
 from analysis.claims.hardmax.instances.zoo import FACES, hard_case, polygon
 from analysis.claims.hardmax.norm_growth import growth_trial
 from analysis.claims.hardmax.section_1_theorem import projection_measures
@@ -74,10 +74,19 @@ def _finite_measures(key: Key, metric: Exact | None = None) -> Measures:
         return (
             holds("S is the set of solutions of (4.1) over all simplices of vertices", _solutions(run, metric)),
             holds("no other positive combination of the vertices of a face is in S", not several),
+            holds(
+                "no point of S is listed for two faces", len(values(run.candidates.points)) == len(run.candidates.faces)
+            ),
             at_most("number of points of S", len(run.candidates.points), number, tolerance=0.0, within=NON_NEGATIVE),
         )
 
     return measures
+
+
+def _origin_on_an_edge(key: Key) -> Case:
+    """Return three leaders in the plane with the origin on an edge of their hull; no larger face has it inside."""
+    factor = invertible(key, 2)
+    return Case(solved(factor, matrix([[-2, 0], [3, 0], [0, 2]]).T).T, factor, Fraction(1, 2))
 
 
 def _solutions(run: CertifiedRun, metric: Exact | None) -> bool:
@@ -97,7 +106,8 @@ def candidates_are_finitely_many(key: Key, integrator: AbstractIntegrator) -> Tr
     """S is finite: at most one element of S is a convex combination, with positive weights, of given vertices of K."""
     a, b, c = jax.random.split(key, 3)
     name, given = hard_case(b, *FACES)
-    return certified_trial({"random": certifiable_case(c), name: given}, _finite_measures(a))
+    cases = {"random": certifiable_case(c), name: given, "origin on an edge": _origin_on_an_edge(c)}
+    return certified_trial(cases, _finite_measures(a))
 
 
 @candidates_are_finitely_many.with_control

@@ -9,7 +9,7 @@ import numpy as np
 from analysis.claims.hardmax.instances.certified_limits import certified_run
 from analysis.claims.hardmax.instances.clouds import LAYERS, Case, case, defined_sets, run, squared_norms
 from analysis.claims.hardmax.instances.zoo import hard_case, late_leaders, posed, uneven_tie
-from analysis.claims.rational_instances import matrix
+from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.leaders import leader_layers, leader_layers_by_value
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Trial, holds
@@ -96,7 +96,8 @@ def _value_trial(given: Case, map: ExactHardmaxMap, tied: Case) -> Trial:
     end = certified_run(tied)
     if isinstance(end, Trial):
         return end
-    first_layers = leader_layers_by_value(map, run(map, given.tokens))
+    states = run(map, given.tokens)
+    first_layers = leader_layers_by_value(map, states)
     by_value = leader_layers_by_value(tied.map, end.path)
     same = bool(np.all(by_value == end.certificate.leader_layers_by_value))
     repeated = len({tuple(z) for z in given.tokens}) < len(given.tokens)
@@ -110,6 +111,10 @@ def _value_trial(given: Case, map: ExactHardmaxMap, tied: Case) -> Trial:
                 f"some token follows only tokens equal to it within {LAYERS} layers", bool(np.any(first_layers >= 0))
             ),
             holds("equal tokens have the same first layer", _same_for_equals(given, first_layers)),
+            holds(
+                "these layers are those of the definition",
+                first_layers.tolist() == _layers_by_value(states, map),
+            ),
             holds("`hypotheses` tells that tokens are repeated", not hypotheses(map, given.tokens).distinct),
             holds("the certificate finds the leaders by value", same),
             *end.agreement(),
@@ -117,6 +122,13 @@ def _value_trial(given: Case, map: ExactHardmaxMap, tied: Case) -> Trial:
         witness=given.witness(),
         parameters=given.parameters(),
     )
+
+
+def _layers_by_value(states: list[Exact], map: ExactHardmaxMap) -> list[int]:
+    """Return for each token the first layer at which all members of C_i equal it, -1 if there is none."""
+    A = identity(states[0].shape[1]) if map.rule.attention is None else map.rule.attention
+    alone = [[all(all(x[j] == x[i]) for j in s) for i, s in enumerate(defined_sets(x, A))] for x in states]
+    return [next((k for k, row in enumerate(alone) if row[i]), -1) for i in range(len(states[0]))]
 
 
 def _same_for_equals(given: Case, layers: np.ndarray) -> bool:

@@ -113,12 +113,23 @@ def _rate_measurements(given: Chain) -> tuple[Measurement, ...]:
         else at_most("gap of the reversibilisation over the gap", symmetric_gap / exact.gap, 1.0, tolerance=SOLVER),
         field_measurement(given, exact.stationary[None] + identity(given.size), sparse=True),
         equal("spectral gap over its closed form", gap.value / exact.gap, 1.0, tolerance=SOLVER),
+        _gap_of_a_turning_mode(),
         equal(
             f"largest distance from p_st after {LONG} relaxation times", far(LONG / exact.gap), 0, tolerance=ROUNDING
         ),
         at_least("largest distance after one", far(1 / exact.gap), math.exp(-1) / 2, tolerance=ROUNDING, within=(0, 1)),
         *_mixing_measurements(given),
     )
+
+
+def _gap_of_a_turning_mode() -> Measurement:
+    """Measure the gap of a ring of eight states with a switch, whose slowest mode turns fast.
+
+    Eigenvalues are those of the ring, e^(i pi k / 4) - 1, plus 0 or -1/2: the one nearest to zero is -1/2.
+    """
+    ring, switch = np.roll(np.eye(8), 1, axis=0) - np.eye(8), np.array([[-0.25, 0.25], [0.25, -0.25]])
+    found = spectral_gap(np.kron(ring, np.eye(2)) + np.kron(np.eye(8), switch)).value
+    return equal("gap of a ring with a switch", found, 1 - math.cos(math.pi / 4), tolerance=SOLVER)
 
 
 def _mixing_measurements(given: Chain) -> tuple[Measurement, ...]:

@@ -16,7 +16,7 @@ from analysis.claims.prototypes.instances.linearisations import gap_after
 from analysis.claims.prototypes.instances.partly_trained import Minimum, Pair, minimum, random_pair
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, equal, holds
-from analysis.prototypes.hessian import hessian_blocks, rate_condition, rate_spectrum
+from analysis.prototypes.hessian import HessianBlocks, condition_bound, hessian_blocks, rate_condition, rate_spectrum
 from dynsim._types import Key
 from dynsim.exact import positive_definite
 from dynsim.integrators import AbstractIntegrator
@@ -298,6 +298,16 @@ def weak_coupling_leaves_the_order_of_rates(key: Key, integrator: AbstractIntegr
     )
 
 
+def _bound_with_coupling(key: Key) -> Measurement:
+    """Measure the bound of (14) for a Hessian with known eigenvalues and singular values, the blocks turned."""
+    rng = numpy_rng(key, "turned")
+    A, B, C, D = (np.linalg.qr(rng.normal(size=(n, n)))[0] for n in (2, 3, 2, 3))
+    mixed = A @ np.array([[3.0, 0.0, 0.0], [0.0, 1.5, 0.0]]) @ B.T
+    blocks = HessianBlocks(C @ np.diag([2.0, 5.0]) @ C.T, mixed, D @ np.diag([1.0, 4.0, 7.0]) @ D.T)
+    bound = 1 / (3.0**2 / 2 + 7)  # (14) as printed
+    return equal("the bound of (14) of a Hessian with coupling", condition_bound(blocks), bound, tolerance=ROUNDING)
+
+
 def _weak_trial(key: Key, expected: Fraction, pair: Pair) -> Trial:
     """Compare the bound of (14) at a fixed point without coupling with the expected one."""
     blocks, condition = hessian_blocks(pair.flow(), pair.state), rate_condition(pair.flow(), pair.state)
@@ -309,6 +319,7 @@ def _weak_trial(key: Key, expected: Fraction, pair: Pair) -> Trial:
         ),
         conclusions=(
             equal("the bound of (14), of the flow that ships", condition.bound, expected, tolerance=ROUNDING),
+            _bound_with_coupling(key),
         ),
         witness={"a": pair.a, "y": pair.y, "bound": expected},
         parameters={"bound": float(expected)},

@@ -24,6 +24,8 @@ THRESHOLD = Fraction(1, 100)  # of Table 5
 
 velocity = eqx.filter_jit(lambda flow, p: flow.velocity(0.0, p))
 utilisation = eqx.filter_jit(measures.utilisation)
+AT_THRESHOLD = jnp.asarray([[0.5, 0.5], [0.0, 1.0]])
+"""Assignments of which the mean for the first prototype is exactly 1/4."""
 
 
 def _stochastic(key: Key, kind: str) -> Exact:
@@ -101,6 +103,7 @@ def _used_trial(bank: Bank, bound: Fraction, least: Fraction) -> Trial:
         (
             holds("all prototypes have a mean assignment above 1/100", used == 1),
             agrees("the utilisation that ships", found, float(used)),
+            agrees("that of a mean assignment at the threshold", utilisation(AT_THRESHOLD, 0.25), 0.5),
         ),
         {**bank.witness(), "mean assignments": mean},
         parameters={**bank.parameters, "utilisation": float(used)},

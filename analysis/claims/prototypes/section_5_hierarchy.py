@@ -19,12 +19,14 @@ from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, hol
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
+from dynsim.systems.prototypes.hierarchy import TwoLevel, TwoLevelFlow
 
 POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 values = eqx.filter_jit(lambda flow, x: flow.values(0.0, x))
 gradient = eqx.filter_jit(lambda flow, x: flow.gradient(0.0, x))
 inputs = eqx.filter_jit(lambda flow, x: flow.inputs(0.0, x))
+values_and_velocity = eqx.filter_jit(lambda flow, x: (flow.values(0.0, x), flow.velocity(0.0, x)))
 
 
 def _levels(given: TwoBanks) -> tuple[Measurement, ...]:
@@ -68,17 +70,53 @@ def _softmax(z: np.ndarray, p: np.ndarray, T: float) -> np.ndarray:
     return weights / np.sum(weights, axis=1, keepdims=True)
 
 
+def _read(groups: bool, mu: np.ndarray) -> np.ndarray:
+    """Return what level 2 reads of the soft centroids: themselves, or their means over groups."""
+    return np.stack([mu[g == GROUPS].mean(axis=0) for g in range(3)]) if groups else mu
+
+
+def _printed_velocity(flow: TwoLevelFlow, x: TwoLevel) -> list[np.ndarray]:
+    """Return minus each rate times the derivative of the sum of both losses, by complex steps.
+
+    Assignments are constants in the mode frozen, and the inputs of level 2 if they are detached.
+    """
+    T, data, frozen = float(flow.temperature(0.0)), np.asarray(flow.data), flow.loss.gradient == "frozen"
+    given = [np.asarray(leaf) for leaf in x]
+    q = _softmax(data @ given[0].T, given[1], T)
+    mu = _read(flow.groups is not None, q @ given[1])
+    r = _softmax(mu, given[2], T)
+
+    def total(theta: np.ndarray, first: np.ndarray, second: np.ndarray) -> complex:
+        z = data @ theta.T
+        q_now = q if frozen else _softmax(z, first, T)
+        read = mu if flow.detached else _read(flow.groups is not None, q_now @ first)
+        r_now = r if frozen else _softmax(read, second, T)
+        terms = [
+            w * np.sum((a[:, None] - p[None]) ** 2, axis=-1) for w, a, p in ((q_now, z, first), (r_now, read, second))
+        ]
+        return sum(np.sum(term) for term in terms)
+
+    found = []
+    for k, rate in enumerate((flow.encoder_rate, flow.prototype_rate, flow.prototype_rate)):
+        slope = np.empty(given[k].shape)
+        for place in np.ndindex(*slope.shape):
+            moved = [a.astype(complex) for a in given]
+            moved[k][place] += 1e-30j
+            slope[place] = total(*moved).imag / 1e-30
+        found.append(-float(rate) * slope)
+    return found
+
+
 def _levels_trial(key: Key, *, forgotten: bool) -> Trial:
     """Measure R + V of both levels of a generic flow; `forgotten` gives level 2 the embeddings for inputs."""
     flow, x = generic_flow(key)
     T, z = float(flow.temperature(0.0)), np.asarray(flow.data) @ np.asarray(x.encoder).T
     first, second = (np.asarray(p) for p in (x.first, x.second))
     q = _softmax(z, first, T)
-    mu = z if forgotten else q @ first
-    if flow.groups is not None:
-        mu = np.stack([mu[g == GROUPS].mean(axis=0) for g in range(3)])
+    mu = _read(flow.groups is not None, z if forgotten else q @ first)
     found = [parts(z, first, q), parts(mu, second, _softmax(mu, second, T))]
-    losses = values(flow, x)
+    losses, velocity = values_and_velocity(flow, x)
+    moves = zip(("the encoder", "P1", "P2"), velocity, _printed_velocity(flow, x), strict=True)
     return Trial(
         (at_least("temperature", T, 0.0, tolerance=ROUNDING),),
         (
@@ -87,6 +125,7 @@ def _levels_trial(key: Key, *, forgotten: bool) -> Trial:
                 for level, loss, part in zip((1, 2), losses, found, strict=True)
             ),
             *(at_least(f"V of level {i}", part.variance, 0.0, tolerance=ROUNDING) for i, part in enumerate(found, 1)),
+            *(agrees(f"the velocity of {name} that ships", v, expected) for name, v, expected in moves),
         ),
         {"data": np.asarray(flow.data), "state": [np.asarray(leaf) for leaf in x]},
         parameters={"T": T, "groups": "none" if flow.groups is None else "means"},

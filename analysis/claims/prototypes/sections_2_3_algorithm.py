@@ -21,6 +21,7 @@ from analysis.claims.prototypes.instances.banks import (
     soft,
     squared_norms,
 )
+from analysis.claims.rational_instances import matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, holds
 from dynsim._types import Key
@@ -33,6 +34,8 @@ TOLERANCE = Fraction(1, 10**8)
 COLD = np.float32(0.3)  # T_min of Section 7.1
 MEAN_LOSS = PrototypeLoss(reduction="mean")
 mean_value = eqx.filter_jit(MEAN_LOSS.value)
+PENALISED = PrototypeLoss("frozen", barrier=0.7, ridge=0.3, reduction="mean")
+penalised = eqx.filter_jit(lambda z, p, T: (PENALISED.value(z, p, T), *PENALISED.gradients(z, p, T)))
 
 
 def _trial(bank: Bank, hypotheses: tuple[Measurement, ...], conclusions: tuple[Measurement, ...]) -> Trial:
@@ -41,6 +44,28 @@ def _trial(bank: Bank, hypotheses: tuple[Measurement, ...], conclusions: tuple[M
 
 def _mean_loss(bank: Bank) -> Measurement:
     return agrees("the mean loss that ships", mean_value(*bank.floats), float(bank.parts.loss / len(bank.z)))
+
+
+def _penalised_mean(key: Key) -> tuple[Measurement, ...]:
+    """Measure the mean loss with barrier and ridge, of which the loss alone is divided by the number of embeddings."""
+    bank = random_bank(key)
+    bank = bank._replace(p=bank.p + 7 * bank.spacing * matrix([[0, 0], [1, 0], [0, 1]]))  # distinct prototypes
+    z, p, q, B = bank.z, bank.p, bank.q, len(bank.z)
+    lam, rho = float(PENALISED.barrier), float(PENALISED.ridge)
+    pairs = [(j, k) for j in range(len(p)) for k in range(len(p)) if j != k]
+    away = {(j, k): (p[k] - p[j]).astype(float) for j, k in pairs}
+    barrier = lam / 2 * sum(1 / (v @ v) for v in away.values())
+    force = np.zeros(p.shape)
+    for (_, k), v in away.items():
+        force[k] -= 2 * lam * v / (v @ v) ** 2
+    own = (2 * (np.sum(q, axis=0)[:, None] * p - q.T @ z) / B).astype(float)
+    value, by_embeddings, by_prototypes = penalised(*bank.floats)
+    ridge = rho * p.astype(float)
+    return (
+        agrees("the mean loss with penalties", value, float(bank.parts.loss) / B + barrier + np.sum(ridge * p) / 2),
+        agrees("its derivative by embeddings", by_embeddings, 2 * (z - q @ p) / B),
+        agrees("its derivative by prototypes", by_prototypes, own + force + ridge),
+    )
 
 
 def _subtraction_trial(bank: Bank, subtracted: Fraction, what: str) -> Trial:
@@ -74,7 +99,7 @@ def subtraction_of_the_error_gives_the_variance(key: Key, integrator: AbstractIn
     """V := Lq - (1/B) sum_n |z_n - mu_n|^2 equals (1/B) sum_nk q_nk |p_k - mu_n|^2. Changed: what is subtracted."""
     bank = hard_bank(key)
     measured = _subtraction_trial(bank, bank.parts.error, "(1/B) sum |z - mu|^2")
-    conclusions = (*measured.conclusions, _mean_loss(bank), *computed(bank))
+    conclusions = (*measured.conclusions, _mean_loss(bank), *computed(bank), *_penalised_mean(key))
     return Trial(soft(bank), conclusions, measured.witness, parameters=measured.parameters)
 
 

@@ -1,5 +1,7 @@
 """Claims of Section 2.2 and the abstract on collapse: its linearisation, and whether prototypes can converge to it."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -42,7 +44,7 @@ def _hessian(flow: PrototypeFlow, p: Prototypes) -> jax.Array:
 def _spectrum(flow: PrototypeFlow) -> tuple[np.ndarray, tuple[Measurement, ...]]:
     """Return the spectrum of the Hessian at collapse, and measurements of it and of the gradient there."""
     z, T = np.asarray(flow.embeddings), float(flow.temperature(0.0))
-    at = jnp.asarray(collapse(z, K))
+    at = jnp.asarray(collapse(z, K, flow.loss))
     values = np.linalg.eigvalsh(np.asarray(_hessian(flow, at)))
     return values, (
         at_most("gradient at collapse", jnp.max(jnp.abs(flow.gradient(0.0, at))), 1e-11, tolerance=0.0),
@@ -89,6 +91,9 @@ def _saddle_trial(key: Key, gradient: str, factor: float) -> Trial:
     T = float(numpy_rng(key, "heat").uniform(0.75, 0.95)) * factor * largest
     flow = PrototypeFlow(z, T, loss=PrototypeLoss(gradient, reduction="mean"), rate=K / 2)
     values, measured = _spectrum(flow)
+    ridged = PrototypeLoss(gradient, ridge=float(numpy_rng(key, "ridge").uniform(0.2, 0.6)), reduction="mean")
+    with_ridge = PrototypeFlow(z, critical_temperature(z, ridged, K), loss=ridged, rate=K / 2)
+    onset, measured_with_ridge = _spectrum(with_ridge)
     return Trial(
         (
             at_least("temperature", T, 0.0, tolerance=ROUNDING),
@@ -98,6 +103,8 @@ def _saddle_trial(key: Key, gradient: str, factor: float) -> Trial:
             at_most("least eigenvalue", values[0], 0.0, tolerance=ROUNDING),
             at_least("largest eigenvalue", values[-1], 0.0, tolerance=ROUNDING),
             *measured,
+            agrees("the least eigenvalue at the critical temperature, with a ridge", onset[0], 0.0),
+            *(replace(m, what=f"with a ridge: {m.what}") for m in measured_with_ridge),
         ),
         {"z": z, "T": T, "mode": gradient},
         parameters={"n": N, "k": K, "mode": gradient, "T": T},

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
@@ -90,7 +91,8 @@ def generic_flow(key: Key) -> tuple[TwoLevelFlow, TwoLevel]:
         groups=groups,
     )
     state = TwoLevel(*(jnp.asarray(rng.normal(size=shape)) for shape in ((2, 3), (3, 2), (2, 2))))
-    return flow, state
+    rates = [jnp.asarray(rate) for rate in rng.uniform(0.2, 2.0, 2)]
+    return eqx.tree_at(lambda f: (f.encoder_rate, f.prototype_rate), flow, rates), state
 
 
 def far_apart(given: TwoBanks, factor: int) -> TwoBanks:
