@@ -14,7 +14,6 @@ Source of the bound on the ratios: D. E. Amos, Computation of modified Bessel fu
 import math
 
 import numpy as np
-import scipy.special
 
 
 def left_out(dimension: int, reach: float, most: int) -> np.ndarray:
@@ -32,6 +31,8 @@ def left_out(dimension: int, reach: float, most: int) -> np.ndarray:
         return np.ones(most + 1)  # all coefficients together; far more degrees are needed
     orders = np.arange(2 * most + 64 + math.ceil(r)) + half
     ratios = r / (orders + 0.5 + np.sqrt((orders + 0.5) ** 2 + r**2))
+    import scipy.special
+
     first = scipy.special.ive(0, r) if dimension == 2 else -math.expm1(-2 * r) / (2 * r)
     sizes = first * np.concatenate([[1.0], np.cumprod(ratios)])
     degrees = np.arange(len(sizes))
