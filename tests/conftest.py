@@ -2,9 +2,14 @@
 
 import gc
 import os
+from importlib.metadata import version
 
-# Programs of tests run for milliseconds: they are compiled quickly, to slower code. XLA reads no flag after a word.
-FLAGS = "--xla_backend_optimization_level=0 --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+# Programs of tests run for milliseconds: they are compiled quickly, to slower code. XLA reads no flag after a word, and
+# ends the process at a flag that it does not know.
+QUICK = "--xla_backend_optimization_level=0"
+if version("jaxlib").startswith("0.10."):
+    QUICK += " --xla_cpu_use_fusion_emitters=false"
+FLAGS = f"{QUICK} --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 os.environ.setdefault("XLA_FLAGS", FLAGS)
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # two test processes on two cores
