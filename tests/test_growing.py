@@ -104,6 +104,14 @@ def test_the_velocity_of_a_gate_is_its_formula():
     np.testing.assert_allclose(moved("exin"), (E @ w - (w @ E @ w) / square * w) / square, rtol=1e-13)
 
 
+def test_a_gate_takes_decreasing_steps_and_keeps_its_length():
+    f = flow(gate="oja", gate_rate=0.3)
+    w = f.gate_start()
+    moved = w + 0.3 / 4**0.75 * gate_velocity(f.tracked, w, "oja")
+    found = GrowingStep(f, gate_power=0.75)._gate(3, w)  # alone: a whole step would compile for seconds
+    np.testing.assert_allclose(found, moved / np.linalg.norm(moved), rtol=1e-12)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("normalisation", ["oja", "exin"])
 def test_the_gate_converges_to_the_dominant_plane(normalisation):

@@ -207,4 +207,11 @@ MUTANTS = (
         "rates.prototypes / gate.at(0)",
         ("growing/corollary-9/corrected",),
     ),
+    Mutant(
+        "greedy: the share of the energy counts one square for each plane",
+        "analysis.growing.greedy",
+        "return float(2 * np.sum(np.asarray(values) ** 2) / squared_norm",
+        "return float(np.sum(np.asarray(values) ** 2) / squared_norm",
+        ("growing/experiment-1-coverage/corrected",),
+    ),
 )

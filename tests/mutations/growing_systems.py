@@ -344,4 +344,18 @@ MUTANTS = (
         "return centre + float(rules.spread) ** 2 * np.outer(steps, u)",
         ("growing/corollary-2/corrected",),
     ),
+    Mutant(
+        "growing system: a gate's first step is the second one",
+        "dynsim.systems.growing.descent",
+        "(jnp.asarray(k, float) + 1.0) ** self.gate_power",
+        "(jnp.asarray(k, float) + 2.0) ** self.gate_power",
+        tests=("tests/test_growing.py::test_a_gate_takes_decreasing_steps_and_keeps_its_length",),
+    ),
+    Mutant(
+        "growing system: a gate's step changes its length",
+        "dynsim.systems.growing.descent",
+        "return moved / jnp.where(norm > 0, norm, 1.0)",
+        "return moved",
+        tests=("tests/test_growing.py::test_a_gate_takes_decreasing_steps_and_keeps_its_length",),
+    ),
 )

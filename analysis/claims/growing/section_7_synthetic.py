@@ -16,6 +16,7 @@ from analysis.experiments.growing.instances import (
     spectrum,
 )
 from analysis.experiments.growing.outcomes import coverages
+from analysis.growing.greedy import energy_coverage
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
@@ -180,6 +181,7 @@ def _squares_trial(key: Key, weight: int) -> Trial:
         hypotheses=_as_drawn(flow, values),
         conclusions=(
             equal("coverage + |A_res|_F^2 / |M_a|_F^2", covered + left / square, 1.0, tolerance=ROUNDING),
+            _same("share of the energy that ships", energy_coverage(flow.interaction, levels) * weight / 2, covered),
             at_least("coverage", covered, least, tolerance=ROUNDING),
             at_least("coverage", covered, float(PRINTED_COVERAGE), tolerance=ROUNDING, within=(0.0, 1.0)),
             *_by_threshold(flow, covered, 1 - (d - 2 * len(levels)) * SETTING.threshold**2 / square),
