@@ -90,7 +90,7 @@ def test_two_cusps_in_one_step_are_both_found():
 
 
 def _at(kind, parameter, *state):
-    return Bifurcation(kind, jnp.asarray(state), parameter, np.zeros(1, complex), 0.0, 0.0, np.zeros(2))
+    return Bifurcation(kind, jnp.asarray(state), parameter, np.zeros(1, complex), 0.0, 0.0, np.zeros(len(state) + 1))
 
 
 def test_a_curve_covers_another_one_if_it_passes_both_ends():

@@ -25,6 +25,7 @@ from dynsim.systems.rescaled import is_flat
 SLOW = 0.03  # of the fastest rate, or of what is found at the bounds: rates that are not less count
 CHANGED = 0.5  # of an eigenvalue: by which it changes over a component's size
 TYPICAL = 4.0  # units: the size of a component that has a unit by its move
+LEAST = TYPICAL / 1024  # size by its move that has the unit 1
 ROUGH = (1 / 1024, 4096.0)  # sizes by the other components that have the unit 1
 FAR = 1024.0  # times the unit of what moves a component: a unit that is larger is doubtful
 ROUNDING = 1e-8  # of the largest range on an orbit: a smaller one may be an error of the solver
@@ -161,8 +162,8 @@ def _changes(
 
 
 def _unit(changes: Callable[[float], bool]) -> float:
-    """Return the unit near the least size of moves that change eigenvalues, NaN if none does; 1 within `STATES`."""
-    if changes(STATES[0]):
+    """Return the unit near the least size of moves that change eigenvalues, NaN if none does; 1 from `LEAST` to `STATES`."""
+    if changes(LEAST):
         return next((1024.0**-k for k in range(1, FURTHEST) if not changes(1024.0**-k / 8)), 1024.0**-FURTHEST)
     if changes(STATES[1]):
         return 1.0
