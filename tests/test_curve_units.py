@@ -47,6 +47,14 @@ def test_sizes_are_found_at_zero_and_beside_it(start):
     assert curve_units(own, (where(own, "rho"),), jnp.asarray(start), ((0.0, 30.0),)).are_given
 
 
+@pytest.mark.parametrize(("rate", "unit"), [(64.0, 1.0), (256.0, 2.0**-10)])
+def test_a_component_has_a_smaller_unit_only_if_its_size_is_nearer_to_four_of_that(rate, unit):
+    """The eigenvalue -1 - rate x of zero is larger by half where x is a half over the rate."""
+    flow = FunctionFlow(lambda t, x, p: p - x - rate * x**2 / 2, parameters={"p": 0.0})
+    found = curve_units(flow, (where(flow, "p"),), jnp.zeros(1), ((-1e-3, 1e-3),))
+    assert found.scale.tolist() == [unit]
+
+
 def test_components_without_an_influence_on_eigenvalues_are_as_large_as_the_others_make_them():
     """The second component of FitzHugh and Nagumo is linear; one that nothing moves is as large as it is."""
     nerve = in_units(FitzHughNagumo(current=0.3), [1e-9, 1e6], "current", parameter=RATE)

@@ -162,7 +162,10 @@ def _changes(
 
 
 def _unit(changes: Callable[[float], bool]) -> float:
-    """Return the unit near the least size of moves that change eigenvalues, NaN if none does; 1 from `LEAST` to `STATES`."""
+    """Return the unit near the least size of moves that change eigenvalues, NaN if none does.
+
+    It is 1 for sizes from `LEAST` to the largest of `STATES`.
+    """
     if changes(LEAST):
         return next((1024.0**-k for k in range(1, FURTHEST) if not changes(1024.0**-k / 8)), 1024.0**-FURTHEST)
     if changes(STATES[1]):

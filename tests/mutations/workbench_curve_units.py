@@ -125,4 +125,8 @@ MUTANTS = (
     Mutant("workbench curve units: the period of a forcing is in the units of the flow",
            DYNAMICS + "orbit_continuation", "self.given(self.units.given(flow)) / self.units.time",
            "self.given(self.units.given(flow))", tests=FORCED),
+    Mutant("workbench curve units: a size a little below one has a unit of a thousandth",
+           DYNAMICS + "component_sizes", "LEAST = TYPICAL / 1024", "LEAST = 1 / 64",
+           tests=("tests/test_curve_units.py::"
+                  "test_a_component_has_a_smaller_unit_only_if_its_size_is_nearer_to_four_of_that",)),
 )  # fmt: skip
