@@ -42,7 +42,8 @@ def test_collapse_loses_stability_at_the_critical_temperature_and_two_prototypes
     first, last = split[0].states[[0, -1], :, 0]
     assert np.ptp(first) > 0.5
     np.testing.assert_allclose(last, first[::-1], atol=1e-8)  # it ends at its mirror image
-    (turn,) = [b for b in split[0].bifurcations if b.kind == "fold"]
+    (turn,) = split[0].bifurcations
+    assert turn.kind == "branch point"  # where it crosses the first branch
     assert turn.parameter == pytest.approx(T, rel=1e-6)
     assert np.ptp(turn.state) < 1e-3
     potential = lambda q, y: PrototypeFlow(Z, y, loss=loss).potential(0.0, q)

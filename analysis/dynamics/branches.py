@@ -266,9 +266,13 @@ def _crossings(
     if not name and known:
         return []
     where, away = length + share * size, (end.flat - begin.flat) / size
-    name = name or "branch point"
-    c = UNKNOWN
-    if high - low == (2 if frequency else 1):
+    c, alone = UNKNOWN, high - low == (2 if frequency else 1)
+    if not name:  # where one crosses zero and no curves do, the slope of the parameter changes its sign, if only a bit
+        crossed = not alone or curve.singular(begin) * curve.singular(end) <= 0
+        name = "branch point" if crossed else "fold"
+    if name == "fold":
+        c = curve.coefficient(name, point, 0.0)
+    elif alone:
         side = max(begin, end, key=lambda point: abs(test(point)))
         c = _in_natural_size(curve, name, (point, side), frequency, abs(test(side)))
     return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c)]

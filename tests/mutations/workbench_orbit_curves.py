@@ -13,6 +13,7 @@ GAPS = (TESTS + "derivatives_of_the_gaps_are_those_of_differences",)
 TWICE = ("tests/test_forced_orbits.py::test_a_doubled_orbit_of_a_forced_flow_has_twice_its_period",)
 PRODUCT = (TESTS + "multipliers_are_those_of_the_product_of_all_segments",)
 SHRUNK = (TESTS + "orbits_end_where_they_are_too_long_or_have_shrunk_to_an_equilibrium",)
+CANARD = (TESTS + "the_canard_explosion_of_a_nerve_passes_its_fold",)
 BAD = (TESTS + "bad_input_is_one_sentence",)
 
 MUTANTS = (
@@ -99,4 +100,6 @@ MUTANTS = (
            tests=RANGES),
     Mutant("workbench orbit curves: an orbit of a branch is found at the flow's own parameter", ALONG,
            "moved = with_parameter(where, flow, jnp.asarray(cycles.parameters[point]))\n", "moved = flow\n", tests=END),
+    Mutant("workbench orbit curves: a fold with hardly a slope is a branch point", DYNAMICS + "branches",
+           'name = "branch point" if crossed else "fold"', 'name = "branch point"', tests=CANARD),
 )  # fmt: skip
