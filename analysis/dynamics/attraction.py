@@ -99,6 +99,8 @@ def volume_growth(record: Record, few: int = 1024) -> Growth:
     bases = np.array([tangent_basis(space, restored(jnp.asarray(x))) for x in some])
     bases = np.broadcast_to(bases, (len(rows), *bases.shape[1:]))
     growth, size = (np.asarray(part) for part in _growth(record.time_map, jnp.asarray(rows), jnp.asarray(bases)))
+    if not np.all(np.isfinite(growth)):  # the derivative of a map is singular somewhere: volumes vanish
+        return Growth(float(np.mean(growth)), 0.0, float(np.mean(size)))
     means = [float(np.mean(part)) for part in np.array_split(growth, BLOCKS)]
     return Growth(float(np.mean(growth)), float(np.std(means, ddof=1) / np.sqrt(BLOCKS)), float(np.mean(size)))
 

@@ -177,7 +177,8 @@ def _dominant(field: Any, y: State, f: State, known: _Memory, stale: Bool[Array,
 
     def iterated(carry):
         k, v, last, most, _ = carry
-        w = jax.tree.map(lambda a, b: (a - b) / push.astype(b.dtype), field(_pushed(y, v, push)), f)
+        pushed = jax.lax.stop_gradient(field(_pushed(y, v, push)))  # the field holds parameters, and the time
+        w = jax.tree.map(lambda a, b: (a - b) / push.astype(b.dtype), pushed, f)
         size = jnp.sqrt(_dot(w, w))
         done = ~jnp.isfinite(size) | (size == 0)
         v = jax.tree.map(lambda old, new: jnp.where(done, old, new), v, _scaled(w))
