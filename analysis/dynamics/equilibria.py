@@ -1,17 +1,17 @@
 """Equilibria of a flow, found by least squares and Newton's method from many initial points."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
+import optimistix as optx
 from jaxtyping import Array
 
 from analysis.dynamics.flat_states import count_of
-from analysis.dynamics.least_squares import least_squares
 from analysis.dynamics.linearisation import Spectrum, SymmetryGenerator, spectrum, tangent_basis, tangent_jacobian
 from analysis.dynamics.sample_sizes import sample_units
 from analysis.dynamics.units import Units
@@ -226,14 +226,17 @@ def least_speed(flow: AbstractFlow, starts: State, t: Array, known: Array | np.n
     def nearest(start: State) -> State:
         flat, unravel = jax.flatten_util.ravel_pytree(start_on(flow.space, start))
 
-        def residual(y: Array) -> Array:
+        def residual(y: Array, args: Any) -> Array:
+            del args
             point = jax.flatten_util.ravel_pytree(flow.space.project(unravel(y)))[0]
             there = jnp.all(jnp.isfinite(known), axis=1)
             away = jnp.sum((point[None] - jnp.where(there[:, None], known, 0.0)) ** 2, axis=1)
             logs = jnp.where(there, jnp.log1p(1 / (away + 1e-300)), 0.0)  # the derivative of a product compiles slowly
             return field(unravel(y)) * jnp.exp(jnp.sum(logs))
 
-        return flow.space.project(unravel(least_squares(residual, flat)))
+        solver = optx.LevenbergMarquardt(1e-12, 1e-14)
+        solution = optx.least_squares(residual, solver, flat, max_steps=100, throw=False)
+        return flow.space.project(unravel(solution.value))
 
     speeds = jax.vmap(lambda x: jnp.max(jnp.abs(field(x))))(starts)
     return jax.vmap(nearest)(starts), jnp.nanmedian(speeds)

@@ -36,7 +36,6 @@ IN_TIME = (PLANE + "whether_a_field_depends_on_time",)
 CYCLES = (PLANE + "limit_cycles_are_found_forwards_and_backwards_each_once",)
 UNITED = (PLANE + "limit_cycles_are_found_whatever_their_period[1.0]",)
 FIELDS = ("tests/test_compilations.py::test_the_field_at_any_number_of_states_and_times_is_one_program",)
-LEAST = ("tests/test_least_squares.py",)
 
 MUTANTS = (
     Mutant("workbench time maps: steps of a map begin anew in every interval", MAPS,
@@ -172,8 +171,4 @@ MUTANTS = (
     Mutant("workbench pace: fields of parts are those of the first time", PACE,
            "column[k : k + rows] for column in columns]", "columns[0][:rows], *(c[k : k + rows] for c in columns[1:])]",
            tests=FIELDS),
-    Mutant("workbench least squares: steps that do not reduce the residual are taken", DYNAMICS + "least_squares",
-           "taken = place.first | (change <= POOR * predicted)", "taken = place.first | True", tests=LEAST),
-    Mutant("workbench least squares: the damping stays", DYNAMICS + "least_squares",
-           "jnp.where(freer, GROW, 1.0), SHRINK)", "1.0, 1.0)", tests=LEAST),
 )  # fmt: skip
