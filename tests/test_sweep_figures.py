@@ -8,7 +8,6 @@ from matplotlib.colors import LogNorm
 
 from dynsim import FunctionFlow, sweep
 from dynsim.commands.sweep import quantities
-from dynsim.commands.systems import Found
 from figures.sweeps import Quantity, _edges, _geometric, _logarithmic, drawing
 from tests.commands import refused, run
 from tests.figure_layout import check_layout, overlapping
@@ -97,7 +96,7 @@ def test_scales_are_logarithmic_where_values_and_parameters_ask_for_it():
 
 def test_what_is_measured_of_a_run_has_the_units_of_the_system():
     flow = FunctionFlow(lambda t, x: -x, names=("v", "w"), units=("mV", ""))
-    assert quantities(Found("mine", flow, np.zeros(2)))[:2] == (("v", "w"), ("mV", ""))
+    assert quantities(flow, np.zeros(2))[:2] == (("v", "w"), ("mV", ""))
 
 
 def test_the_command_draws_the_sweep_of_a_function(here, capsys):

@@ -3,9 +3,9 @@
 import abc
 from typing import ClassVar, NamedTuple
 
-import jax
 import numpy as np
 
+from analysis.dynamics.flat_states import flat_state
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from analysis.dynamics.normal_forms import UNKNOWN, Coefficient
 from analysis.dynamics.units import Units
@@ -39,7 +39,7 @@ class CurvePoint(NamedTuple):
     @property
     def flat(self) -> np.ndarray:
         """The state as a vector, with the parameter behind it."""
-        return np.concatenate([_flat(self.state), [self.parameter]])
+        return np.concatenate([flat_state(self.state), [self.parameter]])
 
 
 class Equations(NamedTuple):
@@ -169,7 +169,7 @@ class AbstractCurve(abc.ABC):
                 return None
             first = max(at.size, 1.0) if first is None else first
             by_state, by_parameter = (float(np.max(np.abs(part), initial=0.0)) for part in (at.J, at.slope))
-            terms = by_state * (1 + float(np.max(np.abs(_flat(state))))), by_parameter * abs(parameter)
+            terms = by_state * (1 + float(np.max(np.abs(flat_state(state))))), by_parameter * abs(parameter)
             rounding = ROUNDING * max(terms)
             matrix = np.vstack([np.column_stack([at.J, at.slope]), direction])
             change = np.linalg.lstsq(matrix, -np.append(at.values, 0.0), rcond=1e-11)[0]
@@ -242,11 +242,6 @@ class AbstractCurve(abc.ABC):
         sizes = np.linalg.svd(matrix, compute_uv=False)
         share = float(sizes[-1] / max(float(sizes[0]), np.finfo(float).tiny))
         return float(np.linalg.slogdet(matrix)[0]) * share
-
-
-def _flat(state: State) -> np.ndarray:
-    """Return a state as a vector, in the order of `ravel_pytree`, made on the host."""
-    return np.concatenate([np.ravel(part) for part in jax.tree.leaves(state)], dtype=float)
 
 
 def _with_rows(at: Equations, orbit: np.ndarray) -> np.ndarray:

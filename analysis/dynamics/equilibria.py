@@ -11,7 +11,7 @@ import numpy as np
 import optimistix as optx
 from jaxtyping import Array
 
-from analysis.dynamics.flat_states import count_of
+from analysis.dynamics.flat_states import count_of, flat_state
 from analysis.dynamics.linearisation import Spectrum, SymmetryGenerator, spectrum, tangent_basis, tangent_jacobian
 from analysis.dynamics.sample_sizes import sample_units
 from analysis.dynamics.units import Units
@@ -111,8 +111,8 @@ class Comparison(NamedTuple):
     def value(self, z: State) -> np.ndarray:
         """Return what is compared of a state in these units."""
         if self.invariant is not None:
-            return _flat(self.invariant(self.units.restored(z)))
-        return _flat(z if self.radius is None else self.units.restored(z))
+            return flat_state(self.invariant(self.units.restored(z)))
+        return flat_state(z if self.radius is None else self.units.restored(z))
 
     def are_same(self, one: np.ndarray, other: np.ndarray) -> bool:
         """Return whether two values are those of one equilibrium."""
@@ -125,7 +125,7 @@ def at_rest(flow: AbstractFlow, x: State, speed: float, scale: float, t: Time = 
     Where speeds of the order `scale` are larger than one, a step of Newton's method must predict a lower one: a minimum
     of the speed that is not zero may be low beside the speeds far from it.
     """
-    if not (speed <= AT_REST * max(1.0, scale) and np.all(np.isfinite(_flat(x)))):
+    if not (speed <= AT_REST * max(1.0, scale) and np.all(np.isfinite(flat_state(x)))):
         return False
     if speed <= AT_REST:
         return True
@@ -134,12 +134,12 @@ def at_rest(flow: AbstractFlow, x: State, speed: float, scale: float, t: Time = 
     along = basis.T @ field
     step = np.linalg.lstsq(J, -along, rcond=1e-9)[0]
     left = float(np.max(np.abs(along + J @ step)))
-    return left <= speed / 2 and float(np.max(np.abs(step))) <= SAME * (1 + float(np.max(np.abs(_flat(x)))))
+    return left <= speed / 2 and float(np.max(np.abs(step))) <= SAME * (1 + float(np.max(np.abs(flat_state(x)))))
 
 
 def is_flat_between(flow: AbstractFlow, x: State, other: State, scale: float, t: Time = 0.0) -> bool:
     """Return whether the speed between two near equilibria is zero up to rounding, as near a degenerate one."""
-    apart = _flat(other) - _flat(x)
+    apart = flat_state(other) - flat_state(x)
     if float(np.max(np.abs(apart))) > CLOSE:
         return False
     between = [displaced(flow.space, x, jnp.asarray(share * apart)) for share in (0.25, 0.5, 0.75)]
@@ -189,10 +189,6 @@ def newton(flow: AbstractFlow, x: State, t: Time = 0.0, *, max_steps: int = 20) 
 
 def _size(states: State) -> int:
     return sum(y.size // len(y) for y in jax.tree.leaves(states))
-
-
-def _flat(x: State) -> np.ndarray:
-    return np.asarray(jax.flatten_util.ravel_pytree(x)[0], float)
 
 
 def max_speed(flow: AbstractFlow, x: State, t: Time = 0.0) -> float:

@@ -15,6 +15,11 @@ def flat_states(states: State) -> Float[np.ndarray, "states n"]:
     return np.concatenate([np.asarray(y).reshape(len(y), -1) for y in jax.tree.leaves(states)], axis=1)
 
 
+def flat_state(state: State) -> Float[np.ndarray, " n"]:
+    """Return a state as a vector in the order of `ravel_pytree`, made on the host."""
+    return np.concatenate([np.ravel(np.asarray(part)) for part in jax.tree.leaves(state)], dtype=float)
+
+
 def count_of(name: str, states: State) -> int:
     """Return how many states there are; raise `ValueError` for arrays without a common first axis."""
     counts = {y.shape[0] if y.ndim else 0 for y in jax.tree.leaves(states)}

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.charts import FlowChart, second_derivative, series, third_derivative
-from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
+from analysis.dynamics.linearisation import eigenvectors_near, tangent_basis, tangent_jacobian
 from analysis.dynamics.normal_forms import SINGULAR, lyapunov_coefficient
 from dynsim._types import State
 from dynsim.systems.base import AbstractFlow
@@ -96,11 +96,8 @@ def _coupling(chart: FlowChart, A: np.ndarray, frequency: float, other: float) -
 
 def _critical(A: np.ndarray, frequency: float) -> tuple[np.ndarray, np.ndarray, float]:
     """Return q and p with A q = i w q, A^T p = -i w p, |q| = <p, q> = 1, and w, which is nearest to a frequency."""
-    values, right = np.linalg.eig(A)
-    others, left = np.linalg.eig(A.T)
-    k = int(np.argmin(np.abs(values - 1j * frequency)))
-    q, p = right[:, k] / np.linalg.norm(right[:, k]), left[:, int(np.argmin(np.abs(others + 1j * frequency)))]
-    return q, p / np.conj(np.vdot(p, q)), float(values[k].imag)
+    q, p, critical = eigenvectors_near(A, 1j * frequency)
+    return q, p / np.conj(np.vdot(p, q)), critical.imag
 
 
 def _rest(

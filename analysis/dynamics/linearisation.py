@@ -8,7 +8,7 @@ import jax
 import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Complex, Float
 from numpy.typing import ArrayLike
 
 from dynsim._types import State, Time
@@ -138,6 +138,17 @@ def null_vectors(A: Float[np.ndarray, "d d"]) -> tuple[Float[np.ndarray, " d"], 
     """Return unit vectors q and p with A q = 0 and A^T p = 0, those of the least singular value."""
     left, _, right = np.linalg.svd(A)
     return right[-1], left[:, -1]
+
+
+def eigenvectors_near(
+    A: Float[np.ndarray, "d d"], value: complex
+) -> tuple[Complex[np.ndarray, " d"], Complex[np.ndarray, " d"], complex]:
+    """Return unit vectors q and p with A q = m q and A^T p = conj(m) p, and m, the eigenvalue nearest to a value."""
+    values, right = np.linalg.eig(A)
+    others, left = np.linalg.eig(A.T)
+    k, j = np.argmin(np.abs(values - value)), np.argmin(np.abs(others - np.conj(value)))
+    q, p = right[:, k] / np.linalg.norm(right[:, k]), left[:, j] / np.linalg.norm(left[:, j])
+    return q + 0j, p + 0j, complex(values[k])
 
 
 def orbit_basis(basis: np.ndarray, x: State, symmetries: Sequence[SymmetryGenerator]) -> np.ndarray:

@@ -4,6 +4,7 @@ import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.charts import Chart, second_derivative, third_derivative
+from analysis.dynamics.linearisation import eigenvectors_near
 from analysis.dynamics.normal_forms import SINGULAR, UNKNOWN, Coefficient, weighed
 
 
@@ -23,7 +24,7 @@ def flip_coefficient(chart: Chart, A: Float[np.ndarray, "d d"]) -> Coefficient:
         chart: an iterate or a return map, in coordinates at a fixed point of it.
         A: its derivative there, with the multiplier -1.
     """
-    q, p = (np.real(v) for v in _pair(A, -1.0))
+    q, p = (np.real(v) for v in eigenvectors_near(A, -1.0)[:2])
     if _singular(A - np.eye(len(A))) or abs(np.vdot(p, q)) <= SINGULAR:
         return UNKNOWN
     p = p / np.vdot(p, q)
@@ -54,7 +55,7 @@ def neimark_sacker_coefficient(chart: Chart, A: Float[np.ndarray, "d d"], angle:
         angle: theta, in radians, between 0 and pi.
     """
     turn, one = np.exp(1j * angle), np.eye(len(A))
-    q, p = _pair(A, turn)
+    q, p, _ = eigenvectors_near(A, turn)
     if _singular(one - A) or _singular(turn**2 * one - A) or abs(np.vdot(p, q)) <= SINGULAR:
         return UNKNOWN
     p = p / np.conj(np.vdot(p, q))
@@ -64,14 +65,6 @@ def neimark_sacker_coefficient(chart: Chart, A: Float[np.ndarray, "d d"], angle:
     cubic = third_derivative(chart, q, q, q.conj())
     value, size = weighed(p, (1, cubic), (2, B(q, steady)), (1, B(q.conj(), double)))
     return Coefficient((value / turn).real / 2, size / 2)
-
-
-def _pair(A: np.ndarray, multiplier: complex) -> tuple[np.ndarray, np.ndarray]:
-    """Return unit vectors q and p with A q = m q and A^T p = conj(m) p, m being the eigenvalue next to a multiplier."""
-    values, right = np.linalg.eig(A)
-    others, left = np.linalg.eig(A.T)
-    k, j = np.argmin(np.abs(values - multiplier)), np.argmin(np.abs(others - np.conj(multiplier)))
-    return right[:, k] / np.linalg.norm(right[:, k]), left[:, j] / np.linalg.norm(left[:, j])
 
 
 def _singular(matrix: np.ndarray) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Inexact
 
 from analysis.dynamics.charts import Chart, FlowChart, Form, second_derivative, third_derivative
-from analysis.dynamics.linearisation import null_vectors, tangent_basis, tangent_jacobian
+from analysis.dynamics.linearisation import eigenvectors_near, null_vectors, tangent_basis, tangent_jacobian
 from dynsim._types import State
 from dynsim.systems.base import AbstractFlow
 
@@ -49,11 +49,8 @@ def lyapunov_coefficient(flow: AbstractFlow, state: State, frequency: float) -> 
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 5.4.
     """
     chart, A = FlowChart(flow, state, tangent_basis(flow.space, state)), tangent_jacobian(flow, state)
-    values, right = np.linalg.eig(A)
-    others, left = np.linalg.eig(A.T)
-    k = int(np.argmin(np.abs(values - 1j * frequency)))
-    w, q = float(values[k].imag), right[:, k] / np.linalg.norm(right[:, k])
-    p = left[:, int(np.argmin(np.abs(others + 1j * frequency)))]
+    q, p, critical = eigenvectors_near(A, 1j * frequency)
+    w = critical.imag
     sizes = np.linalg.svd(A, compute_uv=False)
     if w <= 0 or sizes[-1] <= SINGULAR * sizes[0]:
         return UNKNOWN

@@ -305,9 +305,8 @@ class OrbitCurve(AbstractCurve):
         away = [rows - np.mean(rows, axis=0) for rows in nodes]
         if len(nodes[0]) == 1:
             away = [self._shot(p.state, p.parameter).speeds for p in (before, point)]
-        begun = float(np.linalg.norm(away[0])) > SMALL * float(
-            np.linalg.norm(away[1])
-        )  # else the signs are of rounding
+        first, last = (float(np.linalg.norm(rows)) for rows in away)
+        begun = first > SMALL * last  # else the signs are of rounding
         through = begun and float(np.sum(away[0] * away[1])) < 0  # half a turn further, beyond size zero
         small = self.size(cycle, point.parameter) < SMALL * (1 + float(np.max(np.abs(nodes[1]))))
         return "equilibrium" if through or small else ""

@@ -267,18 +267,17 @@ def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str,
         except IntegrationError as error:
             raise IntegrationError(in_options(str(error), "sweep"), outcome=error.outcome) from None
 
-    return measured, quantities(made)
+    return measured, quantities(made.system, made.begun())
 
 
-def quantities(made: Any) -> "Components":
+def quantities(system: Any, start: Any) -> "Components":
     """Return the names and units of what is measured of a run: components, or of tokens the diameter and E."""
     import jax
 
     from dynsim.systems.named import Components, components
 
-    start = made.begun()
     leaves = jax.tree.leaves(start)
-    known = components(made.system, start)
+    known = components(system, start)
     return Components(("diameter", "E"), ("", ""), known.time_unit) if _of_tokens(leaves) else known
 
 
@@ -311,7 +310,7 @@ def run_measures(
         path = simulate(made.system, start, np.linspace(0.0, end, frames), integrator=solver)
     tokens = _of_tokens(jax.tree.leaves(start))
     values = np.asarray(path.along(measurements)) if tokens else flat_states(path.ys)
-    names = quantities(made).names
+    names = quantities(made.system, start).names
     late = values[len(values) // 2 :]
     rows = values[-1], late.mean(axis=0), late.min(axis=0), late.max(axis=0)
     kinds = dict(zip(KINDS, rows, strict=True))

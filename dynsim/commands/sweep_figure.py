@@ -45,7 +45,7 @@ def draw(o: "Sweep", found: "xarray.Dataset", known: "Components | None") -> Non
     from figures.files import write_figure
     from figures.sweeps import MOST, drawing
 
-    quantities = _of_system(found, known) if known is not None else _of_function(o, found)
+    quantities = _of_system(known) if known is not None else _of_function(o, found)
     if o.show:
         quantities = [one for name in o.show for one in quantities if name in (one.label, one.middle)]
     if len(quantities) > MOST:
@@ -59,11 +59,10 @@ def draw(o: "Sweep", found: "xarray.Dataset", known: "Components | None") -> Non
     say(f"figure {o.figure}")
 
 
-def _of_system(found: "xarray.Dataset", known: "Components") -> "list[Quantity]":
+def _of_system(known: "Components") -> "list[Quantity]":
     """Return a quantity for each component: its mean in the second half of the run, between its extremes."""
     from figures.sweeps import Quantity
 
-    del found
     return [Quantity(name, f"{name}_mean", f"{name}_least", f"{name}_largest", OF_RUNS) for name in known.names]
 
 

@@ -46,7 +46,7 @@ MUTANTS = (
            "speed if units.are_given else max_speed(units.given(units.system), x, t)", "speed", tests=FOUND),
     Mutant("units: least speeds are zero", EQUILIBRIA, "return left <= speed / 2 and", "return True or", tests=LEAST),
     Mutant("units: a given radius holds in other units", EQUILIBRIA,
-           "_flat(z if self.radius is None else self.units.restored(z))", "_flat(z)", tests=RADIUS),
+           "flat_state(z if self.radius is None else self.units.restored(z))", "flat_state(z)", tests=RADIUS),
     Mutant("units: an invariant is one of states in other units", EQUILIBRIA,
            "self.invariant(self.units.restored(z))", "self.invariant(z)", tests=RADIUS),
     Mutant("units: rates of metastable states are in other units", LIMITS,
