@@ -7,7 +7,7 @@ import pytest
 
 from analysis.dynamics.ball_arithmetic import BallFunction, balls
 from analysis.dynamics.ball_operations import ball
-from analysis.dynamics.certified_equilibria import certified_count, certified_equilibrium
+from analysis.dynamics.certified_equilibria import _Problem, _Subdivision, certified_count, certified_equilibrium
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.maps import Henon, Logistic
@@ -23,6 +23,27 @@ def test_three_equilibria_of_the_double_well_are_counted_exactly():
     assert [e.kind for e in found.found] == ["stable", "stable", "unstable"]
     assert sorted(float(e.state[0]) for e in found.found) == pytest.approx([-1.0, 0.0, 1.0], abs=1e-14)
     assert "exactly 3 equilibria (2 stable, 1 unstable) in the box" in repr(found)
+
+
+def test_an_equilibrium_that_newton_leads_near_from_two_sides_is_counted_once(monkeypatch):
+    """From both it is certified, with boxes in which it is alone, neither of which holds the other start."""
+    monkeypatch.setattr(_Problem, "newton", lambda self, x: x)
+    sides = np.array([[0.3], [1.9]])
+    counted = _Subdivision(_Problem(DoubleWell(), sides[0], 1), sides, 9, 0.1)
+    for near in (0.935, 1.135):
+        assert counted.problem.certified(np.array([near])) is not None
+        counted._add(np.array([near]))
+    assert len(counted.found) == 1
+    assert counted.found[0].enclosure[0] <= 1 <= counted.found[0].enclosure[1]
+    assert np.all(counted.found[0].unique < 1.135)
+
+
+def test_one_equilibrium_does_not_stand_for_another_nearby(monkeypatch):
+    """Of two zeros 1e-3 apart, Newton's method always leads to the first one: the second is left undecided."""
+    monkeypatch.setattr(_Problem, "newton", lambda self, x: np.array([0.5]))
+    found = certified_count(FunctionFlow(lambda t, x: (x - 0.5) * (x - 0.501)), [[0.0], [1.0]])
+    assert len(found.found) == 1
+    assert not found.exact
 
 
 def test_a_box_that_holds_none_is_proved_empty():

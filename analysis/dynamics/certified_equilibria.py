@@ -37,6 +37,12 @@ class CertifiedEquilibrium(NamedTuple):
     kind: str
     eigenvalues: tuple[Any, ...]
 
+    @property
+    def enclosure(self) -> Float[np.ndarray, "2 d"]:
+        """The box of this radius around the state, rounded outwards, which holds the equilibrium."""
+        ends = np.stack([self.state - self.radius, self.state + self.radius])
+        return np.nextafter(ends, [[-np.inf], [np.inf]])
+
 
 class CertifiedCount(NamedTuple):
     """The equilibria in a box: those certified, and the boxes that could not be decided.
@@ -254,7 +260,7 @@ class _Subdivision:
             todo += self._rest(part)
         inside = [e for e in self.found if self._place(e) == "inside"]
         boundary = [e for e in self.found if self._place(e) == "boundary"]
-        undecided = [*self.undecided, *(np.stack([e.state - e.radius, e.state + e.radius]) for e in boundary)]
+        undecided = [*self.undecided, *(e.enclosure for e in boundary)]
         order = {"stable": 0, "saddle": 1, "unstable": 2, "undecided": 3}
         inside.sort(key=lambda e: order[e.kind])
         left = np.array(undecided).reshape(len(undecided), 2, self.sides.shape[1])
@@ -276,7 +282,8 @@ class _Subdivision:
             ends = ends_of(K)
             if is_inside(K, box):  # exactly one, which is in K
                 self._add((ends[0] + ends[1]) / 2)
-                if not any(np.all(e.state >= ends[0]) and np.all(e.state <= ends[1]) for e in self.found):
+                known = any(_is_within(e.enclosure, part) for e in self.found)
+                if not known and not self._covers(np.stack(ends)):
                     self.undecided.append(part)
                 return []
             if np.all(np.isfinite(ends)):
@@ -298,20 +305,33 @@ class _Subdivision:
         return [first, second]
 
     def _covers(self, part: np.ndarray) -> bool:
-        return any(np.all(part[0] >= e.unique[0]) and np.all(part[1] <= e.unique[1]) for e in self.found)
+        return any(_is_within(part, e.unique) for e in self.found)
 
     def _add(self, near: np.ndarray) -> None:
-        """Certify the equilibrium to which Newton's method leads, unless it is known."""
+        """Certify the equilibrium to which Newton's method leads, unless it is known, or may be.
+
+        That of a box in which one is alone is another than those whose enclosures do not meet its own.
+        """
         x = self.problem.newton(near)
-        if not np.all(np.isfinite(x)) or any(np.all(x >= e.unique[0]) and np.all(x <= e.unique[1]) for e in self.found):
+        if not np.all(np.isfinite(x)) or self._covers(np.stack([x, x])):
             return
         one = self.problem.certified(x)
-        if one is not None:
+        if one is not None and not any(_meet(one.enclosure, e.enclosure) for e in self.found):
             self.found.append(one)
 
     def _place(self, e: CertifiedEquilibrium) -> str:
         """Return whether an equilibrium is in the box, or outside of it, or too near to its boundary to say."""
-        low, high = e.state - e.radius, e.state + e.radius
+        low, high = e.enclosure
         if np.all(low >= self.sides[0]) and np.all(high <= self.sides[1]):
             return "inside"
         return "outside" if np.any(high < self.sides[0]) or np.any(low > self.sides[1]) else "boundary"
+
+
+def _is_within(inner: np.ndarray, outer: np.ndarray) -> bool:
+    """Return whether a box, (2, d), lies in another."""
+    return bool(np.all(inner[0] >= outer[0]) and np.all(inner[1] <= outer[1]))
+
+
+def _meet(one: np.ndarray, other: np.ndarray) -> bool:
+    """Return whether two boxes, (2, d), have a point in common."""
+    return bool(np.all(one[0] <= other[1]) and np.all(other[0] <= one[1]))
