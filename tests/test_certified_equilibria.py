@@ -65,6 +65,12 @@ def test_the_cap_on_boxes_is_reported():
     assert not found.exact
 
 
+def test_what_is_isolated_is_counted_beside_a_circle_of_equilibria_that_never_closes():
+    found = certified_count(FunctionFlow(lambda t, x: x * (1 - x @ x)), [[-2.0, -2.0], [2.0, 2.0]], max_boxes=400)
+    assert [e.kind for e in found.found] == ["unstable"]
+    assert found.end == "boxes"
+
+
 def test_an_equilibrium_of_lorenz_is_a_certified_saddle():
     found = certified_equilibrium(Lorenz(), [8.4, 8.4, 27.0])
     exact = np.array([np.sqrt(8 / 3 * 27), np.sqrt(8 / 3 * 27), 27.0])

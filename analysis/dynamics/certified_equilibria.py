@@ -3,6 +3,7 @@
 The statements are about the field as it is written, its constants being the floating-point numbers that they are.
 """
 
+import collections
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -251,12 +252,12 @@ class _Subdivision:
 
     def result(self) -> CertifiedCount:
         """Return the count."""
-        todo, looked, end = [self.sides], 0, "closed"
+        todo, looked, end = collections.deque([self.sides]), 0, "closed"
         while todo:
             if looked >= self.max_boxes:
-                self.undecided, end = self.undecided + todo, "boxes"
+                self.undecided, end = [*self.undecided, *todo], "boxes"
                 break
-            part, looked = todo.pop(), looked + 1
+            part, looked = todo.popleft(), looked + 1  # the largest first: a cap leaves parts of one size
             todo += self._rest(part)
         inside = [e for e in self.found if self._place(e) == "inside"]
         boundary = [e for e in self.found if self._place(e) == "boundary"]
