@@ -63,6 +63,14 @@ def test_curves_of_a_portrait_have_no_visible_corners():
     assert np.max(np.linalg.norm(np.diff(path, axis=0), axis=1)) < radius / 6
 
 
+def test_so_many_trajectories_start_in_the_window_at_different_points():
+    low, high = np.array([-1.0, 2.0]), np.array([1.0, 3.0])
+    starts = phase_planes._starts(5, low, high)
+    assert len(np.unique(starts, axis=0)) == 5
+    assert np.all((starts > low) & (starts < high))
+    assert phase_planes._starts(0, low, high).shape == (0, 2)
+
+
 @pytest.mark.slow
 def test_the_separatrices_of_a_duffing_oscillator_have_the_energy_of_its_saddle():
     flow = Duffing(delta=0.0, gamma=0.0)

@@ -46,7 +46,8 @@ def balls(values: Any) -> Balls:
 
 def entries(values: Any, shape: tuple[int, ...]) -> Balls:
     """Return values as an array of objects: NumPy would take a series for an array of its coefficients."""
-    return np.fromiter(values, object, math.prod(shape)).reshape(shape)
+    listed = list(values)
+    return np.fromiter(listed, object, len(listed)).reshape(shape)
 
 
 class BallFunction:
