@@ -24,6 +24,7 @@ STAY = "hardmax/lemma-5.1-ii"
 BY_VALUE = "hardmax/lemma-5.1-i/by-value"
 SOFTMAX = "hardmax/claim-softmax-limit"
 BOTH = "hardmax/claim-training-loss/published"
+FLOATS = "hardmax/equation-2.5/floats"
 
 MUTANTS = (
     Mutant(
@@ -223,5 +224,96 @@ MUTANTS = (
         "sum(rule.averages(x) @ V.T for rule, V in heads)",
         "sum(rule.averages(x) @ V.T for rule, V in heads) / len(self.rules)",
         (LAYER,),
+    ),
+    Mutant(
+        "hardmax: rounding adds nothing to the error of tokens",
+        CLUSTERING,
+        "growth * self.error + factor * self.reused.rounding_error(sets)",
+        "growth * self.error",
+        (FLOATS,),
+    ),
+    Mutant(
+        "hardmax: the error of tokens is that of the last layer alone",
+        CLUSTERING,
+        "self.error = growth * self.error +",
+        "self.error =",
+        (FLOATS,),
+    ),
+    Mutant(
+        "hardmax: errors do not grow for steps outside of ]0, 1[",
+        CLUSTERING,
+        "growth = 1.0 if 0 < c < 1 else (abs(1 - c) + abs(c)) * (1 + 8 * EPSILON)",
+        "growth = 1.0",
+        (FLOATS,),
+    ),
+    Mutant(
+        "hardmax: the error of the tokens that are compared changes no score",
+        CLUSTERING,
+        "(2 * norm * e * (largest + e) + 2 * lengths * e)",
+        "2 * norm * e * (largest + e)",
+        (FLOATS,),
+    ),
+    Mutant(
+        "hardmax: the error of a query changes no score",
+        CLUSTERING,
+        "(2 * norm * e * (largest + e) + 2 * lengths * e)",
+        "2 * lengths * e",
+        (FLOATS,),
+    ),
+    Mutant(
+        "hardmax: the change of a score is halved",
+        CLUSTERING,
+        "(1 + 64 * EPSILON)  # of a difference of two scores",
+        "0.5  # of a difference of two scores",
+        (FLOATS,),
+    ),
+    Mutant(
+        "hardmax: tokens that became equal by rounding count as equal",
+        CLUSTERING,
+        "self.initial_groups[sets.members]",
+        "equal_rows(z).label[sets.members]",
+        (FLOATS,),
+    ),
+    Mutant(
+        "hardmax: members of a certain follower set may differ",
+        CLUSTERING,
+        "bool(np.all(one) and np.all(self.reused.bounds > change))",
+        "bool(np.all(self.reused.bounds > change))",
+        (FLOATS,),
+    ),
+    Mutant(
+        "hardmax: one certain follower set makes all certain",
+        CLUSTERING,
+        "np.all(self.reused.bounds > change)",
+        "np.any(self.reused.bounds > change)",
+        (FLOATS,),
+    ),
+    Mutant(
+        "hardmax: a mean over three tokens counts as not rounded",
+        CLUSTERING,
+        " or np.any(sizes & (sizes - 1))",
+        "",
+        (FLOATS,),
+    ),
+    Mutant(
+        "hardmax: numbers of ten more bits count as not rounded",
+        CLUSTERING,
+        "largest.bit_length() + 2\n",
+        "largest.bit_length() - 8\n",
+        (FLOATS,),
+    ),
+    Mutant(
+        "hardmax: the states that are kept are one layer late",
+        CLUSTERING,
+        "if (k + 1) % every == 0",
+        "if k % every == 0",
+        (FLOATS,),
+    ),
+    Mutant(
+        "hardmax: the layers of kept states are numbered in turn",
+        CLUSTERING,
+        "np.arange(0, num_layers + 1, every)",
+        "np.arange(num_layers // every + 1)",
+        (FLOATS,),
     ),
 )

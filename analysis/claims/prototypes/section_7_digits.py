@@ -61,8 +61,9 @@ def _growth_trial(names: tuple[str, ...]) -> Trial:
     PROTOTYPES.at("Sec 7.6"),
     num_trials=1,
     decided_by=COMMAND,
-    note=f"full batches, both modes; {NOTE}; no control, and no case in which it passes: a linear encoder shrinks the "
-    "scatter within clusters at every ratio, and S with it, in nearly all epochs and for every choice in the record",
+    note=f"full batches, both modes; {NOTE}; no control: it is refuted, and no case passes, since a linear "
+    "encoder shrinks the scatter within clusters at every ratio, and S with it, in nearly all epochs and for every "
+    "choice in the record",
 )
 def separation_grows(key: Key, integrator: AbstractIntegrator) -> Trial:
     """On MNIST S(P) grows monotonically for eps <= .1."""
