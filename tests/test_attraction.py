@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.spatial import KDTree
 
 from analysis.dynamics import attractor_search, returns
 from analysis.dynamics.attraction import ARRIVED, Growth, reach, same_set
@@ -234,6 +235,17 @@ def torus(t, x):
     return jnp.stack([
         x[0] * (1 - r) - x[1], x[1] * (1 - r) + x[0], x[2] * (1 - s) - w * x[3], x[3] * (1 - s) + w * x[2]
     ])  # fmt: skip
+
+
+def test_trajectories_of_a_set_begin_in_its_gaps_too():
+    """On a circle that is turned by the golden angle they would keep their distances from its points."""
+    turns = np.pi * (3 - np.sqrt(5)) * np.arange(2000)[:, None]
+    circle = np.concatenate([np.cos(turns), np.sin(turns)], axis=1)
+    from_points = KDTree(circle).query(returns._beside(circle))[0]
+    assert np.max(from_points) > 4 * np.sqrt(2) * 2 * returns.APART  # gaps are 0.0017 or 0.0028
+    assert np.max(from_points) < 0.0028
+    far = np.repeat([[0.0, 0.0], [1.0, 1.0]], [1000, 1000], axis=0)  # in turns of an angle, for example
+    assert np.max(np.abs(np.round(returns._beside(far)) - returns._beside(far))) < 10 * returns.APART
 
 
 @pytest.mark.slow

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from analysis.dynamics import edge_tracking
-from analysis.dynamics.attractor_search import Settings
+from analysis.dynamics.attractor_search import NOT_SETTLED, Settings
 from analysis.dynamics.basin_boundary import divide_outcomes
 from analysis.dynamics.edge_exponents import EdgeExponents, divergence, exponents_along
 from analysis.dynamics.edge_tracking import edge_state
-from analysis.dynamics.time_maps import TimeMap, state_itself
+from analysis.dynamics.time_maps import FEW, TimeMap, state_itself
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from figures.panels.basins import basin_image
 from figures.panels.limit_marks import Mark
@@ -158,6 +158,27 @@ def test_an_orbit_that_the_trajectory_passes_is_not_its_limit(monkeypatch, found
     monkeypatch.setattr(edge_tracking, "limit_of", lambda record: passed)
     assert edge_tracking._limit(known.time_map, track, known, TOLD) is None
     assert edge_tracking._limit(known.time_map, np.tile(track[-1], (64, 1)), known, TOLD) is passed
+
+
+def test_an_orbit_beside_which_the_boundary_goes_on_is_not_the_edge_state(monkeypatch, found):
+    known, track = found.attractors, np.asarray(found.track)
+    limit = found.limit._replace(kind="fixed point", period=1.0)
+    ends = lambda: edge_tracking._found(known.time_map, limit, np.array([0, 1]), track, 1e-9, known, TOLD)
+    labels = np.repeat([0, 1], FEW // 2)
+    monkeypatch.setattr(edge_tracking, "labels_of", lambda *args: labels)
+    assert ends().leads_to == (0, 1)
+    labels[FEW // 2 - 1] = NOT_SETTLED  # close to the limit
+    assert ends().leads_to == (0, 1)
+    labels[3] = 1
+    assert ends() is None
+
+
+def test_of_several_changes_on_a_segment_the_middle_one_is_bracketed(monkeypatch, found):
+    pair = np.array([[0.3, -0.5], [0.3, 0.5]])
+    sides = lambda time_map, flat, known, told: np.searchsorted([-0.4, 0.01, 0.45], flat[:, 1]) % 2
+    monkeypatch.setattr(edge_tracking, "labels_of", sides)
+    ends = edge_tracking._bracketed(found.attractors.time_map, pair, found.attractors, TOLD, 7).ends
+    assert ends[0, 1] <= 0.01 <= ends[1, 1]
 
 
 def test_a_chaotic_edge_is_drawn_as_dots():

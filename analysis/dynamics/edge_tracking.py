@@ -9,7 +9,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float, Int
 from scipy.spatial import KDTree
 
-from analysis.dynamics.attractor_search import ROUND, Attractors, Settings, search
+from analysis.dynamics.attractor_search import NOT_SETTLED, ROUND, Attractors, Settings, search
 from analysis.dynamics.basin_boundary import divide_outcomes
 from analysis.dynamics.basins import Search, labels_of, set_up
 from analysis.dynamics.edge_exponents import EdgeExponents, divergence, exponents_along
@@ -124,8 +124,9 @@ def edge_state(
         if len(tracked) >= LEAST and (len(tracked) // LEAST > (len(tracked) - len(new)) // LEAST):
             track = np.stack(tracked)
             limit = _limit(time_map, track[-max(LEAST, len(track) // 2) :], known, told)
-            if limit is not None:
-                return _found(time_map, limit, labels, track, bracket.width, known, told)
+            found = None if limit is None else _found(time_map, limit, labels, track, bracket.width, known, told)
+            if found is not None:
+                return found
         bracket = _bracketed(time_map, pair, known, told, begun)
         if len(tracked) >= most:
             return _chaotic(time_map, bracket, labels, np.stack(tracked), known, apart)
@@ -156,8 +157,9 @@ def _bracketed(time_map: TimeMap, pair: np.ndarray, known: Attractors, told: Set
     for reach in WIDER:
         shares = np.linspace(-reach, 1 + reach, FEW)
         labels = outcomes(shares)
-        change = next((k for k in range(1, FEW) if labels[k] != labels[0]), 0)
-        if change:
+        changes = [k for k in range(1, FEW) if labels[k] != labels[k - 1]]
+        if changes:
+            change = min(changes, key=lambda k: abs(2 * k - FEW))  # not the outermost: on a chaotic set it is periodic
             width, sides = max(NARROW / max(length, NARROW), 1e-14), (labels[change - 1], labels[change])
             low, high = shares[change - 1], shares[change]  # solved again with others, one may lead to the other side
             found = divide_outcomes(outcomes, low, high, parts=FEW, width=width, at_ends=sides)
@@ -185,6 +187,7 @@ def _followed(
 
 
 def _limit(time_map: TimeMap, states: np.ndarray, known: Attractors, told: Settings) -> LimitSet | None:
+    """Return the unstable equilibrium or cycle at which states on the edge have stayed; None if there is none."""
     features = time_map.features_of(states)
     record = Record(time_map, states, features, known.extent, told.forced, told.longest_period, (), edge=True)
     limit = limit_of(record)
@@ -202,15 +205,22 @@ def _found(
     width: float,
     known: Attractors,
     told: Settings,
-) -> EdgeState:
-    """Return the edge state with its unstable direction, and where that leads to on both sides."""
+) -> EdgeState | None:
+    """Return the edge state with its unstable direction, and where that leads to on both sides.
+
+    None if a side leads to several attractors: the boundary then has more points close to the limit, as that of a
+    chaotic set has near each orbit in it, and trajectories on the boundary leave the limit again.
+    """
     x = np.asarray(ravel_pytree(limit.state)[0])
     direction = _unstable(time_map, limit, x)
     push = PUSH * float(np.median(known.extent)) * direction
-    ends = labels_of(time_map, np.stack([x + push, x - push]), known, told)
+    shares = np.arange(1, FEW // 2 + 1)[::-1, None] / (FEW // 2)
+    ends = labels_of(time_map, np.concatenate([x + shares * push, x - shares * push]), known, told)
+    if any(np.unique(side[side != NOT_SETTLED]).size > 1 for side in np.split(ends, 2)):
+        return None
     states = states_of(time_map, track)
     one, other = (int(k) for k in labels)
-    return EdgeState(limit, direction, (int(ends[0]), int(ends[1])), (one, other), states, width, known)
+    return EdgeState(limit, direction, (int(ends[0]), int(ends[FEW // 2])), (one, other), states, width, known)
 
 
 def _chaotic(

@@ -20,6 +20,7 @@ RETURN = 64  # windows in which they are to do so, or
 AGAIN = 4  # times as many windows at most, while the answer is open
 LATER = 64  # the windows in so many times fewer samples than those of the trajectory, if these are more
 APART = 1e-4  # of the ranges: perturbations of the trajectories by which a recurrent set is represented
+NEIGHBOURS = 0.01  # of the ranges: states of a set that are nearer have others between them
 BACK = 0.9  # of the perturbations are to come back
 AWAY = 0.5  # of them do not, from any distance that can be told: the set does not attract; of an orbit
 AWAY_FROM_ORBIT = 0.25  # of them: perturbations along it are away from nothing
@@ -204,9 +205,7 @@ def _nearest(tree: KDTree, scaled: np.ndarray) -> np.ndarray:
 def _denser(record: Record, limit: LimitSet, windows: int) -> tuple[LimitSet, int]:
     """Return a recurrent set with more points, of trajectories from some of its own, and how many of these left it."""
     time_map, flat = record.time_map, flat_states(limit.states)
-    some = flat[:: -(-len(flat) // FEW)]
-    xs = some + APART * np.ptp(flat, axis=0) * np.random.default_rng(0).normal(size=some.shape)  # or they meet again
-    xs, found = on_space(time_map, xs), []
+    xs, found = on_space(time_map, _beside(flat)), []
     for k in range(windows):
         states = time_map.window(xs, k * WINDOW)
         xs = states[-1]
@@ -223,8 +222,21 @@ def _denser(record: Record, limit: LimitSet, windows: int) -> tuple[LimitSet, in
     ends = KDTree(features[len(flat) :] / record.extent)
     covered = np.quantile(_nearest(ends, limit.features / record.extent), BACK)
     if covered > LEFT * max(limit.spacing, float(np.median(late))):  # all of them have left
-        return limit, len(some)
+        return limit, len(xs)
     return limit._replace(states=states_of(time_map, points), features=features), int(np.sum(away))
+
+
+def _beside(flat: Float[np.ndarray, "points n"]) -> Float[np.ndarray, "members n"]:
+    """Return states close to some points of a recurrent set, between them and their neighbours of another time.
+
+    On a torus trajectories keep their distances: from close to the points they would leave its gaps open for ever.
+    """
+    rng, ranges = np.random.default_rng(0), np.maximum(np.ptp(flat, axis=0), 1e-300)
+    one, other = np.array_split(flat, 2)
+    some = one[:: -(-len(one) // FEW)]
+    away, place = KDTree(other / ranges).query(some / ranges)
+    gaps = np.where((away <= NEIGHBOURS)[:, None], other[place] - some, 0.0)
+    return some + rng.uniform(size=(len(some), 1)) * gaps + APART * ranges * rng.normal(size=some.shape)
 
 
 def _away(record: Record, seen: np.ndarray, states: np.ndarray) -> Bool[np.ndarray, " members"]:

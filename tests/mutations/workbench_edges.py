@@ -9,6 +9,7 @@ LABELLED = (TESTS + "a_chaotic_edge_is_labelled_with_its_exponents_and_its_sprea
 BEYOND = (TESTS + "a_boundary_is_looked_for_beyond_a_pair_that_has_come_to_one_side",)
 ACROSS = (TESTS + "the_direction_across_leads_from_one_basin_to_the_other",)
 PASSED = (TESTS + "an_orbit_that_the_trajectory_passes_is_not_its_limit",)
+BESIDE = (TESTS + "an_orbit_beside_which_the_boundary_goes_on_is_not_the_edge_state",)
 DOUBT = (TESTS + "an_edge_that_is_not_chaotic_beyond_doubt_is_refused_with_its_exponents",)
 DOUBLED = ("tests/test_forced_orbits.py::test_a_doubled_orbit_of_a_forced_flow_has_twice_its_period",)
 FORCED = ("tests/test_forced_orbits.py::test_a_forced_orbit_keeps_its_period_and_has_its_multipliers",)
@@ -46,6 +47,13 @@ MUTANTS = (
     Mutant("workbench edges: an orbit that is passed is the limit", EDGE,
            "return limit if np.max(near) <= NEAR else None", "return limit if np.min(near) <= NEAR else None",
            tests=PASSED),
+    Mutant("workbench edges: an orbit of a chaotic set is the edge state", EDGE,
+           "side != NOT_SETTLED]).size > 1", "side != NOT_SETTLED]).size > 2", tests=BESIDE),
+    Mutant("workbench edges: what has not settled is another side", EDGE,
+           "np.unique(side[side != NOT_SETTLED]).size", "np.unique(side).size", tests=BESIDE),
+    Mutant("workbench edges: the first of several changes is bracketed", EDGE,
+           "change = min(changes, key=lambda k: abs(2 * k - FEW))", "change = changes[0]",
+           tests=(TESTS + "of_several_changes_on_a_segment_the_middle_one_is_bracketed",)),
     Mutant("workbench edges: sides that are known are asked for again", "analysis.dynamics.basin_boundary",
            "outcomes([low, high]) if at_ends is None else at_ends", "outcomes([low, high])",
            tests=(TESTS + "outcomes_that_are_known_at_the_ends_are_not_asked_for_again",)),
