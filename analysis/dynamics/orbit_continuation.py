@@ -77,7 +77,7 @@ def continue_orbits(
     check_flow(flow)
     cycle = Cycle(given.nodes, np.asarray(given.period))
     units = orbit_units(flow, (where,), cycle, (two_bounds(bounds),))
-    curve = _curve(units, given.state, count, forcing, max_period, rtol)
+    curve = curve_of_orbits(units, given.state, count, forcing, max_period, rtol)
     within = limits(bounds, step, max_step, max_points, *units.parameters)
     if forcing is None and depends_on_time(flow, given.state):
         raise argument_error("forcing", "be the period, for a flow that depends on time", "is None")
@@ -124,7 +124,7 @@ def orbits_from_hopf(
     check_flow(flow)
     count, units = integer("segments", segments, least=3), hopf_units(flow, where, at, two_bounds(bounds))
     within, at = limits(bounds, step, max_step, max_points, *units.parameters), bifurcation_in_own(units, at)
-    curve = _curve(units, at.state, count, None, max_period, rtol)
+    curve = curve_of_orbits(units, at.state, count, None, max_period, rtol)
     begin = _at_hopf(curve, with_parameter(units.where[0], units.system, jnp.asarray(at.parameter)), at)
     points, end = follow(curve, begin, begin.tangent, within)
     if not points:
@@ -134,17 +134,25 @@ def orbits_from_hopf(
     return branch_in_given(units, branch(curve, [begin, *points], ("Hopf point", end)))
 
 
-def _curve(units: Units, start: State, count: int, forcing: Any, max_period: float | None, rtol: float) -> OrbitCurve:
+def curve_of_orbits(
+    units: Units, start: State, count: int, forcing: Any, max_period: float | None, rtol: float
+) -> OrbitCurve:
     """Return the curve of orbits of a flow in its units."""
     longest = LONGEST if max_period is None else number("max_period", max_period) / units.time
-    if forcing is not None and not units.are_given:
-        function("forcing", forcing, "the flow")
-        forcing = _Forcing(forcing, units)
     curve = OrbitCurve(
-        units.system, units.where[0], units.rescaled(start), count, forcing, longest, number("rtol", rtol)
-    )
+        units.system, units.where[0], units.rescaled(start), count, forcing_in(units, forcing), longest,
+        number("rtol", rtol),
+    )  # fmt: skip
     curve.units = None if units.are_given else units
     return curve
+
+
+def forcing_in(units: Units, forcing: Any) -> Any:
+    """Return the period of a forcing as a function of the flow in units; None for none."""
+    if forcing is None or units.are_given:
+        return forcing
+    function("forcing", forcing, "the flow")
+    return _Forcing(forcing, units)
 
 
 class _Forcing(NamedTuple):
@@ -209,7 +217,7 @@ def switch_orbits(
     nodes = jax.tree.map(lambda a: np.concatenate([np.asarray(a)] * repeats), cycle.nodes)
     period = forcing if forcing is None or not doubled else (lambda flow: 2 * forcing(flow))
     start, count = jax.tree.map(lambda a: jnp.asarray(a[0]), nodes), len(jax.tree.leaves(nodes)[0])
-    curve = _curve(units, units.restored(start), count, period, max_period, rtol)
+    curve = curve_of_orbits(units, units.restored(start), count, period, max_period, rtol)
     here = curve.measured(Cycle(nodes, np.asarray(repeats * float(cycle.period))), at.parameter)
     known, change = at.direction[:-2], at.direction[-2:]
     along, across = curve.crossing(here, np.concatenate([np.tile(known, repeats), change * [repeats, 1]]))
