@@ -11,9 +11,8 @@ from analysis.dynamics.continuation import check_autonomous
 from analysis.dynamics.critical_equations import AbstractCritical, FoldCurve, HopfCurve
 from analysis.dynamics.critical_returns import CriticalReturns
 from analysis.dynamics.equilibrium_curve import FixedPointCurve
-from analysis.dynamics.orbit_continuation import RTOL, curve_of_orbits, forcing_in
+from analysis.dynamics.orbit_continuation import RTOL, check_forcing, curve_of_orbits, forcing_in
 from analysis.dynamics.orbit_curve import Cycle
-from analysis.dynamics.pace import check_period, depends_on_time
 from analysis.dynamics.unit_estimates import curve_units, orbit_units
 from analysis.dynamics.units import Units, made_units
 from dynsim.arguments import check_flow
@@ -48,16 +47,12 @@ def check_kind(flow: Any, at: Bifurcation) -> None:
 
 def check_time(flow: Any, where: Any, state: Any, at: float, bounds: Any, returning: Returning) -> None:
     """Raise `ValueError` for a flow that depends on time without a forcing, and for another period than that of it."""
-    if isinstance(flow, AbstractMap):
-        return
-    if not isinstance(state, Cycle):
+    if isinstance(state, Cycle):
+        check_forcing(
+            with_parameter(real_parameter("where", where[0], flow)[0], flow, jnp.asarray(at)), state, returning.forcing
+        )
+    elif not isinstance(flow, AbstractMap):
         check_autonomous("flow", flow, where[0], state, bounds[0])
-        return
-    moved = with_parameter(real_parameter("where", where[0], flow)[0], flow, jnp.asarray(at))
-    if returning.forcing is not None:
-        check_period("forcing", moved, state.nodes, float(returning.forcing(moved)))
-    elif depends_on_time(moved, jax.tree.map(lambda a: a[0], state.nodes)):
-        raise argument_error("forcing", "be the period, for a flow that depends on time", "is None")
 
 
 def units_at(flow: Any, where: Any, state: Any, parameters: tuple[float, float], bounds: Any) -> Units:

@@ -12,6 +12,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.branches import Bifurcation, Branch, branch
+from analysis.dynamics.continuation import check_autonomous
 from analysis.dynamics.converted_branches import bifurcation_in_own, branch_in_given, cycle_in_own
 from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.following import both_ways, departing, follow, limits, two_bounds
@@ -79,10 +80,7 @@ def continue_orbits(
     units = orbit_units(flow, (where,), cycle, (two_bounds(bounds),))
     curve = curve_of_orbits(units, given.state, count, forcing, max_period, rtol)
     within = limits(bounds, step, max_step, max_points, *units.parameters)
-    if forcing is None and depends_on_time(flow, given.state):
-        raise argument_error("forcing", "be the period, for a flow that depends on time", "is None")
-    if forcing is not None:
-        check_period("forcing", flow, given.nodes, given.period)
+    check_forcing(flow, cycle, forcing)
     first = curve.at(cycle_in_own(units, cycle), curve.value)
     if first is None:
         raise argument_error("orbit", "be near a periodic orbit", "leads to none at the flow's own parameter")
@@ -122,6 +120,7 @@ def orbits_from_hopf(
     if at.kind != "Hopf point":
         raise argument_error("at", "be a Hopf point", f"is a {at.kind}")
     check_flow(flow)
+    check_autonomous("flow", flow, where, at.state, two_bounds(bounds))
     count, units = integer("segments", segments, least=3), hopf_units(flow, where, at, two_bounds(bounds))
     within, at = limits(bounds, step, max_step, max_points, *units.parameters), bifurcation_in_own(units, at)
     curve = curve_of_orbits(units, at.state, count, None, max_period, rtol)
@@ -132,6 +131,14 @@ def orbits_from_hopf(
             "at", "be a Hopf point from which orbits can be followed", "leads to none: try another step"
         )
     return branch_in_given(units, branch(curve, [begin, *points], ("Hopf point", end)))
+
+
+def check_forcing(flow: AbstractFlow, cycle: Cycle, forcing: Any) -> None:
+    """Raise `ValueError` for no forcing of a flow that depends on time, and for an orbit without the period of one."""
+    if forcing is not None:
+        check_period("forcing", flow, cycle.nodes, float(cycle.period))
+    elif depends_on_time(flow, jax.tree.map(lambda a: a[0], cycle.nodes)):
+        raise argument_error("forcing", "be the period, for a flow that depends on time", "is None")
 
 
 def curve_of_orbits(
@@ -209,7 +216,9 @@ def switch_orbits(
     check_flow(flow)
     doubled = at.kind == "period doubling"
     cycle: Any = at.state
-    units = orbit_units(with_parameter(where, flow, jnp.asarray(at.parameter)), (where,), cycle, (two_bounds(bounds),))
+    moved = with_parameter(where, flow, jnp.asarray(at.parameter))
+    check_forcing(moved, cycle, forcing)
+    units = orbit_units(moved, (where,), cycle, (two_bounds(bounds),))
     units = made_units(flow, [real_parameter("where", where, flow)[0]], units.scale, units.time, units.parameters)
     within, at = limits(bounds, step, max_step, max_points, *units.parameters), bifurcation_in_own(units, at)
     cycle = at.state

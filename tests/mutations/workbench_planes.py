@@ -42,8 +42,13 @@ FLIPS = (ORBITS + "folds_of_a_map_have_a_cusp_and_points_that_are_flips_too",)
 HENON = (ORBITS + "folds_and_flips_of_the_henon_map_are_at_their_closed_forms_and_go_on",)
 IMAGES = (ORBITS + "an_orbit_of_a_map_gives_one_curve_whichever_of_its_points_is_followed",)
 NUMBERS = (ORBITS + "numbers_change_their_signs_where_a_multiplier_passes_a_value_or_is_double",)
+FORCED = ("tests/test_located_bifurcations.py::test_branches_of_a_flow_that_depends_on_time_are_not_continued",)
 
 MUTANTS = (
+    Mutant("workbench planes: curves of a forced flow are those at time zero", KINDS,
+           "elif not isinstance(flow, AbstractMap):", "elif False:", tests=FORCED),
+    Mutant("workbench planes: doubled orbits of a forced flow need no period", DYNAMICS + "orbit_continuation",
+           "check_forcing(moved, cycle, forcing)", "pass", tests=FORCED),
     Mutant("workbench planes: the vector of a fold of orbits has no period", VARIED,
            "(at.vectors) + at.rate * velocity[None]", "(at.vectors)", tests=CYCLES),
     Mutant("workbench planes: segments of an orbit begin at the same time", RETURNS,
