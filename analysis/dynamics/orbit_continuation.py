@@ -29,11 +29,13 @@ from dynsim.conversion import function, instance, integer, number
 from dynsim.errors import argument_error
 from dynsim.integrators.save_times import InOrder, request
 from dynsim.integrators.within import solve_within
+from dynsim.padding import filled
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter, with_parameter
 
 LONGEST = 1e3  # units of time of a curve: the period at which it ends by default
 RTOL = 1e-10  # of the solver; the absolute tolerance is a hundredth of it
+TOGETHER = 64  # segments of orbits are followed in one program, the last one repeated
 CUBIC = 8  # parts of an interval between two samples in which an extreme is looked for
 
 
@@ -254,33 +256,43 @@ def orbit_ranges(
     between these on the cubics that have its velocities there: extremes lie between samples.
     """
     count, (take, _) = integer("samples", samples, least=2), real_parameter("where", where, flow)
-    states: Any = jax.tree.map(jnp.asarray, cycles.states)
+    states: Any = cycles.states
     rows = jax.tree.map(lambda a: np.asarray(a).reshape(-1, *a.shape[2:]), states.nodes)
     units = orbit_units(flow, (take,), Cycle(rows, np.median(np.asarray(states.period))), ((0.0, 1.0),))
     states, (take,) = cycle_in_own(units, states), units.where
     size = units.flat(jax.tree.map(lambda a: a[0], rows))[component]
-    shares = jnp.linspace(0.0, 1.0, count) / jax.tree.leaves(states.nodes)[0].shape[1]
-    return size * np.asarray(_ranges(units.system, take, states, jnp.asarray(cycles.parameters), shares, component))
+    points, m = jax.tree.leaves(states.nodes)[0].shape[:2]
+    nodes = jax.tree.map(lambda a: np.asarray(a, float).reshape(points * m, *a.shape[2:]), states.nodes)
+    numbers = np.stack(
+        [np.repeat(states.period, m) / m, np.repeat(cycles.parameters, m), np.tile(np.arange(m), points)]
+    )
+    total, shares = -(-points * m // TOGETHER) * TOGETHER, jnp.linspace(0.0, 1.0, count)
+    nodes, numbers = jax.tree.map(lambda a: filled(a, total), nodes), filled(numbers.T, total)
+    found = []
+    for begin in range(0, total, TOGETHER):
+        part = slice(begin, begin + TOGETHER)
+        some = jax.tree.map(lambda a, part=part: jnp.asarray(a[part]), nodes)
+        found.append(_ranges(units.system, take, some, jnp.asarray(numbers[part]), shares, jnp.asarray(component)))
+    ends = np.concatenate(found)[: points * m].reshape(points, m, 2)
+    return size * np.stack([np.min(ends[..., 0], axis=1), np.max(ends[..., 1], axis=1)], axis=1)
 
 
 @eqx.filter_jit
-def _ranges(flow: AbstractFlow, where: Any, states: Any, parameters: Array, shares: Array, component: int) -> Array:
-    """Return the extremes of a component, (points, 2)."""
+def _ranges(flow: AbstractFlow, where: Any, nodes: Any, numbers: Array, shares: Array, component: Array) -> Array:
+    """Return the extremes of a component on segments, (segments, 2).
 
-    def extremes(nodes: State, period: Array, parameter: Array) -> Array:
-        moved = with_parameter(where, flow, parameter)
+    `numbers` are the duration of each segment, the parameter, and the count of segments before it.
+    """
 
-        def segment(node: State, number: Array) -> Array:
-            ts = period * (shares + number * shares[-1])
-            saved = dfx.SaveAt(subs=request(InOrder(ts)))
-            found = solve_within(moved.vector_field, ts[0], ts[-1], node, rtol=1e-6, first=period / 1000, saveat=saved)
-            of = lambda states: jax.vmap(lambda x: ravel_pytree(x)[0])(states)[:, component]
-            return _with_cubics(of(found.ys), of(jax.vmap(moved.vector_field)(ts, found.ys)), ts[1] - ts[0])
-
-        values = jax.vmap(segment)(nodes, jnp.arange(jax.tree.leaves(nodes)[0].shape[0], dtype=float))
+    def extremes(node: State, duration: Array, parameter: Array, before: Array) -> Array:
+        moved, ts = with_parameter(where, flow, parameter), duration * (shares + before)
+        saved = dfx.SaveAt(subs=request(InOrder(ts)))
+        found = solve_within(moved.vector_field, ts[0], ts[-1], node, rtol=1e-6, first=duration / 250, saveat=saved)
+        of = lambda states: jax.vmap(lambda x: ravel_pytree(x)[0])(states)[:, component]
+        values = _with_cubics(of(found.ys), of(jax.vmap(moved.vector_field)(ts, found.ys)), ts[1] - ts[0])
         return jnp.stack([jnp.min(values), jnp.max(values)])
 
-    return jax.vmap(extremes)(states.nodes, states.period, parameters)
+    return jax.vmap(extremes)(nodes, *numbers.T)
 
 
 def _with_cubics(values: Array, slopes: Array, step: Array) -> Array:

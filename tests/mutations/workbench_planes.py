@@ -43,8 +43,11 @@ HENON = (ORBITS + "folds_and_flips_of_the_henon_map_are_at_their_closed_forms_an
 IMAGES = (ORBITS + "an_orbit_of_a_map_gives_one_curve_whichever_of_its_points_is_followed",)
 NUMBERS = (ORBITS + "numbers_change_their_signs_where_a_multiplier_passes_a_value_or_is_double",)
 FORCED = ("tests/test_located_bifurcations.py::test_branches_of_a_flow_that_depends_on_time_are_not_continued",)
+ONCE = ("tests/test_compilations.py::test_ranges_of_orbits_on_branches_of_any_length_are_one_program",)
 
 MUTANTS = (
+    Mutant("workbench planes: each length of a branch has a program for the ranges of its orbits",
+           DYNAMICS + "orbit_continuation", "slice(begin, begin + TOGETHER)", "slice(begin, points * m)", tests=ONCE),
     Mutant("workbench planes: curves of a forced flow are those at time zero", KINDS,
            "elif not isinstance(flow, AbstractMap):", "elif False:", tests=FORCED),
     Mutant("workbench planes: doubled orbits of a forced flow need no period", DYNAMICS + "orbit_continuation",
