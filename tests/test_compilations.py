@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 from analysis.dynamics import periodic_orbits
+from analysis.dynamics.branches import Branch
 from analysis.dynamics.certified_equilibria import certified_equilibrium
 from analysis.dynamics.charts import MapChart, second_derivative
 from analysis.dynamics.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.lyapunov import lyapunov_spectrum
+from analysis.dynamics.orbit_continuation import orbit_ranges
+from analysis.dynamics.orbit_curve import Cycle
 from analysis.dynamics.pace import change_in_time, fields, typical_speed
 from analysis.dynamics.sections import orbit_diagram
 from analysis.dynamics.variations import Linearised
@@ -24,6 +27,7 @@ from dynsim.integrators.base import stacked
 from dynsim.simulation import simulate
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.maps import Henon, Logistic
+from dynsim.systems.named import where
 from dynsim.systems.rescaled import RescaledFlow
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.choice import Auto
@@ -240,3 +244,18 @@ def test_iterates_of_a_map_share_programs():
 
 def test_what_is_counted_is_seen():
     assert count(lambda: jax.jit(lambda x: x + 1)(jnp.ones(3))) >= 1
+
+
+@pytest.mark.slow
+def test_ranges_of_orbits_on_branches_of_any_length_are_one_program():
+    def ranges(points: int):
+        angles = 2 * np.pi * np.arange(3) / 3
+        circles = np.tile(np.stack([np.cos(angles), np.sin(angles)], axis=1), (points, 1, 1))
+        one, none = np.ones(points), np.zeros((points, 1), complex)
+        states = Cycle(circles, 2 * np.pi * one)
+        return Branch(states, one, one, none, ("stable",) * points, (), ("bounds", "bounds"))
+
+    flow = FunctionFlow(lambda t, x, p: p * jnp.stack([-x[1], x[0]]), parameters={"p": 1.0})
+    call = lambda points: orbit_ranges(flow, where(flow, "p"), ranges(points), 0)
+    assert np.allclose(call(2), [[-1.0, 1.0]] * 2, atol=1e-5)
+    assert count(lambda: call(5)) == 0

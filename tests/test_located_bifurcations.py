@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Float
 
-from analysis.dynamics.continuation import continue_equilibria
+from analysis.dynamics.branches import Bifurcation, Branch
+from analysis.dynamics.continuation import continue_equilibria, extend, switch
+from analysis.dynamics.orbit_continuation import orbits_from_hopf, switch_orbits
+from analysis.dynamics.orbit_curve import Cycle
+from analysis.dynamics.two_parameters import critical_curve
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
@@ -112,6 +116,24 @@ def test_hopf_points_are_exact_whatever_the_step(step):
 def test_a_flow_that_depends_on_time_has_no_equilibria():
     with pytest.raises(ValueError, match="Argument `flow` must not depend on time to have equilibria, but does"):
         continue_equilibria(Duffing(gamma=jnp.zeros(())), lambda f: f.gamma, jnp.asarray([1.0, 0.0]), (0.0, 0.5))
+
+
+def test_branches_of_a_flow_that_depends_on_time_are_not_continued():
+    flow, takes, x = Duffing(gamma=jnp.zeros(())), (lambda f: f.gamma, lambda f: f.omega), np.array([1.0, 0.0])
+    bounds, values = (0.0, 0.5), np.empty(0, complex)
+    at = lambda kind, state=x: Bifurcation(kind, state, 0.1, values, 1.0, 0.0, np.empty(0))
+    known = Branch(x[None], np.full(1, 0.1), np.zeros(1), np.zeros((1, 2)), ("stable",), (), ("bounds", "bounds"))
+    for follow in (
+        lambda: switch(flow, takes[0], at("branch point"), bounds),
+        lambda: extend(flow, takes[0], known, bounds),
+        lambda: orbits_from_hopf(flow, takes[0], at("Hopf point"), bounds),
+        lambda: critical_curve(flow, takes, at("fold"), (bounds, bounds)),
+    ):
+        with pytest.raises(ValueError, match="Argument `flow` must not depend on time to have equilibria, but does"):
+            follow()
+    doubling = at("period doubling", Cycle(x[None], np.asarray(6.28)))
+    with pytest.raises(ValueError, match="Argument `forcing` must be the period, for a flow that depends on time"):
+        switch_orbits(flow, takes[0], doubling, bounds)
 
 
 def test_a_small_closed_branch_is_followed_once():

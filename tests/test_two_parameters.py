@@ -330,7 +330,7 @@ def test_the_plane_of_two_parameters_is_drawn():
         assert ax.get_legend_handles_labels()[1] == ["folds", "Hopf points", "0 stable", "1 stable", "2 stable"]
         assert np.allclose(image.get_array()[..., 0], [[1, 0.875, 0.875], [1, 0.875, 0.75]], atol=5e-3)  # of 8 bits
         assert ax.axis() == (0.0, 2.0, 1.0, 2.0)
-        with pytest.raises(ValueError, match="Argument `kind` must be one of fold, Hopf point, but is `cusp`"):
+        with pytest.raises(ValueError, match="Argument `kind` must be one of fold, Hopf point, .*, but is `cusp`"):
             critical_lines(ax, "cusp", [0.0], [0.0])
         with pytest.raises(ValueError, match=r"Argument `counts` must have shape \(rows, columns\) = \(2, 3\)"):
             number_image(ax, [[0, 1]], [0.0, 1.0, 2.0], [1.0, 2.0], what="stable")

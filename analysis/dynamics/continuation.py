@@ -104,6 +104,8 @@ def switch(
     repeats = (2 if at.kind == "period doubling" else 1) * integer("iterate", iterate, least=1)
     _curve(flow, where, repeats, symmetries)
     given = two_bounds(bounds)
+    if isinstance(flow, AbstractFlow):
+        check_autonomous("flow", flow, where, at.state, given)
     units = curve_units(flow, (where,), at.state, (given,), at=(at.parameter,))
     curve, within = _curve_in(units, repeats, symmetries), limits(bounds, step, max_step, max_points, *units.parameters)
     at = bifurcation_in_own(units, at)
@@ -138,6 +140,8 @@ def extend(
     _curve(flow, where, iterate, symmetries)
     given = two_bounds(bounds)
     last, at = jax.tree.map(lambda part: part[-1], known.states), (float(known.parameters[-1]),)
+    if isinstance(flow, AbstractFlow):
+        check_autonomous("flow", flow, where, last, given)
     units = curve_units(flow, (where,), last, (given,), at=at)
     curve, within = _curve_in(units, iterate, symmetries), limits(bounds, step, max_step, max_points, *units.parameters)
     return branch_in_given(units, prolonged(curve, branch_in_own(units, known), within))

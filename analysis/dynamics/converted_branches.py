@@ -31,7 +31,7 @@ def bifurcation_in_own(units: Units, at: Bifurcation) -> Bifurcation:
 def _branch(units: Units, branch: Branch, power: int) -> Branch:
     size = units.parameters[0] ** power
     return branch._replace(
-        states=_moved(units, branch.states, power),
+        states=moved_states(units, branch.states, power),
         parameters=branch.parameters * size,
         arclengths=branch.arclengths * size,
         eigenvalues=branch.eigenvalues / _rate(units, branch.states, power),
@@ -43,7 +43,7 @@ def _bifurcation(units: Units, at: Bifurcation, power: int) -> Bifurcation:
     size, rate = units.parameters[0] ** power, _rate(units, at.state, power)
     away = at.direction * np.append(flat_sizes(units, at.state), units.parameters[0]) ** power
     return at._replace(
-        state=_moved(units, at.state, power),
+        state=moved_states(units, at.state, power),
         parameter=at.parameter * size,
         arclength=at.arclength * size,
         eigenvalues=at.eigenvalues / rate,
@@ -59,10 +59,10 @@ def _rate(units: Units, state: State, power: int) -> float:
 
 def cycle_in_own(units: Units, cycle: Cycle) -> Any:
     """Return an orbit, or orbits on the first axis, of the given system in these units."""
-    return cycle if units.are_given else _moved(units, cycle, -1)
+    return cycle if units.are_given else moved_states(units, cycle, -1)
 
 
-def _moved(units: Units, state: Any, power: int) -> Any:
+def moved_states(units: Units, state: Any, power: int) -> Any:
     """Return states, or orbits, on any leading axes, in other units."""
     if isinstance(state, Cycle):
         nodes = units.moved(state.nodes, power)

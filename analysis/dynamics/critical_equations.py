@@ -1,5 +1,6 @@
 """The equations of folds and of Hopf points with their critical vectors, in two parameters."""
 
+import abc
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -38,7 +39,63 @@ class Critical(NamedTuple):
     parameter: Any
 
 
-class CriticalEquations(AbstractCurve):
+class AbstractCritical(AbstractCurve):
+    """The equations of solutions with a critical vector in dependence on a second parameter."""
+
+    flow: Any
+    where: tuple[Callable, Callable]
+    bounds: tuple[float, float]  # of the first parameter
+    ended: list[tuple[str, CurvePoint]]  # the points at which a curve ended by themselves, each way
+
+    @abc.abstractmethod
+    def begin(self, state: State, parameter: float, frequency: float) -> Critical:
+        """Return a solution with its critical vector, which becomes the reference of phases."""
+
+    @abc.abstractmethod
+    def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
+        """Return the functions that vanish at degeneracies between points, by their names."""
+
+    @abc.abstractmethod
+    def others(self, point: CurvePoint) -> np.ndarray:
+        """Return numbers for the eigenvalues but the critical ones, which are imaginary for neutral ones."""
+
+    def moved(self, first: Any, second: Any) -> Any:
+        """Return the system at two values of the parameters."""
+        moved = with_parameter(self.where[0], self.flow, jnp.asarray(first))
+        return with_parameter(self.where[1], moved, jnp.asarray(second))
+
+    def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
+        """Return no direction."""
+        del state
+        return np.empty((basis.shape[1], 0))
+
+    def growth(self, values: np.ndarray) -> np.ndarray:
+        """Return the real parts."""
+        return np.real(values)
+
+    def name(self, critical: complex) -> str:
+        """Return no kind."""
+        del critical
+        return ""
+
+    def end_between(self, before: CurvePoint, point: CurvePoint) -> CurvePoint | None:
+        """Return the point at the bound of the first parameter that a curve crosses between two points, if it does."""
+        value = float(critical_of(point).parameter)
+        edge = min(max(value, self.bounds[0]), self.bounds[1])
+        if value == edge:
+            return None
+        last, _ = located(self, before, point, lambda p: float(critical_of(p).parameter) - edge)
+        if last is None:
+            return None
+        exact: Any = critical_of(last)._replace(parameter=np.asarray(edge))
+        return last._replace(state=exact)
+
+    def crosses(self, point: CurvePoint) -> float:
+        """Return a number that changes its sign where a pair of other eigenvalues crosses the imaginary axis."""
+        return crossing_pair(self.others(point))[0]
+
+
+class CriticalEquations(AbstractCritical):
     """The equations of an equilibrium with a critical eigenvector, in tangent coordinates."""
 
     has_frequency = False
@@ -49,16 +106,11 @@ class CriticalEquations(AbstractCurve):
             raise argument_error("where", "be two functions of the flow", "is not")
         first, _ = real_parameter("where", where[0], flow)
         second, self.value = real_parameter("where", where[1], flow)
-        self._where, self.flow, self.bounds = (first, second), flow, bounds
+        self.where, self.flow, self.bounds = (first, second), flow, bounds
         zero = jnp.zeros(len(ravel_pytree(state)[0]))
         self.reference = (zero, zero)
-        self.ended: list[CurvePoint] = []  # where a curve of Hopf points ended at frequency zero, in each direction
+        self.ended = []
         self._size = len(ravel_pytree(state)[0])
-
-    def moved(self, first: float, second: float) -> AbstractFlow:
-        """Return the flow at two values of the parameters."""
-        moved = with_parameter(self._where[0], self.flow, jnp.asarray(first))
-        return with_parameter(self._where[1], moved, jnp.asarray(second))
 
     def basis(self, state: State) -> np.ndarray:
         """Return the tangent basis for the state and both parts of the vector, the frequency and the parameter."""
@@ -83,7 +135,7 @@ class CriticalEquations(AbstractCurve):
         old: Any = state
         B, n = tangent_basis(self.flow.space, old.state), self._size
         given = Critical(*jax.tree.map(jnp.asarray, old))
-        found = _critical(self._where, self.flow, given, jnp.asarray(parameter), self.reference)
+        found = _critical(self.where, self.flow, given, jnp.asarray(parameter), self.reference)
         values, J, slope = (np.asarray(part) for part in found)
         parts = 3 if self.has_frequency else 2
         d = B.shape[1]
@@ -94,24 +146,10 @@ class CriticalEquations(AbstractCurve):
         values, J, slope = left @ values, left @ J @ basis, left @ slope
         return Equations(values, J, slope, float(np.max(np.abs(values))))
 
-    def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
-        """Return no direction."""
-        del state
-        return np.empty((basis.shape[1], 0))
-
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Return no eigenvalue: stability is that of the equilibrium."""
         del state, parameter, J, orbit
         return np.empty(0, complex)
-
-    def growth(self, values: np.ndarray) -> np.ndarray:
-        """Return the real parts."""
-        return np.real(values)
-
-    def name(self, critical: complex) -> str:
-        """Return no kind."""
-        del critical
-        return ""
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
         """Return `outside` beyond the bounds of the first parameter, and `Bogdanov-Takens point` at frequency zero."""
@@ -121,34 +159,14 @@ class CriticalEquations(AbstractCurve):
         if not self.has_frequency or float(at.frequency) > 0:
             return ""
         last, _ = crossed(self, before, point, lambda p: float(critical_of(p).frequency))
-        self.ended += [] if last is None else [last]
+        self.ended += [] if last is None else [("Bogdanov-Takens point", last)]
         return "Bogdanov-Takens point"
-
-    def end_between(self, before: CurvePoint, point: CurvePoint) -> CurvePoint | None:
-        """Return the point at the bound of the first parameter that a curve crosses between two points, if it does."""
-        value = float(critical_of(point).parameter)
-        edge = min(max(value, self.bounds[0]), self.bounds[1])
-        if value == edge:
-            return None
-        last, _ = located(self, before, point, lambda p: float(critical_of(p).parameter) - edge)
-        if last is None:
-            return None
-        exact: Any = critical_of(last)._replace(parameter=np.asarray(edge))
-        return last._replace(state=exact)
-
-    def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
-        """Return the functions that vanish at degeneracies between points, by their names."""
-        return {}
 
     def others(self, point: CurvePoint) -> np.ndarray:
         """Return the eigenvalues of the equilibrium but the critical ones."""
         at = critical_of(point)
         values = eigenvalues(tangent_jacobian(self.moved(float(at.parameter), point.parameter), at.state))
         return without(values, *((1j * float(at.frequency), -1j * float(at.frequency)) if self.has_frequency else (0,)))
-
-    def crosses(self, point: CurvePoint) -> float:
-        """Return a number that changes its sign where a pair of other eigenvalues crosses the imaginary axis."""
-        return crossing_pair(self.others(point))[0]
 
 
 class FoldCurve(CriticalEquations):

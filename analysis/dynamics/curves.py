@@ -54,7 +54,7 @@ class Equations(NamedTuple):
 class AbstractCurve(abc.ABC):
     """The solutions of as many equations as the state has coordinates, in dependence on one real parameter."""
 
-    tolerances: ClassVar[tuple[float, float]] = (1e-11, 1e-9)  # of the equations and of the last Newton step
+    tolerances: tuple[float, float] = (1e-11, 1e-9)  # of the equations and of the last Newton step
     vertical: ClassVar[float] = 1e-12  # the slope of the parameter that a branch may have on the whole by errors alone
     double: ClassVar[float] = 1e-6  # relative: a smaller imaginary part belongs to a real eigenvalue that is double
     value: float

@@ -34,7 +34,7 @@ class Diagram(NamedTuple):
     """Branches of equilibria, or of fixed points of iterates of a map, and branches of periodic orbits.
 
     `parameter` is the name of the parameter, `iterates` how often the map is applied on each branch (1 for a flow).
-    `curves` are those of folds and Hopf points in the plane of this and a `second` parameter.
+    `curves` are those of bifurcations in the plane of this and a `second` parameter.
     """
 
     parameter: str
@@ -219,7 +219,7 @@ def with_orbits(
 
 
 def with_curves(
-    flow: AbstractFlow,
+    flow: AbstractFlow | AbstractMap,
     where: tuple[Callable[[Any], Any], Callable[[Any], Any]],
     diagram: Diagram,
     bounds: tuple[tuple[float, float], tuple[float, float]],
@@ -228,8 +228,9 @@ def with_curves(
     step: float = 0.05,
     max_step: float | None = None,
     max_points: int = 500,
+    max_period: float | None = None,
 ) -> Diagram:
-    """Return a diagram with the curves of its folds and Hopf points in a second parameter; see `critical_curves`.
+    """Return a diagram with the curves of its bifurcations in a second parameter; see `critical_curves`.
 
     Curves that it has already, such as those read from a file, go on to the bounds.
 
@@ -238,10 +239,12 @@ def with_curves(
     """
     if diagram.curves and diagram.second != second:
         raise argument_error("second", f"be that of the curves of the diagram, `{diagram.second}`", f"is `{second}`")
-    points = [at for one in diagram.branches for at in one.bifurcations]
+    branches = [*zip(diagram.branches, diagram.iterates, strict=True), *((one, 1) for one in diagram.orbits)]
+    points = [(at, k) for one, k in branches for at in one.bifurcations]
     curves = critical_curves(
-        flow, where, points, bounds, known=diagram.curves, step=step, max_step=max_step, max_points=max_points
-    )
+        flow, where, [at for at, _ in points], bounds, iterates=[k for _, k in points], known=diagram.curves,
+        step=step, max_step=max_step, max_points=max_points, max_period=max_period,
+    )  # fmt: skip
     return diagram._replace(second=second, curves=curves)
 
 

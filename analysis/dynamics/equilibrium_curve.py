@@ -107,6 +107,11 @@ class FixedPointCurve(EquilibriumCurve):
         found = super().spectrum(state, parameter, J, orbit) + 1
         return found[np.argsort(-np.abs(found), kind="stable")]
 
+    def monodromy(self, state: State, J: np.ndarray) -> np.ndarray:
+        """Return the derivative of the iterate."""
+        del state
+        return J + np.eye(len(J))
+
     def growth(self, values: np.ndarray) -> np.ndarray:
         """Return the moduli, less one."""
         return np.abs(values) - 1

@@ -12,6 +12,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.branches import Bifurcation, Branch, branch
+from analysis.dynamics.continuation import check_autonomous
 from analysis.dynamics.converted_branches import bifurcation_in_own, branch_in_given, cycle_in_own
 from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.following import both_ways, departing, follow, limits, two_bounds
@@ -28,11 +29,13 @@ from dynsim.conversion import function, instance, integer, number
 from dynsim.errors import argument_error
 from dynsim.integrators.save_times import InOrder, request
 from dynsim.integrators.within import solve_within
+from dynsim.padding import filled
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter, with_parameter
 
 LONGEST = 1e3  # units of time of a curve: the period at which it ends by default
 RTOL = 1e-10  # of the solver; the absolute tolerance is a hundredth of it
+TOGETHER = 64  # segments of orbits are followed in one program, the last one repeated
 CUBIC = 8  # parts of an interval between two samples in which an extreme is looked for
 
 
@@ -77,12 +80,9 @@ def continue_orbits(
     check_flow(flow)
     cycle = Cycle(given.nodes, np.asarray(given.period))
     units = orbit_units(flow, (where,), cycle, (two_bounds(bounds),))
-    curve = _curve(units, given.state, count, forcing, max_period, rtol)
+    curve = curve_of_orbits(units, given.state, count, forcing, max_period, rtol)
     within = limits(bounds, step, max_step, max_points, *units.parameters)
-    if forcing is None and depends_on_time(flow, given.state):
-        raise argument_error("forcing", "be the period, for a flow that depends on time", "is None")
-    if forcing is not None:
-        check_period("forcing", flow, given.nodes, given.period)
+    check_forcing(flow, cycle, forcing)
     first = curve.at(cycle_in_own(units, cycle), curve.value)
     if first is None:
         raise argument_error("orbit", "be near a periodic orbit", "leads to none at the flow's own parameter")
@@ -122,9 +122,10 @@ def orbits_from_hopf(
     if at.kind != "Hopf point":
         raise argument_error("at", "be a Hopf point", f"is a {at.kind}")
     check_flow(flow)
+    check_autonomous("flow", flow, where, at.state, two_bounds(bounds))
     count, units = integer("segments", segments, least=3), hopf_units(flow, where, at, two_bounds(bounds))
     within, at = limits(bounds, step, max_step, max_points, *units.parameters), bifurcation_in_own(units, at)
-    curve = _curve(units, at.state, count, None, max_period, rtol)
+    curve = curve_of_orbits(units, at.state, count, None, max_period, rtol)
     begin = _at_hopf(curve, with_parameter(units.where[0], units.system, jnp.asarray(at.parameter)), at)
     points, end = follow(curve, begin, begin.tangent, within)
     if not points:
@@ -134,17 +135,33 @@ def orbits_from_hopf(
     return branch_in_given(units, branch(curve, [begin, *points], ("Hopf point", end)))
 
 
-def _curve(units: Units, start: State, count: int, forcing: Any, max_period: float | None, rtol: float) -> OrbitCurve:
+def check_forcing(flow: AbstractFlow, cycle: Cycle, forcing: Any) -> None:
+    """Raise `ValueError` for no forcing of a flow that depends on time, and for an orbit without the period of one."""
+    if forcing is not None:
+        check_period("forcing", flow, cycle.nodes, float(cycle.period))
+    elif depends_on_time(flow, jax.tree.map(lambda a: a[0], cycle.nodes)):
+        raise argument_error("forcing", "be the period, for a flow that depends on time", "is None")
+
+
+def curve_of_orbits(
+    units: Units, start: State, count: int, forcing: Any, max_period: float | None, rtol: float
+) -> OrbitCurve:
     """Return the curve of orbits of a flow in its units."""
     longest = LONGEST if max_period is None else number("max_period", max_period) / units.time
-    if forcing is not None and not units.are_given:
-        function("forcing", forcing, "the flow")
-        forcing = _Forcing(forcing, units)
     curve = OrbitCurve(
-        units.system, units.where[0], units.rescaled(start), count, forcing, longest, number("rtol", rtol)
-    )
+        units.system, units.where[0], units.rescaled(start), count, forcing_in(units, forcing), longest,
+        number("rtol", rtol),
+    )  # fmt: skip
     curve.units = None if units.are_given else units
     return curve
+
+
+def forcing_in(units: Units, forcing: Any) -> Any:
+    """Return the period of a forcing as a function of the flow in units; None for none."""
+    if forcing is None or units.are_given:
+        return forcing
+    function("forcing", forcing, "the flow")
+    return _Forcing(forcing, units)
 
 
 class _Forcing(NamedTuple):
@@ -201,7 +218,9 @@ def switch_orbits(
     check_flow(flow)
     doubled = at.kind == "period doubling"
     cycle: Any = at.state
-    units = orbit_units(with_parameter(where, flow, jnp.asarray(at.parameter)), (where,), cycle, (two_bounds(bounds),))
+    moved = with_parameter(where, flow, jnp.asarray(at.parameter))
+    check_forcing(moved, cycle, forcing)
+    units = orbit_units(moved, (where,), cycle, (two_bounds(bounds),))
     units = made_units(flow, [real_parameter("where", where, flow)[0]], units.scale, units.time, units.parameters)
     within, at = limits(bounds, step, max_step, max_points, *units.parameters), bifurcation_in_own(units, at)
     cycle = at.state
@@ -209,7 +228,7 @@ def switch_orbits(
     nodes = jax.tree.map(lambda a: np.concatenate([np.asarray(a)] * repeats), cycle.nodes)
     period = forcing if forcing is None or not doubled else (lambda flow: 2 * forcing(flow))
     start, count = jax.tree.map(lambda a: jnp.asarray(a[0]), nodes), len(jax.tree.leaves(nodes)[0])
-    curve = _curve(units, units.restored(start), count, period, max_period, rtol)
+    curve = curve_of_orbits(units, units.restored(start), count, period, max_period, rtol)
     here = curve.measured(Cycle(nodes, np.asarray(repeats * float(cycle.period))), at.parameter)
     known, change = at.direction[:-2], at.direction[-2:]
     along, across = curve.crossing(here, np.concatenate([np.tile(known, repeats), change * [repeats, 1]]))
@@ -237,33 +256,43 @@ def orbit_ranges(
     between these on the cubics that have its velocities there: extremes lie between samples.
     """
     count, (take, _) = integer("samples", samples, least=2), real_parameter("where", where, flow)
-    states: Any = jax.tree.map(jnp.asarray, cycles.states)
+    states: Any = cycles.states
     rows = jax.tree.map(lambda a: np.asarray(a).reshape(-1, *a.shape[2:]), states.nodes)
     units = orbit_units(flow, (take,), Cycle(rows, np.median(np.asarray(states.period))), ((0.0, 1.0),))
     states, (take,) = cycle_in_own(units, states), units.where
     size = units.flat(jax.tree.map(lambda a: a[0], rows))[component]
-    shares = jnp.linspace(0.0, 1.0, count) / jax.tree.leaves(states.nodes)[0].shape[1]
-    return size * np.asarray(_ranges(units.system, take, states, jnp.asarray(cycles.parameters), shares, component))
+    points, m = jax.tree.leaves(states.nodes)[0].shape[:2]
+    nodes = jax.tree.map(lambda a: np.asarray(a, float).reshape(points * m, *a.shape[2:]), states.nodes)
+    numbers = np.stack(
+        [np.repeat(states.period, m) / m, np.repeat(cycles.parameters, m), np.tile(np.arange(m), points)]
+    )
+    total, shares = -(-points * m // TOGETHER) * TOGETHER, jnp.linspace(0.0, 1.0, count)
+    nodes, numbers = jax.tree.map(lambda a: filled(a, total), nodes), filled(numbers.T, total)
+    found = []
+    for begin in range(0, total, TOGETHER):
+        part = slice(begin, begin + TOGETHER)
+        some = jax.tree.map(lambda a, part=part: jnp.asarray(a[part]), nodes)
+        found.append(_ranges(units.system, take, some, jnp.asarray(numbers[part]), shares, jnp.asarray(component)))
+    ends = np.concatenate(found)[: points * m].reshape(points, m, 2)
+    return size * np.stack([np.min(ends[..., 0], axis=1), np.max(ends[..., 1], axis=1)], axis=1)
 
 
 @eqx.filter_jit
-def _ranges(flow: AbstractFlow, where: Any, states: Any, parameters: Array, shares: Array, component: int) -> Array:
-    """Return the extremes of a component, (points, 2)."""
+def _ranges(flow: AbstractFlow, where: Any, nodes: Any, numbers: Array, shares: Array, component: Array) -> Array:
+    """Return the extremes of a component on segments, (segments, 2).
 
-    def extremes(nodes: State, period: Array, parameter: Array) -> Array:
-        moved = with_parameter(where, flow, parameter)
+    `numbers` are the duration of each segment, the parameter, and the count of segments before it.
+    """
 
-        def segment(node: State, number: Array) -> Array:
-            ts = period * (shares + number * shares[-1])
-            saved = dfx.SaveAt(subs=request(InOrder(ts)))
-            found = solve_within(moved.vector_field, ts[0], ts[-1], node, rtol=1e-6, first=period / 1000, saveat=saved)
-            of = lambda states: jax.vmap(lambda x: ravel_pytree(x)[0])(states)[:, component]
-            return _with_cubics(of(found.ys), of(jax.vmap(moved.vector_field)(ts, found.ys)), ts[1] - ts[0])
-
-        values = jax.vmap(segment)(nodes, jnp.arange(jax.tree.leaves(nodes)[0].shape[0], dtype=float))
+    def extremes(node: State, duration: Array, parameter: Array, before: Array) -> Array:
+        moved, ts = with_parameter(where, flow, parameter), duration * (shares + before)
+        saved = dfx.SaveAt(subs=request(InOrder(ts)))
+        found = solve_within(moved.vector_field, ts[0], ts[-1], node, rtol=1e-6, first=duration / 250, saveat=saved)
+        of = lambda states: jax.vmap(lambda x: ravel_pytree(x)[0])(states)[:, component]
+        values = _with_cubics(of(found.ys), of(jax.vmap(moved.vector_field)(ts, found.ys)), ts[1] - ts[0])
         return jnp.stack([jnp.min(values), jnp.max(values)])
 
-    return jax.vmap(extremes)(states.nodes, states.period, parameters)
+    return jax.vmap(extremes)(nodes, *numbers.T)
 
 
 def _with_cubics(values: Array, slopes: Array, step: Array) -> Array:

@@ -85,7 +85,7 @@ class _Shot(NamedTuple):
 class OrbitCurve(AbstractCurve):
     """The gaps between the ends of segments and the next nodes, with the condition of phase."""
 
-    tolerances: ClassVar[tuple[float, float]] = (1e-8, 1e-6)
+    tolerances = (1e-8, 1e-6)
     vertical: ClassVar[float] = 1e-8
     double: ClassVar[float] = 1e-4
 
@@ -188,7 +188,12 @@ class OrbitCurve(AbstractCurve):
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Return the multipliers by decreasing modulus, of an autonomous flow without the trivial one."""
-        del orbit
+        del parameter, orbit
+        values = np.linalg.eigvals(self.monodromy(state, J)).astype(complex)
+        return values[np.argsort(-np.abs(values), kind="stable")]
+
+    def monodromy(self, state: State, J: np.ndarray) -> np.ndarray:
+        """Return the derivative of the return to the first node, of an autonomous flow across the velocity there."""
         cycle: Any = state
         m = len(self.nodes(cycle))
         d = (len(J) - (0 if self.forced else 1)) // m
@@ -201,8 +206,7 @@ class OrbitCurve(AbstractCurve):
             along = J[-1, :d]  # the velocity at the first node: the monodromy acts on what it leaves
             across = np.linalg.svd(along[None])[2][1:].T
             monodromy = across.T @ monodromy @ across
-        values = np.linalg.eigvals(monodromy).astype(complex)
-        return values[np.argsort(-np.abs(values), kind="stable")]
+        return monodromy
 
     def growth(self, values: np.ndarray) -> np.ndarray:
         """Return the moduli, less one."""

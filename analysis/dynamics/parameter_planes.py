@@ -11,71 +11,100 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from analysis.dynamics.continuation import Bifurcation
+from analysis.dynamics.converted_branches import flat_sizes
+from analysis.dynamics.critical_kinds import kinds_of
 from analysis.dynamics.equilibria import newton
-from analysis.dynamics.flat_states import chord_distances, flat_states
+from analysis.dynamics.flat_states import chord_distances, flat_state, flat_states
 from analysis.dynamics.linearisation import eigenvalues, kind, tangent_jacobian
+from analysis.dynamics.orbit_curve import Cycle
 from analysis.dynamics.two_parameters import CriticalCurve, critical_curve, extended_curve, units_through
 from analysis.dynamics.unit_estimates import curve_units
 from dynsim._types import State
 from dynsim.arguments import check_flow
 from dynsim.conversion import reals
 from dynsim.errors import argument_error
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import real_parameter, with_parameter
 
-FOLLOWED = ("fold", "Hopf point")
 NEAR = 0.1  # of a segment of a curve: a bifurcation nearer to it is one of the curve
 
 
 def critical_curves(
-    flow: AbstractFlow,
+    flow: AbstractFlow | AbstractMap,
     where: tuple[Callable[[Any], Any], Callable[[Any], Any]],
     bifurcations: Sequence[Bifurcation],
     bounds: tuple[tuple[float, float], tuple[float, float]],
     *,
+    iterates: Sequence[int] = (),
     known: Sequence[CriticalCurve] = (),
+    forcing: Callable[[Any], Any] | None = None,
     step: float = 0.05,
     max_step: float | None = None,
     max_points: int = 500,
+    max_period: float | None = None,
 ) -> tuple[CriticalCurve, ...]:
-    """Return the curves through all folds and Hopf points of equilibria, each curve once.
+    """Return the curves through all bifurcations that are followed in two parameters, each curve once.
 
-    Other bifurcations are left out. Curves that are `known` come first and go on to the bounds; see `extended_curve`.
-    The other arguments and the errors are those of `critical_curve`.
+    Others, such as branch points, are left out. `iterates` are those of the branches on which bifurcations of a map
+    lie, by default 1. Curves that are `known` come first and go on to the bounds; see `extended_curve`. The other
+    arguments and the errors are those of `critical_curve`.
     """
-    options: Any = {"step": step, "max_step": max_step, "max_points": max_points}
+    options: Any = {"step": step, "max_step": max_step, "max_points": max_points, "max_period": max_period}
     _, second = real_parameter("where", where[1], flow)
     if not bounds[1][0] <= second <= bounds[1][1]:
         must = f"hold the flow's own second parameter, {second:g}"
         raise argument_error("bounds", must, f"are {bounds[1][0]:g} to {bounds[1][1]:g}")
-    followed, found = [at for at in bifurcations if at.kind in FOLLOWED], []
-    places = [(at.state, at.parameter) for at in followed]
-    places += [(jax.tree.map(lambda a: a[0], one.states), float(one.first[0])) for one in known]
-    sizes = _sizes(flow, where, *places[0], bounds) if places else np.ones(1)
+    times = list(iterates) or [1] * len(bifurcations)
+    followed = [(at, k) for at, k in zip(bifurcations, times, strict=True) if at.kind in kinds_of(flow, at.state)]
+    found: list[CriticalCurve] = []
     for one in known:
-        if not any(_covers(curve, one, sizes) for curve in found):
-            found.append(extended_curve(flow, where, one, bounds, **options))
-    for at in followed:
-        if not any(_passes(curve, at, second, sizes) for curve in found):
-            found.append(critical_curve(flow, where, at, bounds, **options))
+        if not any(_covers(curve, one, _sizes_on(flow, where, one, bounds)) for curve in found):
+            found.append(extended_curve(flow, where, one, bounds, forcing=forcing, **options))
+    for at, k in followed:
+        sizes = _sizes(flow, where, at.state, at.parameter, bounds)
+        places = [at._replace(state=state) for state in _images(flow, where[0], at, k)]
+        if not any(c.iterate == k and _passes(c, place, second, sizes) for c in found for place in places):
+            period = forcing if isinstance(at.state, Cycle) else None
+            found.append(critical_curve(flow, where, at, bounds, iterate=k, forcing=period, **options))
     return tuple(found)
 
 
-def _sizes(flow: AbstractFlow, where: Any, state: State, first: float, bounds: Any) -> np.ndarray:
+def _images(flow: AbstractFlow | AbstractMap, take: Any, at: Bifurcation, iterate: int) -> list[State]:
+    """Return the states of a point of an iterate of a map on its orbit; that of a flow alone."""
+    states = [at.state]
+    if isinstance(flow, AbstractMap):
+        moved = with_parameter(real_parameter("where", take, flow)[0], flow, jnp.asarray(at.parameter))
+        for k in range(iterate - 1):
+            states.append(jax.tree.map(np.asarray, moved.step(k, states[-1])))
+    return states
+
+
+def _sizes_on(flow: AbstractFlow | AbstractMap, where: Any, curve: CriticalCurve, bounds: Any) -> np.ndarray:
+    """Return the units at the first point of a curve; see `_sizes`."""
+    return _sizes(flow, where, jax.tree.map(lambda a: a[0], curve.states), float(curve.first[0]), bounds)
+
+
+def _sizes(flow: AbstractFlow | AbstractMap, where: Any, state: State, first: float, bounds: Any) -> np.ndarray:
     """Return the units of both parameters and of the entries of a flat state, in which distances are measured."""
     units = units_through(flow, where, state, first, bounds)
-    return np.array([*units.parameters, *units.flat(state)])
+    return np.array([*units.parameters, *flat_sizes(units, state)])
 
 
 def _passes(curve: CriticalCurve, at: Bifurcation, second: float, sizes: Any = 1.0) -> bool:
     """Return whether a curve passes a bifurcation, by distances in units."""
-    point = np.array([at.parameter, second, *np.ravel(ravel_pytree(at.state)[0])])
-    return curve.kind == at.kind and _holds(curve, point, sizes)
+    point = np.array([at.parameter, second, *flat_state(at.state)])
+    same = curve.kind == at.kind and curve.of_orbits == isinstance(at.state, Cycle)
+    return same and len(_rows(curve)[0]) == len(point) and _holds(curve, point, sizes)
 
 
 def _covers(curve: CriticalCurve, other: CriticalCurve, sizes: Any = 1.0) -> bool:
     """Return whether a curve passes both ends of another one."""
-    return curve.kind == other.kind and all(_holds(curve, _rows(other)[k], sizes) for k in (0, -1))
+    same = (curve.kind, curve.of_orbits, curve.iterate) == (other.kind, other.of_orbits, other.iterate)
+    return (
+        same
+        and len(_rows(curve)[0]) == len(_rows(other)[0])
+        and all(_holds(curve, _rows(other)[k], sizes) for k in (0, -1))
+    )
 
 
 def _holds(curve: CriticalCurve, point: np.ndarray, sizes: Any) -> bool:

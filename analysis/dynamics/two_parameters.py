@@ -1,4 +1,4 @@
-"""Folds and Hopf points of equilibria followed in two parameters, with cusps and points of higher degeneracy."""
+"""Bifurcations of equilibria and of orbits followed in two parameters, with cusps and points of higher degeneracy."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -7,36 +7,26 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
 from analysis.dynamics.between import hidden_sign, located
-from analysis.dynamics.codimension_two import (
-    bogdanov_takens_coefficients,
-    crossing_pair,
-    cusp_coefficient,
-    fold_hopf_coefficients,
-    turns,
-)
+from analysis.dynamics.codimension_two import crossing_pair, turns
 from analysis.dynamics.continuation import Bifurcation
-from analysis.dynamics.converted_branches import bifurcation_in_own
-from analysis.dynamics.critical_equations import CriticalEquations, FoldCurve, HopfCurve, critical_of
+from analysis.dynamics.converted_branches import bifurcation_in_own, moved_states
+from analysis.dynamics.critical_equations import AbstractCritical, CriticalEquations, critical_of
+from analysis.dynamics.critical_kinds import Returning, check_kind, check_time, equations_of, units_at
 from analysis.dynamics.curves import CurvePoint
-from analysis.dynamics.flat_states import flat_states
+from analysis.dynamics.degenerate_coefficients import degenerate_coefficients
+from analysis.dynamics.flat_states import flat_state, flat_states
 from analysis.dynamics.following import can_go_on, follow, limits, two_bounds
-from analysis.dynamics.hopf_degeneracies import (
-    critical_length,
-    double_hopf_coefficients,
-    second_lyapunov_coefficient,
-)
-from analysis.dynamics.linearisation import null_vectors, tangent_basis, tangent_jacobian
-from analysis.dynamics.unit_estimates import curve_units
+from analysis.dynamics.orbit_continuation import RTOL
+from analysis.dynamics.orbit_curve import Cycle
 from analysis.dynamics.units import Units
 from dynsim._types import State
-from dynsim.arguments import check_flow
+from dynsim.conversion import integer, number
 from dynsim.decimals import printed, size_of
 from dynsim.errors import argument_error
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import real_parameter, with_parameter
 
 LETTERS = {
@@ -58,6 +48,11 @@ class Degeneracy(NamedTuple):
     where the first Lyapunov coefficient of Hopf points changes its sign, a `fold-Hopf point` (zero-Hopf), where a fold
     is a Hopf point, too, or a `double Hopf point`, with two pairs of imaginary eigenvalues.
 
+    Of orbits it is a `cusp`, a strong resonance, `1:1 resonance` or `1:2 resonance`, where the multiplier 1 or -1 is
+    double and curves of Neimark-Sacker points begin, `1:3 resonance` or `1:4 resonance` on these, or a point with two
+    bifurcations, `fold-flip point`, `fold-Neimark-Sacker point`, `flip-Neimark-Sacker point` or `double Neimark-Sacker
+    point`.
+
     `coefficients` are those of the normal form, see `codimension_two` and `hopf_degeneracies`: c of a cusp, a and b of
     a Bogdanov-Takens point, s and theta of a fold-Hopf point, the second Lyapunov coefficient of a Bautin point, p11,
     p12, p21, p22, theta and delta of a double Hopf point. Those that are not defined are NaN.
@@ -78,11 +73,14 @@ class Degeneracy(NamedTuple):
 
 
 class CriticalCurve(NamedTuple):
-    """The curve of folds or Hopf points in the plane of two parameters.
+    """The curve of bifurcations of a kind in the plane of two parameters.
 
-    `kind` is `fold` or `Hopf point`; `first` and `second` are the parameters, `states` the equilibria, `frequencies`
-    those of Hopf points. `ends` says at both ends why the curve ends: `bounds` of the second parameter, `outside` those
-    of the first, `Bogdanov-Takens point`, `closed`, `steps`, `corner` or `lost`.
+    `kind` is `fold` or `Hopf point`, of orbits `fold`, `period doubling` or `Neimark-Sacker point`; `first` and
+    `second` are the parameters, `states` the equilibria, the points of an `iterate` of a map, or the orbits, `Cycle`s,
+    `frequencies` those of Hopf points and the angles of Neimark-Sacker points. `ends` says at both ends why the curve
+    ends: `bounds` of the second parameter, `outside` those of the first, a `Bogdanov-Takens point`, a `1:1 resonance`
+    or `1:2 resonance`, an `equilibrium` to which orbits shrink, the longest `period`, `closed`, `steps`, `corner` or
+    `lost`.
     """
 
     kind: str
@@ -92,66 +90,91 @@ class CriticalCurve(NamedTuple):
     frequencies: Float[np.ndarray, " points"]
     degeneracies: tuple[Degeneracy, ...]
     ends: tuple[str, str]
+    iterate: int = 1
+
+    @property
+    def of_orbits(self) -> bool:
+        """Whether the bifurcations are those of periodic orbits of a flow."""
+        return isinstance(self.states, Cycle)
 
     def __repr__(self) -> str:
         """Return the curve in a line: its kind, how many points, and what lies on it."""
         sizes = [size_of(values.tolist()) for values in (self.first, self.second)]
         found = ", ".join(d.text(sizes) for d in self.degeneracies) or "no degeneracy"
         ends = " and ".join(END_WORDS.get(end, end) for end in self.ends)
-        return f"curve of {self.kind}s, {len(self.first)} points: {found}; ends: {ends}"
+        orbits = " of periodic orbits" if self.of_orbits else f" of iterate {self.iterate}" if self.iterate > 1 else ""
+        return f"curve of {self.kind}s{orbits}, {len(self.first)} points: {found}; ends: {ends}"
 
 
 def critical_curve(
-    flow: AbstractFlow,
+    flow: AbstractFlow | AbstractMap,
     where: tuple[Callable[[Any], Any], Callable[[Any], Any]],
     at: Bifurcation,
     bounds: tuple[tuple[float, float], tuple[float, float]],
     *,
+    iterate: int = 1,
+    forcing: Callable[[Any], Any] | None = None,
     step: float = 0.05,
     max_step: float | None = None,
     max_points: int = 500,
+    max_period: float | None = None,
+    rtol: float = RTOL,
 ) -> CriticalCurve:
-    """Return the curve of folds or of Hopf points through one of them, in the plane of two parameters.
+    """Return the curve of bifurcations of a kind through one of them, in the plane of two parameters.
+
+    Of equilibria these are folds and Hopf points, of fixed points of an iterate of a map, and of periodic orbits,
+    folds, period doublings and Neimark-Sacker points.
 
     Args:
-        flow: the system; its own second parameter is that of `at`.
+        flow: the system, or a map; its own second parameter is that of `at`.
         where: which leaves of the flow are the parameters; the first is that in which `at` was found.
-        at: a fold or a Hopf point.
+        at: a bifurcation of one of these kinds, on a branch of equilibria, fixed points or periodic orbits.
         bounds: the least and the largest value of both parameters.
+        iterate: of a map, that of the branch.
+        forcing: of a forced flow, the period as a function of the flow; see `continue_orbits`.
         step: the first step along the curve, in the norm of the state, the critical vector and the parameters together,
             the state and the parameters in units near their sizes; see `continue_equilibria`.
         max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
         max_points: the cap on points in each direction; a curve that reaches it says so.
+        max_period: the period at which a curve of periodic orbits ends; see `continue_orbits`.
+        rtol: the relative tolerance of the solver for periodic orbits.
 
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no such point is found near it.
     """
-    if at.kind not in ("fold", "Hopf point"):
-        raise argument_error("at", "be a fold or a Hopf point", f"is a {at.kind}")
+    check_kind(flow, at)
+    returning = _returning(flow, at.state, iterate, forcing, max_period, rtol)
     units = units_through(flow, where, at.state, at.parameter, bounds)
+    check_time(flow, where, at.state, at.parameter, bounds, returning)
     within = limits(bounds[1], step, max_step, max_points, units.parameters[1])
     low, high = limits(bounds[0], step, max_step, max_points, units.parameters[0]).bounds
     at = bifurcation_in_own(units, at)
-    make = FoldCurve if at.kind == "fold" else HopfCurve
-    curve = make(units.system, (units.where[0], units.where[1]), at.state, (low, high))
-    curve.units = None if units.are_given else units
+    curve = equations_of(units, at.kind, at.state, (low, high), returning)
     first = curve.at(curve.begin(at.state, at.parameter, at.frequency), curve.value)
     if first is None:
         raise argument_error("at", f"be near a {at.kind} of this flow", "leads to none")
     forward, end = follow(curve, first, first.tangent, within)
     backward, begin = ([], end) if end == "closed" else follow(curve, first, -first.tangent, within)
     points = [*(point._replace(tangent=-point.tangent) for point in backward[::-1]), first, *forward]
-    return _in_given(units, _found(curve, points, (begin, end), at.kind))
+    return _in_given(units, _found(curve, points, (begin, end), at.kind))._replace(iterate=returning.iterate)
 
 
-def units_through(flow: AbstractFlow, where: Any, state: State, first: float, bounds: Any) -> Units:
+def _returning(flow: Any, state: Any, iterate: Any, forcing: Any, max_period: Any, rtol: Any) -> Returning:
+    """Return how orbits return; raise `ValueError` for what does not fit the system."""
+    times = integer("iterate", iterate, least=1)
+    if times != 1 and not isinstance(flow, AbstractMap):
+        raise argument_error("iterate", "be 1 for a flow", f"is {times}")
+    if forcing is not None and not isinstance(state, Cycle):
+        raise argument_error("forcing", "be left out but for periodic orbits", "is given")
+    return Returning(times, forcing, max_period, number("rtol", rtol))
+
+
+def units_through(flow: Any, where: Any, state: Any, first: float, bounds: Any) -> Units:
     """Return the units of a curve through a state and a value of the first parameter; see `critical_curve`."""
-    check_flow(flow)
     if not isinstance(where, tuple) or len(where) != 2:
         raise argument_error("where", "be two functions of the flow", "is not")
-    both = [two_bounds(pair) for pair in bounds]
     _, second = real_parameter("where", where[1], flow)
-    return curve_units(flow, where, state, both, at=(first, second))
+    return units_at(flow, where, state, (first, second), [two_bounds(pair) for pair in bounds])
 
 
 def _in_given(units: Units, found: CriticalCurve, power: int = 1) -> CriticalCurve:
@@ -163,27 +186,30 @@ def _in_given(units: Units, found: CriticalCurve, power: int = 1) -> CriticalCur
         return found
     first, second = (unit**power for unit in units.parameters)
     places = tuple(
-        d._replace(state=units.moved(d.state, power), first=d.first * first, second=d.second * second)
+        d._replace(state=moved_states(units, d.state, power), first=d.first * first, second=d.second * second)
         for d in found.degeneracies
     )
     return found._replace(
         first=found.first * first,
         second=found.second * second,
-        states=units.moved(found.states, power),
-        frequencies=found.frequencies / units.time**power,
+        states=moved_states(units, found.states, power),
+        frequencies=found.frequencies / (units.time**power if found.kind == "Hopf point" else 1.0),
         degeneracies=places,
     )
 
 
 def extended_curve(
-    flow: AbstractFlow,
+    flow: AbstractFlow | AbstractMap,
     where: tuple[Callable[[Any], Any], Callable[[Any], Any]],
     known: CriticalCurve,
     bounds: tuple[tuple[float, float], tuple[float, float]],
     *,
+    forcing: Callable[[Any], Any] | None = None,
     step: float = 0.05,
     max_step: float | None = None,
     max_points: int = 500,
+    max_period: float | None = None,
+    rtol: float = RTOL,
 ) -> CriticalCurve:
     """Return a curve, such as one read from a file, with what follows at those of its ends that can be continued.
 
@@ -191,18 +217,21 @@ def extended_curve(
     of `critical_curve`.
 
     Raises:
-        ValueError: for bad input, or if the last states are no folds or Hopf points of this flow.
+        ValueError: for bad input, or if the last states are no such bifurcations of this flow.
     """
-    units = units_through(flow, where, jax.tree.map(lambda a: a[-1], known.states), float(known.first[-1]), bounds)
+    last: Any = jax.tree.map(lambda a: a[-1], known.states)
+    returning = _returning(flow, last, known.iterate, forcing, max_period, rtol)
+    moved = with_parameter(real_parameter("where", where[1], flow)[0], flow, jnp.asarray(float(known.second[-1])))
+    units = units_through(flow, where, last, float(known.first[-1]), bounds)
+    check_time(moved, where, last, float(known.first[-1]), bounds, returning)
     within = limits(bounds[1], step, max_step, max_points, units.parameters[1])
     inside = limits(bounds[0], step, max_step, max_points, units.parameters[0]).bounds
-    flow, where, known = units.system, (units.where[0], units.where[1]), _in_given(units, known, -1)
+    known = _in_given(units, known, -1)
     for side in (1, 0):
         last, end = -side, known.ends[side]
         inner = zip((known.first, known.second), (inside, within.bounds), strict=True)
         if len(known.second) > 1 and all(can_go_on(end, float(values[last]), ends) for values, ends in inner):
-            curve, begin, direction = _end(flow, where, known, inside, side)
-            curve.units = None if units.are_given else units
+            curve, begin, direction = _end(units, known, inside, side, returning)
             points, end = follow(curve, begin, direction, within)
             points = [begin._replace(tangent=direction), *points]
             known = _joined(known, _found(curve, points, ("", end), known.kind), side)
@@ -210,15 +239,15 @@ def extended_curve(
 
 
 def _end(
-    flow: AbstractFlow, where: tuple[Callable, Callable], known: CriticalCurve, inside: tuple[float, float], side: int
-) -> tuple[CriticalEquations, CurvePoint, np.ndarray]:
+    units: Units, known: CriticalCurve, inside: tuple[float, float], side: int, returning: Returning
+) -> tuple[AbstractCritical, CurvePoint, np.ndarray]:
     """Return the equations of a known curve, its point at one end, and the tangent that leads away from it."""
     last, before = (0, 1) if side == 0 else (-1, -2)
     state: Any = jax.tree.map(lambda a: a[last], known.states)
     first, second, frequency = (float(a[last]) for a in (known.first, known.second, known.frequencies))
-    real_parameter("where", where[1], flow)
-    make = FoldCurve if known.kind == "fold" else HopfCurve
-    curve = make(with_parameter(where[1], flow, jnp.asarray(second)), where, state, inside)
+    take, _ = real_parameter("where", units.where[1], units.system)
+    units = units._replace(system=with_parameter(take, units.system, jnp.asarray(second)))
+    curve = equations_of(units, known.kind, state, inside, returning)
     begin = curve.at(curve.begin(state, first, frequency), second)
     rows = np.column_stack([flat_states(known.states), known.first, known.second])
     if begin is None or np.max(np.abs(_place(begin) - rows[last])) > 1e-6 * (1 + np.max(np.abs(rows[last]))):
@@ -230,7 +259,7 @@ def _end(
 def _place(point: CurvePoint) -> np.ndarray:
     """Return the state and both parameters of a point of a curve, flat."""
     at = critical_of(point)
-    return np.concatenate([ravel_pytree(at.state)[0], [float(at.parameter), point.parameter]])
+    return np.concatenate([flat_state(at.state), [float(at.parameter), point.parameter]])
 
 
 def _joined(known: CriticalCurve, more: CriticalCurve, side: int) -> CriticalCurve:
@@ -240,11 +269,11 @@ def _joined(known: CriticalCurve, more: CriticalCurve, side: int) -> CriticalCur
     return CriticalCurve(
         known.kind, join(known.first, more.first), join(known.second, more.second),
         jax.tree.map(join, known.states, more.states), join(known.frequencies, more.frequencies), found,
-        (known.ends[0], more.ends[1]) if side else (more.ends[1], known.ends[1]),
+        (known.ends[0], more.ends[1]) if side else (more.ends[1], known.ends[1]), known.iterate,
     )  # fmt: skip
 
 
-def _found(curve: CriticalEquations, points: list[CurvePoint], ends: tuple[str, str], name: str) -> CriticalCurve:
+def _found(curve: AbstractCritical, points: list[CurvePoint], ends: tuple[str, str], name: str) -> CriticalCurve:
     """Return the curve of points that follow each other, with the degeneracies between them."""
     tests = curve.tests()
     values = {kind: [test(point) for point in points] for kind, test in tests.items()}
@@ -256,7 +285,7 @@ def _found(curve: CriticalEquations, points: list[CurvePoint], ends: tuple[str, 
                 pair = test == curve.crosses
                 if place is not None and (not pair or turns(crossing_pair(curve.others(place))[1])):
                     degenerate.append(_degeneracy(curve, kind, place))
-    last = [_degeneracy(curve, "Bogdanov-Takens point", point) for point in curve.ended]
+    last = [_degeneracy(curve, kind, point) for kind, point in curve.ended]
     if last and ends[0] == last[-1].kind:  # both directions were followed, the second one to the begin of the curve
         degenerate.insert(0, last.pop())
     degenerate += last
@@ -268,7 +297,7 @@ def _found(curve: CriticalEquations, points: list[CurvePoint], ends: tuple[str, 
 
 
 def _changes(
-    curve: CriticalEquations, points: list[CurvePoint], values: list[float], k: int, test: Callable
+    curve: AbstractCritical, points: list[CurvePoint], values: list[float], k: int, test: Callable
 ) -> Sequence[tuple[CurvePoint, CurvePoint]]:
     """Return the pairs of points from the k-th to the next one between which a test function changes its sign."""
     if values[k] * values[k + 1] < 0:
@@ -277,47 +306,7 @@ def _changes(
     return list(itertools.pairwise([points[k], *inside, points[k + 1]])) if inside else []
 
 
-def _degeneracy(curve: CriticalEquations, name: str, point: CurvePoint) -> Degeneracy:
+def _degeneracy(curve: AbstractCritical, name: str, point: CurvePoint) -> Degeneracy:
     at = critical_of(point)
-    flow, found = curve.moved(float(at.parameter), point.parameter), ()
-    size, time = (1.0, 1.0) if curve.units is None else (_length(curve.units, flow, at.state), curve.units.time)
-    if name == "cusp":
-        found = (cusp_coefficient(flow, at.state)[0] / (time * size**2),)
-    if name == "Bogdanov-Takens point":
-        a, b = bogdanov_takens_coefficients(flow, at.state)
-        found = (a / (time**2 * size), b / (time * size))
-    if name == "fold-Hopf point":  # which has no unit
-        pair = crossing_pair(curve.others(point))[1] if at.frequency == 0 else 1j * float(at.frequency)
-        found = fold_hopf_coefficients(flow, at.state, abs(pair.imag))
-    if name == "Bautin point":
-        length = _critical_length(curve, flow, at.state, float(at.frequency))
-        found = (second_lyapunov_coefficient(flow, at.state, float(at.frequency)) / length**4,)
-    if name == "double Hopf point":
-        found = _double_hopf(
-            curve, flow, at.state, (float(at.frequency), abs(crossing_pair(curve.others(point))[1].imag))
-        )
+    found = degenerate_coefficients(curve, name, point) if isinstance(curve, CriticalEquations) else ()
     return Degeneracy(name, at.state, float(at.parameter), point.parameter, found)
-
-
-def _double_hopf(
-    curve: CriticalEquations, flow: AbstractFlow, state: State, frequencies: tuple[float, float]
-) -> tuple[float, ...]:
-    """Return the coefficients of a double Hopf point in the units of the given flow."""
-    squares = [_critical_length(curve, flow, state, w) ** 2 for w in sorted(frequencies, reverse=True)]
-    sizes = np.array(2 * squares) * (1.0 if curve.units is None else curve.units.time)
-    p = double_hopf_coefficients(flow, state, frequencies)
-    return (*(p[:4] / sizes).tolist(), *p[4:])
-
-
-def _critical_length(curve: CriticalEquations, flow: AbstractFlow, state: State, frequency: float) -> float:
-    """Return the length, in the units of the given flow, of the critical vector that has the length one in these."""
-    if curve.units is None:
-        return 1.0
-    sizes = curve.units.flat(state)[:, None] * tangent_basis(flow.space, state)
-    return critical_length(tangent_jacobian(flow, state), frequency, sizes)
-
-
-def _length(units: Units, flow: AbstractFlow, state: State) -> float:
-    """Return the length, in the units of the given flow, of the null vector that has the length one in these units."""
-    null = tangent_basis(flow.space, state) @ null_vectors(tangent_jacobian(flow, state))[0]
-    return float(np.linalg.norm(units.flat(state) * null))

@@ -40,7 +40,8 @@ class Continue(SystemOptions):
     longest: float | None = None
     """the period at which a branch of periodic orbits ends; by default 100 units of time, those of the branch"""
     second: str = ""
-    """a second parameter, in which folds and Hopf points are followed; the figure is that of the plane of both"""
+    """a second parameter, in which bifurcations are followed, with `--cycles` those of periodic orbits too; the figure
+    is that of the plane of both"""
     second_bounds: tuple[float, ...] = ()
     """its least and its largest value"""
     counts: int = 0

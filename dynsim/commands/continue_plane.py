@@ -1,4 +1,4 @@
-"""The second parameter of `dynsim continue`: curves of folds and Hopf points in the plane of both, and their figure."""
+"""The second parameter of `dynsim continue`: curves of bifurcations in the plane of both, and their figure."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -40,8 +40,8 @@ def second_parameter(o: Continue, flow: Any) -> Any:
     from dynsim.systems.base import AbstractFlow
     from dynsim.systems.named import where
 
-    if not isinstance(flow, AbstractFlow):
-        raise argument_error("second", "be left out for a map", "is given")
+    if o.counts and not isinstance(flow, AbstractFlow):
+        raise argument_error("counts", "be left out for a map", f"is {o.counts}")
     found = where(flow, o.second, "second")
     own, (low, high) = found(flow), o.second_bounds
     if own.size != 1 or not low <= float(own.item()) <= high:
@@ -51,18 +51,19 @@ def second_parameter(o: Continue, flow: Any) -> Any:
 
 
 def with_plane(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") -> "Diagram":
-    """Follow the folds and Hopf points of a diagram in the second parameter, print the curves, return both."""
+    """Follow the bifurcations of a diagram in the second parameter, print the curves, return both."""
     from analysis.dynamics.diagrams import with_curves
 
     low, high = o.second_bounds
     bounds = ((o.from_, o.to), (low, high))
     found = with_curves(
-        flow, both, diagram, bounds, second=o.second, step=o.step, max_step=o.largest, max_points=o.points
-    )
+        flow, both, diagram, bounds, second=o.second, step=o.step, max_step=o.largest, max_points=o.points,
+        max_period=o.longest,
+    )  # fmt: skip
     for curve in found.curves:
         say(f"  {curve!r}")
     if not found.curves:
-        say("no fold and no Hopf point to follow in the second parameter")
+        say("no bifurcation to follow in the second parameter")
     return found
 
 
@@ -98,7 +99,8 @@ def drawn(o: Continue, curves: "tuple[CriticalCurve, ...]", counted: "StabilityM
     with settings():
         figure, (ax,) = canvas()
         for curve in curves:
-            critical_lines(ax, curve.kind, curve.first, curve.second)
+            kind = f"{curve.kind} of periodic orbits" if curve.of_orbits and curve.kind == "fold" else curve.kind
+            critical_lines(ax, kind, curve.first, curve.second)
             for place in curve.degeneracies:
                 bifurcation_marks(ax, [place.kind], [place.first], [place.second])
         if counted is not None:

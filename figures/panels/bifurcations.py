@@ -26,12 +26,27 @@ MARKS = {
     "Bautin point": "h",
     "fold-Hopf point": "X",
     "double Hopf point": "p",
+    "1:1 resonance": "1",
+    "1:2 resonance": "2",
+    "1:3 resonance": "3",
+    "1:4 resonance": "4",
+    "fold-flip point": "d",
+    "fold-Neimark-Sacker point": "<",
+    "flip-Neimark-Sacker point": ">",
+    "double Neimark-Sacker point": "H",
 }
 """The marks of bifurcations by kind."""
 FILLED = {"supercritical": "white", "subcritical": "black", "degenerate": "0.6"}
 """The fillings of marks by criticality, which is said before the kind."""
 DASHED = (0, (4, 1.6))
-CURVES = {"fold": ("first", "-"), "Hopf point": ("second", DASHED)}
+DOTTED = (0, (1, 1.2))
+CURVES = {
+    "fold": ("first", "-"),
+    "Hopf point": ("second", DASHED),
+    "fold of periodic orbits": ("first", DOTTED),
+    "period doubling": ("third", "-"),
+    "Neimark-Sacker point": ("second", DOTTED),
+}
 """The colours and styles of curves of bifurcations by kind."""
 PIECES = 8  # of a smooth curve between two points of a branch
 GREY = 0.75  # the darkest shade of a map of numbers
@@ -162,7 +177,7 @@ def critical_lines(ax: Axes, kind: str, first: ArrayLike, second: ArrayLike) -> 
 
     Args:
         ax: the axes.
-        kind: `fold` or `Hopf point`, which decides colour and style.
+        kind: one of `CURVES`, such as `fold`, which decides colour and style.
         first: the values of the first parameter, (points,).
         second: those of the second one, (points,).
 
@@ -172,7 +187,7 @@ def critical_lines(ax: Axes, kind: str, first: ArrayLike, second: ArrayLike) -> 
     if kind not in CURVES:
         raise argument_error("kind", f"be one of {', '.join(CURVES)}", f"is `{kind}`")
     role, style = CURVES[kind]
-    text = f"{kind}s"
+    text = kind.replace("fold", "folds") if kind.startswith("fold") else f"{kind}s"
     named = {line.get_label() for line in ax.lines}
     (line,) = ax.plot(
         np.asarray(first, float), np.asarray(second, float), color=colour(role), linestyle=style, linewidth=1.1,

@@ -4,7 +4,7 @@ from tests.mutants import Mutant
 
 DYNAMICS = "analysis.dynamics."
 TWO, PLANES, EQUATIONS = DYNAMICS + "two_parameters", DYNAMICS + "parameter_planes", DYNAMICS + "critical_equations"
-FORMS = DYNAMICS + "codimension_two"
+FORMS, PLACES, KINDS = DYNAMICS + "codimension_two", DYNAMICS + "degenerate_coefficients", DYNAMICS + "critical_kinds"
 HOPFS = DYNAMICS + "hopf_degeneracies"
 DIAGRAMS, FLAT = DYNAMICS + "diagrams", DYNAMICS + "flat_states"
 TESTS, DRAWN = "tests/test_two_parameters.py::test_", "tests/test_diagrams.py::test_"
@@ -33,8 +33,45 @@ AGAIN = (DRAWN + "a_diagram_is_read_again_as_it_was_and_goes_on",)
 DOUBLED = (DRAWN + "the_diagram_of_a_map_holds_both_points_of_twice_the_period",)
 LINE = (DRAWN + "a_line_changes_its_stability_at_the_bifurcation",)
 REFUSED = (DRAWN + "files_that_hold_no_diagram_are_refused",)
+RETURNS, VARIED = DYNAMICS + "critical_returns", DYNAMICS + "varied_systems"
+ORBITS = "tests/test_critical_returns.py::test_"
+RESONANCES = (ORBITS + "neimark_sacker_points_of_the_delayed_logistic_map_pass_its_strong_resonances",)
+CYCLES = (ORBITS + "folds_of_orbits_are_at_their_closed_form_and_end_at_the_equilibrium",)
+DIFFERENCES = (ORBITS + "derivatives_of_the_equations_of_a_neimark_sacker_point_are_those_of_differences",)
+FLIPS = (ORBITS + "folds_of_a_map_have_a_cusp_and_points_that_are_flips_too",)
+HENON = (ORBITS + "folds_and_flips_of_the_henon_map_are_at_their_closed_forms_and_go_on",)
+IMAGES = (ORBITS + "an_orbit_of_a_map_gives_one_curve_whichever_of_its_points_is_followed",)
+NUMBERS = (ORBITS + "numbers_change_their_signs_where_a_multiplier_passes_a_value_or_is_double",)
+FORCED = ("tests/test_located_bifurcations.py::test_branches_of_a_flow_that_depends_on_time_are_not_continued",)
+ONCE = ("tests/test_compilations.py::test_ranges_of_orbits_on_branches_of_any_length_are_one_program",)
 
 MUTANTS = (
+    Mutant("workbench planes: each length of a branch has a program for the ranges of its orbits",
+           DYNAMICS + "orbit_continuation", "slice(begin, begin + TOGETHER)", "slice(begin, points * m)", tests=ONCE),
+    Mutant("workbench planes: curves of a forced flow are those at time zero", KINDS,
+           "elif not isinstance(flow, AbstractMap):", "elif False:", tests=FORCED),
+    Mutant("workbench planes: doubled orbits of a forced flow need no period", DYNAMICS + "orbit_continuation",
+           "check_forcing(moved, cycle, forcing)", "pass", tests=FORCED),
+    Mutant("workbench planes: the vector of a fold of orbits has no period", VARIED,
+           "(at.vectors) + at.rate * velocity[None]", "(at.vectors)", tests=CYCLES),
+    Mutant("workbench planes: segments of an orbit begin at the same time", RETURNS,
+           "- k * maps[k] @ begins[k]", "", tests=DIFFERENCES),
+    Mutant("workbench planes: a pair of multipliers turns the other way", RETURNS,
+           "np.array([[-s, -c], [c, -s]])", "np.array([[-s, c], [-c, -s]])", tests=DIFFERENCES + RESONANCES),
+    Mutant("workbench planes: a double multiplier is one that is passed", DYNAMICS + "multipliers",
+           "np.diag(right @ left) * products", "products", tests=NUMBERS),
+    Mutant("workbench planes: folds of maps have no cusp", RETURNS,
+           '"cusp": self._bend,', "", tests=FLIPS),
+    Mutant("workbench planes: the sense of a null vector changes at a cusp", RETURNS,
+           "* np.sign(q @ null)", "", tests=FLIPS),
+    Mutant("workbench planes: each point of an orbit of a map has a curve", PLANES,
+           "for k in range(iterate - 1):", "for k in range(0):", tests=IMAGES),
+    Mutant("workbench planes: curves of iterates are those of the map", TWO,
+           "_replace(iterate=returning.iterate)", "_replace(iterate=1)", tests=IMAGES),
+    Mutant("workbench planes: multipliers of a map pass one a unit away", DYNAMICS + "equilibrium_curve",
+           "return J + np.eye(len(J))", "return J", tests=FLIPS + HENON),
+    Mutant("workbench planes: a 1:3 resonance is a 1:4 resonance", RETURNS,
+           '"1:3 resonance": 2 * np.pi / 3', '"1:3 resonance": np.pi / 2', tests=RESONANCES),
     Mutant("workbench planes: two degenerate points in a step are passed by", TWO,
            "inside = hidden_sign(curve, points, values, k, test)", "inside = []",
            tests=(TESTS + "two_cusps_in_one_step_are_both_found",)),
@@ -50,9 +87,9 @@ MUTANTS = (
            "p12 / p22, p21 / p11", "p21 / p22, p12 / p11", tests=DOUBLE),
     Mutant("workbench planes: a double Hopf point is never resonant", HOPFS,
            "min(abs(fast - ratio * slow) for ratio in STRONG) <=", "slow <", tests=DOUBLE),
-    Mutant("workbench planes: the second Lyapunov coefficient is a square of lengths", TWO,
+    Mutant("workbench planes: the second Lyapunov coefficient is a square of lengths", PLACES,
            "float(at.frequency)) / length**4", "float(at.frequency)) / length**2", tests=GIVEN),
-    Mutant("workbench planes: the first pair of a double Hopf point is the slow one", TWO,
+    Mutant("workbench planes: the first pair of a double Hopf point is the slow one", PLACES,
            "sorted(frequencies, reverse=True)", "sorted(frequencies)", tests=GIVEN),
     Mutant("workbench planes: theta is half of what it is", FORMS,
            "2 * growth / square", "growth / square", tests=CORNER),
@@ -89,8 +126,8 @@ MUTANTS = (
            'if end == "closed" else', 'if end == "" else', tests=CLOSED),
     Mutant("workbench planes: points of the first part are not turned round", TWO,
            "for point in backward[::-1]), first", "for point in backward), first", tests=CUSP),
-    Mutant("workbench planes: branch points are followed as Hopf points", TWO,
-           'if at.kind not in ("fold", "Hopf point"):', "if False:", tests=BAD),
+    Mutant("workbench planes: branch points are followed as Hopf points", KINDS,
+           "if at.kind not in kinds:", "if False:", tests=BAD),
     Mutant("workbench planes: degeneracies are where a test keeps its sign", TWO,
            "if values[k] * values[k + 1] < 0:", "if values[k] * values[k + 1] > 0:",
            tests=CUSP),
@@ -134,18 +171,19 @@ MUTANTS = (
            '"Bautin point": lambda point: _lyapunov(self, point)',
            '"Bautin point": lambda point: 1 + _lyapunov(self, point) ** 2', tests=BAUTIN),
     Mutant("workbench planes: both parameters are moved by the first place", EQUATIONS,
-           "with_parameter(self._where[1], moved, jnp.asarray(second))",
-           "with_parameter(self._where[0], moved, jnp.asarray(second))", tests=BAUTIN),
+           "with_parameter(self.where[1], moved, jnp.asarray(second))",
+           "with_parameter(self.where[0], moved, jnp.asarray(second))", tests=BAUTIN),
     Mutant("workbench planes: a curve that passes one end covers another one", PLANES,
            "all(_holds(curve, _rows(other)[k], sizes) for k in (0, -1))",
            "any(_holds(curve, _rows(other)[k], sizes) for k in (0, -1))", tests=COVERS),
     Mutant("workbench planes: a curve of folds covers one of Hopf points", PLANES,
-           "return curve.kind == other.kind and all(", "return all(", tests=COVERS),
+           "(curve.kind, curve.of_orbits, curve.iterate) == (other.kind,",
+           "(0, curve.of_orbits, curve.iterate) == (0,", tests=COVERS),
     Mutant("workbench planes: a curve of folds passes Hopf points", PLANES,
-           "return curve.kind == at.kind and _holds", "return _holds", tests=COVERS),
+           "same = curve.kind == at.kind and", "same =", tests=COVERS),
     Mutant("workbench planes: the state does not tell curves apart", PLANES,
-           "at.parameter, second, *np.ravel(ravel_pytree(at.state)[0])",
-           "at.parameter, second, *0 * np.ravel(ravel_pytree(at.state)[0])", tests=COVERS),
+           "at.parameter, second, *flat_state(at.state)",
+           "at.parameter, second, *0 * flat_state(at.state)", tests=COVERS),
     Mutant("workbench planes: a curve passes what is a fifth of a chord away", PLANES,
            "NEAR = 0.1", "NEAR = 0.2", tests=COVERS),
     Mutant("workbench planes: what is near a curve is divided by its chords", PLANES,
@@ -156,12 +194,13 @@ MUTANTS = (
     Mutant("workbench planes: the flow's own second parameter may lie out of bounds", PLANES,
            "if not bounds[1][0] <= second <= bounds[1][1]:", "if False:", tests=ONE),
     Mutant("workbench planes: bifurcations on a known curve give another one", PLANES,
-           "if not any(_passes(curve, at, second, sizes) for curve in found):",
+           "if not any(c.iterate == k and _passes(c, place, second, sizes) for c in found for place in places):",
            "if True:", tests=ONE),
     Mutant("workbench planes: all bifurcations are followed", PLANES,
-           "for at in bifurcations if at.kind in FOLLOWED]", "for at in bifurcations]", tests=ONE),
+           " if at.kind in kinds_of(flow, at.state)]", "]", tests=ONE),
     Mutant("workbench planes: curves that are one are kept twice", PLANES,
-           "if not any(_covers(curve, one, sizes) for curve in found):", "if True:", tests=SAVED),
+           "if not any(_covers(curve, one, _sizes_on(flow, where, one, bounds)) for curve in found):", "if True:",
+           tests=SAVED),
     Mutant("workbench planes: only neighbours are starts of a stability map", PLANES,
            "_distinct(moved, [*before, *begin], radius)", "_distinct(moved, before or begin, radius)",
            tests=COUNTS),
@@ -216,11 +255,11 @@ MUTANTS = (
     Mutant("workbench diagrams: what a curve is does not matter", DIAGRAMS,
            "or not all(isinstance(one, CriticalCurve) for one in found.curves):", "or False:", tests=REFUSED),
     Mutant("workbench planes: the coefficient of a cusp is in the units of the curve",
-           "analysis.dynamics.two_parameters", "cusp_coefficient(flow, at.state)[0] / (time * size**2)",
+           PLACES, "cusp_coefficient(flow, at.state)[0] / (time * size**2)",
            "cusp_coefficient(flow, at.state)[0] / size**2", tests=("tests/test_curve_units.py::"
                   "test_coefficients_of_degenerate_points_are_those_of_the_given_flow[cusp]",)),
     Mutant("workbench planes: the length of a null vector is that in the units of the curve",
-           "analysis.dynamics.two_parameters", "np.linalg.norm(units.flat(state) * null)", "np.linalg.norm(null)",
+           PLACES, "np.linalg.norm(units.flat(state) * null)", "np.linalg.norm(null)",
            tests=("tests/test_curve_units.py::"
                   "test_coefficients_of_degenerate_points_are_those_of_the_given_flow[cusp]",)),
 )  # fmt: skip

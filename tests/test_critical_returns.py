@@ -1,0 +1,262 @@
+"""Folds, period doublings and Neimark-Sacker points of maps and of periodic orbits in two parameters: closed forms."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.branches import Bifurcation
+from analysis.dynamics.continuation import continue_equilibria
+from analysis.dynamics.critical_equations import Critical
+from analysis.dynamics.critical_kinds import Returning, equations_of
+from analysis.dynamics.diagrams import Diagram, load_diagram, save_diagram, with_curves
+from analysis.dynamics.multipliers import doubled, passed
+from analysis.dynamics.orbit_continuation import continue_orbits
+from analysis.dynamics.orbit_curve import Cycle
+from analysis.dynamics.parameter_planes import critical_curves
+from analysis.dynamics.periodic_orbits import periodic_orbit
+from analysis.dynamics.two_parameters import critical_curve, extended_curve
+from analysis.dynamics.units import made_units
+from dynsim.spaces import Sphere
+from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
+from dynsim.systems.catalogue.maps import Henon
+from dynsim.systems.catalogue.oscillators import Duffing
+from dynsim.systems.catalogue.parameters import parameter
+from dynsim.systems.named import where
+
+TURN = 2 * np.pi
+
+
+def both(first, second):
+    return lambda flow: flow.parameters[first], lambda flow: flow.parameters[second]
+
+
+def at(kind, parameter, state, frequency=0.0):
+    values = np.empty(0, complex)
+    return Bifurcation(kind, jnp.asarray(state), parameter, values, frequency, 0.0, np.empty(0))
+
+
+def delayed(k, x, a, s):
+    """X' = a x (1 - (1 - s) y - s x), y' = x: the delayed logistic map at s = 0."""
+    del k
+    return jnp.stack([a * x[0] * (1 - (1 - s) * x[1] - s * x[0]), x[0]])
+
+
+def test_neimark_sacker_points_of_the_delayed_logistic_map_pass_its_strong_resonances():
+    """They are at a = 1 + 1 / (1 - s), where the multipliers have the product 1 and the sum 1 - s / (1 - s)."""
+    flow = FunctionMap(delayed, parameters={"a": 1.8, "s": 0.0})
+    takes = both("a", "s")
+    (point,) = continue_equilibria(flow, takes[0], jnp.full(2, 1 - 1 / 1.8), (1.5, 2.5)).bifurcations
+    assert (point.kind, point.parameter) == ("Neimark-Sacker point", pytest.approx(2.0, abs=1e-9))
+    found = critical_curve(flow, takes, point, ((1.0, 6.0), (-0.2, 0.9)), step=0.1)
+    assert np.allclose(found.first, 1 + 1 / (1 - found.second), atol=1e-8)
+    assert np.allclose(2 * np.cos(found.frequencies), 1 - found.second / (1 - found.second), atol=1e-8)
+    assert found.ends == ("bounds", "1:2 resonance")
+    places = [(d.kind, pytest.approx((d.first, d.second), abs=1e-6)) for d in found.degeneracies]
+    assert places == [("1:4 resonance", (3, 0.5)), ("1:3 resonance", (4, 2 / 3)), ("1:2 resonance", (5, 0.75))]
+    assert "curve of Neimark-Sacker points, " in repr(found)
+
+
+def test_folds_of_a_map_have_a_cusp_and_points_that_are_flips_too():
+    """The folds of x + p + q x - x^3 are 27 p^2 = 4 q^3; the other multiplier is -0.9 - q."""
+    step = lambda k, x, p, q: jnp.stack([x[0] + p + q * x[0] - x[0] ** 3, -(0.9 + q) * x[1]])
+    flow = FunctionMap(step, parameters={"p": 2 * 0.1**1.5, "q": 0.3})
+    found = critical_curve(
+        flow, both("p", "q"), at("fold", 2 * 0.1**1.5, [-np.sqrt(0.1), 0.0]), ((-1.0, 1.0), (-0.5, 0.3)), step=0.1
+    )
+    assert np.allclose(27 * found.first**2, 4 * found.second**3, atol=1e-9)
+    kinds = [d.kind for d in found.degeneracies]
+    assert kinds == ["fold-flip point", "cusp", "fold-flip point"]
+    places = sorted((d.first, d.second) for d in found.degeneracies)
+    edge = 2 * (0.1 / 3) ** 1.5
+    assert np.allclose(places, [(-edge, 0.1), (0, 0), (edge, 0.1)], atol=1e-7)
+    assert found.ends == ("bounds", "bounds")
+
+
+@pytest.fixture(scope="module")
+def henon():
+    takes = where(Henon(), "a"), where(Henon(), "b")
+    flow = Henon(a=0.1, b=0.3)
+    return flow, takes, continue_equilibria(flow, takes[0], jnp.asarray([0.8, 0.24]), (-0.5, 0.5), max_points=30)
+
+
+def test_folds_and_flips_of_the_henon_map_are_at_their_closed_forms_and_go_on(henon, tmp_path):
+    """Folds are at a = -(1 - b)^2 / 4, flips at a = 3 (1 - b)^2 / 4; the product of the multipliers is -b."""
+    flow, takes, branch = henon
+    assert [b.kind for b in branch.bifurcations] == ["fold", "period doubling"]
+    within = lambda low: ((-1.5, 2.9), (low, 0.4))
+    first = with_curves(flow, takes, Diagram("a", (branch,), (1,)), within(-0.5), second="b", step=0.1)
+    folds, flips = first.curves
+    assert np.allclose(folds.first, -((1 - folds.second) ** 2) / 4, atol=1e-9)
+    assert np.allclose(flips.first, 3 * (1 - flips.second) ** 2 / 4, atol=1e-9)
+    assert first.curves[0].degeneracies == first.curves[1].degeneracies == ()
+    save_diagram(tmp_path / "henon.npz", first)
+    again = load_diagram(tmp_path / "henon.npz")
+    folds, flips = with_curves(flow, takes, again, within(-1.1), second="b", step=0.1).curves
+    assert np.allclose(folds.first, -((1 - folds.second) ** 2) / 4, atol=1e-9)
+    assert [(d.kind, d.second) for d in folds.degeneracies] == [("1:1 resonance", pytest.approx(-1.0, abs=1e-6))]
+    assert (np.min(folds.second), np.max(folds.second)) == (pytest.approx(-1.1), pytest.approx(0.4))
+    assert np.max(flips.first) == pytest.approx(2.9)
+
+
+def test_an_orbit_of_a_map_gives_one_curve_whichever_of_its_points_is_followed(henon):
+    """Flips of the points of period two are at a = (1 - b)^2 + (1 + b)^2 / 4."""
+    flow, takes, _ = henon
+    b, a = 0.3, 0.7**2 + 1.3**2 / 4
+    low, high = (((1 - b) + sign * np.sqrt(4 * a - 3 * (1 - b) ** 2)) / (2 * a) for sign in (-1, 1))
+    points = [at("period doubling", a, [x, b * y]) for x, y in ((low, high), (high, low))]
+    (found,) = critical_curves(flow, takes, points, ((0.0, 2.0), (0.0, 0.5)), iterates=[2, 2], step=0.1)
+    assert np.allclose(found.first, (1 - found.second) ** 2 + (1 + found.second) ** 2 / 4, atol=1e-9)
+    assert found.iterate == 2
+    assert "curve of period doublings of iterate 2, " in repr(found)
+
+
+def test_numbers_change_their_signs_where_a_multiplier_passes_a_value_or_is_double():
+    turn = np.linalg.qr(np.array([[1.0, 2.0, 0.3], [0.4, -1.0, 0.7], [0.2, 0.5, 1.5]]))[0]
+    values = lambda *diagonal: turn @ (np.diag(diagonal) + np.triu(np.ones((3, 3)), 1)) @ turn.T
+    assert passed(values(0.5, 1.1, 3.0), 1.0) * passed(values(0.5, 0.9, 3.0), 1.0) < 0
+    assert abs(passed(values(0.5, 1.0, 3.0), 1.0)) < 1e-12
+    assert doubled(values(1.0, 1.1, 3.0), 1.0) * doubled(values(1.0, 0.9, 3.0), 1.0) < 0
+    assert abs(doubled(values(1.0, 1.0, 3.0), 1.0)) < 1e-12
+
+
+class Turned(AbstractMap):
+    """On the sphere z is multiplied by 1 + p + q - z^2 and the point projected, with flips in the other angle."""
+
+    p: object = parameter("p", -2.1)
+    q: object = parameter("q", 0.0)
+    space: Sphere = Sphere()
+
+    def step(self, k, x):
+        del k
+        y = jnp.stack([(1 + self.p + self.q**2) * x[0] + x[2] * x[0], 0.3 * x[1], x[2] + 0.4 * x[0] ** 2])
+        return self.space.project(y)
+
+
+@pytest.mark.slow
+def test_flips_on_a_sphere_are_at_their_closed_form():
+    """At the pole x is multiplied by 2 + p + q^2."""
+    found = critical_curve(
+        Turned(), (lambda f: f.p, lambda f: f.q), at("period doubling", -3.0, [0.0, 0.0, 1.0]),
+        ((-4.0, -2.5), (-0.5, 0.5)), step=0.1,
+    )  # fmt: skip
+    assert np.allclose(found.first, -3 - found.second**2, atol=1e-9)
+    assert found.ends == ("bounds", "bounds")
+
+
+def torus(t, x, p, q):
+    """Beside the unit circle z' = (p - q^2 - |z|^2) z + i (0.3 + q) z, for z = x_3 + i x_4."""
+    del t
+    rest, pull, w = 1 - x[0] ** 2 - x[1] ** 2, p - q**2 - x[2] ** 2 - x[3] ** 2, 0.3 + q
+    circle = [rest * x[0] - x[1], x[0] + rest * x[1]]
+    return jnp.stack([*circle, pull * x[2] - w * x[3], w * x[2] + pull * x[3]])
+
+
+@pytest.mark.slow
+def test_derivatives_of_the_equations_of_a_neimark_sacker_point_are_those_of_differences():
+    flow = FunctionFlow(torus, parameters={"p": 0.02, "q": 0.1})
+    nodes = np.array([[1.02, 0.03, 0.1, -0.1], [-0.99, 0.01, 0.05, 0.12]])
+    state, random = Cycle(nodes, np.asarray(6.2)), np.random.default_rng(0)
+    units = made_units(flow, both("p", "q"), parameters=(1.0, 1.0))
+    curve = equations_of(units, "Neimark-Sacker point", state, (-1.0, 1.0), Returning())
+    real, imaginary = (np.append(v, 0.0) for v in random.normal(size=(2, 8)))
+    curve.reference = np.stack([imaginary, real])
+    given = Critical(state, real, imaginary, np.asarray(2.0), np.asarray(0.02))
+    basis, h = curve.basis(given), 1e-4
+    values = lambda step, second: curve.equations(curve.displaced(given, step), second, basis).values
+    found, zero = curve.equations(given, 0.1, basis), np.zeros(len(basis))
+    change = [(values(h * row, 0.1) - values(-h * row, 0.1)) / (2 * h) for row in basis.T]
+    kept = np.arange(len(found.values)) != 8  # but the condition of phase of the orbit, which has no value
+    assert np.allclose(np.array(change).T[kept], found.J[kept], atol=1e-5)
+    assert np.allclose((values(zero, 0.1 + h) - values(zero, 0.1 - h)) / (2 * h), found.slope, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_neimark_sacker_points_of_orbits_end_at_their_resonances():
+    flow, takes = FunctionFlow(torus, parameters={"p": -0.1, "q": 0.1}), both("p", "q")
+    circle = periodic_orbit(flow, jnp.asarray([1.0, 0.0, 0.0, 0.0]), TURN)
+    (point,) = continue_orbits(flow, takes[0], circle, (-0.2, 0.2)).bifurcations
+    found = critical_curve(flow, takes, point, ((-1.0, 1.0), (-0.5, 0.5)))
+    assert np.allclose(found.first, found.second**2, atol=1e-7)
+    assert np.allclose(found.frequencies, TURN * (0.3 + found.second), atol=1e-7)
+    assert found.ends == ("1:1 resonance", "1:2 resonance")
+    kinds = ["1:1 resonance", "1:4 resonance", "1:3 resonance", "1:2 resonance"]
+    assert [d.kind for d in found.degeneracies] == kinds
+    assert [d.second for d in found.degeneracies] == pytest.approx([-0.3, -0.05, 1 / 30, 0.2], abs=1e-6)
+    assert "curve of Neimark-Sacker points of periodic orbits" in repr(found)
+
+
+def ribbon(t, x, p, q):
+    """Beside the unit circle, in a frame that makes half a turn, x_3' = (p - q^2) x_3 and x_4' = -(0.1 + q) x_4."""
+    del t
+    rest, first, second = 1 - x[0] ** 2 - x[1] ** 2, p - q**2, -0.1 - q
+    mean, half = (first + second) / 2, (first - second) / 2
+    circle = [rest * x[0] - x[1], x[0] + rest * x[1]]
+    across = [x[0] * x[2] + x[1] * x[3], x[1] * x[2] - x[0] * x[3]]
+    return jnp.stack([*circle, mean * x[2] - x[3] / 2 + half * across[0], x[2] / 2 + mean * x[3] + half * across[1]])
+
+
+@pytest.mark.slow
+def test_period_doublings_of_orbits_are_at_their_closed_form():
+    flow, takes = FunctionFlow(ribbon, parameters={"p": -0.1, "q": 0.2}), both("p", "q")
+    circle = periodic_orbit(flow, jnp.asarray([1.0, 0.0, 0.0, 0.0]), TURN, segments=2)
+    (point,) = continue_orbits(flow, takes[0], circle, (-0.2, 0.2)).bifurcations
+    found = critical_curve(flow, takes, point, ((-1.0, 1.0), (0.1, 0.5)))
+    assert np.allclose(found.first, found.second**2, atol=1e-7)
+    assert found.ends == ("bounds", "bounds")
+
+
+@pytest.mark.slow
+def test_folds_of_orbits_are_at_their_closed_form_and_end_at_the_equilibrium():
+    """R' = r (mu + b r^2 - r^4), angle' = 1 + r^2: the cycles meet at mu = -b^2 / 4 and r^2 = b / 2."""
+
+    def field(t, x, mu, b):
+        del t
+        r = jnp.sum(x**2)
+        return (mu + b * r - r**2) * x + (1 + r) * jnp.stack([-x[1], x[0]])
+
+    flow, takes = FunctionFlow(field, parameters={"mu": -1.0, "b": 2.0}), both("mu", "b")
+    angles = TURN * np.arange(3) / 3
+    cycle = Cycle(np.stack([np.cos(angles), np.sin(angles)], axis=1), np.asarray(TURN / 2))
+    point = at("fold", -1.0, [0.0])._replace(state=cycle)
+    bounds = ((-2.0, 0.5), (0.5, 2.5))
+    found = critical_curve(flow, takes, point, bounds, step=0.1)
+    assert np.allclose(found.first, -(found.second**2) / 4, atol=1e-7)
+    assert found.ends == ("bounds", "bounds")
+    whole = extended_curve(flow, takes, found, (bounds[0], (-1.0, 2.5)), step=0.1)
+    assert np.allclose(whole.first, -(whole.second**2) / 4, atol=1e-7)
+    assert np.allclose(np.sum(whole.states.nodes[:, 0] ** 2, axis=1), whole.second / 2, atol=1e-6)
+    assert np.allclose(whole.states.period, TURN / (1 + whole.second / 2), atol=1e-6)
+    assert sorted(whole.ends) == ["bounds", "equilibrium"]
+    assert np.min(whole.second) < 0.05
+    assert "curve of folds of periodic orbits" in repr(whole)
+
+
+@pytest.mark.slow
+def test_period_doublings_of_a_forced_oscillator_have_the_period_of_its_forcing():
+    """Bifurcations along the curve are those of orbits that are found alone, and their periods those of the forcing."""
+    flow, period = Duffing(gamma=0.1, omega=1.0), lambda flow: TURN / flow.omega
+    takes = where(flow, "gamma"), where(flow, "omega")
+    first = periodic_orbit(flow, jnp.asarray([1.1, 0.0]), TURN, forced=True)
+    branch = continue_orbits(flow, takes[0], first, (0.05, 0.5), forcing=period)
+    (point,) = [b for b in branch.bifurcations if b.kind == "period doubling"]
+    found = critical_curve(flow, takes, point, ((0.0, 0.6), (0.8, 1.2)), forcing=period)
+    assert found.ends == ("bounds", "bounds")
+    for k in (0, -1):
+        omega = float(found.second[k])
+        moved, node = Duffing(gamma=float(found.first[k]), omega=omega), jnp.asarray(found.states.nodes[k, 0])
+        alone = periodic_orbit(moved, node, TURN / omega, forced=True)
+        assert np.min(np.abs(alone.multipliers + 1)) < 1e-6
+    with pytest.raises(ValueError, match="Argument `forcing` must be the period, for a flow that depends on time"):
+        critical_curve(flow, takes, point, ((0.0, 0.6), (0.8, 1.2)))
+
+
+def test_what_does_not_fit_the_system_is_one_sentence(henon):
+    flow, takes, branch = henon
+    bounds, fold = ((-1.0, 1.0), (0.0, 1.0)), branch.bifurcations[0]
+    must = "be a fold, a period doubling or a Neimark-Sacker point, but is a branch point"
+    with pytest.raises(ValueError, match=f"Argument `at` must {must}"):
+        critical_curve(flow, takes, fold._replace(kind="branch point"), bounds)
+    with pytest.raises(ValueError, match="Argument `forcing` must be left out but for periodic orbits"):
+        critical_curve(flow, takes, fold, bounds, forcing=lambda flow: 1.0)
+    with pytest.raises(ValueError, match="Argument `iterate` must be 1 for a flow, but is 2"):
+        critical_curve(FunctionFlow(torus, parameters={"p": 0.0, "q": 0.0}), both("p", "q"), fold, bounds, iterate=2)
