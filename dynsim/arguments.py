@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from dynsim._types import State, TimesLike
 from dynsim.conversion import reals
@@ -93,6 +94,13 @@ def check_start(name: str, flow: AbstractFlow | AbstractMap, y0: State) -> State
     return start
 
 
+def check_finite(name: str, state: State) -> None:
+    """Raise `ValueError` unless a state is finite; a traced one is not looked at."""
+    leaves = [leaf for leaf in jax.tree.leaves(state) if not isinstance(leaf, Tracer)]
+    if not all(np.all(np.isfinite(leaf)) for leaf in leaves):
+        raise argument_error(name, "be finite", "has an entry that is not")
+
+
 def check_names(system: AbstractFlow | AbstractMap, state: State) -> None:
     """Raise `ValueError` unless the names and units that a user gave to a function fit a state."""
     if isinstance(without_noise(system) if isinstance(system, AbstractFlow) else system, FunctionFlow | FunctionMap):
@@ -119,6 +127,36 @@ def shapes_explained(flow: AbstractFlow, name: str, y0: State, ts: Any) -> Itera
             must = f"have a shape that this {type(flow).__name__} takes"
             raise argument_error(name, must, f"has shape {shapes} ({reason(error)})") from None
         raise
+
+
+@contextlib.contextmanager
+def step_explained(map: AbstractMap, x0: State) -> Iterator[None]:
+    """Turn an error that a start of the wrong shape, or a NumPy function, causes inside a map into one sentence."""
+    try:
+        yield
+    except jax.errors.JAXTypeError:
+        must = "use jax.numpy in its step"
+        raise argument_error("map", must, "calls NumPy or `float`, or branches by `if`, on its state") from None
+    except (TypeError, ValueError, IndexError) as error:
+        if str(error).startswith("Argument"):
+            raise
+        try:
+            after = jax.eval_shape(map.step, 0, x0)
+        except (TypeError, ValueError, IndexError):
+            if isinstance(map, FunctionMap):
+                raise
+            must = f"have a shape that this {type(map).__name__} takes"
+            raise argument_error("x0", must, f"is {_shapes(x0)} ({reason(error)})") from None
+        if any(np.issubdtype(leaf.dtype, np.complexfloating) for leaf in jax.tree.leaves(after)):
+            must = "have a real step (the two parts of a complex number are two components)"
+            raise argument_error("map", must, "has a complex one") from None
+        must = f"have a shape and a type that this {type(map).__name__} keeps"
+        raise argument_error("x0", must, f"is {_shapes(x0)}, and its image {_shapes(after)}") from None
+
+
+def _shapes(state: Any) -> str:
+    """Return the types and the shapes of the arrays of a state in words."""
+    return ", ".join(f"{leaf.dtype.name} of shape {leaf.shape}" for leaf in jax.tree.leaves(state))
 
 
 def check_real(flow: AbstractFlow, y0: State, t0: Any) -> None:

@@ -140,6 +140,29 @@ def random_key(name: str, value: Any) -> jax.Array:
     return value
 
 
+def sizes(name: str, value: Any, *, dimension: int | None = None, axes: int = 1) -> tuple[int, ...]:
+    """Return the shape of an array, one number being that of a vector.
+
+    Args:
+        name: of the argument.
+        value: integers that are not negative.
+        dimension: what the last of them must be, by default any.
+        axes: the least number of axes; if it is not zero, the last axis must not be empty.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    found = (value,) if isinstance(value, int | np.integer) else value
+    listed = isinstance(found, tuple | list) or isinstance(found, np.ndarray) and found.ndim == 1
+    if not listed or not all(isinstance(n, int | np.integer) and n >= 0 for n in found):
+        raise argument_error(name, "be a shape such as (3,)", f"is {shown(value)}")
+    if len(found) < axes or axes and not found[-1]:
+        raise argument_error(name, "have a last axis of at least 1 entry", f"is {shown(value)}")
+    if dimension is not None and found[-1] != dimension:
+        raise argument_error(name, f"end in {dimension}, the dimension of the space", f"is {shown(value)}")
+    return tuple(int(n) for n in found)
+
+
 def returned(name: str, fn: Any, *arguments: Any) -> Any:
     """Return the shapes and types of what a function returns for these arguments, without running it.
 

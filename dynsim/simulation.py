@@ -14,12 +14,14 @@ from dynsim.arguments import (
     as_state,
     as_times,
     check_events,
+    check_finite,
     check_flow,
     check_integrator,
     check_names,
     check_start,
     shapes_explained,
     start_on,
+    step_explained,
 )
 from dynsim.conversion import integer
 from dynsim.errors import IntegrationError, argument_error, shown
@@ -124,6 +126,9 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> T
 
     A map in JAX is scanned, also under `jit`, `vmap` and `grad`; one on the host (`on_host`) is looped over, in
     whatever arithmetic it has.
+
+    Raises:
+        ValueError: for a start that is not finite or that the map does not take, or a step that is complex.
     """
     if not isinstance(map, AbstractMap):
         raise argument_error("map", "be a map", f"is {shown(map)}")
@@ -134,12 +139,10 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> T
     if map.on_host:
         return _looped(map, x0, ts, every)
     x0 = as_state("x0", x0)
+    check_finite("x0", x0)
     check_names(map, x0)
-    try:
+    with step_explained(map, x0):
         ys, defect, ok = _scanned(map, x0, num_steps // every, every)
-    except jax.errors.JAXTypeError:
-        must = "use jax.numpy in its step"
-        raise argument_error("map", must, "calls NumPy or `float`, or branches by `if`, on its state") from None
     return Trajectory(
         jnp.asarray(ts), ys, map, map_stats(ok if isinstance(ok, Tracer) else bool(ok), num_steps, defect)
     )
@@ -163,11 +166,15 @@ def _scanned(map: AbstractMap, x0: State, saves: int, every: int) -> tuple[State
 
 
 def _looped(map: AbstractMap, x0: State, ts: np.ndarray, every: int) -> Trajectory:
+    if isinstance(x0, list) or isinstance(x0, tuple) and not hasattr(x0, "_fields"):
+        x0 = np.array(x0, dtype=object)  # of fractions as they are written, or floats; the map checks them
     x, kept = x0, [x0]
     for k in range(int(ts[-1])):
         x = map.step(k, x)
         if (k + 1) % every == 0:
             kept.append(x)
+    if isinstance(x, np.ndarray) and x.dtype == float:
+        kept[0] = np.asarray(x0, float)
     return path_on_host(map, kept, ts)
 
 

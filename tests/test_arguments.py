@@ -97,13 +97,20 @@ REFUSALS = {
         for steps in ("None", "1.5", "'many'", "True")
     },
     "integrator=lambda: Scipy(max_steps=0)": "`max_steps` must be at least 1, but is 0",
+    **{
+        f"integrator=lambda: {space}.sample({key}, {shape})": f"`key` must be a random key such as .*, but is {key}"
+        for space, shape in (("Euclidean()", (3,)), ("Sphere()", (3,)), ("Simplex()", (3,)), ("BOTH", ((3,), (3,))))
+        for key in (0, None)
+    },
     "ts=[]": r"`ts` must hold at least two times, but has shape \(0,\)",
 }
 # In a process of its own: the annotations, which tests check, would refuse some of these before.
 IMPORTS = "imports"
 SCRIPT = """
 import numpy as np
-from dynsim import Diffrax, FunctionMap, Scipy, TokenFlow, simulate
+from dynsim import Diffrax, Euclidean, FunctionMap, Product, Scipy, Simplex, Sphere, TokenFlow, simulate
+
+BOTH = Product((Sphere(), Euclidean()))
 
 def said(**change):
     arguments = {"flow": TokenFlow(np.eye(3)), "y0": np.eye(3), "ts": [0, 1], "integrator": Scipy()} | change

@@ -106,7 +106,7 @@ def test_entries_have_a_start_in_their_window_and_a_line_of_text(name):
 
 
 def test_the_steps_of_a_forced_oscillator_see_its_forcing():
-    assert Duffing(omega=4.0).step_limit() == pytest.approx(np.pi / 4)
+    assert Duffing(omega=4.0).step_limit() == Duffing(omega=-4.0).step_limit() == pytest.approx(np.pi / 4)
     assert Duffing(gamma=0.0).step_limit() == np.inf
 
 
@@ -214,5 +214,7 @@ def test_fixed_points_of_henons_map():
 def test_bad_parameters_are_one_sentence():
     with pytest.raises(ValueError, match="Argument `rho` must be a real number, but is 'much'"):
         Lorenz(rho="much")
+    with pytest.raises(ValueError, match="Argument `tau` must be positive, but is 0"):
+        FitzHughNagumo(tau=0.0)
     with pytest.raises(ValueError, match="Argument `frequencies` must have shape"):
         Kuramoto(np.eye(2))

@@ -80,6 +80,7 @@ def test_a_function_of_your_own(capsys, tmp_path):
     status, said, _ = run(capsys, "simulate", f"{source}:spiral", *words, "--figure", tmp_path / "spiral.svg")
     assert status == 0
     assert "states (3, 2)" in said
+    assert "from (1, 0) at t = 0 to (" in said
     assert "did you mean `spiral`" in refused(capsys, "simulate", f"{source}:spirl", *words)
     assert "states (201, 2)" in run(capsys, "simulate", f"{source}:spiral", "--space", "euclidean", "--dimension", 2)[1]
     source.write_text("import jax.numpy as jnp\n\ndef sum(t, x):\n    return x @ jnp.ones((2, 2))\n")

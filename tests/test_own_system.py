@@ -18,6 +18,7 @@ from dynsim.__main__ import main
 from dynsim.ensembles import ensemble
 from dynsim.papers import Paper
 from dynsim.simulation import simulate
+from dynsim.systems.catalogue.maps import Henon
 from dynsim.systems.euler import EulerMap
 from figures.figure import figure
 from figures.panels import circle_portrait as draw_circle
@@ -162,7 +163,13 @@ def test_functions_of_ones_own_keep_the_type_of_the_state():
         (lambda: iterate(FunctionMap(lambda k, x: x[:1]), [5.0, 1.0], 3), "`step_function` must return the shape of"),
         (lambda: iterate(FunctionMap(lambda k, x: np.sin(x)), [1.0], 3), "`map` must use jax.numpy in its step"),
         (lambda: iterate(FunctionMap(lambda k, x: x / 2 if x > 1 else x), 5.0, 3), "`map` must use jax.numpy in its"),
+        (lambda: iterate(FunctionMap(lambda k, x: x.astype(complex)), 5.0, 3), "`map` must have a real step .*, but"),
+        (lambda: iterate(Henon(), [0.1], 3), "`x0` must have .* this Henon keeps, but is float64 of shape"),
+        (lambda: iterate(Henon(), 0.1, 3), "`x0` must have a shape that this Henon takes, but is float64 of shape"),
+        (lambda: iterate(Henon(), [0.1, np.nan], 3), "`x0` must be finite, but has an entry that is not"),
         (lambda: FunctionFlow(lambda x: -x), "`rhs` must take time, state and nothing else, but does not"),
+        (lambda: FunctionFlow(lambda t, x, a: -x), "`rhs` must take .*; `parameters` gives values to a"),
+        (lambda: FunctionFlow(lambda x, t: -x), "`rhs` must take time first, then the state, but takes \\(x, t\\)"),
         (lambda: FunctionFlow(lambda t, x: x, parameters={"a": 1.0}), "`rhs` must take time, state and a, but"),
         (lambda: FunctionMap(lambda k, x, t: x, parameters={"k": 1.0}), "`step_function` must take time, state and k"),
     ],

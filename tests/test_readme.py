@@ -44,11 +44,12 @@ def test_long_blocks_are_blocks():
 
 
 @pytest.mark.parametrize("block", PYTHON)
-def test_python_runs(block, tmp_path, monkeypatch):
+def test_python_runs(block, tmp_path, monkeypatch, capsys):
     if "data_file" in block:
         data_or_skip()
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
+    assert " at 0x" not in capsys.readouterr().out  # what is printed is a result, not the address of an object
 
 
 def commands(block: str):

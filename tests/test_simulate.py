@@ -15,6 +15,7 @@ from dynsim.keys import stream
 from dynsim.simulation import iterate, simulate, simulate_until
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
+from dynsim.systems.hardmax.maps import HardmaxMap
 from dynsim.systems.schedules import PiecewiseConstant
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.published import published_gradient_flow
@@ -94,6 +95,11 @@ def test_a_map_on_the_host_is_exact():
     assert path.final[0] == Fraction(1, 3 * 2**70)
     total = path.along(lambda x: x[0] + x[1])
     assert total[0] == Fraction(4, 3)
+
+
+def test_maps_on_the_host_take_lists():
+    assert iterate(Halving(), [1, 3], 1).ys.tolist() == [[1, 3], [Fraction(1, 2), Fraction(3, 2)]]
+    assert iterate(HardmaxMap(0.5), [[0, 1], [2, 3]], 1).ys.dtype == float
 
 
 @pytest.mark.parametrize(("steps", "every"), [(0, 1), (5, 2), (4, 0), (-1, 1)])

@@ -102,3 +102,18 @@ def test_a_bad_metric_is_refused(matrix, sentence):
 def test_a_product_of_something_else_is_refused():
     with pytest.raises(ValueError, match="must be a \\(named\\) tuple of spaces"):
         Product([Sphere()])
+
+
+@pytest.mark.parametrize(
+    ("space", "shape", "sentence"),
+    [
+        (Euclidean(), (-1, 3), r"`shape` must be a shape such as \(3,\), but is \(-1, 3\)"),
+        (Sphere(), (), r"`shape` must have a last axis of at least 1 entry, but is \(\)"),
+        (Simplex(), (2, 0), r"`shape` must have a last axis of at least 1 entry, but is \(2, 0\)"),
+        (Ellipsoid(W), (2, 4), r"`shape` must end in 3, the dimension of the space, but is \(2, 4\)"),
+        (Product((Sphere(), Euclidean())), ((3,),), r"`shape` must have one shape for each of 2 parts, but is"),
+    ],
+)
+def test_a_shape_that_no_point_has_is_refused(space, shape, sentence):
+    with pytest.raises(ValueError, match=f"Argument {sentence}"):
+        space.sample(jax.random.key(0), shape)

@@ -23,6 +23,7 @@ from dynsim.commands.portrait import Computed, frames
 from dynsim.commands.systems import Found
 from figures import files
 from figures.fitted import fitted
+from figures.panels.attractors import many_series
 from figures.panels.bifurcations import branch_lines
 from figures.panels.exponents import exponents_against
 from figures.panels.labels import in_lines, of_many, rate_label, slice_label, symbol
@@ -88,6 +89,14 @@ def test_what_is_undecided_is_not_called_unstable(kept, tmp_path):
     _diagram(Lyapunov("lake", figure=tmp_path / "run.png"), ("undecided", "undecided"))
     words = [text.get_text() for text in kept[0].axes[0].get_legend().get_texts()]
     assert words == ["stable", "unstable or undecided"]
+
+
+@pytest.mark.parametrize("steps", [False, True])
+def test_many_components_differ_in_more_than_their_colours(steps):
+    _, (ax,) = canvas()
+    many_series(ax, np.arange(5.0), np.eye(5, 7), labels=[*"abcdefg"], ylabel="", steps=steps)
+    kinds = [str(line.get_marker() if steps else line._dash_pattern) for line in ax.lines]  # pyright: ignore
+    assert all(len(set(kinds[k : k + 4])) == 4 for k in range(4))  # and colours of every fourth are far apart
 
 
 def test_dots_of_a_set_that_does_not_attract_have_another_colour():

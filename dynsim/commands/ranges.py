@@ -10,7 +10,7 @@ from dynsim.errors import argument_error
 def named_range(word: str, argument: str) -> tuple[str, tuple[float, float]]:
     """Return a name and two different numbers; raise `ValueError`, naming the argument, for anything else."""
     name, _, ends = word.partition("=")
-    must = f"be NAME=LOW:HIGH, such as {argument}=0:1"
+    must = "be NAME=LOW:HIGH, such as `rho=0:30`"
     try:
         low, high = (float(end) for end in ends.split(":"))
     except ValueError:

@@ -137,7 +137,8 @@ def _number(name: str, word: str) -> int | float:
     try:
         return int(word) if re.fullmatch(r"[+-]?\d+", word) else float(number(word))
     except (ValueError, OverflowError):
-        raise argument_error(name, "be a number", f"is `{word}`") from None
+        must = f"be numbers one after the other, such as `--{name.replace('_', '-')} 1 2 4`"
+        raise argument_error(name, must, f"has `{word}`") from None
 
 
 def _units(words: Sequence[str]) -> dict[str, str]:

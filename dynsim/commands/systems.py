@@ -18,7 +18,7 @@ from dynsim.commands.simulate.systems import MODEL, SYSTEMS, space, unused
 from dynsim.commands.simulate.systems import build as built
 from dynsim.commands.system_options import SystemOptions
 from dynsim.commands.tables import number
-from dynsim.errors import argument_error, nearest, renamed
+from dynsim.errors import argument_error, counted, nearest, renamed
 from dynsim.keys import stream
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap, Switched
 from dynsim.systems.catalogue.entries import CATALOGUE
@@ -29,6 +29,7 @@ NO_PARAMETERS = ("system", "out", "figure", "force", "trust", "end", "frames", "
                  "epsilon", "compare", "max_steps", "window", "guess", "euler", "method", "discrete",
                  "precision")  # fmt: skip
 OF_FUNCTIONS = ("names", "units", "space", "map")  # options that declare what a function of the user's is
+ELSEWHERE = {("basins", "movie"): "`dynsim portrait SYSTEM --basins --vary NAME=LOW:HIGH --movie FILE` makes one"}
 TRUTHS = {"": True, "true": True, "1": True, "false": False, "0": False}
 STARTED = ("prototypes", "fast-slow", "master-equation")  # papers' systems with options of their own, which are flows
 
@@ -111,7 +112,8 @@ def _only(given: Mapping[str, str], known: Any, o: SystemOptions, command: str) 
         if name not in known:
             these = listed(tuple(known)) or "which has none"
             must = f"be an option of `dynsim {command}` or a parameter of `{o.system}` ({these})"
-            near = nearest(name, (*known, *options))
+            elsewhere = ELSEWHERE.get((command, name))
+            near = f" ({elsewhere})" if elsewhere else nearest(name, {*known, *options} - {name})
             raise argument_error(name, must, f"is neither{near}")
 
 
@@ -279,5 +281,7 @@ def _started(o: SystemOptions, made: Found) -> Found:
         return made._replace(start=values)
     flat, restored = ravel_pytree(made.start)
     if values.shape != flat.shape:
-        raise argument_error("start", f"have {flat.size} numbers, one for each component", f"has {values.size}")
+        raise argument_error(
+            "start", f"have {counted(flat.size, 'number')}, one for each component", f"has {values.size}"
+        )
     return made._replace(start=restored(values.astype(flat.dtype)))

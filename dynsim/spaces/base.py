@@ -25,4 +25,8 @@ class AbstractSpace(eqx.Module):
 
     @abc.abstractmethod
     def sample(self, key: Key, shape: Any) -> State:
-        """Return a random point; `shape` is the shape of the state, a tuple of shapes for a product."""
+        """Return a random point; `shape` is the shape of the state, a tuple of shapes for a product.
+
+        Raises:
+            ValueError: for what is no random key, or no shape of a point of the space.
+        """

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from dynsim._types import Key, Scalar, State
-from dynsim.conversion import reals
+from dynsim.conversion import random_key, reals, sizes
 from dynsim.errors import argument_error
 from dynsim.spaces.base import AbstractSpace
 
@@ -33,7 +33,7 @@ class Sphere(AbstractSpace):
 
     def sample(self, key: Key, shape: tuple[int, ...]) -> State:
         """Return points of the uniform distribution."""
-        return self.project(jax.random.normal(key, shape))
+        return self.project(jax.random.normal(random_key("key", key), sizes("shape", shape)))
 
 
 class Ellipsoid(AbstractSpace):
@@ -68,6 +68,7 @@ class Ellipsoid(AbstractSpace):
 
     def sample(self, key: Key, shape: tuple[int, ...]) -> State:
         """Return the images under W^{-1/2} of uniformly distributed points of the sphere."""
+        shape = sizes("shape", shape, dimension=len(self.matrix))
         u = Sphere().sample(key, shape)
         lower = jnp.linalg.cholesky(self.matrix)
         rows = jax.scipy.linalg.solve_triangular(lower.T, u.reshape(-1, shape[-1]).T, lower=False).T

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from dynsim._types import Key, Scalar, State
+from dynsim.conversion import random_key, sizes
 from dynsim.spaces.base import AbstractSpace
 
 
@@ -25,4 +26,4 @@ class Euclidean(AbstractSpace):
 
     def sample(self, key: Key, shape: tuple[int, ...]) -> State:
         """Return standard normal entries."""
-        return jax.random.normal(key, shape)
+        return jax.random.normal(random_key("key", key), sizes("shape", shape, axes=0))

@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from dynsim._types import Key, Scalar, State
-from dynsim.errors import argument_error
+from dynsim.conversion import random_key
+from dynsim.errors import argument_error, shown
 from dynsim.spaces.base import AbstractSpace
 
 
@@ -39,5 +40,8 @@ class Product(AbstractSpace):
 
     def sample(self, key: Key, shape: Any) -> State:
         """Sample each part; `shape` is a tuple of shapes."""
-        keys = jax.random.split(key, len(self.parts))
+        if not isinstance(shape, tuple | list) or len(shape) != len(self.parts):
+            must = f"have one shape for each of {len(self.parts)} parts"
+            raise argument_error("shape", must, f"is {shown(shape)}")
+        keys = jax.random.split(random_key("key", key), len(self.parts))
         return self._build([s.sample(k, n) for s, k, n in zip(self.parts, keys, shape, strict=True)])

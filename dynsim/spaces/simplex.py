@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from dynsim._types import Key, Scalar, State
+from dynsim.conversion import random_key, sizes
 from dynsim.spaces.base import AbstractSpace
 
 
@@ -28,5 +29,5 @@ class Simplex(AbstractSpace):
 
     def sample(self, key: Key, shape: tuple[int, ...]) -> State:
         """Return uniformly distributed points."""
-        e = jax.random.exponential(key, shape)
+        e = jax.random.exponential(random_key("key", key), sizes("shape", shape))
         return self.project(e)

@@ -99,12 +99,20 @@ def _in_type(x: Any, v: Any) -> Any:
 def _taking(name: str, fn: Any, parameters: dict[str, jax.Array]) -> dict[str, jax.Array]:
     """Return parameters; raise `ValueError` unless a function takes them by name, after time and state."""
     try:
-        inspect.signature(fn).bind(None, None, **parameters)
+        taken = inspect.signature(fn)
+    except (TypeError, ValueError):  # what is written in C may have no signature
+        return parameters
+    try:
+        taken.bind(None, None, **parameters)
+        first, second = [*taken.parameters, "", ""][:2]
+        if second in ("t", "k") and first not in ("self", "t", "k"):
+            raise argument_error(name, "take time first, then the state", f"takes ({first}, {second})")
     except TypeError as error:
         must = f"take time, state and {', '.join(parameters) or 'nothing else'}"
-        raise argument_error(name, must, f"does not ({reason(error)})") from None
-    except ValueError:  # what is written in C may have no signature
-        pass
+        others = [one.name for one in [*taken.parameters.values()][2:] if one.name not in parameters]
+        needed = [one for one in others if taken.parameters[one].default is inspect.Parameter.empty]
+        advice = f"; `parameters` gives values to {', '.join(needed)}" if needed else ""
+        raise argument_error(name, must, f"does not ({reason(error)}{advice})") from None
     return parameters
 
 

@@ -10,12 +10,14 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from numpy.typing import ArrayLike
 
 from dynsim.errors import argument_error
+from figures.panels.curves import STYLES
 from figures.panels.growing import head_colours
 from figures.style import SERIES, colour
 
 AZIMUTH, ELEVATION = -60.0, 22.0
 FEW = 100  # steps of a map that are joined by lines
 BEYOND = 0.15  # of the range of values, above and below; a band of errors may leave it
+MARKS = ("o", "s", "^", "x")  # distinguishes states of maps besides their colours
 NAMED = 12  # components in one panel that all have names in a legend
 
 
@@ -140,8 +142,9 @@ def many_series(
 ) -> None:
     """Draw many components over time, (times, components), in one panel, the first dark and the last bright.
 
-    Lines have labels for a legend, of more than twelve the first and the last. A band around each is the estimate of
-    its error; the largest estimate is in the legend, as a band is narrower than a line where the error is small.
+    Up to twelve have line styles, or marks, in turn, and labels for a legend; of more the first and the last have
+    labels. A band around each is the estimate of its error; the largest estimate is in the legend, as a band is
+    narrower than a line where the error is small.
 
     Args:
         ax: the axes.
@@ -160,7 +163,12 @@ def many_series(
     tints = head_colours(count)
     for k, (column, label, tint) in enumerate(zip(columns, labels, tints, strict=True)):
         named = label if count <= NAMED or k in (0, count - 1) else None
-        ax.plot(times[:shown], column[:shown], color=tint, linewidth=0.6, label=named, **_marks(steps, times))
+        of = {"color": tint, "linewidth": 0.8, "label": named} | _marks(steps, times)
+        if count <= NAMED and steps:
+            of |= {"marker": MARKS[k % len(MARKS)], "markersize": 2.5}
+        elif count <= NAMED:
+            of["linestyle"] = STYLES[k % len(STYLES)]
+        ax.plot(times[:shown], column[:shown], **of)
         if bands is not None:
             around = column - bands[k], column + bands[k]
             said = f"estimated error, at most {np.max(bands):.1e}" if k == count - 1 else None

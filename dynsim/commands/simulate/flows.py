@@ -34,6 +34,7 @@ OF_TOKENS = 2  # measurements of the members of an ensemble at each time
 FARTHEST = 1e150  # of an entry that is drawn: the square of a larger one overflows
 AWAY = 10.0  # times the median distance of an orbit: further away it is not drawn, if it escapes
 COPIES = 4  # of the largest arrays, that exist at the same time
+MOST = 8  # components of a state that is printed
 STAGES = 16  # states that a solver holds at the same time
 NOT_OF_RUN_FILES = {field.name for field in dataclasses.fields(Simulate)} - {"system", "trust"}
 
@@ -90,6 +91,8 @@ def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
     only = ("members", "integrator", "max_steps", "rtol", "error_estimate", "tokens", "frames")
     refuse_unused(o, only, "for a map")
     check_at_least(1, end=o.end)
+    if not o.end.is_integer():
+        raise argument_error("end", "be a whole number of steps for a map", f"is {o.end:g}")
     path = iterate(system, x, round(o.end))
     left = "" if bool(path.stats.succeeded) else "; it leaves the finite numbers"
     say(f"{len(path.ts) - 1} steps, from {_shown(path.initial)} to {_shown(path.final)}{left}")
@@ -149,6 +152,8 @@ def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
     path = simulate(system, x, ts, error_estimate=o.error_estimate, **options)
     say(path.stats.explain())
     say(f"states {tuple(path.ys.shape)}, largest defect {float(path.stats.max_defect):.2g}")
+    if path.ys.ndim == 2 and path.ys.shape[1] <= MOST:
+        say(f"from {_shown(path.initial)} at t = 0 to {_shown(path.final)} at t = {o.end:g}")
     if path.ys.ndim == 3:
         first, last = (float(measurements(x)[0]) for x in (path.initial, path.final))
         say(f"diameter {first:.6g} at t = 0, {last:.6g} at t = {o.end:g}")

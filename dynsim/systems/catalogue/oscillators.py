@@ -42,7 +42,7 @@ class FitzHughNagumo(AbstractFlow):
     current: Float[Array, ""] = parameter("current", 0.5)
     a: Float[Array, ""] = parameter("a", 0.7)
     b: Float[Array, ""] = parameter("b", 0.8)
-    tau: Float[Array, ""] = parameter("tau", 12.5)
+    tau: Float[Array, ""] = parameter("tau", 12.5, positive=True)
     space: Euclidean = Euclidean()
     names: ClassVar[tuple[str, ...]] = ("v", "w")
 
@@ -77,7 +77,7 @@ class Duffing(AbstractFlow):
 
     def step_limit(self) -> float:
         """Return half a period of the forcing, or infinity without it."""
-        return float(jnp.pi / self.omega) if float(self.gamma) else float("inf")
+        return float(jnp.pi / jnp.abs(self.omega)) if float(self.gamma) else float("inf")
 
 
 class Pendulum(AbstractFlow):

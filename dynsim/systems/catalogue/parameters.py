@@ -8,6 +8,6 @@ import equinox as eqx
 from dynsim.conversion import real
 
 
-def parameter(name: str, default: float) -> Any:
-    """Return a field for one real parameter; another value is refused in one sentence that names it."""
-    return eqx.field(converter=functools.partial(real, name), default=default)
+def parameter(name: str, default: float, *, positive: bool = False) -> Any:
+    """Return a field for one real parameter, a `positive` one or any; others are refused in one sentence."""
+    return eqx.field(converter=functools.partial(real, name, positive=positive), default=default)
