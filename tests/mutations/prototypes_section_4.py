@@ -55,4 +55,11 @@ MUTANTS = (
         "return np.linalg.eigvalsh(blocks.matrix)",
         (SUFFICIENT, SCHUR, "prototypes/appendix-a-rate/corrected"),
     ),
+    Mutant(
+        "prototypes: the curvature of symmetries is the least one",
+        "analysis.prototypes.symmetries",
+        "np.max(np.linalg.norm(H @ modes, axis=0), initial=0.0)",
+        "np.min(np.linalg.norm(H @ modes, axis=0), initial=1e9)",
+        ("prototypes/proposition-3-sufficient/across-symmetries",),
+    ),
 )
