@@ -115,4 +115,18 @@ MUTANTS = (
         "return _antisymmetric(projection @ m)",
         (GAPS,),
     ),
+    Mutant(
+        "growing: the head of the largest measure is pruned",
+        "dynsim.systems.growing.transitions",
+        "jnp.argmin(jnp.where(flow.active, head_measures(flow, x), jnp.inf))",
+        "jnp.argmax(jnp.where(flow.active, head_measures(flow, x), -jnp.inf))",
+        (SEPARATIONS,),
+    ),
+    Mutant(
+        "growing: heads are pruned by Gamma whatever the rule",
+        "dynsim.systems.growing.transitions",
+        'if flow.rules.prune_by == "separation":',
+        'if flow.rules.prune_by == "none":',
+        (SEPARATIONS,),
+    ),
 )

@@ -125,4 +125,18 @@ MUTANTS = (
         "int(np.sum(self.values > threshold)) - 1",
         (SHARE,),
     ),
+    Mutant(
+        "growing: the bound on steps is rounded up",
+        TIMES,
+        "math.floor(float(ideal)",
+        "math.ceil(float(ideal)",
+        (STEP_COUNT,),
+    ),
+    Mutant(
+        "growing: the printed number of steps lacks its last one",
+        TIMES,
+        "return math.ceil(printed_hitting_time(start, least, rate, activity)) + 1",
+        "return math.ceil(printed_hitting_time(start, least, rate, activity))",
+        (STEP_COUNT,),
+    ),
 )

@@ -253,4 +253,25 @@ MUTANTS = (
         "return matmul_flops(model.apply_layers, x) / matmul_flops(layer, x[::2])",
         (COST,),
     ),
+    Mutant(
+        "chains: a violation of detailed balance of one percent is none",
+        "analysis.chains.reversibility",
+        "BALANCED = 1e-11",
+        "BALANCED = 1e-2",
+        ("multirate/theorem-28-ii",),
+    ),
+    Mutant(
+        "chains: violations of detailed balance are not added up",
+        "analysis.chains.reversibility",
+        "float(np.sum(at_state))",
+        "float(np.max(at_state))",
+        ("multirate/theorem-28-ii",),
+    ),
+    Mutant(
+        "chains: the error of the tree is that of rounding alone",
+        "analysis.chains.stationary",
+        "np.expm1(found.accumulated + rounding)",
+        "np.expm1(rounding)",
+        ("multirate/theorem-28-ii",),
+    ),
 )

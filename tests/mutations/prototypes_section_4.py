@@ -6,11 +6,13 @@ LOSSES = "dynsim.systems.prototypes.losses"
 ASSIGNMENTS = "dynsim.systems.prototypes.assignments"
 FLOW = "dynsim.systems.prototypes.flow"
 HESSIAN = "analysis.prototypes.hessian"
+CERTIFICATES = "analysis.prototypes.certificates"
 DECREASE = "prototypes/theorem-2-decrease"
 MONOTONE = "prototypes/theorem-3-monotone"
 SUFFICIENT = "prototypes/proposition-3-sufficient"
 SCHUR = "prototypes/proposition-3-proof/corrected"
 WEAK = "prototypes/proposition-3-weak-coupling/corrected"
+ESCAPES = "prototypes/fact-1/certificates"
 
 MUTANTS = (
     Mutant(
@@ -55,4 +57,75 @@ MUTANTS = (
         "return np.linalg.eigvalsh(blocks.matrix)",
         (SUFFICIENT, SCHUR, "prototypes/appendix-a-rate/corrected"),
     ),
+    Mutant(
+        "prototypes: the curvature of symmetries is the least one",
+        "analysis.prototypes.symmetries",
+        "np.max(np.linalg.norm(H @ modes, axis=0), initial=0.0)",
+        "np.min(np.linalg.norm(H @ modes, axis=0), initial=1e9)",
+        ("prototypes/proposition-3-sufficient/across-symmetries",),
+    ),
+    Mutant(
+        "prototypes: escape is certified from d > T on",
+        CERTIFICATES,
+        "_shut_out(d, between, (T + B) * (1 + MARGIN))",
+        "_shut_out(d, between, T)",
+        (ESCAPES,),
+    ),
+    Mutant(
+        "prototypes: escape is certified from d above the loss on",
+        CERTIFICATES,
+        "_shut_out(d, between, (T + B) * (1 + MARGIN))",
+        "_shut_out(d, between, B)",
+        (ESCAPES,),
+    ),
+    Mutant(
+        "prototypes: a prototype between two embeddings is certified to escape",
+        CERTIFICATES,
+        "np.all(d > threshold, axis=0) & np.all(acute, axis=(0, 1))",
+        "np.all(d > threshold, axis=0)",
+        (ESCAPES,),
+    ),
+    Mutant(
+        "prototypes: the bound of the hard loss lacks log K",
+        CERTIFICATES,
+        "float(flow.temperature(t)) * float(np.log(count))",
+        "float(flow.temperature(t))",
+        (ESCAPES,),
+    ),
+    Mutant(
+        "prototypes: the bound of the hard loss is that of one embedding",
+        CERTIFICATES,
+        "level += points *",
+        "level +=",
+        (ESCAPES,),
+    ),
+    Mutant(
+        "prototypes: the repulsion falls with the square of the distance",
+        CERTIFICATES,
+        "** 3 < barrier",
+        "** 2 < barrier",
+        (ESCAPES,),
+    ),
+    Mutant(
+        "prototypes: the other prototype is at the embeddings",
+        CERTIFICATES,
+        "(np.sqrt(D) + np.sqrt(B)) ** 3",
+        "np.sqrt(D) ** 3",
+        (ESCAPES,),
+    ),
+    Mutant(
+        "prototypes: the mean loss bounds that of every embedding",
+        CERTIFICATES,
+        ' * (len(z) if loss.reduction == "mean" else 1)',
+        "",
+        (ESCAPES,),
+    ),
+    Mutant(
+        "prototypes: the attraction is that of one embedding",
+        CERTIFICATES,
+        'count = len(z) if loss.reduction == "sum" else 1',
+        "count = 1",
+        (ESCAPES,),
+    ),
+    Mutant("prototypes: escape needs no repulsion", CERTIFICATES, "return weaker &", "return", (ESCAPES,)),
 )

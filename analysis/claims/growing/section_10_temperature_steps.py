@@ -9,7 +9,7 @@ import numpy as np
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.temperatures import printed_hitting_time, printed_step_bound, step_bound
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
@@ -240,6 +240,8 @@ def _steps_trial(key: Key, *, with_logarithm: bool) -> Trial:
     constant = _steps_down((start, least, rate), np.full(2 * bound, sigma))
     varied = _steps_down((start, least, rate / 2), sigma * rng.uniform(1.0, 2.0, 4 * bound))
     looser = (step_bound if with_logarithm else printed_step_bound)(start, least, rate / 2, sigma)
+    ideal = (start**3 - least**3) / (3 * rate * sigma)
+    printed, proved = printed_step_bound(start, least, rate, sigma), step_bound(start, least, rate, sigma)
     return Trial(
         hypotheses=(
             at_least("T_min", least, 0.0, tolerance=ROUNDING),
@@ -249,6 +251,8 @@ def _steps_trial(key: Key, *, with_logarithm: bool) -> Trial:
             at_most("steps at constant activity", constant, bound, tolerance=0.0),
             at_least("steps at constant activity: the bound is nearly attained", constant, bound - 1, tolerance=0.0),
             at_most("steps at activities between sigma_0 and twice that", varied, looser, tolerance=0.0),
+            equal("printed bound less t* + 3/2", printed - ideal - 1.5, 0.0, tolerance=0.5 + 1e-9),
+            equal("bound less t* + log + 1/2", proved - ideal - math.log(ratio) - 0.5, 0.0, tolerance=0.5 + 1e-9),
         ),
         witness={"T_init": start, "T_min": least, "eta_T": rate, "sigma_0": sigma, "steps": constant},
         parameters={"T_init / T_min": ratio, "steps": constant},

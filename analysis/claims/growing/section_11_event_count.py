@@ -16,6 +16,7 @@ from dynsim.papers import GROWING
 
 THEOREM = GROWING.at("Theorem 8")
 PLANES = 2
+END = 40.3  # no sum of whole dwell times, after which events follow each other
 
 
 def _event_trial(key: Key, integrator: AbstractIntegrator, *, release: str, final: bool) -> Trial:
@@ -25,7 +26,7 @@ def _event_trial(key: Key, integrator: AbstractIntegrator, *, release: str, fina
     m, data = rotated(rng, values), rng.normal(size=(5, 4))
     flow = small_flow(data, m, barrier=3e-3, ridge=0.0, pruning=phi, spread=0.1, release=release)
     slow = eqx.tree_at(lambda f: f.prototype_rate, without_heads(flow), jnp.asarray(1e-3, float))
-    path = simulate_growing(slow, slow.start(key), np.linspace(0.0, 40.0, FRAMES), integrator=integrator)
+    path = simulate_growing(slow, slow.start(key), np.linspace(0.0, END, FRAMES), integrator=integrator)
     last = flow_of(path.phases[-1])
     grown, heads = len(path.times("grow")), int(last.active.sum())
     events = grown + len(path.times("prune"))

@@ -1,5 +1,6 @@
 """Claims of Section 9 on pruning: the pruned head's share of the separation force, and what the survivors keep."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import equinox as eqx
@@ -26,6 +27,7 @@ from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
+from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.transitions import prune
 
 LAST = HEADS - 1  # the head that is pruned: that of the smallest value of M_a
@@ -172,9 +174,21 @@ def _survivors_trial(key: Key, *, pooled: bool) -> Trial:
             holds("and temperatures", np.array_equal(np.asarray(y.cubes)[kept], np.asarray(x.cubes)[kept])),
             holds("and directions", np.array_equal(np.asarray(after.frames)[kept], np.asarray(flow.frames)[kept])),
             holds("all others survive", list(kept) == [h for h in range(HEADS) if h != head]),
+            *_without_choice(heads, flow, x),
         ),
         holds("there is a head to prune", bool(flow.active[head])),
     )
+
+
+def _without_choice(heads: RationalHeads, flow: GrowingFlow, x: Growing) -> tuple[Measurement, ...]:
+    """Measure that a pruning removes the head of the least Gamma, or of the least S, if no head is given."""
+    measures = {"direction": heads.squared_energies, "separation": heads.separations}
+    found = []
+    for name, values in measures.items():
+        ruled = eqx.tree_at(lambda f: f.rules, flow, replace(flow.rules, prune_by=name))
+        gone = np.flatnonzero(~np.asarray(prune(ruled, 0.0, x)[0].active)).tolist()
+        found.append(holds(f"by {name} the head of the least measure goes", gone == [values.index(min(values))]))
+    return tuple(found)
 
 
 def _dropped(heads: RationalHeads) -> Measurement:

@@ -17,10 +17,10 @@ from analysis.chains.integrator import Exponential
 from analysis.chains.relaxation import relaxation
 from analysis.chains.reversibility import reversibility
 from analysis.chains.stationary import stationary_distribution
-from analysis.claims.multirate.instances.chains import Chain
+from analysis.claims.multirate.instances.chains import Chain, from_rates
 from analysis.claims.multirate.instances.hard_chains import known
 from analysis.claims.rational_instances import Exact, identity
-from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, at_most, equal, holds
 from dynsim.simulation import simulate
 from dynsim.systems.master_equation.checks import check_generator
 from dynsim.systems.master_equation.flow import MasterEquationFlow, MasterEquationMap, step_bound
@@ -28,6 +28,8 @@ from dynsim.systems.master_equation.flow import MasterEquationFlow, MasterEquati
 BITS = 400  # of a fixed-point number
 TERMS = 60  # of the exponential series, for exit rate times step at most 1/2: 2^-60 / 60! < 2^-330
 RING = 40  # states of the ring for sparse methods
+CORNERS = 6  # of the ring for detailed balance
+TINY = 1e-14  # rounding of a probability of the ring: sums of six logarithms
 FEW = 64  # exit rate times time up to which series of polynomials are compared
 RESOLVED = Fraction(1, 10**6)  # of the fastest rate: gaps above it are resolved by inverse iteration
 CLOSE = 1e4  # the largest ratio of probabilities for which a fixed weight of the symmetric methods keeps its accuracy
@@ -177,6 +179,37 @@ def ring_measurements(forwards: float, backwards: float, t: float) -> tuple[Meas
             tolerance=ROUNDING,
         )
         for method in methods
+    )
+
+
+def balance_measurements(rng: np.random.Generator) -> tuple[Measurement, ...]:
+    """Measure violations of detailed balance on rings whose products of rates in both senses have the ratio 1 + 2^-n.
+
+    A tree of transitions leaves one edge out, at which the violation is log(1 + 2^-n), for both of its ends. With
+    n = 40 the ring counts as balanced, and the distribution from the tree must be right up to the error that it states.
+    """
+    ahead, back = ([Fraction(int(rate)) for rate in rng.integers(1, 9, CORNERS)] for _ in range(2))
+
+    def off_by(n: int) -> Chain:
+        first = (1 + Fraction(1, 2**n)) * math.prod(back) / math.prod(ahead[1:])
+        rates = identity(CORNERS) * 0
+        for k, (a, b) in enumerate(zip([first, *ahead[1:]], back, strict=True)):
+            rates[(k + 1) % CORNERS, k], rates[k, (k + 1) % CORNERS] = a, b
+        return from_rates(rates, "ring")
+
+    found, nearly, balanced = (reversibility(floats(off_by(n).generator)) for n in (20, 32, 40))
+    tree, law = (
+        stationary_distribution(floats(off_by(40).generator), method="tree"),
+        off_by(40).stationary_distributions,
+    )
+    wrong = relative_error(tree.probabilities, floats(law[0]), floats(law[0]))
+    return (
+        equal("violation of balance over log(1 + 2^-20)", found.violation / math.log1p(2**-20), 1.0, tolerance=1e-6),
+        equal(
+            "violations added over states, over the violation", found.accumulated / found.violation, 2.0, tolerance=1e-6
+        ),
+        holds("a ratio of 1 + 2^-32 is no balance, one of 1 + 2^-40 is", balanced.reversible and not nearly.reversible),
+        at_most("error of the tree less that which it states", wrong - tree.error, 0.0, tolerance=TINY),
     )
 
 

@@ -13,6 +13,7 @@ from analysis.chains.spectra import spectral_gap
 from analysis.chains.stationary import stationary_distribution, stationary_distributions
 from analysis.claims.multirate.chain_comparisons import (
     accepts,
+    balance_measurements,
     field_measurement,
     floats,
     map_measurements,
@@ -215,7 +216,8 @@ def irreducible_chain_has_one_positive_stationary_distribution(key: Key, integra
     """If Q is irreducible, ker Q is spanned by a positive distribution, the unique stationary distribution."""
     given = some_irreducible_chain(key)
     found = _uniqueness_trial(given, given.measured())
-    return replace(found, conclusions=(*found.conclusions, *_constructed_measurements(key)))
+    balanced = balance_measurements(numpy_rng(key, "balance"))
+    return replace(found, conclusions=(*found.conclusions, *_constructed_measurements(key), *balanced))
 
 
 @irreducible_chain_has_one_positive_stationary_distribution.with_control

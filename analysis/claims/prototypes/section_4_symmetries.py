@@ -53,10 +53,14 @@ def _elsewhere(key: Key) -> tuple[Measurement, ...]:
         counts = (modes.translations, modes.rotations, modes.redundant)
         wanted = (0 if ridge else M, TURNS, 0 if kind == "free" else M)
         name = f"({kind}, with a ridge of {ridge:g})"
+        H = hessian_blocks(flow, x).matrix
+        bent = max(np.linalg.norm(H @ v) for v in modes.modes.T) / np.linalg.norm(H, 2)
         found += [
             holds(f"translations, rotations and idle directions {name} are {wanted}: {counts}", counts == wanted),
             holds(f"they are independent {name}", modes.rank == sum(wanted)),
             agrees(f"the derivatives of the potential along the modes {name}", slope, np.zeros(modes.rank)),
+            agrees(f"their largest curvature {name}", modes.curvature, bent),
+            at_least(f"the same, not zero away from the fixed point {name}", modes.curvature, 0.0, tolerance=1e-6),
             agrees(f"the loss in the other order {name}", flow.value(0.0, other), float(flow.value(0.0, x))),
         ]
     return tuple(found)
