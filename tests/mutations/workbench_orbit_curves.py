@@ -98,7 +98,7 @@ MUTANTS = (
     Mutant("workbench orbit curves: ranges are those of the first component", ALONG,
            "(states)[:, component]", "(states)[:, 0]", tests=RANGES),
     Mutant("workbench orbit curves: all segments begin at time 0", ALONG,
-           "ts = period * (shares + number * shares[-1])", "ts = period * shares", tests=TIMES),
+           "duration * (shares + before)", "duration * shares", tests=TIMES),
     Mutant("workbench orbit curves: ranges have the largest value first", ALONG,
            "jnp.stack([jnp.min(values), jnp.max(values)])", "jnp.stack([jnp.max(values), jnp.min(values)])",
            tests=RANGES),
