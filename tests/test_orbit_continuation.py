@@ -241,6 +241,23 @@ def test_bad_input_is_one_sentence(bautin):
         orbits_from_hopf(Bautin(), where, bautin[0].bifurcations[0], (-1.5, 0.5), segments=2)
 
 
+@pytest.mark.slow
+def test_the_tangent_at_an_orbit_with_a_large_multiplier_is_that_of_its_branch():
+    """The unit circle at the height z = p, from which z departs by the factor exp(6 pi) in a turn."""
+
+    def field(t, x, p):
+        del t
+        rest = 1 - x[0] ** 2 - x[1] ** 2
+        return jnp.stack([rest * x[0] - x[1], x[0] + rest * x[1], 3 * (x[2] - p)])
+
+    flow = FunctionFlow(field, parameters={"p": 0.0})
+    curve = OrbitCurve(flow, lambda f: f.parameters["p"], jnp.zeros(3), 1, None, 10.0, 1e-10)
+    point = curve.at(Cycle(np.array([[1.0, 0.0, 0.0]]), np.asarray(2 * np.pi)), 0.0)
+    assert point is not None
+    assert np.allclose(np.append(point.basis @ point.tangent[:-1], point.tangent[-1]), [0, 0, 0.5**0.5, 0, 0.5**0.5])
+    assert abs(curve.least_singular(point)) > 1e-3
+
+
 def test_orbits_of_one_node_end_at_the_equilibrium_to_which_they_shrink():
     """X' = (mu - |x|^2) x, turning: circles of radius sqrt(mu), which long steps pass on the way to no radius."""
     turning = lambda t, x, mu: jnp.stack([-2 * x[1], 2 * x[0]]) + x * (mu - jnp.sum(x**2))

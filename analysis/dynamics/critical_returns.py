@@ -246,6 +246,10 @@ class CriticalReturns(AbstractCritical):
         self.speed = float(np.linalg.norm(self._shot(empty, self.value).images.begins)) or 1.0
         return empty._replace(real=vector.real, imaginary=vector.imag)
 
+    def balanced(self, matrix: np.ndarray) -> np.ndarray:
+        """Return the derivatives of equations as the orbits balance theirs."""
+        return self.inner.balanced(matrix)
+
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Return the multipliers of the orbit."""
         at: Any = state

@@ -136,6 +136,13 @@ class AbstractCurve(abc.ABC):
         """Return the number of eigenvalues that decide nothing."""
         return int(np.sum(np.abs(self.growth(values)) <= self.neutral(values)))
 
+    def balanced(self, matrix: np.ndarray) -> np.ndarray:
+        """Return the derivatives of equations, as rows, divided by positive numbers with which these are of one size.
+
+        Small singular values are told from zero in comparison with the largest one.
+        """
+        return matrix
+
     def measured(self, state: State, parameter: float) -> CurvePoint:
         """Return what a curve needs at a solution; its tangent has the parameter increasing."""
         basis = self.basis(state)
@@ -145,7 +152,7 @@ class AbstractCurve(abc.ABC):
         self, state: State, parameter: float, basis: np.ndarray, at: Equations, direction: np.ndarray | None = None
     ) -> CurvePoint:
         orbit = self.orbit(state, basis)
-        rows = _null_space(_with_rows(at, orbit), CROSSING, least=1)
+        rows = _null_space(self.balanced(_with_rows(at, orbit)), CROSSING, least=1)
         null = rows[-1]
         if len(rows) > 1 and direction is not None:  # where curves cross, the tangent is that of the one followed
             along = rows.T @ (rows @ direction)
@@ -219,7 +226,7 @@ class AbstractCurve(abc.ABC):
         `direction` is near the tangent, in ambient coordinates.
         """
         matrix = _with_rows(Equations(np.empty(0), point.J, point.slope, 0.0), point.orbit)
-        rows = _null_space(matrix, 1e-6, least=2)
+        rows = _null_space(self.balanced(matrix), 1e-6, least=2)
         along = rows.T @ (rows @ np.append(point.basis.T @ direction[:-1], direction[-1]))
         along = along / np.linalg.norm(along)
         left = np.linalg.svd(rows - np.outer(rows @ along, along))[2]
@@ -238,7 +245,7 @@ class AbstractCurve(abc.ABC):
         k = point.orbit.shape[1]
         corner = np.zeros((k, k))
         matrix = np.block([[point.J, point.slope[:, None], point.orbit], [point.orbit.T, np.zeros((k, 1)), corner]])
-        matrix = np.vstack([matrix, np.append(point.tangent, np.zeros(k))])
+        matrix = self.balanced(np.vstack([matrix, np.append(point.tangent, np.zeros(k))]))
         sizes = np.linalg.svd(matrix, compute_uv=False)
         share = float(sizes[-1] / max(float(sizes[0]), np.finfo(float).tiny))
         return float(np.linalg.slogdet(matrix)[0]) * share

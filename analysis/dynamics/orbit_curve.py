@@ -181,6 +181,10 @@ class OrbitCurve(AbstractCurve):
         size = float(np.max(np.abs(gaps)))
         return Equations(values, J, by_parameter, size / (1 + float(np.max(np.abs(nodes)))))
 
+    def balanced(self, matrix: np.ndarray) -> np.ndarray:
+        """Return rows of the length one at most: segments of unstable orbits stretch vectors by large factors."""
+        return matrix / np.maximum(1.0, np.linalg.norm(matrix, axis=1, keepdims=True))
+
     def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
         """Return no direction: the phase is fixed by a condition."""
         del state

@@ -17,6 +17,10 @@ CANARD = (TESTS + "the_canard_explosion_of_a_nerve_passes_its_fold",)
 BAD = (TESTS + "bad_input_is_one_sentence",)
 
 MUTANTS = (
+    Mutant("workbench orbit curves: equations of unstable segments are as large as these stretch vectors",
+           "analysis.dynamics.orbit_curve", "np.maximum(1.0, np.linalg.norm(matrix, axis=1, keepdims=True))", "1.0",
+           tests=("tests/test_orbit_continuation.py::"
+                  "test_the_tangent_at_an_orbit_with_a_large_multiplier_is_that_of_its_branch",)),
     Mutant("workbench orbit curves: where several multipliers cross one direction is looked in", ALONG,
            "if len(across) > 1 and not doubled:", "if False:",
            tests=(TESTS + "all_branches_leave_a_cycle_at_which_two_multipliers_cross",)),
@@ -94,7 +98,7 @@ MUTANTS = (
     Mutant("workbench orbit curves: ranges are those of the first component", ALONG,
            "(states)[:, component]", "(states)[:, 0]", tests=RANGES),
     Mutant("workbench orbit curves: all segments begin at time 0", ALONG,
-           "ts = period * (shares + number * shares[-1])", "ts = period * shares", tests=TIMES),
+           "duration * (shares + before)", "duration * shares", tests=TIMES),
     Mutant("workbench orbit curves: ranges have the largest value first", ALONG,
            "jnp.stack([jnp.min(values), jnp.max(values)])", "jnp.stack([jnp.max(values), jnp.min(values)])",
            tests=RANGES),
