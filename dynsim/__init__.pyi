@@ -20,6 +20,7 @@ from .integrators import InSpan as InSpan
 from .integrators import Scipy as Scipy
 from .integrators import Stats as Stats
 from .integrators import StochasticHeun as StochasticHeun
+from .integrators import Symplectic as Symplectic
 from .integrators import stiff as stiff
 from .keys import stream as stream
 from .networks.decoder.attention_flow import attention_flow as attention_flow

@@ -180,9 +180,8 @@ def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: Times
     y0s = as_state("y0s", y0s)
     counts = {y.shape[0] if y.ndim else 0 for y in jax.tree.leaves(y0s)}
     if len(counts) != 1 or 0 in counts:
-        raise argument_error(
-            "y0s", "have the members on the first axis of every array", f"has lengths {sorted(counts)}"
-        )
+        shapes = ", ".join(str(y.shape) for y in jax.tree.leaves(y0s))
+        raise argument_error("y0s", "have the members, at least one, on the first axis", f"has shape {shapes}")
     if len(flows) not in (1, *counts):
         raise argument_error("flow", f"be one flow or one for each of {counts.pop()} starts", f"holds {len(flows)}")
     times = as_times(ts)
@@ -205,7 +204,8 @@ def _starts(work: Work) -> State:
     defects = np.asarray(defects)
     bad = np.flatnonzero(~(np.asarray(finite) & (defects < OFF_SPACE)))
     if bad.size:
-        off = f"member {bad[0]} is off it by {defects[bad[0]]:.3g}"
+        known = np.asarray(finite)[bad[0]]
+        off = f"member {bad[0]} is {f'off it by {defects[bad[0]]:.3g}' if known else 'not finite'}"
         raise argument_error("y0s", "be finite and lie on the space of the flow", off)
     check_names(work.flow(0), work.start(0))
     kept_values(work)  # an error in the function is raised once, not for each member

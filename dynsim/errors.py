@@ -51,6 +51,7 @@ def argument_error(
     """
     *others, last = (f"`{name}`" for name in ((names,) if isinstance(names, str) else names))
     but = " ".join(but.split())
+    but = but.removesuffix(".") if not but.endswith("..") else but  # the representation of a run is a sentence
     subject = f"Arguments {', '.join(others)} and {last}" if others else f"Argument {last}"
     return kind(f"{subject} must {must}, but {but}{'' if but.endswith('?') else '.'}")
 

@@ -81,6 +81,8 @@ def sweep(
     evaluate = _together if vectorised else _one_by_one
     work = [_Part(evaluate, function, _columns(points, part, vectorised), points, part, size) for part in parts]
     names = [*points.values[0], *(() if seeds is None else ("key",))]
+    if not names:
+        raise argument_error("parameters", "name at least one parameter", "is empty")
     as_function("function", function, f"the parameters by name, {', '.join(names)}", 0, names)
     with contextlib.ExitStack() as stack:
         checkpoints = None

@@ -54,7 +54,7 @@ def drawing(run: Trajectory, *, azimuth: float = AZIMUTH, until: float = 1.0) ->
                         steps=is_map, until=until)  # fmt: skip
             drawn.legend(loc="outside lower center", ncols=4)
             return fitted(drawn)
-        drawn, path, axes = _axes(ys.shape[1], isinstance(run.system.space, Sphere) and ys.shape[1] == 3)
+        drawn, path, axes = _axes(ys.shape[1], not isinstance(run.system.space, Sphere | Simplex))
         _series(axes, run, ys, labels, known.time_unit, until)
         if path is not None:
             _path(path, run, ys, labels, azimuth, until)
@@ -76,14 +76,17 @@ def movie(file: Path, run: Trajectory) -> Path:
     return write_movie(file, lambda phase: drawing(run, until=max(0.02, phase)))
 
 
-def _axes(d: int, sphere: bool) -> tuple[Figure, Any, list[Any]]:
-    """Return a figure, the axes of the path (None for a scalar), and one below the other those of the components."""
+def _axes(d: int, in_space: bool) -> tuple[Figure, Any, list[Any]]:
+    """Return a figure, the axes of the path (None for a scalar), and one below the other those of the components.
+
+    A path of three components has axes of three dimensions if it is `in_space`, not on a sphere or a simplex.
+    """
     if d == 1:
         drawn, (ax,) = canvas()
         return drawn, None, [ax]
     drawn = Figure(figsize=(PAGE, PAGE * max(0.42, 0.14 * d)), layout="constrained")
     grid = drawn.add_gridspec(d, 2, width_ratios=(1.0, 1.25))
-    if d == 3 and not sphere:
+    if d == 3 and in_space:
         path = space_axes(drawn, grid[:, 0])
     else:
         path = drawn.add_subplot(grid[:, 0]) if d in (2, 3) else None

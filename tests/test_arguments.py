@@ -13,6 +13,7 @@ import scipy.special
 
 from dynsim.conversion import function
 from dynsim.ensembles import ensemble
+from dynsim.errors import argument_error
 from dynsim.hybrid import Transition
 from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.simulation import simulate, simulate_until
@@ -138,6 +139,11 @@ def test_what_simulates_imports_no_special_functions(sentences):
 @pytest.mark.parametrize("change", REFUSALS)
 def test_what_cannot_be_simulated_gets_one_sentence(change, sentences):
     assert re.search(REFUSALS[change], sentences[change]), sentences[change]
+
+
+def test_a_sentence_ends_in_one_full_stop():
+    assert str(argument_error("run", "be a flow's", "is a run. It ended.")).endswith("is a run. It ended.")
+    assert str(argument_error("run", "be short", "is abc...")).endswith("is abc....")
 
 
 def test_an_error_of_the_user_s_own_function_is_theirs():

@@ -220,8 +220,10 @@ def test_bad_arguments_are_named():
         ValueError, match="Argument `y0s` must be finite and lie on the space of the flow, but member 3 is off"
     ):
         ensemble(FLOW, STARTS.at[3, 0].mul(1.5), TS, alignment)
-    with pytest.raises(ValueError, match="but member 6"):
+    with pytest.raises(ValueError, match="but member 6 is not finite"):
         ensemble(FLOW, STARTS.at[6, 0, 0].set(jnp.nan), TS, alignment)
+    with pytest.raises(ValueError, match=r"`y0s` must have the members, at least one, on .*, but has shape \(0, "):
+        ensemble(FLOW, STARTS[:0], TS, alignment)
     with pytest.raises(ValueError, match="Argument `ts` must increase"):
         ensemble(FLOW, STARTS, [0.0, 2.0, 1.0], alignment)
     with pytest.raises(ValueError, match="Argument `chunk` must be at least 1, but is 0"):

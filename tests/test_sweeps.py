@@ -264,6 +264,7 @@ REFUSED = {
     "points": (lambda: sweep(measured, [{"a": 1}, {"b": 1}]), "give every point the same names"),
     "values": (lambda: sweep(measured, {"a": [None]}), "have numbers or texts as values, but has None"),
     "texts": (lambda: sweep(waves, {"beta": ["x"]}, vectorised=True), "`beta` has texts"),
+    "none": (lambda: sweep(measured, {}), "`parameters` must name at least one parameter, but is empty"),
     "branches": (
         lambda: sweep(lambda a: a if a > 1 else -a, {"a": [1.0, 2.0]}, vectorised=True),
         "`vectorised` must be left out for a function that calls NumPy or `float`, or branches",

@@ -80,6 +80,18 @@ def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
             "must be an option of `dynsim sweep` or a parameter of `lorenz` (sigma, rho, beta), but is neither.",
         ),
         ("basins henon --movie a.gif", "but is neither (`dynsim portrait SYSTEM --basins --vary NAME=LOW:HIGH --movie"),
+        (
+            "simulate pendulum --friction 0.1 --integrator symplectic",
+            "Argument `system` must have the form q' = a(p), p' =",
+        ),
+        (
+            "simulate lorenz --integrator symplectic",
+            "Argument `start` must be one array with positions and as many mom",
+        ),
+        (
+            "simulate pendulum --integrator symplectic --rtol 1e-3",
+            "Argument `rtol` must be left out with `--integrator",
+        ),
         ("simulate logistic --end 2.5", "Argument `end` must be a whole number of steps for a map, but is 2.5"),
         ("simulate logistic --start 1 2", "Argument `start` must have 1 number, one for each component, but has 2"),
         ("section logistic --against r=1:1", "Argument `against` must hold two different finite numbers"),

@@ -9,7 +9,9 @@ from PIL import Image
 
 from dynsim import Diffrax, FunctionFlow, Scipy, load, rerun, save, simulate, to_xarray
 from dynsim.integrators import InSpan
+from dynsim.spaces import Simplex
 from dynsim.systems.catalogue.oscillators import Pendulum, VanDerPol
+from figures.panels.simplices import in_triangle
 from figures.trajectories import drawing
 from tests.commands import refused, run
 from tests.figure_layout import check_layout
@@ -106,6 +108,17 @@ def test_many_components_in_one_panel_have_names_and_bands_of_errors(d):
     (ax,) = drawing(path, until=0.5).axes
     assert ax.lines[0].get_xdata()[-1] < 0.6
     assert ax.get_xlim() == (0.0, 1.0)
+
+
+def test_a_run_on_the_simplex_of_three_states_is_drawn_in_the_triangle():
+    growth = FunctionFlow(lambda t, p: p * jnp.array([1.0, 2.0, 3.0]), Simplex(), names=("a", "b", "c"))
+    drawn = drawing(simulate(growth, [0.5, 0.3, 0.2], [0.0, 1.0, 2.0], integrator=Scipy()))
+    path = drawn.axes[0]
+    assert path.name == "rectilinear"
+    corner = in_triangle(np.eye(3))[2]
+    ends = [line.get_xydata()[-1] for line in path.lines]
+    assert min(np.linalg.norm(end - corner) for end in ends) < 0.2  # the fittest takes over
+    check_layout(drawn)
 
 
 @pytest.mark.slow

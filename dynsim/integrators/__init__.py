@@ -1,4 +1,4 @@
-"""Integrators: diffrax, a stabilised solver for it, SciPy as independent confirmation, token spans, noise."""
+"""Integrators: diffrax, a stabilised solver for it, SciPy for confirmation, symplectic, token spans, noise."""
 
 from dynsim.integrators.base import AbstractIntegrator, Event, Stats
 from dynsim.integrators.diffrax_backend import Diffrax
@@ -7,6 +7,7 @@ from dynsim.integrators.in_span import InSpan
 from dynsim.integrators.scipy_backend import Scipy
 from dynsim.integrators.stabilised import RKC2
 from dynsim.integrators.stochastic import EulerHeun, EulerMaruyama, StochasticHeun
+from dynsim.integrators.symplectic import Symplectic
 
 __all__ = [
     "RKC2",
@@ -19,5 +20,6 @@ __all__ = [
     "Scipy",
     "Stats",
     "StochasticHeun",
+    "Symplectic",
     "stiff",
 ]

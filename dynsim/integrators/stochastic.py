@@ -2,7 +2,6 @@
 
 import abc
 import dataclasses
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -28,18 +27,13 @@ from dynsim.integrators.base import (
     without_periods,
 )
 from dynsim.integrators.diffrax_backend import Diffrax
+from dynsim.integrators.fixed_steps import MANY, STEP, grid, step_size, steps_between
 from dynsim.outcome import Outcome
 from dynsim.progress import announce
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
 
 OFF_SPACE = 1e-6  # the defect beyond which noise has left the space, as at a start
-STEP = 0.01  # by default, in the flow's time unit
-MANY = 10_000_000  # steps: of more their number is told before, since they take minutes at least
-
-
-def _step(value: Any) -> float:
-    return number("step_size", value)
 
 
 def _resolution(value: Any) -> float | None:
@@ -59,7 +53,7 @@ class AbstractStochastic(AbstractIntegrator):
     `key` decides the path; `simulate` and `ensemble` store it here, so that a run file can be computed again.
     """
 
-    step_size: float = eqx.field(static=True, converter=_step, default=STEP)
+    step_size: float = eqx.field(static=True, converter=step_size, default=STEP)
     path_resolution: float | None = eqx.field(static=True, converter=_resolution, default=None)
     key: Any = None
 
@@ -212,8 +206,7 @@ def _checked(scheme: AbstractStochastic, flow: AbstractFlow, y0: State, ts: Time
     if isinstance(ts, Tracer):
         raise argument_error("ts", "not be traced for a flow with noise", "is")
     flow.increment_shapes(float(ts[0]), y0)
-    longest = min(scheme.step_size, flow.step_limit())
-    return flow, max(1, math.ceil(float(np.max(np.diff(np.asarray(ts)))) / longest * (1 - 1e-9)))
+    return flow, steps_between(ts, min(scheme.step_size, flow.step_limit()))
 
 
 class _Run(eqx.Module):
@@ -253,9 +246,8 @@ def _solve(scheme: Any, flow: Any, key: Any, y0: State, ts: Array, steps: int, f
 
     def interval(run: _Run, where: tuple[Any, ...]) -> tuple[_Run, Any]:
         k, t0, t1 = where
-        shares = jnp.arange(steps + 1).astype(ts.dtype) / steps
-        grid = (t0 + shares * (t1 - t0)).at[-1].set(t1)
-        run, _ = jax.lax.scan(one, run, (k * steps + jnp.arange(steps), grid[:-1], grid[1:]))
+        times = grid(t0, t1, steps)
+        run, _ = jax.lax.scan(one, run, (k * steps + jnp.arange(steps), times[:-1], times[1:]))
         return run, fn(t1, run.x)
 
     none = jnp.zeros((), int)

@@ -14,7 +14,22 @@ DENSE, DAMPED = ("tests/test_dense_output.py",), ("tests/test_stabilised.py",)
 COUNTED, HYBRID = ("tests/test_compilations.py",), ("tests/test_hybrid.py",)
 WITHIN_PROGRAMS = ("tests/test_within.py",)
 
+SYMPLECTIC = "dynsim.integrators.symplectic"
+LONG = ("tests/test_symplectic.py",)
+
 MUTANTS = (
+    Mutant("symplectic: the three steps of Yoshida have other lengths", SYMPLECTIC,
+           "2 ** (1 / 3))", "2 ** (1 / 2))", tests=LONG),
+    Mutant("symplectic: the second kick is at the time of the first", SYMPLECTIC,
+           "            t = t + part\n            p = p + part / 2 * velocity(t)[1]",
+           "            p = p + part / 2 * velocity(t)[1]\n            t = t + part", tests=LONG),
+    Mutant("symplectic: momenta may depend on themselves", SYMPLECTIC,
+           "jnp.max(jnp.stack(p_moves)) > 0", "jnp.max(jnp.stack(p_moves)) > jnp.inf", tests=LONG),
+    Mutant("symplectic: the splitting is checked at the start alone", SYMPLECTIC,
+           "[..., half:], initial=0) for point in (x, beside)]", "[..., half:], initial=0) for point in (x, x)]",
+           tests=LONG),
+    Mutant("symplectic: velocities may depend on time", SYMPLECTIC, "moved(point, ahead, of_q)",
+           "moved(point, 0 * t, of_q)", tests=LONG),
     Mutant("integrators: candidates that are not finite are kept", GUARD,
            "jnp.where(finite, new, old), y1, y0)", "jnp.where(True, new, old), y1, y0)", tests=RUNS),
     Mutant("integrators: candidates that are not finite have no error", GUARD,

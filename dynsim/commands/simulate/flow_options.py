@@ -42,8 +42,9 @@ class Simulate(SystemOptions):
     """last time; the first is 0; of a map the number of steps"""
     frames: int = 201
     """number of output times, evenly spaced"""
-    integrator: Literal["diffrax", "scipy", "rkc2", "stiff"] = "diffrax"
-    """the integrator; stiff is for stiff flows, rkc2 for stiff gradient flows, at an rtol of 1e-3 to 1e-6"""
+    integrator: Literal["diffrax", "scipy", "rkc2", "stiff", "symplectic"] = "diffrax"
+    """the integrator; stiff is for stiff flows, rkc2 for stiff gradient flows, at an rtol of 1e-3 to 1e-6, symplectic
+    (of order 4, with `--step-size`) for H = T(p) + V(q), the state being (q, p)"""
     max_steps: int | None = None
     """the cap on steps; by default 100,000 of diffrax and rkc2, 1,000,000 of scipy and stiff"""
     rtol: float | None = None
@@ -53,7 +54,7 @@ class Simulate(SystemOptions):
     calculus: Literal["ito", "stratonovich"] = "stratonovich"
     """sense of the noise: Euler-Maruyama for Ito's, Euler-Heun for Stratonovich's"""
     step_size: float = 0.01
-    """longest step with noise"""
+    """longest step with noise, and of the symplectic integrator"""
     precision: Literal["float64", "float32"] = "float64"
     """floating-point type of the state"""
     density: int | None = None

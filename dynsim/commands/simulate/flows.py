@@ -149,7 +149,8 @@ def check_sizes(o: Simulate) -> None:
 def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
     """Simulate one trajectory."""
     system, options = solved(o, flow)
-    path = simulate(system, x, ts, error_estimate=o.error_estimate, **options)
+    with renamed(flow="system", y0="start"):
+        path = simulate(system, x, ts, error_estimate=o.error_estimate, **options)
     say(path.stats.explain())
     say(f"states {tuple(path.ys.shape)}, largest defect {float(path.stats.max_defect):.2g}")
     if path.ys.ndim == 2 and path.ys.shape[1] <= MOST:
