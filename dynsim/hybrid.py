@@ -292,10 +292,14 @@ def _remaining(times: np.ndarray, t: float) -> np.ndarray:
 
 
 def _filled(times: np.ndarray, count: int) -> np.ndarray:
-    """Return increasing times with others between the two that are farthest apart, `count` in all."""
+    """Return increasing times with others between the two that are farthest apart, `count` in all.
+
+    Where floats are not as dense as that, no times are added.
+    """
     widest = int(np.argmax(np.diff(times)))
     extra = np.linspace(times[widest], times[widest + 1], count - len(times) + 2)[1:-1]
-    return np.insert(times, widest + 1, extra)
+    filled = np.insert(times, widest + 1, extra)
+    return filled if np.all(np.diff(filled) > 0) else times
 
 
 def _at(path: Trajectory, times: np.ndarray) -> Trajectory:

@@ -270,6 +270,18 @@ def test_times_are_filled_up_where_they_are_far_apart_and_taken_out_again():
     assert _remaining(np.array([0.0, 1.0, 2.0, 3.0]), 1.5).tolist() == [1.5, 1.5, 2.0, 3.0]
 
 
+@pytest.mark.parametrize("integrator", [Diffrax(), Scipy()], ids=["diffrax", "scipy"])
+def test_a_run_goes_on_for_the_one_float_that_is_left_after_a_transition(integrator):
+    """One float before the last time no further times fit between."""
+    last = np.nextafter(4.0, 0.0)
+    double = Transition("double", Event(lambda t, x: t - last, direction=1), lambda flow, t, x: (flow, 2 * x))
+    decay = FunctionFlow(lambda t, x: -0.1 * x)
+    run = simulate_hybrid(decay, np.ones(2), [0.0, 1.0, 2.0, 4.0], [double], integrator=integrator)
+    assert [jump.time for jump in run.jumps] == [last]
+    assert float(run.phases[-1].ts[-1]) == 4.0
+    np.testing.assert_allclose(run.final, 2 * np.exp(-0.4), rtol=1e-6)
+
+
 def test_transitions_at_one_time_without_a_dwell_time_end_at_the_cap_and_are_described():
     flip = Transition("flip", Event(lambda t, x: x[0] - 1.0, 1), unchanged, immediate=True)
     run = simulate_hybrid(CLOCK, [2.0], [0.0, 1.0], [flip], max_transitions=5)
