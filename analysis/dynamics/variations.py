@@ -62,7 +62,7 @@ class Linearised(eqx.Module):
 
         The steps are those of the state alone, and an implicit solver has as many equations as the state has entries.
         """
-        field = lambda t, z, args: ravel_pytree(self.system.vector_field(t, self.restored(z)))[0]
+        field = lambda t, z, args: ravel_pytree(self.system.vector_field(t, self.restored(z), args))[0]
 
         def moved(x: Array) -> tuple[Array, Array, Any]:
             first = jnp.minimum(step, end - begin)
