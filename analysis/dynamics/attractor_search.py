@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from analysis.dynamics.attraction import extent_of, resolution, same_set, set_distance, stays_on, volume_growth
-from analysis.dynamics.intervals import adapted, relieved
+from analysis.dynamics.intervals import adapted, hold_back, relieved
 from analysis.dynamics.limit_sets import LimitSet, Record, Slow, limit_of, recurrent_set
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.lyapunov import lyapunov_spectrum
@@ -24,6 +24,7 @@ FATES = {
 }
 """Labels of starts that do not lead to an attractor."""
 
+STIFF = "trajectories hardly move in the longest intervals that the solver can follow: take one for stiff flows"
 ROUND = 128  # intervals of the first round; the others are each twice as long as the one before
 ENOUGH = 2048  # samples from which a set is taken as recurrent without being periodic; of a flow, twice as many
 SAME = 1e-6  # of the extent: sets nearer to each other, but for the gaps between their points, are one
@@ -39,7 +40,8 @@ class Attractors(NamedTuple):
     `stability` is `undecided`); `other_reached` (starts,) says which of them a start has come to, -1 for none. `rates`
     (starts,) is the speed per time unit of what has not settled, NaN elsewhere. At most `longest` intervals, the last
     ones of the length `interval`, were run, and periods up to `longest_period` of them were looked for. `time_map` and
-    `extent` are those of the search.
+    `extent` are those of the search. `is_stiff` says that trajectories hardly moved in the longest intervals that an
+    explicit solver can follow: an implicit one would take longer steps.
     """
 
     attractors: tuple[LimitSet, ...]
@@ -52,6 +54,7 @@ class Attractors(NamedTuple):
     longest_period: int
     time_map: TimeMap
     extent: Float[np.ndarray, " f"]
+    is_stiff: bool = False
 
     def __repr__(self) -> str:
         """Return the counts and the caps in a line."""
@@ -59,7 +62,8 @@ class Attractors(NamedTuple):
         rest = "".join(f", {text}" for text, count in counts.items() if count)
         kinds = "; ".join(repr(a) for a in self.attractors) or "none"
         caps = f"after at most {self.longest} intervals of {self.interval:.4g}, periods up to {self.longest_period}"
-        return f"{len(self.attractors)} attractors of {len(self.labels)} starts{rest} ({caps}): {kinds}"
+        stiff = f"; {STIFF}, such as `integrator=Diffrax(Kvaerno4())`" * (self.is_stiff and NOT_SETTLED in self.labels)
+        return f"{len(self.attractors)} attractors of {len(self.labels)} starts{rest} ({caps}): {kinds}{stiff}"
 
 
 class Settings(NamedTuple):
@@ -86,13 +90,14 @@ class Search:
         self.pending = np.arange(len(flat))
         self.neutral = 0  # periodic orbits of this kind whose perturbations stayed away
         self.extent = extent_of(time_map.features_of(flat))
+        self.is_stiff = False
 
     def found(self) -> Attractors:
         """Return what was found."""
         told, time_map = self.told, self.time_map
         return Attractors(
             tuple(self.attractors), tuple(self.others), self.labels, self.other_reached, self.rates,
-            float(time_map.interval), told.longest, told.longest_period, time_map, self.extent,
+            float(time_map.interval), told.longest, told.longest_period, time_map, self.extent, self.is_stiff,
         )  # fmt: skip
 
     def judge(self, start: int, states: np.ndarray, last: bool) -> bool:
@@ -203,6 +208,7 @@ class Search:
             shorter = relieved(self.time_map, states[-1])
             same = shorter is self.time_map
             self.time_map = adapted(self.time_map, states, self.extent) if same else shorter
+            self.is_stiff = same and hold_back(self.time_map, states, self.extent)
 
     def end(self) -> None:
         """Give the starts at sets whose attraction was open to the attractors that these turned out to be."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ from jaxtyping import Float
 
 from analysis.dynamics.attractor_search import ROUND, Attractors, Settings, search
 from analysis.dynamics.flat_states import count_of
-from analysis.dynamics.linearisation import SymmetryGenerator
+from analysis.dynamics.linearisation import SymmetryGenerator, eigenvalues, tangent_jacobian
 from analysis.dynamics.pace import change_in_time, check_period
 from analysis.dynamics.sample_sizes import norms, units_near
 from analysis.dynamics.time_maps import Features, TimeMap, Wrapped, state_itself
@@ -20,9 +21,12 @@ from dynsim._types import State
 from dynsim.arguments import as_state, start_on
 from dynsim.conversion import function, integer, number
 from dynsim.errors import argument_error, shown
+from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 LOOKED_AT = 1_000_000  # entries of states at which a dependence on time is looked for
+SHARE = 0.05  # of the slowest time: the interval of an implicit solver
+ZERO = 1e-12  # of the largest eigenvalue: those below are zero
 FAR = 1e4  # times the size of the starts: where a state may have escaped, and its square: where it has
 
 
@@ -40,6 +44,7 @@ def find_attractors(
     escape: float | None = None,
     rtol: float = 1e-8,
     exponents: bool = False,
+    integrator: AbstractIntegrator | None = None,
 ) -> Attractors:
     """Return the attractors to which starts lead, and what becomes of the starts that lead to none.
 
@@ -55,7 +60,8 @@ def find_attractors(
         starts: states, on the first axis of every array.
         period: that of the forcing, for a flow that depends on time: its attractors are those of the map over a period.
         interval: the time between two samples, by default half of one over the median norm of the Jacobian, made longer
-            on the way where trajectories hardly move in it, as those of two time scales.
+            on the way where trajectories hardly move in it, as those of two time scales; with an implicit solver a
+            twentieth of one over the modulus of the eigenvalue next to zero.
         features: a function of the state in JAX, by whose values states are compared, such as invariants of a symmetry.
         wrapped: periods of the entries of a vector that are angles, by their index; instead of `features`.
         symmetries: generators of symmetries, whose zero eigenvalues are left out; see `spectrum`.
@@ -66,6 +72,8 @@ def find_attractors(
         rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units near the ranges of
             the starts.
         exponents: whether to compute the largest Lyapunov exponent of sets that are not periodic.
+        integrator: for a flow, instead of Tsit5 at `rtol`: of a stiff one `Diffrax(Kvaerno4(), rtol=1e-8)`, with
+            diffrax's `Kvaerno4`. Its solver and its relative tolerance count.
 
     Raises:
         ValueError: for bad input, or a flow that depends on time without a `period`.
@@ -78,7 +86,7 @@ def find_attractors(
         exponents,
         interval is None,
     )
-    time_map, flat = prepared(system, starts, period, interval, features, wrapped, escape, rtol)
+    time_map, flat = prepared(system, starts, period, interval, features, wrapped, escape, rtol, integrator)
     return search(time_map, flat, told)
 
 
@@ -91,6 +99,7 @@ def prepared(
     wrapped: Mapping[int, float] | None,
     escape: float | None,
     rtol: float,
+    integrator: AbstractIntegrator | None = None,
 ) -> tuple[TimeMap, Float[np.ndarray, "starts n"]]:
     """Return the map over an interval and flat starts, checked; raise `ValueError` for bad input."""
     if not isinstance(system, AbstractFlow | AbstractMap):
@@ -108,12 +117,27 @@ def prepared(
     if wrapped is not None:
         chosen = _wrapped(wrapped, flat.shape[1])
     first = jax.tree.map(lambda y: y[0], starts)
-    length = _interval(system, starts, period, interval)
-    time_map = TimeMap(system, first, chosen, length, number("rtol", rtol), np.inf, units_near(system.space, starts))
+    solver = _solver(system, integrator)
+    length = _interval(system, starts, period, interval, isinstance(solver, dfx.AbstractImplicitSolver))
+    tolerance = float(integrator.rtol) if isinstance(integrator, Diffrax) else number("rtol", rtol)
+    sizes = units_near(system.space, starts)
+    time_map = TimeMap(system, first, chosen, length, tolerance, np.inf, sizes, solver=solver)
     size = float(np.max(np.abs(time_map.features_of(flat))))
     bound = FAR * (1 + size) if escape is None else number("escape", escape)
     beyond = FAR * bound if escape is None else bound
     return eqx.tree_at(lambda m: (m.bound, m.beyond), time_map, (jnp.asarray(bound), jnp.asarray(beyond))), flat
+
+
+def _solver(system: Any, integrator: Any) -> dfx.AbstractAdaptiveSolver | None:
+    """Return the solver of a given integrator, None of Tsit5, which is the default."""
+    if integrator is None:
+        return None
+    if isinstance(system, AbstractMap):
+        raise argument_error("integrator", "be left out for a map", f"is {type(integrator).__name__}")
+    if not isinstance(integrator, Diffrax):
+        must = "solve many starts in one program, such as `Diffrax(Kvaerno4())` of a stiff flow"
+        raise argument_error("integrator", must, f"is {shown(integrator)}")
+    return None if isinstance(integrator.solver, dfx.Tsit5) else integrator.solver
 
 
 def _wrapped(wrapped: Mapping[int, float], n: int) -> Wrapped:
@@ -124,7 +148,9 @@ def _wrapped(wrapped: Mapping[int, float], n: int) -> Wrapped:
     return Wrapped(tuple(sorted((int(k), float(period)) for k, period in wrapped.items())))
 
 
-def _interval(system: Any, starts: State, period: float | None, interval: float | None) -> float:
+def _interval(
+    system: Any, starts: State, period: float | None, interval: float | None, implicit: bool = False
+) -> float:
     """Return the interval: the period of the forcing, what was given, or a time in which a flow changes its course."""
     if isinstance(system, AbstractMap):
         if period is not None:
@@ -143,9 +169,20 @@ def _interval(system: Any, starts: State, period: float | None, interval: float 
         raise argument_error("period", must, "is not")
     if interval is not None:
         return number("interval", interval)
+    if implicit:
+        return _slow_interval(system, _some(starts, count, 32))
     rates = norms(system, _some(starts, count, 32))
     rate = float(np.median(rates)) if rates.size else 0.0
     return 0.5 / rate if rate > 0 else 1.0
+
+
+def _slow_interval(flow: AbstractFlow, starts: State) -> float:
+    """Return a twentieth of the time in which the slowest direction at a start changes, the lower quartile of rates."""
+    slowest = []
+    for k in range(count_of("starts", starts)):
+        sizes = np.abs(eigenvalues(tangent_jacobian(flow, jax.tree.map(lambda y, k=k: y[k], starts))))
+        slowest += [float(np.min(sizes[sizes > ZERO * np.max(sizes)]))] if np.max(sizes, initial=0.0) > 0 else []
+    return SHARE / float(np.quantile(slowest, 0.25, method="lower")) if slowest else 1.0
 
 
 def _some(starts: State, count: int, most: int) -> State:

@@ -34,6 +34,7 @@ from dynsim._types import State
 from dynsim.arguments import as_state
 from dynsim.conversion import integer, reals
 from dynsim.errors import argument_error
+from dynsim.integrators import AbstractIntegrator
 from dynsim.progress import progress
 from dynsim.systems.named import components
 
@@ -57,6 +58,7 @@ class Search(NamedTuple):
     longest_period: int = 64
     escape: float | None = None
     rtol: float = 1e-6
+    integrator: AbstractIntegrator | None = None
 
 
 class Basins(NamedTuple):
@@ -64,7 +66,7 @@ class Basins(NamedTuple):
 
     `axes` are the values of the components `names`, one axis of `labels` for each. `others` are limits found that do
     not attract, or of which this is undecided; at most `longest` intervals of the length `interval` were run from each
-    point. Distances were measured in units of `extent`, the size of each component.
+    point. Distances were measured in units of `extent`, the size of each component. `is_stiff` is that of `Attractors`.
     """
 
     labels: Int[np.ndarray, "..."]
@@ -75,6 +77,7 @@ class Basins(NamedTuple):
     interval: float
     longest: int
     extent: Float[np.ndarray, " f"]
+    is_stiff: bool = False
 
     @property
     def shares(self) -> dict[int, float]:
@@ -173,7 +176,7 @@ def basins(
     names = components(system, base).names
     return Basins(
         found.labels.reshape(sizes), axes, tuple(names[k] for k in which), found.attractors, found.others,
-        found.interval, found.longest, found.extent,
+        found.interval, found.longest, found.extent, found.is_stiff,
     )  # fmt: skip
 
 
@@ -201,7 +204,7 @@ def set_up(system: Any, starts: State, options: Search) -> tuple[TimeMap, np.nda
         options.interval is None,
     )  # fmt: skip
     s = options
-    return *prepared(system, starts, s.period, s.interval, s.features, s.wrapped, s.escape, s.rtol), told
+    return *prepared(system, starts, s.period, s.interval, s.features, s.wrapped, s.escape, s.rtol, s.integrator), told
 
 
 def labelled(

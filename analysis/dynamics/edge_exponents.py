@@ -114,7 +114,7 @@ def _means(rates: Float[np.ndarray, "samples k"]) -> tuple[Float[np.ndarray, " k
 @eqx.filter_jit
 def _rates(time_map: TimeMap, xs: Array, begins: Array, frame: Array) -> Array:
     """Return the rates at which a frame grows over each interval, (samples, k)."""
-    pair, interval = Linearised(time_map.system, time_map.restored(xs[0])), time_map.interval
+    pair, interval = Linearised(time_map.system, time_map.restored(xs[0]), time_map.solver), time_map.interval
 
     def over(V: Array, at: tuple[Array, Array]) -> tuple[Array, Array]:
         x, begin = at

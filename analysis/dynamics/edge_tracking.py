@@ -273,7 +273,7 @@ def _unstable(time_map: TimeMap, limit: LimitSet, x: np.ndarray) -> np.ndarray:
 
 def _derivative(time_map: TimeMap, x: np.ndarray, basis: np.ndarray, period: float) -> np.ndarray:
     """Return the derivative of a flow or map over a period along the columns of a basis."""
-    pair = Linearised(time_map.system, time_map.restored(jnp.asarray(x)))
+    pair = Linearised(time_map.system, time_map.restored(jnp.asarray(x)), time_map.solver)
     flat, V = jnp.asarray(x), jnp.asarray(basis)
     if isinstance(time_map.system, AbstractMap):
         for k in range(round(period)):

@@ -25,17 +25,36 @@ def adapted(
 
     Fast rates at the starts, as those of spikes, or of the way to a slow manifold, are so not those of all samples.
     """
+    can = _hardly_move(time_map, states, extent) and not _is_steep(time_map, states)
+    return time_map.over(LONGER) if can else time_map
+
+
+def hold_back(
+    time_map: TimeMap, states: Float[np.ndarray, "samples members n"], extent: Float[np.ndarray, " f"]
+) -> bool:
+    """Return whether nearly all motions in an interval are small, and a solver can follow no longer one."""
+    return _hardly_move(time_map, states, extent) and _is_steep(time_map, states)
+
+
+def _hardly_move(time_map: TimeMap, states: np.ndarray, extent: np.ndarray) -> bool:
     features = np.stack([time_map.features_of(member) for member in np.moveaxis(states, 1, 0)])
     moves = np.max(np.abs(np.diff(features, axis=1)) / extent, axis=-1)
-    if not np.quantile(moves, NEARLY_ALL) < STILL:
-        return time_map
+    return bool(np.quantile(moves, NEARLY_ALL) < STILL)
+
+
+def _is_steep(time_map: TimeMap, states: np.ndarray) -> bool:
+    """Return whether a longer interval would be too long for an explicit solver."""
+    if time_map.solver is not None:
+        return False
     flat = states.reshape(-1, states.shape[-1])
     some = flat[np.linspace(0, len(flat) - 1, SOME).astype(int)]
-    return time_map if _steepness(time_map, some) * LONGER > STEEP else time_map.over(LONGER)
+    return _steepness(time_map, some) * LONGER > STEEP
 
 
 def relieved(time_map: TimeMap, xs: Float[np.ndarray, "members n"]) -> TimeMap:
     """Return the map over a shorter interval, but not than the first, if that has become steep at states; else it."""
+    if time_map.solver is not None:  # an implicit one
+        return time_map
     longer = 2 * float(time_map.interval / time_map.unit)
     steep = _steepness(time_map, xs) / STEEP if longer > 1 and len(xs) else 0.0
     if steep <= LONGER:

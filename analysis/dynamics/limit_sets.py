@@ -21,6 +21,7 @@ from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
 from analysis.dynamics.time_maps import TimeMap, whole_turns
 from analysis.dynamics.units import Units
 from dynsim._types import State
+from dynsim.integrators import Diffrax, stiff
 from dynsim.simulation import simulate
 from dynsim.systems.base import AbstractMap
 
@@ -33,6 +34,8 @@ CLOSE = 1e-6  # of the extent: a distance at which a trajectory counts as being 
 SAMPLES = 5040  # of an orbit of a flow: a multiple of 2 to 10
 CLOUD = 1024  # points at equal distances that represent it
 TRIES = 2  # recurrences of a trajectory from which a cycle is looked for
+IN_SHOOTING = 1e-10  # the relative tolerance of the solver there, and
+ON_ORBIT = 1e-8  # by another one: Newton's method in the steps of an implicit one does not reach the first
 PARTS = 16  # of half a trajectory: it recurs if each part is close to others
 UNIT = 1e-6  # a multiplier's modulus within this of one decides nothing about stability
 
@@ -213,18 +216,15 @@ def _periodic_points(record: Record, period: int) -> LimitSet | None:
         duration = period * float(time_map.interval)
         orbit = _polished(record, duration, period, _turns(record, period), forced=True)
         if orbit is not None:
-            nodes = np.stack([np.asarray(ravel_pytree(s)[0]) for s in _rows(orbit.nodes, period)])
-            return _judged(record, nodes, orbit.multipliers, duration, "periodic orbit", orbit.stability)
+            return _judged(
+                record, flat_states(orbit.nodes), orbit.multipliers, duration, "periodic orbit", orbit.stability
+            )
     last = record.states[-period:]
     return _judged(record, last, np.empty(0, complex), period * float(time_map.interval), "periodic orbit")
 
 
 def _recurs(record: Record, gap: np.ndarray) -> bool:
     return bool(np.max(record.scaled(gap)) <= 1e-9 * (1 + np.max(record.scaled(record.states))))
-
-
-def _rows(states: State, count: int) -> list[State]:
-    return [jax.tree.map(lambda y, k=k: y[k], states) for k in range(count)]
 
 
 def _judged(
@@ -253,10 +253,12 @@ def _polished(
     """Return the orbit to which Newton's method leads from the last sample, or None if it leads nowhere."""
     flow: Any = record.time_map.system
     turn = record.time_map.restored(jnp.asarray(shift)) if np.any(shift) else None
+    solver = record.time_map.solver
     try:
         return periodic_orbit(
             flow, record.state(-1), duration, segments=segments, forced=forced, shift=turn,
-            lost=lambda x, period: _is_lost(record, x, period / duration),
+            lost=lambda x, period: _is_lost(record, x, period / duration), solver=solver,
+            rtol=IN_SHOOTING if solver is None else ON_ORBIT,
         )  # fmt: skip
     except ValueError:
         return None
@@ -321,7 +323,9 @@ def _closed(record: Record, samples: float) -> LimitSet | None:
 def _sampled(record: Record, orbit: PeriodicOrbit) -> tuple[np.ndarray, np.ndarray]:
     """Return states over a period, and their features."""
     flow: Any = record.time_map.system
-    path = simulate(flow, jax.tree.map(jnp.asarray, orbit.state), np.linspace(0.0, orbit.period, SAMPLES + 1))
+    start, ts = jax.tree.map(jnp.asarray, orbit.state), np.linspace(0.0, orbit.period, SAMPLES + 1)
+    integrator = Diffrax() if record.time_map.solver is None else stiff(ON_ORBIT)
+    path = simulate(flow, start, ts, integrator=integrator)
     flat = flat_states(path.ys)
     return flat, record.time_map.features_of(flat)
 

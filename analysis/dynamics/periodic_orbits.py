@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -71,6 +72,7 @@ def periodic_orbit(
     shift: State | None = None,
     rtol: float = 1e-10,
     lost: Callable[[State, float], bool] | None = None,
+    solver: dfx.AbstractAdaptiveSolver | None = None,
 ) -> PeriodicOrbit:
     """Return the periodic orbit to which Newton's method leads from a state and a period.
 
@@ -86,6 +88,7 @@ def periodic_orbit(
         shift: what is added to the state in a period, multiples of the periods of its angles; the field has these.
         rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units of the orbit.
         lost: whether the first state and the period of a step are so far away that the iteration is to end there.
+        solver: diffrax's, Tsit5 by default; of a stiff flow an implicit one, such as `Kvaerno4()`.
 
     Raises:
         ValueError: for bad input, or if the iteration does not converge, is lost, or collapses onto an equilibrium.
@@ -100,15 +103,16 @@ def periodic_orbit(
         check_period("period", flow, jax.tree.map(lambda a: a[None], start), time)
     turn = _turn(flow, start, shift)
     flat, restored = ravel_pytree(start)
-    pair, tolerance = Linearised(flow, start), jnp.asarray(rtol, float)
+    pair, tolerance = Linearised(flow, start, solver), jnp.asarray(rtol, float)
     units = _units(pair, flat, time, tolerance)
     if not units.are_given:
         moved = None if shift is None else units.rescaled(restored(jnp.asarray(turn)))
         first, duration = units.rescaled(start), time / units.time
         away = None if lost is None else lambda x, period: lost(units.restored(x), period * units.time)
         found = periodic_orbit(
-            units.system, first, duration, segments=count, forced=forced, shift=moved, rtol=rtol, lost=away
-        )
+            units.system, first, duration, segments=count, forced=forced, shift=moved, rtol=rtol, lost=away,
+            solver=solver,
+        )  # fmt: skip
         return orbit_in_given(found, units)
     nodes = _nodes(pair, flat, time, count, tolerance)
     for _ in range(ITERATIONS):

@@ -63,9 +63,22 @@ def attraction_of_orbit(time_map: TimeMap, limit: LimitSet, extent: np.ndarray, 
     for k in range(RETURN):
         states = time_map.window(xs, k * WINDOW)
         xs = states[-1]
+        if time_map.solver is not None and _are_decided(time_map, line, states):
+            break  # steps of an implicit solver are dear
+    return Attraction(*radius_of(_seen(time_map, line, states), 2 * line.error, 1.0, AWAY_FROM_ORBIT))
+
+
+def _seen(time_map: TimeMap, line: "Line", states: np.ndarray) -> Float[np.ndarray, "radii perturbed"]:
+    """Return the largest distances of perturbed trajectories from an orbit in a window."""
     ends = np.stack([line.distances(time_map.features_of(s)) for s in states])
-    seen = np.max(ends, axis=0).reshape(len(RADII), PERTURBED)
-    return Attraction(*radius_of(seen, 2 * line.error, 1.0, AWAY_FROM_ORBIT))
+    return np.max(ends, axis=0).reshape(len(RADII), PERTURBED)
+
+
+def _are_decided(time_map: TimeMap, line: "Line", states: np.ndarray) -> bool:
+    """Return whether all perturbed trajectories have come back to an orbit, as far as this can be told, or escaped."""
+    near = np.maximum(np.array(RADII)[:, None] / 2, 2 * line.error)
+    back = _seen(time_map, line, states) <= near
+    return bool(np.all(back.reshape(-1) | time_map.lost(states[-1])[0]))
 
 
 def attraction_of(record: Record, limit: LimitSet) -> tuple[LimitSet, Attraction]:

@@ -63,7 +63,8 @@ class TimeMap(eqx.Module):
     States solved together share the steps of the solver, whose error is that of the worst of them, in units of the
     `sizes` of the entries, (n,), 1 by default. A state stays where it is once one of its features exceeds `bound`, or
     where the field is not finite. With a larger bound `beyond` it goes on, and has escaped only beyond that one, or
-    where the solver fails beyond the first, as before the time of a blow-up.
+    where the solver fails beyond the first, as before the time of a blow-up. With a `solver`, as an implicit one for a
+    stiff flow, each state has steps of its own.
     """
 
     system: AbstractFlow | AbstractMap
@@ -75,6 +76,7 @@ class TimeMap(eqx.Module):
     beyond: Array
     unit: Array
     sizes: Array
+    solver: dfx.AbstractAdaptiveSolver | None
 
     def __init__(
         self,
@@ -86,10 +88,11 @@ class TimeMap(eqx.Module):
         bound: float,
         sizes: State | None = None,
         beyond: float = 0.0,
+        solver: dfx.AbstractAdaptiveSolver | None = None,
     ):
         """Store the system, the shape of a state, and the numbers as arrays, so that others do not compile anew."""
         self.system, self.restored = system, Linearised(system, state).restored
-        self.features = features
+        self.features, self.solver = features, solver
         self.interval, self.rtol, self.bound = (jnp.asarray(number, float) for number in (interval, rtol, bound))
         self.beyond, self.unit = jnp.maximum(self.bound, beyond), 2 * self.interval
         every = jax.tree.map(lambda y: jnp.ones(jnp.shape(y)), state)
@@ -224,6 +227,8 @@ def velocity_of(time_map: TimeMap) -> Callable[[Array, Array], Array]:
 @eqx.filter_jit
 def _run(time_map: TimeMap, xs: Array, begin: Array, jumps: Array, longest: Array | None) -> tuple[Array, Array]:
     """Return the states after each interval, and whether the solver failed; members are the last axis inside."""
+    if time_map.solver is not None:
+        return _apart(time_map, xs, begin, jumps, longest), jnp.asarray(False)
     step = _map_interval if isinstance(time_map.system, AbstractMap) else _flow_interval
 
     def over(carry: tuple, k: Array) -> tuple[tuple, Array]:
@@ -237,6 +242,28 @@ def _run(time_map: TimeMap, xs: Array, begin: Array, jumps: Array, longest: Arra
     carry = (xs.T, time_map.interval / 50, jnp.asarray(False))
     (_, _, failed), states = jax.lax.scan(over, carry, jnp.arange(WINDOW))
     return states, failed
+
+
+def _apart(time_map: TimeMap, xs: Array, begin: Array, jumps: Array, longest: Any) -> Array:
+    """Return what `_run` does, by a given solver, each member with its own steps; NaN where it fails."""
+    sizes, velocity = time_map.sizes, velocity_of(time_map)
+    ts = begin + time_map.interval * jnp.arange(1.0, WINDOW + 1)
+
+    def field(t: Any, z: Array, args: Any) -> Array:
+        del args
+        y = z * sizes
+        return _frozen(time_map, y[:, None], velocity(jnp.asarray(t), y)[:, None], 0.0)[:, 0] / sizes
+
+    def one(x: Array) -> Array:
+        solution = solve_within(
+            field, begin, ts[-1], x / sizes, rtol=time_map.rtol, first=time_map.interval / 50, longest=longest,
+            jumps=jumps, stops=ts, saveat=dfx.SaveAt(ts=ts), max_steps=WINDOW * STEPS, solver=time_map.solver,
+        )  # fmt: skip
+        assert solution.ys is not None
+        return jnp.where(solution.result == dfx.RESULTS.successful, solution.ys * sizes[None], jnp.nan)
+
+    states = jax.vmap(one, out_axes=2)(xs)
+    return jnp.swapaxes(jax.vmap(lambda ys: _on(time_map, ys))(states), 1, 2)
 
 
 def _frozen(time_map: TimeMap, ys: Array, moved: Array, still: Array | float) -> Array:
@@ -273,8 +300,12 @@ def _flow_interval(
         rtol=time_map.rtol, first=length, longest=longest, jumps=jumps, norm=worst, max_steps=STEPS,
     )  # fmt: skip
     assert solution.ys is not None
-    space, restored = time_map.system.space, time_map.restored
-    on = jax.vmap(lambda y: ravel_pytree(space.project(restored(y)))[0], in_axes=1, out_axes=1)(solution.ys[0] * sizes)
     steps = jnp.maximum(solution.stats["num_accepted_steps"], 1)
     failed: Any = solution.result != dfx.RESULTS.successful
-    return on, time_map.interval / steps.astype(float), failed
+    return _on(time_map, solution.ys[0] * sizes), time_map.interval / steps.astype(float), failed
+
+
+def _on(time_map: TimeMap, ys: Array) -> Array:
+    """Return states, (n, members), projected to the space."""
+    space, restored = time_map.system.space, time_map.restored
+    return jax.vmap(lambda y: ravel_pytree(space.project(restored(y)))[0], in_axes=1, out_axes=1)(ys)

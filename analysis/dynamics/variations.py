@@ -18,10 +18,12 @@ class Linearised(eqx.Module):
 
     system: Any
     restored: Any
+    solver: dfx.AbstractAdaptiveSolver | None
 
-    def __init__(self, system: Any, state: State):
-        """Store the system, and the shape of its states."""
+    def __init__(self, system: Any, state: State, solver: dfx.AbstractAdaptiveSolver | None = None):
+        """Store the system, the shape of its states, and the solver of a flow, Tsit5 by default."""
         self.system, self.restored = system, jax.tree_util.Partial(ravel_pytree(state)[1])
+        self.solver = solver
 
     def field(self, t: Any, y: tuple[Array, Array], args: Any = None) -> tuple[Array, Array]:
         """Return the velocities of the state and of the vectors under a flow."""
@@ -45,11 +47,35 @@ class Linearised(eqx.Module):
 
         `step` is the first step; the tolerance holds for state and vectors, the absolute one a hundredth of `rtol`.
         """
+        if self.solver is not None:
+            return self._over_steps(begin, end, step, x, V, rtol)
         solution = solve_within(self.field, begin, end, (x, V), rtol=rtol, first=jnp.minimum(step, end - begin))
         steps = jnp.maximum(solution.stats["num_accepted_steps"], 1)
         assert solution.ys is not None
         x, V = self.on_space(*(part[-1] for part in solution.ys))
         return x, V, (end - begin) / steps.astype(float), solution.result != dfx.RESULTS.successful
+
+    def _over_steps(
+        self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return what `over` does by a given solver, the vectors being those of the derivative of its steps.
+
+        The steps are those of the state alone, and an implicit solver has as many equations as the state has entries.
+        """
+        field = lambda t, z, args: ravel_pytree(self.system.vector_field(t, self.restored(z), args))[0]
+
+        def moved(x: Array) -> tuple[Array, Array, Any]:
+            first = jnp.minimum(step, end - begin)
+            solution = solve_within(field, begin, end, x, rtol=rtol, first=first, solver=self.solver)
+            assert solution.ys is not None
+            failed = solution.result != dfx.RESULTS.successful
+            return solution.ys[-1], solution.stats["num_accepted_steps"], failed
+
+        along = lambda v: jax.jvp(lambda z: moved(z)[0], (x,), (v,))[1]
+        turned = jax.vmap(along, in_axes=1, out_axes=1)(V)
+        y, steps, failed = moved(x)
+        mean = (end - begin) / jnp.maximum(steps, 1).astype(float)
+        return *self.on_space(y, turned), mean, failed
 
     def _with_vectors(self, fn: Any, y: tuple[Array, Array]) -> tuple[Array, Array]:
         x, V = y

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -63,6 +63,8 @@ class BasinsOptions(SystemOptions):
     """whether the edge states between basins that touch on the grid are found and drawn, by edge tracking"""
     rtol: float = 1e-6
     """relative tolerance; the absolute tolerance is a hundredth of it"""
+    integrator: Literal["diffrax", "stiff"] = "diffrax"
+    """the integrator of a flow; stiff (implicit) is for stiff flows"""
     figure: Path = Path("basins.png")
     """the figure (.pdf, .svg or .png) to write; of `--sample` only with `--against`"""
     out: Path | None = None
@@ -128,6 +130,7 @@ def search_of(o: BasinsOptions, known: "Components") -> "Search":
     """Return the options of the search."""
     from analysis.dynamics.basins import Search
     from dynsim.commands.tables import number
+    from dynsim.integrators.implicit import implicit
 
     turns = {}
     for word in o.wrapped:
@@ -138,8 +141,9 @@ def search_of(o: BasinsOptions, known: "Components") -> "Search":
         except (ValueError, OverflowError):
             raise argument_error("wrapped", "be given as NAME=PERIOD", f"is `{word}`") from None
     return Search(
-        period=o.period or None, wrapped=turns or None, longest=o.longest, escape=o.escape or None, rtol=o.rtol
-    )
+        period=o.period or None, wrapped=turns or None, longest=o.longest, escape=o.escape or None, rtol=o.rtol,
+        integrator=implicit(o.rtol) if o.integrator == "stiff" else None,
+    )  # fmt: skip
 
 
 def on_grid(
@@ -175,7 +179,7 @@ def on_grid(
 
 def tell(found: "Basins") -> None:
     """Print each attractor with its share, what leads to none, and the caps of the search."""
-    from analysis.dynamics.attractor_search import FATES
+    from analysis.dynamics.attractor_search import FATES, NOT_SETTLED, STIFF
 
     size = " x ".join(str(n) for n in found.labels.shape)
     say(f"{size} points, each followed for at most {found.longest} intervals of {found.interval:.4g}")
@@ -184,6 +188,8 @@ def tell(found: "Basins") -> None:
     for k, share in found.shares.items():
         if k < 0:
             say(f"  {share:8.4f}  {FATES[k]}")
+    if found.is_stiff and NOT_SETTLED in found.shares:
+        say(f"  {STIFF} by `--integrator stiff`")
     for other in found.others:
         say(f"  not attracting: {other!r}")
     if not found.attractors:

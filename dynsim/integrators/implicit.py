@@ -1,6 +1,9 @@
-"""The default integrator for stiff flows."""
+"""Integrators for stiff flows: of one start, and of many in one program."""
+
+import diffrax as dfx
 
 from dynsim.conversion import number
+from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.integrators.scipy_backend import Scipy
 
 
@@ -19,3 +22,15 @@ def stiff(rtol: float = 1e-9) -> Scipy:
     """
     rtol = number("rtol", rtol)
     return Scipy(method="Radau", rtol=rtol, atol=rtol / 100)
+
+
+def implicit(rtol: float) -> Diffrax:
+    """Return an integrator for many starts of a stiff flow in one program: Kvaerno's method of order 4.
+
+    On the Oregonator it takes half of the time of that of order 5, or less, at tolerances of 1e-6 and 1e-8.
+
+    Args:
+        rtol: relative tolerance; the absolute one is a hundredth of it.
+    """
+    rtol = number("rtol", rtol)
+    return Diffrax(dfx.Kvaerno4(), rtol=rtol, atol=rtol / 100)

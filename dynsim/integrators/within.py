@@ -11,11 +11,26 @@ from dynsim._types import Scalar
 from dynsim.integrators.adjoint import Checkpointed, Forward, without_reverse
 
 
-class FirstStep(dfx.AbstractStepSizeController):
+class FirstStep(dfx.AbstractAdaptiveStepSizeController):
     """A controller with a given first step, whose sign is known: diffrax would have the program check it in Python."""
 
-    controller: dfx.AbstractStepSizeController
+    controller: dfx.AbstractAdaptiveStepSizeController
     length: Array
+
+    @property
+    def rtol(self):
+        """The wrapped controller's, which implicit solvers are handed."""
+        return self.controller.rtol  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def atol(self):
+        """The wrapped controller's."""
+        return self.controller.atol  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def norm(self):
+        """The wrapped controller's."""
+        return self.controller.norm  # pyright: ignore[reportAttributeAccessIssue]
 
     def wrap(self, direction):
         """Wrap the inner controller."""
@@ -45,8 +60,10 @@ def solve_within(
     saveat: Any = None,
     reverse: bool = False,
     max_steps: int = 100_000,
+    solver: dfx.AbstractAdaptiveSolver | None = None,
+    stops: Array | None = None,
 ) -> dfx.Solution:
-    """Return diffrax's solution by Tsit5, by default at the end alone; a failure is told by its `result`.
+    """Return diffrax's solution, by default at the end alone; a failure is told by its `result`.
 
     Args:
         field: a function of time, state and None.
@@ -61,14 +78,19 @@ def solve_within(
         saveat: what is saved, as diffrax has it.
         reverse: whether the solution has derivatives in reverse mode, not only forwards.
         max_steps: after which the solve fails.
+        solver: the method, Tsit5 by default.
+        stops: times at which a step ends, so that the state there is not interpolated.
     """
     chosen: dict[str, Any] = {} if norm is None else {"norm": norm}
+    if isinstance(solver, dfx.AbstractImplicitSolver):  # else every other step is rejected, measured on relaxations
+        chosen |= {"pcoeff": 0.3, "icoeff": 0.4}
     control: Any = dfx.PIDController(rtol=rtol, atol=rtol / 100, dtmax=longest, **chosen)
-    if jumps is not None and jumps.shape[0]:
-        control = dfx.ClipStepSizeController(control, jump_ts=jumps)
+    jumps = None if jumps is None or not jumps.shape[0] else jumps
+    if stops is not None or jumps is not None:
+        control = dfx.ClipStepSizeController(control, step_ts=stops, jump_ts=jumps)
     if first is not None:
         control = FirstStep(control, jnp.asarray(first))  # pyright: ignore[reportCallIssue]
-    solver = dfx.Tsit5()
+    solver = dfx.Tsit5() if solver is None else solver
     return dfx.diffeqsolve(
         dfx.ODETerm(field),  # pyright: ignore[reportArgumentType]
         solver if reverse else without_reverse(solver),

@@ -102,7 +102,7 @@ MUTANTS = (
     Mutant("integrators: solves within programs keep large absolute errors", WITHIN,
            "atol=rtol / 100", "atol=rtol * 1e4", tests=WITHIN_PROGRAMS),
     Mutant("integrators: solves within programs step over jumps", WITHIN,
-           "if jumps is not None and jumps.shape[0]:", "if False:", tests=WITHIN_PROGRAMS),
+           "if stops is not None or jumps is not None:", "if False:", tests=WITHIN_PROGRAMS),
     Mutant("integrators: solves within programs know no longest step", WITHIN,
            "dtmax=longest", "dtmax=None", tests=WITHIN_PROGRAMS),
     Mutant("integrators: solves within programs take the mean error of all members", WITHIN,

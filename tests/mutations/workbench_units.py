@@ -56,7 +56,7 @@ MUTANTS = (
     Mutant("units: the eigenvalues of a limit are judged in the units of the flow", LIMITS,
            "_linearised(units.system, units.rescaled(x),", "_linearised(flow, x,", tests=SETTLED),
     Mutant("units: the ends of intervals are in other units", MAPS,
-           "(solution.ys[0] * sizes)", "(solution.ys[0])", tests=ATTRACTORS),
+           "solution.ys[0] * sizes)", "solution.ys[0])", tests=ATTRACTORS),
     Mutant("units: eigenvalues of attractors are in other units", SETS,
            "values = found.values / units.time", "values = found.values", tests=ATTRACTORS),
     Mutant("units: Newton's method for maps stops at an absolute step", CYCLES,
