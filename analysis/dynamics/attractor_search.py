@@ -8,9 +8,10 @@ from jaxtyping import Float, Int
 
 from analysis.dynamics.attraction import extent_of, resolution, same_set, set_distance, stays_on, volume_growth
 from analysis.dynamics.intervals import adapted, hold_back, relieved
-from analysis.dynamics.limit_sets import LimitSet, Record, Slow, limit_of, recurrent_set
+from analysis.dynamics.limit_sets import LimitSet, Record, Slow, limit_of
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.lyapunov import lyapunov_spectrum
+from analysis.dynamics.recurrent_sets import recurrent_set
 from analysis.dynamics.returns import Attraction, attraction_of, attraction_of_orbit, widths, windows_of
 from analysis.dynamics.time_maps import WINDOW, TimeMap
 

@@ -10,7 +10,6 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Complex, Float
 from scipy.ndimage import maximum_filter1d
-from scipy.spatial import KDTree
 
 from analysis.dynamics.equilibria import AT_REST, newton
 from analysis.dynamics.flat_states import flat_states
@@ -36,7 +35,6 @@ CLOUD = 1024  # points at equal distances that represent it
 TRIES = 2  # recurrences of a trajectory from which a cycle is looked for
 IN_SHOOTING = 1e-10  # the relative tolerance of the solver there, and
 ON_ORBIT = 1e-8  # by another one: Newton's method in the steps of an implicit one does not reach the first
-PARTS = 16  # of half a trajectory: it recurs if each part is close to others
 UNIT = 1e-6  # a multiplier's modulus within this of one decides nothing about stability
 
 
@@ -328,27 +326,3 @@ def _sampled(record: Record, orbit: PeriodicOrbit) -> tuple[np.ndarray, np.ndarr
     path = simulate(flow, start, ts, integrator=integrator)
     flat = flat_states(path.ys)
     return flat, record.time_map.features_of(flat)
-
-
-def recurrent_set(record: Record) -> LimitSet | None:
-    """Return the set of the samples, if each half lies as closely to the other as to its own samples at other times.
-
-    Distances are so those across a trajectory, not along it, and what drifts for a long time is no recurrent set.
-    """
-    halves = np.array_split(record.features / record.extent, 2)
-    spacing = 0.0
-    for one, other in (halves, halves[::-1]):
-        cross = np.quantile(KDTree(one).query(other)[0], [0.5, 0.9, 0.99])
-        if np.any(cross[[0, 2]] > 3 * np.quantile(_distances_at_other_times(one), [0.5, 0.99]) + CLOSE):
-            return None
-        spacing = max(spacing, float(cross[1]))
-    states = states_of(record.time_map, record.states)
-    return LimitSet(
-        "recurrent set", "undecided", states, record.features, float("nan"), np.empty(0, complex), spacing=spacing
-    )
-
-
-def _distances_at_other_times(points: np.ndarray) -> np.ndarray:
-    """Return the distances of the points of every other part of a trajectory from the parts between them."""
-    parts = np.array_split(points, PARTS)
-    return KDTree(np.concatenate(parts[::2])).query(np.concatenate(parts[1::2]))[0]

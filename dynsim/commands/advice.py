@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dynsim.outcome import Outcome
 
 SOLVERS = {
-    "basins": ("rtol",),
+    "basins": ("rtol", "integrator", "stiff"),
     "lyapunov": ("rtol",),
     "section": ("rtol", "max_steps"),
     "sweep": ("rtol", "max_steps"),

@@ -4,6 +4,7 @@ from tests.mutants import Mutant
 
 DYNAMICS = "analysis.dynamics."
 ATTRACTION, LIMITS, MAPS = DYNAMICS + "attraction", DYNAMICS + "limit_sets", DYNAMICS + "time_maps"
+RECURRENT = DYNAMICS + "recurrent_sets"
 SEARCH, BASINS, CYCLES = DYNAMICS + "attractor_search", DYNAMICS + "basins", DYNAMICS + "map_orbits"
 FRACTIONS, EDGE, BOUNDARY = DYNAMICS + "basin_fractions", DYNAMICS + "edge_tracking", DYNAMICS + "basin_boundary"
 INTERVALS = DYNAMICS + "intervals"
@@ -196,9 +197,9 @@ MUTANTS = (
     Mutant("workbench attractors: the polygon of an orbit has no error", RETURNS,
            "self.error = float(np.max(np.linalg.norm(rest - along[:, None] * chord, axis=1))) / 4",
            "self.error = 0.0", tests=POLYGON),
-    Mutant("workbench attractors: one half of a trajectory covers the other", LIMITS,
+    Mutant("workbench attractors: one half of a trajectory covers the other", RECURRENT,
            "for one, other in (halves, halves[::-1]):", "for one, other in (halves,):", tests=DRIFT),
-    Mutant("workbench attractors: a trajectory is compared with itself at the same times", LIMITS,
+    Mutant("workbench attractors: a trajectory is compared with itself at the same times", RECURRENT,
            "KDTree(np.concatenate(parts[::2])).query(np.concatenate(parts[1::2]))[0]",
            "KDTree(points).query(points, k=2)[0][:, 1]", tests=DRIFT),
     Mutant("workbench attractors: a part of a set is the set", ATTRACTION,
