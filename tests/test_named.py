@@ -120,7 +120,7 @@ def test_functions_that_take_the_same_parameter_are_equal():
     assert take == real_parameter("where", lambda flow: flow.parameters["rate"], NERVE)[0] == where(NERVE, "rate")
     curves = [
         (EquilibriumCurve(Lorenz(), rho)._where, FixedPointCurve(Logistic(), r, 1)._where,
-         FoldCurve(Lorenz(), (rho, sigma), jnp.ones(3), (0.0, 1.0))._where,
+         FoldCurve(Lorenz(), (rho, sigma), jnp.ones(3), (0.0, 1.0)).where[0],
          OrbitCurve(Lorenz(), rho, jnp.ones(3), 3, None, 10.0, 1e-6)._where)
         for rho, sigma, r in [(lambda f: f.rho, lambda f: f.sigma, lambda f: f.r) for _ in range(2)]
     ]  # fmt: skip

@@ -21,6 +21,7 @@ KINK = 0.1  # of the distance of a point from the tangent at another one: what a
 STEEP = 0.1  # the least cosine between a tangent and the chord with which a cubic is measured along the chord
 DIP = 0.25  # of the slope of the parameter at both ends of a step: with less in between, folds may hide there
 NARROW = 1e-3  # of the distance of two points: to which the extreme value of a test function between them is found
+NARROWEST = 1e-3  # the least sine of the angle, at the first points, between branches that are told apart
 BACK = 1e-8  # the slope at which the parameter runs back; at a cusp it vanishes up to rounding
 
 
@@ -240,8 +241,21 @@ def departures(
         if near is None:
             continue
         towards = direction_to(here, near)
-        if departs(along, towards) and float(towards @ across) >= 0.1:
+        share = float(towards @ across)
+        clearly = departs(along, towards) and share >= 0.1
+        if clearly or (share >= NARROWEST and _is_beside(curve, here, along, near)):
             yield towards
+
+
+def _is_beside(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, near: CurvePoint) -> bool:
+    """Return whether a point is not on the curve with a tangent at another point, to which it may be nearly parallel.
+
+    That of the curve which lies in the same plane across the tangent is then further from it than errors are.
+    """
+    away = here.basis.T @ (near.flat - here.flat)[:-1]
+    reach = float(np.append(away, near.parameter - here.parameter) @ along)
+    same = curve.stepped(here, np.sign(reach) * along, abs(reach)) if reach else None
+    return same is not None and float(np.linalg.norm(same.flat - near.flat)) > NARROWEST * abs(reach)
 
 
 def departs(along: np.ndarray, towards: np.ndarray) -> bool:

@@ -115,6 +115,9 @@ def switch(
     if len(across) > 1:
         ways = rays(curve, here, along, across, min(within.step, within.largest))
     left = [departing(curve, here, along, way, within) for way in ways]
+    if not any(left) and len(across) == 1 and at.multiplicity:  # branches may be tangential
+        ways = [way for sign in (1, -1) for way in ways_out(along, sign * across[0], touches=True)]
+        left = [departing(curve, here, along, way, within) for way in ways]
     return tuple(branch_in_given(units, branch(curve, one[0], (at.kind, one[1]))) for one in left if one is not None)
 
 

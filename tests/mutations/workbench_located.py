@@ -15,6 +15,7 @@ SQUARE = ("tests/test_continuation.py::test_all_branches_leave_a_point_with_the_
 TOKENS = ("tests/test_continuation.py::test_a_cluster_of_four_tokens_splits_in_all_ways",)
 IMPERFECT = (LOCATED + "an_imperfect_pitchfork_is_no_branch_point_whatever_the_step",)
 TETRAHEDRON = ("tests/test_continuation.py::test_all_branches_leave_points_with_other_symmetries",)
+PARALLEL = ("tests/test_continuation.py::test_a_branch_leaves_that_is_nearly_parallel_or_tangential_to_the_first",)
 
 MUTANTS = (
     Mutant("located: a branch point is that of the least singular correction", BETWEEN,
@@ -58,6 +59,14 @@ MUTANTS = (
     Mutant("located: an eigenvalue that touches zero is a branch point", "analysis.dynamics.branches",
            "if all(next(departures(curve, point, along, way, size), None) is None for way in ways):", "if False:",
            tests=("tests/test_continuation.py::test_eigenvalues_that_touch_zero_are_no_bifurcations",)),
+    Mutant("located: branches at a small angle are one", BETWEEN,
+           "if clearly or (share >= NARROWEST and _is_beside(curve, here, along, near)):", "if clearly:",
+           tests=PARALLEL),
+    Mutant("located: tangential branches leave across", "analysis.dynamics.continuation",
+           "if not any(left) and len(across) == 1 and at.multiplicity:", "if False:", tests=PARALLEL),
+    Mutant("located: every point near a branch is on another", BETWEEN,
+           "return same is not None and float(np.linalg.norm(same.flat - near.flat)) > NARROWEST * abs(reach)",
+           "return True", tests=TOUCHED + PARALLEL + ("tests/test_continuation.py",)),
     Mutant("located: points are predicted from both ends of the step", BETWEEN,
            "max(s for s in self.points if s < share), min(s for s in self.points if s > share)",
            "0.0, 1.0", tests=EXACT + CROSSING),
