@@ -211,15 +211,17 @@ def test_eigenvalues_that_touch_zero_are_no_bifurcations():
     assert continue_equilibria(Scalar(-1.0, turning), lambda f: f.p, jnp.zeros(2), (-1.0, 1.0)).bifurcations == ()
 
 
-@pytest.mark.parametrize(("a", "b"), [(0.02, 0.0), (0.0, 1.0)])
-def test_a_branch_leaves_that_is_nearly_parallel_or_tangential_to_the_first(a, b):
+@pytest.mark.parametrize("slopes", [(0.02, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)])
+def test_a_branch_leaves_that_is_nearly_parallel_or_tangential_to_the_first(slopes):
     where = lambda flow: flow.parameters["p"]
-    flow = FunctionFlow(lambda t, x, p, a, b: -x * (x - a * p - b * p**2), parameters={"p": -0.5, "a": a, "b": b})
+    field = lambda t, x, p, a, b, c: -x * (x - a * p - b * p**2 - c * p**3)
+    flow = FunctionFlow(field, parameters={"p": -0.5, **dict(zip("abc", slopes, strict=True))})
     zero = continue_equilibria(flow, where, jnp.zeros(1), (-1.0, 1.0))
     (at,) = zero.bifurcations
     left = switch(flow, where, at, (-1.0, 1.0))
     ends = [(float(one.parameters[-1]), float(np.asarray(one.states)[-1, 0])) for one in left]
-    np.testing.assert_allclose(sorted(ends), [(-1.0, b - a), (1.0, a + b)], atol=1e-9)
+    a, b, c = slopes
+    np.testing.assert_allclose(sorted(ends), [(-1.0, b - a - c), (1.0, a + b + c)], atol=1e-9)
 
 
 def test_branches_that_cross_where_an_eigenvalue_touches_zero_are_found():
