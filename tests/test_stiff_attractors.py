@@ -13,6 +13,7 @@ from analysis.dynamics.intervals import LONGER, adapted, hold_back, relieved
 from analysis.dynamics.limit_sets import LimitSet
 from analysis.dynamics.returns import RADII, Line, _are_decided
 from analysis.dynamics.time_maps import TimeMap, state_itself
+from analysis.dynamics.variations import Linearised
 from dynsim.commands.basins import BasinsOptions, search_of, tell
 from dynsim.integrators import Diffrax, stiff
 from dynsim.systems.base import FunctionFlow
@@ -28,21 +29,6 @@ def oregonator(t, x):
     del t
     a, b, c = x
     return jnp.stack([77.27 * (b + a * (1 - 8.375e-6 * a - b)), (c - (1 + a) * b) / 77.27, 0.161 * (a - c)])
-
-
-@pytest.mark.slow
-def test_the_limit_cycle_of_the_oregonator_is_found():
-    """Its period is 302.9 (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II)."""
-    starts = jnp.asarray([[1.0, 2.0, 3.0], [4.0, 1.1, 4.0]])
-    found = find_attractors(FunctionFlow(oregonator), starts, integrator=IMPLICIT)
-    assert found.labels.tolist() == [0, 0]
-    assert found.attractors[0].stability == "stable"
-    up = lambda t, x: x[0] - 1000.0
-    up.direction = 1  # pyright: ignore[reportFunctionMemberAccess]
-    field = lambda t, x: np.asarray(oregonator(t, x))
-    seen = solve_ivp(field, (0, 1300), [4.0, 1.1, 4.0], "Radau", rtol=1e-8, atol=1e-9, events=up).t_events
-    assert found.attractors[0].period == pytest.approx(float(np.diff(seen[0])[-1]), rel=1e-5)
-    assert found.attractors[0].period == pytest.approx(302.9, abs=0.05)
 
 
 def map_of(flow=FAST, integrator=IMPLICIT, interval=None):
@@ -61,6 +47,22 @@ def test_the_solver_and_the_tolerance_are_those_of_the_integrator():
         map_of(integrator=stiff())
     with pytest.raises(ValueError, match="Argument `integrator` must be left out for a map, but is Diffrax"):
         find_attractors(Henon(), jnp.zeros((2, 2)), integrator=IMPLICIT)
+
+
+def test_states_and_vectors_are_those_of_the_closed_form():
+    rates = np.array([-1000.0, -0.1, 0.0])
+    states = map_of(interval=0.5).window(np.array([[1.0, 1.0, 1.0], [-2.0, 3.0, 0.5]]), 0)
+    ts = 0.5 * np.arange(1, len(states) + 1)
+    exact = np.exp(ts[:, None] * rates)
+    np.testing.assert_allclose(states, exact[:, None] * [[1.0, 1.0, 1.0], [-2.0, 3.0, 0.5]], atol=2e-5)
+    ends = [jnp.asarray(v) for v in (0.0, 2.0, 1e-3)]
+    start = jnp.asarray([0.1, 0.5, 0.7])
+    x, V, *_, failed = Linearised(FAST, start, dfx.Kvaerno4()).over(
+        *ends, start, jnp.eye(3)[:, ::-1], jnp.asarray(1e-6)
+    )
+    assert not failed
+    np.testing.assert_allclose(x, np.exp(2 * rates) * start, atol=2e-5)
+    np.testing.assert_allclose(V, np.diag(np.exp(2 * rates))[:, ::-1], atol=2e-5)
 
 
 def test_the_interval_of_an_implicit_solver_is_a_share_of_the_slowest_time():
@@ -115,3 +117,18 @@ def test_the_option_of_the_command_is_an_implicit_solver():
     assert isinstance(chosen.solver, dfx.Kvaerno4)
     assert float(chosen.rtol) == 1e-5
     assert search_of(BasinsOptions("double-well"), known).integrator is None
+
+
+@pytest.mark.slow
+def test_the_limit_cycle_of_the_oregonator_is_found():
+    """Its period is 302.9 (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II)."""
+    starts = jnp.asarray([[1.0, 2.0, 3.0], [4.0, 1.1, 4.0]])
+    found = find_attractors(FunctionFlow(oregonator), starts, integrator=IMPLICIT)
+    assert found.labels.tolist() == [0, 0]
+    assert found.attractors[0].stability == "stable"
+    up = lambda t, x: x[0] - 1000.0
+    up.direction = 1  # pyright: ignore[reportFunctionMemberAccess]
+    field = lambda t, x: np.asarray(oregonator(t, x))
+    seen = solve_ivp(field, (0, 1300), [4.0, 1.1, 4.0], "Radau", rtol=1e-8, atol=1e-9, events=up).t_events
+    assert found.attractors[0].period == pytest.approx(float(np.diff(seen[0])[-1]), rel=1e-5)
+    assert found.attractors[0].period == pytest.approx(302.9, abs=0.05)

@@ -5,6 +5,7 @@ from tests.mutants import Mutant
 DYNAMICS = "analysis.dynamics."
 ATTRACTION, LIMITS, MAPS = DYNAMICS + "attraction", DYNAMICS + "limit_sets", DYNAMICS + "time_maps"
 RECURRENT = DYNAMICS + "recurrent_sets"
+STIFF = ("tests/test_stiff_attractors.py",)
 SEARCH, BASINS, CYCLES = DYNAMICS + "attractor_search", DYNAMICS + "basins", DYNAMICS + "map_orbits"
 FRACTIONS, EDGE, BOUNDARY = DYNAMICS + "basin_fractions", DYNAMICS + "edge_tracking", DYNAMICS + "basin_boundary"
 INTERVALS = DYNAMICS + "intervals"
@@ -197,6 +198,21 @@ MUTANTS = (
     Mutant("workbench attractors: the polygon of an orbit has no error", RETURNS,
            "self.error = float(np.max(np.linalg.norm(rest - along[:, None] * chord, axis=1))) / 4",
            "self.error = 0.0", tests=POLYGON),
+    Mutant("stiff attractors: the states of a window begin with the start", MAPS,
+           "time_map.interval * jnp.arange(1.0, WINDOW + 1)", "time_map.interval * jnp.arange(0.0, WINDOW)",
+           tests=STIFF),
+    Mutant("stiff attractors: vectors are transposed", DYNAMICS + "variations",
+           "turned = jax.vmap(along, in_axes=1, out_axes=1)(V)", "turned = jax.vmap(along, in_axes=1, out_axes=0)(V)",
+           tests=STIFF),
+    Mutant("stiff attractors: an implicit solver is held back", DYNAMICS + "intervals",
+           "if time_map.solver is not None:\n        return False", "if False:\n        return False", tests=STIFF),
+    Mutant("stiff attractors: the interval is that of the fastest direction", DYNAMICS + "attractors",
+           "float(np.min(sizes[sizes > ZERO * np.max(sizes)]))", "float(np.max(sizes))", tests=STIFF),
+    Mutant("stiff attractors: the tolerance is not that of the integrator", DYNAMICS + "attractors",
+           "float(integrator.rtol) if isinstance(integrator, Diffrax)", "number('rtol', rtol) if True", tests=STIFF),
+    Mutant("stiff attractors: one perturbation that is back decides", RETURNS,
+           "bool(np.all(back.reshape(-1) | time_map.lost(states[-1])[0]))",
+           "bool(np.any(back.reshape(-1) | time_map.lost(states[-1])[0]))", tests=STIFF),
     Mutant("workbench attractors: one half of a trajectory covers the other", RECURRENT,
            "for one, other in (halves, halves[::-1]):", "for one, other in (halves,):", tests=DRIFT),
     Mutant("workbench attractors: a trajectory is compared with itself at the same times", RECURRENT,
