@@ -200,6 +200,8 @@ def test_the_command_draws_and_saves_a_diagram_and_goes_on_from_its_file(tmp_pat
     assert len(load_diagram(file).branches) == 2
     _, said, _ = run(capsys, *base, "--from", "-1", "--to", "2", "--resume", file)
     assert "parameter -1 to 2" in said
+    _, said, _ = run(capsys, "continue", "double-well", "--from", "-1", "--to", "1.5", "--resume", file)
+    assert "branches in a:" in said
     other = refused(capsys, "continue", "double-well", "--parameter", "h", "--from", "-1", "--resume", file)
     assert "Argument `resume` must be a diagram in h, but is one in a." in other
 

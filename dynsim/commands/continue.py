@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynsim.commands.continue_ends import say_ends
@@ -26,6 +28,8 @@ LONGEST = 100.0  # units of time: the period at which branches of periodic orbit
 def main(words: Sequence[str]) -> int:
     """Follow the branches, print them with their bifurcations, and write the diagram and the figure if asked for."""
     o = parse_system(Continue, words, "continue")
+    if not o.parameter and o.resume is not None and o.resume.is_file():
+        o = replace(o, parameter=_kept(o.resume).parameter)
     if not o.parameter:
         raise argument_error("parameter", "name the parameter that varies", "is missing")
     if not (math.isfinite(o.from_) and math.isfinite(o.to) and o.from_ < o.to):
@@ -93,20 +97,27 @@ def _studied(o: Continue) -> tuple["Found", Any, tuple]:
     return made, where(flow, o.parameter), ()
 
 
+def _kept(file: Path) -> "Diagram":
+    """Return the diagram of a file of `--out`."""
+    from analysis.dynamics.diagrams import load_diagram
+
+    with renamed(path="resume"):
+        return load_diagram(file)
+
+
 def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diagram":
     """Return the diagram, from a file and further, or from the equilibria that are found."""
     import numpy as np
 
     from analysis.dynamics.continuation import check_autonomous
-    from analysis.dynamics.diagrams import bifurcation_diagram, extended, load_diagram, with_orbits
+    from analysis.dynamics.diagrams import bifurcation_diagram, extended, with_orbits
     from dynsim.systems.base import AbstractFlow
     from dynsim.systems.named import with_parameter
 
     bounds, flow = (o.from_, o.to), made.system
     options: Any = {"step": o.step, "max_step": o.largest, "max_points": o.points, "symmetries": symmetries}
     if o.resume is not None:
-        with renamed(path="resume"):
-            diagram = load_diagram(o.resume)
+        diagram = _kept(o.resume)
         if diagram.parameter != o.parameter:
             raise argument_error("resume", f"be a diagram in {o.parameter}", f"is one in {diagram.parameter}")
         _drawn_component(o, made, _first(diagram))

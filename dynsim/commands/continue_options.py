@@ -22,7 +22,7 @@ class Continue(SystemOptions):
     """
 
     parameter: str = ""
-    """the parameter that varies"""
+    """the parameter that varies; with `--resume` by default that of the file"""
     from_: Annotated[float, tyro.conf.arg(name="from")] = 0.0
     """its least value"""
     to: float = 1.0
