@@ -193,8 +193,9 @@ class CriticalReturns(AbstractCritical):
         if not self.turning:
             return np.diag([1.0, MULTIPLIERS[self.kind]]), np.zeros((2, 2))
         c, s = np.cos(angle), np.sin(angle)
-        twist = scipy.linalg.block_diag(1.0, np.array([[c, -s], [s, c]]))
-        return twist, scipy.linalg.block_diag(0.0, np.array([[-s, -c], [c, -s]]))
+        twist, change = np.diag([1.0, c, c]), np.diag([0.0, -s, -s])
+        twist[1, 2], twist[2, 1], change[1, 2], change[2, 1] = -s, s, -c, c
+        return twist, change
 
     def _conditions(self, shot: _Shot, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the values of the further equations, and derivatives by all ambient coordinates and the second one.
@@ -230,6 +231,7 @@ class CriticalReturns(AbstractCritical):
         self.reference = np.stack([zero, zero])
         B, m = self.inner.basis(state), len(self.nodes(state))
         J = self.equations(empty, self.value, self.basis(empty)).J[: B.shape[1], : B.shape[1]]
+        vector: Any
         if self.kind == "fold":
             vector = B @ null_vectors(J)[0]
         else:

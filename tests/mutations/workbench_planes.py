@@ -57,7 +57,7 @@ MUTANTS = (
     Mutant("workbench planes: segments of an orbit begin at the same time", RETURNS,
            "- k * maps[k] @ begins[k]", "", tests=DIFFERENCES),
     Mutant("workbench planes: a pair of multipliers turns the other way", RETURNS,
-           "np.array([[-s, -c], [c, -s]])", "np.array([[-s, c], [-c, -s]])", tests=DIFFERENCES + RESONANCES),
+           "change[1, 2], change[2, 1] = -s, s, -c, c", "change[1, 2], change[2, 1] = -s, s, c, -c", tests=DIFFERENCES + RESONANCES),
     Mutant("workbench planes: a double multiplier is one that is passed", DYNAMICS + "multipliers",
            "np.diag(right @ left) * products", "products", tests=NUMBERS),
     Mutant("workbench planes: folds of maps have no cusp", RETURNS,
