@@ -13,6 +13,7 @@ from dynsim._types import State
 from dynsim.integrators.adjoint import step_of, without_derivative_unless
 from dynsim.integrators.base import Event
 from dynsim.integrators.events import located, untouched
+from dynsim.integrators.wrapping import AbstractWrapping
 from dynsim.spaces import AbstractSpace
 
 MOST_REJECTIONS = 100  # in a row; a healthy run was never seen to need more than a dozen
@@ -137,25 +138,8 @@ class Watch(eqx.Module):
     time: Array
 
 
-class StopEarly(dfx.AbstractAdaptiveStepSizeController):
+class StopEarly(AbstractWrapping):
     """A controller that ends a run after too many rejections in a row, or when the step falls to rounding error."""
-
-    controller: dfx.AbstractAdaptiveStepSizeController
-
-    @property
-    def rtol(self):
-        """The wrapped controller's."""
-        return self.controller.rtol  # pyright: ignore[reportAttributeAccessIssue]
-
-    @property
-    def atol(self):
-        """The wrapped controller's."""
-        return self.controller.atol  # pyright: ignore[reportAttributeAccessIssue]
-
-    @property
-    def norm(self):
-        """The wrapped controller's."""
-        return self.controller.norm  # pyright: ignore[reportAttributeAccessIssue]
 
     def wrap(self, direction):
         """Wrap the inner controller."""

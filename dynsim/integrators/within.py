@@ -9,28 +9,13 @@ from jaxtyping import Array
 
 from dynsim._types import Scalar
 from dynsim.integrators.adjoint import Checkpointed, Forward, without_reverse
+from dynsim.integrators.wrapping import AbstractWrapping
 
 
-class FirstStep(dfx.AbstractAdaptiveStepSizeController):
+class FirstStep(AbstractWrapping):
     """A controller with a given first step, whose sign is known: diffrax would have the program check it in Python."""
 
-    controller: dfx.AbstractAdaptiveStepSizeController
     length: Array
-
-    @property
-    def rtol(self):
-        """The wrapped controller's, which implicit solvers are handed."""
-        return self.controller.rtol  # pyright: ignore[reportAttributeAccessIssue]
-
-    @property
-    def atol(self):
-        """The wrapped controller's."""
-        return self.controller.atol  # pyright: ignore[reportAttributeAccessIssue]
-
-    @property
-    def norm(self):
-        """The wrapped controller's."""
-        return self.controller.norm  # pyright: ignore[reportAttributeAccessIssue]
 
     def wrap(self, direction):
         """Wrap the inner controller."""
