@@ -101,7 +101,7 @@ class CriticalCurve(NamedTuple):
         """Return the curve in a line: its kind, how many points, and what lies on it."""
         sizes = [size_of(values.tolist()) for values in (self.first, self.second)]
         found = ", ".join(d.text(sizes) for d in self.degeneracies) or "no degeneracy"
-        ends = " and ".join(END_WORDS.get(end, end) for end in self.ends)
+        ends = " and ".join(END_WORDS.get(end, end) for end in dict.fromkeys(self.ends))
         orbits = " of periodic orbits" if self.of_orbits else f" of iterate {self.iterate}" if self.iterate > 1 else ""
         return f"curve of {self.kind}s{orbits}, {len(self.first)} points: {found}; ends: {ends}"
 
