@@ -7,10 +7,12 @@ import re
 from fractions import Fraction
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
 from analysis.claims import claims, collect, statements
+from analysis.ledger import programs
 from analysis.ledger.check import Check, check
 from analysis.ledger.claim import Claim, claim, rule
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
@@ -139,6 +141,23 @@ def test_a_note_names_a_shared_trial_and_the_command_that_decides():
 def _claim(trial, **options) -> Claim:
     trial.__doc__ = "A statement."
     return claim("consensus/lemma-3.1", SOURCE, num_trials=4, **options)(trial)
+
+
+def test_a_check_forgets_compiled_programs_before_a_process_holds_too_many(monkeypatch, tmp_path):
+    """Hundreds of claims in one process would come to the number of parts of memory that Linux allows."""
+    program = jax.jit(lambda x: x + 1)
+    made = _claim(lambda key, integrator: Trial((YES,), (YES,)))
+    for name, text in (("HELD", "a\nb\nc\n"), ("MOST", "7\n")):
+        file = tmp_path / name
+        file.write_text(text)
+        monkeypatch.setattr(programs, name, file)
+    for held, left in (("a\nb\nc\n", 1), ("a\nb\nc\nd\n", 0)):
+        program(1.0)
+        programs.HELD.write_text(held)
+        check(made)
+        assert program._cache_size() == left
+    monkeypatch.setattr(programs, "HELD", tmp_path / "none")
+    assert not programs.forget_programs()
 
 
 def test_a_contradiction_that_the_referee_does_not_repeat_is_not_refuted():

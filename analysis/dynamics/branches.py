@@ -124,7 +124,9 @@ class Branch(NamedTuple):
         low, high = min(values), max(values)
         size = size_of((low, high))
         found = ", ".join(b.text(size) for b in self.bifurcations) or "no bifurcation"
-        said = " and ".join(dict.fromkeys(self.ends)) + ("" if self.isolated else "; not isolated (a symmetry, or zero modes)")
+        said = " and ".join(dict.fromkeys(self.ends)) + (
+            "" if self.isolated else "; not isolated (a symmetry, or zero modes)"
+        )
         said += "; vertical (a family at one value of the parameter)" if self.vertical else ""
         return (
             f"{len(self.kinds)} points, parameter {printed(low, size)} to {printed(high, size)}: {found}; ends: {said}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from analysis.ledger.claim import Claim, TrialFn
 from analysis.ledger.evidence import Measurement, Trial
+from analysis.ledger.programs import forget_programs
 from analysis.ledger.verdict import Verdict, judge
 from analysis.ledger.watched import was_called, watched
 from dynsim._types import Key
@@ -114,6 +115,7 @@ def check(
         outcome = _run(claim, claim.control, f"{claim.id} control", seed, CONTROL_TRIALS, integrator, referee)
         control, broken = outcome.verdict, broken or outcome.broken
         no_trial = no_trial or outcome.no_trial
+    forget_programs()
     seconds = time.perf_counter() - started
     return Check(
         claim,

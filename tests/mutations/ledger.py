@@ -4,6 +4,13 @@ from tests.mutants import Mutant
 
 MUTANTS = (
     Mutant(
+        "ledger: compiled programs stay until the compiler fails",
+        "analysis.ledger.check",
+        "    forget_programs()\n",
+        "",
+        tests=("tests/test_ledger.py::test_a_check_forgets_compiled_programs_before_a_process_holds_too_many",),
+    ),
+    Mutant(
         "ledger: the error of a solver is a thousandth",
         "analysis.ledger.evidence",
         "SOLVER = 1e-6",
