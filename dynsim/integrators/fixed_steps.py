@@ -9,6 +9,7 @@ from jaxtyping import Array
 
 from dynsim._types import Times
 from dynsim.conversion import number
+from dynsim.progress import announce
 
 STEP = 0.01  # by default, in the flow's time unit
 MANY = 10_000_000  # steps: of more their number is told before, since they take minutes at least
@@ -22,6 +23,12 @@ def step_size(value: Any) -> float:
 def steps_between(ts: Times, longest: float) -> int:
     """Return the number of equal steps between two output times: of the longest interval none exceeds `longest`."""
     return max(1, math.ceil(float(np.max(np.diff(np.asarray(ts)))) / longest * (1 - 1e-9)))
+
+
+def announce_steps(count: int, longest: float) -> None:
+    """Announce a run of many steps before it begins."""
+    if count > MANY:
+        announce(f"simulate: {count:.3g} steps, each of at most {longest:g} (`step_size`)")
 
 
 def grid(t0: Array, t1: Array, steps: int) -> Array:

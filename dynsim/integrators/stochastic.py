@@ -27,9 +27,8 @@ from dynsim.integrators.base import (
     without_periods,
 )
 from dynsim.integrators.diffrax_backend import Diffrax
-from dynsim.integrators.fixed_steps import MANY, STEP, grid, step_size, steps_between
+from dynsim.integrators.fixed_steps import STEP, announce_steps, grid, step_size, steps_between
 from dynsim.outcome import Outcome
-from dynsim.progress import announce
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
 
@@ -82,8 +81,7 @@ class AbstractStochastic(AbstractIntegrator):
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
         """Return the states at `ts`, and statistics."""
         noisy, steps = _checked(self, flow, y0, ts)
-        if (count := steps * (len(ts) - 1)) > MANY:
-            announce(f"simulate: {count:.3g} steps, each of at most {self.step_size:g} (`step_size`)")
+        announce_steps(steps * (len(ts) - 1), self.step_size)
         return _integrate(self, without_periods(noisy), y0, jnp.asarray(ts), steps)
 
     def observe(

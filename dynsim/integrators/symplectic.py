@@ -22,9 +22,8 @@ from dynsim.integrators.base import (
     unchanged,
     without_periods,
 )
-from dynsim.integrators.fixed_steps import MANY, STEP, grid, step_size, steps_between
+from dynsim.integrators.fixed_steps import STEP, announce_steps, grid, step_size, steps_between
 from dynsim.outcome import Outcome
-from dynsim.progress import announce
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 
@@ -79,8 +78,7 @@ class Symplectic(AbstractIntegrator):
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
         """Return the states at `ts`, and statistics; NaN from the first state on that is not finite."""
         steps = _checked(self, flow, y0, ts)
-        if (count := steps * (len(ts) - 1)) > MANY:
-            announce(f"simulate: {count:.3g} steps, each of at most {self.step_size:g} (`step_size`)")
+        announce_steps(steps * (len(ts) - 1), self.step_size)
         ys, _, stats = _integrate(self, without_periods(flow), y0, jnp.asarray(ts), steps)
         return ys, stats
 
