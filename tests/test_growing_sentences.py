@@ -15,10 +15,9 @@ from analysis.experiments.growing.training import (
     TrainingConfig,
     Variant,
     check_points,
-    events,
     run_training,
-    summarise_training,
 )
+from analysis.experiments.growing.training_records import events, summarise_training
 from dynsim.errors import UnavailableError
 from dynsim.keys import stream
 from dynsim.networks.growing.training import logits

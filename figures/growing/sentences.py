@@ -7,7 +7,8 @@ from matplotlib.ticker import MaxNLocator
 
 from analysis.experiments import Size, record
 from analysis.experiments.growing.pruning import PRUNING, separation_changes
-from analysis.experiments.growing.training import READINGS, TRAINING, events, variant_names
+from analysis.experiments.growing.training import TRAINING
+from analysis.experiments.growing.training_records import READINGS, events, variant_names
 from dynsim._types import Key
 from dynsim.papers import GROWING
 from figures import panels

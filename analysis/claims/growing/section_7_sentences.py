@@ -5,7 +5,8 @@ import numpy as np
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.experiments import Record, best_record
 from analysis.experiments.growing.pruning import PRUNING, Event, decomposition_errors, removal, separation_changes
-from analysis.experiments.growing.training import TRAINING, events
+from analysis.experiments.growing.training import TRAINING
+from analysis.experiments.growing.training_records import events
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
