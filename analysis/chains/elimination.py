@@ -11,6 +11,7 @@ from dynsim.outcome import Outcome
 from dynsim.systems.master_equation.checks import exit_rates, num_states
 
 EPSILON = float(np.finfo(float).eps)
+EXTENDED = float(np.finfo(np.longdouble).eps)
 UNLIKELY = 1e3  # a state this much less likely than another is not fixed: the solution would be inaccurate
 SHIFT = 1e-10  # times the largest exit rate: far below the gap of all but metastable chains, far above rounding
 MAX_ITERATIONS = 100  # of inverse iteration; two or three usually suffice
@@ -55,7 +56,8 @@ def by_lu(Q: scipy.sparse.csc_array) -> tuple[np.ndarray, float]:
     """Return the stationary distribution by a sparse LU factorisation of Q without one state, and its relative error.
 
     The probability of that state is fixed to one before normalisation. The solution is refined with residuals in
-    extended precision; the error is the relative size of the last correction.
+    extended precision; the error is the relative size of the last correction, or of what rounding of the exit rates to
+    that precision can do, where that is larger: for weakly coupled parts.
 
     Raises:
         RuntimeError: from SuperLU, if a pivot vanishes.
@@ -71,7 +73,7 @@ def by_lu(Q: scipy.sparse.csc_array) -> tuple[np.ndarray, float]:
 
 
 def _fixing(Q: scipy.sparse.csc_array, fixed: int) -> tuple[np.ndarray, float]:
-    """Return the solution of Q x = 0 with x = 1 at the state `fixed`, and the relative size of the last correction."""
+    """Return the solution of Q x = 0 with x = 1 at the state `fixed`, and its relative error as in `by_lu`."""
     free = np.flatnonzero(np.arange(num_states(Q)) != fixed)
     if not free.size:
         return np.ones(1), 0.0
@@ -82,9 +84,12 @@ def _fixing(Q: scipy.sparse.csc_array, fixed: int) -> tuple[np.ndarray, float]:
         correction = solve((exact @ x.astype(np.longdouble))[free].astype(float))
         x[free] += correction
     size = np.maximum(abs(x[free]), np.finfo(float).tiny)
+    rounded = solve(
+        EXTENDED * (exit_rates(Q) * x)[free]
+    )  # the inverse has no negative entry, so that signs do not matter
     if not np.all(np.isfinite(x)):
         raise RuntimeError("the stationary distribution overflows when this state is fixed")
-    return x, max(float(np.max(abs(correction) / size)), EPSILON)
+    return x, max(float(np.max(np.maximum(abs(correction), abs(rounded)) / size)), EPSILON)
 
 
 def by_inverse_iteration(Q: scipy.sparse.csc_array) -> tuple[np.ndarray, float]:

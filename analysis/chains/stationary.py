@@ -155,7 +155,7 @@ def _from_tree(found: Reversibility) -> tuple[np.ndarray, float]:
     chain tree theorem a probability is a quotient of sums of products of rates, one out of each other state: it changes
     by a factor of at most e^(sum of v).
     """
-    rounding = 2 * len(found.log_weights) * np.finfo(float).eps
+    rounding = 2 * (len(found.log_weights) + 2) * np.finfo(float).eps  # two for exponential, sum and quotient
     return found.stationary, float(np.expm1(found.accumulated + rounding))
 
 

@@ -12,7 +12,9 @@ from analysis.chains.relaxation import relaxation
 from analysis.chains.spectra import euler_bounds, reversibilised_gap, spectral_gap
 from analysis.chains.stationary import stationary_distributions
 from analysis.claims.multirate.chain_comparisons import (
+    EPSILON,
     accepts,
+    drift_measurements,
     exact_transition_matrix,
     exponential_measurements,
     field_measurement,
@@ -113,6 +115,12 @@ def _rate_measurements(given: Chain) -> tuple[Measurement, ...]:
         else at_most("gap of the reversibilisation over the gap", symmetric_gap / exact.gap, 1.0, tolerance=SOLVER),
         field_measurement(given, exact.stationary[None] + identity(given.size), sparse=True),
         equal("spectral gap over its closed form", gap.value / exact.gap, 1.0, tolerance=SOLVER),
+        at_most(
+            "error of the gap, less that which is stated",
+            abs(gap.value - exact.gap) - gap.error,
+            0.0,
+            tolerance=EPSILON * float(given.fastest),
+        ),
         _gap_of_a_turning_mode(),
         equal(
             f"largest distance from p_st after {LONG} relaxation times", far(LONG / exact.gap), 0, tolerance=ROUNDING
@@ -164,7 +172,7 @@ def _mixing_measurements(given: Chain) -> tuple[Measurement, ...]:
     num_trials=48,
     note="by contraction in total variation over a given time step, hence for every initial distribution, in "
     "fractions; the field, each method for e^{Qt} p and, where eigenvalues are known, the spectral gap and the "
-    "distance after one and forty relaxation times are those of the toolkit",
+    "distance after one and forty relaxation times are those of the toolkit, up to the errors that it states",
 )
 def flow_converges_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If Q is irreducible, e^{Qt} p tends to the stationary distribution as t -> infinity, for every distribution p."""
@@ -172,8 +180,10 @@ def flow_converges_to_the_stationary_distribution(key: Key, integrator: Abstract
     found = _flow_trial(given, _one(key, given.size), given.measured())
     if found.contradicts:
         return found  # a wrong exponential may never come near p_st, for which a mixing time waits
-    a, b = numpy_rng(key, "ring").integers(1, 3, 2)
-    more = _rate_measurements(given) if known(given) else ring_measurements(float(a), float(b), 3.0)
+    rng = numpy_rng(key, "ring")
+    a, b = rng.integers(1, 3, 2)
+    sparse = lambda: (*ring_measurements(int(a), int(b), 3), *drift_measurements(rng))
+    more = _rate_measurements(given) if known(given) else sparse()
     return replace(found, conclusions=(*found.conclusions, *more))
 
 
