@@ -8,6 +8,7 @@ from analysis.claims.growing.instances.interactions import rotated
 from analysis.claims.growing.section_11_events import FRAMES, small_flow, without_heads
 from analysis.claims.growing.section_12_hierarchy import forces, grown_run, last, resting
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.experiments.growing.instances import all_heads
 from analysis.growing.functionals import energy_along, piecewise_free_energy
 from analysis.growing.greedy import coverage, energy_coverage, greedy_growth, least_residual_energy, residual_energy
 from analysis.ledger.claim import claim
@@ -17,6 +18,8 @@ from dynsim.growing import flow_of, simulate_growing
 from dynsim.hybrid_trajectory import HybridTrajectory
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
+from dynsim.systems.growing.flow import GrowingFlow
+from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import prune
 
 THEOREM, SECTION, COROLLARY_15 = GROWING.at("Theorem 10"), GROWING.at("Section 12.3"), GROWING.at("Corollary 15")
@@ -213,7 +216,8 @@ def _eigenvalues_above(m: np.ndarray, threshold: float, counted: str) -> int:
     num_trials=4,
     note="eigenvalues as in lambda_max, those of the Hermitian i M_a; K counts the heads that INCRT adds, as Section "
     "12 indexes them, each with its lambda^(h). Reading features, no pruning, enough capacity. See `moduli` and "
-    "`first-head`; the local/global boundary is that of theorem-3-divergence",
+    "`first-head`, and `data` for a residual with tokens in it, as printed; the local/global boundary is that of "
+    "theorem-3-divergence",
 )
 def heads_are_eigenvalues_above_the_threshold(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The number of heads is the number of eigenvalues of M_a above theta_w. Read: of i M_a."""
@@ -224,6 +228,45 @@ def heads_are_eigenvalues_above_the_threshold(key: Key, integrator: AbstractInte
 def heads_are_eigenvalues_above_the_threshold(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The eigenvalues of i (M - M^T), without the factor 1/2."""
     return _count_trial(key, integrator, "difference")
+
+
+@claim(
+    "growing/corollary-15/data",
+    COROLLARY_15,
+    variant="reading",
+    num_trials=4,
+    note="read: with the tokens in A_res, as in (3); then the eigenvalues that count are those of "
+    "i G^(1/2) M_a G^(1/2) / N, which M_a does not determine: their unit alone changes the number of heads, "
+    "as for `tokens` and for the product as printed; no control: the printed claim, of the features, is the positive "
+    "case",
+)
+def heads_in_the_data_are_eigenvalues_above_the_threshold(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """In the reading `data` the number of heads is the number of eigenvalues of i M_a above theta_w.
+
+    The instance: tokens +-c e_i, so that A_res = (c^2 / d) M_a before the first head, and pairs s > r above theta_w of
+    which c^2 / d takes the lower one below it.
+    """
+    rng = numpy_rng(key, "unit")
+    threshold, d = float(rng.uniform(0.2, 2.0)), 4
+    r = threshold * rng.uniform(1.2, 2.0)
+    factor = rng.uniform(0.5, 0.9) * threshold / r
+    s = rng.uniform(1.1, 2.0) * threshold / factor
+    m, c = rotated(rng, [s, r]), np.sqrt(d * factor)
+    rules = GrowthRules(threshold, capacity=d, prototypes=2, reading="data")
+    flow = GrowingFlow(c * np.concatenate([np.eye(d), -np.eye(d)]), m, rules=rules)
+    flow, _ = all_heads(flow, flow.start(key))
+    heads, expected = int(flow.active.sum()), _eigenvalues_above(m, threshold, "hermitian")
+    return Trial(
+        hypotheses=(
+            holds("s > r > theta_w", s > r > threshold),
+            agrees("the value at the first growth", flow.levels[0], factor * s),
+            agrees("the value at the end", flow.dominant, factor * r),
+            at_most("heads", heads, d - 1, tolerance=0.0),
+        ),
+        conclusions=(equal("heads, less the eigenvalues", heads - expected, 0, tolerance=0.0),),
+        witness={"M": m, "c": c, "theta_w": threshold, "heads": heads, "eigenvalues": expected},
+        parameters={"heads": heads},
+    )
 
 
 @claim(
