@@ -170,6 +170,7 @@ RUN_EXPERIMENTS = (
     "growing/experiment-5",
     "growing/experiment-5/unordered",
     "growing/experiment-5/data",
+    "growing/experiment-5/data-unordered",
     "growing/experiment-5/ten-checks",
 )
 NEED_DATA = (

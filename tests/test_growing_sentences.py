@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from analysis.claims.growing import section_7_sentences as claims
+from analysis.experiments import Record
 from analysis.experiments.growing.pruning import PRUNING, PruningConfig, decomposition_errors, separation_changes
 from analysis.experiments.growing.sentences import Corpus, read_sentences
 from analysis.experiments.growing.training import (
@@ -80,6 +82,52 @@ def test_events_are_the_heads_added_after_the_start():
     values = np.array([[[0, 0, 0], [0, 2, 0], [0, 2, 0], [0, 2, 1.5]]], float)
     found = events({"one: births": births, "one: values": values}, "one", 0)
     assert (found.steps.tolist(), found.values.tolist()) == ([5, 15], [2, 1.5])
+
+
+def training_record(levels, end, reading):
+    """Return a record of one variant, `one` or `one, data`, of which every seed grows at these dominant values."""
+    seeds, checks, places, name = 3, 11, 8, "one" if reading == 0 else "one, data"
+    born = np.arange(1, len(levels) + 1)
+    births, values, active = (np.zeros((seeds, checks, places)) for _ in range(3))
+    active[:, :, 0] = 1
+    for k, level in zip(born, levels, strict=True):
+        births[:, k:, k], values[:, k:, k], active[:, k:, k] = 250.0 * k, level, 1
+    residuals = np.full((seeds, checks, 2), 9.0)
+    residuals[:, -1, reading] = end
+    measures = {
+        "accuracy": np.full((seeds, checks), 0.7),
+        "residuals": residuals,
+        "active": active > 0,
+        "separation": np.where(active > 0, 0.05, 0.0),
+        "births": births,
+        "values": values,
+        "losses": np.zeros((seeds, 10)),
+        "sentences": np.array([8000, 872]),
+        "share": np.array(0.51),
+    }
+    arrays = {f"{name}: {what}": value for what, value in measures.items()}
+    return name, Record("growing/training", "paper", 0, {}, arrays)
+
+
+@pytest.mark.parametrize("reading", [0, 1])
+@pytest.mark.parametrize(
+    ("levels", "end", "met"),
+    [
+        ([4.0, 2.0, 1.0], 0.8, [True, True, True, True]),
+        ([4.0, 2.0, 2.01], 0.7, [False, True, True, True]),
+        ([4.0, 2.0, 1.0], 0.81, [True, False, True, True]),
+        ([6.0, 5.0, 4.0, 3.0, 2.0, 1.0], 0.7, [True, True, False, True]),
+    ],
+    ids=["in order", "a rise", "above the threshold", "seven heads"],
+)
+def test_a_training_is_judged_by_its_levels_its_end_and_its_heads(monkeypatch, reading, levels, end, met):
+    name, record = training_record(levels, end, reading)
+    monkeypatch.setattr(claims, "best_record", lambda experiment: record)
+    trial = claims._growth_trial(name)
+    assert trial.applies
+    assert [not m.fails_clearly for m in trial.conclusions] == met
+    record.arrays[f"{name}: separation"][1, 4, 0] = 0.049
+    assert [not m.fails_clearly for m in claims._growth_trial(name).conclusions] == [*met[:3], False]
 
 
 def test_errors_of_the_decomposition_and_changes_of_survivors_are_seen():
