@@ -10,11 +10,11 @@ import numpy as np
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.expansions import along_dominant, expansion_computed, force_of, separated
 from analysis.claims.growing.instances.lines import LINE, centred, falling, symmetric_expansion
-from analysis.claims.growing.instances.residuals import Planted, planted
+from analysis.claims.growing.instances.residuals import DWELL, Planted, planted
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.separation import expanded, separation_force
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import SOLVER, Measurement, Trial, at_least, holds
+from analysis.ledger.evidence import SOLVER, Measurement, Trial, at_least, equal, holds
 from dynsim._types import Key
 from dynsim.growing import descend
 from dynsim.hybrid_trajectory import Jump
@@ -56,6 +56,11 @@ def _recomputed(at: Planted, run: Run, reading: str) -> tuple[float, float]:
     tokens = [np.asarray(run.between.embed(x)) for x in (run.first.after, run.second.before)]
     first, second = (dominant_value(residual_matrix(M, frames, tokens=z, reading=reading)) for z in tokens)
     return first, second
+
+
+def _steps(run: Run) -> float:
+    """Return the number of steps between the first two growth events."""
+    return run.second.time - run.first.time
 
 
 def _with_rules(flow: GrowingFlow, at: Planted, **rules: str) -> GrowingFlow:
@@ -109,6 +114,8 @@ def _change_trial(key: Key, release: str) -> Trial:
     at = planted(key, "features")
     run = _run(key, at)
     pruned, _ = prune(_with_rules(run.after, at, release=release), 0.0, run.second.after, 0)
+    both = at.flow(pruning=1e6)  # whenever a head may be added, one may be removed, too
+    due = descend(both, both.start(key), STEPS, every=STEPS).jumps
     found = [float(flow.dominant) for flow in (at.flow(), run.between, run.after, pruned)]
     wanted = [float(s) for s in at.strengths]
     return Trial(
@@ -117,6 +124,8 @@ def _change_trial(key: Key, release: str) -> Trial:
             agrees("lambda_max at the start and after each growth", found[:3], wanted),
             agrees("lambda_max after the updates of prototypes", _recomputed(at, run, at.reading), wanted[1:2] * 2),
             agrees("lambda_max after pruning of the first head", found[3], wanted[0]),
+            equal("steps from the first growth to the second, less N_min", _steps(run) - DWELL, 0, tolerance=0.0),
+            holds("growth comes first where both are due", [jump.name for jump in due] == ["grow", "grow"]),
         ),
         {**at.witness(), "lambda_max": found},
         parameters={"n": len(at.tokens), "d": at.axes.shape[1]},
@@ -133,7 +142,7 @@ def _change_trial(key: Key, release: str) -> Trial:
 def events_alone_change_the_residual(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Read: along the Algorithm lambda_max changes at events alone. Updates of prototypes leave A_res as it is; growth
     lowers lambda_max to the value of the next pair, and pruning raises it, to that of the pruned head, if it gives the
-    direction back.
+    direction back. Growth comes before pruning, and again after N_min steps, no sooner.
     """
     return _change_trial(key, "release")
 

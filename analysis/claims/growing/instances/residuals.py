@@ -16,6 +16,7 @@ from dynsim.systems.prototypes.losses import PrototypeLoss
 
 PAIRS, D, COPIES = 3, 6, 4
 N = COPIES * D
+DWELL = 40  # steps between two events
 
 
 class Planted(NamedTuple):
@@ -58,7 +59,14 @@ class Planted(NamedTuple):
 
     def flow(self, **rules: object) -> GrowingFlow:
         """Return the growing system that ships, with three heads of three prototypes at most."""
-        given = {"threshold": 0.25, "capacity": PAIRS, "prototypes": 3, "reading": self.reading, "dwell": 40, **rules}
+        given = {
+            "threshold": 0.25,
+            "capacity": PAIRS,
+            "prototypes": 3,
+            "reading": self.reading,
+            "dwell": DWELL,
+            **rules,
+        }
         loss = PrototypeLoss("full", reduction="mean")
         return GrowingFlow(
             self.tokens.astype(float),
