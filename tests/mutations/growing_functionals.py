@@ -68,6 +68,13 @@ MUTANTS = (
         (RUN,),
     ),
     Mutant(
+        "functional: activities are no part of the dissipation",
+        FUNCTIONALS,
+        "return self.encoder + self.prototypes + jnp.sum(self.activity)",
+        "return self.encoder + self.prototypes",
+        (BOUND,),
+    ),
+    Mutant(
         "greedy: the least energy leaves one plane too many out",
         GREEDY,
         'integer("count", count, least=0) :]',

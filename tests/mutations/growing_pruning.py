@@ -15,6 +15,7 @@ BOUNDED = "growing/corollary-9/corrected"
 GAPS = "growing/lemma-11/corrected"
 COUNT = "growing/lemma-13/corrected"
 ENDS = "growing/theorem-5/corrected"
+CLIPPED, EVENTS = "growing/lemma-17-i/clip", "growing/equation-3/events"
 
 MUTANTS = (
     Mutant(
@@ -93,6 +94,48 @@ MUTANTS = (
         "x.prototypes + v.prototypes",
         "x.prototypes + 2 * v.prototypes",
         (SHORT,),
+    ),
+    Mutant(
+        "growing: a step sums activities where losses are means",
+        DESCENT,
+        'count = flow.data.shape[0] if flow.loss.reduction == "sum" else 1',
+        'count = flow.data.shape[0] if flow.loss.reduction == "mean" else 1',
+        (CLIPPED,),
+    ),
+    Mutant(
+        "growing: a step leaves temperatures in the place of their cubes",
+        DESCENT,
+        "self.temperatures_after(x) ** 3",
+        "self.temperatures_after(x)",
+        (CLIPPED,),
+    ),
+    Mutant(
+        "growing: a step cools a head at its least temperature",
+        DESCENT,
+        "moving = flow.active & ~flow.clipped",
+        "moving = flow.active",
+        (CLIPPED,),
+    ),
+    Mutant(
+        "growing: a step leaves the encoder where it is",
+        DESCENT,
+        "jax.tree.map(jnp.add, x.encoder, v.encoder)",
+        "x.encoder",
+        (CLIPPED,),
+    ),
+    Mutant(
+        "growing: the Algorithm waits a step too few",
+        "dynsim.growing",
+        "clock=x.clock + 0.5",
+        "clock=x.clock + 1.5",
+        (EVENTS,),
+    ),
+    Mutant(
+        "growing: the Algorithm prunes before it grows",
+        "dynsim.growing",
+        "reset = grow if growth else prune",
+        "reset = prune if pruning else grow",
+        (EVENTS,),
     ),
     Mutant(
         "growing: a new head's direction is not captured",

@@ -14,6 +14,7 @@ from analysis.claims.growing.instances.two_prototypes import TwoPrototypes, cont
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.separation import expanded, expansion_derivatives, separation_force
 from analysis.growing.step_sizes import (
+    SEGMENTS,
     cooling_steps,
     exchange_lipschitz,
     step_conditions,
@@ -191,6 +192,28 @@ def discrete_pruning_is_safe(key: Key, integrator: AbstractIntegrator) -> Trial:
     )
 
 
+_gradients = jax.jit(
+    lambda z, banks, T: [
+        jax.vmap(lambda p, mode=mode: PrototypeLoss(mode).gradients(z, p, T)[1])(banks) for mode in ("full", "frozen")
+    ]
+)
+
+
+def _lipschitz_by_differences(key: Key) -> Measurement:
+    """Measure L_P of three prototypes that ships against differences of the gradient, in one of the modes."""
+    rng = numpy_rng(key, "differences")
+    z, p, T, mode = rng.normal(size=(5, 3)), rng.normal(size=(3, 3)), rng.uniform(0.5, 2.0), int(rng.integers(2))
+    swapped = [p[list(order)] for order in ((1, 0, 2), (2, 1, 0), (0, 2, 1))]
+    banks = np.stack([p + share * (other - p) for share in np.linspace(0, 1, SEGMENTS) for other in swapped])
+    moved = 1e-5 * np.eye(p.size).reshape(-1, *p.shape)
+    ends = np.concatenate([banks[:, None] + moved, banks[:, None] - moved]).reshape(-1, *p.shape)
+    up, down = np.split(np.asarray(_gradients(z, jnp.asarray(ends), T)[mode]).reshape(-1, p.size, p.size), 2)
+    expected = np.max(np.linalg.norm((up - down) / 2e-5, ord=2, axis=(1, 2)))
+    loss = PrototypeLoss(("full", "frozen")[mode])
+    found = float(exchange_lipschitz(loss, *map(jnp.asarray, (z, p, T))))
+    return equal("L_P over that by differences", found / expected, 1.0, tolerance=1e-6)
+
+
 def _contraction_trial(key: Key, *, factor: float) -> Trial:
     """Measure S after a step against (1 - factor eta_P L_P)^2 S, and the heads that a run of the Algorithm grows."""
     rng = numpy_rng(key, "contraction")
@@ -213,6 +236,7 @@ def _contraction_trial(key: Key, *, factor: float) -> Trial:
         (
             at_least("S after a step over S", after / before, (1 - factor * share) ** 2, tolerance=ROUNDING),
             holds("S stays positive", least > 0),
+            _lipschitz_by_differences(key),
         ),
         {**head.witness(), "eta_P": share / L, "L_P": L},
         parameters={"k": 2, "eta_P L_P": share, "prototypes": kind},

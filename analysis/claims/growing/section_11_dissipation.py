@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import jax.numpy as jnp
 
+from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.lattice_heads import lattice_heads
 from analysis.claims.growing.instances.measured import measured
 from analysis.claims.growing.section_11_lyapunov import random_heads, shipped_activities, slow_rates
@@ -24,8 +25,10 @@ def _bound_trial(key: Key, clipped: tuple[bool, bool]) -> Trial:
     flow, x = random_heads(key, clipped=clipped, rate=rng.uniform(0.1, 0.9))
     found = rate_of_change(flow, x, potential="repaired", loss=flow.loss)
     least = min(float(flow.encoder_rate), float(flow.prototype_rate), 1.0)
-    total = float(jnp.sum(measured(flow, x)[1]))
-    bracket = float(found.encoder + found.prototypes) + total
+    sigma = measured(flow, x)[1]
+    total, warm = float(jnp.sum(sigma)), float(jnp.sum(jnp.where(jnp.asarray(clipped), 0.0, sigma)))
+    squares = float(found.encoder + found.prototypes)
+    bracket = squares + total
     return Trial(
         hypotheses=(
             at_least("least rate", least, 0.0, tolerance=ROUNDING),
@@ -33,6 +36,7 @@ def _bound_trial(key: Key, clipped: tuple[bool, bool]) -> Trial:
         ),
         conclusions=(
             at_most("dW/dt over the bracket", found.total / bracket, -least, tolerance=ROUNDING),
+            agrees("the bracket that ships, of heads above T_min", found.dissipation, squares + warm),
             at_least(
                 "the part of D, at equal rates, over its bound",
                 found.state / -(least * (found.encoder + found.prototypes)),

@@ -227,12 +227,15 @@ def _monotone_trial(path: HybridTrajectory, potential: str) -> Trial:
     growth = np.array(["grow" in names for names in found.names])
     allowed = np.array([np.sum(found.jumps[growth & (found.jump_times <= t)]) for t in found.times])
     first = found.values[0]
+    phases = np.split(found.values, np.cumsum([len(phase.ts) for phase in path.phases])[:-1])
+    rises = [np.max(np.diff(values), initial=-np.inf) for values in phases]
     return Trial(
         hypotheses=(
             at_least("growth events", np.sum(growth), 2, tolerance=0.0),
             at_least("clips", len(path.times("clip")), 1, tolerance=0.0),
         ),
         conclusions=(
+            holds("the rises that ship are those of the values in each phase", np.array_equal(found.rises, rises)),
             at_most("largest rise on a dwell interval", np.max(found.rises), 0.0, tolerance=SOLVER),
             at_most("largest jump at clips", np.max(np.abs(found.jumps[~growth]), initial=0.0), 0.0, tolerance=SOLVER),
             at_most("W less the jumps at growth", np.max(found.values - allowed), first, tolerance=SOLVER),

@@ -243,13 +243,19 @@ def _order_trial(key: Key, *, tie: bool) -> Trial:
     orders = [list(order) for order in itertools.permutations(range(D // 2)) if order != tuple(range(D // 2))]
     worse = min(float(np.max(after(rows[order]) - least)) for order in orders)
     gaps = 2 * (s[:-1] ** 2 - s[1:] ** 2)
+    pairs = paired_spectrum(antisymmetric_part(m))
     return Trial(
         hypotheses=(
-            agrees("the pairs of M_a", paired_spectrum(antisymmetric_part(m)).values, s),
+            agrees("the pairs of M_a", pairs.values, s),
             equal("directions", len(rows), D // 2, tolerance=0.0),
         ),
         conclusions=(
             agrees("energy left by the greedy directions", after(rows), least),
+            agrees(
+                "M_a w = s v in its planes",
+                pairs.planes[:, 1] @ antisymmetric_part(m).T,
+                s[:, None] * pairs.planes[:, 0],
+            ),
             at_least("energy left by others, less the least one", others, 0.0, tolerance=ROUNDING),
             at_least(
                 "least excess of another order of the planes at some number of heads", worse, 0.2, tolerance=ROUNDING

@@ -19,7 +19,7 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.cycles import growth_cycle
 from analysis.growing.pruning import heads_at
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
 from dynsim.growing import flow_of
 from dynsim.hybrid_trajectory import HybridTrajectory
@@ -106,7 +106,7 @@ def growth_ends_if_directions_are_released(key: Key, integrator: AbstractIntegra
     path = run(_warm_system(key), 15 * DWELL, integrator)
     cycle, grown = growth_cycle(path), len(path.times("grow"))
     return Trial(
-        _conditions(path),
+        (*_conditions(path), equal("period of the cycle, in dwell times", cycle.period / DWELL, 2.0, tolerance=SOLVER)),
         (
             at_most("growth events", grown, DIMENSION, tolerance=0.0),
             holds("the run does not end in a cycle", not cycle.found),
