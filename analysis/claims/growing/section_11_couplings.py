@@ -9,9 +9,9 @@ from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import blocks
 from analysis.claims.growing.instances.measured import measured
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.growing.couplings import Rates, couplings, curvatures
+from analysis.growing.couplings import Curvatures, Rates, couplings, curvatures
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
@@ -94,6 +94,24 @@ def weak_coupling_is_satisfiable(key: Key, integrator: AbstractIntegrator) -> Tr
     return _weak_trial(key, 6.0)
 
 
+def _written_out(rng: np.random.Generator, found: Curvatures) -> tuple[Measurement, ...]:
+    """Measure the parts of (55) and c_0 of (56) that ship at random rates, for a slow encoder and for a fast one."""
+    measured = []
+    for kind, speed in (("slow", 1e-3), ("fast", 1e3)):
+        plus, eta, eta_T, C1, C2 = rng.uniform(0.1, 10, size=5)
+        eta_theta = speed * eta * rng.uniform(0.5, 1.0)
+        (mu_theta, L_theta), (mu_P, _) = found.encoder, found.prototypes
+        expected = [
+            C1 * eta * (eta / plus),
+            C2 * eta * (eta_T / eta),
+            eta * found.cross / L_theta * (eta_theta / eta),
+            eta_theta * mu_theta if kind == "slow" else eta / 2 * mu_P,
+        ]
+        parts = np.array(couplings(found, Rates(plus, eta, eta_T, eta_theta), C1, C2)) / expected
+        measured.append(agrees(f"C_i eps_i and c_0 over those of (55) to (57), {kind} encoder", parts, np.ones(4)))
+    return tuple(measured)
+
+
 def _weak_trial(key: Key, regulariser: float) -> Trial:
     """Choose rates from the constants, and evaluate (60) for them and for ten times the eta_T."""
     rng = numpy_rng(key, "constants")
@@ -114,6 +132,7 @@ def _weak_trial(key: Key, regulariser: float) -> Trial:
             agrees("C_3 eps_3 over c_0, three times", 3 * parts[2] / bound, found.needs),
             at_least("C_2 eps_2 over c_0 at ten times the eta_T", faster[1] / bound, 1 / 3, tolerance=ROUNDING),
             agrees("c_0 over eta_theta mu_theta", bound / least, 1.0),
+            *_written_out(rng, found),
         ),
         witness={"curvatures": found._asdict(), "rates": rates._asdict()},
         parameters={"3 |H| / (L mu)": found.needs},

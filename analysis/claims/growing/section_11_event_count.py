@@ -8,7 +8,7 @@ from analysis.claims.growing.instances.interactions import rotated
 from analysis.claims.growing.section_11_events import FRAMES, small_flow, without_heads
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
 from dynsim._types import Key
 from dynsim.growing import flow_of, simulate_growing
 from dynsim.integrators import AbstractIntegrator
@@ -32,6 +32,8 @@ def _event_trial(key: Key, integrator: AbstractIntegrator, *, release: str, fina
     events = grown + len(path.times("prune"))
     apart = float(np.min(np.diff([jump.time for jump in path.jumps if jump.name != "clip"])))
     most = 2 * heads if final else min(2 * grown, 2 * PLANES)
+    names = [jump.name for jump in path.jumps if jump.name != "clip"]
+    first = holds("pruning comes first where growth is due, too", names[:3] == ["grow", "prune", "grow"])
     return Trial(
         hypotheses=(
             at_least(
@@ -43,6 +45,7 @@ def _event_trial(key: Key, integrator: AbstractIntegrator, *, release: str, fina
         conclusions=(
             at_most("growth and pruning events", events, most, tolerance=0.0),
             at_least("least time between two, over the dwell time", apart / last.rules.dwell, 1.0, tolerance=SOLVER),
+            *(() if final else (first,)),
         ),
         witness={"events": [(jump.name, jump.time) for jump in path.jumps], "heads at the end": heads},
         parameters={"events": events, "heads": heads},
@@ -68,7 +71,8 @@ def events_are_at_most_twice_the_final_heads(key: Key, integrator: AbstractInteg
     variant="corrected",
     num_trials=2,
     note="changed: the number of heads ever added in place of the final one, at most d / 2 planes where directions of "
-    "removed heads are retained; one event more where a random first head is removed",
+    "removed heads are retained; one event more where a random first head is removed. In continuous time heads are "
+    "removed first where growth is due, too",
 )
 def events_are_at_most_twice_the_grown_heads(key: Key, integrator: AbstractIntegrator) -> Trial:
     """With the directions of removed heads retained there are at most 2 min(G, d / 2) growth and pruning events, G

@@ -16,7 +16,7 @@ from analysis.ledger.verdict import Verdict
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
-from dynsim.systems.growing.residual import dominant_value, residual_matrix
+from dynsim.systems.growing.residual import dominant_plane, dominant_value, residual_matrix
 from dynsim.systems.growing.transitions import grow
 
 EQUATION = GROWING.at("(3)")
@@ -115,6 +115,7 @@ def _reading_trial(key: Key, reading: str, *, per_head: int) -> Trial:
     rest = at.residual(u[None])
     found = residual_matrix(at.interaction.astype(float), tokens=at.tokens.astype(float), reading=reading)
     values, ranks = _grown(at)
+    plane = dominant_plane(found)
     return Trial(
         (
             holds("w is a unit vector of the top plane", squared_norms(w) == 1),
@@ -126,6 +127,7 @@ def _reading_trial(key: Key, reading: str, *, per_head: int) -> Trial:
             agrees("the residual that ships", found, A),
             agrees("lambda_max(i A_res)", np.linalg.eigvalsh(1j * found)[-1], float(s)),
             agrees("the dominant value that ships", dominant_value(found), float(s)),
+            agrees("the second row of its plane, A v / s", plane[1], found @ plane[0] / float(s)),
             *_after(at, rest, v, values, per_head),
             holds("rank of the residual before and after each head", ranks == _falling(2 * PAIRS, per_head)),
         ),
