@@ -172,4 +172,25 @@ MUTANTS = (
         'if flow.rules.prune_by == "none":',
         (SEPARATIONS,),
     ),
+    Mutant(
+        "growing: a Lipschitz constant is a mean over banks",
+        STEPS,
+        "return jnp.max(jax.vmap(norm)(banks))",
+        "return jnp.mean(jax.vmap(norm)(banks))",
+        (SHORT,),
+    ),
+    Mutant(
+        "growing: a Lipschitz constant has the norm of all singular values",
+        STEPS,
+        "return jnp.linalg.norm(H, ord=2)",
+        "return jnp.linalg.norm(H)",
+        (SHORT,),
+    ),
+    Mutant(
+        "growing: heads are added before others are removed in continuous time",
+        "dynsim.growing",
+        'Transition("prune", Event(PruningGuard(growing), 1), prune, immediate=True),\n        Transition("grow", Event(GrowthGuard(growing), 1), grow, immediate=True),',
+        'Transition("grow", Event(GrowthGuard(growing), 1), grow, immediate=True),\n        Transition("prune", Event(PruningGuard(growing), 1), prune, immediate=True),',
+        ("growing/theorem-8-event-count/corrected",),
+    ),
 )

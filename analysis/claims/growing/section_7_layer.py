@@ -7,12 +7,12 @@ import numpy as np
 
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import stream
-from dynsim.networks.growing.classifier import draw_classifier
-from dynsim.networks.growing.growth import Sample, residual, revised, with_random_head
+from dynsim.networks.growing.classifier import SentenceClassifier, draw_classifier
+from dynsim.networks.growing.growth import Sample, residual, revised, sample, with_random_head, without_head
 from dynsim.networks.growing.layer import Competition, GrowingLayer, draw_layer
 from dynsim.papers import GROWING
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_value
@@ -135,7 +135,7 @@ def _fixed_trial(key: Key, per_plane: int) -> Trial:
     pair = lambda one: (one.attention.query, one.attention.key)
     model = eqx.tree_at(pair, model, tuple(jnp.asarray(rng.normal(size=(2, WIDTH // 2, WIDTH)) / 3) for _ in range(2)))
     values = np.linalg.svd(antisymmetric_part(model.attention.interaction))[1][::2]
-    above = int(rng.integers(1, len(values)))
+    above = int(rng.integers(2, len(values)))
     threshold = float(values[above - 1] + values[above]) / 2
     rules = GrowthRules(threshold, capacity=PLACES, initial_temperature=1.0, first="random", ordered=True)
     z = rng.normal(size=(N, WIDTH))
@@ -166,9 +166,54 @@ def _fixed_trial(key: Key, per_plane: int) -> Trial:
                 "least products of directions", np.max(np.abs(u @ u.T - np.eye(above))), ROUNDING, tolerance=ROUNDING
             ),
             at_most("distances of prototypes from the lines", np.max(np.abs(off)), ROUNDING, tolerance=ROUNDING),
+            *_removals(model, threshold, tokens, above),
+            *_tokens_read(model, rng),
         ),
         witness={"singular values": values, "at growth": found, "threshold": threshold},
         parameters={"d": WIDTH, "pairs above the threshold": above},
+    )
+
+
+def _active(model: SentenceClassifier) -> list[int]:
+    return np.flatnonzero(np.asarray(model.layer.growth.active)).tolist()
+
+
+def _removals(model: SentenceClassifier, threshold: float, tokens: Sample, last: int) -> tuple[Measurement, ...]:
+    """Measure what the rules do with heads whose prototypes collapse, and where a direction is given back.
+
+    The heads are a random one and `last` others, of which the first is removed, and then the second.
+    """
+    rules = lambda ordered: GrowthRules(
+        threshold, 0.05, capacity=PLACES, initial_temperature=1.0, first="random", ordered=ordered, dwell=2
+    )
+    collapsed = lambda m, h: eqx.tree_at(
+        lambda m: m.layer.prototypes, m, m.layer.prototypes.at[h].set(1e-3 * m.layer.prototypes[h])
+    )
+    heads, value = _active(model), lambda m: dominant_value(residual(m, tokens.inputs, "features"))
+    once = revised(collapsed(model, 1), rules(True), tokens, PLACES + 2)
+    early, late = (revised(collapsed(once, 2), rules(True), tokens, PLACES + k) for k in (3, 4))
+    back = without_head(model, 1, PLACES, release=True)
+    kept, more = (revised(back, rules(ordered), tokens, PLACES + 2) for ordered in (True, False))
+    return (
+        holds("a head whose prototypes collapse is removed, and no other", _active(once) == [0, *heads[2:]]),
+        equal("its direction stays captured: change of residual", value(once) - value(model), 0, tolerance=ROUNDING),
+        holds("the next one stays until the dwell time is over", _active(early) == [0, *heads[2:]]),
+        holds("then it goes", _active(late) == [0, *heads[3:]]),
+        at_least("residual with a direction given back, over that at the last growth",
+                 value(back) / float(model.layer.growth.values[last]), 1.0, tolerance=ROUNDING),
+        holds("no head takes it, since the order forbids it", _active(kept) == _active(back)),
+        equal("heads that take it without the order", len(_active(more)) - len(_active(back)), 1, tolerance=0),
+    )  # fmt: skip
+
+
+def _tokens_read(model: SentenceClassifier, rng: np.random.Generator) -> tuple[Measurement, ...]:
+    """Measure that a sample has what attention reads and what prototypes read, of the words that are no padding."""
+    ids = jnp.asarray([[0, 1], [1, 1], [0, 0]][int(rng.integers(2)) :])
+    found, (inputs, _, z) = sample(model, ids), jax.vmap(model.encode)(ids)
+    counted = np.asarray(ids) > 0
+    return tuple(
+        equal(f"error of what {who} read", np.max(np.abs(part - np.asarray(own)[counted])), 0.0, tolerance=ROUNDING)
+        for who, part, own in (("attention heads", found.inputs, inputs), ("prototypes", found.embeddings, z))
     )
 
 
@@ -185,6 +230,8 @@ def heads_count_the_pairs_above_the_threshold(key: Key, integrator: AbstractInte
     """While the attention product stays, growth at every step adds one head for each pair of M_a above theta_w.
 
     The dominant values are those of the pairs in decreasing order, so that the condition on the order changes nothing.
+    A head whose prototypes collapse is removed, once the dwell time is over, and its direction stays captured; where
+    one is given back the condition keeps it free.
     """
     return _fixed_trial(key, 1)
 
