@@ -17,6 +17,9 @@ COUNT = "growing/lemma-13/corrected"
 ENDS = "growing/theorem-5/corrected"
 CLIPPED, EVENTS = "growing/lemma-17-i/clip", "growing/equation-3/events"
 
+PRUNE_RULE = 'Transition("prune", Event(PruningGuard(growing), 1), prune, immediate=True)'
+GROW_RULE = 'Transition("grow", Event(GrowthGuard(growing), 1), grow, immediate=True)'
+
 MUTANTS = (
     Mutant(
         "growing: a diversity is the largest variance and not their sum",
@@ -189,8 +192,36 @@ MUTANTS = (
     Mutant(
         "growing: heads are added before others are removed in continuous time",
         "dynsim.growing",
-        'Transition("prune", Event(PruningGuard(growing), 1), prune, immediate=True),\n        Transition("grow", Event(GrowthGuard(growing), 1), grow, immediate=True),',
-        'Transition("grow", Event(GrowthGuard(growing), 1), grow, immediate=True),\n        Transition("prune", Event(PruningGuard(growing), 1), prune, immediate=True),',
+        f"{PRUNE_RULE},\n        {GROW_RULE},",
+        f"{GROW_RULE},\n        {PRUNE_RULE},",
         ("growing/theorem-8-event-count/corrected",),
+    ),
+    Mutant(
+        "growing: a new head takes the place of its slot in the order",
+        TRANSITIONS,
+        "order=placed(order, slot, np.max(order) + 1)",
+        "order=placed(order, slot, slot)",
+        (EVENTS,),
+    ),
+    Mutant(
+        "growing: a removed head keeps its level",
+        TRANSITIONS,
+        "levels=placed(flow.levels, head, np.nan)",
+        "levels=flow.levels",
+        (SEPARATIONS,),
+    ),
+    Mutant(
+        "growing: a removed head leaves its temperature behind",
+        TRANSITIONS,
+        "cubes=placed(x.cubes, head, _first_cube(flow, x)),",
+        "cubes=x.cubes,",
+        (SEPARATIONS,),
+    ),
+    Mutant(
+        "growing: a random first bank is about the origin",
+        FLOW,
+        "jnp.mean(z, axis=0)[None] + jnp.std(z, axis=0)[None] * noise",
+        "jnp.std(z, axis=0)[None] * noise",
+        ("growing/corollary-2/corrected",),
     ),
 )

@@ -24,7 +24,7 @@ from dynsim.systems.growing.descent import GrowingStep
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.residual import Reading, dominant_value, residual_matrix
 from dynsim.systems.growing.rules import GrowthRules
-from dynsim.systems.growing.transitions import bank_along, prune
+from dynsim.systems.growing.transitions import bank_along, grow, prune
 
 ALGORITHM = GROWING.at("Section 3.4", "Algorithm")
 COROLLARY = GROWING.at("Corollary 2")
@@ -113,7 +113,8 @@ def _change_trial(key: Key, release: str) -> Trial:
     """Measure lambda_max along growth, updates of prototypes, growth, and pruning of the first head."""
     at = planted(key, "features")
     run = _run(key, at)
-    pruned, _ = prune(_with_rules(run.after, at, release=release), 0.0, run.second.after, 0)
+    pruned, left = prune(_with_rules(run.after, at, release=release), 0.0, run.second.after, 0)
+    again = grow(pruned, 0.0, left)[0]
     both = at.flow(pruning=1e6)  # whenever a head may be added, one may be removed, too
     due = descend(both, both.start(key), STEPS, every=STEPS).jumps
     found = [float(flow.dominant) for flow in (at.flow(), run.between, run.after, pruned)]
@@ -125,6 +126,7 @@ def _change_trial(key: Key, release: str) -> Trial:
             agrees("lambda_max after the updates of prototypes", _recomputed(at, run, at.reading), wanted[1:2] * 2),
             agrees("lambda_max after pruning of the first head", found[3], wanted[0]),
             equal("steps from the first growth to the second, less N_min", _steps(run) - DWELL, 0, tolerance=0.0),
+            holds("a head added in its place is the last in the order", int(again.order[0]) == 2),
             holds("growth comes first where both are due", [jump.name for jump in due] == ["grow", "grow"]),
         ),
         {**at.witness(), "lambda_max": found},
@@ -242,7 +244,17 @@ def _new_banks(key: Key) -> tuple[Measurement, ...]:
     return tuple(
         agrees(f"the bank of a new head, {word}", found[word], inputs.mean(axis=0) + spread * np.outer(steps, u))
         for word, steps in places.items()
-    )
+    ) + (_random_bank(key, inputs),)
+
+
+def _random_bank(key: Key, inputs: np.ndarray) -> Measurement:
+    """Measure that a random first bank has the mean and the deviations of the tokens as its own."""
+    rng = numpy_rng(key, "random bank")
+    scale, shift, m = rng.uniform(0.5, 2.0, 3), rng.normal(size=3), rng.normal(size=(3, 3))
+    start = lambda z: GrowingFlow(z, m, rules=GrowthRules(first="random")).start(key).prototypes[0]
+    moved = inputs * scale + shift
+    expected = moved.mean(axis=0) + (np.asarray(start(inputs)) - inputs.mean(axis=0)) * scale
+    return agrees("the bank of a random first head for tokens in other units", start(moved), expected)
 
 
 def _rules(word: str, spread: float) -> GrowthRules:
