@@ -224,4 +224,11 @@ MUTANTS = (
         "jnp.std(z, axis=0)[None] * noise",
         ("growing/corollary-2/corrected",),
     ),
+    Mutant(
+        "growing: a random first head sees the projection on no direction",
+        FLOW,
+        "captures = jnp.any(frames != 0, axis=(1, 2))",
+        "captures = jnp.any(frames != 0, axis=(1, 2)) | True",
+        ("growing/corollary-2/corrected",),
+    ),
 )

@@ -244,17 +244,28 @@ def _new_banks(key: Key) -> tuple[Measurement, ...]:
     return tuple(
         agrees(f"the bank of a new head, {word}", found[word], inputs.mean(axis=0) + spread * np.outer(steps, u))
         for word, steps in places.items()
-    ) + (_random_bank(key, inputs),)
+    ) + _random_head(key, inputs)
 
 
-def _random_bank(key: Key, inputs: np.ndarray) -> Measurement:
-    """Measure that a random first bank has the mean and the deviations of the tokens as its own."""
-    rng = numpy_rng(key, "random bank")
+def _random_head(key: Key, inputs: np.ndarray) -> tuple[Measurement, ...]:
+    """Measure that a random first head has the mean and the deviations of the tokens as its own, and sees all of them.
+
+    A head that is grown beside it sees, if inputs are projected, the tokens' components along its direction.
+    """
+    rng = numpy_rng(key, "random head")
     scale, shift, m = rng.uniform(0.5, 2.0, 3), rng.normal(size=3), rng.normal(size=(3, 3))
-    start = lambda z: GrowingFlow(z, m, rules=GrowthRules(first="random")).start(key).prototypes[0]
+    rules = GrowthRules(first="random", head_input="projected", capacity=2)
+    started = lambda z: (flow := GrowingFlow(z, m, rules=rules), flow.start(key))
     moved = inputs * scale + shift
-    expected = moved.mean(axis=0) + (np.asarray(start(inputs)) - inputs.mean(axis=0)) * scale
-    return agrees("the bank of a random first head for tokens in other units", start(moved), expected)
+    (_, first), (flow, x) = started(inputs), started(moved)
+    expected = moved.mean(axis=0) + (np.asarray(first.prototypes[0]) - inputs.mean(axis=0)) * scale
+    after, y = grow(flow, 0.0, x)
+    u = np.asarray(after.frames[1, 0])
+    seen = np.stack([moved, np.outer(moved @ u, u)])
+    return (
+        agrees("the bank of a random first head for tokens in other units", x.prototypes[0], expected),
+        agrees("what it and a grown head see, projected", after.head_inputs(y), seen),
+    )
 
 
 def _rules(word: str, spread: float) -> GrowthRules:
