@@ -113,9 +113,11 @@ def _first_order(given: ReductionProblem, ts: np.ndarray, path: FastSlow) -> np.
 
 
 def _shipped_errors(
-    given: ReductionProblem, integrator: AbstractIntegrator, ts: np.ndarray, first: np.ndarray
+    given: ReductionProblem, integrator: AbstractIntegrator, ts: np.ndarray, fast: np.ndarray, first: np.ndarray
 ) -> tuple[Measurement, ...]:
     """Measure `reduction_error`, and the branch and its fold, against closed forms and the coefficient `first` of y.
+
+    That of x, at a point `fast` of the reduced path, is the first-order term plus D phi times it.
 
     On the critical manifold x' = -b x / (a (x^2 - 1)), so that a (x^2 / 2 - ln x) falls at the rate b. The first-order
     term of the slow manifold is b x / (a^2 (x^2 - 1)^2), which grows towards the fold.
@@ -135,11 +137,15 @@ def _shipped_errors(
     fold = np.append(curve.fast[-1] - 1, curve.slow[-1] + 2 * a / 3)
     repelling = float(np.sort(np.roots([-a / 3, 0.0, a, float(given.start.slow)]).real)[1])
     limit = fast_limit(given.flow, given.start._replace(fast=jnp.asarray(repelling + 0.1))).fast
+    steep, late = a * (fast**2 - 1), ts >= ends[-1]
+    term = b * fast / steep**2 + first / steep
     return (
         equal("least rate of attraction in `reduction_error`", found.gap, gap, tolerance=SOLVER),
         at_most("error of the ends of its layers", np.max(abs(found.layer_ends - ends)), 0.0, tolerance=SOLVER),
         equal("slow error at the least epsilon over its first-order term",
               found.slow_errors[-1] / (SMALL[-1] * np.max(abs(first[ts >= ends[-1]]))), 1.0, tolerance=0.05),
+        equal("fast error at the least epsilon over its first-order term",
+              found.fast_errors[-1] / (SMALL[-1] * np.max(abs(term[late]))), 1.0, tolerance=0.05),
         equal("distance at the least epsilon over that in closed form", found.distances[-1] / (SMALL[-1] * drift), 1.0,
               tolerance=0.05),
         *(
@@ -175,7 +181,7 @@ def _reduction_trial(given: ReductionProblem, reduced: FastSlowFlow, integrator:
             equal("order of the error in epsilon", first, 1, tolerance=ORDER_ERROR),
             at_least("order of the error beyond its first-order term", second, 2 - 2 * ORDER_ERROR, tolerance=0),
             at_most("largest error at the least epsilon", error[-1], 1.0, tolerance=SOLVER),
-            *_shipped_errors(given, integrator, ts, term),
+            *_shipped_errors(given, integrator, ts, np.asarray(path.fast), term),
         ),
         witness={"start": tuple(map(float, given.start)), "errors": error, "left": left, "epsilons": EPSILONS},
         parameters={"a": given.a, "b": given.b},
