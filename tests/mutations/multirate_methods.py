@@ -191,6 +191,13 @@ MUTANTS = (
         (REDUCTION, PERSISTENCE),
     ),
     Mutant(
+        "multirate: the error of the fast variable is its distance from the critical manifold",
+        REDUCTIONS,
+        "largest(full.fast - reduced.fast)",
+        "largest(full.fast - critical.fast)",
+        (REDUCTION,),
+    ),
+    Mutant(
         "multirate: the first-order term is the drift",
         REDUCTIONS,
         "return jnp.linalg.solve(jacobian, jnp.ravel(drift)).reshape(state.fast.shape)",
