@@ -174,7 +174,10 @@ def _survivors_trial(key: Key, *, pooled: bool) -> Trial:
             holds("and temperatures", np.array_equal(np.asarray(y.cubes)[kept], np.asarray(x.cubes)[kept])),
             holds("and directions", np.array_equal(np.asarray(after.frames)[kept], np.asarray(flow.frames)[kept])),
             holds("all others survive", list(kept) == [h for h in range(HEADS) if h != head]),
-            holds("no level is left, and the clock begins anew", bool(np.isnan(after.levels[head])) and y.clock == 0),
+            holds(
+                "no level is left, and the clock begins anew",
+                bool(np.isnan(after.levels[head])) and float(y.clock) == 0,
+            ),
             agrees("the cube in the empty slot", y.cubes[head], float(flow.rules.initial_temperature) ** 3),
             *_without_choice(heads, flow, x),
         ),
