@@ -305,7 +305,7 @@ class OrbitCurve(AbstractCurve):
         return self.cycle(beside(moved, self.nodes(state), self.nodes(near), period), period)
 
     def _moved(self, nodes: np.ndarray, time: float, parameter: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the states a time later, or before, and the velocities there."""
+        """Return the states a time later, and the velocities there."""
         full = jnp.asarray(np.column_stack([nodes, np.full(len(nodes), parameter)]))
         ends, _, speeds, _ = shoot(self._pair, full, jnp.asarray(len(nodes) * time, float), self._rtol)
         return np.asarray(ends)[:, :-1], np.asarray(speeds)[:, :-1]

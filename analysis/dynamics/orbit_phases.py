@@ -17,7 +17,7 @@ def beside(moved: Callable[[Rows, float], tuple[Rows, Rows]], nodes: Rows, aims:
     A curve of orbits that has come back to the first one may have moved its nodes by any time.
 
     Args:
-        moved: the states a time after some, or before for a negative time, and the velocities there.
+        moved: the states a time after some, and the velocities there.
         nodes: the states at equal shares of the period.
         aims: those of the other orbit, as many.
         period: of the orbit.
@@ -32,5 +32,6 @@ def beside(moved: Callable[[Rows, float], tuple[Rows, Rows]], nodes: Rows, aims:
         time = float(np.sum(speeds * (aims - rows)) / max(float(np.sum(speeds**2)), np.finfo(float).tiny))
         if abs(time) <= SAME * period:
             break
-        rows, speeds = moved(rows, float(np.clip(time, -period / m, period / m)))
+        time = float(np.clip(time, -period / m, period / m))
+        rows, speeds = moved(rows, time) if time > 0 else moved(np.roll(rows, 1, axis=0), time + period / m)
     return rows

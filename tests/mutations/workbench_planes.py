@@ -46,7 +46,34 @@ NUMBERS = (ORBITS + "numbers_change_their_signs_where_a_multiplier_passes_a_valu
 FORCED = ("tests/test_located_bifurcations.py::test_branches_of_a_flow_that_depends_on_time_are_not_continued",)
 ONCE = ("tests/test_compilations.py::test_ranges_of_orbits_on_branches_of_any_length_are_one_program",)
 
+MAPS = DYNAMICS + "map_degeneracies"
+DEGENERATE = "tests/test_map_degeneracies.py::test_"
+PAIR = (DEGENERATE + "normal_forms_of_pairs_of_multipliers_are_those_in_other_coordinates",)
+REAL = (DEGENERATE + "normal_forms_of_real_multipliers_are_those_in_other_coordinates",)
+GENERAL = (DEGENERATE + "the_generalised_henon_map_has_its_chenciner_point_and_resonances",)
+GENERALISED = (DEGENERATE + "the_generalised_henon_map_has_its_generalised_period_doubling_and_none_at_poles",)
+SEEN = (TESTS + "chords_of_a_curve_are_not_seen_beside_it",)
+
 MUTANTS = (
+    Mutant("workbench planes: the turning of a Chenciner point counts once", MAPS,
+           "second.real + first.imag**2 / 2", "second.real + first.imag**2", tests=PAIR),
+    Mutant("workbench planes: a Chenciner point may be a strong resonance", MAPS,
+           "for k in (1, 2, 3, 4))", "for k in (1, 2))", tests=PAIR),
+    Mutant("workbench planes: a map acts on its centre manifold as on a line", MAPS,
+           "right = known.get(powers, 0) - rest[powers]", "right = -rest[powers]", tests=PAIR + REAL),
+    Mutant("workbench planes: no product of multipliers is resonant", MAPS,
+           "if abs(product - critical[i]) <= RESONANT]", "if sum(powers) == 3 and i == 0]", tests=PAIR),
+    Mutant("workbench planes: no square is in the coefficient of a 1:3 resonance", MAPS,
+           "abs(b) ** 2 - 1) / 3", "abs(b) ** 2) / 3", tests=PAIR),
+    Mutant("workbench planes: a coefficient of a pole is large", DYNAMICS + "normal_forms",
+           "return self.value / (1 + self.size)", "return self.value", tests=GENERALISED),
+    Mutant("workbench planes: a jump is a zero", TWO,
+           "if place is None or not abs(test(place)) <= JUMP * (abs(test(begin)) + abs(test(end))):",
+           "if place is None:", tests=GENERALISED),
+    Mutant("workbench planes: a degenerate point at a point of the curve is passed by", TWO,
+           "if values[k] == 0 and k and values[k - 1] * values[k + 1] < 0:", "if False:", tests=GENERAL),
+    Mutant("workbench planes: a curve is drawn by its steps", DYNAMICS + "refined_curves",
+           "if not halvings or", "if True or", tests=SEEN),
     Mutant("workbench planes: each length of a branch has a program for the ranges of its orbits",
            DYNAMICS + "orbit_continuation", "slice(begin, begin + TOGETHER)", "slice(begin, points * m)", tests=ONCE),
     Mutant("workbench planes: curves of a forced flow are those at time zero", KINDS,
