@@ -8,7 +8,7 @@ from jaxtyping import Float
 from analysis.dynamics.between import between
 from analysis.dynamics.curves import AbstractCurve, CurvePoint
 
-SEEN = 2e-3  # of the bounds of a parameter: how far a chord may be from the curve, half a point in a figure 3.4 in wide
+SEEN = 1e-3  # of the bounds of a parameter: how far a chord may be from the curve, less than a figure of 3.4 in shows
 HALVINGS = 4  # of a step
 
 
