@@ -104,6 +104,8 @@ class CriticalReturns(AbstractCritical):
     def state_beside(self, point: CurvePoint, near: CurvePoint) -> State:
         """Return the orbit of a point in the phase of that of another one."""
         at = critical_of(point)
+        if point is near:
+            return at.state
         inner = self.inner.of(self.moved(float(at.parameter), point.parameter))
         if isinstance(inner, FixedPointCurve):
             return at.state

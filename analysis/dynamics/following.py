@@ -171,6 +171,6 @@ def _returned(curve: AbstractCurve, first: CurvePoint, here: CurvePoint, found: 
     room = CLOSED * float(np.linalg.norm(found.flat - here.flat))
     if not low - room <= first.parameter <= high + room or float(here.tangent[-1] * first.tangent[-1]) < 0:
         return False
-    flat = [curve.place(first, here), curve.place(here, here), curve.place(found, here)]
+    flat = [curve.place(first, here), curve.place(here, here), curve.place(found, found)]
     chord = float(np.linalg.norm(flat[2] - flat[1]))
     return max(float(np.linalg.norm(flat[0] - flat[k])) for k in (1, 2)) <= CLOSED * chord

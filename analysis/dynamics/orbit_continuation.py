@@ -33,7 +33,7 @@ from dynsim.padding import filled
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter, with_parameter
 
-LONGEST = 100.0  # units of time of a curve: the period at which it ends by default
+LONGEST = 1e3  # units of time of a curve: the period at which it ends by default
 RTOL = 1e-10  # of the solver; the absolute tolerance is a hundredth of it
 TOGETHER = 64  # segments of orbits are followed in one program, the last one repeated
 CUBIC = 8  # parts of an interval between two samples in which an extreme is looked for
@@ -68,7 +68,7 @@ def continue_orbits(
         step: the first step along the curve, in its units.
         max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
         max_points: the cap on points in each direction; a branch that reaches it says so.
-        max_period: the period at which a branch ends, as it does towards a homoclinic orbit; by default 100 units of
+        max_period: the period at which a branch ends, as it does towards a homoclinic orbit; by default 1e3 units of
             time, those of the curve.
         rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units of the orbit.
 

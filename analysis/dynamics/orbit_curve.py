@@ -294,8 +294,9 @@ class OrbitCurve(AbstractCurve):
 
     def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
         """Return an orbit with its nodes moved along it next to those of another one, and the parameter."""
-        cycle = self.beside(point.state, near.state, near.parameter)
-        return point._replace(state=cycle).flat
+        if point is near:
+            return point.flat
+        return point._replace(state=self.beside(point.state, near.state, point.parameter)).flat
 
     def beside(self, state: Any, near: Any, parameter: float) -> Any:
         """Return an orbit with its nodes moved along it next to those of another one; of a forced flow as it is."""

@@ -38,7 +38,7 @@ class Continue(SystemOptions):
     segments: int = 4
     """nodes of a periodic orbit"""
     longest: float | None = None
-    """the period at which branches of periodic orbits, and curves of their bifurcations, end; by default 100 units of
+    """the period at which branches of periodic orbits, and curves of their bifurcations, end; by default 1000 units of
     time, those of the branch or curve"""
     second: str = ""
     """a second parameter, in which bifurcations are followed, with `--cycles` those of periodic orbits too; the figure
