@@ -12,8 +12,10 @@ from analysis.dynamics.map_degeneracies import (
     chenciner_coefficient,
     fourth_resonance_coefficient,
     generalised_flip_coefficient,
+    normal_form,
     third_resonance_coefficient,
 )
+from analysis.dynamics.normal_forms import Coefficient
 from analysis.dynamics.orbit_continuation import continue_orbits
 from analysis.dynamics.orbit_curve import Cycle
 from analysis.dynamics.periodic_orbits import periodic_orbit
@@ -158,6 +160,9 @@ def test_normal_forms_of_pairs_of_multipliers_are_those_in_other_coordinates():
         chart, A = bent_chart(turn, size, c=0.3j * turn, e=(0.4 + 0.2j) * turn)
         q = np.array([1 / size, -1j]) / np.sqrt(1 + 1 / size**2)
         length = abs(size * q[0] + 1j * q[1])  # of w for x = u q and its conjugate, with |u| = 1
+        c, e = (0.2 + 0.3j) * turn, (0.4 + 0.2j) * turn
+        form = normal_form(*bent_chart(turn, size, c=c, e=e), (turn, turn.conj()))
+        assert (form[2, 1], form[3, 2]) == pytest.approx((c * length**2, e * length**4), rel=1e-9)
         assert chenciner_coefficient(chart, A, 1.0) == pytest.approx((0.4 + 0.3**2 / 2) * length**4, rel=1e-9)
     turn = np.exp(1j * TURN / 3)
     b, c, d = 0.5 + 0.3j, 0.2 - 0.7j, -0.4 + 0.1j
@@ -188,6 +193,8 @@ def test_normal_forms_of_real_multipliers_are_those_in_other_coordinates():
 
     chart, A = real_chart(lambda k, x: step(k, x, -1.0, 0.0, 0.7))
     assert generalised_flip_coefficient(chart, A) == pytest.approx(0.7 * 2**4, rel=1e-9)
+    form = normal_form(*real_chart(lambda k, x: step(k, x, -1.0, 0.4, 0.7)), (-1.0,))
+    assert (form[3,], form[5,]) == pytest.approx((0.4 * 2**2, 0.7 * 2**4), rel=1e-9)
     chart, A = real_chart(lambda k, x: step(k, x, 1.0, -0.6, 0.0))
     assert cubic_coefficient(chart, A - np.eye(2)) == pytest.approx(-0.6 * 2**2, rel=1e-9)
 
@@ -227,6 +234,11 @@ def test_a_chenciner_coefficient_does_not_depend_on_the_coordinates_of_a_sphere(
     _, A = bent_chart(turn)
     chart = MapChart(Turning(jnp.asarray([e.real, e.imag])), jnp.asarray([0.0, 0.0, 1.0]), basis, 1)
     assert chenciner_coefficient(chart, A, 1.0) == pytest.approx((0.4 + 0.3**2 / 2) * 4, rel=1e-8)
+
+
+def test_a_coefficient_is_bounded_where_its_terms_have_a_pole():
+    assert Coefficient(-3e9, 3e9).bounded == pytest.approx(-1.0, abs=1e-9)
+    assert Coefficient(1e-9, 2e-9).bounded == pytest.approx(1e-9, rel=1e-8)
 
 
 def torus(t, x, p, q):
