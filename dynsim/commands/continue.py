@@ -16,6 +16,7 @@ from dynsim.errors import argument_error, renamed
 if TYPE_CHECKING:
     import numpy as np
 
+    from analysis.dynamics.branches import Branch
     from analysis.dynamics.diagrams import Diagram
     from dynsim.commands.systems import Found
     from dynsim.systems.named import Components
