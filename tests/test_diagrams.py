@@ -5,7 +5,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from analysis.dynamics.branches import Branch
+from analysis.dynamics.cycle_phases import phases
 from analysis.dynamics.diagrams import (
+    _Passing,
     bifurcation_diagram,
     branch_line,
     component_of,
@@ -14,7 +17,7 @@ from analysis.dynamics.diagrams import (
     save_diagram,
     with_orbits,
 )
-from analysis.dynamics.flat_states import chord_distances, flat_states
+from analysis.dynamics.flat_states import chord_bends, chord_distances, flat_states
 from analysis.dynamics.orbit_continuation import orbit_ranges
 from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import DoubleWell
@@ -46,6 +49,13 @@ def test_distances_from_chords_are_those_from_their_nearest_points():
     assert away == pytest.approx([1.0, 1.0, np.sqrt(2)])
     assert lengths == pytest.approx([4.0, 2.0, 0.0])
     assert chord_distances(corners, np.array([-3.0, 4.0]))[0][0] == pytest.approx(5.0)
+    assert chord_bends(corners[:3]) == pytest.approx([np.pi / 2] * 2)
+    assert chord_bends(corners[:2]) == pytest.approx([np.pi])
+    straight = Branch(np.zeros((3, 1)), np.arange(3.0), np.arange(3.0), np.empty((3, 0)), ("",) * 3, (), ("", ""))
+    bent = straight._replace(states=np.array([[0.0], [1.0], [0.0]]))
+    beside = np.array([0.05, 0.5])  # a twentieth of a chord away, and on none
+    assert not _Passing(None)._pass(straight, beside)
+    assert _Passing(None)._pass(bent, beside + [0.5, 0.0])
     pair = {"a": np.arange(4.0).reshape(2, 2), "b": np.array([7.0, 8.0])}
     assert flat_states(pair).tolist() == [[0, 1, 7], [2, 3, 8]]
 
@@ -90,18 +100,45 @@ def test_files_that_hold_no_diagram_are_refused(pitchfork, tmp_path):
             load_diagram(tmp_path / "other.npz")
 
 
-def test_the_diagram_of_a_map_holds_both_points_of_twice_the_period():
+def test_the_diagram_of_a_map_holds_a_cycle_once_with_both_of_its_points():
+    """The points x of period two solve r^2 x^2 - r (r + 1) x + r + 1 = 0, and their sum is 1 + 1 / r."""
     found = bifurcation_diagram(Logistic(r=2.9), lambda m: m.r, [jnp.asarray([0.65])], (2.8, 3.2), levels=1)
-    assert found.iterates == (1, 2, 2)
-    fixed, *double = found.branches
+    assert found.iterates == (1, 2)
+    fixed, double = found.branches
     assert np.allclose(fixed.states[:, 0], 1 - 1 / fixed.parameters, atol=1e-9)
-    for branch in double:  # one for each of the two points
-        r, x = branch.parameters[1:], branch.states[1:, 0]
+    one, other = phases(Logistic(), lambda m: m.r, double.states, double.parameters, 2)
+    for states in (one, other):
+        r, x = double.parameters[1:], states[1:, 0]
         assert np.allclose(r**2 * x**2 - r * (r + 1) * x + r + 1, 0.0, atol=1e-8)
-    low, high = sorted(float(branch.states[-1, 0]) for branch in double)
-    assert 3.2 * low * (1 - low) == pytest.approx(high)
+    assert np.allclose(one[:, 0] + other[:, 0], 1 + 1 / double.parameters, atol=1e-9)
     further = extended(Logistic(), lambda m: m.r, found, (2.8, 3.3), max_step=0.1)
     assert float(np.max(further.branches[1].parameters)) == pytest.approx(3.3)
+    twice = found._replace(branches=(fixed, double, double._replace(states=other)), iterates=(1, 2, 2))
+    assert extended(Logistic(), lambda m: m.r, twice, (2.8, 3.3)).iterates == (1, 2)
+
+
+def test_a_cascade_has_one_branch_of_each_period_and_is_drawn_with_all_points(capsys, tmp_path, monkeypatch):
+    """The doublings of the logistic map are at 3, 1 + sqrt 6, 3.544090 and 3.564407 (OEIS A086181, A091517)."""
+    drawn = []
+    monkeypatch.setattr("figures.files.write_figure", lambda figure, *_: drawn.append(figure.axes[0]))
+    file, figure = tmp_path / "cascade.npz", tmp_path / "cascade.png"
+    base = ["continue", "logistic", "--parameter", "r", "--from", "2.9", "--start", "0.6", "--figure", figure]
+    status, said, _ = run(capsys, *base, "--to", "3.56", "--levels", "3", "--out", file)
+    assert status == 0
+    assert [line.split(":")[0].strip() for line in said.splitlines()[2:5]] == [
+        f"cycles of period {k}" for k in (2, 4, 8)
+    ]
+    status, again, _ = run(capsys, *base, "--to", "3.57", "--resume", file)
+    assert status == 0
+    assert again.splitlines()[0] == "4 branches in r: 4 period doublings"
+    for ax, count in zip(drawn, (7, 15), strict=True):  # 1 + 2 + 4 marks, and 8 more
+        marks = [tuple(line.get_xydata()[0]) for line in ax.lines if line.get_marker() == "^" and len(line.get_xdata())]
+        assert len(marks) == count
+        assert len({round(x, 6) for x, _ in marks}) == (3 if count == 7 else 4)
+        assert {line.get_linestyle() for line in ax.lines if len(line.get_xdata()) > 1} == {"-", "--"}
+        assert "unstable" in ax.get_legend_handles_labels()[1]  # and nothing is undecided
+    parameters = sorted({round(x, 5) for x, _ in marks})
+    assert parameters == pytest.approx([3.0, 1 + 6**0.5, 3.544090, 3.564407], abs=1e-5)
 
 
 def test_a_line_changes_its_stability_at_the_bifurcation(pitchfork):

@@ -208,3 +208,11 @@ def test_steps_below_the_error_of_points_are_refused():
             continue_equilibria(
                 Field(0.0, transcritical), lambda f: f.p, [0.3], (-1.0, 1.0), step=steps[0], max_step=steps[1]
             )
+
+
+@pytest.mark.parametrize("step", [0.05, 0.3])
+def test_a_branch_point_of_tangential_branches_is_exact(step):
+    """The eigenvalue on the branch 0 is (p - 0.37)^3, a sign of which is rounding nearer than 1e-4 to its zero."""
+    (point,) = followed(lambda x, p: x * ((p - CRITICAL) ** 3 * (1 + 0.3 * p) - x), [0.0], step).bifurcations
+    assert point.kind == "branch point"
+    assert point.parameter == pytest.approx(CRITICAL, abs=1e-10)

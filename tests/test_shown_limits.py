@@ -96,7 +96,7 @@ def pole(monkeypatch):
 
     def draw(**options):
         o = Continue("mine", parameter="a", figure=files.Path("a.png"), **options)
-        diagram = SimpleNamespace(branches=[branch, level], orbits=[])
+        diagram = SimpleNamespace(branches=[branch, level], iterates=[1, 1], orbits=[])
         importlib.import_module("dynsim.commands.continue")._draw(o, Found("mine", flow, np.zeros(1)), None, diagram)
         return kept[-1].axes[0]
 

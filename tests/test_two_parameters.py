@@ -367,3 +367,13 @@ def test_the_command_follows_folds_in_a_second_parameter_and_draws_the_plane(cap
 def test_the_command_refuses_other_second_parameters(capsys, words, sentence):
     base = ["continue", "double-well", "--parameter", "h", "--from", "-1", "--to", "1"]
     assert sentence in refused(capsys, *base, *words.split())
+
+
+def test_chords_of_a_curve_are_not_seen_beside_it():
+    """The folds of the double well are at h^2 = 4 (a / 3)^3; middles of chords are, up to 0.1% of the bounds."""
+    folds = continue_equilibria(DoubleWell(h=-1.0), WELL[0], jnp.asarray([-1.4]), (-1.0, 1.0)).bifurcations
+    found = critical_curve(DoubleWell(), WELL, folds[0], ((-1.0, 1.0), (-1.0, 1.5)), step=0.4, max_step=1.0)
+    first, second = ((values[1:] + values[:-1]) / 2 for values in (found.first, found.second))
+    away = np.abs(np.abs(first) - 2 * np.maximum(second / 3, 0.0) ** 1.5) / 2.0
+    assert np.max(away) < 1.5e-3  # 0.1% across the curve
+    assert np.allclose(found.first**2, 4 * (found.second / 3) ** 3, atol=1e-9)  # all of them are solutions

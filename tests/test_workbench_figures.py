@@ -53,7 +53,7 @@ def kept(monkeypatch):
 
 def _diagram(o: Any, kinds: tuple[str, str] = ("stable", "stable")) -> None:
     branch = Branch(np.zeros((2, 1)), ENDS, ENDS, np.zeros((2, 1), complex), kinds, (), ("bounds", "bounds"))
-    diagram = SimpleNamespace(branches=[branch], orbits=[])
+    diagram = SimpleNamespace(branches=[branch], iterates=[1], orbits=[])
     options = dataclasses.replace(OPTIONS, figure=o.figure)
     importlib.import_module("dynsim.commands.continue")._draw(options, MADE, None, diagram)
 

@@ -16,6 +16,7 @@ SIDE = 4  # points on each side of a point where curves meet, through which poly
 BESIDE = 5e-3  # of the distance of two points: the spacing of these points where curves cross
 AROUND = 0.1  # the same where an eigenvalue touches zero, which it does to the second order
 NEARLY = 1e-8  # the value of a test function at a zero that polynomials have
+FLAT = 0.05  # of the mean slope of a test function between two points: with less at its zero this is not simple
 NULL = 1e-6  # of the derivatives beside a crossing: smaller singular values are those of its null space
 KINK = 0.1  # of the distance of a point from the tangent at another one: what a cubic through both misses if smooth
 STEEP = 0.1  # the least cosine between a tangent and the chord with which a cubic is measured along the chord
@@ -87,10 +88,22 @@ def crossed(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any)
     """Return the same where another curve crosses, for a test function that is smooth there."""
     chord = _Chord(curve, begin, end)
     point, share = _located(chord, test)
-    if point is None:
-        return None, 0.0
+    if point is None:  # no correction leads to a point so near to the crossing
+        sizes = abs(float(test(begin))), abs(float(test(end)))
+        share = sizes[0] / max(sum(sizes), np.finfo(float).tiny)
     found = chord.smooth(share, BESIDE, test, 0)
-    return found if found is not None and abs(test(found[0])) <= NEARLY else (point, share)
+    if found is None or not abs(test(found[0])) <= NEARLY:
+        return point, share
+    flat = chord.smooth(share, AROUND, test, 2) if _is_flat(chord, found[1], test) else None
+    return found if flat is None or not abs(test(flat[0])) <= NEARLY else flat
+
+
+def _is_flat(chord: _Chord, share: float, test: Any) -> bool:
+    """Return whether a test function changes its sign at a share much slower than on a chord, as a cube does."""
+    near = sorted((s for s in chord.points if 0 < s < 1), key=lambda s: abs(s - share))[: 2 * SIDE]
+    low, high = min(near), max(near)
+    change, whole = (abs(float(test(chord.points[b]) - test(chord.points[a]))) for a, b in ((low, high), (0.0, 1.0)))
+    return change <= FLAT * (high - low) * whole
 
 
 def passes_by(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint) -> bool:

@@ -17,6 +17,8 @@ from dynsim.decimals import printed, size_of
 
 CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1}
 """The sign of the coefficient at which what begins there is stable on the centre manifold, by kind."""
+BEGINNINGS = ("branch point", "Hopf point", "period doubling")
+"""The bifurcations at which branches begin."""
 DEGENERATE = 1e-8  # of its natural size: with a smaller coefficient the cubic terms decide nothing
 RESONANT = 1e-6  # relative: an angle that is nearer to that of a strong resonance has it
 VERTICAL = 10  # times the error of a slope: a branch whose parameter changes by less on the whole is vertical
@@ -113,6 +115,12 @@ class Branch(NamedTuple):
     isolated: bool = True
 
     @property
+    def beside(self) -> tuple[str, ...]:
+        """The stability at the points, but for those on a bifurcation at which the branch begins or ends."""
+        begin, end = (side in BEGINNINGS for side in self.ends)
+        return self.kinds[int(begin) : len(self.kinds) - int(end)]
+
+    @property
     def vertical(self) -> bool:
         """Whether the parameter does not change along the branch, up to errors: a family at one value of it."""
         share = VERTICAL * (OrbitCurve if isinstance(self.states, Cycle) else AbstractCurve).vertical
@@ -136,7 +144,7 @@ class Branch(NamedTuple):
 def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]) -> Branch:
     """Return a branch of points, with the bifurcations between them."""
     lengths = np.append(0.0, np.cumsum(np.linalg.norm(np.diff([p.flat for p in points], axis=0), axis=1)))
-    first = 1 if ends[0] in ("branch point", "Hopf point", "period doubling") else 0
+    first = int(ends[0] in BEGINNINGS)
     least = [curve.least_singular(point) for point in points[first:]]
     found = _bifurcations(curve, points[first:], lengths[first:], least)
     states = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *[p.state for p in points])

@@ -45,10 +45,10 @@ class FlowChart(eqx.Module):
 
 
 class MapChart(eqx.Module):
-    """An iterate of a map in the coordinates u = B^T (y - x) of a point y of the space, exact up to the third order.
+    """An iterate of a map in the coordinates u = B^T (y - x) of a point y of the space, exact up to the fifth order.
 
-    The point of the space with the coordinates u is x + B w, retracted, with w = u + O(u^2): two steps of a fixed-point
-    iteration from u leave an error of order four.
+    The point of the space with the coordinates u is x + B w, retracted, with w = u + O(u^2): four steps of a
+    fixed-point iteration from u leave an error of order six.
     """
 
     system: AbstractMap
@@ -65,7 +65,7 @@ class MapChart(eqx.Module):
         """Return the coordinates of the image."""
         at, (flat, restored) = retracted(self.system, self.state, self.basis), ravel_pytree(self.state)
         w = u
-        for _ in range(2):
+        for _ in range(0 if is_flat(self.system.space) else 4):
             w = w + u - self.basis.T @ (at(w) - flat)
         image = jax.lax.fori_loop(0, self.iterate, lambda k, x: self.system.step(k, x), restored(at(w)))
         return self.basis.T @ (ravel_pytree(image)[0] - flat)
@@ -96,14 +96,33 @@ def series(
     return _along_polynomials(_velocity, flow, state, basis, w)
 
 
+def chart_series(chart: MapChart, terms: Float[np.ndarray, "orders curves d"]) -> Float[np.ndarray, "orders curves d"]:
+    """Return the Taylor coefficients of a map in coordinates along polynomials in these, to the fifth order."""
+    return _scaled(_of_chart(chart, jnp.asarray(terms, float)))
+
+
+@eqx.filter_jit
+def _of_chart(chart: MapChart, terms: Array) -> Array:
+    return _derivatives(chart, terms)
+
+
 def _along_polynomials(part: Callable, flow: AbstractFlow, state: State, basis: Array, terms: np.ndarray) -> np.ndarray:
-    found = np.asarray(_series(part, flow, state, basis, jnp.asarray(terms, float)))
+    return _scaled(_series(part, flow, state, basis, jnp.asarray(terms, float)))
+
+
+def _scaled(derivatives: Array) -> np.ndarray:
+    """Return Taylor coefficients from derivatives on the first axis."""
+    found = np.asarray(derivatives)
     return found / np.array([math.factorial(k) for k in range(len(found))])[:, None, None]
 
 
 @eqx.filter_jit
 def _series(part: Callable, flow: AbstractFlow, state: State, basis: Array, terms: Array) -> Array:
-    one = lambda u: part(flow, state, basis, u)
+    return _derivatives(lambda u: part(flow, state, basis, u), terms)
+
+
+def _derivatives(one: Callable[[Array], Array], terms: Array) -> Array:
+    """Return the derivatives of a function at zero along polynomials in one variable, on the first axis."""
     at: Any = lambda s: (jax.vmap(one)(jnp.polyval(terms[::-1], s)),)
     for _ in terms[1:]:
         at = _with_next(at)

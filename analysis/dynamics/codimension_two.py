@@ -1,13 +1,10 @@
 """Normal forms at degenerate points of curves of folds and Hopf points, and where pairs of eigenvalues cross there."""
 
-from typing import Any
-
 import numpy as np
-import scipy.linalg
 from jaxtyping import Float, Inexact
 
-from analysis.dynamics.charts import FlowChart, second_derivative, third_derivative
-from analysis.dynamics.linearisation import null_vectors, tangent_basis, tangent_jacobian
+from analysis.dynamics.charts import Chart, FlowChart, second_derivative, third_derivative
+from analysis.dynamics.linearisation import eigenvectors_near, null_vectors, tangent_basis, tangent_jacobian
 from dynsim._types import State
 from dynsim.systems.base import AbstractFlow
 
@@ -24,11 +21,18 @@ def cusp_coefficient(flow: AbstractFlow, state: State) -> tuple[float]:
 
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 8.7.
     """
-    chart, A = _chart(flow, state)
+    return (cubic_coefficient(*_chart(flow, state)),)
+
+
+def cubic_coefficient(chart: Chart, A: Float[np.ndarray, "d d"]) -> float:
+    """Return c of a cusp from a field with the derivative A, or from a map whose derivative is A and the identity.
+
+    A map is w to w + c w^3 on its centre manifold, whatever its iterate, or the flow whose return map it is.
+    """
     q, p = null_vectors(A)
     p, inverse = p / (p @ q), _inverse(A)
     h = -inverse @ _real(chart, q, q)
-    return (float(p @ (np.real(third_derivative(chart, q, q, q).value) + 3 * _real(chart, q, h))) / 6,)
+    return float(p @ (np.real(third_derivative(chart, q, q, q).value) + 3 * _real(chart, q, h))) / 6
 
 
 def bogdanov_takens_coefficients(flow: AbstractFlow, state: State) -> tuple[float, float]:
@@ -44,7 +48,15 @@ def bogdanov_takens_coefficients(flow: AbstractFlow, state: State) -> tuple[floa
 
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 8.7.
     """
-    chart, A = _chart(flow, state)
+    return double_coefficients(*_chart(flow, state))
+
+
+def double_coefficients(chart: Chart, A: Float[np.ndarray, "d d"]) -> tuple[float, float]:
+    r"""Return a and b of a double eigenvalue zero of a field, or of a double multiplier 1 of a map, a not negative.
+
+    A is the derivative of the field, or that of the map less the identity, and the map on its centre manifold is
+    $w_0 \mapsto w_0 + w_1$, $w_1 \mapsto w_1 + a w_0^2 + b w_0 w_1$ to the second order, but for a term in $w_1^2$.
+    """
     (q0, p1), inverse = null_vectors(A), _inverse(A)
     q1 = inverse @ q0
     p1 = p1 / (p1 @ q1)
@@ -76,10 +88,7 @@ def fold_hopf_coefficients(flow: AbstractFlow, state: State, frequency: float) -
     """
     chart, A = _chart(flow, state)
     q0, p0 = null_vectors(A)
-    found: Any = scipy.linalg.eig(A, left=True)
-    values, left, right = found
-    k = int(np.argmin(np.abs(values - 1j * frequency)))
-    q1, p1 = right[:, k], left[:, k]
+    q1, p1, _ = eigenvectors_near(A, 1j * frequency)
     p0, p1 = p0 / (p0 @ q0), p1 / np.conj(np.vdot(p1, q1))
     square = float(p0 @ _real(chart, q0, q0))
     turning = float(np.real(p0 @ second_derivative(chart, q1, q1.conj()).value))
@@ -121,7 +130,7 @@ def _chart(flow: AbstractFlow, state: State) -> tuple[FlowChart, np.ndarray]:
     return FlowChart(flow, state, tangent_basis(flow.space, state)), tangent_jacobian(flow, state)
 
 
-def _real(chart: FlowChart, u: np.ndarray, v: np.ndarray) -> np.ndarray:
+def _real(chart: Chart, u: np.ndarray, v: np.ndarray) -> np.ndarray:
     return np.real(second_derivative(chart, u, v).value)
 
 

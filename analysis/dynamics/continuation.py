@@ -10,8 +10,9 @@ import numpy as np
 from analysis.dynamics.between import ways_out
 from analysis.dynamics.branches import Bifurcation, Branch, branch
 from analysis.dynamics.converted_branches import bifurcation_in_own, branch_in_given, branch_in_own
+from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.equilibrium_curve import EquilibriumCurve, FixedPointCurve
-from analysis.dynamics.following import both_ways, departing, limits, two_bounds
+from analysis.dynamics.following import Limits, both_ways, departing, limits, two_bounds
 from analysis.dynamics.leaving import rays
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.pace import depends_on_time
@@ -111,14 +112,28 @@ def switch(
     at = bifurcation_in_own(units, at)
     here = curve.measured(at.state, at.parameter)
     along, across = curve.crossing(here, at.direction)
-    ways = [way for sign in (1, -1) for way in ways_out(along, sign * across[0], touches=at.multiplicity == 0)]
     if len(across) > 1:
         ways = rays(curve, here, along, across, min(within.step, within.largest))
-    left = [departing(curve, here, along, way, within) for way in ways]
-    if not any(left) and len(across) == 1 and at.multiplicity:  # branches may be tangential
-        ways = [way for sign in (1, -1) for way in ways_out(along, sign * across[0], touches=True)]
         left = [departing(curve, here, along, way, within) for way in ways]
+    else:
+        left = _leaving(curve, here, along, across[0], within, touches=at.multiplicity == 0)
     return tuple(branch_in_given(units, branch(curve, one[0], (at.kind, one[1]))) for one in left if one is not None)
+
+
+def _leaving(
+    curve: EquilibriumCurve, here: CurvePoint, along: Any, across: Any, within: Limits, *, touches: bool
+) -> list[Any]:
+    """Return what leaves a point in both senses of a direction across a curve, or, if nothing does, beside it.
+
+    Beside it is where tangential branches are, and those that meet where an eigenvalue touches zero.
+    """
+    left: list[Any] = []
+    for beside in (True,) if touches else (False, True):
+        ways = [way for sign in (1, -1) for way in ways_out(along, sign * across, touches=beside)]
+        left = [departing(curve, here, along, way, within) for way in ways]
+        if any(left):
+            break
+    return left
 
 
 def extend(

@@ -17,6 +17,7 @@ from analysis.dynamics.charts import FlowChart, second_derivative
 from analysis.dynamics.codimension_two import crossing_pair, without
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.equilibria import displaced
+from analysis.dynamics.flat_states import flat_state
 from analysis.dynamics.linearisation import eigenvalues, null_vectors, tangent_basis, tangent_jacobian
 from analysis.dynamics.normal_forms import SINGULAR, lyapunov_coefficient
 from dynsim._types import State
@@ -89,6 +90,16 @@ class AbstractCritical(AbstractCurve):
             return None
         exact: Any = critical_of(last)._replace(parameter=np.asarray(edge))
         return last._replace(state=exact)
+
+    def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
+        """Return the state, the frequency and both parameters: vectors may come back with another sense or phase."""
+        at, state = critical_of(point), self.state_beside(point, near)
+        return np.append(flat_state(state), [abs(float(at.frequency)), float(at.parameter), point.parameter])
+
+    def state_beside(self, point: CurvePoint, near: CurvePoint) -> State:
+        """Return the state of a point in the phase of that of another one; equilibria have none."""
+        del near
+        return critical_of(point).state
 
     def crosses(self, point: CurvePoint) -> float:
         """Return a number that changes its sign where a pair of other eigenvalues crosses the imaginary axis."""
@@ -264,4 +275,6 @@ def _determinant(curve: CriticalEquations, point: CurvePoint) -> float:
 
 def _lyapunov(curve: CriticalEquations, point: CurvePoint) -> float:
     at = critical_of(point)
-    return lyapunov_coefficient(curve.moved(float(at.parameter), point.parameter), at.state, float(at.frequency)).value
+    return lyapunov_coefficient(
+        curve.moved(float(at.parameter), point.parameter), at.state, float(at.frequency)
+    ).bounded

@@ -81,6 +81,7 @@ def equations_of(
         made = CriticalReturns(system, where, kind, inner, bounds, rtol, forcing_in(units, forcing), inner.longest)
     elif isinstance(system, AbstractMap):
         inner = FixedPointCurve(system, where[0], returning.iterate)
+        inner.units = None if units.are_given else units
         made = CriticalReturns(system, where, kind, inner, bounds, returning.rtol)
     else:
         made = (FoldCurve if kind == "fold" else HopfCurve)(system, where, state, bounds)

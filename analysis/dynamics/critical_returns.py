@@ -4,7 +4,7 @@ Orbits are fixed points of an iterate of a map, or periodic orbits of a flow by 
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ import scipy.linalg
 
 from analysis.dynamics.between import crossed
 from analysis.dynamics.codimension_two import without
+from analysis.dynamics.confirmed_orbits import STRICTER, is_confirmed, unconfirmed
 from analysis.dynamics.critical_equations import AbstractCritical, Critical, critical_of
 from analysis.dynamics.curves import CurvePoint, Equations
 from analysis.dynamics.equilibrium_curve import FixedPointCurve
@@ -20,7 +21,8 @@ from analysis.dynamics.flat_states import flat_state
 from analysis.dynamics.linearisation import null_vectors
 from analysis.dynamics.multipliers import doubled, passed
 from analysis.dynamics.orbit_curve import SMALL, OrbitCurve
-from analysis.dynamics.varied_systems import Images, VariedReturns
+from analysis.dynamics.shot_gaps import Shot, gaps, turning
+from analysis.dynamics.varied_systems import VariedReturns
 from dynsim._types import State
 from dynsim.systems.named import real_parameter
 
@@ -28,19 +30,6 @@ MULTIPLIERS = {"fold": 1.0, "period doubling": -1.0}
 """The critical multiplier by kind; that of a Neimark-Sacker point has an angle."""
 RESONANCES = {"1:3 resonance": 2 * np.pi / 3, "1:4 resonance": np.pi / 2}
 """Strong resonances between points of a curve of Neimark-Sacker points, with their angles."""
-
-
-class _Shot(NamedTuple):
-    """All nodes with their vectors and their images, the period, its derivatives by both parameters, and the vectors.
-
-    `parts` are the state and the vectors as flat vectors in ambient coordinates, (1 + vectors, n).
-    """
-
-    rows: np.ndarray
-    images: Images
-    period: float
-    slopes: np.ndarray
-    parts: np.ndarray
 
 
 class CriticalReturns(AbstractCritical):
@@ -112,8 +101,28 @@ class CriticalReturns(AbstractCritical):
             (old.real, slice(n, 2 * n)), (old.imaginary, slice(2 * n, 3 * n))))  # fmt: skip
         return Critical(moved, real, imaginary, old.frequency + step[-2], old.parameter + step[-1])
 
-    def _shot(self, at: Critical, second: float) -> _Shot:
-        """Return the images of the nodes with their vectors."""
+    def state_beside(self, point: CurvePoint, near: CurvePoint) -> State:
+        """Return the orbit of a point in the phase of that of another one."""
+        at = critical_of(point)
+        if point is near:
+            return at.state
+        inner = self.inner.of(self.moved(float(at.parameter), point.parameter))
+        if isinstance(inner, FixedPointCurve):
+            return at.state
+        return inner.beside(at.state, critical_of(near).state, float(at.parameter))
+
+    def unresolved(self, point: CurvePoint) -> str:
+        """Return "" if a stricter solver confirms an orbit and its vector, as `OrbitCurve.unresolved` does."""
+        if not isinstance(self.inner, OrbitCurve):
+            return ""
+        at = critical_of(point)
+        shot = self._shot(at, point.parameter, STRICTER)
+        if is_confirmed(point, self._equations(shot, at, point.basis), shot.parts[0], self.tolerances[1]):
+            return ""
+        return unconfirmed(shot.images.speeds[:, : shot.size], forced=not self.free)
+
+    def _shot(self, at: Critical, second: float, factor: float = 1.0) -> Shot:
+        """Return the images of the nodes with their vectors, by a solver of a tolerance times a factor."""
         nodes, first = self.nodes(at.state), float(at.parameter)
         vectors = np.stack([at.real, at.imaginary][: 1 + self.turning])
         period, slopes = float(at.state.period) if isinstance(self.inner, OrbitCurve) else 1.0, np.zeros(2)
@@ -128,8 +137,8 @@ class CriticalReturns(AbstractCritical):
             start = jax.tree.map(lambda part: jnp.asarray(part, float), self._first(at.state))
             iterate = getattr(self.inner, "iterate", 1)
             self._returns = VariedReturns(self.flow, self.where, start, len(vectors), iterate)
-        images = self._returns.images(rows, period, self._rtol)
-        return _Shot(rows, images, period, slopes, np.stack([flat_state(at.state), *vectors]))
+        images = self._returns.images(rows, period, factor * self._rtol)
+        return Shot(rows, images, period, slopes, np.stack([flat_state(at.state), *vectors]))
 
     def _first(self, state: Any) -> State:
         return jax.tree.map(lambda a: a[0], state.nodes) if isinstance(self.inner, OrbitCurve) else state
@@ -137,8 +146,12 @@ class CriticalReturns(AbstractCritical):
     def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
         """Return the gaps of the orbit and of its vector, conditions of phase, and the length of the vector."""
         at: Any = state
-        shot = self._shot(at, parameter)
-        values, by_all, by_second = self._gaps(shot, float(at.frequency))
+        return self._equations(self._shot(at, parameter), at, basis)
+
+    def _equations(self, shot: Shot, at: Critical, basis: np.ndarray) -> Equations:
+        values, by_all, by_second = gaps(
+            shot, self._twist(float(at.frequency)), free=self.free, fold=self.kind == "fold"
+        )
         parts, m, n = values.shape
         width = self.inner.basis(at.state).shape[1]
         d, size = (width - self.free) // m, len(shot.parts[0])
@@ -156,48 +169,11 @@ class CriticalReturns(AbstractCritical):
         scale = 1 + float(np.max(np.abs(shot.parts[0])))
         return Equations(values, J, by_second, float(np.max(np.abs(values))) / scale)
 
-    def _gaps(self, shot: _Shot, angle: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the gaps, (parts, m, n), with their derivatives by all ambient coordinates and the second parameter.
-
-        The parts are the orbit and the vectors.
-        """
-        parts, size = shot.parts.shape
-        (m, total), (ends, maps, speeds, begins) = shot.images.ends.shape, shot.images
-        count, columns = total - 3, 3 * size + 2
-        n = count // parts
-        values, by_all, by_second = np.zeros((parts, m, n)), np.zeros((parts, m, n, columns)), np.zeros((parts, m, n))
-        turned = self._twist(angle)
-        for k in range(m):
-            after, D = (k + 1) % m, maps[k][:count].reshape(parts, n, total)
-            later = ((k + 1) * speeds[k] - k * maps[k] @ begins[k])[:count].reshape(parts, n) / m
-            last = after == 0
-            twist, change = turned if last else (np.eye(parts), np.zeros((parts, parts)))
-            nexts = shot.parts[:, after * n : (after + 1) * n]
-            values[:, k] = ends[k, :count].reshape(parts, n) - twist @ nexts
-            for j in range(parts):
-                by_all[:, k, :, j * size + k * n : j * size + (k + 1) * n] += D[:, :, j * n : (j + 1) * n]
-                block = by_all[:, k, :, j * size + after * n : j * size + (after + 1) * n]
-                block -= twist[:, j, None, None] * np.eye(n)
-            by_all[:, k, :, -2] = -change @ nexts
-            by_all[:, k, :, -1] = D[:, :, count + 1] + later * shot.slopes[0]
-            by_second[:, k] = D[:, :, count + 2] + later * shot.slopes[1]
-            if self.free:
-                by_all[:, k, :, size - 1] = later
-                if self.kind == "fold":
-                    by_all[:, k, :, size - 1] -= D[:, :, count] * shot.parts[1, -1] / shot.period**2
-                    by_all[:, k, :, 2 * size - 1] = D[:, :, count] / shot.period
-        return values, by_all, by_second
-
     def _twist(self, angle: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the matrix by which the first node and its vectors are those of the end, and its derivative."""
-        if not self.turning:
-            return np.diag([1.0, MULTIPLIERS[self.kind]]), np.zeros((2, 2))
-        c, s = np.cos(angle), np.sin(angle)
-        twist, change = np.diag([1.0, c, c]), np.diag([0.0, -s, -s])
-        twist[1, 2], twist[2, 1], change[1, 2], change[2, 1] = -s, s, -c, c
-        return twist, change
+        return turning(angle) if self.turning else (np.diag([1.0, MULTIPLIERS[self.kind]]), np.zeros((2, 2)))
 
-    def _conditions(self, shot: _Shot, size: int) -> tuple[np.ndarray, np.ndarray]:
+    def _conditions(self, shot: Shot, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the values of the further equations, and derivatives by all ambient coordinates and the second one.
 
         The nodes do not move along the flow, on the whole, at a fold the vector has no part along it, the vector has
@@ -297,12 +273,14 @@ class CriticalReturns(AbstractCritical):
             }
         if self.kind == "period doubling":
             return {
+                "generalised period doubling": self._cubic,
                 "1:2 resonance": of_return(doubled, -1.0),
                 "fold-flip point": of_return(passed, 1.0),
                 "flip-Neimark-Sacker point": self.crosses,
             }
         turned = lambda angle: lambda point: float(critical_of(point).frequency) - angle
         return {
+            "Chenciner point": self._cubic,
             **{name: turned(angle) for name, angle in RESONANCES.items()},
             "fold-Neimark-Sacker point": of_return(passed, 1.0),
             "flip-Neimark-Sacker point": of_return(passed, -1.0),
@@ -321,6 +299,17 @@ class CriticalReturns(AbstractCritical):
         state: Any = critical_of(point).state
         width = self.inner.basis(state).shape[1]
         return self.inner.monodromy(state, point.J[:width, :width])
+
+    def inner_at(self, point: CurvePoint) -> tuple[Any, CurvePoint]:
+        """Return the curve of orbits in the first parameter through a point, and that point on it."""
+        at = critical_of(point)
+        inner: Any = self.inner.of(self.moved(float(at.parameter), point.parameter))
+        return inner, inner.measured(at.state, float(at.parameter))
+
+    def _cubic(self, point: CurvePoint) -> float:
+        """Return the coefficient of a period doubling or of a Neimark-Sacker point, relative to its terms."""
+        inner, here = self.inner_at(point)
+        return inner.coefficient(self.kind, here, float(critical_of(point).frequency)).bounded
 
     def _bend(self, point: CurvePoint) -> float:
         """Return half of the second derivative of the orbit's equations along both null vectors of a fold.

@@ -98,6 +98,11 @@ class AbstractCurve(abc.ABC):
         del before, point
         return None
 
+    def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
+        """Return coordinates in which a curve that has come back is where it was, beside another point of it."""
+        del near
+        return point.flat
+
     def unresolved(self, point: CurvePoint) -> str:
         """Return why a curve ends before a point that is no solution to the accuracy that it has, or ""."""
         del point

@@ -12,12 +12,13 @@ from jaxtyping import Float
 
 from analysis.dynamics.branches import Bifurcation, Branch
 from analysis.dynamics.continuation import continue_equilibria, extend, switch
-from analysis.dynamics.flat_states import chord_distances, flat_states
+from analysis.dynamics.cycle_phases import phases
+from analysis.dynamics.flat_states import chord_bends, chord_distances, flat_states
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.orbit_continuation import orbits_from_hopf
 from analysis.dynamics.parameter_planes import critical_curves
 from analysis.dynamics.two_parameters import CriticalCurve, Degeneracy
-from analysis.dynamics.unit_estimates import curve_units, hopf_units
+from analysis.dynamics.unit_estimates import curve_units
 from analysis.dynamics.units import Units
 from dynsim._types import State
 from dynsim.conversion import instance, integer
@@ -28,12 +29,15 @@ from dynsim.systems.base import AbstractFlow, AbstractMap
 
 FORMAT = "dynsim diagram"
 SAME = 1e-3  # of the size of a state: a branch that passes so near to it at its parameter is the same
+CLOSED = 1e-6  # of the size of a state: an image of a cycle that is so near to it is the same
+CUT = 0.1  # of a chord: how far at most a branch is from it between two points
 
 
 class Diagram(NamedTuple):
     """Branches of equilibria, or of fixed points of iterates of a map, and branches of periodic orbits.
 
-    `parameter` is the name of the parameter, `iterates` how often the map is applied on each branch (1 for a flow).
+    `parameter` is the name of the parameter, `iterates` how often the map is applied on each branch (1 for a flow). A
+    branch of an iterate is one of cycles, of which its states are one phase; `cycle_phases.phases` returns all.
     `curves` are those of bifurcations in the plane of this and a `second` parameter.
     """
 
@@ -141,11 +145,17 @@ def bifurcation_diagram(
                     continue
                 times = iterate * (2 if at.kind == "period doubling" else 1)
                 for other in switch(flow, where, at, bounds, iterate=iterate, **options):
-                    if not passes.follows(found, other):
+                    if not passes.follows(found, other, phases(flow, where, *_middle(other), times)):
                         found.append((other, times))
                         leaving.append((other, times))
         new = leaving
     return Diagram(parameter, tuple(b for b, _ in found), tuple(k for _, k in found))
+
+
+def _middle(branch: Branch) -> tuple[State, np.ndarray]:
+    """Return the state in the middle of a branch and its parameter, on an axis of length one."""
+    k = len(branch.parameters) // 2
+    return jax.tree.map(lambda a: a[k : k + 1], branch.states), branch.parameters[k : k + 1]
 
 
 def _own(where: Callable, flow: Any) -> float:
@@ -166,15 +176,27 @@ class _Passing(NamedTuple):
         point = min(near, key=lambda k: float(np.linalg.norm(rows[k] - flat)))
         return any(self._pass(branch, rows[point]) for branch, _ in found)
 
-    def follows(self, found: list[tuple[Branch, int]], new: Branch) -> bool:
-        """Return whether a known branch passes through the middle of a new one."""
-        aim = self._points(new)[len(new.parameters) // 2]
-        return any(self._pass(branch, aim) for branch, _ in found)
+    def follows(self, found: list[tuple[Branch, int]], new: Branch, middle: Sequence[State]) -> bool:
+        """Return whether a known branch passes through a phase of the middle of a new one.
+
+        That is one of cycles whose period is a multiple of theirs, be it no multiple of that of the new branch.
+        """
+        value = _middle(new)[1]
+        rows = [self._rows(np.column_stack([flat_states(x), value]), jax.tree.map(lambda a: a[0], x)) for x in middle]
+        aims = np.concatenate(rows)
+        again = np.linalg.norm(np.roll(aims, -1, axis=0) - aims[0], axis=1) <= CLOSED * (1 + np.linalg.norm(aims[0]))
+        period = 1 + int(np.argmax(again)) if np.any(again) else len(aims)
+        return any(self._pass(branch, aim) for branch, k in found if k % period == 0 for aim in aims[:period])
 
     def _pass(self, branch: Branch, aim: np.ndarray) -> bool:
-        """Return whether a branch passes through a point, by the distance from its chords."""
-        away, lengths = chord_distances(self._points(branch), aim)
-        return bool(np.any(away <= np.maximum(SAME * (1 + np.linalg.norm(aim)), 0.1 * lengths)))
+        """Return whether a branch passes through a point, by the distance from its chords and from what they cut off.
+
+        An arc with the angle b between two of its chords of the length l is b l / 8 away from them.
+        """
+        points = self._points(branch)
+        away, lengths = chord_distances(points, aim)
+        near = np.minimum(chord_bends(points) / 4, CUT) * lengths
+        return bool(np.any(away <= np.maximum(SAME * (1 + np.linalg.norm(aim)), near)))
 
     def _points(self, branch: Branch) -> np.ndarray:
         rows = np.column_stack([flat_states(branch.states), branch.parameters])
@@ -198,20 +220,12 @@ def with_orbits(
     max_step: float | None = None,
     max_points: int = 200,
     max_period: float | None = None,
-    longest: float = 1e3,
 ) -> Diagram:
-    """Return a diagram with the branches of periodic orbits that begin at its Hopf points; see `orbits_from_hopf`.
-
-    Where `max_period` is not given, they end at a period of `longest` units of time, those of `hopf_units`.
-    """
-
-    def ending(at: Bifurcation) -> float:
-        return longest * hopf_units(flow, where, at, bounds).time if max_period is None else max_period
-
+    """Return a diagram with the branches of periodic orbits that begin at its Hopf points; see `orbits_from_hopf`."""
     found = [
         orbits_from_hopf(
             flow, where, at, bounds, segments=segments, step=step, max_step=max_step, max_points=max_points,
-            max_period=ending(at),
+            max_period=max_period,
         )
         for one in diagram.branches for at in one.bifurcations if at.kind == "Hopf point"
     ]  # fmt: skip
@@ -261,17 +275,23 @@ def extended(
 ) -> Diagram:
     """Return a diagram, such as one read from a file, whose branches go on to other bounds; see `extend`.
 
-    Its curves in a second parameter stay as they are; see `with_curves`.
+    Its curves in a second parameter stay as they are; see `with_curves`. Branches of a map that are phases of the same
+    cycles become one.
 
     Raises:
         ValueError: for bad input, or a diagram of another system.
     """
-    found = tuple(
-        extend(flow, where, one, bounds, iterate=k, step=step, max_step=max_step, max_points=max_points,
-               symmetries=symmetries)
-        for one, k in zip(diagram.branches, diagram.iterates, strict=True)
-    )  # fmt: skip
-    return diagram._replace(branches=found)
+    found: list[tuple[Branch, int]] = []
+    for one, k in zip(diagram.branches, diagram.iterates, strict=True):
+        more = extend(
+            flow, where, one, bounds, iterate=k, step=step, max_step=max_step, max_points=max_points,
+            symmetries=symmetries,
+        )  # fmt: skip
+        passes = _Passing(curve_units(flow, (where,), jax.tree.map(lambda a: a[0], one.states), (bounds,)))
+        same = [(other, j) for other, j in found if j == k > 1]
+        if not passes.follows(same, more, phases(flow, where, *_middle(more), k)):
+            found.append((more, k))
+    return diagram._replace(branches=tuple(b for b, _ in found), iterates=tuple(k for _, k in found))
 
 
 def save_diagram(path: str | Path, diagram: Diagram) -> None:

@@ -13,7 +13,14 @@ from jaxtyping import Array
 from analysis.dynamics.charts import FlowChart, MapChart
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.equilibria import displaced
-from analysis.dynamics.linearisation import SymmetryGenerator, eigenvalues, null_vectors, orbit_basis, tangent_basis
+from analysis.dynamics.linearisation import (
+    SymmetryGenerator,
+    eigenvalues,
+    eigenvectors_near,
+    null_vectors,
+    orbit_basis,
+    tangent_basis,
+)
 from analysis.dynamics.map_normal_forms import flip_coefficient, neimark_sacker_coefficient
 from analysis.dynamics.normal_forms import UNKNOWN, Coefficient, fold_coefficient, lyapunov_coefficient
 from dynsim._types import State
@@ -124,13 +131,30 @@ class FixedPointCurve(EquilibriumCurve):
         """Return the coefficient of a fold, a period doubling or a Neimark-Sacker point, where no symmetry acts."""
         if point.orbit.size:
             return UNKNOWN
-        system = with_parameter(self._where, self.system, jnp.asarray(point.parameter))
-        chart, A = MapChart(system, point.state, point.basis, self.iterate), point.J + np.eye(len(point.J))
+        chart, A = self.chart(point)
         if name == "period doubling":
             return self._given(flip_coefficient(chart, A), point, -2.0)
         if name == "Neimark-Sacker point":
             return self._given(neimark_sacker_coefficient(chart, A, frequency), point, np.exp(1j * frequency) - 1)
         return self._given(fold_coefficient(chart, point.J, point.slope), point) if name == "fold" else UNKNOWN
+
+    def chart(self, point: CurvePoint) -> tuple[MapChart, np.ndarray]:
+        """Return the iterate in coordinates at a point of the curve, and its derivative there."""
+        system = with_parameter(self._where, self.system, jnp.asarray(point.parameter))
+        return MapChart(system, point.state, point.basis, self.iterate), point.J + np.eye(len(point.J))
+
+    def critical_length(self, point: CurvePoint, critical: complex) -> float:
+        """Return the length, in the units of the given system, of the critical vector of length one of a multiplier."""
+        if self.units is None:
+            return 1.0
+        q, _, _ = eigenvectors_near(point.J, critical - 1)
+        return float(np.linalg.norm(self.units.flat(point.state) * (point.basis @ q)))
+
+    def of(self, system: AbstractMap) -> "FixedPointCurve":
+        """Return the curve of another system in the same units."""
+        made = FixedPointCurve(system, self._where, self.iterate, self.symmetries)
+        made.units = self.units
+        return made
 
 
 def name_of_multiplier(critical: complex) -> str:

@@ -39,6 +39,16 @@ def chord_distances(
     return np.linalg.norm(at - begin - shares[:, None] * chord, axis=1), np.sqrt(squares)
 
 
+def chord_bends(points: Float[np.ndarray, "points n"]) -> Float[np.ndarray, " chords"]:
+    """Return the larger of the angles of each chord with the one before and the one after it, pi for a chord alone."""
+    chords = np.diff(points, axis=0)
+    unit = chords / np.maximum(np.linalg.norm(chords, axis=1, keepdims=True), 1e-300)
+    if len(unit) < 2:
+        return np.full(len(unit), np.pi)
+    angles = np.arccos(np.clip(np.sum(unit[1:] * unit[:-1], axis=1), -1.0, 1.0))
+    return np.maximum(np.append(0.0, angles), np.append(angles, 0.0))
+
+
 def grid_states(
     axes: Sequence[Float[np.ndarray, "_"]], flat: Float[np.ndarray, " n"], varied: Sequence[int]
 ) -> Float[np.ndarray, "points n"]:

@@ -19,6 +19,7 @@ LEAST = 1e-6  # of the first step: a branch that needs smaller ones ends
 WIDE = 0.01  # of the width of the bounds: steps become as large at least
 FAR = 1.5  # steps: a correction that leads further away has found another branch
 ROUNDING = 1e-12  # of the width of the bounds: by which a correction may move a parameter that it keeps
+CLOSED = 1.05  # steps: a curve is back where it began if both ends of a step are nearer to this
 ANGLE = 0.8  # least cosine between the tangents of successive points
 
 
@@ -114,7 +115,7 @@ def follow(
             return [*points, *_other(here, direction, curve.end_between(here, found), LEAST * step)], end
         points += [*hidden_turn(curve, here, found), found]
         length += size
-        if length > 3 * size and len(points) > 3 and _returned(first, here, found):
+        if length > 3 * size and len(points) > 3 and _returned(curve, first, here, found):
             return points, "closed"
         before, here, direction = here, found, found.tangent
         if found.corrections <= EASY:
@@ -164,9 +165,12 @@ def _unsure(curve: AbstractCurve, three: tuple[CurvePoint, CurvePoint, CurvePoin
     return (known and has_kink(curve, *three)) or passes_by(curve, *three[1:])
 
 
-def _returned(first: CurvePoint, here: CurvePoint, found: CurvePoint) -> bool:
+def _returned(curve: AbstractCurve, first: CurvePoint, here: CurvePoint, found: CurvePoint) -> bool:
     """Whether a curve has come back to its first point between two successive ones."""
-    flat = [point.flat for point in (first, here, found)]
+    low, high = sorted((here.parameter, found.parameter))
+    room = CLOSED * float(np.linalg.norm(found.flat - here.flat))
+    if not low - room <= first.parameter <= high + room or float(here.tangent[-1] * first.tangent[-1]) < 0:
+        return False
+    flat = [curve.place(first, here), curve.place(here, here), curve.place(found, found)]
     chord = float(np.linalg.norm(flat[2] - flat[1]))
-    near = max(float(np.linalg.norm(flat[0] - flat[k])) for k in (1, 2))
-    return near <= 1.05 * chord and float(here.tangent[-1] * first.tangent[-1]) >= 0
+    return max(float(np.linalg.norm(flat[0] - flat[k])) for k in (1, 2)) <= CLOSED * chord

@@ -23,6 +23,11 @@ class Coefficient(NamedTuple):
     value: float
     size: float
 
+    @property
+    def bounded(self) -> float:
+        """The value relative to one and the size, from -1 to 1: it jumps between these where a term has a pole."""
+        return self.value / (1 + self.size)
+
 
 UNKNOWN = Coefficient(math.nan, math.nan)
 

@@ -10,6 +10,8 @@ import numpy as np
 import scipy.linalg
 from jax.flatten_util import ravel_pytree
 
+from analysis.dynamics.codimension_two import cubic_coefficient
+from analysis.dynamics.confirmed_orbits import STRICTER, is_confirmed, unconfirmed
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.equilibrium_curve import name_of_multiplier
 from analysis.dynamics.flat_states import flat_states
@@ -17,6 +19,7 @@ from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.map_normal_forms import flip_coefficient, neimark_sacker_coefficient
 from analysis.dynamics.normal_forms import UNKNOWN, Coefficient, fold_coefficient
 from analysis.dynamics.orbit_charts import ReturnChart
+from analysis.dynamics.orbit_phases import beside
 from analysis.dynamics.periodic_orbits import shoot
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State, Time
@@ -28,10 +31,7 @@ from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter, with_parameter
 
 REACH = 1e6  # the largest multiplier with which the derivatives of a return are found in one run
-CONFIRMED = 10  # times the last Newton step allowed, by which an orbit may change where the solver is more exact
 AGREED = 0.1  # of the largest multiplier, or one: by which multipliers may change there, those of canards among them
-STRICTER = 0.1  # the factor of the solver's tolerance with which orbits are confirmed
-SLOW = 1e-2  # of the largest speed at a node: an orbit with a slower node passes beside an equilibrium
 SMALL = 1e-4  # of the norm of the states: orbits of a smaller size are equilibria
 
 
@@ -102,13 +102,19 @@ class OrbitCurve(AbstractCurve):
         check_flow(flow)
         where, self.value = real_parameter("where", where, flow)
         self.flow, self.segments, self.longest, self._where = flow, segments, longest, where
-        self._restored = ravel_pytree(state)[1]
+        self._restored, self._given_to_all = ravel_pytree(state)[1], (state, segments, forcing, longest, rtol)
         self._pair = Linearised(ParameterFlow(flow, where), WithParameter(state, jnp.asarray(self.value, float)))
         self._rtol = jnp.asarray(rtol, float)
         self._forced_period = None
         if forcing is not None:
             function("forcing", forcing, "the flow")
             self._forced_period = jax.value_and_grad(lambda p: jnp.asarray(forcing(with_parameter(where, flow, p))))
+
+    def of(self, flow: AbstractFlow) -> "OrbitCurve":
+        """Return the curve of another flow in the same units."""
+        made = OrbitCurve(flow, self._where, *self._given_to_all)
+        made.units = self.units
+        return made
 
     @property
     def forced(self) -> bool:
@@ -225,12 +231,12 @@ class OrbitCurve(AbstractCurve):
         return name_of_multiplier(critical)
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
-        """Return the coefficient of a fold, a period doubling or a Neimark-Sacker point, from the return map.
+        """Return the coefficient of a fold, a cusp, a period doubling or a Neimark-Sacker point, from the return map.
 
         It is that of the first node: of the map over a period of a forced flow, of the section across the velocity of
         an autonomous one. NaN if a multiplier is so large that a run over the period tells nothing.
         """
-        if name not in ("fold", "period doubling", "Neimark-Sacker point"):
+        if name not in ("fold", "cusp", "period doubling", "Neimark-Sacker point"):
             return UNKNOWN
         if float(np.max(np.abs(point.values), initial=0.0)) > REACH:
             return UNKNOWN
@@ -245,6 +251,9 @@ class OrbitCurve(AbstractCurve):
         A, start = basis.T @ monodromy @ basis, self._restored(jnp.asarray(shot.nodes[0]))
         flow = with_parameter(self._where, self.flow, jnp.asarray(point.parameter))
         chart = ReturnChart(flow, start, basis, shot.period, self._rtol, forced=self.forced)
+        if name == "cusp":
+            found = Coefficient(cubic_coefficient(chart, A - np.eye(len(A))), np.nan)
+            return self._given(found, shot, basis, A, 1.0)
         if name == "period doubling":
             return self._given(flip_coefficient(chart, A), shot, basis, A, -1.0)
         if name == "Neimark-Sacker point":
@@ -283,6 +292,25 @@ class OrbitCurve(AbstractCurve):
         shot = self._shot(state, parameter)
         return max(float(np.max(np.ptp(shot.nodes, axis=0))), float(np.max(np.abs(shot.speeds))) * shot.period)
 
+    def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
+        """Return an orbit with its nodes moved along it next to those of another one, and the parameter."""
+        if point is near:
+            return point.flat
+        return point._replace(state=self.beside(point.state, near.state, point.parameter)).flat
+
+    def beside(self, state: Any, near: Any, parameter: float) -> Any:
+        """Return an orbit with its nodes moved along it next to those of another one; of a forced flow as it is."""
+        if self.forced:
+            return state
+        moved, period = lambda rows, time: self._moved(rows, time, parameter), float(state.period)
+        return self.cycle(beside(moved, self.nodes(state), self.nodes(near), period), period)
+
+    def _moved(self, nodes: np.ndarray, time: float, parameter: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the states a time later, and the velocities there."""
+        full = jnp.asarray(np.column_stack([nodes, np.full(len(nodes), parameter)]))
+        ends, _, speeds, _ = shoot(self._pair, full, jnp.asarray(len(nodes) * time, float), self._rtol)
+        return np.asarray(ends)[:, :-1], np.asarray(speeds)[:, :-1]
+
     def unresolved(self, point: CurvePoint) -> str:
         """Return "" if a stricter solver confirms an orbit and its multipliers.
 
@@ -290,17 +318,12 @@ class OrbitCurve(AbstractCurve):
         """
         shot = self._shot(point.state, point.parameter, STRICTER)
         at = self._equations(shot, point.basis)
-        matrix = np.vstack([np.column_stack([at.J, at.slope]), point.tangent])
-        finite = np.all(np.isfinite(matrix)) and np.all(np.isfinite(at.values))
-        if finite:
-            change = np.linalg.lstsq(matrix, -np.append(at.values, 0.0), rcond=1e-11)[0]
+        if is_confirmed(point, at, shot.nodes, self.tolerances[1]):
             values = self.spectrum(point.state, point.parameter, at.J, point.orbit)
-            near = CONFIRMED * self.tolerances[1] * (1 + float(np.max(np.abs(shot.nodes))))
             apart = float(np.max(np.abs(values - point.values), initial=0.0))
-            if np.max(np.abs(change)) <= near and apart <= AGREED * max(1.0, float(np.max(np.abs(values), initial=0))):
+            if apart <= AGREED * max(1.0, float(np.max(np.abs(values), initial=0))):
                 return ""
-        sizes = np.linalg.norm(shot.speeds, axis=1)
-        return "homoclinic" if np.min(sizes) < SLOW * np.max(sizes) and not self.forced else "accuracy"
+        return unconfirmed(shot.speeds, forced=self.forced)
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
         """Return `equilibrium` where orbits have shrunk to one, and `period` for one that is too long."""

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from analysis.dynamics.continuation import Bifurcation
 from analysis.dynamics.converted_branches import flat_sizes
 from analysis.dynamics.critical_kinds import kinds_of
+from analysis.dynamics.cycle_phases import phases
 from analysis.dynamics.equilibria import newton
 from analysis.dynamics.flat_states import chord_distances, flat_state, flat_states
 from analysis.dynamics.linearisation import eigenvalues, kind, tangent_jacobian
@@ -71,12 +72,11 @@ def critical_curves(
 
 def _images(flow: AbstractFlow | AbstractMap, take: Any, at: Bifurcation, iterate: int) -> list[State]:
     """Return the states of a point of an iterate of a map on its orbit; that of a flow alone."""
-    states = [at.state]
-    if isinstance(flow, AbstractMap):
-        moved = with_parameter(real_parameter("where", take, flow)[0], flow, jnp.asarray(at.parameter))
-        for k in range(iterate - 1):
-            states.append(jax.tree.map(np.asarray, moved.step(k, states[-1])))
-    return states
+    if not isinstance(flow, AbstractMap):
+        return [at.state]
+    states = jax.tree.map(lambda a: np.asarray(a)[None], at.state)
+    found = phases(flow, take, states, np.array([at.parameter]), iterate)
+    return [jax.tree.map(lambda a: a[0], one) for one in found]
 
 
 def _sizes_on(flow: AbstractFlow | AbstractMap, where: Any, curve: CriticalCurve, bounds: Any) -> np.ndarray:

@@ -9,18 +9,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from analysis.dynamics.between import hidden_sign, located
+from analysis.dynamics.between import JUMP, hidden_sign, located
 from analysis.dynamics.codimension_two import crossing_pair, turns
 from analysis.dynamics.continuation import Bifurcation
 from analysis.dynamics.converted_branches import bifurcation_in_own, moved_states
-from analysis.dynamics.critical_equations import AbstractCritical, CriticalEquations, critical_of
-from analysis.dynamics.critical_kinds import Returning, check_kind, check_time, equations_of, units_at
+from analysis.dynamics.critical_equations import AbstractCritical, critical_of
+from analysis.dynamics.critical_kinds import OF_EQUILIBRIA, Returning, check_kind, check_time, equations_of, units_at
 from analysis.dynamics.curves import CurvePoint
 from analysis.dynamics.degenerate_coefficients import degenerate_coefficients
 from analysis.dynamics.flat_states import flat_state, flat_states
 from analysis.dynamics.following import can_go_on, follow, limits, two_bounds
 from analysis.dynamics.orbit_continuation import RTOL
 from analysis.dynamics.orbit_curve import Cycle
+from analysis.dynamics.refined_curves import refined
 from analysis.dynamics.units import Units
 from dynsim._types import State
 from dynsim.conversion import integer, number
@@ -35,6 +36,11 @@ LETTERS = {
     "fold-Hopf point": ("s", "theta"),
     "Bautin point": ("l2",),
     "double Hopf point": ("p11", "p12", "p21", "p22", "theta", "delta"),
+    "1:1 resonance": ("a", "b"),
+    "1:3 resonance": ("a",),
+    "1:4 resonance": ("Re A", "Im A"),
+    "generalised period doubling": ("e",),
+    "Chenciner point": ("L2",),
 }
 """The coefficients of degenerate points by kind."""
 END_WORDS = {"bounds": "a bound of the second parameter", "outside": "a bound of the first one"}
@@ -49,13 +55,16 @@ class Degeneracy(NamedTuple):
     is a Hopf point, too, or a `double Hopf point`, with two pairs of imaginary eigenvalues.
 
     Of orbits it is a `cusp`, a strong resonance, `1:1 resonance` or `1:2 resonance`, where the multiplier 1 or -1 is
-    double and curves of Neimark-Sacker points begin, `1:3 resonance` or `1:4 resonance` on these, or a point with two
-    bifurcations, `fold-flip point`, `fold-Neimark-Sacker point`, `flip-Neimark-Sacker point` or `double Neimark-Sacker
-    point`.
+    double and curves of Neimark-Sacker points begin, `1:3 resonance` or `1:4 resonance` on these, a `generalised period
+    doubling` or a `Chenciner point`, where the coefficient of a period doubling or of a Neimark-Sacker point changes
+    its sign and folds of doubled cycles, or of invariant curves, begin, or a point with two bifurcations, `fold-flip
+    point`, `fold-Neimark-Sacker point`, `flip-Neimark-Sacker point` or `double Neimark-Sacker point`.
 
-    `coefficients` are those of the normal form, see `codimension_two` and `hopf_degeneracies`: c of a cusp, a and b of
-    a Bogdanov-Takens point, s and theta of a fold-Hopf point, the second Lyapunov coefficient of a Bautin point, p11,
-    p12, p21, p22, theta and delta of a double Hopf point. Those that are not defined are NaN.
+    `coefficients` are those of the normal form, see `codimension_two`, `hopf_degeneracies` and `map_degeneracies`: c of
+    a cusp, a and b of a Bogdanov-Takens point or a 1:1 resonance, s and theta of a fold-Hopf point, the second Lyapunov
+    coefficient of a Bautin point, p11, p12, p21, p22, theta and delta of a double Hopf point, e of a generalised period
+    doubling, L2 of a Chenciner point, a of a 1:3 resonance, the real and the imaginary part of A of a 1:4 resonance.
+    Those that are not defined are NaN. Of periodic orbits of a flow only cusps have one.
     """
 
     kind: str
@@ -79,8 +88,8 @@ class CriticalCurve(NamedTuple):
     `second` are the parameters, `states` the equilibria, the points of an `iterate` of a map, or the orbits, `Cycle`s,
     `frequencies` those of Hopf points and the angles of Neimark-Sacker points. `ends` says at both ends why the curve
     ends: `bounds` of the second parameter, `outside` those of the first, a `Bogdanov-Takens point`, a `1:1 resonance`
-    or `1:2 resonance`, an `equilibrium` to which orbits shrink, the longest `period`, `closed`, `steps`, `corner` or
-    `lost`.
+    or `1:2 resonance`, an `equilibrium` to which orbits shrink, the longest `period`, beside a `homoclinic` orbit, or
+    where a stricter solver does not confirm the orbits (`accuracy`), `closed`, `steps`, `corner` or `lost`.
     """
 
     kind: str
@@ -97,13 +106,22 @@ class CriticalCurve(NamedTuple):
         """Whether the bifurcations are those of periodic orbits of a flow."""
         return isinstance(self.states, Cycle)
 
+    @property
+    def of(self) -> str:
+        """Of what the bifurcations are, if it is said: ` of periodic orbits` or ` of iterate 2`."""
+        return " of periodic orbits" if self.of_orbits else f" of iterate {self.iterate}" if self.iterate > 1 else ""
+
+    @property
+    def name(self) -> str:
+        """The kind among all those of a system: `fold of periodic orbits` beside the `fold` of equilibria."""
+        return self.kind + (self.of if self.of_orbits and self.kind in OF_EQUILIBRIA else "")
+
     def __repr__(self) -> str:
         """Return the curve in a line: its kind, how many points, and what lies on it."""
         sizes = [size_of(values.tolist()) for values in (self.first, self.second)]
         found = ", ".join(d.text(sizes) for d in self.degeneracies) or "no degeneracy"
         ends = " and ".join(END_WORDS.get(end, end) for end in dict.fromkeys(self.ends))
-        orbits = " of periodic orbits" if self.of_orbits else f" of iterate {self.iterate}" if self.iterate > 1 else ""
-        return f"curve of {self.kind}s{orbits}, {len(self.first)} points: {found}; ends: {ends}"
+        return f"curve of {self.kind}s{self.of}, {len(self.first)} points: {found}; ends: {ends}"
 
 
 def critical_curve(
@@ -135,7 +153,8 @@ def critical_curve(
         step: the first step along the curve, in the norm of the state, the critical vector and the parameters together,
             the state and the parameters in units near their sizes; see `continue_equilibria`.
         max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
-        max_points: the cap on points in each direction; a curve that reaches it says so.
+        max_points: the cap on points in each direction; a curve that reaches it says so. Points that are added where
+            chords between successive ones would be seen beside the curve do not count.
         max_period: the period at which a curve of periodic orbits ends; see `continue_orbits`.
         rtol: the relative tolerance of the solver for periodic orbits.
 
@@ -156,6 +175,7 @@ def critical_curve(
     forward, end = follow(curve, first, first.tangent, within)
     backward, begin = ([], end) if end == "closed" else follow(curve, first, -first.tangent, within)
     points = [*(point._replace(tangent=-point.tangent) for point in backward[::-1]), first, *forward]
+    points = refined(curve, points, np.array([high - low, within.bounds[1] - within.bounds[0]]))
     return _in_given(units, _found(curve, points, (begin, end), at.kind))._replace(iterate=returning.iterate)
 
 
@@ -233,7 +253,8 @@ def extended_curve(
         if len(known.second) > 1 and all(can_go_on(end, float(values[last]), ends) for values, ends in inner):
             curve, begin, direction = _end(units, known, inside, side, returning)
             points, end = follow(curve, begin, direction, within)
-            points = [begin._replace(tangent=direction), *points]
+            widths = np.array([ends[1] - ends[0] for ends in (inside, within.bounds)])
+            points = refined(curve, [begin._replace(tangent=direction), *points], widths)
             known = _joined(known, _found(curve, points, ("", end), known.kind), side)
     return _in_given(units, known)
 
@@ -282,8 +303,9 @@ def _found(curve: AbstractCritical, points: list[CurvePoint], ends: tuple[str, s
         for kind, test in tests.items():
             for begin, end in _changes(curve, points, values[kind], k, test):
                 place, _ = located(curve, begin, end, test)
-                pair = test == curve.crosses
-                if place is not None and (not pair or turns(crossing_pair(curve.others(place))[1])):
+                if place is None or not abs(test(place)) <= JUMP * (abs(test(begin)) + abs(test(end))):  # a pole
+                    continue
+                if test != curve.crosses or turns(crossing_pair(curve.others(place))[1]):
                     degenerate.append(_degeneracy(curve, kind, place))
     last = [_degeneracy(curve, kind, point) for kind, point in curve.ended]
     if last and ends[0] == last[-1].kind:  # both directions were followed, the second one to the begin of the curve
@@ -299,7 +321,12 @@ def _found(curve: AbstractCritical, points: list[CurvePoint], ends: tuple[str, s
 def _changes(
     curve: AbstractCritical, points: list[CurvePoint], values: list[float], k: int, test: Callable
 ) -> Sequence[tuple[CurvePoint, CurvePoint]]:
-    """Return the pairs of points from the k-th to the next one between which a test function changes its sign."""
+    """Return the pairs of points from the k-th to the next one between which a test function changes its sign.
+
+    Where it is zero at the k-th point, to the last bit, it changes its sign between the neighbours of this point.
+    """
+    if values[k] == 0 and k and values[k - 1] * values[k + 1] < 0:
+        return [(points[k - 1], points[k + 1])]
     if values[k] * values[k + 1] < 0:
         return [(points[k], points[k + 1])]
     inside = hidden_sign(curve, points, values, k, test)
@@ -308,5 +335,5 @@ def _changes(
 
 def _degeneracy(curve: AbstractCritical, name: str, point: CurvePoint) -> Degeneracy:
     at = critical_of(point)
-    found = degenerate_coefficients(curve, name, point) if isinstance(curve, CriticalEquations) else ()
+    found = degenerate_coefficients(curve, name, point)
     return Degeneracy(name, at.state, float(at.parameter), point.parameter, found)

@@ -16,13 +16,13 @@ from dynsim.errors import argument_error, renamed
 if TYPE_CHECKING:
     import numpy as np
 
+    from analysis.dynamics.branches import Branch
     from analysis.dynamics.diagrams import Diagram
     from dynsim.commands.systems import Found
     from dynsim.systems.named import Components
 
 
 SAME = 1e-6  # in units of the map: the distance below which fixed points are one
-LONGEST = 100.0  # units of time: the period at which branches of periodic orbits end by default
 
 
 def main(words: Sequence[str]) -> int:
@@ -48,8 +48,8 @@ def main(words: Sequence[str]) -> int:
     with renamed(max_step="largest"):
         diagram = _diagram(o, made, where, symmetries)
     say(repr(diagram))
-    for one in diagram.branches:
-        say(f"  {one!r}")
+    for one, iterate in zip(diagram.branches, diagram.iterates, strict=True):
+        say(f"  cycles of period {iterate}: {one!r}" if iterate > 1 else f"  {one!r}")
     for one in diagram.orbits:
         say(f"  periodic orbits: {one!r}")
     if o.resume is not None and (o.cycles or diagram.orbits):
@@ -134,7 +134,7 @@ def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diag
     if o.cycles:
         diagram = with_orbits(
             flow, where, diagram, bounds, segments=o.segments, step=o.step, max_step=o.largest,
-            max_points=o.orbit_points, max_period=o.longest, longest=LONGEST,
+            max_points=o.orbit_points, max_period=o.longest,
         )  # fmt: skip
     return diagram
 
@@ -221,6 +221,8 @@ def _drawn_component(o: Continue, made: "Found", state: Any) -> tuple["Component
 
 def _draw(o: Continue, made: "Found", where: Any, diagram: "Diagram") -> None:
     """Write the figure of one component of the state against the parameter, and the movie, if they are asked for."""
+    import numpy as np
+
     from analysis.dynamics.diagrams import branch_line
     from figures.files import write_figure
     from figures.fitted import fitted
@@ -232,8 +234,10 @@ def _draw(o: Continue, made: "Found", where: Any, diagram: "Diagram") -> None:
 
     parts, which = _drawn_component(o, made, _first(diagram))
     every = [(one, False) for one in diagram.branches] + [(one, True) for one in diagram.orbits]
-    values = [_values(made.system, where, one, which, orbits) for one, orbits in every]
-    unclear = any("undecided" in one.kinds for one, _ in every)
+    cycles = zip(diagram.branches, diagram.iterates, strict=True)
+    values = [_phase_values(made.system, where, one, which, k) for one, k in cycles]
+    values += [_extremes(made.system, where, one, which) for one in diagram.orbits]
+    unclear = any("undecided" in one.beside for one, _ in every)
     dashed = "unstable or undecided" if unclear else "unstable"
     limits = _window(o, parts.names[which], [one for one, _ in every], values)
 
@@ -244,7 +248,11 @@ def _draw(o: Continue, made: "Found", where: Any, diagram: "Diagram") -> None:
             for (one, orbits), (on_branch, at) in zip(every, values, strict=True):
                 lines += branch_lines(ax, *branch_line(one, on_branch, at), role="second" if orbits else "first")
                 names = [f"{b.criticality} {b.kind}".strip() for b in one.bifurcations]
-                marks += [(n, b.parameter, float(v[-1])) for n, b, v in zip(names, one.bifurcations, at, strict=True)]
+                rows = at[:, -1:] if orbits else at  # an orbit is marked at its maximum, a cycle of a map at each point
+                marks += [
+                    (n, b.parameter, float(v))
+                    for n, b, row in zip(names, one.bifurcations, rows, strict=True) for v in np.unique(row)
+                ]  # fmt: skip
             for mark in marks:
                 bifurcation_marks(ax, *([part] for part in mark))
             ax.set_xlabel(axis_label(o.parameter))
@@ -288,20 +296,35 @@ def _window(o: Continue, name: str, branches: list[Any], values: list[tuple[Any,
     return low, high
 
 
-def _values(flow: Any, where: Any, one: Any, which: int, orbits: bool) -> tuple[Any, Any]:
-    """Return a component at the points and at the bifurcations of a branch; of periodic orbits its extremes."""
+def _phase_values(flow: Any, where: Any, one: "Branch", which: int, iterate: int) -> tuple["np.ndarray", "np.ndarray"]:
+    """Return a component of all phases of the states at the points and at the bifurcations of a branch."""
     import jax
     import numpy as np
 
+    from analysis.dynamics.cycle_phases import phases
     from analysis.dynamics.diagrams import component_of
+
+    columns = lambda states, values: np.stack(
+        [component_of(x, which) for x in phases(flow, where, states, values, iterate)], axis=1
+    )
+    marks = [
+        columns(jax.tree.map(lambda a: np.asarray(a)[None], b.state), np.array([b.parameter])) for b in one.bifurcations
+    ]
+    return columns(one.states, one.parameters), np.concatenate([np.empty((0, iterate)), *marks])
+
+
+def _extremes(flow: Any, where: Any, one: "Branch", which: int) -> tuple["np.ndarray", "np.ndarray"]:
+    """Return the extremes of a component of the periodic orbits at the points and at the bifurcations of a branch."""
+    import jax
+    import numpy as np
+
     from analysis.dynamics.orbit_continuation import orbit_ranges
 
-    stacked = [jax.tree.map(lambda a: np.asarray(a)[None], b.state) for b in one.bifurcations]
-    if not orbits:
-        at = [component_of(state, which) for state in stacked]
-        return component_of(one.states, which)[:, None], np.array(at).reshape(-1, 1)
     at = [
-        orbit_ranges(flow, where, one._replace(states=state, parameters=np.array([b.parameter])), which)
-        for state, b in zip(stacked, one.bifurcations, strict=True)
-    ]
+        orbit_ranges(
+            flow, where, one._replace(states=jax.tree.map(lambda a: np.asarray(a)[None], b.state),
+                                      parameters=np.array([b.parameter])), which,
+        )
+        for b in one.bifurcations
+    ]  # fmt: skip
     return orbit_ranges(flow, where, one, which), np.array(at).reshape(-1, 2)

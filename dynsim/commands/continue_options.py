@@ -38,7 +38,8 @@ class Continue(SystemOptions):
     segments: int = 4
     """nodes of a periodic orbit"""
     longest: float | None = None
-    """the period at which a branch of periodic orbits ends; by default 100 units of time, those of the branch"""
+    """the period at which branches of periodic orbits, and curves of their bifurcations, end; by default 1000 units of
+    time, those of the branch or curve"""
     second: str = ""
     """a second parameter, in which bifurcations are followed, with `--cycles` those of periodic orbits too; the figure
     is that of the plane of both"""

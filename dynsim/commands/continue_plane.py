@@ -99,8 +99,7 @@ def drawn(o: Continue, curves: "tuple[CriticalCurve, ...]", counted: "StabilityM
     with settings():
         figure, (ax,) = canvas()
         for curve in curves:
-            kind = f"{curve.kind} of periodic orbits" if curve.of_orbits and curve.kind == "fold" else curve.kind
-            critical_lines(ax, kind, curve.first, curve.second)
+            critical_lines(ax, curve.name, curve.first, curve.second)
             for place in curve.degeneracies:
                 bifurcation_marks(ax, [place.kind], [place.first], [place.second])
         if counted is not None:

@@ -34,6 +34,8 @@ MARKS = {
     "fold-Neimark-Sacker point": "<",
     "flip-Neimark-Sacker point": ">",
     "double Neimark-Sacker point": "H",
+    "generalised period doubling": "8",
+    "Chenciner point": (4, 1, 0),
 }
 """The marks of bifurcations by kind."""
 FILLED = {"supercritical": "white", "subcritical": "black", "degenerate": "0.6"}

@@ -14,7 +14,7 @@ BRANCH = "tests/test_continuation.py::test_"
 CIRCLE = (BRANCH + "a_pair_of_multipliers_leaves_the_unit_circle_at_its_angle",)
 FOLDS = (BRANCH + "a_branch_passes_the_folds_of_the_double_well",)
 AGAIN = (BRANCH + "a_bifurcation_before_the_second_point_is_found_and_that_of_the_start_is_not_found_again",)
-SEARCHED = 'first = 1 if ends[0] in ("branch point", "Hopf point", "period doubling") else 0'
+SEARCHED = "first = int(ends[0] in BEGINNINGS)"
 
 MUTANTS = (
     Mutant("workbench equilibria: known ones do not drive starts away", EQUILIBRIA,

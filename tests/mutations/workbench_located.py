@@ -16,11 +16,12 @@ TOKENS = ("tests/test_continuation.py::test_a_cluster_of_four_tokens_splits_in_a
 IMPERFECT = (LOCATED + "an_imperfect_pitchfork_is_no_branch_point_whatever_the_step",)
 TETRAHEDRON = ("tests/test_continuation.py::test_all_branches_leave_points_with_other_symmetries",)
 PARALLEL = ("tests/test_continuation.py::test_a_branch_leaves_that_is_nearly_parallel_or_tangential_to_the_first",)
+CURVES_OF = "tests/test_orbit_curves.py::test_"
+CONFIRMED = (CURVES_OF + "points_are_confirmed_by_a_step_with_the_equations_of_a_stricter_solver",)
 
 MUTANTS = (
     Mutant("located: a branch point is that of the least singular correction", BETWEEN,
-           "return found if found is not None and abs(test(found[0])) <= NEARLY else (point, share)",
-           "return point, share",
+           "    if found is None or not abs(test(found[0])) <= NEARLY:", "    if True:",
            tests=(LOCATED + "a_branch_whose_parameter_vanishes_has_no_bifurcations_of_rounding",)),
     Mutant("located: two bifurcations in a step cancel", BRANCHES,
            "here += beside or _twice(curve, points, growths, k - 1, float(lengths[k - 1]))", "here += beside",
@@ -63,7 +64,10 @@ MUTANTS = (
            "if clearly or (share >= NARROWEST and _is_beside(curve, here, along, near)):", "if clearly:",
            tests=PARALLEL),
     Mutant("located: tangential branches leave across", "analysis.dynamics.continuation",
-           "if not any(left) and len(across) == 1 and at.multiplicity:", "if False:", tests=PARALLEL),
+           "for beside in (True,) if touches else (False, True):", "for beside in (touches,):", tests=PARALLEL),
+    Mutant("located: a branch point of tangential branches is where a cube changes its sign", BETWEEN,
+           "if _is_flat(chord, found[1], test) else None", "if False else None",
+           tests=(LOCATED + "a_branch_point_of_tangential_branches_is_exact",)),
     Mutant("located: every point near a branch is on another", BETWEEN,
            "return same is not None and float(np.linalg.norm(same.flat - near.flat)) > NARROWEST * abs(reach)",
            "return True", tests=TOUCHED + PARALLEL + ("tests/test_continuation.py",)),
@@ -89,9 +93,12 @@ MUTANTS = (
     Mutant("ends: no orbit is confirmed by a stricter solver", FOLLOWING,
            "curve.ends_at(here, found) or curve.unresolved(found)", "curve.ends_at(here, found)",
            tests=(ENDS + "orbits_end_beside_a_homoclinic_orbit_at_its_parameter",)),
-    Mutant("ends: a homoclinic orbit is one of little accuracy", ORBITS,
-           "np.min(sizes) < SLOW * np.max(sizes)", "np.min(sizes) > SLOW * np.max(sizes)",
-           tests=(ENDS + "orbits_end_beside_a_homoclinic_orbit_at_its_parameter",)),
+    Mutant("ends: a homoclinic orbit is one of little accuracy", "analysis.dynamics.confirmed_orbits",
+           "np.min(sizes) < SLOW * np.max(sizes)", "np.min(sizes) > SLOW * np.max(sizes)", tests=CONFIRMED),
+    Mutant("ends: what a stricter solver finds elsewhere is confirmed", "analysis.dynamics.confirmed_orbits",
+           "CONFIRMED * tolerance", "10 * CONFIRMED * tolerance", tests=CONFIRMED),
+    Mutant("ends: orbits of a closed curve keep their phase", "analysis.dynamics.orbit_phases",
+           "    return rows\n", "    return nodes\n", tests=(CURVES_OF + "an_orbit_is_moved_next_to_another_one",)),
     Mutant("decimals: rounding is absolute", DECIMALS,
            "<= ROUNDING * abs(size)", "<= ROUNDING",
            tests=(ENDS + "a_number_that_is_zero_within_its_error_is_printed_as_zero",)),

@@ -30,7 +30,8 @@ GIVEN = ("tests/test_hopf_degeneracies.py::test_coefficients_of_hopf_degeneracie
 CHORDS = (DRAWN + "distances_from_chords_are_those_from_their_nearest_points",)
 PITCHFORK = (DRAWN + "a_diagram_holds_every_branch_of_a_pitchfork_once",)
 AGAIN = (DRAWN + "a_diagram_is_read_again_as_it_was_and_goes_on",)
-DOUBLED = (DRAWN + "the_diagram_of_a_map_holds_both_points_of_twice_the_period",)
+DOUBLED = (DRAWN + "the_diagram_of_a_map_holds_a_cycle_once_with_both_of_its_points",)
+CASCADE = (DRAWN + "a_cascade_has_one_branch_of_each_period_and_is_drawn_with_all_points",)
 LINE = (DRAWN + "a_line_changes_its_stability_at_the_bifurcation",)
 REFUSED = (DRAWN + "files_that_hold_no_diagram_are_refused",)
 RETURNS, VARIED = DYNAMICS + "critical_returns", DYNAMICS + "varied_systems"
@@ -45,7 +46,35 @@ NUMBERS = (ORBITS + "numbers_change_their_signs_where_a_multiplier_passes_a_valu
 FORCED = ("tests/test_located_bifurcations.py::test_branches_of_a_flow_that_depends_on_time_are_not_continued",)
 ONCE = ("tests/test_compilations.py::test_ranges_of_orbits_on_branches_of_any_length_are_one_program",)
 
+MAPS = DYNAMICS + "map_degeneracies"
+DEGENERATE = "tests/test_map_degeneracies.py::test_"
+PAIR = (DEGENERATE + "normal_forms_of_pairs_of_multipliers_are_those_in_other_coordinates",)
+REAL = (DEGENERATE + "normal_forms_of_real_multipliers_are_those_in_other_coordinates",)
+GENERAL = (DEGENERATE + "the_generalised_henon_map_has_its_chenciner_point_and_resonances",)
+GENERALISED = (DEGENERATE + "the_generalised_henon_map_has_its_generalised_period_doubling_and_none_at_poles",)
+POLES = (DEGENERATE + "a_coefficient_is_bounded_where_its_terms_have_a_pole",)
+SEEN = (TESTS + "chords_of_a_curve_are_not_seen_beside_it",)
+
 MUTANTS = (
+    Mutant("workbench planes: the turning of a Chenciner point counts once", MAPS,
+           "second.real + first.imag**2 / 2", "second.real + first.imag**2", tests=PAIR),
+    Mutant("workbench planes: a Chenciner point may be a strong resonance", MAPS,
+           "for k in (1, 2, 3, 4))", "for k in (1, 2))", tests=PAIR),
+    Mutant("workbench planes: a map acts on its centre manifold as on a line", MAPS,
+           "right = known.get(powers, 0) - rest[powers]", "right = -rest[powers]", tests=PAIR + REAL),
+    Mutant("workbench planes: no product of multipliers is resonant", MAPS,
+           "if abs(product - critical[i]) <= RESONANT]", "if sum(powers) == 3 and i == 0]", tests=PAIR),
+    Mutant("workbench planes: no square is in the coefficient of a 1:3 resonance", MAPS,
+           "abs(b) ** 2 - 1) / 3", "abs(b) ** 2) / 3", tests=PAIR),
+    Mutant("workbench planes: a coefficient of a pole is large", DYNAMICS + "normal_forms",
+           "return self.value / (1 + self.size)", "return self.value", tests=POLES),
+    Mutant("workbench planes: a jump is a zero", TWO,
+           "if place is None or not abs(test(place)) <= JUMP * (abs(test(begin)) + abs(test(end))):",
+           "if place is None:", tests=GENERALISED),
+    Mutant("workbench planes: a degenerate point at a point of the curve is passed by", TWO,
+           "if values[k] == 0 and k and values[k - 1] * values[k + 1] < 0:", "if False:", tests=GENERAL),
+    Mutant("workbench planes: a curve is drawn by its steps", DYNAMICS + "refined_curves",
+           "if not halvings or", "if True or", tests=SEEN),
     Mutant("workbench planes: each length of a branch has a program for the ranges of its orbits",
            DYNAMICS + "orbit_continuation", "slice(begin, begin + TOGETHER)", "slice(begin, points * m)", tests=ONCE),
     Mutant("workbench planes: curves of a forced flow are those at time zero", KINDS,
@@ -54,9 +83,9 @@ MUTANTS = (
            "check_forcing(moved, cycle, forcing)", "pass", tests=FORCED),
     Mutant("workbench planes: the vector of a fold of orbits has no period", VARIED,
            "(at.vectors) + at.rate * velocity[None]", "(at.vectors)", tests=CYCLES),
-    Mutant("workbench planes: segments of an orbit begin at the same time", RETURNS,
+    Mutant("workbench planes: segments of an orbit begin at the same time", DYNAMICS + "shot_gaps",
            "- k * maps[k] @ begins[k]", "", tests=DIFFERENCES),
-    Mutant("workbench planes: a pair of multipliers turns the other way", RETURNS,
+    Mutant("workbench planes: a pair of multipliers turns the other way", DYNAMICS + "shot_gaps",
            "change[1, 2], change[2, 1] = -s, s, -c, c", "change[1, 2], change[2, 1] = -s, s, c, -c",
            tests=DIFFERENCES + RESONANCES),
     Mutant("workbench planes: a double multiplier is one that is passed", DYNAMICS + "multipliers",
@@ -65,7 +94,7 @@ MUTANTS = (
            '"cusp": self._bend,', "", tests=FLIPS),
     Mutant("workbench planes: the sense of a null vector changes at a cusp", RETURNS,
            "* np.sign(q @ null)", "", tests=FLIPS),
-    Mutant("workbench planes: each point of an orbit of a map has a curve", PLANES,
+    Mutant("workbench planes: each point of an orbit of a map has a curve", DYNAMICS + "cycle_phases",
            "for k in range(iterate - 1):", "for k in range(0):", tests=IMAGES),
     Mutant("workbench planes: curves of iterates are those of the map", TWO,
            "_replace(iterate=returning.iterate)", "_replace(iterate=1)", tests=IMAGES),
@@ -226,18 +255,31 @@ MUTANTS = (
     Mutant("workbench diagrams: the branch of each start is kept", DIAGRAMS,
            "if not passes.known(found, one, _own(where, flow), start):", "if True:", tests=PITCHFORK),
     Mutant("workbench diagrams: branches that are switched to are kept twice", DIAGRAMS,
-           "if not passes.follows(found, other):", "if True:", tests=PITCHFORK),
+           "if not passes.follows(found, other, phases(flow, where, *_middle(other), times)):", "if True:",
+           tests=PITCHFORK),
+    Mutant("workbench diagrams: each phase of a cycle has a branch", DIAGRAMS,
+           "phases(flow, where, *_middle(other), times)", "[_middle(other)[0]]", tests=DOUBLED),
+    Mutant("workbench diagrams: phases in a file stay apart", DIAGRAMS,
+           "if not passes.follows(same, more, phases(flow, where, *_middle(more), k)):", "if True:", tests=DOUBLED),
+    Mutant("workbench diagrams: cycles of twice the period are those of a branch beside them", DIAGRAMS,
+           "for branch, k in found if k % period == 0", "for branch, _ in found", tests=CASCADE),
+    Mutant("workbench diagrams: a straight branch is as far from its chords as a bent one", DIAGRAMS,
+           "np.minimum(chord_bends(points) / 4, CUT) * lengths", "CUT * lengths", tests=CASCADE + CHORDS),
+    Mutant("workbench diagrams: one phase of a cycle is drawn", "dynsim.commands.continue",
+           "rows = at[:, -1:] if orbits else at", "rows = at[:, -1:]", tests=CASCADE),
+    Mutant("workbench diagrams: the first point of a branch is undecided", DYNAMICS + "branches",
+           "return self.kinds[int(begin) : len(self.kinds) - int(end)]", "return self.kinds", tests=CASCADE),
     Mutant("workbench diagrams: all branches are the same", DIAGRAMS,
            "SAME = 1e-3", "SAME = 1e3", tests=PITCHFORK),
     Mutant("workbench diagrams: branches are told apart at their first point", DIAGRAMS,
-           "self._points(new)[len(new.parameters) // 2]", "self._points(new)[0]",
+           "k = len(branch.parameters) // 2", "k = 0",
            tests=PITCHFORK + DOUBLED),
     Mutant("workbench diagrams: a doubled orbit is a fixed point of the map", DIAGRAMS,
            'iterate * (2 if at.kind == "period doubling" else 1)', "iterate", tests=DOUBLED),
     Mutant("workbench diagrams: no branch is switched at the last level", DIAGRAMS,
            "for _ in range(depth):", "for _ in range(depth - 1):", tests=DOUBLED),
     Mutant("workbench diagrams: branches go on as those of the map itself", DIAGRAMS,
-           "extend(flow, where, one, bounds, iterate=k,", "extend(flow, where, one, bounds, iterate=1,", tests=DOUBLED),
+           "flow, where, one, bounds, iterate=k, step", "flow, where, one, bounds, iterate=1, step", tests=DOUBLED),
     Mutant("workbench diagrams: stability changes beside a bifurcation", DIAGRAMS,
            "np.full(len(marks), 0.5)", "np.full(len(marks), 0.0)", tests=LINE),
     Mutant("workbench diagrams: an interval with one stable end is stable", DIAGRAMS,
