@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.all_equilibria import all_equilibria
+from analysis.dynamics.attraction import one_curve
 from analysis.dynamics.attractors import find_attractors
 from analysis.dynamics.equilibria import Equilibrium
 from analysis.dynamics.equilibrium_families import families
+from analysis.dynamics.limit_sets import CURVE, LimitSet
 from analysis.dynamics.linearisation import spectrum
 from analysis.dynamics.phase_plane import phase_plane
 from dynsim import FunctionFlow, Sphere, stream
@@ -134,3 +136,13 @@ def test_perturbations_return_to_a_ring_of_equilibria():
     found = find_attractors(FunctionFlow(lambda t, x: x * (1 - x @ x)), starts)
     (ring,) = found.attractors
     assert (ring.kind, ring.radius, set(found.labels)) == ("curve of equilibria", 0.1, {0})
+
+
+def test_parts_of_a_curve_are_one_set():
+    points = np.stack([np.linspace(0, 1, 21), np.zeros(21)], axis=1)
+    part = lambda rows, word="stable": LimitSet(CURVE, word, rows, rows, 0.0, np.zeros(2), spacing=0.025)
+    one, other, unit = part(points[:12]), part(points[11:]), np.ones(2)
+    assert one_curve(one, other, unit)
+    assert not one_curve(one, part(points[11:], "unstable"), unit)  # they meet where the type changes
+    assert not one_curve(one, part(points + [0.0, 0.1]), unit)
+    assert not one_curve(one, other._replace(kind="equilibrium"), unit)
