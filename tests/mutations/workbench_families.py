@@ -10,7 +10,6 @@ CIRCLE = (TEST + "a_circle_of_equilibria_is_one_closed_curve_beside_an_isolated_
 CROSS = (TEST + "curves_that_cross_are_two_and_change_their_type_there",)
 DEGENERATE = (TEST + "a_degenerate_equilibrium_is_no_family_and_a_plane_of_them_is_a_surface",)
 SLICE = (TEST + "a_slice_shows_the_part_of_a_surface_in_it",)
-EQUATOR = (TEST + "the_equator_of_a_sphere_attracts_or_repels",)
 PORTRAIT = (TEST + "a_portrait_has_the_curve_and_no_separatrices_of_its_points",)
 EDGE = (TEST + "an_equilibrium_on_the_edge_of_a_box_is_in_it",)
 ATTRACTING = (TEST + "an_attracting_curve_of_equilibria_is_one_attractor",)
@@ -45,8 +44,6 @@ MUTANTS = (
            "if len(null) > 1 and", "if False and", tests=DEGENERATE),
     Mutant("families: a slice has all components", FAMILIES,
            "slice(None) if axes is None else list(axes)", "slice(None)", tests=SLICE),
-    Mutant("families: a step is not in the tangent space", FAMILIES,
-           "full <= NEAR_ZERO * max(1.0, float(sizes[0]))", "full <= 1e9", tests=EQUATOR),
     Mutant("families: a portrait marks the points of a curve one by one", "analysis.dynamics.phase_plane",
            "    return isolated, tuple(f._replace", "    return tuple(kept), tuple(f._replace", tests=PORTRAIT),
     Mutant("families: a window ends before its edge", "analysis.dynamics.phase_plane",
