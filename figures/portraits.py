@@ -7,12 +7,14 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from analysis.dynamics.basins import Basins
+from analysis.dynamics.equilibrium_families import Family
+from analysis.dynamics.limit_sets import CURVE
 from analysis.dynamics.phase_plane import PhasePlane
 from analysis.dynamics.portrait import Portrait
 from figures.fitted import fitted
 from figures.panels.basins import basin_background
 from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
-from figures.panels.portrait_curves import cycles, paths, separatrices, sphere_cycles
+from figures.panels.portrait_curves import cycles, families, paths, separatrices, sphere_cycles
 from figures.panels.simplices import simplex_portrait
 from figures.panels.tokens import AXES, View
 from figures.style import COLUMN, PAGE, canvas, colour, settings
@@ -61,6 +63,7 @@ def plane(
         paths(ax, found.trajectories)
         separatrices(ax, found.stable_curves, found.unstable_curves)
         cycles(ax, found.cycles, found.cycle_kinds)
+        families(ax, found.families)
         if basins is not None:
             basin_background(ax, basins.labels, basins.axes)
         _finished(ax, title, common)
@@ -74,6 +77,7 @@ def line(
     kinds: Sequence[str],
     label: str,
     *,
+    curves: Sequence[Family] = (),
     velocity: str = "velocity",
     title: str = "",
     basins: Basins | None = None,
@@ -81,7 +85,7 @@ def line(
 ) -> Figure:
     """Return the portrait of a line: the velocity against the state, with arrows and equilibria on the axis.
 
-    `label` is that of the state, `velocity` that of its velocity.
+    `label` is that of the state, `velocity` that of its velocity; `curves` are intervals of equilibria.
     """
     with settings():
         drawn, (ax,) = canvas(COLUMN, 0.62)
@@ -107,6 +111,8 @@ def line(
                     },
                 )
         equilibria(ax, np.column_stack([points, np.zeros(len(points))]), kinds)
+        on_axis = lambda family: np.column_stack([family.points[:, 0], np.zeros(len(family.points))])
+        families(ax, [family._replace(points=on_axis(family)) for family in curves])
         ax.set_xlim(xs[0], xs[-1])
         ax.set_xlabel(label)
         ax.set_ylabel(velocity)
@@ -131,6 +137,7 @@ def circle(found: Portrait, labels: Sequence[str], *, title: str = "", common: C
             kinds=found.kinds, names=_others(found), labels=(labels[0], labels[1]),
             largest=None if common.speeds is None else common.speeds[1],
         )  # fmt: skip
+        families(ax, found.families)
         _finished(ax, title, common)
         return fitted(drawn)
 
@@ -149,6 +156,7 @@ def sphere(found: Portrait, labels: Sequence[str], *, title: str = "", common: C
                 labels=short, largest=None if common.speeds is None else common.speeds[1],
             )  # fmt: skip
             sphere_cycles(ax, [cycle.points for cycle in found.cycles], [cycle.kind for cycle in found.cycles], side)
+            families(ax, found.families, view=side)
             ax.set_title(name)
         for letter, label in zip(short, labels, strict=True):
             if short is AXES is not labels and label != letter:
@@ -160,8 +168,8 @@ def sphere(found: Portrait, labels: Sequence[str], *, title: str = "", common: C
 
 def _others(found: Portrait) -> dict[int, str]:
     """Return words for the limits of a portrait that are no equilibria, by number."""
-    round_ = {cycle.limit for cycle in found.cycles}
-    word = lambda k: "a limit cycle" if k in round_ else "another attractor"
+    words = {"periodic orbit": "a limit cycle", CURVE: "a curve of equilibria"}
+    word = lambda k: words.get(found.others.get(k, ""), "another attractor")
     known = {int(k): word(k) for k in np.unique(found.limits) if k >= len(found.kinds)}
     return known | ({-1: "an unknown limit"} if np.any(found.limits < 0) else {})
 
@@ -172,16 +180,21 @@ def simplex(
     kinds: Sequence[str],
     states: Sequence[str],
     *,
+    curves: Sequence[Family] = (),
     title: str = "",
     common: Common = ALONE,
 ) -> Figure:
-    """Return the portrait of a flow on the simplex of three states: trajectories, (paths, times, 3), and equilibria."""
+    """Return the portrait of a flow on the simplex of three states: trajectories, (paths, times, 3), and equilibria.
+
+    `points` are the isolated ones, and `curves` families of others.
+    """
     from figures.panels.simplices import in_triangle
 
     with settings():
         drawn, (ax,) = canvas(COLUMN, 0.9)
         simplex_portrait(ax, trajectories, np.empty((0, 3)), states=states)
         equilibria(ax, in_triangle(points.reshape(-1, 3)), kinds)
+        families(ax, [family._replace(points=in_triangle(family.points)) for family in curves])
         _finished(ax, "", common)
         drawn.suptitle(title)
         return fitted(drawn)

@@ -167,7 +167,8 @@ def test_a_limit_cycle_on_the_sphere_has_a_basin_of_its_own():
 
 
 def test_points_of_a_portrait_cover_the_space_evenly_and_its_field_is_frozen(monkeypatch):
-    monkeypatch.setattr("analysis.dynamics.portrait._limits", lambda flow, starts, *_: (np.zeros(len(starts), int), ()))
+    no_limits = lambda flow, starts, *_: (np.zeros(len(starts), int), (), {})
+    monkeypatch.setattr("analysis.dynamics.portrait._limits", no_limits)
     monkeypatch.setattr("analysis.dynamics.portrait.equilibria", lambda *_: [])
     turning = FunctionFlow(lambda t, x: t * jnp.stack([-x[1], x[0] - 1]), Sphere())
     found = circle_portrait(turning, 12, t=3.0)

@@ -12,6 +12,7 @@ from matplotlib.quiver import Quiver
 
 from analysis.dynamics.basin_fractions import FractionCurves
 from analysis.dynamics.branches import Branch
+from analysis.dynamics.equilibrium_families import Family
 from analysis.dynamics.portrait import Cycle, Portrait
 from dynsim import FunctionFlow
 from dynsim.commands.basins_against import _draw as draw_shares
@@ -240,7 +241,8 @@ def test_a_limit_cycle_on_the_sphere_is_whole_on_both_sides_and_pale_where_it_is
     ring = np.stack([0.8 * np.cos(angles), 0.8 * np.sin(angles), np.full(60, 0.6)], axis=1)
     points = np.concatenate([np.eye(3), -np.eye(3)])
     turning = Portrait(points, np.roll(points, 1, axis=1), np.zeros((0, 3)), (), np.zeros(6, int))
-    drawn = sphere(turning._replace(cycles=(Cycle(0, "stable", ring),)), ["a", "b", "c"])
+    turning = turning._replace(cycles=(Cycle(0, "stable", ring),), others={0: "periodic orbit"})
+    drawn = sphere(turning, ["a", "b", "c"])
     views = View(), View().opposite()
     for ax, view in zip(drawn.axes, views, strict=True):
         seen = [line for line in ax.lines if line.get_linewidth() == 1.8 and np.size(line.get_xdata())]
@@ -251,3 +253,19 @@ def test_a_limit_cycle_on_the_sphere_is_whole_on_both_sides_and_pale_where_it_is
         assert abs(sum(len(line.get_xydata()) for line in hidden) - (60 - count)) <= 2
     words = [text.get_text() for text in drawn.legends[0].get_texts()]
     assert words == ["basin of a limit cycle", "stable limit cycle"]
+
+
+def test_a_curve_of_equilibria_is_drawn_by_its_types_and_hidden_parts_are_pale():
+    angles = np.arange(60) * np.pi / 30
+    ring = np.stack([np.cos(angles), np.sin(angles), np.zeros(60)], axis=1)
+    family = Family(ring, ("stable",) * 30 + ("unstable",) * 30, "closed")
+    points = np.concatenate([np.eye(3), -np.eye(3)])
+    found = Portrait(points, np.roll(points, 1, axis=1), np.zeros((0, 3)), (), np.zeros(6, int))
+    drawn = sphere(found._replace(families=(family,), others={0: "curve of equilibria"}), ["a", "b", "c"])
+    thick = [line for ax in drawn.axes for line in ax.lines if line.get_linewidth() == 2.6 and len(line.get_xydata())]
+    assert {line.get_linestyle() for line in thick} == {"-", "--"}
+    assert {line.get_color() for line in thick} == {colour("stable"), paler(colour("stable"), HIDDEN)}
+    seen = sum(len(line.get_xydata()) for line in thick[: len(thick) // 2])
+    assert abs(seen - 61) <= 4  # each point once on a side, and those where parts meet
+    words = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert words == ["basin of a curve of equilibria", "stable equilibria", "unstable equilibria"]

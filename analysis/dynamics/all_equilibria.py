@@ -12,6 +12,7 @@ from jaxtyping import Array
 from numpy.typing import ArrayLike
 
 from analysis.dynamics.equilibria import (
+    SAME,
     STEPS,
     Comparison,
     Equilibrium,
@@ -43,9 +44,9 @@ class AllEquilibria(NamedTuple):
 
     `families` are the equilibria that are not isolated, one for each family met, and for families of the same spectrum:
     at each a direction of the null space leads to further equilibria. Points between which the speed is zero up to
-    rounding, as near a degenerate equilibrium, are one. `outside` counts those found outside of the box. `end` says why
-    the search ended: `quiet` (two rounds found nothing new), `rounds` or `count` (the caps). There may be others: a
-    search proves nothing; see `certified_equilibria`.
+    rounding, as near a degenerate equilibrium, are one. `outside` counts those found outside of the box; one on its
+    edge, up to rounding, is inside. `end` says why the search ended: `quiet` (two rounds found nothing new), `rounds`
+    or `count` (the caps). There may be others: a search proves nothing; see `certified_equilibria`.
     """
 
     found: tuple[Equilibrium, ...]
@@ -58,7 +59,9 @@ class AllEquilibria(NamedTuple):
     def __repr__(self) -> str:
         """Return the result in a line."""
         kinds = [e.kind for e in self.found]
-        said = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds)) or "none in the box"
+        said = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds)) or (
+            "none isolated" if self.families else "none in the box"
+        )
         families = f"; {len(self.families)} not isolated (a symmetry, or zero modes)" if self.families else ""
         ends = {"quiet": "the last rounds found no other", "rounds": "the cap on rounds was reached"}
         why = ends.get(self.end, "the cap on equilibria was reached")
@@ -189,6 +192,7 @@ class _Search:
         known = [k for k in self.members if k not in self.joined]
         alike = [k for k in known if np.array_equal(type_of(self.states[k]), type_of(x))]
         if alike:
+            self.members[alike[0]].append(x)
             return alike[0]
         found = [k for k in known if any(self._leads_to(y, self.members[k]) for y in moved)]
         for k in found[1:]:
@@ -226,15 +230,24 @@ class _Search:
             return False
         return any(leads_on(self.flow, x, basis @ v, 0.0) for v in null)
 
+    def _in_box(self, x: State, box: np.ndarray) -> bool:
+        """Return whether an equilibrium is in a box, up to the distance at which two are the same."""
+        flat, edge = np.asarray(ravel_pytree(self.units.restored(x))[0]), SAME * (box[1] - box[0])
+        return bool(np.all(flat >= box[0] - edge) and np.all(flat <= box[1] + edge))
+
     def result(self, box: np.ndarray | None, rounds: int, starts: int, end: str) -> AllEquilibria:
         """Return what was found, classified."""
         inside, families, outside = [], [], 0
         rows = zip(self.states, self.speeds, self.counts, self.families, strict=True)
-        for x, speed, count, family in (row for k, row in enumerate(rows) if k not in self.joined):
-            flat = np.asarray(ravel_pytree(self.units.restored(x))[0])
-            if box is not None and not (np.all(flat >= box[0]) and np.all(flat <= box[1])):
-                outside += 1
+        for k, (x, speed, count, family) in enumerate(rows):
+            if k in self.joined:
                 continue
+            if box is not None and not self._in_box(x, box):
+                members = [y for y in self.members.get(k, ()) if self._in_box(y, box)]
+                if not members:
+                    outside += 1
+                    continue
+                x, speed = members[0], max_speed(self.flow, members[0])
             one = classified(self.units, x, speed, self.given, count)
             (families if family else inside).append(one)
         inside.sort(key=lambda e: e.order)

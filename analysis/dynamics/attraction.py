@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import KDTree
 
-from analysis.dynamics.limit_sets import LimitSet, Record
+from analysis.dynamics.limit_sets import CURVE, LimitSet, Record
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.time_maps import WINDOW, TimeMap, velocity_of
 from analysis.dynamics.units import power_near
@@ -123,6 +123,14 @@ def set_distance(one: LimitSet, other: LimitSet, extent: Float[np.ndarray, " f"]
     """Return the Hausdorff distance of two sets of features, in extents."""
     a, b = one.features / extent, other.features / extent
     return float(max(np.max(KDTree(b).query(a)[0]), np.max(KDTree(a).query(b)[0])))
+
+
+def one_curve(one: LimitSet, other: LimitSet, extent: Float[np.ndarray, " f"]) -> bool:
+    """Return whether two sets are parts of one curve of equilibria, of which a search sees what is near a start."""
+    if not one.kind == other.kind == CURVE or one.stability != other.stability:
+        return False
+    nearest = np.min(KDTree(one.features / extent).query(other.features / extent)[0])
+    return bool(nearest <= 2 * max(one.spacing, other.spacing))
 
 
 class Followed:

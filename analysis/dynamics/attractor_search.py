@@ -6,9 +6,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from analysis.dynamics.attraction import extent_of, resolution, same_set, set_distance, stays_on, volume_growth
+from analysis.dynamics.attraction import (
+    extent_of,
+    one_curve,
+    resolution,
+    same_set,
+    set_distance,
+    stays_on,
+    volume_growth,
+)
 from analysis.dynamics.intervals import adapted, hold_back, relieved
-from analysis.dynamics.limit_sets import LimitSet, Record, Slow, limit_of
+from analysis.dynamics.limit_sets import CURVE, LimitSet, Record, Slow, limit_of
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.recurrent_sets import recurrent_set
@@ -30,13 +38,14 @@ ROUND = 128  # intervals of the first round; the others are each twice as long a
 ENOUGH = 2048  # samples from which a set is taken as recurrent without being periodic; of a flow, twice as many
 SAME = 1e-6  # of the extent: sets nearer to each other, but for the gaps between their points, are one
 HYPERBOLIC = 1e-3  # multipliers have moduli below one minus this, or decide only with perturbations that come back
-NEUTRAL = 4  # periodic orbits with multipliers on the unit circle that do not attract: others are of their family
+NEUTRAL = 4  # neutral equilibria or periodic orbits that do not attract: others are of their family
 LYAPUNOV = 2000.0  # intervals over which a Lyapunov exponent is averaged
 
 
 class Attractors(NamedTuple):
     """The attractors found, and for each start the index of its own, or a negative label of `FATES`.
 
+    Equilibria that are not isolated are one attractor if they are a curve to which states beside it move.
     `others` are limits that do not attract (saddles, centres, conservative sets), or for which this is open (their
     `stability` is `undecided`); `other_reached` (starts,) says which of them a start has come to, -1 for none. `rates`
     (starts,) is the speed per time unit of what has not settled, NaN elsewhere. At most `longest` intervals, the last
@@ -89,7 +98,7 @@ class Search:
         self.other_reached = np.full(len(flat), -1)
         self.rates = np.full(len(flat), np.nan)
         self.pending = np.arange(len(flat))
-        self.neutral = 0  # periodic orbits of this kind whose perturbations stayed away
+        self.neutral = 0  # neutral limits whose perturbations stayed away
         self.extent = extent_of(time_map.features_of(flat))
         self.is_stiff = False
 
@@ -106,6 +115,9 @@ class Search:
         if self.has_arrived(start, states):
             return True
         features, told = self.time_map.features_of(states), self.told
+        for place, other in enumerate(self.others):
+            if other.kind == CURVE and stays_on(features, other, self.extent):
+                return self._leave(start, place, last)
         record = Record(self.time_map, states, features, self.extent, told.forced, told.longest_period, told.symmetries)
         limit = limit_of(record)
         if isinstance(limit, Slow):
@@ -164,14 +176,14 @@ class Search:
             return limit, Attraction(False, 0.0)
         sizes, neutral = np.abs(limit.values), limit.stability == "undecided" and limit.values.size > 0
         sure = limit.stability == "stable" and (limit.period == 0 or np.max(sizes, initial=0.0) < 1 - HYPERBOLIC)
-        if neutral and limit.period > 0 and self.neutral == NEUTRAL:
+        if neutral and self.neutral == NEUTRAL:
             return limit, Attraction(False, 0.0)
         if not limit.values.size and limit.period > 0 and volume_growth(record).is_none:
             return limit, Attraction(False, 0.0)
         found = attraction_of_orbit(self.time_map, limit, self.extent, widths(record))
         if sure:
             return limit, found._replace(attracts=True)
-        self.neutral += neutral and limit.period > 0 and found.attracts is False
+        self.neutral += neutral and found.attracts is False
         if neutral and found.attracts:  # of a higher order, if at all
             found = Attraction(None, 0.0)
         return limit if found.attracts else limit._replace(stability="undecided"), found
@@ -182,7 +194,7 @@ class Search:
             if np.isnan(limit.period) and np.isnan(known.period):
                 if same_set(known, limit, self.extent):
                     return place
-            elif set_distance(known, limit, self.extent) < 1e-4:
+            elif set_distance(known, limit, self.extent) < 1e-4 or one_curve(known, limit, self.extent):
                 return place
         return -1
 
@@ -237,6 +249,8 @@ class Search:
         for place, known in enumerate(self.attractors):
             near = SAME + 2 * resolution(known, self.extent)
             if known.kind == limit.kind and set_distance(known, limit, self.extent) <= near:
+                return place
+            if one_curve(known, limit, self.extent):
                 return place
             if np.isnan(known.period) and stays_on(limit.features, known, self.extent):
                 self.attractors[place] = limit if limit.period > 0 else known

@@ -27,7 +27,7 @@ from analysis.dynamics.attractor_search import (
 )
 from analysis.dynamics.attractors import prepared
 from analysis.dynamics.flat_states import grid_states
-from analysis.dynamics.limit_sets import LimitSet
+from analysis.dynamics.limit_sets import CURVE, LimitSet
 from analysis.dynamics.rates import Fit
 from analysis.dynamics.time_maps import WINDOW, Features, TimeMap
 from dynsim._types import State
@@ -288,6 +288,7 @@ class _Run:
         for other in self.others if self.pending.size else ():
             scaled = self.time_map.features_of(self.xs[self.pending]) / self.extent
             is_open = other.stability == "undecided"
-            close = reach(other, self.extent) if is_open and np.isnan(other.period) else ON_LIMIT
+            wide = other.kind == CURVE or is_open and np.isnan(other.period)
+            close = reach(other, self.extent) if wide else ON_LIMIT
             near = KDTree(other.features / self.extent).query(scaled)[0] <= close
             self.labels[self.pending[near]] = UNDECIDED if is_open else NOT_ATTRACTING

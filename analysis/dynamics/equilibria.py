@@ -129,7 +129,7 @@ def at_rest(flow: AbstractFlow, x: State, speed: float, scale: float, t: Time = 
         return False
     if speed <= AT_REST:
         return True
-    field = np.asarray(_field(flow, x, jnp.asarray(t, float)))
+    field = np.asarray(field_at(flow, x, jnp.asarray(t, float)))
     basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, t)
     along = basis.T @ field
     step = np.linalg.lstsq(J, -along, rcond=1e-9)[0]
@@ -175,12 +175,12 @@ def newton(flow: AbstractFlow, x: State, t: Time = 0.0, *, max_steps: int = 20) 
     when a step does not reduce the speed, or after `max_steps`. NumPy: not for `jit`.
     """
     x, when = as_state("x", x), jnp.asarray(t, float)
-    field = np.asarray(_field(flow, x, when))
+    field = np.asarray(field_at(flow, x, when))
     for _ in range(max_steps):
         basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, when)
         step = basis @ np.linalg.lstsq(J, -basis.T @ field, rcond=1e-9)[0]
         moved = displaced(flow.space, x, jnp.asarray(step))
-        after = np.asarray(_field(flow, moved, when))
+        after = np.asarray(field_at(flow, moved, when))
         if not np.max(np.abs(after)) < np.max(np.abs(field)):
             break
         x, field = moved, after
@@ -193,11 +193,12 @@ def _size(states: State) -> int:
 
 def max_speed(flow: AbstractFlow, x: State, t: Time = 0.0) -> float:
     """Return the largest entry of the field at `x`, as an absolute value. NumPy: not for `jit`."""
-    return float(np.max(np.abs(_field(flow, as_state("x", x), jnp.asarray(t, float)))))
+    return float(np.max(np.abs(field_at(flow, as_state("x", x), jnp.asarray(t, float)))))
 
 
 @eqx.filter_jit
-def _field(flow: AbstractFlow, x: State, t: Array) -> Array:
+def field_at(flow: AbstractFlow, x: State, t: Array) -> Array:
+    """Return the field at a state as a flat vector."""
     return jax.flatten_util.ravel_pytree(flow.vector_field(t, x))[0]
 
 

@@ -12,7 +12,8 @@ from jaxtyping import Array, Complex, Float
 from scipy.ndimage import maximum_filter1d
 
 from analysis.dynamics.equilibria import AT_REST, newton
-from analysis.dynamics.flat_states import flat_states
+from analysis.dynamics.equilibrium_families import family_through
+from analysis.dynamics.flat_states import flat_state, flat_states
 from analysis.dynamics.limits import ESCAPE, look
 from analysis.dynamics.linearisation import SymmetryGenerator, kind, spectrum
 from analysis.dynamics.map_orbits import periodic_points
@@ -33,6 +34,7 @@ CLOSE = 1e-6  # of the extent: a distance at which a trajectory counts as being 
 SAMPLES = 5040  # of an orbit of a flow: a multiple of 2 to 10
 CLOUD = 1024  # points at equal distances that represent it
 TRIES = 2  # recurrences of a trajectory from which a cycle is looked for
+CURVE = "curve of equilibria"
 IN_SHOOTING = 1e-10  # the relative tolerance of the solver there, and
 ON_ORBIT = 1e-8  # by another one: Newton's method in the steps of an implicit one does not reach the first
 UNIT = 1e-6  # a multiplier's modulus within this of one decides nothing about stability
@@ -41,10 +43,10 @@ UNIT = 1e-6  # a multiplier's modulus within this of one decides nothing about s
 class LimitSet(NamedTuple):
     """An invariant set: its `kind`, points on it, its stability.
 
-    `kind` is `equilibrium`, `fixed point` (of a map), `periodic orbit` or `recurrent set` (chaotic or quasiperiodic);
-    `stability` is `stable`, `saddle`, `unstable`, `not attracting` (a set that is not hyperbolic, from which
-    perturbations stay away) or `undecided`. `states` has points of the set on the first axis, and
-    `features` their features. `period` is in time units or steps, 0 for an equilibrium, NaN for a recurrent set that is
+    `kind` is `equilibrium`, `curve of equilibria`, `fixed point` (of a map), `periodic orbit` or `recurrent set`
+    (chaotic or quasiperiodic); `stability` is `stable`, `saddle`, `unstable`, `not attracting` (a set that is not
+    hyperbolic, from which perturbations stay away) or `undecided`. `states` has points of the set on the first axis,
+    and `features` their features. `period` is in time units or steps, 0 for equilibria, NaN for a recurrent set that is
     not periodic. `values` holds the eigenvalues of a flow's equilibrium, else multipliers. `radius` is the largest
     distance tried, in extents, from which nine in ten perturbations or more came back, as from all smaller ones; 0 if
     it is not known. `spacing` is the distance, in extents, from these points within which nine in ten states of other
@@ -66,10 +68,14 @@ class LimitSet(NamedTuple):
         """Return the set in a line: stability, kind, period and place."""
         word = {"undecided": "neutral or undecided "}.get(self.stability, f"{self.stability} ")
         period = f" of period {self.period:.6g}" if self.period > 0 else ""
-        point = np.round(np.asarray(ravel_pytree(self.state)[0])[:6], 12) + 0.0
-        where = np.array2string(point, precision=5, separator=", ")
+        points = flat_states(self.states)[:, :6]
+        parted = self.kind == CURVE and np.ptp(points[[0, -1]], axis=0).max() > 2 * np.ptp(points[:2], axis=0).max()
+        ends = np.round(points[[0, -1] if parted else [0]], 12) + 0.0
+        where = ("from " if parted else "at ") + " to ".join(
+            np.array2string(x, precision=5, separator=", ") for x in ends
+        )
         grows = f", largest exponent {self.exponent:.4g}" if np.isfinite(self.exponent) else ""
-        return f"{word}{self.kind}{period} at {where}{grows}"
+        return f"{word}{self.kind}{period} {where}{grows}"
 
     @property
     def state(self) -> State:
@@ -163,7 +169,23 @@ def _equilibrium(record: Record) -> LimitSet | Slow | None:
             return Slow(speed)
     elif not _on_limit(record, features, top, 0.0):
         return Slow(top)
-    return LimitSet("equilibrium", found.kind, states_of(record.time_map, flat), features, 0.0, values)
+    alone = LimitSet("equilibrium", found.kind, states_of(record.time_map, flat), features, 0.0, values)
+    return _curve(record, x, values) or alone
+
+
+def _curve(record: Record, x: State, values: np.ndarray) -> LimitSet | None:
+    """Return the curve of equilibria of one type through one of them, as far as an extent to each side; else None."""
+    flat, extent = flat_state(x), record.extent
+    sizes = extent if len(extent) == len(flat) else np.full(len(flat), float(np.median(extent)))
+    inside = lambda y: bool(np.all(np.abs(y - flat) <= sizes))
+    units, shape = record.time_map.units, ravel_pytree(x)[1]
+    family = family_through(units, x, shape(jnp.asarray(sizes)), inside=inside)
+    word, points = ("undecided", flat[None]) if family is None else family.part(flat, sizes)
+    if word == "undecided" or len(points) == 1:
+        return None
+    features = record.time_map.features_of(points)
+    gap = float(np.max(np.linalg.norm(np.diff(features, axis=0) / extent, axis=1), initial=0.0))
+    return LimitSet(CURVE, word, states_of(record.time_map, points), features, 0.0, values, spacing=gap / 2)
 
 
 def _relative_equilibrium(record: Record) -> LimitSet | None:

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float
 
 from analysis.dynamics.cycles import cycles_with_paths
 from analysis.dynamics.equilibria import Equilibrium, equilibria
+from analysis.dynamics.equilibrium_families import Family, families
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.dynamics.pace import change_in_time, curves, fields
 from analysis.dynamics.poles import beside_poles
@@ -24,12 +25,13 @@ SIDE = 7  # starts of Newton's method on a side of the window
 STARTS = 3  # starts on a side of the window, of trajectories that lead to limit cycles
 ASIDE = 1e-3  # of the window: where separatrices begin beside their saddle
 LENGTH = 3.0  # of curves, in diagonals of the window
-IN_SLICE = 1e-6  # of the window: an equilibrium nearer to a slice is in it
+ROUNDING = 1e-6  # of the window: an equilibrium nearer to a slice, or to an edge of the window, is in it
 
 
 class PhasePlane(NamedTuple):
     """What a portrait of a plane shows: `velocity` is that in the plane, (rows, columns, 2), and so are all points.
 
+    `equilibria` are isolated, `families` are curves of equilibria that are not, with points in the plane.
     Curves are NaN where they cannot be followed. `stable_curves` lead to saddles, `unstable_curves` from them.
     `forced` says that the field depends on time and is drawn at one time. `poles` says at which points of the grid a
     component has a pole beside, where no nullcline is.
@@ -40,6 +42,7 @@ class PhasePlane(NamedTuple):
     velocity: Float[np.ndarray, "rows columns 2"]
     equilibria: tuple[Equilibrium, ...]
     points: Float[np.ndarray, "equilibria 2"]
+    families: tuple[Family, ...]
     cycles: tuple[np.ndarray, ...]
     cycle_kinds: tuple[str, ...]
     periods: tuple[float, ...]
@@ -58,6 +61,7 @@ class PhasePlane(NamedTuple):
             f"{e.kind} ({', '.join(f'{v:.6g}' for v in np.round(p, 9) + 0.0)})"
             for e, p in zip(self.equilibria, self.points, strict=True)
         ]
+        places += [family.said() for family in self.families]
         cycles = [f"{k} cycle of period {p:.8g}" for k, p in zip(self.cycle_kinds, self.periods, strict=True)]
         return "; ".join(places + cycles) or "no equilibrium and no limit cycle in the window"
 
@@ -106,7 +110,7 @@ def phase_plane(
     in_plane = lambda p: fields(flow, lifted(p), t)[:, list(axes)]
     poles = beside_poles(in_plane, xs, ys, field)
     forced = change_in_time(flow, points)[0] > 0
-    found = _equilibria(flow, lifted, low, high, axes, state, t)
+    found, curves_of = _equilibria(flow, lifted, low, high, axes, state, t)
     places = np.array([np.asarray(e.state)[list(axes)] for e in found]).reshape(-1, 2)
     whole = len(state) == 2
     cycles = [] if forced or not whole else cycles_with_paths(flow, _spread(low, high, STARTS), horizon)
@@ -114,7 +118,7 @@ def phase_plane(
     given = _starts(trajectories, low, high)
     into, out, along = _curves(flow, found if whole else (), lifted(given), low, high, axes, t)
     return PhasePlane(
-        xs, ys, field, found, places,
+        xs, ys, field, found, places, curves_of,
         tuple(path for _, path in shown), tuple(o.stability for o, _ in shown), tuple(o.period for o, _ in shown),
         into, out, along, forced, poles,
     )  # fmt: skip
@@ -156,18 +160,23 @@ def _equilibria(
     axes: tuple[int, int],
     at: np.ndarray,
     t: Time,
-) -> tuple[Equilibrium, ...]:
-    """Return the equilibria in the window, of a slice those in it."""
+) -> tuple[tuple[Equilibrium, ...], tuple[Family, ...]]:
+    """Return the isolated equilibria in the window, of a slice those in it, and families with points in its plane."""
     others = [k for k in range(len(at)) if k not in axes]
-    found = equilibria(flow, jnp.asarray(lifted(_spread(low, high, SIDE))), t)
-    near = IN_SLICE * float(np.max(high - low))
-    kept = []
-    for e in found:
-        place = np.asarray(e.state)
-        in_slice = bool(np.all(np.abs(place[others] - at[others]) <= near))
-        if in_slice and np.all(place[list(axes)] >= low) and np.all(place[list(axes)] <= high):
-            kept.append(e)
-    return tuple(kept)
+    starts = jnp.asarray(lifted(_spread(low, high, SIDE)))
+    found = equilibria(flow, starts, t)
+    edge = ROUNDING * (high - low)
+
+    def inside(x: np.ndarray) -> bool:
+        place = x[list(axes)]
+        return bool(np.all((place >= low - edge) & (place <= high + edge)))
+
+    kept = [e for e in found if np.all(np.abs(np.asarray(e.state)[others] - at[others]) <= np.max(edge))]
+    kept = [e for e in kept if inside(np.asarray(e.state))]
+    extent = lifted(high - low)
+    extent[others] = 1.0
+    isolated, curves_of = families(flow, kept, starts, extent, inside=inside, axes=axes if others else None, t=t)
+    return isolated, tuple(f._replace(points=f.points[:, list(axes)]) for f in curves_of)
 
 
 def _spread(low: np.ndarray, high: np.ndarray, side: int) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Data of phase portraits on circle and sphere: the field on a grid, equilibria by type, the basin of each point."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import jax
@@ -8,6 +9,7 @@ import numpy as np
 
 from analysis.dynamics.basins import Search, labelled, set_up
 from analysis.dynamics.equilibria import equilibria
+from analysis.dynamics.equilibrium_families import Family, families
 from analysis.dynamics.pace import Frozen
 from dynsim._types import Time
 from dynsim.errors import argument_error
@@ -28,9 +30,9 @@ class Portrait(NamedTuple):
     """A grid, the vector field on it, the equilibria found, and the limit of each grid point.
 
     `points` and `field` have shape (points, d), `equilibrium_points` (equilibria, d), and `kinds` holds the type of
-    each equilibrium. `limits`, shape (points,), is the index of the stable equilibrium to which a grid point converges,
-    a number beyond these for an attractor of another kind, -1 where no attractor is known. `cycles` are those of these
-    attractors that are periodic orbits.
+    each equilibrium that is isolated; `families` are curves of others. `limits`, shape (points,), is the index of the
+    stable equilibrium to which a grid point converges, a number beyond these for an attractor of another kind, whose
+    kind `others` has, -1 where no attractor is known. `cycles` are those of these attractors that are periodic orbits.
     """
 
     points: np.ndarray
@@ -39,9 +41,11 @@ class Portrait(NamedTuple):
     kinds: tuple[str, ...]
     limits: np.ndarray
     cycles: tuple[Cycle, ...] = ()
+    families: tuple[Family, ...] = ()
+    others: Mapping[int, str] = {}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the fields but the cycles as named arrays, to be saved."""
+        """Return as named arrays, to be saved, all fields but cycles, families and the kinds of other attractors."""
         return {
             "points": self.points,
             "field": self.field,
@@ -96,16 +100,17 @@ def _check(flow: AbstractFlow, num_points: int, horizon: float, d: int) -> None:
 def _portrait(flow: AbstractFlow, points: np.ndarray, t: Time, horizon: float) -> Portrait:
     starts = jax.vmap(flow.space.project)(jnp.asarray(points))
     field = np.asarray(jax.vmap(lambda x: flow.vector_field(jnp.asarray(t, float), x))(starts))
-    found = equilibria(flow, starts[:: -(-len(points) // 256)], t)
+    some = starts[:: -(-len(points) // 256)]
+    found, curves_of = families(flow, equilibria(flow, some, t), some, np.ones(points.shape[1]), t=t)
     rests = np.array([e.state for e in found]).reshape(-1, points.shape[1])
-    limits, cycles = _limits(flow, starts, rests, t, horizon)
-    return Portrait(np.asarray(starts), field, rests, tuple(e.kind for e in found), limits, cycles)
+    limits, cycles, others = _limits(flow, starts, rests, t, horizon)
+    return Portrait(np.asarray(starts), field, rests, tuple(e.kind for e in found), limits, cycles, curves_of, others)
 
 
 def _limits(
     flow: AbstractFlow, starts: jax.Array, rests: np.ndarray, t: Time, horizon: float
-) -> tuple[np.ndarray, tuple[Cycle, ...]]:
-    """Return the number of the attractor of each start in a portrait with these equilibria, -1 for none, and cycles."""
+) -> tuple[np.ndarray, tuple[Cycle, ...], dict[int, str]]:
+    """Return the number of the limit of each start, -1 for none, limit cycles, and the kinds of limits by number."""
     time_map, flat, told = set_up(Frozen(flow, t), starts, Search())
     longest = max(told.longest, int(np.ceil(horizon / float(time_map.interval))))
     found = labelled(time_map, flat, told._replace(longest=longest), shown=False)
@@ -116,4 +121,5 @@ def _limits(
         numbers.append(int(np.argmin(gaps)) if known else len(rests) + place)
         if limit.kind == "periodic orbit" and limit.stability in ("stable", "saddle", "unstable"):
             cycles.append(Cycle(numbers[-1], limit.stability, np.asarray(limit.states)))
-    return np.array([*numbers, -1])[np.maximum(found.labels, -1)], tuple(cycles)
+    kinds = {number: a.kind for number, a in zip(numbers, found.attractors, strict=True) if number >= len(rests)}
+    return np.array([*numbers, -1])[np.maximum(found.labels, -1)], tuple(cycles), kinds

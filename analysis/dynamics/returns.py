@@ -11,7 +11,7 @@ from scipy.spatial import KDTree
 
 from analysis.dynamics.attraction import resolution
 from analysis.dynamics.flat_states import flat_states
-from analysis.dynamics.limit_sets import LimitSet, Record, states_of
+from analysis.dynamics.limit_sets import CURVE, LimitSet, Record, states_of
 from analysis.dynamics.time_maps import FEW, WINDOW, TimeMap
 
 RADII = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4)  # in extents: from where perturbations are to come back
@@ -174,13 +174,15 @@ def radius_of(
 
 
 class Line:
-    """The points of an equilibrium or a periodic orbit, in extents: those of an orbit of a flow as a closed polygon."""
+    """The points of equilibria or of a periodic orbit, in extents: those of an orbit of a flow as a closed polygon."""
 
     def __init__(self, limit: LimitSet, extent: np.ndarray):
         """Store the points and a tree of them; the error is that of the polygon between its corners."""
         self.extent, self.points = extent, limit.features / extent
         self.tree, self.error = KDTree(self.points), 0.0
-        self.is_closed = resolution(limit, extent) > 0 and len(self.points) > SIDES
+        self.is_closed = limit.kind != CURVE and resolution(limit, extent) > 0 and len(self.points) > SIDES
+        if limit.kind == CURVE:
+            self.error = limit.spacing / 2
         if self.is_closed:
             before, after = np.roll(self.points, 1, axis=0), np.roll(self.points, -1, axis=0)
             chord, rest = after - before, self.points - before

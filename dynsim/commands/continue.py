@@ -160,7 +160,9 @@ def _starts(o: Continue, made: "Found", symmetries: tuple) -> list[Any]:
         say(repr(found))
         if not found.found:
             where = "in the box" if o.box else "in the window of the system" if box is not None else "on the space"
-            raise argument_error("start", "be given near an equilibrium", f"is not, and none is found {where}")
+            raise argument_error(
+                "start", "be given near an equilibrium", f"is not, and no isolated one is found {where}"
+            )
         return [e.state for e in found.found]
     if alone:
         return [made.begun()]

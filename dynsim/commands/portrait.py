@@ -262,7 +262,8 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
     import jax.numpy as jnp
 
     from analysis.dynamics.equilibria import equilibria
-    from analysis.dynamics.phase_plane import window
+    from analysis.dynamics.equilibrium_families import families
+    from analysis.dynamics.phase_plane import ROUNDING, window
     from figures.panels.attractors import ends
     from figures.panels.labels import axis_label, rate_label, symbol
     from figures.portraits import line
@@ -270,19 +271,22 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
     (low,), (high,) = window(o.box or found.box, 1)
     xs = np.linspace(low, high, max(201, o.grid))
     speeds = jax.vmap(lambda x: found.system.vector_field(jnp.asarray(o.time), x))(jnp.asarray(xs)[:, None])[:, 0]
-    rests = [
-        e for e in equilibria(found.system, jnp.asarray(xs)[::5, None], o.time) if low <= float(e.state[0]) <= high
-    ]
+    starts, edge = jnp.asarray(xs)[::5, None], ROUNDING * (high - low)
+    inside = lambda x: bool(low - edge <= x[0] <= high + edge)
+    rests = [e for e in equilibria(found.system, starts, o.time) if inside(np.asarray(e.state))]
+    rests, curves = families(found.system, rests, starts, np.array([high - low]), inside=inside, t=o.time)
     points = np.array([float(e.state[0]) for e in rests])
-    said = "; ".join(f"{e.kind} {x:.6g}" for e, x in zip(rests, points, strict=True)) or "no equilibrium in the window"
+    listed = [f"{e.kind} {x:.6g}" for e, x in zip(rests, points, strict=True)] + [one.said() for one in curves]
+    said = "; ".join(listed) or "no equilibrium in the window"
     label, unit = axis_label(known.names[0], known.units[0]), known.units[0]
     velocity = rate_label(f"velocity of {symbol(known.names[0])}", unit, known.time_unit)
     regions = basins_of(o, found, (low, high), np.zeros(1), (0,))
     said = said if regions is None else f"{said}\n{regions!r}"
     kinds, regions = [e.kind for e in rests], as_before(regions, along)
     draw = lambda common: line(
-        xs, np.asarray(speeds), points, kinds, label, velocity=velocity, title=title, basins=regions, common=common
-    )
+        xs, np.asarray(speeds), points, kinds, label,
+        curves=curves, velocity=velocity, title=title, basins=regions, common=common,
+    )  # fmt: skip
     return Computed(draw, said, ends(speeds))
 
 
@@ -297,7 +301,7 @@ def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     found = compute(system, t=o.time) if o.horizon is None else compute(system, t=o.time, horizon=o.horizon)
     labels = axis_labels(known.names, known.units) if system.names else AXES
     orbits = [f"{cycle.kind} limit cycle" for cycle in found.cycles]
-    said = "; ".join([_rests(found.equilibrium_points, found.kinds), *orbits])
+    said = "; ".join([_rests(found.equilibrium_points, found.kinds, found.families), *orbits])
     return Computed(lambda common: draw(found, labels, title=title, common=common), said, speeds_of(found.field))
 
 
@@ -306,6 +310,7 @@ def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     import jax.numpy as jnp
 
     from analysis.dynamics.equilibria import equilibria
+    from analysis.dynamics.equilibrium_families import families
     from analysis.dynamics.pace import curves
     from figures.panels.labels import symbol
     from figures.portraits import simplex
@@ -316,14 +321,16 @@ def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     grid = np.array([(a, b, 1 - a - b) for a in parts for b in parts if a + b < 1])
     starts = jnp.asarray(grid)
     paths = curves(system, starts, 1.5, signs=[1.0] * len(grid), t=o.time)
-    found = [e for e in equilibria(system, starts, o.time) if float(np.min(e.state)) > -1e-9]
+    inside = lambda x: bool(np.min(x) > -1e-9)
+    found = [e for e in equilibria(system, starts, o.time) if inside(np.asarray(e.state))]
+    found, lines = families(system, found, starts, np.ones(3), inside=inside, t=o.time)
     points = np.array([np.asarray(e.state) for e in found]).reshape(-1, 3)
     kinds = tuple(e.kind for e in found)
     states = [symbol(name) for name in known.names] if system.names else ("1", "2", "3")
-    draw = lambda common: simplex(paths, points, kinds, states, title=title, common=common)
-    return Computed(draw, _rests(points, kinds))
+    draw = lambda common: simplex(paths, points, kinds, states, curves=lines, title=title, common=common)
+    return Computed(draw, _rests(points, kinds, lines))
 
 
-def _rests(points: np.ndarray, kinds: Sequence[str]) -> str:
+def _rests(points: np.ndarray, kinds: Sequence[str], curves: Sequence[Any]) -> str:
     rows = [f"{k} ({', '.join(f'{v:.6g}' for v in np.round(p, 9) + 0.0)})" for p, k in zip(points, kinds, strict=True)]
-    return "; ".join(rows) or "no equilibrium"
+    return "; ".join([*rows, *(one.said() for one in curves)]) or "no equilibrium"

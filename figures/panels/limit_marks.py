@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
+from analysis.dynamics.limit_sets import CURVE as FAMILY
 from figures.panels.bifurcations import DASHED
 from figures.style import colour
 
@@ -29,8 +30,8 @@ class Mark(NamedTuple):
 
     @property
     def is_curve(self) -> bool:
-        """Whether it is drawn as a closed line through its points."""
-        return self.kind == "periodic orbit" and len(self.points) > CURVE
+        """Whether it is drawn as a line through its points."""
+        return self.kind == FAMILY or self.kind == "periodic orbit" and len(self.points) > CURVE
 
     @property
     def words(self) -> str:
@@ -51,7 +52,7 @@ def in_window(mark: Mark, sides: Sequence[tuple[float, float]], turns: Mapping[i
         turns: the periods of axes that are angles, by their number.
     """
     points = np.asarray(mark.points, float).reshape(len(mark.points), -1)
-    if mark.is_curve:
+    if mark.is_curve and mark.kind != FAMILY:
         points = np.concatenate([points, points[:1]])
     moves = [(0.0,)] * points.shape[1]
     for k, period in turns.items():
@@ -77,7 +78,8 @@ def draw_mark(ax: Axes, mark: Mark) -> None:
     label = None if mark.words in {line.get_label() for line in ax.lines} else mark.words
     if mark.is_curve:
         style = DOTTED if mark.projected else "-" if mark.attracts else DASHED
-        ax.plot(*points.T, color="black", linewidth=1.1, linestyle=style, zorder=3.0, label=label)
+        width = 2.2 if mark.kind == FAMILY else 1.1
+        ax.plot(*points.T, color="black", linewidth=width, linestyle=style, zorder=3.0, label=label)
     elif mark.kind in SCATTERED:
         points = points[:: -(-len(points) // DOTS)]
         tint = "black" if mark.attracts else colour("undecided")

@@ -1,4 +1,4 @@
-"""Curves of a phase portrait: limit cycles, separatrices of saddles, trajectories."""
+"""Curves of a phase portrait: limit cycles, curves of equilibria, separatrices of saddles, trajectories."""
 
 from collections.abc import Sequence
 
@@ -7,10 +7,17 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from numpy.typing import ArrayLike
 
+from analysis.dynamics.equilibrium_families import Family
 from dynsim.errors import argument_error
 from figures.panels.tokens import HIDDEN, View, visible_pieces
 from figures.style import colour, paler
 
+FAMILIES = {
+    "stable": "-",
+    "unstable": (0, (1.8, 0.8)),
+    "saddle": (0, (0.8, 0.8)),
+    "undecided": (0, (1.8, 0.6, 0.6, 0.6)),
+}
 STYLES = {"stable": "-", "unstable": (0, (4, 1.5)), "saddle": (0, (1, 1))}  # of limit cycles
 
 
@@ -47,6 +54,32 @@ def sphere_cycles(ax: Axes, orbits: Sequence[ArrayLike], kinds: Sequence[str], v
                 ax.plot(*piece.T, color="white", linewidth=3.2, zorder=4.4)
             ax.plot(*piece.T, color=tint, linewidth=1.8 if seen else 1.0, linestyle=STYLES[kind],
                     zorder=4.5 if seen else 3.4)  # fmt: skip
+
+
+def families(ax: Axes, found: Sequence[Family], *, view: View | None = None) -> None:
+    """Draw curves of equilibria, each part in the colour and the line style of its type, each type named once.
+
+    Args:
+        ax: the axes.
+        found: families with points in the plane of the axes, (points, 2), or on the unit sphere, (points, 3).
+        view: direction of projection, for the sphere, whose hidden parts are pale.
+    """
+    named: set[str] = set()
+    for family in found:
+        ends = np.concatenate([family.points, family.points[:1]]) if family.end == "closed" else family.points
+        for word, a, b in family.runs:
+            part, name = ends[a : b + 1], None if word in named else f"{word} equilibria"
+            named.add(word)
+            pieces = [(part, True)]
+            if view is not None:
+                pieces = visible_pieces(view.project(part), view.sees(part, np.eye(3)))
+                ax.plot([], [], color=colour(word), linewidth=2.6, linestyle=FAMILIES[word], label=name)
+                name = None
+            for piece, seen in pieces:
+                tint = colour(word) if seen else paler(colour(word), HIDDEN)
+                ax.plot(*piece.T, color="white", linewidth=3.8, zorder=4.8 if seen else 3.5)
+                ax.plot(*piece.T, color=tint, linewidth=2.6, linestyle=FAMILIES[word], zorder=4.9 if seen else 3.6,
+                        label=name)  # fmt: skip
 
 
 def separatrices(ax: Axes, stable: ArrayLike, unstable: ArrayLike) -> None:

@@ -1,0 +1,148 @@
+"""Curves of equilibria in closed form: where they are, their types, how they end, and that they attract as one set."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.all_equilibria import all_equilibria
+from analysis.dynamics.attraction import one_curve
+from analysis.dynamics.attractors import find_attractors
+from analysis.dynamics.equilibria import Equilibrium
+from analysis.dynamics.equilibrium_families import families
+from analysis.dynamics.limit_sets import CURVE, LimitSet
+from analysis.dynamics.linearisation import spectrum
+from analysis.dynamics.phase_plane import phase_plane
+from dynsim import FunctionFlow, Sphere, stream
+
+
+def epidemic(t, x, beta=0.5, gamma=0.2):
+    """Return the rates of susceptible and infected; every point with i = 0 is an equilibrium."""
+    return jnp.stack([-beta * x[0] * x[1], beta * x[0] * x[1] - gamma * x[1]])
+
+
+def found_from(flow, rests, size, *, axes=None):
+    """Return the isolated ones of some equilibria, and the families of others within a distance from the origin."""
+    starts, size = jnp.asarray(rests, float), np.asarray(size, float)
+    given = [Equilibrium(x, 0.0, spectrum(flow, x), 1) for x in starts]
+    inside = lambda x: bool(np.all(np.abs(x) <= size * (1 + 1e-9)))
+    return families(flow, given, starts, size, inside=inside, axes=axes)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e6])
+def test_disease_free_equilibria_are_stable_below_the_threshold(unit):
+    flow = FunctionFlow(lambda t, x: epidemic(t, x / unit) * unit)
+    isolated, (family,) = found_from(flow, unit * np.array([[0.7, 0.0], [0.1, 0.0], [0.3, 0.0]]), [unit, unit])
+    assert (isolated, family.end) == ((), "open")
+    assert [word for word, *_ in family.runs] == ["stable", "unstable"]
+    change = family.runs[1][1]
+    np.testing.assert_allclose(family.points[[0, change, -1]] / unit, [[-1, 0], [0.4, 0], [1, 0]], atol=2e-6)
+    steps = np.linalg.norm(np.diff(family.points, axis=0), axis=1) / unit
+    assert np.max(steps) < 1.01 * np.sqrt(2) / 150
+    assert family.said().endswith(": stable, unstable from (0.4, 0)") or unit > 1
+
+
+def test_which_equilibrium_was_found_does_not_matter():
+    ends = [found_from(FunctionFlow(epidemic), [[s, 0.0]], [1, 1])[1][0].points[[0, -1]] for s in (-0.85, 0.15, 0.85)]
+    np.testing.assert_allclose(ends, np.broadcast_to([[-1, 0], [1, 0]], (3, 2, 2)), atol=1e-6)
+
+
+def test_a_circle_of_equilibria_is_one_closed_curve_beside_an_isolated_one():
+    flow = FunctionFlow(lambda t, x: x * (1 - x @ x))
+    isolated, (family,) = found_from(flow, [[0.6, 0.8], [0.0, 0.0], [-1.0, 0.0]], [2, 2])
+    assert (family.end, set(family.kinds), [e.kind for e in isolated]) == ("closed", {"stable"}, ["unstable"])
+    np.testing.assert_allclose(np.linalg.norm(family.points, axis=1), 1.0, atol=1e-9)
+    ways = np.diff(np.append(family.points, family.points[:1], axis=0), axis=0)
+    lengths = np.linalg.norm(ways, axis=1)
+    assert abs(np.sum(lengths) - 2 * np.pi) < 0.01  # once around, neither less nor more
+    assert np.max(lengths) < 1.8 * 2 * np.sqrt(2) / 150
+    assert family.said().startswith("curve of equilibria closed, through (")
+
+
+def test_curves_that_cross_are_two_and_change_their_type_there():
+    flow = FunctionFlow(lambda t, x: jnp.stack([x[0] * x[1]] * 2))
+    isolated, known = found_from(flow, [[0.0, 0.5], [0.5, 0.0], [0.0, 0.0], [0.0, -0.7]], [2, 1])
+    ends = sorted(tuple(np.round(np.ravel(f.points[[0, -1]]), 5) + 0.0) for f in known)
+    assert (isolated, ends) == ((), [(-2, 0, 2, 0), (0, -1, 0, 1)])
+    for family in known:
+        assert [word for word, *_ in family.runs] == ["stable", "unstable"]
+        np.testing.assert_allclose(family.points[family.runs[1][1]], 0.0, atol=1e-5)
+
+
+def test_a_degenerate_equilibrium_is_no_family_and_a_plane_of_them_is_a_surface():
+    flat = FunctionFlow(lambda t, x: jnp.stack([-(x[0] ** 3), -(x[1] ** 5)]))
+    isolated, known = found_from(flat, [[0.0, 0.0]], [1, 1])
+    assert (len(isolated), known) == (1, ())
+    rest = FunctionFlow(lambda t, x: 0 * x)
+    isolated, known = found_from(rest, [[0.5, 0.2], [-0.5, 0.7]], [1, 1])
+    assert (isolated, [f.said() for f in known]) == ((), ["surface of equilibria through (0.5, 0.2)"])
+
+
+def test_a_slice_shows_the_part_of_a_surface_in_it():
+    whole = FunctionFlow(lambda t, x: jnp.append(epidemic(t, x[:2]), 0.2 * x[1]))  # with the recovered, any number
+    _, (surface,) = found_from(whole, [[0.3, 0.0, 0.1]], [1, 1, 1])
+    assert surface.end == "surface"
+    _, (family,) = found_from(whole, [[0.3, 0.0, 0.1], [0.8, 0.0, 0.1]], [1, 1, 1], axes=(0, 1))
+    assert [word for word, *_ in family.runs] == ["stable", "unstable"]
+    np.testing.assert_allclose(family.points[[0, -1]], [[-1, 0, 0.1], [1, 0, 0.1]], atol=2e-6)
+
+
+@pytest.mark.parametrize(("sign", "kind"), [(1, "stable"), (-1, "unstable")])
+def test_the_equator_of_a_sphere_attracts_or_repels(sign, kind):
+    flow = FunctionFlow(lambda t, x: sign * jnp.array([2.0, 2.0, 1.0]) * x, Sphere())
+    isolated, (family,) = found_from(flow, [[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]], [1, 1, 1])
+    assert (family.end, set(family.kinds), len(isolated)) == ("closed", {kind}, 1)
+    assert np.max(np.abs(family.points[:, 2])) < 1e-8
+    assert abs(len(family.points) - 2 * np.pi * 150 / np.sqrt(3)) < 2
+
+
+def test_a_portrait_has_the_curve_and_no_separatrices_of_its_points():
+    found = phase_plane(FunctionFlow(epidemic), [0.0, 1.0, 0.0, 1.0], grid=9)
+    (family,) = found.families
+    assert (found.equilibria, found.stable_curves.size, found.unstable_curves.size) == ((), 0, 0)
+    np.testing.assert_allclose(family.points[[0, -1]], [[0, 0], [1, 0]], atol=2e-6)
+    assert repr(found) == "curve of equilibria from (0, 0) to (1, 0): stable, unstable from (0.4, 0)"
+
+
+def test_an_equilibrium_on_the_edge_of_a_box_is_in_it():
+    flow = FunctionFlow(lambda t, x: x * (1 - x) * jnp.array([1.0, 2.0]) + 1e-14)  # zeros just beyond
+    found = all_equilibria(flow, stream(0, "edge"), box=[[0, 0], [1, 1]])
+    assert (len(found.found), found.outside) == (4, 0)
+    beyond = all_equilibria(flow, stream(0, "edge"), box=[[1e-3, 1e-3], [1, 1]])
+    assert (len(beyond.found), beyond.outside) == (1, 3)
+
+
+def test_a_family_that_enters_the_box_is_not_outside():
+    flow = FunctionFlow(lambda t, x: epidemic(t, x + jnp.array([0.0, 1e-18])))
+    found = all_equilibria(flow, stream(0, "family"), box=[[0, 0], [1, 1]], num_starts=8)
+    assert (len(found.families), found.outside) == (1, 0)
+    assert repr(found).startswith("0 equilibria: none isolated; 1 not isolated (a symmetry, or zero modes);")
+
+
+def test_an_attracting_curve_of_equilibria_is_one_attractor():
+    starts = np.random.default_rng(0).uniform(size=(12, 2))
+    starts[:2] = [[0.7, 0.0], [0.8, 0.0]]  # at rest where the curve repels
+    found = find_attractors(FunctionFlow(epidemic), starts)
+    (curve,) = found.attractors
+    assert (curve.kind, curve.stability) == ("curve of equilibria", "stable")
+    assert list(found.labels) == [-3] * 2 + [0] * 10
+    np.testing.assert_allclose(curve.states[-1], [0.4, 0.0], atol=1e-6)
+    assert repr(curve).startswith("stable curve of equilibria from [")
+    assert [repr(other).split(" from ")[0] for other in found.others] == ["unstable curve of equilibria"]
+
+
+def test_perturbations_return_to_a_ring_of_equilibria():
+    angles = np.linspace(0.3, 6.0, 8)
+    starts = np.stack([np.cos(angles), np.sin(angles)], axis=1) * np.linspace(0.2, 1.8, 8)[:, None]
+    found = find_attractors(FunctionFlow(lambda t, x: x * (1 - x @ x)), starts)
+    (ring,) = found.attractors
+    assert (ring.kind, ring.radius, set(found.labels)) == ("curve of equilibria", 0.1, {0})
+
+
+def test_parts_of_a_curve_are_one_set():
+    points = np.stack([np.linspace(0, 1, 21), np.zeros(21)], axis=1)
+    part = lambda rows, word="stable": LimitSet(CURVE, word, rows, rows, 0.0, np.zeros(2), spacing=0.025)
+    one, other, unit = part(points[:12]), part(points[11:]), np.ones(2)
+    assert one_curve(one, other, unit)
+    assert not one_curve(one, part(points[11:], "unstable"), unit)  # they meet where the type changes
+    assert not one_curve(one, part(points + [0.0, 0.1]), unit)
+    assert not one_curve(one, other._replace(kind="equilibrium"), unit)
