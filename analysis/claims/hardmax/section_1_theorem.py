@@ -17,6 +17,7 @@ from analysis.claims.hardmax.instances.certified_limits import (
     with_late_leaders,
 )
 from analysis.claims.hardmax.instances.zoo import FACES, hard_case, polygon
+from analysis.claims.hardmax.score_gaps import score_gap_measures
 from analysis.claims.rational_instances import Exact, identity
 from analysis.hardmax.candidates import projection_of_origin
 from analysis.hardmax.polytopes import Polytope, contains
@@ -29,7 +30,7 @@ from dynsim.papers import HARDMAX
 
 
 def _all_limits_in(S: Callable[[CertifiedRun], set[tuple]]) -> Measures:
-    return lambda run: (is_subset("every limit is in S", run.certificate.limits, S(run)),)
+    return lambda run: (is_subset("every limit is in S", run.certificate.limits, S(run)), *score_gap_measures(run))
 
 
 @claim(
@@ -38,7 +39,7 @@ def _all_limits_in(S: Callable[[CertifiedRun], set[tuple]]) -> Measures:
     evidence="certified",
     num_trials=16,
     note=f"{CERTIFIED}; S is (4.1) in the metric of A, enumerated face by face, hence finite; that it lies on the "
-    f"boundary of K is lemma-4.1-boundary",
+    f"boundary of K is lemma-4.1-boundary; the gaps of scores that the proof uses are measured along trajectories",
 )
 def tokens_converge_to_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For distinct nonzero initial tokens and A symmetric positive definite, every token converges to a point of the
