@@ -13,20 +13,20 @@ import numpy as np
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.multirate.rational_logarithms import Enclosure
+from analysis.claims.prototypes.lyapunov_candidates import candidates_that_ship
 from analysis.claims.prototypes.section_4_escape import FRAMES, line_bank, lyapunov, plane_bank
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
-from analysis.prototypes.lyapunov import lyapunov_candidates, measures, rate_along
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from analysis.prototypes.lyapunov import measures, rate_along
 from dynsim._types import Key, Scalar, Time
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
-from dynsim.simulation import map_stats, simulate
+from dynsim.simulation import simulate
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.encoders import FreeEmbeddings, MLPEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import AbstractTemperature
-from dynsim.trajectory import Trajectory
 
 THEOREM = PROTOTYPES.at("Theorem 2")
 
@@ -71,60 +71,6 @@ def loss_value(flow: CoupledFlow, t: Time, x: Coupled) -> Scalar:
     return flow.value(t, x)
 
 
-TIMES = np.array([0.0, 0.5, 0.8, 2.0, 2.1])
-"""Times at unequal distances, for the quadrature of rates."""
-
-
-def _candidates_that_ship(key: Key, flow: CoupledFlow, x: Coupled) -> tuple[Measurement, ...]:
-    """Measure the candidates for a Lyapunov function at five states, as if these were those of a trajectory.
-
-    A rise is the largest change from one to the next, and the error the largest difference of a change over two
-    intervals from the integral of the parabola through three rates, here by its coefficients.
-    """
-    rng = numpy_rng(key, "series")
-    near = lambda leaf: leaf[None] + 0.3 * jnp.asarray(rng.normal(size=(len(TIMES), *leaf.shape)))
-    ys = jax.tree.map(near, x)
-    found = lyapunov_candidates(
-        Trajectory(jnp.asarray(TIMES), ys, flow, map_stats(True, len(TIMES) - 1, jnp.zeros(())))
-    )
-    W, L, R, V, M = (found[name] for name in ("W", "L", "R", "V", "M"))
-    states = [jax.tree.map(lambda leaf, k=k: leaf[k], ys) for k in range(len(TIMES))]
-    values = [float(flow.value(t, y)) for t, y in zip(TIMES, states, strict=True)]
-    slopes = [flow.gradient(t, y) for t, y in zip(TIMES, states, strict=True)]
-    squared = lambda part: sum(float(jnp.sum(leaf**2)) for leaf in jax.tree.leaves(part))
-    rates = [
-        -float(flow.encoder_rate) * squared(g.encoder) - float(flow.prototype_rate) * squared(g.prototypes)
-        for g in slopes
-    ]
-    rule = [_parabola(TIMES[k : k + 3], W.rates[k : k + 3]) for k in range(len(TIMES) - 2)]
-    error = np.max(np.abs(W.values[2:] - W.values[:-2] - rule))
-    size = 1 + np.max(np.abs(W.values))
-    hard = [min_sum(flow, y) for y in states]
-    return (
-        agrees("W at five states", W.values / size, values / size),
-        agrees("L is R + V there", (L.values - R.values - V.values) / size, np.zeros(len(TIMES))),
-        agrees("M there", M.values / size, hard / size),
-        agrees("the potential in this mode, W", found["potential"].values / size, values / size),
-        agrees("the rates of W, over the largest", W.rates / np.max(np.abs(rates)), rates / np.max(np.abs(rates))),
-        equal("the error of W, over that of the rule", W.error / error, 1.0, tolerance=1e-9),
-        equal("the largest rise of L", L.rise, float(np.max(np.diff(L.values))), tolerance=1e-9 * size),
-        holds("it increases if the rise exceeds the error", L.increases == (L.rise > L.error)),
-    )
-
-
-def min_sum(flow: CoupledFlow, y: Coupled) -> float:
-    """Return the sum of the least squared distances of embeddings from prototypes."""
-    z, p = np.asarray(flow.embed(y)), np.asarray(y.prototypes)
-    return sum(min(float((a - b) @ (a - b)) for b in p) for a in z)
-
-
-def _parabola(ts: np.ndarray, values: np.ndarray) -> float:
-    """Return the integral, from the first to the last of three times, of the parabola through three values."""
-    c = np.linalg.solve(np.vander(ts - ts[0], 3), values)
-    h = ts[-1] - ts[0]
-    return float(c[0] * h**3 / 3 + c[1] * h**2 / 2 + c[2] * h)
-
-
 def _decrease_trial(key: Key, flow: CoupledFlow, x: Coupled) -> Trial:
     """Compare the derivative of W along the flow with minus the rates times the squared derivatives of W."""
     found = derivatives(flow, 0.0, x, loss_value)
@@ -140,7 +86,7 @@ def _decrease_trial(key: Key, flow: CoupledFlow, x: Coupled) -> Trial:
         conclusions=(
             at_most("dW/dt over its size", shipped / scale, 0.0, tolerance=ROUNDING),
             agrees("dW/dt over that size", shipped / scale, expected / scale),
-            *(_candidates_that_ship(key, flow, x) if flow.loss.gradient == "full" else ()),
+            *(candidates_that_ship(key, flow, x) if flow.loss.gradient == "full" else ()),
         ),
         witness={"state": x, "dW/dt": float(shipped), "expected": expected},
         parameters={"encoder": type(flow.encoder).__name__, "eps": float(flow.ratio)},
