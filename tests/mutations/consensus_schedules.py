@@ -39,4 +39,12 @@ MUTANTS = (
     Mutant("spaces: the defect of a sphere is that of the nearest point", SPACES,
            "return jnp.max(jnp.abs(jnp.linalg.norm(y, axis=-1) - 1))",
            "return jnp.min(jnp.abs(jnp.linalg.norm(y, axis=-1) - 1))", TANGENT),
+    Mutant("schedules: matrices drawn for a layer change in its middle", SCHEDULES,
+           "layer = jnp.floor(jnp.asarray(t, float) / self.duration)",
+           "layer = jnp.round(jnp.asarray(t, float) / self.duration)", LAYER),
+    Mutant("schedules: layers of drawn matrices end at every unit of time", SCHEDULES,
+           "math.ceil(t1 / self.duration) + 1) * self.duration", "math.ceil(t1 / self.duration) + 1)", LAYER),
+    Mutant("schedules: steps of scalar-driven flows are as long as a period", "dynsim.systems.tokens.scalar_driven",
+           "math.pi / abs(float(self.rate.frequency))", "2 * math.pi / abs(float(self.rate.frequency))",
+           ("consensus/lemma-5.1",)),
 )  # fmt: skip

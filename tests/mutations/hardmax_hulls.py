@@ -53,4 +53,7 @@ MUTANTS = (
            LIMITS),
     Mutant("gaps: floats call a gap positive if its limit is", GAPS,
            "return least > SAFETY * loss + SMALLEST", "return a > 0", LIMITS),
+    Mutant("hulls: S in floats needs exact supports", "analysis.hardmax.candidates",
+           "support_gap(body, x, A) <= body.tolerance * _scale(body, A)", "support_gap(body, x, A) <= 0",
+           ("hardmax/lemma-4.1-finite",)),
 )  # fmt: skip

@@ -78,4 +78,11 @@ MUTANTS = (
     Mutant("slow manifold: the reduced loss is that at the prototypes given", MANIFOLD,
            "return float(flow.potential(0.0, Coupled(encoder, _at_rest(flow, encoder, start))))",
            "return float(flow.potential(0.0, Coupled(encoder, start)))", ("prototypes/appendix-a-7/corrected",)),
+    Mutant("readout: the entropy of heads is that of the next", "dynsim.networks.prototypes.layer",
+           "return jax.vmap(entropy)(self.assignments(z, temperature))",
+           "return jax.vmap(entropy)(self.assignments(z, temperature)[::-1])", ("prototypes/claim-multihead/corrected",)),
+    Mutant("readout: the separation of heads is the least of all", "dynsim.networks.prototypes.layer",
+           "return jax.vmap(separation)(self.prototypes)",
+           "return jnp.min(jax.vmap(separation)(self.prototypes)) + jnp.zeros(len(self.prototypes))",
+           ("prototypes/claim-multihead/corrected",)),
 )  # fmt: skip

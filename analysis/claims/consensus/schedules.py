@@ -5,9 +5,9 @@ import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.ledger.evidence import Measurement
+from analysis.ledger.evidence import Measurement, holds
 from dynsim._types import Key
-from dynsim.systems.schedules import Constant, Modulated, PiecewiseConstant, ScaledIdentity
+from dynsim.systems.schedules import Constant, Modulated, PiecewiseConstant, Resampled, ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
 
 
@@ -27,6 +27,7 @@ def schedules_that_ship(key: Key, P: np.ndarray, U: np.ndarray, x0: jax.Array) -
     weights, means = rng.uniform(size=(2, n, n)), rng.normal(size=(2, n, d))
     c, shortest = rng.normal(size=2), np.pi / w.max()
     scaled = ScaledIdentity(c, d)
+    drawn = [Resampled(key, (2, d, d), deviation, 0.5) for deviation in (0.1, 0.3)]
     mixed = sum(weights[h] @ x @ U[h].T for h in range(2))
     return (
         agrees("the jumps of P within two periods", layers.breakpoints(0.5 * tau, 6 * tau), [0.25, 0.75, 1.0]),
@@ -40,6 +41,10 @@ def schedules_that_ship(key: Key, P: np.ndarray, U: np.ndarray, x0: jax.Array) -
         agrees("bounds of norms", waves[0].norm_bound(), np.linalg.norm(a[:, :, None] * P, 2, (1, 2)).max()),
         agrees("those of layers", PiecewiseConstant([P, 2 * P]).norm_bound(), 2 * np.linalg.norm(P, 2, (1, 2)).max()),
         agrees("the same for c I", scaled.norm_bound(), np.abs(c).max()),
+        agrees("matrices drawn for a layer stay", drawn[0](0.9), drawn[0](0.6)),
+        holds("those of the next are others", not np.any(np.isclose(drawn[0](0.9), drawn[0](1.1), rtol=1e-6))),
+        agrees("they have the deviation given", 3 * drawn[0](0.9), drawn[1](0.9)),
+        agrees("the ends of their layers", drawn[0].breakpoints(0.2, 1.7), [0.5, 1.0, 1.5]),
         agrees("means of heads", Constant(U).mix(t, weights, x0), mixed),
         agrees("U applied to means", Constant(U).applied(t, means), sum(means[h] @ U[h].T for h in range(2))),
         agrees("one U for all", Constant(U[:1]).applied(t, means), (means[0] + means[1]) @ U[0].T),

@@ -54,16 +54,20 @@ def _gaps(motion: Motion, A: Exact, ahead: list[int]) -> tuple[bool, bool, bool]
     n = len(ahead)
     triples = [t for i in range(n) for j in range(n) for t in ((i, ahead[i], j), (i, j, ahead[i]))]
     form, exact, rounded = True, True, True
-    tried = [np.array(column) for column in zip(*triples, strict=True)]
-    decided = FloatMotion(motion, A).gap_signs(*tried)
-    negative = any(min(_differences(scores, t)[-1:]) < 0 for t in triples)
-    for triple, floats in zip(triples, decided.positive, strict=True):
-        gap, values = exact_gap(motion, A, *triple), _differences(scores, triple)
+    floats = FloatMotion(motion, A)
+    signs = lambda some: floats.gap_signs(*(np.array(column, int) for column in zip(*some, strict=True)))
+    found = {triple: _differences(scores, triple) for triple in triples}
+    late = [
+        triple for triple, values in found.items() if values[-1] >= 0
+    ]  # with a negative one floats call none positive
+    said = dict(zip(late, signs(late).positive, strict=True))
+    for triple, values in found.items():
+        gap = exact_gap(motion, A, *triple)
         form = form and [value_after(gap, m) for m in LAYERS] == values[:-1]
         positive = min(values[:-1]) > 0 and values[-1] >= 0
         exact = exact and (positive or not gap.stays_positive)
-        rounded = rounded and (positive or not floats)
-    return form, exact, rounded and decided.any_negative == negative
+        rounded = rounded and (positive or not said.get(triple, False))
+    return form, exact, rounded and signs(triples).any_negative == (len(late) < len(found))
 
 
 def _differences(scores: list[Exact], triple: tuple[int, int, int]) -> list[Fraction]:
