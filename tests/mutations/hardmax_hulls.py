@@ -1,4 +1,4 @@
-"""Errors in hulls of floats and of more than three dimensions, in score gaps and clusters, and what notices them."""
+"""Errors in hulls of floats and of many dimensions, score gaps, clusters and hypotheses, and what notices them."""
 
 from tests.mutants import Mutant
 
@@ -6,7 +6,9 @@ POLYTOPES = "analysis.hardmax.polytopes"
 MOTION = "analysis.hardmax.constant_follower_sets"
 GAPS = "analysis.hardmax.float_score_gaps"
 CLUSTERS = "analysis.tokens.clusters"
+HYPOTHESES = "dynsim.systems.hardmax.hypotheses"
 
+LEADERS = ("hardmax/theorem-1.1-leaders-exist",)
 HULLS = ("hardmax/lemma-3.3",)
 LIMITS = ("hardmax/theorem-1.1-i",)
 BALLS = ("hardmax/proposition-4.6",)
@@ -56,4 +58,13 @@ MUTANTS = (
     Mutant("hulls: S in floats needs exact supports", "analysis.hardmax.candidates",
            "support_gap(body, x, A) <= body.tolerance * _scale(body, A)", "support_gap(body, x, A) <= 0",
            ("hardmax/lemma-4.1-finite",)),
+    Mutant("hypotheses: any A is symmetric", HYPOTHESES, "symmetric=A is None or bool(np.all(A == A.T))",
+           "symmetric=True", LEADERS),
+    Mutant("hypotheses: any A is definite", HYPOTHESES, "definite=A is None or positive_definite(A + A.T)",
+           "definite=True", LEADERS),
+    Mutant("hypotheses: a matrix that is not symmetric is not definite", HYPOTHESES,
+           "definite=A is None or positive_definite(A + A.T)",
+           "definite=A is None or bool(np.all(A == A.T)) and positive_definite(A)", LEADERS),
+    Mutant("hypotheses: alpha may be 0", HYPOTHESES, 'rational("alpha", map.alpha) > 0',
+           'rational("alpha", map.alpha) >= 0', LEADERS),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """What schedules P(t) and U(t) tell integrators and fields, held against NumPy."""
 
-import jax
+import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees
@@ -11,12 +11,11 @@ from dynsim.systems.schedules import Constant, Modulated, PiecewiseConstant, Res
 from dynsim.systems.tokens.flow import TokenFlow
 
 
-def schedules_that_ship(key: Key, P: np.ndarray, U: np.ndarray, x0: jax.Array) -> tuple[Measurement, ...]:
+def schedules_that_ship(key: Key) -> tuple[Measurement, ...]:
     """Measure what schedules tell integrators and fields: jumps, ends, periods, norms, forms and means."""
-    rng = numpy_rng(key, "schedules")
-    x, tau, t = np.asarray(x0), 0.25, 0.6
-    n, d = x.shape
-    spans = [tau, 2 * tau]
+    rng, n, d, tau, t = numpy_rng(key, "schedules"), 4, 3, 0.25, 0.6
+    x, P, U = rng.normal(size=(n, d)), rng.normal(size=(2, d, d)), rng.normal(size=(2, d, d))
+    x0, spans = jnp.asarray(x), [tau, 2 * tau]
     layers = PiecewiseConstant([P, P.transpose(0, 2, 1)], spans)
     once = PiecewiseConstant([P, P.transpose(0, 2, 1)], spans, periodic=False)
     jumping = TokenFlow(layers, PiecewiseConstant([U, 2 * U], 1.25 * tau))
@@ -24,7 +23,7 @@ def schedules_that_ship(key: Key, P: np.ndarray, U: np.ndarray, x0: jax.Array) -
     waves = [Modulated(P, a, w, phi, rectified=modulus) for modulus in (False, True)]
     now = (a * np.sin(w * t + phi))[:, :, None] * P
     both = [now, np.abs(a * np.sin(w * t + phi))[:, :, None] * P]
-    weights, means = rng.uniform(size=(2, n, n)), rng.normal(size=(2, n, d))
+    weights, means = jnp.asarray(rng.uniform(size=(2, n, n))), jnp.asarray(rng.normal(size=(2, n, d)))
     c, shortest = rng.normal(size=2), np.pi / w.max()
     scaled = ScaledIdentity(c, d)
     drawn = [Resampled(key, (2, d, d), deviation, 0.5) for deviation in (0.1, 0.3)]

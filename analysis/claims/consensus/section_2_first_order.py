@@ -90,7 +90,7 @@ def _layer_trial(key: Key, integrator: AbstractIntegrator, factor: float) -> Tri
     exact = (
         agrees("the field that ships, against (7)", flow.vector_field(0.0, x0), printed_field(x0, P, U, W)),
         *_later_layers(f, P, U, W, x0),
-        *schedules_that_ship(f, P, U, x0),
+        *schedules_that_ship(f),
     )
     return _order_trial(flow, lambda tau: printed_layer(x0, P, U, W, factor * tau), x0, integrator, exact)
 

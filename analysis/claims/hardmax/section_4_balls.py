@@ -135,7 +135,7 @@ def _clusters_are_those_of_limits(run: CertifiedRun) -> Measurement:
     first = list(dict.fromkeys(rows))
     apart = min((np.linalg.norm(np.asarray(p - q, float)) for p, q in itertools.combinations(points, 2)), default=1.0)
     late = np.asarray(run.certificate.tokens(run.certificate.num_layers + 4 * INTERVAL), float)
-    found = clusters(late, apart / 2).tolist() == [first.index(row) for row in rows] == numbers.tolist()
+    found = clusters(late, float(apart) / 2).tolist() == [first.index(row) for row in rows] == numbers.tolist()
     return holds("clusters of late tokens are those of equal limits", found and values(points) == set(first))
 
 

@@ -90,7 +90,7 @@ def _growth_trial(
         (
             at_least(f"least increase of {name} between samples", np.min(np.diff(values)), 0.0, tolerance=SOLVER),
             at_least(f"increase of {name} from t = 0 to 1", values[1] - values[0], 1e-3, tolerance=SOLVER),
-            *(measures_of_banks(key, path) if of_banks else ()),
+            *(measures_of_banks(key, flow, path) if of_banks else ()),
         ),
         {"z": np.asarray(flow.data), "p0": np.asarray(x0.prototypes), name: values},
         parameters={"n": 6, "k": 2, "mode": flow.loss.gradient, "T": float(flow.temperature(0.0)), "eps": RATIO},
@@ -126,9 +126,9 @@ def bank_of_sums(z: np.ndarray, p: np.ndarray, T: float, threshold: float) -> Ba
     )
 
 
-def measures_of_banks(key: Key, path: Trajectory) -> tuple[Measurement, ...]:
+def measures_of_banks(key: Key, flow: CoupledFlow, path: Trajectory) -> tuple[Measurement, ...]:
     """Measure every field of a bank: of a random one, on both sides of the threshold .01, and along a cooled path."""
-    rng, flow = numpy_rng(key, "bank"), path.system
+    rng = numpy_rng(key, "bank")
     z, p, T = rng.normal(size=(5, 2)), rng.normal(size=(4, 2)), float(rng.uniform(0.5, 2))
     known = bank_of_sums(z, p, T, 0.2)
     found = bank_measures(jnp.asarray(z), jnp.asarray(p), jnp.asarray(T), 0.2)
@@ -141,7 +141,7 @@ def measures_of_banks(key: Key, path: Trajectory) -> tuple[Measurement, ...]:
     along = bank_along(eqx.tree_at(lambda y: y.system, path, cooled), 0.4)
     states = zip(TIMES, path.ys.encoder, path.ys.prototypes, strict=True)
     heat = lambda t: max(T, 3 * T * math.exp(-t / 5))
-    data = np.asarray(path.system.data)
+    data = np.asarray(flow.data)
     rows = [bank_of_sums(data @ np.asarray(W).T, np.asarray(P), heat(t), 0.4) for t, W, P in states]
     return (
         *(

@@ -86,7 +86,7 @@ def _decrease_trial(key: Key, flow: CoupledFlow, x: Coupled) -> Trial:
         conclusions=(
             at_most("dW/dt over its size", shipped / scale, 0.0, tolerance=ROUNDING),
             agrees("dW/dt over that size", shipped / scale, expected / scale),
-            *(candidates_that_ship(key, flow, x) if flow.loss.gradient == "full" else ()),
+            *(candidates_that_ship(key, flow, x) if isinstance(flow.encoder, FreeEmbeddings) else ()),
         ),
         witness={"state": x, "dW/dt": float(shipped), "expected": expected},
         parameters={"encoder": type(flow.encoder).__name__, "eps": float(flow.ratio)},
