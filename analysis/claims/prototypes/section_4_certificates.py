@@ -216,6 +216,7 @@ def _growth_trial(key: Key, integrator: AbstractIntegrator, *, repelling: int) -
         ),
         conclusions=(
             *(holds(f"what is decided of {name}", got == known) for name, (got, known) in decided.items()),
+            equal("last time over 10^decades", found.times[-1] / 10.0**DECADES, 1.0, tolerance=1e-9),
             equal("slope of r^4 over 8 lambda eta_P (K - 1)", slope / expected, 1.0, tolerance=0.02),
             equal("the same as it ships", found.constant / slope, 1.0, tolerance=1e-9),
             equal(
