@@ -27,8 +27,6 @@ MUTANTS = (
            "10.0 ** np.linspace(-2.0, end - 1,", GROWTH),
     Mutant("growth: the law is a square root", BOUNDED, "max(abs(value - 0.25) for value in exponents)",
            "max(abs(value - 0.5) for value in exponents)", GROWTH),
-    Mutant("growth: any trajectory follows the law", BOUNDED,
-           "lawful = max(abs(value - 0.25) for value in exponents) <= QUARTER", "lawful = True", GROWTH),
     Mutant("growth: the law needs no barrier alone", BOUNDED,
            "_pushed(flow, final, jnp.asarray(end)) <= ALONE", "_pushed(flow, final, jnp.asarray(end)) > ALONE", GROWTH),
     Mutant("growth: equilibria of any kind are limits", BOUNDED, 'and spectrum(flow, rest, t).kind == "stable"', "",
