@@ -80,8 +80,4 @@ MUTANTS = (
            "return jax.vmap(entropy)(self.assignments(z, temperature))",
            "return jax.vmap(entropy)(self.assignments(z, temperature)[::-1])",
            ("prototypes/claim-multihead/corrected",)),
-    Mutant("readout: the separation of heads is the least of all", "dynsim.networks.prototypes.layer",
-           "return jax.vmap(separation)(self.prototypes)",
-           "return jnp.min(jax.vmap(separation)(self.prototypes)) + jnp.zeros(len(self.prototypes))",
-           ("prototypes/claim-multihead/corrected",)),
 )  # fmt: skip

@@ -89,8 +89,8 @@ def _same_in_floats(run: CertifiedRun, A: Exact) -> Measurement:
     body, metric = polytope(run.body.points.astype(float)), A.astype(float)
     found, known = candidate_set(body, metric).points, run.candidates.points.astype(float)
     away = np.linalg.norm(found[:, None] - known[None], axis=2) / (1 + np.max(np.abs(known)))
-    near = len(found) == len(known) and max(np.max(np.min(away, axis=k)) for k in (0, 1)) < 1e-9
-    return holds("S in floats is S", near)
+    farthest = max(float(np.max(np.min(away, axis=k))) for k in (0, 1))
+    return holds("S in floats is S", len(found) == len(known) and farthest < 1e-9)
 
 
 def _origin_on_an_edge(key: Key) -> Case:
