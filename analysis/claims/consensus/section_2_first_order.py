@@ -8,6 +8,7 @@ from jaxtyping import Array
 
 from analysis.claims.consensus.instances.printed_attention import agrees, printed_field, printed_layer, retracted
 from analysis.claims.consensus.instances.sizes import shape_of_tokens
+from analysis.claims.consensus.schedules import schedules_that_ship
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most
 from dynsim._types import Key, Time, Tokens
@@ -89,6 +90,7 @@ def _layer_trial(key: Key, integrator: AbstractIntegrator, factor: float) -> Tri
     exact = (
         agrees("the field that ships, against (7)", flow.vector_field(0.0, x0), printed_field(x0, P, U, W)),
         *_later_layers(f, P, U, W, x0),
+        *schedules_that_ship(f),
     )
     return _order_trial(flow, lambda tau: printed_layer(x0, P, U, W, factor * tau), x0, integrator, exact)
 

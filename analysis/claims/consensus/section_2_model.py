@@ -93,6 +93,8 @@ def _shipped_projection(W: Exact, y: Exact, norm: Fraction, X: Exact) -> tuple[M
         agrees("its inner products", basis.T @ basis, np.eye(basis.shape[1])),
         agrees("the tangent part on the sphere as it ships", sphere.tangent(u, along), along - (u @ along) * u),
         agrees("pi on the sphere as it ships", sphere.project(at), u),
+        agrees("the defect of a point, and of another", [space.defect(p * at[None]) for p in (1, 1.5)], [0, 0.5]),
+        agrees("that on the sphere", sphere.defect(jnp.stack([u, 0.75 * u])), 0.25),
     )
 
 

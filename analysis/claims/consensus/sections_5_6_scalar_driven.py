@@ -92,6 +92,7 @@ def _attracted_trial(key: Key, integrator: AbstractIntegrator, *, positive: bool
                 tolerance=SOLVER,
             ),
             agrees("the integral of the rate that ships", rate.integral(TS[k]), A),
+            agrees("half of its period, for steps", flow.step_limit(), math.pi / float(rate.frequency)),
             agrees("the derivative of V of (17), -a(t) V'(a)^2", slopes, law),
             at_most(
                 "the same, against -c V'(a)^2", max(slopes + bound * (1 - cosines[:3] ** 2) ** 2), 0.0, tolerance=1e-11

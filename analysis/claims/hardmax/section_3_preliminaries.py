@@ -1,20 +1,11 @@
-"""Claims of Section 3: change of variables, distinctness of tokens, monotonicity of norms and of convex hulls."""
+"""Claims of Sections 3, 3.1 and 3.2: change of variables, distinctness of tokens, monotonicity of norms."""
 
 import itertools
-from collections.abc import Callable
 from fractions import Fraction
 
 import jax
 import numpy as np
 
-from analysis.claims.hardmax.instances.certified_limits import (
-    BEYOND,
-    CertifiedRun,
-    Measures,
-    certified_trial,
-    values,
-    with_late_leaders,
-)
 from analysis.claims.hardmax.instances.clouds import (
     LAYERS,
     Case,
@@ -24,15 +15,14 @@ from analysis.claims.hardmax.instances.clouds import (
     run,
     squared_norms,
 )
-from analysis.claims.hardmax.instances.zoo import hard_case, late_leaders, posed
+from analysis.claims.hardmax.instances.zoo import hard_case, posed
 from analysis.claims.rational_instances import Exact, identity, matrix
-from analysis.hardmax.polytopes import nested, polytope, vertices
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, at_least, holds
+from analysis.ledger.evidence import Trial, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
-from dynsim.systems.hardmax.maps import ExactHardmaxMap, MultiHeadMap
+from dynsim.systems.hardmax.maps import ExactHardmaxMap
 
 SPD = ("symmetric", "definite", "positive_step")
 
@@ -73,7 +63,7 @@ def factor_turns_attention_into_identity(key: Key, integrator: AbstractIntegrato
     return _variables_trial(given, given.factor.T)
 
 
-def _sometimes_zero(key: Key) -> Case:
+def sometimes_zero(key: Key) -> Case:
     """Return a random case or a hard instance; half of them have a token at the origin."""
     a, b = jax.random.split(key)
     kind = int(jax.random.randint(a, (), 0, 4))
@@ -116,7 +106,7 @@ def tokens_do_not_collide(key: Key, integrator: AbstractIntegrator) -> Trial:
 
     For A symmetric positive definite, including A = I, and alpha > 0.
     """
-    given = _sometimes_zero(key)
+    given = sometimes_zero(key)
     return _distinct_trial(given, given.map)
 
 
@@ -160,7 +150,7 @@ def _norms_trial(given: Case, map: ExactHardmaxMap, metric: Exact) -> Trial:
 )
 def norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For A = I, alpha > 0, every token and all layers l >= k, |z_i^l| >= |z_i^k|."""
-    given = _sometimes_zero(key).with_identity
+    given = sometimes_zero(key).with_identity
     return _norms_trial(given, given.map, given.attention)
 
 
@@ -180,7 +170,7 @@ def norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Trial:
 )
 def attention_norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Read for general A: no token's A-norm decreases, for every symmetric positive definite A and alpha > 0."""
-    given = _sometimes_zero(key)
+    given = sometimes_zero(key)
     return _norms_trial(given, given.map, given.attention)
 
 
@@ -215,137 +205,3 @@ def euclidean_norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Tri
     """Read for general A: no Euclidean norm decreases, for every symmetric positive definite A and alpha > 0."""
     given = _inwards(key)
     return _norms_trial(given, given.map, identity(len(given.factor)))
-
-
-def _unnormalised(given: Case) -> MultiHeadMap:
-    """Return the attention sublayer without the normalisation (2.4)."""
-    value = given.alpha * identity(len(given.factor))
-    return MultiHeadMap([given.map.rule], value[None])
-
-
-def _hull_trial(given: Case, map: ExactHardmaxMap | MultiHeadMap) -> Trial:
-    states = run(map, given.tokens, 3)
-    kept = [
-        nested(x, y) == ({tuple(x[i]) for i in vertices(x)} <= {tuple(z) for z in y})
-        for x, y in itertools.pairwise(states)
-    ]
-    return Trial(
-        hypotheses=given.measured(*SPD),
-        conclusions=(
-            *(
-                holds(f"the hull of layer {k + 1} is contained in that of layer {k}", nested(states[k + 1], states[k]))
-                for k in range(3)
-            ),
-            holds("they are equal only if all vertices are tokens of both layers", all(kept)),
-        ),
-        witness=given.witness(),
-        parameters=given.parameters("cloud or hard"),
-    )
-
-
-@claim(
-    "hardmax/lemma-3.3",
-    HARDMAX.at("Lemma 3.3"),
-    evidence="certified",
-    num_trials=16,
-    note="measured for general A too; holds for any follower sets, since a layer takes convex combinations of tokens",
-)
-def hulls_shrink(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For every layer k the convex hull of Z^{k+1} is a subset of the convex hull of Z^k."""
-    given = _sometimes_zero(key)
-    return _hull_trial(given, given.map)
-
-
-@hulls_shrink.with_control
-def hulls_shrink(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Without the normalisation (2.4)."""
-    given = case(key)
-    return _hull_trial(given, _unnormalised(given))
-
-
-def _ball_trial(given: Case, map: ExactHardmaxMap | MultiHeadMap) -> Trial:
-    later = np.concatenate(run(map, given.tokens))
-    lengths = squared_norms(given.tokens, identity(len(given.factor)))
-    return Trial(
-        hypotheses=given.measured(*SPD),
-        conclusions=(
-            holds(
-                f"the tokens of {LAYERS} layers are in the convex hull of the initial tokens",
-                nested(later, given.tokens),
-            ),
-            holds("they are in the ball of radius max_l |z_l^0|", all(z @ z <= max(lengths) for z in later)),
-        ),
-        witness=given.witness(),
-        parameters=given.parameters("cloud or hard"),
-    )
-
-
-@claim(
-    "hardmax/corollary-3.3.1",
-    HARDMAX.at("Corollary 3.3.1"),
-    evidence="certified",
-    num_trials=16,
-    note="measured for general A too, with the Euclidean ball",
-)
-def tokens_stay_in_hull_and_ball(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Every token stays in the convex hull of Z^0 and in the closed ball about the origin of radius max_l |z_l^0|."""
-    given = _sometimes_zero(key)
-    return _ball_trial(given, given.map)
-
-
-@tokens_stay_in_hull_and_ball.with_control
-def tokens_stay_in_hull_and_ball(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Without the normalisation (2.4)."""
-    given = case(key)
-    return _ball_trial(given, _unnormalised(given))
-
-
-def _limit_measures(points: Callable[[CertifiedRun], Exact]) -> Measures:
-    """Measure that K is the convex hull of the given points, which are the limits of the tokens.
-
-    A point of all hulls is within max_i |z_i^k - s_i| of the hull of the limits s_i, and this bound tends to zero.
-    """
-
-    def measures(run: CertifiedRun) -> tuple[Measurement, ...]:
-        corners, begin = points(run), run.certificate.num_layers
-        away = lambda k: max((z - s) @ (z - s) for z, s in zip(run.path[k], run.certificate.limits, strict=True))
-        inside = all(nested(corners, x) for x in run.path[: begin + 2])
-        return (
-            holds("their hull is contained in the hull of every layer", inside),
-            holds(
-                f"the largest distance from the limits falls by the factor (1 + alpha)^-{BEYOND} in {BEYOND} layers",
-                away(-1) == away(begin) * (1 + run.case.alpha) ** (-2 * BEYOND),
-            ),
-            holds("their hull has vertices, all of them limits", run.vertices <= values(run.certificate.limits)),
-            at_least(
-                "number of vertices",
-                len(polytope(corners).vertices),
-                1,
-                tolerance=0.0,
-                within=(0, len(corners)),
-            ),
-        )
-
-    return measures
-
-
-@claim(
-    "hardmax/lemma-3.4",
-    HARDMAX.at("Lemma 3.4"),
-    evidence="certified",
-    num_trials=8,
-    note="a single point counts as a polytope",
-)
-def intersection_of_hulls_is_a_polytope(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For distinct nonzero initial tokens, A symmetric positive definite and alpha > 0, the intersection K of the
-    convex hulls of all layers is a non-empty convex polytope.
-
-    Measured as: it is the convex hull of the limits of the tokens, which are computed exactly.
-    """
-    return certified_trial(with_late_leaders(key, "arc"), _limit_measures(lambda run: run.certificate.limits))
-
-
-@intersection_of_hulls_is_a_polytope.with_control
-def intersection_of_hulls_is_a_polytope(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The initial tokens in place of the limits."""
-    return certified_trial({"late leaders": late_leaders(key)}, _limit_measures(lambda run: run.case.tokens))

@@ -24,7 +24,7 @@ from analysis.claims.hardmax.instances.zoo import FACES, hard_case, polygon
 from analysis.claims.hardmax.norm_growth import growth_trial
 from analysis.claims.hardmax.section_1_theorem import projection_measures
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_weights
-from analysis.hardmax.candidates import support_gap
+from analysis.hardmax.candidates import candidate_set, support_gap
 from analysis.hardmax.convergence import at_vertices, convergence_rate, distances, ratios
 from analysis.hardmax.exact_geometry import determinant, solved
 from analysis.hardmax.polytopes import contains, faces, polytope
@@ -78,9 +78,19 @@ def _finite_measures(key: Key, metric: Exact | None = None) -> Measures:
                 "no point of S is listed for two faces", len(values(run.candidates.points)) == len(run.candidates.faces)
             ),
             at_most("number of points of S", len(run.candidates.points), number, tolerance=0.0, within=NON_NEGATIVE),
+            *((_same_in_floats(run, A),) if metric is None else ()),
         )
 
     return measures
+
+
+def _same_in_floats(run: CertifiedRun, A: Exact) -> Measurement:
+    """Measure that S of the same polytope in floats is S, up to 1e-9 of the extent."""
+    body, metric = polytope(run.body.points.astype(float)), A.astype(float)
+    found, known = candidate_set(body, metric).points, run.candidates.points.astype(float)
+    away = np.linalg.norm(found[:, None] - known[None], axis=2) / (1 + np.max(np.abs(known)))
+    farthest = max(float(np.max(np.min(away, axis=k))) for k in (0, 1))
+    return holds("S in floats is S", len(found) == len(known) and farthest < 1e-9)
 
 
 def _origin_on_an_edge(key: Key) -> Case:

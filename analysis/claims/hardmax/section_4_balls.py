@@ -4,6 +4,7 @@ import itertools
 from fractions import Fraction
 
 import jax
+import numpy as np
 
 from analysis.claims.hardmax.instances.certified_limits import (
     BEYOND,
@@ -17,8 +18,10 @@ from analysis.claims.hardmax.instances.certified_limits import (
 )
 from analysis.claims.hardmax.instances.zoo import FACES, hard_case, polygon
 from analysis.claims.rational_instances import Exact, matrix, rational_unit
+from analysis.hardmax.polytopes import distinct_limits
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, holds
+from analysis.tokens.clusters import clusters
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
@@ -117,9 +120,40 @@ def _balls_measures(share: Fraction) -> Measures:
             holds("every token is in the ball of its limit", max(far[-1]) < square),
             holds("its distance from the limit does not grow", stays),
             is_subset("every limit is in S", run.certificate.limits, values(S)),
+            _clusters_are_those_of_limits(run),
+            _clusters_are_chains(np.asarray(run.path[0], float)),
         )
 
     return measures
+
+
+def _clusters_are_those_of_limits(run: CertifiedRun) -> Measurement:
+    """Measure that tokens far along the trajectory are grouped by their limits, numbered as these first occur."""
+    limits = run.certificate.limits
+    points, numbers = distinct_limits(limits)
+    rows = [tuple(row) for row in limits]
+    first = list(dict.fromkeys(rows))
+    apart = min((np.linalg.norm(np.asarray(p - q, float)) for p, q in itertools.combinations(points, 2)), default=1.0)
+    late = np.asarray(run.certificate.tokens(run.certificate.num_layers + 4 * INTERVAL), float)
+    found = clusters(late, float(apart) / 2).tolist() == [first.index(row) for row in rows] == numbers.tolist()
+    return holds("clusters of late tokens are those of equal limits", found and values(points) == set(first))
+
+
+def _clusters_are_chains(x: np.ndarray) -> Measurement:
+    """Measure that two tokens are in one cluster exactly if a chain of tokens joins them, whatever the radius.
+
+    The radii tried lie half-way between the distances of tokens, so that no distance is near a radius.
+    """
+    far = np.linalg.norm(x[:, None] - x[None], axis=2)
+    steps = np.unique(np.round(far[np.triu_indices(len(x), 1)], 9))
+    wrong = []
+    for radius in (steps[1:] + steps[:-1]) / 2:
+        joined = far <= radius
+        for _ in range(len(x).bit_length()):
+            joined = joined @ joined  # of truth values: whether some chain of twice the length joins them
+        labels = clusters(x, radius)
+        wrong.append(bool(np.any((labels[:, None] == labels[None]) != joined)))
+    return holds("two tokens are in one cluster exactly if a chain of near tokens joins them", not any(wrong))
 
 
 @claim(
@@ -129,7 +163,7 @@ def _balls_measures(share: Fraction) -> Measures:
     num_trials=10,
     note="the statement holds, but the equality (4.35) in its proof does not: the convex hull of the balls around S_1 "
     "and s_2 can contain other points of S, as in a rectangle; a token that jumps there would have to increase its "
-    "norm, which closes the gap",
+    "norm, which closes the gap; clusters as they ship are those of equal limits, and chains of near tokens",
 )
 def tokens_stay_in_one_ball(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For some delta > 0 the balls B_delta(s), s in S, are disjoint, and every token stays in one of them from some

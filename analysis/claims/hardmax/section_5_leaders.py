@@ -38,10 +38,27 @@ def _leaders_trial(given: Case, map: ExactHardmaxMap) -> Trial:
         conclusions=(
             holds(f"some token is a leader within {LAYERS} layers", bool(np.any(first_layers >= 0))),
             holds("every token of largest norm is a leader at layer 0", all(first_layers[i] == 0 for i in longest)),
+            holds("`hypotheses` tells which of them fail", _hypotheses_are_told(given)),
         ),
         witness=given.witness(),
         parameters=given.parameters(),
     )
+
+
+def _hypotheses_are_told(given: Case) -> bool:
+    """Return whether `hypotheses` finds each that fails: of alpha, and of A, not definite or not symmetric."""
+    A, x, skew = given.attention, given.tokens, 0 * given.attention
+    skew[0, 1], skew[1, 0] = Fraction(1, 3), Fraction(-1, 3)
+    tries = (
+        (ExactHardmaxMap(given.alpha, A + skew), {"symmetric"}),  # with the symmetric part A, which is definite
+        (ExactHardmaxMap(given.alpha, -A), {"definite"}),
+        (given.degenerate_map, {"definite"}),
+        (ExactHardmaxMap(0, A), {"positive_step"}),
+        (ExactHardmaxMap(-given.alpha / 3, A), {"positive_step"}),
+        (ExactHardmaxMap(given.alpha, -A - skew), {"symmetric", "definite"}),
+        (ExactHardmaxMap(given.alpha), set()),
+    )
+    return all({name for name, met in vars(hypotheses(map, x)).items() if not met} == fail for map, fail in tries)
 
 
 @claim("hardmax/theorem-1.1-leaders-exist", HARDMAX.at("Theorem 1.1"), evidence="certified", num_trials=32)

@@ -13,7 +13,7 @@ from analysis.claims.prototypes.instances.hessians import hessian, pair_hessian
 from analysis.claims.prototypes.instances.linearisations import gap_after
 from analysis.claims.prototypes.instances.partly_trained import minimum, random_pair
 from analysis.claims.prototypes.section_4_escape import plane_bank
-from analysis.claims.prototypes.section_4_time_scales import effective_hessian
+from analysis.claims.prototypes.section_4_small_ratios import effective_hessian
 from analysis.dynamics.limits import settle
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.ledger.claim import claim

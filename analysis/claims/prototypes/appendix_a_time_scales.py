@@ -18,7 +18,13 @@ from analysis.dynamics.rates import observed_order
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, equal, holds
 from analysis.prototypes.hessian import hessian_blocks
-from analysis.prototypes.slow_manifold import FRAMES, effective_loss_hessian, manifold_distances, relaxed_prototypes
+from analysis.prototypes.slow_manifold import (
+    FRAMES,
+    effective_loss,
+    effective_loss_hessian,
+    manifold_distances,
+    relaxed_prototypes,
+)
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
@@ -244,11 +250,17 @@ def _contraction_trial(key: Key, curvature: Callable[[Minimum], np.ndarray]) -> 
             p = newton(at.flow.frozen_encoder(theta), at.state.prototypes)[0]
             ends.append(np.asarray(at.flow.gradient(0.0, Coupled(theta, p)).encoder))
         quotients.append(float(v @ (ends[0] - ends[1]) / (2e-3 * v @ v)))
+    heights = [
+        effective_loss(at.flow, at.state.encoder + s * vectors[:, 1], at.state.prototypes) for s in (-0.01, 0, 0.01)
+    ]
+    bend = (heights[0] - 2 * heights[1] + heights[2]) / 1e-4
     return Trial(
         hypotheses=(at_least("least curvature of the reduced loss", values[0], 0.0, tolerance=SOLVER),),
         conclusions=(
             equal("rate at which points approach along the first eigenvector", quotients[0], values[0], tolerance=1e-3),
             equal("and along the second", quotients[1], values[1], tolerance=1e-3),
+            equal("bend of the reduced loss along it, over that", bend / values[1], 1.0, tolerance=0.05),
+            agrees("the reduced loss at the minimum", heights[1], at.flow.value(0.0, at.state)),
             at_least("rate along another, less the least curvature", quotients[2], values[0], tolerance=1e-3),
             at_least("the largest curvature, less that rate", values[1], quotients[2], tolerance=1e-3),
         ),

@@ -1,16 +1,21 @@
 """Claims of Section 3.3 on separation and entropy along the coupled flow with a slow encoder."""
 
 import functools
+import math
 from collections.abc import Callable
+from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from analysis.claims.consensus.instances.printed_attention import agrees
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.clouds import RATIO, in_some_mode, mode_of, slow_flow, two_clusters
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most
-from analysis.prototypes.bank import bank_measures
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most
+from analysis.prototypes.bank import bank_along, bank_measures
 from analysis.prototypes.collapse import collapse
 from dynsim._types import Key, Scalar
 from dynsim.integrators import AbstractIntegrator
@@ -18,6 +23,8 @@ from dynsim.papers import PROTOTYPES
 from dynsim.simulation import simulate
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
+from dynsim.systems.prototypes.temperatures import Annealing
+from dynsim.trajectory import Trajectory
 
 TIMES = [0.0, 1.0, 2.0, 4.0, 8.0]
 Diagnostic = Callable[[CoupledFlow, Coupled], Scalar]
@@ -55,9 +62,19 @@ def _stiffness(flow: PrototypeFlow, p: jax.Array) -> jax.Array:
 
 
 def _growth_trial(
-    key: Key, integrator: AbstractIntegrator, gradient: str, spread: float, measure: Diagnostic, name: str
+    key: Key,
+    integrator: AbstractIntegrator,
+    gradient: str,
+    spread: float,
+    measure: Diagnostic,
+    name: str,
+    *,
+    of_banks: bool = False,
 ) -> Trial:
-    """Measure that a diagnostic does not decrease along the coupled flow, and changes, from prototypes of a spread."""
+    """Measure that a diagnostic does not decrease along the coupled flow, and changes, from prototypes of a spread.
+
+    With `of_banks` all measures of banks that ship are held against sums, too.
+    """
     flow, x0 = _coupled(key, gradient, 7 / 8, spread)
     path = simulate(flow, x0, TIMES, integrator=integrator)
     values = np.asarray(_along(flow, path.ys, measure))
@@ -73,9 +90,69 @@ def _growth_trial(
         (
             at_least(f"least increase of {name} between samples", np.min(np.diff(values)), 0.0, tolerance=SOLVER),
             at_least(f"increase of {name} from t = 0 to 1", values[1] - values[0], 1e-3, tolerance=SOLVER),
+            *(measures_of_banks(key, flow, path) if of_banks else ()),
         ),
         {"z": np.asarray(flow.data), "p0": np.asarray(x0.prototypes), name: values},
         parameters={"n": 6, "k": 2, "mode": flow.loss.gradient, "T": float(flow.temperature(0.0)), "eps": RATIO},
+    )
+
+
+class BankOfSums(NamedTuple):
+    """The measures of a bank, each summed term by term: the fields of `Bank`."""
+
+    entropy: float
+    separation: float
+    variance: float
+    spread: float
+    utilisation: float
+    covariance: np.ndarray
+
+
+def bank_of_sums(z: np.ndarray, p: np.ndarray, T: float, threshold: float) -> BankOfSums:
+    """Return the measures of prototypes p and embeddings z at a temperature T, by their definitions."""
+    n, k, m = len(z), len(p), z.shape[1]
+    q = np.array([[math.exp(-((a - b) @ (a - b)) / T) for b in p] for a in z])
+    q = q / q.sum(axis=1)[:, None]
+    centroids, mean, centre = q @ p, sum(z) / n, sum(p) / k
+    pairs = [(a - b) @ (a - b) for i, a in enumerate(p) for b in p[:i]]
+    used = [j for j in range(k) if sum(q[:, j]) / n > threshold]
+    return BankOfSums(
+        -sum(v * math.log(v) for v in q.flat) / n,
+        min(pairs),
+        sum(q[i, j] * (p[j] - centroids[i]) @ (p[j] - centroids[i]) for i in range(n) for j in range(k)) / n,
+        sum((b - centre) @ (b - centre) for b in p) / k,
+        len(used) / k,
+        np.array([[sum((a - mean)[i] * (a - mean)[j] for a in z) / n for j in range(m)] for i in range(m)]),
+    )
+
+
+def measures_of_banks(key: Key, flow: CoupledFlow, path: Trajectory) -> tuple[Measurement, ...]:
+    """Measure every field of a bank: of a random one, on both sides of the threshold .01, and along a cooled path."""
+    rng = numpy_rng(key, "bank")
+    z, p, T = rng.normal(size=(5, 2)), rng.normal(size=(4, 2)), float(rng.uniform(0.5, 2))
+    known = bank_of_sums(z, p, T, 0.2)
+    found = bank_measures(jnp.asarray(z), jnp.asarray(p), jnp.asarray(T), 0.2)
+    used = []
+    for share in (0.0099, 0.0101):  # the assignment of embeddings at 0 to the farther of two prototypes
+        apart = jnp.asarray([[0.0], [math.sqrt(math.log(1 / share - 1))]])
+        used.append(bank_measures(jnp.zeros((3, 1)), apart, jnp.asarray(1.0)).utilisation)
+    schedule = Annealing(3 * T, T, 5.0)
+    cooled = eqx.tree_at(lambda f: f.temperature, flow, schedule)
+    along = bank_along(eqx.tree_at(lambda y: y.system, path, cooled), 0.4)
+    states = zip(TIMES, path.ys.encoder, path.ys.prototypes, strict=True)
+    heat = lambda t: max(T, 3 * T * math.exp(-t / 5))
+    data = np.asarray(flow.data)
+    rows = [bank_of_sums(data @ np.asarray(W).T, np.asarray(P), heat(t), 0.4) for t, W, P in states]
+    return (
+        *(
+            agrees(f"the {name} of a random bank", getattr(found, name), value)
+            for name, value in known._asdict().items()
+        ),
+        agrees("the utilisation, with a mean assignment below .01, and above", used, [0.5, 1.0]),
+        *(
+            agrees(f"the {name} along a cooled path", getattr(along, name), np.stack([getattr(r, name) for r in rows]))
+            for name in BankOfSums._fields
+        ),
     )
 
 
@@ -107,7 +184,7 @@ def separation_grows_from_near_collapse(key: Key, integrator: AbstractIntegrator
     Added: two prototypes, two clusters, T below the critical temperature, and a start near collapse, on the line
     between the clusters.
     """
-    return _growth_trial(key, integrator, mode_of(key), 0.2, _separation, "S(P)")
+    return _growth_trial(key, integrator, mode_of(key), 0.2, _separation, "S(P)", of_banks=True)
 
 
 @separation_grows_from_near_collapse.with_control
@@ -138,7 +215,7 @@ def entropy_decreases_from_near_collapse(key: Key, integrator: AbstractIntegrato
     Added: two prototypes, two clusters, T below the critical temperature, and a start near collapse, on the line
     between the clusters.
     """
-    return _growth_trial(key, integrator, mode_of(key), 0.2, _minus_entropy, "-H(Q)")
+    return _growth_trial(key, integrator, mode_of(key), 0.2, _minus_entropy, "-H(Q)", of_banks=True)
 
 
 @entropy_decreases_from_near_collapse.with_control

@@ -107,6 +107,18 @@ def _joined_output(given: _Heads) -> Measurement:
     return agrees("the output that ships", after, _normalised(x + mu @ np.asarray(layer.output).T, *unit))
 
 
+def _diagnostics(given: _Heads) -> tuple[Measurement, Measurement]:
+    """Measure the separation and the entropy of each head, of its own prototypes and assignments."""
+    layer, x = given.layer, jnp.asarray(given.tokens.astype(float))
+    q, p = ([getattr(bank, name).astype(float) for bank in given.banks] for name in "qp")
+    apart = [min((a - b) @ (a - b) for i, a in enumerate(of) for b in of[:i]) for of in p]
+    nats = [-np.sum(of * np.log(of)) / len(of) for of in q]
+    return (
+        agrees("the separation of each head that ships", layer.separation(), apart),
+        agrees("the entropy of each head that ships", layer.entropy(x, given.banks[0].temperature), nats),
+    )
+
+
 def _heads_trial(given: _Heads, found: list[Parts], *, hard: bool) -> Trial:
     """Measure the decomposition with M or R, and V, of each head: V and the subtracted term may be another's."""
     losses = given.layer.losses(jnp.asarray(given.tokens.astype(float)), given.banks[0].temperature)
@@ -119,7 +131,7 @@ def _heads_trial(given: _Heads, found: list[Parts], *, hard: bool) -> Trial:
         for word, n in shipped.items()
     )
     equal = all(e.loss == total for e, total in zip(exact, sums, strict=True))
-    facts = (*facts, _joined_output(given))
+    facts = (*facts, _joined_output(given), *_diagnostics(given))
     return Trial(
         tuple(m for bank in given.banks for m in soft(bank)),
         (holds(f"Lq = {name} + V in each head", equal), *(() if hard else facts)),

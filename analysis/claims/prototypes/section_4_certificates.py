@@ -1,22 +1,27 @@
-"""Claims of Fact 1 on escape: certified prototypes escape, and next to the threshold those that are not return."""
+"""Claims of Fact 1 on escape: certified prototypes escape, those next to the threshold return; laws of growth."""
 
 import math
 from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import scipy.optimize
+from jaxtyping import Array
 
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, at_least, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
+from analysis.prototypes.boundedness import LogTimeFlow, escape_constant, growth
 from analysis.prototypes.certificates import escaping_prototypes
 from dynsim._types import Key
-from dynsim.integrators import AbstractIntegrator
+from dynsim.integrators import AbstractIntegrator, stiff
 from dynsim.papers import PROTOTYPES
+from dynsim.simulation import simulate
 from dynsim.systems.prototypes.flow import PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
+from dynsim.systems.prototypes.temperatures import Annealing
 
 NEAR = 1e-3  # relative distance from a threshold on each of its sides
 REDUCTIONS = ("sum", "mean")
@@ -144,3 +149,105 @@ def certified_prototypes_escape(key: Key, integrator: AbstractIntegrator) -> Tri
 def certified_prototypes_escape(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The certificate from d > .999 T + L on."""
     return _certificates_trial(key, beyond=-NEAR)
+
+
+DECADES = 8  # of the trajectories from which laws of growth are read
+ON_THE_LINE = {"far": [0.0, 6.0], "near": [-0.2, 0.3]}
+
+
+def _line(rng: np.random.Generator, mode: str, temperature: Any = None) -> PrototypeFlow:
+    """Return a flow of prototypes on a line with three embeddings near -1/2, 0 and 1/2, and a weak barrier."""
+    loss = PrototypeLoss(mode, barrier=rng.uniform(0.1, 0.25))
+    z = np.array([[-0.5], [0.0], [0.5]]) + rng.uniform(-0.1, 0.1, (3, 1))
+    T = rng.uniform(0.6, 0.8) if temperature is None else temperature
+    return PrototypeFlow(z, T, loss=loss, rate=rng.uniform(0.5, 1.5))
+
+
+def _in_logarithmic_time(flow: PrototypeFlow, p: Array, integrator: AbstractIntegrator) -> tuple[Measurement, ...]:
+    """Measure that a cooled flow has the same states in the time log(1 + t), and its kink where T reaches its floor."""
+    ts = np.array([0.0, 1.0, 4.0, 10.0])
+    known = simulate(flow, p, ts, integrator=integrator)
+    slow = simulate(LogTimeFlow(flow), p, np.log1p(ts), integrator=integrator)
+    kink = LogTimeFlow(flow).breakpoints(0.0, 2.0)
+    radii = np.max(np.abs(np.asarray(known.ys) - np.mean(flow.embeddings)), axis=(1, 2))
+    found = growth(flow, p, decades=DECADES)
+    at = [int(np.argmin(np.abs(found.times - t))) for t in ts[[0, 1, 3]]]
+    return (
+        equal("error of states in logarithmic time", np.max(np.abs(slow.ys - known.ys)), 0.0, tolerance=10 * SOLVER),
+        holds("the kink in that time", kink.shape == (1,) and math.isclose(kink[0], math.log1p(3.0 * math.log(4.0)))),
+        equal("error of the radii", np.max(np.abs(found.radii[at] - radii[[0, 1, 3]])), 0.0, tolerance=10 * SOLVER),
+        holds("it converges", found[:3] == ("bounded", "equilibrium", math.inf)),
+    )
+
+
+def _growth_trial(key: Key, integrator: AbstractIntegrator, *, repelling: int) -> Trial:
+    """Measure what `growth` decides of prototypes on a line, and its law for one that `repelling` others repel."""
+    rng = numpy_rng(key, "growth")
+    far, near = (jnp.asarray(ON_THE_LINE[name])[:, None] for name in ("far", "near"))
+    third = jnp.concatenate([far[:1], far[:1] + 0.5, far[1:]])
+    law = _line(rng, "full")
+    found = growth(law, third, decades=DECADES)
+    expected = 8 * float(law.loss.barrier) * float(law.rate) * repelling
+    last = simulate(LogTimeFlow(law), third, [0.0, math.log1p(10.0**DECADES)], integrator=stiff(1e-8)).final
+    slopes = np.diff(np.log10(found.radii[[-9, -5, -1]]))  # four times to a decade
+    slope = (found.radii[-1] ** 4 - found.radii[-5] ** 4) / (found.times[-1] - found.times[-5])
+    cooled = eqx.tree_at(lambda f: f.loss.barrier, _line(rng, "full", Annealing(2.4, 0.6, 3.0)), jnp.asarray(0.03))
+    ridge = eqx.tree_at(lambda f: f.loss.ridge, cooled, jnp.asarray(0.1))
+    pushed = _line(rng, "frozen")
+    hull = eqx.tree_at(lambda f: f.loss.barrier, pushed, jnp.asarray(0.0))
+    saddle = eqx.tree_at(
+        lambda f: (f.embeddings, f.loss.barrier), cooled, (jnp.array([[-1.0], [0], [1]]), jnp.zeros(()))
+    )
+    decided = {
+        "a ridge": (growth(ridge, far)[:2], ("bounded", "ridge")),
+        "frozen assignments without barrier": (growth(hull, far)[:3], ("bounded", "hull", 6.0)),
+        "two prototypes that repel": (growth(pushed, far)[:2], ("escaping", "certificate")),
+        "three that repel": (found[:2], ("escaping", "law")),
+        "a saddle": (growth(saddle, 0 * far)[:2], ("undecided", "none")),
+    }
+    return Trial(
+        hypotheses=(
+            at_least("lambda", law.loss.barrier, 0.0, tolerance=ROUNDING),
+            at_most(
+                "largest distance of the others from 0 at the end", jnp.max(jnp.abs(last[:2])), 2.0, tolerance=SOLVER
+            ),
+        ),
+        conclusions=(
+            *(holds(f"what is decided of {name}", got == known) for name, (got, known) in decided.items()),
+            equal("last time over 10^decades", found.times[-1] / 10.0**DECADES, 1.0, tolerance=1e-9),
+            equal("slope of r^4 over 8 lambda eta_P (K - 1)", slope / expected, 1.0, tolerance=0.02),
+            equal("the same as it ships", found.constant / slope, 1.0, tolerance=1e-9),
+            equal(
+                "`escape_constant` over it",
+                escape_constant(law.loss, 3, float(law.rate)) / expected,
+                1.0,
+                tolerance=1e-12,
+            ),
+            equal("error of the exponents", np.max(np.abs(slopes - found.exponents)), 0.0, tolerance=1e-9),
+            equal("distance of the exponents from 1/4", np.max(np.abs(slopes - 0.25)), 0.0, tolerance=0.01),
+            *_in_logarithmic_time(cooled, near, integrator),
+        ),
+        witness={"embeddings": law.embeddings, "lambda": law.loss.barrier, "eta_P": law.rate, "radii": found.radii},
+        parameters={"decades of t": DECADES},
+    )
+
+
+@claim(
+    "prototypes/fact-1/growth",
+    PROTOTYPES.at("Fact 1"),
+    variant="reading",
+    num_trials=2,
+    note="what `growth` decides of prototypes on a line; where neither a certificate, nor an equilibrium, nor the law "
+    "of growth applies, as on a saddle, it says that it is undecided",
+)
+def prototypes_stay_bounded_or_grow_as_a_fourth_root(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Read: which trajectories stay bounded. Prototypes with a ridge, or with frozen assignments and no barrier, do;
+    with a barrier they converge to an equilibrium, or one escapes with r^4 growing at the rate 8 lambda eta_P (K - 1).
+    """
+    return _growth_trial(key, integrator, repelling=2)
+
+
+@prototypes_stay_bounded_or_grow_as_a_fourth_root.with_control
+def prototypes_stay_bounded_or_grow_as_a_fourth_root(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """K in place of K - 1."""
+    return _growth_trial(key, integrator, repelling=3)

@@ -11,7 +11,7 @@ from jaxtyping import Array
 
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.hessians import hessian, pair_hessian, spectrum_agrees
+from analysis.claims.prototypes.instances.hessians import hessian, jacobian_agrees, pair_hessian, spectrum_agrees
 from analysis.claims.prototypes.instances.linearisations import gap_after
 from analysis.claims.prototypes.instances.partly_trained import Minimum, Pair, minimum, random_pair
 from analysis.ledger.claim import claim
@@ -137,7 +137,7 @@ def _sufficient_trial(key: Key, integrator: AbstractIntegrator, at: Minimum, hyp
     """Measure (14) at a ratio of nine tenths of its bound, and the spectrum of J*."""
     bound = rate_condition(at.flow, at.state).bound
     flow = at.flow.with_ratio(0.9 * bound)
-    condition = rate_condition(flow, at.state)
+    condition, above = rate_condition(flow, at.state), rate_condition(at.flow.with_ratio(1.1 * bound), at.state)
     least = rate_spectrum(flow, at.state)[0] / float(flow.encoder_rate)
     return Trial(
         hypotheses=(
@@ -147,6 +147,8 @@ def _sufficient_trial(key: Key, integrator: AbstractIntegrator, at: Minimum, hyp
         conclusions=(
             at_least("least eigenvalue of J*, over eta_theta", least, 1e-3, tolerance=1e-7),
             spectrum_agrees(flow, at.state),
+            jacobian_agrees(flow, at.state),
+            holds("it `holds` below the bound alone", condition.holds and not above.holds),
         ),
         witness={"state": at.state, "bound": bound},
         parameters={"mode": at.flow.loss.gradient},

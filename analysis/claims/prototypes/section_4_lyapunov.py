@@ -13,6 +13,7 @@ import numpy as np
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.multirate.rational_logarithms import Enclosure
+from analysis.claims.prototypes.lyapunov_candidates import candidates_that_ship
 from analysis.claims.prototypes.section_4_escape import FRAMES, line_bank, lyapunov, plane_bank
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
@@ -85,6 +86,7 @@ def _decrease_trial(key: Key, flow: CoupledFlow, x: Coupled) -> Trial:
         conclusions=(
             at_most("dW/dt over its size", shipped / scale, 0.0, tolerance=ROUNDING),
             agrees("dW/dt over that size", shipped / scale, expected / scale),
+            *(candidates_that_ship(key, flow, x) if isinstance(flow.encoder, FreeEmbeddings) else ()),
         ),
         witness={"state": x, "dW/dt": float(shipped), "expected": expected},
         parameters={"encoder": type(flow.encoder).__name__, "eps": float(flow.ratio)},

@@ -91,6 +91,7 @@ def _saddle_trial(key: Key, gradient: str, factor: float) -> Trial:
     T = float(numpy_rng(key, "heat").uniform(0.75, 0.95)) * factor * largest
     flow = PrototypeFlow(z, T, loss=PrototypeLoss(gradient, reduction="mean"), rate=K / 2)
     values, measured = _spectrum(flow)
+    index = collapse_spectrum(z, K, T, flow.loss).index
     ridged = PrototypeLoss(gradient, ridge=float(numpy_rng(key, "ridge").uniform(0.2, 0.6)), reduction="mean")
     with_ridge = PrototypeFlow(z, critical_temperature(z, ridged, K), loss=ridged, rate=K / 2)
     onset, measured_with_ridge = _spectrum(with_ridge)
@@ -103,6 +104,7 @@ def _saddle_trial(key: Key, gradient: str, factor: float) -> Trial:
             at_most("least eigenvalue", values[0], 0.0, tolerance=ROUNDING),
             at_least("largest eigenvalue", values[-1], 0.0, tolerance=ROUNDING),
             *measured,
+            holds("the index is the number of negative eigenvalues", index == int(np.sum(values < 0))),
             agrees("the least eigenvalue at the critical temperature, with a ridge", onset[0], 0.0),
             *(replace(m, what=f"with a ridge: {m.what}") for m in measured_with_ridge),
         ),

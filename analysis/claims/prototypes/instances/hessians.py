@@ -6,7 +6,7 @@ from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.prototypes.instances.partly_trained import Minimum, Pair
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.ledger.evidence import Measurement, equal
-from analysis.prototypes.hessian import hessian_blocks, rate_spectrum
+from analysis.prototypes.hessian import hessian_blocks, rate_jacobian, rate_spectrum
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 
 SECOND = [0, 2, 4]
@@ -25,6 +25,13 @@ def spectrum_agrees(flow: CoupledFlow, x: Coupled) -> Measurement:
     size = 1 + float(np.max(np.abs(values)))
     gaps = np.abs(values[np.argsort(np.real(values))] - rate_spectrum(flow, x)) / size
     return equal("error of the eigenvalues of J*, which are real", np.max(gaps), 0.0, tolerance=1e-7)
+
+
+def jacobian_agrees(flow: CoupledFlow, x: Coupled) -> Measurement:
+    """Measure that J* is minus the linearisation of the flow, each row with the rate of its own variable."""
+    J, shipped = -tangent_jacobian(flow, x), rate_jacobian(flow, x)
+    gaps = np.abs(shipped - J) / (1e-12 + np.max(np.abs(J), axis=1))[:, None]
+    return equal("error of J*, over the largest entry of a row", np.max(gaps), 0.0, tolerance=1e-8)
 
 
 def pair_hessian(pair: Pair, mode: str = "frozen") -> tuple[Measurement, ...]:
