@@ -178,32 +178,27 @@ class Search:
 
     def _among_others(self, limit: LimitSet) -> int:
         """Return which of the other limits one is, -1 for none."""
-        for place, known in enumerate(self.others):
-            if np.isnan(limit.period) and np.isnan(known.period):
-                if same_set(known, limit, self.extent):
-                    return place
-            elif set_distance(known, limit, self.extent) < 1e-4:
-                return place
-        return -1
+        return among_others(limit, self.others, self.extent)
 
     def _leave(self, start: int, place: int, last: bool) -> bool:
         """Label a start that has come to a limit that does not attract; what is undecided goes on until the end."""
-        open_still = self.others[place].stability == "undecided" and np.isnan(self.others[place].period)
+        open_still = undecided_set(self.others[place])
         self.labels[start] = UNDECIDED if self.others[place].stability == "undecided" else NOT_ATTRACTING
         self.other_reached[start] = place
         return last or not open_still
 
     def next_round(self) -> None:
         """Forget the sets whose attraction is open: their starts are followed for longer."""
-        kept = [
-            k for k, known in enumerate(self.others) if not np.isnan(known.period) or known.stability != "undecided"
-        ]
         self.labels[self.pending], self.other_reached[self.pending] = NOT_SETTLED, -1
         renamed = {place: new for new, place in enumerate(kept)}
         self.other_reached = np.array([renamed.get(int(k), -1) for k in self.other_reached], int)
         self.others = [self.others[k] for k in kept]
 
     def adapt(self, states: np.ndarray) -> None:
+        self._keep_others([k for k, known in enumerate(self.others) if not undecided_set(known)])
+
+    def _keep_others(self, kept: Sequence[int]) -> None:
+        """Forget the other limits, but for some by their places."""
         """Take longer or shorter intervals where those of the last round do not suit its states."""
         if states.shape[1] and self.told.adapts and not self.told.forced and not self.time_map.is_map:
             shorter = relieved(self.time_map, states[-1])
@@ -212,22 +207,16 @@ class Search:
             self.is_stiff = same and hold_back(self.time_map, states, self.extent)
 
     def end(self) -> None:
-        """Give the starts at sets whose attraction was open to the attractors that these turned out to be."""
-        for place, other in enumerate(self.others):
-            if np.isnan(other.period) and other.stability == "undecided":
-                known = self._among_attractors(other)
-                if known >= 0:
-                    starts = self.other_reached == place
-                    self.labels[starts], self.other_reached[starts] = known, -1
+        """Give up the sets whose attraction was open and that turned out to be attractors, to which their starts go."""
+        found = [self._among_attractors(other) if undecided_set(other) else -1 for other in self.others]
+        for place, known in enumerate(found):
+            if known >= 0:
+                self.labels[self.other_reached == place] = known
+        self._keep_others([place for place, known in enumerate(found) if known < 0])
 
     def _among_attractors(self, limit: LimitSet) -> int:
         """Return which attractor a recurrent set is or lies on, -1 for none."""
-        for place, known in enumerate(self.attractors):
-            if np.isnan(known.period) and (
-                same_set(known, limit, self.extent) or stays_on(limit.features, known, self.extent)
-            ):
-                return place
-        return -1
+        return among_attractors(limit, self.attractors, self.extent)
 
     def _place(self, limit: LimitSet) -> int:
         """Return the index of an attractor, which is added unless it is known, or resolves a recurrent set.
@@ -250,6 +239,30 @@ def search(
     flat: np.ndarray,
     told: Settings,
     known: Sequence[LimitSet] = (),
+def undecided_set(limit: LimitSet) -> bool:
+    """Return whether a limit is a set that is not periodic and of which it is undecided whether it attracts."""
+    return limit.stability == "undecided" and bool(np.isnan(limit.period))
+
+
+def among_others(limit: LimitSet, others: Sequence[LimitSet], extent: np.ndarray) -> int:
+    """Return which of some limits that do not attract one is, -1 for none."""
+    for place, known in enumerate(others):
+        if np.isnan(limit.period) and np.isnan(known.period):
+            if same_set(known, limit, extent):
+                return place
+        elif set_distance(known, limit, extent) < 1e-4:
+            return place
+    return -1
+
+
+def among_attractors(limit: LimitSet, attractors: Sequence[LimitSet], extent: np.ndarray) -> int:
+    """Return which attractor a recurrent set is or lies on, -1 for none."""
+    for place, known in enumerate(attractors):
+        if np.isnan(known.period) and (same_set(known, limit, extent) or stays_on(limit.features, known, extent)):
+            return place
+    return -1
+
+
     extent: np.ndarray | None = None,
 ) -> Attractors:
     """Return the attractors to which flat starts lead, in rounds each twice as long as the one before.

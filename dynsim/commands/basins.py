@@ -191,7 +191,8 @@ def tell(found: "Basins") -> None:
     if found.is_stiff and NOT_SETTLED in found.shares:
         say(f"  {STIFF} by `--integrator stiff`")
     for other in found.others:
-        say(f"  not attracting: {other!r}")
+        word = "attraction undecided" if other.stability == "undecided" else "not attracting"
+        say(f"  {word}: {other!r}")
     if not found.attractors:
         say("no attractor was found: nothing in this window settles")
 
@@ -214,8 +215,10 @@ def drawn(
 
     turns, base = wrapped or {}, np.asarray(ravel_pytree(start)[0])
     held = [k for k in range(len(base)) if k not in which]
-    limits = (*found.attractors, *found.others, *edges)
-    marks = [mark_of(one, k < len(found.attractors), which, base, turns) for k, one in enumerate(limits)]
+    judged = [(one, True) for one in found.attractors]
+    judged += [(one, None if one.stability == "undecided" else False) for one in found.others]
+    judged += [(one, False) for one in edges]
+    marks = [mark_of(one, attracts, which, base, turns) for one, attracts in judged]
     with settings():
         figure, (ax,) = canvas(aspect=0.9 if found.labels.ndim == 2 else 0.35)
         names = axis_labels(found.names, [known.units[k] for k in which])
@@ -230,7 +233,7 @@ def drawn(
 
 
 def mark_of(
-    limit: "LimitSet", attracts: bool, which: list[int], base: np.ndarray, turns: Mapping[int, float]
+    limit: "LimitSet", attracts: bool | None, which: list[int], base: np.ndarray, turns: Mapping[int, float]
 ) -> "Mark":
     """Return the mark of a limit: projected if other components than those of the axes are not those of the slice."""
     from analysis.dynamics.flat_states import flat_states

@@ -6,6 +6,7 @@ DYNAMICS = "analysis.dynamics."
 ATTRACTION, LIMITS, MAPS = DYNAMICS + "attraction", DYNAMICS + "limit_sets", DYNAMICS + "time_maps"
 RECURRENT = DYNAMICS + "recurrent_sets"
 STIFF = ("tests/test_stiff_attractors.py",)
+ONCE = ("tests/test_limits_once.py",)
 SEARCH, BASINS, CYCLES = DYNAMICS + "attractor_search", DYNAMICS + "basins", DYNAMICS + "map_orbits"
 FRACTIONS, EDGE, BOUNDARY = DYNAMICS + "basin_fractions", DYNAMICS + "edge_tracking", DYNAMICS + "basin_boundary"
 INTERVALS = DYNAMICS + "intervals"
@@ -246,4 +247,14 @@ MUTANTS = (
            "found = Attraction(False, 0.0)", tests=DEGENERATE),
     Mutant("workbench basins: what is undecided does not attract", BASINS,
            "UNDECIDED if is_open else NOT_ATTRACTING", "NOT_ATTRACTING", tests=DEGENERATE),
+    Mutant("workbench attractors: a set that turned out to be an attractor stays among the others", SEARCH,
+           "self._keep_others([place for place, known in enumerate(found) if known < 0])",
+           "self._keep_others(range(len(found)))", tests=ONCE),
+    Mutant("workbench attractors: what does not attract is given up beside attractors", SEARCH,
+           'return limit.stability == "undecided" and bool(np.isnan(limit.period))',
+           "return bool(np.isnan(limit.period))", tests=ONCE),
+    Mutant("workbench basins: limits of other searches are listed again", BASINS,
+           "if among_others(other, self.others, self.extent) < 0:", "if True:", tests=ONCE),
+    Mutant("workbench basins: a set that turned out to be an attractor stays among the others", BASINS,
+           "self.others = [other for other in self.others if not known(other)]", "pass", tests=ONCE),
 )  # fmt: skip
