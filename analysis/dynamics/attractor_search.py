@@ -14,6 +14,7 @@ from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.recurrent_sets import recurrent_set
 from analysis.dynamics.returns import Attraction, attraction_of, attraction_of_orbit, widths, windows_of
 from analysis.dynamics.time_maps import WINDOW, TimeMap
+from dynsim.integrators import Diffrax
 
 NOT_SETTLED, ESCAPED, NOT_ATTRACTING, FAILED, UNDECIDED = -1, -2, -3, -4, -5
 FATES = {
@@ -26,6 +27,7 @@ FATES = {
 """Labels of starts that do not lead to an attractor."""
 
 STIFF = "trajectories hardly move in the longest intervals that the solver can follow: take one for stiff flows"
+IN_PYTHON = ", such as `integrator=Diffrax(Kvaerno4())`"  # how one is taken
 ROUND = 128  # intervals of the first round; the others are each twice as long as the one before
 ENOUGH = 2048  # samples from which a set is taken as recurrent without being periodic; of a flow, twice as many
 SAME = 1e-6  # of the extent: sets nearer to each other, but for the gaps between their points, are one
@@ -63,8 +65,14 @@ class Attractors(NamedTuple):
         rest = "".join(f", {text}" for text, count in counts.items() if count)
         kinds = "; ".join(repr(a) for a in self.attractors) or "none"
         caps = f"after at most {self.longest} intervals of {self.interval:.4g}, periods up to {self.longest_period}"
-        stiff = f"; {STIFF}, such as `integrator=Diffrax(Kvaerno4())`" * (self.is_stiff and NOT_SETTLED in self.labels)
-        return f"{len(self.attractors)} attractors of {len(self.labels)} starts{rest} ({caps}): {kinds}{stiff}"
+        stiff = held_back(self.is_stiff, self.labels)
+        first = f"{len(self.attractors)} attractors of {len(self.labels)} starts{rest} ({caps}): {kinds}"
+        return "; ".join(filter(None, (first, stiff)))
+
+
+def held_back(is_stiff: bool, labels: Any, how: str = IN_PYTHON) -> str:
+    """Return the sentence on a solver that kept starts from settling, and how to take another one; "" if none did."""
+    return STIFF + how if is_stiff and NOT_SETTLED in labels else ""
 
 
 class Settings(NamedTuple):
@@ -190,15 +198,15 @@ class Search:
     def next_round(self) -> None:
         """Forget the sets whose attraction is open: their starts are followed for longer."""
         self.labels[self.pending], self.other_reached[self.pending] = NOT_SETTLED, -1
+        self._keep_others([k for k, known in enumerate(self.others) if not undecided_set(known)])
+
+    def _keep_others(self, kept: Sequence[int]) -> None:
+        """Forget the other limits, but for some by their places."""
         renamed = {place: new for new, place in enumerate(kept)}
         self.other_reached = np.array([renamed.get(int(k), -1) for k in self.other_reached], int)
         self.others = [self.others[k] for k in kept]
 
     def adapt(self, states: np.ndarray) -> None:
-        self._keep_others([k for k, known in enumerate(self.others) if not undecided_set(known)])
-
-    def _keep_others(self, kept: Sequence[int]) -> None:
-        """Forget the other limits, but for some by their places."""
         """Take longer or shorter intervals where those of the last round do not suit its states."""
         if states.shape[1] and self.told.adapts and not self.told.forced and not self.time_map.is_map:
             shorter = relieved(self.time_map, states[-1])
@@ -234,11 +242,6 @@ class Search:
         return len(self.attractors) - 1
 
 
-def search(
-    time_map: TimeMap,
-    flat: np.ndarray,
-    told: Settings,
-    known: Sequence[LimitSet] = (),
 def undecided_set(limit: LimitSet) -> bool:
     """Return whether a limit is a set that is not periodic and of which it is undecided whether it attracts."""
     return limit.stability == "undecided" and bool(np.isnan(limit.period))
@@ -263,6 +266,11 @@ def among_attractors(limit: LimitSet, attractors: Sequence[LimitSet], extent: np
     return -1
 
 
+def search(
+    time_map: TimeMap,
+    flat: np.ndarray,
+    told: Settings,
+    known: Sequence[LimitSet] = (),
     extent: np.ndarray | None = None,
 ) -> Attractors:
     """Return the attractors to which flat starts lead, in rounds each twice as long as the one before.
@@ -308,7 +316,11 @@ def _round(run: Search, xs: np.ndarray, begun: int, length: int) -> np.ndarray:
 
 
 def _largest_exponent(record: Record) -> float:
+    """Return the largest Lyapunov exponent of a set by the solver, and the tolerance, of the search."""
     time_map: Any = record.time_map
-    duration = LYAPUNOV * float(time_map.interval)
-    found = lyapunov_spectrum(time_map.system, record.state(-1), duration, count=1, interval=float(time_map.interval))
+    interval, solver = float(time_map.interval), time_map.solver
+    integrator = None if solver is None else Diffrax(solver, rtol=time_map.rtol)
+    found = lyapunov_spectrum(
+        time_map.system, record.state(-1), LYAPUNOV * interval, count=1, interval=interval, integrator=integrator
+    )
     return float(found.exponents[0])
