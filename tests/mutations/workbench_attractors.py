@@ -7,6 +7,7 @@ ATTRACTION, LIMITS, MAPS = DYNAMICS + "attraction", DYNAMICS + "limit_sets", DYN
 RECURRENT = DYNAMICS + "recurrent_sets"
 STIFF = ("tests/test_stiff_attractors.py",)
 ONCE = ("tests/test_limits_once.py",)
+ASKED = ("tests/test_what_is_asked_for.py",)
 SEARCH, BASINS, CYCLES = DYNAMICS + "attractor_search", DYNAMICS + "basins", DYNAMICS + "map_orbits"
 FRACTIONS, EDGE, BOUNDARY = DYNAMICS + "basin_fractions", DYNAMICS + "edge_tracking", DYNAMICS + "basin_boundary"
 INTERVALS = DYNAMICS + "intervals"
@@ -264,4 +265,16 @@ MUTANTS = (
            "resolved &= ~np.any(logs < least, axis=0)", "pass", tests=STIFF),
     Mutant("stiff exponents: the bound is not that of a step", DYNAMICS + "lyapunov",
            "least = -every / np.asarray(steps, float)[:samples, None]", "least = -np.ones((samples, 1))", tests=STIFF),
+    Mutant("asked for: the dimension of a function is guessed", "dynsim.commands.simulate.flows",
+           "if asked.dimension is None and not has_dimension(o, made.system):", "if False:", tests=ASKED),
+    Mutant("asked for: the dimension of an ellipsoid is not taken", "dynsim.commands.simulate.flows",
+           "dimension=own_dimension(o, flow) or o.dimension", "dimension=o.dimension", tests=ASKED),
+    Mutant("asked for: private names of a file are listed", "dynsim.commands.simulate.own",
+           'if is_one(made) and not name.startswith("_")', "if is_one(made)", tests=ASKED),
+    Mutant("asked for: starts of populations may be negative", "dynsim.commands.simulate.starts",
+           "x = jnp.abs(x)", "pass", tests=ASKED),
+    Mutant("asked for: every end of a window is looked at for its sign", "dynsim.commands.systems",
+           'warn_below_zero(o.system, "box", getattr(o, "box", ())[::2])', "pass", tests=ASKED),
+    Mutant("asked for: the end of a path on the triangle is marked at its start", "figures.trajectories",
+           'ax.plot(*points[-1], marker="o"', 'ax.plot(*points[0], marker="o"', tests=ASKED),
 )  # fmt: skip
