@@ -96,12 +96,12 @@ def test_perturbations_are_decided_once_they_are_back_or_have_escaped():
     limit = LimitSet("equilibrium", "stable", np.zeros((1, 1)), np.zeros((1, 1)), 0.0, np.array([-1.0 + 0j]))
     time_map = TimeMap(FunctionFlow(lambda t, x: -x), jnp.zeros(1), state_itself, 1.0, 1e-6, 100.0)
     states = np.repeat(0.4 * np.repeat(RADII, 32)[None, :, None], 8, axis=0)
-    line = Line(limit, np.ones(1))
-    assert _are_decided(time_map, line, states)
+    line, half = Line(limit, np.ones(1)), np.array(RADII) / 2
+    assert _are_decided(time_map, line, states, half)
     states[:, 5] = 1e9
-    assert _are_decided(time_map, line, states)
+    assert _are_decided(time_map, line, states, half)
     states[:, 6] = 0.06
-    assert not _are_decided(time_map, line, states)
+    assert not _are_decided(time_map, line, states, half)
 
 
 def test_without_an_implicit_solver_the_answer_says_what_held_it_back(capsys):

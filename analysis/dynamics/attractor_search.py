@@ -6,7 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from analysis.dynamics.attraction import extent_of, resolution, same_set, set_distance, stays_on, volume_growth
+from analysis.dynamics.attraction import (
+    extent_of,
+    extent_of_paths,
+    resolution,
+    same_set,
+    set_distance,
+    stays_on,
+    volume_growth,
+)
 from analysis.dynamics.intervals import adapted, hold_back, relieved
 from analysis.dynamics.limit_sets import LimitSet, Record, Slow, limit_of
 from analysis.dynamics.linearisation import SymmetryGenerator
@@ -287,7 +295,7 @@ def search(
         run.labels[run.pending[escaped]], run.labels[run.pending[failed]] = ESCAPED, FAILED
         here = ~escaped & ~failed
         if begun == ROUND and np.any(here) and extent is None:
-            run.extent = extent_of(np.concatenate([time_map.features_of(s[here]) for s in states]))
+            run.extent = extent_of_paths(np.stack([time_map.features_of(s[here]) for s in states]))
         last = begun >= told.longest - WINDOW
         kept = np.array(
             [here[j] and not run.judge(int(i), states[:, j], last) for j, i in enumerate(run.pending)], bool

@@ -7,6 +7,7 @@ ATTRACTION, LIMITS, MAPS = DYNAMICS + "attraction", DYNAMICS + "limit_sets", DYN
 RECURRENT = DYNAMICS + "recurrent_sets"
 STIFF = ("tests/test_stiff_attractors.py",)
 ONCE = ("tests/test_limits_once.py",)
+WILD = ("tests/test_wild_starts.py",)
 ASKED = ("tests/test_what_is_asked_for.py",)
 SEARCH, BASINS, CYCLES = DYNAMICS + "attractor_search", DYNAMICS + "basins", DYNAMICS + "map_orbits"
 FRACTIONS, EDGE, BOUNDARY = DYNAMICS + "basin_fractions", DYNAMICS + "edge_tracking", DYNAMICS + "basin_boundary"
@@ -173,7 +174,9 @@ MUTANTS = (
     Mutant("workbench attractors: what could not be told is refuted", RETURNS,
            "False if refuted and all(refuted) else None", "False if all(refuted) else None", tests=RADIUS),
     Mutant("workbench attractors: what stays at the radius has come back", RETURNS,
-           "back = float(np.mean(row <= radius / 2))", "back = float(np.mean(row <= radius))", tests=RADIUS),
+           "within = np.array(RADII) / 2 if near is None else near",
+           "within = np.array(RADII) if near is None else near",
+           tests=RADIUS),
     Mutant("workbench attractors: perturbations that reach another attractor refute a set", RETURNS,
            "medians[-1] / medians[0] <= np.sqrt(radii[-1] / radii[0])", "medians[-1] <= medians[0]", tests=ELSEWHERE),
     Mutant("workbench attractors: what all perturbations leave is undecided", RETURNS,
@@ -277,4 +280,15 @@ MUTANTS = (
            'warn_below_zero(o.system, "box", getattr(o, "box", ())[::2])', "pass", tests=ASKED),
     Mutant("asked for: the end of a path on the triangle is marked at its start", "figures.trajectories",
            'ax.plot(*points[-1], marker="o"', 'ax.plot(*points[0], marker="o"', tests=ASKED),
+    Mutant("wild starts: excursions of a few starts set the extent", ATTRACTION,
+           "return np.where(whole > WILD * most, most, whole)", "return whole", tests=WILD),
+    Mutant("wild starts: spikes of all trajectories are no extent", ATTRACTION,
+           "low, high = np.min(features, axis=0), np.max(features, axis=0)",
+           "low, high = features[0], features[-1]", tests=WILD),
+    Mutant("wild starts: mild excursions are left out", ATTRACTION,
+           "return np.where(whole > WILD * most, most, whole)", "return most", tests=WILD),
+    Mutant("wild starts: what lands on a neighbour has come back", RETURNS,
+           "return np.minimum(radii / 2, np.maximum(", "return np.maximum(radii / 2, np.maximum(", tests=WILD),
+    Mutant("wild starts: the spectrum of an orbit is that of a time unit", RETURNS,
+           "np.max(np.abs(limit.values)) ** (time / limit.period)", "np.max(np.abs(limit.values)) ** time", tests=WILD),
 )  # fmt: skip
