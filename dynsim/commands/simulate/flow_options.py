@@ -79,6 +79,11 @@ class Simulate(SystemOptions):
     trust: tuple[str, ...] = ()
     """functions of yours (`module:name`, `file.py:name`), or modules, that a run file may import"""
 
+    @property
+    def token_dimension(self) -> int:
+        """The dimension of a token, that by default unless it is given."""
+        return DIMENSION if self.dimension is None else self.dimension
+
 
 def with_dimension(o: Simulate) -> Simulate:
     """Return options with the dimension that they have by default."""

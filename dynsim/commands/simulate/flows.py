@@ -13,7 +13,7 @@ from dynsim.arguments import check_start
 from dynsim.commands.options import check_outputs, parse, refuse_unused, say
 from dynsim.commands.simulate import WITH_OWN_OPTIONS, densities
 from dynsim.commands.simulate.ensembles import many, measurements
-from dynsim.commands.simulate.flow_options import DIMENSION, Simulate, with_dimension
+from dynsim.commands.simulate.flow_options import Simulate, with_dimension
 from dynsim.commands.simulate.noise import check_noise, solved
 from dynsim.commands.simulate.own import check_function
 from dynsim.commands.simulate.starts import TOKENS, has_dimension, own_dimension, start
@@ -139,8 +139,7 @@ def _shown(x: Any) -> str:
 def check_sizes(o: Simulate) -> None:
     """Raise `ValueError` for a size that is too small, or with which the arrays would not fit in memory."""
     tokens = TOKENS if o.tokens is None else o.tokens
-    dimension = DIMENSION if o.dimension is None else o.dimension
-    check_at_least(1, tokens=tokens, dimension=dimension, heads=o.heads, members=o.members)
+    check_at_least(1, tokens=tokens, dimension=o.token_dimension, heads=o.heads, members=o.members)
     check_at_least(2, frames=o.frames)
     check_positive(end=o.end)
     vector = o.tokens is None and o.system not in SYSTEMS
@@ -156,7 +155,9 @@ def check_sizes(o: Simulate) -> None:
             kept = frames * state if members == 1 else members * (state + values * frames)
         return FLOAT * (COPIES * (kept + weights) + STAGES * state)
 
-    check_memory(predicted, tokens=tokens, dimension=dimension, heads=o.heads, frames=o.frames, members=o.members)
+    check_memory(
+        predicted, tokens=tokens, dimension=o.token_dimension, heads=o.heads, frames=o.frames, members=o.members
+    )
 
 
 def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:

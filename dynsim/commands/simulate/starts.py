@@ -87,7 +87,7 @@ def columns(o: Simulate, flow: AbstractFlow) -> int:
         if isinstance(flow.space, Ellipsoid) and flow.space.matrix.shape[-1] != o.dimension:
             d = flow.space.matrix.shape[-1]
             raise argument_error("space", f"have dimension {o.dimension}, as `--dimension` says", f"has dimension {d}")
-        return DIMENSION if o.dimension is None else o.dimension
+        return o.token_dimension
     if o.dimension not in (fixed, DIMENSION):
         raise argument_error("dimension", f"be {fixed}, that of the matrices of the system", f"is {o.dimension}")
     return fixed
