@@ -115,15 +115,21 @@ def _path(ax: Any, run: Trajectory, ys: np.ndarray, labels: list[str], azimuth: 
     elif ys.shape[1] == 3 and isinstance(run.system.space, Simplex):
         outline(ax, labels)
         ax.plot(*in_triangle(shown).T, color=colour("first"))
+        _ends(ax, in_triangle(shown))
     elif ys.shape[1] == 3:
         attractor(ax, ys, labels=labels, azimuth=azimuth, until=until)
     else:
         steps = {"linestyle": "none", "marker": ".", "markersize": 1.0} if isinstance(run.system, AbstractMap) else {}
         ax.plot(*shown.T, color=colour("first"), linewidth=0.7, **steps)
-        ax.plot(*shown[0], marker="o", linestyle="none", color=colour("start"), fillstyle="none", label="start")
-        ax.plot(*shown[-1], marker="o", linestyle="none", color=colour("end"), label="end")
         _whole(ax, ys, labels)
-        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False)
+        _ends(ax, shown)
+
+
+def _ends(ax: Any, points: np.ndarray) -> None:
+    """Mark the ends of a path, (points, 2), and name the marks above the axes."""
+    ax.plot(*points[0], marker="o", linestyle="none", color=colour("start"), fillstyle="none", label="start")
+    ax.plot(*points[-1], marker="o", linestyle="none", color=colour("end"), label="end")
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False)
 
 
 def _whole(ax: Any, ys: np.ndarray, labels: list[str]) -> None:

@@ -14,7 +14,7 @@ from dynsim.__main__ import main
 from dynsim.commands.sizes import check_memory, memory_limit
 from tests.commands import refused, run
 
-SHORT = ("--end", "1", "--frames", "3", "--integrator", "scipy")
+SHORT = ("--end", "1", "--frames", "3", "--integrator", "scipy", "--dimension", "3")
 
 
 def in_shell(line: str, folder: Path, **variables: str) -> subprocess.CompletedProcess:
@@ -174,7 +174,7 @@ def test_a_function_that_fails_is_refused_with_the_users_own_line(capsys, folder
 def test_a_numpy_function_runs_with_scipy_and_is_told_apart_without(capsys, folder):
     Path("mine.py").write_text("import math\n\ndef f(t, x):\n    return [-math.sin(v) for v in x]\n")
     sentence = "in JAX (`--integrator scipy` takes NumPy too), but line 4 of `mine.py`"
-    assert sentence in refused(capsys, "simulate", "mine.py:f", "--end", "0.1")
+    assert sentence in refused(capsys, "simulate", "mine.py:f", "--end", "0.1", "--dimension", "3")
     assert main(["simulate", "mine.py:f", *SHORT, "--out", "run.npz"]) == 0
     Path("mine.py").write_text("import math\n\ndef f(t, x):\n    return [-math.sin(x[7])]\n")
     failed = refused(capsys, "simulate", "mine.py:f", *SHORT)
@@ -354,7 +354,7 @@ def test_more_processes_or_trials_than_memory_holds_are_refused(capsys, folder, 
 
 def test_the_components_of_one_vector_are_named_in_a_figure(capsys, folder):
     Path("mine.py").write_text("import jax.numpy as jnp\n\ndef field(t, x):\n    return jnp.roll(x, 1) - x\n")
-    words = ("simulate", "mine.py:field", *SHORT, "--figure", "x.svg", "--space")
+    words = ("simulate", "mine.py:field", *SHORT[:-2], "--figure", "x.svg", "--space")
     for space in ("euclidean", "sphere"):
         assert run(capsys, *words, space, "--dimension", 2, "--force")[0] == 0
         drawn = Path("x.svg").read_text()

@@ -84,7 +84,7 @@ def test_a_function_of_your_own(capsys, tmp_path):
     assert "did you mean `spiral`" in refused(capsys, "simulate", f"{source}:spirl", *words)
     assert "states (201, 2)" in run(capsys, "simulate", f"{source}:spiral", "--space", "euclidean", "--dimension", 2)[1]
     source.write_text("import jax.numpy as jnp\n\ndef sum(t, x):\n    return x @ jnp.ones((2, 2))\n")
-    said = refused(capsys, "simulate", f"{source}:sum", "--space", "euclidean")
+    said = refused(capsys, "simulate", f"{source}:sum", "--space", "euclidean", "--dimension", 3)
     assert "take (t, x) with x of shape (3,)" in said
     assert "raised TypeError" in said
 
@@ -110,7 +110,7 @@ def test_an_ensemble_of_vectors_keeps_and_draws_its_named_components(capsys, tmp
     run(capsys, "simulate", "causal", *words, "--out", tmp_path / "tokens.npz")
     assert load(tmp_path / "tokens.npz").values.shape == (3, 3, 2)
     assert "`movie` must be left out for an ensemble" in refused(
-        capsys, "simulate", *own, *words, "--movie", tmp_path / "x.gif"
+        capsys, "simulate", *own, *words, "--dimension", 2, "--movie", tmp_path / "x.gif"
     )
 
 

@@ -6,15 +6,20 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from analysis.dynamics import attractor_search
 from analysis.dynamics.attractor_search import ESCAPED, NOT_SETTLED, Attractors
 from analysis.dynamics.attractors import SHARE, _slow_interval, find_attractors, prepared
+from analysis.dynamics.basin_fractions import FractionCurves, Fractions
 from analysis.dynamics.basins import Basins
 from analysis.dynamics.intervals import LONGER, adapted, hold_back, relieved
-from analysis.dynamics.limit_sets import LimitSet
+from analysis.dynamics.limit_sets import LimitSet, Record
+from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.returns import RADII, Line, _are_decided
 from analysis.dynamics.time_maps import TimeMap, state_itself
 from analysis.dynamics.variations import Linearised
+from dynsim.commands import basins_against, lyapunov, section
 from dynsim.commands.basins import BasinsOptions, search_of, tell
+from dynsim.commands.systems import Found
 from dynsim.integrators import Diffrax, stiff
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.maps import Henon
@@ -91,12 +96,12 @@ def test_perturbations_are_decided_once_they_are_back_or_have_escaped():
     limit = LimitSet("equilibrium", "stable", np.zeros((1, 1)), np.zeros((1, 1)), 0.0, np.array([-1.0 + 0j]))
     time_map = TimeMap(FunctionFlow(lambda t, x: -x), jnp.zeros(1), state_itself, 1.0, 1e-6, 100.0)
     states = np.repeat(0.4 * np.repeat(RADII, 32)[None, :, None], 8, axis=0)
-    line = Line(limit, np.ones(1))
-    assert _are_decided(time_map, line, states)
+    line, half = Line(limit, np.ones(1)), np.array(RADII) / 2
+    assert _are_decided(time_map, line, states, half)
     states[:, 5] = 1e9
-    assert _are_decided(time_map, line, states)
+    assert _are_decided(time_map, line, states, half)
     states[:, 6] = 0.06
-    assert not _are_decided(time_map, line, states)
+    assert not _are_decided(time_map, line, states, half)
 
 
 def test_without_an_implicit_solver_the_answer_says_what_held_it_back(capsys):
@@ -132,3 +137,92 @@ def test_the_limit_cycle_of_the_oregonator_is_found():
     seen = solve_ivp(field, (0, 1300), [4.0, 1.1, 4.0], "Radau", rtol=1e-8, atol=1e-9, events=up).t_events
     assert found.attractors[0].period == pytest.approx(float(np.diff(seen[0])[-1]), rel=1e-5)
     assert found.attractors[0].period == pytest.approx(302.9, abs=0.05)
+
+
+def relaxation(t, x, mu=10.0):
+    """Return the field of van der Pol's relaxation oscillator."""
+    del t
+    return jnp.stack([x[1], mu * (1 - x[0] ** 2) * x[1] - x[0]])
+
+
+def test_exponents_by_an_implicit_solver_are_those_of_the_closed_form():
+    found = lyapunov_spectrum(FAST, jnp.asarray([0.1, 0.5, 0.7]), 10.0, interval=0.02, integrator=IMPLICIT)
+    np.testing.assert_allclose(found.exponents[:2], [0.0, -0.1], atol=1e-3)
+    assert found.resolved == (True, True, False)  # steps of the slow motion are longer than 1/1000
+    assert -1000 < found.exponents[2] < -10
+    assert found.texts(3)[2].endswith("(it acts within a step of the implicit solver)")
+    short = lyapunov_spectrum(
+        FAST, jnp.asarray([0.1, 0.5, 0.7]), 0.02, interval=5e-4, warm_up=5e-4, integrator=IMPLICIT
+    )
+    assert short.exponents[2] == pytest.approx(-1000, rel=2e-2)
+    assert all(short.resolved)
+    with pytest.raises(ValueError, match="Argument `integrator` must be left out for a map, but is Diffrax"):
+        lyapunov_spectrum(Henon(), jnp.zeros(2), integrator=IMPLICIT)
+    with pytest.raises(ValueError, match="Argument `integrator` must solve many starts in one program"):
+        lyapunov_spectrum(FAST, jnp.ones(3), integrator=stiff())
+
+
+def test_the_exponent_of_a_set_is_by_the_solver_of_its_search(monkeypatch):
+    taken = []
+
+    def spectrum(system, start, duration, **options):
+        taken.append(options["integrator"])
+        return lyapunov_spectrum(Henon(), jnp.zeros(2), 100)
+
+    monkeypatch.setattr(attractor_search, "lyapunov_spectrum", spectrum)
+    for time_map in (map_of(), map_of(integrator=None)):
+        record = Record(time_map, np.ones((1, 3)), np.ones((1, 3)), np.ones(3), False, 1, ())
+        attractor_search._largest_exponent(record)
+    assert isinstance(taken[0].solver, dfx.Kvaerno4)
+    assert float(taken[0].rtol) == 1e-6
+    assert taken[1] is None
+
+
+def test_commands_take_the_stiff_integrator_by_one_word(monkeypatch):
+    taken = []
+    monkeypatch.setattr("analysis.dynamics.lyapunov.lyapunov_spectrum", lambda *_, **o: taken.append(o["integrator"]))
+    made = Found("mine", FunctionFlow(relaxation), jnp.ones(2))
+    lyapunov.spectrum(lyapunov.Lyapunov("mine", integrator="stiff", rtol=1e-5), made, made.system)
+    lyapunov.spectrum(lyapunov.Lyapunov("mine"), made, made.system)
+    assert isinstance(taken[0].solver, dfx.Kvaerno4)
+    assert float(taken[0].rtol) == 1e-5
+    assert taken[1] is None
+
+
+def test_a_section_takes_the_stiff_integrator(monkeypatch):
+    def located(*given, integrator, **options):
+        raise ValueError(f"{integrator.method} {integrator.rtol}")
+
+    monkeypatch.setattr("analysis.dynamics.sections.poincare_section", located)
+    with pytest.raises(ValueError, match="Radau 1e-05"):
+        section.main(["van-der-pol", "--surface", "x=0", "--returns", "y", "--integrator", "stiff", "--rtol", "1e-5"])
+    with pytest.raises(ValueError, match="Argument `integrator` must be left out for a map"):
+        section.main(["henon", "--integrator", "stiff"])
+
+
+@pytest.mark.slow
+def test_a_section_of_a_stiff_flow_is_that_of_the_other_integrator(tmp_path, capsys):
+    (tmp_path / "mine.py").write_text(
+        "import jax.numpy as jnp\n\ndef relaxation(t, x, mu=10.0):\n"
+        "    return jnp.stack([x[1], mu * (1 - x[0] ** 2) * x[1] - x[0]])\n"
+    )
+    words = [f"{tmp_path}/mine.py:relaxation", "--start", "2", "0", "--surface", "1=0", "--names", "0", "1", "--count"]
+    words += ["4", "--warm-up", "20", "--rtol", "1e-8", "--returns", "0", "--figure", str(tmp_path / "s.png")]
+    apart = []
+    for more in ([], ["--integrator", "stiff"]):
+        assert section.main([*words, *more]) == 0
+        apart.append(float(capsys.readouterr().out.split(", ")[1].split()[0]))
+    assert apart[0] == pytest.approx(19.0784, abs=1e-3)  # the period at mu = 10, Urabe (1960)
+    assert apart[1] == pytest.approx(apart[0], rel=1e-5)
+
+
+def test_shares_of_a_stiff_flow_say_which_option_helps(capsys):
+    labels, one = np.array([NOT_SETTLED]), np.ones(1)
+    found = Fractions(labels, np.array([3]), 3, one, one, 0.95, {}, True)
+    assert repr(found).endswith("take one for stiff flows, such as `integrator=Diffrax(Kvaerno4())`")
+    assert "stiff" not in repr(found._replace(is_stiff=False))
+    curves = FractionCurves(np.zeros(1), labels, np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)), ({},), True)
+    basins_against._tell("k", curves, 3)
+    assert "take one for stiff flows by `--integrator stiff`" in capsys.readouterr().out
+    basins_against._tell("k", curves._replace(is_stiff=False), 3)
+    assert "stiff" not in capsys.readouterr().out

@@ -22,6 +22,8 @@ COVERED = 0.9  # of the late samples that are as close to a set as its points ar
 ARRIVED = 2.5e-5  # of the extent: how close to an attractor is close enough, whatever its radius
 BLOCKS = 8  # parts of a trajectory, by whose differences the error of its mean growth of volumes is estimated
 KEPT = 1e-8  # of the size of the derivative: a growth that is rounding
+FEW_STARTS = 0.1  # of the starts, whose excursions are none of the size of what is looked for if they are
+WILD = 10  # times as far as those of the others
 FOLDS = 3  # e-foldings of volumes, before which perturbations that stay away show nothing
 CLEAR = 3  # such errors: a mean growth above them is not zero
 
@@ -36,6 +38,18 @@ def extent_of(features: Float[np.ndarray, "points f"]) -> Float[np.ndarray, " f"
     rest = max(floor, float(power_near(np.max(sizes, initial=0.0) / 4)))
     varies = ranges > max(floor, 1e-12 * np.max(sizes, initial=0.0))
     return np.where(varies, ranges, np.where(sizes > 0, np.maximum(sizes, floor), rest))
+
+
+def extent_of_paths(features: Float[np.ndarray, "samples starts f"]) -> Float[np.ndarray, " f"]:
+    """Return `extent_of` for trajectories, without the excursions of a few of them that are far longer than the others.
+
+    A start beside a pole of a map is sent to wherever, and comes back: no distance is small beside that.
+    """
+    whole = extent_of(features.reshape(-1, features.shape[-1]))
+    low, high = np.min(features, axis=0), np.max(features, axis=0)
+    ends = np.stack([np.quantile(low, FEW_STARTS, axis=0), np.quantile(high, 1 - FEW_STARTS, axis=0)])
+    most = extent_of(ends)
+    return np.where(whole > WILD * most, most, whole)
 
 
 def stays_on(features: np.ndarray, known: LimitSet, extent: np.ndarray) -> bool:

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 
 from analysis.dynamics.attraction import (
     extent_of,
+    extent_of_paths,
     one_curve,
     resolution,
     same_set,
@@ -22,6 +23,7 @@ from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.recurrent_sets import recurrent_set
 from analysis.dynamics.returns import Attraction, attraction_of, attraction_of_orbit, widths, windows_of
 from analysis.dynamics.time_maps import WINDOW, TimeMap
+from dynsim.integrators import Diffrax
 
 NOT_SETTLED, ESCAPED, NOT_ATTRACTING, FAILED, UNDECIDED = -1, -2, -3, -4, -5
 FATES = {
@@ -34,6 +36,7 @@ FATES = {
 """Labels of starts that do not lead to an attractor."""
 
 STIFF = "trajectories hardly move in the longest intervals that the solver can follow: take one for stiff flows"
+IN_PYTHON = ", such as `integrator=Diffrax(Kvaerno4())`"  # how one is taken
 ROUND = 128  # intervals of the first round; the others are each twice as long as the one before
 ENOUGH = 2048  # samples from which a set is taken as recurrent without being periodic; of a flow, twice as many
 SAME = 1e-6  # of the extent: sets nearer to each other, but for the gaps between their points, are one
@@ -72,8 +75,14 @@ class Attractors(NamedTuple):
         rest = "".join(f", {text}" for text, count in counts.items() if count)
         kinds = "; ".join(repr(a) for a in self.attractors) or "none"
         caps = f"after at most {self.longest} intervals of {self.interval:.4g}, periods up to {self.longest_period}"
-        stiff = f"; {STIFF}, such as `integrator=Diffrax(Kvaerno4())`" * (self.is_stiff and NOT_SETTLED in self.labels)
-        return f"{len(self.attractors)} attractors of {len(self.labels)} starts{rest} ({caps}): {kinds}{stiff}"
+        stiff = held_back(self.is_stiff, self.labels)
+        first = f"{len(self.attractors)} attractors of {len(self.labels)} starts{rest} ({caps}): {kinds}"
+        return "; ".join(filter(None, (first, stiff)))
+
+
+def held_back(is_stiff: bool, labels: Any, how: str = IN_PYTHON) -> str:
+    """Return the sentence on a solver that kept starts from settling, and how to take another one; "" if none did."""
+    return STIFF + how if is_stiff and NOT_SETTLED in labels else ""
 
 
 class Settings(NamedTuple):
@@ -190,27 +199,22 @@ class Search:
 
     def _among_others(self, limit: LimitSet) -> int:
         """Return which of the other limits one is, -1 for none."""
-        for place, known in enumerate(self.others):
-            if np.isnan(limit.period) and np.isnan(known.period):
-                if same_set(known, limit, self.extent):
-                    return place
-            elif set_distance(known, limit, self.extent) < 1e-4 or one_curve(known, limit, self.extent):
-                return place
-        return -1
+        return among_others(limit, self.others, self.extent)
 
     def _leave(self, start: int, place: int, last: bool) -> bool:
         """Label a start that has come to a limit that does not attract; what is undecided goes on until the end."""
-        open_still = self.others[place].stability == "undecided" and np.isnan(self.others[place].period)
+        open_still = undecided_set(self.others[place])
         self.labels[start] = UNDECIDED if self.others[place].stability == "undecided" else NOT_ATTRACTING
         self.other_reached[start] = place
         return last or not open_still
 
     def next_round(self) -> None:
         """Forget the sets whose attraction is open: their starts are followed for longer."""
-        kept = [
-            k for k, known in enumerate(self.others) if not np.isnan(known.period) or known.stability != "undecided"
-        ]
         self.labels[self.pending], self.other_reached[self.pending] = NOT_SETTLED, -1
+        self._keep_others([k for k, known in enumerate(self.others) if not undecided_set(known)])
+
+    def _keep_others(self, kept: Sequence[int]) -> None:
+        """Forget the other limits, but for some by their places."""
         renamed = {place: new for new, place in enumerate(kept)}
         self.other_reached = np.array([renamed.get(int(k), -1) for k in self.other_reached], int)
         self.others = [self.others[k] for k in kept]
@@ -224,22 +228,16 @@ class Search:
             self.is_stiff = same and hold_back(self.time_map, states, self.extent)
 
     def end(self) -> None:
-        """Give the starts at sets whose attraction was open to the attractors that these turned out to be."""
-        for place, other in enumerate(self.others):
-            if np.isnan(other.period) and other.stability == "undecided":
-                known = self._among_attractors(other)
-                if known >= 0:
-                    starts = self.other_reached == place
-                    self.labels[starts], self.other_reached[starts] = known, -1
+        """Give up the sets whose attraction was open and that turned out to be attractors, to which their starts go."""
+        found = [self._among_attractors(other) if undecided_set(other) else -1 for other in self.others]
+        for place, known in enumerate(found):
+            if known >= 0:
+                self.labels[self.other_reached == place] = known
+        self._keep_others([place for place, known in enumerate(found) if known < 0])
 
     def _among_attractors(self, limit: LimitSet) -> int:
         """Return which attractor a recurrent set is or lies on, -1 for none."""
-        for place, known in enumerate(self.attractors):
-            if np.isnan(known.period) and (
-                same_set(known, limit, self.extent) or stays_on(limit.features, known, self.extent)
-            ):
-                return place
-        return -1
+        return among_attractors(limit, self.attractors, self.extent)
 
     def _place(self, limit: LimitSet) -> int:
         """Return the index of an attractor, which is added unless it is known, or resolves a recurrent set.
@@ -257,6 +255,30 @@ class Search:
                 return place
         self.attractors.append(limit)
         return len(self.attractors) - 1
+
+
+def undecided_set(limit: LimitSet) -> bool:
+    """Return whether a limit is a set that is not periodic and of which it is undecided whether it attracts."""
+    return limit.stability == "undecided" and bool(np.isnan(limit.period))
+
+
+def among_others(limit: LimitSet, others: Sequence[LimitSet], extent: np.ndarray) -> int:
+    """Return which of some limits that do not attract one is, -1 for none."""
+    for place, known in enumerate(others):
+        if np.isnan(limit.period) and np.isnan(known.period):
+            if same_set(known, limit, extent):
+                return place
+        elif set_distance(known, limit, extent) < 1e-4 or one_curve(known, limit, extent):
+            return place
+    return -1
+
+
+def among_attractors(limit: LimitSet, attractors: Sequence[LimitSet], extent: np.ndarray) -> int:
+    """Return which attractor a recurrent set is or lies on, -1 for none."""
+    for place, known in enumerate(attractors):
+        if np.isnan(known.period) and (same_set(known, limit, extent) or stays_on(limit.features, known, extent)):
+            return place
+    return -1
 
 
 def search(
@@ -280,7 +302,7 @@ def search(
         run.labels[run.pending[escaped]], run.labels[run.pending[failed]] = ESCAPED, FAILED
         here = ~escaped & ~failed
         if begun == ROUND and np.any(here) and extent is None:
-            run.extent = extent_of(np.concatenate([time_map.features_of(s[here]) for s in states]))
+            run.extent = extent_of_paths(np.stack([time_map.features_of(s[here]) for s in states]))
         last = begun >= told.longest - WINDOW
         kept = np.array(
             [here[j] and not run.judge(int(i), states[:, j], last) for j, i in enumerate(run.pending)], bool
@@ -309,7 +331,11 @@ def _round(run: Search, xs: np.ndarray, begun: int, length: int) -> np.ndarray:
 
 
 def _largest_exponent(record: Record) -> float:
+    """Return the largest Lyapunov exponent of a set by the solver, and the tolerance, of the search."""
     time_map: Any = record.time_map
-    duration = LYAPUNOV * float(time_map.interval)
-    found = lyapunov_spectrum(time_map.system, record.state(-1), duration, count=1, interval=float(time_map.interval))
+    interval, solver = float(time_map.interval), time_map.solver
+    integrator = None if solver is None else Diffrax(solver, rtol=time_map.rtol)
+    found = lyapunov_spectrum(
+        time_map.system, record.state(-1), LYAPUNOV * interval, count=1, interval=interval, integrator=integrator
+    )
     return float(found.exponents[0])

@@ -17,11 +17,12 @@ from analysis.dynamics.linearisation import SymmetryGenerator, eigenvalues, tang
 from analysis.dynamics.pace import change_in_time, check_period
 from analysis.dynamics.sample_sizes import norms, units_near
 from analysis.dynamics.time_maps import Features, TimeMap, Wrapped, state_itself
+from analysis.dynamics.variations import solver_of, tolerance_of
 from dynsim._types import State
 from dynsim.arguments import as_state, start_on
 from dynsim.conversion import function, integer, number
 from dynsim.errors import argument_error, shown
-from dynsim.integrators import AbstractIntegrator, Diffrax
+from dynsim.integrators import AbstractIntegrator
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 LOOKED_AT = 1_000_000  # entries of states at which a dependence on time is looked for
@@ -117,27 +118,15 @@ def prepared(
     if wrapped is not None:
         chosen = _wrapped(wrapped, flat.shape[1])
     first = jax.tree.map(lambda y: y[0], starts)
-    solver = _solver(system, integrator)
+    solver = solver_of(system, integrator)
     length = _interval(system, starts, period, interval, isinstance(solver, dfx.AbstractImplicitSolver))
-    tolerance = float(integrator.rtol) if isinstance(integrator, Diffrax) else number("rtol", rtol)
+    tolerance = tolerance_of(rtol, integrator)
     sizes = units_near(system.space, starts)
     time_map = TimeMap(system, first, chosen, length, tolerance, np.inf, sizes, solver=solver)
     size = float(np.max(np.abs(time_map.features_of(flat))))
     bound = FAR * (1 + size) if escape is None else number("escape", escape)
     beyond = FAR * bound if escape is None else bound
     return eqx.tree_at(lambda m: (m.bound, m.beyond), time_map, (jnp.asarray(bound), jnp.asarray(beyond))), flat
-
-
-def _solver(system: Any, integrator: Any) -> dfx.AbstractAdaptiveSolver | None:
-    """Return the solver of a given integrator, None of Tsit5, which is the default."""
-    if integrator is None:
-        return None
-    if isinstance(system, AbstractMap):
-        raise argument_error("integrator", "be left out for a map", f"is {type(integrator).__name__}")
-    if not isinstance(integrator, Diffrax):
-        must = "solve many starts in one program, such as `Diffrax(Kvaerno4())` of a stiff flow"
-        raise argument_error("integrator", must, f"is {shown(integrator)}")
-    return None if isinstance(integrator.solver, dfx.Tsit5) else integrator.solver
 
 
 def _wrapped(wrapped: Mapping[int, float], n: int) -> Wrapped:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import binomtest
 
 from analysis.dynamics.attraction import Followed, relabelled, set_distance
-from analysis.dynamics.attractor_search import FATES, Attractors, Settings, search
+from analysis.dynamics.attractor_search import FATES, Attractors, Settings, held_back, search
 from analysis.dynamics.basins import Search, labelled, set_up
 from analysis.dynamics.flat_states import flat_states
 from analysis.dynamics.limit_sets import LimitSet
@@ -24,7 +24,7 @@ from dynsim.systems.named import real_parameter, with_parameter
 class Fractions(NamedTuple):
     """Shares of basins among random starts: for each label its count, and the Wilson interval of its share.
 
-    Labels are indices of `attractors`, or negative ones of `FATES`.
+    Labels are indices of `attractors`, or negative ones of `FATES`. `is_stiff` is that of `Attractors`.
     """
 
     labels: Int[np.ndarray, " labels"]
@@ -34,6 +34,7 @@ class Fractions(NamedTuple):
     high: Float[np.ndarray, " labels"]
     confidence: float
     attractors: dict[int, LimitSet]
+    is_stiff: bool = False
 
     @property
     def shares(self) -> Float[np.ndarray, " labels"]:
@@ -43,7 +44,8 @@ class Fractions(NamedTuple):
     def __repr__(self) -> str:
         """Return the shares with their intervals in a line."""
         rows = zip(self.labels, self.shares, self.low, self.high, strict=True)
-        parts = (f"{share:.4g} [{a:.4g}, {b:.4g}] {self.named(int(k))}" for k, share, a, b in rows)
+        parts = [f"{share:.4g} [{a:.4g}, {b:.4g}] {self.named(int(k))}" for k, share, a, b in rows]
+        parts += filter(None, [held_back(self.is_stiff, self.labels)])
         return f"{self.total} starts, {self.confidence:.3g} intervals: " + "; ".join(parts)
 
     def named(self, label: int) -> str:
@@ -78,24 +80,24 @@ def basin_fractions(
     function("sampler", sampler, "a random key")
     starts = jax.vmap(sampler)(jax.random.split(random_key("key", key), integer("count", count, least=1)))
     found = labelled(*set_up(system, starts, options), shown)
-    return _fractions(found.labels, dict(enumerate(found.attractors)), confidence)
+    return _fractions(found.labels, dict(enumerate(found.attractors)), confidence, found.is_stiff)
 
 
-def _fractions(labels: np.ndarray, attractors: dict[int, LimitSet], confidence: float) -> Fractions:
+def _fractions(labels: np.ndarray, attractors: dict[int, LimitSet], confidence: float, is_stiff: bool) -> Fractions:
     if not 0 < confidence < 1:
         raise argument_error("confidence", "lie between 0 and 1", f"is {confidence}")
     kinds = np.array([*attractors, *(k for k in FATES if np.any(labels == k))], int)
     counts = np.array([int(np.sum(labels == k)) for k in kinds], int)
     ends = [binomtest(int(c), len(labels)).proportion_ci(confidence, method="wilson") for c in counts]
     low, high = (np.array([float(getattr(end, side)) for end in ends]) for side in ("low", "high"))
-    return Fractions(kinds, counts, len(labels), low, high, confidence, attractors)
+    return Fractions(kinds, counts, len(labels), low, high, confidence, attractors, is_stiff)
 
 
 class FractionCurves(NamedTuple):
     """Shares of basins against a parameter, (values, labels), with Wilson intervals; NaN where a label is absent.
 
     A label is one attractor that is followed: `attractors[i][label]` is the one at the value i, None where it does not
-    exist. The last labels are the negative ones of `FATES`.
+    exist. The last labels are the negative ones of `FATES`. `is_stiff` is that of `Attractors`, at some value.
     """
 
     parameters: Float[np.ndarray, " values"]
@@ -104,6 +106,7 @@ class FractionCurves(NamedTuple):
     low: Float[np.ndarray, "values labels"]
     high: Float[np.ndarray, "values labels"]
     attractors: tuple[dict[int, LimitSet], ...]
+    is_stiff: bool = False
 
 
 def continued_fractions(
@@ -154,7 +157,7 @@ def continued_fractions(
         pairs = _enclosed(time_map, list(along.known.values()), found, told) if enclosed else None
         names = along.labels(found.attractors, found.extent, pairs)
         followed = dict(zip(names, found.attractors, strict=True))
-        rows.append((followed, _fractions(relabelled(found.labels, names), followed, confidence)))
+        rows.append((followed, _fractions(relabelled(found.labels, names), followed, confidence, found.is_stiff)))
     return _curves(values, rows)
 
 
@@ -184,4 +187,5 @@ def _curves(values: np.ndarray, rows: list[tuple[dict[int, LimitSet], Fractions]
                 table[row, labels.index(int(label))] = getattr(fractions, name)[place]
     followed = tuple(attractors for attractors, _ in rows)
     shares, low, high = (tables[name] for name in ("shares", "low", "high"))
-    return FractionCurves(values, np.array(labels, int), shares, low, high, followed)
+    is_stiff = any(fractions.is_stiff for _, fractions in rows)
+    return FractionCurves(values, np.array(labels, int), shares, low, high, followed, is_stiff)

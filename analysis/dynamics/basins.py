@@ -23,7 +23,10 @@ from analysis.dynamics.attractor_search import (
     UNDECIDED,
     Attractors,
     Settings,
+    among_attractors,
+    among_others,
     search,
+    undecided_set,
 )
 from analysis.dynamics.attractors import prepared
 from analysis.dynamics.flat_states import grid_states
@@ -257,9 +260,13 @@ class _Run:
         self.add(first)
 
     def add(self, found: Attractors) -> None:
-        """Take over the attractors of a search that are not known yet."""
-        self.others += found.others
+        """Take over what a search found that is not known yet; what turned out to be an attractor is one only."""
         self.attractors = list(found.attractors)
+        for other in found.others:
+            if among_others(other, self.others, self.extent) < 0:
+                self.others.append(other)
+        known = lambda limit: undecided_set(limit) and among_attractors(limit, self.attractors, self.extent) >= 0
+        self.others = [other for other in self.others if not known(other)]
         fine = [reach(a, self.extent) for a in self.attractors]
         self.trees = [(KDTree(a.features / self.extent), near) for a, near in zip(self.attractors, fine, strict=True)]
 

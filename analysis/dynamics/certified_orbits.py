@@ -21,6 +21,8 @@ from dynsim.arguments import check_flow
 from dynsim.conversion import instance
 from dynsim.systems.base import AbstractFlow
 
+DIGITS = 40  # that are printed, at most: of a ball only those that it certifies
+
 
 class CertifiedOrbit(NamedTuple):
     """A periodic orbit that exists: it passes within `radius` of `state` in every component.
@@ -47,9 +49,9 @@ class CertifiedOrbit(NamedTuple):
 
     def __repr__(self) -> str:
         """Return the orbit in a line."""
-        values = ", ".join(str(v.real if v.imag == 0 else v) for v in self.multipliers)
-        least = "least period" if self.least else "period"
-        return f"{self.stability} periodic orbit, certified: {least} {self.period}, multipliers {values}"
+        values = ", ".join((v.real if v.imag == 0 else v).str(DIGITS) for v in self.multipliers)
+        least, period = "least period" if self.least else "period", self.period.str(DIGITS)
+        return f"{self.stability} periodic orbit, certified: {least} {period}, multipliers {values}"
 
 
 def certified_periodic_orbit(

@@ -4,6 +4,7 @@ import math
 from functools import partial
 from typing import Any, NamedTuple
 
+import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -14,11 +15,12 @@ from jaxtyping import Array, Float
 from analysis.dynamics.component_sizes import trajectory_units
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.units import Units
-from analysis.dynamics.variations import Linearised
+from analysis.dynamics.variations import Linearised, solver_of, tolerance_of
 from dynsim._types import State
 from dynsim.arguments import as_state, check_start
 from dynsim.conversion import integer, number
 from dynsim.errors import IntegrationError, argument_error, shown
+from dynsim.integrators import AbstractIntegrator
 from dynsim.outcome import Outcome
 from dynsim.padding import room_for
 from dynsim.pictures import picture
@@ -27,6 +29,8 @@ from dynsim.systems.base import AbstractFlow, AbstractMap
 DURATION = 500  # steps, or units of time
 LONG = 1e-6  # of the duration: an interval is not shorter by default
 BLOCKS = 20  # of a run, whose means give the standard errors
+ROUNDED = "rounding: superstable, or a shorter interval is needed"
+STEPPED = "it acts within a step of the implicit solver"
 TINY = math.log(1e-12)  # the logarithm of a stretch that may be rounding
 PARALLEL = 8  # roundings of the first vector, below which what is left of another one is rounding
 SAME = 0.5  # by which such a logarithm differs where the state moves by its rounding, if it is not that of rounding
@@ -46,7 +50,8 @@ class LyapunovSpectrum(NamedTuple):
 
     An exponent is -inf where the stretches of all vectors are zero, as at a superstable fixed point that is a float.
     `resolved` is false for an exponent with stretches that are rounding: it is one of the precision, and the true one
-    lies below it.
+    lies below it. With an implicit solver it is false for one that contracts by more than e in a step of the solver,
+    whose derivative has lost it: this one is the bound by the lengths of the steps. `bounded_by` says which it is.
     """
 
     exponents: Float[np.ndarray, " k"]
@@ -56,6 +61,7 @@ class LyapunovSpectrum(NamedTuple):
     converged: bool
     reason: str
     resolved: tuple[bool, ...] = ()
+    bounded_by: str = ROUNDED
 
     @property
     def kaplan_yorke(self) -> float:
@@ -75,7 +81,7 @@ class LyapunovSpectrum(NamedTuple):
         known = self.resolved or (True,) * len(self.exponents)
         return [
             "-inf" if value == -math.inf else f"{value:.{digits}g} +- {error:.1g}" if sure
-            else f"below {value:.2g} (rounding: superstable, or a shorter interval is needed)"
+            else f"below {value:.2g} ({self.bounded_by})"
             for value, error, sure in zip(self.exponents, self.errors, known, strict=True)
         ]  # fmt: skip
 
@@ -90,6 +96,7 @@ def lyapunov_spectrum(
     interval: float | None = None,
     rtol: float = 1e-8,
     t0: float = 0.0,
+    integrator: AbstractIntegrator | None = None,
 ) -> LyapunovSpectrum:
     """Return the largest Lyapunov exponents of a flow or a map along one trajectory, by QR in the tangent space.
 
@@ -109,6 +116,8 @@ def lyapunov_spectrum(
         rtol: the relative tolerance of the solver, for state and tangent vectors; the absolute one is a hundredth, in
             these units.
         t0: the time of the start.
+        integrator: for a flow, instead of Tsit5 at `rtol`: of a stiff one `Diffrax(Kvaerno4(), rtol=1e-8)`, with
+            diffrax's `Kvaerno4`. Its solver and its relative tolerance count; the vectors are those of its steps.
 
     Raises:
         ValueError: for bad input.
@@ -131,7 +140,8 @@ def lyapunov_spectrum(
         must = f"be at least {2 * BLOCKS} intervals of {every:g}"
         raise argument_error("duration", must, f"is {span:g}")
     warm = max(1, round((span / 10 if warm_up is None else number("warm_up", warm_up)) / every))
-    found = _run(units, x, samples, warm, every, count, rtol, t0)
+    tolerance, solver = tolerance_of(rtol, integrator), solver_of(system, integrator)
+    found = _run(units, x, samples, warm, every, count, tolerance, t0, solver)
     if units.time == 1:
         return found
     parts: Any = {name: getattr(found, name) / units.time for name in ("exponents", "errors", "running")}
@@ -147,6 +157,7 @@ def _run(
     count: int | None,
     rtol: float,
     t0: float,
+    solver: dfx.AbstractAdaptiveSolver | None,
 ) -> LyapunovSpectrum:
     """Return the spectrum of a system in its units, from a start, an interval and a time in those of the given one."""
     system, x, every, t0 = units.system, units.rescaled(start), every / units.time, t0 / units.time
@@ -160,13 +171,16 @@ def _run(
     turned = np.linalg.qr(np.random.default_rng(0).normal(size=(dimension, dimension)))[0]
     frame = jnp.asarray(basis @ turned[:, :k], flat.dtype)  # an axis may stay one, with an exponent that is not largest
     advance = _advance_map if is_map else _advance_flow
-    over = partial(advance, Linearised(system, x), jnp.asarray(every), jnp.asarray(rtol), room_for(max(samples, warm)))
-    flat, frame, _, early = over(flat, frame, jnp.asarray(float(t0)), jnp.asarray(warm))
+    over = partial(
+        advance, Linearised(system, x, solver), jnp.asarray(every), jnp.asarray(rtol), room_for(max(samples, warm))
+    )
+    flat, frame, _, _, early = over(flat, frame, jnp.asarray(float(t0)), jnp.asarray(warm))
     begin = jnp.asarray(float(t0) + warm * every)
-    flat, frame, logs, failed = over(flat, frame, begin, jnp.asarray(samples))
+    flat, frame, logs, steps, failed = over(flat, frame, begin, jnp.asarray(samples))
     if bool(early) or bool(failed):
         raise IntegrationError(
-            "The solver failed: take a smaller interval or another start.", outcome=Outcome.MAX_STEPS
+            "The solver failed: take a smaller interval, another start or, of a stiff flow, an implicit `integrator`.",
+            outcome=Outcome.MAX_STEPS,
         )
     logs, end = np.asarray(logs, float)[:samples], begin + samples * every
     floor = logs[:, :1] + math.log(PARALLEL * float(jnp.finfo(flat.dtype).eps))
@@ -178,7 +192,11 @@ def _run(
         moved = flat * (1 + 4 * jnp.finfo(flat.dtype).eps)
         pair = [np.asarray(over(y, frame, end, jnp.asarray(looked))[2], float)[:looked] for y in (flat, moved)]
         resolved &= _resolved(*pair)
-    return _spectrum(logs, every, resolved)
+    if solver is not None:
+        least = -every / np.asarray(steps, float)[:samples, None]
+        resolved &= ~np.any(logs < least, axis=0)
+        logs = np.maximum(logs, least)
+    return _spectrum(logs, every, resolved)._replace(bounded_by=ROUNDED if solver is None else STEPPED)
 
 
 def _resolved(logs: np.ndarray, moved: np.ndarray) -> np.ndarray:
@@ -198,29 +216,30 @@ def _orthonormal(V: Array) -> tuple[Array, Array]:
 @eqx.filter_jit
 def _advance_flow(
     pair: Linearised, every: Array, rtol: Array, room: int, x: Array, V: Array, t: Array, samples: Array
-) -> tuple[Array, Array, Array, Array]:
-    """Return state, vectors and logarithms of stretches after each interval, and whether the solver failed.
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Return state, vectors, logarithms of stretches and mean steps in each interval, and whether the solver failed.
 
     There is room for the logarithms of `room` intervals, so that warm-up and run share a program.
     """
 
     def once(k: Array, carry: tuple) -> tuple:
-        x, V, step, failed, logs = carry
+        x, V, step, failed, logs, steps = carry
         begin = t + k.astype(float) * every
         x, V, step, wrong = pair.over(begin, begin + every, step, x, V, rtol)  # with the mean step of the one before
         V, found = _orthonormal(V)
-        return x, V, step, failed | wrong, logs.at[k].set(found)
+        return x, V, step, failed | wrong, logs.at[k].set(found), steps.at[k].set(step)
 
-    carry = (x, V, every / 50, jnp.asarray(False), jnp.zeros((room, V.shape[1]), V.dtype))
-    x, V, _, failed, logs = jax.lax.fori_loop(0, samples, once, carry)
-    return x, V, logs, failed
+    room_for_steps = jnp.ones(room, every.dtype)
+    carry = (x, V, every / 50, jnp.asarray(False), jnp.zeros((room, V.shape[1]), V.dtype), room_for_steps)
+    x, V, _, failed, logs, steps = jax.lax.fori_loop(0, samples, once, carry)
+    return x, V, logs, steps, failed
 
 
 @eqx.filter_jit
 def _advance_map(
     pair: Linearised, every: Array, rtol: Array, room: int, x: Array, V: Array, t: Array, samples: Array
-) -> tuple[Array, Array, Array, Array]:
-    """Return state, vectors and logarithms of stretches after each interval of steps; a map does not fail."""
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Return state, vectors and logarithms of stretches after each interval of steps of 1; a map does not fail."""
     del rtol
     steps, begin = every.astype(int), t.astype(int)
 
@@ -232,7 +251,7 @@ def _advance_map(
         return x, V, logs.at[sample].set(found)
 
     x, V, logs = jax.lax.fori_loop(0, samples, once, (x, V, jnp.zeros((room, V.shape[1]), V.dtype)))
-    return x, V, logs, jnp.asarray(False)
+    return x, V, logs, jnp.ones(room), jnp.asarray(False)
 
 
 def _spectrum(logs: np.ndarray, every: float, resolved: Any = True) -> LyapunovSpectrum:

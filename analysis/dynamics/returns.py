@@ -59,13 +59,34 @@ def attraction_of_orbit(time_map: TimeMap, limit: LimitSet, extent: np.ndarray, 
     Radii are tried that are twice as large as the error of the polygon of the points of an orbit.
     """
     xs = _perturbed(time_map, flat_states(limit.states), widths)
-    line = Line(limit, extent)
+    line, near = Line(limit, extent), np.empty(0)
     for k in range(RETURN):
         states = time_map.window(xs, k * WINDOW)
         xs = states[-1]
-        if time_map.solver is not None and _are_decided(time_map, line, states):
+        near = _near(line, contraction(limit, (k + 1) * WINDOW * float(time_map.interval)))
+        if time_map.solver is not None and _are_decided(time_map, line, states, near):
             break  # steps of an implicit solver are dear
-    return Attraction(*radius_of(_seen(time_map, line, states), 2 * line.error, 1.0, AWAY_FROM_ORBIT))
+    return Attraction(*radius_of(_seen(time_map, line, states), 2 * line.error, 1.0, AWAY_FROM_ORBIT, near))
+
+
+def contraction(limit: LimitSet, time: float) -> float:
+    """Return by what factor small perturbations of an equilibrium or an orbit shrink in a time, at most 1."""
+    if not limit.values.size:
+        return 1.0
+    if limit.period > 0:
+        return float(min(1.0, np.max(np.abs(limit.values)) ** (time / limit.period)))
+    rate = float(np.max(np.real(limit.values)))
+    return float(np.exp(min(0.0, rate * time)))
+
+
+def _near(line: "Line", shrunk: float) -> Float[np.ndarray, " radii"]:
+    """Return how near a perturbation of each radius is to an orbit if it has come back: within half of the radius.
+
+    It is nearer where small ones shrink fast: within the radius times the square root of their factor. What is further
+    away is at another attractor close by.
+    """
+    radii = np.array(RADII)
+    return np.minimum(radii / 2, np.maximum(radii * np.sqrt(shrunk), max(radii[-1] / 2, 2 * line.error)))
 
 
 def _seen(time_map: TimeMap, line: "Line", states: np.ndarray) -> Float[np.ndarray, "radii perturbed"]:
@@ -74,10 +95,9 @@ def _seen(time_map: TimeMap, line: "Line", states: np.ndarray) -> Float[np.ndarr
     return np.max(ends, axis=0).reshape(len(RADII), PERTURBED)
 
 
-def _are_decided(time_map: TimeMap, line: "Line", states: np.ndarray) -> bool:
+def _are_decided(time_map: TimeMap, line: "Line", states: np.ndarray, near: np.ndarray) -> bool:
     """Return whether all perturbed trajectories have come back to an orbit, as far as this can be told, or escaped."""
-    near = np.maximum(np.array(RADII)[:, None] / 2, 2 * line.error)
-    back = _seen(time_map, line, states) <= near
+    back = _seen(time_map, line, states) <= np.maximum(near, 2 * line.error)[:, None]
     return bool(np.all(back.reshape(-1) | time_map.lost(states[-1])[0]))
 
 
@@ -155,18 +175,20 @@ def stay_away(seen: Float[np.ndarray, "radii perturbed"], told: float) -> bool:
 
 
 def radius_of(
-    seen: Float[np.ndarray, "radii perturbed"], told: float, share: float, away: float
+    seen: Float[np.ndarray, "radii perturbed"], told: float, share: float, away: float, near: np.ndarray | None = None
 ) -> tuple[bool | None, float]:
     """Return whether perturbations came back, None if that is open, and the largest radius from which they did.
 
-    A share of them has to, from that radius and from all smaller ones that are larger than `told`. They did not if a
-    share of more than `away` stayed away from every such radius.
+    They did if they are within half of their radius, or within what is `near` for each. A share of them has to, from
+    that radius and from all smaller ones that are larger than `told`. They did not if a share of more than `away`
+    stayed away from every such radius.
     """
     best, refuted, smaller = 0.0, [], True
-    for radius, row in sorted(zip(RADII, seen, strict=True), key=lambda pair: pair[0]):
+    within = np.array(RADII) / 2 if near is None else near
+    for radius, row, close in sorted(zip(RADII, seen, within, strict=True), key=lambda one: one[0]):
         if radius <= told:
             continue
-        back = float(np.mean(row <= radius / 2))
+        back = float(np.mean(row <= close))
         smaller = smaller and back >= share
         best = radius if smaller else best
         refuted.append(1 - back > away)

@@ -10,7 +10,32 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from dynsim._types import State
+from dynsim.conversion import number
+from dynsim.errors import argument_error, shown
+from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.integrators.within import solve_within
+from dynsim.systems.base import AbstractMap
+
+
+def solver_of(system: Any, integrator: Any) -> dfx.AbstractAdaptiveSolver | None:
+    """Return the solver of a given integrator of a flow, None of Tsit5, which is the default.
+
+    Raises:
+        ValueError: for a map, or an integrator that is no part of a larger program.
+    """
+    if integrator is None:
+        return None
+    if isinstance(system, AbstractMap):
+        raise argument_error("integrator", "be left out for a map", f"is {type(integrator).__name__}")
+    if not isinstance(integrator, Diffrax):
+        must = "solve many starts in one program, such as `Diffrax(Kvaerno4())` of a stiff flow"
+        raise argument_error("integrator", must, f"is {shown(integrator)}")
+    return None if isinstance(integrator.solver, dfx.Tsit5) else integrator.solver
+
+
+def tolerance_of(rtol: float, integrator: AbstractIntegrator | None) -> float:
+    """Return the relative tolerance of a given integrator, or the one that holds without."""
+    return float(integrator.rtol) if isinstance(integrator, Diffrax) else number("rtol", rtol)
 
 
 class Linearised(eqx.Module):

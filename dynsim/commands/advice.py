@@ -6,8 +6,8 @@ from dynsim.outcome import Outcome
 
 SOLVERS = {
     "basins": ("rtol", "integrator", "stiff"),
-    "lyapunov": ("rtol",),
-    "section": ("rtol", "max_steps"),
+    "lyapunov": ("rtol", "integrator", "stiff"),
+    "section": ("rtol", "max_steps", "integrator", "stiff"),
     "sweep": ("rtol", "max_steps"),
     "simulate": ("rtol", "max_steps", "integrator", "stiff", "step_size"),
     "simulate fast-slow": ("rtol", "max_steps"),
@@ -15,6 +15,8 @@ SOLVERS = {
     "simulate prototypes": ("rtol", "max_steps", "integrator", "stiff"),
 }
 """The options of solvers that commands have; `stiff` is a choice of `--integrator`."""
+
+STIFF_OPTION = " by `--integrator stiff`"  # how a search takes an implicit solver
 
 
 def in_options(said: str, command: str, words: Sequence[str] = ()) -> str:

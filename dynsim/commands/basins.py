@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dynsim.commands.advice import STIFF_OPTION
 from dynsim.commands.basins_against import along
 from dynsim.commands.basins_edges import edge_arrays, edges
 from dynsim.commands.options import check_outputs, say
@@ -129,8 +130,8 @@ def box_of(o: BasinsOptions, made: "Found", which: list[int]) -> list[float]:
 def search_of(o: BasinsOptions, known: "Components") -> "Search":
     """Return the options of the search."""
     from analysis.dynamics.basins import Search
+    from dynsim.commands.integrators import of_many
     from dynsim.commands.tables import number
-    from dynsim.integrators.implicit import implicit
 
     turns = {}
     for word in o.wrapped:
@@ -142,7 +143,7 @@ def search_of(o: BasinsOptions, known: "Components") -> "Search":
             raise argument_error("wrapped", "be given as NAME=PERIOD", f"is `{word}`") from None
     return Search(
         period=o.period or None, wrapped=turns or None, longest=o.longest, escape=o.escape or None, rtol=o.rtol,
-        integrator=implicit(o.rtol) if o.integrator == "stiff" else None,
+        integrator=of_many(o.integrator, o.rtol),
     )  # fmt: skip
 
 
@@ -179,7 +180,7 @@ def on_grid(
 
 def tell(found: "Basins") -> None:
     """Print each attractor with its share, what leads to none, and the caps of the search."""
-    from analysis.dynamics.attractor_search import FATES, NOT_SETTLED, STIFF
+    from analysis.dynamics.attractor_search import FATES, held_back
 
     size = " x ".join(str(n) for n in found.labels.shape)
     say(f"{size} points, each followed for at most {found.longest} intervals of {found.interval:.4g}")
@@ -188,10 +189,11 @@ def tell(found: "Basins") -> None:
     for k, share in found.shares.items():
         if k < 0:
             say(f"  {share:8.4f}  {FATES[k]}")
-    if found.is_stiff and NOT_SETTLED in found.shares:
-        say(f"  {STIFF} by `--integrator stiff`")
+    if told := held_back(found.is_stiff, found.labels, STIFF_OPTION):
+        say(f"  {told}")
     for other in found.others:
-        say(f"  not attracting: {other!r}")
+        word = "attraction undecided" if other.stability == "undecided" else "not attracting"
+        say(f"  {word}: {other!r}")
     if not found.attractors:
         say("no attractor was found: nothing in this window settles")
 
@@ -214,8 +216,10 @@ def drawn(
 
     turns, base = wrapped or {}, np.asarray(ravel_pytree(start)[0])
     held = [k for k in range(len(base)) if k not in which]
-    limits = (*found.attractors, *found.others, *edges)
-    marks = [mark_of(one, k < len(found.attractors), which, base, turns) for k, one in enumerate(limits)]
+    judged = [(one, True) for one in found.attractors]
+    judged += [(one, None if one.stability == "undecided" else False) for one in found.others]
+    judged += [(one, False) for one in edges]
+    marks = [mark_of(one, attracts, which, base, turns) for one, attracts in judged]
     with settings():
         figure, (ax,) = canvas(aspect=0.9 if found.labels.ndim == 2 else 0.35)
         names = axis_labels(found.names, [known.units[k] for k in which])
@@ -230,7 +234,7 @@ def drawn(
 
 
 def mark_of(
-    limit: "LimitSet", attracts: bool, which: list[int], base: np.ndarray, turns: Mapping[int, float]
+    limit: "LimitSet", attracts: bool | None, which: list[int], base: np.ndarray, turns: Mapping[int, float]
 ) -> "Mark":
     """Return the mark of a limit: projected if other components than those of the axes are not those of the slice."""
     from analysis.dynamics.flat_states import flat_states
@@ -253,6 +257,7 @@ def sampled(
     import jax.numpy as jnp
     from jax.flatten_util import ravel_pytree
 
+    from analysis.dynamics.attractor_search import held_back
     from analysis.dynamics.basin_fractions import basin_fractions
     from dynsim.keys import stream
 
@@ -271,4 +276,6 @@ def sampled(
     say(f"{found.total} starts, with {found.confidence:g} intervals of Wilson")
     for label, share, lower, upper in zip(found.labels, found.shares, found.low, found.high, strict=True):
         say(f"  {share:8.4f}  [{lower:.4f}, {upper:.4f}]  {found.named(int(label))}")
+    if told := held_back(found.is_stiff, found.labels, STIFF_OPTION):
+        say(f"  {told}")
     return 0

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dynsim.commands.advice import STIFF_OPTION
 from dynsim.commands.options import say
 from dynsim.commands.ranges import parameter_range
 
@@ -37,7 +38,7 @@ def along(o: "BasinsOptions", made: "Found", sampler: Callable[[Any], Any], opti
 
 def _tell(name: str, found: "FractionCurves", count: int) -> None:
     """Print the table of shares, one row for each value, and what each label is where it is first met."""
-    from analysis.dynamics.attractor_search import FATES
+    from analysis.dynamics.attractor_search import FATES, held_back
 
     say(f"{count} starts for each value, with 0.95 intervals of Wilson")
     texts = [f"basin {k + 1}" if k >= 0 else FATES[int(k)] for k in found.labels]
@@ -54,6 +55,8 @@ def _tell(name: str, found: "FractionCurves", count: int) -> None:
             if int(label) in row
         )
         say(f"  basin {label + 1}, at {name} = {value:.6g}: {first!r}")
+    if told := held_back(found.is_stiff, found.labels, STIFF_OPTION):
+        say(f"  {told}")
 
 
 def _draw(o: "BasinsOptions", made: "Found", name: str, found: "FractionCurves") -> None:

@@ -3,6 +3,7 @@
 import dataclasses
 
 from dynsim.integrators import RKC2, AbstractIntegrator, Diffrax, Scipy, stiff
+from dynsim.integrators.implicit import implicit
 
 
 def integrator(name: str, rtol: float, max_steps: int | None = None) -> AbstractIntegrator:
@@ -18,3 +19,8 @@ def integrator(name: str, rtol: float, max_steps: int | None = None) -> Abstract
     else:
         made = Diffrax(RKC2() if name == "rkc2" else None, rtol=rtol, atol=rtol / 100)
     return made if max_steps is None else dataclasses.replace(made, max_steps=max_steps)
+
+
+def of_many(name: str, rtol: float) -> AbstractIntegrator | None:
+    """Return the integrator of many starts, or of tangent vectors, by its word: None for the one that they have."""
+    return implicit(rtol) if name == "stiff" else None

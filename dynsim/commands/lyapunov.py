@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class Lyapunov(SystemOptions):
     """how many exponents, all by default"""
     rtol: float = 1e-8
     """relative tolerance of the solver"""
+    integrator: Literal["diffrax", "stiff"] = "diffrax"
+    """the integrator of a flow; stiff (implicit) is for stiff flows"""
     against: str = ""
     """a parameter with its range, NAME=LOW:HIGH, against which exponents are drawn"""
     values: int = 41
@@ -65,10 +67,12 @@ def main(words: Sequence[str]) -> int:
 def spectrum(o: Lyapunov, made: "Found", system: Any) -> "LyapunovSpectrum":
     """Return the exponents of a system by the options."""
     from analysis.dynamics.lyapunov import lyapunov_spectrum
+    from dynsim.commands.integrators import of_many
 
     return lyapunov_spectrum(
-        system, made.begun(), o.duration, count=o.count, warm_up=o.warm_up, interval=o.interval, rtol=o.rtol
-    )
+        system, made.begun(), o.duration, count=o.count, warm_up=o.warm_up, interval=o.interval, rtol=o.rtol,
+        integrator=of_many(o.integrator, o.rtol),
+    )  # fmt: skip
 
 
 def single(o: Lyapunov, made: "Found") -> int:
@@ -77,7 +81,8 @@ def single(o: Lyapunov, made: "Found") -> int:
     for number, text in enumerate(found.texts(6)):
         say(f"exponent {number + 1}: {text}")
     if len(found.exponents) > 1:
-        say(f"sum {np.sum(found.exponents):.6g}, dimension of Kaplan and Yorke {found.kaplan_yorke:.5g}")
+        most = "at most " if not all(found.resolved) else ""
+        say(f"sum {most}{np.sum(found.exponents):.6g}, dimension of Kaplan and Yorke {most}{found.kaplan_yorke:.5g}")
     if not found.converged:
         longer = "; take a longer `--duration`" if not np.any(np.isnan(found.exponents)) else ""
         say(f"not converged: {found.reason}{longer}")

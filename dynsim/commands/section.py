@@ -15,7 +15,7 @@ from dynsim.errors import argument_error, check_at_least, check_positive, counte
 if TYPE_CHECKING:
     from dynsim.commands.systems import Found
 
-OF_FLOWS = ("surface", "strobe", "direction", "spacing", "longest", "returns", "rtol", "max_steps")
+OF_FLOWS = ("surface", "strobe", "direction", "spacing", "longest", "returns", "rtol", "integrator", "max_steps")
 OF_MAPS = ("against", "values", "orbits")
 
 
@@ -57,6 +57,8 @@ class Section(SystemOptions):
     """time after which the search ends"""
     rtol: float = 1e-9
     """relative tolerance of the solver"""
+    integrator: Literal["diffrax", "stiff"] = "diffrax"
+    """the integrator of a flow; stiff (implicit) is for stiff flows"""
     max_steps: int | None = None
     """the cap on its steps, by default 100,000"""
     figure: Path = Path("section.png")
@@ -138,7 +140,7 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
     direction = 0 if o.strobe is not None else {"up": 1, "down": -1, "both": 0}[o.direction]
     found = poincare_section(
         made.system, jnp.asarray(made.begun()), surface, o.count, direction=direction, spacing=o.spacing,
-        warm_up=o.warm_up, longest=o.longest, integrator=integrator("diffrax", o.rtol, o.max_steps),
+        warm_up=o.warm_up, longest=o.longest, integrator=integrator(o.integrator, o.rtol, o.max_steps),
     )  # fmt: skip
     states = np.asarray(found.states)
     size = float(np.max(np.abs(states), initial=0.0))

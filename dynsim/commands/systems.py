@@ -11,9 +11,9 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dynsim._types import State
-from dynsim.commands.options import parse, refuse_unused
+from dynsim.commands.options import parse, refuse_unused, warn
 from dynsim.commands.simulate import WITH_OWN_OPTIONS
-from dynsim.commands.simulate.own import check_function, imported, own_code
+from dynsim.commands.simulate.own import check_function, imported, own_code, without_name
 from dynsim.commands.simulate.systems import MODEL, SYSTEMS, space, unused
 from dynsim.commands.simulate.systems import build as built
 from dynsim.commands.system_options import SystemOptions
@@ -73,6 +73,8 @@ def found(o: SystemOptions, command: str) -> Found:
         start: Any = jnp.asarray(entry.start)
         if o.system == "kuramoto" and len(made.names) != len(entry.start):
             start = jnp.linspace(0.0, 3.0, len(made.names))
+        warn_below_zero(o.system, "start", o.start)
+        warn_below_zero(o.system, "box", getattr(o, "box", ())[::2])
         return _started(o, Found(o.system, made, start, entry.box))
     if o.system in SYSTEMS:
         return _started(o, _of_tokens(o, given, command))
@@ -80,10 +82,19 @@ def found(o: SystemOptions, command: str) -> Found:
         return _started(o, _of_paper(o, given, command))
     if ":" in o.system:
         return _fitting(o, _started(o, _own(o, given, command)), command)
+    if o.system.endswith(".py"):
+        raise without_name("system", o.system)
     names = (*CATALOGUE, *SYSTEMS, *WITH_OWN_OPTIONS)
     must = "be a name that `dynsim list systems` shows, `file.py:name` or `module:name`"
     why = "has no one flow" if o.system in WITH_OWN_OPTIONS else f"is `{o.system}`{nearest(o.system, names)}"
     raise argument_error("system", must, why)
+
+
+def warn_below_zero(system: str, argument: str, values: Any) -> None:
+    """Say of populations and concentrations of the catalogue that negative ones have no meaning, if there are some."""
+    entry = CATALOGUE.get(system)
+    if entry is not None and entry.counted and np.any(np.asarray(values, float) < 0):
+        warn([f"`{argument}` reaches below zero, where the {entry.counted} of `{system}` have no meaning."])
 
 
 def flow(o: SystemOptions, command: str) -> Found:
@@ -129,7 +140,7 @@ def _value(name: str, word: str) -> Any:
     try:
         values = [float(number(part)) for part in word.split(",")]
     except (ValueError, OverflowError):
-        raise argument_error(name, "be a number, or numbers with commas between", f"is `{word}`") from None
+        raise argument_error(name, "be a finite number, or several with commas between", f"is `{word}`") from None
     return values if len(values) > 1 else values[0]
 
 
@@ -144,16 +155,17 @@ def _words(given: Mapping[str, str]) -> list[str]:
 
 def _of_tokens(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     """Return a flow of tokens, built from the options of `dynsim simulate`."""
-    from dynsim.commands.simulate.flow_options import Simulate
+    from dynsim.commands.simulate.flow_options import Simulate, with_dimension
     from dynsim.commands.simulate.starts import start
 
     known = ("tokens", "dimension", "initial", *MODEL)
     _only(given, known, o, command)
     of_space = ["--space", o.space] if o.space else []
     words = [o.system, "--seed", str(o.seed), *of_space, *_words(given)]
-    options = parse(Simulate, words, f"simulate {o.system}")
+    parsed = parse(Simulate, words, f"simulate {o.system}")
+    options = with_dimension(parsed)
     made = built(options)
-    refuse_unused(options, unused(options, made), f"for `{o.system}`, on which it has no effect")
+    refuse_unused(parsed, unused(options, made), f"for `{o.system}`, on which it has no effect")
     return Found(o.system, made, start(options, made, 0))
 
 

@@ -18,14 +18,14 @@ CURVE = 64  # points of a periodic orbit from which it is drawn as a line
 
 
 class Mark(NamedTuple):
-    """An attractor in the plane of the image: its points (points, 2), its kind, and whether it attracts.
+    """A limit in the plane of the image: its points (points, 2), its kind, and whether it attracts, None if undecided.
 
     `projected` says that it does not lie in the slice that the image shows.
     """
 
     points: np.ndarray
     kind: str
-    attracts: bool = True
+    attracts: bool | None = True
     projected: bool = False
 
     @property
@@ -36,7 +36,8 @@ class Mark(NamedTuple):
     @property
     def words(self) -> str:
         """What it is, for a legend."""
-        said = f"attracting {self.kind}" if self.attracts else f"{self.kind}, not attracting"
+        judged = f"{self.kind}, {'undecided' if self.attracts is None else 'not attracting'}"
+        said = f"attracting {self.kind}" if self.attracts else judged
         return f"{said} (projected)" if self.projected else said
 
 
@@ -70,7 +71,7 @@ def in_window(mark: Mark, sides: Sequence[tuple[float, float]], turns: Mapping[i
 def draw_mark(ax: Axes, mark: Mark) -> None:
     """Draw a mark, as `in_window` returns it, at half the height for one axis; each kind has one entry for a legend.
 
-    What does not attract is open, dashed, or, of small dots, purple; what is projected is grey, or dotted.
+    What does not attract, or may not, is open, dashed, or, of small dots, purple; what is projected is grey, or dotted.
     """
     points = mark.points
     if points.shape[1] == 1:

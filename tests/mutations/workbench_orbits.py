@@ -42,7 +42,7 @@ MUTANTS = (
     Mutant("workbench lyapunov: the range of sums of rates is that about a line of no slope", LYAPUNOV,
            "np.cumsum(part - np.mean(part, axis=0), axis=0)", "np.cumsum(part, axis=0)", tests=EXPONENTS),
     Mutant("workbench lyapunov: the frame is not renormalised after a warm-up", LYAPUNOV,
-           "flat, frame, _, early = over(", "flat, _, _, early = over(", tests=EXPONENTS),
+           "flat, frame, _, _, early = over(", "flat, _, _, _, early = over(", tests=EXPONENTS),
     Mutant("workbench lyapunov: room that was not needed counts", LYAPUNOV,
            "np.asarray(logs, float)[:samples]", "np.asarray(logs, float)", tests=EXPONENTS),
     Mutant("workbench lyapunov: a forced flow begins anew after the warm-up", LYAPUNOV,

@@ -48,7 +48,7 @@ def cells(o: Simulate) -> int:
     """Return the number of cells of the grid, as asked for or by default."""
     if o.density is not None:
         return o.density
-    return max(8, min(CELLS.get(o.dimension, 8), (o.tokens or 0) // TOKENS_OF_A_CELL))
+    return max(8, min(CELLS.get(o.token_dimension, 8), (o.tokens or 0) // TOKENS_OF_A_CELL))
 
 
 def check(o: Simulate, flow: AbstractFlow) -> TokenFlow:

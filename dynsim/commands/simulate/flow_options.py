@@ -1,10 +1,13 @@
 """The options of `dynsim simulate SYSTEM` for a flow, in a module that loads nothing heavy: `--help` is quick."""
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from dynsim.commands.system_options import SystemOptions
+
+DIMENSION = 3  # of a token, by default
 
 
 @dataclass(frozen=True)
@@ -20,8 +23,8 @@ class Simulate(SystemOptions):
 
     tokens: int | None = None
     """number of tokens, the rows of the state; by default 10, or one vector for a function of yours"""
-    dimension: int = 3
-    """dimension of a token"""
+    dimension: int | None = None
+    """dimension of a token, 3 by default; of a function of yours the number of components, if nothing else says it"""
     heads: int = 1
     """number of attention heads, if P is not read from a file"""
     beta: float = 1.0
@@ -75,3 +78,13 @@ class Simulate(SystemOptions):
     """replace existing files that dynsim did not write"""
     trust: tuple[str, ...] = ()
     """functions of yours (`module:name`, `file.py:name`), or modules, that a run file may import"""
+
+    @property
+    def token_dimension(self) -> int:
+        """The dimension of a token, that by default unless it is given."""
+        return DIMENSION if self.dimension is None else self.dimension
+
+
+def with_dimension(o: Simulate) -> Simulate:
+    """Return options with the dimension that they have by default."""
+    return dataclasses.replace(o, dimension=DIMENSION) if o.dimension is None else o

@@ -13,14 +13,14 @@ from dynsim.arguments import check_start
 from dynsim.commands.options import check_outputs, parse, refuse_unused, say
 from dynsim.commands.simulate import WITH_OWN_OPTIONS, densities
 from dynsim.commands.simulate.ensembles import many, measurements
-from dynsim.commands.simulate.flow_options import Simulate
+from dynsim.commands.simulate.flow_options import Simulate, with_dimension
 from dynsim.commands.simulate.noise import check_noise, solved
 from dynsim.commands.simulate.own import check_function
-from dynsim.commands.simulate.starts import TOKENS, start
+from dynsim.commands.simulate.starts import TOKENS, has_dimension, own_dimension, start
 from dynsim.commands.simulate.systems import SYSTEMS, build, unused
 from dynsim.commands.sizes import FLOAT, check_memory
 from dynsim.commands.system_options import parse_system
-from dynsim.commands.systems import found
+from dynsim.commands.systems import found, warn_below_zero
 from dynsim.errors import argument_error, check_at_least, check_positive, renamed
 from dynsim.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation import iterate, simulate
@@ -50,10 +50,13 @@ def main(words: Sequence[str]) -> int:
         raise argument_error("system", must, f"`{o.system}` is not")
     if o.system in SYSTEMS and o.parameters:
         o = parse(Simulate, words, "simulate")  # it names an option that does not exist
+    asked, o = o, with_dimension(o)
     check_sizes(o)
     check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie)
-    flow, given = named(o)
-    refuse_unused(o, unused(o, flow), f"for `{o.system}` with these options, on which it has no effect")
+    flow, given = named(o, asked)
+    if asked.dimension is None:
+        o = dataclasses.replace(o, dimension=own_dimension(o, flow) or o.dimension)
+    refuse_unused(asked, unused(o, flow), f"for `{o.system}` with these options, on which it has no effect")
     check_noise(o, flow, density=densities.wanted(o))
     if isinstance(flow, AbstractMap):
         assert given is not None  # a map has a start, or is refused
@@ -70,16 +73,25 @@ def main(words: Sequence[str]) -> int:
         other, by_names = " (`--integrator scipy` takes NumPy too)", given is None and bool(o.names)
         check_function(flow, x, traced=o.integrator != "scipy", other=other, by_names=by_names)
     components(flow, x)
+    if not o.start:
+        warn_below_zero(o.system, "initial", x)
     check_start("start" if o.start else "initial", flow, x)
     return one(o, flow, ts, x) if o.members == 1 else many(o, flow, ts, given)
 
 
-def named(o: Simulate) -> tuple[Any, jax.Array | None]:
-    """Return the system that the options name, and its start if the catalogue or the options give one."""
+def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None]:
+    """Return the system that the options name, and its start if the catalogue or the options give one.
+
+    Raises:
+        ValueError: if nothing that was `asked` for, and nothing that the system declares, says its dimension.
+    """
     if o.system in SYSTEMS:
         refuse_unused(o, ("parameters", "start", "names", "units", "map"), f"for `{o.system}`, which has its options")
         return build(o), None
     made = found(o, "simulate")
+    if asked.dimension is None and not has_dimension(o, made.system):
+        must = "be the number of components of its state, unless `--start`, `--names` or a file of `--initial` say it"
+        raise argument_error("dimension", must, f"is not given for `{o.system}`")
     drawn = not o.start and (o.system not in CATALOGUE or o.initial != Simulate.initial or o.members > 1)
     if drawn and isinstance(made.system, AbstractFlow):
         return made.system, None
@@ -127,7 +139,7 @@ def _shown(x: Any) -> str:
 def check_sizes(o: Simulate) -> None:
     """Raise `ValueError` for a size that is too small, or with which the arrays would not fit in memory."""
     tokens = TOKENS if o.tokens is None else o.tokens
-    check_at_least(1, tokens=tokens, dimension=o.dimension, heads=o.heads, members=o.members)
+    check_at_least(1, tokens=tokens, dimension=o.token_dimension, heads=o.heads, members=o.members)
     check_at_least(2, frames=o.frames)
     check_positive(end=o.end)
     vector = o.tokens is None and o.system not in SYSTEMS
@@ -143,7 +155,9 @@ def check_sizes(o: Simulate) -> None:
             kept = frames * state if members == 1 else members * (state + values * frames)
         return FLOAT * (COPIES * (kept + weights) + STAGES * state)
 
-    check_memory(predicted, tokens=tokens, dimension=o.dimension, heads=o.heads, frames=o.frames, members=o.members)
+    check_memory(
+        predicted, tokens=tokens, dimension=o.token_dimension, heads=o.heads, frames=o.frames, members=o.members
+    )
 
 
 def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:

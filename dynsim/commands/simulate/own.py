@@ -23,7 +23,7 @@ import figures
 from dynsim.errors import argument_error, nearest, reason
 from dynsim.io.serialisation import execute_file, loaded_file
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap
-from dynsim.systems.named import components
+from dynsim.systems.named import components, listed
 
 SHAPING = "`--tokens`, `--dimension`, `--initial`"  # the options of `dynsim simulate` that set the shape of a state
 SHOWN = 100  # characters of a quoted line
@@ -43,11 +43,23 @@ def imported(path: str, argument: str = "system", *, beside: str = "") -> Any:
     """
     where, _, name = path.rpartition(":")
     same = where.endswith(".py") and beside.rpartition(":")[0] == where
+    if where.endswith(".py") and not name:
+        raise without_name(argument, where)
     module = loaded_file(where) if same else _module(where, argument)
     if not hasattr(module, name):
         names = [n for n in vars(module) if not n.startswith("_")]
         raise argument_error(argument, f"name an object in `{where}`", f"`{name}` does not exist{nearest(name, names)}")
     return getattr(module, name)
+
+
+def without_name(argument: str, file: str) -> ValueError:
+    """Return the error on a file that is given without the name of one of its objects, which it lists."""
+    module = executed(argument, file)
+    here = lambda made: callable(made) and getattr(made, "__module__", "") == module.__name__
+    is_one = lambda made: here(made) or isinstance(made, AbstractFlow | AbstractMap)
+    names = tuple(name for name, made in vars(module).items() if is_one(made) and not name.startswith("_"))
+    has = f"`{file}` is given without (it has {listed(names) or 'none'})"
+    return argument_error(argument, f"be `{file}:NAME`, with the name of a function, a flow or a map", has)
 
 
 def _module(where: str, argument: str) -> ModuleType:

@@ -6,23 +6,25 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim.commands.simulate.flow_options import Simulate
+from dynsim.commands.simulate.flow_options import DIMENSION, Simulate
 from dynsim.commands.tables import matrix
 from dynsim.errors import argument_error, renamed
 from dynsim.initial_distributions import initial
 from dynsim.keys import stream
 from dynsim.spaces import Ellipsoid
-from dynsim.systems.base import AbstractFlow, FunctionFlow
+from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.tokens.flow import ProjectedValueFlow, TokenFlow
 from dynsim.systems.tokens.scalar_driven import OjaFlow
 
 TOKENS = 10  # of a start, by default
-DIMENSION = Simulate.dimension  # by default
 
 
 def start(o: Simulate, flow: AbstractFlow, member: int) -> jax.Array:
-    """Return the initial state of a member: from a file, or drawn from the named distribution."""
+    """Return the initial state of a member: from a file, or drawn from the named distribution.
+
+    Of populations and concentrations of the catalogue the absolute values are taken.
+    """
     dtype = jnp.dtype(o.precision)
     if o.initial.endswith((".npy", ".csv")):
         if o.members > 1:
@@ -32,7 +34,28 @@ def start(o: Simulate, flow: AbstractFlow, member: int) -> jax.Array:
     tokens = 1 if vector else TOKENS if o.tokens is None else o.tokens
     with renamed(distribution="initial"):
         x = initial(o.initial, stream(o.seed, "start", member), (tokens, columns(o, flow)), flow.space).astype(dtype)
+    if o.system in CATALOGUE and CATALOGUE[o.system].counted:
+        x = jnp.abs(x)
     return x[0] if vector else x
+
+
+def has_dimension(o: Simulate, system: AbstractFlow | AbstractMap) -> bool:
+    """Return whether the dimension of a state is said by a start, by what the system declares, or by a paper."""
+    said = bool(o.start) or o.initial.endswith((".npy", ".csv")) or ":" not in o.system
+    return said or own_dimension(o, system) is not None
+
+
+def own_dimension(o: Simulate, system: AbstractFlow | AbstractMap) -> int | None:
+    """Return the dimension of a state that a system of the user's declares, None if it declares none."""
+    if ":" not in o.system:
+        return None
+    if isinstance(system, TokenFlow):
+        return system.query_key.shape[-1]
+    if isinstance(system, ProjectedValueFlow | OjaFlow):
+        return system.matrix.shape[-1]
+    if system.names:
+        return len(system.names)
+    return system.space.matrix.shape[-1] if isinstance(system.space, Ellipsoid) else None
 
 
 def _given(o: Simulate, flow: AbstractFlow) -> np.ndarray:
@@ -64,7 +87,7 @@ def columns(o: Simulate, flow: AbstractFlow) -> int:
         if isinstance(flow.space, Ellipsoid) and flow.space.matrix.shape[-1] != o.dimension:
             d = flow.space.matrix.shape[-1]
             raise argument_error("space", f"have dimension {o.dimension}, as `--dimension` says", f"has dimension {d}")
-        return o.dimension
+        return o.token_dimension
     if o.dimension not in (fixed, DIMENSION):
         raise argument_error("dimension", f"be {fixed}, that of the matrices of the system", f"is {o.dimension}")
     return fixed

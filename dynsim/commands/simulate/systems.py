@@ -40,7 +40,7 @@ def _query_key(o: Simulate) -> np.ndarray:
         return matrix(o.query_key, "query_key", (2, 3))
     if not math.isfinite(o.beta):
         raise argument_error("beta", "be a finite number", f"is {o.beta}")
-    return np.broadcast_to(o.beta * np.eye(o.dimension), (o.heads, o.dimension, o.dimension))
+    return np.broadcast_to(o.beta * np.eye(o.token_dimension), (o.heads, o.token_dimension, o.token_dimension))
 
 
 def _value(o: Simulate) -> Any:
@@ -55,7 +55,7 @@ def _symmetric(o: Simulate) -> np.ndarray:
     """Return U from its file, or a random symmetric matrix with entries in ]-1, 1[."""
     if o.value is not None:
         return matrix(o.value, "value", (2, 3))
-    A = np.asarray(jax.random.uniform(stream(o.seed, "value"), (o.dimension,) * 2, minval=-0.5, maxval=0.5))
+    A = np.asarray(jax.random.uniform(stream(o.seed, "value"), (o.token_dimension,) * 2, minval=-0.5, maxval=0.5))
     return A + A.T
 
 
@@ -68,15 +68,15 @@ SYSTEMS: dict[str, tuple[str, Builder]] = {
     "causal-symmetric": ("(21): causal, one head, U symmetric", lambda o: causal_symmetric_flow(
         _query_key(o), _symmetric(o))),
     "projected-value": ("(20): causal, one head, U regular, on the ellipsoid of U^T U", lambda o: ProjectedValueFlow(
-        _query_key(o), np.eye(o.dimension) if o.value is None else matrix(o.value, "value", (2, 3)))),
+        _query_key(o), np.eye(o.token_dimension) if o.value is None else matrix(o.value, "value", (2, 3)))),
     "attracted": ("(16): every token attracted to the first basis vector", lambda o: AttractedFlow(
-        np.eye(o.dimension)[0])),
+        np.eye(o.token_dimension)[0])),
     "oja": ("(22): Oja's flow of a symmetric matrix", lambda o: OjaFlow(_symmetric(o))),
     "published-gradient": ("Section 7.1 of CONSENSUS", lambda o: published_gradient_flow()),
     "published-hemisphere": ("Section 7.2 of CONSENSUS", lambda o: published_hemisphere_flow()),
     "published-symmetric": ("Section 7.3 of CONSENSUS", lambda o: published_symmetric_flow()),
     "published-ensemble": ("Section 7.4 of CONSENSUS", lambda o: published_ensemble_flow(
-        stream(o.seed, "weights"), o.dimension, o.heads)),
+        stream(o.seed, "weights"), o.token_dimension, o.heads)),
 }  # fmt: skip
 
 

@@ -11,11 +11,15 @@ from dynsim.systems.catalogue.populations import Brusselator, Kuramoto, LotkaVol
 
 
 class Entry(NamedTuple):
-    """A system of the catalogue: its class, a start, and the window (low, high for each component) of a portrait."""
+    """A system of the catalogue: its class, a start, and the window (low, high for each component) of a portrait.
+
+    Components of what is `counted`, populations or concentrations, have no meaning below zero.
+    """
 
     kind: Callable[..., AbstractFlow | AbstractMap]
     start: tuple[float, ...]
     box: tuple[float, ...]
+    counted: str = ""
 
     def system(self, **parameters: Any) -> AbstractFlow | AbstractMap:
         """Return the system with these parameters, of the others the default."""
@@ -36,8 +40,8 @@ CATALOGUE: dict[str, Entry] = {
     "lorenz": Entry(Lorenz, (1.0, 2.0, 20.0), (-20.0, 20.0, -30.0, 30.0, 0.0, 50.0)),
     "roessler": Entry(Roessler, (1.0, 2.0, 0.5), (-10.0, 12.0, -12.0, 9.0, 0.0, 24.0)),
     "henon-heiles": Entry(HenonHeiles, (0.1, 0.2, 0.3, -0.1), (-1.0, 1.0, -0.8, 1.2, -0.6, 0.6, -0.6, 0.6)),
-    "lotka-volterra": Entry(LotkaVolterra, (0.7, 1.3), (0.1, 4.0, 0.1, 4.0)),
-    "brusselator": Entry(Brusselator, (1.1, 2.0), (0.1, 4.5, 0.1, 6.0)),
+    "lotka-volterra": Entry(LotkaVolterra, (0.7, 1.3), (0.1, 4.0, 0.1, 4.0), "populations"),
+    "brusselator": Entry(Brusselator, (1.1, 2.0), (0.1, 4.5, 0.1, 6.0), "concentrations"),
     "kuramoto": Entry(Kuramoto, (0.1, 1.0, 2.5), (-3.2, 3.2) * 3),
     "logistic": Entry(Logistic, (0.3,), (0.0, 1.0)),
     "henon": Entry(Henon, (0.1, 0.1), (-1.5, 1.5, -0.45, 0.45)),
