@@ -16,6 +16,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import functools  # noqa: E402
 import math  # noqa: E402
+import threading  # noqa: E402
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
@@ -45,6 +46,28 @@ def _first_of_one_draw(draw, count=4096):
 
     return drawn
 
+
+def _one_for_each_thread(make):
+    """Return what makes a context of the compiler's dialects, which takes JAX milliseconds for each program, made once.
+
+    A program that is lowered while another one is gets a context of its own.
+    """
+    made = threading.local()
+
+    @functools.wraps(make)
+    def context():
+        if not hasattr(made, "context"):
+            made.context = make()
+        return make() if ir.Context.current is made.context else made.context
+
+    return context
+
+
+if version("jaxlib").startswith("0.10."):
+    from jax._src.interpreters import mlir
+    from jaxlib.mlir import ir
+
+    mlir.make_ir_context = _one_for_each_thread(mlir.make_ir_context)
 
 jax.random.normal = _first_of_one_draw(jax.random.normal)
 jax.random.uniform = _first_of_one_draw(jax.random.uniform)

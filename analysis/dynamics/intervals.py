@@ -55,7 +55,7 @@ def relieved(time_map: TimeMap, xs: Float[np.ndarray, "members n"]) -> TimeMap:
     """Return the map over a shorter interval, but not than the first, if that has become steep at states; else it."""
     if time_map.solver is not None:  # an implicit one
         return time_map
-    longer = 2 * float(time_map.interval / time_map.unit)
+    longer = 2 * float(time_map.interval) / float(time_map.unit)
     steep = _steepness(time_map, xs) / STEEP if longer > 1 and len(xs) else 0.0
     if steep <= LONGER:
         return time_map
@@ -68,4 +68,4 @@ def _steepness(time_map: TimeMap, xs: np.ndarray) -> float:
     system: Any = time_map.system
     some = filled(xs[:: -(-len(xs) // SOME)], SOME)
     rates = norms(system, jax.vmap(time_map.restored)(jnp.asarray(some)))
-    return float(time_map.interval * np.mean(rates)) if rates.size else 0.0
+    return float(time_map.interval) * float(np.mean(rates)) if rates.size else 0.0

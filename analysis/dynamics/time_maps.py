@@ -177,15 +177,15 @@ class TimeMap(eqx.Module):
         pieces = [self._part(xs[k : k + size], FEW, begun) for k in range(0, len(xs), size)]
         return np.concatenate(pieces, axis=1)
 
-    def _times(self, begun: int) -> tuple[Array, Array, Any]:
+    def _times(self, begun: int) -> tuple[np.ndarray, np.ndarray, Any]:
         """Return the first time, the times at which the field jumps, and the longest step."""
         begin = begun * float(self.interval)
         if isinstance(self.system, AbstractMap):
-            return jnp.asarray(begin), jnp.empty(0), None
+            return np.asarray(begin), np.empty(0), None
         jumps = self.system.breakpoints(begin, begin + WINDOW * float(self.interval))
         longest = self.system.step_limit()
         padded = np.pad(jumps, (0, -len(jumps) % FEW), constant_values=np.inf)
-        return jnp.asarray(begin), jnp.asarray(padded), None if math.isinf(longest) else jnp.asarray(longest)
+        return np.asarray(begin), padded, None if math.isinf(longest) else np.asarray(longest)
 
 
 def _outside(time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
