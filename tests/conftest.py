@@ -63,11 +63,25 @@ def _one_for_each_thread(make):
     return context
 
 
+def _put(stage):
+    """Return JAX's `stage`, which makes an array of one of NumPy by a program for each shape, without one."""
+
+    @functools.wraps(stage)
+    def staged(x):
+        known = isinstance(x, TypedNdArray) and not x.weak_type
+        return jax.device_put(np.array(x, x.dtype)) if known else stage(x)
+
+    return staged
+
+
 if version("jaxlib").startswith("0.10."):
+    from jax._src.core import stage_p
     from jax._src.interpreters import mlir
+    from jax._src.literals import TypedNdArray
     from jaxlib.mlir import ir
 
     mlir.make_ir_context = _one_for_each_thread(mlir.make_ir_context)
+    stage_p.def_impl(_put(stage_p.impl))
 
 jax.random.normal = _first_of_one_draw(jax.random.normal)
 jax.random.uniform = _first_of_one_draw(jax.random.uniform)

@@ -25,6 +25,7 @@ from dynsim.systems.base import AbstractFlow
 AT_REST = 1e-10  # a lower speed, in units of the starts, is zero up to rounding
 CLOSE = 1e-2  # in units of the starts: nearer equilibria with no speed between them are one that is degenerate
 STEPS = 60  # of Newton's method, which approaches degenerate equilibria by a fixed factor in each
+PADDING = 32  # places for equilibria that deflate: more are left out of the deflation
 SAME = 1e-6  # in units of the starts: equilibria nearer to each other are one
 
 
@@ -82,7 +83,8 @@ def equilibria(
     compare = Comparison(sample_units(flow, starts, t), invariant, near_value)
     scaled, when = compare.units.system, jnp.asarray(t / compare.units.time, float)
     begin = compare.units.rescaled(starts)
-    near, scale = jax.device_get(least_speed(scaled, begin, when, np.empty((0, _size(starts)))))
+    none = np.full((PADDING, _size(starts)), np.inf)  # as `all_equilibria` has them: one program serves both
+    near, scale = jax.device_get(least_speed(scaled, begin, when, none))
     found: list[tuple[State, np.ndarray, float, int]] = []
     for k in range(count):
         x, speed = newton(scaled, jax.tree.map(lambda y, k=k: y[k], near), when, max_steps=STEPS)
