@@ -20,7 +20,7 @@ from dynsim.systems.catalogue.oscillators import Duffing, FitzHughNagumo
 from dynsim.systems.catalogue.populations import Brusselator
 
 CRITICAL = 0.37
-STEPS = (pytest.param(0.01, marks=pytest.mark.slow), 0.05, 0.3, 1.0, 5.0)
+STEPS = (*(pytest.param(step, marks=pytest.mark.slow) for step in (0.01, 0.05)), 0.3, 1.0, 5.0)
 ROTATION = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
 
 
@@ -101,7 +101,7 @@ def test_folds_are_exact_whatever_the_step(step):
     assert [b.parameter for b in found] == pytest.approx([CRITICAL, second], abs=1e-10)
 
 
-@pytest.mark.parametrize("step", [0.1, 5.0])
+@pytest.mark.parametrize("step", [pytest.param(0.1, marks=pytest.mark.slow), 1.0, 5.0])
 def test_hopf_points_are_exact_whatever_the_step(step):
     options = {"step": step, "max_step": step, "max_points": 2000}
     (found,) = continue_equilibria(
