@@ -242,7 +242,7 @@ def velocity_of(time_map: TimeMap) -> Callable[[Array, Array], Array]:
 
 
 @eqx.filter_jit
-def _run(time_map: TimeMap, xs: Array, begin: Array, jumps: Array, longest: Array | None) -> tuple[Array, Array]:
+def _run(time_map: TimeMap, xs: Any, begin: Any, jumps: Any, longest: Any) -> tuple[Array, Array]:
     """Return the states after each interval, and whether the solver failed; members are the last axis inside."""
     if time_map.solver is not None:
         return _apart(time_map, xs, begin, jumps, longest), jnp.asarray(False)
