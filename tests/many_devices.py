@@ -5,7 +5,7 @@ A process of its own (`python -m tests.many_devices CASE ...`), since the number
 
 import os
 
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0"
+os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count=8 {os.environ.get('XLA_FLAGS', '')}"  # as the tests
 
 import json
 import sys

@@ -1,5 +1,8 @@
 """Attractors: closed forms, saddles and centres that are none, slow systems, symmetries, escape, bad input."""
 
+from typing import NamedTuple
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -306,6 +309,24 @@ class Jumping(AbstractFlow):
 
     def step_limit(self):
         return 0.25
+
+
+def test_states_are_made_of_flat_ones_as_programs_restore_them():
+    state = Parts(np.zeros((2, 2)), np.zeros(()), np.zeros(3))
+    time_map = TimeMap(Henon(), state, state_itself, 1, 1e-9, 1.0)
+    rows = np.random.default_rng(0).normal(size=(4, 8))
+    expected = jax.vmap(time_map.restored)(rows)
+    jax.tree.map(np.testing.assert_array_equal, time_maps.states_of(time_map, rows), expected)
+    last = jax.tree.map(lambda y: y[-1], expected)
+    jax.tree.map(np.testing.assert_array_equal, time_maps.state_of(time_map, rows[-1]), last)
+
+
+class Parts(NamedTuple):
+    """A state of arrays with different shapes."""
+
+    a: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
 
 
 def test_jumps_of_a_window_are_those_between_its_ends():

@@ -188,11 +188,12 @@ def test_a_bifurcation_before_the_second_point_is_found_and_that_of_the_start_is
     )
     assert near.parameters[1] > 0
     assert [(b.kind, round(b.parameter, 8)) for b in near.bifurcations] == [("branch point", 0.0)]
+    bent = lambda t, x, p, bend: p * (x - bend * p**2) - (x - bend * p**2) ** 3
     for bend in (-0.7, -0.3, 0.2, 0.5):  # of the branch that is left: rounding falls on both sides of zero
-        flow = Scalar(-0.9, lambda p, x, bend=bend: p * (x - bend * p**2) - (x - bend * p**2) ** 3)
-        first = continue_equilibria(flow, lambda f: f.p, jnp.full(1, 0.81 * bend), (-0.9, 1.0))
+        flow = FunctionFlow(bent, parameters={"p": -0.9, "bend": bend})
+        first = continue_equilibria(flow, parameter_p, jnp.full(1, 0.81 * bend), (-0.9, 1.0))
         (point,) = first.bifurcations
-        others = switch(flow, lambda f: f.p, point, (-0.9, 1.0))
+        others = switch(flow, parameter_p, point, (-0.9, 1.0))
         assert [(other.ends[0], other.bifurcations) for other in others] == 2 * [("branch point", ())]
 
 
@@ -211,14 +212,21 @@ def test_eigenvalues_that_touch_zero_are_no_bifurcations():
     assert continue_equilibria(Scalar(-1.0, turning), lambda f: f.p, jnp.zeros(2), (-1.0, 1.0)).bifurcations == ()
 
 
+def parabolas(t, x, p, a, b, c):
+    """The branches x = 0 and x = a p + b p^2 + c p^3 meet at 0."""
+    return -x * (x - a * p - b * p**2 - c * p**3)
+
+
+def parameter_p(flow):
+    return flow.parameters["p"]
+
+
 @pytest.mark.parametrize("slopes", [(0.02, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)])
 def test_a_branch_leaves_that_is_nearly_parallel_or_tangential_to_the_first(slopes):
-    where = lambda flow: flow.parameters["p"]
-    field = lambda t, x, p, a, b, c: -x * (x - a * p - b * p**2 - c * p**3)
-    flow = FunctionFlow(field, parameters={"p": -0.5, **dict(zip("abc", slopes, strict=True))})
-    zero = continue_equilibria(flow, where, jnp.zeros(1), (-1.0, 1.0))
+    flow = FunctionFlow(parabolas, parameters={"p": -0.5, **dict(zip("abc", slopes, strict=True))})
+    zero = continue_equilibria(flow, parameter_p, jnp.zeros(1), (-1.0, 1.0))
     (at,) = zero.bifurcations
-    left = switch(flow, where, at, (-1.0, 1.0))
+    left = switch(flow, parameter_p, at, (-1.0, 1.0))
     ends = [(float(one.parameters[-1]), float(np.asarray(one.states)[-1, 0])) for one in left]
     a, b, c = slopes
     np.testing.assert_allclose(sorted(ends), [(-1.0, b - a - c), (1.0, a + b + c)], atol=1e-9)

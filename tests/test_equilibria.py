@@ -8,13 +8,13 @@ import pytest
 
 from analysis.dynamics.all_equilibria import all_equilibria
 from analysis.dynamics.basin_boundary import bisect_outcome
-from analysis.dynamics.equilibria import equilibria, max_speed, newton, random_starts
+from analysis.dynamics.equilibria import _displaced, displaced, equilibria, max_speed, newton, random_starts
 from analysis.dynamics.linearisation import rotations
 from analysis.dynamics.portrait import circle_portrait, sphere_portrait
 from dynsim.integrators import Scipy
 from dynsim.keys import stream
 from dynsim.simulation import simulate
-from dynsim.spaces import Euclidean, Sphere
+from dynsim.spaces import Euclidean, Product, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.published import SYMMETRIC_VALUE
@@ -102,6 +102,13 @@ def test_a_degenerate_equilibrium_is_found_once():
     assert (only.kind, float(jnp.max(jnp.abs(only.state))) < 1e-4) == ("undecided", True)
     pair = equilibria(Cubic([1.0, -5e-3, 0.0, 0.0]), np.linspace(-2, 2.2, 21)[:, None])  # x^2 (x - 5e-3)
     assert sorted(float(e.state[0]) for e in pair) == pytest.approx([0.0, 5e-3], abs=1e-4)
+
+
+def test_a_step_on_a_flat_space_is_that_of_the_program_for_all_spaces():
+    x, step = (jnp.asarray([1.0, 2.0]), jnp.asarray([[3.0], [4.0]])), np.array([0.1, -0.2, 0.3, 0.7])
+    pair = Product((Euclidean(), Euclidean()))
+    jax.tree.map(np.testing.assert_array_equal, displaced(pair, x, step), _displaced(pair, x, jnp.asarray(step)))
+    np.testing.assert_allclose(displaced(Sphere(), jnp.asarray([0.6, 0.8]), np.array([0.0, 0.0])), [0.6, 0.8])
 
 
 def test_a_frozen_time_is_that_time():

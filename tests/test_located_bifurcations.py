@@ -92,7 +92,9 @@ def test_two_bifurcations_in_one_step_are_both_found():
     assert [b.parameter for b in found.bifurcations] == pytest.approx([CRITICAL - 0.01, CRITICAL + 0.01], abs=1e-7)
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    "step", [*(pytest.param(step, marks=pytest.mark.slow) for step in (0.01, 0.05)), 0.3, 1.0, 5.0]
+)
 def test_folds_are_exact_whatever_the_step(step):
     fold = lambda x, p: p - CRITICAL - 1.3 * (x - 0.2) ** 2 + 0.5 * (x - 0.2) ** 3
     found = followed(fold, [0.9], step, at=1.0).bifurcations
@@ -101,7 +103,7 @@ def test_folds_are_exact_whatever_the_step(step):
     assert [b.parameter for b in found] == pytest.approx([CRITICAL, second], abs=1e-10)
 
 
-@pytest.mark.parametrize("step", [0.1, 5.0])
+@pytest.mark.parametrize("step", [pytest.param(0.1, marks=pytest.mark.slow), 1.0, 5.0])
 def test_hopf_points_are_exact_whatever_the_step(step):
     options = {"step": step, "max_step": step, "max_points": 2000}
     (found,) = continue_equilibria(

@@ -12,6 +12,7 @@ from jaxtyping import Array
 from numpy.typing import ArrayLike
 
 from analysis.dynamics.equilibria import (
+    PADDING,
     SAME,
     STEPS,
     Comparison,
@@ -34,7 +35,6 @@ from dynsim.conversion import box_sides, function, integer, number, random_key
 from dynsim.errors import argument_error, counted
 from dynsim.systems.base import AbstractFlow
 
-PADDING = 32  # places for equilibria that deflate: more are left out of the deflation
 BETWEEN = 8  # points on the way to a family from which Newton's method leads to a chain of equilibria
 QUIET = 2  # rounds without a new equilibrium end the search
 

@@ -8,11 +8,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
 from analysis.dynamics.attractor_search import ROUND, Attractors, Settings, search
-from analysis.dynamics.flat_states import count_of
+from analysis.dynamics.flat_states import count_of, flat_states
 from analysis.dynamics.linearisation import SymmetryGenerator, eigenvalues, tangent_jacobian
 from analysis.dynamics.pace import change_in_time, check_period
 from analysis.dynamics.sample_sizes import norms, units_near
@@ -109,7 +108,8 @@ def prepared(
         raise argument_error("system", "be a map in JAX", f"is {type(system).__name__}, which runs on the host")
     starts = as_state("starts", starts)
     count_of("starts", starts)
-    flat = np.asarray(jax.vmap(lambda y: ravel_pytree(start_on(system.space, y))[0])(starts), float)
+    flat = np.asarray(flat_states(jax.vmap(lambda y: start_on(system.space, y))(starts)), float)
+    starts = jax.tree.map(np.asarray, starts)  # on the host, where nothing is compiled
     if not np.all(np.isfinite(flat)):
         raise argument_error("starts", "be finite", "has an entry that is not")
     if features is not None and wrapped is not None:

@@ -14,9 +14,9 @@ from analysis.dynamics.basin_boundary import divide_outcomes
 from analysis.dynamics.basins import Search, labels_of, set_up
 from analysis.dynamics.edge_exponents import EdgeExponents, divergence, exponents_along
 from analysis.dynamics.flat_states import flat_states
-from analysis.dynamics.limit_sets import NEAR, LimitSet, Record, limit_of, states_of
+from analysis.dynamics.limit_sets import NEAR, LimitSet, Record, limit_of
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
-from analysis.dynamics.time_maps import FEW, TimeMap
+from analysis.dynamics.time_maps import FEW, TimeMap, states_of
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.arguments import as_state

@@ -21,10 +21,12 @@ from dynsim.conversion import number
 from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
+from dynsim.systems.rescaled import is_flat
 
 AT_REST = 1e-10  # a lower speed, in units of the starts, is zero up to rounding
 CLOSE = 1e-2  # in units of the starts: nearer equilibria with no speed between them are one that is degenerate
 STEPS = 60  # of Newton's method, which approaches degenerate equilibria by a fixed factor in each
+PADDING = 32  # places for equilibria that deflate: more are left out of the deflation
 SAME = 1e-6  # in units of the starts: equilibria nearer to each other are one
 
 
@@ -82,7 +84,8 @@ def equilibria(
     compare = Comparison(sample_units(flow, starts, t), invariant, near_value)
     scaled, when = compare.units.system, jnp.asarray(t / compare.units.time, float)
     begin = compare.units.rescaled(starts)
-    near, scale = jax.device_get(least_speed(scaled, begin, when, np.empty((0, _size(starts)))))
+    none = np.full((PADDING, _size(starts)), np.inf)  # as `all_equilibria` has them: one program serves both
+    near, scale = jax.device_get(least_speed(scaled, begin, when, none))
     found: list[tuple[State, np.ndarray, float, int]] = []
     for k in range(count):
         x, speed = newton(scaled, jax.tree.map(lambda y, k=k: y[k], near), when, max_steps=STEPS)
@@ -142,7 +145,7 @@ def is_flat_between(flow: AbstractFlow, x: State, other: State, scale: float, t:
     apart = flat_state(other) - flat_state(x)
     if float(np.max(np.abs(apart))) > CLOSE:
         return False
-    between = [displaced(flow.space, x, jnp.asarray(share * apart)) for share in (0.25, 0.5, 0.75)]
+    between = [displaced(flow.space, x, share * apart) for share in (0.25, 0.5, 0.75)]
     return max(max_speed(flow, y, t) for y in between) <= AT_REST * max(1.0, scale)
 
 
@@ -179,7 +182,7 @@ def newton(flow: AbstractFlow, x: State, t: Time = 0.0, *, max_steps: int = 20) 
     for _ in range(max_steps):
         basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, when)
         step = basis @ np.linalg.lstsq(J, -basis.T @ field, rcond=1e-9)[0]
-        moved = displaced(flow.space, x, jnp.asarray(step))
+        moved = displaced(flow.space, x, step)
         after = np.asarray(field_at(flow, moved, when))
         if not np.max(np.abs(after)) < np.max(np.abs(field)):
             break
@@ -202,9 +205,18 @@ def field_at(flow: AbstractFlow, x: State, t: Array) -> Array:
     return jax.flatten_util.ravel_pytree(flow.vector_field(t, x))[0]
 
 
+def displaced(space: AbstractSpace, x: State, step: Array | np.ndarray) -> State:
+    """Return the point of the space at a step, a flat ambient vector, from another one. NumPy: not for `jit`."""
+    if not is_flat(space):
+        return _displaced(space, x, jnp.asarray(step))
+    leaves, tree = jax.tree.flatten(x)
+    parts = np.split(np.asarray(step), np.cumsum([np.size(leaf) for leaf in leaves])[:-1])
+    moved = [np.asarray(leaf) + part.reshape(np.shape(leaf)) for leaf, part in zip(leaves, parts, strict=True)]
+    return tree.unflatten([jnp.asarray(y) for y in moved])
+
+
 @eqx.filter_jit
-def displaced(space: AbstractSpace, x: State, step: Array) -> State:
-    """Return the point of the space at a step, a flat ambient vector, from another one."""
+def _displaced(space: AbstractSpace, x: State, step: Array) -> State:
     flat, unravel = jax.flatten_util.ravel_pytree(x)
     return space.project(unravel(flat + step))
 

@@ -45,7 +45,7 @@ class EquilibriumCurve(AbstractCurve):
 
     def displaced(self, state: State, step: np.ndarray) -> State:
         """Return the point of the space at a step."""
-        return displaced(self.system.space, state, jnp.asarray(step))
+        return displaced(self.system.space, state, step)
 
     def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
         """Return the field and its derivatives in tangent coordinates."""

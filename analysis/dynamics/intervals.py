@@ -2,13 +2,11 @@
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.sample_sizes import norms
-from analysis.dynamics.time_maps import TimeMap
+from analysis.dynamics.time_maps import TimeMap, states_of
 from dynsim.padding import filled
 
 STILL = 0.01  # of the extent: a motion in an interval below which it may be longer
@@ -55,7 +53,7 @@ def relieved(time_map: TimeMap, xs: Float[np.ndarray, "members n"]) -> TimeMap:
     """Return the map over a shorter interval, but not than the first, if that has become steep at states; else it."""
     if time_map.solver is not None:  # an implicit one
         return time_map
-    longer = 2 * float(time_map.interval / time_map.unit)
+    longer = 2 * float(time_map.interval) / float(time_map.unit)
     steep = _steepness(time_map, xs) / STEEP if longer > 1 and len(xs) else 0.0
     if steep <= LONGER:
         return time_map
@@ -67,5 +65,5 @@ def _steepness(time_map: TimeMap, xs: np.ndarray) -> float:
     """Return the interval times the mean norm of the Jacobian at states."""
     system: Any = time_map.system
     some = filled(xs[:: -(-len(xs) // SOME)], SOME)
-    rates = norms(system, jax.vmap(time_map.restored)(jnp.asarray(some)))
-    return float(time_map.interval * np.mean(rates)) if rates.size else 0.0
+    rates = norms(system, states_of(time_map, some))
+    return float(time_map.interval) * float(np.mean(rates)) if rates.size else 0.0

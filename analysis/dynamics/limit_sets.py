@@ -18,7 +18,7 @@ from analysis.dynamics.limits import ESCAPE, look
 from analysis.dynamics.linearisation import SymmetryGenerator, kind, spectrum
 from analysis.dynamics.map_orbits import periodic_points
 from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
-from analysis.dynamics.time_maps import TimeMap, whole_turns
+from analysis.dynamics.time_maps import TimeMap, state_of, states_of, whole_turns
 from analysis.dynamics.units import Units
 from dynsim._types import State
 from dynsim.integrators import Diffrax, stiff
@@ -116,7 +116,7 @@ class Record(NamedTuple):
 
     def state(self, row: int) -> State:
         """Return the state at a sample."""
-        return self.time_map.restored(jnp.asarray(self.states[row]))
+        return state_of(self.time_map, self.states[row])
 
 
 def limit_of(record: Record) -> LimitSet | Slow | None:
@@ -127,11 +127,6 @@ def limit_of(record: Record) -> LimitSet | Slow | None:
         return resting if isinstance(resting, LimitSet) else _cycle(record) or resting
     period = _recurrence(record)
     return None if period == 0 else _periodic_points(record, period)
-
-
-def states_of(time_map: TimeMap, flat: np.ndarray) -> State:
-    """Return states on the first axis from flat ones."""
-    return jax.tree.map(np.asarray, jax.vmap(time_map.restored)(jnp.asarray(flat)))
 
 
 def _on_limit(record: Record, features: np.ndarray, rate: float, cycle: float) -> bool:

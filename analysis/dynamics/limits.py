@@ -3,11 +3,10 @@
 from typing import NamedTuple
 
 import jax
-import jax.flatten_util
-import jax.numpy as jnp
 import numpy as np
 
-from analysis.dynamics.equilibria import max_speed, newton
+from analysis.dynamics.equilibria import displaced, max_speed, newton
+from analysis.dynamics.flat_states import flat_state
 from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, tangent_basis, tangent_jacobian
 from analysis.dynamics.sample_sizes import largest, sample_units
 from analysis.dynamics.units import Units, made_units
@@ -88,9 +87,11 @@ def settle(
         path = simulate(flow, x, np.linspace(t, t + window, FRAMES), integrator=integrator)
         x, t = path.final, t + window
         start = path.initial if start is None else start
-        passed = jax.tree.map(lambda first, ys: jnp.concatenate([first[None], ys[1:]]), start, path.ys)
+        ys = jax.tree.map(np.asarray, path.ys)  # on the host, where nothing is compiled
+        passed = jax.tree.map(lambda first, y: np.concatenate([np.asarray(first)[None], y[1:]]), start, ys)
         units = sample_units(flow, passed, sizes=largest, rate=np.max)
-        late = [(float(path.ts[k]), jax.tree.map(lambda y, k=k: y[k], path.ys)) for k in range(FRAMES - 4, FRAMES)]
+        ts = np.asarray(path.ts)
+        late = [(float(ts[k]), jax.tree.map(lambda y, k=k: y[k], ys)) for k in range(FRAMES - 4, FRAMES)]
         speed, slow, slow_in_units = _slow(units, start, late)
         rest, times = Rest("moving", 0.0), [when for when, _ in late]
         if slow and slow_in_units:
@@ -164,11 +165,10 @@ def _merging(flow: AbstractFlow, x: State, times: list[float]) -> float:
 
 def leads_on(flow: AbstractFlow, x: State, direction: np.ndarray, t: float) -> bool:
     """Return whether there are equilibria on both sides along a direction, up to second order in the step."""
-    flat, unravel = jax.flatten_util.ravel_pytree(x)
     for step in (STEP, -STEP):
-        aim = flow.space.project(unravel(flat + step * direction))
+        aim = displaced(flow.space, x, step * direction)
         reached, speed = newton(flow, aim, t)
-        off = float(jnp.linalg.norm(jax.flatten_util.ravel_pytree(reached)[0] - jax.flatten_util.ravel_pytree(aim)[0]))
+        off = float(np.linalg.norm(flat_state(reached) - flat_state(aim)))
         if speed > 1e-3 * SLOW or off > 0.1 * STEP:
             return False
     return True

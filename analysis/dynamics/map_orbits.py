@@ -10,7 +10,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from analysis.dynamics.linearisation import eigenvalues, tangent_basis
-from analysis.dynamics.time_maps import TimeMap
+from analysis.dynamics.time_maps import TimeMap, state_of
 
 
 def periodic_points(time_map: TimeMap, flat: np.ndarray, period: int) -> tuple[np.ndarray, np.ndarray]:
@@ -18,7 +18,7 @@ def periodic_points(time_map: TimeMap, flat: np.ndarray, period: int) -> tuple[n
     steps = jnp.asarray(period * round(float(time_map.interval)))
     for _ in range(12):
         image, jacobian = (np.asarray(part) for part in _iterate(time_map, jnp.asarray(flat), steps))
-        basis = tangent_basis(time_map.system.space, time_map.restored(jnp.asarray(flat)))
+        basis = tangent_basis(time_map.system.space, state_of(time_map, flat))
         inside = basis.T @ jacobian @ basis
         move = basis @ np.linalg.lstsq(np.eye(len(inside)) - inside, basis.T @ (image - flat), rcond=1e-12)[0]
         flat = np.asarray(_projected(time_map, jnp.asarray(flat + move)))
@@ -29,7 +29,7 @@ def periodic_points(time_map: TimeMap, flat: np.ndarray, period: int) -> tuple[n
     for _ in range(int(steps) - 1):
         points.append(np.asarray(_iterate(time_map, jnp.asarray(points[-1]), jnp.asarray(1))[0]))
     image, jacobian = (np.asarray(part) for part in _iterate(time_map, jnp.asarray(flat), steps))
-    basis = tangent_basis(time_map.system.space, time_map.restored(jnp.asarray(flat)))
+    basis = tangent_basis(time_map.system.space, state_of(time_map, flat))
     return np.stack([*points, image - flat]), np.asarray(eigenvalues(basis.T @ jacobian @ basis), complex)
 
 

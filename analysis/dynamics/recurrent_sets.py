@@ -3,7 +3,8 @@
 import numpy as np
 from scipy.spatial import KDTree
 
-from analysis.dynamics.limit_sets import CLOSE, LimitSet, Record, states_of
+from analysis.dynamics.limit_sets import CLOSE, LimitSet, Record
+from analysis.dynamics.time_maps import states_of
 
 PARTS = 16  # of half a trajectory: it recurs if each part is close to others
 

@@ -11,8 +11,9 @@ from scipy.spatial import KDTree
 
 from analysis.dynamics.attraction import resolution
 from analysis.dynamics.flat_states import flat_states
-from analysis.dynamics.limit_sets import CURVE, LimitSet, Record, states_of
-from analysis.dynamics.time_maps import FEW, WINDOW, TimeMap
+from analysis.dynamics.limit_sets import CURVE, LimitSet, Record
+from analysis.dynamics.time_maps import FEW, WINDOW, TimeMap, states_of
+from dynsim.systems.rescaled import is_flat
 
 RADII = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4)  # in extents: from where perturbations are to come back
 PERTURBED = 32  # perturbations of each size, and trajectories of the set that they are compared with
@@ -49,6 +50,8 @@ def widths(record: Record) -> np.ndarray:
 
 def on_space(time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
     """Return flat states projected to the space."""
+    if is_flat(time_map.system.space):
+        return xs
     project = lambda x: ravel_pytree(time_map.system.space.project(time_map.restored(x)))[0]
     return np.asarray(jax.vmap(project)(jnp.asarray(xs)))
 

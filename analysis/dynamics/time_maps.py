@@ -13,6 +13,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from analysis.dynamics.flat_states import flat_state
 from analysis.dynamics.units import Units, rounded_units
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
@@ -94,10 +95,10 @@ class TimeMap(eqx.Module):
         self.system, self.restored = system, Linearised(system, state).restored
         self.features, self.solver = features, solver
         self.interval, self.rtol, self.bound = (jnp.asarray(number, float) for number in (interval, rtol, bound))
-        self.beyond, self.unit = jnp.maximum(self.bound, beyond), 2 * self.interval
-        every = jax.tree.map(lambda y: jnp.ones(jnp.shape(y)), state)
-        entries = every if sizes is None else jax.tree.map(lambda y, size: y * size, every, sizes)
-        self.sizes = ravel_pytree(entries)[0]
+        self.beyond, self.unit = jnp.asarray(max(float(bound), float(beyond))), jnp.asarray(2 * float(interval))
+        every = jax.tree.map(lambda y: np.ones(np.shape(y)), state)  # on the host: nothing is compiled
+        entries = every if sizes is None else jax.tree.map(lambda y, size: y * np.asarray(size), every, sizes)
+        self.sizes = jnp.asarray(flat_state(entries))
 
     @property
     def units(self) -> Units:
@@ -132,7 +133,7 @@ class TimeMap(eqx.Module):
             xs: the states.
             begun: the intervals since time 0, at which a forced flow begins.
         """
-        found = self._window(xs, begun)
+        found = _moved(self, xs, begun)
         if float(self.beyond) <= float(self.bound):
             return found
         with np.errstate(invalid="ignore"):
@@ -140,52 +141,68 @@ class TimeMap(eqx.Module):
         out = np.flatnonzero((sizes > float(self.bound)) & (sizes <= float(self.beyond)))
         if out.size:
             further = eqx.tree_at(lambda m: m.bound, self, self.beyond)
-            found, again = np.array(found), np.array(further._window(xs[out], begun))
+            found, again = np.array(found), np.array(_moved(further, xs[out], begun))
             blown = ~np.all(np.isfinite(again), axis=(0, 2))
             again[:, blown] = _outside(self, found[-1, out[blown]])
             found[:, out] = again
         return found
 
-    def _window(self, xs: np.ndarray, begun: int) -> np.ndarray:
-        """Return the states after each of `WINDOW` intervals, up to the bound."""
-        here = np.all(np.isfinite(xs), axis=1)
-        if not np.all(here):  # no step from a state that is not finite would be accepted
-            found = np.full((WINDOW, *xs.shape), np.nan)
-            found[:, here] = self._window(xs[here], begun) if np.any(here) else np.nan
-            return found
-        width = max(FEW, NUMBERS // max(1, xs.shape[1]))
-        if len(xs) <= 4 * FEW:
-            width = FEW
-        parts = [np.arange(k, min(k + width, len(xs))) for k in range(0, len(xs), width)]
-        if len(parts) == 1:  # starting a thread takes longer than a window of a few states
-            return self._part(xs, width, begun)
-        found = np.empty((WINDOW, *xs.shape))
-        with ThreadPoolExecutor(cores()) as pool:
-            solved = pool.map(lambda part: self._part(xs[part], width, begun), parts)
-            for part, states in zip(parts, solved, strict=True):
-                found[:, part] = states
-        return found
-
-    def _part(self, xs: np.ndarray, width: int, begun: int) -> np.ndarray:
-        """Return the states of members solved together; if the solver fails for them all, those of smaller parts."""
-        states, failed = _run(self, jnp.asarray(filled(xs, width)), *self._times(begun))
-        if not bool(failed):
-            return np.asarray(states)[:, : len(xs)]
-        if len(xs) == 1:
-            return np.full((WINDOW, *xs.shape), np.nan)
-        size = FEW if len(xs) > FEW else 1
-        pieces = [self._part(xs[k : k + size], FEW, begun) for k in range(0, len(xs), size)]
-        return np.concatenate(pieces, axis=1)
-
-    def _times(self, begun: int) -> tuple[Array, Array, Any]:
+    def _times(self, begun: int) -> tuple[np.ndarray, np.ndarray, Any]:
         """Return the first time, the times at which the field jumps, and the longest step."""
         begin = begun * float(self.interval)
         if isinstance(self.system, AbstractMap):
-            return jnp.asarray(begin), jnp.empty(0), None
+            return np.asarray(begin), np.empty(0), None
         jumps = self.system.breakpoints(begin, begin + WINDOW * float(self.interval))
         longest = self.system.step_limit()
         padded = np.pad(jumps, (0, -len(jumps) % FEW), constant_values=np.inf)
-        return jnp.asarray(begin), jnp.asarray(padded), None if math.isinf(longest) else jnp.asarray(longest)
+        return np.asarray(begin), padded, None if math.isinf(longest) else np.asarray(longest)
+
+
+def _moved(time_map: TimeMap, xs: np.ndarray, begun: int) -> np.ndarray:
+    """Return the states after each of `WINDOW` intervals, up to the bound."""
+    here = np.all(np.isfinite(xs), axis=1)
+    if not np.all(here):  # no step from a state that is not finite would be accepted
+        found = np.full((WINDOW, *xs.shape), np.nan)
+        found[:, here] = _moved(time_map, xs[here], begun) if np.any(here) else np.nan
+        return found
+    width, times = max(FEW, NUMBERS // max(1, xs.shape[1])), time_map._times(begun)
+    if len(xs) <= 4 * FEW:
+        width = FEW
+    parts = [np.arange(k, min(k + width, len(xs))) for k in range(0, len(xs), width)]
+    if len(parts) == 1:  # starting a thread takes longer than a window of a few states
+        return _part(time_map, xs, width, times)
+    found, workers = np.empty((WINDOW, *xs.shape)), cores()
+    with ThreadPoolExecutor(workers) as pool:
+        each = pool.map if workers > 1 else map
+        solved = each(lambda part: _part(time_map, xs[part], width, times), parts)
+        for part, states in zip(parts, solved, strict=True):
+            found[:, part] = states
+    return found
+
+
+def _part(time_map: TimeMap, xs: np.ndarray, width: int, times: tuple[np.ndarray, np.ndarray, Any]) -> np.ndarray:
+    """Return the states of members solved together; if the solver fails for them all, those of smaller parts."""
+    states, failed = _run(time_map, filled(xs, width), *times)
+    if not bool(failed):
+        return np.asarray(states)[:, : len(xs)]
+    if len(xs) == 1:
+        return np.full((WINDOW, *xs.shape), np.nan)
+    size = FEW if len(xs) > FEW else 1
+    pieces = [_part(time_map, xs[k : k + size], FEW, times) for k in range(0, len(xs), size)]
+    return np.concatenate(pieces, axis=1)
+
+
+def states_of(time_map: TimeMap, flat: Float[np.ndarray, "states n"]) -> State:
+    """Return states, on the first axis of every array, from flat ones: made on the host, where nothing is compiled."""
+    like = jax.eval_shape(time_map.restored, jax.ShapeDtypeStruct(flat.shape[1:], flat.dtype))
+    leaves, tree = jax.tree.flatten(like)
+    parts = np.split(flat, np.cumsum([math.prod(leaf.shape) for leaf in leaves])[:-1], axis=1)
+    return tree.unflatten([part.reshape(len(flat), *leaf.shape) for part, leaf in zip(parts, leaves, strict=True)])
+
+
+def state_of(time_map: TimeMap, flat: Float[np.ndarray, " n"]) -> State:
+    """Return a state from a flat one, made on the host."""
+    return jax.tree.map(lambda y: y[0], states_of(time_map, flat[None]))
 
 
 def _outside(time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
@@ -225,7 +242,7 @@ def velocity_of(time_map: TimeMap) -> Callable[[Array, Array], Array]:
 
 
 @eqx.filter_jit
-def _run(time_map: TimeMap, xs: Array, begin: Array, jumps: Array, longest: Array | None) -> tuple[Array, Array]:
+def _run(time_map: TimeMap, xs: Any, begin: Any, jumps: Any, longest: Any) -> tuple[Array, Array]:
     """Return the states after each interval, and whether the solver failed; members are the last axis inside."""
     if time_map.solver is not None:
         return _apart(time_map, xs, begin, jumps, longest), jnp.asarray(False)

@@ -50,7 +50,7 @@ MUTANTS = (
            "self.system.breakpoints(begin, begin + WINDOW",
            "self.system.breakpoints(begin - WINDOW, begin + 0 * WINDOW", tests=JUMPS),
     Mutant("workbench time maps: no step is too long", MAPS,
-           "None if math.isinf(longest) else jnp.asarray(longest)", "None", tests=JUMPS),
+           "None if math.isinf(longest) else np.asarray(longest)", "None", tests=JUMPS),
     Mutant("workbench time maps: one failure makes all of its part fail", MAPS,
            "if len(xs) == 1:", "if len(xs) <= FEW:", tests=ALONE),
     Mutant("workbench time maps: what fails keeps its last state", MAPS,

@@ -19,6 +19,8 @@ RADIUS = ("tests/test_equilibria.py::test_the_distance_of_equilibria_that_are_on
 SETTLED = ("tests/test_limits.py::test_verdicts_do_not_depend_on_the_units",)
 ATTRACTORS = ("tests/test_attractors.py::test_attractors_do_not_depend_on_the_units",)
 OF_MAPS = ("tests/test_attractors.py::test_cycles_of_maps_do_not_depend_on_the_units",)
+OF_PARTS = ("tests/test_attractors.py::test_states_are_made_of_flat_ones_as_programs_restore_them",)
+STEPPED = ("tests/test_equilibria.py::test_a_step_on_a_flat_space_is_that_of_the_program_for_all_spaces",)
 PERIODIC = ("tests/test_periodic_orbits.py::test_orbits_do_not_depend_on_the_units",)
 
 MUTANTS = (
@@ -66,4 +68,13 @@ MUTANTS = (
            "orbit.gap * float(max(np.max(np.asarray(size)) for size in jax.tree.leaves(units.scale)))", "orbit.gap",
            tests=PERIODIC),
     Mutant("units: orbits have the units of the flow", ORBITS, "if not units.are_given:", "if False:", tests=PERIODIC),
+    Mutant("time maps: matrices of a state are filled by columns", MAPS, "part.reshape(len(flat), *leaf.shape)",
+           'part.reshape(len(flat), *leaf.shape, order="F")', tests=OF_PARTS),
+    Mutant("time maps: a state is zero", MAPS, "states_of(time_map, flat[None])",
+           "states_of(time_map, 0 * flat[None])", tests=OF_PARTS),
+    Mutant("equilibria: a step on a flat space leads back", EQUILIBRIA,
+           "np.asarray(leaf) + part", "np.asarray(leaf) - part", tests=STEPPED),
+    Mutant("equilibria: parts move by steps of others", EQUILIBRIA,
+           "np.cumsum([np.size(leaf) for leaf in leaves])[:-1]",
+           "np.cumsum([np.size(leaf) for leaf in leaves])[:-1] - 1", tests=STEPPED),
 )  # fmt: skip

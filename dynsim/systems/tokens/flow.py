@@ -3,6 +3,7 @@
 import copy
 import math
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -98,7 +99,7 @@ class TokenFlow(AbstractFlow):
         y = np.asarray(x)
         W = np.asarray(self.space.matrix) if isinstance(self.space, Ellipsoid) else np.eye(y.shape[1])
         strength = float(self.scale) * np.tensordot(
-            np.asarray(self.value.factor), np.asarray(self.weights(t, jnp.asarray(x))), 1
+            np.asarray(self.value.factor), np.asarray(_weights(self, jnp.asarray(t, float), y)), 1
         )
         # (I - y y^T W) z = (I - y y^T W)(z - y), without the cancellation that z alone would bring
         gaps = y[None] - y[:, None]
@@ -120,6 +121,11 @@ class TokenFlow(AbstractFlow):
             end = part.end()
             if t1 > end or (t0 < 0 and math.isfinite(end)):
                 raise argument_error("ts", f"stay inside the schedule of `{name}`, [0, {end}]", f"ends at {t1}")
+
+
+@eqx.filter_jit
+def _weights(flow: TokenFlow, t: Time, x: Tokens) -> Float[Array, "heads n n"]:
+    return flow.weights(t, x)
 
 
 def _prepared(flow: TokenFlow, interaction: AbstractInteraction) -> AbstractInteraction:
