@@ -16,8 +16,6 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import functools  # noqa: E402
 import math  # noqa: E402
-import threading  # noqa: E402
-from collections import Counter  # noqa: E402
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
@@ -47,47 +45,6 @@ def _first_of_one_draw(draw, count=4096):
 
     return drawn
 
-
-MADE, PUT = threading.local(), Counter()  # of a file of tests: the contexts of programs, and arrays by their shapes
-FEW = 200  # arrays of a shape: a program for it takes as long to compile as it saves for so many
-
-
-def _one_for_each_thread(make):
-    """Return what makes a context of the compiler's dialects, which takes JAX milliseconds for each program, made once.
-
-    A program that is lowered while another one is gets a context of its own.
-    """
-
-    @functools.wraps(make)
-    def context():
-        if not hasattr(MADE, "context"):
-            MADE.context = make()
-        return make() if ir.Context.current is MADE.context else MADE.context
-
-    return context
-
-
-def _put(stage):
-    """Return JAX's `stage`, which makes arrays of those of NumPy by a program for each shape, without one for a few."""
-
-    @functools.wraps(stage)
-    def staged(x):
-        if not isinstance(x, TypedNdArray) or x.weak_type:
-            return stage(x)
-        PUT[x.shape, x.dtype] += 1
-        return stage(x) if PUT[x.shape, x.dtype] > FEW else jax.device_put(np.array(x, x.dtype))
-
-    return staged
-
-
-if version("jaxlib").startswith("0.10."):
-    from jax._src.core import stage_p
-    from jax._src.interpreters import mlir
-    from jax._src.literals import TypedNdArray
-    from jaxlib.mlir import ir
-
-    mlir.make_ir_context = _one_for_each_thread(mlir.make_ir_context)
-    stage_p.def_impl(_put(stage_p.impl))
 
 jax.random.normal = _first_of_one_draw(jax.random.normal)
 jax.random.uniform = _first_of_one_draw(jax.random.uniform)
@@ -121,8 +78,6 @@ def _nothing_compiled_stays():
     """Forget the compiled programs of a file: with those of all files a process would hold six gigabytes."""
     yield
     jax.clear_caches()
-    PUT.clear()
-    MADE.__dict__.clear()
 
 
 @pytest.fixture(autouse=True)
