@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dynsim.commands.advice import SOLVERS, in_options
-from dynsim.commands.basins import BasinsOptions
+from dynsim.commands.basins_options import BasinsOptions
 from dynsim.commands.integrators import integrator
 from dynsim.commands.lyapunov import Lyapunov
 from dynsim.commands.options import other_words
@@ -17,7 +17,7 @@ from dynsim.commands.simulate.fast_slow import FastSlowOptions
 from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.commands.simulate.growing_options import Growing
 from dynsim.commands.simulate.prototype_options import Prototypes
-from dynsim.commands.sweep import Sweep
+from dynsim.commands.sweep_options import Sweep
 from dynsim.commands.system_options import SystemOptions, parse_system, separated
 from dynsim.errors import argument_error, nearest, renamed
 from dynsim.outcome import Outcome

@@ -18,7 +18,8 @@ from analysis.dynamics.returns import RADII, Line, _are_decided
 from analysis.dynamics.time_maps import TimeMap, state_itself
 from analysis.dynamics.variations import Linearised
 from dynsim.commands import basins_against, lyapunov, section
-from dynsim.commands.basins import BasinsOptions, search_of, tell
+from dynsim.commands.basins import search_of, tell
+from dynsim.commands.basins_options import BasinsOptions
 from dynsim.commands.systems import Found
 from dynsim.integrators import Diffrax, stiff
 from dynsim.systems.base import FunctionFlow

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynsim.commands.advice import STIFF_OPTION
+from dynsim.commands.basins_options import BasinsOptions
 from dynsim.commands.options import say
 from dynsim.commands.ranges import parameter_range
 
 if TYPE_CHECKING:
     from analysis.dynamics.basin_fractions import FractionCurves
     from analysis.dynamics.basins import Search
-    from dynsim.commands.basins import BasinsOptions
     from dynsim.commands.systems import Found
 
 
-def along(o: "BasinsOptions", made: "Found", sampler: Callable[[Any], Any], options: "Search") -> int:
+def along(o: BasinsOptions, made: "Found", sampler: Callable[[Any], Any], options: "Search") -> int:
     """Print and draw the shares of the basins among random starts against a parameter."""
     from analysis.dynamics.basin_fractions import continued_fractions
     from dynsim.keys import stream
@@ -59,7 +59,7 @@ def _tell(name: str, found: "FractionCurves", count: int) -> None:
         say(f"  {told}")
 
 
-def _draw(o: "BasinsOptions", made: "Found", name: str, found: "FractionCurves") -> None:
+def _draw(o: BasinsOptions, made: "Found", name: str, found: "FractionCurves") -> None:
     from figures.files import write_figure
     from figures.fitted import fitted
     from figures.panels.labels import symbol

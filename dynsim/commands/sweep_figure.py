@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dynsim.commands.options import refuse_unused, say
+from dynsim.commands.sweep_options import Sweep
 from dynsim.errors import argument_error, nearest
 
 if TYPE_CHECKING:
     import xarray
 
-    from dynsim.commands.sweep import Sweep
     from dynsim.systems.named import Components
     from figures.sweeps import Quantity
 
 OF_RUNS = ("mean over the second half of the run", "least to largest value")
 
 
-def check_figure(o: "Sweep", grid: Mapping[str, Sequence[Any]]) -> None:
+def check_figure(o: Sweep, grid: Mapping[str, Sequence[Any]]) -> None:
     """Raise `ValueError` for a figure of a grid that none shows, and for results that are chosen without a figure."""
     if o.figure is None:
         refuse_unused(o, ("show",), "without `--figure`")
@@ -27,7 +27,7 @@ def check_figure(o: "Sweep", grid: Mapping[str, Sequence[Any]]) -> None:
         raise argument_error("figure", "be given where one or two parameters have several values", said)
 
 
-def check_shown(o: "Sweep", names: Sequence[str], more: Sequence[str] = ()) -> None:
+def check_shown(o: Sweep, names: Sequence[str], more: Sequence[str] = ()) -> None:
     """Raise `ValueError` for a name that is no result, and for more than there are panels."""
     from figures.sweeps import MOST
 
@@ -38,7 +38,7 @@ def check_shown(o: "Sweep", names: Sequence[str], more: Sequence[str] = ()) -> N
         raise argument_error("show", f"name at most {MOST} results", f"names {len(o.show)}")
 
 
-def draw(o: "Sweep", found: "xarray.Dataset", known: "Components | None") -> None:
+def draw(o: Sweep, found: "xarray.Dataset", known: "Components | None") -> None:
     """Write the figure, unless no point has a value, and say what it leaves out."""
     import numpy as np
 
@@ -66,7 +66,7 @@ def _of_system(known: "Components") -> "list[Quantity]":
     return [Quantity(name, f"{name}_mean", f"{name}_least", f"{name}_largest", OF_RUNS) for name in known.names]
 
 
-def _of_function(o: "Sweep", found: "xarray.Dataset") -> "list[Quantity]":
+def _of_function(o: Sweep, found: "xarray.Dataset") -> "list[Quantity]":
     """Return a quantity for each result of a function that is a number at each point."""
     from figures.sweeps import Quantity
 
