@@ -199,7 +199,7 @@ def test_arguments_that_are_true_or_false_are_turned_on_and_off(tmp_path):
         ),
         ("lorens", "did you mean `lorenz`?"),
         ("lorenz --rho", "Argument `rho` must be given with a value"),
-        ("lorenz --rho much", "Argument `rho` must be a number"),
+        ("lorenz --rho much", "Argument `rho` must be a finite number"),
         ("lorenz --start 1 2", "Argument `start` must have 3 numbers, one for each component, but has 2"),
         ("gradient --heads 2", "Argument `heads` must be left out for `gradient`"),
         ("growing", "has no one flow"),

@@ -97,7 +97,8 @@ def pole(monkeypatch):
     def draw(**options):
         o = Continue("mine", parameter="a", figure=files.Path("a.png"), **options)
         diagram = SimpleNamespace(branches=[branch, level], iterates=[1, 1], orbits=[])
-        importlib.import_module("dynsim.commands.continue")._draw(o, Found("mine", flow, np.zeros(1)), None, diagram)
+        command, made = importlib.import_module("dynsim.commands.continue"), Found("mine", flow, np.zeros(1))
+        command._draw(o, made, lambda flow: flow.p, diagram)
         return kept[-1].axes[0]
 
     return draw

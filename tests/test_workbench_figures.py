@@ -16,6 +16,7 @@ from analysis.dynamics.equilibrium_families import Family
 from analysis.dynamics.portrait import Cycle, Portrait
 from dynsim import FunctionFlow
 from dynsim.commands.basins_against import _draw as draw_shares
+from dynsim.commands.basins_options import BasinsOptions
 from dynsim.commands.continue_options import Continue
 from dynsim.commands.continue_plane import drawn as plane_of_parameters
 from dynsim.commands.lyapunov import Lyapunov, _exponents_label
@@ -56,7 +57,7 @@ def _diagram(o: Any, kinds: tuple[str, str] = ("stable", "stable")) -> None:
     branch = Branch(np.zeros((2, 1)), ENDS, ENDS, np.zeros((2, 1), complex), kinds, (), ("bounds", "bounds"))
     diagram = SimpleNamespace(branches=[branch], iterates=[1], orbits=[])
     options = dataclasses.replace(OPTIONS, figure=o.figure)
-    importlib.import_module("dynsim.commands.continue")._draw(options, MADE, None, diagram)
+    importlib.import_module("dynsim.commands.continue")._draw(options, MADE, lambda flow: flow.a, diagram)
 
 
 def _plane(o: Any) -> None:
@@ -73,7 +74,8 @@ def _exponents(o: Any) -> None:
 
 def _shares(o: Any) -> None:
     table = np.ones((2, 1))
-    draw_shares(o, MADE, PARAMETER, FractionCurves(ENDS, np.array([0]), table, table, table, ({}, {})))
+    options = BasinsOptions("lake", figure=o.figure)
+    draw_shares(options, MADE, PARAMETER, FractionCurves(ENDS, np.array([0]), table, table, table, ({}, {})))
 
 
 @pytest.mark.parametrize("draw", [_diagram, _plane, _exponents, _shares])
