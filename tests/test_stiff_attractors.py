@@ -150,7 +150,7 @@ def test_exponents_by_an_implicit_solver_are_those_of_the_closed_form():
     found = lyapunov_spectrum(FAST, jnp.asarray([0.1, 0.5, 0.7]), 10.0, interval=0.02, integrator=IMPLICIT)
     np.testing.assert_allclose(found.exponents[:2], [0.0, -0.1], atol=1e-3)
     assert found.resolved == (True, True, False)  # steps of the slow motion are longer than 1/1000
-    assert -1000 < found.exponents[2] < -10
+    assert -1000 < found.exponents[2] < -75  # two steps in each interval
     assert found.texts(3)[2].endswith("(it acts within a step of the implicit solver)")
     short = lyapunov_spectrum(
         FAST, jnp.asarray([0.1, 0.5, 0.7]), 0.02, interval=5e-4, warm_up=5e-4, integrator=IMPLICIT
