@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Float
 
+from analysis.dynamics import between
 from analysis.dynamics.branches import Bifurcation, Branch
 from analysis.dynamics.continuation import continue_equilibria, extend, switch
+from analysis.dynamics.curves import CurvePoint
+from analysis.dynamics.equilibrium_curve import EquilibriumCurve
 from analysis.dynamics.orbit_continuation import orbits_from_hopf, switch_orbits
 from analysis.dynamics.orbit_curve import Cycle
 from analysis.dynamics.two_parameters import critical_curve
@@ -82,6 +85,26 @@ def test_a_step_does_not_lead_to_a_branch_that_crosses(step):
     assert np.allclose(found.states[:, 0], np.sin(3 * found.parameters), atol=1e-8)
     (point,) = found.bifurcations
     assert (point.kind, point.parameter) == ("branch point", pytest.approx(CRITICAL, abs=1e-9))
+
+
+def test_a_point_is_predicted_from_its_nearest_neighbours(monkeypatch):
+    """From the ends of a long chord the correction may lead to another branch."""
+    one, tangent = np.ones((1, 1)), np.array([0.0, 1.0])
+    point = CurvePoint(np.zeros(1), 0.0, one, one, np.zeros(1), tangent, np.ones(1), np.zeros((1, 0)))
+    pairs = []
+
+    def predicted(curve, pair, shares, share, chord):
+        pairs.append(shares)
+        return point
+
+    monkeypatch.setattr(between, "_predicted", predicted)
+    monkeypatch.setattr(between, "turned", lambda *_: (point, 1.0))
+    curve = EquilibriumCurve(Field(0.0, transcritical), lambda flow: flow.p)
+    monkeypatch.setattr(EquilibriumCurve, "polished", lambda self, found, across: found)
+    chord = between._Chord(curve, point, point._replace(parameter=1.0))
+    for share in (0.5, 0.25, 0.75, 0.375):
+        chord.at(share)
+    assert pairs == [(0.0, 1.0), (0.0, 0.5), (0.5, 1.0), (0.25, 0.5)]
 
 
 def test_two_bifurcations_in_one_step_are_both_found():

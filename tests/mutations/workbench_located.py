@@ -73,7 +73,7 @@ MUTANTS = (
            "return True", tests=TOUCHED + PARALLEL + ("tests/test_continuation.py",)),
     Mutant("located: points are predicted from both ends of the step", BETWEEN,
            "max(s for s in self.points if s < share), min(s for s in self.points if s > share)",
-           "0.0, 1.0", tests=EXACT + CROSSING),
+           "0.0, 1.0", tests=(LOCATED + "a_point_is_predicted_from_its_nearest_neighbours",)),
     Mutant("located: points have the error of corrections", BETWEEN,
            "curve.polished(found, across))[0]", "found)[0]", tests=EXACT + CROSSING),
     Mutant("located: where curves cross, the tangent is any", CURVES,
