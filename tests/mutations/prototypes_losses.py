@@ -245,6 +245,13 @@ MUTANTS = (
         ("prototypes/algorithm-1-line-12/corrected",),
     ),
     Mutant(
+        "losses: the value is a sum whatever the reduction",
+        "dynsim.systems.prototypes.losses",
+        "return self._mean(competitive_loss(z, p, temperature.astype(z.dtype)), z) + self.penalty(p)",
+        "return competitive_loss(z, p, temperature.astype(z.dtype)) + self.penalty(p)",
+        ("prototypes/algorithm-1-line-12/corrected",),
+    ),
+    Mutant(
         "prototypes: a mean assignment at the threshold counts as used",
         "dynsim.systems.prototypes.assignments",
         "(jnp.mean(q, axis=0) > threshold)",
