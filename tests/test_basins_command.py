@@ -76,6 +76,10 @@ def test_shares_of_basins_are_followed_along_a_parameter(capsys, mine):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        (
+            "--sample 9 --figure a.png",
+            "Argument `figure` must be left out with `--sample`, unless `--against` is given",
+        ),
         ("--edge --sample 9", "Argument `edge` must be used with a grid, not with `--sample`"),
         ("--against h=0:1", "Argument `sample` must be the number of starts for each value of `--against`"),
         ("--sample 9 --against h=1:1", "Argument `against` must hold two different finite numbers"),
@@ -90,8 +94,12 @@ def test_edges_and_ranges_that_do_not_fit_are_refused(capsys, mine, words, sente
 @pytest.mark.slow
 def test_a_map_of_ones_own_has_random_starts(capsys, mine):
     words = ("mine.py:toward", "--map", "--box", "-1", "1", "-1", "1", "--rate", "0.4", "--sample", "100")
-    status, out, _ = run(capsys, "basins", *words)
+    status, out, _ = run(capsys, "basins", *words, "--out", "shares.npz")
     assert status == 0
+    kept = read_arrays("shares.npz")
+    assert (kept["labels"].tolist(), kept["shares"].tolist(), kept["high"].tolist()) == ([0], [1.0], [1.0])
+    assert kept["low"] == pytest.approx(0.963, abs=1e-4)
+    assert str(kept["limits"][0]).startswith("stable fixed point of period 1 at")
     assert "1.0000  [0.9630, 1.0000]  stable fixed point" in out  # Wilson: n / (n + z^2)
 
 

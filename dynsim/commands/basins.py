@@ -49,6 +49,8 @@ def check_together(o: BasinsOptions) -> None:
         raise argument_error("box", "have two ends for each axis", f"has {counted(len(o.box), 'number')}")
     if o.edge and o.sample:
         raise argument_error("edge", "be used with a grid, not with `--sample`", "is given with both")
+    if o.sample and not o.against and o.figure != BasinsOptions.figure:
+        raise argument_error("figure", "be left out with `--sample`, unless `--against` is given", f"is `{o.figure}`")
     if o.against and not o.sample:
         raise argument_error("sample", "be the number of starts for each value of `--against`", "is 0")
 
@@ -229,4 +231,10 @@ def sampled(
         say(f"  {share:8.4f}  [{lower:.4f}, {upper:.4f}]  {found.named(int(label))}")
     if told := held_back(found.is_stiff, found.labels, STIFF_OPTION):
         say(f"  {told}")
+    if o.out is not None:
+        from dynsim.io.npz import write_arrays
+
+        tables = {part: np.asarray(getattr(found, part)) for part in ("labels", "shares", "low", "high")}
+        write_arrays(o.out, tables | {"limits": np.array([found.named(int(label)) for label in found.labels])})
+        say(f"shares {o.out}")
     return 0

@@ -50,6 +50,6 @@ class BasinsOptions(SystemOptions):
     figure: Path = Path("basins.png")
     """the figure (.pdf, .svg or .png) to write; of `--sample` only with `--against`"""
     out: Path | None = None
-    """a file (.npz) for the labels and the axes of the grid, with edge states, or for the shares of `--against`"""
+    """a file (.npz) for the labels and the axes of the grid, with edge states, or for the shares of `--sample`"""
     force: bool = False
     """replace existing files that dynsim did not write"""
