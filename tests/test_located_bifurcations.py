@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Float
 
-from analysis.dynamics import between
+from analysis.dynamics import between, branches
 from analysis.dynamics.branches import Bifurcation, Branch
 from analysis.dynamics.continuation import continue_equilibria, extend, switch
 from analysis.dynamics.curves import CurvePoint
@@ -192,6 +192,18 @@ def test_a_branch_whose_parameter_vanishes_has_no_bifurcations_of_rounding():
     far = found.states[:, 0] < -15
     assert np.sum(far) > 5
     assert np.all(np.abs(found.parameters[far]) < 1e-28)  # 3 x (1 - x) e^(5 x)
+
+
+def test_a_slope_below_rounding_has_no_sign():
+    """The branch p = 1e-14 sin x turns back at pi / 2, by less than the error of a parameter."""
+    curve = EquilibriumCurve(Field(0.0, lambda x, p: p - 1e-14 * jnp.sin(x)), lambda flow: flow.p)
+    one, xs = np.ones(1), np.arange(4.0)
+    points = [
+        CurvePoint(np.array([x]), 1e-14 * np.sin(x), np.eye(1), np.array([[-slope]]), one, np.array([1.0, slope]), -one,
+                   np.zeros((1, 0)))
+        for x, slope in zip(xs, 1e-14 * np.cos(xs), strict=True)
+    ]  # fmt: skip
+    assert branches._bifurcations(curve, points, xs, [1.0] * 4) == []
 
 
 def test_a_branch_point_where_an_eigenvalue_touches_zero_is_exact():
