@@ -117,7 +117,7 @@ class CriticalReturns(AbstractCritical):
             return ""
         at = critical_of(point)
         shot = self._shot(at, point.parameter, STRICTER)
-        if is_confirmed(point, self._equations(shot, at, point.basis), shot.parts[0], self.tolerances[1]):
+        if is_confirmed(point, self._equations(shot, at, point.basis), shot.rows[:, : shot.size], self.tolerances[1]):
             return ""
         return unconfirmed(shot.images.speeds[:, : shot.size], forced=not self.free)
 
