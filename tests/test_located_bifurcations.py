@@ -194,16 +194,27 @@ def test_a_branch_whose_parameter_vanishes_has_no_bifurcations_of_rounding():
     assert np.all(np.abs(found.parameters[far]) < 1e-28)  # 3 x (1 - x) e^(5 x)
 
 
-def test_a_slope_below_rounding_has_no_sign():
-    """The branch p = 1e-14 sin x turns back at pi / 2, by less than the error of a parameter."""
-    curve = EquilibriumCurve(Field(0.0, lambda x, p: p - 1e-14 * jnp.sin(x)), lambda flow: flow.p)
+def wave(height, rate):
+    """Return the curve p = height sin(rate x), and its points at x = 0, 1, 2, 3."""
+    curve = EquilibriumCurve(Field(0.0, lambda x, p: p - height * jnp.sin(rate * x)), lambda flow: flow.p)
     one, xs = np.ones(1), np.arange(4.0)
-    points = [
-        CurvePoint(np.array([x]), 1e-14 * np.sin(x), np.eye(1), np.array([[-slope]]), one, np.array([1.0, slope]), -one,
-                   np.zeros((1, 0)))
-        for x, slope in zip(xs, 1e-14 * np.cos(xs), strict=True)
+    return curve, [
+        CurvePoint(np.array([x]), height * np.sin(rate * x), np.eye(1), np.array([[-slope]]), one,
+                   np.array([1.0, slope]), -one, np.zeros((1, 0)))
+        for x, slope in zip(xs, height * rate * np.cos(rate * xs), strict=True)
     ]  # fmt: skip
-    assert branches._bifurcations(curve, points, xs, [1.0] * 4) == []
+
+
+def test_a_slope_below_rounding_has_no_sign():
+    curve, points = wave(1e-14, 1.0)  # turns back by less than the error of a parameter
+    assert branches._bifurcations(curve, points, np.arange(4.0), [1.0] * 4) == []
+
+
+def test_a_branch_that_is_vertical_on_the_whole_has_no_folds():
+    found = branches.branch(*wave(2e-12, 3.0), ("bounds", "bounds"))
+    assert found.vertical
+    assert found.bifurcations == ()
+    assert [b.kind for b in branches.branch(*wave(2e-2, 3.0), ("bounds", "bounds")).bifurcations] == ["fold"] * 3
 
 
 def test_a_branch_point_where_an_eigenvalue_touches_zero_is_exact():

@@ -88,7 +88,7 @@ MUTANTS = (
            "three[2].contraction > CONTRACTION", "three[2].contraction > 1e9", tests=CROSSING),
     Mutant("ends: vertical branches have folds", BRANCHES,
            "return made._replace(bifurcations=real) if made.vertical else made", "return made",
-           tests=(ENDS + "a_family_of_equilibria_is_vertical_and_crossed_by_a_branch",)),
+           tests=(LOCATED + "a_branch_that_is_vertical_on_the_whole_has_no_folds",)),
     Mutant("ends: no orbit is confirmed by a stricter solver", FOLLOWING,
            "curve.ends_at(here, found) or curve.unresolved(found)", "curve.ends_at(here, found)",
            tests=(ENDS + "orbits_end_beside_a_homoclinic_orbit_at_its_parameter",)),
