@@ -1,13 +1,17 @@
 """Degenerate points on curves of bifurcations of maps: the generalised Henon map, normal forms in other coordinates."""
 
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics import two_parameters
 from analysis.dynamics.branches import Bifurcation
 from analysis.dynamics.charts import MapChart
 from analysis.dynamics.codimension_two import cubic_coefficient, double_coefficients
+from analysis.dynamics.critical_returns import CriticalReturns
 from analysis.dynamics.map_degeneracies import (
     chenciner_coefficient,
     fourth_resonance_coefficient,
@@ -120,6 +124,16 @@ def test_the_generalised_henon_map_has_its_generalised_period_doubling_and_none_
     assert sorted(kinds) == ["1:2 resonance"] * 2 + ["fold-flip point"] * 2
 
 
+def test_a_pole_of_a_test_function_is_no_degenerate_point(monkeypatch):
+    tests = {"pole": lambda point: 1 / (point.parameter - 0.1234), "zero": lambda point: point.parameter - 0.1234}
+    monkeypatch.setattr(CriticalReturns, "tests", lambda self: tests)
+    monkeypatch.setattr(two_parameters, "_degeneracy", lambda curve, kind, place: SimpleNamespace(kind=kind))
+    found = curve_from("period doubling", 0.5, (0.3 - 2) * 0.5 + 3 * -0.2 * 0.25, 0.3, -0.2)
+    kinds = [d.kind for d in found.degeneracies]
+    assert "zero" in kinds
+    assert "pole" not in kinds
+
+
 @pytest.mark.slow
 def test_coefficients_of_a_map_are_those_in_its_own_units(invariant_curves):
     """In a unit of 1e-9 of the state L2 is 1e36 times as large, those of resonances stay."""
@@ -183,18 +197,23 @@ def real_chart(step):
 
 
 def test_normal_forms_of_real_multipliers_are_those_in_other_coordinates():
-    """With z = (2 x_0 + 0.3 x_1^2, x_1), of which the first is critical and the second near its square."""
+    """With z = (2 x_0 + 0.3 x_1^2, x_1), of which the first is critical and the second near twice its square.
 
-    def step(k, x, sign, c, e):
+    With a the second is 2 u^2 + 8 (c + 2 a) u^4 on the centre manifold, where u^2 becomes u^2 - 2 (c + 2 a) u^4.
+    """
+
+    def step(k, x, sign, c, e, a=0.0):
         del k
         u, v = 2 * x[0] + 0.3 * x[1] ** 2, x[1]
-        u, v = sign * u + c * u**3 + e * u**5, 0.5 * v + u**2
+        u, v = sign * u + c * u**3 + e * u**5 + a * u * v, 0.5 * v + u**2
         return jnp.stack([(u - 0.3 * v**2) / 2, v])
 
     chart, A = real_chart(lambda k, x: step(k, x, -1.0, 0.0, 0.7))
     assert generalised_flip_coefficient(chart, A) == pytest.approx(0.7 * 2**4, rel=1e-9)
     form = normal_form(*real_chart(lambda k, x: step(k, x, -1.0, 0.4, 0.7)), (-1.0,))
     assert (form[3,], form[5,]) == pytest.approx((0.4 * 2**2, 0.7 * 2**4), rel=1e-9)
+    form = normal_form(*real_chart(lambda k, x: step(k, x, -1.0, 0.4, 0.7, 0.3)), (-1.0,))
+    assert (form[3,], form[5,]) == pytest.approx((1.0 * 2**2, (0.7 + 8 * 0.3 * 1.0) * 2**4), rel=1e-9)
     chart, A = real_chart(lambda k, x: step(k, x, 1.0, -0.6, 0.0))
     assert cubic_coefficient(chart, A - np.eye(2)) == pytest.approx(-0.6 * 2**2, rel=1e-9)
 

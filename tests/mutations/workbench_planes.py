@@ -51,7 +51,7 @@ DEGENERATE = "tests/test_map_degeneracies.py::test_"
 PAIR = (DEGENERATE + "normal_forms_of_pairs_of_multipliers_are_those_in_other_coordinates",)
 REAL = (DEGENERATE + "normal_forms_of_real_multipliers_are_those_in_other_coordinates",)
 GENERAL = (DEGENERATE + "the_generalised_henon_map_has_its_chenciner_point_and_resonances",)
-GENERALISED = (DEGENERATE + "the_generalised_henon_map_has_its_generalised_period_doubling_and_none_at_poles",)
+JUMP = (DEGENERATE + "a_pole_of_a_test_function_is_no_degenerate_point",)
 POLES = (DEGENERATE + "a_coefficient_is_bounded_where_its_terms_have_a_pole",)
 SEEN = (TESTS + "chords_of_a_curve_are_not_seen_beside_it",)
 
@@ -70,7 +70,7 @@ MUTANTS = (
            "return self.value / (1 + self.size)", "return self.value", tests=POLES),
     Mutant("workbench planes: a jump is a zero", TWO,
            "if place is None or not abs(test(place)) <= JUMP * (abs(test(begin)) + abs(test(end))):",
-           "if place is None:", tests=GENERALISED),
+           "if place is None:", tests=JUMP),
     Mutant("workbench planes: a degenerate point at a point of the curve is passed by", TWO,
            "if values[k] == 0 and k and values[k - 1] * values[k + 1] < 0:", "if False:", tests=GENERAL),
     Mutant("workbench planes: a curve is drawn by its steps", DYNAMICS + "refined_curves",
