@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 
 from analysis.dynamics.equilibria import (
     PADDING,
-    SAME,
     STEPS,
     Comparison,
     Equilibrium,
     at_rest,
     classified,
+    in_box,
     is_flat_between,
     least_speed,
     max_speed,
@@ -26,7 +26,13 @@ from analysis.dynamics.equilibria import (
     random_starts,
 )
 from analysis.dynamics.limits import leads_on
-from analysis.dynamics.linearisation import SymmetryGenerator, spectrum, tangent_basis, tangent_jacobian
+from analysis.dynamics.linearisation import (
+    SymmetryGenerator,
+    null_directions,
+    spectrum,
+    tangent_basis,
+    tangent_jacobian,
+)
 from analysis.dynamics.sample_sizes import sample_units
 from analysis.dynamics.units import Units
 from dynsim._types import Key, State
@@ -222,18 +228,13 @@ class _Search:
     def _is_family(self, x: State) -> bool:
         """Return whether a null direction, beside those of the symmetries given, leads to further equilibria."""
         basis, J = tangent_basis(self.flow.space, x), tangent_jacobian(self.flow, x)
-        if not J.size:
-            return False
-        _, sizes, right = np.linalg.svd(J)
-        null = right[sizes <= 1e-7 * max(1.0, float(sizes[0]))]
+        null = null_directions(J)
         if len(null) <= spectrum(self.flow, x, symmetries=self.symmetries).num_symmetries:
             return False
         return any(leads_on(self.flow, x, basis @ v, 0.0) for v in null)
 
     def _in_box(self, x: State, box: np.ndarray) -> bool:
-        """Return whether an equilibrium is in a box, up to the distance at which two are the same."""
-        flat, edge = np.asarray(ravel_pytree(self.units.restored(x))[0]), SAME * (box[1] - box[0])
-        return bool(np.all(flat >= box[0] - edge) and np.all(flat <= box[1] + edge))
+        return in_box(np.asarray(ravel_pytree(self.units.restored(x))[0]), *box)
 
     def result(self, box: np.ndarray | None, rounds: int, starts: int, end: str) -> AllEquilibria:
         """Return what was found, classified."""

@@ -151,10 +151,10 @@ class Search:
 
     def _keep(self, start: int, limit: LimitSet, record: Record, last: bool) -> bool:
         """Add a limit to the attractors if it attracts, else to the others; return whether that is settled."""
-        if np.isnan(limit.period) and (known := self._among_attractors(limit)) >= 0:
+        if np.isnan(limit.period) and (known := among_attractors(limit, self.attractors, self.extent)) >= 0:
             self.labels[start] = known
             return True
-        known = self._among_others(limit)
+        known = among_others(limit, self.others, self.extent)
         if known >= 0:
             return self._leave(start, known, last)
         limit, found = self._attraction(limit, record)
@@ -197,10 +197,6 @@ class Search:
             found = Attraction(None, 0.0)
         return limit if found.attracts else limit._replace(stability="undecided"), found
 
-    def _among_others(self, limit: LimitSet) -> int:
-        """Return which of the other limits one is, -1 for none."""
-        return among_others(limit, self.others, self.extent)
-
     def _leave(self, start: int, place: int, last: bool) -> bool:
         """Label a start that has come to a limit that does not attract; what is undecided goes on until the end."""
         open_still = undecided_set(self.others[place])
@@ -229,15 +225,12 @@ class Search:
 
     def end(self) -> None:
         """Give up the sets whose attraction was open and that turned out to be attractors, to which their starts go."""
-        found = [self._among_attractors(other) if undecided_set(other) else -1 for other in self.others]
+        own = lambda other: among_attractors(other, self.attractors, self.extent) if undecided_set(other) else -1
+        found = [own(other) for other in self.others]
         for place, known in enumerate(found):
             if known >= 0:
                 self.labels[self.other_reached == place] = known
         self._keep_others([place for place, known in enumerate(found) if known < 0])
-
-    def _among_attractors(self, limit: LimitSet) -> int:
-        """Return which attractor a recurrent set is or lies on, -1 for none."""
-        return among_attractors(limit, self.attractors, self.extent)
 
     def _place(self, limit: LimitSet) -> int:
         """Return the index of an attractor, which is added unless it is known, or resolves a recurrent set.

@@ -295,7 +295,6 @@ class _Run:
         for other in self.others if self.pending.size else ():
             scaled = self.time_map.features_of(self.xs[self.pending]) / self.extent
             is_open = other.stability == "undecided"
-            wide = other.kind == CURVE or is_open and np.isnan(other.period)
-            close = reach(other, self.extent) if wide else ON_LIMIT
+            close = reach(other, self.extent) if other.kind == CURVE or undecided_set(other) else ON_LIMIT
             near = KDTree(other.features / self.extent).query(scaled)[0] <= close
             self.labels[self.pending[near]] = UNDECIDED if is_open else NOT_ATTRACTING

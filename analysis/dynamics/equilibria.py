@@ -149,6 +149,12 @@ def is_flat_between(flow: AbstractFlow, x: State, other: State, scale: float, t:
     return max(max_speed(flow, y, t) for y in between) <= AT_REST * max(1.0, scale)
 
 
+def in_box(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
+    """Return whether a flat state is in a box; on its edge, up to rounding, it is."""
+    edge = SAME * (high - low)
+    return bool(np.all((x >= low - edge) & (x <= high + edge)))
+
+
 def classified(
     units: Units, z: State, speed: float, symmetries: Sequence[SymmetryGenerator], times: int, t: Time = 0.0
 ) -> Equilibrium:

@@ -9,8 +9,15 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.equilibria import Equilibrium, at_rest, displaced, field_at
-from analysis.dynamics.flat_states import flat_state
-from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, kind, tangent_basis, tangent_jacobian
+from analysis.dynamics.flat_states import chord_distances, flat_state
+from analysis.dynamics.linearisation import (
+    NEAR_ZERO,
+    eigenvalues,
+    kind,
+    null_directions,
+    tangent_basis,
+    tangent_jacobian,
+)
 from analysis.dynamics.pace import fields
 from analysis.dynamics.sample_sizes import sample_units
 from analysis.dynamics.units import Units
@@ -107,7 +114,6 @@ def family_through(
     x: State,
     extent: State,
     *,
-    speed: float = 1.0,
     inside: Callable[[np.ndarray], bool] = lambda x: True,
 ) -> Family | None:
     """Return the family of equilibria that an equilibrium belongs to, None for one that is isolated.
@@ -116,10 +122,9 @@ def family_through(
         units: of a flow that does not depend on time.
         x: the equilibrium.
         extent: the size of each component of the states.
-        speed: a typical speed elsewhere, in these units.
         inside: whether a flat state is of interest: curves end where it is not.
     """
-    curve = _Curves(units, x, extent, speed, inside)
+    curve = _Curves(units, x, extent, 1.0, inside)
     flat = np.asarray(ravel_pytree(x)[0], float)
     return curve.through(flat) if len(curve.null(flat)) else None
 
@@ -153,10 +158,7 @@ class _Curves:
             return True
         points, z = family.points / self.unit, x / self.unit
         ends = np.concatenate([points, points[:1]]) if family.end == "closed" else points
-        ways = np.diff(ends, axis=0)
-        shares = np.sum((z - ends[:-1]) * ways, axis=1) / np.maximum(np.sum(ways**2, axis=1), 1e-300)
-        nearest = ends[:-1] + np.clip(shares, 0.0, 1.0)[:, None] * ways
-        return bool(np.min(np.linalg.norm(z - nearest, axis=1)) < self.step / 4)
+        return bool(np.min(chord_distances(ends, z)[0]) < self.step / 4)
 
     def through(self, x: np.ndarray) -> Family | None:
         """Return the family through an equilibrium; None for one that is isolated."""
@@ -244,18 +246,14 @@ class _Curves:
 
     def _null(self, z: np.ndarray) -> np.ndarray:
         basis, J = self._linear(z)
-        _, sizes, right = np.linalg.svd(J)
-        full = np.append(sizes, np.zeros(len(right) - len(sizes)))
-        return (basis @ right[full <= NEAR_ZERO * max(1.0, float(sizes[0]))].T).T
+        return null_directions(J) @ basis.T
 
     def _kind(self, z: np.ndarray) -> str:
         """Return the type of an equilibrium by its eigenvalues without the zeros along the family."""
         J = tangent_jacobian(self.flow, self._state(z), self.t)
-        sizes = np.linalg.svd(J, compute_uv=False)
-        tolerance = NEAR_ZERO * max(1.0, float(sizes[0]))
         values = eigenvalues(J)
-        others = values[np.argsort(np.abs(values), kind="stable")][int(np.sum(sizes <= tolerance)) :]
-        return kind(others, tolerance) if others.size else "undecided"
+        others = values[np.argsort(np.abs(values), kind="stable")][len(null_directions(J)) :]
+        return kind(others, NEAR_ZERO * max(1.0, float(np.linalg.norm(J, 2)))) if others.size else "undecided"
 
 
 def _oriented(points: np.ndarray, closed: bool, step: float) -> np.ndarray:

@@ -134,6 +134,14 @@ def kind(values: ArrayLike, tolerance: float) -> str:
     return "undecided"
 
 
+def null_directions(J: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "directions d"]:
+    """Return an orthonormal basis of the null space of a Jacobian with at least as many rows as columns, as rows."""
+    if not J.size:
+        return np.empty((0, J.shape[1]))
+    _, sizes, right = np.linalg.svd(J)
+    return right[sizes <= NEAR_ZERO * max(1.0, float(sizes[0]))]
+
+
 def null_vectors(A: Float[np.ndarray, "d d"]) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
     """Return unit vectors q and p with A q = 0 and A^T p = 0, those of the least singular value."""
     left, _, right = np.linalg.svd(A)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from analysis.dynamics.cycles import cycles_with_paths
-from analysis.dynamics.equilibria import Equilibrium, equilibria
+from analysis.dynamics.equilibria import Equilibrium, equilibria, in_box
 from analysis.dynamics.equilibrium_families import Family, families
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.dynamics.pace import change_in_time, curves, fields
@@ -25,7 +25,7 @@ SIDE = 7  # starts of Newton's method on a side of the window
 STARTS = 3  # starts on a side of the window, of trajectories that lead to limit cycles
 ASIDE = 1e-3  # of the window: where separatrices begin beside their saddle
 LENGTH = 3.0  # of curves, in diagonals of the window
-ROUNDING = 1e-6  # of the window: an equilibrium nearer to a slice, or to an edge of the window, is in it
+IN_SLICE = 1e-6  # of the window: an equilibrium nearer to a slice is in it
 
 
 class PhasePlane(NamedTuple):
@@ -165,13 +165,9 @@ def _equilibria(
     others = [k for k in range(len(at)) if k not in axes]
     starts = jnp.asarray(lifted(_spread(low, high, SIDE)))
     found = equilibria(flow, starts, t)
-    edge = ROUNDING * (high - low)
-
-    def inside(x: np.ndarray) -> bool:
-        place = x[list(axes)]
-        return bool(np.all((place >= low - edge) & (place <= high + edge)))
-
-    kept = [e for e in found if np.all(np.abs(np.asarray(e.state)[others] - at[others]) <= np.max(edge))]
+    inside = lambda x: in_box(x[list(axes)], low, high)
+    near = IN_SLICE * float(np.max(high - low))
+    kept = [e for e in found if np.all(np.abs(np.asarray(e.state)[others] - at[others]) <= near)]
     kept = [e for e in kept if inside(np.asarray(e.state))]
     extent = lifted(high - low)
     extent[others] = 1.0

@@ -261,18 +261,18 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
     import jax
     import jax.numpy as jnp
 
-    from analysis.dynamics.equilibria import equilibria
+    from analysis.dynamics.equilibria import equilibria, in_box
     from analysis.dynamics.equilibrium_families import families
-    from analysis.dynamics.phase_plane import ROUNDING, window
+    from analysis.dynamics.phase_plane import window
     from figures.panels.attractors import ends
     from figures.panels.labels import axis_label, rate_label, symbol
     from figures.portraits import line
 
-    (low,), (high,) = window(o.box or found.box, 1)
+    corners = window(o.box or found.box, 1)
+    (low,), (high,) = corners
     xs = np.linspace(low, high, max(201, o.grid))
     speeds = jax.vmap(lambda x: found.system.vector_field(jnp.asarray(o.time), x))(jnp.asarray(xs)[:, None])[:, 0]
-    starts, edge = jnp.asarray(xs)[::5, None], ROUNDING * (high - low)
-    inside = lambda x: bool(low - edge <= x[0] <= high + edge)
+    starts, inside = jnp.asarray(xs)[::5, None], lambda x: in_box(x, *corners)
     rests = [e for e in equilibria(found.system, starts, o.time) if inside(np.asarray(e.state))]
     rests, curves = families(found.system, rests, starts, np.array([high - low]), inside=inside, t=o.time)
     points = np.array([float(e.state[0]) for e in rests])

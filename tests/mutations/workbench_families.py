@@ -17,7 +17,7 @@ RING = (TEST + "perturbations_return_to_a_ring_of_equilibria",)
 
 MUTANTS = (
     Mutant("families: zeros along the curve count in the type", FAMILIES,
-           "[int(np.sum(sizes <= tolerance)) :]", "[0:]", tests=THRESHOLD),
+           "[len(null_directions(J)) :]", "[0:]", tests=THRESHOLD),
     Mutant("families: the type changes at the next point", FAMILIES,
            "typed.append((self._change(before, after, word), other))", "pass", tests=THRESHOLD),
     Mutant("families: the change is sought on the other side", FAMILIES,
@@ -47,10 +47,10 @@ MUTANTS = (
     Mutant("families: a portrait marks the points of a curve one by one", "analysis.dynamics.phase_plane",
            "    return isolated, tuple(f._replace", "    return tuple(kept), tuple(f._replace", tests=PORTRAIT),
     Mutant("families: a window ends before its edge", "analysis.dynamics.phase_plane",
-           "edge = ROUNDING * (high - low)", "edge = -0.1 * (high - low)", tests=PORTRAIT),
-    Mutant("families: a box has no rounding", "analysis.dynamics.all_equilibria",
-           "edge = np.asarray(ravel_pytree(self.units.restored(x))[0]), SAME * (box[1] - box[0])",
-           "edge = np.asarray(ravel_pytree(self.units.restored(x))[0]), 0.0", tests=EDGE),
+           "in_box(x[list(axes)], low, high)", "in_box(x[list(axes)], 0.9 * low + 0.1 * high, 0.1 * low + 0.9 * high)",
+           tests=PORTRAIT),
+    Mutant("families: a box has no rounding", "analysis.dynamics.equilibria",
+           "edge = SAME * (high - low)", "edge = 0 * (high - low)", tests=EDGE),
     Mutant("families: equilibria of a curve do not attract", SETS,
            "return _curve(record, x, values) or alone", "return alone", tests=ATTRACTING),
     Mutant("families: a curve attracts as a whole", FAMILIES,
