@@ -59,6 +59,7 @@ def test_a_direction_without_pull_that_no_symmetry_explains_is_a_family():
     assert families == [True, False, False, False]
 
 
+@pytest.mark.slow
 def test_a_box_that_holds_none_says_so():
     found = all_equilibria(SINES, KEY, box=[[0.2, 0.2], [0.9, 0.9]], num_starts=40, max_rounds=1)
     assert found.found == ()

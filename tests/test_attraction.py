@@ -34,6 +34,7 @@ def tinkerbell(k, x):
     return jnp.stack([x[0] ** 2 - x[1] ** 2 + 0.9 * x[0] - 0.6013 * x[1], 2 * x[0] * x[1] + 2 * x[0] + 0.5 * x[1]])
 
 
+@pytest.mark.slow
 def test_a_chaotic_attractor_close_to_the_boundary_of_its_basin_is_one():
     starts = np.array([-0.72, -0.64]) + np.random.default_rng(1).uniform(-0.03, 0.03, (4, 2))
     found = find_attractors(FunctionMap(tinkerbell), starts)
@@ -42,6 +43,7 @@ def test_a_chaotic_attractor_close_to_the_boundary_of_its_basin_is_one():
     assert 1e-3 <= found.attractors[0].radius < 0.1  # some perturbations by a tenth escape
 
 
+@pytest.mark.slow
 def test_an_invariant_circle_attracts():
     """The delayed logistic map just after its Neimark-Sacker bifurcation at a = 2."""
     delayed = FunctionMap(lambda k, x: jnp.stack([2.15 * x[0] * (1 - x[1]), x[0]]))
@@ -52,6 +54,7 @@ def test_an_invariant_circle_attracts():
         assert (found.attractors[0].kind, found.others) == ("recurrent set", ())
 
 
+@pytest.mark.slow
 def test_neutral_circles_in_a_plane_that_attracts_are_no_attractors():
     """A rotation by an irrational angle in one plane, and a contraction to it: every circle is neutral inside."""
     c, s = np.cos(2.399963), np.sin(2.399963)
@@ -61,6 +64,7 @@ def test_neutral_circles_in_a_plane_that_attracts_are_no_attractors():
     assert set(found.labels.tolist()) <= {NOT_ATTRACTING, UNDECIDED}  # the third component dilutes perturbations
 
 
+@pytest.mark.slow
 def test_a_chaotic_transient_is_no_attractor():
     """The logistic map beyond r = 4 leaves the interval through a gap of the width (r - 4)^(1/2) / 2."""
     found = find_attractors(Logistic(r=4 + 1e-7), np.random.default_rng(0).uniform(0.1, 0.9, (4, 1)))
@@ -121,6 +125,7 @@ def test_neutral_circles_in_five_components_are_no_attractors():
     assert set(found.labels.tolist()) <= {NOT_ATTRACTING, UNDECIDED}
 
 
+@pytest.mark.slow
 def test_perturbations_are_followed_for_longer_while_the_answer_is_open(monkeypatch):
     answers = iter([None, True, False, None, None, None, None])
     judged = lambda record, known, *rest: (known._replace(spacing=0.01), Attraction(next(answers), 0.0))

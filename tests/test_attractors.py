@@ -27,6 +27,7 @@ def spread(count, d, size=2.0):
     return np.random.default_rng(1).uniform(-size, size, (count, d))
 
 
+@pytest.mark.slow
 def test_wells_attract_and_the_start_on_the_saddle_does_not():
     flow = Duffing(delta=0.5, gamma=0.0)
     found = find_attractors(flow, np.concatenate([spread(6, 2), [[0.0, 0.0]]]))
@@ -108,6 +109,7 @@ def test_newtons_method_finds_the_points_and_multipliers_of_a_cycle_of_a_map():
     assert np.allclose([values.sum(), values.prod()], [4 * a**2 * x * y + 2 * b, b**2], atol=1e-13)
 
 
+@pytest.mark.slow
 def test_attractors_do_not_depend_on_the_units():
     size, rate = 1e-9, 1e-6
 
@@ -124,6 +126,7 @@ def test_attractors_do_not_depend_on_the_units():
     assert (found.labels[0], found.labels[1]) == (found.labels[3], found.labels[2])
 
 
+@pytest.mark.slow
 def test_cycles_of_maps_do_not_depend_on_the_units():
     size = 1e-12
     logistic = FunctionMap(lambda k, x: 3.2 * x * (1 - x / size))
@@ -175,6 +178,7 @@ def test_on_a_sphere():
     assert np.allclose(found.attractors[0].state, [0, 0, 1], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_what_leaves_the_domain_has_failed():
     found = find_attractors(FunctionFlow(lambda t, x: -jnp.sqrt(x) - 1), [[1.0]], interval=0.1)
     assert found.labels.tolist() == [FAILED]
@@ -440,6 +444,7 @@ def test_the_edge_between_two_wells_is_the_saddle():
         edge_state(Duffing(delta=0.5, gamma=0.0), jnp.asarray([1.0, 0.3]), jnp.asarray([1.2, 0.1]))
 
 
+@pytest.mark.slow
 def test_a_forcing_that_a_few_starts_feel_is_refused():
     """The field depends on time for x > 3, where two of 400 starts lie."""
     flow = FunctionFlow(lambda t, x: -x + jnp.where(x > 3, jnp.cos(t), 0.0))
@@ -460,6 +465,7 @@ def test_the_edge_of_a_forced_flow_is_a_periodic_saddle():
     assert set(found.leads_to) == set(found.labels)
 
 
+@pytest.mark.slow
 def test_bad_input_is_one_sentence():
     with pytest.raises(ValueError, match="Argument `period` must be given for a flow that depends on time"):
         find_attractors(Duffing(), [[0.0, 0.0]])

@@ -37,6 +37,7 @@ def wells():
     return basins(DoubleWell(h=0.1), [[-2, 2]], [81])
 
 
+@pytest.mark.slow
 def test_the_boundary_of_the_double_well_is_its_saddle(wells):
     roots = np.sort(np.roots([-1, 0, 1, 0.1]).real)
     right = [k for k, a in enumerate(wells.attractors) if float(a.state[0]) > 0]
@@ -133,6 +134,7 @@ def test_the_basins_of_a_forced_flow_meet_at_its_unstable_orbit():
     assert np.array_equal(found.labels == found.labels[-1], found.axes[0] > -0.1)
 
 
+@pytest.mark.slow
 def test_shares_of_random_starts_have_wilson_intervals():
     found = basin_fractions(DoubleWell(), at, 400, jax.random.key(3), confidence=0.999)
     n, z = 400, 3.2905267314919255
@@ -222,6 +224,7 @@ def test_the_saddle_of_a_map_is_in_no_basin():
     assert (len(set(found.labels[:4])), len(set(found.labels[5:]))) == (1, 1)
 
 
+@pytest.mark.slow
 def test_what_passes_an_attractor_is_not_in_its_basin():
     known = find_attractors(Pitch(), [[0.9], [-0.9]])
     assert [float(a.state[0]) for a in known.attractors] == pytest.approx([1.0, -1.0])

@@ -187,6 +187,7 @@ def test_marks_of_angles_lie_in_the_window_and_orbits_that_turn_are_whole():
         assert np.allclose([one[1] for one in ends[:-1]], [other[0] for other in ends[1:]])
 
 
+@pytest.mark.slow
 def test_a_slice_says_where_it_cuts_and_marks_have_names():
     """Of two rests at z = 0 one lies in the slice z = 0, and both of the cycle's halves do not."""
     turn = np.linspace(0, 2 * np.pi, 100)

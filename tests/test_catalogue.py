@@ -123,6 +123,7 @@ def period(flow, start, until, component=0, samples=2):
     return float(np.diff([jump.time for jump in found.jumps])[-1])
 
 
+@pytest.mark.slow
 def test_van_der_pol_has_the_published_period():
     assert period(VanDerPol(), [2.0, 0.0], 60.0) == pytest.approx(6.6632868593231, abs=1e-8)
 

@@ -58,6 +58,7 @@ def test_a_double_zero_stays_undecided():
     assert "at least 0 equilibria in the box, 1 undecided boxes" in repr(found)
 
 
+@pytest.mark.slow
 def test_the_cap_on_boxes_is_reported():
     found = certified_count(FunctionFlow(lambda t, x: jnp.sin(3 * x)), [[-1.2, -1.2], [1.3, 1.3]], max_boxes=5)
     assert found.end == "boxes"
@@ -65,12 +66,14 @@ def test_the_cap_on_boxes_is_reported():
     assert not found.exact
 
 
+@pytest.mark.slow
 def test_what_is_isolated_is_counted_beside_a_circle_of_equilibria_that_never_closes():
     found = certified_count(FunctionFlow(lambda t, x: x * (1 - x @ x)), [[-2.0, -2.0], [2.0, 2.0]], max_boxes=400)
     assert [e.kind for e in found.found] == ["unstable"]
     assert found.end == "boxes"
 
 
+@pytest.mark.slow
 def test_an_equilibrium_of_lorenz_is_a_certified_saddle():
     found = certified_equilibrium(Lorenz(), [8.4, 8.4, 27.0])
     exact = np.array([np.sqrt(8 / 3 * 27), np.sqrt(8 / 3 * 27), 27.0])
@@ -81,6 +84,7 @@ def test_an_equilibrium_of_lorenz_is_a_certified_saddle():
     assert np.all(exact < found.unique[1])
 
 
+@pytest.mark.slow
 def test_periodic_points_of_maps_are_counted():
     four = certified_count(Logistic(r=3.9), [[0.1], [1.0]], period=3)
     assert four.exact
@@ -215,6 +219,7 @@ def test_bad_input_is_one_sentence():
         certified_count(OjaFlow(np.eye(3)), [[-1.0] * 3, [1.0] * 3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("system", "box", "count"),
     [
@@ -232,6 +237,7 @@ def test_a_field_that_jumps_is_not_counted_as_a_smooth_one(system, box, count):
     assert len(found.found) == count
 
 
+@pytest.mark.slow
 def test_a_kink_of_a_continuous_field_does_not_hide_its_zeros():
     tent = FunctionMap(lambda k, x: jnp.where(x < 0.5, 1.9 * x, 1.9 - 1.9 * x))
     for system, box in ((tent, (-0.2, 1.2)), (FunctionMap(lambda k, x: 1.2 - 1.9 * jnp.abs(x)), (-2.0, 1.2))):

@@ -93,6 +93,7 @@ def test_lorenz_has_its_published_orbit():
     assert "saddle periodic orbit, certified: least period [1.5586522107161747" in repr(found)  # 15 digits are no 17
 
 
+@pytest.mark.slow
 def test_a_circle_has_its_period_and_multiplier_and_twice_around_is_not_the_least_period(circle):
     flow = FunctionFlow(circles)
     once = certified_periodic_orbit(flow, circle)
@@ -231,6 +232,7 @@ def test_the_cycle_of_van_der_pol_is_certified_from_weak_to_stiff():
         assert found.least
 
 
+@pytest.mark.slow
 def test_what_cannot_be_certified_is_said_in_a_sentence(circle):
     family = periodic_orbit(Pendulum(), jnp.asarray([2.0, 0.0]), 8.3)
     with pytest.raises(ValueError, match="but has another multiplier 1, as orbits in families have"):
@@ -248,6 +250,7 @@ def test_what_cannot_be_certified_is_said_in_a_sentence(circle):
         certified_periodic_orbit(FunctionFlow(circles), circle, period=-1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "push",
     [
@@ -268,6 +271,7 @@ def test_an_orbit_across_a_jump_is_not_certified(push):
         certified_periodic_orbit(flow, orbit)
 
 
+@pytest.mark.slow
 def test_all_certified_digits_of_a_period_are_printed(circle):
     found = certified_periodic_orbit(FunctionFlow(circles), circle)
     with flint.ctx.workprec(106):

@@ -205,6 +205,7 @@ def _sums():
     return [np.mean(block) for block in np.array_split(quarters, 8)]
 
 
+@pytest.mark.slow
 def test_starts_may_be_lists():
     wells = FunctionFlow(lambda t, x: jnp.stack([x[0] - x[0] ** 3, -x[1]]))
     with pytest.raises(ValueError, match="Argument `other` must lie in another basin than `one`"):

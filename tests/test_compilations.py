@@ -3,6 +3,7 @@
 import contextlib
 import functools
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +13,7 @@ from analysis.dynamics import periodic_orbits
 from analysis.dynamics.branches import Branch
 from analysis.dynamics.certified_equilibria import certified_equilibrium
 from analysis.dynamics.charts import MapChart, second_derivative
+from analysis.dynamics.compiled import compiled as programs
 from analysis.dynamics.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.orbit_continuation import orbit_ranges
@@ -259,3 +261,23 @@ def test_ranges_of_orbits_on_branches_of_any_length_are_one_program():
     call = lambda points: orbit_ranges(flow, where(flow, "p"), ranges(points), 0)
     assert np.allclose(call(2), [[-1.0, 1.0]] * 2, atol=1e-5)
     assert count(lambda: call(5)) == 0
+
+
+def test_programs_for_the_host_are_those_of_equinox_and_compiled_once_for_all_numbers():
+    @programs
+    def scaled(flow: AbstractFlow, x, power: int):
+        return (flow.vector_field(jnp.zeros(()), x) + 1.0) ** power
+
+    def field(scale, t, x):
+        return scale * eqx.error_if(x, x[0] > 5.0, "the first entry is more than 5")
+
+    flows = [FunctionFlow(jax.tree_util.Partial(field, jnp.asarray(value))) for value in (2.0, 3.0)]
+    x = np.array([1.0, 2.0])
+    assert count(lambda: scaled(flows[0], x, 2)) > 0
+    with compiled() as found:
+        again = scaled(flows[1], x + 1, 2)
+    assert not found
+    np.testing.assert_array_equal(again, [49.0, 100.0])  # (3 * 2 + 1)^2 and (3 * 3 + 1)^2
+    np.testing.assert_array_equal(scaled(flows[1], x + 1, 3), [343.0, 1000.0])  # a number is a part of the program
+    with pytest.raises(eqx.EquinoxRuntimeError, match="the first entry is more than 5"):
+        scaled(flows[1], x + 6, 2)

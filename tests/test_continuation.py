@@ -42,6 +42,7 @@ def test_a_branch_passes_the_folds_of_the_double_well():
     assert found.ends == ("bounds", "bounds")
 
 
+@pytest.mark.slow
 def test_both_branches_leave_a_pitchfork():
     flow = DoubleWell(a=-1.0)
     first = continue_equilibria(flow, lambda f: f.a, jnp.asarray([0.1]), (-1.0, 1.0))
@@ -55,6 +56,7 @@ def test_both_branches_leave_a_pitchfork():
         assert set(branch.kinds[1:]) == {"stable"}
 
 
+@pytest.mark.slow
 def test_lorenz_has_its_pitchfork_and_its_hopf_points():
     first = continue_equilibria(Lorenz(rho=0.5), lambda f: f.rho, jnp.zeros(3), (0.0, 30.0), max_step=1.0)
     (point,) = first.bifurcations
@@ -86,6 +88,7 @@ class Turned(AbstractFlow):
         return jnp.stack([jnp.sin(self.angle), jnp.zeros_like(self.angle), jnp.cos(self.angle)])
 
 
+@pytest.mark.slow
 def test_a_branch_goes_around_a_sphere():
     found = continue_equilibria(Turned(0.0), lambda f: f.angle, jnp.asarray([0.0, 0.0, 1.0]), (-0.1, 6.0), max_step=0.3)
     expected = np.stack([np.sin(found.parameters), 0 * found.parameters, np.cos(found.parameters)], axis=1)
@@ -94,6 +97,7 @@ def test_a_branch_goes_around_a_sphere():
     assert found.bifurcations == ()
 
 
+@pytest.mark.slow
 def test_collapse_of_prototypes_is_a_branch_point_at_the_critical_temperature():
     z = np.array([[-1.0], [-0.2], [0.3], [0.9]])
     flow = PrototypeFlow(z, 1.0, loss=PrototypeLoss("frozen"))
@@ -115,6 +119,7 @@ class Rotated(AbstractFlow):
         return (self.a - jnp.sum(x**2)) * x
 
 
+@pytest.mark.slow
 def test_a_branch_of_circles_is_followed_across_the_symmetry():
     flow = Rotated(1.0)
     found = continue_equilibria(flow, lambda f: f.a, jnp.asarray([0.6, 0.8]), (0.2, 3.0), symmetries=rotations(2))
@@ -124,6 +129,7 @@ def test_a_branch_of_circles_is_followed_across_the_symmetry():
     assert np.allclose(angles, angles[0], atol=1e-6)  # it does not drift along the circles
 
 
+@pytest.mark.slow
 def test_a_closed_branch_ends_where_it_began():
     class Ring(AbstractFlow):
         p: Float[Array, ""] = eqx.field(converter=lambda value: jnp.asarray(value, float))
@@ -172,6 +178,7 @@ class Scalar(AbstractFlow):
         return self.rule(self.p, x)
 
 
+@pytest.mark.slow
 def test_the_transcritical_normal_form_has_one_branch_point_and_one_other_branch():
     flow = Scalar(-1.0, lambda p, x: p * x - x**2)
     first = continue_equilibria(flow, lambda f: f.p, jnp.zeros(1), (-1.0, 1.0))
@@ -182,6 +189,7 @@ def test_the_transcritical_normal_form_has_one_branch_point_and_one_other_branch
         assert np.allclose(other.states[:, 0], other.parameters, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_bifurcation_before_the_second_point_is_found_and_that_of_the_start_is_not_found_again():
     near = continue_equilibria(
         Scalar(-0.01, lambda p, x: p * x - x**2), lambda f: f.p, jnp.zeros(1), (-0.01, 1.0), step=0.25
@@ -197,6 +205,7 @@ def test_a_bifurcation_before_the_second_point_is_found_and_that_of_the_start_is
         assert [(other.ends[0], other.bifurcations) for other in others] == 2 * [("branch point", ())]
 
 
+@pytest.mark.slow
 def test_eigenvalues_that_touch_zero_are_no_bifurcations():
     rules = (
         (0.0, lambda p, x: -(p**2) * x - x**3),  # the eigenvalue -p^2 touches zero
@@ -221,6 +230,7 @@ def parameter_p(flow):
     return flow.parameters["p"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slopes", [(0.02, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)])
 def test_a_branch_leaves_that_is_nearly_parallel_or_tangential_to_the_first(slopes):
     flow = FunctionFlow(parabolas, parameters={"p": -0.5, **dict(zip("abc", slopes, strict=True))})
@@ -268,6 +278,7 @@ def test_a_bifurcation_at_a_point_of_the_branch_is_found_once():
         assert np.allclose([b.parameter for b in found.bifurcations], 0.0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_a_branch_point_at_which_two_eigenvalues_cross_is_found():
     found = continue_equilibria(
         Scalar(-1.0, lambda p, x: p * x - x**3), lambda f: f.p, jnp.zeros(2), (-1.0, 1.0), max_step=0.3
@@ -318,6 +329,7 @@ def test_a_cluster_of_four_tokens_splits_in_all_ways():
     assert len(others) == len(ways) == 26
 
 
+@pytest.mark.slow
 def test_equilibria_that_are_not_isolated_are_said_to_be_so():
     conserved = Scalar(0.5, lambda p, x: p * jnp.stack([x[1] - x[0], x[0] - x[1]]))
     found = continue_equilibria(conserved, lambda f: f.p, jnp.ones(2), (0.4, 0.9))
@@ -326,6 +338,7 @@ def test_equilibria_that_are_not_isolated_are_said_to_be_so():
     assert "not isolated (a symmetry, or zero modes)" in repr(found)
 
 
+@pytest.mark.slow
 def test_the_corner_of_a_field_that_is_not_smooth_is_said():
     found = continue_equilibria(Scalar(1.0, lambda p, x: p - jnp.abs(x)), lambda f: f.p, jnp.ones(1), (-1.0, 2.0))
     assert "corner" in (*found.ends, *(b.kind for b in found.bifurcations))
@@ -407,6 +420,7 @@ def test_a_fold_of_the_henon_map_has_its_closed_form():
     assert by_kind["period doubling"] == pytest.approx(3 * (1 - 0.3) ** 2 / 4, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_a_branch_goes_on_where_it_ended():
     flow, where = DoubleWell(h=-0.2), (lambda f: f.h)
     part = continue_equilibria(flow, where, jnp.asarray([-1.0]), (-0.5, 0.1))
@@ -418,6 +432,7 @@ def test_a_branch_goes_on_where_it_ended():
         extend(DoubleWell(a=2.0), where, part, (-1.0, 1.0))
 
 
+@pytest.mark.slow
 def test_a_branch_that_begins_on_a_bound_goes_on_ahead_or_not_at_all():
     flow, where = DoubleWell(h=-1.0), lambda f: f.h
     first = continue_equilibria(flow, where, jnp.asarray([-1.4]), (-1.0, 1.0))
@@ -447,6 +462,7 @@ def test_the_nearest_name_of_a_parameter_is_said():
         continue_equilibria(DoubleWell(), lambda f: f.h, jnp.ones(1), (-1.0, 1.0), iterate=2)
 
 
+@pytest.mark.slow
 def test_a_cluster_of_tokens_splits_in_a_pitchfork_against_beta():
     flow, beta = TokenFlow(ScaledIdentity(0.1, 2)), (lambda f: f.query_key.factor)
     clusters = jnp.asarray([[1.0, 0.0]] * 2 + [[-1.0, 0.0]] * 3)  # antipodal, two tokens against three
@@ -463,6 +479,7 @@ def test_a_cluster_of_tokens_splits_in_a_pitchfork_against_beta():
         assert np.allclose(other.states[:, 2], other.states[:, 4], atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1.0, 1e6])
 def test_a_branch_of_a_large_field_ends_at_the_bounds(size):
     """Rounding leaves as much of a field as it is large."""

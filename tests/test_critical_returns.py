@@ -79,6 +79,7 @@ def henon():
     return flow, takes, continue_equilibria(flow, takes[0], jnp.asarray([0.8, 0.24]), (-0.5, 0.5), max_points=30)
 
 
+@pytest.mark.slow
 def test_folds_and_flips_of_the_henon_map_are_at_their_closed_forms_and_go_on(henon, tmp_path):
     """Folds are at a = -(1 - b)^2 / 4, flips at a = 3 (1 - b)^2 / 4; the product of the multipliers is -b."""
     flow, takes, branch = henon
@@ -250,6 +251,7 @@ def test_period_doublings_of_a_forced_oscillator_have_the_period_of_its_forcing(
         critical_curve(flow, takes, point, ((0.0, 0.6), (0.8, 1.2)))
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_the_system_is_one_sentence(henon):
     flow, takes, branch = henon
     bounds, fold = ((-1.0, 1.0), (0.0, 1.0)), branch.bifurcations[0]

@@ -195,6 +195,7 @@ def test_branches_are_the_same_in_units_and_back():
     assert [part.tolist() for part in own.state] == [[[0.25, 6.0]], [[1.0]]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["cusp", pytest.param("Bogdanov-Takens point", marks=pytest.mark.slow)])
 def test_coefficients_of_degenerate_points_are_those_of_the_given_flow(kind):
     """Units of the curve are other ones, of each component and of time."""

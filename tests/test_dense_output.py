@@ -35,6 +35,7 @@ COSTLY = {"published 7.4, small", "prototypes and free embeddings", "prototypes 
           "resampled", "master equation, driven", "growing", "in fast time", "fast and slow"}  # fmt: skip
 
 
+@pytest.mark.slow
 @rather
 def test_the_harmonic_oscillator_has_its_closed_form_at_any_time(integrator):
     path = dense(simulate(WAVE, [0.0, 1.0], [0.0, 10.0], integrator=integrator))
@@ -86,6 +87,7 @@ def test_a_run_without_phases_has_the_states_of_its_transitions():
     assert float(path(0.0, before=True)[0]) == 2.0
 
 
+@pytest.mark.slow
 @both
 def test_a_path_up_to_an_event_ends_there(integrator):
     stop = simulate_until(WAVE, [0.0, 1.0], [0.0, 10.0], ZEROS, integrator=Scipy())
@@ -95,6 +97,7 @@ def test_a_path_up_to_an_event_ends_there(integrator):
     np.testing.assert_allclose(path(2.0), [np.sin(2.0), np.cos(2.0)], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_there_is_room_for_many_steps(monkeypatch):
     monkeypatch.setattr(diffrax_backend, "DENSE_STEPS", FEW)
     path = dense(simulate(WAVE, [0.0, 1.0], [0.0, 10.0], integrator=Scipy()), integrator=Diffrax())
@@ -102,6 +105,7 @@ def test_there_is_room_for_many_steps(monkeypatch):
     np.testing.assert_allclose(path(9.7), [np.sin(9.7), np.cos(9.7)], atol=2e-7)
 
 
+@pytest.mark.slow
 def test_it_is_differentiable_and_batched_with_diffrax():
     path = dense(simulate(WAVE, [0.0, 1.0], [0.0, 10.0]))
     np.testing.assert_allclose(jax.grad(lambda t: path(t)[0])(2.0), np.cos(2.0), atol=1e-7)
@@ -122,6 +126,7 @@ def test_float32_stays_and_its_last_time_belongs_to_it(integrator):
     assert path.at([0.1, 0.7]).ts.dtype == jnp.float32
 
 
+@pytest.mark.slow
 def test_tokens_in_their_span_are_tokens_again():
     flow = TokenFlow(np.eye(5)[None])
     x = flow.space.sample(stream(0, "tokens"), (3, 5))
@@ -129,6 +134,7 @@ def test_tokens_in_their_span_are_tokens_again():
     np.testing.assert_allclose(spanned(1.234), direct(1.234), atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in COSTLY else []) for n in FLOWS])
 def test_every_flow_has_a_dense_output_that_agrees_with_its_saved_states(name):
     flow, x = flow_and_start(name)
@@ -139,6 +145,7 @@ def test_every_flow_has_a_dense_output_that_agrees_with_its_saved_states(name):
         np.testing.assert_allclose(a, b, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["oja", pytest.param("published 7.3", marks=pytest.mark.slow)])
 def test_both_integrators_have_the_same_dense_output(name):
     flow, x = flow_and_start(name)
@@ -148,6 +155,7 @@ def test_both_integrators_have_the_same_dense_output(name):
     np.testing.assert_allclose(first, second, atol=2e-8)
 
 
+@pytest.mark.slow
 @both
 def test_an_action_is_called_at_each_crossing_and_may_replace_the_state(integrator):
     """Through zero downwards the wave goes on from twice the velocity: the crossings stay where they are."""
@@ -206,6 +214,7 @@ BAD = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("call", "says"), BAD)
 def test_bad_input_is_one_sentence(call, says):
     with pytest.raises(ValueError, match="Argument") as error:
@@ -213,6 +222,7 @@ def test_bad_input_is_one_sentence(call, says):
     assert str(error.value).startswith(says)
 
 
+@pytest.mark.slow
 def test_a_solve_that_fails_says_so():
     with pytest.raises(IntegrationError, match="only reached"):
         dense(simulate(WAVE, [0.0, 1.0], [0.0, 50.0], integrator=Scipy()), integrator=Diffrax(max_steps=FEW))

@@ -35,6 +35,7 @@ def pitchfork():
     return bifurcation_diagram(DoubleWell(a=1.0), WHERE, starts, (-0.5, 1.2), parameter="a")
 
 
+@pytest.mark.slow
 def test_a_diagram_holds_every_branch_of_a_pitchfork_once(pitchfork):
     assert len(pitchfork.branches) == 2
     assert repr(pitchfork) == "2 branches in a: 2 branch points"
@@ -60,6 +61,7 @@ def test_distances_from_chords_are_those_from_their_nearest_points():
     assert flat_states(pair).tolist() == [[0, 1, 7], [2, 3, 8]]
 
 
+@pytest.mark.slow
 def test_a_diagram_is_read_again_as_it_was_and_goes_on(pitchfork, tmp_path):
     file = tmp_path / "pitchfork.npz"
     save_diagram(file, pitchfork)

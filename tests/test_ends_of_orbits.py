@@ -33,6 +33,7 @@ class Pendulum(AbstractFlow):
         return jnp.stack([x[1], self.p * x[1] - jnp.sin(x[0])])
 
 
+@pytest.mark.slow
 def test_a_family_of_orbits_at_one_value_is_vertical_and_has_no_folds(capsys):
     orbit = periodic_orbit(Pendulum(), jnp.asarray([1.0, 0.0]), 6.7, segments=4)
     found = continue_orbits(Pendulum(), P, orbit, (-1.0, 1.0), max_points=20, step=0.2, max_step=0.2)
@@ -56,6 +57,7 @@ class Stretch(AbstractFlow):
         return self.p * x
 
 
+@pytest.mark.slow
 def test_a_family_of_equilibria_is_vertical_and_crossed_by_a_branch():
     found = continue_equilibria(Stretch(), P, jnp.asarray([1.0]), (-1.0, 1.0), max_points=200)
     assert found.vertical
@@ -69,6 +71,7 @@ def lorenz():
     return orbit, continue_orbits(flow, RHO, orbit, (0.0, 14.6), step=0.5, rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_orbits_end_beside_a_homoclinic_orbit_at_its_parameter(lorenz, capsys):
     _, found = lorenz
     assert set(found.ends) == {"bounds", "homoclinic"}

@@ -41,6 +41,7 @@ def test_disease_free_equilibria_are_stable_below_the_threshold(unit):
     assert family.said().endswith(": stable, unstable from (0.4, 0)") or unit > 1
 
 
+@pytest.mark.slow
 def test_which_equilibrium_was_found_does_not_matter():
     ends = [found_from(FunctionFlow(epidemic), [[s, 0.0]], [1, 1])[1][0].points[[0, -1]] for s in (-0.85, 0.15, 0.85)]
     np.testing.assert_allclose(ends, np.broadcast_to([[-1, 0], [1, 0]], (3, 2, 2)), atol=1e-6)
@@ -77,6 +78,7 @@ def test_a_degenerate_equilibrium_is_no_family_and_a_plane_of_them_is_a_surface(
     assert (isolated, [f.said() for f in known]) == ((), ["surface of equilibria through (0.5, 0.2)"])
 
 
+@pytest.mark.slow
 def test_a_slice_shows_the_part_of_a_surface_in_it():
     whole = FunctionFlow(lambda t, x: jnp.append(epidemic(t, x[:2]), 0.2 * x[1]))  # with the recovered, any number
     _, (surface,) = found_from(whole, [[0.3, 0.0, 0.1]], [1, 1, 1])
@@ -86,6 +88,7 @@ def test_a_slice_shows_the_part_of_a_surface_in_it():
     np.testing.assert_allclose(family.points[[0, -1]], [[-1, 0, 0.1], [1, 0, 0.1]], atol=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sign", "kind"), [(1, "stable"), (-1, "unstable")])
 def test_the_equator_of_a_sphere_attracts_or_repels(sign, kind):
     flow = FunctionFlow(lambda t, x: sign * jnp.array([2.0, 2.0, 1.0]) * x, Sphere())
@@ -95,6 +98,7 @@ def test_the_equator_of_a_sphere_attracts_or_repels(sign, kind):
     assert abs(len(family.points) - 2 * np.pi * 150 / np.sqrt(3)) < 2
 
 
+@pytest.mark.slow
 def test_a_portrait_has_the_curve_and_no_separatrices_of_its_points():
     found = phase_plane(FunctionFlow(epidemic), [0.0, 1.0, 0.0, 1.0], grid=9)
     (family,) = found.families
@@ -103,6 +107,7 @@ def test_a_portrait_has_the_curve_and_no_separatrices_of_its_points():
     assert repr(found) == "curve of equilibria from (0, 0) to (1, 0): stable, unstable from (0.4, 0)"
 
 
+@pytest.mark.slow
 def test_an_equilibrium_on_the_edge_of_a_box_is_in_it():
     flow = FunctionFlow(lambda t, x: x * (1 - x) * jnp.array([1.0, 2.0]) + 1e-14)  # zeros just beyond
     found = all_equilibria(flow, stream(0, "edge"), box=[[0, 0], [1, 1]])
@@ -111,6 +116,7 @@ def test_an_equilibrium_on_the_edge_of_a_box_is_in_it():
     assert (len(beyond.found), beyond.outside) == (1, 3)
 
 
+@pytest.mark.slow
 def test_a_family_that_enters_the_box_is_not_outside():
     flow = FunctionFlow(lambda t, x: epidemic(t, x + jnp.array([0.0, 1e-18])))
     found = all_equilibria(flow, stream(0, "family"), box=[[0, 0], [1, 1]], num_starts=8)
@@ -118,6 +124,7 @@ def test_a_family_that_enters_the_box_is_not_outside():
     assert repr(found).startswith("0 equilibria: none isolated; 1 not isolated (a symmetry, or zero modes);")
 
 
+@pytest.mark.slow
 def test_an_attracting_curve_of_equilibria_is_one_attractor():
     starts = np.random.default_rng(0).uniform(size=(12, 2))
     starts[:2] = [[0.7, 0.0], [0.8, 0.0]]  # at rest where the curve repels
@@ -130,6 +137,7 @@ def test_an_attracting_curve_of_equilibria_is_one_attractor():
     assert [repr(other).split(" from ")[0] for other in found.others] == ["unstable curve of equilibria"]
 
 
+@pytest.mark.slow
 def test_perturbations_return_to_a_ring_of_equilibria():
     angles = np.linspace(0.3, 6.0, 8)
     starts = np.stack([np.cos(angles), np.sin(angles)], axis=1) * np.linspace(0.2, 1.8, 8)[:, None]

@@ -45,6 +45,7 @@ def single():
     return continue_orbits(HalfTurn(), where, rest, BOUNDS, forcing=forcing, **OPTIONS)
 
 
+@pytest.mark.slow
 def test_a_forced_orbit_keeps_its_period_and_has_its_multipliers(single):
     assert single.ends == ("bounds", "bounds")
     assert (min(single.parameters), max(single.parameters)) == pytest.approx(BOUNDS)

@@ -31,6 +31,7 @@ def cloud(stability="undecided"):
     return LimitSet("recurrent set", stability, states, states, float("nan"), np.empty(0, complex), spacing=0.05)
 
 
+@pytest.mark.slow
 def test_an_attractor_that_was_open_at_first_is_no_second_limit_of_a_grid(open_at_first):
     found = basins(Henon(), [[-1, 1], [-0.4, 0.4]], (8, 8), options=Search(longest=2304), shown=False)
     assert [a.stability for a in found.attractors] == ["stable"]
@@ -58,6 +59,7 @@ def test_what_does_not_attract_stays_listed_beside_attractors():
     assert run.others == [refuted]
 
 
+@pytest.mark.slow
 def test_an_unstable_limit_is_listed_once_however_many_searches_come_to_it():
     found = basins(Logistic(r=3.2), [[0, 1]], (9,), options=Search(longest=512), shown=False)
     assert [(o.kind, o.stability) for o in found.others] == [("fixed point", "unstable")]
@@ -67,6 +69,7 @@ def test_an_unstable_limit_is_listed_once_however_many_searches_come_to_it():
     assert len(run.others) == 1
 
 
+@pytest.mark.slow
 def test_what_is_undecided_is_not_said_not_to_attract(capsys):
     axes = (np.linspace(0, 1, 4), np.linspace(0, 1, 4))
     found = Basins(np.full((4, 4), -5), axes, ("x", "y"), (), (cloud(), cloud("not attracting")), 1.0, 256, np.ones(2))

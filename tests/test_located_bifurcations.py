@@ -71,6 +71,7 @@ def followed(function, start, step, at=-1.0):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_a_branch_point_is_exact_whatever_the_step(step):
     for function, start in ((transcritical, [0.31]), (coupled, ROTATION @ middle(-1.0))):
@@ -79,6 +80,7 @@ def test_a_branch_point_is_exact_whatever_the_step(step):
         assert point.parameter == pytest.approx(CRITICAL, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_a_step_does_not_lead_to_a_branch_that_crosses(step):
     found = followed(crossing, [np.sin(-3.0)], step)
@@ -115,6 +117,7 @@ def test_two_bifurcations_in_one_step_are_both_found():
     assert [b.parameter for b in found.bifurcations] == pytest.approx([CRITICAL - 0.01, CRITICAL + 0.01], abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "step", [*(pytest.param(step, marks=pytest.mark.slow) for step in (0.01, 0.05)), 0.3, 1.0, 5.0]
 )
@@ -126,6 +129,7 @@ def test_folds_are_exact_whatever_the_step(step):
     assert [b.parameter for b in found] == pytest.approx([CRITICAL, second], abs=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [pytest.param(0.1, marks=pytest.mark.slow), 1.0, 5.0])
 def test_hopf_points_are_exact_whatever_the_step(step):
     options = {"step": step, "max_step": step, "max_points": 2000}
@@ -169,6 +173,7 @@ def test_a_small_closed_branch_is_followed_once():
         assert [b.parameter for b in found.bifurcations] == pytest.approx([0.6, 0.4], abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gap", "step"), [(1e-6, 0.05), (1e-3, 0.5), (1e-2, 2.0)])
 def test_a_branch_that_nearly_crosses_another_is_kept(gap, step):
     found = followed(lambda x, p: gap + p * x - x**3, [gap], step)
@@ -177,6 +182,7 @@ def test_a_branch_that_nearly_crosses_another_is_kept(gap, step):
     assert found.states[-1, 0] == pytest.approx(2, abs=0.01)
 
 
+@pytest.mark.slow
 def test_a_slow_pair_of_eigenvalues_is_a_hopf_point():
     slow = lambda x, p: jnp.stack([p * x[0] - 1e-5 * x[1] - x[0] ** 3, 1e-5 * x[0] + p * x[1]])
     (found,) = followed(slow, [0.0, 0.0], 0.3).bifurcations
@@ -258,6 +264,7 @@ def test_steps_below_the_error_of_points_are_refused():
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [0.05, 0.3])
 def test_a_branch_point_of_tangential_branches_is_exact(step):
     """The eigenvalue on the branch 0 is (p - 0.37)^3, a sign of which is rounding nearer than 1e-4 to its zero."""

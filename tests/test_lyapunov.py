@@ -45,6 +45,7 @@ def test_henons_map_has_the_published_spectrum():
     assert np.all(np.abs(found.exponents - [0.41922, -1.62319]) < 4 * found.errors + 1e-5)
 
 
+@pytest.mark.slow
 def test_the_logistic_map_has_log_two():
     found = lyapunov_spectrum(Logistic(), jnp.asarray([0.3]), 1e5)
     assert abs(found.exponents[0] - np.log(2)) < 4 * found.errors[0] + 1e-5
@@ -60,6 +61,7 @@ def test_on_a_sphere_normal_directions_have_no_exponents():
     assert found.kaplan_yorke == 0
 
 
+@pytest.mark.slow
 def test_fewer_exponents_are_the_largest_ones():
     found = lyapunov_spectrum(Henon(), jnp.asarray([0.1, 0.1]), 2e4, count=1)
     assert found.exponents.shape == (1,)
@@ -94,6 +96,7 @@ def test_rates_whose_sums_are_bounded_are_zero_within_the_error(samples, phase):
     assert abs(found.exponents[0]) <= found.errors[0] < 10 / samples
 
 
+@pytest.mark.slow
 def test_an_orbit_that_escapes_is_not_converged():
     found = lyapunov_spectrum(Logistic(r=4.5), jnp.asarray([0.3]), 100.0)
     assert not found.converged
@@ -110,6 +113,7 @@ def test_rates_of_a_forced_flow_are_those_after_the_warm_up_and_growing_ones_are
     assert found.reason == "the halves of the run differ"
 
 
+@pytest.mark.slow
 def test_the_frame_is_aligned_in_the_warm_up():
     cat = FunctionMap(lambda k, x: jnp.asarray([[2.0, 1.0], [1.0, 1.0]]) @ x)
     found = lyapunov_spectrum(cat, jnp.zeros(2), 80.0, warm_up=40, interval=2.0)
@@ -153,6 +157,7 @@ def test_bad_input_is_one_sentence():
         lyapunov_spectrum(ExactHardmaxMap("1/3"), x, 100.0)
 
 
+@pytest.mark.slow
 def test_the_first_exponent_is_the_largest_where_axes_stay_axes():
     """The first axis contracts, and stays an axis: vectors that begin on it never see the largest exponent."""
     system = FunctionMap(lambda k, x: jnp.stack([x[0] / 2, 4 * x[1] * (1 - x[1])]))
@@ -171,6 +176,7 @@ def test_exponents_of_superstable_orbits_are_bounds(r, said):
     assert said in repr(found)
 
 
+@pytest.mark.slow
 def test_a_stretch_that_is_zero_has_the_exponent_minus_infinity():
     found = lyapunov_spectrum(FunctionMap(lambda k, x: 0 * x + 0.5), jnp.asarray([0.3]), 1000.0)
     assert found.exponents.tolist() == [-np.inf]
@@ -179,6 +185,7 @@ def test_a_stretch_that_is_zero_has_the_exponent_minus_infinity():
     assert found.kaplan_yorke == 0
 
 
+@pytest.mark.slow
 def test_an_interval_so_long_that_a_stretch_is_rounding_gives_a_bound():
     short, long = (lyapunov_spectrum(Henon(), jnp.asarray([0.1, 0.1]), 3000, interval=k) for k in (1, 30))
     assert short.resolved == (True, True)
@@ -195,6 +202,7 @@ def test_vectors_that_a_singular_map_makes_parallel_give_a_bound():
     assert ", below -34 (rounding: superstable" in repr(found)
 
 
+@pytest.mark.slow
 def test_a_stretch_that_is_small_but_certain_is_no_rounding():
     found = lyapunov_spectrum(FunctionMap(lambda k, x: 1e-15 * x + 0.5), jnp.asarray([0.3]), 1000.0)
     assert found.resolved == (True,)

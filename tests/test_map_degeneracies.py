@@ -60,6 +60,7 @@ def invariant_curves():
     return curve_from("Neimark-Sacker point", 0.0, 0.0, 0.3, -0.2, angle=np.pi / 2)
 
 
+@pytest.mark.slow
 def test_the_generalised_henon_map_has_its_chenciner_point_and_resonances(invariant_curves):
     r"""With kappa = 6 S x - 2 the first Lyapunov coefficient is -R (2 R + kappa) / (8 (2 - trace)).
 
@@ -112,6 +113,7 @@ def test_resonances_of_the_henon_map_have_the_coefficients_of_their_quadratic_an
             assert d.coefficients == pytest.approx((expected.real, expected.imag), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_generalised_henon_map_has_its_generalised_period_doubling_and_none_at_poles():
     """Its coefficient is zero where 6 (S x)^2 - 4 (1 + R) S x + 1 + R = 0, and has poles at other degenerate points."""
     R, S = -1.5, -0.2
@@ -124,6 +126,7 @@ def test_the_generalised_henon_map_has_its_generalised_period_doubling_and_none_
     assert sorted(kinds) == ["1:2 resonance"] * 2 + ["fold-flip point"] * 2
 
 
+@pytest.mark.slow
 def test_a_pole_of_a_test_function_is_no_degenerate_point(monkeypatch):
     tests = {"pole": lambda point: 1 / (point.parameter - 0.1234), "zero": lambda point: point.parameter - 0.1234}
     monkeypatch.setattr(CriticalReturns, "tests", lambda self: tests)
@@ -168,6 +171,7 @@ def bent_chart(turn, size=1.0, **given):
     return MapChart(system, jnp.zeros(2), np.eye(2), 1), A
 
 
+@pytest.mark.slow
 def test_normal_forms_of_pairs_of_multipliers_are_those_in_other_coordinates():
     turn = np.exp(1j)
     for size in (1.0, 2.0):
@@ -196,6 +200,7 @@ def real_chart(step):
     return MapChart(system, jnp.zeros(2), np.eye(2), 1), A
 
 
+@pytest.mark.slow
 def test_normal_forms_of_real_multipliers_are_those_in_other_coordinates():
     """With z = (2 x_0 + 0.3 x_1^2, x_1), of which the first is critical and the second near twice its square.
 
@@ -218,6 +223,7 @@ def test_normal_forms_of_real_multipliers_are_those_in_other_coordinates():
     assert cubic_coefficient(chart, A - np.eye(2)) == pytest.approx(-0.6 * 2**2, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_double_multiplier_one_has_the_coefficients_of_its_normal_form():
     """Of w_0 to w_0 + w_1, w_1 to w_1 + a w_0^2 + b w_0 w_1, seen from bent coordinates: w = (x_0 + 0.3 x_0^2, x_1)."""
     a, b = 0.7, -0.4
@@ -255,6 +261,7 @@ def test_a_chenciner_coefficient_does_not_depend_on_the_coordinates_of_a_sphere(
     assert chenciner_coefficient(chart, A, 1.0) == pytest.approx((0.4 + 0.3**2 / 2) * 4, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_a_coefficient_is_bounded_where_its_terms_have_a_pole():
     assert Coefficient(-3e9, 3e9).bounded == pytest.approx(-1.0, abs=1e-9)
     assert Coefficient(1e-9, 2e-9).bounded == pytest.approx(1e-9, rel=1e-8)

@@ -69,6 +69,7 @@ def bifurcations(map, where, start, bounds, **options):
     return continue_equilibria(map, where, jnp.asarray(start), bounds, **options).bifurcations
 
 
+@pytest.mark.slow
 def test_the_doubling_of_the_logistic_map_has_its_coefficient_and_is_said():
     """At r = 3 the second derivative is -6 and the third 0: c = 36 / 4. The Schwarzian derivative is negative."""
     branch = continue_equilibria(Logistic(r=2.8), lambda f: f.r, jnp.asarray([0.6]), (2.8, 3.2))
@@ -86,6 +87,7 @@ def test_the_doubling_of_the_logistic_map_has_its_coefficient_and_is_said():
     assert (again.coefficient, again.criticality) == (pytest.approx(third / 6 + bend**2 / 4), "supercritical")
 
 
+@pytest.mark.slow
 def test_the_doubling_of_the_henon_map_has_its_closed_form():
     """The fixed point is (1 - b) / (2 a) at a = 3 (1 - b)^2 / 4, and c = a^2 / (1 - b^4) there."""
     b = 0.3
@@ -110,6 +112,7 @@ def test_the_invariant_curve_of_the_delayed_logistic_map_is_stable():
     assert (point.coefficient, point.criticality) == (pytest.approx(-1.0, abs=1e-7), "supercritical")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("q", "criticality"), [(-0.5, "supercritical"), (0.5, "subcritical"), (0.0, "degenerate")])
 def test_an_invariant_curve_is_on_the_side_of_its_cubic_term(q, criticality):
     (point,) = bifurcations(Turned(q=q), lambda f: f.p, [0.0, 0.0], (-0.1, 0.1))
@@ -135,6 +138,7 @@ def test_the_coefficient_of_a_map_does_not_depend_on_the_coordinates():
     assert found.value == pytest.approx(-1 / 1.08, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_a_fold_of_a_map_has_its_curvature():
     """Fixed points of 1 - a x^2 + b x: a = (1 - (1 - b) x) / x^2, whose second derivative at its extremum is c / 2."""
     b = 0.3

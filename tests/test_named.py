@@ -62,6 +62,7 @@ def named(words, command="portrait"):
     return found(parse_system(SystemOptions, words.split(), command), command)
 
 
+@pytest.mark.slow
 def test_names_and_units_of_vectors_matrices_and_named_tuples():
     assert components(NERVE, jnp.ones(2)).headings() == ("v (mV)", "w")
     assert components(NERVE, jnp.ones(2)).time_unit == "ms"
@@ -146,6 +147,7 @@ def test_what_is_no_parameter_is_said_with_the_nearest_name():
             real_parameter("where", missing, NERVE)
 
 
+@pytest.mark.slow
 def test_the_names_reach_run_files_and_xarray(tmp_path):
     pytest.importorskip("xarray")
     run = simulate(NERVE, jnp.ones(2), [0.0, 1.0])
@@ -213,6 +215,7 @@ def test_what_does_not_exist_is_refused_with_the_nearest_name(tmp_path, words, s
         named(words.replace("MINE", f"{tmp_path}/mine.py"))
 
 
+@pytest.mark.slow
 def test_a_command_for_flows_refuses_maps():
     with pytest.raises(ValueError, match="Argument `system` must be a flow for `dynsim portrait`, but `logistic` is a"):
         flow(parse_system(SystemOptions, ["logistic"], "portrait"), "portrait")

@@ -16,6 +16,7 @@ def points():
     return 8 * np.eye(5)[GROUPS] + rng.normal(size=(60, 5))
 
 
+@pytest.mark.slow
 def test_nearest_neighbours_in_the_map_are_of_the_same_group_at_any_scale():
     pytest.importorskip("sklearn")
     x = points()

@@ -101,6 +101,7 @@ def strong_errors(kind, calculus, drift, steps, finest):
     return [np.sqrt(np.mean((last(flow, some, kind(h, finest)) - exact) ** 2)) for h in steps]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("calculus", "kind", "order", "drift"), CLOSED_FORMS)
 def test_the_two_calculi_differ_by_half_the_square_of_a_multiplicative_noise(calculus, kind, order, drift):
     del order
@@ -116,6 +117,7 @@ def test_the_strong_orders_on_geometric_brownian_motion(calculus, kind, order, d
     assert abs(slope(steps, strong_errors(kind, calculus, drift, steps, 1 / 512)) - order) < 0.15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("calculus", "kind"), [pytest.param("ito", EulerMaruyama, marks=pytest.mark.slow), ("stratonovich", EulerHeun)]
 )
@@ -242,6 +244,7 @@ def test_the_number_of_steps_of_a_very_long_run_is_told_before_it(capsys, monkey
     assert not capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_members_of_an_ensemble_have_keys_of_their_own():
     flow, starts = NoisyFlow(FunctionFlow(at_rest), 1.0, calculus="stratonovich"), jnp.zeros((3, 2))
     found = ensemble(flow, starts, ENDS, lambda t, x: x, integrator=EulerHeun(0.5), key=KEY, chunk=2).final
@@ -285,6 +288,7 @@ def test_an_ensemble_holds_the_paths_of_its_members_and_resumes(tmp_path):
     np.testing.assert_allclose(spread[1], alone.final - starts[1], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_run_file_repeats_a_path_with_noise_to_the_bit(tmp_path):
     flow = NoisyFlow(FunctionFlow(decay), proportional, calculus="ito")
     path = simulate(flow, [1.0, 2.0], ENDS, integrator=EulerMaruyama(0.25, 0.125), key=KEY)
@@ -312,6 +316,7 @@ def test_noise_that_leaves_the_domain_ends_the_run_in_one_sentence():
     assert np.all(np.isnan(np.asarray(path.ys)[~reached]))
 
 
+@pytest.mark.slow
 def test_gradients_pass_through_a_path_with_noise():
     def ends_at(amplitude):
         flow = NoisyFlow(FunctionFlow(decay), amplitude, calculus="ito")
@@ -387,6 +392,7 @@ def test_what_cannot_be_solved_is_refused_in_one_sentence(case):
         make()
 
 
+@pytest.mark.slow
 def test_a_list_of_numbers_is_an_array_as_it_is_for_a_start():
     x, moved = jnp.asarray([1.0, 2.0]), jnp.asarray([3.0, 5.0])
     for noise in ([0.1, 0.2], lambda t, x: [0.1, 0.1 * x[1]]):

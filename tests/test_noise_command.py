@@ -49,6 +49,7 @@ def test_tokens_and_functions_run_with_noise_and_run_files_repeat_to_the_bit(her
     assert np.all(np.isfinite(kept.values))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -98,6 +98,7 @@ class InOtherUnits(AbstractFlow):
         return self.state * self.time * self.flow.velocity(t, x / self.state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("state", "time"), [(1.0, 1.0), (1e5, 1e3), (1e-5, 1e-1)])
 def test_the_criticality_does_not_depend_on_the_units_of_state_and_time(state, time):
     for flow, words in ((Bent(p=-0.1, q=-1.5), "supercritical"), (Bent(p=-0.1, q=-SHIFT), "degenerate")):
@@ -133,6 +134,7 @@ def test_coefficients_of_the_catalogue_are_those_published():
     assert [b.criticality for b in still.bifurcations] == ["degenerate"]  # linear at mu = 0: a centre
 
 
+@pytest.mark.slow
 def test_a_fold_has_its_curvature():
     """At the folds of h = x^3 - x the second derivative of h by x is 6 x."""
     found = continue_equilibria(DoubleWell(h=-1.0), lambda f: f.h, jnp.asarray([-1.4]), (-1.0, 1.0))

@@ -79,6 +79,7 @@ def _decay(t, x):
     return jax.tree.map(lambda part: -part, x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("start", "panels"), [(1.0, 1), (Pair(1.0, np.ones(3)), 4), (np.zeros(0), 0)])
 def test_numbers_and_named_tuples_are_drawn_by_their_components_and_empty_states_are_text(start, panels):
     path = simulate(FunctionFlow(_decay), start, [0.0, 0.5, 1.0], integrator=Scipy())
@@ -105,6 +106,7 @@ def test_results_that_hold_nothing_are_shown_as_text():
     assert (png(Section(np.arange(4.0), states, np.ones(4), 0.01, True)) or b"").startswith(PNG)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_drawn_is_shown_as_text():
     flow = TokenFlow(jnp.eye(2), jnp.eye(2))
     path = simulate(flow, flow.space.sample(jax.random.key(0), (3, 2)), [0.0, 1.0], integrator=Scipy())
@@ -135,6 +137,7 @@ def test_sliders_draw_anew_and_refuse_unknown_names():
         explore(Logistic(), "a", 20)
 
 
+@pytest.mark.slow
 def test_sliders_have_the_components_of_a_named_tuple():
     pytest.importorskip("ipywidgets")
     halve = FunctionMap(lambda k, x: Pair(x.a / 2, x.b / 2))
@@ -164,6 +167,7 @@ def test_a_notebook_runs():
     assert "application/vnd.jupyter.widget-view+json" in shown[1]
 
 
+@pytest.mark.slow
 def test_runs_of_hybrid_systems_and_ensembles_print_themselves_in_a_line():
     fall = FunctionFlow(lambda t, x: jnp.stack([x[1], -jnp.ones(())]))
     bounce = Transition("hit", Event(lambda t, x: x[0], -1), lambda flow, t, x: (flow, -x))

@@ -45,6 +45,7 @@ def bautin():
     return rest, orbits_from_hopf(Bautin(), where, rest.bifurcations[0], (-1.5, 0.5), segments=3, max_step=0.3)
 
 
+@pytest.mark.slow
 def test_cycles_leave_a_hopf_point_and_turn_at_their_fold(bautin):
     rest, cycles = bautin
     assert [(b.kind, b.frequency) for b in rest.bifurcations] == [("Hopf point", pytest.approx(1.0))]
@@ -258,6 +259,7 @@ def test_the_tangent_at_an_orbit_with_a_large_multiplier_is_that_of_its_branch()
     assert abs(curve.least_singular(point)) > 1e-3
 
 
+@pytest.mark.slow
 def test_orbits_of_one_node_end_at_the_equilibrium_to_which_they_shrink():
     """X' = (mu - |x|^2) x, turning: circles of radius sqrt(mu), which long steps pass on the way to no radius."""
     turning = lambda t, x, mu: jnp.stack([-2 * x[1], 2 * x[0]]) + x * (mu - jnp.sum(x**2))

@@ -112,6 +112,7 @@ def test_a_curve_of_bifurcations_ends_where_a_stricter_solver_does_not_confirm_i
     assert np.allclose(found.first, -found.second, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_the_command_follows_bifurcations_of_a_map_in_a_second_parameter(capsys, tmp_path, monkeypatch):
     """Of the Henon map folds are at a = -(1 - b)^2 / 4, flips at 3 (1 - b)^2 / 4; at b = -1 multipliers are double."""
     drawn = []

@@ -26,6 +26,7 @@ def test_of_entries_that_are_equal_up_to_rounding_the_first_counts(noise):
     assert oriented([1.0, -1.0 - noise])[0] > 0
 
 
+@pytest.mark.slow
 @given(st.integers(0, 99), st.integers(1, 5))
 def test_a_basis_depends_on_its_span_only(seed, k):
     rng = np.random.default_rng(seed)

@@ -31,6 +31,7 @@ def test_van_der_pol_has_its_period_and_multiplier(cycle):
     assert "stable periodic orbit of period 6.6632869" in repr(cycle)
 
 
+@pytest.mark.slow
 def test_orbits_do_not_depend_on_the_units(cycle):
     sizes, rate, flow = SIZES, RATE, SMALL
     found = periodic_orbit(flow, sizes * jnp.asarray([2.0, 0.1]), 6.5 / rate)
@@ -165,6 +166,7 @@ def test_on_a_sphere_normal_directions_have_no_multiplier():
     assert np.allclose(found.multipliers, [np.exp(-2 * np.pi * 0.75)], rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_bad_input_is_one_sentence():
     flow = VanDerPol()
     with pytest.raises(ValueError, match=r"Argument `guess` must be near a periodic orbit, but leads to"):
@@ -177,6 +179,7 @@ def test_bad_input_is_one_sentence():
         periodic_orbit(flow, jnp.asarray([2.0, 0.0]), 6.0, segments=0)
 
 
+@pytest.mark.slow
 def test_a_flow_that_depends_on_time_needs_the_period_of_its_forcing():
     forced = FunctionFlow(lambda t, x, a: -x + a * jnp.cos(t), parameters={"a": 1.0})
     with pytest.raises(ValueError, match="Argument `forced` must be True for a flow that depends on time, with the"):
@@ -187,6 +190,7 @@ def test_a_flow_that_depends_on_time_needs_the_period_of_its_forcing():
         continue_orbits(forced, lambda flow: flow.parameters["a"], orbit, (0.5, 2.0))
 
 
+@pytest.mark.slow
 def test_a_period_far_from_the_guess_is_refused():
     """Near the slow curves of a relaxation oscillation Newton's method runs off to several turns."""
     with pytest.raises(ValueError, match="Argument `period` must be near that of the orbit, but is 19, and leads"):

@@ -54,6 +54,7 @@ def test_a_return_is_the_first_low_after_having_left():
     assert _first_return(np.where(ts[:, None] > 9, np.nan, ys), ts) is None
 
 
+@pytest.mark.slow
 def test_curves_of_a_portrait_have_no_visible_corners():
     """On a turn of a fiftieth of the window's diagonal a chord is at most a sixth of a radian."""
     radius = 0.02 * np.hypot(4.0, 4.0)
@@ -103,6 +104,7 @@ def test_curves_have_at_most_unit_speed_and_end_at_equilibria():
     assert np.max(np.abs(np.diff(path, axis=1))) <= 3.0 / 199 + 1e-6
 
 
+@pytest.mark.slow
 def test_the_curves_of_a_saddle_are_told_by_where_they_lead(monkeypatch):
     """The states fall to the saddle along one line and leave it along the other; the starts are of neither kind."""
     monkeypatch.setattr(phase_planes, "curves", lambda flow, points, length, *, signs, t: np.asarray(points)[:, None])
@@ -222,6 +224,7 @@ def test_bad_input_is_one_sentence(capsys, tmp_path, monkeypatch, words, sentenc
     assert sentence in refused(capsys, "portrait", *words.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("box", ["0 1", "0 1 0 1"])
 def test_basins_are_refused_where_only_some_of_the_window_is_forced(capsys, tmp_path, monkeypatch, box):
     monkeypatch.chdir(tmp_path)

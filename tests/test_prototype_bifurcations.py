@@ -55,6 +55,7 @@ def test_collapse_loses_stability_at_the_critical_temperature_and_two_prototypes
             np.testing.assert_allclose(values, -np.linalg.eigvalsh(H), atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("z", "gradient", "factor", "reduction"),
     [
@@ -74,6 +75,7 @@ def test_the_pitchfork_of_two_prototypes_is_supercritical(z, gradient, factor, r
     assert found.temperature == critical_temperature(z, loss)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gradient", [pytest.param("full", marks=pytest.mark.slow), "frozen"])
 def test_the_split_prototypes_have_the_distance_of_the_normal_form(gradient):
     """The potential is phi_2 s^2 / 2 + phi_4 s^4 / 24 with phi_2 = 2 h, h < 0 the splitting eigenvalue of collapse."""
@@ -131,6 +133,7 @@ def test_the_potential_falls_at_the_rate_of_the_squared_gradient(gradient):
         np.testing.assert_allclose(found["potential"].values, found["W"].values)
 
 
+@pytest.mark.slow
 def test_a_candidate_that_rises_is_told_from_numerical_error():
     _, found = candidates("full", 0.2)
     assert found["V"].increases or found["R"].increases

@@ -104,6 +104,7 @@ def test_a_moving_floor_and_another_flow_after_it_agree_with_differences():
     np.testing.assert_allclose(fundamental_matrix(run), np.stack(columns, axis=1), atol=2e-8)  # of order step^2
 
 
+@pytest.mark.slow
 def test_the_saltation_matrix_onto_another_flow_is_the_formula():
     rule, t, x = Transition("floor", Event(Floor(0.0, 0.1)), _onto_damped), 0.4, jnp.asarray([0.1 * np.sin(0.4), -2.0])
     reset = lambda s, y: _onto_damped(WAVE, s, y)[1]
@@ -126,6 +127,7 @@ def test_a_condition_that_holds_after_the_dwell_time_moves_with_the_transition_b
     np.testing.assert_allclose(fundamental_matrix(run), [[1.0, 0.35 + 1.7 - 0.7], [0.0, 1.0]], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_run_that_a_transition_ends_has_the_derivative_on_the_guard():
     """The ball reaches the ground with the velocity - sqrt(2 h)."""
     stop = [Transition("stop", GROUND, lambda flow, t, x: (flow, x), terminal=True)]
@@ -148,6 +150,7 @@ def test_bad_runs_are_refused_in_one_sentence():
         fundamental_matrix(late)
 
 
+@pytest.mark.slow
 def test_a_solver_that_fails_gives_nan():
     run = simulate_hybrid(BALL, [0.5, 0.0], [0.0, 2.4], bounces(0.5), integrator=TIGHT)
     assert np.all(np.isnan(final_state(run, BALL, jnp.asarray([0.5, 0.0]), bounces(0.5), rtol=1e-30)))

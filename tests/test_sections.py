@@ -18,6 +18,7 @@ def turning(t, x):
     return jnp.stack([-2 * x[1], 2 * x[0]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("integrator", [pytest.param(None, marks=pytest.mark.slow), Scipy()], ids=["diffrax", "scipy"])
 def test_crossings_of_a_circle_are_at_multiples_of_the_period(integrator):
     options = {} if integrator is None else {"integrator": integrator}
@@ -86,6 +87,7 @@ def test_a_section_that_is_not_complete_says_so():
     assert len(found.times) < 1000
 
 
+@pytest.mark.slow
 def test_bad_sections_are_one_sentence():
     flow, x = FunctionFlow(turning, fastest_period=np.pi), jnp.asarray([1.0, 0.0])
     with pytest.raises(ValueError, match="Argument `surface` must be crossed by the trajectory, but is not crossed up"):
@@ -113,6 +115,7 @@ def test_bad_sections_are_one_sentence():
         poincare_section(flow, x, lambda t, x: x[0], 5, spacing=0.0)
 
 
+@pytest.mark.slow
 def test_the_orbit_diagram_of_the_logistic_map_has_its_periods():
     found = orbit_diagram(Logistic(), lambda m: m.r, [2.8, 3.2, 3.5, 3.83, 4.0, 4.5], jnp.asarray([0.3]), warm_up=3000)
     assert found.periods().tolist() == [1, 2, 4, 3, 0, 0]
@@ -149,6 +152,7 @@ def test_what_drifts_by_less_than_the_tolerance_in_a_step_has_no_period():
     assert _crossings(0.5 + 50 * drift[:, None]).period() == 0
 
 
+@pytest.mark.slow
 def test_an_orbit_diagram_takes_any_coordinate():
     found = orbit_diagram(Henon(), lambda m: m.a, [0.2], jnp.asarray([0.1, 0.1]), coordinate=lambda x: x[1])
     x = (-0.7 + np.sqrt(0.49 + 0.8)) / 0.4
@@ -165,6 +169,7 @@ class Steps(AbstractMap):
         return self.r * jnp.asarray(k, float) + 0 * x
 
 
+@pytest.mark.slow
 def test_steps_are_counted_from_the_start():
     found = orbit_diagram(Steps(), lambda m: m.r, [1.0, 2.0], jnp.zeros(1), warm_up=5, kept=3)
     assert found.values.tolist() == [[5, 6, 7], [10, 12, 14]]
@@ -177,6 +182,7 @@ def test_bad_diagrams_are_one_sentence():
         orbit_diagram(Logistic(), lambda m: m.r, [3.0], jnp.asarray([0.3]), kept=0)
 
 
+@pytest.mark.slow
 def test_a_section_without_crossings_prints_itself():
     none = Section(np.empty(0), np.empty((0, 2)), np.empty(0), 0.1, False)
     assert repr(none) == "0 crossings; the run ended before all were found"

@@ -41,6 +41,7 @@ def map_of(flow=FAST, integrator=IMPLICIT, interval=None):
     return prepared(flow, jnp.ones((2, 3)), None, interval, None, None, None, 1e-8, integrator)[0]
 
 
+@pytest.mark.slow
 def test_the_solver_and_the_tolerance_are_those_of_the_integrator():
     assert isinstance(map_of().solver, dfx.Kvaerno4)
     assert float(map_of().rtol) == 1e-6
@@ -55,6 +56,7 @@ def test_the_solver_and_the_tolerance_are_those_of_the_integrator():
         find_attractors(Henon(), jnp.zeros((2, 2)), integrator=IMPLICIT)
 
 
+@pytest.mark.slow
 def test_states_and_vectors_are_those_of_the_closed_form():
     rates = np.array([-1000.0, -0.1, 0.0])
     states = map_of(interval=0.5).window(np.array([[1.0, 1.0, 1.0], [-2.0, 3.0, 0.5]]), 0)
@@ -146,6 +148,7 @@ def relaxation(t, x, mu=10.0):
     return jnp.stack([x[1], mu * (1 - x[0] ** 2) * x[1] - x[0]])
 
 
+@pytest.mark.slow
 def test_exponents_by_an_implicit_solver_are_those_of_the_closed_form():
     found = lyapunov_spectrum(FAST, jnp.asarray([0.1, 0.5, 0.7]), 10.0, interval=0.02, integrator=IMPLICIT)
     np.testing.assert_allclose(found.exponents[:2], [0.0, -0.1], atol=1e-3)
@@ -163,6 +166,7 @@ def test_exponents_by_an_implicit_solver_are_those_of_the_closed_form():
         lyapunov_spectrum(FAST, jnp.ones(3), integrator=stiff())
 
 
+@pytest.mark.slow
 def test_the_exponent_of_a_set_is_by_the_solver_of_its_search(monkeypatch):
     taken = []
 

@@ -87,6 +87,7 @@ def test_the_function_of_a_command_is_built_again_from_the_same_file_only(here, 
         pickle.loads(sent)
 
 
+@pytest.mark.slow
 def test_systems_with_the_same_parameters_are_told_apart(here):
     points = points_of({"beta": [1.0]}, None)
     told = [

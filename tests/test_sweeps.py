@@ -162,6 +162,7 @@ def test_the_lock_of_an_ended_process_is_replaced_and_one_of_another_machine_is_
     assert [path.name for path in tmp_path.iterdir()] == [".running"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other",
     [

@@ -17,6 +17,7 @@ from dynsim.simulation import simulate
 N = 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("beta", "degree"), [(0.5, 1), (2.0, 2), (4.0, 1), (4.0, 3)])
 def test_the_rates_are_those_of_the_linearised_tokens_on_a_fine_circle(beta, degree):
     angles = jnp.asarray(2 * np.pi * np.arange(N) / N)
@@ -46,6 +47,7 @@ def test_the_first_harmonic_decides_the_threshold():
     assert critical_amplitude(1e3, 2) == pytest.approx(np.sqrt(2 / 1e3), rel=1e-3)
 
 
+@pytest.mark.slow
 def test_the_stationary_density_is_uniform_above_the_threshold_only():
     betas = np.array([0.5, 4.0])
     critical = np.array([critical_amplitude(beta) for beta in betas])

@@ -64,6 +64,7 @@ def test_the_folds_of_the_double_well_meet_in_a_cusp(fold):
     assert "curve of folds, " in repr(found)
 
 
+@pytest.mark.slow
 def test_a_curve_that_comes_back_is_closed_and_gone_around_once():
     fold = _at("fold", 0.8, 0.0)
     found = critical_curve(Disc(), (lambda f: f.p, lambda f: f.q), fold, ((-2, 2), (-2, 2)), step=0.2)
@@ -74,6 +75,7 @@ def test_a_curve_that_comes_back_is_closed_and_gone_around_once():
     assert not found.degeneracies
 
 
+@pytest.mark.slow
 def test_two_cusps_in_one_step_are_both_found():
     """Folds of p + r x - 6 g^2 x^2 + x^4 have cusps at x = g and x = -g, with c = 4 x: beside a swallowtail."""
     g, x = 1e-3, 0.5
@@ -137,6 +139,7 @@ class Lorenz84(AbstractFlow):
         return jnp.stack([-(y**2) - z**2 - x / 4 + self.F / 4, x * y - 4 * x * z - y + self.G, 4 * x * y + x * z - z])
 
 
+@pytest.mark.slow
 def test_a_pole_of_the_lyapunov_coefficient_is_no_bautin_point():
     """At F = 1.684, G = 1.683 a third eigenvalue is zero, where the coefficient changes its sign through infinity."""
     state = jnp.asarray([1.00390638, -6.0563e-05, 0.062256743])
@@ -369,6 +372,7 @@ def test_the_command_refuses_other_second_parameters(capsys, words, sentence):
     assert sentence in refused(capsys, *base, *words.split())
 
 
+@pytest.mark.slow
 def test_chords_of_a_curve_are_not_seen_beside_it():
     """The folds of the double well are at h^2 = 4 (a / 3)^3; middles of chords are, up to 0.1% of the bounds."""
     folds = continue_equilibria(DoubleWell(h=-1.0), WELL[0], jnp.asarray([-1.4]), (-1.0, 1.0)).bifurcations

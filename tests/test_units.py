@@ -82,6 +82,7 @@ def test_on_a_curved_space_times_have_a_unit_and_states_none():
     assert empty.size == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("states", [jnp.zeros((3, 2)), jnp.full((3, 2), jnp.nan)])
 def test_states_without_a_size_have_the_units_of_the_flow(states):
     assert sample_units(FunctionFlow(lambda t, x: 0 * x), states).are_given

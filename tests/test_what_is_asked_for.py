@@ -42,6 +42,7 @@ def refused(capsys, *words):
     return capsys.readouterr().err.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["simulate", "portrait", "basins", "section", "lyapunov", "sweep"])
 @pytest.mark.parametrize("name", ["mine.py", "mine.py:"])
 def test_a_file_without_a_name_is_answered_with_its_names(capsys, mine, command, name):
@@ -57,6 +58,7 @@ def test_a_file_without_a_name_may_have_none_or_not_exist(capsys, mine):
     assert "`system` must name a file, but `other.py` does not exist" in refused(capsys, "simulate", "other.py")
 
 
+@pytest.mark.slow
 def test_the_dimension_of_a_function_is_asked_for_unless_something_says_it(capsys, mine):
     said = refused(capsys, "simulate", "mine.py:field", "--end", "1")
     assert "`dimension` must be the number of components of its state, unless" in said
@@ -113,6 +115,7 @@ def test_random_populations_are_not_negative():
     assert len({x.tobytes() for x in starts}) == 8
 
 
+@pytest.mark.slow
 def test_a_path_on_the_triangle_has_marks_at_its_ends():
     flow = FunctionFlow(lambda t, x: x * (np.array([1.0, 2.0, 0.5]) - x @ np.array([1.0, 2.0, 0.5])), Simplex())
     run = simulate(flow, np.array([0.5, 0.1, 0.4]), [0.0, 1.0, 2.0])

@@ -25,6 +25,7 @@ def limit(values, period=1.0, at=0.0):
     return LimitSet("fixed point", "stable", point, point, period, np.asarray(values, complex))
 
 
+@pytest.mark.slow
 def test_a_start_beside_a_pole_does_not_merge_the_basins_of_newtons_method():
     roots = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
     starts = np.concatenate([[[0.0251, 0.0257]], *(root + [[0.1, 0.05], [-0.05, 0.1], [0.02, 0.0]] for root in roots)])
@@ -51,6 +52,7 @@ def test_the_extent_leaves_out_long_excursions_of_few_starts_only():
     assert extent_of_paths(constant) == pytest.approx(3.0)
 
 
+@pytest.mark.slow
 def test_perturbations_that_land_on_a_neighbour_have_not_come_back():
     """Of two superstable fixed points 0.005 apart every perturbation of 0.1 ends at one or the other."""
     gap = 0.005

@@ -4,6 +4,7 @@ import diffrax as dfx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from dynsim.integrators.within import solve_within
 
@@ -21,6 +22,7 @@ def _steps():
     return found.ts, found.ys
 
 
+@pytest.mark.slow
 def test_steps_begin_as_given_grow_to_the_longest_and_end_at_jumps():
     """A step is ten times the one before, the most that diffrax allows, as the norm says that there is no error."""
     ts, ys = (np.asarray(a) for a in _steps())
@@ -32,6 +34,7 @@ def test_steps_begin_as_given_grow_to_the_longest_and_end_at_jumps():
     np.testing.assert_allclose(ys, np.where(ts < JUMP, ts, 2 * JUMP - ts), atol=1e-14)
 
 
+@pytest.mark.slow
 def test_the_absolute_tolerance_is_a_hundredth_of_the_relative_one():
     """A state of size 1e-9 is below it, so that the steps grow as if there were no error; one of size 1 is not."""
     turn = lambda t, y, args: 10.0 * jnp.stack([y[1], -y[0]])

@@ -78,6 +78,7 @@ def _shares(o: Any) -> None:
     draw_shares(options, MADE, PARAMETER, FractionCurves(ENDS, np.array([0]), table, table, table, ({}, {})))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [_diagram, _plane, _exponents, _shares])
 def test_labels_of_commands_are_no_longer_than_their_axes(draw, kept, tmp_path):
     draw(Lyapunov("lake", figure=tmp_path / "run.png"))
@@ -110,6 +111,7 @@ def test_dots_of_a_set_that_does_not_attract_have_another_colour():
     assert [line.get_color() for line in ax.lines] == ["black", colour("undecided")]
 
 
+@pytest.mark.slow
 def test_long_legends_and_titles_get_lines_and_the_figure_height():
     with settings():
         drawn, (ax,) = canvas()
@@ -125,6 +127,7 @@ def test_long_legends_and_titles_get_lines_and_the_figure_height():
         assert len(drawn.legends[0].get_texts()) == 8
 
 
+@pytest.mark.slow
 def test_the_title_of_a_legend_beside_long_words_is_broken():
     with settings():
         drawn, (ax,) = canvas()
@@ -174,6 +177,7 @@ def test_portraits_show_the_speeds_of_a_range_that_is_given():
     np.testing.assert_allclose(np.hypot(arrows.U, arrows.V), 2.0**-3)
 
 
+@pytest.mark.slow
 def test_the_bar_of_speeds_has_the_power_of_ten_in_its_label():
     xs = np.linspace(-1.0, 1.0, 9)
     velocity = 1e-9 * np.stack(np.meshgrid(xs + 2, xs), axis=-1)

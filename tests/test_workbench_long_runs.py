@@ -20,6 +20,7 @@ def ax():
     return Figure().subplots()
 
 
+@pytest.mark.slow
 def test_exponents_of_a_map_with_errors_and_their_figure(capsys, tmp_path):
     file = tmp_path / "exponents.png"
     status, said, _ = run(capsys, "lyapunov", "henon", "--duration", 800, "--figure", file)
@@ -60,6 +61,7 @@ def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
     assert "orbits of 50 steps" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -136,6 +138,7 @@ def test_a_cobweb_goes_from_the_graph_to_the_diagonal(ax):
     assert {(0.8, 0.4), (0.4, 0.4), (0.4, 0.2)} <= ends
 
 
+@pytest.mark.slow
 def test_symbols():
     assert [symbol(name) for name in ("p_x", "theta_1", "prey", "x1", "fast_1", "$y$")] == [
         "$p_{x}$", r"$\theta_{1}$", "prey", "$x_{1}$", "fast 1", "$y$"]  # fmt: skip

@@ -49,6 +49,7 @@ def test_what_does_not_exist_is_refused(capsys, tmp_path):
     assert "must end in .gif" in refused(capsys, "simulate", "van-der-pol", "--movie", tmp_path / "x.png")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("integrator", [Diffrax(rtol=1e-5, atol=1e-7), Scipy(rtol=1e-5, atol=1e-7)], ids=repr)
 def test_the_estimate_is_near_the_true_error(integrator, tmp_path):
     ts = np.linspace(0.0, 10.0, 11)
@@ -70,6 +71,7 @@ def test_tightened_tolerances():
     assert InSpan(Scipy(rtol=1e-5)).tightened(100).inner.rtol == pytest.approx(1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2, 3, 7])
 def test_the_drawing_names_its_axes(d):
     from dynsim import FunctionFlow
@@ -88,6 +90,7 @@ def _decay(t, x):
     return -x
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [7, 30])
 def test_many_components_in_one_panel_have_names_and_bands_of_errors(d):
     ts, known = np.linspace(0.0, 1.0, 9), tuple(f"v_{k + 1}" for k in range(d))
@@ -110,6 +113,7 @@ def test_many_components_in_one_panel_have_names_and_bands_of_errors(d):
     assert ax.get_xlim() == (0.0, 1.0)
 
 
+@pytest.mark.slow
 def test_a_run_on_the_simplex_of_three_states_is_drawn_in_the_triangle():
     growth = FunctionFlow(lambda t, p: p * jnp.array([1.0, 2.0, 3.0]), Simplex(), names=("a", "b", "c"))
     drawn = drawing(simulate(growth, [0.5, 0.3, 0.2], [0.0, 1.0, 2.0], integrator=Scipy()))

@@ -296,14 +296,16 @@ def _twice(
     counts = [index(growths[j], tolerance=curve.neutral(points[j].values)) for j in (k, k + 1)]
     if counts[0] != counts[1] or curve.zeros(begin.values) or curve.zeros(end.values):
         return []
+    first = max(0, k - 1)  # only the neighbours of both are looked at
+    near, shown = points[first : k + 3], growths[first : k + 3]
     for which in (counts[0] - 1, counts[0]):
         if not 0 <= which < len(growths[k]):
             continue
         test = lambda point, which=which: float(np.sort(curve.growth(point.values))[::-1][which])
-        for inside in hidden_sign(curve, points, [float(g[which]) for g in growths], k, test):
+        for inside in hidden_sign(curve, near, [float(g[which]) for g in shown], k - first, test):
             middle = length + float(np.linalg.norm(inside.flat - begin.flat))
-            first = _crossings(curve, begin, inside, length, [], HALVINGS)
-            return first + _crossings(curve, inside, end, middle, [], HALVINGS)
+            before = _crossings(curve, begin, inside, length, [], HALVINGS)
+            return before + _crossings(curve, inside, end, middle, [], HALVINGS)
     return []
 
 

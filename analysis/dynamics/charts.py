@@ -12,6 +12,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Complex, Float, Int
 
+from analysis.dynamics.compiled import compiled
 from dynsim._types import State
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.rescaled import is_flat
@@ -101,7 +102,7 @@ def chart_series(chart: MapChart, terms: Float[np.ndarray, "orders curves d"]) -
     return _scaled(_of_chart(chart, jnp.asarray(terms, float)))
 
 
-@eqx.filter_jit
+@compiled
 def _of_chart(chart: MapChart, terms: Array) -> Array:
     return _derivatives(chart, terms)
 
@@ -116,7 +117,7 @@ def _scaled(derivatives: Array) -> np.ndarray:
     return found / np.array([math.factorial(k) for k in range(len(found))])[:, None, None]
 
 
-@eqx.filter_jit
+@compiled
 def _series(part: Callable, flow: AbstractFlow, state: State, basis: Array, terms: Array) -> Array:
     return _derivatives(lambda u: part(flow, state, basis, u), terms)
 
@@ -165,17 +166,17 @@ def third_derivative(chart: Chart, u: Any, v: Any, w: Any) -> Form:
     return _complex(lambda *parts: _third(chart, *parts), u, v, w)
 
 
-@eqx.filter_jit
-def _second(chart: Any, u: Array, v: Array) -> Array:
+@compiled
+def _second(chart: Any, u: Array | np.ndarray, v: Array | np.ndarray) -> Array:
     return _along(_along(chart, u), v)(jnp.zeros_like(u))
 
 
-@eqx.filter_jit
-def _third(chart: Any, u: Array, v: Array, w: Array) -> Array:
+@compiled
+def _third(chart: Any, u: Array | np.ndarray, v: Array | np.ndarray, w: Array | np.ndarray) -> Array:
     return _along(_along(_along(chart, u), v), w)(jnp.zeros_like(u))
 
 
-def _along(f: Callable[[Array], Array], v: Array) -> Callable[[Array], Array]:
+def _along(f: Callable[[Array], Array], v: Array | np.ndarray) -> Callable[[Array], Array]:
     """Return the derivative of a function in a direction."""
     return lambda u: jax.jvp(f, (u,), (v,))[1]
 
@@ -188,6 +189,6 @@ def _complex(form: Callable[..., Any], *vectors: Any) -> Form:
     ]
     for chosen in itertools.product(*parts):
         factors, real = zip(*chosen, strict=True)
-        found = np.asarray(form(*(jnp.asarray(part, float) for part in real)))
+        found = np.asarray(form(*(np.asarray(part, float) for part in real)))
         value, size = value + math.prod(factors) * found, size + np.abs(found)
     return Form(value, size)

@@ -4,7 +4,6 @@ import abc
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,6 +14,7 @@ from jaxtyping import Array
 from analysis.dynamics.between import crossed, located
 from analysis.dynamics.charts import FlowChart, second_derivative
 from analysis.dynamics.codimension_two import crossing_pair, without
+from analysis.dynamics.compiled import compiled
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.equilibria import displaced
 from analysis.dynamics.flat_states import flat_state
@@ -135,7 +135,7 @@ class CriticalEquations(AbstractCritical):
         """Return the state moved on the space, with the vectors in its tangent space."""
         old: Any = state
         n = self._size
-        moved = displaced(self.flow.space, old.state, jnp.asarray(step[:n]))
+        moved = displaced(self.flow.space, old.state, step[:n])
         B = tangent_basis(self.flow.space, moved)
         real, imaginary = (B @ (B.T @ (v + step[s])) for v, s in (
             (old.real, slice(n, 2 * n)), (old.imaginary, slice(2 * n, 3 * n))))  # fmt: skip
@@ -145,8 +145,8 @@ class CriticalEquations(AbstractCritical):
         """Return the field, the equation of the critical vector, and its normalisation."""
         old: Any = state
         B, n = tangent_basis(self.flow.space, old.state), self._size
-        given = Critical(*jax.tree.map(jnp.asarray, old))
-        found = _critical(self.where, self.flow, given, jnp.asarray(parameter), self.reference)
+        given = Critical(*jax.tree.map(np.asarray, old))
+        found = _critical(self.where, self.flow, given, np.asarray(parameter), self.reference)
         values, J, slope = (np.asarray(part) for part in found)
         parts = 3 if self.has_frequency else 2
         d = B.shape[1]
@@ -228,9 +228,9 @@ def critical_of(point: CurvePoint) -> Critical:
     return found
 
 
-@eqx.filter_jit
+@compiled
 def _critical(
-    where: Any, flow: AbstractFlow, at: Critical, second: Array, reference: tuple[Array, Array]
+    where: Any, flow: AbstractFlow, at: Critical, second: Array | np.ndarray, reference: tuple[Array, Array]
 ) -> tuple[Array, Array, Array]:
     """Return f, J a + w b, J b - w a, and length and phase of a + i b, with their derivatives, flat.
 

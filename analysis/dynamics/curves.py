@@ -247,10 +247,11 @@ class AbstractCurve(abc.ABC):
 
         It is relative to the largest one.
         """
-        k = point.orbit.shape[1]
-        corner = np.zeros((k, k))
-        matrix = np.block([[point.J, point.slope[:, None], point.orbit], [point.orbit.T, np.zeros((k, 1)), corner]])
-        matrix = self.balanced(np.vstack([matrix, np.append(point.tangent, np.zeros(k))]))
+        (rows, d), k = point.J.shape, point.orbit.shape[1]
+        matrix = np.zeros((rows + k + 1, d + 1 + k))
+        matrix[:rows, :d], matrix[:rows, d], matrix[:rows, d + 1 :] = point.J, point.slope, point.orbit
+        matrix[rows:-1, :d], matrix[-1, : d + 1] = point.orbit.T, point.tangent
+        matrix = self.balanced(matrix)
         sizes = np.linalg.svd(matrix, compute_uv=False)
         share = float(sizes[-1] / max(float(sizes[0]), np.finfo(float).tiny))
         return float(np.linalg.slogdet(matrix)[0]) * share

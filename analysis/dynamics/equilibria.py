@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
@@ -11,6 +10,7 @@ import numpy as np
 import optimistix as optx
 from jaxtyping import Array
 
+from analysis.dynamics.compiled import compiled
 from analysis.dynamics.flat_states import count_of, flat_state
 from analysis.dynamics.linearisation import Spectrum, SymmetryGenerator, spectrum, tangent_basis, tangent_jacobian
 from analysis.dynamics.sample_sizes import sample_units
@@ -132,7 +132,7 @@ def at_rest(flow: AbstractFlow, x: State, speed: float, scale: float, t: Time = 
         return False
     if speed <= AT_REST:
         return True
-    field = np.asarray(field_at(flow, x, jnp.asarray(t, float)))
+    field = np.asarray(field_at(flow, x, np.asarray(t, float)))
     basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, t)
     along = basis.T @ field
     step = np.linalg.lstsq(J, -along, rcond=1e-9)[0]
@@ -183,10 +183,10 @@ def newton(flow: AbstractFlow, x: State, t: Time = 0.0, *, max_steps: int = 20) 
     A minimum-norm step does not move along the orbit of a symmetry, where the Jacobian is singular. Iteration stops
     when a step does not reduce the speed, or after `max_steps`. NumPy: not for `jit`.
     """
-    x, when = as_state("x", x), jnp.asarray(t, float)
+    x, when = as_state("x", x), np.asarray(t, float)
     field = np.asarray(field_at(flow, x, when))
     for _ in range(max_steps):
-        basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, when)
+        basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, t)
         step = basis @ np.linalg.lstsq(J, -basis.T @ field, rcond=1e-9)[0]
         moved = displaced(flow.space, x, step)
         after = np.asarray(field_at(flow, moved, when))
@@ -202,11 +202,11 @@ def _size(states: State) -> int:
 
 def max_speed(flow: AbstractFlow, x: State, t: Time = 0.0) -> float:
     """Return the largest entry of the field at `x`, as an absolute value. NumPy: not for `jit`."""
-    return float(np.max(np.abs(field_at(flow, as_state("x", x), jnp.asarray(t, float)))))
+    return float(np.max(np.abs(field_at(flow, as_state("x", x), np.asarray(t, float)))))
 
 
-@eqx.filter_jit
-def field_at(flow: AbstractFlow, x: State, t: Array) -> Array:
+@compiled
+def field_at(flow: AbstractFlow, x: State, t: Array | np.ndarray) -> Array:
     """Return the field at a state as a flat vector."""
     return jax.flatten_util.ravel_pytree(flow.vector_field(t, x))[0]
 
@@ -214,20 +214,20 @@ def field_at(flow: AbstractFlow, x: State, t: Array) -> Array:
 def displaced(space: AbstractSpace, x: State, step: Array | np.ndarray) -> State:
     """Return the point of the space at a step, a flat ambient vector, from another one. NumPy: not for `jit`."""
     if not is_flat(space):
-        return _displaced(space, x, jnp.asarray(step))
+        return _displaced(space, x, np.asarray(step))
     leaves, tree = jax.tree.flatten(x)
     parts = np.split(np.asarray(step), np.cumsum([np.size(leaf) for leaf in leaves])[:-1])
     moved = [np.asarray(leaf) + part.reshape(np.shape(leaf)) for leaf, part in zip(leaves, parts, strict=True)]
-    return tree.unflatten([jnp.asarray(y) for y in moved])
+    return tree.unflatten(moved)
 
 
-@eqx.filter_jit
-def _displaced(space: AbstractSpace, x: State, step: Array) -> State:
+@compiled
+def _displaced(space: AbstractSpace, x: State, step: Array | np.ndarray) -> State:
     flat, unravel = jax.flatten_util.ravel_pytree(x)
     return space.project(unravel(flat + step))
 
 
-@eqx.filter_jit
+@compiled
 def least_speed(flow: AbstractFlow, starts: State, t: Array, known: Array | np.ndarray) -> tuple[State, Array]:
     """Return for each start a nearby local minimum of the speed, and the median speed at the starts.
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +10,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from analysis.dynamics.charts import FlowChart, MapChart
+from analysis.dynamics.compiled import compiled
 from analysis.dynamics.curves import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.equilibria import displaced
 from analysis.dynamics.linearisation import (
@@ -49,11 +49,11 @@ class EquilibriumCurve(AbstractCurve):
 
     def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
         """Return the field and its derivatives in tangent coordinates."""
-        found = self._derivatives(state, jnp.asarray(parameter, float))
+        found = self._derivatives(state, np.asarray(parameter, float))
         field, J, slope = (np.asarray(part) for part in found)
         return Equations(basis.T @ field, basis.T @ J @ basis, basis.T @ slope, float(np.max(np.abs(field), initial=0)))
 
-    def _derivatives(self, state: State, parameter: Array) -> tuple[Array, Array, Array]:
+    def _derivatives(self, state: State, parameter: Array | np.ndarray) -> tuple[Array, Array, Array]:
         return _of_flow(self._where, self.system, state, parameter)
 
     def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
@@ -106,8 +106,8 @@ class FixedPointCurve(EquilibriumCurve):
         self.iterate = integer("iterate", iterate, least=1)
         self.symmetries = tuple(symmetries)
 
-    def _derivatives(self, state: State, parameter: Array) -> tuple[Array, Array, Array]:
-        return _of_map(self._where, self.system, state, parameter, jnp.asarray(self.iterate))
+    def _derivatives(self, state: State, parameter: Array | np.ndarray) -> tuple[Array, Array, Array]:
+        return _of_map(self._where, self.system, state, parameter, np.asarray(self.iterate))
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Return the multipliers: the eigenvalues of the derivative of the iterate."""
@@ -164,15 +164,17 @@ def name_of_multiplier(critical: complex) -> str:
     return "period doubling" if critical.real < 0 else ""
 
 
-@eqx.filter_jit
-def _of_flow(where: Any, flow: AbstractFlow, state: State, parameter: Array) -> tuple[Array, Array, Array]:
+@compiled
+def _of_flow(where: Any, flow: AbstractFlow, state: State, parameter: Array | np.ndarray) -> tuple[Array, Array, Array]:
     flat, restored = ravel_pytree(state)
     f = lambda y, p: ravel_pytree(with_parameter(where, flow, p).vector_field(jnp.zeros(()), restored(y)))[0]
     return f(flat, parameter), jax.jacfwd(f)(flat, parameter), jax.jacfwd(f, 1)(flat, parameter)
 
 
-@eqx.filter_jit
-def _of_map(where: Any, system: AbstractMap, state: State, parameter: Array, iterate: Array) -> Any:
+@compiled
+def _of_map(
+    where: Any, system: AbstractMap, state: State, parameter: Array | np.ndarray, iterate: Array | np.ndarray
+) -> Any:
     flat, restored = ravel_pytree(state)
 
     def f(y: Array, p: Array) -> Array:
@@ -184,8 +186,8 @@ def _of_map(where: Any, system: AbstractMap, state: State, parameter: Array, ite
     return f(flat, parameter), jax.jacfwd(f)(flat, parameter), jax.jacfwd(f, 1)(flat, parameter)
 
 
-def derivatives(where: Any, system: Any, state: State, parameter: Array) -> tuple[Array, ...]:
+def derivatives(where: Any, system: Any, state: State, parameter: Array | np.ndarray) -> tuple[Array, ...]:
     """Return the field of a flow or the displacement by a map, and its derivatives, all ambient."""
     if isinstance(system, AbstractFlow):
         return _of_flow(where, system, state, parameter)
-    return _of_map(where, system, state, parameter, jnp.asarray(1))
+    return _of_map(where, system, state, parameter, np.asarray(1))

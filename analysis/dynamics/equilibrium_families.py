@@ -224,7 +224,7 @@ class _Curves:
         aim = found = self._moved(z, step * way)
         for _ in range(CORRECTIONS):
             state = self._state(found)
-            field = np.asarray(field_at(self.flow, state, jnp.asarray(self.t, float)))
+            field = np.asarray(field_at(self.flow, state, np.asarray(self.t, float)))
             if at_rest(self.flow, state, float(np.max(np.abs(field))), self.speed, self.t):
                 return found if np.linalg.norm(found - aim) < 0.3 * step else None
             basis, J = self._linear(found)
@@ -236,7 +236,7 @@ class _Curves:
         return self.unravel(jnp.asarray(z))
 
     def _moved(self, z: np.ndarray, step: np.ndarray) -> np.ndarray:
-        return flat_state(displaced(self.flow.space, self._state(z), jnp.asarray(step)))
+        return flat_state(displaced(self.flow.space, self._state(z), np.asarray(step)))
 
     def _linear(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the directions that vary, (d, directions), and the Jacobian along them."""

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
@@ -11,6 +10,7 @@ import numpy as np
 from jaxtyping import Complex, Float
 from numpy.typing import ArrayLike
 
+from analysis.dynamics.compiled import compiled
 from dynsim._types import State, Time
 from dynsim.arguments import as_state
 from dynsim.errors import argument_error
@@ -34,7 +34,7 @@ def tangent_basis(space: AbstractSpace, x: State) -> np.ndarray:
     return basis_of_range(span @ span.T)
 
 
-@eqx.filter_jit
+@compiled
 def _projection(space: AbstractSpace, x: State) -> jax.Array:
     flat, unravel = jax.flatten_util.ravel_pytree(x)
     along = lambda v: jax.flatten_util.ravel_pytree(space.tangent(x, unravel(v)))[0]
@@ -49,11 +49,11 @@ def tangent_jacobian(flow: AbstractFlow, x: State, t: Time = 0.0) -> np.ndarray:
     """
     x = as_state("x", x)
     basis = tangent_basis(flow.space, x)
-    return basis.T @ np.asarray(_ambient_jacobian(flow, x, jnp.asarray(t, float))) @ basis
+    return basis.T @ np.asarray(_ambient_jacobian(flow, x, np.asarray(t, float))) @ basis
 
 
-@eqx.filter_jit
-def _ambient_jacobian(flow: AbstractFlow, x: State, t: jax.Array) -> jax.Array:
+@compiled
+def _ambient_jacobian(flow: AbstractFlow, x: State, t: jax.Array | np.ndarray) -> jax.Array:
     flat, unravel = jax.flatten_util.ravel_pytree(x)
     return jax.jacfwd(lambda y: jax.flatten_util.ravel_pytree(flow.vector_field(t, unravel(y)))[0])(flat)
 

@@ -13,6 +13,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from analysis.dynamics.compiled import compiled
 from analysis.dynamics.flat_states import flat_state
 from analysis.dynamics.units import Units, rounded_units
 from analysis.dynamics.variations import Linearised
@@ -222,12 +223,12 @@ def _by_rows(fn: Callable, time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
     return np.asarray(fn(time_map, jnp.asarray(padded)))[: len(xs)]
 
 
-@eqx.filter_jit
+@compiled
 def _features(time_map: TimeMap, xs: Array) -> Array:
     return jax.vmap(lambda x: jnp.ravel(time_map.features(time_map.restored(x))))(xs)
 
 
-@eqx.filter_jit
+@compiled
 def _defined(time_map: TimeMap, xs: Array) -> Array:
     velocity = velocity_of(time_map)
     return jax.vmap(lambda x: jnp.all(jnp.isfinite(x)) & jnp.all(jnp.isfinite(velocity(jnp.zeros(()), x))))(xs)
@@ -241,7 +242,7 @@ def velocity_of(time_map: TimeMap) -> Callable[[Array, Array], Array]:
     return lambda t, x: ravel_pytree(system.vector_field(t, restored(x)))[0]
 
 
-@eqx.filter_jit
+@compiled
 def _run(time_map: TimeMap, xs: Any, begin: Any, jumps: Any, longest: Any) -> tuple[Array, Array]:
     """Return the states after each interval, and whether the solver failed; members are the last axis inside."""
     if time_map.solver is not None:

@@ -10,6 +10,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
+from analysis.dynamics.compiled import compiled
 from analysis.dynamics.periodic_orbits import shoot
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State, Time
@@ -101,21 +102,21 @@ class VariedReturns:
             found = Images(*shoot(self._pair, rows, period, rtol))
             if self._flat:
                 return found
-            begun = [np.asarray(_begun(self._system, self._restored, jnp.asarray(row))) for row in rows]
+            begun = [np.asarray(_begun(self._system, self._restored, np.asarray(row))) for row in rows]
             return found._replace(maps=found.maps @ np.stack(begun))
         (row,) = rows
-        end, by_row = _of_map(self._where, self._system, self._restored, jnp.asarray(row), self._iterate)
+        end, by_row = _of_map(self._where, self._system, self._restored, np.asarray(row), self._iterate)
         zero = np.zeros((1, len(row)))
         return Images(np.asarray(end)[None], np.asarray(by_row)[None], zero, zero)
 
     def along(self, rows: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the sum of the products of first vectors with the field of an autonomous flow, by rows too."""
-        value, by_rows = _products(self._where, self._system, self._restored, jnp.asarray(rows))
+        value, by_rows = _products(self._where, self._system, self._restored, np.asarray(rows))
         return float(value), np.asarray(by_rows)
 
 
-@eqx.filter_jit
-def _products(where: Any, flow: AbstractFlow, restored: Any, rows: Array) -> tuple[Array, Array]:
+@compiled
+def _products(where: Any, flow: AbstractFlow, restored: Any, rows: Array | np.ndarray) -> tuple[Array, Array]:
     def product(row: Array) -> Array:
         at = restored(row)
         field = _moved(where, flow, at).vector_field(jnp.zeros(()), at.state)
@@ -135,14 +136,16 @@ def _tangent(space: AbstractSpace, at: Varied) -> Varied:
     return at._replace(vectors=jax.vmap(part)(at.vectors))
 
 
-@eqx.filter_jit
-def _begun(flow: AbstractFlow, restored: Any, row: Array) -> Array:
+@compiled
+def _begun(flow: AbstractFlow, restored: Any, row: Array | np.ndarray) -> Array:
     """Return the derivative of a row with its vectors in the tangent space, which changes with the state."""
     return jax.jacfwd(lambda z: ravel_pytree(_tangent(flow.space, restored(z)))[0])(row)
 
 
-@eqx.filter_jit
-def _of_map(where: Any, system: AbstractMap, restored: Any, row: Array, iterate: Array) -> tuple[Array, Array]:
+@compiled
+def _of_map(
+    where: Any, system: AbstractMap, restored: Any, row: Array | np.ndarray, iterate: Array
+) -> tuple[Array, Array]:
     """Return the image of a row by an iterate of a map, and its derivative."""
 
     def image(z: Array) -> Array:

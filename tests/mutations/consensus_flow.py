@@ -190,8 +190,8 @@ MUTANTS = (
     Mutant(
         "consensus: the linearisation is that at t = 0",
         "analysis.dynamics.linearisation",
-        "_ambient_jacobian(flow, x, jnp.asarray(t, float))",
-        "_ambient_jacobian(flow, x, jnp.asarray(0.0 * t, float))",
+        "_ambient_jacobian(flow, x, np.asarray(t, float))",
+        "_ambient_jacobian(flow, x, np.asarray(0.0 * t, float))",
         (_CONULL,),
     ),
 )

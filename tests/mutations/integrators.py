@@ -11,6 +11,9 @@ GUARD, DIFFRAX, EVENTS, BASE, SCIPY, OUTPUT, STABILISED, STIFF, WITHIN = (
 )  # fmt: skip
 RUNS, LOCATED = ("tests/test_integrators.py",), ("tests/test_events.py",)
 DENSE, DAMPED = ("tests/test_dense_output.py",), ("tests/test_stabilised.py",)
+HOST = (
+    "tests/test_compilations.py::test_programs_for_the_host_are_those_of_equinox_and_compiled_once_for_all_numbers",
+)
 COUNTED, HYBRID = ("tests/test_compilations.py",), ("tests/test_hybrid.py",)
 WITHIN_PROGRAMS = ("tests/test_within.py",)
 
@@ -198,8 +201,10 @@ MUTANTS = (
            "np.repeat(values[-1:], ", "np.repeat(0 * values[-1:], ", tests=COUNTED),
     Mutant("integrators: saved states are filled up only to even numbers", SCIPY,
            "room_for(count, least=16)", "count + count % 2", tests=COUNTED),
+    Mutant("integrators: checks in programs for the host have no message", "analysis.dynamics.compiled",
+           "return with_messages(*args)", "raise", tests=HOST),
     Mutant("integrators: each iterate of a map is a program", "analysis.dynamics.equilibrium_curve",
-           "parameter, jnp.asarray(self.iterate))", "parameter, self.iterate)", tests=COUNTED),
+           "parameter, np.asarray(self.iterate))", "parameter, self.iterate)", tests=COUNTED),
     Mutant("integrators: an Euler step takes the velocity at another time", "dynsim.systems.euler",
            "jnp.asarray(k, h.dtype) * h", "jnp.asarray(k, h.dtype) / h",
            tests=("tests/test_integrators.py::test_an_euler_step_takes_the_velocity_at_its_time",)),
