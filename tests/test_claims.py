@@ -134,6 +134,7 @@ SIMULATE_LONG = (  # or are dear in another way; `make test-all` has them
     "prototypes/experiment-7.2-improvement",
     "prototypes/experiment-7.2-improvement/any-gain",
     "prototypes/experiment-7.2-improvement/last-epoch",
+    "prototypes/experiment-7.2-improvement/over-its-start",
     "prototypes/fact-1/corrected",
     "prototypes/fact-1/growth",
     "prototypes/proposition-3-iff/corrected",

@@ -60,13 +60,20 @@ def _margin(gains: np.ndarray) -> float:
     return float(t.ppf(0.975, len(gains) - 1) * np.std(gains, ddof=1) / np.sqrt(len(gains)))
 
 
-def _improvement_trial(bounds: tuple[float, ...], *, best: bool, clear: bool = False, seeds: bool = True) -> Trial:
-    """Compare the mean gains over both k-means with bounds, of the accuracy first, in both modes.
+def _improvement_trial(
+    bounds: tuple[float, ...],
+    *,
+    best: bool,
+    clear: bool = False,
+    seeds: bool = True,
+    baselines: tuple[str, ...] = BASELINES,
+) -> Trial:
+    """Compare the mean gains over k-means with bounds, of the accuracy first, in both modes.
 
     With `clear` they are above them by the 95% margin, which else is the tolerance. `seeds=False` takes any record.
     """
     record = best_record(DEBRIS)
-    gains = {f"{mode}, less {name}": found for mode in MODES for name, found in _gains(record, mode, best=best).items()}
+    gains = {f"{mode}, less {name}": _gains(record, mode, best=best)[name] for mode in MODES for name in baselines}
     conclusions = []
     for case, found in gains.items():
         for score, bound, values in zip(SCORES, bounds, found.T, strict=False):
@@ -91,8 +98,8 @@ def _improvement_trial(bounds: tuple[float, ...], *, best: bool, clear: bool = F
     decided_by=COMMAND,
     note="as in Table 3, at the epoch of the best accuracy, which is chosen with the labels, the start left out; read: "
     "by half of the printed gain of .016 at least, in the mean over seeds, over both k-means, and with a mutual "
-    f"information and a Rand index that are not less; both modes; {NOTE}; no control: any gain passes, see "
-    "`any-gain`",
+    f"information and a Rand index that are not less; both modes; {NOTE}; no control: a gain over the start passes, "
+    "see `over-its-start`",
 )
 def prototypes_improve_on_k_means(key: Key, integrator: AbstractIntegrator) -> Trial:
     """At its best epoch DDCL-Attention improves on the accuracy, the mutual information and the Rand index of k-means
@@ -111,7 +118,7 @@ def prototypes_improve_on_k_means(key: Key, integrator: AbstractIntegrator) -> T
     f"modes; {NOTE}; no control: as for the best epoch",
 )
 def prototypes_improve_at_the_last_epoch(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """After its last epoch DDCL-Attention improves on the accuracy of k-means on the debris data."""
+    """After its last epoch DDCL-Attention improves on the accuracy of both k-means on the debris data."""
     return _improvement_trial((PRINTED_GAIN / 2,), best=False)
 
 
@@ -121,18 +128,33 @@ def prototypes_improve_at_the_last_epoch(key: Key, integrator: AbstractIntegrato
     variant="reading",
     num_trials=1,
     decided_by=COMMAND,
-    note="read: at the best epoch, as in Table 3, by any amount; the start is k-means, so that the best of 500 values "
-    f"that fluctuate around it is better by chance; both modes; {NOTE}",
+    note="read: at the best epoch, as in Table 3, by any amount that is significant, over both k-means; both modes; "
+    f"{NOTE}; no control: as for the best epoch",
 )
-def prototypes_improve_at_the_best_epoch(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The epoch of the highest accuracy, chosen with the labels, has a higher mean accuracy than k-means."""
+def prototypes_improve_by_any_amount(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The epoch of the highest accuracy, chosen with the labels, is significantly more accurate than both k-means."""
     return _improvement_trial((0.0,), best=True, clear=True)
 
 
-@prototypes_improve_at_the_best_epoch.with_control
-def prototypes_improve_at_the_best_epoch(key: Key, integrator: AbstractIntegrator) -> Trial:
+@claim(
+    "prototypes/experiment-7.2-improvement/over-its-start",
+    PROTOTYPES.at("Table 3"),
+    variant="special case",
+    num_trials=1,
+    decided_by=COMMAND,
+    note="changed: by any amount, over the k-means on principal components alone, from which the prototypes start; "
+    "nearly trivial, since the best of 500 values that fluctuate around the start is above it by chance; both modes; "
+    f"{NOTE}",
+)
+def prototypes_improve_on_their_start(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The epoch of the highest accuracy, chosen with the labels, has a higher mean accuracy than the start."""
+    return _improvement_trial((0.0,), best=True, clear=True, baselines=BASELINES[1:])
+
+
+@prototypes_improve_on_their_start.with_control
+def prototypes_improve_on_their_start(key: Key, integrator: AbstractIntegrator) -> Trial:
     """By the printed gain of .016."""
-    return _improvement_trial((PRINTED_GAIN,), best=True, clear=True, seeds=False)
+    return _improvement_trial((PRINTED_GAIN,), best=True, clear=True, seeds=False, baselines=BASELINES[1:])
 
 
 OBJECTS = 100  # of each regime
