@@ -9,7 +9,15 @@ import pytest
 
 from analysis.experiments import record
 from analysis.experiments.prototypes import debris
-from analysis.experiments.prototypes.debris import DEBRIS, PAPER, QUICK, confusions, error_share, summarise_debris
+from analysis.experiments.prototypes.debris import (
+    DEBRIS,
+    PAPER,
+    QUICK,
+    best_epoch,
+    confusions,
+    error_share,
+    summarise_debris,
+)
 from analysis.experiments.prototypes.histories import history
 from analysis.experiments.prototypes.orbits import FEATURES, REGIMES, Catalogue, draw_objects, period, standardised
 from analysis.experiments.prototypes.scores import matched_accuracy
@@ -136,6 +144,14 @@ def test_the_run_that_was_killed_ends_with_the_same_bytes(small, tmp_path, monke
     assert len(calls) == 5  # four seeds, of which two were not run again
     for name, array in small.arrays.items():
         np.testing.assert_array_equal(again.arrays[name], array)
+
+
+def test_the_best_epoch_is_the_first_of_the_highest_accuracy_after_the_start():
+    accuracy = np.array([[0.9, 0.5, 0.7, 0.7], [0.1, 0.3, 0.2, 0.2]])
+    scores = np.stack([accuracy, 1 - accuracy, np.zeros_like(accuracy)], axis=-1)
+    assert best_epoch(scores).tolist() == [2, 1]
+    with pytest.raises(ValueError, match="`scores` must have shape .* with two epochs at least, but has"):
+        best_epoch(scores[:, :1])
 
 
 def test_confusions_are_counted_by_matched_regime():

@@ -12,6 +12,7 @@ from scipy.linalg import expm
 
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Diffrax, Scipy
+from dynsim.integrators.flat_fields import flat_field, flat_jacobian, flattened
 from dynsim.outcome import Outcome
 from dynsim.simulation import simulate
 from dynsim.spaces import Sphere
@@ -246,6 +247,38 @@ def test_an_implicit_solver_follows_a_slow_manifold(solver):
 def test_scipy_offers_its_methods(method):
     end = simulate(WAVE, jnp.array([1.0, 0.0]), [0.0, 2.0], integrator=Scipy(method, 1e-8, 1e-10)).final
     np.testing.assert_allclose(end, [np.cos(2.0), -np.sin(2.0)], atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["Radau", "BDF"])
+@pytest.mark.parametrize(
+    "speed", [lambda x: jnp.log(2.0) - jnp.log(2.0 + x), lambda x: (0.3 - x) - x - (x - 0.2) - (0.5 + x)]
+)
+def test_implicit_methods_take_few_steps_at_an_equilibrium_near_zero(method, speed):
+    """There the field is rounding, whose quotients by small differences are no derivatives."""
+    flow = FunctionFlow(lambda s, x: jnp.exp(s) * speed(x))
+    end = simulate(flow, jnp.array([0.0, 0.1]), [0.0, 18.4], integrator=Scipy(method, 1e-8, 1e-10, max_steps=1000))
+    np.testing.assert_allclose(end.final, 0.0, atol=1e-10)
+
+
+def _on_the_host(t, x):
+    return np.array([1.0, 0.0]) - np.linalg.norm(np.asarray(x)) * np.asarray(x)
+
+
+@pytest.mark.parametrize("field", [lambda t, x: jnp.array([1.0, 0.0]) - jnp.linalg.norm(x) * x, _on_the_host])
+def test_implicit_methods_solve_fields_without_a_derivative_at_a_point_or_at_all(field):
+    end = simulate(FunctionFlow(field), jnp.zeros(2), [0.0, 1.0], integrator=Scipy("Radau", 1e-10, 1e-12)).final
+    np.testing.assert_allclose(end, [np.tanh(1.0), 0.0], atol=1e-8)
+
+
+def test_a_jacobian_is_that_of_the_field_also_where_jax_has_none():
+    state = {"a": jnp.array([0.0, 0.0]), "b": jnp.ones(70)}  # more entries than are differentiated at a time
+    flow = FunctionFlow(lambda t, x: {"a": t * x["a"] + jnp.linalg.norm(x["a"]), "b": x["b"] ** 3 + x["a"][0]})
+    flat, unravel = flattened(state)
+    found = flat_jacobian(flow, unravel, flat_field(flow, unravel, 0.0, flat), 0.0, flat)(2.0, flat)
+    expected = np.zeros((72, 72))
+    expected[:2, :2] = 2.0 * np.eye(2) + 1.0  # to the right
+    expected[2:, 2:], expected[2:, 0] = 3.0 * np.eye(70), 1.0
+    np.testing.assert_allclose(found, expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("integrator", BOTH, ids=_names)

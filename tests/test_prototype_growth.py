@@ -60,6 +60,14 @@ def test_a_verdict_is_that_of_the_case(number):
     assert np.isfinite(found.bound) == (found.reason in ("ridge", "hull"))
 
 
+def test_prototypes_that_meet_near_zero_are_followed_in_few_steps():
+    z = jnp.asarray([[-0.48780565], [0.06578034], [0.42225437]])  # with the mean 8e-5
+    radau = Scipy("Radau", 1e-8, 1e-10, max_steps=1000)
+    found = growth(flow("frozen", z=z), jnp.asarray([[0.0], [0.1]]), integrator=radau)
+    assert (found.verdict, found.reason, found.bound) == ("bounded", "hull", 0.48780565)
+    assert found.radii[-1] < 1e-10
+
+
 @pytest.mark.parametrize(("number", "k"), [(0, 2), (1, 2), (2, 3)])
 def test_a_barrier_drives_a_distant_prototype_away_as_the_fourth_root_of_time(number, k):
     found = case(number)

@@ -18,6 +18,9 @@ from dynsim.systems.base import AbstractFlow
 
 FlatField = Callable[[float, np.ndarray], np.ndarray]
 
+COLUMNS = 64  # of a Jacobian at a time, so that a wide one needs no more memory than it has entries
+INCREMENT = float(np.sqrt(np.finfo(float).eps))  # of a difference, relative to the largest entry of the state
+
 
 class Unravel(NamedTuple):
     """The way back from a flat vector to a state; hashable, and compiled into what it is used in."""
@@ -52,13 +55,7 @@ def flat_field(flow: AbstractFlow, unravel: Unravel, t0: float, flat: np.ndarray
 
     A field that cannot be traced, because it calls NumPy or branches on its state, is called as it is.
     """
-    arrays, others = eqx.partition(without_periods(flow), eqx.is_array)
-    leaves, tree = jax.tree.flatten(arrays)  # here, not at every evaluation: it takes as long as one
-    static, rest = jax.tree.flatten(others)  # a flow that holds a dictionary has no hash, its parts have
-    try:
-        field = _compiled(tree, tuple(static), rest, unravel)
-    except TypeError:  # something static that cannot be hashed
-        field = _compiled.__wrapped__(tree, tuple(static), rest, unravel)
+    leaves, field = _of_one_kind(_compiled, flow, unravel)
     both = np.append(t0, flat)  # time and state in one array: each argument takes a microsecond
     try:
         if np.iscomplexobj(field(leaves, both)):  # NumPy would leave the imaginary part out
@@ -73,15 +70,71 @@ def flat_field(flow: AbstractFlow, unravel: Unravel, t0: float, flat: np.ndarray
     return evaluated
 
 
+def flat_jacobian(
+    flow: AbstractFlow, unravel: Unravel, field: FlatField, t0: float, flat: np.ndarray
+) -> FlatField | None:
+    """Return the Jacobian by the state of the flow's `flat_field`; None if it cannot be traced or differentiated.
+
+    SciPy's differences are not used: near an equilibrium, where the field is small and its Jacobian is not, it makes
+    their increments smaller until they are lost in the rounding of the field, and its implicit methods hardly move.
+    A column that is not finite, as where a norm is zero, is a quotient of differences instead.
+    """
+    leaves, jacobian = _of_one_kind(_differentiated, flow, unravel)
+    both = np.append(t0, flat)
+    try:
+        jacobian(leaves, both)
+    except (jax.errors.JAXTypeError, NotImplementedError, TypeError, ValueError):  # a callback, a rule for `vjp` alone
+        return None
+
+    def evaluated(t: float, y: np.ndarray) -> np.ndarray:
+        both[0], both[1:] = t, y
+        found = np.array(jacobian(leaves, both), float)
+        for k in np.flatnonzero(~np.all(np.isfinite(found), axis=0)):
+            other = y.copy()
+            other[k] += INCREMENT * max(float(np.max(np.abs(y))), np.finfo(float).tiny / INCREMENT)
+            found[:, k] = (field(t, other) - field(t, y)) / (other[k] - y[k])
+        return found
+
+    return evaluated
+
+
+def _of_one_kind(compiled: Any, flow: AbstractFlow, unravel: Unravel) -> tuple[list[Array], Callable[..., Array]]:
+    """Return the arrays of a flow, and what `compiled` makes of the rest of it, the same for flows of one kind."""
+    arrays, others = eqx.partition(without_periods(flow), eqx.is_array)
+    leaves, tree = jax.tree.flatten(arrays)  # here, not at every evaluation: it takes as long as one
+    static, rest = jax.tree.flatten(others)  # a flow that holds a dictionary has no hash, its parts have
+    try:
+        return leaves, compiled(tree, tuple(static), rest, unravel)
+    except TypeError:  # something static that cannot be hashed
+        return leaves, compiled.__wrapped__(tree, tuple(static), rest, unravel)
+
+
 def _on_host(v: State) -> np.ndarray:
     return np.concatenate([np.ravel(np.asarray(part, float)) for part in jax.tree.leaves(v)])
 
 
-@functools.lru_cache(maxsize=32)
-def _compiled(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable[[list[Array], Any], Array]:
-    @jax.jit
+def _field(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable[[list[Array], Any], Array]:
+    """Return the field of the time and a flat state in one array, for the arrays of a flow."""
+
     def field(leaves: list[Array], both: Any) -> Array:
         whole = eqx.combine(jax.tree.unflatten(tree, leaves), jax.tree.unflatten(rest, static))
         return jnp.concatenate([jnp.ravel(v) for v in jax.tree.leaves(whole.vector_field(both[0], unravel(both[1:])))])
 
     return field
+
+
+@functools.lru_cache(maxsize=32)
+def _compiled(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable[[list[Array], Any], Array]:
+    return jax.jit(_field(tree, static, rest, unravel))
+
+
+@functools.lru_cache(maxsize=32)
+def _differentiated(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable[[list[Array], Any], Array]:
+    field = _field(tree, static, rest, unravel)
+
+    @jax.jit
+    def jacobian(leaves: list[Array], both: Array) -> Array:
+        along = lambda direction: jax.jvp(functools.partial(field, leaves), (both,), (jnp.append(0.0, direction),))[1]
+        return jax.lax.map(along, jnp.eye(both.size - 1), batch_size=COLUMNS).T
+
+    return jacobian

@@ -35,7 +35,7 @@ from dynsim.integrators.events import (
     untouched,
     values,
 )
-from dynsim.integrators.flat_fields import FlatField, Unravel, flat_field, flattened
+from dynsim.integrators.flat_fields import FlatField, Unravel, flat_field, flat_jacobian, flattened
 from dynsim.integrators.scipy_output import PathOutput, StepOutput
 from dynsim.outcome import Outcome
 from dynsim.padding import filled, room_for
@@ -44,6 +44,7 @@ from dynsim.systems.base import AbstractFlow
 
 FILLED = 2**20  # saved numbers: of more, a program for their shape is the smaller part of the work
 ROUNDINGS = 8  # of float32, relative to the state: a smaller tolerance is not reached
+IMPLICIT = ("Radau", "BDF")  # methods that take an exact Jacobian
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
 
 
@@ -51,6 +52,7 @@ class Scipy(AbstractIntegrator):
     """A SciPy solver on the jitted field; not for `vmap` or `jit`. `longest_step` is that of `Diffrax`.
 
     A field that calls NumPy, or branches on its state, cannot be compiled and is called as it is, which is slower.
+    Radau and BDF have the exact Jacobian of a field that can be differentiated, and SciPy's differences else.
 
     Saved states come from the dense output of a step, or, where that does not solve the equation to some hundred
     tolerances, from steps that end there: it is less accurate than the steps, by four digits where stability and not
@@ -101,7 +103,9 @@ class Scipy(AbstractIntegrator):
         field = flat_field(flow, unravel, float(ts[0]), flat)
         saved = np.full((len(ts), flat.size), np.nan)
         saved[0] = flat
-        walk = _Walk(self, flow, field, unravel, events)
+        implicit = self.method in IMPLICIT
+        jacobian = flat_jacobian(flow, unravel, field, float(ts[0]), flat) if implicit else None
+        walk = _Walk(self, flow, field, unravel, events, jacobian)
         t, y, fired, outcome, steps = ts[0], saved[0], -1, Outcome.FINISHED, 0
         for piece in walk.pieces(ts, saved[0]):
             steps += 1
@@ -157,6 +161,7 @@ class _Walk(NamedTuple):
     field: FlatField
     unravel: Unravel
     events: tuple[Event, ...]
+    jacobian: FlatField | None = None
 
     def pieces(self, ts: np.ndarray, y: np.ndarray) -> Iterator[_Piece]:
         """Yield the steps from `ts[0]` to `ts[-1]`, or to an event or a failure."""
@@ -175,7 +180,7 @@ class _Walk(NamedTuple):
             field = lambda t, y, inside=inside: self.field(min(t, inside), y)
             start = functools.partial(
                 getattr(si, self.integrator.method), field, max_step=step_limit(self.integrator, self.flow),
-                **self.tolerances(y),
+                **self.tolerances(y), **self.differentiated(inside),
             )  # fmt: skip
             solver = start(a, y, b)
             while solver.status == "running":
@@ -191,6 +196,11 @@ class _Walk(NamedTuple):
                 if piece.event >= 0:
                     return
             y = solver.y
+
+    def differentiated(self, last: float) -> dict[str, FlatField]:
+        """Return the Jacobian up to a time for a method that takes one, nothing for the others."""
+        jacobian = self.jacobian
+        return {} if jacobian is None else {"jac": lambda t, y: jacobian(min(t, last), y)}
 
     def tolerances(self, y: np.ndarray) -> dict[str, float]:
         """Return the tolerances, for a field in float32 none below its rounding, which steps cannot make smaller."""

@@ -14,7 +14,7 @@ _TOP = "consensus/theorem-6.1"
 _HEMISPHERE = "consensus/theorem-4.1"
 _DINI = "consensus/theorem-4.1-dini-sign"
 _BARBALAT = "consensus/theorem-4.1-barbalat/corrected"
-_DANSKIN = "consensus/equation-12"
+_DANSKIN = "consensus/equation-12/compact-family"
 _ATTRACTED = "consensus/lemma-5.1"
 _OJA = "consensus/lemma-6.1-top"
 _LOWER = "consensus/lemma-6.1-lower/corrected"
@@ -106,6 +106,13 @@ MUTANTS = (
         "active = jnp.asarray(values) >= jnp.max(values) - tolerance",
         "active = jnp.arange(len(values)) == jnp.argmax(values)",
         (_DANSKIN, _DINI),
+    ),
+    Mutant(
+        "consensus: indices within one of the maximum are active",
+        ENERGIES,
+        "values: Numbers, rates: Numbers, *, tolerance: float = 0.0",
+        "values: Numbers, rates: Numbers, *, tolerance: float = 1.0",
+        (_DANSKIN,),
     ),
     Mutant(
         "consensus: all indices are active",

@@ -2,11 +2,11 @@
 
 from tests.mutants import Mutant
 
-GUARD, DIFFRAX, EVENTS, BASE, SCIPY, OUTPUT, STABILISED, STIFF, WITHIN = (
+GUARD, DIFFRAX, EVENTS, BASE, SCIPY, OUTPUT, STABILISED, STIFF, WITHIN, FLAT = (
     f"dynsim.integrators.{name}"
     for name in (
         "guard", "diffrax_backend", "events", "base", "scipy_backend", "scipy_output", "stabilised", "implicit",
-        "within",
+        "within", "flat_fields",
     )
 )  # fmt: skip
 RUNS, LOCATED = ("tests/test_integrators.py",), ("tests/test_events.py",)
@@ -33,6 +33,14 @@ MUTANTS = (
            tests=LONG),
     Mutant("symplectic: velocities may depend on time", SYMPLECTIC, "moved(point, ahead, of_q)",
            "moved(point, 0 * t, of_q)", tests=LONG),
+    Mutant("integrators: implicit methods have differences for the Jacobian", SCIPY,
+           'IMPLICIT = ("Radau", "BDF")', "IMPLICIT = ()", tests=RUNS),
+    Mutant("integrators: the Jacobian is transposed", FLAT, "batch_size=COLUMNS).T", "batch_size=COLUMNS)", tests=RUNS),
+    Mutant("integrators: the Jacobian is that of another time", FLAT,
+           "np.array(jacobian(leaves, both), float)", "np.array(jacobian(leaves, np.append(t0, y)), float)",
+           tests=RUNS),
+    Mutant("integrators: columns of the Jacobian that are not finite stay", FLAT,
+           "np.flatnonzero(~np.all(np.isfinite(found), axis=0))", "()", tests=RUNS),
     Mutant("integrators: candidates that are not finite are kept", GUARD,
            "jnp.where(finite, new, old), y1, y0)", "jnp.where(True, new, old), y1, y0)", tests=RUNS),
     Mutant("integrators: candidates that are not finite have no error", GUARD,
@@ -211,7 +219,7 @@ MUTANTS = (
     Mutant("hybrid: a dwell time ends the run only if it ends at the first saved time", "dynsim.hybrid",
            "if end == wanted[-1]:", "if end == wanted[1]:", tests=HYBRID),
     Mutant("integrators: a flow that holds a dictionary is compiled at every call", "dynsim.integrators.flat_fields",
-           "field = _compiled(tree", "field = _compiled.__wrapped__(tree", tests=COUNTED),
+           "leaves, compiled(tree", "leaves, compiled.__wrapped__(tree", tests=COUNTED),
     Mutant("master equation: a generator is compiled at every check", "dynsim.systems.master_equation.flow",
            "= _matrices(self", "= _matrices.__wrapped__(self", tests=COUNTED),
     Mutant("hybrid: a start on a guard has no side", EVENTS,

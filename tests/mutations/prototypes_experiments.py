@@ -37,6 +37,13 @@ MUTANTS = (
         (ERRORS,),
     ),
     Mutant(
+        "debris: the start counts as an epoch",
+        DEBRIS,
+        "1 + np.argmax(scores[:, 1:, 0], axis=1)",
+        "np.argmax(scores[:, :, 0], axis=1)",
+        tests=("tests/test_debris.py",),
+    ),
+    Mutant(
         "debris: errors between two regimes are counted in one direction",
         DEBRIS,
         "(wrong[j, k] + wrong[k, j])",

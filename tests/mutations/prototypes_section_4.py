@@ -58,6 +58,13 @@ MUTANTS = (
         (SUFFICIENT, SCHUR, "prototypes/appendix-a-rate/corrected"),
     ),
     Mutant(
+        "prototypes, section 4: encoder and prototypes are not coupled in the Hessian",
+        HESSIAN,
+        "np.block([[self.encoder, self.mixed], [self.mixed.T, self.prototypes]])",
+        "np.block([[self.encoder, 0 * self.mixed], [0 * self.mixed.T, self.prototypes]])",
+        (SUFFICIENT,),
+    ),
+    Mutant(
         "prototypes: the curvature of symmetries is the least one",
         "analysis.prototypes.symmetries",
         "np.max(np.linalg.norm(H @ modes, axis=0), initial=0.0)",

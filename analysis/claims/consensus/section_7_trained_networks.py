@@ -55,8 +55,10 @@ GPT_2_XL = "gpt2-xl.safetensors"
     CONSENSUS.at("Section 7.5, Figure 6"),
     num_trials=1,
     decided_by=f"dynsim experiment consensus/7.5 --size paper, with its network replaced by {GPT_2_XL}",
-    note="the statement is about GPT-2 XL, whose weights are not among the data files; the same statement is read for "
-    "two small trained networks; no control: attention alone, in the same measurement, is the positive case",
+    note="Figure 6 shows GPT-2 XL, and its weights, which are not among the data files, are what would decide it; "
+    "no other network can confirm or refute it. That consensus `does not depend on the chosen weight matrices`, which "
+    "the section infers from it, is what the readings try, on two small trained networks; no control: attention alone, "
+    "in the same measurement, is the positive case",
 )
 def passes_through_gpt_2_xl(key: Key, integrator: AbstractIntegrator) -> Trial:
     """E of (25) decreases with each pass through GPT-2 XL, and so the tokens converge to consensus."""

@@ -198,9 +198,11 @@ def _growth_trial(key: Key, integrator: AbstractIntegrator, *, repelling: int) -
     saddle = eqx.tree_at(
         lambda f: (f.embeddings, f.loss.barrier), cooled, (jnp.array([[-1.0], [0], [1]]), jnp.zeros(()))
     )
+    widest = float(np.max(np.abs(hull.embeddings)))
     decided = {
         "a ridge": (growth(ridge, far)[:2], ("bounded", "ridge")),
         "frozen assignments without barrier": (growth(hull, far)[:3], ("bounded", "hull", 6.0)),
+        "the same, nearer than an embedding": (growth(hull, far / 60)[:3], ("bounded", "hull", widest)),
         "two prototypes that repel": (growth(pushed, far)[:2], ("escaping", "certificate")),
         "three that repel": (found[:2], ("escaping", "law")),
         "a saddle": (growth(saddle, 0 * far)[:2], ("undecided", "none")),

@@ -11,9 +11,9 @@ from jaxtyping import Array
 
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.hessians import hessian, jacobian_agrees, pair_hessian, spectrum_agrees
+from analysis.claims.prototypes.instances.hessians import clear_minimum, jacobian_agrees, pair_hessian, spectrum_agrees
 from analysis.claims.prototypes.instances.linearisations import gap_after
-from analysis.claims.prototypes.instances.partly_trained import Minimum, Pair, minimum, random_pair
+from analysis.claims.prototypes.instances.partly_trained import Minimum, Pair, minimum, pair_in_full_mode, random_pair
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, equal, holds
 from analysis.prototypes.hessian import HessianBlocks, condition_bound, hessian_blocks, rate_condition, rate_spectrum
@@ -21,9 +21,7 @@ from dynsim._types import Key
 from dynsim.exact import positive_definite
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
-from dynsim.systems.prototypes.encoders import FreeEmbeddings
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
-from dynsim.systems.prototypes.losses import PrototypeLoss
 
 PROPOSITION = PROTOTYPES.at("Proposition 3")
 
@@ -133,16 +131,18 @@ def exponentially_stable_iff_positive_spectrum(key: Key, integrator: AbstractInt
     return _decay_trial(key, integrator, True)
 
 
-def _sufficient_trial(key: Key, integrator: AbstractIntegrator, at: Minimum, hypothesis: Measurement) -> Trial:
+def _sufficient_trial(at: Minimum, hypothesis: Measurement) -> Trial:
     """Measure (14) at a ratio of nine tenths of its bound, and the spectrum of J*."""
     bound = rate_condition(at.flow, at.state).bound
     flow = at.flow.with_ratio(0.9 * bound)
     condition, above = rate_condition(flow, at.state), rate_condition(at.flow.with_ratio(1.1 * bound), at.state)
     least = rate_spectrum(flow, at.state)[0] / float(flow.encoder_rate)
+    speed = max(float(jnp.max(jnp.abs(part))) for part in jax.tree.leaves(flow.velocity(0.0, at.state)))
     return Trial(
         hypotheses=(
             hypothesis,
             at_least("(14): its bound, less the ratio", condition.bound - condition.ratio, 0.0, tolerance=1e-7),
+            equal("speed at the fixed point", speed, 0.0, tolerance=1e-9),
         ),
         conclusions=(
             at_least("least eigenvalue of J*, over eta_theta", least, 1e-3, tolerance=1e-7),
@@ -151,7 +151,7 @@ def _sufficient_trial(key: Key, integrator: AbstractIntegrator, at: Minimum, hyp
             holds("it `holds` below the bound alone", condition.holds and not above.holds),
         ),
         witness={"state": at.state, "bound": bound},
-        parameters={"mode": at.flow.loss.gradient},
+        parameters={"mode": at.flow.loss.gradient, "data": at.flow.data.shape[0]},
     )
 
 
@@ -160,24 +160,23 @@ def _sufficient_trial(key: Key, integrator: AbstractIntegrator, at: Minimum, hyp
     PROTOTYPES.at("Proposition 3", equation="(14)"),
     num_trials=6,
     note="true for another reason than printed: H* > 0 suffices, at any ratio of rates, since J* is similar to a "
-    "symmetric positive definite matrix; (14) is not needed. Mode full",
+    "symmetric positive definite matrix; (14) is not needed. Mode full; the control has H* of a pair that is positive "
+    "for higher temperatures",
 )
 def positive_hessian_and_small_ratio_are_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If H* > 0 and eta_theta / eta_P is below the bound of (14), the fixed point is asymptotically stable."""
-    at = minimum(key, mode="full")
-    least = np.linalg.eigvalsh(hessian(at))[0]
-    return _sufficient_trial(key, integrator, at, at_least("least eigenvalue of H*", least, 0.0, tolerance=1e-7))
+    at = clear_minimum(key)
+    least = np.linalg.eigvalsh(hessian_blocks(at.flow, at.state).matrix)[0]
+    return _sufficient_trial(at, at_least("least eigenvalue of H*", least, 0.0, tolerance=1e-7))
 
 
 @positive_hessian_and_small_ratio_are_stable.with_control
 def positive_hessian_and_small_ratio_are_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Both diagonal blocks of H* positive definite, and H* only semidefinite: free embeddings, which translate."""
-    pair = random_pair(key, separated=False)
-    flow = CoupledFlow(np.zeros((2, 1)), FreeEmbeddings(2, 1), pair.temperature, loss=PrototypeLoss("frozen"))
-    at = Minimum(flow, Coupled(jnp.zeros((2, 1)), jnp.zeros((2, 1))))
-    H = hessian(at)
-    least = min(np.linalg.eigvalsh(block)[0] for block in (H[:2, :2], H[2:, 2:]))
-    return _sufficient_trial(key, integrator, at, at_least("least eigenvalue of a block", least, 0.0, tolerance=1e-7))
+    """Both diagonal blocks of H* are positive definite, and H* is not: it is indefinite."""
+    at = pair_in_full_mode(key, low=0.8, high=1.2)
+    H = hessian_blocks(at.flow, at.state)
+    least = min(np.linalg.eigvalsh(block)[0] for block in (H.encoder, H.prototypes))
+    return _sufficient_trial(at, at_least("least eigenvalue of a block", least, 0.0, tolerance=1e-7))
 
 
 def _bounds(pair: Pair) -> tuple[Fraction, Fraction]:

@@ -5,7 +5,15 @@ from scipy.stats import t
 
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.experiments import Record, best_record
-from analysis.experiments.prototypes.debris import BASELINES, DEBRIS, MODES, Descent, debris_outcome, error_share
+from analysis.experiments.prototypes.debris import (
+    BASELINES,
+    DEBRIS,
+    MODES,
+    Descent,
+    best_epoch,
+    debris_outcome,
+    error_share,
+)
 from analysis.experiments.prototypes.orbits import FEATURES, REGIMES, Catalogue, CrossSection, Objects, draw_objects
 from analysis.experiments.prototypes.scores import scores
 from analysis.ledger.claim import claim
@@ -15,6 +23,7 @@ from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 
 PRINTED_GAIN = 0.772 - 0.756  # of the accuracy, Table 3
+SCORES = ("accuracy", "mutual information", "Rand index")
 SEEDS = 5
 EPOCHS = 500  # as printed
 COMMAND = "dynsim experiment prototypes/debris --size paper"
@@ -25,21 +34,25 @@ NOTE = (
 
 
 def _hypotheses(record: Record) -> tuple[Measurement, ...]:
-    """Measure the numbers of seeds and epochs, and that k-means has the accuracy of Table 3."""
+    """Measure the numbers of seeds and epochs, and that k-means has the accuracy of Table 3, on features and in PCA."""
     accuracy = record.arrays["reference: full: scores"][..., 0]
-    baseline = np.mean(record.arrays[f"reference: {BASELINES[1]}: scores"][:, 0])
+    baselines = [np.mean(record.arrays[f"reference: {name}: scores"][:, 0]) for name in BASELINES]
     return (
         at_least("number of seeds", accuracy.shape[0], SEEDS, tolerance=0.0),
         at_least("number of epochs", accuracy.shape[1] - 1, EPOCHS, tolerance=0.0),
-        at_most("accuracy of k-means less the printed one", abs(baseline - 0.756), 0.01, tolerance=0.0),
+        *(
+            at_most(f"error of the accuracy of {name}", abs(found - 0.756), 0.01, tolerance=0.0)
+            for name, found in zip(BASELINES, baselines, strict=True)
+        ),
     )
 
 
-def _gains(record: Record, mode: str, *, best: bool) -> np.ndarray:
-    """Return by seed the accuracy at the final or the best epoch less that of k-means on the same components."""
-    accuracy = record.arrays[f"reference: {mode}: scores"][..., 0]
-    found = np.max(accuracy, axis=1) if best else accuracy[:, -1]
-    return found - record.arrays[f"reference: {BASELINES[1]}: scores"][:, 0]
+def _gains(record: Record, mode: str, *, best: bool) -> dict[str, np.ndarray]:
+    """Return by baseline the scores at the best or the last epoch less those of k-means, (seeds, 3)."""
+    scores = record.arrays[f"reference: {mode}: scores"]
+    epochs = best_epoch(scores) if best else np.full(len(scores), scores.shape[1] - 1)
+    found = scores[np.arange(len(scores)), epochs]
+    return {name: found - record.arrays[f"reference: {name}: scores"] for name in BASELINES}
 
 
 def _margin(gains: np.ndarray) -> float:
@@ -47,25 +60,34 @@ def _margin(gains: np.ndarray) -> float:
     return float(t.ppf(0.975, len(gains) - 1) * np.std(gains, ddof=1) / np.sqrt(len(gains)))
 
 
-def _improvement_trial(bound: float, *, best: bool, seeds: bool = True) -> Trial:
-    """Compare the mean gain over k-means with a bound, in both modes; `seeds=False` takes any record."""
+def _improvement_trial(
+    bounds: tuple[float, ...],
+    *,
+    best: bool,
+    clear: bool = False,
+    seeds: bool = True,
+    baselines: tuple[str, ...] = BASELINES,
+) -> Trial:
+    """Compare the mean gains over k-means with bounds, of the accuracy first, in both modes.
+
+    With `clear` they are above them by the 95% margin, which else is the tolerance. `seeds=False` takes any record.
+    """
     record = best_record(DEBRIS)
-    gains = {mode: _gains(record, mode, best=best) for mode in MODES}
-    if best:
-        conclusions = [
-            at_least(f"mean gain less its 95% margin ({mode})", np.mean(found) - _margin(found), bound, tolerance=0.0)
-            for mode, found in gains.items()
-        ]
-    else:
-        conclusions = [
-            at_least(f"mean gain of the accuracy ({mode})", np.mean(found), bound, tolerance=_margin(found))
-            for mode, found in gains.items()
-        ]
+    gains = {f"{mode}, less {name}": _gains(record, mode, best=best)[name] for mode in MODES for name in baselines}
+    conclusions = []
+    for case, found in gains.items():
+        for score, bound, values in zip(SCORES, bounds, found.T, strict=False):
+            mean, margin = float(np.mean(values)), _margin(values)
+            conclusions.append(
+                at_least(f"mean gain of the {score} less its 95% margin ({case})", mean - margin, bound, tolerance=0.0)
+                if clear
+                else at_least(f"mean gain of the {score} ({case})", mean, bound, tolerance=margin)
+            )
     return Trial(
         hypotheses=_hypotheses(record) if seeds else (_hypotheses(record)[1],),
         conclusions=tuple(conclusions),
-        witness={"size": record.size, **{f"gains ({mode})": found for mode, found in gains.items()}},
-        parameters={"size": record.size, "seeds": len(gains["full"]), "epochs": EPOCHS},
+        witness={"size": record.size, **{f"gains ({case})": found for case, found in gains.items()}},
+        parameters={"size": record.size, "seeds": len(next(iter(gains.values()))), "epochs": EPOCHS},
     )
 
 
@@ -74,32 +96,65 @@ def _improvement_trial(bound: float, *, best: bool, seeds: bool = True) -> Trial
     PROTOTYPES.at("Table 3"),
     num_trials=1,
     decided_by=COMMAND,
-    note="read: by half of the printed gain of .016 at least, in the mean over seeds, at the final epoch, since the "
-    f"best one is chosen with the labels; both modes; {NOTE}; no control: the best epoch passes, see `best-epoch`",
+    note="as in Table 3, at the epoch of the best accuracy, which is chosen with the labels, the start left out; read: "
+    "by half of the printed gain of .016 at least, in the mean over seeds, over both k-means, and with a mutual "
+    f"information and a Rand index that are not less; both modes; {NOTE}; no control: a gain over the start passes, "
+    "see `over-its-start`",
 )
 def prototypes_improve_on_k_means(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """DDCL-Attention improves on the clustering accuracy of k-means on the debris data."""
-    return _improvement_trial(PRINTED_GAIN / 2, best=False)
+    """At its best epoch DDCL-Attention improves on the accuracy, the mutual information and the Rand index of k-means
+    on the debris data.
+    """
+    return _improvement_trial((PRINTED_GAIN / 2, 0.0, 0.0), best=True)
 
 
 @claim(
-    "prototypes/experiment-7.2-improvement/best-epoch",
+    "prototypes/experiment-7.2-improvement/last-epoch",
     PROTOTYPES.at("Table 3"),
     variant="reading",
     num_trials=1,
     decided_by=COMMAND,
-    note="read: at the best epoch, as in Table 3, by any amount; the start is k-means, so that no best epoch can be "
-    f"worse, and the best of 501 values that fluctuate is better; both modes; {NOTE}",
+    note="read: after the last epoch, for which no label is needed, by half of the printed gain of .016 at least; both "
+    f"modes; {NOTE}; no control: as for the best epoch",
 )
-def prototypes_improve_at_the_best_epoch(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The epoch of the highest accuracy, chosen with the labels, has a higher mean accuracy than k-means."""
-    return _improvement_trial(0.0, best=True)
+def prototypes_improve_at_the_last_epoch(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """After its last epoch DDCL-Attention improves on the accuracy of both k-means on the debris data."""
+    return _improvement_trial((PRINTED_GAIN / 2,), best=False)
 
 
-@prototypes_improve_at_the_best_epoch.with_control
-def prototypes_improve_at_the_best_epoch(key: Key, integrator: AbstractIntegrator) -> Trial:
+@claim(
+    "prototypes/experiment-7.2-improvement/any-gain",
+    PROTOTYPES.at("Table 3"),
+    variant="reading",
+    num_trials=1,
+    decided_by=COMMAND,
+    note="read: at the best epoch, as in Table 3, by any amount that is significant, over both k-means; both modes; "
+    f"{NOTE}; no control: as for the best epoch",
+)
+def prototypes_improve_by_any_amount(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The epoch of the highest accuracy, chosen with the labels, is significantly more accurate than both k-means."""
+    return _improvement_trial((0.0,), best=True, clear=True)
+
+
+@claim(
+    "prototypes/experiment-7.2-improvement/over-its-start",
+    PROTOTYPES.at("Table 3"),
+    variant="special case",
+    num_trials=1,
+    decided_by=COMMAND,
+    note="changed: by any amount, over the k-means on principal components alone, from which the prototypes start; "
+    "nearly trivial, since the best of 500 values that fluctuate around the start is above it by chance; both modes; "
+    f"{NOTE}",
+)
+def prototypes_improve_on_their_start(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The epoch of the highest accuracy, chosen with the labels, has a higher mean accuracy than the start."""
+    return _improvement_trial((0.0,), best=True, clear=True, baselines=BASELINES[1:])
+
+
+@prototypes_improve_on_their_start.with_control
+def prototypes_improve_on_their_start(key: Key, integrator: AbstractIntegrator) -> Trial:
     """By the printed gain of .016."""
-    return _improvement_trial(PRINTED_GAIN, best=True, seeds=False)
+    return _improvement_trial((PRINTED_GAIN,), best=True, clear=True, seeds=False, baselines=BASELINES[1:])
 
 
 OBJECTS = 100  # of each regime

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Int
 
 from analysis.experiments import Arrays, Experiment
 from analysis.experiments.prototypes.histories import NAMES, History, history, scores_of
@@ -16,6 +17,7 @@ from analysis.experiments.prototypes.kmeans import kmeans
 from analysis.experiments.prototypes.orbits import REGIMES, Catalogue, Objects, draw_objects, standardised
 from analysis.experiments.prototypes.scores import chance_band, contingency, matching
 from dynsim._types import Key
+from dynsim.errors import argument_error
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.papers import PROTOTYPES
 from dynsim.progress import progress
@@ -162,6 +164,19 @@ def error_share(table: np.ndarray, first: str, second: str) -> float:
     return float((wrong[j, k] + wrong[k, j]) / np.sum(wrong)) if np.any(wrong) else np.nan
 
 
+def best_epoch(scores: Float[np.ndarray, "seeds epochs 3"]) -> Int[np.ndarray, " seeds"]:
+    """Return by seed the first epoch of the highest accuracy, from 1 on: epoch 0 is the start, k-means itself.
+
+    Source: PROTOTYPES, Table 3.
+
+    Raises:
+        ValueError: for scores of the start alone.
+    """
+    if scores.ndim != 3 or scores.shape[1] < 2:
+        raise argument_error("scores", "have shape (seeds, epochs, 3) with two epochs at least", f"has {scores.shape}")
+    return 1 + np.argmax(scores[:, 1:, 0], axis=1)
+
+
 def summarise_debris(arrays: Arrays) -> str:
     """Return Table 3 for the reference, the places of its errors, and a line for each change, as text."""
     lines = list(_table_3(arrays))
@@ -183,7 +198,7 @@ def _table_3(arrays: Arrays) -> Iterator[str]:
         yield f"{baseline}: {text(arrays[f'reference: {baseline}: scores'])}"
     for mode in MODES:
         found = arrays[f"reference: {mode}: scores"]
-        best = np.argmax(found[:, :, 0], axis=1)
+        best = best_epoch(found)
         mean, low, high = arrays[f"reference: {mode}: chance"].mean(axis=0)
         yield f"{mode}, best epoch ({best.tolist()}): {text(found[np.arange(len(found)), best])}"
         yield f"{mode}, final epoch: {text(found[:, -1])}; ACC by chance {mean:.3f} ({low:.3f}-{high:.3f})"
@@ -192,11 +207,12 @@ def _table_3(arrays: Arrays) -> Iterator[str]:
 def _change(name: str, arrays: Arrays) -> str:
     parts = [f"{name}: {np.mean(arrays[f'{name}: {BASELINES[1]}: scores'][:, 0]):.4f}"]
     for mode in MODES:
-        found = arrays[f"{name}: {mode}: scores"][:, :, 0]
+        found = arrays[f"{name}: {mode}: scores"]
         shares = [error_share(table, "LEO", "HEO") for table in arrays[f"{name}: {mode}: tables"]]
         known = [share for share in shares if np.isfinite(share)]
         errors = f"{np.mean(known):.2f}" if known else "none"
-        best, final, S = found.max(axis=1).mean(), found[:, -1].mean(), arrays[f"{name}: {mode}: S"][:, -1].mean()
+        best, final = found[np.arange(len(found)), best_epoch(found), 0].mean(), found[:, -1, 0].mean()
+        S = arrays[f"{name}: {mode}: S"][:, -1].mean()
         parts.append(f"{mode} {best:.4f}, {final:.4f}, {S:.3g}, {errors}")
     return "; ".join(parts)
 

@@ -1,22 +1,39 @@
 """Hessians of the flows on which claims are tried, held against the exact ones and against the flow's linearisation."""
 
+import jax
 import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.prototypes.instances.partly_trained import Minimum, Pair
+from analysis.claims.prototypes.instances.partly_trained import Minimum, Pair, minimum, pair_in_full_mode
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.ledger.evidence import Measurement, equal
 from analysis.prototypes.hessian import hessian_blocks, rate_jacobian, rate_spectrum
+from dynsim._types import Key
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 
 SECOND = [0, 2, 4]
 """The entries of the flat state of a pair that are theta and the second coordinates of the prototypes."""
 FIRST = [1, 3]
 
+CLEAR = 0.05
+"""The least eigenvalue of a Hessian that is clearly positive definite; most of the others are about 4."""
+
 
 def hessian(at: Minimum) -> np.ndarray:
     """Return the Hessian of the potential at a state, in the mode of the flow."""
     return hessian_blocks(at.flow, at.state).matrix
+
+
+def clear_minimum(key: Key) -> Minimum:
+    """Return a minimum in the mode `full` whose Hessian is clearly positive definite: of a pair, or of six data.
+
+    A prototype near each of three groups of data is a saddle, at times, though both diagonal blocks are positive; then
+    others are drawn.
+    """
+    if bool(jax.random.bernoulli(jax.random.fold_in(key, 0))):
+        return pair_in_full_mode(key, low=0.3, high=0.5)
+    found = (minimum(jax.random.fold_in(key, k), mode="full") for k in range(1, 100))
+    return next(at for at in found if np.linalg.eigvalsh(hessian(at))[0] >= CLEAR)
 
 
 def spectrum_agrees(flow: CoupledFlow, x: Coupled) -> Measurement:

@@ -71,6 +71,28 @@ def minimum(key: Key, *, mode: str, ratio: float = 0.1) -> Minimum:
     return Minimum(flow, newton(flow, start)[0])
 
 
+def pair_in_full_mode(key: Key, *, low: float, high: float) -> Minimum:
+    r"""Return two data $(\pm a, \pm y)$ and two prototypes $(\pm a r, 0)$ at a critical point, in the mode `full`.
+
+    With u between `low` and `high`, $r = \tanh u + u / \cosh^2 u$ and $T = 2 a^2 r / u$. In theta and the second
+    coordinates the Hessian is that of the mode `frozen`, `Pair.trained_block`: both of its diagonal blocks are positive
+    definite, and it is so itself if and only if r < 1, that is u < .6392.
+    """
+    rng = numpy_rng(key, "pair in full mode")
+    a, y, u = rng.uniform(0.5, 2.0), rng.uniform(0.5, 2.0), rng.uniform(low, high)
+    r = math.tanh(u) + u / math.cosh(u) ** 2
+    rate = float(rng.uniform(0.5, 2))
+    flow = CoupledFlow(
+        np.array([[a, y], [-a, -y]]),
+        PartlyTrainedEncoder(2),
+        2 * a**2 * r / u,
+        loss=PrototypeLoss("full"),
+        encoder_rate=0.1 * rate,
+        prototype_rate=rate,
+    )
+    return Minimum(flow, Coupled(jnp.zeros(1), jnp.asarray([[a * r, 0.0], [-a * r, 0.0]])))
+
+
 class Pair(NamedTuple):
     r"""Two data $(\pm a, \pm y)$ and two prototypes $(\pm a r, 0)$, |r| < 1, in the mode `frozen`: exact equilibria.
 
