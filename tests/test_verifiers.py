@@ -19,7 +19,7 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "consensus/claim_multihead_value": (("P", 1), [["5", "0"], ["0", "5"]]),
     "consensus/claim_value_matrix_consensus": (("mu",), "-1/100"),
     "consensus/definition_4_1": (("coefficients of 1, s, s^2", 2), "0"),
-    "consensus/equation_12": (("slope",), "2"),
+    "consensus/equation_12_infinite_family": (("slope",), "2"),
     "consensus/equation_25": (("tokens", 1), ["2/3", "2/3", "1/3"]),
     "consensus/equation_5": (("exponents of two", 0, 1, 0), "1"),
     "consensus/lemma_6_1_lower": (("start",), ["3/5", "4/5", "0"]),

@@ -1,4 +1,4 @@
-"""Verify an instance that refutes (12) of Rodriguez Abella, Silvestre and Tabuada.
+"""Verify an instance that refutes (12) of Rodriguez Abella, Silvestre and Tabuada for infinite families.
 
 Printed: for a family of continuously differentiable functions f_i, i in I, and f = max_i f_i, the upper Dini derivative
 of f at t is the largest derivative at t of the f_i with f_i(t) = f(t). Read for any index set I for which the maximum
@@ -9,7 +9,7 @@ Instance: f_0 = 0 and f_i(t) = 4 t - 1/i - i t^2, i = 1, 2, ..., at t = 0. The m
 tends to -oo for t > 0 and f_i(0) = -1/i < 0. Only f_0 is active at 0, with the derivative 0. But f(1/k) >= f_k(1/k) =
 2/k for all k: the upper Dini derivative at 0 is at least 2.
 
-Usage: python equation_12.py [WITNESS.json]
+Usage: python equation_12_infinite_family.py [WITNESS.json]
 """
 
 import json
@@ -17,7 +17,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
-STATEMENT = "consensus/equation-12"
+STATEMENT = "consensus/equation-12/infinite-family"
 WITNESS = {"slope": "4", "k": [1, 10, 1000, 1000000]}
 
 
