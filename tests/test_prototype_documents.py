@@ -39,7 +39,7 @@ def test_a_reading_pools_the_words_of_each_document_and_no_padding(levels):
     found = eqx.filter_jit(first)(TOKENS, SHARES, T)
     matrix, p = np.asarray(first.matrix), np.asarray(first.bank)
     norm = lambda x: (x - x.mean(axis=1, keepdims=True)) / np.sqrt(x.var(axis=1, keepdims=True) + 1e-5)
-    loss, variance = 0.0, 0.0
+    loss, variance, entropy = 0.0, 0.0, 0.0
     for row, count in enumerate((4, 2, 1)):
         z = np.asarray(TOKENS)[row, :count] @ matrix.T
         d = np.sum((z[:, None] - p) ** 2, axis=2)
@@ -51,8 +51,29 @@ def test_a_reading_pools_the_words_of_each_document_and_no_padding(levels):
         assert np.max(np.abs(np.asarray(found.output)[row] - np.mean(output, axis=0))) < 1e-5
         loss += np.sum(q * d) / count / 3
         variance += np.sum(q * np.sum((p - mu[:, None]) ** 2, axis=2)) / count / 3
+        entropy -= np.sum(q * np.log(q)) / count / 3
     assert abs(float(found.loss) - loss) < 1e-4
     assert abs(float(found.variance) - variance) < 1e-4
+    assert abs(float(found.entropy) - entropy) < 1e-5
+
+
+def test_the_second_level_reads_centroids_of_documents_and_both_losses_have_a_barrier(levels):
+    first, second = levels
+    evaluated = eqx.filter_jit(lambda model: (model(TOKENS, SHARES, T), two_level_loss(model, TOKENS, SHARES, T, 0.5)))
+    (below, above), total = evaluated(TwoLevelReadout(first, second, detached=True))
+    p, z = np.asarray(second.bank), np.asarray(below.centroids) @ np.asarray(second.matrix).T
+    d = np.sum((z[:, None] - p) ** 2, axis=2)
+    q = np.exp(-d / float(T)) / np.sum(np.exp(-d / float(T)), axis=1, keepdims=True)
+    np.testing.assert_allclose(above.centroids, q @ p, rtol=1e-4, atol=1e-5)
+    assert abs(float(above.loss) - np.mean(np.sum(q * d, axis=1))) < 1e-4
+    apart = lambda p: np.sum((p[:, None] - p) ** 2, axis=2)[np.triu_indices(len(p), 1)]
+    barriers = sum(0.5 * np.sum(1 / apart(np.asarray(level.bank))) for level in levels)
+    np.testing.assert_allclose(total, below.loss + above.loss + barriers, rtol=1e-5)
+
+
+def test_a_projection_is_drawn_with_the_variance_of_one_over_its_inputs():
+    matrix = np.asarray(draw_projected(KEY, 400, 50, 3).matrix)
+    assert abs(400 * np.var(matrix) - 1) < 6 * np.sqrt(2 / matrix.size)
 
 
 def by_first(model):
@@ -75,13 +96,13 @@ def test_the_classifier_reads_centroids_and_adds_the_weighted_loss(levels):
     head = np.arange(12, dtype=np.float32).reshape(2, 6) / 6
     model = DocumentClassifier(levels[0], jnp.asarray(head), jnp.asarray([0.5, -0.5], jnp.float32))
     labels = jnp.array([0, 1, 1])
-    parts = eqx.filter_jit(
-        lambda model: (model.readout(TOKENS, SHARES, T), classification_loss(model, TOKENS, SHARES, labels, T, 0.3))
-    )
-    reading, found = parts(model)
+    losses = lambda model: [classification_loss(model, TOKENS, SHARES, labels, T, *given) for given in ((0.3,), ())]
+    parts = eqx.filter_jit(lambda model: (model.readout(TOKENS, SHARES, T), losses(model)))
+    reading, (found, by_default) = parts(model)
     logits = np.asarray(reading.centroids) @ head.T + np.array([0.5, -0.5])
     entropy = np.mean([np.log(np.sum(np.exp(row))) - row[label] for row, label in zip(logits, (0, 1, 1), strict=True)])
     assert abs(float(found) - entropy - 0.3 * float(reading.loss)) < 1e-5
+    assert abs(float(by_default) - entropy - 0.1 * float(reading.loss)) < 1e-5
     other = DocumentClassifier(levels[0], model.head, model.head_bias, from_centroids=False)
     assert np.max(np.abs(np.asarray(other.logits(reading)) - logits)) > 0.1
 
