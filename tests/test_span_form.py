@@ -127,6 +127,8 @@ def test_events_are_seen_by_the_tokens():  # by diffrax too: see `test_events`
     assert plain.event == spanned.event == 0
     assert float(spanned.path.ts[-1]) == pytest.approx(float(plain.path.ts[-1]), abs=1e-6)
     np.testing.assert_allclose(spanned.path.final, plain.path.final, atol=1e-6)
+    way = -1 if observed(0.0, ends.initial) < between else 1  # the other one
+    assert simulate_until(flow, x, 1.5 * TIMES, [Event(meets.fn, way)], integrator=InSpan(Scipy())).event == -1
 
 
 def test_a_run_in_the_span_is_made_again_from_its_file(tmp_path):
