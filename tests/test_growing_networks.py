@@ -254,11 +254,20 @@ def test_training_grows_heads_and_a_resumed_run_has_the_same_bits(tmp_path):
 
 @pytest.mark.parametrize("encoder", [True, False])
 def test_a_frozen_encoder_stays_and_growth_is_never_trained(two_heads, encoder):
-    rule = growing_optimiser(4, 1e-2, temperature_rate=0.5, encoder=encoder)
+    rule, by_default = growing_optimiser(4, 1e-2, temperature_rate=0.5, encoder=encoder), growing_optimiser(4)
     weights = eqx.filter(two_heads, eqx.is_inexact_array)
     ones = jax.tree.map(np.ones_like, weights)
+
+    def steps(found):
+        first, state = rule.update(found, rule.init(weights), weights)
+        return (
+            first,
+            rule.update(found, state, weights)[0],
+            by_default.update(found, by_default.init(weights), weights)[0],
+        )
+
     with jax.numpy_dtype_promotion("standard"):
-        change = jax.jit(lambda found: rule.update(found, rule.init(weights), weights)[0])(ones)
+        change, second, own = jax.jit(steps)(ones)
     moved = lambda leaf: bool(np.any(np.asarray(leaf) != 0))
     rest = (change.embedding, change.attention.query, change.layer.output, change.layer_norm.gain, change.bias)
     assert {moved(leaf) for leaf in rest} == {encoder}
@@ -266,6 +275,11 @@ def test_a_frozen_encoder_stays_and_growth_is_never_trained(two_heads, encoder):
     assert np.all(np.asarray(change.layer.temperatures) == -0.5)  # plain gradient descent
     decay = 1e-2 * (1 + 1e-3 * two_heads.layer.prototypes)
     np.testing.assert_allclose(change.layer.prototypes, -decay, rtol=1e-6)  # the first step of AdamW
+    cosine = (1 + np.cos(np.pi / 4)) / 2
+    np.testing.assert_allclose(second.layer.prototypes, -cosine * decay, rtol=1e-6)  # the same gradient again
+    np.testing.assert_allclose(own.layer.prototypes, -0.03 * decay, rtol=1e-6)
+    assert np.all(np.asarray(own.layer.temperatures) == -0.01)
+    assert moved(own.embedding)
 
 
 @pytest.mark.parametrize(
