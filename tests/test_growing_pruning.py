@@ -159,6 +159,14 @@ def test_a_cycle_needs_three_repeats_of_the_same_residual():
     np.testing.assert_array_equal(history.heads[:4], [1, 2, 1, 2])
 
 
+def test_growth_comes_before_pruning_after_a_dwell_each_and_every_fourth_step_is_kept():
+    flow, x = with_heads(1, pruning=0.1, dwell=3.0, prototype_rate=1e-4)
+    path = descend(flow, x._replace(prototypes=0.01 * x.prototypes), 10, every=4)  # both are due once the dwell is over
+    assert [(jump.name, jump.time) for jump in path.jumps] == [("grow", 3.0), ("prune", 6.0)]
+    assert [phase.ts.tolist() for phase in path.phases] == [[0.0, 3.0], [3.0, 4.0, 6.0], [6.0, 8.0, 10.0]]
+    assert [int(phase.stats.num_steps) for phase in path.phases] == [3, 3, 4]
+
+
 def test_pruning_that_retains_directions_is_no_cycle():
     path = cycling(60, release="retain")
     assert not growth_cycle(path).found
