@@ -1,14 +1,19 @@
 """`dynsim simulate growing`: the events and heads that it prints, the files that it writes, and its refusals."""
 
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from analysis.growing.separation import separation_force
+from dynsim.commands.simulate.growing_options import Growing
 from dynsim.commands.simulate.growing_summary import temperatures
 from dynsim.growing import flow_of
 from dynsim.storage import load
+from dynsim.systems.growing.flow import GrowingFlow
+from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.assignments import separation
 from figures import panels
 from tests.test_command_line import refused, run
@@ -25,6 +30,16 @@ def folder(tmp_path, monkeypatch):
     np.savetxt("symmetric.csv", np.eye(3), delimiter=",")
     np.savetxt("directed.csv", [[0, 1, 0], [-1, 0, 0], [0, 0, 5]], delimiter=",")
     return tmp_path
+
+
+def test_rules_and_rates_are_by_default_those_of_the_library():
+    options, seen = Growing(), {}
+    for kind in (GrowthRules, GrowingFlow):
+        given = {name: one.default for name, one in inspect.signature(kind.__init__).parameters.items()}
+        seen |= {name: value for name, value in given.items() if hasattr(options, name)}
+    del seen["encoder"], seen["encoder_rate"], seen["interaction"]  # of the library without an encoder
+    assert {name: getattr(options, name) for name in seen} == seen
+    assert len(seen) > 20
 
 
 def test_events_are_printed_in_order_and_the_file_has_them(capsys, folder, monkeypatch):

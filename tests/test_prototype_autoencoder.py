@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.experiments.prototypes.quantisation import epochs_to_full, measured
 from dynsim.keys import stream
 from dynsim.networks.prototypes.convolution import (
     Pointwise,
@@ -98,6 +99,26 @@ def test_matrices_are_drawn_with_the_variance_of_two_over_their_inputs(model):
     matrices = [np.asarray(layer.matrix) for layer in (*model.encoder, *model.decoder)]
     units = np.concatenate([(matrix * np.sqrt(len(matrix) / 2)).ravel() for matrix in matrices])
     assert abs(np.mean(units**2) - 1) < 6 * np.sqrt(2 / units.size)
+
+
+def test_what_is_measured_of_a_quantiser_are_means_over_tokens(model):
+    evaluated = eqx.filter_jit(lambda m: (m.latent(IMAGES), measured(m, IMAGES, jnp.asarray(0.7, jnp.float32))))
+    latent, found = evaluated(model)
+    z, p = np.asarray(latent, float).reshape(-1, 4), np.asarray(CODEBOOK, float)
+    d = np.sum((z[:, None] - p) ** 2, axis=2)
+    q = np.exp(-d / 0.7) / np.sum(np.exp(-d / 0.7), axis=1, keepdims=True)
+    around = lambda x: np.mean(np.sum((x - x.mean(axis=0)) ** 2, axis=1))
+    expected = {
+        "utilisation by nearest": len(np.unique(np.argmin(d, axis=1))) / 3,
+        "least mean assignment": np.min(q.mean(axis=0)),
+        "entropy": -np.sum(q * np.log(q)) / len(z),
+        "separation": np.min(np.sum((p[[0, 0, 1]] - p[[1, 2, 2]]) ** 2, axis=1)),
+        "variance": np.mean(np.sum(q * np.sum((p - (q @ p)[:, None]) ** 2, axis=2), axis=1)),
+        "spread": around(p),
+        "covariance": around(z),
+    }
+    np.testing.assert_allclose([found[name] for name in expected], list(expected.values()), rtol=1e-4)
+    assert epochs_to_full(np.array([[1, 0.5, 1, 1], [1, 0.9, 0.9, 0.9]])).tolist() == [2, np.inf]
 
 
 class Codes(eqx.Module):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.experiments.prototypes.documents import Corpus, Documents, logistic_accuracy, read_corpus
-from analysis.experiments.prototypes.text import table
+from analysis.experiments.prototypes.text import _measured, some_tokens, table
 from dynsim.keys import stream
 from dynsim.networks.decoder.transformer import LayerNorm
 from dynsim.networks.prototypes.documents import (
@@ -74,6 +74,31 @@ def test_the_second_level_reads_centroids_of_documents_and_both_losses_have_a_ba
 def test_a_projection_is_drawn_with_the_variance_of_one_over_its_inputs():
     matrix = np.asarray(draw_projected(KEY, 400, 50, 3).matrix)
     assert abs(400 * np.var(matrix) - 1) < 6 * np.sqrt(2 / matrix.size)
+
+
+def test_measures_of_a_test_set_count_documents(levels):
+    head = np.random.default_rng(1).normal(size=(3, 6)).astype(np.float32)
+    model = DocumentClassifier(levels[0], jnp.asarray(head), jnp.zeros(3, jnp.float32))
+    labels = jnp.array([2, 0, 2])
+    reading, found = eqx.filter_jit(
+        lambda m: (m.readout(TOKENS, SHARES, T), _measured(m, (TOKENS, SHARES, labels), T))
+    )(model)
+    likeliest = np.argmax(np.asarray(reading.centroids) @ head.T, axis=1)
+    assert found["classified"] == pytest.approx(np.mean(likeliest == np.asarray(labels)))
+    first = np.argmax(np.asarray(reading.assignments), axis=1)
+    assert np.asarray(found["tables"]).sum() == 3
+    assert all(found["tables"][label, k] > 0 for label, k in zip(labels.tolist(), first, strict=True))
+    p = np.asarray(levels[0].bank)
+    assert found["separation"] == pytest.approx(np.min(np.sum((p[[0, 0, 1]] - p[[1, 2, 2]]) ** 2, axis=1)), rel=1e-4)
+    assert found["utilisation"] == pytest.approx(np.mean(np.asarray(reading.assignments).mean(axis=0) > 0.01))
+    assert float(found["entropy"]) == float(reading.entropy)
+
+
+def test_words_on_which_k_means_starts_are_drawn_without_padding():
+    documents = Documents(np.asarray(TOKENS), np.asarray(SHARES), np.zeros(3, int))
+    found = np.asarray(some_tokens(documents, KEY))
+    real = np.asarray(TOKENS)[np.asarray(SHARES) > 0]
+    np.testing.assert_array_equal(np.sort(found, axis=0), np.sort(real, axis=0))
 
 
 def by_first(model):

@@ -170,4 +170,25 @@ MUTANTS = (
             "tests/test_symplectic.py::test_an_ensemble_has_the_runs_of_its_members_and_one_that_escapes_ends_there",
         ),
     ),
+    Mutant(
+        "rules: a higher threshold by default",
+        "dynsim.systems.growing.rules",
+        "threshold: Any = 0.05",
+        "threshold: Any = 0.5",
+        tests=("tests/test_growing_command.py::test_rules_and_rates_are_by_default_those_of_the_library",),
+    ),
+    Mutant(
+        "rules: a shorter dwell by default",
+        "dynsim.systems.growing.rules",
+        "dwell: Any = 1.0",
+        "dwell: Any = 0.1",
+        tests=("tests/test_growing_command.py::test_rules_and_rates_are_by_default_those_of_the_library",),
+    ),
+    Mutant(
+        "rules: directions are given back by default",
+        "dynsim.systems.growing.rules",
+        'release: str = "retain"',
+        'release: str = "release"',
+        tests=("tests/test_growing_command.py::test_rules_and_rates_are_by_default_those_of_the_library",),
+    ),
 )

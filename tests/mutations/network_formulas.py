@@ -170,4 +170,31 @@ MUTANTS = (
         "jax.nn.relu(second(first(neighbourhoods(z))))",
         tests=("tests/test_prototype_autoencoder.py::test_there_are_relu_between_layers_and_a_sigmoid_at_the_end",),
     ),
+    Mutant(
+        "reviews: a decoder drawn up to the inverse of its inputs",
+        "dynsim.networks.sentiment.classifier",
+        "bound = d**-0.5",
+        "bound = 1.0 / d",
+        tests=(
+            "tests/test_hardmax_classifier.py::test_a_decoder_is_drawn_uniformly_up_to_the_inverse_root_of_its_inputs",
+        ),
+    ),
+    Mutant(
+        "reviews: a higher temperature by default",
+        "dynsim.networks.sentiment.classifier",
+        "depth: int = 8, temperature: float = 1e-3",
+        "depth: int = 8, temperature: float = 1e-1",
+        tests=(
+            "tests/test_hardmax_classifier.py::test_a_decoder_is_drawn_uniformly_up_to_the_inverse_root_of_its_inputs",
+        ),
+    ),
+    Mutant(
+        "reviews: a first step of e",
+        "dynsim.networks.sentiment.classifier",
+        "        jnp.zeros((), dtype),\n        jax.random.uniform",
+        "        jnp.ones((), dtype),\n        jax.random.uniform",
+        tests=(
+            "tests/test_hardmax_classifier.py::test_a_decoder_is_drawn_uniformly_up_to_the_inverse_root_of_its_inputs",
+        ),
+    ),
 )
