@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.limits import look, settle
+from analysis.dynamics.limits import _merging, leads_on, look, settle
 from analysis.tokens.clusters import clusters, drift
 from dynsim.integrators import Scipy
 from dynsim.keys import stream
@@ -66,6 +66,19 @@ def test_the_drift_is_the_field_of_the_means_of_clusters_at_its_time():
     assert found.imbalance == pytest.approx(np.max(speeds / sizes), rel=1e-9)
     apart = lambda gap: len(set(clusters(np.array([[0.0], [gap]]))))
     assert (apart(0.9e-6), apart(1.1e-6)) == (1, 2)
+
+
+def test_clusters_a_hundredth_apart_are_two_that_merge():
+    flow = TokenFlow(4.0 * np.eye(3))
+    assert _merging(flow, two_clusters(0.01), [0.0]) == drift(flow, two_clusters(0.01)).rate > 0.1
+    assert _merging(flow, two_clusters(1e-5), [0.0]) == 0
+
+
+def test_equilibria_on_one_side_are_no_curve_of_them():
+    half = FunctionFlow(lambda t, x: -jnp.minimum(x, 0) * jnp.array([1.0, 0.0]))
+    origin, along = jnp.zeros(2), np.array([1.0, 0.0])
+    assert not leads_on(half, origin, along, 0.0)
+    assert leads_on(half, jnp.array([1.0, 0.0]), along, 0.0)
 
 
 def test_consensus_is_stationary_for_the_identity_for_a_metric_and_for_moving_P():

@@ -191,4 +191,32 @@ MUTANTS = (
         'release: str = "release"',
         tests=("tests/test_growing_command.py::test_rules_and_rates_are_by_default_those_of_the_library",),
     ),
+    Mutant(
+        "dense: the default integrator for that of the run",
+        "dynsim.dense_output",
+        "integrator or run.integrator or Diffrax()",
+        "integrator or Diffrax()",
+        tests=("tests/test_dense_output.py::test_a_run_is_integrated_once_more_by_its_own_integrator",),
+    ),
+    Mutant(
+        "flows: a jump at the last time is between",
+        "dynsim.systems.base",
+        "if t0 < b < t1",
+        "if t0 < b <= t1",
+        tests=("tests/test_own_system.py::test_jumps_at_the_ends_are_not_between_them",),
+    ),
+    Mutant(
+        "driven rates: a jump at the first time is between",
+        "dynsim.systems.master_equation.rates",
+        "if t0 < b < t1",
+        "if t0 <= b < t1",
+        tests=("tests/test_own_system.py::test_jumps_at_the_ends_are_not_between_them",),
+    ),
+    Mutant(
+        "ensembles: the number of a member in its part",
+        "dynsim.ensemble_parts",
+        "self.numbers[member]",
+        "member",
+        tests=("tests/test_ensemble.py::test_members_of_a_part_keep_their_starts_flows_and_numbers",),
+    ),
 )

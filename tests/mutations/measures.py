@@ -328,4 +328,18 @@ MUTANTS = (
         "np.arange(train.shares.size)",
         tests=("tests/test_prototype_documents.py::test_words_on_which_k_means_starts_are_drawn_without_padding",),
     ),
+    Mutant(
+        "limits: clusters a tenth apart are one",
+        "analysis.dynamics.limits",
+        "radius = 1e-4",
+        "radius = 1e-1",
+        tests=("tests/test_limits.py::test_clusters_a_hundredth_apart_are_two_that_merge",),
+    ),
+    Mutant(
+        "limits: equilibria on one side are enough",
+        "analysis.dynamics.limits",
+        "for step in (STEP, -STEP):",
+        "for step in (STEP,):",
+        tests=("tests/test_limits.py::test_equilibria_on_one_side_are_no_curve_of_them",),
+    ),
 )
