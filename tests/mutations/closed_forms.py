@@ -219,4 +219,25 @@ MUTANTS = (
         "member",
         tests=("tests/test_ensemble.py::test_members_of_a_part_keep_their_starts_flows_and_numbers",),
     ),
+    Mutant(
+        "span form: steps of a whole period",
+        "dynsim.systems.tokens.span_form",
+        "fastest_period() / 2",
+        "fastest_period()",
+        tests=("tests/test_span_form.py::test_steps_jumps_and_defects_are_those_of_the_tokens",),
+    ),
+    Mutant(
+        "span form: no jumps",
+        "dynsim.systems.tokens.span_form",
+        "return self.query_key.breakpoints(t0, t1)",
+        "return self.query_key.breakpoints(t0, t0)",
+        tests=("tests/test_span_form.py::test_steps_jumps_and_defects_are_those_of_the_tokens",),
+    ),
+    Mutant(
+        "span form: the defect of a square",
+        "dynsim.systems.tokens.span_form",
+        "jnp.max(jnp.abs(jnp.sqrt(jnp.sum((y @ self.gram) * y, axis=-1)) - 1))",
+        "jnp.max(jnp.abs(jnp.sum((y @ self.gram) * y, axis=-1) - 1))",
+        tests=("tests/test_span_form.py::test_steps_jumps_and_defects_are_those_of_the_tokens",),
+    ),
 )
