@@ -240,4 +240,11 @@ MUTANTS = (
         "jnp.max(jnp.abs(jnp.sum((y @ self.gram) * y, axis=-1) - 1))",
         tests=("tests/test_span_form.py::test_steps_jumps_and_defects_are_those_of_the_tokens",),
     ),
+    Mutant(
+        "orientation: entries a tenth apart are equal",
+        "dynsim.orientation",
+        "TIE = 1e-6",
+        "TIE = 1e-1",
+        tests=("tests/test_orientation.py::test_the_largest_entry_is_positive_and_the_first_of_equal_ones",),
+    ),
 )
