@@ -254,6 +254,42 @@ def test_the_mixing_time_of_two_states_and_its_bounds():
         mixing_time(SWAP, distance=0.5)
 
 
+def test_the_bounds_of_the_mixing_time_of_two_states_are_their_closed_forms():
+    out, back, distance = 0.3, 1.1, 0.1
+    found = mixing_bounds(np.array([[-out, back], [out, -back]]), distance=distance)
+    least = out / (out + back)
+    assert found.lower == pytest.approx(-math.log(2 * distance) / (out + back), rel=1e-9)
+    assert found.upper == pytest.approx(-math.log(2 * distance * math.sqrt(least)) / (out + back), rel=1e-9)
+
+
+def three_states(violation: float):
+    """Return rates between three states whose only cycle is off detailed balance by this much."""
+    rates = np.array([[0, 0.7, 2.0], [0.4, 0, 1.3], [0.5, 0.6, 0]])
+    rates[0, 2] *= (
+        np.exp(violation) * (rates[0, 1] * rates[1, 2] * rates[2, 0]) / (rates[1, 0] * rates[2, 1] * rates[0, 2])
+    )
+    return generator_from_rates(rates)
+
+
+def test_a_violated_cycle_is_measured_bounds_the_error_and_is_refused():
+    found = reversibility(three_states(0.2))
+    assert found.violation == pytest.approx(0.2, rel=1e-12)
+    assert found.accumulated == pytest.approx(0.4, rel=1e-12)  # at both ends of the edge that closes the cycle
+    law = stationary_distribution(three_states(5e-12), method="tree")
+    assert law.error == pytest.approx(1e-11, rel=1e-2)
+    with pytest.raises(ValueError, match="`generator` must be reversible for the tree method"):
+        stationary_distribution(three_states(2e-11), method="tree")
+
+
+def test_the_error_that_is_told_is_the_largest():
+    two = np.zeros((4, 4))
+    two[:3, :3] = three_states(0.2)
+    found = stationary_distributions(two)
+    errors = [one.error for one in found.distributions]
+    assert min(errors) == 0 < max(errors)
+    assert f"relative error at most {max(errors):.2g}" in found.explain()
+
+
 def test_euler_bounds_of_large_chains_need_reversibility():
     bounds = euler_bounds(walk_in_potential(np.zeros(1100)))
     assert bounds.nonnegative == 0.5

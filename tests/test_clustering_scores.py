@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.stats
 
-from analysis.experiments.prototypes.kmeans import kmeans, nearest, spread
+from analysis.experiments.prototypes.kmeans import _spread_out, kmeans, nearest, spread
 from analysis.experiments.prototypes.scores import (
     chance_band,
     contingency,
@@ -74,6 +75,22 @@ def test_the_chance_band_holds_what_labels_in_random_order_give():
     order = np.random.default_rng(9).permutation(labels)
     assert band.low - 0.03 < matched_accuracy(contingency(order, clusters, 4, 5)) < band.high + 0.03
     assert chance_band(KEY, table) == band
+
+
+def test_the_chance_band_of_two_halves_is_that_of_the_hypergeometric_distribution():
+    band = chance_band(KEY, np.array([[9, 8], [8, 9]]), orders=4000)
+    matched = scipy.stats.hypergeom(34, 17, 17).pmf(np.arange(18)), np.maximum(np.arange(18), 17 - np.arange(18)) / 17
+    assert (band.low, band.high) == (9 / 17, 12 / 17)  # where 96.2 and 99.5 per cent are at most 11 and 12 of 17
+    assert band.mean == pytest.approx(float(np.sum(matched[0] * matched[1])), abs=0.005)
+
+
+def test_k_means_starts_at_points_drawn_by_their_squared_distance():
+    z = jnp.asarray([[0.0], [1.0], [3.0]])
+    draw = jax.jit(jax.vmap(lambda key: _spread_out(key, z, 2)[:, 0]))
+    pairs = np.asarray(draw(jax.random.split(KEY, 9000))).astype(int)
+    expected = {(0, 1): 0.1, (0, 3): 0.9, (1, 0): 0.2, (1, 3): 0.8, (3, 0): 9 / 13, (3, 1): 4 / 13}
+    for pair, share in expected.items():
+        assert abs(np.mean(np.all(pairs == pair, axis=1)) - share / 3) < 6 * np.sqrt(share / 3 / 9000)
 
 
 def test_k_means_finds_clusters_that_are_far_apart_and_a_fixed_point():

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Float
 
+from analysis.dynamics.branches import Bifurcation, Branch
 from analysis.dynamics.continuation import continue_equilibria, extend, switch
 from analysis.dynamics.following import limits
 from analysis.dynamics.linearisation import rotations
+from analysis.dynamics.prolonging import _joined
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
@@ -487,3 +489,16 @@ def test_a_branch_of_a_large_field_ends_at_the_bounds(size):
     branch = continue_equilibria(flow, lambda flow: flow.parameters["r"], [1.0], (-2.0, 2.0))
     assert branch.ends == ("bounds", "bounds")
     np.testing.assert_allclose(branch.parameters[[0, -1]], -2.0, atol=1e-8)
+
+
+def test_lengths_go_on_where_two_branches_are_joined():
+    fold = Bifurcation("fold", np.zeros(1), 2.2, np.zeros(1, complex), 0.0, 0.5, np.ones(1))
+    part = lambda parameters, lengths, found: Branch(
+        np.array(parameters)[:, None], np.array(parameters), np.array(lengths),
+        np.zeros((len(lengths), 1), complex), ("stable",) * len(lengths), found, ("", ""),
+    )  # fmt: skip
+    joined = _joined([part([0.0, 1.0, 2.0], [0.0, 1.5, 3.0], ()), part([2.0, 3.0], [0.0, 2.0], (fold,))], ("a", "b"))
+    np.testing.assert_array_equal(joined.parameters, [0, 1, 2, 3])
+    np.testing.assert_array_equal(joined.states[:, 0], [0, 1, 2, 3])
+    np.testing.assert_array_equal(joined.arclengths, [0, 1.5, 3, 5])
+    assert ([b.arclength for b in joined.bifurcations], joined.ends, len(joined.kinds)) == ([3.5], ("a", "b"), 4)

@@ -226,3 +226,11 @@ def test_bad_input_is_one_sentence(call, says):
 def test_a_solve_that_fails_says_so():
     with pytest.raises(IntegrationError, match="only reached"):
         dense(simulate(WAVE, [0.0, 1.0], [0.0, 50.0], integrator=Scipy()), integrator=Diffrax(max_steps=FEW))
+
+
+def test_a_run_is_integrated_once_more_by_its_own_integrator():
+    rough = Scipy("RK23", 1e-3, 1e-5)
+    path = simulate(WAVE, [1.0, 0.0], [0.0, 5.0], integrator=rough)
+    found = dense(path)(2.3)
+    np.testing.assert_array_equal(found, dense(path, integrator=rough)(2.3))
+    assert 1e-5 < np.max(np.abs(np.asarray(found) - [np.cos(2.3), -np.sin(2.3)])) < 1e-1

@@ -10,6 +10,7 @@ from analysis.tokens.densities import DensityClusters, EqualAreaGrid, cluster_dr
 from analysis.tokens.growth_rates import fastest_degree, uniform_growth_rates
 from dynsim.keys import stream
 from dynsim.spaces import Sphere
+from dynsim.systems.schedules import Modulated
 from dynsim.systems.tokens.flow import TokenFlow
 
 
@@ -24,6 +25,7 @@ def test_the_cells_have_equal_areas_and_hold_their_centres(d):
     np.testing.assert_allclose(shares * grid.cells, 1.0, atol=6 * np.sqrt(grid.cells / len(x)))  # standard errors
     degree = np.bincount(grid.neighbours().ravel(), minlength=grid.cells)
     assert degree.min() >= (2 if d == 2 else 3)
+    assert degree.max() <= (2 if d == 2 else 9)  # as many as are around a square
 
 
 def _blobs(grid, middles, sizes, width):
@@ -46,14 +48,23 @@ def test_clusters_of_a_density_have_their_masses_and_centres(d):
     assert len(density_clusters(grid, np.full(grid.cells, 1 / grid.cells)).masses) == 0
 
 
+def test_background_below_four_times_the_uniform_share_and_light_clusters_are_left_out():
+    grid, shares = EqualAreaGrid(2, 10_000), np.zeros(10_000)
+    shares[10], shares[500], shares[1000:1004] = 1.2e-3, 0.9e-3, 0.39e-3
+    np.testing.assert_allclose(density_clusters(grid, shares).masses, [1.2e-3])
+    np.testing.assert_allclose(density_clusters(grid, shares, level=3.8).masses, [1.56e-3, 1.2e-3])
+    np.testing.assert_allclose(density_clusters(grid, shares, least=5e-4).masses, [1.2e-3, 0.9e-3])
+
+
 def test_clusters_drift_as_points_of_equal_mass_do():
-    flow = TokenFlow([4 * np.eye(3), 2 * np.eye(3)], 0.7)
+    base = [[[4.0, 1.0, 0.0], [0.0, 3.0, 0.5], [0.2, 0.0, 2.0]], 2 * np.eye(3)]
+    flow = TokenFlow(Modulated(base, 1.0, [1.0, 2.0, 0.5], 0.3), 0.7)
     x = np.asarray(Sphere().sample(stream(4, "c"), (4, 3)))
-    found, expected = cluster_drift(flow, DensityClusters(np.full(4, 0.25), x)), drift(flow, x)
+    found, expected = cluster_drift(flow, DensityClusters(np.full(4, 0.25), x), 1.3), drift(flow, x, 1.3)
     np.testing.assert_allclose(found.velocities, expected.velocities, atol=1e-14)
     assert abs(found.rate - expected.rate) < 1e-13
-    double = drift(flow, np.concatenate([x, x[:1]]))  # the first of twice the mass
-    heavy = cluster_drift(flow, DensityClusters(np.array([0.4, 0.2, 0.2, 0.2]), x))
+    double = drift(flow, np.concatenate([x, x[:1]]), 1.3)  # the first of twice the mass
+    heavy = cluster_drift(flow, DensityClusters(np.array([0.4, 0.2, 0.2, 0.2]), x), 1.3)
     np.testing.assert_allclose(heavy.velocities, double.velocities, atol=1e-14)
 
 

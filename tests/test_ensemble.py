@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dynsim.ensemble_parts import Work
 from dynsim.ensembles import Ensemble, ensemble
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.outcome import Outcome
@@ -266,3 +267,13 @@ def test_a_digest_depends_on_nothing_but_the_mathematics(tmp_path):
     here = {}
     exec(DIGEST, here)  # without a terminal, and in other surroundings
     assert ran.stdout.strip() == here["digest"]()
+
+
+def test_members_of_a_part_keep_their_starts_flows_and_numbers():
+    flows = tuple(FunctionFlow(lambda t, x, k=k: -k * x) for k in range(4))
+    work = Work(flows, Scipy(), np.arange(4.0)[:, None], jnp.array([0.0, 1.0]), lambda t, x: x)
+    part = work.part(np.array([3, 1]))
+    assert (part.members, part.number(0), part.number(1)) == (2, 3, 1)
+    assert (part.flow(0), part.flow(1)) == (flows[3], flows[1])
+    np.testing.assert_array_equal(part.start(1), [1.0])
+    assert Work(flows[:1], *(getattr(work, name) for name in ("integrator", "y0s", "ts", "fn"))).flow(2) == flows[0]

@@ -1,10 +1,20 @@
 """`dynsim simulate growing`: the events and heads that it prints, the files that it writes, and its refusals."""
 
+import inspect
+
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.growing.separation import separation_force
+from dynsim.commands.simulate.growing_options import Growing
+from dynsim.commands.simulate.growing_summary import temperatures
 from dynsim.growing import flow_of
 from dynsim.storage import load
+from dynsim.systems.growing.flow import GrowingFlow
+from dynsim.systems.growing.rules import GrowthRules
+from dynsim.systems.prototypes.assignments import separation
 from figures import panels
 from tests.test_command_line import refused, run
 
@@ -20,6 +30,16 @@ def folder(tmp_path, monkeypatch):
     np.savetxt("symmetric.csv", np.eye(3), delimiter=",")
     np.savetxt("directed.csv", [[0, 1, 0], [-1, 0, 0], [0, 0, 5]], delimiter=",")
     return tmp_path
+
+
+def test_rules_and_rates_are_by_default_those_of_the_library():
+    options, seen = Growing(), {}
+    for kind in (GrowthRules, GrowingFlow):
+        given = {name: one.default for name, one in inspect.signature(kind.__init__).parameters.items()}
+        seen |= {name: value for name, value in given.items() if hasattr(options, name)}
+    del seen["encoder"], seen["encoder_rate"], seen["interaction"]  # of the library without an encoder
+    assert {name: getattr(options, name) for name in seen} == seen
+    assert len(seen) > 20
 
 
 def test_events_are_printed_in_order_and_the_file_has_them(capsys, folder, monkeypatch):
@@ -43,6 +63,14 @@ def test_events_are_printed_in_order_and_the_file_has_them(capsys, folder, monke
     heads = {float(phase.ts[0]): int(np.sum(flow_of(phase).active)) for phase in found.phases}
     assert all(heads[time] == (2 if time > 0.99 else 1) for time in heads)
     np.testing.assert_allclose(flow_of(found.phases[-1]).temperatures(found.final), [0.1, 0.1])
+    flow, x = flow_of(found.phases[-1]), found.final
+    rows = [[float(word) for word in line.split()] for line in said.splitlines() if line[:5] in ("   0 ", "   1 ")]
+    forces = jax.vmap(separation_force)(x.prototypes, flow.head_inputs(x), jnp.full(2, 0.1))
+    least = jax.vmap(separation)(x.prototypes)
+    table = np.stack([np.arange(2), flow.levels, [0.1, 0.1], flow.activity(x), forces, least], axis=1)
+    np.testing.assert_allclose(rows, table, rtol=1e-4)
+    begin = temperatures(found)[1][0]
+    assert (begin[0], np.isnan(begin[1])) == (pytest.approx(1.0), True)  # the second head comes later
     assert "<svg" in (folder / "run.svg").read_text()
     assert len(drawn[0]) > 64 * len(found.phases)  # between few saved times, curves of the dense output
     status, said, _ = run(capsys, "simulate", "run.npz")

@@ -125,6 +125,47 @@ def test_the_attention_product_is_that_of_the_scores(two_heads):
     np.testing.assert_allclose(x @ attention.interaction @ x.T, q @ k.T, atol=1e-12)
 
 
+def by_formulas(model, ids):
+    """Return logit and embeddings z of a sentence whose words come first, in NumPy."""
+    one = jax.tree.map(np.asarray, model)
+    count, softmax = int(np.sum(ids > 0)), lambda s: np.exp(s) / np.exp(s).sum(axis=-1, keepdims=True)
+    normed = lambda x, norm: (x - x.mean(1)[:, None]) / np.sqrt(x.var(1)[:, None] + 1e-5) * norm.gain + norm.bias
+    x = one.embedding[ids[:count]] + one.positions[:count]
+    inputs = normed(x, one.attention_norm)
+    for query, key, value, out in zip(*jax.tree.leaves(one.attention), strict=True):
+        x = x + softmax(inputs @ query.T @ key @ inputs.T / np.sqrt(len(query))) @ inputs @ value.T @ out.T
+    z = normed(x, one.layer_norm)
+    for h in np.flatnonzero(one.layer.growth.active):
+        p = one.layer.prototypes[h]
+        q = softmax(-np.sum((z[:, None] - p) ** 2, axis=-1) / one.layer.temperatures[h])
+        x = x + q @ p @ one.layer.output[h].T
+    return x.mean(axis=0) @ one.weight + one.bias, z
+
+
+def test_logit_and_loss_are_those_of_the_formulas(two_heads):
+    rng = np.random.default_rng(0)
+    parts = lambda m: (*jax.tree.leaves((m.attention_norm, m.layer_norm)), m.bias, m.layer.temperatures)
+    values = [*rng.normal(size=(4, D)), np.asarray(0.37), np.array([0.8, 1.7, 1.0])]
+    model = eqx.tree_at(parts, two_heads, [jnp.asarray(value) for value in values])
+    losses = [sentence_loss(0.3, 0.7, "full", 1.9), sentence_loss()]
+    barrier = lambda m: sum(PrototypeLoss(barrier=1.0).penalty(p) for p in m.layer.prototypes[:2])
+    run = lambda m: (m(IDS[0]).logit, [loss(m, Encoded(IDS, LABELS), KEY) for loss in losses], barrier(m))
+    logit, found, penalty = eqx.filter_jit(run)(model)
+    readings = [by_formulas(model, np.asarray(ids)) for ids in IDS]
+    np.testing.assert_allclose(logit, readings[0][0], rtol=1e-10)
+    entropy = np.mean(
+        [np.log1p(np.exp(y if label == 0 else -y)) for (y, _), label in zip(readings, LABELS, strict=True)]
+    )
+    competitive = 0.0
+    for p, T in zip(*(np.asarray(part)[:2] for part in (model.layer.prototypes, values[-1])), strict=True):
+        for _, z in readings:
+            d = np.sum((z[:, None] - p) ** 2, axis=-1)
+            q = np.exp(-d / T) / np.exp(-d / T).sum(axis=1, keepdims=True)
+            competitive += np.sum(q * d) / len(z) / len(readings)
+    expected = [1.9 * entropy + 0.7 * competitive + 0.3 * penalty, entropy + competitive + 0.05 * penalty]
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
 def test_dropout_acts_with_a_key_alone_and_keeps_the_mean():
     model = classifier(dropout=0.4)
     assert model(IDS[1], KEY).logit != model(IDS[1]).logit
@@ -213,11 +254,20 @@ def test_training_grows_heads_and_a_resumed_run_has_the_same_bits(tmp_path):
 
 @pytest.mark.parametrize("encoder", [True, False])
 def test_a_frozen_encoder_stays_and_growth_is_never_trained(two_heads, encoder):
-    rule = growing_optimiser(4, 1e-2, temperature_rate=0.5, encoder=encoder)
+    rule, by_default = growing_optimiser(4, 1e-2, temperature_rate=0.5, encoder=encoder), growing_optimiser(4)
     weights = eqx.filter(two_heads, eqx.is_inexact_array)
     ones = jax.tree.map(np.ones_like, weights)
+
+    def steps(found):
+        first, state = rule.update(found, rule.init(weights), weights)
+        return (
+            first,
+            rule.update(found, state, weights)[0],
+            by_default.update(found, by_default.init(weights), weights)[0],
+        )
+
     with jax.numpy_dtype_promotion("standard"):
-        change = jax.jit(lambda found: rule.update(found, rule.init(weights), weights)[0])(ones)
+        change, second, own = jax.jit(steps)(ones)
     moved = lambda leaf: bool(np.any(np.asarray(leaf) != 0))
     rest = (change.embedding, change.attention.query, change.layer.output, change.layer_norm.gain, change.bias)
     assert {moved(leaf) for leaf in rest} == {encoder}
@@ -225,6 +275,11 @@ def test_a_frozen_encoder_stays_and_growth_is_never_trained(two_heads, encoder):
     assert np.all(np.asarray(change.layer.temperatures) == -0.5)  # plain gradient descent
     decay = 1e-2 * (1 + 1e-3 * two_heads.layer.prototypes)
     np.testing.assert_allclose(change.layer.prototypes, -decay, rtol=1e-6)  # the first step of AdamW
+    cosine = (1 + np.cos(np.pi / 4)) / 2
+    np.testing.assert_allclose(second.layer.prototypes, -cosine * decay, rtol=1e-6)  # the same gradient again
+    np.testing.assert_allclose(own.layer.prototypes, -0.03 * decay, rtol=1e-6)
+    assert np.all(np.asarray(own.layer.temperatures) == -0.01)
+    assert moved(own.embedding)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,8 @@
 """Measures of heads around a pruning, step-size conditions, and cycles of growth and pruning."""
 
+import dataclasses
+
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -140,6 +143,28 @@ def test_a_cycle_of_growth_and_pruning_is_found():
     assert found.drift == 0
     assert "cycle" in found.explain()
     assert found.period == len(found.word) * 3
+
+
+def test_a_cycle_needs_three_repeats_of_the_same_residual():
+    path = cycling(60, release="release")
+    last = lambda count: dataclasses.replace(path, jumps=path.jumps[-4 * count :])
+    assert [growth_cycle(last(count)).repeats for count in (2, 3)] == [0, 3]
+    middle = next(k for k, phase in enumerate(path.phases) if phase.ts[-1] == path.jumps[9].time)
+    level = lambda run: run.phases[middle].system.flow.dominant
+    other = eqx.tree_at(level, path, level(path) + 1e-4)
+    assert not growth_cycle(other).found
+    assert growth_cycle(other, tolerance=1e-3).drift == pytest.approx(1e-4)
+    history = growth_history(path)
+    np.testing.assert_array_equal(history.times, 3.0 * np.arange(20))
+    np.testing.assert_array_equal(history.heads[:4], [1, 2, 1, 2])
+
+
+def test_growth_comes_before_pruning_after_a_dwell_each_and_every_fourth_step_is_kept():
+    flow, x = with_heads(1, pruning=0.1, dwell=3.0, prototype_rate=1e-4)
+    path = descend(flow, x._replace(prototypes=0.01 * x.prototypes), 10, every=4)  # both are due once the dwell is over
+    assert [(jump.name, jump.time) for jump in path.jumps] == [("grow", 3.0), ("prune", 6.0)]
+    assert [phase.ts.tolist() for phase in path.phases] == [[0.0, 3.0], [3.0, 4.0, 6.0], [6.0, 8.0, 10.0]]
+    assert [int(phase.stats.num_steps) for phase in path.phases] == [3, 3, 4]
 
 
 def test_pruning_that_retains_directions_is_no_cycle():

@@ -395,3 +395,12 @@ def test_words_of_the_test_set_can_be_left_out(tmp_path, monkeypatch):
     monkeypatch.setenv("DYNSIM_DATA", str(tmp_path / "none"))
     with pytest.raises(ValueError, match="name a folder that holds `train.csv`"):
         read_data(TINY)
+
+
+def test_a_decoder_is_drawn_uniformly_up_to_the_inverse_root_of_its_inputs():
+    model = draw_classifier(stream(0, "drawn"), words=30, d=400)
+    size = np.abs(np.asarray(model.weight)) * np.sqrt(400)
+    assert 0.98 < np.max(size) <= 1
+    assert abs(np.mean(size) - 0.5) < 6 * np.sqrt(1 / 12 / 400)
+    assert abs(np.var(np.asarray(model.embedding)) - 1) < 6 * np.sqrt(2 / 12_000)
+    assert (float(model.alpha), model.depth, model.temperature) == (1.0, 8, 1e-3)

@@ -18,7 +18,7 @@ from dynsim.hybrid import (
     simulate_hybrid,
     unchanged,
 )
-from dynsim.hybrid_trajectory import Ending
+from dynsim.hybrid_trajectory import Ending, HybridTrajectory, Jump
 from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.systems.base import FunctionFlow
 
@@ -334,3 +334,11 @@ def test_bad_input_is_one_sentence(change, says):
 def test_a_transition_has_a_name():
     with pytest.raises(ValueError, match="Argument `name` must be a word, but is ''."):
         Transition("", GROUND, unchanged)
+
+
+def test_the_last_transitions_of_a_capped_run_are_described_by_the_times_between_them():
+    capped = lambda times: HybridTrajectory(
+        (), tuple(Jump(0, "hit", float(t), None, None) for t in times), Ending.CAPPED
+    )
+    assert "accumulate near t = 5 (Zeno" in capped(5 - 0.75 ** np.arange(9.0)).explain()
+    assert "hit, hit, hit, hit, 0.2 apart" in capped([1.0, 1.1, 1.4, 1.6]).explain()

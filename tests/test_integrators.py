@@ -13,6 +13,7 @@ from scipy.linalg import expm
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.integrators.flat_fields import flat_field, flat_jacobian, flattened
+from dynsim.integrators.implicit import implicit, stiff
 from dynsim.outcome import Outcome
 from dynsim.simulation import simulate
 from dynsim.spaces import Sphere
@@ -104,6 +105,12 @@ def test_saved_times_do_not_hide_that_the_steps_have_run_out():
 @eqx.filter_jit
 def one_step(map, x):
     return map.step(0, x)
+
+
+def test_absolute_tolerances_of_stiff_methods_are_a_hundredth_of_the_relative_ones():
+    for method in (stiff(3e-5), implicit(3e-5)):
+        assert (float(method.rtol), float(method.atol)) == (3e-5, pytest.approx(3e-7))
+    assert stiff().rtol == 1e-9
 
 
 def test_an_euler_step_takes_the_velocity_at_its_time():

@@ -4,13 +4,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.limits import look, settle
+from analysis.dynamics.limits import _merging, leads_on, look, settle
 from analysis.tokens.clusters import clusters, drift
 from dynsim.integrators import Scipy
 from dynsim.keys import stream
 from dynsim.simulation import simulate
-from dynsim.spaces import Euclidean, Sphere
+from dynsim.spaces import Ellipsoid, Euclidean, Sphere
 from dynsim.systems.base import FunctionFlow
+from dynsim.systems.schedules import Modulated
 from dynsim.systems.tokens.flow import TokenFlow, gradient_token_flow
 from dynsim.systems.tokens.published import published_hemisphere_flow
 
@@ -46,6 +47,38 @@ def test_the_merge_rate_is_what_a_trajectory_does():
     path = simulate(flow, x0, [0.0, 1e-2, 2e-2], integrator=Scipy())
     gaps = np.log(np.asarray(path.along(lambda x: jnp.linalg.norm(x[0] - x[-1]))))
     assert drift(flow, path.ys[1]).rate == pytest.approx(-(gaps[2] - gaps[0]) / 2e-2, rel=1e-5)
+
+
+def test_the_drift_is_the_field_of_the_means_of_clusters_at_its_time():
+    base = [[4.0, 1.0, 0.3], [-0.5, 3.0, 0.2], [0.1, -0.7, 2.0]]
+    flow = TokenFlow(Modulated(base, 1.0, [1.0, 2.0, 0.5], 0.3), 0.7, space=Ellipsoid(np.diag([0.5, 1.0, 2.0])))
+    members, first = np.repeat(np.arange(3), [1, 2, 3]), np.array([0, 1, 3])
+    x = np.asarray(flow.space.sample(stream(2, "c"), (3, 3)))[members]
+    x[1] += 4e-7
+    found = drift(flow, x, 1.3)
+    means = flow.space.project(jnp.stack([jnp.mean(x[members == k], axis=0) for k in range(3)]))
+    np.testing.assert_allclose(found.centres, means, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(found.velocities, flow.vector_field(1.3, means[members])[first], rtol=0, atol=1e-13)
+    gaps, moves = (z[[0, 0, 1]] - z[[1, 2, 2]] for z in (found.centres, found.velocities))
+    assert found.rate == pytest.approx(np.max(-np.sum(gaps * moves, axis=1) / np.sum(gaps**2, axis=1)), rel=1e-12)
+    sizes = np.linalg.norm(flow.pulls(1.3, np.asarray(means)[members]), axis=-1)[first].sum(axis=1)
+    speeds = np.linalg.norm(found.velocities, axis=1)
+    assert found.imbalance == pytest.approx(np.max(speeds / sizes), rel=1e-9)
+    apart = lambda gap: len(set(clusters(np.array([[0.0], [gap]]))))
+    assert (apart(0.9e-6), apart(1.1e-6)) == (1, 2)
+
+
+def test_clusters_a_hundredth_apart_are_two_that_merge():
+    flow = TokenFlow(4.0 * np.eye(3))
+    assert _merging(flow, two_clusters(0.01), [0.0]) == drift(flow, two_clusters(0.01)).rate > 0.1
+    assert _merging(flow, two_clusters(1e-5), [0.0]) == 0
+
+
+def test_equilibria_on_one_side_are_no_curve_of_them():
+    half = FunctionFlow(lambda t, x: -jnp.minimum(x, 0) * jnp.array([1.0, 0.0]))
+    origin, along = jnp.zeros(2), np.array([1.0, 0.0])
+    assert not leads_on(half, origin, along, 0.0)
+    assert leads_on(half, jnp.array([1.0, 0.0]), along, 0.0)
 
 
 def test_consensus_is_stationary_for_the_identity_for_a_metric_and_for_moving_P():

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.lyapunov import BLOCKS, MONOTONE, _spectrum, _trend, kaplan_yorke_dimension, lyapunov_spectrum
+from analysis.dynamics.variations import tolerance_of
+from dynsim.integrators import Diffrax
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.chaotic import Lorenz
@@ -207,3 +209,8 @@ def test_a_stretch_that_is_small_but_certain_is_no_rounding():
     found = lyapunov_spectrum(FunctionMap(lambda k, x: 1e-15 * x + 0.5), jnp.asarray([0.3]), 1000.0)
     assert found.resolved == (True,)
     assert found.exponents[0] == pytest.approx(np.log(1e-15))
+
+
+def test_a_given_integrator_has_its_own_tolerance():
+    assert tolerance_of(1e-3, Diffrax(rtol=1e-5)) == 1e-5
+    assert tolerance_of(1e-3, None) == 1e-3

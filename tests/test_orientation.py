@@ -67,3 +67,8 @@ def test_eigenvalues_of_one_real_part_are_ordered_by_their_imaginary_parts():
     for noise in (1e-16, -1e-16):
         J = np.block([[rotation(1.0, 1.0 + noise), np.zeros((2, 2))], [np.zeros((2, 2)), rotation(2.0, 1.0)]])
         np.testing.assert_allclose(eigenvalues(J).imag, [2.0, 1.0, -1.0, -2.0], atol=1e-12)
+
+
+def test_the_largest_entry_is_positive_and_the_first_of_equal_ones():
+    np.testing.assert_array_equal(oriented([0.95, -1.0]), [-0.95, 1.0])
+    np.testing.assert_array_equal(oriented([1 - 1e-9, -1.0]), [1 - 1e-9, -1.0])

@@ -20,6 +20,7 @@ from dynsim.papers import Paper
 from dynsim.simulation import simulate
 from dynsim.systems.catalogue.maps import Henon
 from dynsim.systems.euler import EulerMap
+from dynsim.systems.master_equation.rates import DrivenRates
 from figures.figure import figure
 from figures.panels import circle_portrait as draw_circle
 from figures.style import canvas
@@ -177,3 +178,11 @@ def test_functions_of_ones_own_keep_the_type_of_the_state():
 def test_functions_of_ones_own_that_do_not_fit_are_refused_in_one_sentence(call, sentence):
     with pytest.raises(ValueError, match=f"Argument {sentence}"):
         call()
+
+
+def test_jumps_at_the_ends_are_not_between_them():
+    flow = FunctionFlow(lambda t, x: x, breaks=(3.0, 1.0, 2.0))
+    np.testing.assert_array_equal(flow.breakpoints(1.0, 3.0), [2.0])
+    np.testing.assert_array_equal(
+        DrivenRates(lambda t: jnp.ones((2, 2)), breaks=(1, 2, 3)).breakpoints(1.0, 3.0), [2.0]
+    )

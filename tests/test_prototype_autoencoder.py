@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.experiments.prototypes.quantisation import epochs_to_full, measured
 from dynsim.keys import stream
 from dynsim.networks.prototypes.convolution import (
     Pointwise,
@@ -71,6 +72,65 @@ def test_the_decoder_reads_the_quantised_tokens_in_their_places(model):
     assert np.max(np.abs(np.asarray(moved.images)[::-1] - np.asarray(found.images))) < 1e-6
     error = np.mean((np.asarray(found.images) - images) ** 2)
     assert abs(float(loss) - error - 0.1 * float(found.quantised.loss)) < 1e-6
+
+
+def test_there_are_relu_between_layers_and_a_sigmoid_at_the_end(model):
+    biases = lambda m: [layer.bias for layer in (*m.encoder, *m.decoder)]
+    rng = np.random.default_rng(2)
+    moved = [jnp.asarray(rng.normal(size=bias.shape), jnp.float32) for bias in biases(model)]
+    model = eqx.tree_at(biases, model, moved)
+    tokens = jnp.asarray(rng.normal(size=(2, 2, 2, 4)), jnp.float32)
+    latent, images, found, loss = eqx.filter_jit(
+        lambda m: (m.latent(IMAGES), m.decoded(tokens), m(IMAGES, 1.0), reconstruction_loss(m, IMAGES, 1.0))
+    )(model)
+    affine = lambda layer, x: np.asarray(x) @ np.asarray(layer.matrix) + np.asarray(layer.bias)
+    relu = lambda layer, x: jnp.asarray(np.maximum(affine(layer, x), 0))
+    first, second, third = model.encoder
+    expected = affine(third, neighbourhoods(relu(second, merged(relu(first, merged(IMAGES))))))
+    np.testing.assert_allclose(latent, expected, rtol=1e-4, atol=1e-4)
+    first, second, third = model.decoder
+    last = split(jnp.asarray(affine(third, split(relu(second, relu(first, neighbourhoods(tokens)))))))
+    np.testing.assert_allclose(images, 1 / (1 + np.exp(-np.asarray(last))), rtol=1e-4, atol=1e-5)
+    error = np.mean((np.asarray(found.images) - np.asarray(IMAGES)) ** 2)
+    assert abs(float(loss) - error - 0.1 * float(found.quantised.loss)) < 1e-5
+
+
+def test_matrices_are_drawn_with_the_variance_of_two_over_their_inputs(model):
+    matrices = [np.asarray(layer.matrix) for layer in (*model.encoder, *model.decoder)]
+    units = np.concatenate([(matrix * np.sqrt(len(matrix) / 2)).ravel() for matrix in matrices])
+    assert abs(np.mean(units**2) - 1) < 6 * np.sqrt(2 / units.size)
+
+
+def test_what_is_measured_of_a_quantiser_are_means_over_tokens(model):
+    evaluated = eqx.filter_jit(lambda m: (m.latent(IMAGES), measured(m, IMAGES, jnp.asarray(0.7, jnp.float32))))
+    latent, found = evaluated(model)
+    z, p = np.asarray(latent, float).reshape(-1, 4), np.asarray(CODEBOOK, float)
+    d = np.sum((z[:, None] - p) ** 2, axis=2)
+    q = np.exp(-d / 0.7) / np.sum(np.exp(-d / 0.7), axis=1, keepdims=True)
+    around = lambda x: np.mean(np.sum((x - x.mean(axis=0)) ** 2, axis=1))
+    expected = {
+        "utilisation by nearest": len(np.unique(np.argmin(d, axis=1))) / 3,
+        "least mean assignment": np.min(q.mean(axis=0)),
+        "entropy": -np.sum(q * np.log(q)) / len(z),
+        "separation": np.min(np.sum((p[[0, 0, 1]] - p[[1, 2, 2]]) ** 2, axis=1)),
+        "variance": np.mean(np.sum(q * np.sum((p - (q @ p)[:, None]) ** 2, axis=2), axis=1)),
+        "spread": around(p),
+        "covariance": around(z),
+    }
+    np.testing.assert_allclose([found[name] for name in expected], list(expected.values()), rtol=1e-4)
+    assert epochs_to_full(np.array([[1, 0.5, 1, 1], [1, 0.9, 0.9, 0.9]])).tolist() == [2, np.inf]
+
+
+class Codes(eqx.Module):
+    codebook: jax.Array
+
+
+def test_prototypes_have_ten_times_the_rate_of_all_else_by_default():
+    rule, weights = two_rates(), {"codes": Codes(jnp.ones(2)), "rest": jnp.ones(2)}
+    with jax.numpy_dtype_promotion("standard"):
+        change = rule.update(weights, rule.init(weights), weights)[0]
+    np.testing.assert_allclose(change["rest"], -1e-4, rtol=1e-5)
+    np.testing.assert_allclose(change["codes"].codebook, -1e-3, rtol=1e-5)
 
 
 def loss(model, batch, key):

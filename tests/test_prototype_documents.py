@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.experiments.prototypes.documents import Corpus, Documents, logistic_accuracy, read_corpus
-from analysis.experiments.prototypes.text import table
+from analysis.experiments.prototypes.text import _measured, some_tokens, table
 from dynsim.keys import stream
 from dynsim.networks.decoder.transformer import LayerNorm
 from dynsim.networks.prototypes.documents import (
@@ -39,7 +39,7 @@ def test_a_reading_pools_the_words_of_each_document_and_no_padding(levels):
     found = eqx.filter_jit(first)(TOKENS, SHARES, T)
     matrix, p = np.asarray(first.matrix), np.asarray(first.bank)
     norm = lambda x: (x - x.mean(axis=1, keepdims=True)) / np.sqrt(x.var(axis=1, keepdims=True) + 1e-5)
-    loss, variance = 0.0, 0.0
+    loss, variance, entropy = 0.0, 0.0, 0.0
     for row, count in enumerate((4, 2, 1)):
         z = np.asarray(TOKENS)[row, :count] @ matrix.T
         d = np.sum((z[:, None] - p) ** 2, axis=2)
@@ -51,8 +51,54 @@ def test_a_reading_pools_the_words_of_each_document_and_no_padding(levels):
         assert np.max(np.abs(np.asarray(found.output)[row] - np.mean(output, axis=0))) < 1e-5
         loss += np.sum(q * d) / count / 3
         variance += np.sum(q * np.sum((p - mu[:, None]) ** 2, axis=2)) / count / 3
+        entropy -= np.sum(q * np.log(q)) / count / 3
     assert abs(float(found.loss) - loss) < 1e-4
     assert abs(float(found.variance) - variance) < 1e-4
+    assert abs(float(found.entropy) - entropy) < 1e-5
+
+
+def test_the_second_level_reads_centroids_of_documents_and_both_losses_have_a_barrier(levels):
+    first, second = levels
+    evaluated = eqx.filter_jit(lambda model: (model(TOKENS, SHARES, T), two_level_loss(model, TOKENS, SHARES, T, 0.5)))
+    (below, above), total = evaluated(TwoLevelReadout(first, second, detached=True))
+    p, z = np.asarray(second.bank), np.asarray(below.centroids) @ np.asarray(second.matrix).T
+    d = np.sum((z[:, None] - p) ** 2, axis=2)
+    q = np.exp(-d / float(T)) / np.sum(np.exp(-d / float(T)), axis=1, keepdims=True)
+    np.testing.assert_allclose(above.centroids, q @ p, rtol=1e-4, atol=1e-5)
+    assert abs(float(above.loss) - np.mean(np.sum(q * d, axis=1))) < 1e-4
+    apart = lambda p: np.sum((p[:, None] - p) ** 2, axis=2)[np.triu_indices(len(p), 1)]
+    barriers = sum(0.5 * np.sum(1 / apart(np.asarray(level.bank))) for level in levels)
+    np.testing.assert_allclose(total, below.loss + above.loss + barriers, rtol=1e-5)
+
+
+def test_a_projection_is_drawn_with_the_variance_of_one_over_its_inputs():
+    matrix = np.asarray(draw_projected(KEY, 400, 50, 3).matrix)
+    assert abs(400 * np.var(matrix) - 1) < 6 * np.sqrt(2 / matrix.size)
+
+
+def test_measures_of_a_test_set_count_documents(levels):
+    head = np.random.default_rng(1).normal(size=(3, 6)).astype(np.float32)
+    model = DocumentClassifier(levels[0], jnp.asarray(head), jnp.zeros(3, jnp.float32))
+    labels = jnp.array([2, 0, 2])
+    reading, found = eqx.filter_jit(
+        lambda m: (m.readout(TOKENS, SHARES, T), _measured(m, (TOKENS, SHARES, labels), T))
+    )(model)
+    likeliest = np.argmax(np.asarray(reading.centroids) @ head.T, axis=1)
+    assert found["classified"] == pytest.approx(np.mean(likeliest == np.asarray(labels)))
+    first = np.argmax(np.asarray(reading.assignments), axis=1)
+    assert np.asarray(found["tables"]).sum() == 3
+    assert all(found["tables"][label, k] > 0 for label, k in zip(labels.tolist(), first, strict=True))
+    p = np.asarray(levels[0].bank)
+    assert found["separation"] == pytest.approx(np.min(np.sum((p[[0, 0, 1]] - p[[1, 2, 2]]) ** 2, axis=1)), rel=1e-4)
+    assert found["utilisation"] == pytest.approx(np.mean(np.asarray(reading.assignments).mean(axis=0) > 0.01))
+    assert float(found["entropy"]) == pytest.approx(float(reading.entropy), rel=1e-5)
+
+
+def test_words_on_which_k_means_starts_are_drawn_without_padding():
+    documents = Documents(np.asarray(TOKENS), np.asarray(SHARES), np.zeros(3, int))
+    found = np.asarray(some_tokens(documents, KEY))
+    real = np.asarray(TOKENS)[np.asarray(SHARES) > 0]
+    np.testing.assert_array_equal(np.sort(found, axis=0), np.sort(real, axis=0))
 
 
 def by_first(model):
@@ -75,13 +121,13 @@ def test_the_classifier_reads_centroids_and_adds_the_weighted_loss(levels):
     head = np.arange(12, dtype=np.float32).reshape(2, 6) / 6
     model = DocumentClassifier(levels[0], jnp.asarray(head), jnp.asarray([0.5, -0.5], jnp.float32))
     labels = jnp.array([0, 1, 1])
-    parts = eqx.filter_jit(
-        lambda model: (model.readout(TOKENS, SHARES, T), classification_loss(model, TOKENS, SHARES, labels, T, 0.3))
-    )
-    reading, found = parts(model)
+    losses = lambda model: [classification_loss(model, TOKENS, SHARES, labels, T, *given) for given in ((0.3,), ())]
+    parts = eqx.filter_jit(lambda model: (model.readout(TOKENS, SHARES, T), losses(model)))
+    reading, (found, by_default) = parts(model)
     logits = np.asarray(reading.centroids) @ head.T + np.array([0.5, -0.5])
     entropy = np.mean([np.log(np.sum(np.exp(row))) - row[label] for row, label in zip(logits, (0, 1, 1), strict=True)])
     assert abs(float(found) - entropy - 0.3 * float(reading.loss)) < 1e-5
+    assert abs(float(by_default) - entropy - 0.1 * float(reading.loss)) < 1e-5
     other = DocumentClassifier(levels[0], model.head, model.head_bias, from_centroids=False)
     assert np.max(np.abs(np.asarray(other.logits(reading)) - logits)) > 0.1
 

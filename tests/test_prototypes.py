@@ -251,6 +251,13 @@ def test_random_batches_are_orders_of_all_rows():
     assert not np.array_equal(rows[0], rows[1])
 
 
+def test_weights_are_drawn_with_the_variance_of_one_over_their_inputs():
+    drawn = MLPEncoder(400, 50, 30).draw(stream(0, "weights"))
+    for weight, inputs in ((drawn.hidden.weight, 400), (drawn.output.weight, 50)):
+        assert abs(inputs * float(jnp.var(weight)) - 1) < 6 * np.sqrt(2 / weight.size)
+    assert not np.any(np.asarray(drawn.hidden.bias))
+
+
 def test_principal_components_are_orthonormal_and_centred():
     W, b = principal_components(X, M)
     z = X @ W.T + b[None]

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from dynsim import Diffrax, PrototypeFlow, PrototypeLoss, load, simulate
-from dynsim.commands.simulate.prototype_summary import coincidences
+from dynsim.commands.simulate.prototype_summary import _measures, coincidences
 from dynsim.systems.prototypes.assignments import entropy, separation
+from dynsim.systems.prototypes.temperatures import Annealing
 from tests.test_command_line import refused, run
 
 SHORT = ("--end", 0.5, "--frames", 3, "--integrator", "scipy")
@@ -131,6 +132,19 @@ def test_a_small_ratio_is_out_of_reach_of_one_integrator_and_not_of_another(caps
     status, said, _ = run(capsys, "simulate", "prototypes", *words, "--integrator", "rkc2")
     assert status == 0
     assert "take `--integrator" not in said
+
+
+def test_the_measures_are_those_of_the_time_of_a_state():
+    z, p = np.random.default_rng(0).normal(size=(6, 2)), np.array([[0.5, 0.1], [-0.7, 0.4], [9.0, 2.0]])
+    flow = PrototypeFlow(z, Annealing(2.0, 0.5, 1.5))
+    T = float(flow.temperature(0.7))
+    assert 0.5 < T < 2
+    d = np.sum((z[:, None] - p) ** 2, axis=2)
+    q = np.exp(-d / T) / np.sum(np.exp(-d / T), axis=1, keepdims=True)
+    variance = np.sum(q * np.sum((p - (q @ p)[:, None]) ** 2, axis=2)) / 6
+    expected = [np.sum(q * d), np.sum((p[0] - p[1]) ** 2), -np.sum(q * np.log(q)) / 6, variance, 2 / 3, np.sqrt(85.0)]
+    found = _measures(flow, jnp.asarray(0.7), jnp.asarray(p))
+    np.testing.assert_allclose(found, [expected], rtol=1e-12)
 
 
 def test_coincident_prototypes_and_those_that_come_together_are_named():

@@ -1,5 +1,6 @@
 """Decay rates, orders and monotonicity, on series whose answers are known."""
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
 from dynsim.simulation import iterate, simulate
 from dynsim.spaces import Euclidean
-from dynsim.systems.base import FunctionFlow
+from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.tokens.flow import LayerMap, TokenFlow
 from dynsim.systems.tokens.published import GRADIENT_MATRIX, published_gradient_flow
 
@@ -131,3 +132,27 @@ def test_bad_series_are_refused():
         observed_order([1.0, 0.5], [1.0, 0.5])
     with pytest.raises(ValueError, match="errors` must be positive"):
         observed_order([1.0, 0.5, 0.25], [1.0, 0.0, 0.1])
+
+
+def test_rate_and_error_are_mean_and_standard_error_of_the_slopes_in_five_windows():
+    slopes = np.array([-0.3, -0.1, -0.2, -0.5, -0.4])
+    ts = 100.0 + np.arange(20)
+    before = np.ones(5)  # a quarter of the time from the first one on is left out
+    windows = np.concatenate([np.exp(s * np.arange(3) - k) for k, s in enumerate(slopes)])
+    found = decay_rate(ts, np.concatenate([before, windows]), skip=0.25)
+    assert found.num_points == 15
+    assert found.law == "undecided"
+    assert found.rate == pytest.approx(0.3, rel=1e-9)
+    assert found.error == pytest.approx(np.sqrt(0.025 / 5), rel=1e-9)
+    order = observed_order([1.0, 0.5, 0.25], [1.0, 0.5, 0.125])  # slopes 1 and 2
+    assert (order.rate, order.error) == (pytest.approx(1.5), pytest.approx(0.5))
+
+
+def test_the_error_of_an_increase_is_twice_the_difference_and_rounding():
+    flow = FunctionFlow(lambda t, x: -x, Euclidean())
+    path = simulate(flow, jnp.array([3.0]), np.linspace(0.0, 1.0, 5), integrator=OTHER)
+    other = eqx.tree_at(lambda p: p.ys, path, path.ys + jnp.array([[0.0], [0.1], [-0.3], [0.2], [0.0]]))
+    found = worst_increase(path, lambda x: x[0], reference=other)
+    assert found.error == pytest.approx(0.6, rel=1e-12)
+    still = iterate(FunctionMap(lambda k, x: x), jnp.array([3.0]), 4)
+    assert worst_increase(still, lambda x: x[0]).error == 24 * np.finfo(float).eps

@@ -14,8 +14,15 @@ from hypothesis import strategies as st
 
 from analysis.chains.dense_exponential import transition_matrix
 from analysis.chains.polynomial_exponential import chebyshev_terms, poisson_weights
-from analysis.chains.rational_exponential import AT_INFINITY, POLES, RESIDUES, scalar_exponential
-from analysis.chains.relaxation import relaxation
+from analysis.chains.rational_exponential import (
+    AT_INFINITY,
+    POLES,
+    RESIDUES,
+    ROUNDING,
+    by_partial_fractions,
+    scalar_exponential,
+)
+from analysis.chains.relaxation import _METHODS, relaxation
 from analysis.chains.stationary import stationary_distribution
 from dynsim.errors import IntegrationError
 from dynsim.simulation import simulate
@@ -257,3 +264,25 @@ def test_a_space_that_does_not_settle_is_said_or_replaced(monkeypatch):
         relaxation(web, start, [1.0, 3.0], method="shift-invert")
     monkeypatch.setattr("analysis.chains.relaxation.MAX_PRODUCTS", 10)
     assert relaxation(web, start, [10.0]).method == "uniformisation"
+
+
+def test_what_an_answer_breaks_is_measured_and_no_error_is_below_it(monkeypatch):
+    wrong = np.array([[0.9, 0.25], [1.1, -0.2]])
+    monkeypatch.setitem(_METHODS, "dense", lambda chain, p, ts: (wrong, np.array([1e-9, 1e-9])))
+    found = relaxation(SWAP, [1.0, 0.0], [1.0, 2.0], method="dense")
+    assert found.mass_defect == pytest.approx(0.15)
+    assert found.most_negative == pytest.approx(0.2)
+    np.testing.assert_allclose(found.errors, [0.15, 0.2])
+    assert relaxation(SWAP, [1.0, 0.0], [0.0]).most_negative == 0
+
+
+def test_far_from_uniform_the_error_is_four_times_the_difference_of_two_half_steps():
+    birth, death, t = np.full(39, 1.0), np.full(39, 30.0), 2.7
+    start = np.eye(40)[30]
+    once, error = by_partial_fractions(birth, death, start, t)
+    twice = start
+    for _ in range(2):
+        twice = by_partial_fractions(birth, death, twice, t / 2)[0]
+    difference = float(np.max(abs(once - twice)))
+    assert difference > 0
+    assert error == pytest.approx(4 * difference + ROUNDING, rel=1e-12)

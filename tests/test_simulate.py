@@ -123,6 +123,15 @@ def test_a_function_of_another_shape_is_refused():
         FunctionFlow(lambda t, x: x, fastest_period=0.0)
 
 
+def test_boxes_and_clusters_have_the_moments_of_their_laws():
+    draw = lambda name: np.asarray(initial(name, stream(1, name), (4000, 3), Euclidean()))
+    x = draw("box")
+    assert 0.49 < np.max(np.abs(x)) < 0.5
+    np.testing.assert_allclose(np.mean(x, axis=0), 0, atol=6 * np.sqrt(1 / 12 / 4000))
+    y = draw("cluster")
+    assert np.mean(np.sum((y - y.mean(axis=0)) ** 2, axis=1)) == pytest.approx(0.01, rel=6 * np.sqrt(2 / 12_000))
+
+
 def test_the_named_laws_give_points_of_the_space():
     key = stream(0, "laws")
     for law in ("uniform", "box", "hemisphere", "cluster"):

@@ -114,6 +114,11 @@ def test_without_the_simplex_what_is_conserved_is_named():
     assert float(quasi_steady_state(degenerate, 0.0, 0.0).fast) == 0.0
 
 
+def test_a_slow_fast_direction_is_no_conserved_quantity():
+    flow = FastSlowFlow(lambda x, y: jnp.stack([y - x[0], 1e-3 * (2 * y - x[1])]), still, 1.0)
+    np.testing.assert_allclose(quasi_steady_state(flow, 0.3, np.zeros(2)).fast, [0.3, 0.6], atol=1e-9)
+
+
 def test_the_fast_dynamics_decides_the_root_and_newton_only_the_nearest():
     assert float(fast_limit(CUBIC, state(0.1, 0.0)).fast) == pytest.approx(np.sqrt(3), abs=1e-12)
     assert float(fast_limit(CUBIC, state(-0.1, 0.0)).fast) == pytest.approx(-np.sqrt(3), abs=1e-12)
@@ -210,6 +215,14 @@ def test_a_pole_is_no_fold():
     assert found.end == "lost"
     assert -1e-3 < found.slow[-1] < 0
     assert "which is no fold" in found.explain()
+
+
+def test_a_sheet_is_continued_to_all_sides_of_its_start():
+    flow = FastSlowFlow(lambda x, y: y[0] - 2 * y[1] - x, still, 1.0)
+    axes = np.array([-1.0, 0.0, 1.0]), np.array([-0.5, 0.0, 0.5])
+    x, kinds = sheet(flow, state(0.0, [0.0, 0.0]), *axes)
+    np.testing.assert_allclose(x, axes[0][:, None] - 2 * axes[1], atol=1e-12)
+    assert np.all(kinds == "attracting")
 
 
 @pytest.mark.slow

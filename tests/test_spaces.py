@@ -45,6 +45,14 @@ def test_samples_of_spheres_are_uniform_and_those_of_ellipsoids_are_their_images
     np.testing.assert_allclose(np.mean(back[:, :, None] * back[:, None], axis=0), np.eye(3) / 3, atol=0.009)
 
 
+def test_samples_of_the_simplex_are_uniform_and_those_of_euclidean_space_normal():
+    p = Simplex().sample(jax.random.key(5), (40_000, 3))
+    np.testing.assert_allclose(jnp.mean(p**2, axis=0), 1 / 6, atol=0.0056)  # six standard errors
+    z = Euclidean().sample(jax.random.key(5), (40_000,))
+    for k, moment, deviation in ((1, 0.0, 1.0), (2, 1.0, np.sqrt(2.0)), (4, 3.0, np.sqrt(96.0))):
+        np.testing.assert_allclose(jnp.mean(z**k), moment, atol=0.03 * deviation)
+
+
 def test_parts_of_a_product_are_sampled_independently():
     x = Product(Codebook(Euclidean(), Euclidean())).sample(jax.random.key(0), Codebook((3,), (3,)))
     assert np.all(x.directions != x.sizes)

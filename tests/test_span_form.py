@@ -87,6 +87,16 @@ def compare_trajectories(name, integrator):
     assert float(path.stats.max_defect) < 1e-6
 
 
+@pytest.mark.parametrize("name", ["modulated, causal", "piecewise, windowed"])
+def test_steps_jumps_and_defects_are_those_of_the_tokens(name):
+    flow, x = flow_and_start(name)
+    form = SpanForm(flow, x)
+    assert form.step_limit() == flow.step_limit()
+    np.testing.assert_array_equal(form.breakpoints(0.1, 7.3), flow.breakpoints(0.1, 7.3))
+    assert np.isfinite(form.step_limit()) or len(form.breakpoints(0.1, 7.3)) > 1
+    assert float(form.space.defect(1.5 * form.start)) == pytest.approx(0.5)
+
+
 def test_causal_coordinates_stay_lower_triangular():
     flow, x = flow_and_start("modulated, causal")
     form = SpanForm(flow, x)
@@ -127,6 +137,8 @@ def test_events_are_seen_by_the_tokens():  # by diffrax too: see `test_events`
     assert plain.event == spanned.event == 0
     assert float(spanned.path.ts[-1]) == pytest.approx(float(plain.path.ts[-1]), abs=1e-6)
     np.testing.assert_allclose(spanned.path.final, plain.path.final, atol=1e-6)
+    way = -1 if observed(0.0, ends.initial) < between else 1  # the other one
+    assert simulate_until(flow, x, 1.5 * TIMES, [Event(meets.fn, way)], integrator=InSpan(Scipy())).event == -1
 
 
 def test_a_run_in_the_span_is_made_again_from_its_file(tmp_path):

@@ -7,6 +7,7 @@ import pytest
 from dynsim.ensembles import ensemble
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Event, Symplectic
+from dynsim.integrators.fixed_steps import steps_between
 from dynsim.simulation import simulate, simulate_until
 from dynsim.spaces import Sphere
 from dynsim.storage import rerun, save
@@ -62,6 +63,11 @@ def test_an_ensemble_has_the_runs_of_its_members_and_one_that_escapes_ends_there
     np.testing.assert_allclose(run.values[0], alone.ys, atol=1e-15)
     np.testing.assert_array_equal(np.asarray(run.stats.succeeded), [True, False])
     assert np.isnan(run.final[1]).all()
+    reached = int(np.isfinite(np.asarray(run.values[1])).all(axis=1).sum()) - 1
+    assert reached < 2
+    assert (float(run.stats.last_time[1]), int(run.stats.num_steps[1])) == (ts[reached], 10 * reached)
+    assert (float(run.stats.last_time[0]), int(run.stats.num_steps[0])) == (2.0, 20)
+    assert steps_between(np.array([0.0, 0.1, 1.1]), 0.25) == 4  # of the longest interval
     with pytest.raises(IntegrationError, match="only reached t = [01] after"):
         simulate(escape, starts[1], ts, integrator=Symplectic(0.1))
 

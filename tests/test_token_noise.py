@@ -7,9 +7,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.special import ive
 
-from analysis.experiments.tokens.noise import NOISE, noisy_tokens
-from analysis.tokens.noise import critical_amplitude, growth_rate, harmonic_ratio, stationary_polarisation
+from analysis.experiments.tokens.noise import NOISE, noisy_tokens, starts
+from analysis.tokens.noise import (
+    critical_amplitude,
+    growth_rate,
+    harmonic_ratio,
+    polarisation,
+    stationary_polarisation,
+)
 from dynsim.integrators import EulerHeun
 from dynsim.keys import stream
 from dynsim.simulation import simulate
@@ -56,6 +63,14 @@ def test_the_stationary_density_is_uniform_above_the_threshold_only():
         assert np.all((found >= low) & (found <= high))
 
 
+def test_the_mean_field_of_flat_scores_is_the_one_of_noisy_phase_oscillators():
+    for amplitude in (0.5, 0.8):
+        r = stationary_polarisation([1e-4], [amplitude])[0, 0]
+        pull = 2 * r / amplitude**2  # of the density exp(pull cos x), as weights are 1 + beta cos (x - y)
+        assert r == pytest.approx(ive(1, pull) / ive(0, pull), rel=1e-3)
+    assert polarisation(jnp.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])) == pytest.approx(np.hypot(1.6, 1.8) / 3)
+
+
 @pytest.mark.slow
 def test_the_first_harmonic_of_many_tokens_decays_at_its_rate():
     beta, amplitude, n = 2.0, 1.2, 20_000
@@ -68,6 +83,25 @@ def test_the_first_harmonic_of_many_tokens_decays_at_its_rate():
     ratio = mean(path.ys[2]) / mean(path.ys[1])
     assert ratio == pytest.approx(np.exp(0.5 * rate), abs=0.12)  # sampling error (2 n)^{-1/2} / mean, n = 1000
     assert rate < 0
+
+
+def test_one_start_is_uniform_and_the_other_a_cluster_at_the_first_axis():
+    uniform, near = np.asarray(starts(stream(0, "starts"), 2000, 3))
+    np.testing.assert_allclose(np.linalg.norm(np.stack([uniform, near]), axis=-1), 1.0)
+    assert np.linalg.norm(uniform.mean(axis=0)) < 6 / np.sqrt(2000)
+    ahead, aside = near[:, 0], near[:, 1:]
+    assert np.median(np.abs(aside / ahead[:, None])) == pytest.approx(0.0674, abs=0.008)  # of a normal with 0.1
+
+
+def test_the_summary_measures_the_gap_to_the_mean_field_above_the_noise_of_few_tokens():
+    arrays = {
+        "betas": np.array([1.0]), "amplitudes": np.array([0.5, 2.0]), "tokens": np.array(100), "critical_2": np.ones(1),
+        "order_2": np.array([[[[0.8, 0.9], [0.6, 0.7]], [[0.1, 0.12], [0.1, 0.1]]]]),
+        "predicted_2": np.array([[0.75, 0.0]]),
+    }  # fmt: skip
+    text = NOISE.summary(arrays)
+    assert "0.5: 0.70 0.80 (0.75)  2: 0.10 0.11 (0.00)" in text
+    assert text.endswith("largest difference 0.05")  # 0.11 is 0.02 above sqrt(pi / 400), the mean without order
 
 
 @pytest.mark.slow

@@ -52,6 +52,21 @@ def test_the_first_step_is_plain_gradient_descent():
     np.testing.assert_allclose(found.model.weight, 0.1 * 2 * y @ x / 16, atol=1e-14)
 
 
+def test_every_step_has_its_own_batch_and_key():
+    scaled = lambda step, key: tuple(part * jnp.asarray(step + 1, float) for part in batches(step, key))
+    found = train(Linear(jnp.zeros(3)), loss, scaled, KEY, num_steps=3, every=2, optimiser=optax.sgd(0.02))
+    weight = np.zeros(3)
+    for k in range(3):
+        x, y = (np.asarray(part) for part in scaled(k, jax.random.split(jax.random.fold_in(KEY, k))[0]))
+        weight -= 0.02 * 2 * (x @ weight - y) @ x / 16
+    np.testing.assert_allclose(found.model.weight, weight, atol=1e-14)
+
+
+def test_the_default_is_adam_with_the_rate_of_a_thousandth():
+    found = run(num_steps=1, every=1)
+    np.testing.assert_allclose(np.abs(found.model.weight), 1e-3, rtol=1e-6)  # whose first step is the rate
+
+
 def test_a_killed_run_ends_with_the_same_bits(tmp_path, monkeypatch):
     whole = run(folder=tmp_path / "whole")
     keep, kept = training._save, []
