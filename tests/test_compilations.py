@@ -265,19 +265,21 @@ def test_ranges_of_orbits_on_branches_of_any_length_are_one_program():
 
 def test_programs_for_the_host_are_those_of_equinox_and_compiled_once_for_all_numbers():
     @programs
-    def scaled(flow: AbstractFlow, x, power: int):
-        return (flow.vector_field(jnp.zeros(()), x) + 1.0) ** power
+    def scaled(flow: AbstractFlow, x, shift, power: int):
+        return (flow.vector_field(jnp.zeros(()), x) + shift) ** power
 
     def field(scale, t, x):
         return scale * eqx.error_if(x, x[0] > 5.0, "the first entry is more than 5")
 
     flows = [FunctionFlow(jax.tree_util.Partial(field, jnp.asarray(value))) for value in (2.0, 3.0)]
     x = np.array([1.0, 2.0])
-    assert count(lambda: scaled(flows[0], x, 2)) > 0
+    assert count(lambda: scaled(flows[0], x, np.float64(3), 2)) > 0
     with compiled() as found:
-        again = scaled(flows[1], x + 1, 2)
+        again = scaled(flows[1], x + 1, np.float64(1), 2)
     assert not found
     np.testing.assert_array_equal(again, [49.0, 100.0])  # (3 * 2 + 1)^2 and (3 * 3 + 1)^2
-    np.testing.assert_array_equal(scaled(flows[1], x + 1, 3), [343.0, 1000.0])  # a number is a part of the program
+    np.testing.assert_array_equal(
+        scaled(flows[1], x + 1, np.float64(1), 3), [343.0, 1000.0]
+    )  # a number is a part of the program
     with pytest.raises(eqx.EquinoxRuntimeError, match="the first entry is more than 5"):
-        scaled(flows[1], x + 6, 2)
+        scaled(flows[1], x + 6, np.float64(1), 2)

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from jax.errors import JaxRuntimeError
 
+ARRAYS = (jax.Array, np.ndarray, np.generic)
 _CALLBACKS = logging.getLogger("jax._src.callback")
 
 
@@ -21,8 +22,8 @@ def _not_a_failure(record: logging.LogRecord) -> bool:
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function of systems and arrays, as `equinox.filter_jit` does, with half of its overhead per call.
 
-    Arrays of the arguments, JAX's and NumPy's, are traced; all other leaves, hashable, are part of the program. There
-    are no keyword arguments, and every result is an array. Results are ready when the call returns.
+    Arrays of the arguments, JAX's and NumPy's, and numbers of NumPy are traced; all other leaves, hashable, are part of
+    the program. There are no keyword arguments, and every result is an array. Results are ready when the call returns.
 
     Raises:
         equinox.EquinoxRuntimeError: where a check of `equinox.error_if` fails in the program.
@@ -38,7 +39,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any) -> Any:
         leaves, tree = jax.tree.flatten(args)
-        arrays = [leaf if isinstance(leaf, jax.Array | np.ndarray) else None for leaf in leaves]
+        arrays = [leaf if isinstance(leaf, ARRAYS) else None for leaf in leaves]
         others = tuple(leaf if array is None else None for array, leaf in zip(arrays, leaves, strict=True))
         _CALLBACKS.addFilter(_not_a_failure)
         try:

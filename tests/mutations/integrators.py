@@ -209,6 +209,8 @@ MUTANTS = (
            "np.repeat(values[-1:], ", "np.repeat(0 * values[-1:], ", tests=COUNTED),
     Mutant("integrators: saved states are filled up only to even numbers", SCIPY,
            "room_for(count, least=16)", "count + count % 2", tests=COUNTED),
+    Mutant("integrators: numbers of NumPy are parts of the programs for the host", "analysis.dynamics.compiled",
+           "(jax.Array, np.ndarray, np.generic)", "(jax.Array, np.ndarray)", tests=HOST),
     Mutant("integrators: checks in programs for the host have no message", "analysis.dynamics.compiled",
            "return with_messages(*args)", "raise", tests=HOST),
     Mutant("integrators: each iterate of a map is a program", "analysis.dynamics.equilibrium_curve",
