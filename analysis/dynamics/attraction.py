@@ -24,6 +24,8 @@ BLOCKS = 8  # parts of a trajectory, by whose differences the error of its mean 
 KEPT = 1e-8  # of the size of the derivative: a growth that is rounding
 FEW_STARTS = 0.1  # of the starts, whose excursions are none of the size of what is looked for if they are
 WILD = 10  # times as far as those of the others
+PASSAGE = 4  # parts of a trajectory: it goes on and on if it is in each one
+ONWARD = 1.25  # times as far from its start as in the part before
 FOLDS = 3  # e-foldings of volumes, before which perturbations that stay away show nothing
 CLEAR = 3  # such errors: a mean growth above them is not zero
 
@@ -43,13 +45,33 @@ def extent_of(features: Float[np.ndarray, "points f"]) -> Float[np.ndarray, " f"
 def extent_of_paths(features: Float[np.ndarray, "samples starts f"]) -> Float[np.ndarray, " f"]:
     """Return `extent_of` for trajectories, without the excursions of a few of them that are far longer than the others.
 
-    A start beside a pole of a map is sent to wherever, and comes back: no distance is small beside that.
+    A start beside a pole of a map is sent to wherever, and comes back: no distance is small beside that. Of few starts
+    one may be a third of them: up to half are left out, but only if they come back from there, or go on and on.
     """
     whole = extent_of(features.reshape(-1, features.shape[-1]))
-    low, high = np.min(features, axis=0), np.max(features, axis=0)
+    low, high = _without_passages(features)
     ends = np.stack([np.quantile(low, FEW_STARTS, axis=0), np.quantile(high, 1 - FEW_STARTS, axis=0)])
     most = extent_of(ends)
     return np.where(whole > WILD * most, most, whole)
+
+
+def _without_passages(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest features of each trajectory, (starts, f), of the longest ones without passages.
+
+    These are less than half of the trajectories, of each feature on its own. One that has come back has its late half,
+    and one that goes on and on its start.
+    """
+    low, high = np.min(features, axis=0), np.max(features, axis=0)
+    early, late = np.array_split(features, 2)
+    came_back = np.ptp(early, axis=0) > WILD * np.ptp(late, axis=0)
+    away = np.array([np.max(np.abs(part - features[0]), axis=0) for part in np.array_split(features, PASSAGE)])
+    goes_on = np.all(away[1:] > ONWARD * away[:-1], axis=0)
+    count = features.shape[1]
+    rank = np.argsort(np.argsort(-(high - low), axis=0, kind="stable"), axis=0)
+    longest = rank < (max(1, (count - 1) // 2) if count > 1 else 0)
+    home, begin = longest & came_back, longest & goes_on & ~came_back
+    low = np.where(home, np.min(late, axis=0), np.where(begin, features[0], low))
+    return low, np.where(home, np.max(late, axis=0), np.where(begin, features[0], high))
 
 
 def stays_on(features: np.ndarray, known: LimitSet, extent: np.ndarray) -> bool:
