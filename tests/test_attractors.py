@@ -372,15 +372,27 @@ def test_intervals_become_longer_where_states_hardly_move_and_shorter_where_the_
     """The derivative of the field at x is x."""
     time_map = TimeMap(FunctionFlow(lambda t, x: x**2 / 2), jnp.zeros(1), state_itself, 0.5, 1e-9, 1e9)
     at = lambda x, step: np.array([[[x + (k % 2) * step]] for k in range(20)])
-    moved = ((1.0, 0.019), (1.0, 0.021), (15.9, 0.0), (16.1, 0.0))  # in units of half of the extent
+    moved = ((5.0, 0.019), (5.0, 0.021), (15.9, 0.0), (16.1, 0.0))  # in units of half of the extent
     assert [float(adapted(time_map, at(*two), np.array([2.0])).interval) for two in moved] == [2.0, 0.5, 2.0, 0.5]
     jumps = lambda count: np.array([[[1 + min(k, count) / 2]] for k in range(21)])
     assert [float(adapted(time_map, jumps(count), np.array([2.0])).interval) for count in (1, 3)] == [2.0, 0.5]
+    still = [at(3.9, 0.0), at(4.1, 0.0), *(np.linspace(1, end, 20)[:, None, None] for end in (1.05, 1.1, 1.5))]
+    assert [float(adapted(time_map, xs, np.array([2.0])).interval) for xs in still] == [8.0, 2.0, 8.0, 2.0, 0.5]
+    assert float(adapted(time_map, at(1e-9, 0.0), np.array([2.0])).interval) == 8.0  # not more at once
+    assert adapted(time_map, at(1.0, 0.0)[:2], np.array([2.0])) is time_map
     much = time_map.over(64)
     assert (float(much.interval), float(much.unit)) == (32, 1)
     xs = (3.9, 4.1, 15.9, 16.1, 1e9)
     assert [float(relieved(much, np.array([[x]])).interval) for x in xs] == [32, 2, 2, 0.5, 0.5]
     assert relieved(time_map, np.array([[1e9]])) is time_map
+
+
+def test_the_unit_of_time_at_a_state_is_its_own_where_intervals_have_become_longer():
+    """The norm of the Jacobian at x is |x|; units are powers of 1024."""
+    time_map = TimeMap(FunctionFlow(lambda t, x: x**2 / 2), jnp.zeros(1), state_itself, 2.0**-30, 1e-9, 1e9)
+    unit = lambda times, x: time_map.over(times).units_at(np.array([x])).time
+    assert [unit(times, 1.0) for times in (1, 2**10, 2**30, 2**40)] == [2.0**-30, 2.0**-20, 1, 1]
+    assert [unit(2**40, x) for x in (2.0**50, 2.0**20, 0.0)] == [2.0**-30, 2.0**-20, 2.0**-30]
 
 
 @pytest.mark.slow  # another flow is compiled

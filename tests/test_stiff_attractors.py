@@ -88,9 +88,10 @@ def test_what_hardly_moves_holds_an_explicit_solver_back():
     implicit = map_of(interval=0.02)
     assert not hold_back(implicit, still, one)
     longer = adapted(implicit, still, one)
-    assert float(longer.interval) == pytest.approx(LONGER * 0.02)
+    assert float(longer.interval) == pytest.approx(LONGER**2 * 0.02)
+    assert float(adapted(implicit, still[::2], 0.9 * one).interval) == pytest.approx(LONGER * 0.02)
     assert relieved(longer.over(1e6), np.ones((2, 3))) is not None
-    assert float(relieved(longer.over(1e6), np.ones((2, 3))).interval) == pytest.approx(LONGER * 2e4)
+    assert float(relieved(longer.over(1e6), np.ones((2, 3))).interval) == pytest.approx(LONGER**2 * 2e4)
 
 
 def test_perturbations_are_decided_once_they_are_back_or_have_escaped():

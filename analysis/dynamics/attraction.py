@@ -20,6 +20,7 @@ from dynsim.systems.rescaled import is_flat
 
 COVERED = 0.9  # of the late samples that are as close to a set as its points are to each other
 ARRIVED = 2.5e-5  # of the extent: how close to an attractor is close enough, whatever its radius
+APART = 0.4  # of the way to another attractor, where this is less
 BLOCKS = 8  # parts of a trajectory, by whose differences the error of its mean growth of volumes is estimated
 KEPT = 1e-8  # of the size of the derivative: a growth that is rounding
 FEW_STARTS = 0.1  # of the starts, whose excursions are none of the size of what is looked for if they are
@@ -74,17 +75,25 @@ def _without_passages(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return low, np.where(home, np.max(late, axis=0), np.where(begin, features[0], high))
 
 
-def stays_on(features: np.ndarray, known: LimitSet, extent: np.ndarray) -> bool:
-    """Return whether the late samples are all on a known attractor."""
+def stays_on(features: np.ndarray, known: LimitSet, extent: np.ndarray, among: Sequence[LimitSet] = ()) -> bool:
+    """Return whether the late samples are all on a known attractor, which is one `among` others."""
     tail = features[-max(WINDOW, len(features) // 4) :]
     near = KDTree(known.features / extent).query(tail / extent)[0]
-    fine = reach(known, extent)
+    fine = reach(known, extent, among)
     return bool(np.quantile(near, COVERED) <= fine and np.max(near) <= max(known.radius, fine))
 
 
-def reach(known: LimitSet, extent: np.ndarray) -> float:
-    """Return within which distance, in extents, a state counts as having arrived at a set."""
-    return max(known.radius / 4, 2 * resolution(known, extent), ARRIVED)
+def reach(known: LimitSet, extent: np.ndarray, among: Sequence[LimitSet] = ()) -> float:
+    """Return within which distance, in extents, a state counts as having arrived at a set.
+
+    Where no perturbations have come back, this is less than half of the way to the other sets `among` those.
+    """
+    seen = max(known.radius / 4, 2 * resolution(known, extent))
+    if seen >= ARRIVED:
+        return seen
+    tree = KDTree(known.features / extent)
+    gaps = [float(np.min(tree.query(other.features / extent)[0])) for other in among if other is not known]
+    return max(seen, min([ARRIVED, *(APART * gap for gap in gaps if gap > 0)]))
 
 
 def same_set(one: LimitSet, other: LimitSet, extent: np.ndarray) -> bool:

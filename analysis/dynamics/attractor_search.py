@@ -144,7 +144,7 @@ class Search:
         """Label a start that has stayed on a known attractor, and return whether it has."""
         features = self.time_map.features_of(states)
         for place, known in enumerate(self.attractors):
-            if stays_on(features, known, self.extent):
+            if stays_on(features, known, self.extent, self.attractors):
                 self.labels[start], self.other_reached[start] = place, -1
                 return True
         return False

@@ -30,6 +30,7 @@ from analysis.dynamics.attractor_search import (
 )
 from analysis.dynamics.attractors import prepared
 from analysis.dynamics.flat_states import grid_states
+from analysis.dynamics.intervals import SOME, adapted, hold_back, relieved
 from analysis.dynamics.limit_sets import CURVE, LimitSet
 from analysis.dynamics.rates import Fit
 from analysis.dynamics.time_maps import WINDOW, Features, TimeMap
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 SAMPLES = 64  # starts from which attractors are looked for first
 MORE = 16  # of those that lead to none of these, from which others are
 LOOKS = 3  # such searches
+OFTEN = 4 * WINDOW  # intervals after which they may become longer or shorter
 ON_LIMIT = 1e-4  # of the extent: the distance from an unstable limit of what stays there
 
 
@@ -222,6 +224,7 @@ def labelled(
     with progress(len(flat), "basins", unit="starts", shown=shown) as bar:
         while run.pending.size and run.begun < told.longest:
             bar.update(run.window())
+            run.adapt(told)
             if run.begun >= next_look and run.pending.size and looks < LOOKS:
                 looks, next_look = looks + 1, 4 * next_look
                 some = np.random.default_rng(looks).permutation(run.pending)[:MORE]
@@ -232,6 +235,7 @@ def labelled(
     return first._replace(
         attractors=tuple(run.attractors), others=tuple(run.others), labels=run.labels,
         other_reached=np.full(len(flat), -1), rates=np.full(len(flat), np.nan),
+        interval=float(run.time_map.interval), is_stiff=first.is_stiff or run.is_stiff,
     )  # fmt: skip
 
 
@@ -242,6 +246,7 @@ def labels_of(
     run = _Run(time_map, flat, known)
     while run.pending.size and run.begun < told.longest:
         run.window()
+        run.adapt(told)
     run.end()
     return run.labels
 
@@ -252,6 +257,7 @@ class _Run:
     def __init__(self, time_map: TimeMap, flat: np.ndarray, first: Attractors):
         """Begin with flat starts and the attractors of a first search."""
         self.time_map, self.xs, self.extent, self.begun = time_map, flat.copy(), first.extent, 0
+        self.late, self.is_stiff = np.empty((0, 0, flat.shape[1])), False
         self.labels = np.full(len(flat), NOT_SETTLED)
         self.pending = np.arange(len(flat))
         self.attractors: list[LimitSet] = []
@@ -267,14 +273,17 @@ class _Run:
                 self.others.append(other)
         known = lambda limit: undecided_set(limit) and among_attractors(limit, self.attractors, self.extent) >= 0
         self.others = [other for other in self.others if not known(other)]
-        fine = [reach(a, self.extent) for a in self.attractors]
+        fine = [reach(a, self.extent, self.attractors) for a in self.attractors]
         self.trees = [(KDTree(a.features / self.extent), near) for a, near in zip(self.attractors, fine, strict=True)]
 
     def window(self) -> int:
         """Move the pending starts on and return how many have arrived."""
-        states = self.time_map.window(self.xs[self.pending], self.begun)
+        before = self.xs[self.pending]
+        states = self.time_map.window(before, self.begun)
         self.xs[self.pending] = states[-1]
         self.begun += WINDOW
+        some = slice(None, None, -(-len(before) // SOME))
+        self.late = np.concatenate([before[None, some], states[:, some]])
         escaped, failed = self.time_map.lost(states[-1])
         states = np.where((escaped | failed)[:, None], 0.0, states)
         self.labels[self.pending[escaped]], self.labels[self.pending[failed]] = ESCAPED, FAILED
@@ -289,6 +298,15 @@ class _Run:
             gone[here] = True
         self.pending = self.pending[~gone]
         return int(np.sum(gone))
+
+    def adapt(self, told: Settings) -> None:
+        """Take longer or shorter intervals at times, where those of the last window do not suit its states."""
+        may = told.adapts and not told.forced and not self.time_map.is_map
+        if may and self.pending.size and self.begun % OFTEN == 0:
+            shorter = relieved(self.time_map, self.xs[self.pending])
+            same = shorter is self.time_map
+            self.time_map = adapted(self.time_map, self.late, self.extent) if same else shorter
+            self.is_stiff = same and hold_back(self.time_map, self.late, self.extent)
 
     def end(self) -> None:
         """Label those that have stayed at a limit that does not attract, or of which this is open."""

@@ -142,7 +142,7 @@ def _on_limit(record: Record, features: np.ndarray, rate: float, cycle: float) -
 def _equilibrium(record: Record) -> LimitSet | Slow | None:
     flow: Any = record.time_map.system
     speed = float(np.max(np.abs(_field(record.time_map, jnp.asarray(record.states[-1])))))
-    units = record.time_map.units
+    units = record.time_map.units_at(record.states[-1])
     z, rest = newton(units.system, units.rescaled(record.state(-1)))
     x = units.restored(z)
     flat = np.asarray(ravel_pytree(x)[0])[None]
@@ -173,7 +173,7 @@ def _curve(record: Record, x: State, values: np.ndarray) -> LimitSet | None:
     flat, extent = flat_state(x), record.extent
     sizes = extent if len(extent) == len(flat) else np.full(len(flat), float(np.median(extent)))
     inside = lambda y: bool(np.all(np.abs(y - flat) <= sizes))
-    units, shape = record.time_map.units, ravel_pytree(x)[1]
+    units, shape = record.time_map.units_at(record.states[-1]), ravel_pytree(x)[1]
     family = family_through(units, x, shape(jnp.asarray(sizes)), inside=inside)
     word, points = ("undecided", flat[None]) if family is None else family.part(flat, sizes)
     if word == "undecided" or len(points) == 1:

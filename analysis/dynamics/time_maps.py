@@ -14,6 +14,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.flat_states import flat_state
+from analysis.dynamics.sample_sizes import norms
 from analysis.dynamics.units import Units, rounded_units
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
@@ -100,12 +101,17 @@ class TimeMap(eqx.Module):
         entries = every if sizes is None else jax.tree.map(lambda y, size: y * np.asarray(size), every, sizes)
         self.sizes = jnp.asarray(flat_state(entries))
 
-    @property
-    def units(self) -> Units:
-        """The system, a flow, in units near the sizes and two of the first intervals."""
+    def units_at(self, x: Float[np.ndarray, " n"]) -> Units:
+        """Return the system, a flow, in units near the sizes and two of the first intervals.
+
+        Where intervals have become longer the time is that in which the field at a flat state changes, if it is longer.
+        """
         system: Any = self.system
         sizes = jax.tree.map(lambda y: np.asarray(y if y.ndim == 1 else jnp.max(y)), self.restored(self.sizes))
-        return rounded_units(system, sizes, float(self.unit))
+        first, now = float(self.unit), 2 * float(self.interval)
+        if now > first and np.size(rates := norms(system, states_of(self, x[None]))) and rates[0] > 0:
+            return rounded_units(system, sizes, min(max(first, 1 / float(rates[0])), now))
+        return rounded_units(system, sizes, first)
 
     @property
     def is_map(self) -> bool:

@@ -24,6 +24,7 @@ VOLUMES = (TESTS + "volumes_are_kept_by_conservative_maps_only",)
 BEYOND = (TESTS + "what_passes_the_bound_has_escaped_only_far_beyond_it_or_where_the_solver_fails",)
 GROWN = (TESTS + "a_population_that_grows_a_million_times_has_not_escaped",)
 LONGER = (TESTS + "intervals_become_longer_where_states_hardly_move_and_shorter_where_the_field_is_steep",)
+UNIT = (TESTS + "the_unit_of_time_at_a_state_is_its_own_where_intervals_have_become_longer",)
 START = (TESTS + "wells_attract_and_the_start_on_the_saddle_does_not",)
 FOUND = (TESTS + "maps_have_fixed_points_cycles_and_chaos",)
 FOLLOWED = ("tests/test_basins.py::test_labels_of_a_map_follow_their_attractors_along_a_parameter",)
@@ -71,7 +72,22 @@ MUTANTS = (
     Mutant("workbench attractors: motions are not in extents", INTERVALS,
            "np.abs(np.diff(features, axis=1)) / extent", "np.abs(np.diff(features, axis=1))", tests=LONGER),
     Mutant("workbench attractors: intervals become longer where the field is steep", INTERVALS,
-           "_steepness(time_map, some) * LONGER > STEEP", "_steepness(time_map, some) > STEEP", tests=LONGER),
+           "_steepness(time_map, some) * times * LONGER > STEEP",
+           "_steepness(time_map, some) * times > STEEP", tests=LONGER),
+    Mutant("workbench attractors: longer intervals become longer whatever moves in them", INTERVALS,
+           "states[::times], extent)", "states, extent)", tests=LONGER),
+    Mutant("workbench attractors: the field is as steep in longer intervals", INTERVALS,
+           "_is_steep(time_map, states, times):", "_is_steep(time_map, states):", tests=LONGER),
+    Mutant("workbench attractors: two samples show that nothing moves", INTERVALS,
+           "FEWEST = 3", "FEWEST = 2", tests=LONGER),
+    Mutant("workbench attractors: the unit of time is that of the starts", MAPS,
+           "if now > first and", "if False and", tests=UNIT),
+    Mutant("workbench attractors: the unit of time at a state is longer than an interval", MAPS,
+           "min(max(first, 1 / float(rates[0])), now)", "max(first, 1 / float(rates[0]))", tests=UNIT),
+    Mutant("workbench attractors: the unit of time is shorter than the first interval", MAPS,
+           "min(max(first, 1 / float(rates[0])), now)", "min(1 / float(rates[0]), now)", tests=UNIT),
+    Mutant("workbench attractors: what is nearer to another attractor has arrived", ATTRACTION,
+           "min([ARRIVED, *(APART * gap for gap in gaps if gap > 0)])", "ARRIVED", tests=ALIKE),
     Mutant("workbench attractors: intervals become shorter than the first one", INTERVALS,
            "-min(np.ceil(powers[0]), np.round(powers[1]))", "-np.ceil(powers[0])", tests=LONGER),
     Mutant("workbench attractors: the distance of sets is one-sided", ATTRACTION,

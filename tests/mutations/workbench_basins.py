@@ -23,6 +23,7 @@ ESCAPED = (TESTS + "what_escapes_is_in_no_basin",)
 IN_NONE = (TESTS + "the_saddle_of_a_map_is_in_no_basin",)
 PASSING = (TESTS + "what_passes_an_attractor_is_not_in_its_basin",)
 TURNS = (TESTS + "rotations_of_a_pendulum_are_one_attractor",)
+LONGER = (TESTS + "intervals_of_a_grid_become_longer_where_nothing_moves",)
 SLICE = (TESTS + "a_slice_of_a_map_keeps_the_other_components",)
 TOUCH = (TESTS + "basins_that_touch_are_paired_once",)
 STRAIGHT = (TESTS + "a_straight_boundary_has_the_exponent_one",)
@@ -71,6 +72,10 @@ MUTANTS = (
     Mutant("workbench time maps: errors of the solver do not count", MAPS,
            "jnp.max(jnp.sqrt(jnp.mean(error**2, axis=0)))", "0 * jnp.max(jnp.sqrt(jnp.mean(error**2, axis=0)))",
            tests=FORCED),
+    Mutant("workbench basins: intervals of a grid stay as short as at the starts", BASINS,
+           "if may and self.pending.size and self.begun % OFTEN == 0:", "if False:", tests=LONGER),
+    Mutant("workbench basins: intervals of a forced flow become longer", BASINS,
+           "may = told.adapts and not told.forced and", "may = told.adapts and", tests=LONGER),
     Mutant("workbench basins: the axes of a grid are exchanged", DYNAMICS + "flat_states",
            'np.meshgrid(*axes, indexing="ij")', 'np.meshgrid(*axes, indexing="xy")', tests=NEWTON),
     Mutant("workbench basins: components that do not vary are zero", DYNAMICS + "flat_states",
@@ -85,7 +90,8 @@ MUTANTS = (
            "UNDECIDED if is_open else NOT_ATTRACTING", "NOT_SETTLED",
            tests=IN_NONE),
     Mutant("workbench basins: attractors have any radius", BASINS,
-           "fine = [reach(a, self.extent) for", "fine = [100 * reach(a, self.extent) for", tests=NEWTON),
+           "fine = [reach(a, self.extent, self.attractors) for",
+           "fine = [100 * reach(a, self.extent, self.attractors) for", tests=NEWTON),
     Mutant("workbench basins: angles are not wrapped", BASINS,
            "s.features, s.wrapped, s.escape", "s.features, None, s.escape", tests=TURNS),
     Mutant("workbench basins: boxes may have their upper end first", BASINS,
