@@ -13,9 +13,10 @@ from analysis.dynamics.attractor_search import ESCAPED, FAILED, NOT_ATTRACTING, 
 from analysis.dynamics.attractors import find_attractors
 from analysis.dynamics.edge_tracking import edge_state
 from analysis.dynamics.intervals import adapted, relieved
-from analysis.dynamics.limit_sets import LimitSet, Record, _relative_equilibrium
+from analysis.dynamics.limit_sets import LimitSet, Record, _relative_equilibrium, with_principal_angles
 from analysis.dynamics.map_orbits import periodic_points
-from analysis.dynamics.time_maps import TimeMap, Wrapped, state_itself, whole_turns
+from analysis.dynamics.recurrent_sets import recurrent_set
+from analysis.dynamics.time_maps import TimeMap, Wrapped, principal, state_itself, whole_turns
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon, Logistic, Standard
@@ -437,6 +438,28 @@ def test_angles_have_the_features_of_a_circle_of_their_period():
     assert np.allclose(features(jnp.asarray([0.4, 5.0, 7.0])), expected)
     assert whole_turns(features, np.array([4.6, 9.0, -7.0])).tolist() == [6.0, 0.0, -2 * np.pi]
     assert whole_turns(state_itself, np.array([4.6, 9.0])).tolist() == [0.0, 0.0]
+
+
+def test_angles_of_limits_are_principal_ones():
+    features = Wrapped(((0, 3.0), (2, 2 * np.pi)))
+    turn = 2 * np.pi
+    moved = principal(features, np.array([[-3.1, 9.0, -turn], [5.0, 9.0, 0.5]]))
+    np.testing.assert_allclose(moved, [[-0.1, 9.0, 0.0], [8.0, 9.0, 0.5 + turn]], atol=1e-12)
+    for angle in (np.pi, -np.pi, -np.pi + 1e-12, 3 * np.pi - 1e-12, -np.pi - 1e-12):  # on both sides of half a turn
+        assert principal(features, np.array([[0.0, 0.0, angle]]))[0, 2] == pytest.approx(np.pi)
+    assert principal(state_itself, np.array([[9.0, -7.0]])).tolist() == [[9.0, -7.0]]
+    time_map = TimeMap(FunctionMap(lambda k, x: x), jnp.zeros(3), features, 1, 1e-8, 1e9)
+    values, at = np.zeros(0, complex), np.array([[3.1, 1.0, turn]])
+    limit = LimitSet("fixed point", "stable", at, time_map.features_of(at), 1.0, values)
+    np.testing.assert_allclose(with_principal_angles(time_map, limit).state, [0.1, 1.0, 0.0], atol=1e-12)
+    found = find_attractors(FunctionMap(lambda k, x: 0.5 * x + np.pi), [[7 * np.pi]], wrapped={0: turn}, longest=256)
+    np.testing.assert_allclose(found.attractors[0].state, [0.0], atol=1e-9)
+    turning = Record(
+        time_map, 9.0 + np.arange(30.0)[:, None] % 2 + np.zeros((30, 3)), np.ones((30, 4)), np.ones(4), False, 1, ()
+    )
+    cloud = recurrent_set(turning)
+    assert cloud is not None
+    np.testing.assert_allclose(cloud.state, [0.0, 9.0, 9.0 - turn])
 
 
 @pytest.mark.slow  # another flow is compiled

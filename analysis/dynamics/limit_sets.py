@@ -18,7 +18,7 @@ from analysis.dynamics.limits import ESCAPE, look
 from analysis.dynamics.linearisation import SymmetryGenerator, kind, spectrum
 from analysis.dynamics.map_orbits import periodic_points
 from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
-from analysis.dynamics.time_maps import TimeMap, state_of, states_of, whole_turns
+from analysis.dynamics.time_maps import TimeMap, Wrapped, principal, state_of, states_of, whole_turns
 from analysis.dynamics.units import Units
 from dynsim._types import State
 from dynsim.integrators import Diffrax, stiff
@@ -121,6 +121,18 @@ class Record(NamedTuple):
 
 def limit_of(record: Record) -> LimitSet | Slow | None:
     """Return the limit that a trajectory has reached, the rate at which it still moves, or None if that is open."""
+    found = _limit(record)
+    return with_principal_angles(record.time_map, found) if isinstance(found, LimitSet) else found
+
+
+def with_principal_angles(time_map: TimeMap, limit: LimitSet) -> LimitSet:
+    """Return a set, with angles by whole turns in the principal interval at its first point."""
+    if not isinstance(time_map.features, Wrapped):
+        return limit
+    return limit._replace(states=states_of(time_map, principal(time_map.features, flat_states(limit.states))))
+
+
+def _limit(record: Record) -> LimitSet | Slow | None:
     if record.flow_at_rest:
         step = record.apart(record.features[-1], record.features[-2])
         resting = _equilibrium(record) if step < SLOW else None
@@ -172,6 +184,8 @@ def _curve(record: Record, x: State, values: np.ndarray) -> LimitSet | None:
     """Return the curve of equilibria of one type through one of them, as far as an extent to each side; else None."""
     flat, extent = flat_state(x), record.extent
     sizes = extent if len(extent) == len(flat) else np.full(len(flat), float(np.median(extent)))
+    for k, period in record.time_map.features.periods if isinstance(record.time_map.features, Wrapped) else ():
+        sizes[k] = period / 2  # to both sides: all of a curve along angles
     inside = lambda y: bool(np.all(np.abs(y - flat) <= sizes))
     units, shape = record.time_map.units_at(record.states[-1]), ravel_pytree(x)[1]
     family = family_through(units, x, shape(jnp.asarray(sizes)), inside=inside)

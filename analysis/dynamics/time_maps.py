@@ -26,6 +26,7 @@ from dynsim.systems.base import AbstractFlow, AbstractMap
 WINDOW = 8  # intervals in a call: one program for all
 NUMBERS = 4096  # in the states that are solved together: they stay in the cache
 FEW = 64  # states are solved together in a second, small program
+NEARLY = 1e-9  # of a turn: an angle so close to minus half a turn is half a turn
 STEPS = 20_000  # of the solver in an interval
 
 Features = Callable[[State], Array]
@@ -57,6 +58,17 @@ def whole_turns(features: Features, moved: np.ndarray) -> np.ndarray:
         for k, period in features.periods:
             found[k] = period * np.round(moved[k] / period)
     return found
+
+
+def principal(features: Features, states: Float[np.ndarray, "states n"]) -> Float[np.ndarray, "states n"]:
+    """Return flat states moved by whole turns of angles, all by the same, so that the first has principal angles.
+
+    An angle of the period P is so in the interval from -P / 2, which is left out up to rounding, to P / 2.
+    """
+    moved = np.array(states)
+    for k, period in features.periods if isinstance(features, Wrapped) else ():
+        moved[:, k] -= period * np.ceil(moved[0, k] / period - 0.5 - NEARLY)
+    return moved
 
 
 class TimeMap(eqx.Module):

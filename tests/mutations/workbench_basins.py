@@ -13,6 +13,7 @@ TESTS, SETS, PLANE = (
 )
 STEPS = (SETS + "the_map_over_intervals_of_a_map_goes_on_in_steps",)
 ANGLES = (SETS + "angles_have_the_features_of_a_circle_of_their_period",)
+PRINCIPAL = (SETS + "angles_of_limits_are_principal_ones",)
 JUMPS = (SETS + "jumps_of_a_window_are_those_between_its_ends",)
 ALONE = (SETS + "a_state_for_which_the_solver_fails_is_nan_alone",)
 FORCED = (SETS + "the_map_over_intervals_of_a_forced_flow_goes_on_in_time_and_leaves_what_is_out_of_bounds",)
@@ -66,6 +67,17 @@ MUTANTS = (
            "np.round(moved[k] / period)", "np.floor(moved[k] / period)", tests=ANGLES),
     Mutant("workbench time maps: turns are counted, not measured", MAPS,
            "found[k] = period * np.round", "found[k] = np.round", tests=ANGLES),
+    Mutant("workbench time maps: principal angles are those above", MAPS,
+           "np.ceil(moved[0, k] / period - 0.5 - NEARLY)", "np.floor(moved[0, k] / period)", tests=PRINCIPAL),
+    Mutant("workbench time maps: half a turn back is not half a turn", MAPS,
+           "- 0.5 - NEARLY)", "- 0.5)", tests=PRINCIPAL),
+    Mutant("workbench time maps: points of a set turn each on its own", MAPS,
+           "np.ceil(moved[0, k] / period", "np.ceil(moved[:, k] / period", tests=PRINCIPAL),
+    Mutant("workbench time maps: angles of a limit have any number of turns", DYNAMICS + "limit_sets",
+           "return with_principal_angles(record.time_map, found) if isinstance(found, LimitSet) else found",
+           "return found", tests=PRINCIPAL),
+    Mutant("workbench time maps: angles of a recurrent set have any number of turns", DYNAMICS + "recurrent_sets",
+           "return with_principal_angles(record.time_map, found)", "return found", tests=PRINCIPAL),
     Mutant("workbench time maps: states that are finite are defined", MAPS,
            "jnp.all(jnp.isfinite(x)) & jnp.all(jnp.isfinite(velocity(jnp.zeros(()), x)))",
            "jnp.all(jnp.isfinite(x))", tests=BAD),
