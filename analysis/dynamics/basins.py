@@ -29,9 +29,10 @@ from analysis.dynamics.attractor_search import (
     undecided_set,
 )
 from analysis.dynamics.attractors import prepared
-from analysis.dynamics.flat_states import grid_states
+from analysis.dynamics.equilibrium_surfaces import among_surfaces, leads_to
+from analysis.dynamics.flat_states import flat_states, grid_states
 from analysis.dynamics.intervals import SOME, adapted, hold_back, relieved
-from analysis.dynamics.limit_sets import CURVE, LimitSet
+from analysis.dynamics.limit_sets import CURVE, SURFACE, LimitSet
 from analysis.dynamics.rates import Fit
 from analysis.dynamics.time_maps import WINDOW, Features, TimeMap
 from dynsim._types import State
@@ -231,6 +232,7 @@ def labelled(
                 run.add(search(time_map, run.xs[some], told, run.attractors, run.extent))
                 if not run.attractors:
                     break
+                run.on_surfaces()
     run.end()
     return first._replace(
         attractors=tuple(run.attractors), others=tuple(run.others), labels=run.labels,
@@ -269,7 +271,8 @@ class _Run:
         """Take over what a search found that is not known yet; what turned out to be an attractor is one only."""
         self.attractors = list(found.attractors)
         for other in found.others:
-            if among_others(other, self.others, self.extent) < 0:
+            known = among_others(other, self.others, self.extent)
+            if known < 0 and among_surfaces(self.time_map, other, self.others, self.extent) < 0:
                 self.others.append(other)
         known = lambda limit: undecided_set(limit) and among_attractors(limit, self.attractors, self.extent) >= 0
         self.others = [other for other in self.others if not known(other)]
@@ -308,8 +311,18 @@ class _Run:
             self.time_map = adapted(self.time_map, self.late, self.extent) if same else shorter
             self.is_stiff = same and hold_back(self.time_map, self.late, self.extent)
 
+    def on_surfaces(self, others: bool = False) -> None:
+        """Label those that are at equilibria on known surfaces of them, on those that do not attract at the end."""
+        known = [*enumerate(self.attractors), *((NOT_ATTRACTING, other) for other in self.others if others)]
+        for label, surface in known:
+            if surface.kind == SURFACE and self.pending.size:
+                on = leads_to(self.time_map, flat_states(surface.states)[0], self.xs[self.pending], self.extent)
+                self.labels[self.pending[on]] = label
+                self.pending = self.pending[~on]
+
     def end(self) -> None:
-        """Label those that have stayed at a limit that does not attract, or of which this is open."""
+        """Label those on surfaces, and those at a limit that does not attract, or of which this is open."""
+        self.on_surfaces(others=True)
         for other in self.others if self.pending.size else ():
             scaled = self.time_map.features_of(self.xs[self.pending]) / self.extent
             is_open = other.stability == "undecided"
