@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from analysis.dynamics.basins import Basins
 from analysis.dynamics.equilibrium_families import Family
-from analysis.dynamics.limit_sets import CURVE
+from analysis.dynamics.limit_sets import CURVE, SURFACE
 from analysis.dynamics.phase_plane import PhasePlane
 from analysis.dynamics.portrait import Portrait
 from figures.fitted import fitted
@@ -168,7 +168,7 @@ def sphere(found: Portrait, labels: Sequence[str], *, title: str = "", common: C
 
 def _others(found: Portrait) -> dict[int, str]:
     """Return words for the limits of a portrait that are no equilibria, by number."""
-    words = {"periodic orbit": "a limit cycle", CURVE: "a curve of equilibria"}
+    words = {"periodic orbit": "a limit cycle", CURVE: "a curve of equilibria", SURFACE: "a surface of equilibria"}
     word = lambda k: words.get(found.others.get(k, ""), "another attractor")
     known = {int(k): word(k) for k in np.unique(found.limits) if k >= len(found.kinds)}
     return known | ({-1: "an unknown limit"} if np.any(found.limits < 0) else {})

@@ -6,7 +6,7 @@ import pytest
 from scipy.spatial import KDTree
 
 from analysis.dynamics import attractor_search, returns
-from analysis.dynamics.attraction import ARRIVED, Growth, reach, same_set
+from analysis.dynamics.attraction import APART, ARRIVED, Growth, reach, same_set
 from analysis.dynamics.attractor_search import FATES, NOT_ATTRACTING, NOT_SETTLED, UNDECIDED
 from analysis.dynamics.attractors import find_attractors
 from analysis.dynamics.basins import Search, basins
@@ -219,6 +219,11 @@ def test_sets_are_the_same_if_each_covers_the_other():
         0.025, 0.02
     ]  # fmt: skip
     assert reach(limit([[0.0]], 0.0), np.ones(1)) == ARRIVED
+    one, near, far = (limit([[x]], 0.0) for x in (0.0, 1e-5, 1.0))
+    assert reach(one, np.ones(1), (one, near, far)) == pytest.approx(APART * 1e-5)
+    assert reach(one, np.ones(1), (one, far)) == ARRIVED
+    assert reach(one, 1e-5 * np.ones(1), (one, near)) == ARRIVED  # the gap is an extent
+    assert reach(one._replace(radius=0.1), np.ones(1), (one, near)) == 0.025  # from there perturbations came back
 
 
 def test_a_mean_growth_of_volumes_within_its_error_is_not_clear():

@@ -13,9 +13,10 @@ from analysis.dynamics.attractor_search import ESCAPED, FAILED, NOT_ATTRACTING, 
 from analysis.dynamics.attractors import find_attractors
 from analysis.dynamics.edge_tracking import edge_state
 from analysis.dynamics.intervals import adapted, relieved
-from analysis.dynamics.limit_sets import LimitSet, Record, _relative_equilibrium
+from analysis.dynamics.limit_sets import LimitSet, Record, _relative_equilibrium, with_principal_angles
 from analysis.dynamics.map_orbits import periodic_points
-from analysis.dynamics.time_maps import TimeMap, Wrapped, state_itself, whole_turns
+from analysis.dynamics.recurrent_sets import recurrent_set
+from analysis.dynamics.time_maps import TimeMap, Wrapped, principal, state_itself, whole_turns
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon, Logistic, Standard
@@ -376,15 +377,27 @@ def test_intervals_become_longer_where_states_hardly_move_and_shorter_where_the_
     """The derivative of the field at x is x."""
     time_map = TimeMap(FunctionFlow(lambda t, x: x**2 / 2), jnp.zeros(1), state_itself, 0.5, 1e-9, 1e9)
     at = lambda x, step: np.array([[[x + (k % 2) * step]] for k in range(20)])
-    moved = ((1.0, 0.019), (1.0, 0.021), (15.9, 0.0), (16.1, 0.0))  # in units of half of the extent
+    moved = ((5.0, 0.019), (5.0, 0.021), (15.9, 0.0), (16.1, 0.0))  # in units of half of the extent
     assert [float(adapted(time_map, at(*two), np.array([2.0])).interval) for two in moved] == [2.0, 0.5, 2.0, 0.5]
     jumps = lambda count: np.array([[[1 + min(k, count) / 2]] for k in range(21)])
     assert [float(adapted(time_map, jumps(count), np.array([2.0])).interval) for count in (1, 3)] == [2.0, 0.5]
+    still = [at(3.9, 0.0), at(4.1, 0.0), *(np.linspace(1, end, 20)[:, None, None] for end in (1.05, 1.1, 1.5))]
+    assert [float(adapted(time_map, xs, np.array([2.0])).interval) for xs in still] == [8.0, 2.0, 8.0, 2.0, 0.5]
+    assert float(adapted(time_map, at(1e-9, 0.0), np.array([2.0])).interval) == 8.0  # not more at once
+    assert adapted(time_map, at(1.0, 0.0)[:2], np.array([2.0])) is time_map
     much = time_map.over(64)
     assert (float(much.interval), float(much.unit)) == (32, 1)
     xs = (3.9, 4.1, 15.9, 16.1, 1e9)
     assert [float(relieved(much, np.array([[x]])).interval) for x in xs] == [32, 2, 2, 0.5, 0.5]
     assert relieved(time_map, np.array([[1e9]])) is time_map
+
+
+def test_the_unit_of_time_at_a_state_is_its_own_where_intervals_have_become_longer():
+    """The norm of the Jacobian at x is |x|; units are powers of 1024."""
+    time_map = TimeMap(FunctionFlow(lambda t, x: x**2 / 2), jnp.zeros(1), state_itself, 2.0**-30, 1e-9, 1e9)
+    unit = lambda times, x: time_map.over(times).units_at(np.array([x])).time
+    assert [unit(times, 1.0) for times in (1, 2**10, 2**30, 2**40)] == [2.0**-30, 2.0**-20, 1, 1]
+    assert [unit(2**40, x) for x in (2.0**50, 2.0**20, 0.0)] == [2.0**-30, 2.0**-20, 2.0**-30]
 
 
 @pytest.mark.slow  # another flow is compiled
@@ -429,6 +442,28 @@ def test_angles_have_the_features_of_a_circle_of_their_period():
     assert np.allclose(features(jnp.asarray([0.4, 5.0, 7.0])), expected)
     assert whole_turns(features, np.array([4.6, 9.0, -7.0])).tolist() == [6.0, 0.0, -2 * np.pi]
     assert whole_turns(state_itself, np.array([4.6, 9.0])).tolist() == [0.0, 0.0]
+
+
+def test_angles_of_limits_are_principal_ones():
+    features = Wrapped(((0, 3.0), (2, 2 * np.pi)))
+    turn = 2 * np.pi
+    moved = principal(features, np.array([[-3.1, 9.0, -turn], [5.0, 9.0, 0.5]]))
+    np.testing.assert_allclose(moved, [[-0.1, 9.0, 0.0], [8.0, 9.0, 0.5 + turn]], atol=1e-12)
+    for angle in (np.pi, -np.pi, -np.pi + 1e-12, 3 * np.pi - 1e-12, -np.pi - 1e-12):  # on both sides of half a turn
+        assert principal(features, np.array([[0.0, 0.0, angle]]))[0, 2] == pytest.approx(np.pi)
+    assert principal(state_itself, np.array([[9.0, -7.0]])).tolist() == [[9.0, -7.0]]
+    time_map = TimeMap(FunctionMap(lambda k, x: x), jnp.zeros(3), features, 1, 1e-8, 1e9)
+    values, at = np.zeros(0, complex), np.array([[3.1, 1.0, turn]])
+    limit = LimitSet("fixed point", "stable", at, time_map.features_of(at), 1.0, values)
+    np.testing.assert_allclose(with_principal_angles(time_map, limit).state, [0.1, 1.0, 0.0], atol=1e-12)
+    found = find_attractors(FunctionMap(lambda k, x: 0.5 * x + np.pi), [[7 * np.pi]], wrapped={0: turn}, longest=256)
+    np.testing.assert_allclose(found.attractors[0].state, [0.0], atol=1e-9)
+    turning = Record(
+        time_map, 9.0 + np.arange(30.0)[:, None] % 2 + np.zeros((30, 3)), np.ones((30, 4)), np.ones(4), False, 1, ()
+    )
+    cloud = recurrent_set(turning)
+    assert cloud is not None
+    np.testing.assert_allclose(cloud.state, [0.0, 9.0, 9.0 - turn])
 
 
 @pytest.mark.slow  # another flow is compiled

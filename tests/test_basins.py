@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.attraction import Followed
-from analysis.dynamics.attractor_search import ESCAPED, NOT_ATTRACTING, NOT_SETTLED
+from analysis.dynamics.attractor_search import ESCAPED, NOT_ATTRACTING, NOT_SETTLED, Attractors
 from analysis.dynamics.attractors import find_attractors
 from analysis.dynamics.basin_boundary import bisect_outcome, divide_outcomes
 from analysis.dynamics.basin_fractions import basin_fractions, continued_fractions
-from analysis.dynamics.basins import Basins, Search, basins, labels_of, set_up, touching
+from analysis.dynamics.basins import Basins, Search, _Run, basins, labels_of, set_up, touching
 from analysis.dynamics.edge_tracking import edge_state
 from analysis.dynamics.limit_sets import LimitSet
 from dynsim.commands.portrait import as_before
@@ -45,6 +45,35 @@ def test_the_boundary_of_the_double_well_is_its_saddle(wells):
     assert wells.names == ("x",)
     assert sum(wells.shares.values()) == pytest.approx(1)
     assert "basins on 81 points (at most 4096 intervals of" in repr(wells)
+
+
+def test_intervals_of_a_grid_become_longer_where_nothing_moves(wells):
+    time_map, flat, told = set_up(DoubleWell(h=0.1), wells.axes[0][:, None], Search())
+    none = Attractors((), (), np.zeros(81, int), np.zeros(81, int), np.zeros(81), 1.0, 1, 1, time_map, np.ones(1))
+    interval, times = float(time_map.interval), []
+    for begun, settings, still in (
+        (32, told, 0.0),
+        (40, told, 0.0),
+        (32, told, 1.0),
+        (32, told._replace(forced=True), 0.0),
+    ):
+        run = _Run(time_map, flat, none)
+        run.begun, run.late = begun, np.repeat(flat[None, 30:50], 9, axis=0) + still * np.arange(9)[:, None, None]
+        run.adapt(settings)
+        times.append(float(run.time_map.interval) / interval)
+    assert times == [16, 1, 1, 1]
+
+
+@pytest.mark.slow  # other programs are compiled
+def test_wells_are_found_in_a_box_a_hundred_thousand_times_as_large():
+    """Where the starts are, rates are 1e10 times those in the wells, and these 1e-5 of the box apart."""
+    found = basins(DoubleWell(h=0.1), [[-1e5, 1e5]], [10])
+    ends = [float(found.attractors[k].state[0]) for k in found.labels]
+    np.testing.assert_allclose(ends, np.sort(np.roots([-1, 0, 1, 0.1]).real)[[0] * 5 + [2] * 5], rtol=1e-9)
+    told = set_up(DoubleWell(h=0.1), found.axes[0][:, None], Search())
+    known = find_attractors(DoubleWell(h=0.1), found.axes[0][:, None], rtol=1e-6)
+    ends = [float(known.attractors[k].state[0]) for k in labels_of(*told[:2], known, told[2])]
+    assert (np.array(ends) > 0).tolist() == [False] * 5 + [True] * 5
 
 
 @pytest.mark.slow

@@ -6,12 +6,17 @@ import pytest
 
 from analysis.dynamics.all_equilibria import all_equilibria
 from analysis.dynamics.attraction import one_curve
+from analysis.dynamics.attractor_search import NOT_ATTRACTING
 from analysis.dynamics.attractors import find_attractors
+from analysis.dynamics.basins import basins
 from analysis.dynamics.equilibria import Equilibrium
 from analysis.dynamics.equilibrium_families import families
+from analysis.dynamics.equilibrium_surfaces import alike, leads_to
+from analysis.dynamics.invariant_sets import SURFACE
 from analysis.dynamics.limit_sets import CURVE, LimitSet
 from analysis.dynamics.linearisation import spectrum
 from analysis.dynamics.phase_plane import phase_plane
+from analysis.dynamics.time_maps import TimeMap, state_itself
 from dynsim import FunctionFlow, Sphere, stream
 
 
@@ -154,3 +159,49 @@ def test_parts_of_a_curve_are_one_set():
     assert not one_curve(one, part(points[11:], "unstable"), unit)  # they meet where the type changes
     assert not one_curve(one, part(points + [0.0, 0.1]), unit)
     assert not one_curve(one, other._replace(kind="equilibrium"), unit)
+
+
+SHEETS = FunctionFlow(lambda t, x: jnp.stack([0 * x[0], 0 * x[1], (x[2] - x[0] ** 2) * (1 - (x[2] - x[0] ** 2) ** 2)]))
+
+
+def test_steps_along_a_curved_surface_of_equilibria_do_not_lead_to_another_sheet():
+    """Equilibria are z = x^2 - 1, x^2 and x^2 + 1, the middle ones unstable; steps lead down only so far."""
+    time_map = TimeMap(SHEETS, jnp.zeros(3), state_itself, 1.0, 1e-9, 1e9)
+    upper = [[1.2, 1.0, 2.44], [0.0, 0.5, 1.0], [0.0, 0.5, 1.0 + 1e-6], [0.0, 0.5, 1.01], [2.0, 1.0, 5.0]]
+    places = np.array([*upper, [-1.2, 0.0, 0.44], [0.0, 0.0, 0.0]])
+    reached = lambda *begin: leads_to(time_map, np.array(begin), places, np.full(3, 3.0)).tolist()
+    assert reached(-1.2, -1.0, 2.44) == [True, True, True, False, False, False, False]
+    assert reached(1.2, -1.0, 0.44) == [False] * 5 + [True, False]
+    assert reached(-1.2, -1.0, 1.44) == [False] * 6 + [True]
+    assert leads_to(time_map, places[0], places[:0], np.ones(3)).tolist() == []
+
+
+def test_linearisations_along_a_surface_are_alike_or_not():
+    """Of three components two are null."""
+    diagonals = lambda *rows: np.array([np.diag(row) for row in rows], float)
+    assert alike(diagonals([-1, 0, 0], [-3, 0, 0]))
+    assert alike(diagonals([2, 0, 0], [1, 0, 0]))
+    assert not alike(diagonals([-1, 0, 0], [1, 0, 0]))  # the type changes
+    assert not alike(diagonals([-1, 0, 0], [-1, -1, 0]))  # a curve
+    assert not alike(diagonals([-1, -2, 0], [-1, -1, 0]))
+    nilpotent = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    assert not alike(nilpotent[None])  # two null directions, and three eigenvalues that are zero
+
+
+@pytest.mark.slow  # another flow is compiled
+def test_each_attracting_surface_of_equilibria_is_one_attractor():
+    starts = np.random.default_rng(0).uniform(-1, 1, (12, 3))
+    starts[0] = [0.5, 0.0, 0.25]  # on the unstable one
+    starts[1] = [-0.5, 0.3, 0.25]
+    found = find_attractors(SHEETS, starts, longest=512)
+    assert [a.kind for a in found.attractors] == [SURFACE, SURFACE]
+    assert [(one.kind, one.stability) for one in found.others] == [(SURFACE, "unstable")]
+    assert found.labels[:2].tolist() == [NOT_ATTRACTING, NOT_ATTRACTING]
+    above = starts[2:, 2] > starts[2:, 0] ** 2
+    upper = [float(found.attractors[k].state[2] - found.attractors[k].state[0] ** 2) > 0 for k in found.labels[2:]]
+    assert upper == above.tolist()
+    assert repr(found.attractors[0]).startswith("stable surface of equilibria through [")
+    grid = basins(SHEETS, [[-1, 1], [-1.55, 1.5]], [7, 7], start=jnp.zeros(3), varied=[0, 2])
+    ends = np.array([float(a.state[2] - a.state[0] ** 2) > 0 for a in grid.attractors])
+    x, z = np.meshgrid(*grid.axes, indexing="ij")
+    assert np.array_equal(ends[grid.labels], z > x**2)

@@ -90,9 +90,10 @@ def test_what_hardly_moves_holds_an_explicit_solver_back():
     implicit = map_of(interval=0.02)
     assert not hold_back(implicit, still, one)
     longer = adapted(implicit, still, one)
-    assert float(longer.interval) == pytest.approx(LONGER * 0.02)
+    assert float(longer.interval) == pytest.approx(LONGER**2 * 0.02)
+    assert float(adapted(implicit, still[::2], 0.9 * one).interval) == pytest.approx(LONGER * 0.02)
     assert relieved(longer.over(1e6), np.ones((2, 3))) is not None
-    assert float(relieved(longer.over(1e6), np.ones((2, 3))).interval) == pytest.approx(LONGER * 2e4)
+    assert float(relieved(longer.over(1e6), np.ones((2, 3))).interval) == pytest.approx(LONGER**2 * 2e4)
 
 
 def test_perturbations_are_decided_once_they_are_back_or_have_escaped():
@@ -116,6 +117,8 @@ def test_without_an_implicit_solver_the_answer_says_what_held_it_back(capsys):
     labels = np.array([NOT_SETTLED, NOT_SETTLED])
     tell(Basins(labels, (np.arange(2.0),), ("x",), (), (), 0.1, 256, np.ones(1), True))
     assert "take one for stiff flows by `--integrator stiff`" in capsys.readouterr().out
+    tell(Basins(labels, (np.arange(2.0),), ("x",), (), (), 0.1, 256, np.ones(1)))
+    assert "`--longest 1024` follows them for longer" in capsys.readouterr().out
 
 
 def test_the_option_of_the_command_is_an_implicit_solver():
@@ -227,7 +230,11 @@ def test_shares_of_a_stiff_flow_say_which_option_helps(capsys):
     assert repr(found).endswith("take one for stiff flows, such as `integrator=Diffrax(Kvaerno4())`")
     assert "stiff" not in repr(found._replace(is_stiff=False))
     curves = FractionCurves(np.zeros(1), labels, np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)), ({},), True)
-    basins_against._tell("k", curves, 3)
+    basins_against._tell("k", curves, 3, 256)
     assert "take one for stiff flows by `--integrator stiff`" in capsys.readouterr().out
-    basins_against._tell("k", curves._replace(is_stiff=False), 3)
-    assert "stiff" not in capsys.readouterr().out
+    basins_against._tell("k", curves._replace(is_stiff=False), 3, 256)
+    out = capsys.readouterr().out
+    assert "stiff" not in out
+    assert "have not settled still move: `--longest 1024` follows them for longer" in out
+    basins_against._tell("k", curves._replace(is_stiff=False, labels=np.array([ESCAPED])), 3, 256)
+    assert "longest" not in capsys.readouterr().out

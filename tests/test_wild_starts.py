@@ -52,6 +52,29 @@ def test_the_extent_leaves_out_long_excursions_of_few_starts_only():
     assert extent_of_paths(constant) == pytest.approx(3.0)
 
 
+def test_one_of_three_starts_beside_a_pole_does_not_merge_the_basins_of_the_others():
+    starts = jnp.asarray([[0.00251, 0.00254], [1.1, 0.05], [0.1, 1.05]])
+    found = find_attractors(FunctionMap(newton), starts, longest=256)
+    assert np.all(found.extent < 10)
+    reached = np.array([np.asarray(found.attractors[k].state) for k in found.labels[1:]])
+    np.testing.assert_allclose(reached, [[1.0, 0.0], [0.0, 1.0]], atol=1e-9)
+
+
+def test_of_few_starts_those_that_come_back_or_go_on_and_on_set_no_extent():
+    ts = np.linspace(0.0, 1.0, 128)[:, None]
+    calm = np.concatenate([np.cos(40 * ts + k) for k in range(3)], axis=1)
+    with_wild = lambda *wild: float(extent_of_paths(np.concatenate([*wild, calm], axis=1)[..., None])[0])
+    spike = 1e6 * np.exp(-((ts - 0.2) ** 2) / 1e-4)
+    for wild in (spike, np.exp(20 * ts), 5e3 * ts, -5e3 * ts):
+        assert 1.9 < with_wild(wild) < 3
+        assert 1.9 < with_wild(wild, spike) < 3
+        assert float(extent_of_paths(np.concatenate([wild, calm[:, :1]], axis=1)[..., None])[0]) < 3
+        assert float(extent_of_paths(wild[..., None])[0]) == pytest.approx(np.ptp(wild))  # of no others
+    assert with_wild(50 * np.cos(30 * ts)) > 99  # a large cycle stays, and so does what has come to it
+    assert with_wild(50 * np.cos(30 * ts) / (1 + np.exp(-40 * (ts - 0.2)))) > 99
+    assert with_wild(spike, 1.1 * spike, 1.2 * spike) > 1e5  # half of them
+
+
 @pytest.mark.slow
 def test_perturbations_that_land_on_a_neighbour_have_not_come_back():
     """Of two superstable fixed points 0.005 apart every perturbation of 0.1 ends at one or the other."""

@@ -20,10 +20,13 @@ from dynsim.systems.rescaled import is_flat
 
 COVERED = 0.9  # of the late samples that are as close to a set as its points are to each other
 ARRIVED = 2.5e-5  # of the extent: how close to an attractor is close enough, whatever its radius
+APART = 0.4  # of the way to another attractor, where this is less
 BLOCKS = 8  # parts of a trajectory, by whose differences the error of its mean growth of volumes is estimated
 KEPT = 1e-8  # of the size of the derivative: a growth that is rounding
 FEW_STARTS = 0.1  # of the starts, whose excursions are none of the size of what is looked for if they are
 WILD = 10  # times as far as those of the others
+PASSAGE = 4  # parts of a trajectory: it goes on and on if it is in each one
+ONWARD = 1.25  # times as far from its start as in the part before
 FOLDS = 3  # e-foldings of volumes, before which perturbations that stay away show nothing
 CLEAR = 3  # such errors: a mean growth above them is not zero
 
@@ -43,26 +46,54 @@ def extent_of(features: Float[np.ndarray, "points f"]) -> Float[np.ndarray, " f"
 def extent_of_paths(features: Float[np.ndarray, "samples starts f"]) -> Float[np.ndarray, " f"]:
     """Return `extent_of` for trajectories, without the excursions of a few of them that are far longer than the others.
 
-    A start beside a pole of a map is sent to wherever, and comes back: no distance is small beside that.
+    A start beside a pole of a map is sent to wherever, and comes back: no distance is small beside that. Of few starts
+    one may be a third of them: up to half are left out, but only if they come back from there, or go on and on.
     """
     whole = extent_of(features.reshape(-1, features.shape[-1]))
-    low, high = np.min(features, axis=0), np.max(features, axis=0)
+    low, high = _without_passages(features)
     ends = np.stack([np.quantile(low, FEW_STARTS, axis=0), np.quantile(high, 1 - FEW_STARTS, axis=0)])
     most = extent_of(ends)
     return np.where(whole > WILD * most, most, whole)
 
 
-def stays_on(features: np.ndarray, known: LimitSet, extent: np.ndarray) -> bool:
-    """Return whether the late samples are all on a known attractor."""
+def _without_passages(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest features of each trajectory, (starts, f), of the longest ones without passages.
+
+    These are less than half of the trajectories, of each feature on its own. One that has come back has its late half,
+    and one that goes on and on its start.
+    """
+    low, high = np.min(features, axis=0), np.max(features, axis=0)
+    early, late = np.array_split(features, 2)
+    came_back = np.ptp(early, axis=0) > WILD * np.ptp(late, axis=0)
+    away = np.array([np.max(np.abs(part - features[0]), axis=0) for part in np.array_split(features, PASSAGE)])
+    goes_on = np.all(away[1:] > ONWARD * away[:-1], axis=0)
+    count = features.shape[1]
+    rank = np.argsort(np.argsort(-(high - low), axis=0, kind="stable"), axis=0)
+    longest = rank < (max(1, (count - 1) // 2) if count > 1 else 0)
+    home, begin = longest & came_back, longest & goes_on & ~came_back
+    low = np.where(home, np.min(late, axis=0), np.where(begin, features[0], low))
+    return low, np.where(home, np.max(late, axis=0), np.where(begin, features[0], high))
+
+
+def stays_on(features: np.ndarray, known: LimitSet, extent: np.ndarray, among: Sequence[LimitSet] = ()) -> bool:
+    """Return whether the late samples are all on a known attractor, which is one `among` others."""
     tail = features[-max(WINDOW, len(features) // 4) :]
     near = KDTree(known.features / extent).query(tail / extent)[0]
-    fine = reach(known, extent)
+    fine = reach(known, extent, among)
     return bool(np.quantile(near, COVERED) <= fine and np.max(near) <= max(known.radius, fine))
 
 
-def reach(known: LimitSet, extent: np.ndarray) -> float:
-    """Return within which distance, in extents, a state counts as having arrived at a set."""
-    return max(known.radius / 4, 2 * resolution(known, extent), ARRIVED)
+def reach(known: LimitSet, extent: np.ndarray, among: Sequence[LimitSet] = ()) -> float:
+    """Return within which distance, in extents, a state counts as having arrived at a set.
+
+    Where no perturbations have come back, this is less than half of the way to the other sets `among` those.
+    """
+    seen = max(known.radius / 4, 2 * resolution(known, extent))
+    if seen >= ARRIVED:
+        return seen
+    tree = KDTree(known.features / extent)
+    gaps = [float(np.min(tree.query(other.features / extent)[0])) for other in among if other is not known]
+    return max(seen, min([ARRIVED, *(APART * gap for gap in gaps if gap > 0)]))
 
 
 def same_set(one: LimitSet, other: LimitSet, extent: np.ndarray) -> bool:

@@ -16,8 +16,9 @@ from analysis.dynamics.attraction import (
     stays_on,
     volume_growth,
 )
+from analysis.dynamics.equilibrium_surfaces import among_surfaces
 from analysis.dynamics.intervals import adapted, hold_back, relieved
-from analysis.dynamics.limit_sets import CURVE, LimitSet, Record, Slow, limit_of
+from analysis.dynamics.limit_sets import CURVE, SURFACE, LimitSet, Record, Slow, limit_of
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.recurrent_sets import recurrent_set
@@ -48,7 +49,8 @@ LYAPUNOV = 2000.0  # intervals over which a Lyapunov exponent is averaged
 class Attractors(NamedTuple):
     """The attractors found, and for each start the index of its own, or a negative label of `FATES`.
 
-    Equilibria that are not isolated are one attractor if they are a curve to which states beside it move.
+    Equilibria that are not isolated are one attractor if they are a curve to which states beside it move, or a surface
+    along which steps lead from one to the other (see `leads_to`).
     `others` are limits that do not attract (saddles, centres, conservative sets), or for which this is open (their
     `stability` is `undecided`); `other_reached` (starts,) says which of them a start has come to, -1 for none. `rates`
     (starts,) is the speed per time unit of what has not settled, NaN elsewhere. At most `longest` intervals, the last
@@ -144,7 +146,7 @@ class Search:
         """Label a start that has stayed on a known attractor, and return whether it has."""
         features = self.time_map.features_of(states)
         for place, known in enumerate(self.attractors):
-            if stays_on(features, known, self.extent):
+            if stays_on(features, known, self.extent, self.attractors):
                 self.labels[start], self.other_reached[start] = place, -1
                 return True
         return False
@@ -155,6 +157,7 @@ class Search:
             self.labels[start] = known
             return True
         known = among_others(limit, self.others, self.extent)
+        known = among_surfaces(self.time_map, limit, self.others, self.extent) if known < 0 else known
         if known >= 0:
             return self._leave(start, known, last)
         limit, found = self._attraction(limit, record)
@@ -183,6 +186,8 @@ class Search:
             return limit, found._replace(attracts=None) if is_open else found
         if limit.stability in ("saddle", "unstable"):
             return limit, Attraction(False, 0.0)
+        if limit.kind == SURFACE:  # perturbations come back elsewhere on it
+            return limit, Attraction(True, 0.0)
         sizes, neutral = np.abs(limit.values), limit.stability == "undecided" and limit.values.size > 0
         sure = limit.stability == "stable" and (limit.period == 0 or np.max(sizes, initial=0.0) < 1 - HYPERBOLIC)
         if neutral and self.neutral == NEUTRAL:
@@ -237,11 +242,12 @@ class Search:
 
         A trajectory that reaches a known one late, as one that has passed the remnant of a fold, leads here too.
         """
+        surface = among_surfaces(self.time_map, limit, self.attractors, self.extent)
         for place, known in enumerate(self.attractors):
             near = SAME + 2 * resolution(known, self.extent)
             if known.kind == limit.kind and set_distance(known, limit, self.extent) <= near:
                 return place
-            if one_curve(known, limit, self.extent):
+            if one_curve(known, limit, self.extent) or place == surface:
                 return place
             if np.isnan(known.period) and stays_on(limit.features, known, self.extent):
                 self.attractors[place] = limit if limit.period > 0 else known

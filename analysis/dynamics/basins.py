@@ -29,8 +29,10 @@ from analysis.dynamics.attractor_search import (
     undecided_set,
 )
 from analysis.dynamics.attractors import prepared
-from analysis.dynamics.flat_states import grid_states
-from analysis.dynamics.limit_sets import CURVE, LimitSet
+from analysis.dynamics.equilibrium_surfaces import among_surfaces, leads_to
+from analysis.dynamics.flat_states import flat_states, grid_states
+from analysis.dynamics.intervals import SOME, adapted, hold_back, relieved
+from analysis.dynamics.limit_sets import CURVE, SURFACE, LimitSet
 from analysis.dynamics.rates import Fit
 from analysis.dynamics.time_maps import WINDOW, Features, TimeMap
 from dynsim._types import State
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 SAMPLES = 64  # starts from which attractors are looked for first
 MORE = 16  # of those that lead to none of these, from which others are
 LOOKS = 3  # such searches
+OFTEN = 4 * WINDOW  # intervals after which they may become longer or shorter
 ON_LIMIT = 1e-4  # of the extent: the distance from an unstable limit of what stays there
 
 
@@ -222,16 +225,19 @@ def labelled(
     with progress(len(flat), "basins", unit="starts", shown=shown) as bar:
         while run.pending.size and run.begun < told.longest:
             bar.update(run.window())
+            run.adapt(told)
             if run.begun >= next_look and run.pending.size and looks < LOOKS:
                 looks, next_look = looks + 1, 4 * next_look
                 some = np.random.default_rng(looks).permutation(run.pending)[:MORE]
                 run.add(search(time_map, run.xs[some], told, run.attractors, run.extent))
                 if not run.attractors:
                     break
+                run.on_surfaces()
     run.end()
     return first._replace(
         attractors=tuple(run.attractors), others=tuple(run.others), labels=run.labels,
         other_reached=np.full(len(flat), -1), rates=np.full(len(flat), np.nan),
+        interval=float(run.time_map.interval), is_stiff=first.is_stiff or run.is_stiff,
     )  # fmt: skip
 
 
@@ -242,6 +248,7 @@ def labels_of(
     run = _Run(time_map, flat, known)
     while run.pending.size and run.begun < told.longest:
         run.window()
+        run.adapt(told)
     run.end()
     return run.labels
 
@@ -252,6 +259,7 @@ class _Run:
     def __init__(self, time_map: TimeMap, flat: np.ndarray, first: Attractors):
         """Begin with flat starts and the attractors of a first search."""
         self.time_map, self.xs, self.extent, self.begun = time_map, flat.copy(), first.extent, 0
+        self.late, self.is_stiff = np.empty((0, 0, flat.shape[1])), False
         self.labels = np.full(len(flat), NOT_SETTLED)
         self.pending = np.arange(len(flat))
         self.attractors: list[LimitSet] = []
@@ -263,18 +271,22 @@ class _Run:
         """Take over what a search found that is not known yet; what turned out to be an attractor is one only."""
         self.attractors = list(found.attractors)
         for other in found.others:
-            if among_others(other, self.others, self.extent) < 0:
+            known = among_others(other, self.others, self.extent)
+            if known < 0 and among_surfaces(self.time_map, other, self.others, self.extent) < 0:
                 self.others.append(other)
         known = lambda limit: undecided_set(limit) and among_attractors(limit, self.attractors, self.extent) >= 0
         self.others = [other for other in self.others if not known(other)]
-        fine = [reach(a, self.extent) for a in self.attractors]
+        fine = [reach(a, self.extent, self.attractors) for a in self.attractors]
         self.trees = [(KDTree(a.features / self.extent), near) for a, near in zip(self.attractors, fine, strict=True)]
 
     def window(self) -> int:
         """Move the pending starts on and return how many have arrived."""
-        states = self.time_map.window(self.xs[self.pending], self.begun)
+        before = self.xs[self.pending]
+        states = self.time_map.window(before, self.begun)
         self.xs[self.pending] = states[-1]
         self.begun += WINDOW
+        some = slice(None, None, -(-len(before) // SOME))
+        self.late = np.concatenate([before[None, some], states[:, some]])
         escaped, failed = self.time_map.lost(states[-1])
         states = np.where((escaped | failed)[:, None], 0.0, states)
         self.labels[self.pending[escaped]], self.labels[self.pending[failed]] = ESCAPED, FAILED
@@ -290,8 +302,27 @@ class _Run:
         self.pending = self.pending[~gone]
         return int(np.sum(gone))
 
+    def adapt(self, told: Settings) -> None:
+        """Take longer or shorter intervals at times, where those of the last window do not suit its states."""
+        may = told.adapts and not told.forced and not self.time_map.is_map
+        if may and self.pending.size and self.begun % OFTEN == 0:
+            shorter = relieved(self.time_map, self.xs[self.pending])
+            same = shorter is self.time_map
+            self.time_map = adapted(self.time_map, self.late, self.extent) if same else shorter
+            self.is_stiff = same and hold_back(self.time_map, self.late, self.extent)
+
+    def on_surfaces(self, others: bool = False) -> None:
+        """Label those that are at equilibria on known surfaces of them, on those that do not attract at the end."""
+        known = [*enumerate(self.attractors), *((NOT_ATTRACTING, other) for other in self.others if others)]
+        for label, surface in known:
+            if surface.kind == SURFACE and self.pending.size:
+                on = leads_to(self.time_map, flat_states(surface.states)[0], self.xs[self.pending], self.extent)
+                self.labels[self.pending[on]] = label
+                self.pending = self.pending[~on]
+
     def end(self) -> None:
-        """Label those that have stayed at a limit that does not attract, or of which this is open."""
+        """Label those on surfaces, and those at a limit that does not attract, or of which this is open."""
+        self.on_surfaces(others=True)
         for other in self.others if self.pending.size else ():
             scaled = self.time_map.features_of(self.xs[self.pending]) / self.extent
             is_open = other.stability == "undecided"

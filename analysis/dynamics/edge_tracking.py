@@ -14,7 +14,7 @@ from analysis.dynamics.basin_boundary import divide_outcomes
 from analysis.dynamics.basins import Search, labels_of, set_up
 from analysis.dynamics.edge_exponents import EdgeExponents, divergence, exponents_along
 from analysis.dynamics.flat_states import flat_states
-from analysis.dynamics.limit_sets import NEAR, LimitSet, Record, limit_of
+from analysis.dynamics.limit_sets import NEAR, LimitSet, Record, limit_of, with_principal_angles
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.time_maps import FEW, TimeMap, states_of
 from analysis.dynamics.variations import Linearised
@@ -245,6 +245,7 @@ def _chaotic(
         "chaotic edge state", "saddle", states_of(time_map, late), time_map.features_of(late), float("nan"),
         np.empty(0, complex), exponent=float(exponents.values[0]),
     )  # fmt: skip
+    limit = with_principal_angles(time_map, limit)
     across, (left, right) = bracket.ends[1] - bracket.ends[0], bracket.labels
     one, other = (int(k) for k in labels)
     return EdgeState(

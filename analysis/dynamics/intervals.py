@@ -11,7 +11,9 @@ from dynsim.padding import filled
 
 STILL = 0.01  # of the extent: a motion in an interval below which it may be longer
 NEARLY_ALL = 0.9  # of the motions are that small
-LONGER = 4  # times as long an interval becomes at once
+LONGER = 4  # times as long an interval becomes,
+AT_ONCE = 2  # so often at once
+FEWEST = 3  # samples by whose motions this is decided
 STEEP = 32.0  # times one over the mean norm of the Jacobian: an interval becomes no longer than that
 SOME = 32  # states at which this norm is taken
 
@@ -21,10 +23,15 @@ def adapted(
 ) -> TimeMap:
     """Return the map over a longer interval if nearly all motions in one are small, and a solver can follow; else it.
 
-    Fast rates at the starts, as those of spikes, or of the way to a slow manifold, are so not those of all samples.
+    It is `LONGER` times as long, and so many times again if motions in that one would be small, too. Fast rates at the
+    starts, as those of spikes, or of the way to a slow manifold, are so not those of all samples.
     """
-    can = _hardly_move(time_map, states, extent) and not _is_steep(time_map, states)
-    return time_map.over(LONGER) if can else time_map
+    times = 1
+    for _ in range(AT_ONCE):
+        if not _hardly_move(time_map, states[::times], extent) or _is_steep(time_map, states, times):
+            break
+        times *= LONGER
+    return time_map.over(times) if times > 1 else time_map
 
 
 def hold_back(
@@ -35,18 +42,20 @@ def hold_back(
 
 
 def _hardly_move(time_map: TimeMap, states: np.ndarray, extent: np.ndarray) -> bool:
+    if len(states) < FEWEST:
+        return False
     features = np.stack([time_map.features_of(member) for member in np.moveaxis(states, 1, 0)])
     moves = np.max(np.abs(np.diff(features, axis=1)) / extent, axis=-1)
     return bool(np.quantile(moves, NEARLY_ALL) < STILL)
 
 
-def _is_steep(time_map: TimeMap, states: np.ndarray) -> bool:
-    """Return whether a longer interval would be too long for an explicit solver."""
+def _is_steep(time_map: TimeMap, states: np.ndarray, times: int = 1) -> bool:
+    """Return whether an interval longer than so many of these would be too long for an explicit solver."""
     if time_map.solver is not None:
         return False
     flat = states.reshape(-1, states.shape[-1])
     some = flat[np.linspace(0, len(flat) - 1, SOME).astype(int)]
-    return _steepness(time_map, some) * LONGER > STEEP
+    return _steepness(time_map, some) * times * LONGER > STEEP
 
 
 def relieved(time_map: TimeMap, xs: Float[np.ndarray, "members n"]) -> TimeMap:

@@ -8,17 +8,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Complex, Float
+from jaxtyping import Array, Float
 from scipy.ndimage import maximum_filter1d
 
 from analysis.dynamics.equilibria import AT_REST, newton
 from analysis.dynamics.equilibrium_families import family_through
+from analysis.dynamics.equilibrium_surfaces import can_walk
 from analysis.dynamics.flat_states import flat_state, flat_states
+from analysis.dynamics.invariant_sets import CURVE, SURFACE, LimitSet, Slow, with_principal_angles
 from analysis.dynamics.limits import ESCAPE, look
 from analysis.dynamics.linearisation import SymmetryGenerator, kind, spectrum
 from analysis.dynamics.map_orbits import periodic_points
 from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
-from analysis.dynamics.time_maps import TimeMap, state_of, states_of, whole_turns
+from analysis.dynamics.time_maps import TimeMap, Wrapped, state_of, states_of, whole_turns
 from analysis.dynamics.units import Units
 from dynsim._types import State
 from dynsim.integrators import Diffrax, stiff
@@ -34,59 +36,9 @@ CLOSE = 1e-6  # of the extent: a distance at which a trajectory counts as being 
 SAMPLES = 5040  # of an orbit of a flow: a multiple of 2 to 10
 CLOUD = 1024  # points at equal distances that represent it
 TRIES = 2  # recurrences of a trajectory from which a cycle is looked for
-CURVE = "curve of equilibria"
 IN_SHOOTING = 1e-10  # the relative tolerance of the solver there, and
 ON_ORBIT = 1e-8  # by another one: Newton's method in the steps of an implicit one does not reach the first
 UNIT = 1e-6  # a multiplier's modulus within this of one decides nothing about stability
-
-
-class LimitSet(NamedTuple):
-    """An invariant set: its `kind`, points on it, its stability.
-
-    `kind` is `equilibrium`, `curve of equilibria`, `fixed point` (of a map), `periodic orbit` or `recurrent set`
-    (chaotic or quasiperiodic); `stability` is `stable`, `saddle`, `unstable`, `not attracting` (a set that is not
-    hyperbolic, from which perturbations stay away) or `undecided`. `states` has points of the set on the first axis,
-    and `features` their features. `period` is in time units or steps, 0 for equilibria, NaN for a recurrent set that is
-    not periodic. `values` holds the eigenvalues of a flow's equilibrium, else multipliers. `radius` is the largest
-    distance tried, in extents, from which nine in ten perturbations or more came back, as from all smaller ones; 0 if
-    it is not known. `spacing` is the distance, in extents, from these points within which nine in ten states of other
-    trajectories on a set that is not periodic lie. `exponent` is the largest Lyapunov exponent, NaN unless it was asked
-    for.
-    """
-
-    kind: str
-    stability: str
-    states: State
-    features: Float[np.ndarray, "points f"]
-    period: float
-    values: Complex[np.ndarray, " values"]
-    radius: float = 0.0
-    exponent: float = float("nan")
-    spacing: float = 0.0
-
-    def __repr__(self) -> str:
-        """Return the set in a line: stability, kind, period and place."""
-        word = {"undecided": "neutral or undecided "}.get(self.stability, f"{self.stability} ")
-        period = f" of period {self.period:.6g}" if self.period > 0 else ""
-        points = flat_states(self.states)[:, :6]
-        parted = self.kind == CURVE and np.ptp(points[[0, -1]], axis=0).max() > 2 * np.ptp(points[:2], axis=0).max()
-        ends = np.round(points[[0, -1] if parted else [0]], 12) + 0.0
-        where = ("from " if parted else "at ") + " to ".join(
-            np.array2string(x, precision=5, separator=", ") for x in ends
-        )
-        grows = f", largest exponent {self.exponent:.4g}" if np.isfinite(self.exponent) else ""
-        return f"{word}{self.kind}{period} {where}{grows}"
-
-    @property
-    def state(self) -> State:
-        """A point of the set."""
-        return jax.tree.map(lambda y: np.asarray(y)[0], self.states)
-
-
-class Slow(NamedTuple):
-    """A state that moves on at a rate per time unit, though it may look as if it were at rest."""
-
-    rate: float
 
 
 class Record(NamedTuple):
@@ -121,6 +73,11 @@ class Record(NamedTuple):
 
 def limit_of(record: Record) -> LimitSet | Slow | None:
     """Return the limit that a trajectory has reached, the rate at which it still moves, or None if that is open."""
+    found = _limit(record)
+    return with_principal_angles(record.time_map, found) if isinstance(found, LimitSet) else found
+
+
+def _limit(record: Record) -> LimitSet | Slow | None:
     if record.flow_at_rest:
         step = record.apart(record.features[-1], record.features[-2])
         resting = _equilibrium(record) if step < SLOW else None
@@ -142,7 +99,7 @@ def _on_limit(record: Record, features: np.ndarray, rate: float, cycle: float) -
 def _equilibrium(record: Record) -> LimitSet | Slow | None:
     flow: Any = record.time_map.system
     speed = float(np.max(np.abs(_field(record.time_map, jnp.asarray(record.states[-1])))))
-    units = record.time_map.units
+    units = record.time_map.units_at(record.states[-1])
     z, rest = newton(units.system, units.rescaled(record.state(-1)))
     x = units.restored(z)
     flat = np.asarray(ravel_pytree(x)[0])[None]
@@ -169,15 +126,24 @@ def _equilibrium(record: Record) -> LimitSet | Slow | None:
 
 
 def _curve(record: Record, x: State, values: np.ndarray) -> LimitSet | None:
-    """Return the curve of equilibria of one type through one of them, as far as an extent to each side; else None."""
+    """Return the curve of equilibria of one type through one of them, as far as an extent to each side; else None.
+
+    Of a surface of equilibria it is the one that was given, if all other directions decide about its type.
+    """
     flat, extent = flat_state(x), record.extent
     sizes = extent if len(extent) == len(flat) else np.full(len(flat), float(np.median(extent)))
+    for k, period in record.time_map.features.periods if isinstance(record.time_map.features, Wrapped) else ():
+        sizes[k] = period / 2  # to both sides: all of a curve along angles
     inside = lambda y: bool(np.all(np.abs(y - flat) <= sizes))
-    units, shape = record.time_map.units, ravel_pytree(x)[1]
+    units, shape = record.time_map.units_at(record.states[-1]), ravel_pytree(x)[1]
     family = family_through(units, x, shape(jnp.asarray(sizes)), inside=inside)
     word, points = ("undecided", flat[None]) if family is None else family.part(flat, sizes)
-    if word == "undecided" or len(points) == 1:
+    is_surface = family is not None and family.end == "surface" and can_walk(record.time_map)
+    if word == "undecided" or len(points) == 1 and not is_surface:
         return None
+    if is_surface:
+        whole = states_of(record.time_map, points)
+        return LimitSet(SURFACE, word, whole, record.time_map.features_of(points), 0.0, values)
     features = record.time_map.features_of(points)
     gap = float(np.max(np.linalg.norm(np.diff(features, axis=0) / extent, axis=1), initial=0.0))
     return LimitSet(CURVE, word, states_of(record.time_map, points), features, 0.0, values, spacing=gap / 2)

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.spatial import KDTree
 
-from analysis.dynamics.limit_sets import CLOSE, LimitSet, Record
+from analysis.dynamics.limit_sets import CLOSE, LimitSet, Record, with_principal_angles
 from analysis.dynamics.time_maps import states_of
 
 PARTS = 16  # of half a trajectory: it recurs if each part is close to others
@@ -22,9 +22,10 @@ def recurrent_set(record: Record) -> LimitSet | None:
             return None
         spacing = max(spacing, float(cross[1]))
     states = states_of(record.time_map, record.states)
-    return LimitSet(
+    found = LimitSet(
         "recurrent set", "undecided", states, record.features, float("nan"), np.empty(0, complex), spacing=spacing
     )
+    return with_principal_angles(record.time_map, found)
 
 
 def _distances_at_other_times(points: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from jaxtyping import Array, Float
 
 from analysis.dynamics.compiled import compiled
 from analysis.dynamics.flat_states import flat_state
+from analysis.dynamics.sample_sizes import norms
 from analysis.dynamics.units import Units, rounded_units
 from analysis.dynamics.variations import Linearised
 from dynsim._types import State
@@ -26,6 +27,7 @@ from dynsim.systems.base import AbstractFlow, AbstractMap
 WINDOW = 8  # intervals in a call: one program for all
 NUMBERS = 4096  # in the states that are solved together: they stay in the cache
 FEW = 64  # states are solved together in a second, small program
+NEARLY = 1e-9  # of a turn: an angle so close to minus half a turn is half a turn
 STEPS = 20_000  # of the solver in an interval
 
 Features = Callable[[State], Array]
@@ -57,6 +59,17 @@ def whole_turns(features: Features, moved: np.ndarray) -> np.ndarray:
         for k, period in features.periods:
             found[k] = period * np.round(moved[k] / period)
     return found
+
+
+def principal(features: Features, states: Float[np.ndarray, "states n"]) -> Float[np.ndarray, "states n"]:
+    """Return flat states moved by whole turns of angles, all by the same, so that the first has principal angles.
+
+    An angle of the period P is so in the interval from -P / 2, which is left out up to rounding, to P / 2.
+    """
+    moved = np.array(states)
+    for k, period in features.periods if isinstance(features, Wrapped) else ():
+        moved[:, k] -= period * np.ceil(moved[0, k] / period - 0.5 - NEARLY)
+    return moved
 
 
 class TimeMap(eqx.Module):
@@ -101,12 +114,17 @@ class TimeMap(eqx.Module):
         entries = every if sizes is None else jax.tree.map(lambda y, size: y * np.asarray(size), every, sizes)
         self.sizes = jnp.asarray(flat_state(entries))
 
-    @property
-    def units(self) -> Units:
-        """The system, a flow, in units near the sizes and two of the first intervals."""
+    def units_at(self, x: Float[np.ndarray, " n"]) -> Units:
+        """Return the system, a flow, in units near the sizes and two of the first intervals.
+
+        Where intervals have become longer the time is that in which the field at a flat state changes, if it is longer.
+        """
         system: Any = self.system
         sizes = jax.tree.map(lambda y: np.asarray(y if y.ndim == 1 else jnp.max(y)), self.restored(self.sizes))
-        return rounded_units(system, sizes, float(self.unit))
+        first, now = float(self.unit), 2 * float(self.interval)
+        if now > first and np.size(rates := norms(system, states_of(self, x[None]))) and rates[0] > 0:
+            return rounded_units(system, sizes, min(max(first, 1 / float(rates[0])), now))
+        return rounded_units(system, sizes, first)
 
     @property
     def is_map(self) -> bool:

@@ -1,6 +1,7 @@
 """Advice on integrations that failed, in terms of the options that a command has."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from dynsim.outcome import Outcome
 
@@ -17,6 +18,23 @@ SOLVERS = {
 """The options of solvers that commands have; `stiff` is a choice of `--integrator`."""
 
 STIFF_OPTION = " by `--integrator stiff`"  # how a search takes an implicit solver
+LONGER = 4  # times as many intervals are advised
+
+
+def unsettled(is_stiff: bool, labels: Any, longest: int) -> str:
+    """Return the sentence on what a search for attractors could do about starts that have not settled; "" for none.
+
+    Args:
+        is_stiff: whether an explicit solver held them back.
+        labels: labels of the starts, or all labels that occur.
+        longest: the number of intervals for which they were followed.
+    """
+    from analysis.dynamics.attractor_search import NOT_SETTLED, held_back
+
+    if NOT_SETTLED not in labels or is_stiff:
+        return held_back(is_stiff, labels, STIFF_OPTION)
+    more = f"`--longest {LONGER * longest}` follows them for longer"
+    return f"starts that have not settled still move: {more} (what conserves an energy or a volume never settles)"
 
 
 def in_options(said: str, command: str, words: Sequence[str] = ()) -> str:

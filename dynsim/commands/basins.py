@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynsim.commands.advice import STIFF_OPTION
+from dynsim.commands.advice import unsettled
 from dynsim.commands.basins_against import along
 from dynsim.commands.basins_edges import edge_arrays, edges
 from dynsim.commands.basins_options import BasinsOptions
@@ -133,7 +133,7 @@ def on_grid(
 
 def tell(found: "Basins") -> None:
     """Print each attractor with its share, what leads to none, and the caps of the search."""
-    from analysis.dynamics.attractor_search import FATES, held_back
+    from analysis.dynamics.attractor_search import FATES
 
     size = " x ".join(str(n) for n in found.labels.shape)
     say(f"{size} points, each followed for at most {found.longest} intervals of {found.interval:.4g}")
@@ -142,7 +142,7 @@ def tell(found: "Basins") -> None:
     for k, share in found.shares.items():
         if k < 0:
             say(f"  {share:8.4f}  {FATES[k]}")
-    if told := held_back(found.is_stiff, found.labels, STIFF_OPTION):
+    if told := unsettled(found.is_stiff, found.labels, found.longest):
         say(f"  {told}")
     for other in found.others:
         word = "attraction undecided" if other.stability == "undecided" else "not attracting"
@@ -210,7 +210,6 @@ def sampled(
     import jax.numpy as jnp
     from jax.flatten_util import ravel_pytree
 
-    from analysis.dynamics.attractor_search import held_back
     from analysis.dynamics.basin_fractions import basin_fractions
     from dynsim.keys import stream
 
@@ -229,7 +228,7 @@ def sampled(
     say(f"{found.total} starts, with {found.confidence:g} intervals of Wilson")
     for label, share, lower, upper in zip(found.labels, found.shares, found.low, found.high, strict=True):
         say(f"  {share:8.4f}  [{lower:.4f}, {upper:.4f}]  {found.named(int(label))}")
-    if told := held_back(found.is_stiff, found.labels, STIFF_OPTION):
+    if told := unsettled(found.is_stiff, found.labels, o.longest):
         say(f"  {told}")
     if o.out is not None:
         from dynsim.io.npz import write_arrays

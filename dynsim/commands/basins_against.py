@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynsim.commands.advice import STIFF_OPTION
+from dynsim.commands.advice import unsettled
 from dynsim.commands.basins_options import BasinsOptions
 from dynsim.commands.options import say
 from dynsim.commands.ranges import parameter_range
@@ -25,7 +25,7 @@ def along(o: BasinsOptions, made: "Found", sampler: Callable[[Any], Any], option
     name, values = parameter_range(o.against, o.values, made.system, "against")
     key, leaf = stream(o.seed, "starts"), where(made.system, name, "against")
     found = continued_fractions(made.system, leaf, values, sampler, o.sample, key, options=options)
-    _tell(name, found, o.sample)
+    _tell(name, found, o.sample, o.longest)
     if o.out is not None:
         from dynsim.io.npz import write_arrays
 
@@ -36,9 +36,9 @@ def along(o: BasinsOptions, made: "Found", sampler: Callable[[Any], Any], option
     return 0
 
 
-def _tell(name: str, found: "FractionCurves", count: int) -> None:
+def _tell(name: str, found: "FractionCurves", count: int, longest: int) -> None:
     """Print the table of shares, one row for each value, and what each label is where it is first met."""
-    from analysis.dynamics.attractor_search import FATES, held_back
+    from analysis.dynamics.attractor_search import FATES
 
     say(f"{count} starts for each value, with 0.95 intervals of Wilson")
     texts = [f"basin {k + 1}" if k >= 0 else FATES[int(k)] for k in found.labels]
@@ -55,7 +55,7 @@ def _tell(name: str, found: "FractionCurves", count: int) -> None:
             if int(label) in row
         )
         say(f"  basin {label + 1}, at {name} = {value:.6g}: {first!r}")
-    if told := held_back(found.is_stiff, found.labels, STIFF_OPTION):
+    if told := unsettled(found.is_stiff, found.labels, longest):
         say(f"  {told}")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from analysis.dynamics.limit_sets import CURVE as FAMILY
+from analysis.dynamics.limit_sets import SURFACE
 from figures.panels.bifurcations import DASHED
 from figures.style import colour
 
@@ -92,7 +93,7 @@ def draw_mark(ax: Axes, mark: Mark) -> None:
         ax.plot(
             *points.T,
             linestyle="none",
-            marker="o" if mark.kind in ("equilibrium", "fixed point", "relative equilibrium") else "s",
+            marker="o" if mark.kind in ("equilibrium", "fixed point", "relative equilibrium", SURFACE) else "s",
             markersize=4.5,
             color="black",
             markerfacecolor=inner,

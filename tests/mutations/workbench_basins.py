@@ -13,6 +13,7 @@ TESTS, SETS, PLANE = (
 )
 STEPS = (SETS + "the_map_over_intervals_of_a_map_goes_on_in_steps",)
 ANGLES = (SETS + "angles_have_the_features_of_a_circle_of_their_period",)
+PRINCIPAL = (SETS + "angles_of_limits_are_principal_ones",)
 JUMPS = (SETS + "jumps_of_a_window_are_those_between_its_ends",)
 ALONE = (SETS + "a_state_for_which_the_solver_fails_is_nan_alone",)
 FORCED = (SETS + "the_map_over_intervals_of_a_forced_flow_goes_on_in_time_and_leaves_what_is_out_of_bounds",)
@@ -23,6 +24,7 @@ ESCAPED = (TESTS + "what_escapes_is_in_no_basin",)
 IN_NONE = (TESTS + "the_saddle_of_a_map_is_in_no_basin",)
 PASSING = (TESTS + "what_passes_an_attractor_is_not_in_its_basin",)
 TURNS = (TESTS + "rotations_of_a_pendulum_are_one_attractor",)
+LONGER = (TESTS + "intervals_of_a_grid_become_longer_where_nothing_moves",)
 SLICE = (TESTS + "a_slice_of_a_map_keeps_the_other_components",)
 TOUCH = (TESTS + "basins_that_touch_are_paired_once",)
 STRAIGHT = (TESTS + "a_straight_boundary_has_the_exponent_one",)
@@ -65,12 +67,27 @@ MUTANTS = (
            "np.round(moved[k] / period)", "np.floor(moved[k] / period)", tests=ANGLES),
     Mutant("workbench time maps: turns are counted, not measured", MAPS,
            "found[k] = period * np.round", "found[k] = np.round", tests=ANGLES),
+    Mutant("workbench time maps: principal angles are those above", MAPS,
+           "np.ceil(moved[0, k] / period - 0.5 - NEARLY)", "np.floor(moved[0, k] / period)", tests=PRINCIPAL),
+    Mutant("workbench time maps: half a turn back is not half a turn", MAPS,
+           "- 0.5 - NEARLY)", "- 0.5)", tests=PRINCIPAL),
+    Mutant("workbench time maps: points of a set turn each on its own", MAPS,
+           "np.ceil(moved[0, k] / period", "np.ceil(moved[:, k] / period", tests=PRINCIPAL),
+    Mutant("workbench time maps: angles of a limit have any number of turns", DYNAMICS + "limit_sets",
+           "return with_principal_angles(record.time_map, found) if isinstance(found, LimitSet) else found",
+           "return found", tests=PRINCIPAL),
+    Mutant("workbench time maps: angles of a recurrent set have any number of turns", DYNAMICS + "recurrent_sets",
+           "return with_principal_angles(record.time_map, found)", "return found", tests=PRINCIPAL),
     Mutant("workbench time maps: states that are finite are defined", MAPS,
            "jnp.all(jnp.isfinite(x)) & jnp.all(jnp.isfinite(velocity(jnp.zeros(()), x)))",
            "jnp.all(jnp.isfinite(x))", tests=BAD),
     Mutant("workbench time maps: errors of the solver do not count", MAPS,
            "jnp.max(jnp.sqrt(jnp.mean(error**2, axis=0)))", "0 * jnp.max(jnp.sqrt(jnp.mean(error**2, axis=0)))",
            tests=FORCED),
+    Mutant("workbench basins: intervals of a grid stay as short as at the starts", BASINS,
+           "if may and self.pending.size and self.begun % OFTEN == 0:", "if False:", tests=LONGER),
+    Mutant("workbench basins: intervals of a forced flow become longer", BASINS,
+           "may = told.adapts and not told.forced and", "may = told.adapts and", tests=LONGER),
     Mutant("workbench basins: the axes of a grid are exchanged", DYNAMICS + "flat_states",
            'np.meshgrid(*axes, indexing="ij")', 'np.meshgrid(*axes, indexing="xy")', tests=NEWTON),
     Mutant("workbench basins: components that do not vary are zero", DYNAMICS + "flat_states",
@@ -85,7 +102,8 @@ MUTANTS = (
            "UNDECIDED if is_open else NOT_ATTRACTING", "NOT_SETTLED",
            tests=IN_NONE),
     Mutant("workbench basins: attractors have any radius", BASINS,
-           "fine = [reach(a, self.extent) for", "fine = [100 * reach(a, self.extent) for", tests=NEWTON),
+           "fine = [reach(a, self.extent, self.attractors) for",
+           "fine = [100 * reach(a, self.extent, self.attractors) for", tests=NEWTON),
     Mutant("workbench basins: angles are not wrapped", BASINS,
            "s.features, s.wrapped, s.escape", "s.features, None, s.escape", tests=TURNS),
     Mutant("workbench basins: boxes may have their upper end first", BASINS,

@@ -15,7 +15,35 @@ EDGE = (TEST + "an_equilibrium_on_the_edge_of_a_box_is_in_it",)
 ATTRACTING = (TEST + "an_attracting_curve_of_equilibria_is_one_attractor",)
 RING = (TEST + "perturbations_return_to_a_ring_of_equilibria",)
 
+STEPS = (TEST + "steps_along_a_curved_surface_of_equilibria_do_not_lead_to_another_sheet",)
+ALIKE = (TEST + "linearisations_along_a_surface_are_alike_or_not",)
+EACH = (TEST + "each_attracting_surface_of_equilibria_is_one_attractor",)
+SURFACES = "analysis.dynamics.equilibrium_surfaces"
+
 MUTANTS = (
+    Mutant("surfaces: steps do not follow the null directions", SURFACES,
+           "jnp.where(sizes <= NULL * sizes[0], ways @ (target - z), 0.0)", "ways @ (target - z)", tests=STEPS),
+    Mutant("surfaces: steps do not come back to the surface", SURFACES,
+           "z, error = corrected(z + along", "z, error = (lambda z: (z, jnp.zeros(())))(z + along", tests=STEPS),
+    Mutant("surfaces: where steps end does not matter", SURFACES,
+           "(off <= REACHED) & (gap <= EXACT) &", "(off <= REACHED) &", tests=STEPS),
+    Mutant("surfaces: what is near a surface is on it", SURFACES,
+           "(off <= REACHED) & (gap <= EXACT) &", "(gap <= EXACT) &", tests=STEPS),
+    Mutant("surfaces: their type may change", SURFACES,
+           "np.all(unstable == unstable[0])", "True", tests=ALIKE),
+    Mutant("surfaces: a curve is one", SURFACES,
+           "null[0] > 1 and", "null[0] > 0 and", tests=ALIKE),
+    Mutant("surfaces: zero eigenvalues are null directions", SURFACES,
+           "== unstable[0]) and decided)", "== unstable[0]))", tests=ALIKE),
+    Mutant("surfaces: each limit on an attracting one is another attractor", "analysis.dynamics.attractor_search",
+           "or place == surface:", "or False:", tests=EACH),
+    Mutant("surfaces: each limit on one that does not attract is another", "analysis.dynamics.attractor_search",
+           "if known < 0 else known\n        if known >= 0:",
+           "if False else known\n        if known >= 0:", tests=EACH),
+    Mutant("surfaces: points of a grid do not arrive", "analysis.dynamics.basins",
+           "                self.labels[self.pending[on]] = label", "                pass", tests=EACH),
+    Mutant("surfaces: none attracts", "analysis.dynamics.attractor_search",
+           "return limit, Attraction(True, 0.0)", "return limit, Attraction(False, 0.0)", tests=EACH),
     Mutant("families: zeros along the curve count in the type", FAMILIES,
            "[len(null_directions(J)) :]", "[0:]", tests=THRESHOLD),
     Mutant("families: the type changes at the next point", FAMILIES,
