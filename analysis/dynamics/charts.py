@@ -167,16 +167,16 @@ def third_derivative(chart: Chart, u: Any, v: Any, w: Any) -> Form:
 
 
 @compiled
-def _second(chart: Any, u: Array | np.ndarray, v: Array | np.ndarray) -> Array:
+def _second(chart: Any, u: Array, v: Array) -> Array:
     return _along(_along(chart, u), v)(jnp.zeros_like(u))
 
 
 @compiled
-def _third(chart: Any, u: Array | np.ndarray, v: Array | np.ndarray, w: Array | np.ndarray) -> Array:
+def _third(chart: Any, u: Array, v: Array, w: Array) -> Array:
     return _along(_along(_along(chart, u), v), w)(jnp.zeros_like(u))
 
 
-def _along(f: Callable[[Array], Array], v: Array | np.ndarray) -> Callable[[Array], Array]:
+def _along(f: Callable[[Array], Array], v: Array) -> Callable[[Array], Array]:
     """Return the derivative of a function in a direction."""
     return lambda u: jax.jvp(f, (u,), (v,))[1]
 

@@ -230,7 +230,7 @@ def critical_of(point: CurvePoint) -> Critical:
 
 @compiled
 def _critical(
-    where: Any, flow: AbstractFlow, at: Critical, second: Array | np.ndarray, reference: tuple[Array, Array]
+    where: Any, flow: AbstractFlow, at: Critical, second: Array, reference: tuple[Array, Array]
 ) -> tuple[Array, Array, Array]:
     """Return f, J a + w b, J b - w a, and length and phase of a + i b, with their derivatives, flat.
 

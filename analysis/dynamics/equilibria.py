@@ -206,7 +206,7 @@ def max_speed(flow: AbstractFlow, x: State, t: Time = 0.0) -> float:
 
 
 @compiled
-def field_at(flow: AbstractFlow, x: State, t: Array | np.ndarray) -> Array:
+def field_at(flow: AbstractFlow, x: State, t: Array) -> Array:
     """Return the field at a state as a flat vector."""
     return jax.flatten_util.ravel_pytree(flow.vector_field(t, x))[0]
 
@@ -217,12 +217,14 @@ def displaced(space: AbstractSpace, x: State, step: Array | np.ndarray) -> State
         return _displaced(space, x, np.asarray(step))
     leaves, tree = jax.tree.flatten(x)
     parts = np.split(np.asarray(step), np.cumsum([np.size(leaf) for leaf in leaves])[:-1])
-    moved = [np.asarray(leaf) + part.reshape(np.shape(leaf)) for leaf, part in zip(leaves, parts, strict=True)]
+    moved = [
+        np.asarray(np.asarray(leaf) + part.reshape(np.shape(leaf))) for leaf, part in zip(leaves, parts, strict=True)
+    ]
     return tree.unflatten(moved)
 
 
 @compiled
-def _displaced(space: AbstractSpace, x: State, step: Array | np.ndarray) -> State:
+def _displaced(space: AbstractSpace, x: State, step: Array) -> State:
     flat, unravel = jax.flatten_util.ravel_pytree(x)
     return space.project(unravel(flat + step))
 

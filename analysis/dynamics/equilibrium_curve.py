@@ -165,16 +165,14 @@ def name_of_multiplier(critical: complex) -> str:
 
 
 @compiled
-def _of_flow(where: Any, flow: AbstractFlow, state: State, parameter: Array | np.ndarray) -> tuple[Array, Array, Array]:
+def _of_flow(where: Any, flow: AbstractFlow, state: State, parameter: Array) -> tuple[Array, Array, Array]:
     flat, restored = ravel_pytree(state)
     f = lambda y, p: ravel_pytree(with_parameter(where, flow, p).vector_field(jnp.zeros(()), restored(y)))[0]
     return f(flat, parameter), jax.jacfwd(f)(flat, parameter), jax.jacfwd(f, 1)(flat, parameter)
 
 
 @compiled
-def _of_map(
-    where: Any, system: AbstractMap, state: State, parameter: Array | np.ndarray, iterate: Array | np.ndarray
-) -> Any:
+def _of_map(where: Any, system: AbstractMap, state: State, parameter: Array, iterate: Array) -> Any:
     flat, restored = ravel_pytree(state)
 
     def f(y: Array, p: Array) -> Array:
@@ -186,7 +184,7 @@ def _of_map(
     return f(flat, parameter), jax.jacfwd(f)(flat, parameter), jax.jacfwd(f, 1)(flat, parameter)
 
 
-def derivatives(where: Any, system: Any, state: State, parameter: Array | np.ndarray) -> tuple[Array, ...]:
+def derivatives(where: Any, system: Any, state: State, parameter: Array) -> tuple[Array, ...]:
     """Return the field of a flow or the displacement by a map, and its derivatives, all ambient."""
     if isinstance(system, AbstractFlow):
         return _of_flow(where, system, state, parameter)

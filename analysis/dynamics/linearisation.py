@@ -53,7 +53,7 @@ def tangent_jacobian(flow: AbstractFlow, x: State, t: Time = 0.0) -> np.ndarray:
 
 
 @compiled
-def _ambient_jacobian(flow: AbstractFlow, x: State, t: jax.Array | np.ndarray) -> jax.Array:
+def _ambient_jacobian(flow: AbstractFlow, x: State, t: jax.Array) -> jax.Array:
     flat, unravel = jax.flatten_util.ravel_pytree(x)
     return jax.jacfwd(lambda y: jax.flatten_util.ravel_pytree(flow.vector_field(t, unravel(y)))[0])(flat)
 

@@ -116,7 +116,7 @@ class VariedReturns:
 
 
 @compiled
-def _products(where: Any, flow: AbstractFlow, restored: Any, rows: Array | np.ndarray) -> tuple[Array, Array]:
+def _products(where: Any, flow: AbstractFlow, restored: Any, rows: Array) -> tuple[Array, Array]:
     def product(row: Array) -> Array:
         at = restored(row)
         field = _moved(where, flow, at).vector_field(jnp.zeros(()), at.state)
@@ -137,15 +137,13 @@ def _tangent(space: AbstractSpace, at: Varied) -> Varied:
 
 
 @compiled
-def _begun(flow: AbstractFlow, restored: Any, row: Array | np.ndarray) -> Array:
+def _begun(flow: AbstractFlow, restored: Any, row: Array) -> Array:
     """Return the derivative of a row with its vectors in the tangent space, which changes with the state."""
     return jax.jacfwd(lambda z: ravel_pytree(_tangent(flow.space, restored(z)))[0])(row)
 
 
 @compiled
-def _of_map(
-    where: Any, system: AbstractMap, restored: Any, row: Array | np.ndarray, iterate: Array
-) -> tuple[Array, Array]:
+def _of_map(where: Any, system: AbstractMap, restored: Any, row: Array, iterate: Array) -> tuple[Array, Array]:
     """Return the image of a row by an iterate of a map, and its derivative."""
 
     def image(z: Array) -> Array:
