@@ -129,6 +129,11 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ("basins henon --box -2 2 -2 inf --sample 5", "`box` must have finite ends, the lower one first, but is"),
         ("basins pendulum --wrapped angle=q", "`wrapped` must be given as NAME=PERIOD, but is `angle=q`."),
         ("basins pendulum --wrapped angle", "`wrapped` must be given as NAME=PERIOD, but is `angle`."),
+        (
+            "basins pendulum --wrapped angle=1 --wrapped=x=1",
+            "`wrapped` must be given once, with all of its values, but is",
+        ),
+        ("simulate lorenz --start 1 2 3 --end 1 --start 1", "`start` must be given once, with all of its values, but"),
         ("basins double-well --out run.txt", "`out` must end in .npz, but is `run.txt`."),
         ("continue lorenz --parameter rho --out run", "`out` must end in .npz, but is `run`."),
         ("sweep lorenz --rho 1 --out run.npz", "`out` must end in .nc, but is `run.npz`."),

@@ -33,7 +33,7 @@ def parse(options: type[Options], words: Sequence[str], command: str, *, named: 
         ValueError: for an unknown or ill-typed option, a seed or tolerance out of range, or an unreadable TOML file.
     """
     rest, file = _without_file(words)
-    _refuse_empty(options, rest)
+    _check_several(options, rest)
     default = None if file is None else from_toml(options, file, named=named)
     parsed = _parsed(options, rest, f"dynsim {command}", default)
     seed = getattr(parsed, "seed", 0)
@@ -70,14 +70,20 @@ def _text(name: str, value: object, path: Path | None) -> str:
     return ",".join(str(entry).lower() if isinstance(entry, bool) else str(entry) for entry in values)
 
 
-def _refuse_empty(options: Any, words: Sequence[str]) -> None:
-    """Raise `ValueError`, naming it, for an option that takes several values and is given without one."""
+def _check_several(options: Any, words: Sequence[str]) -> None:
+    """Raise `ValueError`, naming it, for an option that takes several values and is given twice, or without one."""
+    seen: set[str] = set()
     several = {field.name.rstrip("_") for field in dataclasses.fields(options) if get_origin(_kind(field)) is tuple}
     for word, after in zip(words, (*words, "--none")[1:], strict=True):
         name, equals, value = word.removeprefix("--").partition("=")
-        alone = not value if equals else re.match(r"--[A-Za-z]|-h$", after)
-        if word.startswith("--") and name.replace("-", "_") in several and alone:
-            raise argument_error(name.replace("-", "_"), "be given with a value", "is given without")
+        alone, name = not value if equals else re.match(r"--[A-Za-z]|-h$", after), name.replace("-", "_")
+        if not word.startswith("--") or name not in several:
+            continue
+        if alone:
+            raise argument_error(name, "be given with a value", "is given without")
+        if name in seen:  # of which argparse would take the last values only
+            raise argument_error(name, "be given once, with all of its values", "is given again")
+        seen.add(name)
 
 
 def _kind(field: dataclasses.Field) -> Any:
