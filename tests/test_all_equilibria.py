@@ -67,6 +67,7 @@ def test_a_box_that_holds_none_says_so():
     assert found.outside > 0
 
 
+@pytest.mark.slow
 def test_caps_are_reported():
     assert all_equilibria(SINES, KEY, box=BOX, num_starts=40, max_rounds=1).end == "rounds"
     found = all_equilibria(SINES, KEY, box=BOX, num_starts=40, max_count=2)

@@ -148,6 +148,7 @@ def test_conservative_maps_have_no_attractor():
     assert set(found.labels.tolist()) <= {NOT_ATTRACTING, NOT_SETTLED}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("system", "kept"), [(Standard(K=6.0), True), (Henon(), False)], ids=["standard", "henon"])
 def test_volumes_are_kept_by_conservative_maps_only(system, kept):
     time_map = TimeMap(system, jnp.zeros(2), state_itself, 1, 1e-8, 1e4)
@@ -367,6 +368,7 @@ def test_what_passes_the_bound_has_escaped_only_far_beyond_it_or_where_the_solve
     assert xs[[0, 1, 4]].tolist() == [[-4.0, 2.0], [-5e3, 2.5e3], [-9.0, 4.5]]
 
 
+@pytest.mark.slow
 def test_a_population_that_grows_a_million_times_has_not_escaped():
     grown = find_attractors(FunctionMap(lambda k, x: 2 * x / (1 + 1e-6 * x)), [[1.0], [0.5]], longest=256)
     assert float(grown.attractors[0].state[0]) == pytest.approx(1e6)

@@ -47,6 +47,7 @@ def test_the_boundary_of_the_double_well_is_its_saddle(wells):
     assert "basins on 81 points (at most 4096 intervals of" in repr(wells)
 
 
+@pytest.mark.slow
 def test_intervals_of_a_grid_become_longer_where_nothing_moves(wells):
     time_map, flat, told = set_up(DoubleWell(h=0.1), wells.axes[0][:, None], Search())
     none = Attractors((), (), np.zeros(81, int), np.zeros(81, int), np.zeros(81), 1.0, 1, 1, time_map, np.ones(1))

@@ -17,6 +17,7 @@ from dynsim.systems.tokens.scalar_driven import OjaFlow
 pytest.importorskip("flint")
 
 
+@pytest.mark.slow
 def test_three_equilibria_of_the_double_well_are_counted_exactly():
     found = certified_count(DoubleWell(), [[-2.0], [2.0]])
     assert found.exact
@@ -207,6 +208,7 @@ def test_what_lies_on_the_boundary_of_a_box_is_undecided_and_what_lies_outside_i
     assert sorted(float(e.state[0]) for e in inner.found) == pytest.approx([0.0, 1.0], abs=1e-14)
 
 
+@pytest.mark.slow
 def test_bad_input_is_one_sentence():
     loop = FunctionFlow(lambda t, x: jax.lax.while_loop(lambda y: y[0] < 1, lambda y: y + 1, x))
     with pytest.raises(ValueError, match="only operations that ball arithmetic can enclose, but uses `while`"):

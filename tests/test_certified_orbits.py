@@ -174,6 +174,7 @@ def test_a_rotation_is_certified_on_the_circle():
     assert not certified_periodic_orbit(flow, twice, shift=2 * turn).least
 
 
+@pytest.mark.slow
 def test_a_box_proves_nothing_unless_its_image_is_inside(circle, monkeypatch):
     monkeypatch.setattr(orbit_equations, "SHARES", (1e-25,))
     with pytest.raises(ValueError, match="but has a derivative that varies too much beside it"):

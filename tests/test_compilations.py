@@ -185,6 +185,7 @@ CHOICES = {"blocked": (None, 300, 1.0, 0.5), "no harmonics": (1e-6, 300, 1e6, 2e
 """Tolerance, number of tokens, and two values of beta, once too large for harmonics."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["blocked", *(pytest.param(name, marks=pytest.mark.slow) for name in ("no harmonics", "harmonic"))]
 )

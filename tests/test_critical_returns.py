@@ -99,6 +99,7 @@ def test_folds_and_flips_of_the_henon_map_are_at_their_closed_forms_and_go_on(he
     assert np.max(flips.first) == pytest.approx(2.9)
 
 
+@pytest.mark.slow
 def test_an_orbit_of_a_map_gives_one_curve_whichever_of_its_points_is_followed(henon):
     """Flips of the points of period two are at a = (1 - b)^2 + (1 + b)^2 / 4."""
     flow, takes, _ = henon

@@ -122,6 +122,7 @@ def test_folds_have_their_coefficient():
     assert abs(fold.direction[0]) == pytest.approx(1, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_hopf_point_has_its_frequency_and_its_coefficient():
     """Of the Brusselator with A at B = 1 + A^2, where l_1 is known for the vector with the entries A, 1 + A^2."""
     A, sizes = 1.5, np.array([1e-6, 1e3])
@@ -137,6 +138,7 @@ def test_a_hopf_point_has_its_frequency_and_its_coefficient():
     assert np.max(np.abs(hopf.eigenvalues.real)) < 1e-6 * FAST
 
 
+@pytest.mark.slow
 def test_maps_have_their_points_and_coefficients_in_other_units():
     """X -> r x (1 - x) in units of 1e-6: of the first period doubling at r = 3 the coefficient is 9."""
     beside = jnp.asarray([0.0, 0.5])  # of a second component, which is linear

@@ -84,6 +84,7 @@ def test_orbits_end_beside_a_homoclinic_orbit_at_its_parameter(lorenz, capsys):
     assert "a branch of periodic orbits ends beside a homoclinic orbit at about rho = 13.92" in said
 
 
+@pytest.mark.slow
 def test_every_orbit_of_a_branch_is_confirmed_by_a_stricter_solver(lorenz):
     _, found = lorenz
     last = 0 if found.ends[0] == "homoclinic" else -1

@@ -33,6 +33,7 @@ def found_from(flow, rests, size, *, axes=None):
     return families(flow, given, starts, size, inside=inside, axes=axes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [1.0, 1e6])
 def test_disease_free_equilibria_are_stable_below_the_threshold(unit):
     flow = FunctionFlow(lambda t, x: epidemic(t, x / unit) * unit)
@@ -64,6 +65,7 @@ def test_a_circle_of_equilibria_is_one_closed_curve_beside_an_isolated_one():
     assert family.said().startswith("curve of equilibria closed, through (")
 
 
+@pytest.mark.slow
 def test_curves_that_cross_are_two_and_change_their_type_there():
     flow = FunctionFlow(lambda t, x: jnp.stack([x[0] * x[1]] * 2))
     isolated, known = found_from(flow, [[0.0, 0.5], [0.5, 0.0], [0.0, 0.0], [0.0, -0.7]], [2, 1])

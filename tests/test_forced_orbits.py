@@ -57,6 +57,7 @@ def test_a_forced_orbit_keeps_its_period_and_has_its_multipliers(single):
     assert (doubling.kind, doubling.parameter) == ("period doubling", pytest.approx(0.0, abs=1e-6))
 
 
+@pytest.mark.slow
 def test_a_doubled_orbit_of_a_forced_flow_has_twice_its_period(single):
     (double,) = switch_orbits(HalfTurn(), where, single.bifurcations[0], BOUNDS, forcing=forcing, **OPTIONS)
     assert double.ends == ("period doubling", "bounds")

@@ -49,6 +49,7 @@ def test_memory_is_what_is_held_at_once():
     np.testing.assert_allclose(power_law(SIZES, [outer(n) for n in SIZES])[:2], (2.0, 0.0), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_way_is_compared_with_the_peer():
     answers = {"peer": 1.0, "other": 1.25}
     work = lambda answer: lambda n: Work(lambda: np.full(2, answer * n), lambda: int(8 * n))

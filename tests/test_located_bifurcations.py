@@ -246,6 +246,7 @@ def imperfect(x, p):
     return p * x - x**3 + 1e-10
 
 
+@pytest.mark.slow
 def test_a_start_on_a_bound_is_in_bounds():
     for start in ([-1.0, -0.5], [-1.1, -0.6], [-1.2, -0.6], [-1.3, -0.7]):
         for bounds in ((0.0, 0.1), (-0.1, 0.0)):

@@ -83,6 +83,7 @@ def test_the_generalised_henon_map_has_its_chenciner_point_and_resonances(invari
     assert "Chenciner point at (-1.28981, 0.65) with L2 = " in repr(invariant_curves)
 
 
+@pytest.mark.slow
 def test_resonances_of_the_henon_map_have_the_coefficients_of_their_quadratic_and_cubic_terms(invariant_curves):
     """Of the eigenvector (1, lambda) with <p, v> = (v_2 - conj(lambda) v_1) / (lambda - conj(lambda))."""
     for d in invariant_curves.degeneracies:

@@ -119,6 +119,7 @@ def test_an_invariant_curve_is_on_the_side_of_its_cubic_term(q, criticality):
     assert (point.coefficient, point.criticality) == (pytest.approx(2 * q, abs=1e-9), criticality)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("angle", "order"), [(2 * np.pi / 3, 3), (np.pi / 2, 4), (2 * np.pi / 5, 0)])
 def test_strong_resonances_are_said_and_decide_nothing(angle, order):
     (point,) = bifurcations(Turned(q=-0.5, angle=angle), lambda f: f.p, [0.0, 0.0], (-0.1, 0.1))

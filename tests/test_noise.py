@@ -217,6 +217,7 @@ def test_increments_are_independent_from_step_to_step_and_of_the_variance_of_the
     assert _checked(EulerMaruyama(1.0, key=KEY), fast, jnp.zeros(1), ts)[1] == 4
 
 
+@pytest.mark.slow
 def test_a_path_of_a_given_resolution_is_one_of_brownian_motion():
     flow, ts = NoisyFlow(FunctionFlow(at_rest), 1.0, calculus="ito"), jnp.asarray([1.0, 1.5, 3.0])
     moved = jax.jit(lambda t, end: _path(EulerMaruyama(1.0, 0.01), flow, KEY, jnp.zeros(PATHS), ts)(0, t, end))

@@ -65,6 +65,7 @@ class BentOnEllipsoid(AbstractFlow):
         return x[0] * jnp.concatenate([jnp.zeros(1), bent(x[1:] / x[0], self.p, self.q)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("q", "criticality"), [(-1.5, "supercritical"), (0.25, "subcritical")])
 def test_the_criticality_of_a_hopf_point_is_said(q, criticality):
     found = continue_equilibria(Bent(p=-0.2, q=q), lambda f: f.p, jnp.zeros(2), (-0.2, 0.1))

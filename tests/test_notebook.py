@@ -92,6 +92,7 @@ def test_numbers_and_named_tuples_are_drawn_by_their_components_and_empty_states
             drawing(path)
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_in_three_components_is_drawn_up_to_there():
     flow = FunctionFlow(lambda t, x: x**2)
     path = simulate(flow, jnp.ones(3), [0.0, 0.5, 2.0], integrator=Scipy(), throw=False)

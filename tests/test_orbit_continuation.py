@@ -232,6 +232,7 @@ def test_all_branches_leave_a_cycle_at_which_two_multipliers_cross():
     assert ends == sorted([(0, a), (0, -a), (a, 0), (-a, 0), (a, b), (a, -b), (-a, b), (-a, -b)])
 
 
+@pytest.mark.slow
 def test_bad_input_is_one_sentence(bautin):
     where, fold = P, bautin[1].bifurcations[0]
     with pytest.raises(ValueError, match="Argument `at` must be a Hopf point, but is a fold"):

@@ -44,6 +44,7 @@ def test_orbits_do_not_depend_on_the_units(cycle):
     assert 1e6 * cycle.gap / 100 < found.gap < 1e6 * cycle.gap * 100
 
 
+@pytest.mark.slow
 def test_an_iteration_that_is_lost_ends_there():
     seen = []
     lost = lambda x, period: seen.append((x / SIZES, period * RATE)) or len(seen) == 2

@@ -240,6 +240,7 @@ def test_a_field_that_is_finite_nowhere_in_the_window_is_refused():
         phase_plane(flow, (-1.0, 1.0, -1.0, 1.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [1.0, pytest.param(1e7, marks=pytest.mark.slow)])
 def test_limit_cycles_are_found_whatever_their_period(unit):
     """Van der Pol at mu = 10: the period 19.08 is many times that in which the starts are crossed."""

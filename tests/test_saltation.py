@@ -135,6 +135,7 @@ def test_a_run_that_a_transition_ends_has_the_derivative_on_the_guard():
     np.testing.assert_allclose(fundamental_matrix(run)[:, 0], [0.0, -1.0], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_bad_runs_are_refused_in_one_sentence():
     run = simulate_hybrid(BALL, [0.5, 0.0], [0.0, END], bounces(0.7), integrator=TIGHT)
     with pytest.raises(ValueError, match="Argument `run` must be a run of `simulate_hybrid` or `crossings`"):

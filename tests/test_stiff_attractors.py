@@ -73,6 +73,7 @@ def test_states_and_vectors_are_those_of_the_closed_form():
     np.testing.assert_allclose(V, np.diag(np.exp(2 * rates))[:, ::-1], atol=2e-5)
 
 
+@pytest.mark.slow
 def test_the_interval_of_an_implicit_solver_is_a_share_of_the_slowest_time():
     assert _slow_interval(FAST, jnp.ones((2, 3))) == pytest.approx(SHARE / 0.1)
     assert float(map_of().interval) == pytest.approx(0.5)

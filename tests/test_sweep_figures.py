@@ -99,6 +99,7 @@ def test_what_is_measured_of_a_run_has_the_units_of_the_system():
     assert quantities(flow, np.zeros(2))[:2] == (("v", "w"), ("mV", ""))
 
 
+@pytest.mark.slow
 def test_the_command_draws_the_sweep_of_a_function(here, capsys):
     words = ("mine.py:level", "--beta", "1", "2", "4", "--noise", "0", "0.5")
     status, said, _ = run(capsys, "sweep", *words, "--figure", "map.pdf")

@@ -114,6 +114,7 @@ def test_a_curve_covers_another_one_if_it_passes_both_ends():
     assert not _passes(corner, _at("fold", 0.5, 3e-9), 0.0, np.array([1.0, 1.0, 1e-9]))
 
 
+@pytest.mark.slow
 def test_hopf_points_of_the_brusselator_are_at_one_plus_the_square():
     flow = Brusselator(a=1.0, b=1.0)
     at = continue_equilibria(flow, lambda f: f.b, jnp.ones(2), (0.5, 5.0)).bifurcations[0]

@@ -70,6 +70,7 @@ def test_the_median_rate_is_typical_and_the_largest_is_for_trajectories():
     assert largest_units(flow, states).time == 1.0
 
 
+@pytest.mark.slow
 def test_on_a_curved_space_times_have_a_unit_and_states_none():
     tokens = TokenFlow(np.eye(3), 1e-9)
     x = tokens.space.sample(stream(0, "x"), (4, 3))

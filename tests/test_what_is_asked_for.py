@@ -73,6 +73,7 @@ def test_the_dimension_of_a_function_is_asked_for_unless_something_says_it(capsy
     assert asked("field", initial="start.csv")[1] is None
 
 
+@pytest.mark.slow
 def test_an_ellipsoid_says_the_dimension_of_its_states(capsys, mine):
     np.save("four.npy", np.eye(4))
     words = ["simulate", "mine.py:field", "--space", "ellipsoid:four.npy", "--end", "0.1", "--frames", "2"]
@@ -87,6 +88,7 @@ def test_parameters_are_finite_numbers(capsys, word):
     assert said == (f"dynsim: Argument `rho` must be a finite number, or several with commas between, but is `{word}`.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [

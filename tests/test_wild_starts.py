@@ -52,6 +52,7 @@ def test_the_extent_leaves_out_long_excursions_of_few_starts_only():
     assert extent_of_paths(constant) == pytest.approx(3.0)
 
 
+@pytest.mark.slow
 def test_one_of_three_starts_beside_a_pole_does_not_merge_the_basins_of_the_others():
     starts = jnp.asarray([[0.00251, 0.00254], [1.1, 0.05], [0.1, 1.05]])
     found = find_attractors(FunctionMap(newton), starts, longest=256)

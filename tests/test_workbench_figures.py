@@ -225,6 +225,7 @@ def test_the_names_of_states_stand_beside_the_corners_of_a_simplex():
     assert drawn.axes[0].texts[0].get_text() == "fraction of the\npopulation that\nplays rock"
 
 
+@pytest.mark.slow
 def test_circles_and_spheres_have_the_names_of_components_and_of_limits():
     angles = np.arange(24) * np.pi / 12
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
