@@ -177,6 +177,10 @@ def test_an_option_that_does_not_fit_is_refused_before_the_computation(nothing_r
         ("simulate mine.py:field --fig x.pdf", "but is neither, did you mean `figure`?"),
         ("simulate mine.py:field --mu", "`mu` must be given with a value, but is given without."),
         ("portrait lorenz --rh", "but is neither, did you mean `rho`?"),
+        (
+            "portrait lorenz --start 1 2 3 --axes x y --box -1 1 -1 1",
+            "`axes` must be an option of `dynsim portrait` or",
+        ),
         ("portrait token-flow --tokns", "but is neither, did you mean `tokens`?"),
         ("portrait token-flow --tokens", "`tokens` must be given with a value, but is given without."),
         ("simulate token-flow --query-key", "`query_key` must be given with a value, but is given without."),

@@ -67,6 +67,7 @@ def separated(words: Sequence[str], fields: Sequence[str]) -> tuple[list[str], t
     rest: list[str] = []
     extra: list[tuple[str, list[str]]] = []
     taken: list[str] = rest
+    is_named = bool(words) and not words[0].startswith("-")
     for word in words:
         if re.match(r"--[A-Za-z]", word):
             name, equals, value = word[2:].partition("=")
@@ -76,7 +77,7 @@ def separated(words: Sequence[str], fields: Sequence[str]) -> tuple[list[str], t
             else:
                 taken = [value] if equals else []
                 extra.append((name.replace("-", "_"), taken))
-        elif word == "-h" or not (taken is rest or re.fullmatch(NUMBER, word) or not taken):
+        elif word == "-h" or not (is_named or taken is rest or re.fullmatch(NUMBER, word) or not taken):
             rest.append(word)  # the system may be named after its parameters
         else:
             taken.append(word)
