@@ -87,6 +87,7 @@ def test_the_distance_of_equilibria_that_are_one_is_in_the_units_of_the_states()
 def test_a_degenerate_equilibrium_is_undecided():
     flow = Cubic([-1.0, 0.0, 0.0, 0.0])
     x, speed = newton(flow, jnp.array([0.1]))
+    assert isinstance(x, jax.Array)
     assert abs(float(x[0])) < 1e-3
     assert speed < 1e-9
     (found,) = equilibria(flow, np.zeros((21, 1)))

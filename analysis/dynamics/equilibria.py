@@ -193,7 +193,7 @@ def newton(flow: AbstractFlow, x: State, t: Time = 0.0, *, max_steps: int = 20) 
         if not np.max(np.abs(after)) < np.max(np.abs(field)):
             break
         x, field = moved, after
-    return x, float(np.max(np.abs(field)))
+    return jax.tree.map(jnp.asarray, x), float(np.max(np.abs(field)))
 
 
 def _size(states: State) -> int:

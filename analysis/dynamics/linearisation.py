@@ -163,7 +163,7 @@ def orbit_basis(basis: np.ndarray, x: State, symmetries: Sequence[SymmetryGenera
     """Return an orthonormal basis of the tangent space of the group orbit of `x`, in tangent coordinates."""
     if not symmetries:
         return np.empty((basis.shape[1], 0))
-    flat = lambda v: np.asarray(jax.flatten_util.ravel_pytree(v)[0], float)
+    flat, x = lambda v: np.asarray(jax.flatten_util.ravel_pytree(v)[0], float), jax.tree.map(jnp.asarray, x)
     moves = basis.T @ np.stack([flat(move(x)) for move in symmetries], axis=1)
     left, sizes, _ = np.linalg.svd(moves, full_matrices=False)
     return left[:, sizes > 1e-9 * max(1.0, float(np.max(np.abs(moves))))]
