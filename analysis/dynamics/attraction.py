@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import KDTree
 
+from analysis.dynamics.invariant_sets import ARRIVED
 from analysis.dynamics.limit_sets import CURVE, LimitSet, Record
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.time_maps import WINDOW, TimeMap, velocity_of
@@ -19,7 +20,6 @@ from analysis.dynamics.units import power_near
 from dynsim.systems.rescaled import is_flat
 
 COVERED = 0.9  # of the late samples that are as close to a set as its points are to each other
-ARRIVED = 2.5e-5  # of the extent: how close to an attractor is close enough, whatever its radius
 APART = 0.4  # of the way to another attractor, where this is less
 BLOCKS = 8  # parts of a trajectory, by whose differences the error of its mean growth of volumes is estimated
 KEPT = 1e-8  # of the size of the derivative: a growth that is rounding

@@ -17,7 +17,7 @@ from analysis.dynamics.attraction import (
     volume_growth,
 )
 from analysis.dynamics.equilibrium_surfaces import among_surfaces
-from analysis.dynamics.intervals import adapted, hold_back, relieved
+from analysis.dynamics.intervals import relieved, suited
 from analysis.dynamics.limit_sets import CURVE, SURFACE, LimitSet, Record, Slow, limit_of
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.lyapunov import lyapunov_spectrum
@@ -156,8 +156,7 @@ class Search:
         if np.isnan(limit.period) and (known := among_attractors(limit, self.attractors, self.extent)) >= 0:
             self.labels[start] = known
             return True
-        known = among_others(limit, self.others, self.extent)
-        known = among_surfaces(self.time_map, limit, self.others, self.extent) if known < 0 else known
+        known = among_others(self.time_map, limit, self.others, self.extent)
         if known >= 0:
             return self._leave(start, known, last)
         limit, found = self._attraction(limit, record)
@@ -223,10 +222,7 @@ class Search:
     def adapt(self, states: np.ndarray) -> None:
         """Take longer or shorter intervals where those of the last round do not suit its states."""
         if states.shape[1] and self.told.adapts and not self.told.forced and not self.time_map.is_map:
-            shorter = relieved(self.time_map, states[-1])
-            same = shorter is self.time_map
-            self.time_map = adapted(self.time_map, states, self.extent) if same else shorter
-            self.is_stiff = same and hold_back(self.time_map, states, self.extent)
+            self.time_map, self.is_stiff = suited(self.time_map, states, states[-1], self.extent)
 
     def end(self) -> None:
         """Give up the sets whose attraction was open and that turned out to be attractors, to which their starts go."""
@@ -261,7 +257,7 @@ def undecided_set(limit: LimitSet) -> bool:
     return limit.stability == "undecided" and bool(np.isnan(limit.period))
 
 
-def among_others(limit: LimitSet, others: Sequence[LimitSet], extent: np.ndarray) -> int:
+def among_others(time_map: TimeMap, limit: LimitSet, others: Sequence[LimitSet], extent: np.ndarray) -> int:
     """Return which of some limits that do not attract one is, -1 for none."""
     for place, known in enumerate(others):
         if np.isnan(limit.period) and np.isnan(known.period):
@@ -269,7 +265,7 @@ def among_others(limit: LimitSet, others: Sequence[LimitSet], extent: np.ndarray
                 return place
         elif set_distance(known, limit, extent) < 1e-4 or one_curve(known, limit, extent):
             return place
-    return -1
+    return among_surfaces(time_map, limit, others, extent)
 
 
 def among_attractors(limit: LimitSet, attractors: Sequence[LimitSet], extent: np.ndarray) -> int:

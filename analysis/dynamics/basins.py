@@ -29,9 +29,9 @@ from analysis.dynamics.attractor_search import (
     undecided_set,
 )
 from analysis.dynamics.attractors import prepared
-from analysis.dynamics.equilibrium_surfaces import among_surfaces, leads_to
+from analysis.dynamics.equilibrium_surfaces import leads_to
 from analysis.dynamics.flat_states import flat_states, grid_states
-from analysis.dynamics.intervals import SOME, adapted, hold_back, relieved
+from analysis.dynamics.intervals import SOME, suited
 from analysis.dynamics.limit_sets import CURVE, SURFACE, LimitSet
 from analysis.dynamics.rates import Fit
 from analysis.dynamics.time_maps import WINDOW, Features, TimeMap
@@ -271,8 +271,7 @@ class _Run:
         """Take over what a search found that is not known yet; what turned out to be an attractor is one only."""
         self.attractors = list(found.attractors)
         for other in found.others:
-            known = among_others(other, self.others, self.extent)
-            if known < 0 and among_surfaces(self.time_map, other, self.others, self.extent) < 0:
+            if among_others(self.time_map, other, self.others, self.extent) < 0:
                 self.others.append(other)
         known = lambda limit: undecided_set(limit) and among_attractors(limit, self.attractors, self.extent) >= 0
         self.others = [other for other in self.others if not known(other)]
@@ -306,10 +305,7 @@ class _Run:
         """Take longer or shorter intervals at times, where those of the last window do not suit its states."""
         may = told.adapts and not told.forced and not self.time_map.is_map
         if may and self.pending.size and self.begun % OFTEN == 0:
-            shorter = relieved(self.time_map, self.xs[self.pending])
-            same = shorter is self.time_map
-            self.time_map = adapted(self.time_map, self.late, self.extent) if same else shorter
-            self.is_stiff = same and hold_back(self.time_map, self.late, self.extent)
+            self.time_map, self.is_stiff = suited(self.time_map, self.late, self.xs[self.pending], self.extent)
 
     def on_surfaces(self, others: bool = False) -> None:
         """Label those that are at equilibria on known surfaces of them, on those that do not attract at the end."""

@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from analysis.dynamics.flat_states import flat_states
-from analysis.dynamics.invariant_sets import SURFACE, LimitSet
+from analysis.dynamics.invariant_sets import ARRIVED, SURFACE, LimitSet
+from analysis.dynamics.linearisation import NEAR_ZERO
 from analysis.dynamics.time_maps import FEW, TimeMap, state_itself, velocity_of
 from dynsim.padding import filled
 from dynsim.systems.rescaled import is_flat
@@ -18,8 +19,6 @@ from dynsim.systems.rescaled import is_flat
 STEPS = 96  # at most, each of them
 STRIDE = 1 / 16  # extents long
 CORRECTIONS = 4  # steps of Newton's method back to the surface
-NULL = 1e-7  # of the largest singular value, or eigenvalue: those below are zero
-REACHED = 2.5e-5  # of the extent: a distance from the surface within which a state has arrived
 EXACT = 1e-7  # of the extent: the last correction
 
 
@@ -57,7 +56,7 @@ def _leads_to(time_map: TimeMap, begin: np.ndarray, xs: np.ndarray, extent: np.n
     off, gap, errors, jacobians = (
         np.asarray(part)[: len(xs)] for part in _walk(time_map, jnp.asarray(begin / extent), some, jnp.asarray(extent))
     )
-    near = (off <= REACHED) & (gap <= EXACT) & (np.max(errors, axis=1) <= EXACT)
+    near = (off <= ARRIVED) & (gap <= EXACT) & (np.max(errors, axis=1) <= EXACT)
     sound = np.all(np.isfinite(jacobians), axis=(1, 2, 3)) & near
     found = np.zeros(len(xs), bool)
     found[sound] = [alike(J) for J in jacobians[sound]]
@@ -70,7 +69,7 @@ def alike(jacobians: Float[np.ndarray, "states n n"]) -> bool:
     Null directions with more zero eigenvalues than these, or pairs on the imaginary axis, decide nothing.
     """
     values, sizes = np.linalg.eigvals(jacobians), np.linalg.svd(jacobians, compute_uv=False)
-    least = NULL * np.max(sizes, axis=1)[:, None]
+    least = NEAR_ZERO * np.max(sizes, axis=1)[:, None]
     null = np.sum(sizes <= least, axis=1)
     real = np.take_along_axis(np.real(values), np.argsort(-np.abs(values), axis=1, kind="stable"), axis=1)
     across = real[:, : real.shape[1] - null[0]]
@@ -88,7 +87,7 @@ def _walk(time_map: TimeMap, begin: Array, xs: Array, extent: Array) -> tuple[Ar
 
     def corrected(z: Array) -> tuple[Array, Array]:
         def once(z: Array, _: Any) -> tuple[Array, Array]:
-            move = jnp.linalg.pinv(jacobian(z), rtol=NULL) @ field(z)
+            move = jnp.linalg.pinv(jacobian(z), rtol=NEAR_ZERO) @ field(z)
             return z - move, jnp.max(jnp.abs(move))
 
         z, moves = jax.lax.scan(once, z, length=CORRECTIONS)
@@ -99,7 +98,7 @@ def _walk(time_map: TimeMap, begin: Array, xs: Array, extent: Array) -> tuple[Ar
 
         def step(z: Array, _: Any) -> tuple[Array, tuple[Array, Array]]:
             _, sizes, ways = jnp.linalg.svd(jacobian(z))
-            along = ways.T @ jnp.where(sizes <= NULL * sizes[0], ways @ (target - z), 0.0)
+            along = ways.T @ jnp.where(sizes <= NEAR_ZERO * sizes[0], ways @ (target - z), 0.0)
             length = jnp.linalg.norm(along)
             z, error = corrected(z + along * jnp.minimum(1.0, STRIDE / jnp.maximum(length, STRIDE)))
             return z, (error, jacobian(z))

@@ -18,6 +18,23 @@ STEEP = 32.0  # times one over the mean norm of the Jacobian: an interval become
 SOME = 32  # states at which this norm is taken
 
 
+def suited(
+    time_map: TimeMap,
+    states: Float[np.ndarray, "samples members n"],
+    xs: Float[np.ndarray, "starts n"],
+    extent: Float[np.ndarray, " f"],
+) -> tuple[TimeMap, bool]:
+    """Return the map over an interval that suits trajectories and last states, and whether its solver holds it back.
+
+    The interval becomes shorter where the last states ask for it (`relieved`), and else may become longer (`adapted`).
+    """
+    shorter = relieved(time_map, xs)
+    if shorter is not time_map:
+        return shorter, False
+    longer = adapted(time_map, states, extent)
+    return longer, hold_back(longer, states, extent)
+
+
 def adapted(
     time_map: TimeMap, states: Float[np.ndarray, "samples members n"], extent: Float[np.ndarray, " f"]
 ) -> TimeMap:

@@ -7,11 +7,12 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from analysis.dynamics.flat_states import flat_states
-from analysis.dynamics.time_maps import TimeMap, Wrapped, principal, states_of
+from analysis.dynamics.time_maps import TimeMap, periods_of, principal, states_of
 from dynsim._types import State
 
 CURVE = "curve of equilibria"
 SURFACE = "surface of equilibria"
+ARRIVED = 2.5e-5  # of the extent: how close to an attractor is close enough, whatever its radius
 
 
 class LimitSet(NamedTuple):
@@ -65,6 +66,6 @@ class Slow(NamedTuple):
 
 def with_principal_angles(time_map: TimeMap, limit: LimitSet) -> LimitSet:
     """Return a set, with angles by whole turns in the principal interval at its first point."""
-    if not isinstance(time_map.features, Wrapped):
+    if not periods_of(time_map.features):
         return limit
     return limit._replace(states=states_of(time_map, principal(time_map.features, flat_states(limit.states))))

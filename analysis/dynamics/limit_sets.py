@@ -20,7 +20,7 @@ from analysis.dynamics.limits import ESCAPE, look
 from analysis.dynamics.linearisation import SymmetryGenerator, kind, spectrum
 from analysis.dynamics.map_orbits import periodic_points
 from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
-from analysis.dynamics.time_maps import TimeMap, Wrapped, state_of, states_of, whole_turns
+from analysis.dynamics.time_maps import TimeMap, periods_of, state_of, states_of, whole_turns
 from analysis.dynamics.units import Units
 from dynsim._types import State
 from dynsim.integrators import Diffrax, stiff
@@ -122,21 +122,20 @@ def _equilibrium(record: Record) -> LimitSet | Slow | None:
     elif not _on_limit(record, features, top, 0.0):
         return Slow(top)
     alone = LimitSet("equilibrium", found.kind, states_of(record.time_map, flat), features, 0.0, values)
-    return _curve(record, x, values) or alone
+    return _curve(record, units, x, values) or alone
 
 
-def _curve(record: Record, x: State, values: np.ndarray) -> LimitSet | None:
+def _curve(record: Record, units: Units, x: State, values: np.ndarray) -> LimitSet | None:
     """Return the curve of equilibria of one type through one of them, as far as an extent to each side; else None.
 
     Of a surface of equilibria it is the one that was given, if all other directions decide about its type.
     """
     flat, extent = flat_state(x), record.extent
     sizes = extent if len(extent) == len(flat) else np.full(len(flat), float(np.median(extent)))
-    for k, period in record.time_map.features.periods if isinstance(record.time_map.features, Wrapped) else ():
+    for k, period in periods_of(record.time_map.features):
         sizes[k] = period / 2  # to both sides: all of a curve along angles
     inside = lambda y: bool(np.all(np.abs(y - flat) <= sizes))
-    units, shape = record.time_map.units_at(record.states[-1]), ravel_pytree(x)[1]
-    family = family_through(units, x, shape(jnp.asarray(sizes)), inside=inside)
+    family = family_through(units, x, ravel_pytree(x)[1](jnp.asarray(sizes)), inside=inside)
     word, points = ("undecided", flat[None]) if family is None else family.part(flat, sizes)
     is_surface = family is not None and family.end == "surface" and can_walk(record.time_map)
     if word == "undecided" or len(points) == 1 and not is_surface:

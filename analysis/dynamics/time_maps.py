@@ -52,12 +52,16 @@ class Wrapped(eqx.Module):
         return jnp.stack([*(flat[k] for k in rest), *circles])
 
 
+def periods_of(features: Features) -> tuple[tuple[int, float], ...]:
+    """Return the indices of angles among the entries of a flat state, and their periods; none if none is wrapped."""
+    return features.periods if isinstance(features, Wrapped) else ()
+
+
 def whole_turns(features: Features, moved: np.ndarray) -> np.ndarray:
     """Return the multiples of the periods of angles nearest to a motion of a flat state, 0 in its other entries."""
     found = np.zeros_like(moved)
-    if isinstance(features, Wrapped):
-        for k, period in features.periods:
-            found[k] = period * np.round(moved[k] / period)
+    for k, period in periods_of(features):
+        found[k] = period * np.round(moved[k] / period)
     return found
 
 
@@ -67,7 +71,7 @@ def principal(features: Features, states: Float[np.ndarray, "states n"]) -> Floa
     An angle of the period P is so in the interval from -P / 2, which is left out up to rounding, to P / 2.
     """
     moved = np.array(states)
-    for k, period in features.periods if isinstance(features, Wrapped) else ():
+    for k, period in periods_of(features):
         moved[:, k] -= period * np.ceil(moved[0, k] / period - 0.5 - NEARLY)
     return moved
 

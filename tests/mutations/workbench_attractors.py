@@ -273,7 +273,7 @@ MUTANTS = (
            'return limit.stability == "undecided" and bool(np.isnan(limit.period))',
            "return bool(np.isnan(limit.period))", tests=ONCE),
     Mutant("workbench basins: limits of other searches are listed again", BASINS,
-           "if known < 0 and among_surfaces(", "if True or among_surfaces(", tests=ONCE),
+           "if among_others(self.time_map, other, self.others, self.extent) < 0:", "if True:", tests=ONCE),
     Mutant("workbench basins: a set that turned out to be an attractor stays among the others", BASINS,
            "self.others = [other for other in self.others if not known(other)]", "pass", tests=ONCE),
     Mutant("stiff attractors: an exponent is by an explicit solver", SEARCH,

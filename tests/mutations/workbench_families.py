@@ -22,13 +22,13 @@ SURFACES = "analysis.dynamics.equilibrium_surfaces"
 
 MUTANTS = (
     Mutant("surfaces: steps do not follow the null directions", SURFACES,
-           "jnp.where(sizes <= NULL * sizes[0], ways @ (target - z), 0.0)", "ways @ (target - z)", tests=STEPS),
+           "jnp.where(sizes <= NEAR_ZERO * sizes[0], ways @ (target - z), 0.0)", "ways @ (target - z)", tests=STEPS),
     Mutant("surfaces: steps do not come back to the surface", SURFACES,
            "z, error = corrected(z + along", "z, error = (lambda z: (z, jnp.zeros(())))(z + along", tests=STEPS),
     Mutant("surfaces: where steps end does not matter", SURFACES,
-           "(off <= REACHED) & (gap <= EXACT) &", "(off <= REACHED) &", tests=STEPS),
+           "(off <= ARRIVED) & (gap <= EXACT) &", "(off <= ARRIVED) &", tests=STEPS),
     Mutant("surfaces: what is near a surface is on it", SURFACES,
-           "(off <= REACHED) & (gap <= EXACT) &", "(gap <= EXACT) &", tests=STEPS),
+           "(off <= ARRIVED) & (gap <= EXACT) &", "(gap <= EXACT) &", tests=STEPS),
     Mutant("surfaces: their type may change", SURFACES,
            "np.all(unstable == unstable[0])", "True", tests=ALIKE),
     Mutant("surfaces: a curve is one", SURFACES,

@@ -11,7 +11,13 @@ from jaxtyping import Array
 
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.hessians import clear_minimum, jacobian_agrees, pair_hessian, spectrum_agrees
+from analysis.claims.prototypes.instances.hessians import (
+    clear_minimum,
+    hessian,
+    jacobian_agrees,
+    pair_hessian,
+    spectrum_agrees,
+)
 from analysis.claims.prototypes.instances.linearisations import gap_after
 from analysis.claims.prototypes.instances.partly_trained import Minimum, Pair, minimum, pair_in_full_mode, random_pair
 from analysis.ledger.claim import claim
@@ -166,7 +172,7 @@ def _sufficient_trial(at: Minimum, hypothesis: Measurement) -> Trial:
 def positive_hessian_and_small_ratio_are_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If H* > 0 and eta_theta / eta_P is below the bound of (14), the fixed point is asymptotically stable."""
     at = clear_minimum(key)
-    least = np.linalg.eigvalsh(hessian_blocks(at.flow, at.state).matrix)[0]
+    least = np.linalg.eigvalsh(hessian(at))[0]
     return _sufficient_trial(at, at_least("least eigenvalue of H*", least, 0.0, tolerance=1e-7))
 
 
