@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import os
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
@@ -244,17 +245,27 @@ def _solved(
     width = max(len(part) for part in parts)
     workers = cores() if solve is _together else 1
     done: list[Part] = []
+    compiled = threading.Event()  # a call returns when its program is compiled and has begun, or has failed
     with progress(work.members, "ensemble", unit="members", shown=shown) as bar, ThreadPoolExecutor(workers) as pool:
         running: dict[int, Future[Part]] = {}
 
+        def solved(index: int) -> Part:
+            try:
+                found = solve(work, parts[index], width)
+            finally:
+                compiled.set()
+            return jax.block_until_ready(found)
+
         def begin(index: int) -> None:
-            """Begin a part without a checkpoint; the first one compiles, and no other begins before it has ended."""
+            """Begin a part without a checkpoint; the first one compiles, and no other begins before it has compiled."""
             if index < len(parts) and not (checkpoints is not None and checkpoints.has(index)):
-                running[index] = pool.submit(lambda: jax.block_until_ready(solve(work, parts[index], width)))
+                if running:
+                    compiled.wait()
+                running[index] = pool.submit(solved, index)
 
         try:
             for index, part in enumerate(parts):
-                for ahead in range(index, index + workers if done else index + 1):
+                for ahead in range(index, index + workers):
                     if ahead not in running:
                         begin(ahead)
                 if index in running:

@@ -4,6 +4,7 @@ import importlib
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import jax
@@ -138,6 +139,28 @@ def interrupted_after(monkeypatch, count):
             return solve(work, part, width)
 
         monkeypatch.setattr(module, name, stopping)
+
+
+def test_parts_run_at_once_as_soon_as_their_program_is_compiled(monkeypatch):
+    order, both = [], threading.Barrier(2)
+
+    class Begun:
+        """Numbers of a program that was started; each is ready when two are waited for."""
+
+        def block_until_ready(self):
+            both.wait(timeout=30)
+            return self
+
+    def started(work, part, width):
+        order.append(int(part[0]))
+        return Begun(), work.start(0), stats
+
+    monkeypatch.setattr(module, "_together", started)
+    monkeypatch.setattr(module, "cores", lambda: 2)
+    work = Work((FLOW,), Diffrax(), STARTS[:4], jnp.asarray(TS), seen)
+    stats = simulate(FLOW, STARTS[0], TS).stats
+    found = module._solved(started, work, list(np.arange(4)[:, None]), None, False)
+    assert [type(values) for values, _, _ in found] == [Begun] * 4 and sorted(order) == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("integrator", [Diffrax(), Scipy()])

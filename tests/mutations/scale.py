@@ -11,4 +11,12 @@ MUTANTS = (
     Mutant("scale: a stored flow names its mesh", STORAGE,
            "part.inner if sharded(part) else part", "part",
            tests=("tests/test_sharded.py::test_a_stored_flow_names_no_mesh",)),
+    Mutant("scale: a part begins when the first one has ended", "dynsim.ensembles",
+           """            finally:
+                compiled.set()
+            return jax.block_until_ready(found)""",
+           """                return jax.block_until_ready(found)
+            finally:
+                compiled.set()""",
+           tests=("tests/test_ensemble.py::test_parts_run_at_once_as_soon_as_their_program_is_compiled",)),
 )  # fmt: skip

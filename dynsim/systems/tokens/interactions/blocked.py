@@ -55,7 +55,7 @@ class Blocked(AbstractInteraction):
     rows: int = eqx.field(static=True)
     columns: int = eqx.field(static=True)
 
-    def __init__(self, rows: int = 1024, columns: int = 1024):
+    def __init__(self, rows: int = 512, columns: int = 512):
         """Store the numbers of queries and of keys in a block."""
         self.rows, self.columns = integer("rows", rows, least=1), integer("columns", columns, least=1)
 
