@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 SILENT_SECONDS = 2.0  # no progress is shown before on a terminal
 LINE_WIDTH = 80  # characters
 LINE_SECONDS = 30.0  # between two lines of progress in a pipe or a file
+TICK = 0.2  # seconds between two looks at the calls that are running
 
 Item = TypeVar("Item")
 
@@ -89,30 +90,60 @@ def waiting(what: str, *, shown: bool | None = None) -> Iterator[None]:
     if shown is False:
         yield
         return
-    over = threading.Event()
-    show = _show_elapsed if shown or sys.stderr.isatty() else _write_elapsed
-    clock = threading.Thread(target=show, args=(what, over), daemon=True)
-    clock.start()
+    call = _Call(what, bool(shown or sys.stderr.isatty()))
+    _calls.append(call)
+    _start_clock()
     try:
         yield
     finally:
-        over.set()
-        clock.join()
+        _calls.remove(call)
+        call.end()
 
 
-def _write_elapsed(what: str, over: threading.Event) -> None:
-    start = time.monotonic()
-    while not over.wait(LINE_SECONDS):
-        sys.stderr.write(f"{what}: {time.monotonic() - start:.0f} s\n")
-        sys.stderr.flush()
+class _Call:
+    """A call that is running: its name, since when, and what was written of it."""
+
+    def __init__(self, what: str, erased: bool):
+        self.what, self.erased = what, erased
+        self.start = time.monotonic()
+        self.shown = 0.0  # seconds after the start
+        self.line = ""
+        self.over = False
+        self.writing = threading.Lock()
+
+    def show(self) -> None:
+        """Write the time elapsed, if it is long enough since the last time: over the last line, or a new one."""
+        elapsed = time.monotonic() - self.start
+        pause = LINE_SECONDS if not self.erased else 1.0 if self.line else SILENT_SECONDS
+        with self.writing:
+            if self.over or elapsed - self.shown < pause:
+                return
+            self.shown, self.line = elapsed, f"{self.what}: {elapsed:.0f} s"
+            sys.stderr.write(f"\r{self.line}" if self.erased else f"{self.line}\n")
+            sys.stderr.flush()
+
+    def end(self) -> None:
+        """Write no more, and erase the line."""
+        with self.writing:
+            self.over = True
+            if self.line and self.erased:
+                sys.stderr.write(f"\r{' ' * len(self.line)}\r")
+                sys.stderr.flush()
 
 
-def _show_elapsed(what: str, over: threading.Event) -> None:
-    start, line = time.monotonic(), ""
-    while not over.wait(SILENT_SECONDS if not line else 1.0):
-        line = f"{what}: {time.monotonic() - start:.0f} s"
-        sys.stderr.write(f"\r{line}")
-        sys.stderr.flush()
-    if line:
-        sys.stderr.write(f"\r{' ' * len(line)}\r")
-        sys.stderr.flush()
+_calls: list[_Call] = []
+_clock: list[threading.Thread] = []
+
+
+def _start_clock() -> None:
+    """Start the one thread that shows all calls, in this process for the first time: a thread for each is dear."""
+    if not (_clock and _clock[0].is_alive()):
+        _clock[:] = [threading.Thread(target=_tick, daemon=True)]
+        _clock[0].start()
+
+
+def _tick() -> None:
+    while True:
+        time.sleep(TICK)
+        for call in list(_calls):
+            call.show()

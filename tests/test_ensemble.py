@@ -160,7 +160,8 @@ def test_parts_run_at_once_as_soon_as_their_program_is_compiled(monkeypatch):
     work = Work((FLOW,), Diffrax(), STARTS[:4], jnp.asarray(TS), seen)
     stats = simulate(FLOW, STARTS[0], TS).stats
     found = module._solved(started, work, list(np.arange(4)[:, None]), None, False)
-    assert [type(values) for values, _, _ in found] == [Begun] * 4 and sorted(order) == [0, 1, 2, 3]
+    assert [type(values) for values, _, _ in found] == [Begun] * 4
+    assert sorted(order) == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("integrator", [Diffrax(), Scipy()])

@@ -133,8 +133,27 @@ def test_a_long_call_writes_lines_to_a_pipe(monkeypatch):
     assert "\r" not in stream.getvalue()
 
 
-def test_a_failing_call_ends_the_display():
-    before = threading.active_count()
-    with pytest.raises(ValueError, match="inside"), waiting("simulate", shown=True):
+def test_a_failing_call_ends_the_display(monkeypatch):
+    monkeypatch.setattr(module, "SILENT_SECONDS", 0.0)
+    stream = Watched()
+    monkeypatch.setattr(sys, "stderr", stream)
+
+    def fail() -> None:
+        assert stream.touched.wait(10)
         raise ValueError("inside")
-    assert threading.active_count() == before
+
+    with pytest.raises(ValueError, match="inside"), waiting("simulate"):
+        fail()
+    ended = stream.getvalue()
+    assert ended.endswith("\r")
+    stream.touched.clear()
+    assert not stream.touched.wait(5 * module.TICK)
+    assert stream.getvalue() == ended
+
+
+def test_calls_share_one_thread():
+    with waiting("first"):
+        before = threading.active_count()
+        for _ in range(5):
+            with waiting("second"):
+                assert threading.active_count() == before
