@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from analysis.dynamics.basins import Basins
 from analysis.dynamics.equilibrium_families import Family
-from analysis.dynamics.limit_sets import CURVE, SURFACE
+from analysis.dynamics.invariant_sets import CURVE, SURFACE
 from analysis.dynamics.phase_plane import PhasePlane
 from analysis.dynamics.portrait import Portrait
 from figures.fitted import fitted

@@ -10,7 +10,8 @@ from analysis.dynamics.attraction import APART, ARRIVED, Growth, reach, same_set
 from analysis.dynamics.attractor_search import FATES, NOT_ATTRACTING, NOT_SETTLED, UNDECIDED
 from analysis.dynamics.attractors import find_attractors
 from analysis.dynamics.basins import Search, basins
-from analysis.dynamics.limit_sets import LimitSet, Record
+from analysis.dynamics.invariant_sets import LimitSet
+from analysis.dynamics.limit_sets import Record
 from analysis.dynamics.recurrent_sets import recurrent_set
 from analysis.dynamics.returns import RADII, Attraction, Line, half_way, radius_of, stay_away
 from analysis.dynamics.time_maps import TimeMap, state_itself

@@ -13,7 +13,8 @@ from analysis.dynamics.attractor_search import ESCAPED, FAILED, NOT_ATTRACTING, 
 from analysis.dynamics.attractors import find_attractors
 from analysis.dynamics.edge_tracking import edge_state
 from analysis.dynamics.intervals import adapted, relieved
-from analysis.dynamics.limit_sets import LimitSet, Record, _relative_equilibrium, with_principal_angles
+from analysis.dynamics.invariant_sets import LimitSet, with_principal_angles
+from analysis.dynamics.limit_sets import Record, _relative_equilibrium
 from analysis.dynamics.map_orbits import periodic_points
 from analysis.dynamics.recurrent_sets import recurrent_set
 from analysis.dynamics.time_maps import TimeMap, Wrapped, principal, state_itself, whole_turns

@@ -12,7 +12,7 @@ from analysis.dynamics.basin_boundary import bisect_outcome, divide_outcomes
 from analysis.dynamics.basin_fractions import basin_fractions, continued_fractions
 from analysis.dynamics.basins import Basins, Search, _Run, basins, labels_of, set_up, touching
 from analysis.dynamics.edge_tracking import edge_state
-from analysis.dynamics.limit_sets import LimitSet
+from analysis.dynamics.invariant_sets import LimitSet
 from dynsim.commands.portrait import as_before
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap

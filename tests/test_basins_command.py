@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.basins import Basins
-from analysis.dynamics.limit_sets import LimitSet
+from analysis.dynamics.invariant_sets import LimitSet
 from dynsim.commands.basins import drawn
 from dynsim.io.npz import read_arrays
 from dynsim.systems.named import Components

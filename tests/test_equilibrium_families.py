@@ -12,8 +12,7 @@ from analysis.dynamics.basins import basins
 from analysis.dynamics.equilibria import Equilibrium
 from analysis.dynamics.equilibrium_families import families
 from analysis.dynamics.equilibrium_surfaces import alike, leads_to
-from analysis.dynamics.invariant_sets import SURFACE
-from analysis.dynamics.limit_sets import CURVE, LimitSet
+from analysis.dynamics.invariant_sets import CURVE, SURFACE, LimitSet
 from analysis.dynamics.linearisation import spectrum
 from analysis.dynamics.phase_plane import phase_plane
 from analysis.dynamics.time_maps import TimeMap, state_itself

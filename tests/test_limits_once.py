@@ -7,7 +7,7 @@ import pytest
 from analysis.dynamics import attractor_search
 from analysis.dynamics.attractors import find_attractors
 from analysis.dynamics.basins import Basins, Search, _Run, basins
-from analysis.dynamics.limit_sets import LimitSet
+from analysis.dynamics.invariant_sets import LimitSet
 from analysis.dynamics.returns import Attraction
 from dynsim.commands.basins import drawn, tell
 from dynsim.systems.catalogue.maps import Henon, Logistic

@@ -12,7 +12,8 @@ from analysis.dynamics.attractors import SHARE, _slow_interval, find_attractors,
 from analysis.dynamics.basin_fractions import FractionCurves, Fractions
 from analysis.dynamics.basins import Basins
 from analysis.dynamics.intervals import LONGER, adapted, hold_back, relieved
-from analysis.dynamics.limit_sets import LimitSet, Record
+from analysis.dynamics.invariant_sets import LimitSet
+from analysis.dynamics.limit_sets import Record
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.returns import RADII, Line, _are_decided
 from analysis.dynamics.time_maps import TimeMap, state_itself

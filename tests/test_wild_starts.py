@@ -7,7 +7,7 @@ from jax import lax
 
 from analysis.dynamics.attraction import extent_of, extent_of_paths
 from analysis.dynamics.attractors import find_attractors
-from analysis.dynamics.limit_sets import LimitSet
+from analysis.dynamics.invariant_sets import LimitSet
 from analysis.dynamics.returns import RADII, Line, _near, attraction_of_orbit, contraction, radius_of
 from analysis.dynamics.time_maps import TimeMap, state_itself
 from dynsim.systems.base import FunctionMap

@@ -12,8 +12,8 @@ from jaxtyping import Array, Float, Int
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import KDTree
 
-from analysis.dynamics.invariant_sets import ARRIVED
-from analysis.dynamics.limit_sets import CURVE, LimitSet, Record
+from analysis.dynamics.invariant_sets import ARRIVED, CURVE, LimitSet
+from analysis.dynamics.limit_sets import Record
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.time_maps import WINDOW, TimeMap, velocity_of
 from analysis.dynamics.units import power_near

@@ -18,7 +18,8 @@ from analysis.dynamics.attraction import (
 )
 from analysis.dynamics.equilibrium_surfaces import among_surfaces
 from analysis.dynamics.intervals import relieved, suited
-from analysis.dynamics.limit_sets import CURVE, SURFACE, LimitSet, Record, Slow, limit_of
+from analysis.dynamics.invariant_sets import CURVE, SURFACE, LimitSet, Slow
+from analysis.dynamics.limit_sets import Record, limit_of
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.recurrent_sets import recurrent_set

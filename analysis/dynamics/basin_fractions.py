@@ -13,7 +13,7 @@ from analysis.dynamics.attraction import Followed, relabelled, set_distance
 from analysis.dynamics.attractor_search import FATES, Attractors, Settings, held_back, search
 from analysis.dynamics.basins import Search, labelled, set_up
 from analysis.dynamics.flat_states import flat_states
-from analysis.dynamics.limit_sets import LimitSet
+from analysis.dynamics.invariant_sets import LimitSet
 from analysis.dynamics.time_maps import TimeMap
 from dynsim._types import Key, State
 from dynsim.conversion import choice, function, integer, random_key, reals

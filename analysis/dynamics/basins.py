@@ -32,7 +32,7 @@ from analysis.dynamics.attractors import prepared
 from analysis.dynamics.equilibrium_surfaces import leads_to
 from analysis.dynamics.flat_states import flat_states, grid_states
 from analysis.dynamics.intervals import SOME, suited
-from analysis.dynamics.limit_sets import CURVE, SURFACE, LimitSet
+from analysis.dynamics.invariant_sets import CURVE, SURFACE, LimitSet
 from analysis.dynamics.rates import Fit
 from analysis.dynamics.time_maps import WINDOW, Features, TimeMap
 from dynsim._types import State

@@ -14,7 +14,8 @@ from analysis.dynamics.basin_boundary import divide_outcomes
 from analysis.dynamics.basins import Search, labels_of, set_up
 from analysis.dynamics.edge_exponents import EdgeExponents, divergence, exponents_along
 from analysis.dynamics.flat_states import flat_states
-from analysis.dynamics.limit_sets import NEAR, LimitSet, Record, limit_of, with_principal_angles
+from analysis.dynamics.invariant_sets import LimitSet, with_principal_angles
+from analysis.dynamics.limit_sets import NEAR, Record, limit_of
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.time_maps import FEW, TimeMap, states_of
 from analysis.dynamics.variations import Linearised

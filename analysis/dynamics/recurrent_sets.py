@@ -3,7 +3,8 @@
 import numpy as np
 from scipy.spatial import KDTree
 
-from analysis.dynamics.limit_sets import CLOSE, LimitSet, Record, with_principal_angles
+from analysis.dynamics.invariant_sets import LimitSet, with_principal_angles
+from analysis.dynamics.limit_sets import CLOSE, Record
 from analysis.dynamics.time_maps import states_of
 
 PARTS = 16  # of half a trajectory: it recurs if each part is close to others

@@ -11,7 +11,8 @@ from scipy.spatial import KDTree
 
 from analysis.dynamics.attraction import resolution
 from analysis.dynamics.flat_states import flat_states
-from analysis.dynamics.limit_sets import CURVE, LimitSet, Record
+from analysis.dynamics.invariant_sets import CURVE, LimitSet
+from analysis.dynamics.limit_sets import Record
 from analysis.dynamics.time_maps import FEW, WINDOW, TimeMap, states_of
 from dynsim.systems.rescaled import is_flat
 

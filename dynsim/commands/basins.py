@@ -16,7 +16,7 @@ from dynsim.errors import argument_error, check_at_least, counted
 
 if TYPE_CHECKING:
     from analysis.dynamics.basins import Basins, Search
-    from analysis.dynamics.limit_sets import LimitSet
+    from analysis.dynamics.invariant_sets import LimitSet
     from dynsim.commands.systems import Found
     from dynsim.systems.named import Components
     from figures.panels.limit_marks import Mark

@@ -3,8 +3,6 @@
 import abc
 import copy
 import math
-from collections.abc import Callable
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -17,6 +15,7 @@ from numpy.typing import ArrayLike
 from dynsim._types import Key, Time, Tokens
 from dynsim.conversion import integer, number, random_key, real, reals
 from dynsim.errors import argument_error, shown
+from dynsim.systems.head_products import form, mixed, per_head, scaled_form, scaled_transposed, transposed
 
 Matrices = Float[Array, "heads d d"]
 """One (d, d) matrix for each head."""
@@ -36,17 +35,17 @@ class AbstractSchedule(eqx.Module):
 
     def bilinear(self, t: Time, x: Tokens, y: Float[Array | np.ndarray, "m d"]) -> Float[Array, "heads n m"]:
         """Return the bilinear forms x_i^T P_h(t) y_j for every head, shape (heads, n, m), in the type of `x`."""
-        return per_head(_form, self(t).astype(x.dtype), jnp.asarray(x), y)
+        return per_head(form, self(t).astype(x.dtype), jnp.asarray(x), y)
 
     def mix(
         self, t: Time, weights: Float[Array, "heads n m"], x: Float[Array | np.ndarray, "m d"]
     ) -> Float[Array, "n d"]:
         """Return for each i the sum over h and j of `weights[h, i, j]` U_h(t) x_j, shape (n, d)."""
-        return jnp.sum(per_head(_mixed, (weights, self(t).astype(x.dtype)), jnp.asarray(x)), axis=0)
+        return jnp.sum(per_head(mixed, (weights, self(t).astype(x.dtype)), jnp.asarray(x)), axis=0)
 
     def queries(self, t: Time, x: Tokens) -> Float[Array, "heads n d"]:
         """Return P_h(t)^T x_i for every head, whose products with x_j are the bilinear forms."""
-        return per_head(_transposed, self(t).astype(x.dtype), jnp.asarray(x))
+        return per_head(transposed, self(t).astype(x.dtype), jnp.asarray(x))
 
     def applied(self, t: Time, means: Float[Array, "heads n d"]) -> Float[Array, "n d"]:
         """Return the sum over h of U_h(t) `means[h, i]`; one matrix for all heads is applied to their sum."""
@@ -203,11 +202,11 @@ class Modulated(AbstractSchedule):
 
     def bilinear(self, t: Time, x: Tokens, y: Float[Array | np.ndarray, "m d"]) -> Float[Array, "heads n m"]:
         """Return (x D_h) P_h' y^T without forming D_h P_h'."""
-        return per_head(_scaled_form, (self.diagonal(t).astype(x.dtype), self.base.astype(x.dtype)), x, y)
+        return per_head(scaled_form, (self.diagonal(t).astype(x.dtype), self.base.astype(x.dtype)), x, y)
 
     def queries(self, t: Time, x: Tokens) -> Float[Array, "heads n d"]:
         """Return P_h'^T D_h x_i without forming D_h P_h'."""
-        return per_head(_scaled_transposed, (self.diagonal(t).astype(x.dtype), self.base.astype(x.dtype)), x)
+        return per_head(scaled_transposed, (self.diagonal(t).astype(x.dtype), self.base.astype(x.dtype)), x)
 
     def norm_bound(self) -> float:
         """Return the largest norm of |a_h| P_h', which bounds those of D_h(t) P_h' since |D_h(t)| <= |a_h|."""
@@ -323,47 +322,6 @@ def _largest_norm(matrices: Array) -> float:
     if isinstance(matrices, Tracer):
         return math.inf
     return float(np.max(np.linalg.norm(np.asarray(matrices, float), 2, axis=(-2, -1))))
-
-
-def _transposed(P: Array, x: Tokens) -> Array:
-    return jnp.asarray(x) @ P
-
-
-def _scaled_transposed(head: tuple[Array, Array], x: Tokens) -> Array:
-    diagonal, base = head
-    return (jnp.asarray(x) * diagonal[None]) @ base
-
-
-def _mixed(head: tuple[Array, Array], x: Tokens) -> Array:
-    weights, U = head
-    return weights @ (jnp.asarray(x) @ U.T)
-
-
-def _form(P: Array, x: Tokens, y: Array | np.ndarray) -> Array:
-    return (jnp.asarray(x) @ P) @ y.T
-
-
-def _scaled_form(head: tuple[Array, Array], x: Tokens, y: Array | np.ndarray) -> Array:
-    diagonal, base = head
-    return ((jnp.asarray(x) * diagonal[None]) @ base) @ y.T
-
-
-def per_head(fn: Callable[..., Array], heads: Any, *others: Any) -> Array:
-    """Return `fn(head, *others)` of every head, stacked; outside `jit` a function that is named compiles only once.
-
-    Heads are evaluated one after another, since XLA's batched products were 1.3 times slower on CPUs.
-    """
-    if jax.tree.leaves(heads)[0].shape[0] == 1:
-        return fn(jax.tree.map(lambda a: a[0], heads), *others)[None]
-    traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((heads, others)))
-    return (_mapped if traced else _compiled)(fn, heads, others)
-
-
-def _mapped(fn: Callable[..., Array], heads: Any, others: tuple[Any, ...]) -> Array:
-    return jax.lax.map(lambda head: fn(head, *others), heads)
-
-
-_compiled = jax.jit(_mapped, static_argnums=0)  # an eager `map` of a fresh closure would compile at every call
 
 
 def stack(name: str, value: ArrayLike) -> Matrices:

@@ -4,7 +4,7 @@ from tests.mutants import Mutant
 
 FLOW = "dynsim.systems.tokens.flow"
 MASKS = "dynsim.systems.tokens.masks"
-SCHEDULES = "dynsim.systems.schedules"
+SCHEDULES, PRODUCTS = "dynsim.systems.schedules", "dynsim.systems.head_products"
 SPACES = "dynsim.spaces.ellipsoid"
 
 _CAUSAL = "consensus/equation-18-19"
@@ -84,14 +84,14 @@ MUTANTS = (
     ),
     Mutant(
         "consensus: the value matrices are transposed",
-        SCHEDULES,
+        PRODUCTS,
         "weights @ (jnp.asarray(x) @ U.T)",
         "weights @ (jnp.asarray(x) @ U)",
         (_COORDINATES, _PROJECTION),
     ),
     Mutant(
         "consensus: the weights are transposed in the sum of values",
-        SCHEDULES,
+        PRODUCTS,
         "return weights @ (jnp.asarray(x) @ U.T)",
         "return weights.T @ (jnp.asarray(x) @ U.T)",
         (_TOP, _CASCADE, _HEADS),
@@ -112,14 +112,14 @@ MUTANTS = (
     ),
     Mutant(
         "consensus: heads are modulated by columns",
-        SCHEDULES,
+        PRODUCTS,
         "((jnp.asarray(x) * diagonal[None]) @ base) @ y.T",
         "(jnp.asarray(x) @ (base * diagonal[None])) @ y.T",
         (_HEMISPHERE, _STABLE, _DINI),
     ),
     Mutant(
         "consensus: the bilinear form of a constant P is transposed",
-        SCHEDULES,
+        PRODUCTS,
         "return (jnp.asarray(x) @ P) @ y.T",
         "return (jnp.asarray(x) @ P.T) @ y.T",
         (_CAUSAL, _CASCADE, _BARBALAT),

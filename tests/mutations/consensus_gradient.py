@@ -3,6 +3,7 @@
 from tests.mutants import Mutant
 
 FLOW, SCHEDULES = "dynsim.systems.tokens.flow", "dynsim.systems.schedules"
+PRODUCTS = "dynsim.systems.head_products"
 SPACES, MASKS = "dynsim.spaces.ellipsoid", "dynsim.systems.tokens.masks"
 ENERGIES, LINEARISATION = "analysis.tokens.energies", "analysis.dynamics.linearisation"
 
@@ -83,7 +84,7 @@ MUTANTS = (
     ),
     mutant_of_consensus(
         "gradient: U is transposed",
-        SCHEDULES,
+        PRODUCTS,
         "weights @ (jnp.asarray(x) @ U.T)",
         "weights @ (jnp.asarray(x) @ U)",
         "equation-7-tangency",
@@ -93,7 +94,7 @@ MUTANTS = (
     ),
     mutant_of_consensus(
         "gradient: the weights are transposed where U is general",
-        SCHEDULES,
+        PRODUCTS,
         "return weights @ (jnp.asarray(x) @ U.T)",
         "return weights.T @ (jnp.asarray(x) @ U.T)",
         "equation-7-tangency",
@@ -110,7 +111,7 @@ MUTANTS = (
     ),
     mutant_of_consensus(
         "gradient: P is transposed",
-        SCHEDULES,
+        PRODUCTS,
         "return (jnp.asarray(x) @ P) @ y.T",
         "return (jnp.asarray(x) @ P.T) @ y.T",
         "equation-7-tangency",
@@ -119,7 +120,7 @@ MUTANTS = (
     ),
     mutant_of_consensus(
         "gradient: D(t) multiplies from the right",
-        SCHEDULES,
+        PRODUCTS,
         "((jnp.asarray(x) * diagonal[None]) @ base) @ y.T",
         "((jnp.asarray(x) @ base) * diagonal[None]) @ y.T",
         "equation-6-first-order",
