@@ -98,6 +98,10 @@ class Settings(NamedTuple):
     exponents: bool
     adapts: bool = False  # whether intervals may become longer
 
+    def may_adapt(self, time_map: TimeMap) -> bool:
+        """Return whether the intervals of a system may become longer: those of a map or of a period are given."""
+        return self.adapts and not self.forced and not time_map.is_map
+
 
 class Search:
     """The state of a search: the sets found so far, and the label, limit and rate of each start."""
@@ -222,7 +226,7 @@ class Search:
 
     def adapt(self, states: np.ndarray) -> None:
         """Take longer or shorter intervals where those of the last round do not suit its states."""
-        if states.shape[1] and self.told.adapts and not self.told.forced and not self.time_map.is_map:
+        if states.shape[1] and self.told.may_adapt(self.time_map):
             self.time_map, self.is_stiff = suited(self.time_map, states, states[-1], self.extent)
 
     def end(self) -> None:

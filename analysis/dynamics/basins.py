@@ -303,8 +303,7 @@ class _Run:
 
     def adapt(self, told: Settings) -> None:
         """Take longer or shorter intervals at times, where those of the last window do not suit its states."""
-        may = told.adapts and not told.forced and not self.time_map.is_map
-        if may and self.pending.size and self.begun % OFTEN == 0:
+        if told.may_adapt(self.time_map) and self.pending.size and self.begun % OFTEN == 0:
             self.time_map, self.is_stiff = suited(self.time_map, self.late, self.xs[self.pending], self.extent)
 
     def on_surfaces(self, others: bool = False) -> None:

@@ -106,7 +106,7 @@ class CriticalReturns(AbstractCritical):
         at = critical_of(point)
         if point is near:
             return at.state
-        inner = self.inner.of(self.moved(float(at.parameter), point.parameter))
+        inner = self._inner_of(point)
         if isinstance(inner, FixedPointCurve):
             return at.state
         return inner.beside(at.state, critical_of(near).state, float(at.parameter))
@@ -303,8 +303,11 @@ class CriticalReturns(AbstractCritical):
     def inner_at(self, point: CurvePoint) -> tuple[Any, CurvePoint]:
         """Return the curve of orbits in the first parameter through a point, and that point on it."""
         at = critical_of(point)
-        inner: Any = self.inner.of(self.moved(float(at.parameter), point.parameter))
+        inner = self._inner_of(point)
         return inner, inner.measured(at.state, float(at.parameter))
+
+    def _inner_of(self, point: CurvePoint) -> Any:
+        return self.inner.of(self.moved(float(critical_of(point).parameter), point.parameter))
 
     def _cubic(self, point: CurvePoint) -> float:
         """Return the coefficient of a period doubling or of a Neimark-Sacker point, relative to its terms."""

@@ -5,12 +5,16 @@ from tests.mutants import Mutant
 TOKENS = "dynsim.systems.tokens.interactions."
 DENSE, BLOCKED, PAIRS, CHOICE = TOKENS + "base", TOKENS + "blocked", TOKENS + "pairs", TOKENS + "choice"
 EXPANSIONS, HARMONIC, TRUNCATION = TOKENS + "expansions", TOKENS + "harmonic", TOKENS + "truncation"
-SHARDS, TRAFFIC = TOKENS + "shards", TOKENS + "traffic"
+SHARDS, TRAFFIC, POWERS = TOKENS + "shards", TOKENS + "traffic", TOKENS + "powers"
 TESTS, MANY = "tests/test_interactions.py::test_", "tests/test_sharded.py::test_"
 SHARED = (TESTS + "a_value_for_all_heads_is_that_of_each",)
 WINDOW = (TESTS + "blocks_of_any_size_have_the_dense_answer_and_its_derivatives",)
 UNKNOWN = (TESTS + "a_mask_that_no_one_knows_is_read_in_blocks",)
 LARGE = (TESTS + "blocks_neither_overflow_nor_underflow",)
+POWER = "tests/test_powers_of_two.py::test_"
+PRECISE = (POWER + "powers_are_right_to_a_rounding_over_the_whole_range",)
+ENDS = (POWER + "a_hidden_score_has_no_weight_and_nan_stays",)
+SLOPE = (POWER + "derivatives_of_first_and_second_order",)
 IN_PAIRS = (TESTS + "means_in_pairs_of_blocks_and_their_derivatives_are_those_of_a_softmax",)
 SUFFICE = (TESTS + "pairs_of_blocks_are_for_symmetric_matrices_without_overflow",)
 WELL = (TESTS + "harmonics_have_the_dense_answer_and_its_derivatives",)
@@ -219,6 +223,19 @@ MUTANTS = (
     Mutant("workbench interactions: tokens are taken for unit vectors", BLOCKED,
            "jnp.sum(x * x, axis=1)", "jnp.sum(x / x, axis=1)",
            tests=(TESTS + "blocks_do_not_overflow_where_tokens_are_longer_than_one",)),
+    Mutant("workbench interactions: the series of 2^f is a term shorter", POWERS,
+           "range(DEGREE[t.dtype.itemsize], -1, -1)", "range(DEGREE[t.dtype.itemsize] - 1, -1, -1)", tests=PRECISE),
+    Mutant("workbench interactions: powers are those of the integer below", POWERS,
+           "bitcast_convert_type(t + rounder, integer)", "bitcast_convert_type(t - 0.5 + rounder, integer)",
+           tests=PRECISE),
+    Mutant("workbench interactions: hidden scores are not cut off", POWERS,
+           "t = jnp.maximum(t, kind.minexp - 1)", "t = jnp.maximum(t, kind.minexp)", tests=ENDS),
+    Mutant("workbench interactions: 2^t is its own derivative", POWERS,
+           "value * math.log(2) * along[0]", "value * along[0]", tests=SLOPE),
+    Mutant("workbench interactions: pairs of blocks take powers of two for those of e", PAIRS,
+           "padded(LOG2_E * given[0], B), LOG2_E * given[1]", "padded(given[0], B), given[1]", tests=IN_PAIRS),
+    Mutant("workbench interactions: the shift of blocks is in units of e", BLOCKED,
+           "LOG2_E * q, LOG2_E * known,", "LOG2_E * q, known,", tests=LARGE),
     Mutant("workbench densities: few degrees are compared for large beta", "analysis.tokens.growth_rates",
            "int(4 * np.sqrt(beta) + 2)", "int(4 / np.sqrt(beta) + 2)",
            tests=("tests/test_densities.py::test_larger_beta_makes_more_clusters",)),

@@ -20,6 +20,7 @@ from dynsim.systems.tokens.interactions.pairs import (
     padded,
     pairs_suffice,
 )
+from dynsim.systems.tokens.interactions.powers import LOG2_E, power_of_two
 from dynsim.systems.tokens.interactions.shards import Shard
 from dynsim.systems.tokens.interactions.traffic import Traffic
 from dynsim.systems.tokens.masks import AbstractMask, Full
@@ -83,7 +84,7 @@ class Blocked(AbstractInteraction):
     def add_part(self, sums: Sums, q: Queries, x: Tokens, mask: AbstractMask, place: Place) -> Sums:
         """Return the sums with those over some tokens `x` added, for the queries `q` of all heads."""
         keys = jnp.concatenate([x, jnp.ones_like(x[:, :1])], axis=1)
-        add = lambda total, s, part: total + jnp.exp(s) @ part
+        add = lambda total, s, part: total + power_of_two(s) @ part
 
         def head(parts: tuple[Array, Array, Array, Array]) -> tuple[Array, Array]:
             q, total, shift, fixed = parts
@@ -92,7 +93,7 @@ class Blocked(AbstractInteraction):
             wanted = jax.lax.cond(fixed, lambda: shift, larger)
             known = jnp.where(jnp.isfinite(wanted), wanted, 0.0)  # no token was seen yet
             none = jnp.zeros((self.rows, keys.shape[1]), x.dtype)
-            new = self._over_blocks(q, known, keys, mask, add, none, place)
+            new = self._over_blocks(LOG2_E * q, LOG2_E * known, keys, mask, add, none, place)
             return total * jnp.exp(shift - known)[:, None] + new, wanted
 
         total, shift = jax.lax.map(head, (q, sums.total, sums.shift, sums.fixed))

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from dynsim._types import Tokens
+from dynsim.systems.tokens.interactions.powers import LOG2_E, power_of_two
 
 LARGEST_EXPONENT = 60.0  # of a weight over that of the token itself: n e^60 is finite in float32 for n < 1e12
 
@@ -45,8 +46,8 @@ def means_by_pairs(q: Queries, x: Tokens, size: int) -> Queries:
     transposed = keys.T
 
     def head(given: tuple[Array, Array]) -> Array:
-        queries, shift = padded(given[0], B), given[1]
-        kernel = lambda i, j: jnp.exp(rows(queries, i) @ columns(transposed, j)[:d] - shift)
+        queries, shift = padded(LOG2_E * given[0], B), LOG2_E * given[1]
+        kernel = lambda i, j: power_of_two(rows(queries, i) @ columns(transposed, j)[:d] - shift)
 
         def row(i: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
             def pair(j: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
