@@ -13,9 +13,9 @@ from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.harmonic import Harmonic, check_harmonic, check_tolerance, checked_tolerance
 from dynsim.systems.tokens.masks import Causal
 
-# Nanoseconds on one core (AMD EPYC), measured by `python -m tests.benchmarks --only interactions`.
-PAIR, PAIR_PER_DIMENSION = 1.4, 0.06  # of blocks, for a pair of tokens
-SINGLE = 0.35  # of these times in float32
+# Nanoseconds on one core (of an Intel Xeon), measured by `python -m tests.benchmarks --only interactions`.
+PAIR, PAIR_PER_DIMENSION = 1.1, 0.06  # of blocks, for a pair of tokens; a third less where P is symmetric
+SINGLE = 0.38  # of these times in float32
 DENSE_MOST = 256  # tokens, up to which blocks gain less than their program takes longer to compile
 TERM = {2: 16.0, 3: 3.5}  # of harmonics, for a token and a degree on the circle, and a degree squared on the sphere
 FIXED = 1e5  # nanoseconds of harmonics for any number of tokens
