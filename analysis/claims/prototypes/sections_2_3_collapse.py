@@ -148,8 +148,12 @@ def _path_trial(
     integrator: AbstractIntegrator,
     hypotheses: tuple[Measurement, ...],
     least: float | None = None,
+    ratio: float = 1e-3,
 ) -> Trial:
-    """Measure the largest distance of prototypes at t = 20 over the initial one, and that S(P) is at least `least`."""
+    """Measure that the largest distance of prototypes at t = 20 is at least `ratio` times the initial one.
+
+    And that S(P) is at least `least`, and the potential decreases.
+    """
     path = simulate(flow, Coupled(jnp.eye(M), jnp.asarray(p0)), TIMES, integrator=integrator)
     widths, apart, energies = (np.asarray(values) for values in _along(flow, path.ys))
     bound = () if least is None else (at_least("least S(P)", np.min(apart), least, tolerance=SOLVER * least),)
@@ -161,7 +165,9 @@ def _path_trial(
             *hypotheses,
         ),
         (
-            at_least("largest distance at t = 20 over the initial one", widths[-1] / widths[0], 1e-3, tolerance=SOLVER),
+            at_least(
+                "largest distance at t = 20 over the initial one", widths[-1] / widths[0], ratio, tolerance=SOLVER
+            ),
             *bound,
             at_most("increase of the potential", np.max(np.diff(energies)), 0.0, tolerance=SOLVER),
         ),
@@ -252,7 +258,8 @@ def _escape_trial(key: Key, integrator: AbstractIntegrator, heat: float, below: 
     flow = slow_flow(z, heat, mode_of(key))
     p0 = collapse(z, 2) + 1e-2 * _starts(key)
     hot = at_most("temperature over the critical one", heat, below, tolerance=ROUNDING)
-    return _path_trial(flow, p0, integrator, (hot, *_at_start(flow)))
+    trial = _path_trial(flow, p0, integrator, (hot,), ratio=1.0)
+    return replace(trial, conclusions=(*trial.conclusions, *_at_start(flow)))
 
 
 @claim(
