@@ -188,4 +188,11 @@ MUTANTS = (
         "    bad = np.flatnonzero(values < -9)\n",
         (TRANSITION,),
     ),
+    Mutant(
+        "attention: a matrix whose columns sum to one is accepted as a generator",
+        CHECKS,
+        "bad = np.flatnonzero(abs(sums) > allowed)",
+        "bad = np.flatnonzero(np.minimum(abs(sums), abs(sums - 1)) > allowed)",
+        (TRANSITION,),
+    ),
 )

@@ -95,4 +95,25 @@ MUTANTS = (
         "np.min(abs(Q @ p)[through] / flux[through])",
         (LAW,),
     ),
+    Mutant(
+        "multirate: a matrix whose columns do not sum to zero is a generator",
+        "dynsim.systems.master_equation.checks",
+        "bad = np.flatnonzero(abs(sums) > allowed)",
+        "bad = np.flatnonzero(abs(sums) > np.inf)",
+        ("multirate/remark-30-column-sums/random-map",),
+    ),
+    Mutant(
+        "multirate: blocks pooled to their sum over one more than their number",
+        "dynsim.networks.multirate.pooling",
+        "counts = np.minimum(block, n - block * np.arange(blocks))",
+        "counts = np.minimum(block, n - block * np.arange(blocks)) + 1",
+        ("multirate/definition-3", "multirate/definition-3/low-pass"),
+    ),
+    Mutant(
+        "multirate: the Euler map of the transposed generator",
+        "dynsim.systems.master_equation.flow",
+        "return p + self.step_size * (self.matrix() @ p.T).T",
+        "return p + self.step_size * (self.matrix().T @ p.T).T",
+        ("multirate/remark-31",),
+    ),
 )

@@ -27,7 +27,7 @@ from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
-from dynsim.systems.master_equation.checks import check_transition
+from dynsim.systems.master_equation.checks import check_generator, check_transition
 from dynsim.systems.master_equation.flow import MasterEquationMap
 from dynsim.systems.master_equation.generators import attention_generator
 from dynsim.systems.tokens.masks import AbstractMask, Causal, Full, Window
@@ -115,6 +115,10 @@ def _step_measurements(A: Exact, B: Exact, p: Exact) -> tuple[Measurement, ...]:
             "a step of size one is p A, and two are p A B", not np.any(once - p @ A) and not np.any(twice - p @ A @ B)
         ),
         holds("a negative weight is refused", not accepts(check_transition, 2 * I - A if len(A) > 1 else -A)),
+        holds(
+            "neither A nor its transpose is a generator, which has columns that sum to zero",
+            not any(accepts(check_generator, W) for W in (A, A.T)),
+        ),
         holds("the transpose is refused unless it is stochastic too", accepts(check_transition, A.T) == stochastic),
     )
 
@@ -130,7 +134,7 @@ def _step_measurements(A: Exact, B: Exact, p: Exact) -> tuple[Measurement, ...]:
 def attention_is_a_transition(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Self-attention applies a row-stochastic A, one step of a discrete-time Markov chain: distributions over tokens
     evolve by p -> p A, and values by x -> A x, their conditional expectation after the step. Layers compose by the
-    Chapman-Kolmogorov equation.
+    Chapman-Kolmogorov equation. A is not the generator of a master equation, A^T - I is one.
     """
     return _transition_trial(key, False)
 

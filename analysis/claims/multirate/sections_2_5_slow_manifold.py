@@ -84,7 +84,7 @@ def _persistence_trial(key: Key, A: Exact, hypothesis: Measurement, given: Polyn
     "of a geometric series",
 )
 def persistence_needs_hyperbolicity(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If no eigenvalue of D_x f has real part zero, the critical manifold persists.
+    """If no eigenvalue of D_x f has real part zero, or tends to such along it, the critical manifold persists.
 
     For small epsilon there is an invariant graph, the slow manifold, within C epsilon of it.
     """

@@ -68,10 +68,16 @@ def fast_subsystem_converges_exponentially(key: Key, integrator: AbstractIntegra
     )
 
 
+@jax.jit
+def _bends(flow: PrototypeFlow, p: jax.Array) -> jax.Array:
+    """Return H_PP, the Hessian of the potential by the prototypes, (k m, k m)."""
+    return jax.hessian(lambda y: flow.potential(0.0, y.reshape(p.shape)))(jnp.ravel(p))
+
+
 def _exponential_trial(flow: PrototypeFlow, start: jax.Array, integrator: AbstractIntegrator) -> Trial:
     """Measure the limit of the prototypes and the rate at which they approach it."""
     limit = settle(flow, start, max_time=4096.0, integrator=integrator)
-    least = -float(np.max(np.real(np.linalg.eigvals(tangent_jacobian(flow, limit.state)))))
+    least = float(flow.rate) * float(np.linalg.eigvalsh(_bends(flow, limit.state))[0])
     found = gap_after(flow, limit.state, integrator)[1] if limit.settled else 0.0
     return Trial(
         hypotheses=(at_least("lambda", flow.loss.barrier, 0.0, tolerance=ROUNDING),),

@@ -16,14 +16,15 @@ from analysis.claims.prototypes.instances.clouds import RATIO, in_some_mode, mod
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most
 from analysis.prototypes.bank import bank_along, bank_measures
-from analysis.prototypes.collapse import collapse
-from dynsim._types import Key, Scalar
+from analysis.prototypes.collapse import collapse, critical_temperature
+from dynsim._types import Key, Scalar, Time
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation import simulate
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
-from dynsim.systems.prototypes.temperatures import Annealing
+from dynsim.systems.prototypes.losses import PrototypeLoss
+from dynsim.systems.prototypes.temperatures import Annealing, as_temperature
 from dynsim.trajectory import Trajectory
 
 TIMES = [0.0, 1.0, 2.0, 4.0, 8.0]
@@ -42,12 +43,12 @@ def _coupled(key: Key, gradient: str, heat: float, spread: float) -> tuple[Coupl
     return flow, Coupled(jnp.eye(2), jnp.asarray(mean + spread * (data.means - mean)))
 
 
-def _separation(flow: CoupledFlow, x: Coupled) -> Scalar:
-    return bank_measures(flow.embed(x), x.prototypes, flow.temperature(0.0)).separation
+def _separation(flow: CoupledFlow, x: Coupled, t: Time = 0.0) -> Scalar:
+    return bank_measures(flow.embed(x), x.prototypes, flow.temperature(t)).separation
 
 
-def _minus_entropy(flow: CoupledFlow, x: Coupled) -> Scalar:
-    return -bank_measures(flow.embed(x), x.prototypes, flow.temperature(0.0)).entropy
+def _minus_entropy(flow: CoupledFlow, x: Coupled, t: Time = 0.0) -> Scalar:
+    return -bank_measures(flow.embed(x), x.prototypes, flow.temperature(t)).entropy
 
 
 @functools.partial(jax.jit, static_argnums=2)
@@ -156,6 +157,46 @@ def measures_of_banks(key: Key, flow: CoupledFlow, path: Trajectory) -> tuple[Me
     )
 
 
+ANNEALED = Annealing()  # of Section 7.1: T_0 = 2, T_min = .3, tau = 20
+STAGES = [0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
+
+
+def _annealed_trial(
+    key: Key, integrator: AbstractIntegrator, gradient: str, measure: Callable[..., Scalar], name: str, *, hot: bool
+) -> Trial:
+    """Measure that a diagnostic does not decrease along a flow with the annealing of Section 7.1, from two clusters.
+
+    The embeddings have the critical temperature 9/10 of T_0 at the start, and prototypes start at the means of the
+    clusters; unless `hot`, it is 9/8 of T_0 and they start near collapse.
+    """
+    data, share = two_clusters(key), 0.9 if hot else 1.125
+    scale = np.sqrt(share * float(ANNEALED.start) / critical_temperature(data.z, PrototypeLoss(gradient)))
+    flow = eqx.tree_at(lambda f: f.temperature, slow_flow(scale * data.z, 1.0, gradient), ANNEALED)
+    mean = collapse(scale * data.z, 2)
+    spread = 1.0 if hot else 0.2
+    x0 = Coupled(jnp.eye(2), jnp.asarray(mean + spread * (scale * data.means - mean)))
+    path = simulate(flow, x0, STAGES, integrator=integrator)
+    values = np.asarray(path.along_time(lambda t, x: measure(flow, x, t)))
+    last = eqx.tree_at(lambda f: f.temperature, flow, as_temperature(float(ANNEALED.limit())))
+    stiffness = _stiffness(last.frozen_encoder(path.final.encoder), path.final.prototypes)
+    change = jnp.max(jnp.abs(path.final.encoder - x0.encoder))
+    return Trial(
+        (
+            at_most("eps", flow.ratio, 0.01, tolerance=ROUNDING),
+            at_most("change of the encoder", change, 0.2, tolerance=SOLVER),
+            at_least("S(P) at the start", separation(x0.prototypes), 0.0, tolerance=SOLVER),
+            at_least("least eigenvalue of H_PP at the end", stiffness[0], 0.0, tolerance=SOLVER),
+        ),
+        (at_least(f"least increase of {name} between samples", np.min(np.diff(values)), 0.0, tolerance=SOLVER),),
+        {"z": np.asarray(flow.data), "p0": np.asarray(x0.prototypes), name: values},
+        parameters={"n": 6, "k": 2, "mode": gradient, "T_0 over the critical temperature": 1 / share, "eps": RATIO},
+    )
+
+
+WARM = (
+    "in both modes: where the critical temperature is 9/10 of T_0 = 2, prototypes that start at the means of two "
+    "clusters move towards each other until T has fallen, and only then apart"
+)
 COUNTERED = (
     "in both modes: at 7/8 of the critical temperature two prototypes that start at the means of two clusters, where "
     "k-means puts them, move towards each other; no control: the special case is the positive case"
@@ -193,6 +234,20 @@ def separation_grows_from_near_collapse(key: Key, integrator: AbstractIntegrator
     return _growth_trial(key, integrator, mode_of(key), 1.0, _separation, "S(P)")
 
 
+@claim(
+    "prototypes/claim-separation-monotone/annealed",
+    PROTOTYPES.at("Section 3.3"),
+    variant="reading",
+    num_trials=2,
+    note=f"read: along the annealing of Section 7.1, in the time eta_P t; {WARM}; no control: the special case "
+    "`near-collapse` is the positive case. From near collapse below the critical temperature S(P) grows, too, and in "
+    "the mode full then decreases as T falls",
+)
+def separation_grows_while_annealed(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Read: while the temperature is annealed. For eps << 1 S(P) grows monotonically from where k-means puts them."""
+    return in_some_mode(lambda mode: _annealed_trial(key, integrator, mode, _separation, "S(P)", hot=True))
+
+
 @claim("prototypes/claim-entropy-decreases", PROTOTYPES.at("Section 3.3"), num_trials=4, note=COUNTERED)
 def entropy_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For eps << 1 the entropy H(Q) decreases along the coupled flow, at a constant temperature.
@@ -222,3 +277,38 @@ def entropy_decreases_from_near_collapse(key: Key, integrator: AbstractIntegrato
 def entropy_decreases_from_near_collapse(key: Key, integrator: AbstractIntegrator) -> Trial:
     """A start at the means of the clusters."""
     return _growth_trial(key, integrator, mode_of(key), 1.0, _minus_entropy, "-H(Q)")
+
+
+@claim(
+    "prototypes/claim-entropy-decreases/annealed",
+    PROTOTYPES.at("Section 3.3"),
+    variant="reading",
+    num_trials=2,
+    note=f"read: along the annealing of Section 7.1, in the time eta_P t; {WARM}; no control: the special case "
+    "`annealed-near-collapse` is the positive case",
+)
+def entropy_decreases_while_annealed(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Read: while the temperature is annealed. For eps << 1 H(Q) decreases from where k-means puts the prototypes."""
+    return in_some_mode(lambda mode: _annealed_trial(key, integrator, mode, _minus_entropy, "-H(Q)", hot=True))
+
+
+@claim(
+    "prototypes/claim-entropy-decreases/annealed-near-collapse",
+    PROTOTYPES.at("Section 3.3"),
+    variant="special case",
+    num_trials=4,
+    note="the annealing of Section 7.1, whose first temperature is 8/9 of the critical one; both modes",
+)
+def entropy_decreases_while_annealed_from_near_collapse(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """For eps << 1 H(Q) decreases while the temperature is annealed.
+
+    Added: two prototypes, two clusters, T_0 below the critical temperature, and a start near collapse, on the line
+    between the clusters.
+    """
+    return _annealed_trial(key, integrator, mode_of(key), _minus_entropy, "-H(Q)", hot=False)
+
+
+@entropy_decreases_while_annealed_from_near_collapse.with_control
+def entropy_decreases_while_annealed_from_near_collapse(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """T_0 above the critical temperature, and a start at the means of the clusters."""
+    return _annealed_trial(key, integrator, mode_of(key), _minus_entropy, "-H(Q)", hot=True)

@@ -244,7 +244,8 @@ def _growth_trial(key: Key, integrator: AbstractIntegrator, *, repelling: int) -
 )
 def prototypes_stay_bounded_or_grow_as_a_fourth_root(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Read: which trajectories stay bounded. Prototypes with a ridge, or with frozen assignments and no barrier, do;
-    with a barrier they converge to an equilibrium, or one escapes with r^4 growing at the rate 8 lambda eta_P (K - 1).
+    with a barrier they converge to an equilibrium or escape; r^4 of one that escapes alone grows at the rate 8 lambda
+    eta_P (K - 1).
     """
     return _growth_trial(key, integrator, repelling=2)
 

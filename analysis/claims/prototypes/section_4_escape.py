@@ -285,7 +285,7 @@ def coupled_flow_with_a_ridge_converges(key: Key, integrator: AbstractIntegrator
 )
 def annealed_flow_with_a_ridge_converges(key: Key, integrator: AbstractIntegrator) -> Trial:
     """With barrier and ridge, for a decreasing T(t) with limit T_min > 0, every trajectory of a linear encoder and
-    distinct prototypes converges to a critical point at T_min with distinct prototypes.
+    distinct prototypes converges to the critical points at T_min with distinct prototypes, here to one of them.
     """
     return _ridge_trial(*line_bank(key, far=_far(key), ridge=0.3, annealed=True), integrator)
 

@@ -18,7 +18,7 @@ from analysis.claims.prototypes.section_4_escape import FRAMES, line_bank, lyapu
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
 from analysis.prototypes.lyapunov import measures, rate_along
-from dynsim._types import Key, Scalar, Time
+from dynsim._types import Key, Scalar, State, Time
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation import simulate
@@ -158,13 +158,26 @@ def free_energy_decreases_in_the_frozen_flow(key: Key, integrator: AbstractInteg
     )
 
 
+@eqx.filter_jit
+def _from_descent(flow: PrototypeFlow | CoupledFlow, x: State) -> Scalar:
+    """Return the largest difference of a velocity from minus the rate times the derivative of W, over the largest."""
+    v, slope = flow.velocity(0.0, x), jax.grad(lambda y: flow.potential(0.0, y))(x)
+    if isinstance(flow, PrototypeFlow):
+        pairs = [(v, -flow.rate * slope)]
+    else:
+        slow = jax.tree.map(lambda g: -flow.encoder_rate * g, slope.encoder)
+        pairs = [(v.encoder, slow), (v.prototypes, -flow.prototype_rate * slope.prototypes)]
+    return jnp.max(jnp.stack([jnp.max(jnp.abs(a - b)) / jnp.max(jnp.abs(b)) for a, b in pairs]))
+
+
 def _separation_trial(
-    flow: PrototypeFlow | CoupledFlow, start: object, integrator: AbstractIntegrator, lam: float
+    flow: PrototypeFlow | CoupledFlow, start: State, integrator: AbstractIntegrator, lam: float
 ) -> Trial:
-    """Follow a trajectory and compare its least separation with lambda / W(0)."""
+    """Follow a trajectory and compare its least separation with lambda / W(0), and its start with the descent of W."""
     path = simulate(flow, start, np.linspace(0.0, 8.0, FRAMES), integrator=integrator)
     gaps = np.asarray(path.along(lambda y: separation(flow.prototypes(y))))
     bound = lam / float(lyapunov(flow, 0.0, start))
+    away = _from_descent(flow, start)
     return Trial(
         hypotheses=(
             at_least("lambda", lam, 0.0, tolerance=ROUNDING),
@@ -173,6 +186,7 @@ def _separation_trial(
         conclusions=(
             at_least("least separation, over lambda / W(0)", np.min(gaps) / bound, 1.0, tolerance=SOLVER),
             at_least("separation at the end, over it", gaps[-1] / bound, 1.0, tolerance=SOLVER),
+            equal("error of the velocity as that of descent", away, 0.0, tolerance=1e-9),
         ),
         witness={"start": start, "S": gaps, "lambda / W(0)": bound},
         parameters={"mode": flow.loss.gradient, "S(0) W(0) / lambda": gaps[0] / bound},

@@ -8,11 +8,14 @@ import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.multirate.rational_logarithms import logarithm
 from analysis.claims.prototypes.instances.banks import Bank, distances, random_bank, shipped, soft, squared_norms
-from analysis.claims.rational_instances import Exact, matrix
+from analysis.claims.rational_instances import Exact, identity, matrix
+from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
 from dynsim._types import Key
+from dynsim.exact import positive_definite
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes import assignments as measures
@@ -40,18 +43,23 @@ def _stochastic(key: Key, kind: str) -> Exact:
     return np.concatenate([soft[:rows], q[rows:]])
 
 
-def _degenerate_trial(q: Exact, kind: str, degenerate: bool, what: str) -> Trial:
-    """Measure that Sigma_q = 0 only if assignments are degenerate in a sense, `what`, and then is zero."""
+def _degenerate_trial(q: Exact, kind: str, degenerate: bool, what: str, *, refuted: bool = False) -> Trial:
+    """Measure that Sigma_q = 0 only if assignments are degenerate in a sense, `what`, and then is zero.
+
+    That Sigma_q is the one that ships is a conclusion, or a hypothesis for a sentence that is `refuted`.
+    """
     sigma = np.sum([np.diag(row) - np.outer(row, row) for row in q], axis=0)
+    ships = agrees("Sigma_q that ships", measures.assignment_covariance(jnp.asarray(q.astype(float))), sigma)
     return Trial(
         (
             holds("assignments are not negative", bool(np.all(q >= 0))),
             holds("their rows sum to one", bool(np.all(np.sum(q, axis=1) == 1))),
-            agrees("Sigma_q that ships", measures.assignment_covariance(jnp.asarray(q.astype(float))), sigma),
+            *((ships,) if refuted else ()),
         ),
         (
             holds(f"Sigma_q = 0 only if {what}", degenerate or bool(np.any(sigma != 0))),
             holds("and then it is zero", not degenerate or bool(np.all(sigma == 0))),
+            *(() if refuted else (ships,)),
         ),
         {"q": q},
         parameters={"n": 5, "k": 3, "assignments": kind},
@@ -69,7 +77,8 @@ def _degenerate_trial(q: Exact, kind: str, degenerate: bool, what: str) -> Trial
 def covariance_vanishes_for_one_prototype_alone(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Sigma_q = 0 only if all tokens are assigned to a single prototype."""
     q = _stochastic(key, "different")
-    return _degenerate_trial(q, "different", bool(np.any(np.all(q == 1, axis=0))), "all tokens go to one prototype")
+    alike = bool(np.any(np.all(q == 1, axis=0)))
+    return _degenerate_trial(q, "different", alike, "all tokens go to one prototype", refuted=True)
 
 
 @claim(
@@ -171,18 +180,24 @@ def _threshold_bank(key: Key, *, above: bool) -> Bank:
     return Bank(centre[[0] * 5], p, base, drawn.spacing, "threshold")
 
 
-def _centroid_bank(key: Key) -> tuple[Bank, Fraction]:
+def _centroid_bank(key: Key, *, attracting: bool) -> tuple[Bank, Fraction]:
     """Return embeddings symmetric about their mean c, prototypes c - s, c, c + s, and the barrier that holds them.
 
     The outer prototypes are farther out than the embeddings, so that the barrier's coefficient is positive. It is such
-    that the force (lambda/2) sum |p_j - p_k|^-2 exerts on them balances the frozen gradient.
+    that the force (lambda/2) sum |p_j - p_k|^-2 exerts on them balances the frozen gradient. With embeddings at c and
+    at three quarters of the way from it to each outer prototype the equilibrium is `attracting`.
     """
     rng, drawn = numpy_rng(key, "centroid"), random_bank(key)
     h = drawn.spacing
-    c, a, s = (matrix([[int(v), 0]]) * h for v in (rng.integers(-2, 3), rng.integers(1, 3), rng.integers(3, 5)))
-    z = c + np.concatenate([-a, -a, 0 * a, a, a])
-    bank = Bank(z, c + np.concatenate([-s, 0 * s, s]), drawn.base, h, "centroid")
-    pull = 2 * np.sum(bank.q[:, 2] * (bank.p[2, 0] - bank.z[:, 0]))  # the loss's derivative by the last prototype
+    middle, near, far = (int(v) for v in (rng.integers(-2, 3), rng.integers(1, 3), rng.integers(3, 5)))
+    c, a, s = (matrix([[v, 0]]) * h for v in (middle, *((3, 4) if attracting else (near, far))))
+    z = c + np.concatenate([-a, -a, *[0 * a] * (2 if attracting else 1), a, a])
+    p = c + np.concatenate([-s, 0 * s, s])
+    if rng.integers(2):
+        z, p = z[:, ::-1], p[:, ::-1]
+    axis = int(p[0, 0] == p[2, 0])
+    bank = Bank(z, p, drawn.base, h, "centroid")
+    pull = 2 * np.sum(bank.q[:, 2] * (bank.p[2, axis] - bank.z[:, axis]))  # the loss's derivative by the last prototype
     push = 2 * (1 / s[0, 0] ** 3 + 1 / (2 * s[0, 0]) ** 3)  # minus the barrier's, over lambda
     return bank, pull / push
 
@@ -197,26 +212,51 @@ def _barrier_slope(p: Exact) -> Exact:
     return found
 
 
+def _frozen_hessian(bank: Bank, barrier: Fraction, cold: Fraction) -> Exact:
+    """Return the derivative of the frozen gradient with the barrier by the prototypes, (k m, k m), at 1 / T = `cold`.
+
+    Blocks are 2 delta_kl sum_n q_nk I - (4/T) sum_n q_nk (delta_kl - q_nl)(p_k - z_n)(p_l - z_n)^T, and for each pair
+    that of |v|^-2, 8 v v^T / |v|^6 - 2 I / |v|^4.
+    """
+    q, k, m = bank.q, *bank.p.shape
+    away = bank.p[None] - bank.z[:, None]
+    spread = np.array([np.diag(row) - np.outer(row, row) for row in q])
+    found = -4 * cold * np.einsum("nkl,nki,nlj->kilj", spread, away, away)
+    for j in range(k):
+        found[j, :, j] += 2 * np.sum(q[:, j]) * identity(m)
+        for i in range(j):
+            v = bank.p[j] - bank.p[i]
+            block = barrier * (8 * np.outer(v, v) / squared_norms(v) ** 3 - 2 * identity(m) / squared_norms(v) ** 2)
+            for a, b, sign in ((i, i, 1), (j, j, 1), (i, j, -1), (j, i, -1)):
+                found[a, :, b] += sign * block
+    return found.reshape(k * m, k * m)
+
+
 @claim(
     "prototypes/proposition-4-centroid",
     PROTOTYPES.at("Proposition 4"),
     evidence="certified",
     num_trials=4,
-    note="mode frozen, with the barrier of Fact 1 and its condition on lambda; by symmetry the middle one of three "
-    "prototypes stays at the mean of the embeddings for all times, in the mode full too. The proof's V = 0 is all "
-    f"prototypes at one point, which theorem-2-no-collapse excludes, and not one at the mean. {POSITIVE_CASE}",
+    note="mode frozen, with the barrier of Fact 1 and its condition on lambda; the equilibrium attracts all prototypes "
+    "near it in the plane, by the signs of the pivots of its Hessian at both ends of an enclosure of log b, to which "
+    "1 / T is proportional. By symmetry the middle one of three prototypes stays at the mean of the embeddings for all "
+    "times, in the mode full too. The proof's V = 0 is all prototypes at one point, which theorem-2-no-collapse "
+    f"excludes, and not one at the mean. {POSITIVE_CASE}",
 )
 def no_prototype_is_at_the_centroid(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With lambda > 2 eta_P C(K, 2), no prototype can sit at the centroid of the embeddings.
+    """With lambda > 2 eta_P C(K, 2), no prototype can collapse to, or sit at, the centroid of the embeddings.
 
-    Read: no equilibrium of the flow with frozen encoder and distinct prototypes has one there.
+    Read: no asymptotically stable equilibrium of the flow with frozen encoder and distinct prototypes has one there.
     """
-    bank, barrier = _centroid_bank(key)
+    bank, barrier = _centroid_bank(key, attracting=True)
     rate = barrier / 7  # less than lambda / 6
     loss = PrototypeLoss("frozen", barrier=float(barrier))
     flow = PrototypeFlow(bank.z.astype(float), bank.temperature, loss=loss, rate=float(rate))
     q, centroid = bank.q, np.sum(bank.z, axis=0) / len(bank.z)
     force = 2 * (np.sum(q, axis=0)[:, None] * bank.p - q.T @ bank.z) + barrier * _barrier_slope(bank.p)
+    log = logarithm(bank.base)
+    ends = [_frozen_hessian(bank, barrier, end / bank.spacing**2) for end in (log.low, log.high)]
+    shipped = -tangent_jacobian(flow, bank.floats[1]) / float(rate)
     return Trial(
         (
             *soft(bank),
@@ -224,6 +264,8 @@ def no_prototype_is_at_the_centroid(key: Key, integrator: AbstractIntegrator) ->
             holds("prototypes are distinct", bank.distinct),
             holds("they are at equilibrium", not np.any(force)),
             at_most("speed that ships", jnp.max(jnp.abs(velocity(flow, bank.floats[1]))), 1e-11, tolerance=0.0),
+            holds("the Hessian is positive definite: it attracts", all(map(positive_definite, ends))),
+            agrees("the linearisation that ships, over -eta_P", shipped, ends[0]),
         ),
         (holds("no prototype is at the centroid", not any(np.all(row == centroid) for row in bank.p)),),
         {**bank.witness(), "lambda": barrier, "eta_P": rate},
@@ -239,7 +281,7 @@ def _energy(bank: Bank, barrier: Fraction) -> float:
 
 def _two_at_the_centroid(key: Key, *, present: bool) -> Trial:
     """Measure that two prototypes near the centroid need more than the potential with which a flow starts."""
-    bank, barrier = _centroid_bank(key)
+    bank, barrier = _centroid_bank(key, attracting=False)
     loss = PrototypeLoss("full", barrier=float(barrier) if present else 0.0)
     z, p0, T = bank.floats
     start = float(PrototypeLoss("full", barrier=float(barrier)).value(z, p0, T))

@@ -30,13 +30,16 @@ values_and_velocity = eqx.filter_jit(lambda flow, x: (flow.values(0.0, x), flow.
 
 
 def _levels(given: TwoBanks) -> tuple[Measurement, ...]:
-    """Measure the hypotheses on both levels, and that the inputs and losses that ship are those of the banks."""
+    """Measure the hypotheses on both levels."""
+    distinct = holds("prototypes of each level are distinct", given.first.distinct and given.second.distinct)
+    return (*soft(given.first), *soft(given.second), distinct)
+
+
+def _levels_that_ship(given: TwoBanks) -> tuple[Measurement, ...]:
+    """Measure that the inputs and losses that ship are those of the banks; hypotheses of what is refuted."""
     flow, x = given.flow(detached=True), given.state
     found = values(flow, x)
     return (
-        *soft(given.first),
-        *soft(given.second),
-        holds("prototypes of each level are distinct", given.first.distinct and given.second.distinct),
         agrees("the inputs of level 2 that ship", inputs(flow, x), given.second.z),
         agrees("the losses that ship", jnp.stack(found), [float(bank.parts.loss) for bank in given]),
     )
@@ -54,7 +57,7 @@ def decomposition_holds_at_every_level(key: Key, integrator: AbstractIntegrator)
     given = random_two_banks(key)
     found = [bank.parts for bank in given]
     return Trial(
-        _levels(given),
+        (*_levels(given), *_levels_that_ship(given)),
         (
             holds("Lq = M + V at both levels", all(part.loss == part.hard + part.variance for part in found)),
             holds("V >= 0 at both levels", all(part.variance >= 0 for part in found)),
@@ -157,7 +160,7 @@ def _variance_gradient(bank: Bank) -> Exact:
 def _independence_trial(given: TwoBanks, other: TwoBanks, conclusions: tuple[Measurement, ...] = ()) -> Trial:
     """Measure whether the gradient of V of level 2 is the same for two sets of prototypes of level 1."""
     gradients = [_variance_gradient(levels.second) for levels in (given, other)]
-    ships = []
+    ships = [*_levels_that_ship(given), *_levels_that_ship(other)]
     for levels, exact in zip((given, other), gradients, strict=True):
         flow, x = levels.flow(detached=True), levels.state
         sigma = shipped(inputs(flow, x), x.second, flow.temperature(0.0)).covariance
@@ -232,16 +235,19 @@ def _total_gradient(given: TwoBanks) -> Exact:
 
 
 def _interference_trial(given: TwoBanks, *, detached: bool, conclusions: tuple[Measurement, ...] = ()) -> Trial:
-    """Measure the gradient by P1 of a backward pass against that of the loss of level 1 alone."""
+    """Measure the gradient by P1 of a backward pass against that of the loss of level 1 alone.
+
+    What ships is a conclusion, or a hypothesis if there are `conclusions`, which are refuted.
+    """
     own = _own_gradient(given.first)
     exact = own if detached else _total_gradient(given)
     found = gradient(given.flow(detached=detached), given.state)
+    ships = (*_levels_that_ship(given), agrees("the gradient by P1 that ships", found.first, exact))
     return Trial(
-        _levels(given),
+        (*_levels(given), *(ships if conclusions else ())),
         (
             holds("the gradient by P1 is that of the loss of level 1", bool(np.all(exact == own))),
-            agrees("the gradient by P1 that ships", found.first, exact),
-            *conclusions,
+            *(conclusions or ships),
         ),
         {**given.witness(), "own": own, "total": exact},
         parameters=given.parameters,
@@ -269,7 +275,8 @@ def levels_do_not_interfere(key: Key, integrator: AbstractIntegrator) -> Trial:
     with_force = random_two_banks(key)
     trial = _interference_trial(with_force, detached=False, conclusions=(fact,))
     witness = {**trial.witness, "far P2": given.second.p}
-    return Trial((*trial.hypotheses, *_levels(given)), trial.conclusions, witness, parameters=trial.parameters)
+    hypotheses = (*trial.hypotheses, *_levels(given), *_levels_that_ship(given))
+    return Trial(hypotheses, trial.conclusions, witness, parameters=trial.parameters)
 
 
 @claim(

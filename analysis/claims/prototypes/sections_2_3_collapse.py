@@ -148,8 +148,12 @@ def _path_trial(
     integrator: AbstractIntegrator,
     hypotheses: tuple[Measurement, ...],
     least: float | None = None,
+    ratio: float = 1e-3,
 ) -> Trial:
-    """Measure the largest distance of prototypes at t = 20 over the initial one, and that S(P) is at least `least`."""
+    """Measure that the largest distance of prototypes at t = 20 is at least `ratio` times the initial one.
+
+    And that S(P) is at least `least`, and the potential decreases.
+    """
     path = simulate(flow, Coupled(jnp.eye(M), jnp.asarray(p0)), TIMES, integrator=integrator)
     widths, apart, energies = (np.asarray(values) for values in _along(flow, path.ys))
     bound = () if least is None else (at_least("least S(P)", np.min(apart), least, tolerance=SOLVER * least),)
@@ -161,7 +165,9 @@ def _path_trial(
             *hypotheses,
         ),
         (
-            at_least("largest distance at t = 20 over the initial one", widths[-1] / widths[0], 1e-3, tolerance=SOLVER),
+            at_least(
+                "largest distance at t = 20 over the initial one", widths[-1] / widths[0], ratio, tolerance=SOLVER
+            ),
             *bound,
             at_most("increase of the potential", np.max(np.diff(energies)), 0.0, tolerance=SOLVER),
         ),
@@ -201,15 +207,16 @@ def _hot_trial(key: Key, integrator: AbstractIntegrator, gradient: str) -> Trial
     return _path_trial(flow, _starts(key), integrator, _at_start(flow))
 
 
-def _starts(key: Key) -> np.ndarray:
-    """Return two random prototypes."""
-    return numpy_rng(key, "prototypes").normal(size=(2, M))
+def _starts(key: Key, count: int = 2) -> np.ndarray:
+    """Return random prototypes."""
+    return numpy_rng(key, "prototypes").normal(size=(count, M))
 
 
 def _barrier_bound(flow: CoupledFlow, p0: np.ndarray, barrier: float) -> float:
     """Return lambda over the initial potential minus a lower bound of the part without barrier."""
     T, bare = flow.temperature(0.0), PrototypeLoss(flow.loss.gradient, reduction="mean")
-    start = float(bare.potential(flow.data, jnp.asarray(p0), T)) + barrier / float(np.sum((p0[0] - p0[1]) ** 2))
+    pairs = [(a - b) @ (a - b) for i, a in enumerate(p0) for b in p0[:i]]
+    start = float(bare.potential(flow.data, jnp.asarray(p0), T)) + barrier * sum(1 / d for d in pairs)
     floor = 0.0 if flow.loss.gradient == "full" else -float(T) * float(np.log(len(p0)))
     return barrier / (start - floor)
 
@@ -218,7 +225,7 @@ def _barrier_trial(key: Key, integrator: AbstractIntegrator, *, present: bool) -
     strength = float(10 ** numpy_rng(key, "barrier").uniform(-2, -0.5))
     flow = slow_flow(random_cloud(key), 3.0, mode_of(key), barrier=strength if present else 0.0)
     positive = at_least("lambda", strength, 0.0, tolerance=ROUNDING)
-    p0 = _starts(key)
+    p0 = _starts(key, int(numpy_rng(key, "count").integers(2, 5)))
     return _path_trial(flow, p0, integrator, (positive,), _barrier_bound(flow, p0, strength))
 
 
@@ -227,7 +234,8 @@ def _barrier_trial(key: Key, integrator: AbstractIntegrator, *, present: bool) -
     PROTOTYPES.at("abstract"),
     variant="corrected",
     num_trials=6,
-    note="by descent of the potential, not by the decomposition; any lambda > 0 does. Both modes, losses being means",
+    note="by descent of the potential, not by the decomposition; any lambda > 0 does. Two to four prototypes, both "
+    "modes, losses being means",
 )
 def prototypes_with_a_barrier_do_not_converge_to_one_point(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Prototypes that start apart cannot all converge to one point. Added: the barrier (15), lambda > 0.
@@ -250,7 +258,8 @@ def _escape_trial(key: Key, integrator: AbstractIntegrator, heat: float, below: 
     flow = slow_flow(z, heat, mode_of(key))
     p0 = collapse(z, 2) + 1e-2 * _starts(key)
     hot = at_most("temperature over the critical one", heat, below, tolerance=ROUNDING)
-    return _path_trial(flow, p0, integrator, (hot, *_at_start(flow)))
+    trial = _path_trial(flow, p0, integrator, (hot,), ratio=1.0)
+    return replace(trial, conclusions=(*trial.conclusions, *_at_start(flow)))
 
 
 @claim(

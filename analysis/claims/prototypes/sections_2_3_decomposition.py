@@ -112,14 +112,16 @@ def variance_is_not_negative(key: Key, integrator: AbstractIntegrator) -> Trial:
 _value = eqx.filter_jit(lambda flow, x: flow.value(0.0, x))
 
 
-def _encoded_trial(given: EncodedBank, conclusions: tuple[Measurement, ...]) -> Trial:
+def _encoded_trial(given: EncodedBank, conclusions: tuple[Measurement, ...], *, refuted: bool = False) -> Trial:
+    """Measure conclusions on a bank; that the flow embeds as it does is a hypothesis if they are `refuted`."""
+    embedded = agrees("the embeddings of the flow", given.flow.embed(given.state), given.bank.z)
     return Trial(
         hypotheses=(
             *soft(given.bank),
             holds("the embeddings are those of the encoder", bool(np.all(given.embedded() == given.bank.z))),
-            agrees("the embeddings of the flow", given.flow.embed(given.state), given.bank.z),
+            *((embedded,) if refuted else ()),
         ),
-        conclusions=conclusions,
+        conclusions=conclusions if refuted else (*conclusions, embedded),
         witness=given.witness(),
         parameters={**given.bank.parameters, "encoder": given.kind},
     )
@@ -137,7 +139,7 @@ def decomposition_holds_for_any_encoder(key: Key, integrator: AbstractIntegrator
     given = encoded_bank(key)
     found = given.bank.parts
     exact = holds("Lq = M + V", found.loss == found.hard + found.variance)
-    return _encoded_trial(given, (exact, holds("V >= 0", found.variance >= 0)))
+    return _encoded_trial(given, (exact, holds("V >= 0", found.variance >= 0)), refuted=True)
 
 
 def _universal_trial(key: Key, factor: float) -> Trial:
@@ -175,11 +177,11 @@ def corrected_decomposition_holds_for_any_encoder(key: Key, integrator: Abstract
     return _universal_trial(key, 0.5)
 
 
-def _inequality_trial(bank: Bank, least: list[Fraction], what: str) -> Trial:
-    """Measure that |z_n - mu_n|^2 is at least a number for every n."""
+def _inequality_trial(bank: Bank, least: list[Fraction], what: str, *, refuted: bool = False) -> Trial:
+    """Measure that |z_n - mu_n|^2 is at least a number for every n; what ships is a hypothesis if that is `refuted`."""
     errors = squared_norms(bank.z - bank.parts.centroids)
-    pairs = list(zip(errors, least, strict=True))
-    return _trial(bank, (holds(f"|z_n - mu_n|^2 >= {what}", all(e >= low for e, low in pairs)),), computed(bank))
+    fact = holds(f"|z_n - mu_n|^2 >= {what}", all(e >= low for e, low in zip(errors, least, strict=True)))
+    return _trial(bank, (fact,), computed(bank)) if refuted else _trial(bank, (fact, *computed(bank)))
 
 
 @claim(
@@ -192,7 +194,8 @@ def _inequality_trial(bank: Bank, least: list[Fraction], what: str) -> Trial:
 def centroid_is_no_closer_than_a_prototype(key: Key, integrator: AbstractIntegrator) -> Trial:
     """|z_n - mu_n|^2 >= min_k |z_n - p_k|^2 for every n."""
     bank = between_bank(key)
-    return _inequality_trial(bank, list(np.min(distances(bank.z, bank.p), axis=1)), "min_k |z_n - p_k|^2")
+    least = list(np.min(distances(bank.z, bank.p), axis=1))
+    return _inequality_trial(bank, least, "min_k |z_n - p_k|^2", refuted=True)
 
 
 def _distance_from_hull(z: Exact, p: Exact) -> Fraction:
