@@ -99,19 +99,19 @@ def spectral_gap_is_preserved(key: Key, integrator: AbstractIntegrator) -> Trial
         (
             holds("the gap, s - 0, is positive", given.value > 0),
             holds("the row of the MLP lies neither in the plane nor orthogonal to it", 0 < given.left < given.value**2),
+            agrees("Delta_MLP^2 that ships", by_mlp**2, float(given.left)),
+            agrees("Delta_DDCL that ships", by_ddcl, 0.0),
+            agrees(
+                "the gaps of the values 2 s, s, s that ship, before and after",
+                [spectral_gap(m), spectral_gap(rest)],
+                [float(given.value), 0.0],
+            ),
         ),
         (
             holds("if I_DDCL = 0 then Delta_DDCL = 0 is at least Delta_MLP", given.left <= 0),
             holds(
                 "of the values 2 s, s, s the gap after one head is that before",
                 values[1] - values[2] >= values[0] - values[1],
-            ),
-            agrees("Delta_MLP^2 that ships", by_mlp**2, float(given.left)),
-            agrees("Delta_DDCL that ships", by_ddcl, 0.0),
-            agrees(
-                "the gaps of these values that ship, before and after",
-                [spectral_gap(m), spectral_gap(rest)],
-                [float(given.value), 0.0],
             ),
         ),
         {**given.witness(), "values": values},
@@ -253,12 +253,10 @@ def fewer_heads_than_incrt(key: Key, integrator: AbstractIntegrator) -> Trial:
             holds("growth is triggered", threshold < given.value),
             holds("the row is neither in the plane nor orthogonal to it", 0 < given.left < given.value**2),
             holds("after one row less than theta_w is left", one_row),
-        ),
-        (
-            holds("K~ = 1 is below K_INCRT", (1 if one_row else 2) > 1),
             holds("one head suffices in what ships", by_ddcl < float(threshold)),
             agrees("the square of what ships for the row", by_mlp**2, float(given.left)),
         ),
+        (holds("K~ = 1 is below K_INCRT", (1 if one_row else 2) > 1),),
         {**given.witness(), "theta_w": threshold},
         parameters={"d": DIMENSION, "rows": len(given.rows)},
     )
