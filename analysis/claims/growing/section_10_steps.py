@@ -108,7 +108,7 @@ def _allowed(head: TwoPrototypes, mode: str, shift: int) -> tuple[Measurement, .
     """
     L, rate = head.steepest(mode), head.rate(mode, shift)
     return (
-        holds(f"(E2), exactly: 0 < eta_P < 2 / L_P, {mode}", 0 < rate.low and rate.high < 2 / L),
+        holds(f"(E2), exactly: 0 < eta_P < 2 / L_P, {mode}", rate.low > 0 and rate.high < 2 / L),
         holds(f"(E3), exactly, {mode}", 2 * shift**2 * L < head.second_derivative.low),
     )
 
