@@ -131,16 +131,18 @@ def _held(at: Interval, flow: GrowingFlow, x: Growing, cold: Fraction) -> tuple[
     evidence="certified",
     num_trials=2,
     note="a head whose prototypes are equally far from every token has sigma = 0 and keeps T_init; (25), on which the "
-    "proof relies, is false. The order of the lambda holds (lemma-25-interlacing), and with generic tokens all T_inf "
-    "are equal (generic). Reading features; K = 2, prototypes that differ along u; no control: the special case is "
-    "the positive one",
+    "proof relies, is false. The order of the lambda holds (lemma-25-interlacing). With a barrier and generic tokens "
+    "all T_inf are equal (generic); without one, on an open set of tokens, those of heads that see the tokens along "
+    "their direction are in the wrong order, as in corollary-3. Reading features; K = 2, prototypes that differ along "
+    "u; no control: the special case is the positive one",
 )
 def temperatures_follow_the_spectral_order(key: Key, integrator: AbstractIntegrator) -> Trial:
     """lambda^(1) >= lambda^(2) at growth and later, and T_inf^(1) <= T_inf^(2).
 
     The instance: tokens at -z and z on e3, orthogonal to the top plane (e1, e2), fixed embeddings, banks of two
     prototypes born along e1 and e3, which stay symmetric and in an interval. The first head has sigma = 0, the second
-    one a sigma above a positive bound until T = T_min.
+    one a sigma above a positive bound until T = T_min. And corners of a rectangle without a barrier, its short side
+    along the first head.
     """
     at, rng = symmetric_interval(key), numpy_rng(key, "temperature")
     hot = Fraction(int(rng.integers(1, 9)), 4)
@@ -148,14 +150,21 @@ def temperatures_follow_the_spectral_order(key: Key, integrator: AbstractIntegra
     flow, x = symmetric_heads(at, 2, hot, cold)
     bound = at.least_activity(cold)
     _, sigma = measured(flow, x)
+    box = mixed_box(key, (1, 0))
     return Trial(
         hypotheses=(
             *_held(at, flow, x, cold),
+            *box.as_shipped(),
+            *box.collapsing(0),
+            *box.trapped(1),
             equal("sigma of the first head", sigma[0], 0.0, tolerance=1e-20),
             at_least("sigma of the second head, over the bound", float(sigma[1]) / float(bound), 1.0, tolerance=0.0),
             holds("that bound is positive", bound > 0),
         ),
-        conclusions=(holds("T_inf^(1) = T_init is at most T_inf^(2) = T_min", hot <= cold),),
+        conclusions=(
+            holds("T_inf^(1) = T_init is at most T_inf^(2) = T_min", hot <= cold),
+            holds("in the rectangle T_inf^(1) is not bound to exceed T_inf^(2)", not (box.stalls(0) and box.cools(1))),
+        ),
         witness={**at.witness(), "T_min": cold, "T_init": hot, "values": [*map(Fraction, VALUES)], "first bank": "e_1"},
     )
 
