@@ -274,7 +274,7 @@ def _either_way(key: Key) -> tuple[list[int], tuple[Measurement, ...]]:
     num_trials=2,
     note="the other two of the three quantities are in `corrected`. Which heads are local is decided by the tokens "
     "that the temperatures see, of which M_a says nothing: on an open set of tokens without a barrier, and under (F1) "
-    "where prototypes of a head are equally far from each token; else (F1) makes all heads local. No control: the "
+    "where prototypes of a head are equally far from each token; else (F1) makes all heads local; no control: the "
     "corrected claim is the positive case",
 )
 def boundary_is_determined_by_the_spectrum(key: Key, integrator: AbstractIntegrator) -> Trial:
