@@ -46,6 +46,7 @@ SIMULATE_LONG = (  # or are dear in another way; `make test-all` has them
     "growing/claim-prototypes-raise-residual",
     "growing/corollary-14",
     "growing/corollary-15",
+    "growing/corollary-15/boundary",
     "growing/corollary-15/first-head",
     "growing/corollary-15/moduli",
     "growing/corollary-9",

@@ -33,6 +33,7 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "consensus/theorem_5_1_iss": (("derivative of V", 0), "-2"),
     "consensus/theorem_6_1_equilibria": (("mu",), "2/3"),
     "growing/corollary_12": (("kappa",), "1/4"),
+    "growing/corollary_15_boundary": (("c", 1), "1/2"),
     "growing/definition_2": (("banks", 0, 1), [1, 1, -1, 1]),
     "growing/lemma_20": (("lambda",), "400"),
     "growing/lemma_20_equation_46": (("lambda",), "1"),

@@ -18,6 +18,7 @@ RETAINED = "growing/equation-3/events"
 CAPTURED, RULED = "growing/experiment-1-order", "growing/experiment-5/removal"
 GATE_SETTLED, SHARED = "growing/experiment-1-order/settled", "growing/experiment-2-rank/aligned"
 OTHERS = "growing/theorem-6-i"
+RESOLVED = "growing/corollary-15/corrected"
 
 MUTANTS = (
     Mutant(
@@ -25,7 +26,21 @@ MUTANTS = (
         RESIDUAL,
         "return (found - found.T) / 2",
         "return found - found.T",
-        (COUNT,),
+        (COUNT, RESOLVED),
+    ),
+    Mutant(
+        "growing system: the level of a head is twice the dominant value",
+        EVENTS,
+        "levels=placed(flow.levels, slot, flow.dominant),",
+        "levels=placed(flow.levels, slot, 2 * flow.dominant),",
+        (RESOLVED,),
+    ),
+    Mutant(
+        "growing system: all heads have one place in the order",
+        EVENTS,
+        "order=placed(order, slot, np.max(order) + 1),",
+        "order=placed(order, slot, 0),",
+        (RETAINED,),
     ),
     Mutant(
         "growing system: the interaction is made symmetric",

@@ -12,6 +12,7 @@ from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.steps import measured_at, met, separated_rates, slow_rate, temperatures
 from analysis.claims.growing.instances.two_prototypes import TwoPrototypes, contracting_head, expanding_head
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.prototypes.instances.clouds import MODES
 from analysis.growing.separation import expanded, expansion_derivatives, separation_force
 from analysis.growing.step_sizes import (
     SEGMENTS,
@@ -50,23 +51,22 @@ def _expansion(step: GrowingStep, x: Any, u: jax.Array) -> Expansion:
     return Expansion(separation_force(p, z, T), *expansion_derivatives(p, z, u, T), after)
 
 
-def _shipped(head: TwoPrototypes, rate: Fraction, after: Fraction) -> tuple[Measurement, ...]:
-    """Measure that what ships computes the forces, the derivatives and the step of a head as they are."""
-    flow, x = head.system(float(rate))
+def _shipped(head: TwoPrototypes, mode: str, rate: Fraction, after: Fraction) -> tuple[Measurement, ...]:
+    """Measure that what ships computes the forces, the derivatives and the step of a head in a mode as they are."""
+    flow, x = head.system(float(rate), mode)
     found = _expansion(GrowingStep(flow), x, flow.frames[0, 0])
     return (
         agrees("F_sep that ships", found.force, float(head.force())),
         agrees("phi'(0) that ships", found.first, float(head.first_derivative.low)),
         agrees("phi''(0) that ships", found.second, float(head.second_derivative.low)),
-        agrees("F_sep after expansion and step that ships", found.after, float(after)),
+        agrees(f"F_sep after expansion and step that ships, {mode}", found.after, float(after)),
     )
 
 
-def _small_step(head: TwoPrototypes, shift: int) -> tuple[Fraction, Fraction, Fraction]:
-    """Return the step size that moves prototypes by `shift`, F_sep after it, and a lower bound of what (40) lacks."""
-    rate = shift / head.gradient
+def _small_step(head: TwoPrototypes, shift: int) -> tuple[Fraction, Fraction]:
+    """Return F_sep after a step that moves prototypes by `shift`, and a lower bound of what (40) lacks."""
     after = head.force(2 * head.a, head.v - shift)
-    return rate, after, head.force() + head.first_derivative.low + head.second_derivative.low / 2 - after
+    return after, head.force() + head.first_derivative.low + head.second_derivative.low / 2 - after
 
 
 @claim(
@@ -76,30 +76,40 @@ def _small_step(head: TwoPrototypes, shift: int) -> tuple[Fraction, Fraction, Fr
     num_trials=4,
     note="tokens at +-a, prototypes at +-v on the line of the expansion: it hardens the assignments, so that "
     "F_sep falls, although phi''(0) > 0 and any small step is allowed; phi(1) is not its Taylor polynomial, and the "
-    "step adds a term of first order, -eta_P <grad F_sep, grad L_q>. Mode frozen; so in the mode full. "
-    + POSITIVE_CASE,
+    "step adds a term of first order, -eta_P <grad F_sep, grad L_q>. Both modes. " + POSITIVE_CASE,
 )
 def step_keeps_the_amplification(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If eta_P < 2 / L_P, F_sep(P_(s+1), Z_(s+1)) >= F_sep(P_s, Z_s) + phi'(0) + phi''(0) / 2 - R, R = O(eta_P^2).
 
     If also eta_P < sqrt(phi''(0) / (L_P |grad L_q|^2)), then F_sep(P_(s+1), Z_(s+1)) > F_sep(P_s, Z_s).
     """
-    head = expanding_head(key)
-    (rate, after, lacking), (half, _, then) = _small_step(head, 2), _small_step(head, 1)
-    L = head.lipschitz
+    head, shift = expanding_head(key), 2
+    (after, lacking), (_, then) = _small_step(head, shift), _small_step(head, 1)
+    rates = {mode: head.rate(mode, shift) for mode in MODES}
     return Trial(
         (
             holds("S(P) > 0, and prototypes differ along u", head.v > 0),
-            holds("eta_P is positive and below 2 / L_P", 0 < rate < 2 / L),
-            holds("and below the bound of (E3)", rate**2 * L * 2 * head.gradient**2 < head.second_derivative.low),
+            *(m for mode in MODES for m in _allowed(head, mode, shift)),
+            *(m for mode in MODES for m in _shipped(head, mode, rates[mode].low, after)),
         ),
         (
             holds("the net gain is positive", after > head.force()),
             holds("R at half the step is at most a quarter of R", lacking <= 0 or 4 * then <= lacking),
-            *_shipped(head, rate, after),
         ),
-        {**head.witness(), "shift": 2, "eta_P": float(rate), "F_sep": float(head.force()), "after": float(after)},
-        parameters={"n": 2 * head.copies, "k": 2, "eta_P": float(rate), "half": float(half)},
+        {**head.witness(), "shift": shift, "F_sep": float(head.force()), "after": float(after)},
+        parameters={"n": 2 * head.copies, "k": 2, "eta_P": float(rates["full"].low)},
+    )
+
+
+def _allowed(head: TwoPrototypes, mode: str, shift: int) -> tuple[Measurement, ...]:
+    """Measure (E2) and (E3), exactly, for the step size that moves prototypes by `shift` in a mode.
+
+    That step size times the norm of the gradient is sqrt(2) times the shift.
+    """
+    L, rate = head.steepest(mode), head.rate(mode, shift)
+    return (
+        holds(f"(E2), exactly: 0 < eta_P < 2 / L_P, {mode}", rate.low > 0 and rate.high < 2 / L),
+        holds(f"(E3), exactly, {mode}", 2 * shift**2 * L < head.second_derivative.low),
     )
 
 
@@ -163,38 +173,51 @@ def step_keeps_the_force_to_second_order(key: Key, integrator: AbstractIntegrato
     note="part (v): with eta_P between 1 / L_P and 2 / L_P one step may put two prototypes into one point, where they "
     "stay, while no flow does. (i) falls with Lemma 18. (E4) has the gate's steps tend to 0 and (E5) bounds "
     "eta_P over them, so that for constant eta_P all of (E1)-(E6) hold for finitely many steps only. L_P is that of "
-    "the segment between the states; mode frozen. " + POSITIVE_CASE,
+    "the segment between the states: no constant serves all banks in the mode full. Both modes. " + POSITIVE_CASE,
 )
 def discrete_pruning_is_safe(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Under (E1)-(E6) S(P_h) > 0 for every survivor h of a pruning at all later steps, as in continuous time."""
     head = contracting_head(key)
-    rate, F = head.v / head.gradient, head.second_derivative.low
-    flow, x = head.system(float(rate))
+    parts = [_meeting(head, mode) for mode in MODES]
+    rate = head.v / head.gradient
+    hot, cold = temperatures(head)
+    exact = {"eta_P": rate, "eta_T": slow_rate(rate, head), "eta+": 20 * rate, "T_init": hot, "T_min": cold}
+    waits = [wait for *_, wait in parts]
+    return Trial(
+        tuple(m for hypotheses, *_ in parts for m in hypotheses),
+        tuple(m for _, conclusions, _ in parts for m in conclusions),
+        {**head.witness(), **exact, "N_gate": measured_at(head).gate_steps, "N_min": max(waits)},
+        parameters={"n": 2 * head.copies, "k": 2, "eta_P L_P": float(head.rate("full", head.v).low * 2 * head.copies)},
+    )
+
+
+def _meeting(head: TwoPrototypes, mode: str) -> tuple[tuple[Measurement, ...], tuple[Measurement, ...], int]:
+    """Measure (E1)-(E6), and that prototypes are apart after a step that takes both to 0 in a mode; return N_min too.
+
+    Its size is v over the derivative by the coordinate of a prototype, of which both are enclosed.
+    """
+    size, slope = head.rate(mode, head.v), head.slope(mode)
+    rate = size.low
+    flow, x = head.system(float(rate), mode)
     survivor, y = prune(flow, 0.0, x, 1)
     then = GrowingStep(survivor).step(jnp.zeros((), int), y).prototypes[0]
-    rates, measured = separated_rates(rate, head, 1), measured_at(head)
+    rates, measured = separated_rates(rate, head, 1), measured_at(head, mode)
     wait = 3 + max(measured.gate_steps, cooling_steps(rates, measured))
-    hot, cold = temperatures(head)
-    exact = {"eta_P": rate, "eta_T": slow_rate(rate, head), "eta+": 10 * rate, "T_init": hot, "T_min": cold}
-    return Trial(
+    return (
         (
             holds("S(P) > 0 at the pruning", bool(survivor.active[0]) and head.v > 0),
-            holds("(E2), exactly", 0 < rate < 2 / head.lipschitz),
-            holds("(E3), exactly", rate**2 * head.lipschitz * 2 * head.gradient**2 < F),
+            *_allowed(head, mode, head.v),
             *met(step_conditions(rates, measured, least_steps=wait)),
+            agrees(f"the prototypes after the step that ships, {mode}", then, np.zeros(then.shape)),
         ),
-        (
-            holds("S(P) > 0 after one step", head.v - rate * head.gradient != 0),
-            agrees("the prototypes after the step that ships", then, np.zeros(then.shape)),
-        ),
-        {**head.witness(), **exact, "N_gate": measured.gate_steps, "N_min": wait},
-        parameters={"n": 2 * head.copies, "k": 2, "eta_P L_P": float(rate * head.lipschitz)},
+        (holds(f"S(P) > 0 after one step, {mode}", not size.low * slope.low <= head.v <= size.high * slope.high),),
+        wait,
     )
 
 
 _gradients = jax.jit(
     lambda z, banks, T: [
-        jax.vmap(lambda p, mode=mode: PrototypeLoss(mode).gradients(z, p, T)[1])(banks) for mode in ("full", "frozen")
+        jax.vmap(lambda p, mode=mode: PrototypeLoss(mode).gradients(z, p, T)[1])(banks) for mode in MODES
     ]
 )
 
@@ -209,7 +232,7 @@ def _lipschitz_by_differences(key: Key) -> Measurement:
     ends = np.concatenate([banks[:, None] + moved, banks[:, None] - moved]).reshape(-1, *p.shape)
     up, down = np.split(np.asarray(_gradients(z, jnp.asarray(ends), T)[mode]).reshape(-1, p.size, p.size), 2)
     expected = np.max(np.linalg.norm((up - down) / 2e-5, ord=2, axis=(1, 2)))
-    loss = PrototypeLoss(("full", "frozen")[mode])
+    loss = PrototypeLoss(MODES[mode])
     found = float(exchange_lipschitz(loss, *map(jnp.asarray, (z, p, T))))
     return equal("L_P over that by differences", found / expected, 1.0, tolerance=1e-6)
 

@@ -12,7 +12,7 @@ from analysis.experiments.growing.instances import all_heads
 from analysis.growing.functionals import energy_along, piecewise_free_energy
 from analysis.growing.greedy import coverage, energy_coverage, greedy_growth, least_residual_energy, residual_energy
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
 from dynsim.growing import flow_of, simulate_growing
 from dynsim.hybrid_trajectory import HybridTrajectory
@@ -214,10 +214,9 @@ def _eigenvalues_above(m: np.ndarray, threshold: float, counted: str) -> int:
     "growing/corollary-15",
     COROLLARY_15,
     num_trials=4,
-    note="eigenvalues as in lambda_max, those of the Hermitian i M_a; K counts the heads that INCRT adds, as Section "
-    "12 indexes them, each with its lambda^(h). Reading features, no pruning, enough capacity. See `moduli` and "
-    "`first-head`, and `data` for a residual with tokens in it, as printed; the local/global boundary is that of "
-    "theorem-3-divergence",
+    note="the part on K: eigenvalues as in lambda_max, those of the Hermitian i M_a; K counts the heads that INCRT "
+    "adds, as Section 12 indexes them, each with its lambda^(h). Reading features, no pruning, enough capacity. See "
+    "`moduli` and `first-head`, and `data` for a residual with tokens in it, as printed; `boundary` fails",
 )
 def heads_are_eigenvalues_above_the_threshold(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The number of heads is the number of eigenvalues of M_a above theta_w. Read: of i M_a."""
@@ -228,6 +227,59 @@ def heads_are_eigenvalues_above_the_threshold(key: Key, integrator: AbstractInte
 def heads_are_eigenvalues_above_the_threshold(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The eigenvalues of i (M - M^T), without the factor 1/2."""
     return _count_trial(key, integrator, "difference")
+
+
+def _resolution_trial(key: Key, reading: str) -> Trial:
+    """Grow all heads for two sets of tokens and two positions of the planes of one spectrum, and compare with it."""
+    rng = numpy_rng(key, "spectrum")
+    s = np.cumsum(rng.uniform(0.2, 1, size=3))[::-1]
+    above = int(rng.integers(1, 4))
+    threshold = float(s[above - 1] + (s[above] if above < 3 else 0.0)) / 2
+    rules = GrowthRules(threshold, capacity=6, prototypes=2, reading=reading)
+    symmetric = rng.normal(size=(6, 6))
+    found = []
+    for _ in range(2):
+        m = rotated(rng, s) + symmetric + symmetric.T
+        flow = GrowingFlow(rng.normal(size=(7, 6)), m, rules=rules)
+        flow, _ = all_heads(flow, flow.start(key))
+        levels = np.asarray(flow.levels)[np.argsort(np.where(flow.active, flow.order, 6))]
+        found.append(levels[: int(flow.active.sum())])
+    norm = np.sqrt(2 * np.sum(s**2))
+    return Trial(
+        hypotheses=(at_least("theta_w", threshold, 0.0, tolerance=1e-3),),
+        conclusions=(
+            holds("K is the number of eigenvalues above theta_w, for both", {len(one) for one in found} == {above}),
+            *(_resolutions(one / norm, s[:above] / norm) for one in found),
+        ),
+        witness={"values": s, "theta_w": threshold, "levels": found},
+        parameters={"heads": above},
+    )
+
+
+def _resolutions(found: np.ndarray, wanted: np.ndarray) -> Measurement:
+    """Measure that the resolutions lambda^(h) / |M_a|_F are given ones, in this order."""
+    far = np.max(np.abs(found - wanted)) if len(found) == len(wanted) else np.inf
+    return equal("error of the resolutions lambda^(h) / |M_a|_F", far, 0.0, tolerance=ROUNDING)
+
+
+@claim(
+    "growing/corollary-15/corrected",
+    COROLLARY_15,
+    variant="corrected",
+    num_trials=6,
+    note="changed: without the boundary. Reading features; eigenvalues of i M_a",
+)
+def spectrum_determines_heads_and_resolutions(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The number of heads and lambda^(h) / |M_a|_F are those of the eigenvalues above theta_w, for any tokens and any
+    position of the planes of M_a.
+    """
+    return _resolution_trial(key, "features")
+
+
+@spectrum_determines_heads_and_resolutions.with_control
+def spectrum_determines_heads_and_resolutions(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The reading `data`."""
+    return _resolution_trial(key, "data")
 
 
 @claim(

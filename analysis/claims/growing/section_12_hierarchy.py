@@ -10,6 +10,7 @@ import numpy as np
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import blocks
 from analysis.claims.growing.instances.measured import measured
+from analysis.claims.growing.section_5_specialisation import mixed_box
 from analysis.claims.growing.section_11_events import FRAMES, small_flow, without_heads
 from analysis.claims.growing.section_11_limits import Interval, symmetric_interval
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
@@ -26,7 +27,7 @@ from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import grow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
-LEMMA_25, LEMMA_27 = GROWING.at("Lemma 25"), GROWING.at("Lemma 27")
+LEMMA_25, LEMMA_27, COROLLARY_15 = (GROWING.at(place) for place in ("Lemma 25", "Lemma 27", "Corollary 15"))
 VALUES = (2.0, 1.0)
 LONG = 1000.0
 
@@ -130,16 +131,18 @@ def _held(at: Interval, flow: GrowingFlow, x: Growing, cold: Fraction) -> tuple[
     evidence="certified",
     num_trials=2,
     note="a head whose prototypes are equally far from every token has sigma = 0 and keeps T_init; (25), on which the "
-    "proof relies, is false. The order of the lambda holds (lemma-25-interlacing), and with generic tokens all T_inf "
-    "are equal (generic). Reading features; K = 2, prototypes that differ along u; no control: the special case is "
-    "the positive one",
+    "proof relies, is false. The order of the lambda holds (lemma-25-interlacing). With a barrier and generic tokens "
+    "all T_inf are equal (generic); without one, on an open set of tokens, those of heads that see the tokens along "
+    "their direction are in the wrong order, as in corollary-3. Reading features; K = 2, prototypes that differ along "
+    "u; no control: the special case is the positive one",
 )
 def temperatures_follow_the_spectral_order(key: Key, integrator: AbstractIntegrator) -> Trial:
     """lambda^(1) >= lambda^(2) at growth and later, and T_inf^(1) <= T_inf^(2).
 
     The instance: tokens at -z and z on e3, orthogonal to the top plane (e1, e2), fixed embeddings, banks of two
     prototypes born along e1 and e3, which stay symmetric and in an interval. The first head has sigma = 0, the second
-    one a sigma above a positive bound until T = T_min.
+    one a sigma above a positive bound until T = T_min. And corners of a rectangle without a barrier, its short side
+    along the first head.
     """
     at, rng = symmetric_interval(key), numpy_rng(key, "temperature")
     hot = Fraction(int(rng.integers(1, 9)), 4)
@@ -147,14 +150,21 @@ def temperatures_follow_the_spectral_order(key: Key, integrator: AbstractIntegra
     flow, x = symmetric_heads(at, 2, hot, cold)
     bound = at.least_activity(cold)
     _, sigma = measured(flow, x)
+    box = mixed_box(key, (1, 0))
     return Trial(
         hypotheses=(
             *_held(at, flow, x, cold),
+            *box.as_shipped(),
+            *box.collapsing(0),
+            *box.trapped(1),
             equal("sigma of the first head", sigma[0], 0.0, tolerance=1e-20),
             at_least("sigma of the second head, over the bound", float(sigma[1]) / float(bound), 1.0, tolerance=0.0),
             holds("that bound is positive", bound > 0),
         ),
-        conclusions=(holds("T_inf^(1) = T_init is at most T_inf^(2) = T_min", hot <= cold),),
+        conclusions=(
+            holds("T_inf^(1) = T_init is at most T_inf^(2) = T_min", hot <= cold),
+            holds("in the rectangle T_inf^(1) is not bound to exceed T_inf^(2)", not (box.stalls(0) and box.cools(1))),
+        ),
         witness={**at.witness(), "T_min": cold, "T_init": hot, "values": [*map(Fraction, VALUES)], "first bank": "e_1"},
     )
 
@@ -237,3 +247,67 @@ def forces_decrease_along_the_order(key: Key, integrator: AbstractIntegrator) ->
         witness={**at.witness(), "T_min": cold, "T_init": 4 * cold, "values": [*map(Fraction, VALUES)]}
         | {"F^(1) / F^(2), at most": bound},
     )
+
+
+def _either_way(key: Key) -> tuple[list[int], tuple[Measurement, ...]]:
+    """Return the local one of two heads, for tokens whose long side is along the first and along the second one."""
+    local, measured_there = [], []
+    for order in ((0, 1), (1, 0)):
+        at = mixed_box(key, order)
+        cool, warm = order.index(0), order.index(1)
+        flow, _ = at.system()
+        measured_there += [
+            *at.as_shipped(),
+            agrees("lambda at the births", flow.levels, np.array(VALUES)),
+            holds("head by head: one bound to reach T_min, one to stay above", at.cools(cool) and at.stalls(warm)),
+            *at.trapped(cool),
+            *at.collapsing(warm),
+        ]
+        local.append(cool)
+    return local, tuple(measured_there)
+
+
+@claim(
+    "growing/corollary-15/boundary",
+    COROLLARY_15,
+    evidence="certified",
+    num_trials=2,
+    note="the other two of the three quantities are in `corrected`. Which heads are local is decided by the tokens "
+    "that the temperatures see, of which M_a says nothing: on an open set of tokens without a barrier, and under (F1) "
+    "where prototypes of a head are equally far from each token; else (F1) makes all heads local; no control: the "
+    "corrected claim is the positive case",
+)
+def boundary_is_determined_by_the_spectrum(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The boundary of local and global heads is determined by the spectrum of M_a.
+
+    The instances: one M_a and two sets of tokens. Corners of a rectangle, its long side along the first or the second
+    head, as in Corollary 3; and with a barrier, as in Lemma 25, two tokens on the axis of the first or the second head.
+    """
+    at, rng = symmetric_interval(key), numpy_rng(key, "temperature")
+    hot = Fraction(int(rng.integers(1, 9)), 4)
+    cold = hot / 4
+    local, hypotheses = _either_way(key)
+    with_barrier, held = [], []
+    for axis in (0, 2):
+        flow, x = symmetric_heads(at, axis, hot, cold)
+        sigma = np.asarray(measured(flow, x)[1])
+        head = axis // 2
+        held += [
+            *_held(at, flow, x, cold),
+            equal("sigma of the head across the tokens", sigma[1 - head], 0.0, tolerance=1e-20),
+            at_least(
+                "that of the other one, over its bound",
+                sigma[head] / float(at.least_activity(cold)),
+                1.0,
+                tolerance=0.0,
+            ),
+        ]
+        with_barrier.append(head)
+    return Trial(
+        hypotheses=(*hypotheses, *held, holds("lambda > 2 eta_P C(2, 2)", at.barrier > 2 * at.barrier / 4)),
+        conclusions=(
+            holds("the local head is one for both sets of tokens", local[0] == local[1]),
+            holds("and with a barrier", with_barrier[0] == with_barrier[1]),
+        ),
+        witness={**mixed_box(key, (0, 1)).witness(), "local heads": local},
+    )  # fmt: skip

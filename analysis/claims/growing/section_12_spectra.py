@@ -17,7 +17,7 @@ from analysis.growing.greedy import (
 )
 from analysis.growing.residuals import paired_spectrum
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
@@ -196,36 +196,53 @@ def squares_cover_the_energy(key: Key, integrator: AbstractIntegrator) -> Trial:
     LEMMA_28,
     evidence="certified",
     num_trials=4,
-    note="(C1) is on the weights of an MLP, and does not exclude pairs of M_a with equal values; two such pairs can "
-    "be exchanged. Within a plane no direction is distinguished in any case; no control: the corrected claim is the "
-    "positive case",
+    note="for a given number of heads, as printed, the order within this number makes no difference, whatever the "
+    "values; all orders of the same K heads leave the same in the end, with as many heads. For all numbers at once "
+    "values that are equal can be exchanged: (C1) is on the weights of an MLP, and does not exclude them. Within a "
+    "plane no direction is distinguished in any case; no control: the corrected claim is the positive case",
 )
 def order_is_unique(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For every antisymmetric M_a the spectral order is the only one with the least residual energy for each number of
-    heads.
+    """For every antisymmetric M_a the spectral order is the only one with the least residual energy for a given number
+    of heads; read as well: for each number of heads.
 
-    The instance: two planes of coordinates with one rational value s, and a third with a lower one.
+    The instances: three planes of coordinates with different rational values, and two heads; two planes with one value,
+    and a third with a lower one. Two orders, of which the second takes the second plane first.
     """
     rng = numpy_rng(key, "instance")
-    low = Fraction(int(rng.integers(1, 20)), 4)
-    s = low + Fraction(int(rng.integers(1, 20)), 4)
-    m, unit = blocks([s, s, low]), np.eye(6)
-    left = lambda rows: residual_energy(m, unit[list(rows)])
-    energies = {order: (2 * s * s + 2 * low * low, 2 * low * low, Fraction(0)) for order in ((0, 2, 4), (2, 0, 4))}
+    low, *more = (Fraction(int(v), 4) for v in rng.integers(1, 20, 3))
+    s = low + more[0]
+    distinct, tied = (s + more[1], s, low), (s, s, low)
+    (one, other), (first, second) = _energies(distinct), _energies(tied)
     return Trial(
-        hypotheses=tuple(
-            agrees(
-                f"energies left by the order {order}", [left(order[:k]) for k in (1, 2, 3)], np.array(left_over, float)
-            )
-            for order, left_over in energies.items()
-        )
-        + (
-            agrees(
-                "the least ones", [least_residual_energy(m, k) for k in (1, 2, 3)], np.array(energies[0, 2, 4], float)
-            ),
+        hypotheses=(
+            holds("the values of the first instance differ", distinct[0] > distinct[1] > distinct[2] > 0),
+            *_left_as_shipped(distinct, (one, other)),
+            *_left_as_shipped(tied, (first, second)),
         ),
-        conclusions=(holds("the two orders leave different energies", energies[0, 2, 4] != energies[2, 0, 4]),),
-        witness={"values": [s, s, low]},
+        conclusions=(
+            holds("one of two orders of different values leaves more after two heads", one[1] != other[1]),
+            holds("or after all three", one[2] != other[2]),
+            holds("of two orders of equal values one leaves more for some number", first != second),
+        ),
+        witness={"values": list(tied), "distinct values": list(distinct)},
+    )
+
+
+def _energies(s: tuple[Fraction, ...]) -> list[list[Fraction]]:
+    """Return the energies left after each head, for heads in the spectral order and with the first two exchanged."""
+    squares = [2 * v * v for v in s]
+    total = sum(squares)
+    return [[total - sum(squares[i] for i in order[:k]) for k in (1, 2, 3)] for order in ((0, 1, 2), (1, 0, 2))]
+
+
+def _left_as_shipped(s: tuple[Fraction, ...], energies: tuple[list[Fraction], ...]) -> tuple[Measurement, ...]:
+    """Measure that what ships computes the energies of both orders, and the least ones, which are the first order's."""
+    m, unit = blocks(s), np.eye(6)
+    left = lambda planes: [residual_energy(m, unit[[2 * p for p in planes[:k]]]) for k in (1, 2, 3)]
+    return (
+        agrees("energies left in the spectral order", left((0, 1, 2)), np.array(energies[0], float)),
+        agrees("energies left in the other one", left((1, 0, 2)), np.array(energies[1], float)),
+        agrees("the least ones", [least_residual_energy(m, k) for k in (1, 2, 3)], np.array(energies[0], float)),
     )
 
 

@@ -71,7 +71,7 @@ def heads_split_into_local_and_global_ones(key: Key, integrator: AbstractIntegra
     )
 
 
-def _mixed_box(key: Key, order: tuple[int, int]) -> Box:
+def mixed_box(key: Key, order: tuple[int, int]) -> Box:
     """Return a box with one head that cools and one that stalls, in places given by `order`."""
     rng = numpy_rng(key, "mixed")
     large = Fraction(int(rng.integers(8, 13)), 8)
@@ -84,7 +84,7 @@ def _mixed_box(key: Key, order: tuple[int, int]) -> Box:
 
 def _split_trial(key: Key, integrator: AbstractIntegrator, order: tuple[int, int], *, first: int) -> Trial:
     """Run two heads, of which that along the long side should cool and that along the short one should not."""
-    at = _mixed_box(key, order)
+    at = mixed_box(key, order)
     cool, warm = (0, 1) if first == 0 else (1, 0)
     least, latest, left = float(at.least), float(at.arrival(order[0])), float(at.cube_left(order[1]))
     path = at.run(latest, integrator)
@@ -148,7 +148,7 @@ def first_heads_are_local(key: Key, integrator: AbstractIntegrator) -> Trial:
     The instance: tokens at the corners of a rectangle, its short side along the first head, 4 c_1^2 < T_min, its long
     side along the second one, c_2^2 >= T_init: the first is global, and the second local.
     """
-    at = _mixed_box(key, (1, 0))
+    at = mixed_box(key, (1, 0))
     flow, _ = at.system()
     return Trial(
         hypotheses=(
@@ -167,7 +167,7 @@ def first_heads_are_local(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 def _order_trial(key: Key, order: tuple[int, int]) -> Trial:
     """Measure that the first of two heads cools and the last one stalls, and the order of their births."""
-    at = _mixed_box(key, order)
+    at = mixed_box(key, order)
     flow, _ = at.system()
     return Trial(
         hypotheses=(

@@ -202,33 +202,38 @@ def adaptive_direction_beats_the_best_row(key: Key, integrator: AbstractIntegrat
     GAIN,
     evidence="certified",
     num_trials=4,
-    note="with the best aligned row, normalised. Rows near that of the instance do the same, so that the probability "
-    "is positive under (C1); for d = 2, or if the MLP captures the span of its rows, I_MLP = 0 always. "
+    note="with the best aligned row, normalised, of 4d rows. Rows near those of the instance do the same, so that the "
+    "probability is positive under (C1); for d = 2, or if the MLP captures the span of its rows, I_MLP = 0 always. "
     + POSITIVE_CASE,
 )
 def gain_is_bounded_below(key: Key, integrator: AbstractIntegrator) -> Trial:
     """I_MLP - I_DDCL >= s_1^2 / |M_a|_F^2 (1 - max_i <v_1, w_i>^2).
 
-    The instance: d = 3, one plane (e_1, e_2) of value a, v_1 = e_1, and the row w = (p, q, r) with |w| < 1. Then I_DDCL
-    = 0, I_MLP^2 = r^2 / |w|^2, and the bound is (1 - p^2) / 2.
+    The instance: d = 3, one plane (e_1, e_2) of value a, v_1 = e_1, the row w = (p, q, r) with |w| < 1, and eleven rows
+    that are less aligned with v_1. Then I_DDCL = 0, I_MLP^2 = r^2 / |w|^2, and the bound is (1 - p^2) / 2.
     """
     rng = numpy_rng(key, "row")
     a = Fraction(int(rng.integers(1, 12)), 4)
-    p, q, r = (Fraction(int(rng.integers(*ends)), 16) for ends in ((-2, 3), (10, 15), (-1, 2)))
+    ends = ((1, 3), (10, 15), (-1, 2))
+    p, q, r = (int(rng.choice([-1, 1])) ** (i == 0) * Fraction(int(rng.integers(*e)), 16) for i, e in enumerate(ends))
     norm, bound = p**2 + q**2 + r**2, (1 - p**2) / 2
+    others = [[p * Fraction(int(n), 4), *(Fraction(int(k), 16) for k in rng.integers(10, 15, 2))]
+              for n in rng.integers(-2, 3, 11)]  # fmt: skip
+    less = lambda w: w[0] ** 2 < p**2 and w[0] ** 2 / sum(k**2 for k in w) < p**2 / norm
     m = blocks([float(a)], 3)
     v = dominant_plane(antisymmetric_part(m))[:1]
     row = np.array([[float(p), float(q), float(r)]])
     return Trial(
         hypotheses=(
             holds("a > 0, |w| < 1", a > 0 and norm < 1),
+            holds("w is the best aligned of 4d rows, as they are and normalised", all(map(less, others))),
             agrees("v_1 that ships is e_1", v, np.array([[1.0, 0.0, 0.0]])),
             agrees("I_DDCL that ships", directional_loss(m, v), 0.0),
             agrees("I_MLP that ships, squared", directional_loss(m, captured_basis(row)) ** 2, float(r**2 / norm)),
             agrees("s_1^2 / |M_a|_F^2", dominant_value(antisymmetric_part(m)) ** 2 / squared_norm(m), 0.5),
         ),
         conclusions=(holds("r^2 / |w|^2, the gain squared, is at least the bound squared", r**2 / norm >= bound**2),),
-        witness={"a": a, "w": [p, q, r]},
+        witness={"a": a, "w": [p, q, r], "other rows": others},
     )
 
 

@@ -1,7 +1,7 @@
 """Claims of Section 8 on growth: the spectral gap, the number of heads, and whether growth ends."""
 
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -20,12 +20,14 @@ from analysis.claims.growing.instances.small_clouds import (
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, holds
 from dynsim._types import Key
 from dynsim.growing import flow_of
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import stream
 from dynsim.papers import GROWING
-from dynsim.systems.growing.residual import dominant_plane, dominant_value, residual_matrix
+from dynsim.systems.growing.residual import Reading, dominant_plane, dominant_value, residual_matrix
+from dynsim.systems.growing.transitions import grow
 from dynsim.systems.prototypes.assignments import assignments, soft_centroids
 
 POSITIVE_CASE = "no control: the corrected claim is the positive case"
@@ -99,19 +101,19 @@ def spectral_gap_is_preserved(key: Key, integrator: AbstractIntegrator) -> Trial
         (
             holds("the gap, s - 0, is positive", given.value > 0),
             holds("the row of the MLP lies neither in the plane nor orthogonal to it", 0 < given.left < given.value**2),
+            agrees("Delta_MLP^2 that ships", by_mlp**2, float(given.left)),
+            agrees("Delta_DDCL that ships", by_ddcl, 0.0),
+            agrees(
+                "the gaps of the values 2 s, s, s that ship, before and after",
+                [spectral_gap(m), spectral_gap(rest)],
+                [float(given.value), 0.0],
+            ),
         ),
         (
             holds("if I_DDCL = 0 then Delta_DDCL = 0 is at least Delta_MLP", given.left <= 0),
             holds(
                 "of the values 2 s, s, s the gap after one head is that before",
                 values[1] - values[2] >= values[0] - values[1],
-            ),
-            agrees("Delta_MLP^2 that ships", by_mlp**2, float(given.left)),
-            agrees("Delta_DDCL that ships", by_ddcl, 0.0),
-            agrees(
-                "the gaps of these values that ship, before and after",
-                [spectral_gap(m), spectral_gap(rest)],
-                [float(given.value), 0.0],
             ),
         ),
         {**given.witness(), "values": values},
@@ -192,10 +194,23 @@ def _temperature_trial(key: Key, integrator: AbstractIntegrator, *, through_laye
         (
             at_most("change of A_res between two events, by time and by eta_T", apart, 0.0, tolerance=0.0),
             holds("there is a residual", float(np.max(np.abs(residuals[0][0]))) > 1e-6),
+            *(_in_a_reading(key, reading) for reading in get_args(Reading)),
         ),
         {"temperatures": temperatures},
         parameters={"eta_T": "0 and 2", "phases": len(residuals[1]) // 2},
     )
+
+
+def _in_a_reading(key: Key, reading: str) -> Measurement:
+    """Measure the change of A_res of two heads with the temperature of the first one at the growth of the second."""
+    found = []
+    for factor in (1.0, 0.5):
+        flow = growing_system(key, (3, 2, 1), width=0.5, threshold=0.01, reading=reading)
+        flow, x = grow(flow, 0.0, flow.start(stream(0, "start")))
+        flow, _ = grow(flow, 0.0, x._replace(cubes=factor * x.cubes))
+        found.append(np.asarray(flow.residual))
+    return at_most(f"change of A_res by a temperature at growth, {reading}", np.max(np.abs(found[0] - found[1])), 0.0,
+                   tolerance=0.0)  # fmt: skip
 
 
 def _residual(flow: Any, x: Any, through_layer: bool) -> np.ndarray:
@@ -253,12 +268,10 @@ def fewer_heads_than_incrt(key: Key, integrator: AbstractIntegrator) -> Trial:
             holds("growth is triggered", threshold < given.value),
             holds("the row is neither in the plane nor orthogonal to it", 0 < given.left < given.value**2),
             holds("after one row less than theta_w is left", one_row),
-        ),
-        (
-            holds("K~ = 1 is below K_INCRT", (1 if one_row else 2) > 1),
             holds("one head suffices in what ships", by_ddcl < float(threshold)),
             agrees("the square of what ships for the row", by_mlp**2, float(given.left)),
         ),
+        (holds("K~ = 1 is below K_INCRT", (1 if one_row else 2) > 1),),
         {**given.witness(), "theta_w": threshold},
         parameters={"d": DIMENSION, "rows": len(given.rows)},
     )

@@ -46,8 +46,8 @@ def activity_of_the_pruned_head_is_of_first_order(key: Key, integrator: Abstract
     heads = random_heads(key, DOMINATED)
     sigma, S = heads.activities[LAST], heads.separations[LAST]
     return Trial(
-        conditions(heads, LAST),
-        (holds("sigma is at most 1000 phi_g S(P)", sigma <= 1000 * heads.pruning * S), *described(heads)),
+        (*conditions(heads, LAST), *described(heads)),
+        (holds("sigma is at most 1000 phi_g S(P)", sigma <= 1000 * heads.pruning * S),),
         {**heads.witness(), "sigma": sigma, "S": S},
         parameters={"heads": HEADS, "k": 3},
     )
@@ -96,7 +96,8 @@ def activity_of_a_head_with_two_near_prototypes(key: Key, integrator: AbstractIn
     phi, threshold = NEAR**2 * 2, Fraction(1, 2)
     trial = _activity_trial(bank, phi, holds("S(P) is below phi_g", S < phi < threshold))
     witness = {**trial.witness, "phi_g": phi, "theta_w": threshold}
-    return Trial(trial.hypotheses, trial.conclusions, witness, parameters=trial.parameters)
+    stated, shipping = trial.conclusions[:1], trial.conclusions[1:]
+    return Trial((*trial.hypotheses, *shipping), stated, witness, parameters=trial.parameters)
 
 
 def _tight(key: Key) -> tuple[Bank, Fraction, bool]:

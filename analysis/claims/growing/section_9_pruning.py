@@ -40,6 +40,12 @@ DECIDED_BY_M = (
 POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 
+def _refuting(trial: Trial, count: int) -> Trial:
+    """Return a trial whose first `count` conclusions are the statement, and the others what ships: hypotheses."""
+    stated, shipping = trial.conclusions[:count], trial.conclusions[count:]
+    return replace(trial, hypotheses=(*trial.hypotheses, *shipping), conclusions=stated)
+
+
 def _trial(heads: RationalHeads, conclusions: tuple[Measurement, ...], *more: Measurement, **witness: object) -> Trial:
     parameters = {"heads": HEADS, "k": len(heads.banks[0].p), "n": len(heads.banks[0].z), "mode": heads.gradient}
     return Trial(more, (*conclusions, *described(heads)), {**heads.witness(), **witness}, parameters=parameters)
@@ -116,7 +122,7 @@ def force_of_the_pruned_head_is_of_second_order(key: Key, integrator: AbstractIn
     """
     heads = _dominated(key)
     P, F, trace = np.sum(heads.banks[LAST].p ** 2), heads.forces[LAST], heads.diversities[LAST]
-    return _trial(
+    found = _trial(
         heads,
         (
             holds("F_sep is at most 4 |P|^2 (tr Sigma_q)^2", 4 * P * trace**2 >= F),
@@ -125,6 +131,7 @@ def force_of_the_pruned_head_is_of_second_order(key: Key, integrator: AbstractIn
         *conditions(heads, LAST),
         F_sep=F,
     )
+    return _refuting(found, 2)
 
 
 @claim(
@@ -216,7 +223,7 @@ def pruning_lowers_the_force_in_second_order(key: Key, integrator: AbstractInteg
     heads = _dominated(key)
     full, rest = sum(heads.forces), sum(heads.forces[:LAST])
     bounded = holds("the force falls by at most 10^9 phi_g^2", rest >= full - CONSTANT * heads.pruning**2)
-    return _trial(heads, (bounded, _dropped(heads)), *conditions(heads, LAST), forces=heads.forces)
+    return _refuting(_trial(heads, (bounded, _dropped(heads)), *conditions(heads, LAST), forces=heads.forces), 1)
 
 
 @claim(
@@ -231,7 +238,7 @@ def force_per_head_does_not_decrease(key: Key, integrator: AbstractIntegrator) -
 
     Read: the constant of O is at most 10^9.
     """
-    return _mean_trial(in_order(_dominated(key), largest_last=True), Fraction(CONSTANT))
+    return _refuting(_mean_trial(in_order(_dominated(key), largest_last=True), Fraction(CONSTANT)), 1)
 
 
 def _mean_trial(heads: RationalHeads, constant: Fraction, *more: Measurement) -> Trial:
@@ -295,7 +302,7 @@ def weights_of_survivors_grow_by_one_factor(key: Key, integrator: AbstractIntegr
     pulls = [abs(np.sum(bank.parts.centroids)) for bank in heads.banks]
     factor = 1 / (1 - pulls[LAST] / sum(pulls))
     gains = pruned(*heads.system(), LAST).gains
-    return _trial(
+    found = _trial(
         heads,
         (
             holds("the factor is H / (H - 1)", factor == Fraction(HEADS, HEADS - 1)),
@@ -304,6 +311,7 @@ def weights_of_survivors_grow_by_one_factor(key: Key, integrator: AbstractIntegr
         *conditions(heads, LAST)[:3],
         factor=factor,
     )
+    return _refuting(found, 1)
 
 
 def _shares_trial(key: Key, *, equal_weights: bool) -> Trial:

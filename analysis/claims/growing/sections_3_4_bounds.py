@@ -17,12 +17,14 @@ from analysis.claims.growing.instances.expansions import (
     Expansion,
     along_dominant,
     expansion_computed,
+    force_of,
     random_expansion,
     separated,
     shipped,
 )
 from analysis.claims.growing.instances.lines import LINE, centred, symmetric_expansion
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.multirate.rational_logarithms import logarithm
 from analysis.growing.separation import expansion, expansion_derivatives
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, at_most, holds
@@ -214,13 +216,14 @@ def hard_assignments_make_the_second_derivative_positive(key: Key, integrator: A
     evidence="certified",
     num_trials=4,
     note="phi'(0) < 0, phi''(0) < 0 and phi(1) < phi(0), whatever theta_w: phi does not depend on M, so that no gain "
-    f"scales with lambda_max. {LINE} {POSITIVE_CASE}",
+    "scales with lambda_max. Where assignments are hard phi falls like exp(-4 y eps), which is below its Taylor "
+    f"polynomial: (20) fails, too, whatever the signs. {LINE} {POSITIVE_CASE}",
 )
 def amplification_is_complete(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Under (A1), (A2') and lambda_max > theta_w, theta_w above the right side of (19): phi(1) >= phi(0) + phi'(0) +
     phi''(0) / 2 with phi'(0) >= 0 and phi''(0) >= (32/T^2) [s_0^2 theta_w Var / K^2 - C_0] > 0.
     """
-    at = _strong(key)
+    at, hard = _strong(key), _strong_and_hard(key)
     bound, phi, threshold = bound_of(at), at.force(), Fraction(at.strength) - Fraction(1, 2)
     trial = _trial(
         at,
@@ -231,13 +234,45 @@ def amplification_is_complete(key: Key, integrator: AbstractIntegrator) -> Trial
             holds("the bound is positive", bound.value(at.bank, threshold) > 0),
             *bound_computed(at, threshold),
             *expansion_computed(at),
+            *_triggered(hard),
         ),
         (
+            holds(
+                "phi(1) >= phi(0) + phi'(0) + phi''(0) / 2, of hard assignments", force_of(hard.end) >= _taylor(hard)
+            ),
             holds("phi'(0) >= 0", phi[1] >= 0),
             holds("T^2 phi''(0) / 32 is at least the bound", phi[2] / 16 >= bound.value(at.bank, threshold)),
         ),
     )
     return Trial(trial.hypotheses, trial.conclusions, {**trial.witness, "theta_w": threshold}, parameters=at.parameters)
+
+
+def _strong_and_hard(key: Key) -> Expansion:
+    """Return an expansion as strong as that of `_strong`, with T = 1 / log 2 and tokens at least twice as far out."""
+    weak = symmetric_expansion(key)
+    bank = weak.bank._replace(base=Fraction(2))
+    strength = int(bound_of(weak._replace(bank=bank)).threshold(bank)) + 2
+    return symmetric_expansion(key, strength=strength)._replace(bank=bank)
+
+
+def _triggered(at: Expansion) -> tuple[Measurement, ...]:
+    """Measure the hypotheses of Theorem 2 for an expansion, and that what ships is as it is."""
+    threshold = Fraction(at.strength) - Fraction(1, 2)
+    return (
+        *along_dominant(at),
+        *separated(at),
+        *centred(at),
+        holds("theta_w < lambda_max is above the right side of (19)", threshold > bound_of(at).threshold(at.bank)),
+        *bound_computed(at, threshold),
+        *expansion_computed(at),
+        agrees("phi(1) that ships", shipped(*at.floats).end, float(force_of(at.end))),
+    )
+
+
+def _taylor(at: Expansion) -> Fraction:
+    """Return a lower bound of phi(0) + phi'(0) + phi''(0) / 2: a polynomial in 1 / T = log b, of negative slope."""
+    phi, log = at.force(), logarithm(at.bank.base)
+    return phi[0] + min(phi[1] * log.low, phi[1] * log.high) + min(phi[2] * log.low**2, phi[2] * log.high**2)
 
 
 @jax.jit

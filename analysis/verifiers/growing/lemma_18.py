@@ -5,7 +5,8 @@ that doubles the tokens' component along u and a step of the prototypes, is posi
 
 Instance. Tokens at +-a on a line, r at each, prototypes at +-v, T = h^2 / log b. The assignment of a token to its
 prototype exceeds that to the other one by t = tanh y, y = 2 a v / T; the derivative of Lq by v at fixed assignments is
-2 r (v - a t), and F_sep is 8 r^2 v^2 (1 - t^2)^2. The step is the one that takes v to v - shift.
+2 r (v - a t), and F_sep is 8 r^2 v^2 (1 - t^2)^2. The step is the one that takes v to v - shift; through the
+assignments the derivative is another one, and another eta_P gives the same step.
 
 Usage: python lemma_18.py [WITNESS.json]
 """
@@ -48,6 +49,23 @@ def conditions(a, v, r, b, h):
     return L, y * y * (20 * t * t - 4) * force(a, v, r, b, h), 2 * (2 * r * (v - a * t)) ** 2
 
 
+def through_assignments(a, v, r, b, h):
+    """Return bounds in the mode full: of L_P on that segment from above, and of the derivative of Lq by v from both.
+
+    The derivative is 2 r (v - a t - a y (1 - t^2)). The Jacobian has the eigenvalues 2 r and 2 r (1 - (4 / T) c g(s y))
+    with c = s^2 v^2 or a^2, 0 <= s <= 1, and g(x) = (1 - x tanh x) / cosh^2 x, which is at most 1, and at least -1/10
+    since 4 (x - 1) e^(-2 x) <= 2 e^(-3). If y <= 1 it is not negative, and s^2 g(s y) <= 1 - t^2, as s / cosh(s y)
+    increases.
+    """
+    low, high = logarithm(b)
+    t, y = tanh(a, v, b, h), [2 * a * v * end / h**2 for end in (low, high)]
+    mild, slack, per_square = y[1] <= 1, 1 - tanh(a, v, b, h) ** 2, 4 * high / h**2
+    below = per_square * max(v * v * (slack if mild else 1), a * a) - 1
+    above = Fraction(1) if mild else 1 + per_square * max(v, a) ** 2 / 10
+    slope = [2 * r * (v - a * t - a * end * slack) for end in y]
+    return 2 * r * max(above, below), slope[1], slope[0]
+
+
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     a, v, r, b, h, shift = (Fraction(witness[name]) for name in WITNESS)
@@ -59,6 +77,13 @@ def checks(witness):
         "phi''(0) exceeds eta_P^2 L_P |grad Lq|^2",
         float(second / (eta**2 * L * square)),
         second > eta**2 * L * square,
+    )
+    L, least, _ = through_assignments(a, v, r, b, h)
+    yield "in the mode full: eta_P L_P is positive and below 2", float(shift / least * L), 0 < shift / least * L < 2
+    yield (
+        "phi''(0) exceeds eta_P^2 L_P |grad Lq|^2",
+        float(second / (2 * shift * shift * L)),
+        second > 2 * shift * shift * L,
     )
     gain = force(2 * a, v - shift, r, b, h) - force(a, v, r, b, h)
     yield "F_sep falls: the gain", float(gain), gain < 0

@@ -5,7 +5,8 @@ Printed: under (E1)-(E6) S(P_h) > 0 for every survivor h of a pruning at all lat
 Instance. Tokens at +-a on a line, r at each, prototypes at +-v, T = h^2 / log b. The assignment of a token to its
 prototype exceeds that to the other one by t = tanh y, y = 2 a v / T; the derivative of Lq by v at fixed assignments is
 2 r (v - a t), and F_sep is 8 r^2 v^2 (1 - t^2)^2. After one step both prototypes are at 0. L_P is that of the segment
-between the two banks; the gate's steps are eta+ / s.
+between the two banks; the gate's steps are eta+ / s. Through the assignments the derivative is another one, and
+another eta_P, v over it, takes both prototypes to 0.
 
 Usage: python theorem_7.py [WITNESS.json]
 """
@@ -17,15 +18,15 @@ from pathlib import Path
 
 STATEMENT = "growing/theorem-7"
 WITNESS = {
-    "a": "1",
-    "v": "2",
-    "r": "1",
-    "b": "2",
-    "h": "2",
-    "eta_P": "5/7",
+    "a": "10/21",
+    "v": "21/20",
+    "r": "2",
+    "b": "15/8",
+    "h": "1",
+    "eta_P": "18207/54428",
     "eta_T": "1/1000",
     "eta+": "10",
-    "T_init": "6",
+    "T_init": "2",
     "T_min": "1",
     "N_gate": "10",
     "N_min": "1000000",
@@ -61,6 +62,23 @@ def conditions(a, v, r, b, h):
     return L, y * y * (20 * t * t - 4) * force(a, v, r, b, h), 2 * (2 * r * (v - a * t)) ** 2
 
 
+def through_assignments(a, v, r, b, h):
+    """Return bounds in the mode full: of L_P on that segment from above, and of the derivative of Lq by v from both.
+
+    The derivative is 2 r (v - a t - a y (1 - t^2)). The Jacobian has the eigenvalues 2 r and 2 r (1 - (4 / T) c g(s y))
+    with c = s^2 v^2 or a^2, 0 <= s <= 1, and g(x) = (1 - x tanh x) / cosh^2 x, which is at most 1, and at least -1/10
+    since 4 (x - 1) e^(-2 x) <= 2 e^(-3). If y <= 1 it is not negative, and s^2 g(s y) <= 1 - t^2, as s / cosh(s y)
+    increases.
+    """
+    low, high = logarithm(b)
+    t, y = tanh(a, v, b, h), [2 * a * v * end / h**2 for end in (low, high)]
+    mild, slack, per_square = y[1] <= 1, 1 - tanh(a, v, b, h) ** 2, 4 * high / h**2
+    below = per_square * max(v * v * (slack if mild else 1), a * a) - 1
+    above = Fraction(1) if mild else 1 + per_square * max(v, a) ** 2 / 10
+    slope = [2 * r * (v - a * t - a * end * slack) for end in y]
+    return 2 * r * max(above, below), slope[1], slope[0]
+
+
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     a, v, r, b, h, eta, eta_T, gate, T_init, T_min, N_gate, N_min = (Fraction(witness[name]) for name in WITNESS)
@@ -86,6 +104,15 @@ def checks(witness):
     yield "S(P) > 0 before the step", str(4 * v * v), v > 0
     after = v - eta * 2 * r * (v - a * t)
     yield "both prototypes are at one point after it", str(after), after == 0
+    L, least, largest = through_assignments(a, v, r, b, h)
+    yield "in the mode full: eta_P slope = v, with a slope of at least", float(least), 0 < least <= largest
+    yield "(E2): eta_P L_P is below 2", float(v / least * L), v / least * L < 2
+    yield "(E3): phi''(0) over eta_P^2 L_P |grad Lq|^2", float(second / (2 * v * v * L)), second > 2 * v * v * L
+    yield (
+        "(E5): eta_T / eta_P and eta_P / eta+ are at most 1/10",
+        float(v / least / gate),
+        10 * max(eta_T * largest / v, v / least / gate) <= 1,
+    )
 
 
 def main():

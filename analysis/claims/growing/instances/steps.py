@@ -16,12 +16,12 @@ def temperatures(head: TwoPrototypes) -> tuple[Fraction, Fraction]:
     return Fraction(T + 1, 1000), Fraction(T, 2000)
 
 
-def measured_at(head: TwoPrototypes) -> Measured:
+def measured_at(head: TwoPrototypes, mode: str = "frozen") -> Measured:
     """Return what the conditions compare step sizes with, for a head that cools to about half of its temperature."""
     flow, x = head.system()
     (hot, cold), sigma = temperatures(head), float(flow.activity(x)[0])
-    gradient, curvature = float(np.sqrt(2) * abs(head.gradient)), float(head.second_derivative.low)
-    return Measured(float(hot), float(cold), sigma, sigma / 10, float(head.lipschitz), gradient, curvature, 10)
+    gradient, curvature = float(np.sqrt(2) * abs(head.slope(mode).high)), float(head.second_derivative.low)
+    return Measured(float(hot), float(cold), sigma, sigma / 10, float(head.steepest(mode)), gradient, curvature, 10)
 
 
 def slow_rate(rate: Fraction | float, head: TwoPrototypes) -> Fraction:

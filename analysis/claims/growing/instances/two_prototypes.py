@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.multirate.rational_logarithms import Enclosure, logarithm
+from analysis.claims.multirate.rational_logarithms import Enclosure, logarithm, total
 from analysis.claims.prototypes.instances.banks import Bank
 from analysis.claims.rational_instances import Exact, matrix
 from dynsim._types import Key
@@ -79,6 +79,34 @@ class TwoPrototypes(NamedTuple):
         largest = 4 * logarithm(self.base).high * self.copies * (self.v**2 + self.a**2)
         return max(Fraction(2 * self.copies), largest - 2 * self.copies)
 
+    def slope(self, mode: str) -> Enclosure:
+        """Return an enclosure of that derivative in a mode: in the mode full it is 2 r (v - a t - a y (1 - t^2))."""
+        fixed = Enclosure(self.gradient, self.gradient)
+        return fixed if mode == "frozen" else total([fixed, self.y.times(-2 * self.copies * self.a * self._slack)])
+
+    def steepest(self, mode: str) -> Fraction:
+        """Return a bound of the spectral norm of the gradient's Jacobian in a mode, as in `lipschitz`.
+
+        In the mode full its eigenvalues are 2 r and 2 r (1 - (4 / T) c h(s y)) with c = s^2 v^2 or a^2, and h(x) =
+        (1 - x tanh x) / cosh^2 x, which is at most 1, and at least -1/10 since 4 (x - 1) e^(-2 x) <= 2 e^(-3). If y <=
+        1 it is not negative, and s^2 h(s y) <= 1 - t^2, as s / cosh(s y) increases.
+        """
+        if mode == "frozen":
+            return self.lipschitz
+        mild, per_square = self.y.high <= 1, 4 * logarithm(self.base).high
+        below = per_square * max(self.v**2 * (self._slack if mild else 1), self.a**2) - 1
+        above = 1 if mild else 1 + per_square * max(self.v, self.a) ** 2 / 10
+        return 2 * self.copies * max(Fraction(above), below)
+
+    def rate(self, mode: str, shift: int) -> Enclosure:
+        """Return an enclosure of the step size that moves the prototypes by `shift` in a mode."""
+        slope = self.slope(mode)
+        return Enclosure(shift / slope.high, shift / slope.low)
+
+    @property
+    def _slack(self) -> Fraction:
+        return 1 - self.tanh() ** 2
+
     @property
     def activity(self) -> Fraction:
         """The mean variance sigma of (21), q_1 q_2 (4 a v)^2."""
@@ -124,8 +152,8 @@ def expanding_head(key: Key) -> TwoPrototypes:
 
 
 def contracting_head(key: Key) -> TwoPrototypes:
-    """Return a head with v = 2 a and y near 0.7, whose prototypes meet after one step of a moderate size."""
+    """Return a head with v = 11 a / 5 and y near 0.62, whose prototypes meet after one step of a moderate size."""
     rng = numpy_rng(key, "contracting")
-    a = int(rng.integers(2, 6))
-    base = near_base(float(rng.uniform(0.68, 0.72)), a, 2 * a)
-    return TwoPrototypes(a, 2 * a, COPIES, base, int(rng.integers(M)))
+    a, v = 5, 11
+    base = near_base(float(rng.uniform(0.6, 0.64)), a, v)
+    return TwoPrototypes(a, v, COPIES, base, int(rng.integers(M)))
