@@ -47,7 +47,10 @@ def test_every_variant_of_the_passes_is_what_its_name_says(network, monkeypatch)
     plan = simulations._plan(PassesConfig(2, (1,), deviation=0.3), network, INPUTS, KEY)
     assert draws == [(network, KEY, 0.3)]
     random = network.token_embedding
-    told = {name: ({id(network): "trained", id(random): "random"}[id(model)], *rest) for name, (model, _, *rest) in plan.items()}
+    told = {
+        name: ({id(network): "trained", id(random): "random"}[id(model)], *rest)
+        for name, (model, _, *rest) in plan.items()
+    }
     assert told == {
         "trained": ("trained", True, None),
         "trained, float32": ("trained", True, None),
@@ -88,10 +91,15 @@ def test_passes_without_the_feedforward_part_and_with_weights_of_their_own(netwo
 
 
 def test_decoded_are_the_likeliest_tokens_after_each_number_of_passes(network):
-    after = eqx.filter_jit(lambda x, passes: network.logits(network.apply_layers(x, passes=passes)))
-    counted = [np.argmax(after(network.embed(INPUTS.last), jnp.asarray(k)), axis=1) for k in (2, 5)]
+    once = eqx.filter_jit(lambda x: network.apply_layers(x))
+    states = [network.embed(INPUTS.last)]
+    for _ in range(4):
+        states.append(once(states[-1]))
+    found = list(simulations.states_after(network, states[0], (1, 4)))
+    np.testing.assert_allclose(found, [states[1], states[4]], rtol=1e-9)
+    counted = [np.argmax(network.logits(states[k]), axis=1) for k in (1, 4)]
     expected = [",".join(map(str, ids)) for ids in (INPUTS.last, *counted)]
-    assert simulations._decoded(network, INPUTS, (2, 5)) == expected
+    assert simulations._decoded(network, INPUTS, (1, 4)) == expected
 
 
 class _Stats(NamedTuple):
@@ -138,7 +146,9 @@ def test_the_table_of_the_passes_has_first_and_last_measures():
 
 def test_the_last_prompt_is_decoded_and_the_first_one_passes(tmp_path, monkeypatch):
     class Words:
-        encode = staticmethod(lambda text: np.array([len(text), 1]) if text in prompts.PROMPTS else np.array([len(text)]))
+        encode = staticmethod(
+            lambda text: np.array([len(text), 1]) if text in prompts.PROMPTS else np.array([len(text)])
+        )
         decode = staticmethod(lambda ids: "")
 
     monkeypatch.setattr(prompts, "load_tokenizer", lambda path: Words)

@@ -110,7 +110,9 @@ def test_records_have_the_scores_of_every_epoch_and_the_chance_of_the_last(tmp_p
 
 
 def test_the_summary_has_final_and_best_epochs_and_both_levels():
-    scores = np.array([[[0.1, 0.2, 0.3], [0.9, 0.4, 0.3], [0.5, 0.6, 0.7]], [[0.1, 0.2, 0.3], [0.1, 0.4, 0.3], [0.7, 0.6, 0.7]]])
+    scores = np.array(
+        [[[0.1, 0.2, 0.3], [0.9, 0.4, 0.3], [0.5, 0.6, 0.7]], [[0.1, 0.2, 0.3], [0.1, 0.4, 0.3], [0.7, 0.6, 0.7]]]
+    )
     rows = lambda low, high: np.tile(np.array([[low, high], [2 * low, 2 * high]]), (2, 1, 1))
     arrays = {
         "k-means": np.full((2, 3), 0.25),

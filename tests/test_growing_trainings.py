@@ -82,12 +82,19 @@ def test_what_is_measured_at_a_check_is_that_of_the_formulas():
     growth = model.layer.growth
     where = lambda m: (m.layer.temperatures, m.layer.growth.births, m.layer.growth.values, m.layer.prototypes)
     banks = model.layer.prototypes.at[1].set(jax.random.normal(KEY, (3, 6), jnp.float32))
-    moved = (jnp.full(12, 0.05, jnp.float32).at[0].set(0.7), growth.births.at[1].set(5.0), growth.values.at[1].set(1.5), banks)
+    moved = (
+        jnp.full(12, 0.05, jnp.float32).at[0].set(0.7),
+        growth.births.at[1].set(5.0),
+        growth.values.at[1].set(1.5),
+        banks,
+    )
     model = eqx.tree_at(where, model, moved)
     model = eqx.tree_at(lambda m: m.layer.growth.active, model, growth.active.at[1].set(1.0))
     values = training.logits(model, TEST.ids)
     cut = np.sort(values)
-    model = eqx.tree_at(lambda m: m.bias, model, -jnp.asarray((cut[1] + cut[2]) / 2, jnp.float32))  # two below zero, three above
+    model = eqx.tree_at(
+        lambda m: m.bias, model, -jnp.asarray((cut[1] + cut[2]) / 2, jnp.float32)
+    )  # two below zero, three above
     tokens = sample(model, jnp.asarray(TRAIN.ids[:3]))
     accuracy, residuals, active, S, T, F, births, levels = training._measured(model, DATA, tokens)
     above = values > np.mean(cut[1:3])
@@ -157,7 +164,9 @@ def test_choices_are_trained_with_the_first_seed_and_losses_are_means_of_epochs(
     assert found["one: losses"].tolist() == [[1.0, 4.0]] * 2
     assert found["one: sentences"].tolist() == [5, 5]
     assert found["two: share"] == pytest.approx(3 / 5)  # three of five are positive
-    monkeypatch.setattr(training, "read_sentences", lambda corpus: DATA._replace(test=Encoded(TEST.ids[2:], TEST.labels[2:])))
+    monkeypatch.setattr(
+        training, "read_sentences", lambda corpus: DATA._replace(test=Encoded(TEST.ids[2:], TEST.labels[2:]))
+    )
     found = run_training(config, KEY, tmp_path)
     assert found["one: sentences"].tolist() == [5, 3]
     assert found["two: share"] == pytest.approx(2 / 3)  # two of three are negative

@@ -49,9 +49,8 @@ def test_a_run_is_trained_by_its_configuration_and_ends_with_the_whole_held_out_
     monkeypatch.setattr(training_study, "train_multirate", trained)
     monkeypatch.setattr(training_study, "text_loss", looked)
     found = training_study._run(config, variant, data, KEY, tmp_path / "run", Bar())
-    assert {name: given[name] for name in ("num_steps", "residual_weight", "learning_rate", "weight_decay", "every")} == {
-        "num_steps": 5, "residual_weight": 0.7, "learning_rate": 1e-2, "weight_decay": 0.3, "every": 2,
-    }  # fmt: skip
+    numbers = {"num_steps": 5, "residual_weight": 0.7, "learning_rate": 1e-2, "weight_decay": 0.3, "every": 2}
+    assert {name: given[name] for name in numbers} == numbers
     assert not np.any(given["model"].gates)  # held
     gates = float(np.sum(last.gates))
     assert (found.final, found.validation.tolist()) == (9 * gates, [3 * gates] * 4)
