@@ -97,6 +97,12 @@ def test_the_measures_along_a_descent_are_those_of_its_states():
     np.testing.assert_allclose(found.loss[1], competitive_loss(z, path.ys[3], T) / 12, rtol=1e-12)
     np.testing.assert_allclose(found.separation[4], separation(path.ys[4]), rtol=1e-13)
     np.testing.assert_allclose(found.spread, np.full(3, np.sum(np.var(z, axis=0))), rtol=1e-12)
+    q = np.exp(-np.sum((np.asarray(z)[:, None] - np.asarray(path.ys)[3]) ** 2, axis=2) / float(T))
+    q /= q.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found.entropy[1], -np.mean(np.sum(q * np.log(q), axis=1)), rtol=1e-10)
+    table = np.zeros((4, 3), int)
+    np.add.at(table, (np.arange(12) % 4, np.argmax(q, axis=1)), 1)  # the nearest prototype has the largest share
+    np.testing.assert_array_equal(np.asarray(found.tables)[1], table)
     assert np.asarray(found.tables).sum(axis=(1, 2)).tolist() == [12] * 3
     assert np.asarray(found.tables)[0].sum(axis=1).tolist() == [3] * 4
     with pytest.raises(ValueError, match="labels` must hold one class for each of 12 points"):

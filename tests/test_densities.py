@@ -1,9 +1,11 @@
 """Densities on grids of equal area, clusters of them, and the growth rates of the uniform density."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.experiments.tokens import density
 from analysis.experiments.tokens.density import DensityConfig, growth_rate, plateaus, run_densities
 from analysis.tokens.clusters import drift
 from analysis.tokens.densities import DensityClusters, EqualAreaGrid, cluster_drift, density_clusters, merge_times
@@ -125,6 +127,79 @@ def test_plateaus_and_growth_rates_are_read_off():
     assert list(plateaus(ts, np.array([1, 3, 3, 2, 1, 1]))) == [2.0, 1.0]
     assert abs(growth_rate(ts, 0.01 * np.exp(0.3 * ts)) - 0.3) < 1e-12
     assert np.isnan(growth_rate(ts, np.ones(6)))
+
+
+def test_a_rate_is_fitted_up_to_four_times_the_first_size():
+    logarithms = np.array([0.0, 0.5, 0.8, 1.2, 1.5, 1.5, 1.5])  # above ln 4 from the fifth on
+    assert growth_rate(np.arange(7.0), 0.01 * np.exp(logarithms)) == pytest.approx(0.37)  # (-0.5 + 1.2 + 3) / 10
+    assert np.isnan(growth_rate(np.arange(7.0), np.array([1.0, 1, 5, 5, 5, 5, 5])))  # two points before
+
+
+def test_shares_of_cells_and_moduli_of_coefficients_are_kept():
+    grid = EqualAreaGrid(2, 8)
+    kept = density._Kept(grid, 2)
+    tokens = np.array([[1.0, 0.0], [0.0, 1.0], [-0.6, 0.8]])
+    found = np.asarray(kept(jnp.asarray(0.0), jnp.asarray(tokens)))
+    np.testing.assert_allclose(found[:8], np.bincount(np.asarray(grid.cell(tokens)), minlength=8) / 3)
+    once = tokens[:, 0] + 1j * tokens[:, 1]
+    np.testing.assert_allclose(found[8:], [abs(np.mean(once)), abs(np.mean(once**2))])
+
+
+def test_every_ensemble_has_its_beta_and_starts_anew(tmp_path, monkeypatch):
+    flows, starts = [], []
+
+    def solved(flow, y0s, ts, kept, **options):
+        flows.append(np.asarray(flow.query_key(0.0)))
+        starts.append(np.asarray(y0s))
+        return type("Found", (), {"values": np.zeros((2, 3, 4))})
+
+    monkeypatch.setattr(density, "ensemble", solved)
+    config = DensityConfig((1.0, 4.0), (5,), 2, 10.0, 8)
+    for beta, key in ((1.0, stream(0, "a")), (4.0, stream(0, "b"))):
+        density._values(config, beta, 5, EqualAreaGrid(2, 8), np.arange(3.0), key, tmp_path)
+    np.testing.assert_array_equal(flows, [[np.eye(2)], [4 * np.eye(2)]])
+    assert starts[0].shape == (2, 5, 2)
+    assert not np.allclose(starts[0][0], starts[0][1])
+
+
+def test_times_counts_and_rates_are_read_off_the_densities(tmp_path, monkeypatch):
+    config, keys = DensityConfig((1.0, 4.0), (30, 60), 1, 100.0, 40), []
+    one, two, light, uniform = np.zeros(120), np.zeros(120), np.full(120, 0.2 / 119), np.full(120, 1 / 120)
+    one[3], two[[3, 60]], light[3] = 1.0, 0.5, 0.8
+
+    def values(config, beta, n, grid, ts, key, folder):
+        keys.append(jax.random.key_data(key).tolist())
+        shares = np.stack([uniform] * 10 + [two] * 6 + [light] * 4 + [one] * (len(ts) - 20))
+        sizes = np.stack([np.ones(len(ts)), np.exp(0.7 * ts), np.exp(0.3 * ts)], axis=1)  # of degrees 1 to 3
+        return np.concatenate([shares, sizes], axis=1)[None]
+
+    monkeypatch.setattr(density, "_values", values)
+    found = run_densities(config, stream(0, "density"), tmp_path)
+    ts = found["ts"]
+    np.testing.assert_allclose(ts[:20], np.arange(20.0))  # one apart up to 20, then by a factor to the end
+    np.testing.assert_allclose(ts[20:], 20 * 5 ** (np.arange(20) / 19))
+    assert len({tuple(key) for key in keys}) == 4
+    assert found["clusters"][0, 0, 0].tolist() == [0] * 10 + [2] * 6 + [1] * 24
+    np.testing.assert_array_equal(found["time to one"], np.full((2, 2, 1), 20.0))  # 0.8 of the tokens are not all
+    np.testing.assert_array_equal(found["plateau"], np.full((2, 2, 1), 6.0))
+    assert found["degree"].tolist() == [fastest_degree(1.0, 2), 3]
+    np.testing.assert_allclose(found["rate"][1], 0.3)  # of the degree that grows fastest at beta = 4
+    scale = float(TokenFlow(np.eye(2)).scale)
+    predicted = [uniform_growth_rates(beta, 2, 40, scale=scale).max() for beta in (1.0, 4.0)]
+    np.testing.assert_allclose(found["predicted rate"], predicted)
+
+
+def test_a_line_has_medians_and_the_middle_half():
+    arrays = {
+        "ts": np.array([0.0, 9.0]), "beta": np.array([2.0]), "tokens": np.array([7]), "degree": np.array([3]),
+        "clusters": np.array([[[[4, 1], [5, 2], [2, 1], [2, 1], [2, 1], [2, 1]]]]), "predicted rate": np.array([0.25]),
+        "time to one": np.array([[[0.0, 1, 2, 3, 4, np.nan]]]), "plateau": np.array([[np.full(6, 1.5)]]),
+        "rate": np.array([[[0.1, 0.2, 0.3, 0.4, 0.5, np.nan]]]),
+    }  # fmt: skip
+    assert density.summarise_densities(arrays) == (
+        "beta 2, n 7: one cluster in 5 of 6 at t = 2 [1, 3]; at most 5 clusters, longest plateau 1.5 [1.5, 1.5]; "
+        "degree 3 grows at 0.3 [0.2, 0.4] (mean field 0.25)"
+    )
 
 
 @pytest.mark.slow

@@ -117,6 +117,76 @@ def test_the_paper_size_has_five_seeds_and_the_quick_one_both_sides():
     assert [name for name, _ in synthetic.QUICK.changes] == [synthetic.SHOWN]
 
 
+def test_a_line_counts_heads_levels_arrivals_and_forces_of_every_seed():
+    nan, empty = np.nan, Outcome(*(np.full(4, np.nan) for _ in Outcome._fields))
+    first = empty._replace(
+        levels=np.array([nan, 4.0, 2.0, 1.0]),
+        births=np.array([0.0, 1.0, 4.0, 7.0]),
+        arrivals=np.array([np.inf, 10.0, 11.0, 12.0]),
+        temperatures=np.array([0.5, 0.1, 0.1, 0.2]),
+        forces=np.array([3.0, 6.0, 4.0, 1.0]),
+    )
+    second = first._replace(levels=np.array([nan, 2.0, 4.0, 1.0]), forces=np.array([9.0, 4.0, 6.0, 1.0]))
+    arrays = {f"one: {what}": np.stack(pair) for what, *pair in zip(Outcome._fields, first, second, strict=True)}
+    arrays |= {"cases": np.array(["one"]), "spectrum": np.array([2.0, 1.0, 0.25]), "threshold": np.asarray(0.5)}
+    said = synthetic.summarise_synthetic(arrays).splitlines()
+    # by hand: since birth 9, 7, 5 against 4, 2, 1 and 2, 4, 1; F ratios 1.5, 4 and 2/3, 6 over bounds 2, 8 and 1/2, 16
+    assert said[2] == "one: 4; 1 of 2; 3; 0.5 to 1, -1 to -0.5; 1 of 2; 0.625 (0.375 to 1.33)"
+    assert said[3] == "|M_a|_F^2 = 10.1250, |M_a|_F = 3.1820; levels exact"  # 2 (4 + 1 + 1/16)
+    assert said[4].startswith("coverage by 8 heads: as printed 0.3210, ")  # 3.25 / 10.125
+    assert said[5].startswith("  bound for 8 heads: as printed 0.6049, ")  # 1 - 4 / 10.125
+    assert said[6].startswith("coverage by 2 heads: as printed 0.2963, ")  # of two of them, above the threshold
+    assert said[7].startswith("  bound for 2 heads: as printed 0.9012, ")
+
+
+def test_a_case_runs_its_own_choices_with_its_integrator_and_the_seeds_of_all_cases(tmp_path, monkeypatch):
+    case = synthetic.SyntheticConfig(SMALL, Choices(law="aligned"), end=1e3, times=6, integrator="explicit")
+    np.testing.assert_allclose(synthetic.times_of(case), [0, 0.1, 1, 10, 100, 1000])
+    seen = []
+
+    class Flow:
+        def start(self, key):
+            return "start"
+
+    monkeypatch.setattr(synthetic, "growing_flow", lambda key, *given: seen.append(given) or Flow())
+    monkeypatch.setattr(synthetic, "simulate_growing", lambda flow, start, ts, *, integrator: (start, integrator))
+    empty = Outcome(*(np.zeros(()) for _ in Outcome._fields))
+    monkeypatch.setattr(synthetic, "outcome", lambda path, ts: seen.append((*path, ts[-1])) or empty)
+    synthetic.synthetic_outcome(KEY, case)
+    assert seen == [(case.setting, case.choices), ("start", synthetic.INTEGRATORS["explicit"], 1000.0)]
+    assert synthetic.INTEGRATORS["explicit"].rtol == synthetic.INTEGRATORS["stabilised"].rtol
+    keys = []
+    note = lambda key, case: keys.append(jax.random.key_data(key).tolist()) or empty
+    monkeypatch.setattr(synthetic, "synthetic_outcome", note)
+    synthetic.run_synthetic(replace(case, seeds=2, changes=(("other", case),)), KEY, tmp_path)
+    assert keys == [*keys[:2]] * 2
+    assert keys[0] != keys[1]
+
+
+def test_changes_are_what_their_names_say():
+    named, paper = dict(synthetic.PAPER.changes), synthetic.PAPER
+    assert (paper.choices, paper.setting) == (Choices(), Setting())
+    assert all((named[name].choices.prototype_rate == 0) == ("rest" in name) for name in named if "at rest" in name)
+    assert named["sum over tokens"].end * paper.setting.tokens == paper.end  # its losses, and rates, are 500 times ours
+    assert named["fixed assignments"].choices == replace(Choices(), gradient="frozen")
+    shown = Choices(law="aligned", exact=True, prototype_rate=0.0, scaling="tokens", spread=0.01)
+    assert named[synthetic.SHOWN].choices == shown
+    assert named[synthetic.SHOWN].end > paper.end
+    assert named["16 heads at most"].setting.capacity == 16
+    for name, options in (
+        ("projected", {"head_input": "projected"}),
+        ("aligned", {"law": "aligned"}),
+        ("spread by eigenvalue", {"scaling": "eigenvalue"}),
+        ("quantiles", {"birth": "quantiles"}),
+        ("random first head", {"first": "random"}),
+        ("planes captured", {"removal": "plane", "prototype_rate": 0.0}),
+        ("gate by Oja's rule", {"gate": "oja", "prototype_rate": 0.0}),
+        ("residual of the data", {"reading": "data", "prototype_rate": 0.0}),
+        ("residual of the tokens", {"reading": "tokens", "prototype_rate": 0.0}),
+    ):
+        assert named[name].choices == replace(Choices(), **options), name
+
+
 def trial_of(claim: Claim) -> Trial:
     assert claim.trial is not None
     return claim.trial(KEY, Scipy())

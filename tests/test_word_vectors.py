@@ -36,6 +36,8 @@ def test_given_words_keep_their_angles_and_the_others_stay(folder):
     np.testing.assert_allclose(np.mean(np.sum(known**2, axis=1)), 6 * 0.1**2)
     away = VECTORS[[1, 0]] - np.mean(VECTORS[:2], axis=0)
     np.testing.assert_allclose(known @ known.T / (known[0] @ known[0]), away @ away.T / (away[0] @ away[0]))
+    whole = np.asarray(given_words(drawn[:, :2], "some.npz", VOCABULARY, 0.1, KEY))[[1, 3]]  # as many numbers as it has
+    np.testing.assert_allclose(whole @ whole.T / (whole[0] @ whole[0]), away @ away.T / (away[0] @ away[0]))
     with pytest.raises(ValueError, match="`vectors` must have at most 1 numbers, the dimension of tokens, but have 2"):
         given_words(jnp.zeros((5, 1)), "some.npz", VOCABULARY, 0.1, KEY)
 
