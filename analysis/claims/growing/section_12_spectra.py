@@ -231,8 +231,8 @@ def order_is_unique(key: Key, integrator: AbstractIntegrator) -> Trial:
 def _energies(s: tuple[Fraction, ...]) -> list[list[Fraction]]:
     """Return the energies left after each head, for heads in the spectral order and with the first two exchanged."""
     squares = [2 * v * v for v in s]
-    total = sum(squares)
-    return [[total - sum(squares[i] for i in order[:k]) for k in (1, 2, 3)] for order in ((0, 1, 2), (1, 0, 2))]
+    left = lambda order, k: sum((squares[i] for i in order[k:]), Fraction(0))
+    return [[left(order, k) for k in (1, 2, 3)] for order in ((0, 1, 2), (1, 0, 2))]
 
 
 def _left_as_shipped(s: tuple[Fraction, ...], energies: tuple[list[Fraction], ...]) -> tuple[Measurement, ...]:
