@@ -51,7 +51,8 @@ def test_a_run_is_trained_by_its_configuration_and_ends_with_the_whole_held_out_
     found = training_study._run(config, variant, data, KEY, tmp_path / "run", Bar())
     numbers = {"num_steps": 5, "residual_weight": 0.7, "learning_rate": 1e-2, "weight_decay": 0.3, "every": 2}
     assert {name: given[name] for name in numbers} == numbers
-    assert not np.any(given["model"].gates)  # held
+    assert not np.any(given["model"].gates)
+    assert all(bool(part.gate_frozen) for part in given["model"].rounds)
     gates = float(np.sum(last.gates))
     assert (found.final, found.validation.tolist()) == (9 * gates, [3 * gates] * 4)
     np.testing.assert_array_equal(found.training, np.arange(5.0))
