@@ -9,14 +9,14 @@ from analysis.experiments.growing.word_vectors import given_words, read_vectors
 from dynsim.io.npz import write_arrays
 
 VOCABULARY = ("<pad>", "film", "a", "dull", "one")
-VECTORS = np.array([[1.0, 2.0], [0.0, -1.0], [3.0, 1.0]])
+VECTORS = np.array([[1.0, 3.0], [0.0, -1.0], [3.0, 1.0]])
 KEY = jax.random.key(0)
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     write_arrays(tmp_path / "some.npz", {"word": np.array([b"dull", b"film", b"xyz"]), "vec": VECTORS})
-    (tmp_path / "some.txt").write_text("dull 1 2\nfilm 0 -1\nxyz 3 1 7\n")
+    (tmp_path / "some.txt").write_text("dull 1 3\nfilm 0 -1\nxyz 3 1 7\n")
     monkeypatch.setenv("DYNSIM_DATA", str(tmp_path))
     return tmp_path
 
@@ -25,7 +25,7 @@ def folder(tmp_path, monkeypatch):
 def test_known_words_have_their_vectors_in_the_order_of_the_vocabulary(folder, name):
     has, vectors = read_vectors(name, VOCABULARY)
     assert has.tolist() == [False, True, False, True, False]
-    assert vectors.tolist() == [[0.0, -1.0], [1.0, 2.0]]
+    assert vectors.tolist() == [[0.0, -1.0], [1.0, 3.0]]
 
 
 def test_given_words_keep_their_angles_and_the_others_stay(folder):
