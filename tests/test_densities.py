@@ -169,7 +169,8 @@ def test_times_counts_and_rates_are_read_off_the_densities(tmp_path, monkeypatch
 
     def values(config, beta, n, grid, ts, key, folder):
         keys.append(jax.random.key_data(key).tolist())
-        shares = np.stack([uniform] * 10 + [two] * 6 + [light] * 4 + [one] * (len(ts) - 20))
+        early = [uniform] * 6 + [two] * 2 + [uniform] * 2 + [two] * 6 + [light] * 4
+        shares = np.stack(early + [one] * (len(ts) - 20))
         sizes = np.stack([np.ones(len(ts)), np.exp(0.7 * ts), np.exp(0.3 * ts)], axis=1)  # of degrees 1 to 3
         return np.concatenate([shares, sizes], axis=1)[None]
 
@@ -179,7 +180,7 @@ def test_times_counts_and_rates_are_read_off_the_densities(tmp_path, monkeypatch
     np.testing.assert_allclose(ts[:20], np.arange(20.0))  # one apart up to 20, then by a factor to the end
     np.testing.assert_allclose(ts[20:], 20 * 5 ** (np.arange(20) / 19))
     assert len({tuple(key) for key in keys}) == 4
-    assert found["clusters"][0, 0, 0].tolist() == [0] * 10 + [2] * 6 + [1] * 24
+    assert found["clusters"][0, 0, 0].tolist() == [0] * 6 + [2] * 2 + [0] * 2 + [2] * 6 + [1] * 24
     np.testing.assert_array_equal(found["time to one"], np.full((2, 2, 1), 20.0))  # 0.8 of the tokens are not all
     np.testing.assert_array_equal(found["plateau"], np.full((2, 2, 1), 6.0))
     assert found["degree"].tolist() == [fastest_degree(1.0, 2), 3]
