@@ -164,6 +164,29 @@ def test_documents_are_standardised_vectors_of_known_words(tmp_path, monkeypatch
     assert np.allclose(train.pooled().tokens[0, 0], (known[0] + known[1]) / 2)
 
 
+def test_one_file_is_split_thinned_evenly_and_read_word_for_word(tmp_path, monkeypatch):
+    words, vec = ["the", "a", "film", "fine", "never"], np.array([[1.0, 0], [0, 2], [3, 1], [2, 5], [90, -70]])
+    np.savez(tmp_path / "vectors.npz", word=np.array(words, "S"), vec=vec)
+    train = ["The film", "fine", "a film a", "fine", "fine film"]  # of five the first, third and last
+    test = ["unheard", "Fine", "never", "film", "the a"]
+    with gzip.open(tmp_path / "all.csv.gz", "wt", encoding="utf-8") as stream:
+        stream.write("text,label,split\n")
+        for k, (a, b) in enumerate(zip(train, test, strict=True)):
+            stream.write(f"{a},{k % 2},train\n{b},{(k + 1) % 2},test\n")
+    monkeypatch.setenv("DYNSIM_DATA", str(tmp_path))
+    split = Corpus("all.csv.gz", "all.csv.gz", by_split=True, length=4, limit=3)
+    first, second = read_corpus(split, "vectors.npz")
+    used = vec[[0, 2, 1, 2, 1, 3, 2]]  # the film, a film a, fine film
+    scaled = (vec - used.mean(axis=0)) / used.std(axis=0)
+    np.testing.assert_allclose(
+        first.means, [scaled[[0, 2]].mean(0), scaled[[1, 2, 1]].mean(0), scaled[[3, 2]].mean(0)], rtol=1e-5, atol=1e-6
+    )
+    np.testing.assert_allclose(second.means, [[0, 0], scaled[4], scaled[[0, 1]].mean(0)], rtol=1e-5, atol=1e-6)
+    assert (first.labels.tolist(), second.labels.tolist()) == ([0, 0, 0], [1, 1, 1])
+    np.testing.assert_array_equal(second.shares.sum(axis=1), [1, 1, 1])  # a document without a word is a zero vector
+    np.testing.assert_allclose(first.pooled().means, first.means)
+
+
 def test_labels_beyond_the_classes_are_refused(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="`classes` must be above 7, a label in `a.csv.gz`, but is 2"):
         corpus(tmp_path, monkeypatch, "17")

@@ -12,7 +12,8 @@ from dynsim.ensembles import ensemble
 from dynsim.initial_distributions import initial
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
-from dynsim.simulation import iterate, simulate, simulate_until
+from dynsim.outcome import Outcome
+from dynsim.simulation import iterate, simulate, simulate_until, with_error
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.hardmax.maps import HardmaxMap
@@ -100,6 +101,29 @@ def test_a_map_on_the_host_is_exact():
 def test_maps_on_the_host_take_lists():
     assert iterate(Halving(), [1, 3], 1).ys.tolist() == [[1, 3], [Fraction(1, 2), Fraction(3, 2)]]
     assert iterate(HardmaxMap(0.5), [[0, 1], [2, 3]], 1).ys.dtype == float
+
+
+class Adding(Halving):
+    def step(self, k, x):
+        return np.array([v + k for v in x], dtype=object)
+
+
+def test_layers_are_numbered_from_zero_through_all_blocks():
+    scanned = iterate(FunctionMap(lambda k, x: x + jnp.asarray(k, float)), jnp.zeros(1), 6, every=2)
+    looped = iterate(Adding(), np.array([Fraction(0)], dtype=object), 6, every=2)
+    for path in (scanned, looped):
+        assert [float(y[0]) for y in path.ys] == [0, 1, 6, 15]  # 0 + 1, + 2 + 3, + 4 + 5
+        assert np.asarray(path.ts).tolist() == [0, 2, 4, 6]
+        assert (int(path.stats.num_steps), float(path.stats.last_time)) == (6, 6.0)
+    broken = iterate(FunctionMap(lambda k, x: jnp.where(k == 1, jnp.nan, jnp.ones(1))), jnp.zeros(1), 3)
+    assert (bool(broken.stats.succeeded), int(broken.stats.outcome)) == (False, int(Outcome.NON_FINITE))
+    assert repr(scanned).startswith("Trajectory of FunctionMap, 4 times from 0 to 6, states (1,).")
+
+
+def test_an_error_is_a_distance():
+    path = simulate(FunctionFlow(lambda t, x: -x), jnp.ones(2), [0, 1], integrator=Scipy())
+    found = with_error(path.stats, jnp.asarray([1.0, 2.0]), jnp.asarray([1.5, 1.75]))
+    np.testing.assert_array_equal(found.error, [0.5, 0.25])
 
 
 @pytest.mark.parametrize(("steps", "every"), [(0, 1), (5, 2), (4, 0), (-1, 1)])

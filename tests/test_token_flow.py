@@ -89,6 +89,30 @@ def test_a_schedule_applies_itself_as_its_matrices_do(name):
         np.testing.assert_allclose(M.bilinear(t, x, y), np.einsum("nd,hde,me->hnm", x, full, y), atol=1e-13)
         expected = np.einsum("hij,hed,jd->ie", weights, full, y)
         np.testing.assert_allclose(M.mix(t, weights, y), expected, atol=1e-13)
+        np.testing.assert_allclose(M.queries(t, x), np.einsum("hde,nd->hne", full, x), atol=1e-13)
+        means = jnp.asarray(_random("means", 2, 5, 3))
+        np.testing.assert_allclose(M.applied(t, means), np.einsum("hed,hid->ie", full, means), atol=1e-13)
+
+
+def test_one_matrix_is_applied_to_the_sum_of_all_heads():
+    U, means = _random("U", 3, 3), jnp.asarray(_random("means", 2, 5, 3))
+    np.testing.assert_allclose(Constant(U).applied(0.0, means), np.einsum("ed,hid->ie", U, means), atol=1e-13)
+
+
+def test_a_rectified_wave_has_half_the_period_and_layers_return():
+    base, a, f, phase = np.ones((1, 2, 2)), [[1.5, -2.0]], [[-4.0, 3.0]], [[0.3, 0.1]]
+    plain, rectified = (Modulated(base, a, f, phase, rectified=rectified) for rectified in (False, True))
+    t = 0.7
+    wave = np.array([1.5 * np.sin(0.3 - 4 * t), -2 * np.sin(0.1 + 3 * t)])
+    np.testing.assert_allclose(plain(t)[0], np.stack([wave, wave], axis=1), atol=1e-14)
+    np.testing.assert_allclose(rectified(t)[0], np.abs(np.stack([wave, wave], axis=1)), atol=1e-14)
+    assert (plain.fastest_period(), rectified.fastest_period()) == pytest.approx((np.pi / 2, np.pi / 4))
+    assert rectified.without_period().fastest_period() == np.inf
+    np.testing.assert_array_equal(rectified.without_period()(t), rectified(t))
+    layers = PiecewiseConstant(np.array([1.0, -3.0, 2.0]).reshape(3, 1, 1, 1) * np.eye(2), [0.5, 1.0, 0.25])
+    assert [float(layers(1.75 + t)[0, 0, 0]) for t in (0.1, 0.6, 1.6)] == [1, -3, 2]
+    assert layers.norm_bound() == pytest.approx(3)
+    assert ScaledIdentity([-2.0, 1.0], 3).norm_bound() == pytest.approx(2)
 
 
 def test_layers_change_at_their_breakpoints():
