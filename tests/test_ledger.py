@@ -277,6 +277,15 @@ def test_ids_and_rulings_are_refused_in_one_sentence():
         collect([Claim("consensus/lemma-9", SOURCE, "")], statements())
 
 
+# Numbered items that the tables of the list leave out and its first paragraph asks for.
+BESIDE_THE_TABLES = {
+    *(f"growing/corollary-{number}" for number in (4, 5, 6, 7, 10, 11, 13, 16)),
+    *(f"growing/{id}" for id in ("lemma-17-ii", "lemma-19", "theorem-8-iv")),
+    "multirate/remark-32",
+    *(f"hardmax/{id}" for id in ("experiment-6.3", "claim-semidefinite")),
+}
+
+
 def test_every_statement_is_listed_to_the_letter():
     path = Path("../shared/STATEMENTS.md")
     if not path.exists():
@@ -285,7 +294,9 @@ def test_every_statement_is_listed_to_the_letter():
     for section in re.split(r"^## ", path.read_text(), flags=re.M)[1:]:
         key = section.split("`")[1]
         listed += [f"{key}/{id}" for id in re.findall(r"^\| `([^`]+)` \|", section, flags=re.M)]
-    assert [s.full_id for s in statements()] == listed
+    assert [s.full_id for s in statements() if s.full_id not in BESIDE_THE_TABLES] == listed
+    assert len({s.full_id for s in statements()}) == len(statements())
+    assert BESIDE_THE_TABLES.isdisjoint(listed)
 
 
 def test_a_pattern_names_a_statement_and_its_variants_only():
