@@ -1,6 +1,7 @@
 """Exact rational arithmetic: numbers, and arrays of dtype object, whose entries are of type `Fraction`."""
 
 import math
+import re
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -82,6 +83,7 @@ def positive_definite(matrix: Exact) -> bool:
 
 
 CHUNK = 4000  # digits that Python writes and reads at once
+WRITTEN = re.compile(r"-?[0-9]+(/0*[1-9][0-9]*)?")
 
 
 def fraction_text(value: int | Fraction) -> str:
@@ -93,10 +95,9 @@ def fraction_text(value: int | Fraction) -> str:
 
 def fraction_of(text: str) -> Fraction:
     """Return the number that `fraction_text` has written; raise `ValueError` for other text."""
-    parts = text.split("/")
-    if len(parts) > 2:
-        raise ValueError(f"{text[:40]} is no fraction.")
-    return Fraction(*(_integer(part) for part in parts))
+    if not WRITTEN.fullmatch(text):
+        raise ValueError(f"`{text[:40]}` is no fraction.")
+    return Fraction(*(_integer(part) for part in text.split("/")))
 
 
 def _digits(n: int) -> str:

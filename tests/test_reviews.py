@@ -117,6 +117,7 @@ def test_the_vocabulary_is_by_frequency_with_ties_by_first_appearance():
     assert len(found) == 5
     np.testing.assert_array_equal(found.encode(["d", "unknown", "a"], 4), [4, 1, 0, 0])
     np.testing.assert_array_equal(found.encode(["a", "unknown", "b", "c"], 2), [1, 3])
+    np.testing.assert_array_equal(found.encode([PADDING, "a"], 2), [1, 0])  # the padding is no word
 
 
 @settings(deadline=None)
