@@ -5,6 +5,7 @@ comparison, transpose, function or branch in a function for which the tables in 
 It is tried against the claims of that function, up to `CLAIMS` of them, and if these do not notice it, against the
 files of tests that import the module, up to `TESTS`. Some errors change nothing that can be seen (a transpose of a
 symmetric matrix, a tolerance): what survives has to be read, and goes to the tables or is equivalent.
+With `--tests` errors are drawn from every function of the modules, and tried against their tests alone.
 """
 
 import argparse
@@ -81,8 +82,11 @@ def expressions(node: ast.AST) -> Iterator[ast.expr]:
         yield from expressions(child)
 
 
-def errors_of(module: str, known: Sequence[tuple[int, Sequence[str]]]) -> Iterator[Mutant]:
-    """Yield the errors in those functions of a module that the tables know, given lines with the claims they name."""
+def errors_of(module: str, known: Sequence[tuple[int, Sequence[str]]], tests: tuple[str, ...] = ()) -> Iterator[Mutant]:
+    """Yield the errors in those functions of a module that the tables know, given lines with the claims they name.
+
+    With files of tests given, those in all its functions, for these tests.
+    """
     source = file_of(module).read_text(encoding="utf-8")
     lines = source.splitlines(keepends=True)
     for function in ast.walk(ast.parse(source)):
@@ -91,7 +95,7 @@ def errors_of(module: str, known: Sequence[tuple[int, Sequence[str]]]) -> Iterat
         named = [ids for line, ids in known if function.lineno <= line <= int(function.end_lineno or 0)]
         claims = [id for id, _ in collections.Counter(id for ids in named for id in ids).most_common(CLAIMS)]
         body = ast.Module(function.body, [])
-        for node in expressions(body) if claims else ():
+        for node in expressions(body) if claims or tests else ():
             first, last = node.lineno - 1, int(node.end_lineno or node.lineno)
             old = "".join(lines[first:last])
             head, tail = (
@@ -102,7 +106,7 @@ def errors_of(module: str, known: Sequence[tuple[int, Sequence[str]]]) -> Iterat
                 text = f"({ast.unparse(ast.fix_missing_locations(new))})"
                 changed = f"{head.decode()}{text}{tail.decode()}"
                 words = f"{module}:{node.lineno} {function.name}: {ast.unparse(node)[:80]} -> {text[:80]}"
-                mutant = Mutant(words, module, old, changed, tuple(claims))
+                mutant = Mutant(words, module, old, changed, () if tests else tuple(claims), tests=tests)
                 if source.count(old) == 1 and _compiles(mutant):
                     yield mutant
 
@@ -115,16 +119,9 @@ def _compiles(mutant: Mutant) -> bool:
     return True
 
 
-def draw(count: int, *, seed: int = 0, patterns: Sequence[str] = ("*",)) -> list[Mutant]:
+def draw(count: int, *, seed: int = 0, patterns: Sequence[str] = ("*",), by_tests: bool = False) -> list[Mutant]:
     """Return errors drawn at random, at most `PER_FUNCTION` of a function, in modules that match a pattern."""
-    table = collections.defaultdict(list)
-    for mutant in mutants():
-        if mutant.claims and any(fnmatch.fnmatchcase(mutant.module, p) for p in patterns):
-            place = mutant.path.read_text(encoding="utf-8").split(mutant.old)[0].count("\n") + 1
-            table[mutant.module].append(
-                (place + mutant.old[: len(mutant.old) - len(mutant.old.lstrip())].count("\n"), mutant.claims)
-            )
-    pool = [error for module, known in table.items() for error in errors_of(module, known)]
+    pool = list(_in_all_functions(patterns) if by_tests else _in_known_functions(patterns))
     random.Random(seed).shuffle(pool)
     drawn: collections.Counter[str] = collections.Counter()
     chosen = []
@@ -136,19 +133,42 @@ def draw(count: int, *, seed: int = 0, patterns: Sequence[str] = ("*",)) -> list
     return chosen[:count]
 
 
+def _in_all_functions(patterns: Sequence[str]) -> Iterator[Mutant]:
+    for path in sorted(path for top in ("dynsim", "analysis", "figures") for path in Path(ROOT, top).rglob("*.py")):
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        if any(fnmatch.fnmatchcase(module, p) for p in patterns) and (files := importing_files(module)):
+            yield from errors_of(module, (), files)
+
+
+def _in_known_functions(patterns: Sequence[str]) -> Iterator[Mutant]:
+    table = collections.defaultdict(list)
+    for mutant in mutants():
+        if mutant.claims and any(fnmatch.fnmatchcase(mutant.module, p) for p in patterns):
+            place = mutant.path.read_text(encoding="utf-8").split(mutant.old)[0].count("\n") + 1
+            table[mutant.module].append(
+                (place + mutant.old[: len(mutant.old) - len(mutant.old.lstrip())].count("\n"), mutant.claims)
+            )
+    for module, known in table.items():
+        yield from errors_of(module, known)
+
+
 def importing_files(module: str) -> tuple[str, ...]:
-    """Return the files of tests that import a module by name, or else its public names, up to `TESTS` of them."""
+    """Return the files of tests of a module, up to `TESTS`: those that the tables name, import it, or name its parts."""
+    tabled = [test.split("::")[0] for mutant in mutants() if mutant.module == module for test in mutant.tests]
     source = file_of(module).read_text(encoding="utf-8")
     public = [*re.findall(r"^(?:def|class) ([A-Za-z]\w{4,})", source, re.MULTILINE)]
     files = {path: path.read_text(encoding="utf-8") for path in sorted(Path(ROOT, "tests").glob("test_*.py"))}
     direct = [path for path, text in files.items() if re.search(rf"from {re.escape(module)} import", text)]
     other = [path for path, text in files.items() if any(re.search(rf"\b{name}\b", text) for name in public)]
-    return tuple(str(path.relative_to(ROOT)) for path in dict.fromkeys([*direct, *other]))[:TESTS]
+    found = [str(path.relative_to(ROOT)) for path in (*direct, *other)]
+    return tuple(dict.fromkeys([*tabled, *found]))[:TESTS]
 
 
 def tried(error: Mutant) -> str:
     """Return what noticed an error: `claims`, `tests`, `exception` (of a claim), or `nothing`."""
     (result,) = run([error])
+    if error.tests:
+        return "tests" if result.noticed else "nothing"
     if result.noticed:
         return "claims"
     if any("Error" in words for words in result.survived):
@@ -165,16 +185,18 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("modules", nargs="*", default=["*"], help="names of modules, or shell patterns; all by default")
     parser.add_argument("--count", type=int, default=50, help="number of errors")
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
+    parser.add_argument("--tests", action="store_true", help="errors in all functions, tried against tests alone")
     options = parser.parse_args(words)
     found: collections.Counter[str] = collections.Counter()
     with prepare():
-        for error in draw(options.count, seed=options.seed, patterns=options.modules):
+        for error in draw(options.count, seed=options.seed, patterns=options.modules, by_tests=options.tests):
             by = tried(error)
             found[by] += 1
             print(f"{by:9}  {error.name}", flush=True)
     total = found.total()
     if not total:
-        print(f"no table has errors in {' or '.join(options.modules)}", file=sys.stderr)
+        none = "no module with tests matches" if options.tests else "no table has errors in"
+        print(f"{none} {' or '.join(options.modules)}", file=sys.stderr)
         return 2
     seen = total - found["nothing"]
     low, high = binomtest(seen, total).proportion_ci(method="wilson")

@@ -54,6 +54,14 @@ def test_the_tests_of_a_module_are_those_that_import_it():
     assert "tests/test_energies.py" in importing_files("analysis.tokens.hemispheres")
 
 
+def test_errors_for_tests_are_drawn_from_functions_that_no_table_knows():
+    drawn = draw(500, patterns=["dynsim.networks.sentiment.words"], by_tests=True)
+    assert all("tests/test_reviews.py" in error.tests for error in drawn)
+    assert not any(error.claims for error in drawn)
+    assert {"__call__", "encode"} <= {error.name.split(":")[1].split()[1] for error in drawn}
+    assert main(["dynsim.nowhere", "--tests"]) == 2
+
+
 def test_a_module_that_no_table_knows_is_refused(capsys):
     assert main(["dynsim.nowhere"]) == 2
     assert capsys.readouterr().err == "no table has errors in dynsim.nowhere\n"
