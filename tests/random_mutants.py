@@ -153,7 +153,7 @@ def _in_known_functions(patterns: Sequence[str]) -> Iterator[Mutant]:
 
 
 def importing_files(module: str) -> tuple[str, ...]:
-    """Return the files of tests of a module, up to `TESTS`: those that the tables name, import it, or name its parts."""
+    """Return files of tests of a module, up to `TESTS`: those that the tables name, import it, or name its parts."""
     tabled = [test.split("::")[0] for mutant in mutants() if mutant.module == module for test in mutant.tests]
     source = file_of(module).read_text(encoding="utf-8")
     public = [*re.findall(r"^(?:def|class) ([A-Za-z]\w{4,})", source, re.MULTILINE)]
