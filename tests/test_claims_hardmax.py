@@ -14,10 +14,12 @@ from analysis.claims.hardmax import section_2_model as model
 from analysis.claims.hardmax import section_2_softmax as softmax
 from analysis.claims.hardmax import section_3_preliminaries as preliminary
 from analysis.claims.hardmax import section_5_leaders as leaders
+from analysis.claims.hardmax import section_6_training as training
 from analysis.claims.hardmax.instances import clouds as instances
 from analysis.claims.hardmax.instances import zoo
 from analysis.claims.hardmax.instances.certified_limits import CertifiedRun, certified_run
 from analysis.claims.rational_instances import identity, matrix
+from analysis.experiments import Record
 from analysis.hardmax.leaders import leader_layers
 from analysis.hardmax.polytopes import contains
 from dynsim.keys import stream
@@ -196,3 +198,46 @@ def test_rows_of_the_similarity_matrix_by_hand():
         [quarter] * 4,
     ]
     assert ExactHardmaxMap(1).follower_sets(z).lists() == [[0], [1], [0, 1], [0, 1, 2, 3]]
+
+
+def accuracies(*shares, train=35_000, test=15_000, loss=0.3):
+    """Return a record whose classifiers of d = 2, 4, 8, 16 classify these shares of the test reviews correctly."""
+    labels = np.arange(test) % 2
+    arrays = {"labels": labels, "training labels": np.arange(train) % 2}
+    for d, share in zip((2, 4, 8, 16), shares, strict=True):
+        right = np.arange(test) < share * test
+        arrays |= {f"d={d}: alpha": np.array(1.0), f"d={d}: softmax loss": np.array([0.7, loss])}
+        arrays[f"d={d}: hardmax logits"] = np.where(right, 1.0, -1.0) * np.where(labels == 1, 1.0, -1.0)
+    return Record("hardmax/reviews-full", "paper", 0, {}, arrays)
+
+
+@pytest.mark.parametrize(
+    ("shares", "met"),
+    [
+        ((0.79, 0.83, 0.87, 0.9), [True, True, True, True]),
+        ((0.79, 0.784, 0.87, 0.9), [True, True, True, True]),  # d = 4 is within three standard errors
+        ((0.79, 0.76, 0.87, 0.9), [True, False, True, True]),
+        ((0.74, 0.83, 0.87, 0.9), [True, True, False, True]),
+        ((0.8, 0.83, 0.85, 0.85), [True, True, True, False]),
+        ((0.9, 0.85, 0.85, 0.8), [False, False, False, False]),
+        ((0.815, 0.8155, 0.816, 0.817), [False, True, True, False]),  # a growth that is none
+    ],
+)
+def test_accuracies_are_held_against_the_printed_ones(shares, met, monkeypatch):
+    monkeypatch.setattr(training, "paper_record", lambda experiment: accuracies(*shares))
+    trial = training._printed_accuracy_trial((2, 4, 8, 16))
+    assert trial.applies
+    assert [not m.fails_clearly for m in trial.conclusions] == met
+    monkeypatch.setattr(training, "best_record", lambda experiment: accuracies(*shares, train=2000, test=2000))
+    grows = training._growing_accuracy_trial((2, 4, 8, 16))
+    assert grows.applies
+    assert [not m.fails_clearly for m in grows.conclusions][:1] == met[:1]
+    assert training._growing_accuracy_trial((2, 2, 2, 2), learned=False).contradicts
+
+
+@pytest.mark.parametrize("few", [{"train": 2000}, {"test": 2000}, {"loss": 0.69}])
+def test_printed_accuracies_need_the_printed_numbers_of_reviews(few, monkeypatch):
+    monkeypatch.setattr(training, "paper_record", lambda experiment: None)
+    monkeypatch.setattr(training, "best_record", lambda experiment: accuracies(0.6, 0.6, 0.6, 0.6, **few))
+    assert not training._printed_accuracy_trial((2, 4, 8, 16)).applies
+    assert training._printed_accuracy_trial((2, 2, 2, 2), printed_sizes=False).contradicts

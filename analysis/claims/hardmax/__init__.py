@@ -87,6 +87,11 @@ STATEMENTS = (
     ),
     Statement("claim-eight-layers", HARDMAX.at("Sec 6.3"), "K = 8 layers approximate the asymptotic state"),
     Statement(
+        "experiment-6.3",
+        HARDMAX.at("Sec 6.3"),
+        "the share of correctly classified test reviews grows from around 80% for d = 2 to around 90% for d = 16",
+    ),
+    Statement(
         "experiment-table-1",
         HARDMAX.at("Table 1"),
         "leaders per review grow with d; nearly all are leaders from the start",
