@@ -219,6 +219,7 @@ def accuracies(*shares, train=35_000, test=15_000, loss=0.3):
         ((0.79, 0.76, 0.87, 0.9), [True, False, True, True]),
         ((0.74, 0.83, 0.87, 0.9), [True, True, False, True]),
         ((0.8, 0.83, 0.85, 0.85), [True, True, True, False]),
+        ((0.79, 0.83, 0.9, 0.85), [True, False, True, False]),
         ((0.9, 0.85, 0.85, 0.8), [False, False, False, False]),
         ((0.815, 0.8155, 0.816, 0.817), [False, True, True, False]),  # a growth that is none
     ],
