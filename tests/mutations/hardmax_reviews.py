@@ -151,8 +151,8 @@ MUTANTS = (
     Mutant(
         "hardmax: the accuracy printed for d = 16 is held against d = 8",
         TRAINING,
-        "            (dimensions[0], dimensions[-1]),\n",
-        "            (dimensions[0], dimensions[-2]),\n",
+        "_recognised(kept, (dimensions[0], dimensions[-1]))",
+        "_recognised(kept, (dimensions[0], dimensions[-2]))",
         tests=ACCURACIES,
     ),
     Mutant(
