@@ -95,6 +95,7 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "hardmax/claim_figure_2_rows": (("extra points", 0), ["2", "1"]),
     "hardmax/claim_no_metastability": (("tokens", 2), ["1", "0", "1"]),
     "hardmax/claim_s_all_projections": (("tokens", 2), ["-3", "-3"]),
+    "hardmax/claim_semidefinite_tokens": (("tokens", 1), ["2", "1"]),
     "hardmax/claim_softmax_limit_uniform": (("gap times m",), "16"),
     "hardmax/claim_sphere_fixed": (("A", 0, 1), "0"),
     "hardmax/claim_theory_applies_to_reviews": (("review",), ["an", "amazing", "film", "<PAD>"]),

@@ -96,4 +96,10 @@ STATEMENTS = (
         HARDMAX.at("Table 1"),
         "leaders per review grow with d; nearly all are leaders from the start",
     ),
+    Statement(
+        "claim-semidefinite",
+        HARDMAX.at("Sec 7"),
+        "A semidefinite: the clustering results apply to the components of the tokens on the positive definite "
+        "eigenspace, but nothing can be said about the kernel",
+    ),
 )
