@@ -123,6 +123,7 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "multirate/remark_25_norm_constraints": (("S", 0), "3"),
     "multirate/remark_30_column_sums_every_map": (("J", 0, 1), "1/4"),
     "multirate/remark_30_fixed_point": (("b",), ["1", "0"]),
+    "multirate/remark_32": (("another equilibrium", 1), "1"),
     "multirate/theorem_28_iii_euler_at_the_bound": (("tau",), "1/3"),
     "prototypes/algorithm_1_line_12": (("p", 1), ["1"]),
     "prototypes/algorithm_1_line_20": (("p", 1), ["1"]),
