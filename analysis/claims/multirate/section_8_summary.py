@@ -38,7 +38,8 @@ def _summary_trial(key: Key, A: Exact, Q: Exact, *, mass: bool) -> Trial:
 
     With `mass`, the equilibria are those among vectors of mass one.
     """
-    n, chain = len(A), Chain(attention_generator(A), "attention")
+    generator: Any = attention_generator(A)
+    n, chain = len(A), Chain(generator, "attention")
     equations = np.concatenate([Q, matrix([[1] * n])]) if mass else Q
     directions, basis = null_space(equations), null_space(Q)
     law = basis[0] / basis[0].sum()
@@ -70,7 +71,8 @@ def _joint_measurements(A: Exact, law: Exact, p: Exact) -> tuple[Measurement, ..
     A step of attention is a forward-Euler step of size one of its generator, within the bound of Theorem 28 (iii). It
     contracts the total variation distance by Dobrushin's coefficient.
     """
-    Q, shrink = attention_generator(A), dobrushin_coefficient(A.T)
+    Q: Any = attention_generator(A)
+    shrink = dobrushin_coefficient(A.T)
     step, far = MasterEquationMap(Q, 1), [total_variation(p, law)]
     same = True
     for k in range(LAYERS):
