@@ -130,6 +130,17 @@ def test_tokens_in_an_uneven_tie_tend_to_the_weighted_mean():
     assert ends.tolist() == [[3, 1], [3, -2], [3, 0], [3, 0], [-1, HALF], [3, 1]]
 
 
+def test_points_of_the_boundary_are_those_of_the_theorem():
+    half_way = instances.Case(matrix([[1, 1], [1, -1], [HALF, 0]]), identity(2), HALF)  # K is a segment
+    found = certified_run(half_way)
+    assert isinstance(found, CertifiedRun)
+    assert found.boundary_candidates == {(1, 1), (1, -1), (1, 0)}
+    square = instances.Case(matrix([[1, 1], [-1, 1], [-1, -1], [1, -1]]), identity(2), HALF)
+    found = certified_run(square)
+    assert isinstance(found, CertifiedRun)
+    assert {tuple(s) for s in found.candidates.points} - found.boundary_candidates == {(0, 0)}
+
+
 @pytest.mark.parametrize("index", range(3))
 def test_each_hard_instance_is_hard_for_what_it_says(index):
     assert ended("waiting followers", index).certificate.constant_from >= 10

@@ -12,6 +12,8 @@ POLYTOPES = "analysis.hardmax.polytopes"
 GEOMETRY = "analysis.hardmax.exact_geometry"
 SEMIDEFINITE_CLAIMS = "analysis.claims.hardmax.section_7_semidefinite"
 
+LIMIT_INSTANCES = "analysis.claims.hardmax.instances.certified_limits"
+
 LIMITS = "hardmax/theorem-1.1-i"
 ATTRACTING = "hardmax/proposition-4.3"
 VERTICES = "hardmax/theorem-1.1-ii"
@@ -299,5 +301,19 @@ MUTANTS = (
         "        if others and not outside(x[[i]], x[others])[0]:\n            kept = others",
         "        kept = [*kept]",
         (KERNEL,),
+    ),
+    Mutant(
+        "hardmax: S of Theorem 1.1 has the origin where it is interior to K",
+        LIMIT_INSTANCES,
+        "if flat or face != self.body.vertices",
+        "if flat or face",
+        (LIMITS,),
+    ),
+    Mutant(
+        "hardmax: S of Theorem 1.1 lacks the point on K itself where K is flat",
+        LIMIT_INSTANCES,
+        "if flat or face != self.body.vertices",
+        "if face != self.body.vertices",
+        tests=("tests/test_claims_hardmax.py",),
     ),
 )

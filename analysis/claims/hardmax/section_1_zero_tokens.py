@@ -32,11 +32,9 @@ from dynsim.systems.hardmax.maps import ExactHardmaxMap
 
 def _clustered(run: CertifiedRun, *, origin: bool) -> tuple[Measurement, ...]:
     """Measure (i)-(iii) of Theorem 1.1 for S of (4.1) on the boundary of K, with the origin added if `origin`."""
-    limits, S = run.certificate.limits, run.candidates
-    flat = run.body.dimension < run.body.points.shape[1]
-    boundary = [tuple(x) for x, face in zip(S.points, S.faces, strict=True) if flat or face != run.body.vertices]
+    limits = run.certificate.limits
     zero = tuple(Fraction(0) for _ in limits[0])
-    allowed = {*boundary, zero} if origin else set(boundary)
+    allowed = run.boundary_candidates | ({zero} if origin else set())
     ends = values(limits[run.leaders])
     return (
         is_subset("(i), (iii): every limit is in S", limits, allowed),
