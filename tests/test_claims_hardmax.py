@@ -21,7 +21,7 @@ from analysis.claims.hardmax.instances.certified_limits import CertifiedRun, cer
 from analysis.claims.rational_instances import identity, matrix
 from analysis.experiments import Record
 from analysis.hardmax.leaders import leader_layers
-from analysis.hardmax.polytopes import contains
+from analysis.hardmax.polytopes import contains, polytope
 from dynsim.keys import stream
 from dynsim.systems.hardmax.attention import Softmax
 from dynsim.systems.hardmax.hypotheses import hypotheses
@@ -139,6 +139,23 @@ def test_points_of_the_boundary_are_those_of_the_theorem():
     found = certified_run(square)
     assert isinstance(found, CertifiedRun)
     assert {tuple(s) for s in found.candidates.points} - found.boundary_candidates == {(0, 0)}
+
+
+def test_a_hull_of_the_proof_of_proposition_4_6_contains_another_point_of_s():
+    found = certified_run(instances.Case(matrix([[2, 1], [-2, 1], [-2, -1], [2, -1]]), identity(2), HALF))
+    assert isinstance(found, CertifiedRun)
+    assert {tuple(s) for s in found.candidates.points} >= {(2, 0), (-2, 0)}
+    longest = found.body.vertex_points  # S_1, so that (2, 0) and (-2, 0) are S_2
+    assert contains(polytope(np.concatenate([longest, matrix([[2, 0]])])), [-2, 0])  # against (4.35)
+
+
+def test_a_balanced_zero_token_moves_after_the_first_layer():
+    for index in range(4):
+        given = zero_tokens._centred(stream(0, "centred", index))
+        states = instances.run(given.map, given.tokens)
+        assert not np.any(np.sum(states[0], axis=0))
+        assert not np.any(states[1][-1])
+        assert np.any(states[-1][-1])
 
 
 @pytest.mark.parametrize("index", range(3))
