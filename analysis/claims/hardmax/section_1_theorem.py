@@ -88,7 +88,7 @@ def leader_measures(run: CertifiedRun) -> tuple[Measurement, ...]:
             len(values(ends)),
             len(run.leaders),
             tolerance=0,
-            within=(0, len(ends)),
+            within=(0, len(run.case.tokens)),
         ),
         equal(
             "number of vertices of K",

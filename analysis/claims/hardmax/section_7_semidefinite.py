@@ -127,7 +127,7 @@ def _component_measures(found: SemidefiniteRun) -> tuple[Measurement, ...]:
         *run.agreement(),
         holds("the set of leaders is not empty", bool(found.leaders)),
         is_subset("(i): every limit of a component is in S", run.certificate.limits, values(run.candidates.points)),
-        *(leader_measures(run) if run.leaders else ()),
+        *leader_measures(run),
     )
 
 
