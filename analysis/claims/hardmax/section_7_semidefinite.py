@@ -62,10 +62,15 @@ class SemidefiniteRun:
         """The tokens at the layers of the path of the components, shape (layers + 1, n, d), by iterating the map."""
         return iterate(self.map, self.tokens, len(self.run.path) - 1).ys
 
+    @cached_property
+    def first(self) -> list[int]:
+        """The layers at which the tokens become leaders under A, -1 for those that never do."""
+        return leader_layers(self.map, self.path).tolist()
+
     @property
     def leaders(self) -> list[int]:
         """The indices of the leaders of Definition 1.1, of the tokens under A."""
-        return np.flatnonzero(leader_layers(self.map, self.path) >= 0).tolist()
+        return [i for i, layer in enumerate(self.first) if layer >= 0]
 
     def hypotheses(self) -> tuple[Measurement, ...]:
         """Measure that A is symmetric, semidefinite and singular, and that the tokens are distinct and nonzero."""
@@ -106,13 +111,12 @@ def _embedded(key: Key, given: Case) -> SemidefiniteRun | Trial:
 def _component_measures(found: SemidefiniteRun) -> tuple[Measurement, ...]:
     """Measure that the components are a run of (1.1) by themselves, with the same follower sets, and Theorem 1.1."""
     run, states = found.run, found.path
-    sets = zip(states, run.path, strict=True)
-    same = all(found.map.follower_sets(z).same_as(run.case.map.follower_sets(y)) for z, y in sets)
     begin = run.certificate.constant_from
+    sets = zip(states[: begin + 3], run.path, strict=False)
+    same = all(found.map.follower_sets(z).same_as(run.case.map.follower_sets(y)) for z, y in sets)
     defined = [
         found.map.follower_sets(states[k]).lists() == defined_sets(states[k], found.attention) for k in (0, begin)
     ]
-    first = leader_layers(found.map, states).tolist()
     return (
         holds(
             "the components of the tokens evolve by (1.1) with A on its range",
@@ -122,7 +126,7 @@ def _component_measures(found: SemidefiniteRun) -> tuple[Measurement, ...]:
         holds("they are those of (1.1b)", all(defined)),
         holds(
             "the leaders are those of the components, from the same layers on",
-            first == run.certificate.leader_layers.tolist(),
+            found.first == run.certificate.leader_layers.tolist(),
         ),
         *run.agreement(),
         holds("the set of leaders is not empty", bool(found.leaders)),
