@@ -73,7 +73,7 @@ class SemidefiniteRun:
         return [i for i, layer in enumerate(self.first) if layer >= 0]
 
     def hypotheses(self) -> tuple[Measurement, ...]:
-        """Measure that A is symmetric, semidefinite and singular, and that the tokens are distinct and nonzero."""
+        """Measure that A is symmetric, semidefinite and singular, the tokens distinct, and the follower sets final."""
         A, N, found = self.attention, self.kernel, hypotheses(self.map, self.tokens)
         semidefinite = bool(np.all(A @ N == 0)) and positive_definite(A + N @ N.T)
         return (
@@ -83,6 +83,7 @@ class SemidefiniteRun:
             holds("alpha > 0", found.positive_step),
             holds("the tokens are distinct", found.distinct),
             holds("no token is zero", found.nonzero),
+            holds("the follower sets are proved to be constant from some layer on", self.run.certificate.certified),
         )
 
     def witness(self) -> dict:
