@@ -156,6 +156,8 @@ RUN_EXPERIMENTS = (
     "consensus/experiment-7.5/sorting-network",
     "consensus/experiment-7.5/attention-only",
     "hardmax/claim-training-loss",
+    "hardmax/experiment-6.3",
+    "hardmax/experiment-6.3/fewer-reviews",
     "hardmax/experiment-table-1",
     "hardmax/experiment-table-1/after-training",
     "multirate/experiment-9-gate",

@@ -14,12 +14,14 @@ from analysis.claims.hardmax import section_2_model as model
 from analysis.claims.hardmax import section_2_softmax as softmax
 from analysis.claims.hardmax import section_3_preliminaries as preliminary
 from analysis.claims.hardmax import section_5_leaders as leaders
+from analysis.claims.hardmax import section_6_training as training
 from analysis.claims.hardmax.instances import clouds as instances
 from analysis.claims.hardmax.instances import zoo
 from analysis.claims.hardmax.instances.certified_limits import CertifiedRun, certified_run
 from analysis.claims.rational_instances import identity, matrix
+from analysis.experiments import Record
 from analysis.hardmax.leaders import leader_layers
-from analysis.hardmax.polytopes import contains
+from analysis.hardmax.polytopes import contains, polytope
 from dynsim.keys import stream
 from dynsim.systems.hardmax.attention import Softmax
 from dynsim.systems.hardmax.hypotheses import hypotheses
@@ -128,6 +130,34 @@ def test_tokens_in_an_uneven_tie_tend_to_the_weighted_mean():
     assert ends.tolist() == [[3, 1], [3, -2], [3, 0], [3, 0], [-1, HALF], [3, 1]]
 
 
+def test_points_of_the_boundary_are_those_of_the_theorem():
+    half_way = instances.Case(matrix([[1, 1], [1, -1], [HALF, 0]]), identity(2), HALF)  # K is a segment
+    found = certified_run(half_way)
+    assert isinstance(found, CertifiedRun)
+    assert found.boundary_candidates == {(1, 1), (1, -1), (1, 0)}
+    square = instances.Case(matrix([[1, 1], [-1, 1], [-1, -1], [1, -1]]), identity(2), HALF)
+    found = certified_run(square)
+    assert isinstance(found, CertifiedRun)
+    assert {tuple(s) for s in found.candidates.points} - found.boundary_candidates == {(0, 0)}
+
+
+def test_a_hull_of_the_proof_of_proposition_4_6_contains_another_point_of_s():
+    found = certified_run(instances.Case(matrix([[2, 1], [-2, 1], [-2, -1], [2, -1]]), identity(2), HALF))
+    assert isinstance(found, CertifiedRun)
+    assert {tuple(s) for s in found.candidates.points} >= {(2, 0), (-2, 0)}
+    longest = found.body.vertex_points  # S_1, so that (2, 0) and (-2, 0) are S_2
+    assert contains(polytope(np.concatenate([longest, matrix([[2, 0]])])), [-2, 0])  # against (4.35)
+
+
+def test_a_balanced_zero_token_moves_after_the_first_layer():
+    for index in range(4):
+        given = zero_tokens._centred(stream(0, "centred", index))
+        states = instances.run(given.map, given.tokens)
+        assert not np.any(np.sum(states[0], axis=0))
+        assert not np.any(states[1][-1])
+        assert np.any(states[-1][-1])
+
+
 @pytest.mark.parametrize("index", range(3))
 def test_each_hard_instance_is_hard_for_what_it_says(index):
     assert ended("waiting followers", index).certificate.constant_from >= 10
@@ -196,3 +226,47 @@ def test_rows_of_the_similarity_matrix_by_hand():
         [quarter] * 4,
     ]
     assert ExactHardmaxMap(1).follower_sets(z).lists() == [[0], [1], [0, 1], [0, 1, 2, 3]]
+
+
+def accuracies(*shares, train=35_000, test=15_000, loss=0.3):
+    """Return a record whose classifiers of d = 2, 4, 8, 16 classify these shares of the test reviews correctly."""
+    labels = np.arange(test) % 2
+    arrays = {"labels": labels, "training labels": np.arange(train) % 2}
+    for d, share in zip((2, 4, 8, 16), shares, strict=True):
+        right = np.arange(test) < share * test
+        arrays |= {f"d={d}: alpha": np.array(1.0), f"d={d}: softmax loss": np.array([0.7, loss])}
+        arrays[f"d={d}: hardmax logits"] = np.where(right, 1.0, -1.0) * np.where(labels == 1, 1.0, -1.0)
+    return Record("hardmax/reviews-full", "paper", 0, {}, arrays)
+
+
+@pytest.mark.parametrize(
+    ("shares", "met"),
+    [
+        ((0.79, 0.83, 0.87, 0.9), [True, True, True, True]),
+        ((0.79, 0.784, 0.87, 0.9), [True, True, True, True]),  # d = 4 is within three standard errors
+        ((0.79, 0.76, 0.87, 0.9), [True, False, True, True]),
+        ((0.74, 0.83, 0.87, 0.9), [True, True, False, True]),
+        ((0.8, 0.83, 0.85, 0.85), [True, True, True, False]),
+        ((0.79, 0.83, 0.9, 0.85), [True, False, True, False]),
+        ((0.9, 0.85, 0.85, 0.8), [False, False, False, False]),
+        ((0.815, 0.8155, 0.816, 0.817), [False, True, True, False]),  # a growth that is none
+    ],
+)
+def test_accuracies_are_held_against_the_printed_ones(shares, met, monkeypatch):
+    monkeypatch.setattr(training, "paper_record", lambda experiment: accuracies(*shares))
+    trial = training._printed_accuracy_trial((2, 4, 8, 16))
+    assert trial.applies
+    assert [not m.fails_clearly for m in trial.conclusions] == met
+    monkeypatch.setattr(training, "best_record", lambda experiment: accuracies(*shares, train=2000, test=2000))
+    grows = training._growing_accuracy_trial((2, 4, 8, 16))
+    assert grows.applies
+    assert [not m.fails_clearly for m in grows.conclusions][:1] == met[:1]
+    assert training._growing_accuracy_trial((2, 2, 2, 2), learned=False).contradicts
+
+
+@pytest.mark.parametrize("few", [{"train": 2000}, {"test": 2000}, {"loss": 0.69}])
+def test_printed_accuracies_need_the_printed_numbers_of_reviews(few, monkeypatch):
+    monkeypatch.setattr(training, "paper_record", lambda experiment: None)
+    monkeypatch.setattr(training, "best_record", lambda experiment: accuracies(0.6, 0.6, 0.6, 0.6, **few))
+    assert not training._printed_accuracy_trial((2, 4, 8, 16)).applies
+    assert training._printed_accuracy_trial((2, 2, 2, 2), printed_sizes=False).contradicts

@@ -10,6 +10,9 @@ CONVERGENCE = "analysis.hardmax.convergence"
 CANDIDATES = "analysis.hardmax.candidates"
 POLYTOPES = "analysis.hardmax.polytopes"
 GEOMETRY = "analysis.hardmax.exact_geometry"
+SEMIDEFINITE_CLAIMS = "analysis.claims.hardmax.section_7_semidefinite"
+
+LIMIT_INSTANCES = "analysis.claims.hardmax.instances.certified_limits"
 
 LIMITS = "hardmax/theorem-1.1-i"
 ATTRACTING = "hardmax/proposition-4.3"
@@ -21,6 +24,8 @@ FINITE = "hardmax/lemma-4.1-finite"
 BOUNDARY = "hardmax/lemma-4.1-boundary/corrected"
 HULLS = "hardmax/lemma-3.3"
 BY_VALUE = "hardmax/lemma-5.1-i/by-value"
+SEMIDEFINITE = "hardmax/claim-semidefinite"
+KERNEL = "hardmax/claim-semidefinite/kernel"
 ROUNDING = ("tests/test_certificate.py::test_rounding_decides_no_sign",)
 
 MUTANTS = (
@@ -120,7 +125,7 @@ MUTANTS = (
         LEADERS,
         "first[(first < 0) & mask(map.follower_sets(x), x)] = layer",
         "first[mask(map.follower_sets(x), x)] = layer",
-        (VERTICES, "hardmax/theorem-1.1-leaders-exist"),
+        (VERTICES, "hardmax/theorem-1.1-leaders-exist", SEMIDEFINITE),
     ),
     Mutant(
         "hardmax: projections of the origin are Euclidean",
@@ -275,5 +280,40 @@ MUTANTS = (
         "return (lowest == highest)[sets.which] & (lowest[sets.which] == value)",
         "return (lowest == highest)[sets.which]",
         (BY_VALUE,),
+    ),
+    Mutant(
+        "hardmax: the weights of leaders in a limit are those of one layer",
+        SEMIDEFINITE_CLAIMS,
+        "shares[others] = solved(inner, averages[np.ix_(others, leaders)])",
+        "shares[others] = averages[np.ix_(others, leaders)]",
+        (KERNEL,),
+    ),
+    Mutant(
+        "hardmax: tokens with constant follower sets jump to their means",
+        SEMIDEFINITE_CLAIMS,
+        "(1 - a) * identity(n) + a * M",
+        "M",
+        (KERNEL,),
+    ),
+    Mutant(
+        "hardmax: above three dimensions all points of a hull are vertices",
+        POLYTOPES,
+        "        if others and not outside(x[[i]], x[others])[0]:\n            kept = others",
+        "        kept = [*kept]",
+        (KERNEL,),
+    ),
+    Mutant(
+        "hardmax: S of Theorem 1.1 has the origin where it is interior to K",
+        LIMIT_INSTANCES,
+        "if flat or face != self.body.vertices",
+        "if flat or face",
+        (LIMITS,),
+    ),
+    Mutant(
+        "hardmax: S of Theorem 1.1 lacks the point on K itself where K is flat",
+        LIMIT_INSTANCES,
+        "if flat or face != self.body.vertices",
+        "if face != self.body.vertices",
+        tests=("tests/test_claims_hardmax.py",),
     ),
 )

@@ -25,6 +25,8 @@ BY_VALUE = "hardmax/lemma-5.1-i/by-value"
 SOFTMAX = "hardmax/claim-softmax-limit"
 BOTH = "hardmax/claim-training-loss/published"
 FLOATS = "hardmax/equation-2.5/floats"
+SEMIDEFINITE = "hardmax/claim-semidefinite"
+KERNEL = "hardmax/claim-semidefinite/kernel"
 
 MUTANTS = (
     Mutant(
@@ -32,7 +34,7 @@ MUTANTS = (
         MAPS,
         "whole, share = math.lcm(*sizes.tolist()), self.alpha / (1 + self.alpha)",
         "whole, share = math.lcm(*sizes.tolist()), self.alpha",
-        (LAYER, COLLISIONS, NORMS),
+        (LAYER, COLLISIONS, NORMS, SEMIDEFINITE, KERNEL),
     ),
     Mutant(
         "hardmax: alpha in place of alpha / (1 + alpha), in floats",
@@ -46,7 +48,7 @@ MUTANTS = (
         MAPS,
         "means = sums * np.array([whole // size for size in sizes.tolist()], object)[:, None]",
         "means = sums * whole",
-        (LAYER, LIMITS, MOVED, GROWTH),
+        (LAYER, LIMITS, MOVED, GROWTH, KERNEL),
     ),
     Mutant(
         "hardmax: tokens move to the mean of another follower set",

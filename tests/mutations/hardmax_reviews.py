@@ -6,11 +6,13 @@ CLASSIFIER = "dynsim.networks.sentiment.classifier"
 PASS = "dynsim.networks.sentiment.forward_pass"
 MEASURES = "analysis.experiments.hardmax.classifier_measures"
 EXPERIMENT = "analysis.experiments.hardmax.reviews"
+TRAINING = "analysis.claims.hardmax.section_6_training"
 
 IDENTITY = "hardmax/claim-identity-no-restriction"
 REVIEWS = "hardmax/claim-theory-applies-to-reviews/corrected"
 EIGHT = "hardmax/claim-eight-layers"
 BOTH = "hardmax/claim-training-loss/published"
+ACCURACIES = ("tests/test_claims_hardmax.py",)
 
 MUTANTS = (
     Mutant(
@@ -131,5 +133,47 @@ MUTANTS = (
         '"distance to the limit": np.linalg.norm(far - found.final, axis=2).max(axis=1, initial=0.0, where=filled),',
         '"distance to the limit": np.linalg.norm(far - found.final, axis=2).min(axis=1, initial=9.0, where=filled),',
         (REVIEWS,),
+    ),
+    Mutant(
+        "hardmax: the accuracy of the records is that of positive reviews",
+        TRAINING,
+        '(kept.arrays[f"d={d}: hardmax logits"] > 0) == labels for d in dimensions',
+        '(kept.arrays[f"d={d}: hardmax logits"] > 0) >= labels for d in dimensions',
+        tests=ACCURACIES,
+    ),
+    Mutant(
+        "hardmax: around 80 % and 90 % are five points wide on each side",
+        TRAINING,
+        "AROUND = 0.025",
+        "AROUND = 0.05",
+        tests=ACCURACIES,
+    ),
+    Mutant(
+        "hardmax: the accuracy printed for d = 16 is held against d = 8",
+        TRAINING,
+        "_recognised(kept, (dimensions[0], dimensions[-1]))",
+        "_recognised(kept, (dimensions[0], dimensions[-2]))",
+        tests=ACCURACIES,
+    ),
+    Mutant(
+        "hardmax: an accuracy may fall by any number of standard errors",
+        TRAINING,
+        "np.diff(shares), 3 * np.hypot",
+        "np.diff(shares), 30 * np.hypot",
+        tests=ACCURACIES,
+    ),
+    Mutant(
+        "hardmax: the growth of the accuracy is measured without its error",
+        TRAINING,
+        "shares[-1] - shares[0] - 3 * np.hypot(errors[-1], errors[0])",
+        "shares[-1] - shares[0]",
+        tests=ACCURACIES,
+    ),
+    Mutant(
+        "hardmax: any number of test reviews counts as the printed one",
+        TRAINING,
+        "PRINTED_SIZES = (35_000, 15_000)",
+        "PRINTED_SIZES = (35_000, 100)",
+        tests=ACCURACIES,
     ),
 )

@@ -9,6 +9,7 @@ H_THEOREM = "multirate/claim-h-theorem"
 STRICT = "multirate/claim-h-theorem/irreducible"
 ENTROPY = "multirate/claim-attention-entropy"
 TRANSITION = "multirate/claim-attention-transition"
+SUMMARY = "multirate/remark-32/irreducible"
 FULL = "multirate/claim-causal-irreducible/full"
 CAUSAL = "multirate/claim-causal-irreducible/law"
 SHARED = "multirate/claim-attention-exponential/shared"
@@ -101,14 +102,14 @@ MUTANTS = (
         GENERATORS,
         "return _with_diagonal(rate * check_transition(weights).T)",
         "return _with_diagonal(rate * check_transition(weights))",
-        (TRANSITION, FULL, CAUSAL, SHARED),
+        (TRANSITION, FULL, CAUSAL, SHARED, SUMMARY),
     ),
     Mutant(
         "attention: the generator of attention forgets its rate",
         GENERATORS,
         "return _with_diagonal(rate * check_transition(weights).T)",
         "return _with_diagonal(check_transition(weights).T)",
-        (TRANSITION,),
+        (TRANSITION, SUMMARY),
     ),
     Mutant(
         "attention: a transition matrix is checked by columns",

@@ -11,6 +11,7 @@ KERNEL = "multirate/theorem-28-i"
 UNIQUE = "multirate/theorem-28-ii"
 RELAXES = "multirate/theorem-28-iii-flow"
 INTEGRATED = "multirate/theorem-28-iii-flow/integrated"
+SUMMARY = "multirate/remark-32/irreducible"
 EULER = "multirate/theorem-28-iii-euler"
 H_THEOREM = "multirate/claim-h-theorem"
 STRICT = "multirate/claim-h-theorem/irreducible"
@@ -46,7 +47,7 @@ MUTANTS = (
         FLOW,
         "return p + self.step_size * (self.matrix() @ p.T).T",
         "return p + self.step_size * (p @ self.matrix())",
-        (KERNEL, EULER, EQUILIBRIUM),
+        (KERNEL, EULER, EQUILIBRIUM, SUMMARY),
     ),
     Mutant(
         "chains: the Euler map forgets its step size",
@@ -60,7 +61,7 @@ MUTANTS = (
         FLOW,
         "fastest = np.max(exit_rates(generator))",
         "fastest = np.min(exit_rates(generator))",
-        (EULER,),
+        (EULER, SUMMARY),
     ),
     Mutant(
         "chains: a step beyond the bound is accepted",

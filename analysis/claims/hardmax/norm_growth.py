@@ -17,6 +17,7 @@ from dynsim._types import Key
 LAYERS = 40  # over which the growth is measured
 DEEPEST = 14  # halvings of a cube at most
 MOST = 200_000  # cubes at a time at most
+SHARES = (0.35, 0.2, 0.1)  # of the least distance of two points of S, or the largest norm if S is a point: delta
 LINE = ((-1,), (Fraction(-1, 3),), (Fraction(1, 4),), (Fraction(1, 7),), (2,))
 
 Points = Float[np.ndarray, "m d"]
@@ -34,7 +35,9 @@ def growth_trial(key: Key, *, vertices_only: bool) -> Trial:
         return run
     alpha, S = float(given.alpha), _coordinates(run, run.candidates.points)
     apart = [np.linalg.norm(s - t) for i, s in enumerate(S) for t in S[:i]]
-    delta = 0.35 * float(np.min(apart, initial=np.max(np.linalg.norm(S, axis=1))))
+    shrinks = bool(np.any(_outside(run, _coordinates(run, given.tokens)) > 0))  # into K slowly: few layers are left
+    share = SHARES[0 if shrinks else int(jax.random.randint(key, (), 0, len(SHARES)))]
+    delta = share * float(np.min(apart, initial=np.max(np.linalg.norm(S, axis=1))))
     width = delta**2 / (8 * float(np.max(np.linalg.norm(S, axis=1))))
     least = 2 * alpha / (1 + alpha) * _least_reach(run, S, delta, width)
     near = _coordinates(run, run.body.vertex_points) if vertices_only else S

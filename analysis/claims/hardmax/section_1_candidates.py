@@ -13,6 +13,7 @@ from analysis.claims.hardmax.instances.certified_limits import (
 )
 from analysis.claims.hardmax.instances.clouds import Case
 from analysis.claims.hardmax.instances.zoo import FACES, arc, hard_case
+from analysis.claims.hardmax.section_1_theorem import projection_measures
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_weights
 from analysis.hardmax.candidates import projection_of_origin, support_gap
 from analysis.hardmax.polytopes import Polytope, contains, faces
@@ -171,6 +172,7 @@ def _attained_trial(key: Key, *, on_axes: bool) -> Trial:
         conclusions=(
             holds("the limits in row (C) are its four leaders", values(first.certificate.limits) == first.vertices),
             holds("the other row has two more limits, (2, 0) and (0, -1)", extra == {(2, 0), (0, -1)}),
+            *projection_measures(second),
         ),
         witness=second.case.witness(),
     )
@@ -186,7 +188,7 @@ def _attained_trial(key: Key, *, on_axes: bool) -> Trial:
 )
 def rows_differ_in_limits(key: Key, integrator: AbstractIntegrator) -> Trial:
     """With the same leaders and the same K, the limits of the tokens are the four leaders in one row, and two further
-    points in the other.
+    points in the other, which are projections of the origin onto faces of K.
     """
     return _attained_trial(key, on_axes=True)
 

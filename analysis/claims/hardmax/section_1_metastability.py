@@ -21,6 +21,7 @@ from dynsim.systems.hardmax.maps import SoftmaxMap
 
 NEAR = Fraction(1, 64)  # the largest diameter of a cluster, and displacement in a layer that counts as stationary
 APART = Fraction(1, 2)  # the least distance between two clusters
+STEP = Fraction(1, 2)  # the least alpha of the repaired claims: with a small one every token moves slowly
 
 
 class StationaryInterval(NamedTuple):
@@ -148,13 +149,22 @@ def softmax_layers(map: SoftmaxMap, given: Case) -> list[np.ndarray]:
     return list(np.asarray(path.ys))
 
 
-def _leaders_trial(given: Case, *, single: bool, soft: SoftmaxMap | None = None) -> Trial:
+def _slow_pair(key: Key) -> Case:
+    """Return two pairs of tokens, of which one has the only leader, that move by less than 1/64 in a layer."""
+    step = int(jax.random.randint(key, (), 0, 8))
+    rows = [[1, 0], [1 - Fraction(1, 128), 0], [Fraction(1, 4), 0], [Fraction(1, 4), Fraction(1, 256)]]
+    return Case(matrix(rows), identity(2), Fraction(1, 80 + step))
+
+
+def _leaders_trial(
+    given: Case, *, single: bool, soft: SoftmaxMap | None = None, layers: int = 60, any_step: bool = False
+) -> Trial:
     """Measure whether clusters that have formed merge later, under the map `soft` if given, else the hardmax map.
 
     With `single`, every C_i must be a singleton and every cluster hold a leader. The hypotheses are always measured
-    under the hardmax map.
+    under the hardmax map; with `any_step`, alpha may be small.
     """
-    hard = run(given.map, given.tokens, 60)
+    hard = run(given.map, given.tokens, layers)
     sizes = max(int(np.max(given.map.follower_sets(x).sizes)) for x in hard)
     found = longest_stationary_interval(hard if soft is None else softmax_layers(soft, given))
     x = found.states[found.first]
@@ -172,7 +182,12 @@ def _leaders_trial(given: Case, *, single: bool, soft: SoftmaxMap | None = None)
     )
     follows = (holds("every follower set has one element in every layer", sizes == 1),)
     return Trial(
-        hypotheses=(*given.measured(), *(follows if single else ()), *found.measured(16)),
+        hypotheses=(
+            *given.measured(),
+            *(() if any_step else (holds("alpha is at least 1/2", given.alpha >= STEP),)),
+            *(follows if single else ()),
+            *found.measured(16),
+        ),
         conclusions=one if single else several,
         witness={**given.witness(), "clusters": found.groups, "stand from": found.first, "to": found.last},
         parameters={
@@ -188,12 +203,14 @@ def _leaders_trial(given: Case, *, single: bool, soft: SoftmaxMap | None = None)
     variant="corrected",
     evidence="certified",
     num_trials=12,
-    note="almost every choice of initial tokens meets the hypothesis",
+    note="almost every choice of initial tokens meets the hypothesis: ties are the zeros of finitely many polynomials "
+    "in every layer, none of which vanishes; with a small alpha tokens that merely move slowly count as a cluster, see "
+    "the control of `single-point`",
 )
 def clusters_without_ties_do_not_merge(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If every C_i has exactly one element in every layer, clusters that have formed do not merge: each has a leader.
 
-    Added: that hypothesis. Clusters are as in the printed claim, with N = 16 and steps alpha from 1/2 to 2.
+    Added: that hypothesis. Clusters are as in the printed claim, with N = 16 and alpha >= 1/2.
     """
     given = _random_case(key)
     return _leaders_trial(given, single=True)
@@ -211,12 +228,14 @@ def clusters_without_ties_do_not_merge(key: Key, integrator: AbstractIntegrator)
     variant="reading",
     evidence="certified",
     num_trials=12,
-    note="at least two of the clusters that have formed contain leaders, which never move",
+    note="at least two of the clusters that have formed contain leaders, which never move; with a small alpha tokens "
+    "may stand for N layers only because all motion is slow",
 )
 def clusters_do_not_merge_into_a_single_point(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Read: tokens that have formed clusters never all merge into a single point, whether there are ties or not.
 
-    Clusters are as in the printed claim, with N = 16. Half of the cases are those that refute the printed claim.
+    Clusters are as in the printed claim, with N = 16 and alpha >= 1/2. Half of the cases are those that refute the
+    printed claim.
     """
     tie = int(jax.random.randint(key, (), 0, 2))
     given = tied_followers(_drawn(key)[0], 16) if tie else _random_case(key)
@@ -225,5 +244,5 @@ def clusters_do_not_merge_into_a_single_point(key: Key, integrator: AbstractInte
 
 @clusters_do_not_merge_into_a_single_point.with_control
 def clusters_do_not_merge_into_a_single_point(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The softmax map at temperature 0.3."""
-    return _leaders_trial(_two_pairs(key), single=False, soft=SoftmaxMap(1.0, 0.3))
+    """A small alpha, below 1/80: two pairs move slowly, and merge into the only leader."""
+    return _leaders_trial(_slow_pair(key), single=False, layers=400, any_step=True)

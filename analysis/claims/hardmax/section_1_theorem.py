@@ -30,7 +30,18 @@ from dynsim.papers import HARDMAX
 
 
 def _all_limits_in(S: Callable[[CertifiedRun], set[tuple]]) -> Measures:
-    return lambda run: (is_subset("every limit is in S", run.certificate.limits, S(run)), *score_gap_measures(run))
+    """Measure that the limits are in a set S, which lies on the boundary of K."""
+    return lambda run: (
+        is_subset("every limit is in S", run.certificate.limits, S(run)),
+        holds("S is a subset of the boundary of K", all(_on_boundary(run.body, s) for s in S(run))),
+        *score_gap_measures(run),
+    )
+
+
+def _on_boundary(body: Polytope, point: tuple) -> bool:
+    """Return whether a point is in a polytope and not interior to it in R^d."""
+    s = rationals("s", point)
+    return contains(body, s) and (body.dimension < len(s) or min(body.slacks(s)) == 0)
 
 
 @claim(
@@ -38,17 +49,18 @@ def _all_limits_in(S: Callable[[CertifiedRun], set[tuple]]) -> Measures:
     HARDMAX.at("Theorem 1.1 (i)"),
     evidence="certified",
     num_trials=16,
-    note=f"{CERTIFIED}; S is (4.1) in the metric of A, enumerated face by face, hence finite; that it lies on the "
-    f"boundary of K is lemma-4.1-boundary; the gaps of scores that the proof uses are measured along trajectories",
+    note=f"{CERTIFIED}; S is (4.1) in the metric of A, enumerated face by face, hence finite, without the origin where "
+    f"that is interior to K (see lemma-4.1-boundary); the gaps of scores that the proof uses are measured along "
+    f"trajectories",
 )
 def tokens_converge_to_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For distinct nonzero initial tokens and A symmetric positive definite, every token converges to a point of the
-    finite set S.
+    finite set S, a subset of the boundary of K.
 
     In each trial one case has a late leader, and in one tokens settle and leave again.
     """
     cases = with_late_leaders(key, "waiting followers")
-    return certified_trial(cases, _all_limits_in(lambda run: values(run.candidates.points)))
+    return certified_trial(cases, _all_limits_in(lambda run: run.boundary_candidates))
 
 
 @tokens_converge_to_candidates.with_control
@@ -76,7 +88,7 @@ def leader_measures(run: CertifiedRun) -> tuple[Measurement, ...]:
             len(values(ends)),
             len(run.leaders),
             tolerance=0,
-            within=(0, len(ends)),
+            within=(0, len(run.case.tokens)),
         ),
         equal(
             "number of vertices of K",
@@ -139,7 +151,7 @@ def _nearest_in_its_face(body: Polytope, point: tuple, A: Exact) -> tuple[bool, 
     evidence="certified",
     num_trials=12,
     note=f"{CERTIFIED}; measured on S of (4.1) and on the limits of the tokens; K counts as a face of itself, "
-    f"which is needed for the origin",
+    f"which is needed for the origin, and for the limits where K is flat, as a segment in the plane",
 )
 def other_points_are_projections(key: Key, integrator: AbstractIntegrator) -> Trial:
     """A point of S that is not a vertex of K is the projection of the origin onto a face of K in the norm of A.

@@ -14,7 +14,7 @@ from analysis.claims.hardmax.instances.certified_limits import (
     is_subset,
     values,
 )
-from analysis.claims.hardmax.instances.clouds import ALPHAS, HYPOTHESES, LAYERS, Case, case, run
+from analysis.claims.hardmax.instances.clouds import ALPHAS, HYPOTHESES, LAYERS, Case, case, distinct, run
 from analysis.claims.hardmax.instances.zoo import late_leaders, polygon
 from analysis.claims.hardmax.section_1_theorem import attained_limits
 from analysis.claims.rational_instances import Exact, identity
@@ -32,11 +32,9 @@ from dynsim.systems.hardmax.maps import ExactHardmaxMap
 
 def _clustered(run: CertifiedRun, *, origin: bool) -> tuple[Measurement, ...]:
     """Measure (i)-(iii) of Theorem 1.1 for S of (4.1) on the boundary of K, with the origin added if `origin`."""
-    limits, S = run.certificate.limits, run.candidates
-    flat = run.body.dimension < run.body.points.shape[1]
-    boundary = [tuple(x) for x, face in zip(S.points, S.faces, strict=True) if flat or face != run.body.vertices]
+    limits = run.certificate.limits
     zero = tuple(Fraction(0) for _ in limits[0])
-    allowed = {*boundary, zero} if origin else set(boundary)
+    allowed = run.boundary_candidates | ({zero} if origin else set())
     ends = values(limits[run.leaders])
     return (
         is_subset("(i), (iii): every limit is in S", limits, allowed),
@@ -218,16 +216,32 @@ def _moves_to_mean(given: Case, x: Exact) -> bool:
 def theorem_applies_after_the_move(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Once an initially zero token has moved, Theorem 1.1 applies as stated: the tokens are distinct and nonzero, and
     their limits are in S of (4.1), on the boundary of K.
+
+    In one case of each trial the token moves after layer 0 only.
     """
-    a, b = jax.random.split(key)
+    a, b, c = jax.random.split(key, 3)
     cases = {"random": certifiable_case(a).with_zero, "late leaders": late_leaders(b).with_zero}
-    return _moved_trial({name: given for name, given in cases.items() if _off_centre(given)}, doubled=False)
+    at_once = {name: given for name, given in cases.items() if _off_centre(given)}
+    return _moved_trial({**at_once, "centred": _centred(c)}, doubled=False)
 
 
 @theorem_applies_after_the_move.with_control
 def theorem_applies_after_the_move(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Two tokens at the origin, which remain equal."""
     return _moved_trial({"late leaders": late_leaders(key).with_zero}, doubled=True)
+
+
+def _centred(key: Key) -> Case:
+    """Return tokens of mean zero without symmetry, the last at the origin, which moves in a later layer than the first.
+
+    A token that balances the others is added.
+    """
+    given = late_leaders(key)
+    found = given._replace(
+        tokens=distinct(np.append(given.tokens, -np.sum(given.tokens, axis=0)[None], axis=0))
+    ).with_zero
+    moved = [bool(np.any(x[-1])) for x in run(found.map, found.tokens)]
+    return _centred(jax.random.fold_in(key, 0)) if moved[1] or not any(moved) else found
 
 
 def _off_centre(given: Case) -> bool:

@@ -39,14 +39,18 @@ def _separation_measures(key: Key, *, with_tie: bool) -> Measures:
         below = lambda s0: [s for s in points if s @ s0 < s0 @ s0]
         choices = [s for s in points if below(s) and (level(s) or not with_tie)]
         s0 = choices[int(jax.random.randint(b, (), 0, len(choices)))]
-        gap = min(s0 @ s0 - s @ s0 for s in below(s0))
-        radius = gap / (8 * max(sum(abs(s)) for s in points))  # the 1-norm is an upper bound of the Euclidean norm
-        others = level(s0) if with_tie else below(s0)
+        largest = max(sum(abs(s)) for s in points)  # the 1-norm is an upper bound of the Euclidean norm
+        others, gap = level(s0) if with_tie else below(s0), lambda some: min(s0 @ s0 - s @ s0 for s in some)
+        radius = gap(below(s0)) / (8 * largest)
         keys = jax.random.split(c, len(others))
         worst = min(_least_difference(k, s0, s, radius) for k, s in zip(keys, others, strict=True))
         return (
             at_least("least <x, x> - <y, x> at the points tried", worst, 0.0, tolerance=0.0),
             holds("it is positive there", worst > 0),
+            holds(
+                "(4.27) and (4.28) bound it from below for all points",
+                gap(others) > 2 * (2 * largest + radius) * radius,
+            ),
             holds("no token in the ball of s_0 follows one in a ball of S'", _apart(run, s0, others, radius)),
         )
 
@@ -83,7 +87,7 @@ def _least_difference(key: Key, s0: Exact, s: Exact, radius: Fraction) -> Fracti
     num_trials=8,
     note="A = I; S' consists of all points of S that meet the hypothesis; for s_0 = 0 there are none; delta is "
     "computed from S, as in the proof; what the lemma is used for, that no token near s_0 follows one near S', is "
-    "measured on the map",
+    "measured on the map; extremal points and random ones are tried, and the bound of the proof is evaluated for all",
 )
 def balls_are_separated(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If <s, s_0> < <s_0, s_0> for all s in S', there is delta > 0 with <y, x> < <x, x> for all x in B_delta(s_0) and

@@ -12,7 +12,7 @@ from analysis.claims.hardmax.instances.zoo import hard_case, late_leaders, posed
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.leaders import leader_layers, leader_layers_by_value
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Trial, holds
+from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._types import Key
 from dynsim.exact import rationals
 from dynsim.integrators import AbstractIntegrator
@@ -202,10 +202,34 @@ def _permanence_trial(cases: dict[str, Case], *, alone: bool = True) -> Trial:
             holds("a leader remains a leader", all(stay)),
             holds("a leader does not move", all(rest)),
             holds("the leaders of every layer are those of Definition 1.1", all(defined)),
+            *(_stay_for_any_matrix(given, alone=alone) for given in cases.values()),
         ),
         witness={name: given.witness() for name, given in cases.items()},
         parameters=next(iter(cases.values())).parameters(" and ".join(cases)),
     )
+
+
+def _stay_for_any_matrix(given: Case, *, alone: bool) -> Measurement:
+    """Measure the same for an indefinite A that is not symmetric, and tokens of which one leads and two are equal."""
+    d, x = len(given.factor), given.tokens
+    A = matrix(np.diag([1] + [-1] * (d - 1)) + 2 * np.triu(np.ones((d, d), int), 1)) if d > 1 else matrix([[1]])
+    reach = 1 + max(sum(abs(A[0] @ z) for z in x), sum(abs(z).sum() for z in x))
+    far = matrix(np.zeros((1, d), int))
+    far[0, 0] = 4 * reach
+    map, tokens = ExactHardmaxMap(given.alpha, A), np.concatenate([x, far, x[:1]])
+    states = run(map, tokens)
+    own = [defined_sets(z, A) for z in states]
+    led = [[c == [i] if alone else i in c for i, c in enumerate(sets)] for sets in own]
+    kept = all(
+        after[i] and np.all(y[i] == z[i])
+        for now, after, y, z in zip(led, led[1:], states, states[1:], strict=False)
+        for i in np.flatnonzero(now)
+    )
+    told = all(
+        map.follower_sets(z).leaders.tolist() == [c == [i] for i, c in enumerate(sets)]
+        for z, sets in zip(states, own, strict=True)
+    )
+    return holds("the same for any A and repeated tokens", bool(kept and told and led[0][len(x)]))
 
 
 @claim(
@@ -213,7 +237,8 @@ def _permanence_trial(cases: dict[str, Case], *, alone: bool = True) -> Trial:
     HARDMAX.at("Lemma 5.1 (ii)"),
     evidence="certified",
     num_trials=32,
-    note="needs neither distinct tokens nor a definite A; measured on leaders at layer 0 and on later ones",
+    note="needs neither distinct tokens nor a definite or symmetric A, which is measured too; on leaders at layer 0 "
+    "and on later ones",
 )
 def leaders_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If C_i(Z^k) = {i}, then z_i^l = z_i^k and C_i(Z^l) = {i} for all l >= k.

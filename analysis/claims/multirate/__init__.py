@@ -96,6 +96,12 @@ STATEMENTS = (
         "causal attention matrices, read as chains, have the irreducibility and the positive stationary "
         "distribution of Thm 28 (ii)",
     ),
+    Statement(
+        "remark-32",
+        MULTIRATE.at("Remark 32"),
+        "the QSS manifold of a generator is the stationary distribution, and attention is one discrete-time Markov "
+        "transition, not the generator itself",
+    ),
     Statement("claim-residual-distance", MULTIRATE.at("Sec 11.1"), "the residual measures the distance to equilibrium"),
     Statement(
         "claim-truncated-iteration",

@@ -51,6 +51,13 @@ class CertifiedRun:
         """The vertices of K, as tuples of coordinates."""
         return values(self.body.vertex_points)
 
+    @property
+    def boundary_candidates(self) -> set[tuple]:
+        """The points of S on the boundary of K, as tuples: all of them but the origin, if that is interior to K."""
+        flat = self.body.dimension < self.body.points.shape[1]
+        pairs = zip(self.candidates.points, self.candidates.faces, strict=True)
+        return {tuple(x) for x, face in pairs if flat or face != self.body.vertices}
+
     @cached_property
     def path(self) -> Exact:
         """The tokens at layers 0 to `BEYOND` after the certificate, shape (layers + 1, n, d), by iterating the map."""
