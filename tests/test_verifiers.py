@@ -139,6 +139,7 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "prototypes/claim_no_interference": (("P2",), [["1"], ["-1"]]),
     "prototypes/claim_rescaling": (("eta_P",), "1/4"),
     "prototypes/claim_separation_force": (("p",), [["1", "0"], ["1", "0"], ["1", "0"]]),
+    "prototypes/claim_training_epochs": (("Section 7.2, space debris", "runs"), 0),
     "prototypes/corollary_1": (("lambda of Theorem 1",), "3"),
     "prototypes/equation_3": (("p", 1), ["1"]),
     "prototypes/fact_1": (("T",), "2"),

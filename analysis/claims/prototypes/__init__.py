@@ -48,6 +48,11 @@ STATEMENTS = (
         PROTOTYPES.at("Sec 3.4 (i)"),
         "eps = 1 causes prototype collapse within a few epochs regardless of other hyperparameters",
     ),
+    Statement(
+        "claim-training-epochs",
+        PROTOTYPES.at("Sec 3.4 (iii), Sec 7"),
+        "the reported experiments have 155 training epochs in total",
+    ),
     Statement("proposition-1", PROTOTYPES.at("Prop 1"), "the decomposition holds for any encoder, P, T"),
     Statement("proposition-1-inequality", PROTOTYPES.at("proof"), "|z_n - mu_n|^2 >= min_k |z_n - p_k|^2"),
     Statement("proposition-2", PROTOTYPES.at("Prop 2"), "encoder gradient under stop-gradient"),

@@ -194,3 +194,72 @@ def some_reported_runs_satisfy_the_condition(key: Key, integrator: AbstractInteg
     """The same banks with twice the rate and the barrier .75 in the place of 1.5."""
     changed = [replace(run, rate=2 * run.rate, barrier=min(run.barrier, Fraction("0.75"))) for run in SATISFIED]
     return _barrier_trial(changed)
+
+
+@dataclass(frozen=True)
+class Training:
+    """Runs of DDCL-Attention of one section: what they are, how many, and the epochs of each."""
+
+    section: str
+    what: str
+    runs: int
+    epochs: int
+
+
+TRAININGS = (
+    Training("7.2", "space debris", 1, 500),
+    Training("7.3", "SST-2, IMDB, 20 Newsgroups", 3, 15),
+    Training("7.4", "Table 5: K = 16 and K = 64", 2, 50),
+    Training("7.5", "eps of .05 and .1, lambda of .5 and 1.5", 4, 15),
+    Training("7.6", "five ratios eps", 5, 300),
+)
+TOTAL_EPOCHS = 155
+
+
+def _epochs_trial(trainings: Sequence[Training]) -> Trial:
+    """Measure whether the epochs of runs add to the printed total."""
+    total = sum(training.runs * training.epochs for training in trainings)
+    return Trial(
+        hypotheses=(at_least("least number of epochs", min(t.epochs for t in trainings), 1, tolerance=0.0),),
+        conclusions=(equal("total number of training epochs", total, TOTAL_EPOCHS, tolerance=0.0),),
+        witness={f"Section {t.section}, {t.what}": {"runs": t.runs, "epochs": t.epochs} for t in trainings},
+        parameters={"runs": sum(t.runs for t in trainings)},
+    )
+
+
+@claim(
+    "prototypes/claim-training-epochs",
+    PROTOTYPES.at("Sec 3.4 (iii), Sec 7"),
+    num_trials=1,
+    evidence="certified",
+    note="the epochs that Section 7 prints add to 2,205, and Sections 7.2 and 7.6 alone have more than 155 in one run; "
+    "that V is never negative is algorithm-1-assertion; no control: the numbers are the paper's, and those of "
+    "`networks` pass the same measurement",
+)
+def reported_experiments_have_155_epochs(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """All experiments that the paper reports have 155 training epochs in total."""
+    return _epochs_trial(TRAININGS)
+
+
+def _of_networks(runs_of_images: int) -> tuple[Training, ...]:
+    chosen = (training for training in TRAININGS if training.section in ("7.3", "7.4", "7.5"))
+    return tuple(replace(t, runs=runs_of_images) if t.section == "7.4" else t for t in chosen)
+
+
+@claim(
+    "prototypes/claim-training-epochs/networks",
+    PROTOTYPES.at("Sec 3.4 (iii), Sec 7.3-7.5"),
+    variant="special case",
+    num_trials=1,
+    evidence="certified",
+    note="leaves out Sections 7.2 and 7.6, and one of the two sizes K of Table 5",
+)
+def readouts_of_networks_have_155_epochs(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The experiments of Sections 7.3 to 7.5, those of Section 7.4 with one K, have 155 training epochs in total."""
+    return _epochs_trial(_of_networks(1))
+
+
+@readouts_of_networks_have_155_epochs.with_control
+def readouts_of_networks_have_155_epochs(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Both sizes K of Table 5."""
+    return _epochs_trial(_of_networks(2))
