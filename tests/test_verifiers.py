@@ -34,6 +34,7 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "consensus/theorem_6_1_equilibria": (("mu",), "2/3"),
     "growing/corollary_12": (("kappa",), "1/4"),
     "growing/corollary_15_boundary": (("c", 1), "1/2"),
+    "growing/corollary_16": (("lambda",), ["1", "2"]),
     "growing/definition_2": (("banks", 0, 1), [1, 1, -1, 1]),
     "growing/lemma_20": (("lambda",), "400"),
     "growing/lemma_20_equation_46": (("lambda",), "1"),

@@ -97,6 +97,7 @@ STATEMENTS = (
     Statement("theorem-10", GROWING.at("Thm 10"), "the emergent hierarchy (I)-(V)"),
     Statement("corollary-14", GROWING.at("Sec 12.3"), "the seven co-emergence properties hold jointly"),
     Statement("corollary-15", GROWING.at("Cor 15"), "number of heads, resolutions and boundary by the spectrum of M_a"),
+    Statement("corollary-16", GROWING.at("Cor 16"), "local heads discrete and fine, global ones continuous and coarse"),
     Statement("experiment-1-order", GROWING.at("Exp 1 (i)"), "lambda decreases with h"),
     Statement("experiment-1-coverage", GROWING.at("Exp 1 (iii)"), "coverage >= 0.899"),
     Statement("experiment-2-divergence", GROWING.at("Exp 2 (i)"), "some heads stay above T_min"),
