@@ -2,8 +2,10 @@
 
 from tests.mutants import Mutant
 
+FUNCTIONALS = "analysis.growing.functionals"
 ASSIGNMENTS, EVENTS = "dynsim.systems.prototypes.assignments", "dynsim.systems.growing.transitions"
-VOCABULARY = "growing/corollary-16/corrected"
+VOCABULARY, ARCHITECTURE = "growing/corollary-16/corrected", "growing/theorem-8-iv/corrected"
+UNIFORM = "growing/corollary-13/corrected"
 
 MUTANTS = (
     Mutant(
@@ -19,5 +21,40 @@ MUTANTS = (
         "x._replace(cubes=jnp.where(reached, least, x.cubes))",
         "x._replace(cubes=jnp.where(reached, least / 2, x.cubes))",
         (VOCABULARY,),
+    ),
+    Mutant(
+        "growing corollaries: a head is added above twice the threshold",
+        EVENTS,
+        "above = flow.dominant > flow.rules.threshold",
+        "above = flow.dominant > 2 * flow.rules.threshold",
+        (ARCHITECTURE,),
+    ),
+    Mutant(
+        "growing corollaries: a head captures the direction of the absolute values of its gate",
+        EVENTS,
+        'u = _unit(free @ w, "gate")',
+        'u = _unit(free @ np.abs(w), "gate")',
+        (ARCHITECTURE,),
+    ),
+    Mutant(
+        "growing corollaries: the separation is a distance",
+        ASSIGNMENTS,
+        "return jnp.min(distances)",
+        "return jnp.sqrt(jnp.min(distances))",
+        (ARCHITECTURE,),
+    ),
+    Mutant(
+        "growing corollaries: the repaired potential has the other sign",
+        FUNCTIONALS,
+        "return (cubes - rules.least_temperature**3) / (3 * flow.temperature_rate)",
+        "return (rules.least_temperature**3 - cubes) / (3 * flow.temperature_rate)",
+        (UNIFORM,),
+    ),
+    Mutant(
+        "growing corollaries: prototypes descend half of the barrier",
+        "dynsim.systems.prototypes.losses",
+        "barrier * barrier_gradient(_apart(p, barrier))",
+        "barrier / 2 * barrier_gradient(_apart(p, barrier))",
+        (UNIFORM,),
     ),
 )

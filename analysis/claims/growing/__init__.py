@@ -76,6 +76,7 @@ STATEMENTS = (
     Statement("theorem-8-monotone", GROWING.at("Thm 8 (i)"), "W(t) <= W(0) along the full system with its events"),
     Statement("theorem-8-bounded", GROWING.at("Thm 8 (ii)"), "trajectories are bounded"),
     Statement("theorem-8-limit-set", GROWING.at("Thm 8 (iii)"), "limit points lie in A*"),
+    Statement("theorem-8-iv", GROWING.at("Thm 8 (iv)"), "temperatures, separations and architecture at points of A*"),
     Statement(
         "theorem-8-event-count",
         GROWING.at("Sec 11"),
@@ -85,6 +86,7 @@ STATEMENTS = (
     Statement("lemma-24", GROWING.at("Lemma 24"), "temperatures track their quasi-static value"),
     Statement("theorem-9", GROWING.at("Thm 9"), "dissipation bound"),
     Statement("corollary-12", GROWING.at("Cor 12"), "the coupling condition is satisfiable with separated scales"),
+    Statement("corollary-13", GROWING.at("Cor 13"), "Theorem 8 without the quasi-static approximation"),
     Statement("lemma-25", GROWING.at("Lemma 25"), "spectral and temperature orderings"),
     Statement(
         "lemma-25-interlacing",
