@@ -34,6 +34,7 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "consensus/theorem_6_1_equilibria": (("mu",), "2/3"),
     "growing/corollary_12": (("kappa",), "1/4"),
     "growing/corollary_15_boundary": (("c", 1), "1/2"),
+    "growing/corollary_10": (("T of (iii)", 1), "2"),
     "growing/corollary_13": (("mu_P",), "1/8"),
     "growing/corollary_13_design_rule": (("eps_1",), "1/1000000000000"),
     "growing/corollary_16": (("lambda",), ["1", "2"]),

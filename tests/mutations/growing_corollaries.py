@@ -5,7 +5,7 @@ from tests.mutants import Mutant
 FUNCTIONALS = "analysis.growing.functionals"
 ASSIGNMENTS, EVENTS = "dynsim.systems.prototypes.assignments", "dynsim.systems.growing.transitions"
 VOCABULARY, ARCHITECTURE = "growing/corollary-16/corrected", "growing/theorem-8-iv/corrected"
-UNIFORM = "growing/corollary-13/corrected"
+UNIFORM, LEVELS = "growing/corollary-13/corrected", "growing/corollary-10/corrected"
 
 MUTANTS = (
     Mutant(
@@ -56,5 +56,26 @@ MUTANTS = (
         "barrier * barrier_gradient(_apart(p, barrier))",
         "barrier / 2 * barrier_gradient(_apart(p, barrier))",
         (UNIFORM,),
+    ),
+    Mutant(
+        "growing corollaries: encoder and prototypes of a growing flow exchange their rates",
+        "dynsim.systems.growing.flow",
+        'self.encoder_rate = not_negative("encoder_rate", encoder_rate)',
+        'self.encoder_rate = not_negative("encoder_rate", prototype_rate)',
+        (LEVELS,),
+    ),
+    Mutant(
+        "growing corollaries: the functional at rest in the temperatures has no barrier",
+        FUNCTIONALS,
+        "penalties = on(jax.vmap(used.penalty)(x.prototypes))",
+        "penalties = on(jax.vmap(bare.penalty)(x.prototypes))",
+        (LEVELS,),
+    ),
+    Mutant(
+        "growing corollaries: a frozen encoder embeds with half of its parameters",
+        "dynsim.systems.prototypes.flow",
+        "z = self.encoder.embed(encoder, self.data)",
+        "z = self.encoder.embed(encoder / 2, self.data)",
+        (LEVELS,),
     ),
 )
