@@ -44,6 +44,8 @@ SIMULATE_LONG = (  # or are dear in another way; `make test-all` has them
     "consensus/theorem-6.1",
     "consensus/theorem-6.1/stability",
     "growing/claim-prototypes-raise-residual",
+    "growing/corollary-11",
+    "growing/corollary-11/corrected",
     "growing/corollary-13/corrected",
     "growing/corollary-14",
     "growing/corollary-15",

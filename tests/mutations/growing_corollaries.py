@@ -6,6 +6,7 @@ FUNCTIONALS = "analysis.growing.functionals"
 ASSIGNMENTS, EVENTS = "dynsim.systems.prototypes.assignments", "dynsim.systems.growing.transitions"
 VOCABULARY, ARCHITECTURE = "growing/corollary-16/corrected", "growing/theorem-8-iv/corrected"
 UNIFORM, LEVELS = "growing/corollary-13/corrected", "growing/corollary-10/corrected"
+FRAME = "growing/corollary-11/corrected"
 
 MUTANTS = (
     Mutant(
@@ -77,5 +78,26 @@ MUTANTS = (
         "z = self.encoder.embed(encoder, self.data)",
         "z = self.encoder.embed(encoder / 2, self.data)",
         (LEVELS,),
+    ),
+    Mutant(
+        "growing corollaries: a step moves prototypes twice as far",
+        "dynsim.systems.growing.descent",
+        "x.prototypes + v.prototypes,",
+        "x.prototypes + 2 * v.prototypes,",
+        (FRAME,),
+    ),
+    Mutant(
+        "growing corollaries: heads count without their barrier",
+        FUNCTIONALS,
+        "return self.losses + self.penalties + self.potentials",
+        "return self.losses + self.potentials",
+        (FRAME,),
+    ),
+    Mutant(
+        "growing corollaries: directions of removed heads are never retained",
+        EVENTS,
+        "kept = flow.retained + frame.T @ frame if flow.rules.release",
+        "kept = flow.retained if flow.rules.release",
+        (FRAME,),
     ),
 )

@@ -83,6 +83,7 @@ STATEMENTS = (
         "the Algorithm has at most 2 K~ growth and pruning events",
     ),
     Statement("corollary-10", GROWING.at("Cor 10"), "four levels of stability results, each of which extends the last"),
+    Statement("corollary-11", GROWING.at("Cor 11"), "W subsumes finite growth, collapse-safety and discrete time"),
     Statement("lemma-23", GROWING.at("Lemma 23"), "gate tracks v_1 to O(eps_1)"),
     Statement("lemma-24", GROWING.at("Lemma 24"), "temperatures track their quasi-static value"),
     Statement("theorem-9", GROWING.at("Thm 9"), "dissipation bound"),
