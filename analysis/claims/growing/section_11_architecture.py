@@ -10,6 +10,7 @@ import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import blocks, rotated
+from analysis.claims.growing.instances.measured import measured
 from analysis.claims.growing.section_11_events import FRAMES, small_flow, without_heads
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.functionals import rate_of_change
@@ -22,7 +23,7 @@ from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.residual import dominant_value, residual_matrix
 from dynsim.systems.growing.rules import GrowthRules
-from dynsim.systems.growing.transitions import grow
+from dynsim.systems.growing.transitions import GrowthGuard, PruningGuard, grow, prune
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.losses import PrototypeLoss
@@ -106,9 +107,11 @@ def architecture_is_sufficient_in_the_set(key: Key, integrator: AbstractIntegrat
     square = at.a**2
     flow, x = at.system()
     sigma = np.asarray(flow.activity(x))
-    path = simulate_growing(flow, x, np.linspace(0.0, 4.0, 5), integrator=integrator)
-    last, y = flow_of(path.phases[-1]), path.final
+    due = PruningGuard(flow)(0.0, x)
+    last, y = prune(flow, 0.0, x)
     kept, T = np.flatnonzero(np.asarray(last.active)), float(last.temperatures(y)[1])
+    v, later = measured(last, y)[0], y._replace(clock=jnp.asarray(2.0))
+    speed = max(float(jnp.max(jnp.abs(part))) for part in (v.encoder, v.prototypes, v.cubes))
     return Trial(
         hypotheses=(
             holds("lambda = 4 a^4 > 2 eta_P C(2, 2)", 4 * square**2 > 2 * square**2),
@@ -116,8 +119,11 @@ def architecture_is_sufficient_in_the_set(key: Key, integrator: AbstractIntegrat
             at_least("S of the first head", separation(x.prototypes[0]), 0.0, tolerance=ROUNDING),
             at_least("(B3): sigma of the first head, less the other one", sigma[0] - sigma[1], 0.0, tolerance=ROUNDING),
             equal("(B2): <u_1, u_2>", jnp.dot(*flow.frames[:, 0]), 0.0, tolerance=ROUNDING),
-            holds("the first head is removed, and nothing else", [jump.name for jump in path.jumps] == ["prune"]),
-            holds("the second one is left", kept.tolist() == [1]),
+            at_least("margin of the pruning", due, 0.0, tolerance=ROUNDING),
+            holds("the second head is left", kept.tolist() == [1]),
+            at_most("speed of the system from then on", speed, 1e-20, tolerance=0.0),
+            at_most("margin of pruning after the dwell time", PruningGuard(last)(0.0, later), 0.0, tolerance=ROUNDING),
+            at_most("margin of growth after it", GrowthGuard(last)(0.0, later), 0.0, tolerance=ROUNDING),
             *in_the_set(last, y, 1e-20),
             at_most("what triggers growth", last.dominant, last.rules.threshold, tolerance=ROUNDING),
             agrees("residual outside the final direction, over a^2", left_over(last) / float(square), 5.0),
