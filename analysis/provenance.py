@@ -17,9 +17,9 @@ CLAIMS = "analysis.claims"
 def source_digest(claim: Claim) -> str:
     """Return a hexadecimal digest of the code that a claim depends on, and of the records if it reads any.
 
-    The code is all of dynsim, all of analysis but its claims, the claim's module, and the claim modules that it
-    imports; of a user's file, the modules beside it that it imports; of another package, all of its modules. Records
-    of experiments enter by name, size and modification time.
+    The code is all of dynsim, all of analysis but its claims and the standalone verifiers, the claim's module, and the
+    claim modules that it imports; of a user's file, the modules beside it that it imports; of another package, all of
+    its modules. Records of experiments enter by name, size and modification time.
     """
     digest = hashlib.sha256(_library_digest())
     trial = claim.trial
@@ -44,13 +44,18 @@ def _sources(module: str) -> list[Path]:
 
 @functools.cache
 def _library_digest() -> bytes:
-    """Return a digest of the sources of dynsim and of all of analysis but its claims."""
+    """Return a digest of the sources of dynsim and of all of analysis but its claims and verifiers."""
     digest = hashlib.sha256()
-    for package in ("analysis", "dynsim"):
-        for path in sorted(_file(package).parent.rglob("*.py")):
-            if "claims" not in path.parts:
-                digest.update(path.read_bytes())
+    for path in library_files():
+        digest.update(path.read_bytes())
     return digest.digest()
+
+
+def library_files() -> list[Path]:
+    """Return the files of dynsim and of analysis that any claim may depend on: no claims, and no verifiers."""
+    tops = {package: _file(package).parent for package in ("analysis", "dynsim")}
+    files = [(path, path.relative_to(top).parts) for top in tops.values() for path in sorted(top.rglob("*.py"))]
+    return [path for path, parts in files if parts[0] not in ("claims", "verifiers")]
 
 
 @functools.cache

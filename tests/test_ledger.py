@@ -18,7 +18,7 @@ from analysis.ledger.claim import Claim, claim, rule
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
 from analysis.ledger.findings import Finding, entry, find, select
 from analysis.ledger.verdict import Verdict, judge
-from analysis.provenance import source_digest
+from analysis.provenance import library_files, source_digest
 from analysis.report import (
     BEGIN,
     END,
@@ -408,3 +408,9 @@ def test_an_entry_says_what_would_decide_it():
     vacuous = entry(statement, [_checked("printed", Verdict.VACUOUS)])
     assert vacuous.finding is Finding.OPEN
     assert "instances that meet its hypotheses would decide it" in vacuous.note
+
+
+def test_a_kept_line_depends_on_all_modules_but_other_claims_and_verifiers():
+    found = {path.relative_to(Path(__file__).parent.parent).as_posix() for path in library_files()}
+    assert {"dynsim/simulation.py", "analysis/provenance.py", "analysis/ledger/claim.py"} <= found
+    assert not any(path.startswith(("analysis/claims/", "analysis/verifiers/")) for path in found)
