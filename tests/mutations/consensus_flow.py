@@ -194,4 +194,18 @@ MUTANTS = (
         "_ambient_jacobian(flow, x, np.asarray(0.0 * t, float))",
         (_CONULL,),
     ),
+    Mutant(
+        "consensus: layers that alternate end in the last one",
+        SCHEDULES,
+        "t = jnp.mod(t, self.edges[-1]) if self.periodic else t",
+        "t = jnp.asarray(t)",
+        ("consensus/theorem-5.1-stability/jumps", "consensus/theorem-6.1/jumps"),
+    ),
+    Mutant(
+        "consensus: a network has the layer before",
+        SCHEDULES,
+        "return self.values[self.layer(t)]",
+        "return self.values[self.layer(t) - 1]",
+        ("consensus/theorem-5.1-stability/jumps", "consensus/theorem-6.1/jumps"),
+    ),
 )
