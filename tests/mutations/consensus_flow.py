@@ -248,4 +248,11 @@ MUTANTS = (
         "return _largest_norm(self.value[:1])",
         tests=_ENDS,
     ),
+    Mutant(
+        "consensus: the linearisation for several heads is that of the reversed flow",
+        "analysis.dynamics.linearisation",
+        "return basis.T @ np.asarray(_ambient_jacobian(",
+        "return -basis.T @ np.asarray(_ambient_jacobian(",
+        (_HEADS,),
+    ),
 )

@@ -143,4 +143,11 @@ MUTANTS = (
         "jnp.broadcast_to(jax.random.uniform(a, (1, d, d), minval=-0.5, maxval=0.5), (heads, d, d))",
         "experiment-7.4",
     ),
+    mutant_of_consensus(
+        "published: the least inner product in a metric is that with the first token",
+        DISTANCES,
+        "else x @ metric @ x.T)",
+        "else x[:1] @ metric @ x.T)",
+        "equation-25/corrected",
+    ),
 )
