@@ -306,6 +306,7 @@ def test_a_pattern_names_a_statement_and_its_variants_only():
     assert {c.id for c in select(["consensus/theorem-6.1"], claims())} == {
         "consensus/theorem-6.1",
         "consensus/theorem-6.1/stability",
+        "consensus/theorem-6.1/jumps",
     }
     assert select(["consensus"], claims()) == tuple(c for c in claims() if c.key == "consensus")
     assert select([], claims()) == claims()

@@ -151,6 +151,25 @@ def test_the_projection_of_remark_5_1_gives_the_printed_right_hand_side():
     np.testing.assert_allclose(flow.vector_field(0.0, x), _by_hand(x, P, eye, U.T @ U, lambda i, j: j <= i), atol=1e-12)
 
 
+def test_a_flow_with_its_own_projection_has_the_jumps_the_period_and_the_end_of_its_head():
+    U = np.eye(3) + 0.3 * _random("U", 3, 3)
+    layers = ProjectedValueFlow(PiecewiseConstant(_random("p", 3, 1, 3, 3), [0.5, 1.0, 0.25], periodic=False), U)
+    np.testing.assert_allclose(layers.breakpoints(0.0, 1.75), [0.5, 1.5])
+    with pytest.raises(ValueError, match="query_key"):
+        layers.check_horizon(0.0, 2.0)
+    waves = ProjectedValueFlow(Modulated(_random("P", 1, 3, 3), 1.0, 3.0, 0.0), U)
+    assert waves.step_limit() == pytest.approx(np.pi / 3)
+
+
+def test_the_end_of_the_values_ends_a_flow_and_the_largest_constant_matrix_bounds_all():
+    once = PiecewiseConstant(_random("u", 2, 2, 3, 3), periodic=False)
+    flow = TokenFlow(_random("P", 2, 3, 3), once)
+    flow.check_horizon(0.0, 2.0)
+    with pytest.raises(ValueError, match="`value`"):
+        flow.check_horizon(0.0, 2.5)
+    assert Constant(np.stack([np.eye(3), -2 * np.eye(3)])).norm_bound() == pytest.approx(2)
+
+
 def test_large_scores_do_not_overflow():
     flow = TokenFlow(1e4 * np.eye(3))
     x = Sphere().sample(stream(1, "x"), (5, 3))

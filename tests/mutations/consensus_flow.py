@@ -24,6 +24,11 @@ _PROJECTION = "consensus/remark-5.1-projection/corrected"
 _HEADS = "consensus/claim-multihead-value/common-eigenvector"
 _TRIL = '"""Return a lower triangular matrix of ones."""\n        return jnp.tril(jnp.ones((n, n), bool))'
 
+_SCHEDULED = (
+    "tests/test_token_flow.py::test_a_flow_with_its_own_projection_has_the_jumps_the_period_and_the_end_of_its_head",
+)
+_ENDS = ("tests/test_token_flow.py::test_the_end_of_the_values_ends_a_flow_and_the_largest_constant_matrix_bounds_all",)
+
 MUTANTS = (
     Mutant(
         "consensus: the causal mask shows the next token",
@@ -193,5 +198,61 @@ MUTANTS = (
         "_ambient_jacobian(flow, x, np.asarray(t, float))",
         "_ambient_jacobian(flow, x, np.asarray(0.0 * t, float))",
         (_CONULL,),
+    ),
+    Mutant(
+        "consensus: layers that alternate end in the last one",
+        SCHEDULES,
+        "t = jnp.mod(t, self.edges[-1]) if self.periodic else t",
+        "t = jnp.asarray(t)",
+        ("consensus/theorem-5.1-stability/jumps", "consensus/theorem-6.1/jumps"),
+    ),
+    Mutant(
+        "consensus: a network has the layer before",
+        SCHEDULES,
+        "return self.values[self.layer(t)]",
+        "return self.values[self.layer(t) - 1]",
+        ("consensus/theorem-5.1-stability/jumps", "consensus/theorem-6.1/jumps"),
+    ),
+    Mutant(
+        "consensus: the flow (20) has no jumps",
+        FLOW,
+        "return self.attention.breakpoints(t0, t1)",
+        "return np.empty(0)",
+        tests=_SCHEDULED,
+    ),
+    Mutant(
+        "consensus: steps of the flow (20) have no limit",
+        FLOW,
+        "return self.attention.step_limit()",
+        "return math.inf",
+        tests=_SCHEDULED,
+    ),
+    Mutant(
+        "consensus: the flow (20) has no end",
+        FLOW,
+        "self.attention.check_horizon(t0, t1)",
+        "del t0, t1",
+        tests=_SCHEDULED,
+    ),
+    Mutant(
+        "consensus: values may end before a solution",
+        FLOW,
+        '(("query_key", self.query_key), ("value", self.value)):',
+        '(("query_key", self.query_key),):',
+        tests=_ENDS,
+    ),
+    Mutant(
+        "consensus: constant matrices are bounded by the first",
+        SCHEDULES,
+        "return _largest_norm(self.value)",
+        "return _largest_norm(self.value[:1])",
+        tests=_ENDS,
+    ),
+    Mutant(
+        "consensus: the linearisation for several heads is that of the reversed flow",
+        "analysis.dynamics.linearisation",
+        "return basis.T @ np.asarray(_ambient_jacobian(",
+        "return -basis.T @ np.asarray(_ambient_jacobian(",
+        (_HEADS,),
     ),
 )

@@ -122,4 +122,32 @@ MUTANTS = (
         "phase = jax.random.uniform(b, (heads, d), maxval=2 * math.pi)",
         "experiment-7.4",
     ),
+    mutant_of_consensus(
+        "published: P' of 7.4 has the key of the frequencies",
+        PUBLISHED,
+        "base = jax.random.uniform(a, (heads",
+        "base = jax.random.uniform(b, (heads",
+        "experiment-7.4",
+    ),
+    mutant_of_consensus(
+        "published: both heads of 7.4 have the same frequencies",
+        PUBLISHED,
+        "frequency = jax.random.uniform(b, (heads, d))",
+        "frequency = jnp.broadcast_to(jax.random.uniform(b, (d,)), (heads, d))",
+        "experiment-7.4",
+    ),
+    mutant_of_consensus(
+        "published: both heads of 7.4 have the same P'",
+        PUBLISHED,
+        "jax.random.uniform(a, (heads, d, d), minval=-0.5, maxval=0.5)",
+        "jnp.broadcast_to(jax.random.uniform(a, (1, d, d), minval=-0.5, maxval=0.5), (heads, d, d))",
+        "experiment-7.4",
+    ),
+    mutant_of_consensus(
+        "published: the least inner product in a metric is that with the first token",
+        DISTANCES,
+        "else x @ metric @ x.T)",
+        "else x[:1] @ metric @ x.T)",
+        "equation-25/corrected",
+    ),
 )

@@ -37,10 +37,13 @@ def _misalignment_trial(key: Key, signs: bool, opposite: bool) -> Trial:
     x = jnp.asarray(tokens.astype(float))
     widest = max(sum((y - z) ** 2) for y in tokens for z in tokens)
     least = min(y @ z for y in tokens for z in tokens)
+    metric = np.array([1, 2, 4])  # the diagonal of another one
+    least_in_it = min((y * metric) @ z for y in tokens for z in tokens)
     shipped = (
         agrees("E of (25) as it ships, for tokens of any lengths", misalignment(jnp.asarray(scales * x)), float(size)),
         agrees("the squared diameter as it ships", diameter(x) ** 2, float(widest)),
         agrees("the least inner product as it ships", min_inner_product(x), float(least)),
+        agrees("that in a metric", min_inner_product(x, jnp.diag(jnp.asarray(metric, float))), float(least_in_it)),
     )
     return Trial(
         hypotheses=(

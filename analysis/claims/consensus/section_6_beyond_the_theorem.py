@@ -16,8 +16,9 @@ from analysis.claims.consensus.instances.modulated_heads import (
 from analysis.claims.consensus.instances.printed_attention import agrees, before, printed_field
 from analysis.claims.consensus.instances.sizes import number_of_tokens
 from analysis.claims.rational_instances import matrix, rational_unit
+from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
 from analysis.tokens.consensus import diameter, distance_to_point
 from dynsim._types import Key
 from dynsim.exact import Exact
@@ -260,8 +261,13 @@ def _heads_trial(key: Key, integrator: AbstractIntegrator, lower: float) -> Tria
     low = min(1, n - 1)  # this token starts near the boundary
     x = x.at[low].set(Sphere().project(x[low] - (x[low] @ v) * v + 0.01 * v))
     x0 = x * jnp.sign(x @ v)[:, None]
-    path = simulate(TokenFlow(P, U, mask=Causal()), x0, [0.0, 30.0, 60.0], integrator=integrator)
+    flow = TokenFlow(P, U, mask=Causal())
+    path = simulate(flow, x0, [0.0, 30.0, 60.0], integrator=integrator)
     values = np.linalg.eigvalsh(U)
+    # at (v, ..., v) all weights of token i are 1 / (i sqrt d), at any time
+    across = np.linalg.eigvalsh(Q[:, 1:].T @ U.sum(axis=0) @ Q[:, 1:])
+    rates = np.concatenate([across / i - tops.sum() for i in range(1, n + 1)]) / math.sqrt(D)
+    found = np.real(eigenvalues(tangent_jacobian(flow, jnp.tile(v, (n, 1)), 0.7)))
     gap = at_least(
         "least gap of v below the top of a U_h", np.min(tops[:, None] - values[:, :-1]), 0.0, tolerance=SOLVER
     )
@@ -286,6 +292,10 @@ def _heads_trial(key: Key, integrator: AbstractIntegrator, lower: float) -> Tria
                 tolerance=SOLVER,
                 within=(0, 2),
             ),
+            at_most("largest eigenvalue at (v, ..., v)", np.max(found), 0.0, tolerance=ROUNDING),
+            equal(
+                "error of the eigenvalues there", np.max(np.abs(np.sort(found) - np.sort(rates))), 0.0, tolerance=1e-5
+            ),
             has_the_printed_field(path, lambda t: printed_heads(P, t), U, np.eye(D)),
         ),
         witness={"U": U, "P'": np.asarray(P.base), "x0": np.asarray(x0)},
@@ -297,8 +307,12 @@ def _heads_trial(key: Key, integrator: AbstractIntegrator, lower: float) -> Tria
     "consensus/claim-multihead-value/common-eigenvector", CONSENSUS.at("Section 1"), variant="corrected", num_trials=16
 )
 def heads_with_a_common_eigenvector(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If all U_h are symmetric and have simple positive top eigenvalues with a common eigenvector v, every solution
-    with initial values v^T y_i > 0 for all i converges to (v, ..., v). Added: v is the top eigenvector of every U_h.
+    """If all U_h are symmetric and have simple positive top eigenvalues lambda_h with a common eigenvector v,
+    (v, ..., v) is asymptotically stable, and every solution with initial values v^T y_i > 0 for all i converges to it.
+    Added: v is the top eigenvector of every U_h.
+
+    Read, for stability: the linearisation at (v, ..., v), the same at all times whatever P, has for token i the
+    eigenvalues of the sum over h of U_h / i - lambda_h, across v and over sqrt d, all of them negative.
     """
     return _heads_trial(key, integrator, -0.5)
 

@@ -9,10 +9,12 @@ import numpy as np
 
 from analysis.claims.consensus.instances.modulated_heads import (
     BOUND,
+    Heads,
     has_the_printed_field,
     modulated_heads,
     printed_heads,
     query_key_bound,
+    stored,
 )
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.consensus.instances.sizes import number_of_tokens
@@ -26,7 +28,6 @@ from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 from dynsim.simulation import simulate
 from dynsim.spaces import Sphere
-from dynsim.systems.schedules import Modulated
 from dynsim.systems.tokens.flow import causal_symmetric_flow
 from dynsim.systems.tokens.scalar_driven import OjaFlow
 from dynsim.trajectory import Trajectory
@@ -35,26 +36,30 @@ N, D = 4, 3
 TIMES = 61
 
 
-def _value(key: Key, *, positive: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _value(key: Key, *, positive: bool, simple: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return a random symmetric U, its eigenvalues from the top, and its eigenvectors.
 
-    The top eigenvalue is in (1/2, 1), the others are between 1/2 and 5/2 below it; unless `positive`, they are -0.3,
-    -0.35 and -0.9.
+    The top eigenvalue is in (1/2, 1), the others are between 1/2 and 5/2 below it; unless it is `simple`, the second
+    one is equal to it; unless `positive`, they are -0.3, -0.35 and -0.9.
     """
     a, b, c = jax.random.split(key, 3)
     Q = np.linalg.qr(np.asarray(jax.random.normal(a, (D, D))))[0]
     top = float(jax.random.uniform(b, (), minval=0.5, maxval=1.0))
     rest = np.sort(top - 0.5 - 2 * np.asarray(jax.random.uniform(c, (D - 1,))))[::-1]
     values = np.array([top, *rest]) if positive else np.array([-0.3, -0.35, -0.9])
+    values[1] = values[1] if simple else values[0]
     U = Q @ np.diag(values) @ Q.T
     return (U + U.T) / 2, values, Q
 
 
-def _hypotheses(P: Modulated, U: np.ndarray, margin: jax.Array, *, positive: bool) -> tuple[Measurement, ...]:
+def _hypotheses(
+    P: Heads, U: np.ndarray, margin: jax.Array, *, positive: bool, simple: bool = True
+) -> tuple[Measurement, ...]:
     values = np.linalg.eigvalsh(U)
     top = at_least("top eigenvalue of U", values[-1], 0.0, tolerance=ROUNDING)
+    gap = at_least("spectral gap below the top eigenvalue of U", values[-1] - values[-2], 0.0, tolerance=ROUNDING)
     return (
-        at_least("spectral gap below the top eigenvalue of U", values[-1] - values[-2], 0.0, tolerance=ROUNDING),
+        *((gap,) if simple else ()),
         at_most("sup |P|", query_key_bound(P), BOUND, tolerance=ROUNDING),
         at_least("least initial v^T y_i", margin, 0.0, tolerance=ROUNDING),
         *((top,) if positive else ()),
@@ -69,11 +74,17 @@ def _first_token(path: Trajectory, U: np.ndarray) -> Measurement:
     return at_most("error of token 1, against the closed form of (22)", gap, 0.0, tolerance=SOLVER, within=(0, 2))
 
 
-def _convergence_trial(key: Key, integrator: AbstractIntegrator, *, positive: bool = True) -> Trial:
+def convergence_trial(
+    key: Key, integrator: AbstractIntegrator, *, positive: bool = True, simple: bool = True, heads: Heads | None = None
+) -> Trial:
+    """Measure a solution that starts in the hemisphere of v: the limit, token 1, and the least v^T y_i over time.
+
+    By default P(t) is a sinusoid. The top eigenvalue of U is `positive` and `simple`, or one of these is dropped.
+    """
     a, b, c, d = jax.random.split(key, 4)
-    U, values, Q = _value(a, positive=positive)
-    v, P = jnp.asarray(Q[:, 0]), modulated_heads(b, 1, D)
-    n = number_of_tokens(key) if positive else N
+    U, values, Q = _value(a, positive=positive, simple=simple)
+    v, P = jnp.asarray(Q[:, 0]), modulated_heads(b, 1, D) if heads is None else heads
+    n = number_of_tokens(key) if positive and heads is None else N
     x0 = Sphere().sample(d, (n, D))
     height = float(10.0 ** -jax.random.uniform(c, (), minval=0.0, maxval=6.0))
     low = int(jax.random.randint(c, (), 0, n))  # this token starts near the equator
@@ -83,7 +94,7 @@ def _convergence_trial(key: Key, integrator: AbstractIntegrator, *, positive: bo
     path = simulate(causal_symmetric_flow(P, U), x0, np.linspace(0.0, 120.0, TIMES), integrator=integrator)
     margins = path.along(lambda x: margin_along(x, v))
     return Trial(
-        hypotheses=_hypotheses(P, U, margins[0], positive=positive),
+        hypotheses=_hypotheses(P, U, margins[0], positive=positive, simple=simple),
         conclusions=(
             has_the_printed_field(path, lambda t: printed_heads(P, t), U[None], np.eye(D)),
             at_least("least v^T y_i over time", jnp.min(margins), 0.0, tolerance=SOLVER, within=(-1, 1)),
@@ -101,7 +112,7 @@ def _convergence_trial(key: Key, integrator: AbstractIntegrator, *, positive: bo
                 [max(np.linalg.norm(y - v) for y in np.asarray(x0)), min(np.asarray(x0) @ np.asarray(v))],
             ),
         ),
-        witness={"U": U, "P'": np.asarray(P.base), "x0": np.asarray(x0)},
+        witness={"U": U, "P'": stored(P), "x0": np.asarray(x0)},
         parameters={"n": n, "d": D, "heads": 1, "least initial v^T y": float(margins[0]), "least of U": values[-1]},
     )
 
@@ -114,13 +125,13 @@ def tokens_reach_the_top_eigenvector(key: Key, integrator: AbstractIntegrator) -
     Sampled: sinusoidal P(t), other eigenvalues of U down to -2, one of the tokens down to 1e-6 from the equator.
     Stability is the claim `/stability`.
     """
-    return _convergence_trial(key, integrator)
+    return convergence_trial(key, integrator)
 
 
 @tokens_reach_the_top_eigenvector.with_control
 def tokens_reach_the_top_eigenvector(key: Key, integrator: AbstractIntegrator) -> Trial:
     """A simple top eigenvalue that is negative."""
-    return _convergence_trial(key, integrator, positive=False)
+    return convergence_trial(key, integrator, positive=False)
 
 
 def _amplification(values: np.ndarray, n: int) -> float:

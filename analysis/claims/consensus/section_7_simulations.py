@@ -232,7 +232,10 @@ def _ensemble_trial(key: Key, integrator: AbstractIntegrator, mask: AbstractMask
     ]
     early, late = np.asarray(P(0.0)), np.asarray(P(3.0))  # D(t) has turned by up to 3 radians, P' is in ]-1/2, 1/2[
     change = np.max(np.abs(np.asarray(P(STEP)) - early)) / STEP
-    drawn = [np.ravel(np.asarray(table)) for table in (P.frequency, np.mod(P.phase, np.pi))]  # pyright: ignore[reportAttributeAccessIssue]
+    w, phi, base = (np.asarray(table) for table in (P.frequency, P.phase, P.base))  # pyright: ignore[reportAttributeAccessIssue]
+    drawn = (w, np.mod(phi, np.pi), np.ravel(base)[: w.size])  # of frequencies, phases, and some entries of P_h'
+    between = [np.corrcoef(*table.reshape(2, -1)[:, :500])[0, 1] for table in (w, phi, base)]
+    apart = 6 / math.sqrt(500)
     step = np.max(np.abs(np.asarray(path.ys[1] - x0) - STEP * (slopes[0] + slopes[1]) / 2))
     return Trial(
         hypotheses=(at_least("initial E", E[0], 0.1, tolerance=SOLVER),),
@@ -240,13 +243,14 @@ def _ensemble_trial(key: Key, integrator: AbstractIntegrator, mask: AbstractMask
             holds("no entry of P_h(t) changes its sign", bool(np.all(early * late >= 0))),
             equal("largest entry of P_h(0)", np.max(np.abs(early)), 1.0, tolerance=0.02),
             equal("largest rate of change of an entry there", change, 1.0, tolerance=0.1),
-            equal(
-                "correlation of frequencies with phases, |sin| having the period pi",
-                np.corrcoef(drawn)[0, 1],
-                0.0,
-                tolerance=6 / math.sqrt(len(drawn[0])),
-                within=(-1, 1),
+            at_most(
+                "largest correlation of frequencies, phases (|sin| has the period pi) and entries of P_h'",
+                np.max(np.abs(np.corrcoef([np.ravel(table) for table in drawn]) - np.eye(3))),
+                apart,
+                tolerance=0.0,
+                within=(0, 1),
             ),
+            at_most("the same between the heads", np.max(np.abs(between)), apart, tolerance=0.0, within=(0, 1)),
             equal("share of positive coordinates at the start", np.mean(x0 > 0), 0.5, tolerance=0.02, within=(0, 1)),
             equal("share of positive entries of P_h(0)", np.mean(early > 0), 0.5, tolerance=0.01, within=(0, 1)),
             at_most("E at t=200, against a tenth of that at t=100", E[3], 0.1 * E[2], tolerance=NON_SMOOTH),

@@ -169,6 +169,11 @@ def coordinates_turn_20_into_15(key: Key, integrator: AbstractIntegrator) -> Tri
     return _coordinates_trial(key, False)
 
 
+def _determinant(m: Exact) -> Fraction:
+    """Return the determinant of a matrix with two rows."""
+    return m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
+
+
 def _projection_trial(key: Key, kind: str, *, idempotent: bool = True) -> Trial:
     U, inverse, points = _invertible(key)
     y, W = points[0], U.T @ U
@@ -180,13 +185,15 @@ def _projection_trial(key: Key, kind: str, *, idempotent: bool = True) -> Trial:
     shipped = flow.velocity(0.0, jnp.asarray(points.astype(float)))[1] * np.sqrt(D)
     mean, second = (points[0] + points[1]) / 2, points[1]
     applied = inverse @ (identity(D) - np.outer(U @ second, U @ second)) @ U @ mean
+    minors = [np.delete(np.delete(map, i, 0), k, 1) for i in range(D) for k in range(D)]
+    onto = holds("they span the tangent space, of d - 1 dimensions", any(_determinant(m) != 0 for m in minors))
     ships = agrees("Pi_W applied to U times the mean of two tokens, as it ships", shipped, applied)
     return Trial(
         hypotheses=(
             holds("y^T W y = 1 exactly", y @ W @ y == 1),
             holds("U is not the identity", bool(np.any(identity(D) != U))),
         ),
-        conclusions=(tangent, once, ships) if idempotent else (tangent, ships),
+        conclusions=(tangent, onto, once, ships) if idempotent else (tangent, onto, ships),
         witness={"U": U, "inverse of U": inverse, "y": y},
         parameters={"d": D},
     )
@@ -234,7 +241,7 @@ def new_projection_after_the_value(key: Key, integrator: AbstractIntegrator) -> 
     num_trials=16,
 )
 def new_projection_has_tangent_images(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: Pi_W maps every vector to a tangent vector; it need not be idempotent."""
+    """Read: Pi_W maps R^d onto the tangent space; it need not be idempotent."""
     return _projection_trial(key, "printed", idempotent=False)
 
 
