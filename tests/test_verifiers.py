@@ -62,6 +62,7 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "growing/experiment_1_coverage": (("lambda_1",), "1/2"),
     "growing/lemma_17_i": (("T_init",), "2"),
     "growing/lemma_17_iii": (("T_init",), "2"),
+    "growing/lemma_19": (("T_init",), "2"),
     "growing/lemma_2": (("z", 0), ["0", "1"]),
     "growing/lemma_4": (("p", 1), ["1", "1"]),
     "growing/lemma_6": (("z",), [["1", "0"]]),

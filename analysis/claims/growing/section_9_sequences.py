@@ -240,7 +240,7 @@ def _tight_trial(key: Key, banks: tuple[Bank, Bank], phi: Fraction, *, largest: 
     "them; each is F_sep of the pruned head, at most 4 N^2 phi_g^2 as tr Sigma_q <= N",
 )
 def prunings_of_tight_heads_add_up(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """j prunings lower the sum of F_sep by at most 4 phi_g^2 sum (tr Sigma_q)^2 <= 4 j N^2 phi_g^2.
+    """After j prunings the sum of F_sep is lower by at most 4 phi_g^2 sum (tr Sigma_q)^2 <= 4 j N^2 phi_g^2.
 
     Added: the largest distance of two prototypes of each pruned head is below phi_g.
     """
