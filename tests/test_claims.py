@@ -49,6 +49,7 @@ SIMULATE_LONG = (  # or are dear in another way; `make test-all` has them
     "growing/corollary-15/boundary",
     "growing/corollary-15/first-head",
     "growing/corollary-15/moduli",
+    "growing/corollary-5/corrected",
     "growing/corollary-6",
     "growing/corollary-9",
     "growing/corollary-9/corrected",

@@ -83,6 +83,7 @@ SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
     "growing/theorem_4_best_row": (("w",), ["2", "0", "0", "0"]),
     "growing/theorem_4_span": (("W", 1), [1, 1, 1, 1]),
     "growing/corollary_4": (("c", 0), "3/4"),
+    "growing/corollary_5": (("theta_w",), "1/2"),
     "growing/corollary_7": (("phi_g",), "1/1000000000"),
     "growing/corollary_8": (("phi_g",), "1/1000000000"),
     "growing/corollary_9": (("eta_P",), "1/10"),

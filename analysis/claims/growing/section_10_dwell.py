@@ -124,9 +124,9 @@ def _error_trial(key: Key, integrator: AbstractIntegrator, *, clipped: bool) -> 
     ERROR,
     evidence="certified",
     num_trials=3,
-    note="Delta t = 1. True for a trivial reason: if both stop at T_min neither moves by more than "
-    "sigma_max / T_min^2 eta_T a step; if neither does, T(s) <= T_s <= T_init as long as T(s) exists, and T_init - "
-    "T(s) is at most three times that. No truncation error is needed. If T(s) alone stops at T_min it fails, as (i) does",
+    note="Delta t = 1. True for a trivial reason: if both stop at T_min neither moves by more than sigma_max / T_min^2 "
+    "eta_T a step; if neither does, T(s) <= T_s <= T_init as long as T(s) exists, and T_init - T(s) is at most three "
+    "times that. No truncation error is needed. If T(s) alone stops at T_min it fails, as (i) does",
 )
 def discrete_temperatures_follow_the_flow(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Under (E1) |T_s - T(s)| <= C_disc eta_T s, with C_disc = sigma_max / T_min^2 if both stop at T_min, and three
@@ -222,7 +222,8 @@ def _settled_trial(key: Key, *, with_logarithm: bool) -> Trial:
     )
     plane, epsilon = dominant_plane(np.asarray(flow.tracked)), 1e-3
     start = _slope(x.gate, plane)
-    E, eta = np.array(VALUES[1:]) ** 2, float(flow.gate_rate)
+    tracked, eta = np.asarray(flow.tracked), float(flow.gate_rate)
+    E = np.linalg.eigvalsh(tracked.T @ tracked)[[-1, -3]]
     factor = 1 - eta * (E[0] - E[1]) / (1 + eta * E[0])
     gate_steps = math.ceil(math.log(start / epsilon) / -math.log(factor))
     least_steps = (step_bound if with_logarithm else printed_step_bound)(hot, cold, rate, min(sigmas))
@@ -234,6 +235,7 @@ def _settled_trial(key: Key, *, with_logarithm: bool) -> Trial:
         (
             at_most("eta_T sigma_max over T_min^3 / 3", 3 * rate * max(sigmas) / cold**3, 1.0, tolerance=ROUNDING),
             at_most("spread of the activities", max(sigmas) / min(sigmas) - 1, 1e-4, tolerance=0.0),
+            at_least("gap of E", E[0] - E[1], 1e-2, tolerance=ROUNDING),
             at_least("the gate's slope at first", start, 2 * epsilon, tolerance=0.0),
         ),
         (

@@ -91,8 +91,8 @@ def _least(flow: GrowingFlow, rng: np.random.Generator) -> tuple[Measurement, ..
     COROLLARY,
     evidence="certified",
     num_trials=2,
-    note="(1) holds here, with I least for the top plane of each layer; (2) and (3) do not. (3): both heads are local, as "
-    "in theorem-3-divergence. (2): in the Algorithm tokens do not depend on heads, so that growth leaves F_sep of the "
+    note="(1) holds here, with I least for the top plane of each layer; (2) and (3) do not. (3): both heads are local, "
+    "as in theorem-3-divergence. (2): in the Algorithm tokens do not depend on heads, so that growth leaves F_sep of the "
     "heads that exist as it is, although (A2') holds; as a statement on expanded tokens it is Theorem 2, which fails "
     "too (theorem-2, corollary-2). Nor do prototypes stay apart (theorem-6-iv). (C1) is on another layer. Mode full; "
     "no control: the special case is the positive one",
@@ -155,8 +155,8 @@ def _joint_trial(key: Key, order: tuple[int, int]) -> Trial:
     variant="special case",
     num_trials=2,
     note="changed: (1) with the best direction of a head, in the reading features; (2) growth preserves the force of a "
-    "head and adds that of the new one, as in corollary-2/corrected; added, for (3): tokens that vary along the heads as "
-    "in corollary-3/corrected. The global head's prototypes come together. Mode full",
+    "head and adds that of the new one, as in corollary-2/corrected; added, for (3): tokens that vary along the heads "
+    "as in corollary-3/corrected. The global head's prototypes come together. Mode full",
 )
 def three_properties_emerge_jointly(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Jointly, with c_1^2 >= T_init and 4 c_2^2 < T_min: I after each head is the least; growth keeps the force of the

@@ -278,7 +278,7 @@ def fewer_heads_than_incrt(key: Key, integrator: AbstractIntegrator) -> Trial:
     )
 
 
-def _needed(m: np.ndarray, rows: np.ndarray, threshold: float) -> int:
+def directions_needed(m: np.ndarray, rows: np.ndarray, threshold: float) -> int:
     """Return the number of rows, in their order, after which the residual is at most the threshold."""
     for count in range(len(rows) + 1):
         if dominant_value(residual_matrix(m, orthonormal(rows[:count]))) <= threshold + ROUNDING:
@@ -297,7 +297,7 @@ def _count_trial(key: Key, integrator: AbstractIntegrator, *, strict: bool) -> T
     m = np.asarray(flow.interaction)
     inside = strict or rng.integers(3) == 0
     rows = rows_of_planes(m, rng) if inside else rng.normal(size=(DIMENSION, DIMENSION))
-    others = _needed(m, rows, threshold)
+    others = directions_needed(m, rows, threshold)
     return Trial(
         (
             at_least("the dominant value over theta_w", dominant_value(m), threshold, tolerance=ROUNDING),
