@@ -102,9 +102,9 @@ def _sequence_trial(key: Key, integrator: AbstractIntegrator, *, trained: bool, 
             holds("two heads are pruned, one after the other", names == ["prune"] * EVENTS),
             holds("none without a threshold", all(jump.name == "clip" for jump in without.jumps)),
             at_least("S(P) at the start", S[0], 0.0, tolerance=ROUNDING),
-            holds("one head is left", np.flatnonzero(np.asarray(left.active)).tolist() == [0]),
         ),
         (
+            holds("the head of the largest Gamma is left", np.flatnonzero(np.asarray(left.active)).tolist() == [0]),
             equal("change of the survivors' prototypes at the prunings", max(jumps), 0.0, tolerance=0.0),
             at_least("log of S(t) / S(0) + 2 eta_P L t", np.min(fall[1:]), 0.0, tolerance=SOLVER),
             holds("S(t) is positive", bool(np.all(np.asarray(S) > 0))),
@@ -166,7 +166,7 @@ def _exact_sums(heads: RationalHeads, gone: list[int]) -> list[Fraction]:
     note="adds up Theorem 6 (ii), which fails: Gamma = |B u|, B = M_a / |M_a|_F, depends on M_a alone, and the forces "
     "do not depend on M_a. Here for two prunings in succession, without any training between; with training F_sep "
     "changes of itself between events, by no power of phi_g, and the number of prunings is not bounded by d if "
-    "directions are given back (theorem-5/release). No control: the corrected claim is the positive case",
+    "directions are given back (theorem-5/release); no control: the corrected claim is the positive case",
 )
 def separation_is_homeostatic(key: Key, integrator: AbstractIntegrator) -> Trial:
     """After j prunings of heads with Gamma < phi_g < theta_w, F_sep^(j) >= F_sep^(0) - j O(phi_g^2), and all of at most
@@ -211,9 +211,9 @@ def _tight_trial(key: Key, banks: tuple[Bank, Bank], phi: Fraction, *, largest: 
         (
             holds(f"the {word} distance in each pruned head is below phi_g", max(of(b.p) for b in banks) < phi**2),
             holds("phi_g is below theta_w", phi < Fraction(1, 2)),
-            holds("these two heads go", sorted(gone) == [1, 2]),
         ),
         (
+            holds("the heads of the least S go", sorted(gone) == [1, 2]),
             agrees("the sums of forces that ship", sums, np.array(exact, float)),
             *(
                 holds(
