@@ -69,6 +69,7 @@ SIMULATE_LONG = (  # or are dear in another way; `make test-all` has them
     "growing/lemma-12",
     "growing/lemma-13/corrected",
     "growing/lemma-15",
+    "growing/lemma-17-ii",
     "growing/lemma-24/corrected",
     "growing/lemma-25/generic",
     "growing/lemma-26/hierarchy",

@@ -63,7 +63,7 @@ MUTANTS = (
         EVENTS,
         "jnp.argmin(jnp.where(flow.active, head_measures(flow, x), jnp.inf))",
         "jnp.argmax(jnp.where(flow.active, head_measures(flow, x), -jnp.inf))",
-        (ADDED, SAFE),
+        (ADDED,),
     ),
     Mutant(
         "growing, prunings: the banks of survivors shrink",

@@ -27,7 +27,7 @@ from dynsim.systems.growing.transitions import grow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
 ERROR, DWELL = GROWING.at("Lemma 17 (ii)"), GROWING.at("Lemma 19")
-GRID, STEPS, SHIPPED = 2**80, 30, 6
+GRID, STEPS, SHIPPED, FINER = 2**80, 30, 6, 4
 VALUES, NEAR = (3.0, 2.0, 1.0), 1e-3
 
 
@@ -82,12 +82,17 @@ def _of_the_algorithm(key: Key, integrator: AbstractIntegrator) -> tuple[Measure
     keep = [int(np.flatnonzero(np.asarray(us) == t)[-1]) for t in np.asarray(ts)]
     error = np.abs(np.asarray(T) - np.asarray(U)[keep])
     bound = largest / cold**2 * rate * np.asarray(ts)
+    rates = lambda f: (f.temperature_rate, f.prototype_rate)
+    slow = eqx.tree_at(rates, flow, tuple(each / FINER for each in rates(flow)))
+    vs, V = descend(slow, x, FINER * SHIPPED, every=FINER).along(lambda y: slow.temperatures(y)[0])
+    finer = np.abs(np.asarray(V) - np.asarray(U)[[int(np.flatnonzero(np.asarray(us) == v / FINER)[-1]) for v in vs]])
     return (
         at_most("sigma on both paths over sigma_max", max(map(np.max, (sigma, tau))) / largest, 1.0, tolerance=0.0),
         at_most(
             "|T_s - T(s)| that ships, less sigma_max / T_min^2 eta_T s", np.max(error - bound), 0.0, tolerance=SOLVER
         ),
         at_least("it is an error", np.max(error), 1e-5, tolerance=0.0),
+        at_most("that of steps a fourth as long, over it", np.max(finer) / np.max(error), 0.5, tolerance=0.0),
     )
 
 

@@ -91,11 +91,11 @@ def _least(flow: GrowingFlow, rng: np.random.Generator) -> tuple[Measurement, ..
     COROLLARY,
     evidence="certified",
     num_trials=2,
-    note="(1) holds here, with I least for the top plane of each layer; (2) and (3) do not. (3): both heads are local, "
-    "as in theorem-3-divergence. (2): in the Algorithm tokens do not depend on heads, so that growth leaves F_sep of "
-    "the heads that exist as it is, although (A2') holds; as a statement on expanded tokens it is Theorem 2, which fails "
-    "too (theorem-2, corollary-2). Nor do prototypes stay apart (theorem-6-iv). (C1) is on another layer. Mode full; "
-    "no control: the special case is the positive one",
+    note="(1) holds here; (2) and (3) do not. (3): both heads are local, as in theorem-3-divergence. (2): in the "
+    "Algorithm tokens do not depend on heads, so that growth leaves F_sep of the heads that exist as it is, although (A2') "
+    "holds; as a statement on expanded tokens it is Theorem 2, which fails too (theorem-2, corollary-2). Nor do "
+    "prototypes stay apart (theorem-6-iv). (C1) is on another layer. Mode full; no control: the special case is the "
+    "positive one",
 )
 def co_emergence_is_full(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Jointly: (1) I is least, (2) F_sep is amplified at each growth, (3) some heads become local and some global.
@@ -129,13 +129,13 @@ def _joint_trial(key: Key, order: tuple[int, int]) -> Trial:
     s, r = (Fraction(v) for v in at.values)
     return Trial(
         (
-            *at.as_shipped(),
             *found.conditions[:-1],
             holds("c_h^2 >= T_init for one head", at.cools(0) or at.cools(1)),
             holds("4 c_h^2 < T_min for the other one", at.stalls(0) or at.stalls(1)),
         ),
         (
             found.conditions[-1],
+            *at.as_shipped(),
             agrees("(1): I after each head", found.losses, [float(r**2 / (s**2 + r**2)) ** 0.5, 0.0]),
             agrees("(2): the force of the first head at the second growth", found.after[0], found.before[0]),
             at_least("(2): the force of the new head", found.after[1], 0.0, tolerance=1e-9),

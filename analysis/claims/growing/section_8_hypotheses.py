@@ -43,8 +43,8 @@ TIME = 0.5  # t* of the first head
     num_trials=3,
     note="the gap is not improved and the count not reduced, both on one layer of rank two, as in lemma-11 and "
     "lemma-13; (D1) is satisfiable whenever sigma_0 > 0, by a longer dwell time, and not at all if sigma_0 = 0. It "
-    "is not the only additional hypothesis: Theorem 5 lists (A1), (A2'), (B1)-(B3) and (C1) besides, and with all of "
-    f"them the conclusion of the base case fails (theorem-5). Nor is it needed, see `corrected`. {MLP}; no control: the "
+    "is not the only additional hypothesis: Theorem 5 lists (A1), (A2'), (B1)-(B3), (C1) besides, and with all of them "
+    f"the conclusion of the base case fails (theorem-5). Nor is it needed, see `corrected`. {MLP}; no control: the "
     "corrected claim is the positive case",
 )
 def dwell_time_is_the_only_hypothesis(key: Key, integrator: AbstractIntegrator) -> Trial:
