@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -67,7 +68,7 @@ def _close(found: list[tuple[Fraction, Fraction, Fraction]], slope: Fraction) ->
 def _of_the_algorithm(key: Key, integrator: AbstractIntegrator) -> tuple[Measurement, ...]:
     """Measure the temperature of a head of the Algorithm that ships against that of the flow, all else moving too."""
     cold, hot = 0.5, 0.6
-    given = {"initial_temperature": hot, "least_temperature": cold, "spread": 0.5}
+    given: dict[str, Any] = {"initial_temperature": hot, "least_temperature": cold, "spread": 0.5}
     flow = growing_system(key, VALUES, width=0.5, rates=(0.02, 1.0), threshold=0.01, **given)
     flow, x = grow(flow, 0.0, flow.start(stream(0, "start")))
     z, p = flow.head_inputs(x)[0], x.prototypes[0]

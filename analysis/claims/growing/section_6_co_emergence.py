@@ -92,7 +92,7 @@ def _least(flow: GrowingFlow, rng: np.random.Generator) -> tuple[Measurement, ..
     evidence="certified",
     num_trials=2,
     note="(1) holds here; (2) and (3) do not. (3): both heads are local, as in theorem-3-divergence. (2): in the "
-    "Algorithm tokens do not depend on heads, so that growth leaves F_sep of the heads that exist as it is, although (A2') "
+    "Algorithm tokens do not depend on heads, so that growth leaves F_sep of older heads as it is, although (A2') "
     "holds; as a statement on expanded tokens it is Theorem 2, which fails too (theorem-2, corollary-2). Nor do "
     "prototypes stay apart (theorem-6-iv). (C1) is on another layer. Mode full; no control: the special case is the "
     "positive one",
