@@ -47,6 +47,9 @@ STATEMENTS = (
     Statement("lemma-10", GROWING.at("Lemma 10"), "the captured direction has no residual"),
     Statement("theorem-4", GROWING.at("Thm 4"), "I_DDCL <= I_MLP"),
     Statement("proposition-2", GROWING.at("Prop 2"), "(30): lower bound on I_MLP - I_DDCL"),
+    Statement(
+        "corollary-4", GROWING.at("Cor 4"), "full co-emergence: loss minimised, force amplified, heads specialised"
+    ),
     Statement("lemma-11", GROWING.at("Lemma 11"), "spectral gap preserved"),
     Statement(
         "lemma-12",
@@ -55,6 +58,7 @@ STATEMENTS = (
     ),
     Statement("lemma-13", GROWING.at("Lemma 13"), "tighter growth bound, strict almost surely"),
     Statement("theorem-5", GROWING.at("Thm 5"), "finite convergence of the growing system"),
+    Statement("corollary-5", GROWING.at("Cor 5"), "(D1) is the only additional hypothesis; better gap, fewer heads"),
     Statement("remark-3", GROWING.at("Remark 3"), "t* is about 33 steps for the printed values"),
     Statement("lemma-14", GROWING.at("Lemma 14"), "separation forces of different heads are decoupled"),
     Statement("lemma-15", GROWING.at("Lemma 15"), "a pruned head is global"),
@@ -63,10 +67,14 @@ STATEMENTS = (
     Statement("theorem-6-ii", GROWING.at("Thm 6 (ii)"), "F_sep drops by at most O(phi_g^2)"),
     Statement("theorem-6-iii", GROWING.at("Thm 6 (iii)"), "survivors' gradient weight grows by H/(H-1)"),
     Statement("theorem-6-iv", GROWING.at("Thm 6 (iv)"), "S stays positive after pruning"),
+    Statement("corollary-6", GROWING.at("Cor 6"), "no sequence of prunings can induce collapse"),
+    Statement("corollary-7", GROWING.at("Cor 7"), "j prunings lower F_sep by at most j O(phi_g^2)"),
     Statement("corollary-8", GROWING.at("Cor 8"), "per-head force does not decrease at pruning"),
     Statement("lemma-17-i", GROWING.at("Lemma 17 (i)"), "T stays above T_min under (E1)"),
+    Statement("lemma-17-ii", GROWING.at("Lemma 17 (ii)"), "discrete and continuous temperatures differ by O(eta_T s)"),
     Statement("lemma-17-iii", GROWING.at("Lemma 17 (iii)"), "at most ceil(t*) + 1 steps to reach T_min"),
     Statement("lemma-18", GROWING.at("Lemma 18"), "discrete amplification"),
+    Statement("lemma-19", GROWING.at("Lemma 19"), "more than max(N_gate, s*) steps settle gate and temperatures"),
     Statement("theorem-7", GROWING.at("Thm 7"), "discrete-time preservation"),
     Statement("corollary-9", GROWING.at("Cor 9"), "(E1)-(E6) reduce to a three-timescale rule"),
     Statement("definition-2", GROWING.at("Def 2"), "Phi is built so that its derivative is -sigma"),

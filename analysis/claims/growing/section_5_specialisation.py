@@ -32,7 +32,7 @@ THEOREM = GROWING.at("Theorem 3")
 POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 
-def _cooling_box(key: Key, *, least_ratio: Fraction = Fraction(1)) -> Box:
+def cooling_box(key: Key, *, least_ratio: Fraction = Fraction(1)) -> Box:
     """Return a box in which both heads cool, with c^2 at least `least_ratio` T_init."""
     rng = numpy_rng(key, "cooling")
     start = Fraction(int(rng.integers(2, 7)), 4)
@@ -57,7 +57,7 @@ def heads_split_into_local_and_global_ones(key: Key, integrator: AbstractIntegra
     The instance: tokens at the corners of a rectangle, two heads of two prototypes along its sides 2 c_h, c_h^2 >=
     T_init. a_h stays in [c_h / 2, 3 c_h / 2], so that sigma_h is bounded below: both reach T_min in finite time.
     """
-    at = _cooling_box(key)
+    at = cooling_box(key)
     sigma = np.asarray(rates_of_change(*at.system())[1])
     return Trial(
         hypotheses=(
@@ -225,7 +225,7 @@ def local_heads_arrive_by_the_printed_time(key: Key, integrator: AbstractIntegra
     x / (1 + x), a does not fall below a_0, and sigma = 4 a^2 c^2 / cosh^2(2 a c / T) decreases with a for x tanh x >= 1
     and increases with T: it is below sigma_0 at all t > 0, and the time exceeds t*.
     """
-    at = _cooling_box(key, least_ratio=Fraction(2))
+    at = cooling_box(key, least_ratio=Fraction(2))
     at = at._replace(half=at.sides[0] / 2)
     c, a0 = at.sides[0], at.half
     x0 = 2 * a0 * c / at.start

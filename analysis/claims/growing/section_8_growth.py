@@ -69,7 +69,8 @@ class OnePlane(NamedTuple):
         return {"s": self.value, "u": self.plane[0], "v": self.plane[1], "w": self.best}
 
 
-def _one_plane(key: Key) -> OnePlane:
+def one_plane(key: Key) -> OnePlane:
+    """Return a random interaction of rank two, and rows."""
     rng = numpy_rng(key, "one plane")
     rows = rng.integers(-3, 4, (4 * DIMENSION, DIMENSION))
     rows[:, 0] += 7 * np.all(rows == 0, axis=1)
@@ -92,7 +93,7 @@ def spectral_gap_is_preserved(key: Key, integrator: AbstractIntegrator) -> Trial
 
     So the DDCL-INCRT layer, too, leaves a gap of at least delta_0 while it grows.
     """
-    given = _one_plane(key)
+    given = one_plane(key)
     by_mlp, by_ddcl = given.captured()
     values = (2 * given.value, given.value, given.value)
     m = with_values(key, [float(s) for s in values])
@@ -259,7 +260,7 @@ def fewer_heads_than_incrt(key: Key, integrator: AbstractIntegrator) -> Trial:
 
     Read: the numbers of directions captured until the residual is at most theta_w, the dominant ones or rows of MLPs.
     """
-    given = _one_plane(key)
+    given = one_plane(key)
     threshold = given.value * Fraction(19, 20)
     by_mlp, by_ddcl = given.captured()
     one_row = 0 < given.left < threshold**2
@@ -277,7 +278,7 @@ def fewer_heads_than_incrt(key: Key, integrator: AbstractIntegrator) -> Trial:
     )
 
 
-def _needed(m: np.ndarray, rows: np.ndarray, threshold: float) -> int:
+def directions_needed(m: np.ndarray, rows: np.ndarray, threshold: float) -> int:
     """Return the number of rows, in their order, after which the residual is at most the threshold."""
     for count in range(len(rows) + 1):
         if dominant_value(residual_matrix(m, orthonormal(rows[:count]))) <= threshold + ROUNDING:
@@ -296,7 +297,7 @@ def _count_trial(key: Key, integrator: AbstractIntegrator, *, strict: bool) -> T
     m = np.asarray(flow.interaction)
     inside = strict or rng.integers(3) == 0
     rows = rows_of_planes(m, rng) if inside else rng.normal(size=(DIMENSION, DIMENSION))
-    others = _needed(m, rows, threshold)
+    others = directions_needed(m, rows, threshold)
     return Trial(
         (
             at_least("the dominant value over theta_w", dominant_value(m), threshold, tolerance=ROUNDING),

@@ -1,0 +1,257 @@
+"""Claims of Section 9 on sequences of prunings: Corollaries 6 and 7."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from analysis.claims.consensus.instances.printed_attention import agrees
+from analysis.claims.growing.instances.rational_heads import (
+    HEADS,
+    VALUES,
+    RationalHeads,
+    conditions,
+    described,
+    in_order,
+    random_heads,
+)
+from analysis.claims.growing.instances.small_clouds import DIMENSION, TIMES, TOKENS, with_values
+from analysis.claims.growing.instances.tight_banks import lone_bank, tight_bank
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.prototypes.instances.banks import Bank, distances
+from analysis.claims.prototypes.instances.clouds import MODES
+from analysis.growing.pruning import heads_at
+from analysis.growing.step_sizes import exchange_lipschitz
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from dynsim._types import Key
+from dynsim.growing import flow_of, simulate_growing
+from dynsim.hybrid_trajectory import HybridTrajectory
+from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import stream
+from dynsim.papers import GROWING
+from dynsim.systems.growing.flow import Growing, GrowingFlow
+from dynsim.systems.growing.rules import GrowthRules
+from dynsim.systems.growing.transitions import grow, prune
+from dynsim.systems.prototypes.assignments import separation
+from dynsim.systems.prototypes.encoders import LinearEncoder
+from dynsim.systems.prototypes.losses import PrototypeLoss
+
+SAFE, HOMEOSTATIC = GROWING.at("Corollary 6"), GROWING.at("Corollary 7")
+WEAK = (Fraction(4 * 10**6), Fraction(2), Fraction(1))  # both of the last Gamma are below 10^-6
+CONSTANT = 10**9  # of O(phi_g^2); what the layers are made of is of order 10
+DWELL, PHI, THRESHOLD, EVENTS = 2.0, 1e-3, 0.5, 2
+
+
+def _three_heads(key: Key, *, trained: bool) -> tuple[GrowingFlow, Growing]:
+    """Return three grown heads, two with Gamma < phi_g, on embeddings of a linear encoder that is trained or not."""
+    rng = numpy_rng(key, "sequence")
+    given: dict[str, Any] = {"initial_temperature": 1.0, "least_temperature": 0.6, "spread": 0.4, "prototypes": 3}
+    rules = GrowthRules(THRESHOLD, PHI, capacity=HEADS, dwell=DWELL, prune_by="direction", release="retain", **given)
+    mode = MODES[int(rng.integers(len(MODES)))]
+    flow = GrowingFlow(
+        0.3 * rng.normal(size=(TOKENS, DIMENSION)),
+        with_values(key, (3000.0, 2.0, 1.0)),
+        rules=rules,
+        loss=PrototypeLoss(mode, reduction="mean"),
+        encoder=LinearEncoder(DIMENSION, DIMENSION),
+        encoder_rate=1.0 if trained else 0.0,
+        prototype_rate=1.0,
+        temperature_rate=1.0,
+    )
+    x = flow.start(stream(0, "start"))._replace(encoder=jnp.eye(DIMENSION))
+    for _ in range(HEADS):
+        flow, x = grow(flow, 0.0, x)
+    noise = 0.1 * rng.normal(size=x.prototypes.shape)
+    return flow, x._replace(prototypes=x.prototypes + noise)
+
+
+def _run(flow: GrowingFlow, x: Growing, integrator: AbstractIntegrator, *, pruning: bool) -> HybridTrajectory:
+    if not pruning:
+        flow = eqx.tree_at(lambda f: f.rules, flow, replace(flow.rules, pruning=0.0))
+    return simulate_growing(flow, x, np.linspace(0.0, 3 * DWELL, TIMES), integrator=integrator)
+
+
+@eqx.filter_jit
+def _rate(flow: GrowingFlow, x: Growing) -> jax.Array:
+    """Return the Lipschitz constant that limits how fast prototypes of the first head approach each other."""
+    return exchange_lipschitz(flow.loss, flow.head_inputs(x)[0], x.prototypes[0], flow.temperatures(x)[0])
+
+
+def _sequence_trial(key: Key, integrator: AbstractIntegrator, *, trained: bool, same: bool) -> Trial:
+    """Measure the survivor of two prunings: S at the events and between, and whether its path is that without them."""
+    flow, x = _three_heads(key, trained=trained)
+    path, without = (_run(flow, x, integrator, pruning=word) for word in (True, False))
+    names = [jump.name for jump in path.jumps if jump.name != "clip"]
+    states = [jax.tree.map(lambda leaf, k=k: leaf[k], phase.ys) for phase in path.phases for k in (0, -1)]
+    rate = 1.5 * max(float(_rate(flow, state)) for state in states) * float(flow.prototype_rate)
+    ts, S = path.along(lambda y: separation(y.prototypes[0]))
+    fall = np.log(np.asarray(S) / float(S[0])) + 2 * rate * np.asarray(ts)
+    jumps = [
+        np.max(np.abs(np.asarray(jump.after.prototypes)[kept] - np.asarray(jump.before.prototypes)[kept]))
+        for jump, kept in zip([j for j in path.jumps if j.name == "prune"], ([0, 1], [0]), strict=False)
+    ]
+    apart = float(jnp.max(jnp.abs(path.final.prototypes[0] - without.final.prototypes[0])))
+    left = flow_of(path.phases[-1])
+    return Trial(
+        (
+            holds("two heads are pruned, one after the other", names == ["prune"] * EVENTS),
+            holds("none without a threshold", all(jump.name == "clip" for jump in without.jumps)),
+            at_least("S(P) at the start", S[0], 0.0, tolerance=ROUNDING),
+        ),
+        (
+            holds("the head of the largest Gamma is left", np.flatnonzero(np.asarray(left.active)).tolist() == [0]),
+            equal("change of the survivors' prototypes at the prunings", max(jumps), 0.0, tolerance=0.0),
+            at_least("log of S(t) / S(0) + 2 eta_P L t", np.min(fall[1:]), 0.0, tolerance=SOLVER),
+            holds("S(t) is positive", bool(np.all(np.asarray(S) > 0))),
+            *([at_most("distance from the path without prunings", apart, 0.0, tolerance=1e-5)] if same else []),
+        ),
+        {"S": np.asarray(S), "t": np.asarray(ts), "eta_P L": rate, "distance": apart},
+        parameters={"heads": HEADS, "encoder": "trained" if trained else "fixed", "mode": flow.loss.gradient},
+    )
+
+
+@claim(
+    "growing/corollary-6",
+    SAFE,
+    num_trials=3,
+    note="from Theorem 6 (i) and (iv): a pruning touches no prototype of a survivor, and between events S stays "
+    "positive by uniqueness of solutions, with a bound that has no trace of the events. Collapse is S = 0 at a finite "
+    "time; S may still tend to 0, with or without prunings, above the critical temperature (theorem-6-iv), where they "
+    "are heads that the Algorithm prunes in turn. With fixed embeddings the survivors' paths are those without "
+    "prunings; a trained encoder feels the removed gradients, as in the control. In discrete time see theorem-7. Both "
+    "modes, no barrier, prunings by Gamma",
+)
+def no_sequence_of_prunings_collapses(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """After any sequence of prunings S(P_h)(t) > 0 for the survivors, by the bound S(t) >= S(0) exp(-2 eta_P L t) as
+    without prunings; for fixed embeddings prunings leave the survivors' paths as they are.
+    """
+    trained = bool(numpy_rng(key, "encoder").integers(2))
+    return _sequence_trial(key, integrator, trained=trained, same=not trained)
+
+
+@no_sequence_of_prunings_collapses.with_control
+def no_sequence_of_prunings_collapses(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The survivors' paths are as without prunings also where the encoder is trained."""
+    return _sequence_trial(key, integrator, trained=True, same=True)
+
+
+def _forces_along(heads: RationalHeads, rule: str) -> tuple[list[float], list[int]]:
+    """Return the sums of forces that ship, before and after each of two prunings by a rule, and the slots that go."""
+    flow, x = heads.system()
+    flow = eqx.tree_at(lambda f: f.rules, flow, replace(flow.rules, prune_by=rule))
+    sums, gone = [float(jnp.sum(heads_at(flow, x).forces))], []
+    for _ in range(EVENTS):
+        before = np.asarray(flow.active)
+        flow, x = prune(flow, 0.0, x)
+        gone += np.flatnonzero(before & ~np.asarray(flow.active)).tolist()
+        sums.append(float(jnp.sum(heads_at(flow, x).forces)))
+    return sums, gone
+
+
+def _exact_sums(heads: RationalHeads, gone: list[int]) -> list[Fraction]:
+    """Return the sums of forces before the prunings of these heads, and after each."""
+    return [sum((heads.forces[h] for h in range(HEADS) if h not in gone[:j]), Fraction(0)) for j in range(EVENTS + 1)]
+
+
+@claim(
+    "growing/corollary-7",
+    HOMEOSTATIC,
+    evidence="certified",
+    num_trials=3,
+    note="adds up Theorem 6 (ii), which fails: Gamma = |B u|, B = M_a / |M_a|_F, depends on M_a alone, and the forces "
+    "do not depend on M_a. Here for two prunings in succession, without any training between; with training F_sep "
+    "changes of itself between events, by no power of phi_g, and the number of prunings is not bounded by d if "
+    "directions are given back (theorem-5/release); no control: the corrected claim is the positive case",
+)
+def separation_is_homeostatic(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """After j prunings of heads with Gamma < phi_g < theta_w, F_sep^(j) >= F_sep^(0) - j O(phi_g^2), and all of at most
+    d prunings lower F_sep by at most O(d phi_g^2).
+
+    Read: F_sep is the sum over heads, the constant of O is at most 10^9.
+    """
+    heads = in_order(random_heads(key, WEAK), largest_last=True)
+    sums, gone = _forces_along(heads, "direction")
+    exact = _exact_sums(heads, gone)
+    unit = CONSTANT * heads.pruning**2
+    return Trial(
+        (
+            *conditions(heads, HEADS - 1),
+            *conditions(heads, HEADS - 2),
+            *described(heads),
+            holds("both weak heads go, the weaker one first", gone == [HEADS - 1, HEADS - 2]),
+            agrees("the sums of forces that ship", sums, np.array(exact, float)),
+        ),
+        (
+            holds("F_sep^(1) >= F_sep^(0) - 10^9 phi_g^2", exact[1] >= exact[0] - unit),
+            holds("F_sep^(2) >= F_sep^(0) - 2 10^9 phi_g^2", exact[2] >= exact[0] - 2 * unit),
+            holds("F_sep^(2) >= F_sep^(0) - 10^9 d phi_g^2", exact[2] >= exact[0] - DIMENSION * unit),
+        ),
+        {**heads.witness(), "sums of forces": exact},
+        parameters={"heads": HEADS, "prunings": EVENTS},
+    )
+
+
+def _tight_trial(key: Key, banks: tuple[Bank, Bank], phi: Fraction, *, largest: bool) -> Trial:
+    """Measure the sum of forces as two heads with the prototypes of two banks are pruned by the Algorithm's rule."""
+    drawn, z = random_heads(key, VALUES), banks[0].z
+    heads = drawn._replace(banks=(drawn.banks[0]._replace(z=z), *(b._replace(z=z) for b in banks)), pruning=phi)
+    sums, gone = _forces_along(heads, "separation")
+    exact = _exact_sums(heads, gone)
+    traces = [heads.diversities[h] ** 2 for h in gone]
+    each = 4 * len(z) ** 2 * phi**2
+    measure = np.max if largest else np.min
+    of = lambda p: measure(distances(p, p)[np.triu_indices(len(p), 1)])
+    word = "largest" if largest else "least"
+    return Trial(
+        (
+            holds(f"the {word} distance in each pruned head is below phi_g", max(of(b.p) for b in banks) < phi**2),
+            holds("phi_g is below theta_w", phi < Fraction(1, 2)),
+        ),
+        (
+            holds("the heads of the least S go", sorted(gone) == [1, 2]),
+            agrees("the sums of forces that ship", sums, np.array(exact, float)),
+            *(
+                holds(
+                    f"F_sep^({j}) >= F_sep^(0) - 4 phi_g^2 sum of (tr Sigma_q)^2",
+                    exact[j] >= exact[0] - 4 * phi**2 * sum(traces[:j]),
+                )
+                for j in range(1, EVENTS + 1)
+            ),
+            holds("all of it at most 4 N^2 phi_g^2 for each pruning", exact[0] - exact[-1] <= EVENTS * each),
+            *described(heads),
+        ),
+        {**heads.witness(), "sums of forces": exact},
+        parameters={"heads": HEADS, "prunings": EVENTS},
+    )
+
+
+@claim(
+    "growing/corollary-7/corrected",
+    HOMEOSTATIC,
+    variant="corrected",
+    evidence="certified",
+    num_trials=3,
+    note="changed: distances in place of Gamma, and the falls at the prunings alone, not what training does between "
+    "them; each is F_sep of the pruned head, at most 4 N^2 phi_g^2 as tr Sigma_q <= N",
+)
+def prunings_of_tight_heads_add_up(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """After j prunings the sum of F_sep is lower by at most 4 phi_g^2 sum (tr Sigma_q)^2 <= 4 j N^2 phi_g^2.
+
+    Added: the largest distance of two prototypes of each pruned head is below phi_g.
+    """
+    banks = tuple(tight_bank(own) for own in jax.random.split(key))
+    return _tight_trial(key, (banks[0], banks[1]), Fraction(1, 5), largest=True)
+
+
+@prunings_of_tight_heads_add_up.with_control
+def prunings_of_tight_heads_add_up(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The least distance of two prototypes in place of the largest."""
+    wider = lambda rows: np.concatenate([rows, 0 * rows, 0 * rows], axis=1)
+    banks = [lone_bank(own) for own in jax.random.split(key)]
+    wide = [bank._replace(z=wider(bank.z), p=wider(bank.p)) for bank in banks]
+    return _tight_trial(key, (wide[0], wide[1]), Fraction(1, 5), largest=False)
