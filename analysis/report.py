@@ -24,7 +24,7 @@ from analysis.ledger.verdict import Verdict
 from analysis.provenance import source_digest
 from dynsim.errors import argument_error, reason
 from dynsim.executors import as_executor, finished
-from dynsim.interrupts import on_interrupt
+from dynsim.interrupts import end_with_parent, on_interrupt
 from dynsim.io.npz import writable_folder
 from dynsim.io.whole_files import whole_file
 
@@ -138,8 +138,9 @@ def _stopped(claims: Sequence[Claim], seed: int, num_trials: int | None, folder:
 
 
 def _prepare_worker() -> None:
-    """Use one thread, and leave Ctrl-C to the parent process, which ends its workers."""
+    """Use one thread, leave Ctrl-C to the parent process, which ends its workers, and end with it if it is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
     use_one_thread()
 
 

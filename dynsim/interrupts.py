@@ -6,12 +6,14 @@ ends without the interpreter's own shutdown, in which threads that still run com
 """
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from multiprocessing.connection import wait
 
 INTERRUPTED = 130  # the exit status of a command that Ctrl-C ended: 128 + SIGINT
 GRACE = 1.0  # seconds in which Python code may end the command by itself
@@ -98,3 +100,19 @@ def leave(status: int) -> None:
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     os._exit(status)
+
+
+def end_with_parent() -> None:
+    """End this worker process as soon as the process that started it has ended, however it did.
+
+    A worker that waits for its parent's next call would otherwise wait forever, and one at work would go on with it.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(INTERRUPTED)
+
+    threading.Thread(target=watch, name="end with parent", daemon=True).start()

@@ -77,7 +77,8 @@ def test_an_error_s_own_sentence_is_kept():
 
 
 @pytest.mark.slow
-def test_a_report_leaves_no_process_and_keeps_what_was_finished(tmp_path):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_report_leaves_no_process_and_keeps_what_was_finished(sent, tmp_path):
     lines = tmp_path / "lines"
     words = ["check", "consensus/equation-3", "consensus/theorem-5.1-domain", "--jobs", "2", "--lines", str(lines)]
     process = _started("from dynsim.__main__ import command_line; command_line()", *words, start_new_session=True)
@@ -86,12 +87,39 @@ def test_a_report_leaves_no_process_and_keeps_what_was_finished(tmp_path):
         assert process.poll() is None, "it ended before it was interrupted"
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)  # to the parent alone
+    process.send_signal(sent)  # to the parent alone
     _, said = process.communicate(timeout=60)
-    assert process.returncode == interrupts.INTERRUPTED
-    assert f"claims are in `{lines}`; repeat the command to resume." in said
+    if sent is signal.SIGINT:
+        assert process.returncode == interrupts.INTERRUPTED
+        assert f"claims are in `{lines}`; repeat the command to resume." in said
+    else:
+        assert process.returncode == -sent
     assert all(file.suffix == ".json" for file in Path(lines).iterdir())
     while _alive(process.pid):  # whoever is left of its session
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+WORKER = """from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+import time
+from dynsim.interrupts import end_with_parent
+if __name__ == "__main__":
+    pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=end_with_parent)
+    pool.submit(print, "ready", flush=True).result()
+    pool.submit(time.sleep, 600)
+    time.sleep(600)
+"""
+
+
+def test_a_worker_ends_with_the_process_that_started_it():
+    process = _started(WORKER, stdout=subprocess.PIPE, start_new_session=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.kill()
+    process.communicate(timeout=60)  # waits for its streams, which a worker would keep open
+    deadline = time.monotonic() + 60
+    while _alive(process.pid):
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
