@@ -240,7 +240,8 @@ def _captured_trial(key: Key, row: int) -> Trial:
     GROWING.at("Lemma 10", equation="(28)"),
     num_trials=8,
     note="by construction: v_1 is a basis vector of what is captured. Readings features and data, heads born along an "
-    "exact v_1; a gate that has settled up to an angle leaves the square of its sine",
+    "exact v_1; a gate that has settled up to an angle leaves the square of its sine. v_1 is that before the head is "
+    "added: of the v_1 of the new A_res nothing is captured",
 )
 def dominant_direction_is_captured(key: Key, integrator: AbstractIntegrator) -> Trial:
     """After a head has been added along v_1(A_res), <v_1, P v_1> = 0 for the new projection P, and A_res v_1 = 0."""
