@@ -1,5 +1,6 @@
 """Both integrators: order, failures with their cause, time structure."""
 
+import math
 import re
 
 import diffrax as dfx
@@ -53,6 +54,13 @@ def test_the_scalar_driven_flows_have_their_closed_forms(integrator, rate):
     for flow in (f(a, SinusoidalRate(*rate)) for f, a in ((AttractedFlow, np.array([0.6, 0.8, 0.0])), (OjaFlow, U))):
         path = simulate(flow, x, ts, integrator=integrator)
         np.testing.assert_allclose(path.ys, solutions(flow, ts, x), atol=1e-8)
+
+
+def test_steps_of_a_scalar_driven_flow_are_at_most_half_of_its_period():
+    rate = SinusoidalRate(1.0, 0.5, -4.0, 0.3)
+    for flow in (AttractedFlow(np.array([1.0, 0.0]), rate), OjaFlow(np.eye(2), rate)):
+        assert flow.step_limit() == pytest.approx(math.pi / 4)
+    assert AttractedFlow(np.array([1.0, 0.0]), 0.7).step_limit() == math.inf
 
 
 def test_closed_forms_take_batches_of_starts():

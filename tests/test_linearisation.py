@@ -103,9 +103,17 @@ def test_rotations_are_those_that_commute():
     assert len(rotations(3, np.diag([1.0, 1.0, 2.0]))) == 1
     assert len(rotations(3, np.diag([1.0, 2.0, 3.0]))) == 0
     assert len(rotations(3, np.eye(3), np.diag([1.0, 1.0, 2.0]))) == 1
+    assert len(rotations(3, np.diag([1.0, 1.0, 1.0 + 1e-3]))) == 1  # almost commuting is not commuting
     turn = rotations(2)[0](jnp.array([[1.0, 0.0]]))
     assert abs(float(turn[0, 0])) < 1e-15
     assert abs(float(turn[0, 1])) == pytest.approx(1.0)
+
+
+def test_an_eigenvalue_that_is_zero_up_to_rounding_is_not_unstable():
+    found = spectrum(FunctionFlow(lambda t, x: jnp.array([1e-9, -1.0]) * x), np.zeros(2))
+    assert (found.index, found.kind) == (0, "undecided")
+    found = spectrum(FunctionFlow(lambda t, x: jnp.array([1e-6, -1.0]) * x), np.zeros(2))
+    assert (found.index, found.kind) == (1, "saddle")
 
 
 def test_a_generator_that_is_no_symmetry_is_refused():

@@ -255,4 +255,32 @@ MUTANTS = (
         "return -basis.T @ np.asarray(_ambient_jacobian(",
         (_HEADS,),
     ),
+    Mutant(
+        "consensus: rotations that almost commute are symmetries",
+        "analysis.dynamics.linearisation",
+        "kept = right[full <= 1e-9 * max(1.0, full[0])]",
+        "kept = right[full <= 1e-1 * max(1.0, full[0])]",
+        tests=("tests/test_linearisation.py::test_rotations_are_those_that_commute",),
+    ),
+    Mutant(
+        "consensus: an eigenvalue that is zero up to rounding is unstable",
+        "analysis.dynamics.linearisation",
+        "index(values, tolerance=tolerance), tolerance, kind",
+        "index(values), tolerance, kind",
+        tests=("tests/test_linearisation.py::test_an_eigenvalue_that_is_zero_up_to_rounding_is_not_unstable",),
+    ),
+    Mutant(
+        "consensus: steps of a scalar-driven flow over whole periods",
+        "dynsim.systems.tokens.scalar_driven",
+        "math.pi / abs(float(self.rate.frequency))",
+        "2 * math.pi / abs(float(self.rate.frequency))",
+        tests=("tests/test_integrators.py::test_steps_of_a_scalar_driven_flow_are_at_most_half_of_its_period",),
+    ),
+    Mutant(
+        "consensus: a scalar-driven flow at a constant rate has a period",
+        "dynsim.systems.tokens.scalar_driven",
+        "still = float(self.rate.amplitude) == 0",
+        "still = False",
+        tests=("tests/test_integrators.py::test_steps_of_a_scalar_driven_flow_are_at_most_half_of_its_period",),
+    ),
 )
