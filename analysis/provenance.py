@@ -53,9 +53,9 @@ def _library_digest() -> bytes:
 
 def library_files() -> list[Path]:
     """Return the files of dynsim and of analysis that any claim may depend on: no claims, and no verifiers."""
-    tops = {package: _file(package).parent for package in ("analysis", "dynsim")}
-    files = [(path, path.relative_to(top).parts) for top in tops.values() for path in sorted(top.rglob("*.py"))]
-    return [path for path, parts in files if parts[0] not in ("claims", "verifiers")]
+    tops = [_file(package).parent for package in ("analysis", "dynsim")]
+    own = lambda path, top: path.relative_to(top).parts[0] not in ("claims", "verifiers")
+    return [path for top in tops for path in sorted(top.rglob("*.py")) if own(path, top)]
 
 
 @functools.cache

@@ -78,15 +78,15 @@ def _of_the_algorithm(key: Key, integrator: AbstractIntegrator) -> tuple[Measure
     flow = eqx.tree_at(lambda f: f.rules.threshold, flow, jnp.asarray(10.0))
     steps = descend(flow, x, SHIPPED, every=1)
     path = simulate_growing(flow, x, np.linspace(0.0, SHIPPED, SHIPPED + 1), integrator=integrator)
-    of = lambda y: (flow.temperatures(y)[0], flow.activity(y)[0], y.prototypes[0])
-    (ts, (T, sigma, _)), (us, (U, tau, _)) = steps.along(of), path.along(of)
-    keep = [int(np.flatnonzero(np.asarray(us) == t)[-1]) for t in np.asarray(ts)]
-    error = np.abs(np.asarray(T) - np.asarray(U)[keep])
+    of = lambda y: (flow.temperatures(y)[0], flow.activity(y)[0])
+    (ts, (T, sigma)), (us, (U, tau)) = steps.along(of), path.along(of)
+    by_flow = lambda times: np.asarray(U)[[int(np.flatnonzero(np.asarray(us) == t)[-1]) for t in np.asarray(times)]]
+    error = np.abs(np.asarray(T) - by_flow(ts))
     bound = largest / cold**2 * rate * np.asarray(ts)
     rates = lambda f: (f.temperature_rate, f.prototype_rate)
     slow = eqx.tree_at(rates, flow, tuple(each / FINER for each in rates(flow)))
     vs, V = descend(slow, x, FINER * SHIPPED, every=FINER).along(lambda y: slow.temperatures(y)[0])
-    finer = np.abs(np.asarray(V) - np.asarray(U)[[int(np.flatnonzero(np.asarray(us) == v / FINER)[-1]) for v in vs]])
+    finer = np.abs(np.asarray(V) - by_flow(vs / FINER))
     return (
         at_most("sigma on both paths over sigma_max", max(map(np.max, (sigma, tau))) / largest, 1.0, tolerance=0.0),
         at_most(
