@@ -16,6 +16,7 @@ from analysis.claims.rational_instances import (
     rational_unit,
     rational_weights,
 )
+from analysis.hardmax.exact_geometry import determinant
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._types import Key
@@ -169,11 +170,6 @@ def coordinates_turn_20_into_15(key: Key, integrator: AbstractIntegrator) -> Tri
     return _coordinates_trial(key, False)
 
 
-def _determinant(m: Exact) -> Fraction:
-    """Return the determinant of a matrix with two rows."""
-    return m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
-
-
 def _projection_trial(key: Key, kind: str, *, idempotent: bool = True) -> Trial:
     U, inverse, points = _invertible(key)
     y, W = points[0], U.T @ U
@@ -186,7 +182,7 @@ def _projection_trial(key: Key, kind: str, *, idempotent: bool = True) -> Trial:
     mean, second = (points[0] + points[1]) / 2, points[1]
     applied = inverse @ (identity(D) - np.outer(U @ second, U @ second)) @ U @ mean
     minors = [np.delete(np.delete(map, i, 0), k, 1) for i in range(D) for k in range(D)]
-    onto = holds("they span the tangent space, of d - 1 dimensions", any(_determinant(m) != 0 for m in minors))
+    onto = holds("they span the tangent space, of d - 1 dimensions", any(determinant(m) != 0 for m in minors))
     ships = agrees("Pi_W applied to U times the mean of two tokens, as it ships", shipped, applied)
     return Trial(
         hypotheses=(

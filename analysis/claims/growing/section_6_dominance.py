@@ -8,7 +8,9 @@ import numpy as np
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import blocks, decreasing, in_planes
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.claims.rational_instances import matrix
 from analysis.growing.residuals import captured_basis, directional_loss, squared_norm
+from analysis.hardmax.exact_geometry import determinant
 from analysis.ledger.claim import claim, rule
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
 from analysis.ledger.verdict import Verdict
@@ -60,7 +62,7 @@ def adaptive_direction_beats_all_rows(key: Key, integrator: AbstractIntegrator) 
     return Trial(
         hypotheses=(
             holds("a > b > 0", a > b > 0),
-            holds("the rows span", _determinant(rows[:4]) != 0),
+            holds("the rows span", determinant(matrix(rows[:4])) != 0),
             agrees("I_DDCL that ships, squared", directional_loss(m, v) ** 2, float(share)),
             agrees("I_MLP that ships", directional_loss(m, captured_basis(rows)), 0.0),
         ),
@@ -73,18 +75,8 @@ def _spanning_rows(rng: np.random.Generator) -> np.ndarray:
     """Return 16 integer rows of length 4, of which the first four have a determinant that is not zero."""
     while True:
         rows = rng.integers(-3, 4, (16, 4)).astype(float)
-        if _determinant(rows[:4]) != 0:
+        if determinant(matrix(rows[:4])) != 0:
             return rows
-
-
-def _determinant(rows: np.ndarray) -> Fraction:
-    """Return the determinant of an integer matrix by expansion along the first row."""
-    if len(rows) == 1:
-        return Fraction(int(rows[0, 0]))
-    minors = (np.delete(rows[1:], j, axis=1) for j in range(len(rows)))
-    return sum(
-        ((-1) ** j * Fraction(int(rows[0, j])) * _determinant(minor) for j, minor in enumerate(minors)), Fraction(0)
-    )
 
 
 @claim(

@@ -18,6 +18,7 @@ from analysis.claims.growing.instances.expansions import (
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.banks import hard_bank
 from analysis.claims.rational_instances import Exact, matrix
+from analysis.hardmax.exact_geometry import determinant
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._types import Key
@@ -42,14 +43,6 @@ def _weights(key: Key, kind: str) -> Exact:
     return q
 
 
-def _determinant(square: Exact) -> Fraction:
-    """Return the determinant of a matrix by expansion along its first row."""
-    if len(square) == 0:
-        return Fraction(1)
-    minors = (_determinant(np.delete(square[1:], j, axis=1)) for j in range(len(square)))
-    return sum(((-1) ** j * square[0, j] * minor for j, minor in enumerate(minors)), Fraction(0))
-
-
 def _covariance_trial(key: Key, kind: str, diversity: str) -> Trial:
     """Measure Lemma 1 for weights of a kind, with H_2 of each row, or of their mean."""
     q = _weights(key, kind)
@@ -58,7 +51,7 @@ def _covariance_trial(key: Key, kind: str, diversity: str) -> Trial:
     rows = q if diversity == "rows" else np.tile(np.sum(q, axis=0) / n, (n, 1))
     one_hot = all(set(row) <= {Fraction(0), Fraction(1)} for row in q)
     subsets = (list(chosen) for size in range(1, k + 1) for chosen in combinations(range(k), size))
-    minors = [_determinant(Sigma[np.ix_(chosen, chosen)]) for chosen in subsets]
+    minors = [determinant(Sigma[np.ix_(chosen, chosen)]) for chosen in subsets]
     return Trial(
         (
             holds("weights are not negative", bool(np.all(q >= 0))),
