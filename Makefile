@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: env demo test test-all test-kernels mutants seeds kills lint bench fuzz
+.PHONY: env demo test test-all test-kernels mutants mutants-all seeds kills lint bench fuzz
 
 env: $(VENV)/.ready
 
@@ -24,6 +24,9 @@ test-kernels: env
 	$(BIN)/python -m tests.kernels
 
 mutants: env
+	$(BIN)/python -m tests.random_mutants --count 200
+
+mutants-all: env
 	$(BIN)/python -m tests.mutants --jobs 2
 
 seeds: env

@@ -90,4 +90,4 @@ def test_what_it_names_is_there():
     for path in re.findall(r"`((?:dynsim|analysis|figures|tests)/[\w/]*\w(?:\.py|/)?)`", TEXT):
         if "<" not in path:
             assert (Path(__file__).parent.parent / path).exists(), path
-    assert "### " not in TEXT.split("## What is where")[0]
+    assert "### " not in TEXT.split("## Precision")[0]
